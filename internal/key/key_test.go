@@ -1,0 +1,142 @@
+package key_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"krund/internal/key"
+)
+
+func TestParse(t *testing.T) {
+	long := strings.Repeat("n", key.MaxName)
+	tests := []struct {
+		name, text string
+		want       key.Key
+		err        string // part of the message; "" when none
+	}{
+		{"krun", "nbody:HotSpot:default-java", key.Key{"nbody", "HotSpot", "default-java"}, ""},
+		{"all marks", "a_b:C++:v1.2-x", key.Key{"a_b", "C++", "v1.2-x"}, ""},
+		{"longest", long + ":C:d", key.Key{long, "C", "d"}, ""},
+		{"empty", "", key.Key{}, `key "" has 1 parts; write benchmark:vm:variant`},
+		{"two parts", "nbody:C", key.Key{}, `has 2 parts`},
+		{"four parts", "nbody:C:d:e", key.Key{}, `has 4 parts`},
+		{"empty benchmark", ":C:d", key.Key{}, `benchmark: the name is empty`},
+		{"empty vm", "nbody::d", key.Key{}, `VM: the name is empty`},
+		{"empty variant", "nbody:C:", key.Key{}, `variant: the name is empty`},
+		{"space", "n body:C:d", key.Key{}, `benchmark: the name "n body" contains ' '`},
+		{"star", "*:C:d", key.Key{}, `contains '*'`},
+		{"slash", "nbody:C:a/b", key.Key{}, `variant: the name "a/b" contains '/'`},
+		{"dots", "nbody:C:..", key.Key{}, `is only dots`},
+		{"not ASCII", "nbödy:C:d", key.Key{}, `contains 'ö'`},
+		{"not UTF-8", "nb\xffdy:C:d", key.Key{}, `contains '�'`},
+		{"newline", "nbody:C:d\n", key.Key{}, `contains '\n'`},
+		{"too long", long + "n:C:d", key.Key{}, `has 65 bytes; use at most 64`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := key.Parse(test.text)
+			checkError(t, err, test.err)
+			if got != test.want {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestCheckNameEmpty(t *testing.T) {
+	if err := key.CheckName(""); !errors.Is(err, key.ErrEmptyName) {
+		t.Errorf("got %v, want ErrEmptyName", err)
+	}
+}
+
+func TestMatch(t *testing.T) {
+	tests := []struct {
+		pattern, key string
+		want         bool
+	}{
+		{"nbody:C:d", "nbody:C:d", true},
+		{"*:*:*", "nbody:C:d", true},
+		{"nbody:*:*", "nbody:C:d", true},
+		{"*:C:*", "nbody:C:d", true},
+		{"*:*:d", "nbody:C:d", true},
+		{"*:PyPy:*", "nbody:C:d", false},
+		{"fasta:*:d", "nbody:C:d", false},
+		{"nbody:C:default", "nbody:C:d", false},
+		{"NBODY:C:d", "nbody:C:d", false},
+	}
+	for _, test := range tests {
+		p, err := key.ParsePattern(test.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := key.Parse(test.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Match(k); got != test.want {
+			t.Errorf("%s matches %s: got %v, want %v", p, k, got, test.want)
+		}
+	}
+}
+
+func TestParsePatternErrors(t *testing.T) {
+	tests := []struct{ text, err string }{
+		{"*", `pattern: key "*" has 1 parts; write benchmark:vm:variant, with * for any`},
+		{"*:*:*:*", `has 4 parts`},
+		{"nbody*:C:d", `pattern "nbody*:C:d": benchmark: the name "nbody*" contains '*'`},
+		{"**:C:d", `contains '*'`},
+		{"nbody::d", `VM: the name is empty`},
+	}
+	for _, test := range tests {
+		_, err := key.ParsePattern(test.text)
+		if err == nil {
+			t.Errorf("ParsePattern(%q) found no error", test.text)
+			continue
+		}
+		checkError(t, err, test.err)
+	}
+}
+
+func TestZeroPatternMatchesNothing(t *testing.T) {
+	if (key.Pattern{}).Match(key.Key{Benchmark: "nbody", VM: "C", Variant: "d"}) {
+		t.Error("the zero pattern matches a key")
+	}
+}
+
+func checkError(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("unexpected error: %v", err)
+	case want != "" && err == nil:
+		t.Errorf("no error; want one with %q", want)
+	case want != "" && !strings.Contains(err.Error(), want):
+		t.Errorf("error is %q; want it to contain %q", err, want)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("nbody:C:default-c")
+	f.Add("::")
+	f.Add("a:*:b")
+	f.Fuzz(func(t *testing.T, s string) {
+		k, err := key.Parse(s)
+		p, patternErr := key.ParsePattern(s)
+		if patternErr == nil && p.String() != s {
+			t.Errorf("pattern %q is written back as %q", s, p)
+		}
+		if err != nil {
+			if k != (key.Key{}) {
+				t.Errorf("%q: a key beside an error: %v", s, k)
+			}
+			return
+		}
+		if k.String() != s {
+			t.Errorf("%q is written back as %q", s, k)
+		}
+		if patternErr != nil || !p.Match(k) {
+			t.Errorf("%q does not match itself: %v", s, patternErr)
+		}
+	})
+}
