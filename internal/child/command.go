@@ -1,0 +1,134 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// DefaultOutput is how many bytes of standard output, and of standard error, a Run keeps when Limits.Output is zero.
+const DefaultOutput = 1 << 20
+
+// Command says what to run and how. Run does not change it and keeps nothing of it.
+type Command struct {
+	// Path is the absolute path of the program. It is not looked up anywhere.
+	Path string
+	// Args is the whole argument vector; Args[0] is the program's own name. Empty means just Path.
+	Args []string
+	// Env is the benchmark's whole environment as "NAME=value", in this order and with nothing added. Bytes are passed
+	// as they are.
+	Env []string
+	// Dir is the absolute working directory, entered with the rights of Account. Empty means "/".
+	Dir string
+	// Account is who the benchmark runs as; zero means as the caller.
+	Account Account
+	// Limits bound memory, output and time.
+	Limits Limits
+	// Nice is the scheduling priority, -20 (first) to 19. A negative one that the system refuses is a finding.
+	Nice int
+	// CPUs are the processors the benchmark may run on; nil means those krund itself may run on.
+	CPUs []int
+	// Cgroup is the control group (version 2) the benchmark runs in: a name below krund's own group, or, with a
+	// leading slash, a path from the top of the hierarchy. It is created when absent, and kept: creating groups costs
+	// time. Empty means none. Where groups cannot be had the run goes on without, and Run.CgroupReason says why.
+	Cgroup string
+	// Files become the benchmark's descriptors 3, 4, ... They stay open in krund.
+	Files []*os.File
+	// Stamp receives the time just before execve: 8 bytes, native byte order, nanoseconds of the study's clock
+	// (CLOCK_MONOTONIC_RAW on Linux, CLOCK_MONOTONIC elsewhere), at StampOffset. Nil means that nobody wants it.
+	Stamp       *os.File
+	StampOffset int64
+}
+
+// Account is who a benchmark runs as. The zero Account means: as krund itself.
+type Account struct {
+	Name   string
+	UID    int
+	GID    int
+	Groups []int  // supplementary groups; none but these
+	Home   string // absolute; empty when the account has none
+	Own    bool   // made by FreshAccount: every process of this user is the benchmark's and may be killed
+}
+
+// IsCaller reports whether a means "as krund itself".
+func (a Account) IsCaller() bool { return a.UID == 0 && a.GID == 0 }
+
+// Limits bound a run. A zero memory limit leaves that limit as krund was started with.
+type Limits struct {
+	Heap    int64         // bytes, RLIMIT_DATA, soft and hard
+	Stack   int64         // bytes, RLIMIT_STACK, soft and hard
+	Output  int64         // bytes kept of each of stdout and stderr; 0 means DefaultOutput
+	Stdout  int64         // bytes kept of stdout, when that differs from Output; 0 means Output
+	Timeout time.Duration // 0 means none
+}
+
+func (l Limits) stdout() int64 {
+	if l.Stdout > 0 {
+		return l.Stdout
+	}
+	return l.stderr()
+}
+
+func (l Limits) stderr() int64 {
+	if l.Output > 0 {
+		return l.Output
+	}
+	return DefaultOutput
+}
+
+// EnvBytes is the size of an environment as the kernel lays it out for the program: every string with its terminating
+// zero byte, as in /proc/PID/environ. The pointers to them are not counted.
+func EnvBytes(env []string) int {
+	n := 0
+	for _, s := range env {
+		n += len(s) + 1
+	}
+	return n
+}
+
+func (c Command) args() []string {
+	if len(c.Args) == 0 {
+		return []string{c.Path}
+	}
+	return c.Args
+}
+
+func (c Command) dir() string {
+	if c.Dir == "" {
+		return "/"
+	}
+	return c.Dir
+}
+
+// check finds what no system call would ever accept, so that a mistake of the caller does not look like a failure of
+// the benchmark.
+func (c Command) check() error {
+	var errs []error
+	if !strings.HasPrefix(c.Path, "/") {
+		errs = append(errs, fmt.Errorf("program %q: not an absolute path", c.Path))
+	}
+	if !strings.HasPrefix(c.dir(), "/") {
+		errs = append(errs, fmt.Errorf("working directory %q: not an absolute path", c.Dir))
+	}
+	for _, s := range slices.Concat([]string{c.Path, c.Dir}, c.Args, c.Env) {
+		if strings.ContainsRune(s, 0) {
+			errs = append(errs, fmt.Errorf("%q: contains a zero byte, which no program can be given", s))
+		}
+	}
+	if c.Nice < -20 || c.Nice > 19 {
+		errs = append(errs, fmt.Errorf("nice %d: outside -20 to 19", c.Nice))
+	}
+	l := c.Limits
+	if l.Heap < 0 || l.Stack < 0 || l.Output < 0 || l.Stdout < 0 || l.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("limits %+v: negative", l))
+	}
+	for i, f := range c.Files {
+		if f == nil {
+			errs = append(errs, fmt.Errorf("descriptor %d: no file", i+3))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,93 @@
+package child
+
+import (
+	"fmt"
+	"time"
+)
+
+// Run is what happened. Every field is data; judging it is somebody else's work.
+type Run struct {
+	Pid int // the benchmark's process number; 0 when no process was started at all
+
+	// NotStarted is nil when the benchmark's program was executed. Otherwise it says which step before that failed,
+	// and Exit and Signal are empty: they are never those of the stage.
+	NotStarted *StartFailure
+
+	Exit        *int   // exit status; nil when a signal ended the benchmark or it never started
+	Signal      string // such as "SIGSEGV"; empty when it exited by itself
+	TimedOut    bool   // Limits.Timeout passed and krund killed it
+	Interrupted bool   // the context was cancelled and krund killed it
+
+	Wall  time.Duration // from just before the fork until krund saw the end
+	UTime time.Duration // processor time in user mode of the benchmark and those descendants it waited for
+	STime time.Duration // the same in kernel mode
+	// MaxRSS is the largest resident size in bytes of the benchmark or of one descendant it waited for. The kernel
+	// counts krund's own start into it: a value that equals MaxRSSFloor means "at most that".
+	MaxRSS              int64
+	MaxRSSFloor         int64
+	MinorFaults         int64
+	MajorFaults         int64
+	VoluntarySwitches   int64
+	InvoluntarySwitches int64
+
+	Stdout Output
+	Stderr Output
+
+	// Strays counts the processes besides the benchmark itself that krund had to kill or reap: those which outlived it
+	// and those which had detached from it.
+	Strays   int
+	OOMKills int // processes the kernel killed for want of memory on this machine meanwhile
+
+	Cgroup       string // the control group used, from the top of the hierarchy; empty when none
+	CgroupReason string // why none was used although asked for
+	EnvBytes     int    // see EnvBytes
+	Seen         Seen   // the process as it found itself just before execve
+
+	// Findings are remarks for the record, each a sentence: what was refused, left over, or odd.
+	Findings []string
+
+	Daemon DaemonUsage
+}
+
+// Seen is what the stage read back just before it became the benchmark.
+type Seen struct {
+	UID    int    `json:"uid"`
+	GID    int    `json:"gid"`
+	Groups []int  `json:"groups"`
+	Nice   int    `json:"nice"`
+	Policy string `json:"policy"` // scheduling policy, such as "SCHED_OTHER"; empty where unknown
+	CPUs   []int  `json:"cpus"`   // nil where unknown
+	// Soft limits in bytes (descriptors for Files); -1 means unlimited.
+	Heap  int64 `json:"heap"`
+	Stack int64 `json:"stack"`
+	Core  int64 `json:"core"`
+	Files int64 `json:"files"`
+}
+
+// StartFailure says why the benchmark could not be started. It is an outcome of the run, not an error of krund.
+type StartFailure struct {
+	Step  string // what was being done, such as "exec", "chdir", "user", "limits"
+	Errno string // the system's name of the failure, such as "ENOENT"; empty when there is none
+	Text  string // a sentence with path and next step
+}
+
+func (f *StartFailure) String() string { return fmt.Sprintf("could not start: %s", f.Text) }
+
+// Output is what the benchmark wrote to one of its standard streams.
+type Output struct {
+	// Text is valid UTF-8: bytes that are not are replaced by U+FFFD. When Truncated it is the first and the last half
+	// of the allowance with a line between them that says how many bytes are left out.
+	Text      string
+	Bytes     int64 // everything written, kept or not
+	Truncated bool
+}
+
+// DaemonUsage is what the daemon itself cost while the benchmark ran: all its threads, from the start of the stage
+// until the end of the benchmark was seen.
+type DaemonUsage struct {
+	CPU                 time.Duration
+	VoluntarySwitches   int64
+	InvoluntarySwitches int64
+	RSSBefore           int64 // resident bytes as the wait began
+	RSS                 int64 // resident bytes as it ended
+}
