@@ -1,0 +1,157 @@
+package sysroot
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// maxFile bounds what ReadFile returns, in bytes. /proc/interrupts of a machine with a thousand CPUs has a few MiB.
+const maxFile = 64 << 20
+
+// Access is how a Root reaches files; paths are those of this process. OS is the real one. A test embeds OS and overrides what it wants
+// to see refused.
+type Access interface {
+	// ReadFile returns the whole file.
+	ReadFile(path string) ([]byte, error)
+	// WriteFile writes data over an existing file with one write; it never creates one.
+	WriteFile(path string, data []byte) error
+	// ReadAt and WriteAt move exactly len(data) bytes at an offset of a device.
+	ReadAt(path string, data []byte, offset int64) error
+	WriteAt(path string, data []byte, offset int64) error
+	// Hold writes data and keeps the file open until Close: some devices grant a wish only that long.
+	Hold(path string, data []byte) (io.Closer, error)
+	// Mkdir and Rmdir make and remove a folder: in a control group file system, a group.
+	Mkdir(path string) error
+	Rmdir(path string) error
+}
+
+// OS reaches the files of the machine.
+type OS struct{}
+
+// ReadFile reads to the end with plain read calls. The runtime's os.ReadFile would hand a file of sysfs to its poller and wait for ever
+// when a driver answers EAGAIN, as broken temperature sensors do.
+func (OS) ReadFile(path string) ([]byte, error) {
+	fd, err := open(path, syscall.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = syscall.Close(fd) }() // nothing was written: closing cannot lose anything
+	data := make([]byte, 0, 4096)
+	for {
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+		n, err := read(fd, data[len(data):cap(data)])
+		if err != nil {
+			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+		}
+		if n == 0 {
+			return data, nil
+		}
+		if data = data[:len(data)+n]; len(data) > maxFile {
+			return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("longer than 64 MiB")}
+		}
+	}
+}
+
+// WriteFile opens an existing file with O_WRONLY|O_TRUNC and writes data in one call, as a shell's echo does: the kernel takes each write
+// to such a file as one whole value.
+func (OS) WriteFile(path string, data []byte) error {
+	fd, err := open(path, syscall.O_WRONLY|syscall.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	n, err := write(fd, data)
+	if err == nil && n != len(data) {
+		err = io.ErrShortWrite
+	}
+	err = errors.Join(err, syscall.Close(fd))
+	if err != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: single(err)}
+	}
+	return nil
+}
+
+// ReadAt reads a device at an offset.
+func (OS) ReadAt(path string, data []byte, offset int64) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.ReadAt(data, offset)
+	return errors.Join(err, f.Close())
+}
+
+// WriteAt writes a device at an offset.
+func (OS) WriteAt(path string, data []byte, offset int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, offset)
+	return errors.Join(err, f.Close())
+}
+
+// Hold opens a device, writes to it and leaves it open.
+func (OS) Hold(path string, data []byte) (io.Closer, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Write(data); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Mkdir makes a folder.
+func (OS) Mkdir(path string) error { return os.Mkdir(path, 0o755) }
+
+// Rmdir removes an empty folder; in a control group file system, a group without processes and children.
+func (OS) Rmdir(path string) error {
+	if err := syscall.Rmdir(path); err != nil {
+		return &fs.PathError{Op: "rmdir", Path: path, Err: err}
+	}
+	return nil
+}
+
+func open(path string, flag int) (int, error) {
+	for {
+		fd, err := syscall.Open(path, flag|syscall.O_CLOEXEC, 0)
+		if err == nil {
+			return fd, nil
+		}
+		if !errors.Is(err, syscall.EINTR) {
+			return -1, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+}
+
+func read(fd int, p []byte) (int, error) {
+	for {
+		n, err := syscall.Read(fd, p)
+		if !errors.Is(err, syscall.EINTR) {
+			return n, err
+		}
+	}
+}
+
+func write(fd int, p []byte) (int, error) {
+	for {
+		n, err := syscall.Write(fd, p)
+		if !errors.Is(err, syscall.EINTR) {
+			return n, err
+		}
+	}
+}
+
+// single unwraps a join of one error, so that messages stay on one line and errors.Is finds the errno.
+func single(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) == 1 {
+		return joined.Unwrap()[0]
+	}
+	return err
+}

@@ -1,0 +1,95 @@
+package sysroot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// Show extracts from the text of a file the value that counts, so that what was written can be compared with what is read: a list of
+// choices shows the chosen one in brackets, a list of CPUs comes back in the kernel's own spelling. It must leave a value that it made
+// as it is. nil stands for the text without white space around it.
+type Show func(text string) string
+
+// A Mismatch is a write that the kernel took and that did not stick.
+type Mismatch struct {
+	Name  string // the file, below the root
+	Wrote string // the value given
+	Read  string // the file's text afterwards
+}
+
+func (m *Mismatch) Error() string {
+	return fmt.Sprintf("set %s: wrote %q, reads back %q", m.Name, clip(m.Wrote), clip(m.Read))
+}
+
+// Set writes a value to an existing file, reads the file back and returns its text. A value that is not there afterwards is a *Mismatch.
+// Set never creates a file: a missing one is an error that wraps fs.ErrNotExist. It does not try twice.
+func (r Root) Set(name, value string, show Show) (readBack string, err error) {
+	if err := r.Write(name, value); err != nil {
+		return "", err
+	}
+	readBack, err = r.Read(name)
+	if err != nil {
+		return "", fmt.Errorf("read back: %w", err)
+	}
+	if show == nil {
+		show = strings.TrimSpace
+	}
+	if show(readBack) != show(value) {
+		return readBack, &Mismatch{Name: name, Wrote: value, Read: readBack}
+	}
+	return readBack, nil
+}
+
+// Write writes a value, with a newline as echo would, to an existing file and does not read it back: for files such as cgroup.procs
+// that are orders rather than settings.
+func (r Root) Write(name, value string) error {
+	if err := r.via().WriteFile(r.Path(name), []byte(value+"\n")); err != nil {
+		return fmt.Errorf("write %q to %s: %w", clip(value), name, cause(err))
+	}
+	return nil
+}
+
+// ReadAt fills data from an offset of a device such as /dev/cpu/0/msr.
+func (r Root) ReadAt(name string, data []byte, offset int64) error {
+	if err := r.via().ReadAt(r.Path(name), data, offset); err != nil {
+		return fmt.Errorf("read %s at %#x: %w", name, offset, cause(err))
+	}
+	return nil
+}
+
+// WriteAt writes data at an offset of a device.
+func (r Root) WriteAt(name string, data []byte, offset int64) error {
+	if err := r.via().WriteAt(r.Path(name), data, offset); err != nil {
+		return fmt.Errorf("write %s at %#x: %w", name, offset, cause(err))
+	}
+	return nil
+}
+
+// Hold writes data to a device and keeps it open until the Closer is closed or this process ends.
+func (r Root) Hold(name string, data []byte) (io.Closer, error) {
+	c, err := r.via().Hold(r.Path(name), data)
+	if err != nil {
+		return nil, fmt.Errorf("hold %s: %w", name, cause(err))
+	}
+	return c, nil
+}
+
+// Mkdir makes one folder (a control group) below an existing one. One that exists already is an error that wraps fs.ErrExist.
+func (r Root) Mkdir(name string) error {
+	if err := r.via().Mkdir(r.Path(name)); err != nil {
+		return fmt.Errorf("make %s: %w", name, cause(err))
+	}
+	return nil
+}
+
+// Rmdir removes an empty folder (a control group). One that is gone already is no error.
+func (r Root) Rmdir(name string) error {
+	err := r.via().Rmdir(r.Path(name))
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("remove %s: %w", name, cause(err))
+}

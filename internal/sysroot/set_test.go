@@ -1,0 +1,168 @@
+package sysroot
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestSet(t *testing.T) {
+	r := tree(t, map[string]string{"proc/v": "12345\n"})
+	got, err := r.Set("/proc/v", "2", nil)
+	if got != "2" || err != nil {
+		t.Fatalf("Set = %q, %v", got, err)
+	}
+	if data, _ := r.ReadBytes("/proc/v"); string(data) != "2\n" {
+		t.Errorf("file holds %q, want the value as echo writes it and nothing of the longer old one", data)
+	}
+}
+
+func TestSetNeverCreates(t *testing.T) {
+	r := tree(t, map[string]string{"proc/v": "1\n"})
+	if _, err := r.Set("/proc/none", "1", nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, want fs.ErrNotExist", err)
+	}
+	if r.Exists("/proc/none") {
+		t.Error("Set created the file")
+	}
+}
+
+// refusing is a kernel that answers err to reads or writes, or that takes a write and keeps its own value.
+type refusing struct {
+	OS
+	read, write error
+	keep        bool
+}
+
+func (a refusing) ReadFile(path string) ([]byte, error) {
+	if a.read != nil {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: a.read}
+	}
+	return a.OS.ReadFile(path)
+}
+
+func (a refusing) WriteFile(path string, data []byte) error {
+	if a.write != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: a.write}
+	}
+	if a.keep {
+		return nil
+	}
+	return a.OS.WriteFile(path, data)
+}
+
+func TestSetReportsWhatTheKernelSaid(t *testing.T) {
+	r := tree(t, map[string]string{"proc/v": "1\n"})
+	for _, errno := range []syscall.Errno{syscall.EACCES, syscall.EINVAL, syscall.EIO, syscall.EBUSY} {
+		_, err := r.With(refusing{write: errno}).Set("/proc/v", "2", nil)
+		if !errors.Is(err, errno) || !strings.Contains(err.Error(), "/proc/v") {
+			t.Errorf("refused write: %v, want one with %v and the name", err, errno)
+		}
+		if _, err := r.With(refusing{read: errno}).Set("/proc/v", "2", nil); !errors.Is(err, errno) {
+			t.Errorf("refused read-back: %v, want one with %v", err, errno)
+		}
+	}
+}
+
+func TestSetReportsAMismatchWithBothValues(t *testing.T) {
+	r := tree(t, map[string]string{"proc/v": "1\n"}).With(refusing{keep: true})
+	got, err := r.Set("/proc/v", "2", nil)
+	m, ok := errors.AsType[*Mismatch](err)
+	if !ok || m.Wrote != "2" || m.Read != "1" || m.Name != "/proc/v" || got != "1" {
+		t.Fatalf("Set = %q, %v; want a Mismatch of 2 and 1", got, err)
+	}
+	if !strings.Contains(err.Error(), `"2"`) || !strings.Contains(err.Error(), `"1"`) {
+		t.Errorf("message %q lacks a value", err)
+	}
+}
+
+func TestSetComparesWhatTheFileShows(t *testing.T) {
+	upper := func(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
+	r := tree(t, map[string]string{"proc/v": "ON\n"}).With(refusing{keep: true})
+	if _, err := r.Set("/proc/v", "on", upper); err != nil {
+		t.Errorf("values that show the same: %v", err)
+	}
+}
+
+func TestReadDoesNotWaitForABrokenDriver(t *testing.T) {
+	r := tree(t, map[string]string{"sys/temp1_input": "1\n"}).With(refusing{read: syscall.EAGAIN})
+	if _, err := r.Read("/sys/temp1_input"); !errors.Is(err, syscall.EAGAIN) {
+		t.Errorf("error %v, want EAGAIN", err)
+	}
+}
+
+// TestReadOfAnEmptyPipe is the real thing: a descriptor that would block answers EAGAIN at once, where os.ReadFile would wait.
+func TestReadOfAnEmptyPipe(t *testing.T) {
+	fds := make([]int, 2)
+	if err := syscall.Pipe(fds); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fds[0]); _ = syscall.Close(fds[1]) })
+	if err := syscall.SetNonblock(fds[0], true); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := read(fds[0], make([]byte, 8)); !errors.Is(err, syscall.EAGAIN) {
+		t.Errorf("read = %d, %v; want EAGAIN", n, err)
+	}
+}
+
+func TestDeviceAccess(t *testing.T) {
+	r := tree(t, map[string]string{"dev/msr": strings.Repeat("\x00", 64)})
+	if err := r.WriteAt("/dev/msr", []byte{1, 2, 3, 4}, 16); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 4)
+	if err := r.ReadAt("/dev/msr", got, 16); err != nil || string(got) != "\x01\x02\x03\x04" {
+		t.Errorf("ReadAt = %v, %v", got, err)
+	}
+	if err := r.ReadAt("/dev/msr", got, 62); err == nil {
+		t.Error("a short read gave no error")
+	}
+	if err := r.WriteAt("/dev/none", got, 0); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing device: %v", err)
+	}
+}
+
+func TestHold(t *testing.T) {
+	r := tree(t, map[string]string{"dev/cpu_dma_latency": "...."})
+	c, err := r.Hold("/dev/cpu_dma_latency", []byte{0, 0, 0, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, _ := r.ReadBytes("/dev/cpu_dma_latency"); string(data) != "\x00\x00\x00\x00" {
+		t.Errorf("device holds %q", data)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Hold("/dev/none", nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing device: %v", err)
+	}
+}
+
+func TestFolders(t *testing.T) {
+	r := New(t.TempDir())
+	if err := r.Mkdir("/group"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Mkdir("/group"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("second Mkdir: %v, want fs.ErrExist", err)
+	}
+	if err := os.WriteFile(r.Path("/group/x"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Rmdir("/group"); err == nil {
+		t.Error("Rmdir removed a folder that is not empty")
+	}
+	if err := os.Remove(r.Path("/group/x")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := r.Rmdir("/group"); err != nil {
+			t.Error(err)
+		}
+	}
+}
