@@ -1,0 +1,76 @@
+package durable
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+)
+
+// File is an open file of an FS. *os.File is one.
+//
+// Write and WriteAt return an error when they write less than all. Sync makes
+// the file's content and size durable, not its name.
+type File interface {
+	io.Reader
+	io.ReaderAt
+	io.Writer
+	io.WriterAt
+	Sync() error
+	Close() error
+	Stat() (fs.FileInfo, error)
+}
+
+// FS is what krund needs of a file system. Names are paths as in package os.
+// Errors wrap those of package io/fs and syscall: test them with errors.Is
+// (fs.ErrNotExist, fs.ErrExist, syscall.ENOSPC).
+type FS interface {
+	// OpenFile opens a file with the flags of package os. OS refuses to open
+	// a symbolic link for writing.
+	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+	// Rename moves a file within its folder, replacing newName at once.
+	Rename(oldName, newName string) error
+	// Remove removes a file or an empty folder.
+	Remove(name string) error
+	// Mkdir makes one folder.
+	Mkdir(name string, perm fs.FileMode) error
+	// ReadDir returns the entries of a folder, sorted by name.
+	ReadDir(name string) ([]fs.DirEntry, error)
+	// Lstat describes name itself, not what a symbolic link points to.
+	Lstat(name string) (fs.FileInfo, error)
+	// SyncDir makes the names in a folder durable.
+	SyncDir(name string) error
+}
+
+// ErrLocked is returned by Lock when somebody else holds the lock.
+var ErrLocked = errors.New("the file is locked by another process")
+
+// DataSyncer is a File that can leave out of a sync what is not needed to read
+// the data back, the modification time above all.
+type DataSyncer interface {
+	SyncData() error
+}
+
+// SyncData makes the content and size of f durable, as f.Sync does, and is
+// cheaper for writes in place where the system has fdatasync.
+func SyncData(f File) error {
+	if d, ok := f.(DataSyncer); ok {
+		return d.SyncData()
+	}
+	return f.Sync()
+}
+
+// Locker is a File that can be locked against other processes.
+type Locker interface {
+	TryLock() error
+}
+
+// Lock takes the exclusive advisory lock of f without waiting. Close releases
+// it, and so does the end of the process in any way. The error is ErrLocked
+// when somebody else has the lock, and wraps errors.ErrUnsupported when files
+// of this FS cannot be locked.
+func Lock(f File) error {
+	if l, ok := f.(Locker); ok {
+		return l.TryLock()
+	}
+	return errors.ErrUnsupported
+}

@@ -1,0 +1,268 @@
+package durable_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/durable"
+)
+
+// TestMain also plays the second process in TestLockExcludesProcesses.
+func TestMain(m *testing.M) {
+	if name := os.Getenv("DURABLE_TEST_LOCK"); name != "" {
+		os.Exit(lockOnce(name))
+	}
+	os.Exit(m.Run())
+}
+
+// lockOnce returns 0 when it gets the lock, 3 when somebody else has it.
+func lockOnce(name string) int {
+	f, err := durable.OS().OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return 1
+	}
+	switch err := durable.Lock(f); {
+	case err == nil:
+		return 0
+	case errors.Is(err, durable.ErrLocked):
+		return 3
+	}
+	return 1
+}
+
+func TestWriteFileReplaces(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "schedule")
+	for _, content := range []string{"first", "", "a longer third content"} {
+		if err := durable.WriteFile(durable.OS(), name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := durable.ReadFile(durable.OS(), name)
+		if err != nil || string(got) != content {
+			t.Errorf("got %q, %v; want %q", got, err, content)
+		}
+	}
+	if names := list(t, dir); !slices.Equal(names, []string{"schedule"}) {
+		t.Errorf("folder holds %v", names)
+	}
+	info, err := os.Stat(name)
+	if err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestWriteFileReplacesLinkNotTarget(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
+	write(t, target, "precious")
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.WriteFile(durable.OS(), link, []byte("new"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(target); string(got) != "precious" {
+		t.Errorf("the target was overwritten: %q", got)
+	}
+}
+
+func TestOpenFileRefusesLinkForWriting(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
+	write(t, target, "precious")
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+	_, err := durable.OS().OpenFile(link, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err == nil || !strings.Contains(err.Error(), "symbolic link") {
+		t.Errorf("got %v", err)
+	}
+	if got, _ := os.ReadFile(target); string(got) != "precious" {
+		t.Errorf("the target was overwritten: %q", got)
+	}
+	f, err := durable.OS().OpenFile(link, os.O_RDONLY, 0)
+	if err != nil {
+		t.Fatalf("reading through a link: %v", err)
+	}
+	f.Close()
+}
+
+func TestWriteToErrorKeepsOldFile(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "f")
+	write(t, name, "old")
+	failure := errors.New("ran out of slots")
+	err := durable.WriteTo(durable.OS(), name, 0o644, func(w io.Writer) error {
+		if _, err := io.WriteString(w, "half"); err != nil {
+			return err
+		}
+		return failure
+	})
+	if !errors.Is(err, failure) || !strings.Contains(err.Error(), name) {
+		t.Errorf("got %v", err)
+	}
+	if got, _ := os.ReadFile(name); string(got) != "old" {
+		t.Errorf("got %q", got)
+	}
+	if names := list(t, dir); !slices.Equal(names, []string{"f"}) {
+		t.Errorf("folder holds %v", names)
+	}
+}
+
+func TestWriteFileNoFolder(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "absent", "f")
+	err := durable.WriteFile(durable.OS(), name, nil, 0o644)
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := durable.ReadFile(durable.OS(), name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLeftOverTemps(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "f")
+	for _, left := range []string{"f.tmp", "f.tmp1", "g.tmp7"} {
+		write(t, filepath.Join(dir, left), "left over")
+	}
+	if err := durable.WriteFile(durable.OS(), name, []byte("new"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := durable.RemoveTemps(durable.OS(), dir)
+	if err != nil || !slices.Equal(removed, []string{"f.tmp", "f.tmp1", "g.tmp7"}) {
+		t.Errorf("removed %v, %v", removed, err)
+	}
+	if names := list(t, dir); !slices.Equal(names, []string{"f"}) {
+		t.Errorf("folder holds %v", names)
+	}
+	removed, err = durable.RemoveTemps(durable.OS(), dir)
+	if err != nil || removed != nil {
+		t.Errorf("second time removed %v, %v", removed, err)
+	}
+}
+
+func TestIsTemp(t *testing.T) {
+	tests := map[string]bool{
+		"schedule.tmp": true, "a.json.gz.tmp1": true, "x.tmp.tmp999": true,
+		"": false, "schedule": false, ".tmp": false, "schedule.tmp1000": false, "schedule.tmp01": false,
+		"schedule.tmp0": false, "schedule.tmp-1": false, "schedule.tmpx": false, "schedule.tmp.gz": false,
+	}
+	for name, want := range tests {
+		if got := durable.IsTemp(name); got != want {
+			t.Errorf("IsTemp(%q) = %v", name, got)
+		}
+	}
+}
+
+func TestSyncs(t *testing.T) {
+	dir := t.TempDir()
+	f, err := durable.OS().OpenFile(filepath.Join(dir, "f"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.SyncData(f); err != nil {
+		t.Errorf("SyncData: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.SyncData(f); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("SyncData of a closed file: %v", err)
+	}
+	if err := durable.Lock(f); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("Lock of a closed file: %v", err)
+	}
+	if err := durable.OS().SyncDir(dir); err != nil {
+		t.Errorf("SyncDir: %v", err)
+	}
+	if err := durable.OS().SyncDir(filepath.Join(dir, "f")); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("SyncDir of a file: %v", err)
+	}
+}
+
+// plain is a File without the optional abilities.
+type plain struct {
+	durable.File
+	synced *int
+}
+
+func (p plain) Sync() error { *p.synced++; return nil }
+
+func TestPlainFile(t *testing.T) {
+	var synced int
+	f := plain{synced: &synced}
+	if err := durable.SyncData(f); err != nil || synced != 1 {
+		t.Errorf("SyncData: %v, %d calls of Sync", err, synced)
+	}
+	if err := durable.Lock(f); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Lock: %v", err)
+	}
+}
+
+func TestLockExcludesProcesses(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "lock")
+	f, err := durable.OS().OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.Lock(f); err != nil {
+		t.Fatal(err)
+	}
+	if code := otherProcess(t, name); code != 3 {
+		t.Errorf("while locked the other process exits with %d, want 3", code)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code := otherProcess(t, name); code != 0 {
+		t.Errorf("after Close the other process exits with %d, want 0", code)
+	}
+}
+
+func otherProcess(t *testing.T, lock string) int {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), "DURABLE_TEST_LOCK="+lock)
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+func write(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func list(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := durable.OS().ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}

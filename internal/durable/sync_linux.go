@@ -1,0 +1,6 @@
+package durable
+
+import "golang.org/x/sys/unix"
+
+// syncData is fdatasync(2): like fsync, without the times of the inode.
+func syncData(fd int) error { return unix.Fdatasync(fd) }

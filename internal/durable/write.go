@@ -1,0 +1,143 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// tempMark stands between a file's name and the number of a temporary file for
+// it: results.tmp, results.tmp1, ... The names follow from what exists, not
+// from chance, so that a simulated crash can be repeated.
+const tempMark = ".tmp"
+
+// maxTemps bounds the search for a free temporary name. Each crash in the
+// middle of a write can leave one temporary file.
+const maxTemps = 1000
+
+// IsTemp says whether name is one that WriteFile gives to temporary files. Such
+// a file, when nobody is writing, is left over from a crash and worth nothing.
+func IsTemp(name string) bool {
+	i := strings.LastIndex(name, tempMark)
+	if i <= 0 {
+		return false
+	}
+	number := name[i+len(tempMark):]
+	if number == "" {
+		return true
+	}
+	n, err := strconv.Atoi(number)
+	return err == nil && n > 0 && n < maxTemps && strconv.Itoa(n) == number
+}
+
+func tempName(name string, n int) string {
+	if n == 0 {
+		return name + tempMark
+	}
+	return name + tempMark + strconv.Itoa(n)
+}
+
+// WriteFile makes name a file with exactly data, durably: a temporary file in
+// the same folder is written and synced, renamed to name, and the folder is
+// synced. Whenever the power fails, name is the old file (or absent) or the
+// whole new one. perm is subject to the umask.
+//
+// After an error the temporary file has been removed when that was possible,
+// and name is the old file; only when the very last step, syncing the folder,
+// fails, name already is the new file and may be the old one after a crash.
+func WriteFile(fsys FS, name string, data []byte, perm fs.FileMode) error {
+	return WriteTo(fsys, name, perm, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteTo is WriteFile for content that is produced piece by piece. Writes are
+// not buffered. An error of write ends it as any other error does.
+func WriteTo(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error) error {
+	f, temp, err := createTemp(fsys, name, perm)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	err = fill(f, write)
+	if err == nil {
+		err = fsys.Rename(temp, name)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, errors.Join(err, removeTemp(fsys, temp)))
+	}
+	if err := fsys.SyncDir(filepath.Dir(name)); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// createTemp opens a new file beside name. A name in use belongs to another
+// writer or is left over from a crash; the next one is tried.
+func createTemp(fsys FS, name string, perm fs.FileMode) (f File, temp string, err error) {
+	for n := range maxTemps {
+		temp = tempName(name, n)
+		f, err = fsys.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, temp, err
+		}
+	}
+	return nil, "", fmt.Errorf("%d temporary files are in the way; remove %s%s*: %w", maxTemps, name, tempMark, err)
+}
+
+// fill writes, syncs and closes f.
+func fill(f File, write func(io.Writer) error) error {
+	err := write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+func removeTemp(fsys FS, temp string) error {
+	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("temporary file left behind: %w", err)
+	}
+	return nil
+}
+
+// RemoveTemps removes the temporary files that crashes have left in folder dir
+// and returns their names. Nobody may be writing there at the same time.
+func RemoveTemps(fsys FS, dir string) ([]string, error) {
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var removed []string
+	for _, e := range entries {
+		if !IsTemp(e.Name()) || !e.Type().IsRegular() {
+			continue
+		}
+		if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil {
+			return removed, err
+		}
+		removed = append(removed, e.Name())
+	}
+	if removed == nil {
+		return nil, nil
+	}
+	return removed, fsys.SyncDir(dir)
+}
+
+// ReadFile returns the whole content of name.
+func ReadFile(fsys FS, name string) ([]byte, error) {
+	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return data, nil
+}
