@@ -1,0 +1,209 @@
+/* attach.c - making and ending handles: krund's buffer, or memory of our own. */
+#include "internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MAP_ANONYMOUS
+#define MAP_ANONYMOUS MAP_ANON
+#endif
+#ifndef MAP_POPULATE
+#define MAP_POPULATE 0 /* touch() does it all */
+#endif
+
+#define ENV_BUFFER "KRUN_BUFFER_FD"
+#define ENV_ITERATIONS "KRUN_ITERATIONS"
+#define OWN_ITERATIONS 2000 /* as the warmup study */
+#define OWN_USER_COLUMNS 16
+
+/* env_number reads a decimal environment variable: -1 when not set, -2 when it is not a number of min to max. */
+static long env_number(const char *name, long min, long max)
+{
+	const char *s = getenv(name);
+	char *end;
+	long n;
+
+	if (!s)
+		return -1;
+	if (*s < '0' || *s > '9')
+		return -2;
+	errno = 0;
+	n = strtol(s, &end, 10);
+	if (errno || *end || n < min || n > max)
+		return -2;
+	return n;
+}
+
+/* check compares a header with what this library would have made of the same plan. */
+static int check(const struct krun_header *h, uint64_t bytes)
+{
+	const struct krun_plan *p = &h->plan;
+	struct krun_places at;
+
+	if (memcmp(p->magic, KRUN_MAGIC, sizeof p->magic) != 0)
+		return KRUN_EMAGIC;
+	if (p->version != KRUN_LAYOUT_VERSION || p->clock != KRUN_CLOCK_KIND)
+		return KRUN_EVERSION;
+	if (p->iterations < 1 || p->iterations > KRUN_MAX_ITERATIONS || p->counters > KRUN_MAX_COUNTERS ||
+	    p->user_columns > KRUN_MAX_USER_COLUMNS)
+		return KRUN_ELAYOUT;
+	at = krun_place(p->iterations, p->counters + p->user_columns);
+	if (p->header_bytes != KRUN_HEADER_BYTES || p->entry_bytes != KRUN_ENTRY_BYTES || p->bytes != at.bytes ||
+	    bytes != at.bytes || p->start_offset != at.start || p->wall_offset != at.wall)
+		return KRUN_ELAYOUT;
+	return KRUN_OK;
+}
+
+/* map_shared maps krund's buffer and takes it for this process. */
+static int map_shared(int fd, struct krun_header **out)
+{
+	struct krun_header *h;
+	struct stat st;
+	uint64_t bytes;
+	int64_t nobody = 0;
+	int err;
+
+	if (fstat(fd, &st) != 0)
+		return KRUN_EMAP;
+	if (!S_ISREG(st.st_mode) || st.st_size < KRUN_HEADER_BYTES)
+		return KRUN_EMAGIC;
+	bytes = (uint64_t)st.st_size;
+	h = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (h == MAP_FAILED)
+		return KRUN_EMAP;
+	err = check(h, bytes);
+	if (!err && !atomic_compare_exchange_strong(&h->progress.pid, &nobody, (int64_t)getpid()))
+		err = KRUN_EBUSY;
+	if (err) {
+		(void)munmap(h, bytes);
+		return err;
+	}
+	(void)close(fd);
+	*out = h;
+	return KRUN_OK;
+}
+
+/* map_own makes a buffer in anonymous memory, as krund would. */
+static int map_own(uint32_t iterations, struct krun_header **out)
+{
+	struct krun_places at = krun_place(iterations, OWN_USER_COLUMNS);
+	struct krun_header *h;
+	struct krun_entry *e;
+	uint32_t i;
+
+	h = mmap(NULL, at.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (h == MAP_FAILED)
+		return KRUN_ENOMEM;
+	memcpy(h->plan.magic, KRUN_MAGIC, sizeof h->plan.magic);
+	h->plan.version = KRUN_LAYOUT_VERSION;
+	h->plan.header_bytes = KRUN_HEADER_BYTES;
+	h->plan.bytes = at.bytes;
+	h->plan.iterations = iterations;
+	h->plan.user_columns = OWN_USER_COLUMNS;
+	h->plan.entry_bytes = KRUN_ENTRY_BYTES;
+	h->plan.start_offset = at.start;
+	h->plan.wall_offset = at.wall;
+	h->plan.clock = KRUN_CLOCK_KIND;
+	h->progress.pid = (int64_t)getpid();
+	e = (struct krun_entry *)((char *)h + KRUN_HEADER_BYTES);
+	for (i = 0; i < OWN_USER_COLUMNS; i++) {
+		e[i].core = -1;
+		e[i].offset = at.column + i * at.stride;
+	}
+	*out = h;
+	return KRUN_OK;
+}
+
+/*
+ * touch writes every page once, so that no iteration pays for a first write:
+ * MAP_POPULATE alone maps shared pages for reading only. The first page is left
+ * out, because krund may set the stop flag at this moment; krun_init writes to
+ * it anyway. The arrays are ours; the table's words are written back unchanged.
+ */
+static void touch(struct krun_header *h)
+{
+	volatile char *page = (volatile char *)h;
+	uint64_t at;
+
+	for (at = KRUN_DATA_ALIGN; at < h->plan.bytes; at += KRUN_DATA_ALIGN)
+		page[at] = page[at];
+}
+
+/* fill lets a handle point into a checked buffer. */
+static void fill(krun *k, struct krun_header *h)
+{
+	const struct krun_plan *p = &h->plan;
+	struct krun_places at = krun_place(p->iterations, p->counters + p->user_columns);
+	char *base = (char *)h;
+
+	k->hot = &h->hot;
+	k->start = (int64_t *)(base + at.start);
+	k->wall = (int64_t *)(base + at.wall);
+	k->next = 0;
+	k->capacity = p->iterations;
+	k->open = false;
+	k->closed = false;
+	k->header = h;
+	k->entries = (struct krun_entry *)(base + KRUN_HEADER_BYTES) + p->counters;
+	k->user = (int64_t *)(base + at.column + p->counters * at.stride);
+	k->stride = at.stride / sizeof(int64_t);
+	k->bytes = at.bytes;
+	k->iterations = p->iterations;
+	k->user_capacity = p->user_columns;
+	k->user_count = 0;
+}
+
+/* map decides from the environment which memory to measure into. */
+static int map(struct krun_header **out)
+{
+	long fd = env_number(ENV_BUFFER, 0, INT_MAX);
+	long iterations;
+
+	if (fd >= 0)
+		return map_shared((int)fd, out);
+	iterations = env_number(ENV_ITERATIONS, 1, KRUN_MAX_ITERATIONS);
+	if (fd == -2 || iterations == -2)
+		return KRUN_EENV;
+	return map_own(iterations > 0 ? (uint32_t)iterations : OWN_ITERATIONS, out);
+}
+
+int krun_init(krun **out)
+{
+	int64_t init_ns = krun_now_ns();
+	struct krun_header *h;
+	krun *k;
+	int err;
+
+	if (!out)
+		return KRUN_EINVAL;
+	*out = NULL;
+	if (init_ns == KRUN_MISSING)
+		return KRUN_ECLOCK;
+	k = aligned_alloc(KRUN_LINE, (sizeof *k + KRUN_LINE - 1) / KRUN_LINE * KRUN_LINE);
+	if (!k)
+		return KRUN_ENOMEM;
+	err = map(&h);
+	if (err) {
+		free(k);
+		return err;
+	}
+	fill(k, h);
+	touch(h);
+	h->progress.init_ns = init_ns;
+	atomic_store_explicit(&h->progress.state, KRUN_STATE_READY, memory_order_release);
+	*out = k;
+	return KRUN_OK;
+}
+
+void krun_free(krun *k)
+{
+	if (!k)
+		return;
+	(void)munmap(k->header, k->bytes);
+	free(k);
+}

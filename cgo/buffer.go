@@ -1,0 +1,75 @@
+package libkrun
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+)
+
+// EnvFD is the environment variable in which the measured process finds the
+// number of the buffer's descriptor.
+const EnvFD = "KRUN_BUFFER_FD"
+
+// EnvLibrary is the environment variable in which a runner finds the path of
+// libkrun.so.
+const EnvLibrary = "KRUN_LIBRARY"
+
+// Buffer is krund's end of the memory it shares with one measured process. It
+// serves one process execution: make another for the next. Not for use by
+// several goroutines at once.
+type Buffer struct {
+	file *os.File
+	spec Spec
+}
+
+// Create makes an empty buffer: memory without a name on Linux, sealed against
+// changes of its size; an unlinked temporary file elsewhere. The error names
+// everything that is wrong with the spec, or what the system refused. The
+// caller closes the buffer.
+func Create(spec Spec) (*Buffer, error) {
+	if err := spec.check(); err != nil {
+		return nil, fmt.Errorf("shared buffer: %w", err)
+	}
+	spec.Columns = append([]Column(nil), spec.Columns...)
+	f, err := newFile()
+	if err != nil {
+		return nil, fmt.Errorf("shared buffer: %w", err)
+	}
+	if err := initialise(f, spec); err != nil {
+		_ = f.Close() // nothing in it that anyone could miss
+		return nil, fmt.Errorf("shared buffer: %w", err)
+	}
+	return &Buffer{file: f, spec: spec}, nil
+}
+
+func initialise(f *os.File, spec Spec) error {
+	if err := f.Truncate(place(spec.Iterations, spec.columns()).bytes); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(spec.encode(), 0); err != nil {
+		return err
+	}
+	return seal(f)
+}
+
+// File is the open file that the measured process inherits; it belongs to the
+// buffer and is closed by Close.
+func (b *Buffer) File() *os.File { return b.file }
+
+// ExecOffset is where in File the stage writes the stamp just before exec: an
+// int64 in the machine's byte order, from Now.
+func (b *Buffer) ExecOffset() int64 { return controlExec }
+
+// Stop asks the measured process to end after the iteration it is in. A process
+// that does not use libkrun's krun_should_stop does not notice.
+func (b *Buffer) Stop() error {
+	var flag [4]byte
+	binary.NativeEndian.PutUint32(flag[:], 1)
+	if _, err := b.file.WriteAt(flag[:], controlStop); err != nil {
+		return fmt.Errorf("shared buffer: set the stop flag: %w", err)
+	}
+	return nil
+}
+
+// Close gives the memory back once no process has it mapped any more.
+func (b *Buffer) Close() error { return b.file.Close() }

@@ -1,0 +1,35 @@
+package libkrun
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// newFile returns a memfd that can be sealed. Kernels from 6.3 on want to be
+// told that it will not be executed, and write a line to the kernel log
+// otherwise; older ones do not know that flag and answer EINVAL.
+func newFile() (*os.File, error) {
+	const name = "krun-buffer"
+	flags := unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate(name, flags|unix.MFD_NOEXEC_SEAL)
+	if errors.Is(err, unix.EINVAL) {
+		fd, err = unix.MemfdCreate(name, flags)
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// seal fixes the size for good: nobody who holds the descriptor can make a
+// reader or the mapped process fail by truncating, nor fill the memory.
+func seal(f *os.File) error {
+	_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
+	if err != nil {
+		return fmt.Errorf("seal: %w", os.NewSyscallError("fcntl", err))
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+//go:build cgo
+
+package libkrun
+
+/*
+#include <stddef.h>
+#include "internal.h"
+
+struct number { const char *name; int64_t value; };
+
+#define N(x) { #x, x }
+#define HEADER(x) { #x, offsetof(struct krun_header, x) }
+#define ENTRY(x) { "entry." #x, offsetof(struct krun_entry, x) }
+
+static const struct number numbers[] = {
+	N(KRUN_LAYOUT_VERSION), N(KRUN_LINE), N(KRUN_DATA_ALIGN), N(KRUN_HEADER_BYTES), N(KRUN_ENTRY_BYTES),
+	N(KRUN_NAME_BYTES), N(KRUN_UNIT_BYTES),
+	N(KRUN_MAX_ITERATIONS), N(KRUN_MAX_COUNTERS), N(KRUN_MAX_USER_COLUMNS),
+	N(KRUN_CLOCK_KIND), N(KRUN_STATE_NEW), N(KRUN_STATE_READY), N(KRUN_STATE_DONE),
+	N(KRUN_COLUMN_FREE), N(KRUN_COLUMN_COUNTER), N(KRUN_COLUMN_USER), N(KRUN_MISSING), N(KRUN_EDONE),
+	HEADER(plan.magic), HEADER(plan.version), HEADER(plan.header_bytes), HEADER(plan.bytes),
+	HEADER(plan.iterations), HEADER(plan.counters), HEADER(plan.user_columns), HEADER(plan.entry_bytes),
+	HEADER(plan.start_offset), HEADER(plan.wall_offset), HEADER(plan.clock),
+	HEADER(control), HEADER(control.stop), HEADER(control.exec_ns),
+	HEADER(progress.state), HEADER(progress.error), HEADER(progress.pid),
+	HEADER(progress.init_ns), HEADER(progress.done_ns),
+	HEADER(hot.begun.tv_sec), HEADER(hot.begun.tv_nsec), HEADER(hot.done),
+	ENTRY(kind), ENTRY(core), ENTRY(offset), ENTRY(name), ENTRY(unit),
+};
+
+static int krun_numbers(void) { return sizeof numbers / sizeof numbers[0]; }
+static const struct number *krun_number(int i) { return &numbers[i]; }
+
+static void krun_places_of(uint32_t iterations, uint32_t columns, int64_t out[5])
+{
+	struct krun_places p = krun_place(iterations, columns);
+
+	out[0] = (int64_t)p.start;
+	out[1] = (int64_t)p.wall;
+	out[2] = (int64_t)p.column;
+	out[3] = (int64_t)p.stride;
+	out[4] = (int64_t)p.bytes;
+}
+*/
+import "C"
+
+// cNumbers are the constants and offsets of layout.h as the C compiler sees
+// them, for the test that compares both sides.
+func cNumbers() map[string]int64 {
+	m := make(map[string]int64)
+	for i := range C.krun_numbers() {
+		n := C.krun_number(i)
+		m[C.GoString(n.name)] = int64(n.value)
+	}
+	return m
+}
+
+// cPlaces is place as layout.h computes it.
+func cPlaces(iterations, columns int) places {
+	var out [5]C.int64_t
+	C.krun_places_of(C.uint32_t(iterations), C.uint32_t(columns), &out[0])
+	return places{start: int64(out[0]), wall: int64(out[1]), column: int64(out[2]), stride: int64(out[3]), bytes: int64(out[4])}
+}
+
+// cErrorText is krun_strerror.
+func cErrorText(code int) string { return C.GoString(C.krun_strerror(C.int(code))) }
+
+// cNow is krun_now_ns.
+func cNow() int64 { return int64(C.krun_now_ns()) }

@@ -1,0 +1,54 @@
+/* internal.h - the handle, shared by krun.c (measuring) and attach.c (making and ending handles). */
+#ifndef KRUN_INTERNAL_H
+#define KRUN_INTERNAL_H
+
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* CLOCK_MONOTONIC_RAW, MAP_POPULATE under -std=c11 */
+#endif
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "krun.h"
+#include "layout.h"
+
+#if defined(__linux__) && defined(CLOCK_MONOTONIC_RAW)
+#define KRUN_CLOCK CLOCK_MONOTONIC_RAW
+#define KRUN_CLOCK_KIND KRUN_CLOCK_MONOTONIC_RAW
+#else
+#define KRUN_CLOCK CLOCK_MONOTONIC
+#define KRUN_CLOCK_KIND KRUN_CLOCK_MONOTONIC
+#endif
+
+/*
+ * Everything that decides where libkrun reads and writes is kept here, in the
+ * process's own memory: a benchmark that overwrites the buffer spoils its
+ * numbers, but cannot send the library elsewhere. The first cache line is all
+ * that begin and end need besides the arrays.
+ */
+struct krun {
+	struct krun_hot *hot;
+	int64_t *start;    /* [iterations] */
+	int64_t *wall;     /* [iterations] */
+	uint32_t next;     /* index of the running iteration, or of the one to come */
+	uint32_t capacity; /* begin refuses from here on: iterations, 0 once done */
+	bool open;         /* between begin and end */
+	bool closed;       /* krun_done was called */
+
+	struct krun_header *header;
+	struct krun_entry *entries; /* [user_capacity]: those of the user columns */
+	int64_t *user;              /* first user column's array */
+	uint64_t stride;            /* elements from one array to the next */
+	uint64_t bytes;             /* mapped */
+	uint32_t iterations;
+	uint32_t user_capacity;
+	uint32_t user_count;
+};
+
+static inline int64_t krun_ns(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,219 @@
+/* krun.c - measuring: begin, end and what lies around them. Interface: krun.h. Bytes: layout.h. */
+#include "internal.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define COLD __attribute__((cold, noinline))
+#else
+#define UNLIKELY(x) (x)
+#define COLD
+#endif
+
+/* spoil leaves the first measuring error where krund finds it, and returns it. */
+static COLD int spoil(krun *k, int error)
+{
+	int32_t none = 0;
+
+	atomic_compare_exchange_strong(&k->header->progress.error, &none, error);
+	return error;
+}
+
+/* refuse_begin finds out why no iteration may begin. */
+static COLD int refuse_begin(krun *k)
+{
+	if (!k)
+		return KRUN_EINVAL;
+	if (k->open)
+		return spoil(k, KRUN_EORDER);
+	return spoil(k, k->closed ? KRUN_EDONE : KRUN_EFULL);
+}
+
+/*
+ * The clock writes straight into the buffer and is a tail call: nothing runs
+ * between its reading and the return. Since krun_begin leaves the time in the
+ * buffer, krund knows when an iteration began that never ended.
+ */
+int krun_begin(krun *k)
+{
+	if (UNLIKELY(!k || k->open || k->next >= k->capacity))
+		return refuse_begin(k);
+	k->open = true;
+	return clock_gettime(KRUN_CLOCK, &k->hot->begun); /* 0: krun_init tried it */
+}
+
+int krun_end(krun *k)
+{
+	struct timespec now;
+	int64_t start;
+	uint32_t i;
+
+	(void)clock_gettime(KRUN_CLOCK, &now);
+	if (UNLIKELY(!k))
+		return KRUN_EINVAL;
+	if (UNLIKELY(!k->open))
+		return spoil(k, KRUN_EORDER);
+	k->open = false;
+	i = k->next++;
+	start = krun_ns(k->hot->begun);
+	k->start[i] = start;
+	k->wall[i] = krun_ns(now) - start;
+	/* Release: who sees the count sees the values, also when we are killed right here. */
+	atomic_store_explicit(&k->hot->done, (uint64_t)i + 1, memory_order_release);
+	return KRUN_OK;
+}
+
+int krun_should_stop(const krun *k)
+{
+	if (!k || k->next >= k->capacity)
+		return 1;
+	return atomic_load_explicit(&k->header->control.stop, memory_order_relaxed) != 0;
+}
+
+int krun_done(krun *k)
+{
+	bool open;
+
+	if (!k)
+		return KRUN_EINVAL;
+	if (k->closed)
+		return KRUN_EDONE;
+	open = k->open;
+	k->open = false;
+	k->closed = true;
+	k->capacity = 0;
+	k->header->progress.done_ns = krun_now_ns();
+	atomic_store_explicit(&k->header->progress.state, KRUN_STATE_DONE, memory_order_release);
+	return open ? spoil(k, KRUN_EORDER) : KRUN_OK;
+}
+
+/* good_text accepts min to max characters: letters, digits and those of more. */
+static bool good_text(const char *s, size_t min, size_t max, const char *more)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+	size_t n = 0;
+
+	if (!s)
+		return false;
+	for (; n <= max && s[n]; n++)
+		if (!strchr(plain, s[n]) && !strchr(more, s[n]))
+			return false;
+	return n >= min && n <= max;
+}
+
+/* same_column says whether an entry bears the name and unit. */
+static bool same_column(const struct krun_entry *e, const char *name, const char *unit)
+{
+	return strncmp(e->name, name, KRUN_NAME_BYTES) == 0 && strncmp(e->unit, unit, KRUN_UNIT_BYTES) == 0;
+}
+
+int krun_column(krun *k, const char *name, const char *unit)
+{
+	struct krun_entry *e;
+	int64_t *values;
+	uint32_t i;
+
+	if (!k || !good_text(name, 1, KRUN_NAME_BYTES - 1, "") || !good_text(unit, 0, KRUN_UNIT_BYTES - 1, "/%"))
+		return KRUN_EINVAL;
+	if (k->closed)
+		return KRUN_EDONE;
+	if (k->open)
+		return KRUN_EORDER;
+	for (i = 0; i < k->user_count; i++)
+		if (same_column(&k->entries[i], name, unit))
+			return (int)i;
+	if (k->user_count == k->user_capacity)
+		return KRUN_EFULL;
+	e = &k->entries[k->user_count];
+	values = k->user + k->user_count * k->stride;
+	for (i = 0; i < k->iterations; i++)
+		values[i] = KRUN_MISSING;
+	memcpy(e->name, name, strlen(name));
+	memcpy(e->unit, unit, strlen(unit));
+	/* The kind comes last: an entry that bears it is complete, also after a kill. */
+	atomic_signal_fence(memory_order_release);
+	*(volatile uint32_t *)&e->kind = KRUN_COLUMN_USER;
+	return (int)k->user_count++;
+}
+
+int krun_set(krun *k, int column, int64_t value)
+{
+	if (!k || column < 0 || (uint32_t)column >= k->user_count)
+		return KRUN_EINVAL;
+	if (k->closed)
+		return KRUN_EDONE;
+	if (!k->open && k->next == 0)
+		return KRUN_EORDER;
+	k->user[(uint64_t)column * k->stride + k->next - (k->open ? 0 : 1)] = value;
+	return KRUN_OK;
+}
+
+int krun_iterations(const krun *k)
+{
+	return k ? (int)k->iterations : 0;
+}
+
+int krun_count(const krun *k)
+{
+	return k ? (int)k->next : 0;
+}
+
+/* measured says whether iteration i is complete. */
+static bool measured(const krun *k, int i)
+{
+	return k && i >= 0 && (uint32_t)i < k->next;
+}
+
+int64_t krun_start_ns(const krun *k, int i)
+{
+	return measured(k, i) ? k->start[i] : KRUN_MISSING;
+}
+
+int64_t krun_wall_ns(const krun *k, int i)
+{
+	return measured(k, i) ? k->wall[i] : KRUN_MISSING;
+}
+
+int64_t krun_value(const krun *k, int column, int i)
+{
+	if (!measured(k, i) || column < 0 || (uint32_t)column >= k->user_count)
+		return KRUN_MISSING;
+	return k->user[(uint64_t)column * k->stride + (uint64_t)i];
+}
+
+int64_t krun_now_ns(void)
+{
+	struct timespec now;
+
+	return clock_gettime(KRUN_CLOCK, &now) ? KRUN_MISSING : krun_ns(now);
+}
+
+int krun_version(void)
+{
+	return KRUN_VERSION;
+}
+
+const char *krun_strerror(int error)
+{
+	static const char *const text[] = {
+		"no error",
+		"invalid argument: null handle, bad name or unit, or no such column",
+		"KRUN_BUFFER_FD or KRUN_ITERATIONS is not a number in range",
+		"the descriptor in KRUN_BUFFER_FD cannot be mapped; was it closed before krun_init?",
+		"the descriptor in KRUN_BUFFER_FD is not a krun buffer",
+		"the buffer was made for another version of libkrun or another clock; install krund and libkrun together",
+		"the buffer's header contradicts itself",
+		"the buffer is already in use; call krun_init once per process execution",
+		"out of memory",
+		"the clock does not work",
+		"all planned iterations are done, or no column is left; ask krun_should_stop before krun_begin",
+		"krun_begin and krun_end do not alternate, or a column was touched at the wrong moment",
+		"krun_done was called before",
+	};
+
+	if (error > 0 || error < KRUN_EDONE)
+		return "unknown error";
+	return text[-error];
+}

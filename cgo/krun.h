@@ -1,0 +1,176 @@
+/*
+ * krun.h - libkrun: measure the in-process iterations of a benchmark.
+ *
+ *	krun *k;
+ *	int err = krun_init(&k);
+ *	if (err)
+ *		return fail(krun_strerror(err));
+ *	while (!krun_should_stop(k)) {
+ *		krun_begin(k);
+ *		run_iter(parameter);
+ *		if (krun_end(k))
+ *			break;
+ *	}
+ *	krun_done(k);
+ *	krun_free(k);
+ *
+ * Under krund the measurements go to a buffer that krund shares with the
+ * process (environment variable KRUN_BUFFER_FD) and reads afterwards: nothing
+ * is left to do, and what was measured survives a crash. Without krund they go
+ * to the library's own memory, KRUN_ITERATIONS (default 2000) iterations, and
+ * the functions under "What was measured" return them.
+ *
+ * Units      Times are nanoseconds in int64_t: stamps count from the clock's
+ *            arbitrary start, wall times are differences of two stamps. The
+ *            clock is CLOCK_MONOTONIC_RAW on Linux, CLOCK_MONOTONIC elsewhere.
+ * Errors     Functions return KRUN_OK (0) or a negative KRUN_E code, which
+ *            krun_strerror explains. The library never exits, never prints,
+ *            never raises a signal. The first error of krun_begin, krun_end
+ *            or krun_done is also left in the buffer, where krund finds it.
+ * Cost       krun_begin and krun_end read the clock once each, without a
+ *            system call where the kernel's vDSO has the clock. They do not
+ *            allocate, lock or print. All memory is touched by krun_init.
+ * Threads    One handle belongs to one thread at a time: calls on it must not
+ *            overlap, and handing it to another thread needs the usual
+ *            synchronisation. There is no global state: handles do not know of
+ *            each other. Threads a benchmark starts inside an iteration do not
+ *            matter.
+ * Processes  A child made by fork must not use its parent's handle. A process
+ *            may attach to krund's buffer once; a second krun_init, there or in
+ *            a child that inherited the environment, returns KRUN_EBUSY.
+ * Binding    Every argument is an int, an int64_t or a pointer; a krun* may be
+ *            kept as void*. krun_end reports what krun_begin refused, so a
+ *            binding need not look at krun_begin's result inside the
+ *            measurement.
+ */
+#ifndef KRUN_H
+#define KRUN_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define KRUN_API __attribute__((visibility("default")))
+#else
+#define KRUN_API
+#endif
+
+#define KRUN_VERSION 1 /* of this interface; krun_version() is the library's */
+
+enum krun_error {
+	KRUN_OK = 0,
+	KRUN_EINVAL = -1,   /* null handle, bad name or unit, no such column or index */
+	KRUN_EENV = -2,     /* KRUN_BUFFER_FD or KRUN_ITERATIONS is not a number in range */
+	KRUN_EMAP = -3,     /* the descriptor is not a buffer's file or cannot be mapped (errno) */
+	KRUN_EMAGIC = -4,   /* the file is not a krun buffer */
+	KRUN_EVERSION = -5, /* a buffer for another libkrun, or for another clock */
+	KRUN_ELAYOUT = -6,  /* the buffer's header contradicts itself */
+	KRUN_EBUSY = -7,    /* the buffer is already attached to */
+	KRUN_ENOMEM = -8,   /* out of memory */
+	KRUN_ECLOCK = -9,   /* the clock does not work (errno) */
+	KRUN_EFULL = -10,   /* all planned iterations are done, or no column is left */
+	KRUN_EORDER = -11,  /* begin inside an iteration, end outside, set before the first */
+	KRUN_EDONE = -12    /* krun_done was called before */
+};
+
+/* KRUN_MISSING is the value of a user column where krun_set set none. */
+#define KRUN_MISSING INT64_MIN
+
+/* A handle. Opaque; made by krun_init, ended by krun_free. */
+typedef struct krun krun;
+
+/*
+ * krun_init attaches to krund's buffer, or to memory of its own when
+ * KRUN_BUFFER_FD is not set, touches all of it, and stamps the process's start.
+ * Call it as early as the language allows. *out is a handle on success, else
+ * null. The descriptor is closed after mapping.
+ * Errors: KRUN_EINVAL to KRUN_ECLOCK.
+ */
+KRUN_API int krun_init(krun **out);
+
+/* krun_iterations returns the number of planned iterations, 0 for a null handle. */
+KRUN_API int krun_iterations(const krun *k);
+
+/*
+ * krun_begin starts an iteration; reading the clock is the last thing it does.
+ * Errors: KRUN_EORDER, KRUN_EFULL, KRUN_EDONE, KRUN_EINVAL. After an error
+ * krun_end returns KRUN_EORDER unless an iteration was already running.
+ */
+KRUN_API int krun_begin(krun *k);
+
+/*
+ * krun_end ends the iteration; reading the clock is the first thing it does.
+ * Then it stores start stamp and wall time and publishes the iteration.
+ * Errors: KRUN_EORDER, KRUN_EINVAL.
+ */
+KRUN_API int krun_end(krun *k);
+
+/*
+ * krun_should_stop returns 1 when no further iteration should begin: all
+ * planned ones are done, krund asks to stop, krun_done was called or the
+ * handle is null. Else 0.
+ */
+KRUN_API int krun_should_stop(const krun *k);
+
+/*
+ * krun_column names a user column (time in the garbage collector, number of
+ * compiled methods, ...) and returns its index, 0 or more. Before the first
+ * iteration or between any two; not inside one, because it touches memory.
+ * name: 1 to 47 characters of A-Z a-z 0-9 _ . - ; unit: 0 to 23 likewise or / %.
+ * A name given again with the same unit returns the index it has.
+ * Errors: KRUN_EINVAL, KRUN_EORDER, KRUN_EDONE, KRUN_EFULL (krund reserves a
+ * fixed number; without krund there are 16).
+ */
+KRUN_API int krun_column(krun *k, const char *name, const char *unit);
+
+/*
+ * krun_set sets a user column's value for the iteration that runs, or, between
+ * two iterations, for the one that ended last. KRUN_MISSING takes it back.
+ * Errors: KRUN_EINVAL (no such column), KRUN_EORDER (no iteration yet),
+ * KRUN_EDONE.
+ */
+KRUN_API int krun_set(krun *k, int column, int64_t value);
+
+/*
+ * krun_done says that the measuring is over. Everything measured stays readable
+ * until krun_free. An iteration that still runs is dropped and KRUN_EORDER
+ * returned. Errors: KRUN_EORDER, KRUN_EDONE, KRUN_EINVAL.
+ */
+KRUN_API int krun_done(krun *k);
+
+/* krun_free releases the handle; null is allowed. krund's buffer keeps its contents. */
+KRUN_API void krun_free(krun *k);
+
+/* What was measured */
+
+/* krun_count returns the number of complete iterations, 0 for a null handle. */
+KRUN_API int krun_count(const krun *k);
+
+/* krun_start_ns returns iteration i's start stamp, or KRUN_MISSING when it is not complete. */
+KRUN_API int64_t krun_start_ns(const krun *k, int i);
+
+/* krun_wall_ns returns iteration i's wall time, or KRUN_MISSING when it is not complete. */
+KRUN_API int64_t krun_wall_ns(const krun *k, int i);
+
+/* krun_value returns a user column's value in iteration i, or KRUN_MISSING. */
+KRUN_API int64_t krun_value(const krun *k, int column, int i);
+
+/* Odds and ends */
+
+/* krun_now_ns reads the library's clock: a stamp, or KRUN_MISSING when it fails. */
+KRUN_API int64_t krun_now_ns(void);
+
+/* krun_strerror returns a sentence in English without a final stop; never null. */
+KRUN_API const char *krun_strerror(int error);
+
+/* krun_version returns the library's KRUN_VERSION. */
+KRUN_API int krun_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

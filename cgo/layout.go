@@ -1,0 +1,85 @@
+package libkrun
+
+// The numbers of layout.h, which specifies them. TestLayout compares the two.
+const (
+	magic         = "krunbuf\x00"
+	layoutVersion = 1
+
+	lineBytes   = 64
+	dataAlign   = 4096
+	headerBytes = 512
+	entryBytes  = 128
+	nameBytes   = 48 // with the final zero
+	unitBytes   = 24 // with the final zero
+
+	maxIterations  = 1 << 24
+	maxCounters    = 8192
+	maxUserColumns = 64
+)
+
+// Offsets in the header.
+const (
+	planVersion     = 8
+	planHeaderBytes = 12
+	planBytes       = 16
+	planIterations  = 24
+	planCounters    = 28
+	planUserColumns = 32
+	planEntryBytes  = 36
+	planStartOffset = 40
+	planWallOffset  = 48
+	planClock       = 56
+	planEnd         = 128 // what lies before is constant after Create
+	controlStop     = 128
+	controlExec     = 136
+	progressState   = 192
+	progressError   = 196
+	progressPid     = 200
+	progressInit    = 208
+	progressDone    = 216
+	hotBegunSeconds = 256
+	hotBegunNanos   = 264
+	hotDone         = 272
+	clockRaw        = 1
+	clockMonotonic  = 2
+	nanosPerSecond  = 1_000_000_000
+	stampBytes      = 8
+)
+
+// Offsets in a column's entry.
+const (
+	entryKind   = 0
+	entryCore   = 4
+	entryOffset = 8
+	entryName   = 16
+	entryUnit   = 64
+)
+
+// Kinds of an entry.
+const (
+	kindFree    = 0
+	kindCounter = 1
+	kindUser    = 2
+)
+
+// places are the offsets that follow from a plan, counted in bytes from the
+// start of the buffer; the same computation as krun_place in layout.h.
+type places struct {
+	start, wall, column int64
+	stride              int64 // from one array to the next
+	bytes               int64
+}
+
+// place computes the layout for a number of iterations and of columns, counter
+// and user ones together.
+func place(iterations, columns int) places {
+	var p places
+	p.stride = roundUp(int64(iterations)*stampBytes, lineBytes)
+	p.start = roundUp(headerBytes+int64(columns)*entryBytes, dataAlign)
+	p.wall = p.start + p.stride
+	p.column = p.wall + p.stride
+	p.bytes = p.column + int64(columns)*p.stride
+	return p
+}
+
+func roundUp(n, step int64) int64 { return (n + step - 1) / step * step }

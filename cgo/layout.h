@@ -1,0 +1,168 @@
+/*
+ * layout.h - the bytes of the shared buffer. This file is the specification;
+ * layout.go repeats the numbers and a test compares the two.
+ *
+ * krund makes a buffer for each process execution, hands it over as an open
+ * file, and reads it when the process has ended. libkrun maps it and fills it.
+ * Without krund libkrun makes the same thing in its own memory.
+ *
+ *   0            header, KRUN_HEADER_BYTES: five parts, each on cache lines of
+ *                its own so that nobody's writes slow down somebody else's
+ *                  plan      written by the maker before the start, then constant
+ *                  control   written by krund while the process runs
+ *                  progress  written by libkrun now and then
+ *                  hot       written by libkrun at every begin and end
+ *   header_bytes column table, one struct krun_entry per column: the counters
+ *                (fixed by the maker), then the places for user columns (named
+ *                by the measured process through krun_column)
+ *   start_offset start stamps  int64[iterations]  nanoseconds on the clock
+ *   wall_offset  wall times    int64[iterations]  nanoseconds, end - start
+ *   entry.offset one array per column, int64[iterations], in table order
+ *
+ * All numbers are in the byte order of the machine; a buffer never leaves it.
+ * The first array starts on a page (KRUN_DATA_ALIGN) and each array on a cache
+ * line (KRUN_LINE), both counted from the start of the buffer, so the layout
+ * follows from three numbers alone: iterations, counters, user columns. Both
+ * sides compute it and neither believes the other's offsets.
+ *
+ * An element counts from the moment `done` exceeds its index: libkrun stores
+ * an iteration's values first and `done` after them (release). So a process
+ * that is killed leaves everything up to its last complete iteration.
+ *
+ * Padding is zero. A change of meaning or place raises KRUN_LAYOUT_VERSION.
+ */
+#ifndef KRUN_LAYOUT_H
+#define KRUN_LAYOUT_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#define KRUN_MAGIC "krunbuf" /* with its final zero: eight bytes */
+#define KRUN_LAYOUT_VERSION 1
+#define KRUN_LINE 64
+#define KRUN_DATA_ALIGN 4096
+#define KRUN_HEADER_BYTES 512
+#define KRUN_ENTRY_BYTES 128
+#define KRUN_NAME_BYTES 48 /* with the final zero */
+#define KRUN_UNIT_BYTES 24 /* with the final zero */
+
+/* Bounds of a plan: more is taken for a damaged header. */
+#define KRUN_MAX_ITERATIONS (1 << 24)
+#define KRUN_MAX_COUNTERS 8192
+#define KRUN_MAX_USER_COLUMNS 64
+
+enum krun_clock_kind {
+	KRUN_CLOCK_MONOTONIC_RAW = 1, /* Linux: not slewed by NTP */
+	KRUN_CLOCK_MONOTONIC = 2      /* elsewhere */
+};
+
+enum krun_state {
+	KRUN_STATE_NEW = 0,   /* nobody has attached yet */
+	KRUN_STATE_READY = 1, /* krun_init succeeded */
+	KRUN_STATE_DONE = 2   /* krun_done was called */
+};
+
+enum krun_column_kind {
+	KRUN_COLUMN_FREE = 0,    /* a user column's place without a user */
+	KRUN_COLUMN_COUNTER = 1, /* named by the maker */
+	KRUN_COLUMN_USER = 2     /* named through krun_column */
+};
+
+/* Constant after the maker has written it. */
+struct krun_plan {
+	char magic[8];
+	uint32_t version;      /* KRUN_LAYOUT_VERSION */
+	uint32_t header_bytes; /* KRUN_HEADER_BYTES: where the table starts */
+	uint64_t bytes;        /* of the whole buffer */
+	uint32_t iterations;   /* planned, at least 1 */
+	uint32_t counters;     /* entries of kind counter, first in the table */
+	uint32_t user_columns; /* entries after them, reserved for the process */
+	uint32_t entry_bytes;  /* KRUN_ENTRY_BYTES */
+	uint64_t start_offset;
+	uint64_t wall_offset;
+	uint32_t clock;        /* enum krun_clock_kind */
+	uint8_t room[68];      /* for the counters' descriptors */
+};
+
+/* Written by krund (and its stage, before the exec). */
+struct krun_control {
+	_Atomic uint32_t stop; /* not 0: please end after this iteration */
+	uint32_t pad;
+	int64_t exec_ns;       /* stamp just before exec; 0: not taken */
+	uint8_t room[48];
+};
+
+/* Written by libkrun outside the iterations. */
+struct krun_progress {
+	_Atomic uint32_t state; /* enum krun_state */
+	_Atomic int32_t error;  /* the first KRUN_E* code a call returned, or 0 */
+	_Atomic int64_t pid;    /* of the process that attached; 0: none */
+	int64_t init_ns;        /* stamp at the start of krun_init; 0: not taken */
+	int64_t done_ns;        /* stamp in krun_done; 0: not taken */
+	uint8_t room[32];
+};
+
+/* Written by libkrun in every iteration. */
+struct krun_hot {
+	struct timespec begun; /* the clock at the latest krun_begin */
+	_Atomic uint64_t done; /* complete iterations */
+	uint8_t room[40];
+};
+
+struct krun_header {
+	struct krun_plan plan;
+	struct krun_control control;
+	struct krun_progress progress;
+	struct krun_hot hot;
+	uint8_t room[KRUN_HEADER_BYTES - 320];
+};
+
+/* One column. Names and units are ASCII and end with a zero byte. */
+struct krun_entry {
+	uint32_t kind;  /* enum krun_column_kind */
+	int32_t core;   /* of a per-core counter, else -1 */
+	uint64_t offset; /* of its array */
+	char name[KRUN_NAME_BYTES];
+	char unit[KRUN_UNIT_BYTES];
+	uint8_t room[40]; /* for where a counter is read from */
+};
+
+static_assert(sizeof(time_t) == 8 && sizeof(struct timespec) == 16, "libkrun needs 64-bit time_t and long");
+static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "shared words must be plain memory");
+static_assert(sizeof(struct krun_plan) == 128, "plan");
+static_assert(sizeof(struct krun_control) == KRUN_LINE, "control");
+static_assert(sizeof(struct krun_progress) == KRUN_LINE, "progress");
+static_assert(sizeof(struct krun_hot) == KRUN_LINE, "hot");
+static_assert(sizeof(struct krun_header) == KRUN_HEADER_BYTES, "header");
+static_assert(sizeof(struct krun_entry) == KRUN_ENTRY_BYTES, "entry");
+static_assert(offsetof(struct krun_header, control) == 128, "control");
+static_assert(offsetof(struct krun_header, progress) == 192, "progress");
+static_assert(offsetof(struct krun_header, hot) == 256, "hot");
+
+/* The places that follow from a plan. */
+struct krun_places {
+	uint64_t start;  /* offset of the start stamps */
+	uint64_t wall;   /* offset of the wall times */
+	uint64_t column; /* offset of the first column's array */
+	uint64_t stride; /* bytes from one array to the next */
+	uint64_t bytes;  /* of the whole buffer */
+};
+
+/* krun_place computes the layout. Within the bounds above nothing overflows. */
+static inline struct krun_places krun_place(uint32_t iterations, uint32_t columns)
+{
+	struct krun_places p;
+	uint64_t table = KRUN_HEADER_BYTES + (uint64_t)columns * KRUN_ENTRY_BYTES;
+
+	p.stride = ((uint64_t)iterations * 8 + KRUN_LINE - 1) / KRUN_LINE * KRUN_LINE;
+	p.start = (table + KRUN_DATA_ALIGN - 1) / KRUN_DATA_ALIGN * KRUN_DATA_ALIGN;
+	p.wall = p.start + p.stride;
+	p.column = p.wall + p.stride;
+	p.bytes = p.column + columns * p.stride;
+	return p;
+}
+
+#endif

@@ -1,0 +1,114 @@
+//go:build cgo
+
+package libkrun
+
+import (
+	"testing"
+)
+
+// TestLayout compares the numbers of layout.go with those of layout.h.
+func TestLayout(t *testing.T) {
+	want := map[string]int64{
+		"KRUN_LAYOUT_VERSION":   layoutVersion,
+		"KRUN_LINE":             lineBytes,
+		"KRUN_DATA_ALIGN":       dataAlign,
+		"KRUN_HEADER_BYTES":     headerBytes,
+		"KRUN_ENTRY_BYTES":      entryBytes,
+		"KRUN_NAME_BYTES":       nameBytes,
+		"KRUN_UNIT_BYTES":       unitBytes,
+		"KRUN_MAX_ITERATIONS":   maxIterations,
+		"KRUN_MAX_COUNTERS":     maxCounters,
+		"KRUN_MAX_USER_COLUMNS": maxUserColumns,
+		"KRUN_CLOCK_KIND":       clockKind,
+		"KRUN_STATE_NEW":        int64(StateNew),
+		"KRUN_STATE_READY":      int64(StateReady),
+		"KRUN_STATE_DONE":       int64(StateDone),
+		"KRUN_COLUMN_FREE":      kindFree,
+		"KRUN_COLUMN_COUNTER":   kindCounter,
+		"KRUN_COLUMN_USER":      kindUser,
+		"KRUN_MISSING":          Missing,
+		"KRUN_EDONE":            int64(EDONE),
+		"plan.magic":            0,
+		"plan.version":          planVersion,
+		"plan.header_bytes":     planHeaderBytes,
+		"plan.bytes":            planBytes,
+		"plan.iterations":       planIterations,
+		"plan.counters":         planCounters,
+		"plan.user_columns":     planUserColumns,
+		"plan.entry_bytes":      planEntryBytes,
+		"plan.start_offset":     planStartOffset,
+		"plan.wall_offset":      planWallOffset,
+		"plan.clock":            planClock,
+		"control":               planEnd,
+		"control.stop":          controlStop,
+		"control.exec_ns":       controlExec,
+		"progress.state":        progressState,
+		"progress.error":        progressError,
+		"progress.pid":          progressPid,
+		"progress.init_ns":      progressInit,
+		"progress.done_ns":      progressDone,
+		"hot.begun.tv_sec":      hotBegunSeconds,
+		"hot.begun.tv_nsec":     hotBegunNanos,
+		"hot.done":              hotDone,
+		"entry.kind":            entryKind,
+		"entry.core":            entryCore,
+		"entry.offset":          entryOffset,
+		"entry.name":            entryName,
+		"entry.unit":            entryUnit,
+	}
+	got := cNumbers()
+	for name, w := range want {
+		if g, ok := got[name]; !ok || g != w {
+			t.Errorf("%s: C has %d (%v), Go %d", name, g, ok, w)
+		}
+	}
+	for name, g := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s = %d is not compared", name, g)
+		}
+	}
+}
+
+// TestPlaces compares the two computations of the layout.
+func TestPlaces(t *testing.T) {
+	for _, iterations := range []int{1, 7, 8, 9, 511, 512, 513, 2000, maxIterations} {
+		for _, columns := range []int{0, 1, 28, 29, 64, 1000, maxCounters + maxUserColumns} {
+			if c, g := cPlaces(iterations, columns), place(iterations, columns); c != g {
+				t.Errorf("%d iterations, %d columns: C %+v, Go %+v", iterations, columns, c, g)
+			}
+		}
+	}
+}
+
+// TestErrorTexts compares Error with krun_strerror, and checks that no two codes
+// share a text.
+func TestErrorTexts(t *testing.T) {
+	seen := make(map[string]Error)
+	for e := OK; e >= EDONE; e-- {
+		if c := cErrorText(int(e)); c != e.Error() {
+			t.Errorf("code %d: C says %q, Go %q", e, c, e.Error())
+		}
+		if other, ok := seen[e.Error()]; ok {
+			t.Errorf("codes %d and %d have the text %q", e, other, e.Error())
+		}
+		seen[e.Error()] = e
+	}
+	for _, e := range []int{1, int(EDONE) - 1} {
+		if c := cErrorText(e); c != "unknown error" {
+			t.Errorf("code %d: C says %q", e, c)
+		}
+	}
+	if got := (EDONE - 1).Error(); got != "unknown error -13" {
+		t.Errorf("code %d: Go says %q", EDONE-1, got)
+	}
+}
+
+// TestClock checks that both sides read one clock.
+func TestClock(t *testing.T) {
+	first := Now()
+	middle := cNow()
+	last := Now()
+	if first <= 0 || middle < first || last < middle {
+		t.Errorf("stamps %d (Go), %d (C), %d (Go) are not in order", first, middle, last)
+	}
+}

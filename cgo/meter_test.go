@@ -1,0 +1,181 @@
+//go:build cgo
+
+package libkrun
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// attach lets this process be the measured one: NewMeter finds the buffer.
+func attach(t *testing.T, b *Buffer) {
+	t.Helper()
+	fd, err := unix.Dup(int(b.File().Fd())) // krun_init closes the descriptor it is given
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(EnvFD, strconv.Itoa(fd))
+}
+
+func TestMeterInSharedBuffer(t *testing.T) {
+	b, err := Create(Spec{Iterations: 3, Columns: []Column{{"cycles", "", 0}, {"cycles", "", 1}}, UserColumns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	attach(t, b)
+	m, err := NewMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if m.Iterations() != 3 {
+		t.Errorf("%d iterations are planned, want 3", m.Iterations())
+	}
+	if _, err := NewMeter(); !errors.Is(err, EMAP) && !errors.Is(err, EMAGIC) {
+		t.Errorf("second NewMeter on the closed descriptor: %v", err)
+	}
+	attach(t, b)
+	if _, err := NewMeter(); !errors.Is(err, EBUSY) {
+		t.Errorf("second NewMeter on the same buffer: %v, want EBUSY", err)
+	}
+
+	gc, err := m.Column("gc_ns", "ns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; !m.ShouldStop(); i++ {
+		if err := m.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.End(); err != nil {
+			t.Fatal(err)
+		}
+		if i != 1 {
+			if err := m.Set(gc, int64(100+i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := m.Done(); err != nil {
+		t.Fatal(err)
+	}
+
+	s, err := b.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.State != StateDone || s.Done != 3 || s.Pid != os.Getpid() || s.Error != OK || len(s.Findings) > 0 {
+		t.Errorf("read %+v", s)
+	}
+	if s.InitNS <= 0 || s.FirstNS != s.StartNS[0] || s.BegunNS != s.StartNS[2] || s.DoneNS < s.BegunNS+s.WallNS[2] {
+		t.Errorf("stamps: %+v", s)
+	}
+	for i := range 3 {
+		if s.StartNS[i] != m.StartNS(i) || s.WallNS[i] != m.WallNS(i) {
+			t.Errorf("iteration %d: buffer %d %d, handle %d %d", i, s.StartNS[i], s.WallNS[i], m.StartNS(i), m.WallNS(i))
+		}
+	}
+	if len(s.Columns) != 3 {
+		t.Fatalf("columns %+v", s.Columns)
+	}
+	user := s.Columns[2]
+	want := Column{"gc_ns", "ns", NoCore}
+	if user.Kind != KindUser || user.Column != want || user.Values[0] != 100 || user.Values[1] != Missing || user.Values[2] != 102 {
+		t.Errorf("user column %+v", user)
+	}
+}
+
+// TestMeterIsAskedToStop checks that Stop reaches the measured side, and that
+// what was measured before it is complete.
+func TestMeterIsAskedToStop(t *testing.T) {
+	b, err := Create(Spec{Iterations: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	attach(t, b)
+	m, err := NewMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	n := 0
+	for ; !m.ShouldStop(); n++ {
+		if err := errors.Join(m.Begin(), m.End()); err != nil {
+			t.Fatal(err)
+		}
+		if n == 9 {
+			if err := b.Stop(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s, err := b.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n != 10 || s.Done != 10 || s.State != StateReady || s.DoneNS != 0 || len(s.Findings) > 0 {
+		t.Errorf("%d iterations, read %+v", n, s)
+	}
+}
+
+// TestMeterRefuses checks that misuse is an error, also in the buffer.
+func TestMeterRefuses(t *testing.T) {
+	b, err := Create(Spec{Iterations: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	attach(t, b)
+	m, err := NewMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if _, err := m.Column("gc", ""); !errors.Is(err, EFULL) {
+		t.Errorf("column without a place: %v, want EFULL", err)
+	}
+	if err := m.End(); !errors.Is(err, EORDER) {
+		t.Errorf("end without begin: %v, want EORDER", err)
+	}
+	if err := errors.Join(m.Begin(), m.End()); err != nil {
+		t.Errorf("the one iteration: %v", err)
+	}
+	if err := m.Begin(); !errors.Is(err, EFULL) {
+		t.Errorf("one iteration too many: %v, want EFULL", err)
+	}
+	s, err := b.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Done != 1 || s.Error != EORDER || len(s.Findings) > 0 {
+		t.Errorf("read %+v", s)
+	}
+}
+
+// TestMeterAlone measures without krund.
+func TestMeterAlone(t *testing.T) {
+	t.Setenv("KRUN_ITERATIONS", "5")
+	m, err := NewMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for !m.ShouldStop() {
+		if err := errors.Join(m.Begin(), m.End()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m.Iterations() != 5 || m.StartNS(4) == Missing || m.StartNS(5) != Missing || m.WallNS(-1) != Missing {
+		t.Errorf("%d iterations, starts %d %d", m.Iterations(), m.StartNS(4), m.StartNS(5))
+	}
+	t.Setenv("KRUN_ITERATIONS", "5x")
+	if _, err := NewMeter(); !errors.Is(err, EENV) {
+		t.Errorf("KRUN_ITERATIONS=5x: %v, want EENV", err)
+	}
+}

@@ -1,0 +1,190 @@
+package libkrun
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// State says how far a measured process came.
+type State uint32
+
+// The states, in the order a process goes through them.
+const (
+	StateNew   State = 0 // it never called krun_init with success
+	StateReady State = 1 // it may have iterated; it did not call krun_done
+	StateDone  State = 2 // it called krun_done
+)
+
+// String returns the state's name.
+func (s State) String() string {
+	switch s {
+	case StateNew:
+		return "new"
+	case StateReady:
+		return "ready"
+	case StateDone:
+		return "done"
+	}
+	return fmt.Sprintf("state %d", uint32(s))
+}
+
+// Kind tells counters from user columns.
+type Kind string
+
+// The kinds of columns.
+const (
+	KindCounter Kind = "counter"
+	KindUser    Kind = "user"
+)
+
+// Missing is a user column's value in an iteration for which none was set.
+const Missing int64 = math.MinInt64
+
+// ColumnData is a column with its values.
+type ColumnData struct {
+	Kind Kind
+	Column
+	Values []int64 // [Done]; differences for counters, Missing possible for user columns
+}
+
+// Series is what was measured in one process execution. Stamps are nanoseconds
+// on the clock of Now; 0 means that the stamp was not taken.
+type Series struct {
+	State   State
+	Pid     int   // of the process that called krun_init, 0: none
+	Error   Error // the first one of krun_begin, krun_end, krun_done; OK: none
+	Done    int   // complete iterations, 0 to the planned number
+	ExecNS  int64 // just before exec
+	InitNS  int64 // first thing in krun_init
+	FirstNS int64 // start of the first iteration, also when that was never completed
+	BegunNS int64 // start of the latest iteration, complete or not
+	DoneNS  int64 // in krun_done
+	StartNS []int64
+	WallNS  []int64
+	Columns []ColumnData // the Spec's in its order, then the user columns in the order they were named
+
+	// Findings are the things in the buffer that libkrun cannot have written: the
+	// measured process, or a child of it, wrote into the memory. Each is a
+	// sentence. The data are as they were found, without what has no meaning.
+	Findings []string
+}
+
+// finding adds a sentence.
+func (s *Series) finding(format string, args ...any) {
+	s.Findings = append(s.Findings, fmt.Sprintf(format, args...))
+}
+
+// Read returns what the process has measured so far. It may be called at any
+// time, but only after the end of the process is the answer final. The error is
+// about reading the file only; everything wrong with its contents is in the
+// Findings.
+func (b *Buffer) Read() (Series, error) {
+	s, err := read(b.file, b.spec, Now())
+	if err != nil {
+		return Series{}, fmt.Errorf("shared buffer: read: %w", err)
+	}
+	return s, nil
+}
+
+// read decodes a buffer made from spec. now bounds the stamps.
+func read(r io.ReaderAt, spec Spec, now int64) (Series, error) {
+	var s Series
+	head := make([]byte, spec.tableEnd())
+	switch err := readFull(r, head, 0); {
+	case errors.Is(err, io.EOF):
+		s.finding("the buffer was truncated")
+		return s, nil
+	case err != nil:
+		return s, err
+	}
+	s.header(head, spec)
+	s.table(head, spec)
+	if err := s.arrays(r, spec); err != nil {
+		return s, err
+	}
+	s.checkTimes(now)
+	s.checkCounters()
+	return s, nil
+}
+
+// readFull fills p from offset on; io.EOF when the file ends before.
+func readFull(r io.ReaderAt, p []byte, offset int64) error {
+	n, err := r.ReadAt(p, offset)
+	if n == len(p) {
+		return nil
+	}
+	return err
+}
+
+// header takes over the fields that the process writes.
+func (s *Series) header(head []byte, spec Spec) {
+	order := binary.NativeEndian
+	stamp := func(at int) int64 { return int64(order.Uint64(head[at:])) }
+	s.State = State(order.Uint32(head[progressState:]))
+	if s.State > StateDone {
+		s.finding("the state is %d, which does not exist", uint32(s.State))
+	}
+	s.Error = Error(int32(order.Uint32(head[progressError:])))
+	if !s.Error.known() {
+		s.finding("the error code is %d, which does not exist", int(s.Error))
+	}
+	if pid := stamp(progressPid); pid >= 0 && pid <= math.MaxInt32 {
+		s.Pid = int(pid)
+	} else {
+		s.finding("the process id is %d", pid)
+	}
+	s.ExecNS, s.InitNS, s.DoneNS = stamp(controlExec), stamp(progressInit), stamp(progressDone)
+	seconds, nanos := stamp(hotBegunSeconds), stamp(hotBegunNanos)
+	if seconds >= 0 && seconds < math.MaxInt64/nanosPerSecond && nanos >= 0 && nanos < nanosPerSecond {
+		s.BegunNS = seconds*nanosPerSecond + nanos
+	} else {
+		s.finding("the latest begin is at %d s %d ns", seconds, nanos)
+	}
+	done := order.Uint64(head[hotDone:])
+	if done <= uint64(spec.Iterations) {
+		s.Done = int(done)
+	} else {
+		s.finding("%d iterations are done of %d planned; none of them counts", done, spec.Iterations)
+	}
+	if s.State == StateNew && done > 0 {
+		s.finding("%d iterations are done, but krun_init was never called", done)
+	}
+}
+
+// arrays reads the first Done elements of each array. A file that ends too
+// early, possible where it cannot be sealed, leaves no iterations.
+func (s *Series) arrays(r io.ReaderAt, spec Spec) error {
+	at := place(spec.Iterations, spec.columns())
+	raw := make([]byte, s.Done*stampBytes)
+	var first error
+	array := func(offset int64) []int64 {
+		values := make([]int64, s.Done)
+		if err := readFull(r, raw, offset); err != nil && first == nil {
+			first = err
+		}
+		for i := range values {
+			values[i] = int64(binary.NativeEndian.Uint64(raw[i*stampBytes:]))
+		}
+		return values
+	}
+	s.StartNS, s.WallNS = array(at.start), array(at.wall)
+	for i := range s.Columns {
+		s.Columns[i].Values = array(at.column + int64(i)*at.stride)
+	}
+	if errors.Is(first, io.EOF) {
+		s.finding("the buffer was truncated; its %d iterations are lost", s.Done)
+		s.Done, s.StartNS, s.WallNS = 0, nil, nil
+		for i := range s.Columns {
+			s.Columns[i].Values = nil
+		}
+		return nil
+	}
+	s.FirstNS = s.BegunNS
+	if s.Done > 0 {
+		s.FirstNS = s.StartNS[0]
+	}
+	return first
+}

@@ -1,0 +1,112 @@
+package libkrun
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// table compares what Create wrote with what is there now, and takes over the
+// columns: the counters from the spec, the user columns' names from the buffer.
+// User columns are kept up to the first place that is free or unusable.
+func (s *Series) table(head []byte, spec Spec) {
+	want := spec.encode()
+	counters := headerBytes + len(spec.Columns)*entryBytes
+	if !bytes.Equal(head[:planEnd], want[:planEnd]) {
+		s.finding("the plan in the header was overwritten")
+	}
+	if !bytes.Equal(head[headerBytes:counters], want[headerBytes:counters]) {
+		s.finding("the counters' entries were overwritten")
+	}
+	for _, c := range spec.Columns {
+		s.Columns = append(s.Columns, ColumnData{Kind: KindCounter, Column: c})
+	}
+	open := true
+	for i := range spec.UserColumns {
+		e := head[counters+i*entryBytes:][:entryBytes]
+		empty := want[counters+i*entryBytes:][:entryBytes]
+		switch c, ok := userColumn(e, empty); {
+		case binary.NativeEndian.Uint32(e[entryKind:]) == kindFree:
+			open = false
+		case !ok || !open:
+			s.finding("the entry of user column %d was overwritten", i)
+			open = false
+		default:
+			s.Columns = append(s.Columns, ColumnData{Kind: KindUser, Column: c})
+		}
+	}
+}
+
+// userColumn decodes the entry of a named user column. empty is the entry as
+// Create wrote it.
+func userColumn(e, empty []byte) (Column, bool) {
+	text := func(b []byte) string {
+		s, rest, _ := bytes.Cut(b, []byte{0})
+		if len(bytes.Trim(rest, "\x00")) > 0 {
+			return "\x00" // something behind the end
+		}
+		return string(s)
+	}
+	c := Column{Name: text(e[entryName:entryUnit]), Unit: text(e[entryUnit : entryUnit+unitBytes]), Core: NoCore}
+	ok := binary.NativeEndian.Uint32(e[entryKind:]) == kindUser &&
+		bytes.Equal(e[entryCore:entryName], empty[entryCore:entryName]) &&
+		goodText(c.Name, 1, nameBytes-1, "") && goodText(c.Unit, 0, unitBytes-1, "/%")
+	return c, ok
+}
+
+// checkTimes finds stamps that cannot be: the order on the clock is exec, init,
+// the iterations one after the other, done, now.
+func (s *Series) checkTimes(now int64) {
+	for _, stamp := range []struct {
+		name string
+		ns   *int64
+	}{{"exec", &s.ExecNS}, {"init", &s.InitNS}, {"done", &s.DoneNS}, {"latest begin", &s.BegunNS}} {
+		if *stamp.ns < 0 || *stamp.ns > now {
+			s.finding("the %s stamp is %d ns, the clock shows %d", stamp.name, *stamp.ns, now)
+		}
+	}
+	if s.ExecNS > 0 && s.InitNS > 0 && s.InitNS < s.ExecNS {
+		s.finding("krun_init is %d ns before exec", s.ExecNS-s.InitNS)
+	}
+	walls := tally{of: s.Done}
+	starts := tally{of: s.Done}
+	latest := max(s.InitNS, 0)
+	for i, start := range s.StartNS {
+		wall := s.WallNS[i]
+		switch {
+		case start < latest || start > now:
+			starts.add(i)
+			continue
+		case wall < 0 || wall > now-start:
+			walls.add(i)
+			continue
+		}
+		latest = start + wall
+	}
+	if starts.n > 0 {
+		s.finding("start stamps before the end of the iteration before, or in the future: %s", starts)
+	}
+	if walls.n > 0 {
+		s.finding("wall times below zero, or beyond now: %s", walls)
+	}
+	if s.State == StateDone && s.DoneNS < latest {
+		s.finding("krun_done is %d ns before the end of the last iteration", latest-s.DoneNS)
+	}
+}
+
+// checkCounters finds counters that ran backwards.
+func (s *Series) checkCounters() {
+	for _, c := range s.Columns {
+		if c.Kind != KindCounter {
+			continue
+		}
+		t := tally{of: s.Done}
+		for i, v := range c.Values {
+			if v < 0 {
+				t.add(i)
+			}
+		}
+		if t.n > 0 {
+			s.finding("counter %s%s ran backwards: %s", c.Name, onCore(c.Core), t)
+		}
+	}
+}

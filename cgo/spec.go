@@ -1,0 +1,111 @@
+package libkrun
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// NoCore is the Core of a column that does not belong to one core.
+const NoCore = -1
+
+// Column names one value that is recorded for each iteration.
+type Column struct {
+	Name string // 1 to 47 of A-Z a-z 0-9 _ . -
+	Unit string // 0 to 23 of the same or / %; "" for plain numbers
+	Core int    // of a per-core counter, else NoCore
+}
+
+// Spec is the plan of a buffer.
+type Spec struct {
+	Iterations  int      // planned, 1 to 16,777,216
+	Columns     []Column // the counters, in the order of the record; at most 8192
+	UserColumns int      // places for columns the measured process names, at most 64
+}
+
+// check says everything that is wrong with a plan.
+func (s Spec) check() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if s.Iterations < 1 || s.Iterations > maxIterations {
+		bad("%d iterations; want 1 to %d", s.Iterations, maxIterations)
+	}
+	if len(s.Columns) > maxCounters {
+		bad("%d counter columns; want at most %d", len(s.Columns), maxCounters)
+	}
+	if s.UserColumns < 0 || s.UserColumns > maxUserColumns {
+		bad("%d user columns; want 0 to %d", s.UserColumns, maxUserColumns)
+	}
+	type id struct {
+		name string
+		core int
+	}
+	seen := make(map[id]bool, len(s.Columns))
+	for i, c := range s.Columns {
+		if !goodText(c.Name, 1, nameBytes-1, "") || !goodText(c.Unit, 0, unitBytes-1, "/%") {
+			bad("column %d: name %q, unit %q: want letters, digits, _ . - in at most %d and %d bytes", i, c.Name, c.Unit, nameBytes-1, unitBytes-1)
+		}
+		if c.Core < NoCore || c.Core > 1<<20 {
+			bad("column %d: core %d", i, c.Core)
+		}
+		if seen[id{c.Name, c.Core}] {
+			bad("column %d: %q is there twice", i, c.Name)
+		}
+		seen[id{c.Name, c.Core}] = true
+	}
+	return errors.Join(errs...)
+}
+
+// goodText accepts minLen to maxLen characters: ASCII letters, digits, _ . -
+// and those of more. The same rule as good_text in krun.c.
+func goodText(s string, minLen, maxLen int, more string) bool {
+	if len(s) < minLen || len(s) > maxLen {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && strings.IndexByte("_.-"+more, c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// columns is the number of entries in the table.
+func (s Spec) columns() int { return len(s.Columns) + s.UserColumns }
+
+// tableEnd is where header and column table end.
+func (s Spec) tableEnd() int { return headerBytes + s.columns()*entryBytes }
+
+// encode returns header and column table of a new buffer.
+func (s Spec) encode() []byte {
+	order := binary.NativeEndian
+	at := place(s.Iterations, s.columns())
+	b := make([]byte, s.tableEnd())
+	copy(b, magic)
+	order.PutUint32(b[planVersion:], layoutVersion)
+	order.PutUint32(b[planHeaderBytes:], headerBytes)
+	order.PutUint64(b[planBytes:], uint64(at.bytes))
+	order.PutUint32(b[planIterations:], uint32(s.Iterations))
+	order.PutUint32(b[planCounters:], uint32(len(s.Columns)))
+	order.PutUint32(b[planUserColumns:], uint32(s.UserColumns))
+	order.PutUint32(b[planEntryBytes:], entryBytes)
+	order.PutUint64(b[planStartOffset:], uint64(at.start))
+	order.PutUint64(b[planWallOffset:], uint64(at.wall))
+	order.PutUint32(b[planClock:], clockKind)
+	for i := range s.columns() {
+		e := b[headerBytes+i*entryBytes:][:entryBytes]
+		c := Column{Core: NoCore}
+		if i < len(s.Columns) {
+			c = s.Columns[i]
+			order.PutUint32(e[entryKind:], kindCounter)
+		}
+		order.PutUint32(e[entryCore:], uint32(int32(c.Core)))
+		order.PutUint64(e[entryOffset:], uint64(at.column+int64(i)*at.stride))
+		copy(e[entryName:], c.Name)
+		copy(e[entryUnit:], c.Unit)
+	}
+	return b
+}
