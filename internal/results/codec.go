@@ -1,0 +1,163 @@
+package results
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"krund/internal/key"
+)
+
+// ErrVersion is returned for records that a later krund has written.
+var ErrVersion = errors.New("the record is of a newer format; use the krunctl that belongs to the krund that wrote it")
+
+// maxJSON bounds the decompressed size of a record, so that a damaged or
+// hostile file cannot fill the memory. The largest honest ones, hundreds of
+// columns with 100,000 iterations, stay below.
+const maxJSON = 1 << 30
+
+// plain is Record without its methods.
+type plain Record
+
+// fileJSON is the object in a record's file: the fields of Record after those
+// that Record holds in another form.
+type fileJSON struct {
+	Format    int    `json:"format"`
+	Key       string `json:"key"`
+	Benchmark string `json:"benchmark"`
+	VM        string `json:"vm"`
+	Variant   string `json:"variant"`
+	plain
+}
+
+// inFile gives r the form it has in its file.
+func (r Record) inFile() fileJSON {
+	r.Started = r.Started.UTC()
+	return fileJSON{
+		Format:    Format,
+		Key:       r.Key.String(),
+		Benchmark: r.Key.Benchmark,
+		VM:        r.Key.VM,
+		Variant:   r.Key.Variant,
+		plain:     plain(r),
+	}
+}
+
+// MarshalJSON writes the object that the package's doc specifies.
+func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.inFile()) }
+
+// UnmarshalJSON reads what MarshalJSON writes, of this format or an older one.
+// Fields it does not know are skipped. The error is ErrVersion for a newer
+// format, whatever else is wrong.
+func (r *Record) UnmarshalJSON(text []byte) error {
+	var j fileJSON
+	err := json.Unmarshal(text, &j)
+	if j.Format > Format {
+		return fmt.Errorf("format %d, this program reads up to %d: %w", j.Format, Format, ErrVersion)
+	}
+	if err != nil {
+		return err
+	}
+	if j.Format < 1 {
+		return errors.New("not a record: it has no format number")
+	}
+	j.plain.Key = key.Key{Benchmark: j.Benchmark, VM: j.VM, Variant: j.Variant}
+	if _, err := key.Parse(j.plain.Key.String()); err != nil {
+		return err
+	}
+	if j.Key != j.plain.Key.String() {
+		return fmt.Errorf("key %q does not go with benchmark, vm and variant %q", j.Key, j.plain.Key)
+	}
+	*r = Record(j.plain)
+	return nil
+}
+
+// Encode returns the bytes of a record's file. They follow from the record
+// alone: the gzip header holds no time and no name.
+func Encode(r Record) ([]byte, error) {
+	text, err := encodeJSON(r)
+	if err != nil {
+		return nil, err
+	}
+	return compress(text)
+}
+
+// encodeJSON is r on one line, with "<" as it is and not as "\u003c".
+func encodeJSON(r Record) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r.inFile()); err != nil {
+		return nil, fmt.Errorf("encode the record of slot %d, attempt %d: %w", r.Slot, r.Attempt, err)
+	}
+	return text.Bytes(), nil
+}
+
+func compress(text []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	_, err := zip.Write(text)
+	if err = errors.Join(err, zip.Close()); err != nil {
+		return nil, err
+	}
+	return packed.Bytes(), nil
+}
+
+// Decode reads the bytes of a record's file. Every error says what is wrong
+// with them; ErrVersion is one.
+func Decode(packed []byte) (Record, error) {
+	text, err := decompress(packed)
+	if err != nil {
+		return Record{}, err
+	}
+	var r Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return Record{}, explain(err)
+	}
+	return r, nil
+}
+
+// decompress accepts exactly one gzip member.
+func decompress(packed []byte) ([]byte, error) {
+	rest := bufio.NewReader(bytes.NewReader(packed))
+	zip, err := gzip.NewReader(rest)
+	if err != nil {
+		return nil, explain(err)
+	}
+	zip.Multistream(false)
+	text, err := io.ReadAll(io.LimitReader(zip, maxJSON+1))
+	if err != nil {
+		return nil, explain(err)
+	}
+	if len(text) > maxJSON {
+		return nil, fmt.Errorf("damaged: it unpacks to more than %d bytes", maxJSON)
+	}
+	if _, err := rest.ReadByte(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("damaged: there are bytes after the end of the record")
+	}
+	return text, nil
+}
+
+// explain says what the errors of the libraries mean for the file.
+func explain(err error) error {
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, ErrVersion):
+		return err
+	case errors.Is(err, io.EOF):
+		return errors.New("damaged: the file is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("damaged: the file is cut off")
+	case errors.Is(err, gzip.ErrHeader):
+		return errors.New("damaged: not a gzip file")
+	case errors.Is(err, gzip.ErrChecksum):
+		return errors.New("damaged: the checksum is wrong")
+	case errors.As(err, &syntax):
+		return fmt.Errorf("damaged: not JSON at byte %d: %w", syntax.Offset, err)
+	}
+	return fmt.Errorf("damaged: %w", err)
+}

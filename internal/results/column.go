@@ -1,0 +1,164 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Kind tells the two sorts of columns apart.
+type Kind string
+
+// The kinds of columns.
+const (
+	KindCounter Kind = "counter" // a processor or kernel counter, read by libkrun
+	KindUser    Kind = "user"    // named and set by the benchmark or its runner
+)
+
+// Missing is a user column's value for an iteration in which none was set; null
+// in JSON.
+const Missing int64 = math.MinInt64
+
+// Column is one series of integers beside the wall times: one value per
+// complete iteration. In JSON both kinds have their numbers in "values".
+type Column struct {
+	Name string
+	Unit string // "" for plain counts
+	Kind Kind
+	Core *int // processor of a per-core counter; nil for a total
+
+	Counts []uint64 // of a counter: increase during the iteration; nil for user columns
+	Values []int64  // of a user column, Missing possible; nil for counters
+}
+
+// Len returns the number of values.
+func (c Column) Len() int {
+	if c.Kind == KindCounter {
+		return len(c.Counts)
+	}
+	return len(c.Values)
+}
+
+// Float returns value i, NaN when it is missing. Integers beyond 2^53 are
+// rounded.
+func (c Column) Float(i int) float64 {
+	switch {
+	case c.Kind == KindCounter:
+		return float64(c.Counts[i])
+	case c.Values[i] == Missing:
+		return math.NaN()
+	}
+	return float64(c.Values[i])
+}
+
+// columnJSON is Column in a file. Values is filled by hand: it is most of what
+// a record consists of.
+type columnJSON struct {
+	Name   string          `json:"name"`
+	Unit   string          `json:"unit"`
+	Kind   Kind            `json:"kind"`
+	Core   *int            `json:"core"`
+	Values json.RawMessage `json:"values"`
+}
+
+// MarshalJSON writes c as the package's doc says.
+func (c Column) MarshalJSON() ([]byte, error) {
+	j := columnJSON{Name: c.Name, Unit: c.Unit, Kind: c.Kind, Core: c.Core}
+	switch c.Kind {
+	case KindCounter:
+		if c.Values != nil {
+			return nil, fmt.Errorf("column %s: a counter has Counts, not Values", c.Name)
+		}
+		j.Values = appendList(c.Counts, strconv.AppendUint)
+	case KindUser:
+		if c.Counts != nil {
+			return nil, fmt.Errorf("column %s: a user column has Values, not Counts", c.Name)
+		}
+		j.Values = appendList(c.Values, appendValue)
+	default:
+		return nil, fmt.Errorf("column %s: kind %q is neither counter nor user", c.Name, c.Kind)
+	}
+	return json.Marshal(j)
+}
+
+// appendList writes a JSON list, null for nil.
+func appendList[T any](list []T, format func([]byte, T, int) []byte) []byte {
+	if list == nil {
+		return []byte("null")
+	}
+	const usual = 8 // bytes of a number with its comma
+	text := make([]byte, 0, 2+usual*len(list))
+	text = append(text, '[')
+	for i, v := range list {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = format(text, v, 10)
+	}
+	return append(text, ']')
+}
+
+func appendValue(text []byte, v int64, base int) []byte {
+	if v == Missing {
+		return append(text, "null"...)
+	}
+	return strconv.AppendInt(text, v, base)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *Column) UnmarshalJSON(text []byte) error {
+	var j columnJSON
+	if err := json.Unmarshal(text, &j); err != nil {
+		return err
+	}
+	*c = Column{Name: j.Name, Unit: j.Unit, Kind: j.Kind, Core: j.Core}
+	var err error
+	switch j.Kind {
+	case KindCounter:
+		c.Counts, err = parseCounts(j.Values)
+	case KindUser:
+		c.Values, err = parseValues(j.Values)
+	default:
+		return fmt.Errorf("column %s: kind %q is neither counter nor user", j.Name, j.Kind)
+	}
+	if err != nil {
+		return fmt.Errorf("column %s: %w", j.Name, err)
+	}
+	return nil
+}
+
+var null = []byte("null")
+
+// parseCounts refuses a null among the numbers, which encoding/json would make
+// a zero of.
+func parseCounts(text []byte) ([]uint64, error) {
+	if bytes.Contains(text, null) && !bytes.Equal(text, null) {
+		return nil, errors.New("a value of a counter is null")
+	}
+	var counts []uint64
+	err := json.Unmarshal(text, &counts)
+	return counts, err
+}
+
+func parseValues(text []byte) ([]int64, error) {
+	if !bytes.Contains(text, null) || bytes.Equal(text, null) {
+		var values []int64
+		err := json.Unmarshal(text, &values)
+		return values, err
+	}
+	var list []*int64
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, err
+	}
+	values := make([]int64, len(list))
+	for i, v := range list {
+		values[i] = Missing
+		if v != nil {
+			values[i] = *v
+		}
+	}
+	return values, nil
+}

@@ -1,0 +1,58 @@
+package results
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Name identifies a record in its folder: its slot and attempt.
+type Name struct {
+	Slot    int // from 0
+	Attempt int // from 1
+}
+
+// suffix ends the name of every record's file.
+const suffix = ".json.gz"
+
+// String is the record's file name, such as "0000017-001.json.gz". Names of
+// equal length sort as slots and attempts do.
+func (n Name) String() string {
+	return fmt.Sprintf("%07d-%03d%s", n.Slot, n.Attempt, suffix)
+}
+
+// ParseName reads a file name. ok is false for every name that String does not
+// make.
+func ParseName(file string) (n Name, ok bool) {
+	stem, ok := strings.CutSuffix(file, suffix)
+	if !ok {
+		return Name{}, false
+	}
+	slot, attempt, ok := strings.Cut(stem, "-")
+	if !ok {
+		return Name{}, false
+	}
+	n.Slot, ok = number(slot)
+	if !ok {
+		return Name{}, false
+	}
+	n.Attempt, ok = number(attempt)
+	if !ok || n.Attempt < 1 || n.String() != file {
+		return Name{}, false
+	}
+	return n, true
+}
+
+// number reads digits only, without a sign.
+func number(s string) (int, bool) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	return int(n), err == nil
+}
+
+// compare orders names by slot, then attempt.
+func compare(a, b Name) int {
+	if a.Slot != b.Slot {
+		return a.Slot - b.Slot
+	}
+	return a.Attempt - b.Attempt
+}

@@ -1,0 +1,154 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"slices"
+
+	"krund/internal/durable"
+)
+
+// Reader reads the records of a folder. It changes nothing and may be used
+// while krund adds records.
+type Reader struct {
+	fsys durable.FS
+	dir  string
+}
+
+// NewReader returns a Reader of the folder dir.
+func NewReader(fsys durable.FS, dir string) *Reader {
+	return &Reader{fsys: fsys, dir: dir}
+}
+
+// FileError says which file of the folder is wrong, and why.
+type FileError struct {
+	File string // name in the folder
+	Err  error
+}
+
+func (e *FileError) Error() string { return fmt.Sprintf("record %s: %v", e.File, e.Err) }
+
+// Unwrap gives the reason.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Listing is what lies in a folder, by name only: nothing was opened.
+type Listing struct {
+	Records []Name   // sorted by slot, then attempt
+	Temps   []string // left over from a crash, or being written right now; see Clean
+	Foreign []string // what krund did not put there, folders and links too
+}
+
+// List returns the names in the folder.
+func (r *Reader) List() (Listing, error) {
+	entries, err := r.fsys.ReadDir(r.dir)
+	if err != nil {
+		return Listing{}, fmt.Errorf("list the results: %w", err)
+	}
+	var l Listing
+	for _, e := range entries {
+		name, ok := ParseName(e.Name())
+		switch {
+		case ok && e.Type().IsRegular():
+			l.Records = append(l.Records, name)
+		case durable.IsTemp(e.Name()) && e.Type().IsRegular():
+			l.Temps = append(l.Temps, e.Name())
+		default:
+			l.Foreign = append(l.Foreign, e.Name())
+		}
+	}
+	slices.SortFunc(l.Records, compare)
+	return l, nil
+}
+
+// Load reads one record. The error wraps fs.ErrNotExist when there is none,
+// and is a *FileError when it cannot be read or is not what its name says.
+func (r *Reader) Load(n Name) (Record, error) {
+	packed, err := durable.ReadFile(r.fsys, filepath.Join(r.dir, n.String()))
+	if err != nil {
+		return Record{}, &FileError{File: n.String(), Err: err}
+	}
+	rec, err := Decode(packed)
+	if err != nil {
+		return Record{}, &FileError{File: n.String(), Err: err}
+	}
+	if err := rec.checkIdentity(); err != nil {
+		return Record{}, &FileError{File: n.String(), Err: err}
+	}
+	if rec.Slot != n.Slot || rec.Attempt != n.Attempt {
+		err := fmt.Errorf("it holds the record of slot %d, attempt %d; was the file renamed?", rec.Slot, rec.Attempt)
+		return Record{}, &FileError{File: n.String(), Err: err}
+	}
+	return rec, nil
+}
+
+// All reads every record, by slot, then attempt, one at a time. With an error
+// the record is zero: a *FileError concerns one file, and the next ones follow;
+// any other is the folder's, and the last thing that comes.
+func (r *Reader) All() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		l, err := r.List()
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		for _, n := range l.Records {
+			if rec, err := r.Load(n); !yield(rec, err) {
+				return
+			}
+		}
+	}
+}
+
+// Latest reads the record of the highest attempt of a slot, attempts at most.
+// ok is false when the slot has none. It opens files by name, without a look at
+// the folder, and is for rebuilding a slot of the schedule.
+func (r *Reader) Latest(slot, attempts int) (rec Record, ok bool, err error) {
+	for attempt := attempts; attempt >= 1; attempt-- {
+		rec, err = r.Load(Name{Slot: slot, Attempt: attempt})
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return rec, err == nil, err
+		}
+	}
+	return Record{}, false, nil
+}
+
+// Check returns what in r contradicts itself. A record can be stored and read
+// in spite of it; the analysis should not use it.
+func (r Record) Check() error {
+	var problems []error
+	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if err := r.checkIdentity(); err != nil {
+		problems = append(problems, err)
+	}
+	done := len(r.WallNS)
+	if r.StartNS != nil && len(r.StartNS) != done {
+		add("%d start stamps for %d iterations", len(r.StartNS), done)
+	}
+	if done > r.Iterations {
+		add("%d iterations done of %d planned", done, r.Iterations)
+	}
+	for i, ns := range r.WallNS {
+		if ns < 0 {
+			add("iteration %d took %d ns", i, ns)
+			break
+		}
+	}
+	for _, c := range r.Columns {
+		if c.Len() != done {
+			add("column %s has %d values for %d iterations", c.Name, c.Len(), done)
+		}
+	}
+	if r.Pexec < 1 {
+		add("process execution %d; they count from 1", r.Pexec)
+	}
+	return errors.Join(problems...)
+}
+
+// Clean removes the temporary files of writes that a crash interrupted and
+// returns their names. Nobody may be adding records at the same time.
+func Clean(fsys durable.FS, dir string) ([]string, error) {
+	return durable.RemoveTemps(fsys, dir)
+}

@@ -1,0 +1,221 @@
+package results
+
+import (
+	"time"
+
+	"krund/internal/key"
+)
+
+// Format is the number of the record format that this package writes, and the
+// highest one it reads.
+const Format = 1
+
+// Outcome says what became of an attempt.
+type Outcome string
+
+// The outcomes. A slot ends with its first attempt that is not a rerun.
+const (
+	Completed Outcome = "completed" // it counts
+	Error     Outcome = "error"     // the benchmark failed: crash, wrong checksum, missing file
+	Timeout   Outcome = "timeout"   // killed at the time limit
+	Rerun     Outcome = "rerun"     // disturbed, does not count; kept so that the selection can be judged
+)
+
+// Known says whether o is one of the outcomes above.
+func (o Outcome) Known() bool {
+	switch o {
+	case Completed, Error, Timeout, Rerun:
+		return true
+	}
+	return false
+}
+
+// Values of Record.Reboot.
+const (
+	RebootNone     = "none"     // ran in the same boot as its neighbours
+	RebootHardware = "hardware" // the machine was restarted before it
+)
+
+// Record is everything known about one attempt at one slot: one process
+// execution. The field names in JSON, with units, are the specification in the
+// package's doc; a null there is a nil pointer, slice or map here.
+//
+// A Record that was read is the caller's, with all slices in it.
+type Record struct {
+	Key key.Key `json:"-"` // in JSON: key, benchmark, vm, variant
+
+	Krund      string `json:"krund"`       // version of krund
+	Experiment string `json:"experiment"`  // name
+	ConfigHash string `json:"config_hash"` // hexadecimal SHA-256 of the configuration's text
+	Host       string `json:"host"`        // name of the machine
+
+	Slot    int `json:"slot"`    // index in the schedule, from 0
+	Attempt int `json:"attempt"` // from 1
+	Pexec   int `json:"pexec"`   // number of the process execution of this key, from 1
+
+	Parameter  int64 `json:"parameter"`  // the benchmark's argument
+	Iterations int   `json:"iterations"` // planned, not done
+
+	Outcome Outcome  `json:"outcome"`
+	Reasons []string `json:"reasons"` // sentences that explain the outcome; empty when there is nothing to say
+
+	Reboot  string    `json:"reboot"`  // RebootNone or RebootHardware
+	BootID  string    `json:"boot_id"` // the kernel's name for this boot
+	Started time.Time `json:"started"` // just before the process was made; wall clock, UTC
+
+	Clock         string `json:"clock"`          // of every stamp and time below: "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC"; "external" when the suite took its own times
+	CounterSource string `json:"counter_source"` // "perf", "msr", "none"; "external"
+	CounterReason string `json:"counter_reason"` // why this source and no better one
+
+	Startup Startup  `json:"startup"`
+	StartNS []int64  `json:"start_ns"` // start stamp of each complete iteration; nil when there are only durations
+	WallNS  []int64  `json:"wall_ns"`  // duration of each complete iteration
+	Columns []Column `json:"columns"`
+	Library *Library `json:"library"` // what libkrun left behind; nil when the process does not use it
+
+	Process Process `json:"process"`
+	Machine Machine `json:"machine"`
+	Daemon  Daemon  `json:"daemon"`
+}
+
+// Startup holds the stamps of the process's start and end, in nanoseconds on
+// the record's clock, so that they can be subtracted from each other and from
+// StartNS. Nil: never reached, or nobody took it.
+type Startup struct {
+	ExecNS  *int64 `json:"exec_ns"`  // just before exec
+	InitNS  *int64 `json:"init_ns"`  // the runner's first call of libkrun
+	FirstNS *int64 `json:"first_ns"` // begin of the first iteration, even when it was never completed
+	DoneNS  *int64 `json:"done_ns"`  // the runner said that it is done
+}
+
+// Library is the state of the shared buffer when the process had ended.
+type Library struct {
+	State    string   `json:"state"`    // "new": never attached; "ready": ended before krun_done; "done"
+	Error    string   `json:"error"`    // first error that libkrun returned to the runner; "" for none
+	BegunNS  *int64   `json:"begun_ns"` // begin of the last iteration, complete or not
+	Findings []string `json:"findings"` // what in the buffer cannot come from libkrun
+}
+
+// Process is how the measured process was started and how it ended.
+type Process struct {
+	Argv         []string `json:"argv"`
+	Dir          string   `json:"dir"`
+	Env          []string `json:"env"`       // "NAME=value", in the order they were passed
+	EnvBytes     int      `json:"env_bytes"` // size of the environment in the new process, zero bytes included
+	Account      string   `json:"account"`   // name; "" when it has none
+	UID          int      `json:"uid"`
+	GID          int      `json:"gid"`
+	FreshHome    bool     `json:"fresh_home"` // account and home were made for this attempt
+	Nice         int      `json:"nice"`
+	Policy       string   `json:"policy"`        // scheduling policy; "" where unknown
+	Cgroup       string   `json:"cgroup"`        // control group, from the top of the hierarchy; "" when none
+	CgroupReason string   `json:"cgroup_reason"` // why none
+	Affinity     []int    `json:"affinity"`      // processors it was allowed to use; nil where unknown
+	Limits       Limits   `json:"limits"`
+
+	PID         int           `json:"pid"`         // 0 when it was not started
+	NotStarted  *StartFailure `json:"not_started"` // nil when the program was executed
+	Exit        *int          `json:"exit"`        // exit status; nil when a signal ended it or it was not started
+	Signal      string        `json:"signal"`      // "SIGSEGV"; "" when it exited by itself
+	TimedOut    bool          `json:"timed_out"`
+	Interrupted bool          `json:"interrupted"` // krund was told to stop, and killed it
+
+	WallNS              int64 `json:"wall_ns"` // from the start until krund saw the end
+	UTimeNS             int64 `json:"utime_ns"`
+	STimeNS             int64 `json:"stime_ns"`
+	MaxRSSBytes         int64 `json:"maxrss_bytes"`       // at most that when equal to MaxRSSFloorBytes
+	MaxRSSFloorBytes    int64 `json:"maxrss_floor_bytes"` // what krund's own start had counted into it
+	MinorFaults         int64 `json:"minor_faults"`
+	MajorFaults         int64 `json:"major_faults"`
+	VoluntarySwitches   int64 `json:"voluntary_switches"`
+	InvoluntarySwitches int64 `json:"involuntary_switches"`
+
+	Stdout   Output   `json:"stdout"`
+	Stderr   Output   `json:"stderr"`
+	Strays   int      `json:"strays"`    // processes it left behind, killed by krund
+	OOMKills int      `json:"oom_kills"` // processes the kernel killed meanwhile for want of memory
+	Findings []string `json:"findings"`  // what was refused, left over or odd
+}
+
+// Limits of the process. Nil means no limit.
+type Limits struct {
+	HeapBytes   *int64 `json:"heap_bytes"`  // data segment
+	StackBytes  *int64 `json:"stack_bytes"` //
+	TimeoutNS   *int64 `json:"timeout_ns"`  //
+	OutputBytes *int64 `json:"output_bytes"`
+}
+
+// StartFailure says why the program could not be executed.
+type StartFailure struct {
+	Step  string `json:"step"`  // "exec", "chdir", ...
+	Errno string `json:"errno"` // "ENOENT"; "" when there is none
+	Text  string `json:"text"`
+}
+
+// Output is what the process wrote to one of its standard streams.
+type Output struct {
+	Text      string `json:"text"`  // what was kept of it; bytes that are not UTF-8 are replaced by U+FFFD
+	Bytes     int64  `json:"bytes"` // everything written
+	Truncated bool   `json:"truncated"`
+}
+
+// Machine is the state of the machine around the run.
+type Machine struct {
+	Controls     []Control         `json:"controls"` // in the order they were applied
+	Temperatures Temperatures      `json:"temperatures"`
+	Throttle     Throttle          `json:"throttle"`
+	KernelLog    KernelLog         `json:"kernel_log"`
+	Fingerprint  map[string]string `json:"fingerprint"` // nil: not taken
+}
+
+// Control is what became of one machine setting.
+type Control struct {
+	Name   string `json:"name"`
+	Policy string `json:"policy"` // "require", "apply", "warn", "off"
+	Status string `json:"status"`
+	Wanted string `json:"wanted"`
+	Found  string `json:"found"` // what was there before
+	Detail string `json:"detail"`
+}
+
+// Temperature is one sensor's reading in thousandths of a degree Celsius.
+type Temperature struct {
+	Sensor string `json:"sensor"`
+	MilliC int    `json:"milli_c"`
+}
+
+// Temperatures holds the readings of the base (first boot of the experiment),
+// just before and just after the run. Nil: not read.
+type Temperatures struct {
+	Base   []Temperature `json:"base"`
+	Before []Temperature `json:"before"`
+	After  []Temperature `json:"after"`
+}
+
+// Count is the state of one of the machine's own event counters.
+type Count struct {
+	Name  string `json:"name"`
+	Count uint64 `json:"count"`
+}
+
+// Throttle holds the machine's throttle counters just before and just after
+// the run. Nil: the machine has none, or they could not be read.
+type Throttle struct {
+	Before []Count `json:"before"`
+	After  []Count `json:"after"`
+}
+
+// KernelLog is what the kernel said during the run and was not expected.
+type KernelLog struct {
+	Lines []string `json:"lines"` // nil: the log could not be read
+	Lost  uint64   `json:"lost"`  // messages overwritten before they could be read
+}
+
+// Daemon is what krund itself used while the process ran.
+type Daemon struct {
+	CPUNS               int64 `json:"cpu_ns"`
+	VoluntarySwitches   int64 `json:"voluntary_switches"`
+	InvoluntarySwitches int64 `json:"involuntary_switches"`
+	RSSBeforeBytes      int64 `json:"rss_before_bytes"` // resident size as the wait began
+	RSSBytes            int64 `json:"rss_bytes"`        // and as it ended
+}
