@@ -1,0 +1,87 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Check says why the folder cannot be trusted: krund runs as root and believes
+// what is in it. The folder, the results folder and each file beside it must
+// belong to root or to the caller and must not be writable by group or others;
+// for root there must be no symbolic links and nothing but plain files inside.
+// Nil means fit. All problems are reported together, each with the command that
+// cures it.
+//
+// The records are not looked at one by one: nobody else can put anything into
+// a results folder that passes. The cost does not grow with the experiment.
+func (f Folder) Check() error { return f.check(os.Geteuid()) }
+
+func (f Folder) check(caller int) error {
+	entries, err := f.fsys.ReadDir(f.dir)
+	if err != nil {
+		return fmt.Errorf("check the experiment's folder: %w", err)
+	}
+	// "/." is the folder itself where f.dir is a link to it: the way there is
+	// the caller's choice, what matters is what it leads to.
+	problems := []error{f.checkOne(f.dir+"/.", caller, true)}
+	for _, e := range entries {
+		path := filepath.Join(f.dir, e.Name())
+		problems = append(problems, f.checkOne(path, caller, path == f.Results()))
+	}
+	return errors.Join(problems...)
+}
+
+// checkOne looks at one path.
+func (f Folder) checkOne(path string, caller int, wantDir bool) error {
+	info, err := f.fsys.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a temporary file that has found its name meanwhile
+	}
+	if err != nil {
+		return fmt.Errorf("check the experiment's folder: %w", err)
+	}
+	owner, known := ownerOf(info)
+	if !known {
+		owner = caller
+	}
+	return judge(path, info.Mode(), owner, caller, wantDir)
+}
+
+// ownerOf returns the user a file belongs to. A simulated file has none.
+func ownerOf(info fs.FileInfo) (uid int, ok bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(stat.Uid), true
+}
+
+// judge says what is wrong with one entry.
+func judge(path string, mode fs.FileMode, owner, caller int, wantDir bool) error {
+	const root = 0
+	if mode&fs.ModeSymlink != 0 {
+		// The rights of a link mean nothing, those of its target are elsewhere.
+		if caller != root {
+			return nil
+		}
+		return fmt.Errorf("%s is a symbolic link, which root must not follow; replace it by what it points to", path)
+	}
+	if caller == root && wantDir && !mode.IsDir() {
+		return fmt.Errorf("%s is not a folder; move it away", path)
+	}
+	if caller == root && !wantDir && !mode.IsRegular() {
+		return fmt.Errorf("%s is neither a file of krund nor its results folder; move it away", path)
+	}
+	if owner != root && owner != caller {
+		return fmt.Errorf("%s belongs to user number %d, who could change it; `chown %d` it, or run krund as that user", path, owner, caller)
+	}
+	const groupOrOthers = 0o022
+	if mode.Perm()&groupOrOthers != 0 {
+		return fmt.Errorf("%s may be written by others than its owner (mode %04o); `chmod go-w` it", path, mode.Perm())
+	}
+	return nil
+}

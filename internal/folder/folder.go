@@ -1,0 +1,95 @@
+// Package folder knows the folder of an experiment, NAME.krun: what lies where
+// in it, how it is made, who may use it, and who uses it now.
+//
+//	NAME.krun/schedule       package schedule
+//	NAME.krun/results/       package results
+//	NAME.krun/journal        machine settings to restore
+//	NAME.krun/log            what krund has said
+//	NAME.krun/config.toml    the text of the configuration it was started with
+//	NAME.krun/lock           held while krund runs
+//
+// All state of an experiment is in its folder: copying it copies the
+// experiment. The package never looks into the files, the lock's apart.
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"krund/internal/durable"
+)
+
+// extension ends the name of every experiment's folder.
+const extension = ".krun"
+
+// Folder is the folder of one experiment. It is a value: it may be copied.
+type Folder struct {
+	fsys durable.FS
+	dir  string
+}
+
+// For returns the folder that belongs to a configuration by default:
+// /x/NAME.krun for /x/NAME.toml.
+func For(configPath string) string {
+	return strings.TrimSuffix(configPath, ".toml") + extension
+}
+
+// Open returns the folder dir of an experiment that was started before. It
+// changes nothing. The error wraps fs.ErrNotExist when there is none.
+func Open(fsys durable.FS, dir string) (Folder, error) {
+	f := Folder{fsys: fsys, dir: dir}
+	for _, d := range []string{dir, f.Results()} {
+		info, err := fsys.Lstat(d)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return Folder{}, fmt.Errorf("no experiment at %s; `krund` makes the folder when it starts one: %w", dir, err)
+		case err != nil:
+			return Folder{}, fmt.Errorf("open the experiment's folder: %w", err)
+		case info.Mode()&fs.ModeSymlink != 0 && d == dir:
+			// The way to the folder may lead over links; Check looks at what is inside.
+		case !info.IsDir():
+			return Folder{}, fmt.Errorf("%s is not a folder; an experiment lives in a folder of its own", d)
+		}
+	}
+	return f, nil
+}
+
+// Create makes the folder dir of an experiment durably, with an empty results
+// folder, and returns it. What is there already stays: a Create that a crash
+// interrupted is finished by the next one. Its parent must exist.
+func Create(fsys durable.FS, dir string) (Folder, error) {
+	f := Folder{fsys: fsys, dir: dir}
+	for _, d := range []string{dir, f.Results()} {
+		const othersRead = 0o755
+		if err := fsys.Mkdir(d, othersRead); err != nil && !errors.Is(err, fs.ErrExist) {
+			return Folder{}, fmt.Errorf("make the experiment's folder: %w", err)
+		}
+		if err := fsys.SyncDir(filepath.Dir(d)); err != nil {
+			return Folder{}, fmt.Errorf("make the experiment's folder: %w", err)
+		}
+	}
+	return Open(fsys, dir)
+}
+
+// Dir returns the path of the folder, as it was given.
+func (f Folder) Dir() string { return f.dir }
+
+// Schedule returns the path of the schedule.
+func (f Folder) Schedule() string { return filepath.Join(f.dir, "schedule") }
+
+// Results returns the path of the folder of the records.
+func (f Folder) Results() string { return filepath.Join(f.dir, "results") }
+
+// Journal returns the path of the journal of machine settings.
+func (f Folder) Journal() string { return filepath.Join(f.dir, "journal") }
+
+// Log returns the path of the log.
+func (f Folder) Log() string { return filepath.Join(f.dir, "log") }
+
+// ConfigCopy returns the path of the configuration's copy.
+func (f Folder) ConfigCopy() string { return filepath.Join(f.dir, "config.toml") }
+
+func (f Folder) lockFile() string { return filepath.Join(f.dir, "lock") }
