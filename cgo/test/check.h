@@ -1,0 +1,61 @@
+/* check.h - what the tests of libkrun share: checks that count, and a stand-in for krund's end of the buffer. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#define _GNU_SOURCE
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../krun.h"
+#include "../layout.h"
+
+/* Failed checks so far. */
+extern int check_failures;
+
+#define CHECK(condition)                                                              \
+	do {                                                                          \
+		if (!(condition)) {                                                   \
+			check_failures++;                                             \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+		}                                                                     \
+	} while (0)
+
+#define CHECK_INT(got, want)                                                                            \
+	do {                                                                                            \
+		long long check_got = (long long)(got), check_want = (long long)(want);                 \
+		if (check_got != check_want) {                                                          \
+			check_failures++;                                                               \
+			fprintf(stderr, "%s:%d: %s is %lld, want %lld\n", __FILE__, __LINE__, #got, check_got, check_want); \
+		}                                                                                       \
+	} while (0)
+
+/* A buffer as krund makes it, mapped on this side. */
+struct maker {
+	int fd;
+	struct krun_header *header;
+	struct krun_entry *entries;
+	struct krun_places at;
+};
+
+/* maker_open makes a buffer and sets KRUN_BUFFER_FD. A failure ends the test program. */
+struct maker maker_open(uint32_t iterations, uint32_t counters, uint32_t user_columns);
+
+/* maker_offer sets KRUN_BUFFER_FD to a fresh duplicate of the buffer's descriptor, which krun_init may close. */
+void maker_offer(const struct maker *m);
+
+/* maker_close unmaps the buffer and unsets KRUN_BUFFER_FD. */
+void maker_close(struct maker *m);
+
+/* attach makes a buffer of the given plan and attaches to it; a failure ends the program. */
+krun *attach(struct maker *m, uint32_t iterations, uint32_t user_columns);
+
+/* One per file of tests. */
+void test_attach(void);
+void test_measure(void);
+void test_columns(void);
+void test_process(void);
+
+#endif

@@ -1,0 +1,104 @@
+/* maker.c - krund's end of the buffer, and the main program of the tests. */
+#include "check.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../internal.h"
+
+int check_failures;
+
+static void need(int condition, const char *what)
+{
+	if (condition)
+		return;
+	perror(what);
+	exit(2);
+}
+
+/* open_file returns the descriptor of an empty file without a name. */
+static int open_file(void)
+{
+	char name[] = "/tmp/krun-test-XXXXXX";
+	int fd = mkstemp(name);
+
+	need(fd >= 0, "mkstemp");
+	need(unlink(name) == 0, "unlink");
+	return fd;
+}
+
+struct maker maker_open(uint32_t iterations, uint32_t counters, uint32_t user_columns)
+{
+	struct maker m = { .fd = open_file(), .at = krun_place(iterations, counters + user_columns) };
+	struct krun_plan *p;
+	uint32_t i;
+
+	need(ftruncate(m.fd, (off_t)m.at.bytes) == 0, "ftruncate");
+	m.header = mmap(NULL, m.at.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m.fd, 0);
+	need(m.header != MAP_FAILED, "mmap");
+	p = &m.header->plan;
+	memcpy(p->magic, KRUN_MAGIC, sizeof p->magic);
+	p->version = KRUN_LAYOUT_VERSION;
+	p->header_bytes = KRUN_HEADER_BYTES;
+	p->bytes = m.at.bytes;
+	p->iterations = iterations;
+	p->counters = counters;
+	p->user_columns = user_columns;
+	p->entry_bytes = KRUN_ENTRY_BYTES;
+	p->start_offset = m.at.start;
+	p->wall_offset = m.at.wall;
+	p->clock = KRUN_CLOCK_KIND;
+	m.entries = (struct krun_entry *)((char *)m.header + KRUN_HEADER_BYTES);
+	for (i = 0; i < counters + user_columns; i++) {
+		m.entries[i].kind = i < counters ? KRUN_COLUMN_COUNTER : KRUN_COLUMN_FREE;
+		m.entries[i].core = -1;
+		m.entries[i].offset = m.at.column + i * m.at.stride;
+	}
+	maker_offer(&m);
+	return m;
+}
+
+void maker_offer(const struct maker *m)
+{
+	char number[16];
+	int fd = dup(m->fd);
+
+	need(fd >= 0, "dup");
+	snprintf(number, sizeof number, "%d", fd);
+	need(setenv("KRUN_BUFFER_FD", number, 1) == 0, "setenv");
+}
+
+void maker_close(struct maker *m)
+{
+	need(munmap(m->header, m->at.bytes) == 0, "munmap");
+	need(close(m->fd) == 0, "close");
+	need(unsetenv("KRUN_BUFFER_FD") == 0, "unsetenv");
+}
+
+krun *attach(struct maker *m, uint32_t iterations, uint32_t user_columns)
+{
+	krun *k;
+	int err;
+
+	*m = maker_open(iterations, 0, user_columns);
+	err = krun_init(&k);
+	if (err) {
+		fprintf(stderr, "krun_init: %s\n", krun_strerror(err));
+		exit(2);
+	}
+	return k;
+}
+
+int main(void)
+{
+	test_attach();
+	test_measure();
+	test_columns();
+	test_process();
+	if (check_failures) {
+		fprintf(stderr, "libkrun: %d checks failed\n", check_failures);
+		return 1;
+	}
+	printf("libkrun: ok\n");
+	return 0;
+}
