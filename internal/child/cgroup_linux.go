@@ -1,0 +1,143 @@
+package child
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// group is the benchmark's control group. A nil group is one that could not be had: it kills nothing and is empty.
+type group struct {
+	name string
+	dir  string
+}
+
+// openGroup makes sure that the group want exists and is empty. It is kept between runs: making and removing groups
+// takes a lock that the whole machine shares.
+func openGroup(want string) (*group, error) {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	mount, root, err := groupMount(mounts)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil, err
+	}
+	own, err := ownGroup(text)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{}
+	if g.name, err = groupName(own, want); err != nil {
+		return nil, err
+	}
+	if g.dir, err = groupDir(mount, root, g.name); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(g.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("create the control group: %w", err)
+	}
+	return g, nil
+}
+
+// enterGroup moves this process into the group shown at dir. It is for the stage: a process cannot simply be started
+// inside (CLONE_INTO_CGROUP), because kernels, 6.18 for one, kill what is started in a group that cgroup.kill was ever used on.
+func enterGroup(dir string) error {
+	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0)
+}
+
+// kill ends every process in the group and below it at once.
+func (g *group) kill() {
+	if g == nil || g.empty() {
+		return
+	}
+	if g.write("cgroup.kill", "1") == nil {
+		return
+	}
+	// Before Linux 5.14: hold still, so that none can fork, and end one by one. A frozen process can be killed.
+	_ = g.write("cgroup.freeze", "1") // when it cannot be frozen, the caller tries again
+	for _, pid := range g.processes() {
+		_ = unix.Kill(pid, unix.SIGKILL) // one that is gone is what we want
+	}
+	_ = g.write("cgroup.freeze", "0")
+}
+
+// empty reports whether no process is left in the group or below it. A dead one that is not reaped does not count.
+func (g *group) empty() bool {
+	if g == nil {
+		return true
+	}
+	text, err := os.ReadFile(filepath.Join(g.dir, "cgroup.events"))
+	n, ok := number(text, "populated")
+	return err == nil && ok && n == 0
+}
+
+// clear ends what an earlier daemon, killed in the middle of a run, left in the group. It returns how many there were.
+func (g *group) clear() (int, error) {
+	n := len(g.processes())
+	limit := now() + int64(killTime)
+	for !g.empty() {
+		if now() >= limit {
+			return n, fmt.Errorf("control group %s: processes %v of an earlier run cannot be killed", g.name, g.processes())
+		}
+		g.kill()
+		pause(nil)
+	}
+	return n, nil
+}
+
+func (g *group) processes() []int {
+	text, err := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, f := range bytes.Fields(text) {
+		if pid, err := strconv.Atoi(string(f)); err == nil && pid > 1 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// memoryKills returns how often the kernel has killed in this group for want of memory; not ok without that controller.
+func (g *group) memoryKills() (int64, bool) {
+	if g == nil {
+		return 0, false
+	}
+	text, err := os.ReadFile(filepath.Join(g.dir, "memory.events"))
+	if err != nil {
+		return 0, false
+	}
+	return number(text, "oom_kill")
+}
+
+func (g *group) write(file, value string) error {
+	err := os.WriteFile(filepath.Join(g.dir, file), []byte(value), 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s: this kernel has none: %w", file, err)
+	}
+	return err
+}
+
+// memoryKills returns how many processes the kernel has killed for want of memory: in the group when it counts that,
+// else on the whole machine.
+func memoryKills(g *group) (int64, bool) {
+	if n, ok := g.memoryKills(); ok {
+		return n, true
+	}
+	text, err := os.ReadFile("/proc/vmstat")
+	if err != nil {
+		return 0, false
+	}
+	return number(text, "oom_kill")
+}

@@ -1,0 +1,88 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The steps of StartFailure.Step.
+const (
+	stepStage       = "stage" // krund's own part, before anything of the Command was tried
+	stepGroup       = "group"
+	stepDescriptors = "descriptors" // closing what the benchmark must not inherit
+	stepPriority    = "priority"
+	stepProcessors  = "processors"
+	stepSignals     = "signals"
+	stepLimits      = "limits"
+	stepUser        = "user"
+	stepPrivileges  = "privileges"
+	stepDirectory   = "directory"
+	stepStamp       = "stamp"
+	stepExec        = "exec"
+)
+
+// explain turns a failed report into words. stat tells what is at a path now (fs.Stat of the real tree).
+func explain(r report, c Command, stat func(string) (fs.FileInfo, error)) *StartFailure {
+	f := &StartFailure{Step: r.Step, Errno: unix.ErrnoName(syscall.Errno(r.Errno))}
+	why := r.Text
+	if why == "" {
+		why = syscall.Errno(r.Errno).Error()
+	}
+	switch r.Step {
+	case stepExec:
+		f.Text = fmt.Sprintf("execute %s: %s%s", c.Path, why, execHint(syscall.Errno(r.Errno), c, stat))
+	case stepDirectory:
+		f.Text = fmt.Sprintf("enter the working directory %s as %s: %s; it must exist and be open to that user",
+			c.dir(), c.Account, why)
+	case stepUser:
+		f.Text = fmt.Sprintf("become user %s: %s; only root can change the user", c.Account, why)
+	case stepLimits:
+		f.Text = fmt.Sprintf("set the limits heap %d and stack %d bytes: %s; "+
+			"an ordinary user cannot go above the hard limits of ulimit -H", c.Limits.Heap, c.Limits.Stack, why)
+	case stepProcessors:
+		f.Text = fmt.Sprintf("run on processors %v only: %s", c.CPUs, why)
+	default:
+		f.Text = fmt.Sprintf("%s: %s", r.Step, why)
+	}
+	return f
+}
+
+// execHint says what execve's error number leaves open.
+func execHint(errno syscall.Errno, c Command, stat func(string) (fs.FileInfo, error)) string {
+	info, err := stat(c.Path)
+	switch {
+	case errno == syscall.ENOENT && err == nil:
+		return "; the file is there, but the interpreter in its first line, or its loader, is not"
+	case errno == syscall.ENOENT:
+		return "; check the path in the configuration"
+	case errno == syscall.EACCES && err == nil && info.IsDir():
+		return "; it is a directory"
+	case errno == syscall.EACCES && err == nil && info.Mode().Perm()&0o111 == 0:
+		return "; the file is not executable: chmod +x"
+	case errno == syscall.EACCES && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("; every folder on the way must be open to %s, "+
+			"and the file system not be mounted noexec", c.Account)
+	case errno == syscall.ENOEXEC:
+		return "; not a program of this machine, and no script with a #! line either"
+	case errno == syscall.E2BIG:
+		return "; arguments and environment must fit into a quarter of the stack limit"
+	case errno == syscall.ENOMEM:
+		return "; the heap and stack limits leave no room for the program itself"
+	}
+	return ""
+}
+
+// String names the account in messages.
+func (a Account) String() string {
+	switch {
+	case a.IsCaller():
+		return "the caller"
+	case a.Name != "":
+		return fmt.Sprintf("%s (uid %d)", a.Name, a.UID)
+	}
+	return fmt.Sprintf("uid %d", a.UID)
+}

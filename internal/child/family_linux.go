@@ -1,0 +1,250 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// family finds and ends the processes of one benchmark, and no others.
+//
+// The daemon makes itself the reaper of orphans (PR_SET_CHILD_SUBREAPER), so that every process of the benchmark stays
+// its descendant whatever it does: a process whose parent ends becomes a child of the daemon. Which children of the
+// daemon are the benchmark's? Those in its session, and of the others those that were not there before and may gain no
+// privileges: the stage has given that up, children inherit it and nobody can take it back, while whatever else the
+// daemon starts meanwhile has not given it up.
+type family struct {
+	self       int
+	main       int // the benchmark itself
+	end        int // its pidfd, readable once it has ended
+	group      *group
+	account    Account
+	before     map[int]uint64 // the daemon's children before: start time by number
+	restricted bool           // the daemon itself has given up privileges, so that this tells nothing
+	wasReaper  bool
+
+	reaped  bool
+	status  unix.WaitStatus
+	rusage  unix.Rusage
+	strays  map[int]uint64
+	remains []proc // what could not be killed
+}
+
+// newFamily is called before the fork.
+func newFamily(g *group, a Account) (*family, error) {
+	f := &family{self: os.Getpid(), end: -1, group: g, account: a, before: map[int]uint64{}, strays: map[int]uint64{}}
+	if !noChildren() {
+		for _, p := range scan() {
+			if p.Parent == f.self {
+				f.before[p.PID] = p.Start
+			}
+		}
+	}
+	f.restricted = noNewPrivileges(f.self)
+	was, err := subreaper()
+	if err != nil {
+		return nil, err
+	}
+	f.wasReaper = was
+	if err := setSubreaper(true); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// close gives back what newFamily and the fork took.
+func (f *family) close() {
+	if !f.wasReaper {
+		_ = setSubreaper(false) // it was possible to set
+	}
+	if f.end >= 0 {
+		_ = unix.Close(f.end)
+	}
+}
+
+// killAll ends everything of the benchmark, the benchmark itself first, and reaps it. Afterwards nothing of it is alive
+// but remains.
+func (f *family) killAll() {
+	limit := now() + int64(killTime)
+	f.endMain(limit)
+	if noChildren() && f.group.empty() {
+		return // the ordinary case: an exact answer for one system call
+	}
+	for calm, round := 0, 0; ; round++ {
+		all := scan()
+		members := descent(all, f.self, f.main, f.ours)
+		for _, p := range members {
+			f.strays[p.PID] = p.Start
+		}
+		if !f.reaped {
+			f.endMain(min(limit, now()))
+		}
+		alive := f.strike(members, round)
+		switch {
+		case f.reaped && len(members) == 0 && f.group.empty():
+			// Processes come and go while /proc is read. No child at all is certain; otherwise nothing twice in a row.
+			if calm++; noChildren() || calm == 2 {
+				return
+			}
+		default:
+			calm = 0
+		}
+		if now() >= limit {
+			f.remains = alive
+			return
+		}
+		pause(alive)
+	}
+}
+
+// endMain kills the benchmark with its process group and reaps it, waiting for its end until limit.
+func (f *family) endMain(limit int64) {
+	_ = unix.PidfdSendSignal(f.end, unix.SIGKILL, nil, 0)
+	if !readable(f.end, limit) {
+		return
+	}
+	// It is dead, but keeps its number until it is reaped: the group of that number can only be its own.
+	_ = unix.Kill(-f.main, unix.SIGKILL)
+	for {
+		_, err := unix.Wait4(f.main, &f.status, unix.WALL, &f.rusage)
+		if !errors.Is(err, unix.EINTR) {
+			f.reaped = err == nil
+			return
+		}
+	}
+}
+
+// strike kills the members that are alive, reaps those that have ended, and returns the former.
+func (f *family) strike(members []proc, round int) []proc {
+	f.group.kill()
+	if round == patience && f.account.Own {
+		_ = killUser(context.Background(), f.account) // what is left is reported
+	}
+	var alive []proc
+	for _, p := range members {
+		switch {
+		case p.zombie() && p.Parent == f.self:
+			_, _ = unix.Wait4(p.PID, nil, unix.WNOHANG|unix.WALL, nil)
+		case p.zombie(): // its parent is a member too, and will leave it to the daemon
+			alive = append(alive, p)
+		default:
+			kill(p)
+			alive = append(alive, p)
+		}
+	}
+	return alive
+}
+
+// patience is the round after which processes that fork faster than they can be found are killed by their user.
+const patience = 3
+
+// ours tells the benchmark's orphans from other children of the daemon.
+func (f *family) ours(p proc) bool {
+	if start, was := f.before[p.PID]; was && start == p.Start {
+		return false
+	}
+	return p.Session == f.main || f.restricted || noNewPrivileges(p.PID)
+}
+
+// kill ends exactly the process p: its number may have gone to another one since p was read.
+func kill(p proc) {
+	fd, err := unix.PidfdOpen(p.PID, 0)
+	if err != nil {
+		return // gone
+	}
+	defer unix.Close(fd)
+	if again, err := readProc(p.PID); err == nil && again.Start == p.Start {
+		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // permitted: it has our user or fewer rights
+	}
+}
+
+// pause waits a moment for the processes to die.
+func pause(alive []proc) {
+	limit := now() + int64(pauseTime)
+	for _, p := range alive {
+		if fd, err := unix.PidfdOpen(p.PID, 0); err == nil {
+			readable(fd, limit)
+			_ = unix.Close(fd)
+		}
+	}
+	if len(alive) == 0 {
+		readable(-1, now()+int64(time.Millisecond))
+	}
+}
+
+const pauseTime = 20 * time.Millisecond
+
+// noChildren reports whether the daemon has no child at all, alive or dead.
+func noChildren() bool {
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		return errors.Is(err, unix.ECHILD)
+	}
+}
+
+// scan reads the processes of the machine.
+func scan() []proc {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // what can be read is better than nothing
+	var out []proc
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if p, err := readProc(pid); err == nil {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+func readProc(pid int) (proc, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return proc{}, err
+	}
+	return parseStat(text)
+}
+
+// noNewPrivileges reads whether a process has given up gaining privileges.
+func noNewPrivileges(pid int) bool {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		return false
+	}
+	n, ok := number(text, "NoNewPrivs")
+	return ok && n == 1
+}
+
+func subreaper() (bool, error) {
+	var is int32
+	_, _, errno := unix.RawSyscall(unix.SYS_PRCTL, unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&is)), 0)
+	if errno != 0 {
+		return false, fmt.Errorf("read whether krund reaps orphans: %w", errno)
+	}
+	return is != 0, nil
+}
+
+func setSubreaper(on bool) error {
+	value := uintptr(0)
+	if on {
+		value = 1
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, value, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the reaper of orphans: %w", err)
+	}
+	return nil
+}

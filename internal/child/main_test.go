@@ -1,0 +1,11 @@
+package child
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	Stage()
+	os.Exit(m.Run())
+}

@@ -1,0 +1,92 @@
+package child
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	// stageName is Args[0] of the stage, and what ps shows for the few milliseconds it lives.
+	stageName = "krund-stage"
+	// stageFlag is Args[1], followed by the number of descriptors for the benchmark. It looks like a flag on purpose: a
+	// program that forgot to call Stage, a test binary for instance, then refuses it and ends at once, where it would
+	// otherwise start itself without end.
+	stageFlag = "-krund-stage-v1="
+	// stageKill is Args[1] of the stage that ends every process of a user instead of becoming a benchmark.
+	stageKill = "-krund-kill-v1="
+)
+
+// order is what the stage is told. Strings are bytes, because JSON would replace those that are not UTF-8.
+type order struct {
+	Path        []byte   `json:"path"`
+	Args        [][]byte `json:"args"`
+	Env         [][]byte `json:"env"`
+	Dir         []byte   `json:"dir"`
+	Group       []byte   `json:"group"` // folder of the control group to enter; empty for none
+	SetUser     bool     `json:"set_user"`
+	UID         int      `json:"uid"`
+	GID         int      `json:"gid"`
+	Groups      []int    `json:"groups"`
+	Heap        int64    `json:"heap"`
+	Stack       int64    `json:"stack"`
+	Nice        int      `json:"nice"`
+	CPUs        []int    `json:"cpus"`
+	Stamp       bool     `json:"stamp"`
+	StampOffset int64    `json:"stamp_offset"`
+	Parent      int      `json:"parent"`
+}
+
+func newOrder(c Command, parent int) order {
+	return order{
+		Path: []byte(c.Path), Args: toBytes(c.args()), Env: toBytes(c.Env), Dir: []byte(c.dir()),
+		SetUser: !c.Account.IsCaller(), UID: c.Account.UID, GID: c.Account.GID, Groups: c.Account.Groups,
+		Heap: c.Limits.Heap, Stack: c.Limits.Stack, Nice: c.Nice, CPUs: c.CPUs,
+		Stamp: c.Stamp != nil, StampOffset: c.StampOffset, Parent: parent,
+	}
+}
+
+func (o order) encode() ([]byte, error) { return json.Marshal(o) }
+
+func decodeOrder(text []byte) (order, error) {
+	var o order
+	if err := json.Unmarshal(text, &o); err != nil {
+		return order{}, fmt.Errorf("read the order: %w", err)
+	}
+	return o, nil
+}
+
+// The stage's own descriptors follow those of the benchmark, which are 0, 1, 2 and the n of Command.Files.
+func statusFD(n int) int { return 3 + n }
+func orderFD(n int) int  { return 4 + n }
+func stampFD(n int) int  { return 5 + n }
+
+// stageArgs recognises the command line of the stage and returns the number of the benchmark's descriptors.
+func stageArgs(args []string) (n int, ok bool) {
+	if len(args) != 2 || args[0] != stageName {
+		return 0, false
+	}
+	text, found := strings.CutPrefix(args[1], stageFlag)
+	if !found {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 0
+}
+
+func toBytes(list []string) [][]byte {
+	out := make([][]byte, len(list))
+	for i, s := range list {
+		out[i] = []byte(s)
+	}
+	return out
+}
+
+func toStrings(list [][]byte) []string {
+	out := make([]string, len(list))
+	for i, b := range list {
+		out[i] = string(b)
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package child
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// keeper holds the first and the last bytes of a stream of any length in bounded memory.
+type keeper struct {
+	limit int64
+	total int64
+	head  []byte // at most limit/2 bytes
+	tail  []byte // at most the rest; a ring once it is full
+	next  int    // where the ring continues, and so where its oldest byte is
+}
+
+func newKeeper(limit int64) *keeper { return &keeper{limit: limit} }
+
+// write adds p to the stream. It keeps nothing of p itself.
+func (k *keeper) write(p []byte) {
+	k.total += int64(len(p))
+	if room := int(k.limit/2) - len(k.head); room > 0 {
+		n := min(room, len(p))
+		k.head = append(k.head, p[:n]...)
+		p = p[n:]
+	}
+	size := int(k.limit - k.limit/2)
+	if len(p) > size {
+		p = p[len(p)-size:]
+	}
+	if room := size - len(k.tail); room > 0 {
+		n := min(room, len(p))
+		k.tail = append(k.tail, p[:n]...)
+		p = p[n:]
+	}
+	for len(p) > 0 {
+		n := copy(k.tail[k.next:], p)
+		k.next = (k.next + n) % size
+		p = p[n:]
+	}
+}
+
+// output returns what was kept.
+func (k *keeper) output() Output {
+	out := Output{Bytes: k.total, Truncated: k.total > k.limit}
+	last := append(append([]byte(nil), k.tail[k.next:]...), k.tail[:k.next]...)
+	if !out.Truncated {
+		out.Text = strings.ToValidUTF8(string(k.head)+string(last), "\uFFFD")
+		return out
+	}
+	first := trimEnd(k.head)
+	last = trimStart(last)
+	missing := k.total - int64(len(first)) - int64(len(last))
+	text := fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", first, missing, last)
+	out.Text = strings.ToValidUTF8(text, "\uFFFD")
+	return out
+}
+
+// trimEnd drops a character that was cut in two at the end of b.
+func trimEnd(b []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// trimStart drops the rest of a character that was cut in two at the start of b.
+func trimStart(b []byte) []byte {
+	for i := 0; i < utf8.UTFMax && i < len(b); i++ {
+		if utf8.RuneStart(b[i]) {
+			return b[i:]
+		}
+	}
+	return b
+}

@@ -1,0 +1,366 @@
+package child
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Runner runs benchmarks. The zero Runner is ready.
+type Runner struct{}
+
+// oneRun is held while a benchmark runs. It guards what exists once per process: the attribute that makes the daemon the
+// reaper of orphans, and the settings of the Go runtime.
+var oneRun sync.Mutex
+
+// Run runs one benchmark from start to end. What happens to the benchmark is in the Run, a failed start, a crash and a
+// time-out too; when ctx is cancelled the benchmark is killed and Interrupted is set. The error is for what krund itself
+// could not do: a Command that no system could run (its text lists all that is wrong), no pipes, no processes.
+//
+// Another Run of this process waits until the first has returned.
+func (Runner) Run(ctx context.Context, c Command) (Run, error) {
+	if err := c.check(); err != nil {
+		return Run{}, fmt.Errorf("run the benchmark: %w", err)
+	}
+	oneRun.Lock()
+	defer oneRun.Unlock()
+	run := Run{EnvBytes: EnvBytes(c.Env)}
+	if ctx.Err() != nil {
+		run.Interrupted = true
+		run.NotStarted = &StartFailure{Step: stepStage, Text: "interrupted before the start"}
+		return run, nil
+	}
+	// The benchmark is killed by the kernel when the thread that started it ends, which is to mean: the daemon.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s, err := newSession(c)
+	if err != nil {
+		return Run{}, fmt.Errorf("run the benchmark: %w", err)
+	}
+	defer s.close()
+	if err := s.run(ctx, &run); err != nil {
+		return Run{}, fmt.Errorf("run the benchmark: %w", err)
+	}
+	return run, nil
+}
+
+// session holds what one run needs of the system. close gives everything back.
+type session struct {
+	command Command
+	watch   watch
+	stdout  *stream
+	stderr  *stream
+	theirs  [2]int // writing ends of stdout and stderr
+	status  [2]int // the stage's report: reading and writing end
+	cancel  [2]int
+	null    *os.File
+	order   *os.File
+	group   *group
+	reason  string // why there is no group
+	cleared int    // processes of an earlier run found in the group
+	family  *family
+}
+
+func newSession(c Command) (_ *session, err error) {
+	s := &session{command: c, theirs: [2]int{-1, -1}, status: [2]int{-1, -1}, cancel: [2]int{-1, -1}}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.stdout, err = s.outputPipe(0, c.Limits.stdout()); err != nil {
+		return nil, err
+	}
+	if s.stderr, err = s.outputPipe(1, c.Limits.stderr()); err != nil {
+		return nil, err
+	}
+	for _, p := range []*[2]int{&s.status, &s.cancel} {
+		if err := pipe(p); err != nil {
+			return nil, err
+		}
+	}
+	if s.null, err = os.OpenFile(os.DevNull, os.O_RDONLY, 0); err != nil {
+		return nil, err
+	}
+	if err := s.prepareGroup(); err != nil {
+		return nil, err
+	}
+	if err := s.writeOrder(); err != nil {
+		return nil, err
+	}
+	s.family, err = newFamily(s.group, c.Account)
+	return s, err
+}
+
+// outputPipe makes the pipe of one stream. Only the daemon's end is non-blocking: the benchmark sees an ordinary one.
+func (s *session) outputPipe(i int, limit int64) (*stream, error) {
+	var p [2]int
+	if err := pipe(&p); err != nil {
+		return nil, err
+	}
+	s.theirs[i] = p[1]
+	return &stream{fd: p[0], wide: widen(p[0]), keep: newKeeper(limit)}, nil
+}
+
+// pipe makes a pipe that no program inherits and whose reading end does not block.
+func pipe(p *[2]int) error {
+	fds := make([]int, 2)
+	if err := unix.Pipe2(fds, unix.O_CLOEXEC); err != nil {
+		return fmt.Errorf("make a pipe: %w", err)
+	}
+	p[0], p[1] = fds[0], fds[1]
+	if err := unix.SetNonblock(p[0], true); err != nil {
+		return fmt.Errorf("make a pipe: %w", err)
+	}
+	return nil
+}
+
+func (s *session) writeOrder() error {
+	o := newOrder(s.command, os.Getpid())
+	if s.group != nil {
+		o.Group = []byte(s.group.dir)
+	}
+	text, err := o.encode()
+	if err != nil {
+		return err
+	}
+	if s.order, err = scratchFile(); err != nil {
+		return err
+	}
+	if _, err := s.order.Write(text); err != nil {
+		return fmt.Errorf("write the order: %w", err)
+	}
+	return nil
+}
+
+// prepareGroup opens the control group. Doing without is remarked, not refused; but one with living processes is.
+func (s *session) prepareGroup() error {
+	if s.command.Cgroup == "" {
+		return nil
+	}
+	g, err := openGroup(s.command.Cgroup)
+	if err != nil {
+		s.reason = err.Error()
+		return nil
+	}
+	s.group = g
+	s.cleared, err = g.clear()
+	return err
+}
+
+// run starts the benchmark, waits for its end and cleans up behind it.
+func (s *session) run(ctx context.Context, run *Run) error {
+	restore := hush()
+	kills, counted := memoryKills(s.group)
+	begin := now()
+	pid, err := s.start()
+	if err != nil {
+		restore()
+		return fmt.Errorf("start the stage: %w", err)
+	}
+	meter := newMeter()
+	why, waitErr := s.wait(ctx, begin)
+	run.Wall = time.Duration(now() - begin)
+	run.Daemon = meter.usage()
+	restore()
+	run.Pid = pid
+	run.TimedOut, run.Interrupted = why == expired, why == cancelled
+	s.family.killAll()
+	s.stdout.drain(s.watch.buf)
+	s.stderr.drain(s.watch.buf)
+	if after, ok := memoryKills(s.group); ok && counted {
+		run.OOMKills = int(after - kills)
+	}
+	if waitErr != nil {
+		return waitErr
+	}
+	return s.fill(run)
+}
+
+// start forks the stage and closes the daemon's copies of what is the stage's now.
+func (s *session) start() (pid int, err error) {
+	c := s.command
+	files := []uintptr{s.null.Fd(), uintptr(s.theirs[0]), uintptr(s.theirs[1])}
+	for _, f := range c.Files {
+		files = append(files, f.Fd())
+	}
+	files = append(files, uintptr(s.status[1]), s.order.Fd())
+	if c.Stamp != nil {
+		files = append(files, c.Stamp.Fd())
+	}
+	attr := &syscall.ProcAttr{Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"}, Files: files}
+	program, err := selfPath()
+	if err != nil {
+		return 0, err
+	}
+	args := []string{stageName, stageFlag + strconv.Itoa(len(c.Files))}
+	pid, err = s.fork(program, args, attr)
+	runtime.KeepAlive(c)
+	closeAll(&s.theirs[0], &s.theirs[1], &s.status[1])
+	return pid, err
+}
+
+// wait sleeps until the end of the benchmark, and tells why it woke up.
+func (s *session) wait(ctx context.Context, begin int64) (cause, error) {
+	s.watch = watch{
+		end: s.family.end, cancel: s.cancel[0], streams: []*stream{s.stdout, s.stderr}, buf: make([]byte, readBytes),
+	}
+	if t := s.command.Limits.Timeout; t > 0 {
+		s.watch.deadline = begin + int64(t)
+	}
+	told := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(told)
+		_, _ = unix.Write(s.cancel[1], []byte{0}) // an empty pipe takes one byte
+	})
+	why, err := s.watch.wait()
+	if !stop() {
+		<-told // the descriptor must stay open until then
+	}
+	return why, err
+}
+
+// fill puts what is known after the end into run.
+func (s *session) fill(run *Run) error {
+	text, err := io.ReadAll(statusReader(s.status[0]))
+	if err != nil {
+		return fmt.Errorf("read the stage's report: %w", err)
+	}
+	r, err := parseStatus(text)
+	if err != nil {
+		return err
+	}
+	run.Stdout, run.Stderr = s.stdout.keep.output(), s.stderr.keep.output()
+	switch {
+	case s.group == nil:
+		run.CgroupReason = s.reason
+	case r.GroupError != "":
+		run.CgroupReason = fmt.Sprintf("enter control group %s: %s", s.group.name, r.GroupError)
+	case r.Ready:
+		run.Cgroup = s.group.name
+	}
+	run.Seen = r.Seen
+	run.Strays = s.family.count()
+	status, rusage, reaped := s.family.result()
+	if reaped {
+		fillUsage(run, costOf(&rusage), r.Cost)
+	}
+	s.fillEnd(run, r, status, reaped)
+	run.Findings = s.findings(*run, r)
+	return nil
+}
+
+// fillEnd tells how the process ended: as the benchmark or before it became that.
+func (s *session) fillEnd(run *Run, r report, status unix.WaitStatus, reaped bool) {
+	switch {
+	case r.Step != "":
+		run.NotStarted = explain(r, s.command, os.Stat)
+	case !r.Ready:
+		run.NotStarted = &StartFailure{Step: stepStage, Text: stageEnd(*run, status)}
+	case reaped && status.Exited():
+		code := status.ExitStatus()
+		run.Exit = &code
+	case reaped && status.Signaled():
+		run.Signal = signalName(status.Signal())
+	}
+}
+
+// stageEnd says how a stage ended that reported nothing.
+func stageEnd(run Run, status unix.WaitStatus) string {
+	switch {
+	case run.TimedOut:
+		return "the time limit passed before the benchmark was executed"
+	case run.Interrupted:
+		return "interrupted before the benchmark was executed"
+	case status.Signaled():
+		return "krund's own part of the start was killed by " + signalName(status.Signal())
+	}
+	return fmt.Sprintf("krund's own part of the start ended with exit status %d and without a report; "+
+		"does main call child.Stage first?", status.ExitStatus())
+}
+
+// fillUsage sets what the benchmark used: everything counted for the process less what its start had cost.
+func fillUsage(run *Run, total, start cost) {
+	run.UTime = time.Duration(max(total.UserNS-start.UserNS, 0))
+	run.STime = time.Duration(max(total.SystemNS-start.SystemNS, 0))
+	run.MaxRSS, run.MaxRSSFloor = total.MaxRSS, start.MaxRSS
+	run.MinorFaults = max(total.MinorFaults-start.MinorFaults, 0)
+	run.MajorFaults = max(total.MajorFaults-start.MajorFaults, 0)
+	run.VoluntarySwitches = max(total.Voluntary-start.Voluntary, 0)
+	run.InvoluntarySwitches = max(total.Involuntary-start.Involuntary, 0)
+}
+
+// findings lists what a reader of the record should know.
+func (s *session) findings(run Run, r report) []string {
+	var out []string
+	for _, text := range r.Remarks {
+		out = append(out, "refused, went on without: "+text)
+	}
+	if s.cleared > 0 {
+		out = append(out, fmt.Sprintf("killed %d processes of an earlier run in control group %s", s.cleared, s.group.name))
+	}
+	if run.OOMKills > 0 {
+		out = append(out, fmt.Sprintf("the kernel killed %d processes for want of memory", run.OOMKills))
+	}
+	if run.Signal == "SIGKILL" && !run.TimedOut && !run.Interrupted {
+		out = append(out, "killed by SIGKILL, which krund did not send: memory ran out, "+
+			"the program cannot be loaded under its limits, or somebody killed it")
+	}
+	if run.Strays > 0 {
+		out = append(out, fmt.Sprintf("%d further processes of the benchmark had to be killed or reaped", run.Strays))
+	}
+	return append(out, s.family.leftovers()...)
+}
+
+func signalName(sig syscall.Signal) string {
+	if name := unix.SignalName(sig); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(sig))
+}
+
+func (s *session) close() {
+	for _, stream := range []*stream{s.stdout, s.stderr} {
+		if stream != nil {
+			stream.close()
+		}
+	}
+	closeAll(&s.theirs[0], &s.theirs[1], &s.status[0], &s.status[1], &s.cancel[0], &s.cancel[1])
+	for _, f := range []*os.File{s.null, s.order} {
+		if f != nil {
+			_ = f.Close() // nothing written to it is needed any more
+		}
+	}
+	if s.family != nil {
+		s.family.close()
+	}
+}
+
+// closeAll closes pipe ends, once.
+func closeAll(fds ...*int) {
+	for _, fd := range fds {
+		if *fd >= 0 {
+			_ = unix.Close(*fd)
+			*fd = -1
+		}
+	}
+}
+
+// statusReader reads the report's pipe as far as it is filled.
+type statusReader int
+
+func (fd statusReader) Read(p []byte) (int, error) {
+	n, err := unix.Read(int(fd), p)
+	if n <= 0 && (err == nil || err == unix.EAGAIN) {
+		return 0, io.EOF
+	}
+	return max(n, 0), err
+}

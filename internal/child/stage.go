@@ -1,0 +1,237 @@
+package child
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// stageFailed is the exit status of a stage that did not become the benchmark. Nobody reads it: the report counts.
+const stageFailed = 127
+
+// Stage must be the first call of main, of test binaries too (in TestMain). It returns at once unless this process was
+// started by Run as the stage; then it becomes the benchmark and never returns.
+func Stage() {
+	if id, ok := killArgs(os.Args); ok {
+		os.Exit(killAll(id))
+	}
+	n, ok := stageArgs(os.Args)
+	if !ok {
+		return
+	}
+	// Priority, processors and signal mask belong to the thread, and the thread that calls execve is the one that lives.
+	runtime.LockOSThread()
+	s := &stage{n: n}
+	s.run()
+}
+
+// stage is the process on its way to becoming the benchmark.
+type stage struct {
+	n       int // descriptors of the benchmark after 0, 1, 2
+	order   order
+	remarks []string
+	noGroup string // why the control group could not be entered
+}
+
+type step struct {
+	name string
+	do   func() error
+}
+
+// run takes every step and then execs. The order matters: what needs root comes before the change of user, and the
+// memory limits, which the Go runtime might not survive, come last, in become.
+func (s *stage) run() {
+	steps := slices.Concat(
+		[]step{{stepStage, s.read}},
+		s.systemSteps(), // descriptors, priority, processors, signals
+		[]step{
+			{stepLimits, s.prepareLimits},
+			{stepUser, s.setUser},
+			{stepPrivileges, s.dropPrivileges},
+			{stepDirectory, s.enter},
+		})
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			s.fail(step.name, err)
+		}
+	}
+	path, args, env, err := s.vectors()
+	if err != nil {
+		s.fail(stepStage, err)
+	}
+	s.report(report{Ready: true, Remarks: s.remarks, GroupError: s.noGroup, Seen: see(s.order), Cost: spent()})
+	s.become(path, args, env)
+}
+
+// read takes the order from its descriptor.
+func (s *stage) read() error {
+	f := os.NewFile(uintptr(orderFD(s.n)), "order")
+	if f == nil {
+		return errors.New("no order: started by hand?")
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("read the order: %w", err)
+	}
+	text := make([]byte, info.Size())
+	if _, err := f.ReadAt(text, 0); err != nil {
+		return fmt.Errorf("read the order: %w", err)
+	}
+	s.order, err = decodeOrder(text)
+	return err
+}
+
+// prepareLimits forbids core files, raises hard limits while that is still allowed, and gives back the limit on
+// descriptors.
+func (s *stage) prepareLimits() error {
+	unix.Umask(0o022)
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return fmt.Errorf("core files: %w", err)
+	}
+	for _, l := range []struct {
+		what int
+		name string
+		want int64
+	}{{unix.RLIMIT_DATA, "heap", s.order.Heap}, {unix.RLIMIT_STACK, "stack", s.order.Stack}} {
+		var is unix.Rlimit
+		if err := unix.Getrlimit(l.what, &is); err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+		if l.want == 0 || uint64(is.Max) >= uint64(l.want) {
+			continue
+		}
+		hard := is.Max
+		is.Max = rlimValue(l.want)
+		if err := unix.Setrlimit(l.what, &is); err != nil {
+			return fmt.Errorf("%s: the hard limit is %d: %w", l.name, hard, err)
+		}
+	}
+	// The Go runtime raised the soft limit on descriptors as the stage began, and keeps the old one to itself.
+	// syscall.Exec puts it back before it tries to execute, so that executing nothing is the way to have it put back.
+	if err := syscall.Exec("", nil, nil); !errors.Is(err, syscall.ENOENT) {
+		return fmt.Errorf("descriptors: %w", err)
+	}
+	return nil
+}
+
+// setUser becomes the account: groups first, for afterwards it is no longer allowed.
+func (s *stage) setUser() error {
+	o := s.order
+	if !o.SetUser || (os.Geteuid() != 0 && o.UID == os.Geteuid() && o.GID == os.Getegid()) {
+		return nil
+	}
+	if err := syscall.Setgroups(o.Groups); err != nil {
+		return fmt.Errorf("supplementary groups: %w", err)
+	}
+	if err := syscall.Setgid(o.GID); err != nil {
+		return fmt.Errorf("group %d: %w", o.GID, err)
+	}
+	if err := syscall.Setuid(o.UID); err != nil {
+		return fmt.Errorf("user %d: %w", o.UID, err)
+	}
+	if os.Getuid() != o.UID || os.Geteuid() != o.UID || os.Getegid() != o.GID {
+		return errors.New("the system changed the user only in part")
+	}
+	return nil
+}
+
+func (s *stage) enter() error { return syscall.Chdir(string(s.order.Dir)) }
+
+// vectors builds what execve needs, so that nothing has to be allocated under the memory limits.
+func (s *stage) vectors() (path *byte, args, env []*byte, err error) {
+	path, err = syscall.BytePtrFromString(string(s.order.Path))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if args, err = syscall.SlicePtrFromStrings(toStrings(s.order.Args)); err != nil {
+		return nil, nil, nil, err
+	}
+	env, err = syscall.SlicePtrFromStrings(toStrings(s.order.Env))
+	return path, args, env, err
+}
+
+// remark notes something refused that the benchmark can do without.
+func (s *stage) remark(what string, err error) {
+	if err != nil {
+		s.remarks = append(s.remarks, fmt.Sprintf("%s: %v", what, err))
+	}
+}
+
+func (s *stage) fail(step string, err error) {
+	r := report{Step: step, Text: err.Error(), Remarks: s.remarks}
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		r.Errno = int(errno)
+	}
+	s.report(r)
+	os.Exit(stageFailed)
+}
+
+// report writes the one line. When even that is impossible the daemon sees a stage that ended without a word.
+func (s *stage) report(r report) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		os.Exit(stageFailed)
+	}
+	line = append(line, '\n')
+	for len(line) > 0 {
+		n, err := unix.Write(statusFD(s.n), line)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			os.Exit(stageFailed)
+		}
+		line = line[max(n, 0):]
+	}
+}
+
+// spent reads what the kernel has charged to this process so far. The largest resident size includes that of the daemon,
+// whose memory the process shared for a moment after the fork.
+func spent() cost {
+	var ru unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
+		return cost{}
+	}
+	return costOf(&ru)
+}
+
+func costOf(ru *unix.Rusage) cost {
+	return cost{
+		UserNS: ru.Utime.Nano(), SystemNS: ru.Stime.Nano(), MaxRSS: int64(ru.Maxrss) * rssUnit,
+		MinorFaults: int64(ru.Minflt), MajorFaults: int64(ru.Majflt),
+		Voluntary: int64(ru.Nvcsw), Involuntary: int64(ru.Nivcsw),
+	}
+}
+
+// see reads the process back. The memory limits that become has yet to set are those of the order.
+func see(o order) Seen {
+	groups, err := os.Getgroups()
+	if err != nil {
+		groups = nil
+	}
+	slices.Sort(groups)
+	s := Seen{
+		UID: os.Getuid(), GID: os.Getgid(), Groups: groups,
+		Heap: softLimit(unix.RLIMIT_DATA), Stack: softLimit(unix.RLIMIT_STACK),
+		Core: softLimit(unix.RLIMIT_CORE), Files: softLimit(unix.RLIMIT_NOFILE),
+	}
+	if o.Heap != 0 {
+		s.Heap = o.Heap
+	}
+	if o.Stack != 0 {
+		s.Stack = o.Stack
+	}
+	seeSystem(&s)
+	return s
+}
+
+func softLimit(what int) int64 {
+	var is unix.Rlimit
+	if err := unix.Getrlimit(what, &is); err != nil || is.Cur == unix.RLIM_INFINITY {
+		return -1
+	}
+	return int64(is.Cur)
+}

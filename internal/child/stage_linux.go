@@ -1,0 +1,244 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// rssUnit is what rusage counts the resident size in: bytes.
+const rssUnit = 1024
+
+// oomScore makes the kernel choose the benchmark, and not the daemon, when memory runs out (proc_pid_oom_score_adj(5)).
+const oomScore = 1000
+
+func rlimValue(n int64) uint64 { return uint64(n) }
+
+func (s *stage) systemSteps() []step {
+	return []step{
+		{stepGroup, s.joinGroup},
+		{stepDescriptors, s.closeRest},
+		{stepPriority, s.setPriority},
+		{stepProcessors, s.setProcessors},
+		{stepSignals, resetSignals},
+	}
+}
+
+// joinGroup enters the control group, or notes why that was impossible.
+func (s *stage) joinGroup() error {
+	if len(s.order.Group) > 0 {
+		if err := enterGroup(string(s.order.Group)); err != nil {
+			s.noGroup = err.Error()
+		}
+	}
+	return nil
+}
+
+// closeRest makes execve close everything but the benchmark's own descriptors.
+func (s *stage) closeRest() error {
+	first := 3 + s.n
+	err := unix.CloseRange(uint(first), ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil {
+		return nil
+	}
+	// Before Linux 5.11 there is no such call or flag.
+	dir, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, e := range dir {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
+			unix.CloseOnExec(fd) // one that is gone again (ReadDir's own) does not matter
+		}
+	}
+	return nil
+}
+
+// setPriority puts the process under the ordinary scheduler with the wanted priority.
+func (s *stage) setPriority() error {
+	s.remark("oom_score_adj", os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(oomScore)), 0))
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		return fmt.Errorf("read the scheduling policy: %w", err)
+	}
+	if attr.Policy != unix.SCHED_NORMAL {
+		attr = &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}
+		if err := unix.SchedSetAttr(0, attr, 0); err != nil {
+			return fmt.Errorf("set the scheduling policy SCHED_OTHER: %w", err)
+		}
+	}
+	nice := s.order.Nice
+	err = unix.Setpriority(unix.PRIO_PROCESS, 0, nice)
+	if (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)) && os.Geteuid() != 0 {
+		s.remark(fmt.Sprintf("nice %d", nice), err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("nice %d: %w", nice, err)
+	}
+	// With autogrouping (sched(7)) the new session is a group of its own, and nice only orders processes within it:
+	// against the rest of the machine it is the group's number that counts.
+	err = os.WriteFile("/proc/self/autogroup", []byte(strconv.Itoa(nice)), 0)
+	if !errors.Is(err, os.ErrNotExist) {
+		s.remark(fmt.Sprintf("autogroup nice %d", nice), err)
+	}
+	return nil
+}
+
+// setProcessors ties the process to the wanted processors and checks that the system took all of them.
+func (s *stage) setProcessors() error {
+	if len(s.order.CPUs) == 0 {
+		return nil
+	}
+	var set unix.CPUSet
+	for _, cpu := range s.order.CPUs {
+		set.Set(cpu)
+	}
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return err
+	}
+	want := slices.Sorted(slices.Values(s.order.CPUs))
+	if got := affinity(); !slices.Equal(slices.Compact(want), got) {
+		return fmt.Errorf("the system allows only %v", got)
+	}
+	return nil
+}
+
+// affinity returns the processors of this thread, nil when unknown (more than 1024 of them).
+func affinity() []int {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil
+	}
+	var cpus []int
+	for cpu := range len(set) * int(unsafe.Sizeof(set[0])) * 8 {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus
+}
+
+// sigaction is the kernel's struct sigaction (sigaction(2)) of the 64-bit machines, with room to spare.
+type sigaction struct {
+	handler uintptr
+	rest    [7]uint64
+}
+
+const (
+	sigIgnore   = 1  // SIG_IGN
+	sigSetBytes = 8  // sizeof(sigset_t) in the kernel
+	signals     = 64 // numbered from 1
+)
+
+// resetSignals makes ignored signals ordinary again (nohup, a shell's background job). Those with a handler become
+// ordinary by execve.
+func resetSignals() error {
+	for sig := uintptr(1); sig <= signals; sig++ {
+		var is sigaction
+		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&is)), sigSetBytes, 0, 0)
+		if errno != 0 || is.handler != sigIgnore {
+			continue
+		}
+		var ordinary sigaction
+		_, _, errno = unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&ordinary)), 0, sigSetBytes, 0, 0)
+		if errno != 0 {
+			return fmt.Errorf("signal %d: %w", sig, errno)
+		}
+	}
+	return nil
+}
+
+// dropPrivileges forbids gaining any by executing a set-user-ID program, and ties the process's life to the daemon's.
+func (s *stage) dropPrivileges() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("forbid new privileges: %w", err)
+	}
+	// After the change of user, which would undo it.
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("end with the daemon: %w", err)
+	}
+	if os.Getppid() != s.order.Parent {
+		return errors.New("the daemon is gone")
+	}
+	return nil
+}
+
+// become applies the memory limits, writes the stamp and executes the benchmark. Nothing here may allocate: under a
+// small RLIMIT_DATA the Go runtime dies of it. Hence raw system calls, which the scheduler does not see either. The
+// offset of pwrite is passed as 64-bit machines do.
+//
+//go:norace
+func (s *stage) become(path *byte, args, env []*byte) {
+	var (
+		mask  uint64
+		ts    unix.Timespec
+		stamp int64
+		late  [lateBytes]byte
+		heap  = unix.Rlimit{Cur: uint64(s.order.Heap), Max: uint64(s.order.Heap)}
+		stack = unix.Rlimit{Cur: uint64(s.order.Stack), Max: uint64(s.order.Stack)}
+		errno syscall.Errno
+	)
+	late[0] = lateLimits
+	_, _, errno = unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&mask)), 0, sigSetBytes, 0, 0)
+	if errno == 0 && stack.Cur != 0 {
+		_, _, errno = unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_STACK, uintptr(unsafe.Pointer(&stack)), 0, 0, 0)
+	}
+	if errno == 0 && heap.Cur != 0 {
+		_, _, errno = unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_DATA, uintptr(unsafe.Pointer(&heap)), 0, 0, 0)
+	}
+	if errno == 0 && s.order.Stamp {
+		late[0] = lateStamp
+		_, _, errno = unix.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC_RAW, uintptr(unsafe.Pointer(&ts)), 0)
+		stamp = ts.Sec*1e9 + ts.Nsec
+		if errno == 0 {
+			_, _, errno = unix.RawSyscall6(unix.SYS_PWRITE64, uintptr(stampFD(s.n)), uintptr(unsafe.Pointer(&stamp)),
+				unsafe.Sizeof(stamp), uintptr(s.order.StampOffset), 0, 0)
+		}
+	}
+	if errno == 0 {
+		late[0] = lateExec
+		_, _, errno = unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)),
+			uintptr(unsafe.Pointer(&args[0])), uintptr(unsafe.Pointer(&env[0])))
+	}
+	late[1], late[2] = byte(errno), byte(errno>>8)
+	unix.RawSyscall(unix.SYS_WRITE, uintptr(statusFD(s.n)), uintptr(unsafe.Pointer(&late)), lateBytes)
+	for {
+		unix.RawSyscall(unix.SYS_EXIT_GROUP, stageFailed, 0, 0)
+		runtime.KeepAlive(s)
+	}
+}
+
+// seeSystem reads what only this system can tell.
+func seeSystem(s *Seen) {
+	if prio, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil {
+		s.Nice = 20 - prio // the kernel's answer is 1 to 40, so that it is never negative
+	}
+	if attr, err := unix.SchedGetAttr(0, 0); err == nil {
+		s.Policy = policyName(attr.Policy)
+	}
+	s.CPUs = affinity()
+}
+
+func policyName(policy uint32) string {
+	switch policy {
+	case unix.SCHED_NORMAL:
+		return "SCHED_OTHER"
+	case unix.SCHED_FIFO:
+		return "SCHED_FIFO"
+	case unix.SCHED_RR:
+		return "SCHED_RR"
+	case unix.SCHED_BATCH:
+		return "SCHED_BATCH"
+	case unix.SCHED_IDLE:
+		return "SCHED_IDLE"
+	}
+	return strconv.FormatUint(uint64(policy), 10)
+}

@@ -1,0 +1,106 @@
+package child
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// rssUnit is what rusage counts the resident size in: bytes.
+const rssUnit = 1024
+
+func rlimValue(n int64) uint64 { return uint64(n) }
+
+func (s *stage) systemSteps() []step {
+	return []step{
+		{stepDescriptors, s.closeRest},
+		{stepPriority, s.setPriority},
+		{stepProcessors, s.setProcessors},
+		{stepSignals, resetSignals},
+	}
+}
+
+// closeRest makes execve close everything but the benchmark's own descriptors. Go opens nothing without that flag, so
+// that only what the daemon itself inherited is left, which has low numbers.
+func (s *stage) closeRest() error {
+	for fd := 3 + s.n; fd < 1024; fd++ {
+		unix.CloseOnExec(fd)
+	}
+	return nil
+}
+
+func (s *stage) setPriority() error {
+	nice := s.order.Nice
+	err := unix.Setpriority(unix.PRIO_PROCESS, 0, nice)
+	if (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)) && os.Geteuid() != 0 {
+		s.remark(fmt.Sprintf("nice %d", nice), err)
+		return nil
+	}
+	return err
+}
+
+func (s *stage) setProcessors() error {
+	if len(s.order.CPUs) > 0 {
+		return errors.New("this system cannot tie a process to processors")
+	}
+	return nil
+}
+
+// resetSignals gives every signal a handler, ignored ones too: execve makes those with a handler ordinary.
+func resetSignals() error {
+	signal.Notify(make(chan os.Signal, 1))
+	return nil
+}
+
+func (s *stage) dropPrivileges() error { return nil }
+
+// become applies the memory limits, writes the stamp and executes the benchmark.
+func (s *stage) become(path *byte, args, env []*byte) {
+	_, _, _ = path, args, env // built to have their errors early; syscall.Exec builds its own
+	o := s.order
+	name, argv, envv := string(o.Path), toStrings(o.Args), toStrings(o.Env)
+	for _, l := range []struct {
+		what int
+		want int64
+	}{{unix.RLIMIT_STACK, o.Stack}, {unix.RLIMIT_DATA, o.Heap}} {
+		if l.want == 0 {
+			continue
+		}
+		limit := unix.Rlimit{Cur: rlimValue(l.want), Max: rlimValue(l.want)}
+		if err := unix.Setrlimit(l.what, &limit); err != nil {
+			s.late(lateLimits, err)
+		}
+	}
+	if o.Stamp {
+		var ts unix.Timespec
+		var stamp [8]byte
+		err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+		binary.NativeEndian.PutUint64(stamp[:], uint64(ts.Nano()))
+		if err == nil {
+			_, err = unix.Pwrite(stampFD(s.n), stamp[:], o.StampOffset)
+		}
+		if err != nil {
+			s.late(lateStamp, err)
+		}
+	}
+	s.late(lateExec, syscall.Exec(name, argv, envv))
+}
+
+// late reports what failed after the report.
+func (s *stage) late(step byte, err error) {
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	_, _ = unix.Write(statusFD(s.n), []byte{step, byte(errno), byte(errno >> 8)})
+	os.Exit(stageFailed)
+}
+
+func seeSystem(s *Seen) {
+	if nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil {
+		s.Nice = nice
+	}
+}

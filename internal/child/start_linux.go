@@ -1,0 +1,65 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// selfPath is the running program, even when its file has been replaced meanwhile.
+func selfPath() (string, error) { return "/proc/self/exe", nil }
+
+// scratchFile returns a file in memory.
+func scratchFile() (*os.File, error) {
+	fd, err := unix.MemfdCreate("krund-order", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("memfd_create: %w", err)
+	}
+	return os.NewFile(uintptr(fd), "krund-order"), nil
+}
+
+// widen enlarges a pipe and reports whether that worked.
+func widen(fd int) bool {
+	n, err := unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, pipeBytes)
+	return err == nil && n >= pipeBytes
+}
+
+// fork starts the stage in its own session.
+func (s *session) fork(program string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
+	pidfd := -1
+	attr.Sys = &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}
+	if pid, err = syscall.ForkExec(program, args, attr); err != nil {
+		return 0, err
+	}
+	if pidfd < 0 {
+		pidfd, err = unix.PidfdOpen(pid, 0)
+	}
+	s.family.main, s.family.end = pid, pidfd
+	if err != nil {
+		_ = unix.Kill(-pid, unix.SIGKILL)
+		_, _ = unix.Wait4(pid, nil, 0, nil)
+		return 0, errors.Join(errors.New("this kernel has no pidfd_open(2); Linux 5.3 is the oldest that has"), err)
+	}
+	return pid, nil
+}
+
+// result is how the benchmark ended and what it used.
+func (f *family) result() (unix.WaitStatus, unix.Rusage, bool) { return f.status, f.rusage, f.reaped }
+
+// count is the number of further processes.
+func (f *family) count() int { return len(f.strays) }
+
+// leftovers describes what could not be killed.
+func (f *family) leftovers() []string {
+	var out []string
+	for _, p := range f.remains {
+		out = append(out, fmt.Sprintf("process %d (%s) of the benchmark cannot be killed: state %c", p.PID, p.Name, p.State))
+	}
+	if !f.reaped {
+		out = append(out, fmt.Sprintf("the benchmark, process %d, could not be killed within %v", f.main, killTime))
+	}
+	return out
+}

@@ -1,0 +1,51 @@
+package child
+
+import (
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// hush makes the Go runtime as quiet as it gets, and returns the function that ends that. It collects garbage and gives
+// memory back now and not during the wait; and it leaves one processor to Go code, because the runtime's monitor thread
+// then goes to sleep at once when the only goroutine waits in poll(2), where otherwise it wakes up some fifty times first
+// (runtime.retake: without other idle processors it takes the one in the system call away immediately).
+func hush() (restore func()) {
+	debug.FreeOSMemory()
+	percent := debug.SetGCPercent(-1) // also stops the collection forced every two minutes
+	procs := runtime.GOMAXPROCS(1)
+	return func() {
+		runtime.GOMAXPROCS(procs)
+		debug.SetGCPercent(percent)
+	}
+}
+
+// meter compares what the daemon has used up to now with what it had used when the meter was made.
+type meter struct {
+	cpu    int64
+	rusage unix.Rusage
+	rss    int64
+}
+
+func newMeter() meter {
+	m := meter{rss: residentBytes()}
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &m.rusage) // cannot fail with these arguments
+	m.cpu = processCPU(&m.rusage)
+	return m
+}
+
+// usage reads the times first and the size last, as the size costs more.
+func (m meter) usage() DaemonUsage {
+	var ru unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &ru)
+	cpu := processCPU(&ru)
+	return DaemonUsage{
+		CPU:                 time.Duration(cpu - m.cpu),
+		VoluntarySwitches:   int64(ru.Nvcsw - m.rusage.Nvcsw),
+		InvoluntarySwitches: int64(ru.Nivcsw - m.rusage.Nivcsw),
+		RSSBefore:           m.rss,
+		RSS:                 residentBytes(),
+	}
+}

@@ -1,0 +1,152 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// pipeBytes is the wanted size of the pipes for output: a benchmark that writes less never has to wait for the
+	// daemon. It is also the largest that Linux grants to an ordinary user (fs.pipe-max-size).
+	pipeBytes = 1 << 20
+	// holdOff is how long the daemon leaves a pipe alone after it found little in it, so that a benchmark which prints
+	// a line per iteration wakes the daemon ten times a second and not per line.
+	holdOff = 100 * time.Millisecond
+	// little is what may be in the pipe for the daemon to hold off.
+	little = pipeBytes / 16
+	// readBytes is read at once, and roundBytes from one stream before the others get their turn.
+	readBytes  = 64 << 10
+	roundBytes = 16 * readBytes
+)
+
+// cause says why the wait ended.
+type cause int
+
+const (
+	ended     cause = iota // the process ended by itself
+	expired                // the time limit passed
+	cancelled              // the context was cancelled
+)
+
+// stream is the reading end of one output pipe.
+type stream struct {
+	fd   int  // -1 once nobody can write any more
+	wide bool // the pipe is large enough to be left alone for a while
+	keep *keeper
+}
+
+// watch is everything the one wait looks at.
+type watch struct {
+	end      int // readable once the process has ended
+	cancel   int // readable once the context is cancelled
+	streams  []*stream
+	deadline int64 // by now(); 0 means none
+	buf      []byte
+}
+
+// wait sleeps in poll(2) until the process ends, the deadline passes or the context is cancelled, and takes in output
+// meanwhile.
+func (w *watch) wait() (cause, error) {
+	fds := make([]unix.PollFd, 2+len(w.streams))
+	hold := int64(0)
+	for {
+		t := now()
+		fds[0] = unix.PollFd{Fd: int32(w.end), Events: unix.POLLIN}
+		fds[1] = unix.PollFd{Fd: int32(w.cancel), Events: unix.POLLIN}
+		for i, s := range w.streams {
+			fds[2+i] = unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN}
+			if t < hold && s.wide {
+				fds[2+i].Fd = -1
+			}
+		}
+		wake := w.deadline
+		if t < hold && (wake == 0 || hold < wake) {
+			wake = hold
+		}
+		_, err := unix.Poll(fds, pollTimeout(t, wake))
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return ended, fmt.Errorf("wait for the benchmark: poll: %w", err)
+		case fds[0].Revents != 0:
+			return ended, nil
+		case fds[1].Revents != 0:
+			return cancelled, nil
+		case w.deadline != 0 && now() >= w.deadline:
+			return expired, nil
+		}
+		n := 0
+		for i, s := range w.streams {
+			if fds[2+i].Revents != 0 {
+				n = max(n, s.take(w.buf))
+			}
+		}
+		if n > 0 && n <= little {
+			hold = now() + int64(holdOff)
+		}
+	}
+}
+
+// pollTimeout returns the milliseconds from t until wake, rounded up, or -1 for ever when wake is 0.
+func pollTimeout(t, wake int64) int {
+	if wake == 0 {
+		return -1
+	}
+	ms := (wake - t + int64(time.Millisecond) - 1) / int64(time.Millisecond)
+	return int(min(max(ms, 0), math.MaxInt32))
+}
+
+// take reads what is in the pipe now, up to roundBytes, and returns how much that was.
+func (s *stream) take(buf []byte) int {
+	total := 0
+	for s.fd >= 0 && total < roundBytes {
+		n, err := unix.Read(s.fd, buf)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN):
+			return total
+		case err != nil || n <= 0: // end of file: the benchmark closed it, or is gone
+			s.close()
+		default:
+			s.keep.write(buf[:n])
+			total += n
+		}
+	}
+	return total
+}
+
+// drain reads what is left after the end, without waiting for anybody who still holds the pipe open.
+func (s *stream) drain(buf []byte) {
+	// More than the pipe can hold means that somebody is still writing, which is no longer our business.
+	for total := 0; total < 4*pipeBytes; {
+		n := s.take(buf)
+		if n == 0 {
+			return
+		}
+		total += n
+	}
+}
+
+func (s *stream) close() {
+	if s.fd >= 0 {
+		_ = unix.Close(s.fd) // read-only: nothing can be lost
+		s.fd = -1
+	}
+}
+
+// readable waits until fd can be read, at most until limit, and reports whether it can.
+func readable(fd int, limit int64) bool {
+	for {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, pollTimeout(now(), limit))
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		return err == nil && n > 0
+	}
+}
