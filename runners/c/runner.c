@@ -1,0 +1,108 @@
+/*
+ * runner.c - iteration runner for shared libraries, of C or any language that
+ * can make one.
+ *
+ *	runner BENCHMARK_FILE PARAMETER
+ *
+ * Loads the benchmark and calls its run_iter(PARAMETER) until libkrun, which is
+ * linked in, says stop. The result of run_iter is ignored: a benchmark that
+ * finds itself wrong exits with a status of its own, which is kept.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "krun.h"
+
+/* The statuses of all runners; runners.go explains them. */
+enum {
+	EXIT_USAGE = 64,
+	EXIT_NO_ENTRY = 65,
+	EXIT_BENCHMARK = 66,
+	EXIT_INIT = 71,
+	EXIT_MEASURE = 76
+};
+
+typedef void (*entry)(int);
+
+static int fail(int status, const char *what, const char *why)
+{
+	fprintf(stderr, "runner: %s: %s\n", what, why ? why : "out of memory");
+	return status;
+}
+
+/* parse_int reads a decimal int; 0 means success. */
+static int parse_int(const char *s, int *out)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(s, &end, 10);
+	if (errno || end == s || *end || n < INT_MIN || n > INT_MAX || (*s != '-' && (*s < '0' || *s > '9')))
+		return -1;
+	*out = (int)n;
+	return 0;
+}
+
+/* open_file loads the file, never a library of that name from the system's folders. */
+static void *open_file(const char *path)
+{
+	char *here = NULL;
+	void *library;
+
+	if (!strchr(path, '/')) {
+		here = malloc(strlen(path) + 3);
+		if (!here)
+			return NULL;
+		sprintf(here, "./%s", path);
+	}
+	library = dlopen(here ? here : path, RTLD_NOW | RTLD_LOCAL);
+	free(here);
+	return library;
+}
+
+/* measure iterates until libkrun says stop, and returns the code of the call that failed, or 0. */
+static int measure(krun *k, entry run_iter, int parameter)
+{
+	int err;
+
+	while (!krun_should_stop(k)) {
+		(void)krun_begin(k); /* krun_end reports its error too, outside the measurement */
+		run_iter(parameter);
+		err = krun_end(k);
+		if (err)
+			return err;
+	}
+	return krun_done(k);
+}
+
+int main(int argc, char **argv)
+{
+	int parameter, err;
+	entry run_iter;
+	void *library;
+	krun *k;
+
+	if (argc != 3 || parse_int(argv[2], &parameter)) {
+		fprintf(stderr, "usage: runner BENCHMARK_FILE PARAMETER (an integer)\n");
+		return EXIT_USAGE;
+	}
+	err = krun_init(&k);
+	if (err)
+		return fail(EXIT_INIT, "krun_init", krun_strerror(err));
+	library = open_file(argv[1]);
+	if (!library)
+		return fail(EXIT_BENCHMARK, "cannot load the benchmark", dlerror());
+	*(void **)&run_iter = dlsym(library, "run_iter"); /* as POSIX shows it */
+	if (!run_iter)
+		return fail(EXIT_NO_ENTRY, argv[1], "has no function run_iter");
+	err = measure(k, run_iter, parameter);
+	if (err)
+		return fail(EXIT_MEASURE, "krun_begin or krun_end", krun_strerror(err));
+	krun_free(k);
+	return 0;
+}

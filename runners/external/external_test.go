@@ -1,0 +1,165 @@
+package external
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		name       string
+		stdout     string
+		iterations int
+		want       Result
+	}{
+		{
+			"all counts",
+			`{"wallclock_times": [0.25, 1.5], "core_cycle_counts": [[1, 2], [3, 18446744073709551615]], "aperf_counts": [[5, 6], [7, 8]], "mperf_counts": [[0, 9], [10, 11]]}`,
+			2,
+			Result{
+				WallNS:     []int64{250_000_000, 1_500_000_000},
+				CoreCycles: [][]uint64{{1, 2}, {3, 1<<64 - 1}},
+				APERF:      [][]uint64{{5, 6}, {7, 8}},
+				MPERF:      [][]uint64{{0, 9}, {10, 11}},
+			},
+		},
+		{
+			"no counts, white space, another order",
+			"\n {\"mperf_counts\": [],\r\n\"aperf_counts\":[], \"core_cycle_counts\": [] , \"wallclock_times\":[1e-9,0,-0.0,0.0000000006, 3E+1]}\n\n",
+			5,
+			Result{WallNS: []int64{1, 0, 0, 1, 30_000_000_000}},
+		},
+		{
+			"only some counts",
+			`{"wallclock_times": [2], "core_cycle_counts": [], "aperf_counts": [[5], [7]], "mperf_counts": [[0], [10]]}`,
+			1,
+			Result{WallNS: []int64{2_000_000_000}, APERF: [][]uint64{{5}, {7}}, MPERF: [][]uint64{{0}, {10}}},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Parse([]byte(test.stdout), test.iterations)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got  %+v\nwant %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// with returns an object for two iterations on one core with one value replaced.
+func with(key, value string) string {
+	fields := map[string]string{
+		keyWall: "[1, 2]", keyCycles: "[[1, 2]]", keyAPERF: "[[1, 2]]", keyMPERF: "[[1, 2]]",
+	}
+	fields[key] = value
+	return fmt.Sprintf(`{"wallclock_times": %s, "core_cycle_counts": %s, "aperf_counts": %s, "mperf_counts": %s}`,
+		fields[keyWall], fields[keyCycles], fields[keyAPERF], fields[keyMPERF])
+}
+
+func TestParseRefuses(t *testing.T) {
+	sound := with(keyWall, "[1, 2]")
+	if _, err := Parse([]byte(sound), 2); err != nil {
+		t.Fatalf("the sound one: %v", err)
+	}
+	tests := []struct{ name, stdout, want string }{
+		{"nothing", "", "nothing on stdout"},
+		{"blank", " \n\t\n", "nothing on stdout"},
+		{"before", "starting up\r\n" + sound, `stdout begins with "starting up"; want one JSON object and nothing before it`},
+		{"after", sound + "\nbye\nbye", `stdout goes on with "bye" after the JSON object`},
+		{"two objects", sound + sound, "stdout goes on with"},
+		{"a list", "[" + sound + "]", "stdout begins with"},
+		{"cut off", sound[:len(sound)-5], "ends before it is complete"},
+		{"only a brace", "{", "ends before it is complete"},
+		{"no colon", `{"wallclock_times" [1]}`, "at byte"},
+		{"key without quotes", `{wallclock_times: [1]}`, "at byte"},
+		{"lacks all", "{}", "lacks wallclock_times, core_cycle_counts, aperf_counts, mperf_counts"},
+		{"lacks one", strings.Replace(sound, `, "mperf_counts": [[1, 2]]`, "", 1), "lacks mperf_counts"},
+		{"fifth key", strings.Replace(sound, "{", `{"extra": 1, `, 1), `unknown key "extra"; want exactly`},
+		{"case", strings.Replace(sound, "aperf", "APERF", 1), `unknown key "APERF_counts"`},
+		{"long key", `{"` + strings.Repeat("k", 1000) + `": 1}`, `kkkk"...`},
+		{"twice", strings.Replace(sound, "{", `{"aperf_counts": [], `, 1), "key aperf_counts is there twice"},
+		{"too few", with(keyWall, "[1]"), "wallclock_times has 1 numbers for 2 iterations"},
+		{"too many", with(keyWall, "[1,2,3]"), "wallclock_times has 3 numbers for 2 iterations"},
+		{"none", with(keyWall, "[]"), "wallclock_times has 0 numbers for 2 iterations"},
+		{"not a list", with(keyWall, "7"), "wallclock_times is not the list"},
+		{"nested", with(keyWall, "[[1, 2]]"), `"[1, 2]" is not a number`},
+		{"string", with(keyWall, `["1", "2"]`), "is not a number"},
+		{"truth", with(keyWall, "[true, 2]"), `"true" is not a number`},
+		{"null", with(keyWall, "[null, 2]"), "contains null"},
+		{"null counts", with(keyAPERF, "null"), "aperf_counts contains null"},
+		{"null core", with(keyAPERF, "[null]"), "aperf_counts contains null"},
+		{"negative", with(keyWall, "[1, -0.5]"), `wallclock_times[1] is "-0.5"; want seconds, 0 or more`},
+		{"huge", with(keyWall, "[1, 1e300]"), `wallclock_times[1] is "1e300"`},
+		{"infinite", with(keyWall, "[1, 1e999]"), `wallclock_times[1] is "1e999"`},
+		{"NaN", with(keyWall, "[1, NaN]"), "NaN and Infinity are not JSON"},
+		{"Infinity", with(keyWall, "[1, Infinity]"), "NaN and Infinity are not JSON"},
+		{"counts too short", with(keyCycles, "[[1]]"), "core_cycle_counts[0] has 1 numbers for 2 iterations"},
+		{"second core too short", with(keyCycles, "[[1, 2], [1]]"), "core_cycle_counts[1] has 1 numbers"},
+		{"flat counts", with(keyCycles, "[1, 2]"), "core_cycle_counts is not the list"},
+		{"fraction", with(keyMPERF, "[[1, 2.0]]"), `mperf_counts[0][1] is "2.0"; want a whole number`},
+		{"negative count", with(keyMPERF, "[[-1, 2]]"), `mperf_counts[0][0] is "-1"`},
+		{"65 bits", with(keyMPERF, "[[1, 18446744073709551616]]"), "mperf_counts[0][1]"},
+		{"fewer cores", strings.ReplaceAll(with(keyCycles, "[[1, 2], [3, 4]]"), `[[1, 2]]`, `[[5, 6]]`), "aperf_counts has 1 cores, another count has 2"},
+		{"other cores", with(keyMPERF, "[[1, 2], [3, 4]]"), "mperf_counts has 2 cores, another count has 1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Parse([]byte(test.stdout), 2)
+			if err == nil {
+				t.Fatalf("accepted as %+v", got)
+			}
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %q, want %q in it", err, test.want)
+			}
+		})
+	}
+}
+
+// FuzzParse checks that what is accepted has the promised shape, and that
+// encoding/json agrees with its numbers.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(with(keyWall, "[0.25, 1e-3]")), 2)
+	f.Add([]byte(with(keyMPERF, "[]")), 2)
+	f.Add([]byte(with(keyAPERF, `[[1, 2], [3, "4"]]`)), 2)
+	f.Add([]byte(`{"wallclock_times": [NaN]}`), 1)
+	f.Add([]byte("junk {"), 0)
+	f.Fuzz(func(t *testing.T, stdout []byte, iterations int) {
+		r, err := Parse(stdout, iterations)
+		if err != nil {
+			return
+		}
+		var plain struct {
+			Wall   []float64  `json:"wallclock_times"`
+			Cycles [][]uint64 `json:"core_cycle_counts"`
+			APERF  [][]uint64 `json:"aperf_counts"`
+			MPERF  [][]uint64 `json:"mperf_counts"`
+		}
+		if err := json.Unmarshal(stdout, &plain); err != nil {
+			t.Fatalf("accepted what encoding/json refuses: %v", err)
+		}
+		if len(r.WallNS) != iterations || len(plain.Wall) != iterations {
+			t.Fatalf("%d times for %d iterations", len(r.WallNS), iterations)
+		}
+		for i, ns := range r.WallNS {
+			if d := float64(ns) - plain.Wall[i]*1e9; ns < 0 || d < -0.5 || d > 0.5 {
+				t.Fatalf("%g s became %d ns", plain.Wall[i], ns)
+			}
+		}
+		for _, c := range []struct{ got, plain [][]uint64 }{{r.CoreCycles, plain.Cycles}, {r.APERF, plain.APERF}, {r.MPERF, plain.MPERF}} {
+			if len(c.got) != len(c.plain) || len(c.got) != 0 && len(c.got) != r.Cores() {
+				t.Fatalf("%d cores of %d", len(c.got), r.Cores())
+			}
+			for core := range c.got {
+				if len(c.got[core]) != iterations || !reflect.DeepEqual(c.got[core], c.plain[core]) && iterations > 0 {
+					t.Fatalf("core %d: %v became %v", core, c.plain[core], c.got[core])
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env python
+"""Iteration runner for Python: CPython 2.7, 3.6 and later, PyPy, PyPy3.
+
+usage: runner.py BENCHMARK_FILE PARAMETER
+
+Loads the benchmark as a module and calls its run_iter(PARAMETER) until libkrun
+says stop. libkrun is the file that the environment variable KRUN_LIBRARY names,
+or libkrun.so beside this file, or ../../lib/libkrun.so.
+
+exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
+66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
+raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. A
+status the benchmark exits with by itself is kept.
+"""
+
+import ctypes
+import os
+import sys
+import types
+
+EXIT_USAGE = 64
+EXIT_NO_ENTRY = 65
+EXIT_BENCHMARK = 66
+EXIT_LIBRARY = 69
+EXIT_EXCEPTION = 70
+EXIT_INIT = 71
+EXIT_MEASURE = 76
+
+VERSION = 1  # KRUN_VERSION of krun.h
+
+
+def fail(status, message):
+    """Say why on stderr and exit."""
+    sys.stderr.write("runner.py: %s\n" % message)
+    sys.exit(status)
+
+
+def fail_in_benchmark(status, message):
+    """Like fail, with the traceback of the exception being handled."""
+    import traceback
+    traceback.print_exc()
+    fail(status, message)
+
+
+def library_path():
+    """Where libkrun should be."""
+    path = os.environ.get("KRUN_LIBRARY")
+    if path:
+        return path
+    here = os.path.dirname(os.path.abspath(__file__))
+    beside = os.path.join(here, "libkrun.so")
+    if os.path.exists(beside):
+        return beside
+    return os.path.normpath(os.path.join(here, "..", "..", "lib", "libkrun.so"))
+
+
+def open_library():
+    """libkrun with its functions' types declared.
+
+    PyDLL keeps the interpreter lock during a call. The calls are shorter than
+    giving it up and taking it back, and no other thread of the benchmark can
+    take it between the clock and run_iter. PyPy's ctypes has no PyDLL.
+    """
+    path = library_path()
+    try:
+        lib = getattr(ctypes, "PyDLL", ctypes.CDLL)(path)
+        for function in (lib.krun_should_stop, lib.krun_begin, lib.krun_end, lib.krun_done):
+            function.argtypes = [ctypes.c_void_p]
+        lib.krun_strerror.restype = ctypes.c_char_p
+        version = lib.krun_version()
+    except (OSError, AttributeError) as error:
+        fail(EXIT_LIBRARY, "cannot load libkrun: %s; set KRUN_LIBRARY to the path of libkrun.so" % error)
+    if version != VERSION:
+        fail(EXIT_LIBRARY, "%s has interface version %d, this runner needs %d; install both together"
+             % (path, version, VERSION))
+    return lib
+
+
+def error_text(lib, code):
+    """libkrun's explanation of a code."""
+    return lib.krun_strerror(code).decode("ascii")
+
+
+def open_handle(lib):
+    """krun_init."""
+    handle = ctypes.c_void_p()
+    code = lib.krun_init(ctypes.byref(handle))
+    if code:
+        fail(EXIT_INIT, "krun_init: %s" % error_text(lib, code))
+    return handle
+
+
+def load_benchmark(path):
+    """The function run_iter of the file at path.
+
+    The file becomes a module named after it, and its folder the first entry of
+    sys.path in place of the runner's. It is compiled each time: a .pyc found or
+    left in its folder would make one process execution differ from the next.
+    """
+    name = os.path.splitext(os.path.basename(path))[0]
+    here = os.path.dirname(os.path.abspath(__file__))
+    if sys.path and sys.path[0] == here:  # not so with the options -I and -P
+        del sys.path[0]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    sys.dont_write_bytecode = True
+    module = types.ModuleType(name)
+    module.__file__ = path
+    sys.modules[name] = module
+    try:
+        with open(path, "rb") as source:
+            code = compile(source.read(), path, "exec", 0, True)
+    except (IOError, OSError) as error:
+        fail(EXIT_BENCHMARK, "cannot read the benchmark: %s" % error)
+    except Exception:
+        fail_in_benchmark(EXIT_BENCHMARK, "%s is not a Python program for this interpreter" % path)
+    try:
+        exec(code, module.__dict__)
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except:  # in Python 2 an exception need not be an Exception
+        fail_in_benchmark(EXIT_BENCHMARK, "%s raised an exception while it was loaded" % path)
+    run_iter = getattr(module, "run_iter", None)
+    if not callable(run_iter):
+        fail(EXIT_NO_ENTRY, "%s has no function run_iter" % path)
+    return run_iter
+
+
+def measure(lib, handle, run_iter, parameter):
+    """Iterate until libkrun says stop; the code of the call that failed, or 0.
+
+    krun_begin's result is not looked at: that would be measured, and krun_end
+    reports the same error.
+    """
+    should_stop, begin, end = lib.krun_should_stop, lib.krun_begin, lib.krun_end
+    while not should_stop(handle):
+        begin(handle)
+        run_iter(parameter)
+        code = end(handle)
+        if code:
+            return code
+    return lib.krun_done(handle)
+
+
+def main(argv):
+    """Run the benchmark that argv names; the exit status is in SystemExit if not 0."""
+    if len(argv) != 3 or not argv[2].lstrip("-").isdigit():
+        sys.stderr.write("usage: runner.py BENCHMARK_FILE PARAMETER (an integer)\n")
+        sys.exit(EXIT_USAGE)
+    path, parameter = argv[1], int(argv[2])
+    lib = open_library()
+    handle = open_handle(lib)
+    run_iter = load_benchmark(path)
+    try:
+        code = measure(lib, handle, run_iter, parameter)
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except:
+        fail_in_benchmark(EXIT_EXCEPTION, "%s raised an exception in run_iter" % path)
+    if code:
+        fail(EXIT_MEASURE, "krun_begin or krun_end: %s" % error_text(lib, code))
+
+
+if __name__ == "__main__":
+    main(sys.argv)

@@ -1,0 +1,162 @@
+package runners
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	libkrun "krund/cgo"
+)
+
+// built is the folder the runners were built into, "" when that was impossible,
+// for the reason in notBuilt.
+var built, notBuilt string
+
+// TestMain builds the runners once for all tests.
+func TestMain(m *testing.M) {
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "krun-runners-")
+	if err != nil {
+		notBuilt = err.Error()
+		return m.Run()
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	out, err := exec.CommandContext(context.Background(), "make", "--silent", "build", "BUILD="+dir).CombinedOutput()
+	if err != nil {
+		notBuilt = fmt.Sprintf("make build: %v\n%s", err, out)
+	} else {
+		built = dir
+	}
+	return m.Run()
+}
+
+// needBuilt skips a test when there is no C compiler, and fails it when there is
+// one that could not build the runners.
+func needBuilt(t *testing.T) {
+	t.Helper()
+	if built != "" {
+		return
+	}
+	if _, err := exec.LookPath(compiler()); err != nil {
+		t.Skipf("no C compiler %s", compiler())
+	}
+	t.Fatal(notBuilt)
+}
+
+func compiler() string {
+	if cc := os.Getenv("CC"); cc != "" {
+		return cc
+	}
+	return "cc"
+}
+
+// run is one process execution as krund starts it.
+type run struct {
+	argv       []string
+	iterations int
+	stopped    bool     // the stop flag is set before the start
+	env        []string // added to the environment
+	noBuffer   bool     // the variable names a descriptor that is not there
+}
+
+// ended is how it ended.
+type ended struct {
+	status         int
+	stdout, stderr string
+	series         libkrun.Series
+}
+
+func (r run) do(t *testing.T) ended {
+	t.Helper()
+	buffer, err := libkrun.Create(libkrun.Spec{Iterations: r.iterations, UserColumns: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = buffer.Close() }()
+	if r.stopped {
+		if err := buffer.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	c := exec.CommandContext(t.Context(), r.argv[0], r.argv[1:]...)
+	c.Dir = t.TempDir()
+	c.Env = append([]string{"KRUN_BUFFER_FD=3", "KRUN_LIBRARY=" + filepath.Join(built, "lib", "libkrun.so")}, r.env...)
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if !r.noBuffer {
+		c.ExtraFiles = []*os.File{buffer.File()}
+	}
+	var exit *exec.ExitError
+	if err := c.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	series, err := buffer.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(series.Findings) > 0 {
+		t.Errorf("findings: %q", series.Findings)
+	}
+	if series.Pid != 0 && series.Pid != c.Process.Pid {
+		t.Errorf("process %d attached, started %d", series.Pid, c.Process.Pid)
+	}
+	return ended{c.ProcessState.ExitCode(), stdout.String(), stderr.String(), series}
+}
+
+// expect is what a test wants to see.
+type expect struct {
+	status int
+	done   int
+	state  libkrun.State
+	stdout string // the whole of it
+	stderr string // a part of it
+}
+
+func (e ended) check(t *testing.T, want expect) {
+	t.Helper()
+	if e.status != want.status || e.series.Done != want.done || e.series.State != want.state {
+		t.Errorf("status %d, %d iterations, state %v; want %d, %d, %v\nstdout: %s\nstderr: %s",
+			e.status, e.series.Done, e.series.State, want.status, want.done, want.state, e.stdout, e.stderr)
+	}
+	if e.stdout != want.stdout {
+		t.Errorf("stdout %q, want %q", e.stdout, want.stdout)
+	}
+	if !strings.Contains(e.stderr, want.stderr) || want.stderr == "" && e.stderr != "" {
+		t.Errorf("stderr %q, want %q in it", e.stderr, want.stderr)
+	}
+}
+
+// write puts a file into a new folder and returns its path.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestExplain(t *testing.T) {
+	seen := make(map[string]int)
+	for _, status := range []int{ExitUsage, ExitNoEntry, ExitBenchmark, ExitLibrary, ExitException, ExitInit, ExitMeasure} {
+		text := Explain(status)
+		if other, ok := seen[text]; text == "" || ok {
+			t.Errorf("status %d: %q, as %d", status, text, other)
+		}
+		seen[text] = status
+	}
+	for _, status := range []int{0, 1, 2, 127, 139} {
+		if text := Explain(status); text != "" {
+			t.Errorf("status %d is not a runner's, but explained as %q", status, text)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+// Package runners holds the iteration runners, a folder per language. A runner
+// is started as
+//
+//	[VM and its options] RUNNER BENCHMARK_FILE PARAMETER
+//
+// attaches to libkrun (krun_init), loads the benchmark file in its language's
+// way, calls its run_iter with the integer PARAMETER between krun_begin and
+// krun_end until krun_should_stop, calls krun_done and exits with 0. The planned
+// number of iterations is in libkrun's buffer, not among the arguments. README.md
+// tells how to write one.
+//
+// The Go code here is what krund and krunctl know about runners: the statuses
+// they exit with. Package external reads what external suites print. Nothing
+// here starts a process.
+package runners
+
+// Statuses a runner exits with when it could not measure. They follow sysexits.h
+// where that has a word for it. A benchmark that exits by itself, with any
+// status, ends the runner with that status.
+const (
+	ExitUsage     = 64 // wrong arguments
+	ExitNoEntry   = 65 // the benchmark has no function run_iter
+	ExitBenchmark = 66 // the benchmark file cannot be loaded
+	ExitLibrary   = 69 // libkrun cannot be loaded
+	ExitException = 70 // the benchmark raised an exception in run_iter
+	ExitInit      = 71 // krun_init failed
+	ExitMeasure   = 76 // krun_begin or krun_end failed
+)
+
+// Explain says what a runner's exit status means, as a clause without a full
+// stop, or "" for one that is not of the runner's own. The runner's message on
+// stderr has the details.
+func Explain(status int) string {
+	switch status {
+	case ExitUsage:
+		return "the runner was called with wrong arguments"
+	case ExitNoEntry:
+		return "the benchmark has no function run_iter"
+	case ExitBenchmark:
+		return "the benchmark file cannot be loaded"
+	case ExitLibrary:
+		return "the runner could not load libkrun"
+	case ExitException:
+		return "the benchmark raised an exception in run_iter"
+	case ExitInit:
+		return "the runner could not attach to libkrun's buffer"
+	case ExitMeasure:
+		return "libkrun refused to begin or end an iteration"
+	}
+	return ""
+}
