@@ -1,7 +1,6 @@
 package child
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"syscall"
@@ -63,7 +62,7 @@ func execHint(errno syscall.Errno, c Command, stat func(string) (fs.FileInfo, er
 		return "; it is a directory"
 	case errno == syscall.EACCES && err == nil && info.Mode().Perm()&0o111 == 0:
 		return "; the file is not executable: chmod +x"
-	case errno == syscall.EACCES && !errors.Is(err, fs.ErrNotExist):
+	case errno == syscall.EACCES:
 		return fmt.Sprintf("; every folder on the way must be open to %s, "+
 			"and the file system not be mounted noexec", c.Account)
 	case errno == syscall.ENOEXEC:

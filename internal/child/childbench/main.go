@@ -1,0 +1,100 @@
+// Command childbench prints what running a benchmark costs: the daemon's own processor time, context switches and size
+// while a quiet benchmark runs, and the time that krund adds around a short one. It is run by make bench.
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"krund/internal/child"
+)
+
+func main() {
+	child.Stage()
+	quiet := flag.Duration("for", 10*time.Second, "how long the quiet benchmark runs")
+	runs := flag.Int("runs", 50, "how often the short benchmark runs")
+	flag.Parse()
+	if err := bench(os.Stdout, *quiet, *runs); err != nil {
+		fmt.Fprintln(os.Stderr, "childbench:", err)
+		os.Exit(1)
+	}
+}
+
+func bench(w io.Writer, quiet time.Duration, runs int) error {
+	if err := benchQuiet(w, quiet); err != nil {
+		return err
+	}
+	return benchShort(w, runs)
+}
+
+// benchQuiet measures the daemon while a benchmark sleeps.
+func benchQuiet(w io.Writer, quiet time.Duration) error {
+	run, err := child.Runner{}.Run(context.Background(), child.Command{
+		Path: "/bin/sleep", Args: []string{"sleep", fmt.Sprintf("%.3f", quiet.Seconds())},
+	})
+	if err != nil {
+		return err
+	}
+	d := run.Daemon
+	fmt.Fprintf(w, "quiet benchmark of %v: daemon CPU %v, switches %d voluntary %d involuntary, resident %.1f MiB\n",
+		run.Wall.Round(time.Millisecond), d.CPU, d.VoluntarySwitches, d.InvoluntarySwitches, float64(d.RSS)/(1<<20))
+	return nil
+}
+
+// benchShort measures, in medians, the three parts of a run of true(1): from the call until execve, the program itself,
+// and from its end until Run returns; the last two together, as nobody but krund sees where they part.
+func benchShort(w io.Writer, runs int) error {
+	file, err := os.CreateTemp("", "childbench-")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := errors.Join(os.Remove(file.Name()), file.Truncate(8)); err != nil {
+		return err
+	}
+	var before, after []time.Duration
+	for range runs {
+		start := now()
+		run, err := child.Runner{}.Run(context.Background(), child.Command{Path: "/bin/true", Stamp: file})
+		end := now()
+		if err != nil {
+			return err
+		}
+		if run.NotStarted != nil {
+			return errors.New(run.NotStarted.String())
+		}
+		var stamp [8]byte
+		if _, err := file.ReadAt(stamp[:], 0); err != nil {
+			return err
+		}
+		exec := int64(binary.NativeEndian.Uint64(stamp[:]))
+		before = append(before, time.Duration(exec-start))
+		after = append(after, time.Duration(end-exec))
+	}
+	fmt.Fprintf(w, "short benchmark, median of %d: call to execve %v, execve to return %v\n",
+		runs, median(before), median(after))
+	return nil
+}
+
+func median(d []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(d))
+	return sorted[len(sorted)/2]
+}
+
+// now is the clock of the stamp.
+func now() int64 {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(stampClock, &ts); err != nil {
+		panic(err) // every system krund runs on has it
+	}
+	return ts.Nano()
+}

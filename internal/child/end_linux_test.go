@@ -1,0 +1,277 @@
+package child
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestExitStatus(t *testing.T) {
+	for _, want := range []int{0, 1, 42, 127, 255} {
+		run := mustRun(t, shell(fmt.Sprintf("exit %d", want)))
+		if run.NotStarted != nil || run.Exit == nil || *run.Exit != want || run.Signal != "" {
+			t.Errorf("exit %d: got %s", want, describe(run))
+		}
+	}
+}
+
+func TestSignalsAreData(t *testing.T) {
+	for _, name := range []string{"SEGV", "ABRT", "KILL", "TERM", "FPE", "RTMIN"} {
+		run := mustRun(t, shell("kill -"+name+" $$"))
+		want := "SIG" + name
+		if name == "RTMIN" {
+			want = "signal 34"
+		}
+		if run.NotStarted != nil || run.Exit != nil || run.Signal != want || run.TimedOut || run.Interrupted {
+			t.Errorf("%s: got %s", name, describe(run))
+		}
+		if odd := len(run.Findings) > 0; odd != (name == "KILL") {
+			t.Errorf("%s: findings %q", name, run.Findings)
+		}
+	}
+}
+
+// everyKind is what a benchmark can do with its children to get away.
+var everyKind = []string{"plain", "session", "double", "deaf", "stopped"}
+
+// runUntilReady runs part "group" with these kinds until it says that all are there, and then cancels.
+func runUntilReady(t *testing.T, c Command, cancel bool, kinds ...string) (run Run, marker string) {
+	t.Helper()
+	ready, theirs, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ready.Close()
+	defer theirs.Close()
+	marker = newMarker()
+	c.Path, c.Args = "/proc/self/exe", append([]string{partName, "group", marker}, kinds...)
+	c.Env, c.Files = []string{"PATH=/usr/bin:/bin"}, []*os.File{theirs}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	said := make(chan error, 1)
+	go func() {
+		_, err := ready.Read(make([]byte, 1))
+		if cancel {
+			stop()
+		}
+		said <- err
+	}()
+	run, err = Runner{}.Run(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	if err := <-said; err != nil {
+		t.Fatalf("the part did not get ready: %v: %s", err, describe(run))
+	}
+	checkGone(t, run)
+	checkDead(t, marker)
+	return run, marker
+}
+
+func TestCancelEndsAll(t *testing.T) {
+	run, _ := runUntilReady(t, Command{}, true, everyKind...)
+	if !run.Interrupted || run.TimedOut || run.Signal != "SIGKILL" || run.NotStarted != nil {
+		t.Errorf("got %s", describe(run))
+	}
+	// Each kind but "plain", which may exec at once, has at least its sleep, and the shells besides.
+	if run.Strays < len(everyKind) {
+		t.Errorf("%d strays, want at least %d", run.Strays, len(everyKind))
+	}
+}
+
+func TestStraysOfAnOrdinaryEnd(t *testing.T) {
+	for _, kind := range everyKind {
+		run, _ := runUntilReady(t, Command{}, false, kind, "leave")
+		if run.Exit == nil || *run.Exit != 7 || run.Interrupted {
+			t.Errorf("%s: got %s", kind, describe(run))
+		}
+		if run.Strays < 1 || len(run.Findings) != 1 {
+			t.Errorf("%s: %d strays, findings %q", kind, run.Strays, run.Findings)
+		}
+	}
+}
+
+func TestTimeLimit(t *testing.T) {
+	const limit = 200 * time.Millisecond
+	marker := newMarker()
+	for name, line := range map[string]string{
+		"sleeps":          "exec sleep $1",
+		"spins":           "while :; do :; done",
+		"ignores SIGTERM": "trap '' TERM INT HUP; sleep $1; sleep $1",
+		"stops itself":    "kill -STOP $$; sleep $1",
+		"has children":    "sleep $1 & setsid sleep $1 & (setsid sleep $1 &); sleep $1",
+		"floods":          "exec cat /dev/zero",
+	} {
+		c := shell(line, marker)
+		c.Limits.Timeout = limit
+		run := mustRun(t, c)
+		checkDead(t, marker)
+		// On a machine that is busy enough the limit passes while the stage is still at work.
+		early := run.NotStarted != nil && run.NotStarted.Step == "stage"
+		if !run.TimedOut || run.Interrupted || (run.Signal != "SIGKILL" && !early) || run.Exit != nil {
+			t.Errorf("%s: got %s", name, describe(run))
+		}
+		if run.Wall < limit {
+			t.Errorf("%s: killed after %v, before the limit", name, run.Wall)
+		}
+	}
+}
+
+func TestCancelledBefore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	run, err := Runner{}.Run(ctx, shell("exit 0"))
+	if err != nil || !run.Interrupted || run.NotStarted == nil || run.Pid != 0 {
+		t.Errorf("got %s, %v", describe(run), err)
+	}
+}
+
+// TestPipeHeldOpen has the output's other end outlive the benchmark, in a process and nowhere at all.
+func TestPipeHeldOpen(t *testing.T) {
+	run := mustSucceed(t, shell("sleep $1 & echo early; (sleep $1 >&2 &) ; echo late", newMarker()))
+	if run.Stdout.Text != "early\nlate\n" || run.Strays != 2 {
+		t.Errorf("got %s", describe(run))
+	}
+	run = mustRun(t, shell("exec <&- >&- 2>&-; kill -0 $$ && exit 3"))
+	if run.Exit == nil || *run.Exit != 3 {
+		t.Errorf("closed descriptors: got %s", describe(run))
+	}
+}
+
+// TestChain lets a process hand over to a new session again and again, faster than one can look. It ends by itself after
+// some generations, so that a failure harms nobody.
+func TestChain(t *testing.T) {
+	const line = `n=$1; m=$2; [ $n -gt 0 ] || exit 0; setsid sh -c "$0" "$0" $((n-1)) $m & exit 0`
+	for _, account := range []Account{{}, {Name: "nobody", UID: 65534, GID: 65534, Own: true}} {
+		if !account.IsCaller() && os.Geteuid() != 0 {
+			continue
+		}
+		marker := newMarker()
+		c := Command{
+			Path: "/bin/sh", Args: []string{"sh", "-c", line, line, "2000", marker},
+			Env: []string{"PATH=/usr/bin:/bin"}, Account: account,
+		}
+		mustRun(t, c)
+		checkDead(t, marker)
+	}
+}
+
+// TestOtherChildrenLive has the daemon run other programs, before and during the benchmark.
+func TestOtherChildrenLive(t *testing.T) {
+	before := exec.Command("sleep", newMarker())
+	if err := before.Start(); err != nil {
+		t.Fatal(err)
+	}
+	during := exec.Command("sleep", newMarker())
+	during.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	dead := exec.Command("true")
+	ready, theirs, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		_, err := ready.Read(make([]byte, 1))
+		if err == nil {
+			err = dead.Start()
+		}
+		if err == nil {
+			err = during.Start()
+		}
+		started <- err
+		cancel()
+	}()
+	marker := newMarker()
+	c := part("group", append([]string{marker}, everyKind...)...)
+	c.Env, c.Files = []string{"PATH=/usr/bin:/bin"}, []*os.File{theirs}
+	run, err := Runner{}.Run(ctx, c)
+	if err != nil || !run.Interrupted {
+		t.Fatalf("%v: %s", err, describe(run))
+	}
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	checkDead(t, marker)
+	for _, cmd := range []*exec.Cmd{before, during} {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Errorf("another child of the daemon was harmed: %v", err)
+		}
+		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("another child of the daemon was reaped: %v", err)
+		}
+	}
+	if err := dead.Wait(); err != nil {
+		t.Errorf("another child of the daemon was reaped: %v", err)
+	}
+}
+
+// TestDaemonKilled kills a daemon in the middle of a run.
+func TestDaemonKilled(t *testing.T) {
+	ready, theirs, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ready.Close()
+	// The benchmark cannot get the pipe through JSON, so that it opens it by its name in the daemon.
+	c := shell("echo $$ >/proc/$PPID/fd/3; exec sleep 100000")
+	daemon := exec.Command("/proc/self/exe")
+	daemon.Args = []string{partName, "daemon", asJSON(t, c)}
+	daemon.ExtraFiles = []*os.File{theirs}
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	var pid int
+	if _, err := fmt.Fscan(ready, &pid); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := pidfd(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fd.Close()
+	if err := daemon.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = daemon.Wait() // killed
+	if !readable(int(fd.Fd()), now()+int64(10*time.Second)) {
+		t.Errorf("process %d outlives its daemon", pid)
+	}
+}
+
+// TestNothingLeaks runs a hundred benchmarks and counts.
+func TestNothingLeaks(t *testing.T) {
+	mustSucceed(t, shell("exit 0")) // opens what stays open
+	fds, threads := countFDs(t), runtime.NumGoroutine()
+	for range 100 {
+		mustSucceed(t, shell("exit 0"))
+	}
+	mustRun(t, Command{Path: "/nonexistent"})
+	if got := countFDs(t); got != fds {
+		t.Errorf("%d descriptors, were %d", got, fds)
+	}
+	if got := runtime.NumGoroutine(); got != threads {
+		t.Errorf("%d goroutines, were %d", got, threads)
+	}
+	if is, err := subreaper(); is || err != nil {
+		t.Errorf("still the reaper of orphans: %t, %v", is, err)
+	}
+}
+
+func countFDs(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}

@@ -1,0 +1,424 @@
+package child
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// writeFile makes a file in a folder of the test's own that everybody may enter.
+func writeFile(t *testing.T, text string, perm os.FileMode) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(name, []byte(text), perm); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestExecFailures(t *testing.T) {
+	big := strings.Repeat("x", 100<<10)
+	for name, c := range map[string]struct {
+		Command
+		errno, hint string
+	}{
+		"absent":         {Command{Path: "/nonexistent/program"}, "ENOENT", "check the path"},
+		"folder":         {Command{Path: "/tmp"}, "EACCES", "it is a directory"},
+		"not executable": {Command{Path: writeFile(t, "#!/bin/sh\n", 0o644)}, "EACCES", "chmod +x"},
+		"no program":     {Command{Path: writeFile(t, "hello\n", 0o755)}, "ENOEXEC", "#! line"},
+		"no interpreter": {Command{Path: writeFile(t, "#!/nonexistent/python\n", 0o755)}, "ENOENT", "the file is there"},
+		"not a folder":   {Command{Path: "/bin/sh/sh"}, "ENOTDIR", ""},
+		"environment too large": {Command{Path: "/bin/true", Env: slices.Repeat([]string{"A=" + big}, 8),
+			Limits: Limits{Stack: 512 << 10}}, "E2BIG", "quarter of the stack limit"},
+		"argument too long": {Command{Path: "/bin/true", Args: []string{"true", big + big}}, "E2BIG", ""},
+	} {
+		run := mustRun(t, c.Command)
+		f := run.NotStarted
+		if f == nil || f.Step != "exec" || f.Errno != c.errno || !strings.Contains(f.Text, c.hint) {
+			t.Errorf("%s: got %v, want %s and %q: %s", name, f, c.errno, c.hint, describe(run))
+		}
+		if run.Exit != nil || run.Signal != "" || run.TimedOut || run.Stderr.Text != "" {
+			t.Errorf("%s: a failed start looks like an end: %s", name, describe(run))
+		}
+	}
+}
+
+func TestOtherStartFailures(t *testing.T) {
+	readOnly, err := os.Open(writeFile(t, "12345678", 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer readOnly.Close()
+	for name, c := range map[string]struct {
+		Command
+		step, errno string
+	}{
+		"no such folder":     {Command{Dir: "/nonexistent"}, "directory", "ENOENT"},
+		"folder is a file":   {Command{Dir: "/bin/true"}, "directory", "ENOTDIR"},
+		"no such processor":  {Command{CPUs: []int{1000}}, "processors", "EINVAL"},
+		"one such processor": {Command{CPUs: []int{0, 1000}}, "processors", ""},
+		"stamp":              {Command{Stamp: readOnly}, "stamp", "EBADF"},
+	} {
+		c.Path = "/bin/true"
+		run := mustRun(t, c.Command)
+		if f := run.NotStarted; f == nil || f.Step != c.step || f.Errno != c.errno || run.Exit != nil {
+			t.Errorf("%s: got %s", name, describe(run))
+		}
+	}
+}
+
+// asUser runs a daemon as the user nobody and returns what it got.
+func asUser(t *testing.T, c Command) Run {
+	t.Helper()
+	needRoot(t)
+	daemon := part("daemon", asJSON(t, c))
+	daemon.Account = Account{Name: "nobody", UID: 65534, GID: 65534}
+	daemon.Limits.Output = 1 << 20
+	run := mustSucceed(t, daemon)
+	var inner Run
+	if err := json.Unmarshal([]byte(run.Stdout.Text), &inner); err != nil {
+		t.Fatalf("%v: %s", err, describe(run))
+	}
+	return inner
+}
+
+func TestWithoutRoot(t *testing.T) {
+	c := shell("echo hello; sleep 100000 & exit 3")
+	c.Nice = -20
+	run := asUser(t, c)
+	if run.Exit == nil || *run.Exit != 3 || run.Strays != 1 || run.Stdout.Text != "hello\n" || run.Seen.Nice != 0 {
+		t.Errorf("got %s", describe(run))
+	}
+	if len(run.Findings) == 0 || !strings.Contains(run.Findings[0], "nice -20: permission denied") {
+		t.Errorf("findings %q", run.Findings)
+	}
+	c.Nice, c.Cgroup = 0, "krund-test"
+	if run = asUser(t, c); run.Cgroup != "" || run.CgroupReason == "" || run.NotStarted != nil {
+		t.Errorf("group without rights: got %s", describe(run))
+	}
+	c.Cgroup, c.Account = "", Account{Name: "daemon", UID: 1, GID: 1}
+	if run = asUser(t, c); run.NotStarted == nil || run.NotStarted.Step != "user" || run.NotStarted.Errno != "EPERM" {
+		t.Errorf("other user: got %s", describe(run))
+	}
+	c.Account = Account{Name: "nobody", UID: 65534, GID: 65534}
+	if run = asUser(t, c); run.NotStarted != nil || run.Seen.UID != 65534 {
+		t.Errorf("same user: got %s", describe(run))
+	}
+}
+
+func TestUser(t *testing.T) {
+	needRoot(t)
+	secret := t.TempDir()
+	if err := os.Chmod(secret, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := shell("cat /proc/self/status /proc/self/oom_score_adj")
+	c.Account = Account{Name: "nobody", UID: 65534, GID: 65533, Groups: []int{1234, 17}}
+	run := mustSucceed(t, c)
+	for name, want := range map[string]string{
+		"Uid": "65534 65534 65534 65534", "Gid": "65533 65533 65533 65533", "Groups": "17 1234", "NoNewPrivs": "1",
+		"CapPrm": "0000000000000000", "CapEff": "0000000000000000", "CapAmb": "0000000000000000",
+	} {
+		if got := statusLine(run.Stdout.Text, name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	if !strings.HasSuffix(run.Stdout.Text, "\n1000\n") {
+		t.Errorf("oom_score_adj: %q", run.Stdout.Text[len(run.Stdout.Text)-20:])
+	}
+	if s := run.Seen; s.UID != 65534 || s.GID != 65533 || !slices.Equal(s.Groups, []int{17, 1234}) {
+		t.Errorf("seen %+v", s)
+	}
+	c.Dir = secret
+	run = mustRun(t, c)
+	if f := run.NotStarted; f == nil || f.Step != "directory" || f.Errno != "EACCES" || !strings.Contains(f.Text, "nobody") {
+		t.Errorf("unreadable folder: got %s", describe(run))
+	}
+	c.Dir, c.Path = "/", filepath.Join(secret, "program")
+	run = mustRun(t, c)
+	if f := run.NotStarted; f == nil || f.Errno != "EACCES" || !strings.Contains(f.Text, "every folder on the way") {
+		t.Errorf("program in an unreadable folder: got %s", describe(run))
+	}
+}
+
+// statusLine returns a line of /proc/PID/status with single spaces.
+func statusLine(text, name string) string {
+	for _, line := range lines(text) {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.Join(strings.Fields(rest), " ")
+		}
+	}
+	return "no such line"
+}
+
+func TestEnvironment(t *testing.T) {
+	for name, env := range map[string][]string{
+		"none":  nil,
+		"odd":   {"B=2", "A=1", "A=1", "EMPTY=", "=x", "no sign", "UTF=äöü", "LINE=a\nb", "PATH=/usr/bin:/bin"},
+		"bytes": {"X=\xff\xfe\x80", "Y=\x01"},
+	} {
+		want := strings.Join(env, "\x00")
+		if len(env) > 0 {
+			want += "\x00"
+		}
+		run := mustSucceed(t, Command{
+			Path: "/usr/bin/od", Args: []string{"od", "-An", "-v", "-tx1", "/proc/self/environ"}, Env: env,
+		})
+		got := strings.Join(strings.Fields(run.Stdout.Text), "")
+		if got != fmt.Sprintf("%x", want) {
+			t.Errorf("%s: got %s, want %x", name, got, want)
+		}
+		if run.EnvBytes != len(want) {
+			t.Errorf("%s: %d bytes, want %d", name, run.EnvBytes, len(want))
+		}
+	}
+}
+
+func TestArgumentsAndFolder(t *testing.T) {
+	run := mustSucceed(t, shell(`pwd; umask; echo "$# $1 $3"; cat; echo $0`, "a b", "", "ü\xff"))
+	if want := "/\n0022\n3 a b ü\uFFFD\nsh\n"; run.Stdout.Text != want {
+		t.Errorf("got %q, want %q", run.Stdout.Text, want)
+	}
+	c := Command{Path: "/bin/pwd", Dir: "/usr"} // no Args
+	if run = mustSucceed(t, c); run.Stdout.Text != "/usr\n" {
+		t.Errorf("got %q", run.Stdout.Text)
+	}
+}
+
+func TestDescriptors(t *testing.T) {
+	leak, err := unix.Dup(1) // without close-on-exec, as a careless daemon might have inherited it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(leak)
+	a, b := writeFile(t, "", 0o644), writeFile(t, "", 0o644)
+	var files []*os.File
+	for _, name := range []string{a, b} {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		files = append(files, f)
+	}
+	stamp, err := os.Create(filepath.Join(t.TempDir(), "stamp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stamp.Close()
+	c := part("fds")
+	c.Files, c.Stamp = []*os.File{files[0], files[1], files[0]}, stamp
+	got := map[string]string{}
+	for _, line := range lines(mustSucceed(t, c).Stdout.Text) {
+		fd, link, _ := strings.Cut(line, " ")
+		got[fd] = link
+	}
+	for fd, want := range map[string]string{"0": "/dev/null", "1": "pipe:", "2": "pipe:", "3": a, "4": b, "5": a} {
+		if !strings.HasPrefix(got[fd], want) {
+			t.Errorf("descriptor %s is %q, want %q", fd, got[fd], want)
+		}
+		delete(got, fd)
+	}
+	for fd, link := range got {
+		// What the part's own Go runtime has opened does not count.
+		if !strings.HasPrefix(link, "anon_inode:") && !strings.HasPrefix(link, "/sys/fs/cgroup/") {
+			t.Errorf("descriptor %s, %q, was not handed over", fd, link)
+		}
+	}
+	if _, err := files[0].Stat(); err != nil {
+		t.Errorf("the daemon's file was closed: %v", err)
+	}
+}
+
+func TestLimitsAsSeen(t *testing.T) {
+	// What a program started by a shell gets, and what the Go runtime of this one has raised.
+	out, err := exec.Command("/bin/sh", "-c", "cat /proc/self/limits").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := statusLimit(string(out), "Max open files")
+	c := Command{Path: "/bin/cat", Args: []string{"cat", "/proc/self/limits"}}
+	c.Limits.Heap, c.Limits.Stack = 64<<20, 1<<20
+	run := mustSucceed(t, c)
+	for name, want := range map[string]string{
+		"Max data size": "67108864 67108864", "Max stack size": "1048576 1048576", "Max core file size": "0 0",
+		"Max open files": files,
+	} {
+		if got := statusLimit(run.Stdout.Text, name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	soft, _, _ := strings.Cut(files, " ")
+	if s := run.Seen; s.Heap != 64<<20 || s.Stack != 1<<20 || s.Core != 0 || strconv.FormatInt(s.Files, 10) != soft {
+		t.Errorf("seen %+v, want %s descriptors", s, soft)
+	}
+	run = mustSucceed(t, Command{Path: "/bin/cat", Args: []string{"cat", "/proc/self/limits"}})
+	for _, name := range []string{"Max data size", "Max stack size"} {
+		if got, want := statusLimit(run.Stdout.Text, name), statusLimit(string(out), name); got != want {
+			t.Errorf("unlimited: %s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// statusLimit returns soft and hard limit of a line of /proc/PID/limits.
+func statusLimit(text, name string) string {
+	for _, line := range lines(text) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			return strings.Join(strings.Fields(rest)[:2], " ")
+		}
+	}
+	return "no such line"
+}
+
+// TestSmallHeap goes down to limits at which no Go program could live, and where most programs cannot be loaded.
+func TestSmallHeap(t *testing.T) {
+	c := Command{Path: "/bin/dd", Args: []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=1"}}
+	c.Limits.Heap = 16 << 20
+	run := mustRun(t, c)
+	if run.Exit == nil || *run.Exit != 1 || !strings.Contains(run.Stderr.Text, "memory exhausted") {
+		t.Errorf("64 MiB in 16 MiB: got %s", describe(run))
+	}
+	c.Args[3] = "bs=1M"
+	mustSucceed(t, c)
+	for _, heap := range []int64{1 << 20, 64 << 10, 4096, 1} {
+		c.Limits.Heap = heap
+		run := mustRun(t, c)
+		if strings.Contains(run.Stderr.Text, "goroutine") || (run.NotStarted != nil && run.NotStarted.Step != "exec") {
+			t.Errorf("heap of %d bytes: the stage died of it: %s", heap, describe(run))
+		}
+		if run.Exit == nil && run.Signal == "" && run.NotStarted == nil {
+			t.Errorf("heap of %d bytes: no end: %s", heap, describe(run))
+		}
+	}
+}
+
+func TestStackOverflow(t *testing.T) {
+	c := shell("f() { f; }; f")
+	c.Limits.Stack = 256 << 10
+	if run := mustRun(t, c); run.Signal != "SIGSEGV" {
+		t.Errorf("got %s", describe(run))
+	}
+}
+
+// TestLimitAboveHardLimit asks for more stack than the daemon's own hard limit allows its benchmarks.
+func TestLimitAboveHardLimit(t *testing.T) {
+	needRoot(t)
+	inner := Command{Path: "/bin/true", Limits: Limits{Stack: 64 << 20}}
+	daemon := part("daemon", asJSON(t, inner), strconv.Itoa(4<<20))
+	daemon.Account = Account{Name: "nobody", UID: 65534, GID: 65534}
+	run := mustSucceed(t, daemon)
+	var got Run
+	if err := json.Unmarshal([]byte(run.Stdout.Text), &got); err != nil {
+		t.Fatal(err)
+	}
+	f := got.NotStarted
+	if f == nil || f.Step != "limits" || f.Errno != "EPERM" || !strings.Contains(f.Text, "ulimit -H") {
+		t.Errorf("got %s", describe(got))
+	}
+}
+
+func TestSignalsAreReset(t *testing.T) {
+	signal.Ignore(syscall.SIGUSR1, syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGUSR1, syscall.SIGHUP)
+	run := mustSucceed(t, Command{Path: "/bin/cat", Args: []string{"cat", "/proc/self/status"}})
+	for _, name := range []string{"SigBlk", "SigIgn", "SigPnd", "ShdPnd"} {
+		if got := statusLine(run.Stdout.Text, name); got != "0000000000000000" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestPriorityAndProcessors(t *testing.T) {
+	c := shell("cut -d' ' -f 19,41 /proc/$$/stat; grep Cpus_allowed_list /proc/$$/status; cat /proc/$$/autogroup")
+	c.Nice, c.CPUs = 7, []int{0}
+	run := mustRun(t, c) // the last file is absent from some kernels
+	got := lines(run.Stdout.Text)
+	if len(got) < 2 || got[0] != "7 0" || got[1] != "Cpus_allowed_list:\t0" {
+		t.Errorf("got %q", got)
+	}
+	if len(got) > 2 && !strings.HasSuffix(got[2], " nice 7") {
+		t.Errorf("autogroup %q", got[2])
+	}
+	if s := run.Seen; s.Nice != 7 || s.Policy != "SCHED_OTHER" || !slices.Equal(s.CPUs, []int{0}) {
+		t.Errorf("seen %+v", s)
+	}
+	if os.Geteuid() == 0 {
+		c.Nice = -20
+		if run := mustRun(t, c); run.Seen.Nice != -20 || !strings.HasPrefix(run.Stdout.Text, "-20 0\n") {
+			t.Errorf("got %s", describe(run))
+		}
+	}
+}
+
+func TestStamp(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "stamp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	before := rawClock(t)
+	run := mustSucceed(t, Command{Path: "/bin/true", Stamp: file, StampOffset: 4096})
+	after := rawClock(t)
+	text, err := os.ReadFile(file.Name())
+	if err != nil || len(text) != 4096+8 {
+		t.Fatalf("%d bytes, %v", len(text), err)
+	}
+	if stamp := int64(binary.NativeEndian.Uint64(text[4096:])); stamp <= before || stamp >= after {
+		t.Errorf("stamp %d is not between %d and %d: %s", stamp, before, after, describe(run))
+	}
+}
+
+func rawClock(t *testing.T) int64 {
+	t.Helper()
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC_RAW, &ts); err != nil {
+		t.Fatal(err)
+	}
+	return ts.Nano()
+}
+
+func TestUsage(t *testing.T) {
+	// Three million steps of a shell loop take long enough to be counted and touch next to no memory.
+	run := mustSucceed(t, shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"))
+	if run.UTime <= 0 || run.UTime+run.STime > run.Wall*2 {
+		t.Errorf("user %v, system %v of %v", run.UTime, run.STime, run.Wall)
+	}
+	run = mustSucceed(t, Command{Path: "/bin/dd", Args: []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1"}})
+	if run.MaxRSS < 96<<20 || run.MaxRSS > 200<<20 || run.MaxRSSFloor <= 0 || run.MaxRSSFloor > run.MaxRSS {
+		t.Errorf("resident %d, floor %d", run.MaxRSS, run.MaxRSSFloor)
+	}
+	if d := run.Daemon; d.RSS <= 0 || d.RSSBefore <= 0 || d.CPU <= 0 {
+		t.Errorf("daemon %+v", d)
+	}
+}
+
+func TestWrongCommands(t *testing.T) {
+	for name, c := range map[string]Command{
+		"no path":       {},
+		"relative path": {Path: "sh"},
+		"zero byte":     {Path: "/bin/true", Env: []string{"A=\x00"}},
+		"relative dir":  {Path: "/bin/true", Dir: "tmp"},
+		"nice":          {Path: "/bin/true", Nice: 20},
+		"limit":         {Path: "/bin/true", Limits: Limits{Heap: -1}},
+		"no file":       {Path: "/bin/true", Files: []*os.File{nil}},
+	} {
+		if run, err := (Runner{}).Run(t.Context(), c); err == nil {
+			t.Errorf("%s: got %s", name, describe(run))
+		}
+	}
+	_, err := Runner{}.Run(t.Context(), Command{Path: "sh", Nice: 40})
+	if err == nil || !strings.Contains(err.Error(), "nice 40") || !strings.Contains(err.Error(), `"sh"`) {
+		t.Errorf("not all that is wrong: %v", err)
+	}
+}
