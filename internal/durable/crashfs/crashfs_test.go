@@ -1,0 +1,404 @@
+package crashfs_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+)
+
+// openFile opens /x/f for reading and writing, makes it when needed.
+func openFile(t *testing.T, fsys *crashfs.FS, name string) durable.File {
+	t.Helper()
+	f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeAt(t *testing.T, f durable.File, text string, offset int64) {
+	t.Helper()
+	_, err := f.WriteAt([]byte(text), offset)
+	must(t, err)
+}
+
+// TestNumbersAndLog: the same calls get the same numbers, reading gets none.
+func TestNumbersAndLog(t *testing.T) {
+	fsys := crashfs.New("/x")
+	must(t, durable.WriteFile(fsys, "/x/f", []byte("hello"), 0o644))
+	if _, err := durable.ReadFile(fsys, "/x/f"); err != nil {
+		t.Fatal(err)
+	}
+	must(t, fsys.Mkdir("/x/d", 0o755))
+	must(t, fsys.Remove("/x/d"))
+	_, err := fsys.OpenFile("/x/f", os.O_WRONLY|os.O_TRUNC, 0)
+	must(t, err)
+	var got []string
+	for _, op := range fsys.Log() {
+		got = append(got, op.String())
+	}
+	want := []string{
+		"1 create /x/f.tmp", "2 write /x/f.tmp 5 bytes at 0", "3 sync /x/f.tmp", "4 rename /x/f.tmp to /x/f",
+		"5 syncdir /x", "6 mkdir /x/d", "7 remove /x/d", "8 truncate /x/f",
+	}
+	if !slices.Equal(got, want) || fsys.Ops() != len(want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestCrashAt(t *testing.T) {
+	fsys := crashfs.New("/x")
+	f := openFile(t, fsys, "/x/f") // 1
+	fsys.CrashAt(3)
+	writeAt(t, f, "one", 0) // 2
+	if fsys.IsCut() {
+		t.Error("cut too early")
+	}
+	if n, err := f.WriteAt([]byte("two"), 3); n != 0 || !errors.Is(err, crashfs.ErrPowerCut) {
+		t.Errorf("the write in the cut: %d, %v", n, err)
+	}
+	_, statErr := f.Stat()
+	_, listErr := fsys.ReadDir("/x")
+	_, openErr := fsys.OpenFile("/x/f", os.O_RDONLY, 0)
+	_, lstatErr := fsys.Lstat("/x/f")
+	for _, err := range []error{
+		f.Sync(), fsys.SyncDir("/x"), fsys.Mkdir("/x/d", 0o755), fsys.Rename("/x/f", "/x/g"),
+		fsys.Remove("/x/f"), statErr, listErr, openErr, lstatErr, durable.Lock(f),
+	} {
+		if !errors.Is(err, crashfs.ErrPowerCut) {
+			t.Errorf("after the cut: %v", err)
+		}
+	}
+	must(t, f.Close())
+	if !fsys.IsCut() || fsys.Ops() != 3 {
+		t.Errorf("cut %v after %d operations", fsys.IsCut(), fsys.Ops())
+	}
+}
+
+func TestPanicOnCut(t *testing.T) {
+	fsys := crashfs.New("/x")
+	fsys.PanicOnCut()
+	fsys.CrashAt(2)
+	var deferred error
+	err := crashfs.Run(func() error {
+		defer func() { deferred = fsys.Remove("/x/f") }()
+		f := openFile(t, fsys, "/x/f")
+		_, err := f.Write([]byte("x"))
+		t.Errorf("went on after the cut with %v", err)
+		return err
+	})
+	if !errors.Is(err, crashfs.ErrPowerCut) || !errors.Is(deferred, crashfs.ErrPowerCut) {
+		t.Errorf("got %v, deferred %v", err, deferred)
+	}
+	defer func() {
+		if r := recover(); r != "a bug" {
+			t.Errorf("another panic became %v", r)
+		}
+	}()
+	_ = crashfs.Run(func() error { panic("a bug") })
+}
+
+// TestPolicies cuts after two files were changed in the same way, one of them
+// durably, and compares what survives with what the policy says.
+func TestPolicies(t *testing.T) {
+	tests := []struct {
+		policy crashfs.Policy
+		want   map[string]string
+	}{
+		{crashfs.Nothing, map[string]string{"/x/both": "new", "/x/data": "old", "/x/gone": "here"}},
+		{crashfs.Everything, map[string]string{"/x/both": "new", "/x/data": "new", "/x/name": "new"}},
+		{crashfs.Names, map[string]string{"/x/both": "new", "/x/data": "old", "/x/name": ""}},
+		{crashfs.Contents, map[string]string{"/x/both": "new", "/x/data": "new", "/x/gone": "here"}},
+	}
+	fsys := crashfs.New("/x")
+	fsys.Put("/x/data", []byte("old"))
+	fsys.Put("/x/gone", []byte("here"))
+	must(t, durable.WriteFile(fsys, "/x/both", []byte("new"), 0o644))
+	writeAt(t, openFile(t, fsys, "/x/data"), "new", 0)
+	writeAt(t, openFile(t, fsys, "/x/name"), "new", 0)
+	must(t, fsys.Remove("/x/gone"))
+	for _, test := range tests {
+		t.Run(test.policy.String(), func(t *testing.T) {
+			got := make(map[string]string)
+			for name, data := range fsys.Reboot(test.policy).Files() {
+				got[name] = string(data)
+			}
+			if !maps.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// outcomes collects the contents of name after many random reboots.
+func outcomes(fsys *crashfs.FS, name string, policy func(uint64) crashfs.Policy) map[string]int {
+	seen := make(map[string]int)
+	for seed := range uint64(300) {
+		data, ok := fsys.Reboot(policy(seed)).Files()[name]
+		if ok {
+			seen[string(data)]++
+		}
+	}
+	return seen
+}
+
+// TestSectorsSurviveOnTheirOwn: of three sectors written twice each, every
+// combination of versions turns up, and nothing else.
+func TestSectorsSurviveOnTheirOwn(t *testing.T) {
+	fsys := crashfs.New("/x")
+	fsys.Put("/x/f", bytes.Repeat([]byte("0"), 3*512))
+	f := openFile(t, fsys, "/x/f")
+	writeAt(t, f, strings.Repeat("1", 3*512), 0)
+	writeAt(t, f, strings.Repeat("2", 3*512), 0)
+	seen := outcomes(fsys, "/x/f", crashfs.Random)
+	for text := range seen {
+		for s := range 3 {
+			if part := text[s*512 : (s+1)*512]; strings.Trim(part, part[:1]) != "" {
+				t.Fatalf("sector %d is torn", s)
+			}
+		}
+	}
+	if len(seen) != 27 {
+		t.Errorf("%d of 27 combinations", len(seen))
+	}
+	torn := outcomes(fsys, "/x/f", crashfs.Torn)
+	if len(torn) < 200 {
+		t.Errorf("Torn gave only %d different contents", len(torn))
+	}
+}
+
+// TestSizesSurviveOnTheirOwn: the size may be any the file has had, with
+// content, zeros or rubbish in the new part, and never touches what was synced.
+func TestSizesSurviveOnTheirOwn(t *testing.T) {
+	fsys := crashfs.New("/x")
+	fsys.Put("/x/f", []byte("synced"))
+	f := openFile(t, fsys, "/x/f")
+	writeAt(t, f, strings.Repeat("a", 1018), 6)
+	writeAt(t, f, strings.Repeat("b", 1024), 1024)
+	sizes := make(map[int]bool)
+	var zeros, rubbish bool
+	for text := range outcomes(fsys, "/x/f", crashfs.Random) {
+		sizes[len(text)] = true
+		if !strings.HasPrefix(text, "synced") {
+			t.Fatalf("lost what was synced: %q", text)
+		}
+		rest := strings.Trim(text[6:], "ab")
+		zeros = zeros || strings.Contains(rest, "\x00\x00\x00\x00")
+		rubbish = rubbish || strings.Trim(rest, "\x00") != ""
+	}
+	if want := map[int]bool{6: true, 1024: true, 2048: true}; !maps.Equal(sizes, want) || !zeros || !rubbish {
+		t.Errorf("sizes %v, zeros %v, rubbish %v", sizes, zeros, rubbish)
+	}
+}
+
+// TestNamesSurviveOnTheirOwn: two creations and a renaming, not synced.
+func TestNamesSurviveOnTheirOwn(t *testing.T) {
+	fsys := crashfs.New("/x")
+	for _, name := range []string{"/x/a", "/x/b"} {
+		must(t, openFile(t, fsys, name).Sync())
+	}
+	must(t, fsys.Rename("/x/b", "/x/c"))
+	seen := make(map[string]bool)
+	for seed := range uint64(300) {
+		seen[strings.Join(slices.Sorted(maps.Keys(fsys.Reboot(crashfs.Random(seed)).Files())), " ")] = true
+	}
+	for _, want := range []string{"", "/x/a", "/x/b", "/x/c", "/x/a /x/b", "/x/a /x/c"} {
+		if !seen[want] {
+			t.Errorf("never found: %q", want)
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("found %v", seen)
+	}
+}
+
+func TestFolderSurvivesOnlyWithItsName(t *testing.T) {
+	fsys := crashfs.New("/")
+	must(t, fsys.Mkdir("/d", 0o755))
+	must(t, durable.WriteFile(fsys, "/d/f", []byte("x"), 0o644))
+	if files := fsys.Reboot(crashfs.Nothing).Files(); len(files) != 0 {
+		t.Errorf("found %v", files)
+	}
+	fsys = crashfs.New("/")
+	must(t, fsys.Mkdir("/d", 0o755))
+	must(t, durable.WriteFile(fsys, "/d/f", []byte("x"), 0o644))
+	must(t, fsys.SyncDir("/"))
+	if files := fsys.Reboot(crashfs.Nothing).Files(); string(files["/d/f"]) != "x" {
+		t.Errorf("found %v", files)
+	}
+}
+
+func TestRebootIsDeterministic(t *testing.T) {
+	fsys := crashfs.New("/x")
+	for _, name := range []string{"/x/a", "/x/b", "/x/c"} {
+		writeAt(t, openFile(t, fsys, name), strings.Repeat(name, 500), 0)
+	}
+	for _, policy := range []crashfs.Policy{crashfs.Random(7), crashfs.Torn(7)} {
+		first, second := fsys.Reboot(policy).Files(), fsys.Reboot(policy).Files()
+		if !maps.EqualFunc(first, second, bytes.Equal) {
+			t.Errorf("%s differs from itself", policy)
+		}
+	}
+}
+
+// TestFailedSync: what a Sync could not write, a later one does not write
+// either, until it is written again.
+func TestFailedSync(t *testing.T) {
+	fsys := crashfs.New("/x")
+	fsys.Put("/x/f", []byte("old"))
+	f := openFile(t, fsys, "/x/f")
+	writeAt(t, f, "new", 0)
+	fsys.Inject(crashfs.Fault{Err: syscall.EIO, Match: func(op crashfs.Op) bool { return op.Kind == crashfs.Sync }})
+	if err := f.Sync(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("first Sync: %v", err)
+	}
+	must(t, f.Sync())
+	if got := fsys.Reboot(crashfs.Nothing).Files()["/x/f"]; string(got) != "old" {
+		t.Errorf("the second Sync has written %q", got)
+	}
+	fsys = fsys.Reboot(crashfs.Everything)
+	f = openFile(t, fsys, "/x/f")
+	writeAt(t, f, "3rd", 0)
+	must(t, f.Sync())
+	if got := fsys.Reboot(crashfs.Nothing).Files()["/x/f"]; string(got) != "3rd" {
+		t.Errorf("writing again has left %q", got)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	fsys := crashfs.New("/x")
+	fsys.Put("/x/f", []byte("12345678"))
+	f := openFile(t, fsys, "/x/f")
+	fsys.Inject(crashfs.Fault{Op: 2, Err: syscall.ENOSPC, Permanent: true, Short: 3})
+	writeAt(t, f, "in ", 0)                                                                  // before
+	writeAt(t, f, "place", 3)                                                                // needs no space
+	if n, err := f.WriteAt([]byte("longer"), 6); n != 3 || !errors.Is(err, syscall.ENOSPC) { // short
+		t.Errorf("growing: %d, %v", n, err)
+	}
+	if got := fsys.Files()["/x/f"]; string(got) != "in pla"+"lon" {
+		t.Errorf("content %q", got)
+	}
+	if err := fsys.Mkdir("/x/d", 0o755); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("mkdir: %v", err)
+	}
+	if err := durable.WriteFile(fsys, "/x/g", []byte("x"), 0o644); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("new file: %v", err)
+	}
+	must(t, f.Sync())
+	must(t, fsys.Remove("/x/f"))
+	fsys.Heal()
+	must(t, durable.WriteFile(fsys, "/x/g", []byte("x"), 0o644))
+}
+
+// TestWriteFileFaults: whatever operation of WriteFile fails, the error comes
+// back, the old content or the new one is there, and nothing is left over.
+func TestWriteFileFaults(t *testing.T) {
+	for op := 1; op <= 5; op++ {
+		for _, reason := range []syscall.Errno{syscall.EIO, syscall.ENOSPC} {
+			fsys := withOldFile()
+			fsys.Inject(crashfs.Fault{Op: op, Err: reason, Short: 100})
+			err := properly(fsys)
+			if reason == syscall.EIO && !errors.Is(err, reason) || err != nil && !errors.Is(err, reason) {
+				t.Errorf("operation %d, %v: got %v", op, reason, err)
+			}
+			files := fsys.Files()
+			inPlace := bytes.Equal(files["/x/f"], newContent)
+			if len(files) != 1 || !inPlace && !bytes.Equal(files["/x/f"], oldContent) || err == nil && !inPlace {
+				t.Errorf("operation %d, %v: left %d files, new content %v, error %v", op, reason, len(files), inPlace, err)
+			}
+		}
+	}
+}
+
+func TestFailReads(t *testing.T) {
+	fsys := withOldFile()
+	fsys.FailReads("/x/f", syscall.EIO)
+	if _, err := durable.ReadFile(fsys, "/x/f"); !errors.Is(err, syscall.EIO) {
+		t.Errorf("reading: %v", err)
+	}
+	fsys.FailReads("/x", syscall.EIO)
+	if _, err := fsys.ReadDir("/x"); !errors.Is(err, syscall.EIO) {
+		t.Errorf("listing: %v", err)
+	}
+	fsys.Heal()
+	if data, err := durable.ReadFile(fsys, "/x/f"); err != nil || !bytes.Equal(data, oldContent) {
+		t.Errorf("healed: %d bytes, %v", len(data), err)
+	}
+}
+
+func TestLock(t *testing.T) {
+	fsys := crashfs.New("/x")
+	f, g := openFile(t, fsys, "/x/lock"), openFile(t, fsys, "/x/lock")
+	must(t, durable.Lock(f))
+	must(t, durable.Lock(f))
+	if err := durable.Lock(g); !errors.Is(err, durable.ErrLocked) {
+		t.Errorf("second lock: %v", err)
+	}
+	must(t, f.Close())
+	must(t, durable.Lock(g))
+	after := fsys.Reboot(crashfs.Everything)
+	must(t, durable.Lock(openFile(t, after, "/x/lock")))
+}
+
+func TestNotSimulated(t *testing.T) {
+	fsys := crashfs.New("/x", "/y")
+	fsys.Put("/x/f", nil)
+	if err := fsys.Rename("/x/f", "/y/f"); !errors.Is(err, syscall.EXDEV) {
+		t.Errorf("renaming between folders: %v", err)
+	}
+	if _, err := fsys.OpenFile("/", os.O_RDONLY, 0); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("opening the root: %v", err)
+	}
+}
+
+// TestFolderHandle: an open folder can be synced, and not read.
+func TestFolderHandle(t *testing.T) {
+	fsys := crashfs.New("/x/d")
+	must(t, openFile(t, fsys, "/x/d/f").Sync())
+	d, err := fsys.OpenFile("/x/d", os.O_RDONLY, 0)
+	must(t, err)
+	if _, err := io.ReadAll(d); !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("reading: %v", err)
+	}
+	must(t, d.Sync())
+	if _, ok := fsys.Reboot(crashfs.Nothing).Files()["/x/d/f"]; !ok {
+		t.Error("the name was not synced")
+	}
+}
+
+// TestEveryCutEnds: as many cuts as operations, then one after the end.
+func TestEveryCutEnds(t *testing.T) {
+	var numbers []int
+	for cut, after := range crashfs.EveryCut(withOldFile, properly, crashfs.Nothing) {
+		numbers = append(numbers, cut.Op.Number)
+		if (cut.Op.Number == 0) != (cut.Err == nil) || after.Ops() != 0 {
+			t.Errorf("%s: %v, %d operations after it", cut, cut.Err, after.Ops())
+		}
+	}
+	if !slices.Equal(numbers, []int{1, 2, 3, 4, 5, 0}) {
+		t.Errorf("cut in operations %v", numbers)
+	}
+	for cut := range crashfs.EveryCut(withOldFile, properly, crashfs.Nothing) {
+		if got := cut.String(); got != "cut in 1 create /x/f.tmp, nothing survives" {
+			t.Errorf("got %q", got)
+		}
+		break
+	}
+}

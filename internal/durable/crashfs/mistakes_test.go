@@ -1,0 +1,193 @@
+package crashfs_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+)
+
+// The ways to replace /x/f by a new content. Each but the last makes one of
+// the classic mistakes.
+var (
+	oldContent = bytes.Repeat([]byte("old "), 400) // more than three sectors
+	newContent = bytes.Repeat([]byte("new!"), 500)
+)
+
+func inPlace(fsys *crashfs.FS) error {
+	return open(fsys, "/x/f", os.O_WRONLY, func(f durable.File) error {
+		_, err := f.Write(newContent)
+		return errors.Join(err, f.Sync())
+	})
+}
+
+func truncating(fsys *crashfs.FS) error {
+	return open(fsys, "/x/f", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, func(f durable.File) error {
+		_, err := f.Write(newContent)
+		return errors.Join(err, f.Sync(), fsys.SyncDir("/x"))
+	})
+}
+
+func renaming(sync, syncDir bool) func(*crashfs.FS) error {
+	return func(fsys *crashfs.FS) error {
+		err := open(fsys, "/x/f.tmp", os.O_WRONLY|os.O_CREATE|os.O_EXCL, func(f durable.File) error {
+			_, err := f.Write(newContent)
+			if err == nil && sync {
+				err = f.Sync()
+			}
+			return err
+		})
+		if err == nil {
+			err = fsys.Rename("/x/f.tmp", "/x/f")
+		}
+		if err == nil && syncDir {
+			err = fsys.SyncDir("/x")
+		}
+		return err
+	}
+}
+
+func removingFirst(fsys *crashfs.FS) error {
+	if err := fsys.Remove("/x/f"); err != nil {
+		return err
+	}
+	return renaming(true, true)(fsys)
+}
+
+func properly(fsys *crashfs.FS) error {
+	return durable.WriteFile(fsys, "/x/f", newContent, 0o644)
+}
+
+func open(fsys *crashfs.FS, name string, flag int, act func(durable.File) error) error {
+	f, err := fsys.OpenFile(name, flag, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(act(f), f.Close())
+}
+
+// judge says what is wrong with /x/f after a cut: it must be the old or the
+// new content, and the new one once the program has said so.
+func judge(cut crashfs.Cut, after *crashfs.FS) error {
+	got, err := durable.ReadFile(after, "/x/f")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("gone")
+	case err != nil:
+		return err
+	case bytes.Equal(got, newContent):
+		return nil
+	case cut.Err == nil && bytes.Equal(got, oldContent):
+		return errors.New("lost")
+	case bytes.Equal(got, oldContent):
+		return nil
+	case len(got) == 0:
+		return errors.New("empty")
+	}
+	return errors.New("mixed")
+}
+
+// TestFindsMistakes shows that every classic mistake comes to light, as what
+// it does to the file, and that doing it properly survives everything.
+func TestFindsMistakes(t *testing.T) {
+	tests := []struct {
+		name    string
+		program func(*crashfs.FS) error
+		want    []string // what must be found; nothing else may be
+	}{
+		{"in place", inPlace, []string{"mixed"}},
+		{"truncate and write", truncating, []string{"empty", "mixed"}},
+		{"rename without fsync", renaming(false, true), []string{"empty", "mixed"}},
+		{"rename without fsync of the folder", renaming(true, false), []string{"lost"}},
+		{"rename without any fsync", renaming(false, false), []string{"empty", "mixed", "lost"}},
+		{"remove, then rename", removingFirst, []string{"gone"}},
+		{"properly", properly, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			found := make(map[string]crashfs.Cut)
+			for cut, after := range crashfs.EveryCut(withOldFile, test.program, crashfs.Policies(1)...) {
+				if err := judge(cut, after); err != nil {
+					found[err.Error()] = cut
+				}
+			}
+			for _, want := range test.want {
+				if _, ok := found[want]; !ok {
+					t.Errorf("not found: %s", want)
+				}
+				delete(found, want)
+			}
+			for what, cut := range found {
+				t.Errorf("%s: %s", cut, what)
+			}
+		})
+	}
+}
+
+func withOldFile() *crashfs.FS {
+	fsys := crashfs.New("/x")
+	fsys.Put("/x/f", oldContent)
+	return fsys
+}
+
+// TestFindsUnsyncedCreate: a new file is lost when only the file was synced.
+func TestFindsUnsyncedCreate(t *testing.T) {
+	create := func(fsys *crashfs.FS) error {
+		return open(fsys, "/x/new", os.O_WRONLY|os.O_CREATE, func(f durable.File) error {
+			_, err := io.WriteString(f, "journal")
+			return errors.Join(err, f.Sync())
+		})
+	}
+	lost := 0
+	for cut, after := range crashfs.EveryCut(withOldFile, create, crashfs.Policies(1)...) {
+		if _, err := after.Lstat("/x/new"); cut.Err == nil && errors.Is(err, fs.ErrNotExist) {
+			lost++
+		}
+	}
+	if lost == 0 {
+		t.Error("the new name always survives")
+	}
+}
+
+// Example_everyCut shows the whole of a crash test: a log whose lines must not
+// get lost once they are acknowledged.
+func Example_everyCut() {
+	acknowledged := 0
+	program := func(fsys *crashfs.FS) error {
+		acknowledged = 0
+		return open(fsys, "/x/log", os.O_WRONLY|os.O_APPEND, func(f durable.File) error {
+			for _, line := range []string{"one\n", "two\n"} {
+				if _, err := io.WriteString(f, line); err != nil {
+					return err
+				}
+				if err := f.Sync(); err != nil { // take this out and see
+					return err
+				}
+				acknowledged++
+			}
+			return nil
+		})
+	}
+	build := func() *crashfs.FS {
+		fsys := crashfs.New("/x")
+		fsys.Put("/x/log", nil)
+		return fsys
+	}
+	cuts := 0
+	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(1)...) {
+		text, err := durable.ReadFile(after, "/x/log")
+		if want := "one\ntwo\n"[:4*acknowledged]; err != nil || !strings.HasPrefix(string(text), want) {
+			fmt.Printf("%s: %q, %v, want %q\n", cut, text, err, want)
+		}
+		cuts++
+	}
+	fmt.Println(cuts, "cuts survived")
+	// Output: 35 cuts survived
+}

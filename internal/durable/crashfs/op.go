@@ -1,0 +1,180 @@
+package crashfs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+)
+
+// Kind says what an operation does.
+type Kind string
+
+// The kinds of operations that have numbers.
+const (
+	Create   Kind = "create" // OpenFile making a file
+	Truncate Kind = "truncate"
+	Write    Kind = "write"
+	Sync     Kind = "sync"
+	Mkdir    Kind = "mkdir"
+	Rename   Kind = "rename"
+	Remove   Kind = "remove"
+	SyncDir  Kind = "syncdir"
+)
+
+// Op is an operation that took place, or was about to.
+type Op struct {
+	Number int // from 1
+	Kind   Kind
+	Name   string // full name
+	To     string // of a rename
+	Offset int64  // of a write
+	Bytes  int    // of a write
+
+	grows bool // needs space on the disk
+}
+
+// String is such as "17 write /x/schedule 128 bytes at 1024".
+func (op Op) String() string {
+	text := fmt.Sprintf("%d %s %s", op.Number, op.Kind, op.Name)
+	switch op.Kind {
+	case Rename:
+		return text + " to " + op.To
+	case Write:
+		return fmt.Sprintf("%s %d bytes at %d", text, op.Bytes, op.Offset)
+	}
+	return text
+}
+
+// Fault makes operations fail.
+type Fault struct {
+	Op        int              // number of the first operation that may fail; 0 is any
+	Err       error            // syscall.EIO, syscall.ENOSPC, ...
+	Permanent bool             // every operation from then on, else one
+	Short     int              // of a write: bytes that are written nevertheless
+	Match     func(op Op) bool // which operations; nil is all
+}
+
+// hits says whether the fault strikes op. A full disk does not hinder what
+// needs no space.
+func (f *Fault) hits(op Op) bool {
+	full := errors.Is(f.Err, syscall.ENOSPC) || errors.Is(f.Err, syscall.EDQUOT)
+	return op.Number >= f.Op && (!full || op.grows) && (f.Match == nil || f.Match(op))
+}
+
+// Inject adds a fault. The first one that strikes counts. A Sync that fails
+// loses what it should have written; other operations have no effect, but for
+// the bytes of a short write.
+func (fsys *FS) Inject(f Fault) {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	fsys.faults = append(fsys.faults, &f)
+}
+
+// FailReads makes reading the file or listing the folder name fail with err;
+// nil ends that.
+func (fsys *FS) FailReads(name string, err error) {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	fsys.unread[clean(name)] = err
+}
+
+// Heal takes all faults away.
+func (fsys *FS) Heal() {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	fsys.faults = nil
+	clear(fsys.unread)
+}
+
+// CrashAt cuts the power in the middle of operation number op, counted from
+// the start of this FS: the operation and all after it fail with ErrPowerCut.
+// 0 takes it back.
+func (fsys *FS) CrashAt(op int) {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	fsys.crashAt = op
+}
+
+// PanicOnCut makes the operation in which the power is cut panic with
+// ErrPowerCut instead of returning it. Those after it return the error, so that
+// deferred calls do no harm. Run turns the panic into the error.
+func (fsys *FS) PanicOnCut() {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	fsys.panics = true
+}
+
+// Run calls program and returns its error, ErrPowerCut when that is what it
+// panicked with.
+func Run(program func() error) (err error) {
+	defer func() {
+		r := recover()
+		if cut, ok := r.(error); ok && errors.Is(cut, ErrPowerCut) {
+			err = cut
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	return program()
+}
+
+// IsCut says whether the power is off.
+func (fsys *FS) IsCut() bool {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	return fsys.cut
+}
+
+// Ops returns the number of operations so far.
+func (fsys *FS) Ops() int {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	return len(fsys.log)
+}
+
+// Log returns the operations so far. The last one is the one in which the power
+// was cut, if it was.
+func (fsys *FS) Log() []Op {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	return slices.Clone(fsys.log)
+}
+
+// do gives op its number and lets it take place, fail, or be cut. effect
+// changes what programs see; its argument is the number of bytes that a write
+// comes to.
+func (fsys *FS) do(op Op, effect func(bytes int)) error {
+	op.Number = len(fsys.log) + 1
+	fsys.log = append(fsys.log, op)
+	if op.Number == fsys.crashAt {
+		fsys.cutIn(op, effect)
+		if fsys.panics {
+			panic(ErrPowerCut)
+		}
+		return ErrPowerCut
+	}
+	for i, f := range fsys.faults {
+		if !f.hits(op) {
+			continue
+		}
+		if !f.Permanent {
+			fsys.faults = slices.Delete(fsys.faults, i, i+1)
+		}
+		if op.Kind == Write && f.Short > 0 {
+			effect(min(f.Short, op.Bytes))
+		}
+		return f.Err
+	}
+	effect(op.Bytes)
+	return nil
+}
+
+// cutIn ends it all during op. What op would have changed may survive; what it
+// would have made durable is not.
+func (fsys *FS) cutIn(op Op, effect func(int)) {
+	if op.Kind != Sync && op.Kind != SyncDir {
+		effect(op.Bytes)
+	}
+	fsys.cut = true
+}

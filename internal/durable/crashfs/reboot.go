@@ -1,0 +1,182 @@
+package crashfs
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
+
+// Policy decides what of the changes that were not durable survives a cut.
+// Policies are values; the same one decides the same way about the same cut.
+type Policy struct {
+	name  string
+	names keep // creations, renamings, removals
+	data  keep // sectors and sizes
+	torn  bool // sectors may be mixtures of old and new bytes
+	seed  uint64
+}
+
+type keep int
+
+const (
+	none keep = iota
+	some
+	all
+)
+
+// The policies without chance.
+var (
+	// Nothing survives but what was promised.
+	Nothing = Policy{name: "nothing"}
+	// Everything survives: the process died, not the machine.
+	Everything = Policy{name: "everything", names: all, data: all}
+	// Names survive and contents do not: metadata is written first.
+	Names = Policy{name: "names", names: all}
+	// Contents survive and names do not.
+	Contents = Policy{name: "contents", data: all}
+)
+
+// Random decides about each sector, size and name by chance.
+func Random(seed uint64) Policy {
+	return Policy{name: fmt.Sprintf("random %d", seed), names: some, data: some, seed: seed}
+}
+
+// Torn is Random with a disk that does not write its 512-byte sectors in one:
+// bytes of old and new content mix within a sector. Disks promise not to;
+// checksums should find it.
+func Torn(seed uint64) Policy {
+	p := Random(seed)
+	p.name, p.torn = fmt.Sprintf("torn %d", seed), true
+	return p
+}
+
+// Policies returns all but Torn, with three Random ones that differ by seed.
+func Policies(seed uint64) []Policy {
+	return []Policy{Nothing, Everything, Names, Contents, Random(3*seed + 1), Random(3*seed + 2), Random(3*seed + 3)}
+}
+
+// String names the policy with its seed.
+func (p Policy) String() string { return p.name }
+
+// Reboot cuts the power, if that has not happened yet, and returns the file
+// system as it is found afterwards: everything in it is durable, no file is
+// open, no fault is left, and operations count from 1. It may be called again
+// with another policy for the same cut.
+func (fsys *FS) Reboot(p Policy) *FS {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	fsys.cut = true
+	b := boot{
+		policy: p,
+		chance: rand.New(rand.NewPCG(p.seed, uint64(len(fsys.log)))),
+		after:  &FS{unread: make(map[string]error)},
+		moved:  make(map[*inode]*inode),
+	}
+	b.after.root = b.node(fsys.root)
+	return b.after
+}
+
+// boot carries what Reboot needs on its way through the folders.
+type boot struct {
+	policy Policy
+	chance *rand.Rand
+	after  *FS
+	moved  map[*inode]*inode // from before the cut to after it
+}
+
+// node returns what is left of n.
+func (b *boot) node(n *inode) *inode {
+	if seen := b.moved[n]; seen != nil {
+		return seen
+	}
+	left := b.after.newInode(n.mode)
+	b.moved[n] = left
+	if !n.mode.IsDir() {
+		left.data = b.content(n)
+		left.stable = slices.Clone(left.data)
+		return left
+	}
+	entries := maps.Clone(n.stableEntries)
+	for _, c := range n.names {
+		if b.survives(b.policy.names) {
+			c.apply(entries)
+		}
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(entries), func(x, y string) int {
+		return cmp.Or(entries[x].number-entries[y].number, cmp.Compare(x, y))
+	}) {
+		child := b.node(entries[name])
+		left.entries[name], left.stableEntries[name] = child, child
+	}
+	return left
+}
+
+func (b *boot) survives(k keep) bool {
+	return k == all || k == some && b.chance.IntN(2) == 1
+}
+
+// content decides about the size and each sector of a file.
+func (b *boot) content(n *inode) []byte {
+	data := resize(slices.Clone(n.stable), b.size(n))
+	b.rubbish(data, len(n.stable))
+	for _, s := range slices.Sorted(maps.Keys(n.sectors)) {
+		at := s * sectorBytes
+		if at >= len(data) {
+			break
+		}
+		versions := n.sectors[s]
+		pick := len(versions) // 0 is what was promised
+		switch b.policy.data {
+		case none:
+			pick = 0
+		case some:
+			pick = b.chance.IntN(len(versions) + 1)
+		}
+		if pick > 0 {
+			b.put(data[at:], versions[pick-1].data)
+		}
+	}
+	return data
+}
+
+// size decides between the promised size and those that were not.
+func (b *boot) size(n *inode) int {
+	switch {
+	case len(n.sizes) == 0 || b.policy.data == none:
+		return len(n.stable)
+	case b.policy.data == all:
+		return len(n.data)
+	}
+	if pick := b.chance.IntN(len(n.sizes) + 1); pick > 0 {
+		return n.sizes[pick-1]
+	}
+	return len(n.stable)
+}
+
+// rubbish fills what is new in a file with what the disk held before, by
+// chance: most systems show zeros there, some do not.
+func (b *boot) rubbish(data []byte, from int) {
+	if b.policy.data != some || from >= len(data) || b.chance.IntN(2) == 0 {
+		return
+	}
+	for i := from; i < len(data); i++ {
+		data[i] = byte(b.chance.Uint32())
+	}
+}
+
+// put writes a sector, or under Torn the first or the last part of it.
+func (b *boot) put(to, content []byte) {
+	to = to[:min(len(to), sectorBytes)]
+	from, end := 0, len(to)
+	if b.policy.torn && b.chance.IntN(2) == 1 {
+		cut := b.chance.IntN(len(to))
+		if b.chance.IntN(2) == 1 {
+			from = cut
+		} else {
+			end = cut
+		}
+	}
+	copy(to[from:end], content[from:])
+}
