@@ -1,0 +1,180 @@
+package schedule
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"krund/internal/durable"
+)
+
+// Schedule is an open schedule. Its memory does not depend on the number of
+// slots. It is not for several goroutines at once; several processes may read
+// while one writes (package folder has the lock that keeps it at one).
+type Schedule struct {
+	file     durable.File
+	writable bool
+
+	header  Header
+	current copyID      // where header was read from
+	damage  error       // what is wrong with the other copy
+	hints   [copies]int // what either copy says, 0 for a damaged one
+
+	place   position
+	decoder slotDecoder
+}
+
+// Open opens the schedule at path, to change it when write is set, after
+// reading its header and nothing else. A damaged copy of the header is passed
+// over, and replaced by the next update.
+//
+// Errors: ErrHeaders, ErrVersion, *SizeError, and those of the file system;
+// fs.ErrNotExist when the experiment was never started.
+func Open(fsys durable.FS, path string, write bool) (*Schedule, error) {
+	flag := os.O_RDONLY
+	if write {
+		flag = os.O_RDWR
+	}
+	f, err := fsys.OpenFile(path, flag, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the schedule: %w", err)
+	}
+	s := &Schedule{file: f, writable: write}
+	if err := s.load(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return s, nil
+}
+
+// load reads the header and compares it with the size of the file.
+func (s *Schedule) load() error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	found, err := readHeaders(s.file)
+	if err != nil {
+		return err
+	}
+	if s.current, err = found.best(); err != nil {
+		return err
+	}
+	s.hints = [copies]int{found.header[copyA].Next, found.header[copyB].Next}
+	s.header, s.damage = found.header[s.current], found.damage[s.current.other()]
+	if want := s.header.fileBytes(); info.Size() != want {
+		return &SizeError{Have: info.Size(), Want: want}
+	}
+	return nil
+}
+
+// Close closes the file. Nothing is left to be written.
+func (s *Schedule) Close() error { return s.file.Close() }
+
+// Header returns the header, with a list of temperatures that is the caller's.
+func (s *Schedule) Header() Header {
+	h := s.header
+	h.BaseTemperatures = slices.Clone(h.BaseTemperatures)
+	return h
+}
+
+// HeaderDamage returns why one of the two copies of the header could not be
+// read when the schedule was opened, nil when both could. The next update of
+// the header repairs it.
+func (s *Schedule) HeaderDamage() error { return s.damage }
+
+// headers holds both copies as found, each with its header or its damage.
+type headers struct {
+	header [copies]Header
+	damage [copies]error
+	newer  [copies]bool
+	detail string // about the place where both should be
+}
+
+// best returns the valid copy with the highest generation, A when equal.
+func (h headers) best() (copyID, error) {
+	a, b := h.damage[copyA] == nil, h.damage[copyB] == nil
+	switch {
+	case a && (!b || h.header[copyA].Generation >= h.header[copyB].Generation):
+		return copyA, nil
+	case b:
+		return copyB, nil
+	case h.newer[copyA] || h.newer[copyB]:
+		return 0, ErrVersion
+	}
+	return 0, fmt.Errorf("%w (%s)", ErrHeaders, h.detail)
+}
+
+// tries is how often something that looks damaged is read again: krund may be
+// writing it at this moment.
+const tries = 3
+
+// readHeaders reads both copies. The error is about reading, not about what
+// was read.
+func readHeaders(f durable.File) (headers, error) {
+	for try := 1; ; try++ {
+		h, err := readHeadersOnce(f)
+		if err != nil || try == tries || h.damage == [copies]error{} {
+			return h, err
+		}
+	}
+}
+
+func readHeadersOnce(f durable.File) (headers, error) {
+	var found headers
+	start := make([]byte, copies*sectorBytes)
+	n, err := readAt(f, start, 0)
+	if err != nil {
+		return headers{}, err
+	}
+	switch {
+	case n == 0:
+		found.detail = "the file is empty"
+	case allZero(start):
+		found.detail = "they are filled with zeros"
+	case !bytes.Contains(start, []byte(magic)):
+		found.detail = "this is not a schedule"
+	}
+	for c := range copyID(copies) {
+		first := start[c.first():][:sectorBytes]
+		found.newer[c] = isNewer(first)
+		text, err := readCopy(f, first, c)
+		if err != nil {
+			return headers{}, err
+		}
+		h, err := decodeHeader(text, c)
+		if err != nil {
+			found.damage[c] = fmt.Errorf("copy %s of the schedule's header is damaged: %w", c, err)
+		}
+		found.header[c] = h
+	}
+	if found.detail == "" {
+		found.detail = errors.Join(found.damage[:]...).Error()
+	}
+	return found, nil
+}
+
+// readCopy returns all sectors of a copy whose first one is given; none when
+// that does not say how many there are.
+func readCopy(f durable.File, first []byte, c copyID) ([]byte, error) {
+	sectors := sectorsOf(first)
+	if sectors < 1 {
+		return nil, nil
+	}
+	text := make([]byte, sectors*sectorBytes)
+	copy(text, first)
+	_, err := readAt(f, text[sectorBytes:], c.rest(sectors))
+	return text, err
+}
+
+// readAt fills p from offset on as far as the file goes; the rest of p is
+// left. A file that ends is no error.
+func readAt(f durable.File, p []byte, offset int64) (int, error) {
+	n, err := f.ReadAt(p, offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return n, fmt.Errorf("read the schedule: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,273 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+
+	"krund/internal/durable"
+)
+
+// Source is what a damaged schedule is rebuilt from.
+type Source struct {
+	// Header replaces the header when both copies are damaged: as for Create,
+	// with Reboots and Mails as high as they may have been. Otherwise only its
+	// ConfigHash is used: a schedule of another configuration is refused.
+	Header Header
+	// Plan gives the slots as they were planned, as Plan does from the
+	// configuration. It is ranged over several times.
+	Plan iter.Seq[Slot]
+	// State gives Flag and Attempts of a planned slot as the results know them:
+	// Outstanding and 0 when there is no record. It is called for slots that
+	// cannot be read, once for each, in order.
+	State func(planned Slot) (Slot, error)
+}
+
+// Report says what Repair did.
+type Report struct {
+	Headers []error // why copies of the header could not be used; nil when both could
+	Slots   []int   // slots that were rebuilt
+	Size    error   // a *SizeError when the file had not its size, nil otherwise
+	Backup  string  // where the file was copied to before; "" when nothing was to do
+}
+
+// Clean says that nothing was damaged and nothing was changed.
+func (r Report) Clean() bool { return len(r.Headers) == 0 && len(r.Slots) == 0 && r.Size == nil }
+
+// Repair makes the schedule at path whole again. What can be read stays as it
+// is, count of attempts included; slots that cannot, and the header when both
+// copies cannot, come from src. First the file is copied to path.broken (or
+// path.broken1, ...), then the new one is written aside and put in its place,
+// each durably: a crash leaves the old file or the new one. A sound schedule is
+// not touched.
+//
+// The experiment must be locked. Errors: ErrVersion; one that says so when the
+// plan is not that of the schedule; those of src.State and the file system.
+func Repair(fsys durable.FS, path string, src Source) (Report, error) {
+	report, err := repair(fsys, path, src)
+	if err != nil {
+		return report, fmt.Errorf("repair %s: %w", path, err)
+	}
+	return report, nil
+}
+
+func repair(fsys durable.FS, path string, src Source) (Report, error) {
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return Report{}, err
+	}
+	report, err := repairFrom(fsys, path, f, src)
+	return report, errors.Join(err, f.Close())
+}
+
+func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (Report, error) {
+	old, report, err := salvage(f, src)
+	if err != nil {
+		return report, err
+	}
+	for slot, err := range old.slots(src) {
+		if err != nil {
+			return report, err
+		}
+		if slot.damaged {
+			report.Slots = append(report.Slots, slot.Index)
+		}
+	}
+	if report.Clean() {
+		return report, nil
+	}
+	if report.Backup, err = backUp(fsys, path, f); err != nil {
+		return report, err
+	}
+	h := old.header
+	h.Next = 0 // the search finds the first unfinished slot
+	h.Generation++
+	var failed error
+	slots := func(yield func(Slot) bool) {
+		for slot, err := range old.slots(src) {
+			if err == nil && slot.damaged {
+				slot.Slot, err = rebuild(slot.Slot, src)
+			}
+			if err != nil {
+				failed = err
+				return
+			}
+			if !yield(slot.Slot) {
+				return
+			}
+		}
+	}
+	err = write(fsys, path, h, slots)
+	return report, errors.Join(failed, err)
+}
+
+// rebuild asks for the state of a planned slot and takes nothing else over.
+func rebuild(planned Slot, src Source) (Slot, error) {
+	state, err := src.State(planned)
+	if err != nil {
+		return Slot{}, fmt.Errorf("slot %d: %w", planned.Index, err)
+	}
+	planned.Flag, planned.Attempts = state.Flag, state.Attempts
+	return planned, nil
+}
+
+// salvage finds out what of the file can be used.
+func salvage(f durable.File, src Source) (*Schedule, Report, error) {
+	var report Report
+	found, err := readHeaders(f)
+	if err != nil {
+		return nil, report, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, report, err
+	}
+	old := &Schedule{file: f}
+	for _, damage := range found.damage {
+		if damage != nil {
+			report.Headers = append(report.Headers, damage)
+		}
+	}
+	best, err := found.best()
+	switch {
+	case errors.Is(err, ErrHeaders):
+		old.header, err = old.guess(src)
+	case err == nil:
+		old.header = found.header[best]
+		err = samePlan(old.header, src)
+	}
+	if err != nil {
+		return nil, report, err
+	}
+	if want := old.header.fileBytes(); info.Size() != want {
+		report.Size = &SizeError{Have: info.Size(), Want: want}
+	}
+	return old, report, nil
+}
+
+// samePlan refuses a configuration that the schedule was not made from.
+func samePlan(h Header, src Source) error {
+	if h.ConfigHash != src.Header.ConfigHash {
+		return fmt.Errorf("it was made from another configuration (hash %s, not %s); use the experiment's own config.toml", h.ConfigHash, src.Header.ConfigHash)
+	}
+	if n := count(src.Plan); n != h.Slots {
+		return fmt.Errorf("it has %d slots and the configuration plans %d", h.Slots, n)
+	}
+	return nil
+}
+
+func count(slots iter.Seq[Slot]) int {
+	n := 0
+	for range slots {
+		n++
+	}
+	return n
+}
+
+// guess makes a header from src. The size of the lost header copies and the
+// width of the lines are those under which lines of the plan's first slots are
+// found; when there are none, nothing of the file can be used and Create's
+// choice is as good as any.
+func (s *Schedule) guess(src Source) (Header, error) {
+	h, err := shape(src.Header, count(src.Plan), src.Plan)
+	if err != nil {
+		return Header{}, err
+	}
+	best, most := h, 0
+	for width := h.Width; width <= maxWidth; width *= 2 {
+		for sectors := 1; sectors <= maxSectors; sectors++ {
+			try := h
+			try.Width, try.Sectors = width, sectors
+			if n := s.matches(try, src.Plan); n > most {
+				best, most = try, n
+			}
+		}
+	}
+	if need := sectorsFor(src.Header); best.Sectors < need {
+		return Header{}, fmt.Errorf("%w: it has %d sectors, the rebuilt header needs %d; leave out the base temperatures", ErrRoom, best.Sectors, need)
+	}
+	return best, nil
+}
+
+// matches counts the lines among the first ones that are in their place if h
+// is the header.
+func (s *Schedule) matches(h Header, plan iter.Seq[Slot]) int {
+	const first = 16
+	n := 0
+	line := make([]byte, h.Width)
+	for planned := range plan {
+		if planned.Index == first {
+			break
+		}
+		if got, err := readAt(s.file, line, h.slotAt(planned.Index)); err != nil || got < len(line) {
+			break
+		}
+		if slot, err := s.decoder.decode(line, planned.Index); err == nil && sameTask(slot, planned) {
+			n++
+		}
+	}
+	return n
+}
+
+func sameTask(a, b Slot) bool { return a.Key == b.Key && a.Pexec == b.Pexec }
+
+// salvaged is a slot as it stands in the file, or as planned when it is
+// damaged.
+type salvaged struct {
+	Slot
+	damaged bool
+}
+
+// slots yields every planned slot with what the file knows of it. An error ends
+// it.
+func (s *Schedule) slots(src Source) iter.Seq2[salvaged, error] {
+	return func(yield func(salvaged, error) bool) {
+		line := make([]byte, s.header.Width)
+		for planned := range src.Plan {
+			n, err := readAt(s.file, line, s.header.slotAt(planned.Index))
+			if err != nil {
+				yield(salvaged{}, err)
+				return
+			}
+			slot, err := s.decoder.decode(line, planned.Index)
+			damaged := err != nil || n < len(line)
+			if damaged {
+				slot = planned
+			}
+			if !sameTask(slot, planned) {
+				yield(salvaged{}, fmt.Errorf("slot %d is %s number %d and the configuration plans %s number %d",
+					slot.Index, slot.Key, slot.Pexec, planned.Key, planned.Pexec))
+				return
+			}
+			if !yield(salvaged{Slot: slot, damaged: damaged}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// backUp copies the file to a name that is free.
+func backUp(fsys durable.FS, path string, f durable.File) (string, error) {
+	const most = 1000
+	for n := range most {
+		name := path + ".broken"
+		if n > 0 {
+			name = fmt.Sprintf("%s%d", name, n)
+		}
+		switch _, err := fsys.Lstat(name); {
+		case err == nil:
+			continue
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", err
+		}
+		const readable = 0o644
+		return name, durable.WriteTo(fsys, name, readable, func(w io.Writer) error {
+			_, err := io.Copy(w, io.NewSectionReader(f, 0, 1<<62))
+			return err
+		})
+	}
+	return "", fmt.Errorf("%d copies %s.broken* are in the way; remove some", most, path)
+}

@@ -1,0 +1,173 @@
+package schedule
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+
+	"krund/internal/key"
+)
+
+// The places in a slot's line; see the package's doc. From the end: checksum
+// and newline.
+const (
+	attemptsAt = 2  // 3 digits
+	pexecAt    = 6  // 7 digits
+	keyAt      = 14 // padded with spaces
+	crcDigits  = 8
+	slotTail   = 1 + crcDigits + 1 // space, checksum, newline
+)
+
+// A slot's width is a power of two, so that no line straddles a sector.
+const (
+	minWidth = 128
+	maxWidth = sectorBytes
+)
+
+// castagnoli is the polynomial of CRC-32C, which processors compute.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// widthFor returns the width of lines that can hold a key of n bytes.
+func widthFor(n int) int {
+	need := keyAt + n + slotTail
+	return max(minWidth, 1<<bits.Len(uint(need-1)))
+}
+
+// validWidth says whether lines may be that wide.
+func validWidth(w int) bool {
+	return w >= minWidth && w <= maxWidth && w&(w-1) == 0
+}
+
+// encodeSlot fills line, whose length is the width.
+func encodeSlot(line []byte, s Slot) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	name := s.Key.String()
+	if room := len(line) - keyAt - slotTail; len(name) > room {
+		return fmt.Errorf("slot %d: key %s has %d bytes, there is room for %d", s.Index, name, len(name), room)
+	}
+	head := fmt.Appendf(line[:0], "%c %03d %07d %s", s.Flag, s.Attempts, s.Pexec, name)
+	tail := line[len(head):]
+	for i := range tail {
+		tail[i] = ' '
+	}
+	sum := line[:len(line)-crcDigits-1]
+	copy(line[len(sum):], fmt.Sprintf("%08x\n", crc32.Checksum(sum, castagnoli)))
+	return nil
+}
+
+func (s Slot) check() error {
+	switch {
+	case !s.Flag.Known():
+		return fmt.Errorf("slot %d: unknown %s", s.Index, s.Flag)
+	case s.Attempts < 0 || s.Attempts > MaxAttempts:
+		return fmt.Errorf("slot %d: %d attempts; the schedule holds 0 to %d", s.Index, s.Attempts, MaxAttempts)
+	case s.Pexec < 1 || s.Pexec > MaxPexec:
+		return fmt.Errorf("slot %d: process execution %d; the schedule holds 1 to %d", s.Index, s.Pexec, MaxPexec)
+	}
+	if _, err := key.Parse(s.Key.String()); err != nil {
+		return fmt.Errorf("slot %d: %w", s.Index, err)
+	}
+	return nil
+}
+
+// peekSlot returns the flag of a line after checking its checksum and nothing
+// else. reason says what is wrong when the line is damaged. It does not
+// allocate.
+func peekSlot(line []byte) (f Flag, reason string) {
+	at := len(line) - crcDigits - 1
+	var sum [crcDigits / 2]byte
+	if _, err := hex.Decode(sum[:], line[at:at+crcDigits]); err != nil || line[len(line)-1] != '\n' {
+		if allZero(line) {
+			return 0, "filled with zeros"
+		}
+		return 0, "no checksum"
+	}
+	want := crc32.Checksum(line[:at], castagnoli)
+	have := uint32(sum[0])<<24 | uint32(sum[1])<<16 | uint32(sum[2])<<8 | uint32(sum[3])
+	if have != want {
+		return 0, "wrong checksum"
+	}
+	if f = Flag(line[0]); !f.Known() {
+		return 0, "unknown flag"
+	}
+	return f, ""
+}
+
+func allZero(text []byte) bool {
+	return len(bytes.TrimLeft(text, "\x00")) == 0
+}
+
+// slotDecoder decodes lines and remembers the keys it has seen: an experiment
+// has many slots and few keys. The zero value is ready.
+type slotDecoder struct {
+	keys map[string]key.Key
+}
+
+// decode reads a line. It accepts only what encodeSlot writes.
+func (d *slotDecoder) decode(line []byte, index int) (Slot, error) {
+	damaged := func(reason string) (Slot, error) {
+		return Slot{Index: index}, &DamagedSlot{Index: index, Reason: reason}
+	}
+	f, reason := peekSlot(line)
+	if reason != "" {
+		return damaged(reason)
+	}
+	s := Slot{Index: index, Flag: f}
+	var ok bool
+	if s.Attempts, ok = digits(line[attemptsAt : pexecAt-1]); !ok {
+		return damaged("the attempts are not a number")
+	}
+	if s.Pexec, ok = digits(line[pexecAt : keyAt-1]); !ok || s.Pexec < 1 {
+		return damaged("the process execution is not a number from 1")
+	}
+	if s.Key, ok = d.key(bytes.TrimRight(line[keyAt:len(line)-slotTail], " ")); !ok {
+		return damaged("the key is not benchmark:vm:variant")
+	}
+	if line[1] != ' ' || line[pexecAt-1] != ' ' || line[keyAt-1] != ' ' || line[len(line)-slotTail] != ' ' {
+		return damaged("the fields are not where they belong")
+	}
+	if !isLowerHex(line[len(line)-crcDigits-1 : len(line)-1]) {
+		return damaged("the checksum is not in lower case")
+	}
+	return s, nil
+}
+
+func (d *slotDecoder) key(text []byte) (key.Key, bool) {
+	if k, ok := d.keys[string(text)]; ok { // does not allocate
+		return k, true
+	}
+	k, err := key.Parse(string(text))
+	if err != nil {
+		return key.Key{}, false
+	}
+	if d.keys == nil {
+		d.keys = make(map[string]key.Key)
+	}
+	d.keys[string(text)] = k
+	return k, true
+}
+
+func isLowerHex(text []byte) bool {
+	for _, b := range text {
+		if (b < '0' || b > '9') && (b < 'a' || b > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// digits reads a number of digits only.
+func digits(text []byte) (int, bool) {
+	n := 0
+	for _, b := range text {
+		if b < '0' || b > '9' {
+			return 0, false
+		}
+		n = 10*n + int(b-'0')
+	}
+	return n, true
+}

@@ -1,0 +1,162 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"krund/internal/durable"
+)
+
+// Begin marks the slot that Current returns as Running, counts the attempt, and
+// returns it, after both are durable. A slot that a crash left Running is begun
+// again: whether it may be is the caller's decision, after a look at Current.
+// Errors are those of Current, and of the file.
+func (s *Schedule) Begin() (Slot, error) {
+	if !s.writable {
+		return Slot{}, ErrReadOnly
+	}
+	slot, err := s.Current()
+	if err != nil {
+		return Slot{}, err
+	}
+	slot.Flag = Running
+	slot.Attempts++
+	if err := s.put(slot); err != nil {
+		return Slot{}, fmt.Errorf("begin slot %d: %w", slot.Index, err)
+	}
+	return slot, nil
+}
+
+// Finish gives a slot the flag that its attempt ended with, durably. Outstanding
+// means that it is to be run again, or was never run; the count of attempts
+// stays in any case, so that it bounds the reruns. Only slot.Index and, to be
+// sure that it is the same slot, Key and Pexec are used. Finishing twice does
+// no harm.
+//
+// The hint in the header follows after the slot, never before: a crash between
+// the two leaves a hint that lags, which costs the reading of a few slots. For
+// the same reason the hint goes back first when a slot before it becomes
+// Outstanding.
+func (s *Schedule) Finish(slot Slot, f Flag) error {
+	if !s.writable {
+		return ErrReadOnly
+	}
+	if err := s.finish(slot, f); err != nil {
+		return fmt.Errorf("finish slot %d: %w", slot.Index, err)
+	}
+	return nil
+}
+
+func (s *Schedule) finish(slot Slot, f Flag) error {
+	if !f.Final() && f != Outstanding {
+		return fmt.Errorf("a slot cannot end as %s", f)
+	}
+	stored, err := s.Slot(slot.Index)
+	if err != nil {
+		return err
+	}
+	if stored.Key != slot.Key || stored.Pexec != slot.Pexec {
+		return fmt.Errorf("the schedule has %s number %d there, not %s number %d", stored.Key, stored.Pexec, slot.Key, slot.Pexec)
+	}
+	if f == Outstanding {
+		if err := s.stepBack(slot.Index); err != nil {
+			return err
+		}
+	}
+	stored.Flag = f
+	if err := s.put(stored); err != nil {
+		return err
+	}
+	return s.stepForward(slot.Index, f)
+}
+
+// stepBack makes sure that no copy of the header has a hint beyond index. It
+// takes two updates at most, one for each copy.
+func (s *Schedule) stepBack(index int) error {
+	s.place.low = min(s.place.low, index)
+	s.place.next = min(s.place.next, index)
+	for max(s.hints[copyA], s.hints[copyB]) > index {
+		if err := s.update(func(h *Header) { h.Next = min(h.Next, index) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stepForward moves the hint past a slot that is finished, when all before it
+// are known to be.
+func (s *Schedule) stepForward(index int, f Flag) error {
+	if !s.place.known || index != s.place.next || !f.Final() {
+		return nil
+	}
+	s.place.next++
+	return s.update(func(h *Header) { h.Next = s.place.next })
+}
+
+// UpdateHeader lets change alter Reboots, Mails and BaseTemperatures of the
+// header and makes the result durable. It writes over the older of the two
+// copies: whatever happens meanwhile, the other one stays valid. After an error
+// the header is as before, here and, unless the disk is broken, in the file.
+func (s *Schedule) UpdateHeader(change func(*Header)) error {
+	if !s.writable {
+		return ErrReadOnly
+	}
+	return s.update(func(h *Header) {
+		changed := s.Header()
+		change(&changed)
+		h.Reboots, h.Mails, h.BaseTemperatures = changed.Reboots, changed.Mails, slices.Clone(changed.BaseTemperatures)
+	})
+}
+
+func (s *Schedule) update(change func(*Header)) error {
+	h := s.Header()
+	change(&h)
+	h.Generation++
+	target := s.current.other()
+	text, err := encodeHeader(h, target)
+	if err != nil {
+		return err
+	}
+	if err := s.writeCopy(text, target); err != nil {
+		return fmt.Errorf("update the schedule's header: %w", err)
+	}
+	s.header, s.current, s.damage, s.hints[target] = h, target, nil, h.Next
+	return nil
+}
+
+// writeCopy writes the sectors of one copy and waits until they are durable.
+func (s *Schedule) writeCopy(text []byte, c copyID) error {
+	if len(text) > sectorBytes {
+		if _, err := s.file.WriteAt(text[sectorBytes:], c.rest(len(text)/sectorBytes)); err != nil {
+			return err
+		}
+	}
+	if _, err := s.file.WriteAt(text[:sectorBytes], c.first()); err != nil {
+		return err
+	}
+	return durable.SyncData(s.file)
+}
+
+// put writes one slot in its place and waits until it is durable. The line is
+// within one sector: a torn write leaves the old line or the new one, or a
+// damaged one that its checksum tells.
+func (s *Schedule) put(slot Slot) error {
+	if err := s.inRange(slot.Index); err != nil {
+		return err
+	}
+	line := make([]byte, s.header.Width)
+	if err := encodeSlot(line, slot); err != nil {
+		return err
+	}
+	if _, err := s.file.WriteAt(line, s.header.slotAt(slot.Index)); err != nil {
+		return err
+	}
+	return durable.SyncData(s.file)
+}
+
+func (s *Schedule) inRange(index int) error {
+	if index < 0 || index >= s.header.Slots {
+		return fmt.Errorf("there is no slot %d; the schedule has %d", index, s.header.Slots)
+	}
+	return nil
+}
