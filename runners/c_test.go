@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/runners/runnertest"
 )
 
 // compile makes a shared library of C source text and returns its path.
@@ -14,7 +15,7 @@ func compile(t *testing.T, source string) string {
 	t.Helper()
 	from := write(t, "bench.c", source)
 	to := filepath.Join(filepath.Dir(from), "bench.so")
-	out, err := exec.CommandContext(t.Context(), compiler(), "-shared", "-fPIC", "-w", from, "-o", to).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-shared", "-fPIC", "-w", from, "-o", to).CombinedOutput()
 	if err != nil {
 		t.Fatalf("compile: %v\n%s", err, out)
 	}

@@ -2,46 +2,13 @@ package runners
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/runners/runnertest"
 )
-
-// pythons finds the interpreters to test: those of the usual names in PATH,
-// those pyenv has installed, and those named in KRUN_TEST_PYTHONS (a list like
-// PATH). The key is what the interpreter says it is, so that each comes once.
-func pythons(t *testing.T) map[string]string {
-	t.Helper()
-	candidates := filepath.SplitList(os.Getenv("KRUN_TEST_PYTHONS"))
-	for _, name := range []string{"python", "python2", "python2.7", "python3", "pypy", "pypy2", "pypy3"} {
-		if path, err := exec.LookPath(name); err == nil {
-			candidates = append(candidates, path)
-		}
-	}
-	home, _ := os.UserHomeDir() // without one there is no pyenv either
-	installed, err := filepath.Glob(filepath.Join(home, ".pyenv", "versions", "*", "bin", "python"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	candidates = append(candidates, installed...)
-	found := make(map[string]string)
-	for _, path := range candidates {
-		// platform and ctypes work in all of them, or the interpreter is of no use.
-		program := "import ctypes, platform, sys; sys.stdout.write(platform.python_implementation() + ' ' + platform.python_version())"
-		out, err := exec.CommandContext(t.Context(), path, "-c", program).Output()
-		if err != nil {
-			t.Logf("%s does not work: %v", path, err)
-			continue
-		}
-		if _, ok := found[string(out)]; !ok {
-			found[string(out)] = path
-		}
-	}
-	return found
-}
 
 const (
 	goodPython = `
@@ -113,11 +80,7 @@ var pythonCases = []struct {
 
 func TestPython(t *testing.T) {
 	needBuilt(t)
-	interpreters := pythons(t)
-	if len(interpreters) == 0 {
-		t.Skip("no Python interpreter in PATH")
-	}
-	for name, path := range interpreters {
+	for name, path := range runnertest.Pythons(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, test := range pythonCases {

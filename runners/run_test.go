@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/runners/runnertest"
 )
 
 // built is the folder the runners were built into, "" when that was impossible,
@@ -43,20 +44,10 @@ func buildAndRun(m *testing.M) int {
 // one that could not build the runners.
 func needBuilt(t *testing.T) {
 	t.Helper()
-	if built != "" {
-		return
+	runnertest.Compiler(t)
+	if built == "" {
+		t.Fatal(notBuilt)
 	}
-	if _, err := exec.LookPath(compiler()); err != nil {
-		t.Skipf("no C compiler %s", compiler())
-	}
-	t.Fatal(notBuilt)
-}
-
-func compiler() string {
-	if cc := os.Getenv("CC"); cc != "" {
-		return cc
-	}
-	return "cc"
 }
 
 // run is one process execution as krund starts it.

@@ -1,0 +1,238 @@
+package benchmarks
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"krund/runners/runnertest"
+)
+
+// How long a parameter takes.
+const (
+	light = iota // tested under every interpreter
+	demo         // some ten milliseconds in an interpreter: tested under the newest
+	heavy        // tested in C only
+)
+
+// known is what the benchmarks' own tables hold.
+var known = []struct {
+	name     string
+	n        int
+	checksum float64
+	cost     int
+}{
+	{"binary_trees", 10, 135854, demo},
+	{"binary_trees", 12, 674478, demo},
+	{"binary_trees", 14, 3222190, heavy},
+	{"fannkuch_redux", 7, 228016, light},
+	{"fannkuch_redux", 8, 1616022, demo},
+	{"fannkuch_redux", 9, 8629030, heavy},
+	{"fannkuch_redux", 10, 73196038, heavy},
+	{"fasta", 1000, 3225012143, light},
+	{"fasta", 30000, 4059268609, demo},
+	{"fasta", 100000, 3438851865, heavy},
+	{"nbody", 1000, -0.16908760523462465, light},
+	{"nbody", 10000, -0.16901644126444898, demo},
+	{"nbody", 200000, -0.16908371256965279, heavy},
+	{"richards", 1000, 38956696480, light},
+	{"richards", 10000, 390003172433, demo},
+	{"richards", 15000, 586514708127, demo},
+	{"richards", 300000, 11708785771126, heavy},
+	{"spectralnorm", 100, 1.2742199912349306, demo},
+	{"spectralnorm", 500, 1.2742241159529055, heavy},
+}
+
+// others are parameters the benchmarks do not know, at the edges too.
+var others = map[string][]int{
+	"binary_trees":   {0, 5, 6, 7},
+	"fannkuch_redux": {1, 2, 3, 6},
+	"fasta":          {0, 1, 7, 61, 500},
+	"nbody":          {0, 1, 2, 333},
+	"richards":       {1, 2, 3, 100},
+	"spectralnorm":   {1, 2, 3, 40},
+}
+
+// parameters lists a benchmark's parameters: the unknown ones, then the known up
+// to a cost.
+func parameters(name string, most int) []string {
+	var list []string
+	for _, n := range others[name] {
+		list = append(list, strconv.Itoa(n))
+	}
+	for _, k := range known {
+		if k.name == name && k.cost <= most {
+			list = append(list, strconv.Itoa(k.n))
+		}
+	}
+	return list
+}
+
+// output runs a command and returns the lines of its stdout.
+func output(t *testing.T, argv ...string) []string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	out, err := c.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("%v: %v\n%s%s", argv, err, out, exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	return strings.Fields(string(out))
+}
+
+// build compiles the benchmarks and the program that prints their checksums into
+// a folder.
+func build(t *testing.T) string {
+	t.Helper()
+	cc := runnertest.Compiler(t)
+	dir := t.TempDir()
+	output(t, "make", "--silent", "build", "OUT="+dir, "CC="+cc)
+	args := []string{cc, "-O1", "testdata/checksum.c", "-o", filepath.Join(dir, "checksum"), "-Wl,--no-as-needed"}
+	output(t, append(args, libdl()...)...)
+	return dir
+}
+
+// libdl is the library of dlopen where that is not in libc.
+func libdl() []string {
+	if _, err := os.Stat("/proc/self"); err == nil {
+		return []string{"-ldl"}
+	}
+	return nil
+}
+
+// TestLanguages builds once for the tests of C and of every Python found.
+func TestLanguages(t *testing.T) {
+	dir, pythons := build(t), runnertest.Pythons(t)
+	t.Run("same checksums", func(t *testing.T) { testSameChecksums(t, dir, pythons) })
+	t.Run("wrong checksum", func(t *testing.T) { testWrongChecksum(t, dir, pythons) })
+	t.Run("bad parameters", func(t *testing.T) { testBadParameters(t, dir, pythons) })
+}
+
+// testSameChecksums: every language prints the same 17 digits, and run_iter
+// finds them right.
+func testSameChecksums(t *testing.T, dir string, pythons map[string]string) {
+	want := make(map[string]map[string]string)
+	for name := range others {
+		arguments := parameters(name, heavy)
+		lines := output(t, append([]string{filepath.Join(dir, "checksum"), filepath.Join(dir, name, "c", "bench.so")}, arguments...)...)
+		if len(lines) != len(arguments) {
+			t.Fatalf("%s: %d lines for %d parameters", name, len(lines), len(arguments))
+		}
+		want[name] = make(map[string]string)
+		for i, n := range arguments {
+			want[name][n] = lines[i]
+		}
+	}
+	for _, k := range known {
+		if got := want[k.name][strconv.Itoa(k.n)]; got != fmt.Sprintf("%.17g", k.checksum) {
+			t.Errorf("%s %d in C: %s, want %.17g", k.name, k.n, got, k.checksum)
+		}
+	}
+	newest := slices.Max(slices.Collect(maps.Keys(pythons)))
+	for python, path := range pythons {
+		most := light
+		if python == newest {
+			most = demo
+		}
+		t.Run(python, func(t *testing.T) {
+			t.Parallel()
+			for name := range others {
+				arguments := parameters(name, most)
+				lines := output(t, append([]string{path, "testdata/checksum.py", filepath.Join(name, "python", "bench.py")}, arguments...)...)
+				for i, n := range arguments {
+					if lines[i] != want[name][n] {
+						t.Errorf("%s %s: %s, in C %s", name, n, lines[i], want[name][n])
+					}
+				}
+			}
+		})
+	}
+}
+
+// testWrongChecksum puts a wrong number into each benchmark's table and expects
+// it to be noticed in the first iteration, on stdout and with status 1.
+func testWrongChecksum(t *testing.T, dir string, pythons map[string]string) {
+	cc := runnertest.Compiler(t)
+	for name := range others {
+		k := firstKnown(t, name)
+		n := strconv.Itoa(k.n)
+		right := fmt.Sprintf("%.17g", k.checksum)
+		message := fmt.Sprintf("%s: parameter %d: checksum %s, expected 1", name, k.n, right)
+
+		c := falsified(t, filepath.Join(name, "c", "bench.c"), "{ "+n+", "+right+" }", "{ "+n+", 1 }")
+		library := filepath.Join(t.TempDir(), "bench.so")
+		output(t, cc, "-std=c11", "-O1", "-shared", "-fPIC", "-ffp-contract=off", c, "-o", library, "-lm")
+		expectWrong(t, message, filepath.Join(dir, "checksum"), library, n)
+
+		py := falsified(t, filepath.Join(name, "python", "bench.py"), n+": "+right, n+": 1")
+		for _, path := range pythons {
+			expectWrong(t, message, path, "testdata/checksum.py", py, n)
+		}
+	}
+}
+
+func firstKnown(t *testing.T, name string) struct {
+	n        int
+	checksum float64
+} {
+	t.Helper()
+	for _, k := range known {
+		if k.name == name {
+			return struct {
+				n        int
+				checksum float64
+			}{k.n, k.checksum}
+		}
+	}
+	t.Fatalf("%s has no known checksum", name)
+	panic("unreachable")
+}
+
+// falsified copies a source file with one text replaced.
+func falsified(t *testing.T, file, from, to string) string {
+	t.Helper()
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(string(source), from) != 1 {
+		t.Fatalf("%s does not have %q once", file, from)
+	}
+	copied := filepath.Join(t.TempDir(), filepath.Base(file))
+	if err := os.WriteFile(copied, []byte(strings.Replace(string(source), from, to, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+func expectWrong(t *testing.T, message string, argv ...string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), message) {
+		t.Errorf("%v: %v, stdout %q; want status 1 and %q", argv, err, out, message)
+	}
+}
+
+// testBadParameters: a parameter out of bounds is refused, not computed.
+func testBadParameters(t *testing.T, dir string, pythons map[string]string) {
+	for name, n := range map[string]string{
+		"binary_trees": "25", "fannkuch_redux": "13", "fasta": "-1", "richards": "0", "spectralnorm": "0",
+	} {
+		message := name + ": parameter " + n + " is "
+		expectWrong(t, message, filepath.Join(dir, "checksum"), filepath.Join(dir, name, "c", "bench.so"), n)
+		for _, path := range pythons {
+			expectWrong(t, message, path, "testdata/checksum.py", filepath.Join(name, "python", "bench.py"), n)
+		}
+	}
+}

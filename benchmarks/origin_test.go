@@ -1,0 +1,131 @@
+package benchmarks
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// checksumOf returns a known checksum.
+func checksumOf(t *testing.T, name string, n int) float64 {
+	t.Helper()
+	for _, k := range known {
+		if k.name == name && k.n == n {
+			return k.checksum
+		}
+	}
+	t.Fatalf("%s %d is not known", name, n)
+	return 0
+}
+
+// TestPublished compares with what the Computer Language Benchmarks Game prints,
+// to the digits it prints, and with the counts the authors of Richards in other
+// languages check.
+func TestPublished(t *testing.T) {
+	for _, p := range []struct {
+		name string
+		n    int
+		want string
+	}{
+		{"nbody", 1000, "-0.169087605"},
+		{"spectralnorm", 100, "1.274219991"},
+	} {
+		if got := fmt.Sprintf("%.9f", checksumOf(t, p.name, p.n)); got != p.want {
+			t.Errorf("%s %d: %s, published %s", p.name, p.n, got, p.want)
+		}
+	}
+	for _, p := range []struct{ n, sum, most int }{{7, 228, 16}, {10, 73196, 38}} {
+		if got := checksumOf(t, "fannkuch_redux", p.n); got != float64(p.sum*1000+p.most) {
+			t.Errorf("fannkuch_redux %d: %.0f, published %d and %d", p.n, got, p.sum, p.most)
+		}
+	}
+	for _, p := range []struct{ n, queued, held int }{{1000, 2322, 928}, {10000, 23246, 9297}} {
+		if got := checksumOf(t, "richards", p.n); got != float64(p.queued<<24+p.held) {
+			t.Errorf("richards %d: %.0f, published %d and %d", p.n, got, p.queued, p.held)
+		}
+	}
+}
+
+// TestSpectralNorm: the norm of the infinite matrix is the third problem of the
+// SIAM 100-digit challenge (Trefethen, 2002); the finite ones approach it from
+// below.
+func TestSpectralNorm(t *testing.T) {
+	const infinite = 1.27422415282122
+	small, large := checksumOf(t, "spectralnorm", 100), checksumOf(t, "spectralnorm", 500)
+	if small >= large || large >= infinite || infinite-large > 1e-6 {
+		t.Errorf("norms %.17g (100), %.17g (500), %.17g (infinite)", small, large, infinite)
+	}
+}
+
+// TestBinaryTrees computes the nodes by formula: a perfect tree of depth d has
+// 2^(d+1)-1.
+func TestBinaryTrees(t *testing.T) {
+	nodes := func(depth int) int { return 1<<(depth+1) - 1 }
+	for _, k := range known {
+		if k.name != "binary_trees" {
+			continue
+		}
+		sum := nodes(k.n+1) + nodes(k.n)
+		for depth := 4; depth <= k.n; depth += 2 {
+			sum += nodes(depth) << (k.n - depth + 4)
+		}
+		if float64(sum) != k.checksum {
+			t.Errorf("%d: %.0f, by formula %d", k.n, k.checksum, sum)
+		}
+	}
+}
+
+// TestFasta writes the text with other means, compares its beginning with the
+// published one, and computes the checksum.
+func TestFasta(t *testing.T) {
+	const alu = "GGCCGGGCGCGGTGGCTCACGCCTGTAATCCCAGCACTTTGGGAGGCCGAGGCGGGCGGATCACCTGAGGTCAGGAGTTCGAGACCAGCCTGGCCAACATGGTGAAACCCCGTCTCTACTAAAAATACAAAAATTAGCCGGGCGTGGTGGCGCGCGCCTGTAATCCCAGCTACTCGGGAGGCTGAGGCAGGAGAATCGCTTGAACCCGGGAGGCGGAGGTTGCAGTGAGCCGAGATCGCGCCACTGCACTCCAGCCTGGGCGACAGAGCGAGACTCCGTCTCAAAAA"
+	for _, k := range known {
+		if k.name != "fasta" {
+			continue
+		}
+		seed := 42
+		random := func(letters string, shares []float64, count int) string {
+			// A table of all random numbers: each letter gets those below its limit.
+			var table strings.Builder
+			limit := 0.0
+			for i, share := range shares {
+				limit += share
+				end := 139968
+				if i < len(shares)-1 {
+					end = int(math.Ceil(limit * 139968))
+				}
+				table.WriteString(strings.Repeat(letters[i:i+1], end-table.Len()))
+			}
+			text := make([]byte, count)
+			for i := range text {
+				seed = (seed*3877 + 29573) % 139968
+				text[i] = table.String()[seed]
+			}
+			return string(text)
+		}
+		shares := append([]float64{0.27, 0.12, 0.12, 0.27}, slices.Repeat([]float64{0.02}, 11)...)
+		parts := []string{
+			">ONE Homo sapiens alu", strings.Repeat(alu, 2*k.n/len(alu)+1)[:2*k.n],
+			">TWO IUB ambiguity codes", random("acgtBDHKMNRSVWY", shares, 3*k.n),
+			">THREE Homo sapiens frequency", random("acgt", []float64{0.3029549426680, 0.1979883004921, 0.1975473066391, 0.3015094502008}, 5*k.n),
+		}
+		if got, want := parts[3][:60], "cttBtatcatatgctaKggNcataaaSatgtaaaDcDRtBggDtctttataattcBgtcg"; got != want {
+			t.Errorf("%d: the second sequence begins %s, published %s", k.n, got, want)
+		}
+		var sum uint32
+		for _, part := range parts {
+			for line := range slices.Chunk([]byte(part), 60) {
+				codes := uint32(0)
+				for _, c := range line {
+					codes += uint32(c)
+				}
+				sum = sum*31 + codes
+			}
+		}
+		if float64(sum) != k.checksum {
+			t.Errorf("%d: %.0f, computed from the text %d", k.n, k.checksum, sum)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+// Package runnertest finds what tests of runners and benchmarks need on a
+// machine: a C compiler and Python interpreters. Only tests import it.
+package runnertest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Compiler returns the C compiler's command: the variable CC, or cc. The test is
+// skipped when there is none.
+func Compiler(t *testing.T) string {
+	t.Helper()
+	cc := os.Getenv("CC")
+	if cc == "" {
+		cc = "cc"
+	}
+	if _, err := exec.LookPath(cc); err != nil {
+		t.Skipf("no C compiler: %v", err)
+	}
+	return cc
+}
+
+// Pythons returns the paths of the Python interpreters: those of the usual names
+// in PATH, those pyenv has installed, and those named in KRUN_TEST_PYTHONS (a
+// list like PATH). The key is what the interpreter says it is, for instance
+// "CPython 2.7.18", so that each comes once. The test is skipped when there is
+// none.
+func Pythons(t *testing.T) map[string]string {
+	t.Helper()
+	candidates := filepath.SplitList(os.Getenv("KRUN_TEST_PYTHONS"))
+	for _, name := range []string{"python", "python2", "python2.7", "python3", "pypy", "pypy2", "pypy3"} {
+		if path, err := exec.LookPath(name); err == nil {
+			candidates = append(candidates, path)
+		}
+	}
+	home, _ := os.UserHomeDir() // without one there is no pyenv either
+	installed, err := filepath.Glob(filepath.Join(home, ".pyenv", "versions", "*", "bin", "python"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	candidates = append(candidates, installed...)
+	found := make(map[string]string)
+	for _, path := range candidates {
+		program := "import ctypes, platform, sys; sys.stdout.write(platform.python_implementation() + ' ' + platform.python_version())"
+		name, err := exec.CommandContext(t.Context(), path, "-c", program).Output()
+		if err != nil {
+			t.Logf("%s does not work: %v", path, err)
+			continue
+		}
+		if _, ok := found[string(name)]; !ok {
+			found[string(name)] = path
+		}
+	}
+	if len(found) == 0 {
+		t.Skip("no Python interpreter in PATH, below ~/.pyenv or in KRUN_TEST_PYTHONS")
+	}
+	return found
+}
