@@ -11,7 +11,7 @@ import (
 
 // Compiler returns the C compiler's command: the variable CC, or cc. The test is
 // skipped when there is none.
-func Compiler(t *testing.T) string {
+func Compiler(t testing.TB) string {
 	t.Helper()
 	cc := os.Getenv("CC")
 	if cc == "" {
@@ -28,7 +28,7 @@ func Compiler(t *testing.T) string {
 // list like PATH). The key is what the interpreter says it is, for instance
 // "CPython 2.7.18", so that each comes once. The test is skipped when there is
 // none.
-func Pythons(t *testing.T) map[string]string {
+func Pythons(t testing.TB) map[string]string {
 	t.Helper()
 	candidates := filepath.SplitList(os.Getenv("KRUN_TEST_PYTHONS"))
 	for _, name := range []string{"python", "python2", "python2.7", "python3", "pypy", "pypy2", "pypy3"} {
