@@ -63,7 +63,12 @@ func (g *group) kill() {
 	if g.write("cgroup.kill", "1") == nil {
 		return
 	}
-	// Before Linux 5.14: hold still, so that none can fork, and end one by one. A frozen process can be killed.
+	g.killEach()
+}
+
+// killEach does the same on Linux before 5.14: hold still, so that none can fork, and end one by one. A frozen process
+// can be killed.
+func (g *group) killEach() {
 	_ = g.write("cgroup.freeze", "1") // when it cannot be frozen, the caller tries again
 	for _, pid := range g.processes() {
 		_ = unix.Kill(pid, unix.SIGKILL) // one that is gone is what we want

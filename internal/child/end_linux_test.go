@@ -51,7 +51,7 @@ func runUntilReady(t *testing.T, c Command, cancel bool, kinds ...string) (run R
 	defer theirs.Close()
 	marker = newMarker()
 	c.Path, c.Args = "/proc/self/exe", append([]string{partName, "group", marker}, kinds...)
-	c.Env, c.Files = []string{"PATH=/usr/bin:/bin"}, []*os.File{theirs}
+	c.Env, c.Files = partEnv, []*os.File{theirs}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	said := make(chan error, 1)
@@ -192,7 +192,7 @@ func TestOtherChildrenLive(t *testing.T) {
 	}()
 	marker := newMarker()
 	c := part("group", append([]string{marker}, everyKind...)...)
-	c.Env, c.Files = []string{"PATH=/usr/bin:/bin"}, []*os.File{theirs}
+	c.Env, c.Files = partEnv, []*os.File{theirs}
 	run, err := Runner{}.Run(ctx, c)
 	if err != nil || !run.Interrupted {
 		t.Fatalf("%v: %s", err, describe(run))

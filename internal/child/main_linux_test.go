@@ -24,9 +24,10 @@ const partName = "krund-test-part"
 
 // parts are what the test binary can play, besides the stage.
 var parts = map[string]func(args []string) int{
-	"fds":    partFDs,
-	"group":  partGroup,
-	"daemon": partDaemon,
+	"fds":     partFDs,
+	"group":   partGroup,
+	"daemon":  partDaemon,
+	"account": partAccount,
 }
 
 func TestMain(m *testing.M) {
@@ -37,9 +38,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// partEnv is the environment of parts. The race detector otherwise waits a second before it lets a program end.
+var partEnv = []string{"PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0"}
+
 // part is the Command that plays a part.
 func part(name string, args ...string) Command {
-	return Command{Path: "/proc/self/exe", Args: append([]string{partName, name}, args...)}
+	return Command{Path: "/proc/self/exe", Args: append([]string{partName, name}, args...), Env: partEnv}
 }
 
 // shell is the Command of a line of sh.

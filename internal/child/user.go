@@ -39,7 +39,16 @@ func killUser(ctx context.Context, a Account) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("end the processes of %s: %w: %s", a, err, out)
 	}
-	return nil
+	for limit := now() + int64(killTime); ; {
+		left := userProcesses(a.UID)
+		if len(left) == 0 {
+			return nil
+		}
+		if now() >= limit || ctx.Err() != nil {
+			return fmt.Errorf("end the processes of %s: %v are still there", a, left)
+		}
+		readable(-1, now()+int64(time.Millisecond))
+	}
 }
 
 // killArgs recognises the command line of that copy.

@@ -1,0 +1,230 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// commandTime bounds useradd and userdel, which wait for a lock on the user database for up to 15 s.
+const commandTime = 30 * time.Second
+
+// FreshAccount makes the account "krun" anew: its processes of the last time are killed, its files in the folders that
+// everybody may write to are removed, and so are its home and the account itself; then it is created again with the
+// same user number and an empty home. The findings are remarks for the record.
+//
+// Without root there is nothing it could do: the account returned is the zero Account, the caller, and a finding says so.
+// An account, home or group of that name which is not krund's own is never touched: ErrForeignAccount.
+func FreshAccount(ctx context.Context) (Account, []string, error) {
+	if os.Geteuid() != 0 {
+		return Account{}, []string{fmt.Sprintf("no fresh account: krund is not root, so the benchmark runs as user %d", os.Geteuid())}, nil
+	}
+	a, findings, err := newAccountMaker("/").fresh(ctx)
+	if err != nil {
+		return Account{}, findings, fmt.Errorf("make a fresh account %s: %w", accountName, err)
+	}
+	return a, findings, nil
+}
+
+// accountMaker does what FreshAccount says, in the tree below root.
+type accountMaker struct {
+	root    string
+	goos    string
+	scratch []string // where a user can leave files
+	call    func(ctx context.Context, argv []string) error
+	kill    func(context.Context, Account) error
+}
+
+func newAccountMaker(root string) accountMaker {
+	return accountMaker{
+		root: root, goos: runtime.GOOS, call: callTool, kill: killUser,
+		scratch: []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/mail", "/var/spool/mail"},
+	}
+}
+
+func (m accountMaker) path(name string) string { return filepath.Join(m.root, name) }
+
+// fresh takes the steps in an order that leaves krund able to continue wherever the power fails: the home goes before the
+// account that proves whose it is, and comes after it.
+func (m accountMaker) fresh(ctx context.Context) (Account, []string, error) {
+	if err := m.removeStaleLocks(); err != nil {
+		return Account{}, nil, err
+	}
+	users, _, err := m.read()
+	if err != nil {
+		return Account{}, nil, err
+	}
+	old, remove, err := planRemove(users)
+	if err != nil {
+		return Account{}, nil, err
+	}
+	var findings []string
+	uid := 0
+	if old != nil {
+		uid = old.uid
+		if findings, err = m.clear(ctx, *old); err != nil {
+			return Account{}, findings, err
+		}
+		if err := m.call(ctx, remove); err != nil {
+			return Account{}, findings, err
+		}
+	}
+	if _, err := os.Lstat(m.path(accountHome)); !errors.Is(err, fs.ErrNotExist) {
+		return Account{}, findings, fmt.Errorf("%s: %w: it is there without an account %s; move it away (%v)",
+			accountHome, ErrForeignAccount, accountName, err)
+	}
+	a, err := m.add(ctx, uid)
+	return a, findings, err
+}
+
+// clear ends and removes what belongs to krund's account of the last time, but for its lines in the user database.
+func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
+	if err := m.kill(ctx, Account{Name: old.name, UID: old.uid, GID: old.gid, Own: true}); err != nil {
+		return nil, err
+	}
+	var findings []string
+	for _, dir := range m.scratch {
+		removed, err := removeOwned(ctx, m.path(dir), old.uid)
+		if removed > 0 {
+			findings = append(findings, fmt.Sprintf("removed %d files that the last benchmark left in %s", removed, dir))
+		}
+		if err != nil {
+			findings = append(findings, fmt.Sprintf("files of the last benchmark are left in %s: %v", dir, err))
+		}
+	}
+	return findings, m.removeHome(old)
+}
+
+// removeHome removes the home, and makes that durable before the account goes.
+func (m accountMaker) removeHome(old user) error {
+	home := m.path(accountHome)
+	info, err := os.Lstat(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Root's when the power failed between the creation of the folder and its handing over.
+	owner, ok := ownerOf(info)
+	if !info.IsDir() || !ok || (owner != old.uid && owner != 0) {
+		return fmt.Errorf("%s: %w: it is no folder or belongs to another user; move it away", accountHome, ErrForeignAccount)
+	}
+	if err := os.RemoveAll(home); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(home))
+}
+
+// add creates account and home.
+func (m accountMaker) add(ctx context.Context, uid int) (Account, error) {
+	users, groups, err := m.read()
+	if err != nil {
+		return Account{}, err
+	}
+	command, err := planAdd(m.goos, users, groups, uid)
+	if err != nil {
+		return Account{}, err
+	}
+	if err := m.call(ctx, command); err != nil {
+		return Account{}, err
+	}
+	if users, _, err = m.read(); err != nil {
+		return Account{}, err
+	}
+	u, _, err := planRemove(users)
+	if err != nil {
+		return Account{}, err
+	}
+	if u == nil {
+		return Account{}, fmt.Errorf("%s succeeded, but there is no account %s", command[0], accountName)
+	}
+	if err := syncFolder(m.path("/etc")); err != nil {
+		return Account{}, err
+	}
+	home := m.path(accountHome)
+	if err := os.MkdirAll(filepath.Dir(home), 0o755); err != nil {
+		return Account{}, err
+	}
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return Account{}, err
+	}
+	if err := os.Chown(home, u.uid, u.gid); err != nil {
+		return Account{}, err
+	}
+	return Account{Name: u.name, UID: u.uid, GID: u.gid, Home: accountHome, Own: true}, nil
+}
+
+// read reads the user database.
+func (m accountMaker) read() ([]user, []groupEntry, error) {
+	passwd, err := os.ReadFile(m.path("/etc/passwd"))
+	if err != nil {
+		return nil, nil, err
+	}
+	group, err := os.ReadFile(m.path("/etc/group"))
+	if err != nil {
+		return nil, nil, err
+	}
+	return parsePasswd(passwd), parseGroups(group), nil
+}
+
+// callTool runs a system tool with a time limit and in a process group of its own.
+func callTool(ctx context.Context, argv []string) error {
+	program, err := findTool(argv[0])
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, commandTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, argv[1:]...)
+	cmd.Env = []string{"PATH=" + strings.Join(toolFolders, ":"), "LC_ALL=C"}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), errors.Join(err, ctx.Err()), strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// toolFolders are where the tools of the user database are; a PATH without sbin must not matter.
+var toolFolders = []string{"/usr/sbin", "/sbin", "/usr/bin", "/bin"}
+
+func findTool(name string) (string, error) {
+	for _, dir := range toolFolders {
+		if program, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return program, nil
+		}
+	}
+	program, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is not installed: install it (Debian: passwd; Fedora: shadow-utils), "+
+			"or set account = \"caller\": %w", name, err)
+	}
+	return program, nil
+}
+
+func syncFolder(name string) error {
+	dir, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func ownerOf(info fs.FileInfo) (uid int, ok bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(st.Uid), true
+}

@@ -1,0 +1,388 @@
+package child
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// testMachine is a tree with a user database that the real tools work on.
+func testMachine(t *testing.T, passwd string) accountMaker {
+	t.Helper()
+	needRoot(t)
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"etc/passwd": rootLine + passwd, "etc/group": "root:x:0:\n", "etc/shadow": "root:*:1:0:99999:7:::\n",
+		"etc/gshadow": "root:*::\n", "etc/login.defs": "UID_MIN 1000\nUID_MAX 60000\nGID_MIN 1000\nGID_MAX 60000\nUSERGROUPS_ENAB yes\n",
+		"etc/subuid": "", "etc/subgid": "", "etc/skel/.profile": "skeleton", "tmp/others": "",
+	} {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := newAccountMaker(root)
+	if _, err := findTool("useradd"); err != nil {
+		t.Skip(err)
+	}
+	m.call = func(ctx context.Context, argv []string) error {
+		return callTool(ctx, slices.Insert(slices.Clone(argv), 1, "--prefix", root))
+	}
+	m.kill = func(context.Context, Account) error { return nil } // the numbers are those of the real machine's users
+	return m
+}
+
+func (m accountMaker) text(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(m.path(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// leave puts a file of the account's where name says.
+func (m accountMaker) leave(t *testing.T, a Account, name string) {
+	t.Helper()
+	if err := os.WriteFile(m.path(name), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Lchown(m.path(name), a.UID, a.GID); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustFresh(t *testing.T, m accountMaker) (Account, []string) {
+	t.Helper()
+	a, findings, err := m.fresh(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := m.path(a.Home)
+	info, err := os.Stat(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if owner, _ := ownerOf(info); owner != a.UID || info.Mode() != os.ModeDir|0o700 {
+		t.Errorf("home: owner %d, mode %v, account %+v", owner, info.Mode(), a)
+	}
+	if list, err := os.ReadDir(home); err != nil || len(list) != 0 {
+		t.Errorf("home is not empty: %v, %v", list, err)
+	}
+	if a.Name != "krun" || a.UID < 1000 || a.GID < 1000 || !a.Own || len(a.Groups) != 0 {
+		t.Errorf("account %+v", a)
+	}
+	return a, findings
+}
+
+func TestFreshAccount(t *testing.T) {
+	m := testMachine(t, "anna:x:1000:1000::/home/anna:/bin/sh\n")
+	first, findings := mustFresh(t, m)
+	if len(findings) != 0 {
+		t.Errorf("findings %q", findings)
+	}
+	m.leave(t, first, accountHome+"/secret")
+	m.leave(t, first, "/tmp/left")
+	second, findings := mustFresh(t, m)
+	if second.UID != first.UID || second.GID != first.GID {
+		t.Errorf("was %+v, is %+v", first, second)
+	}
+	if len(findings) != 1 || findings[0] != "removed 1 files that the last benchmark left in /tmp" {
+		t.Errorf("findings %q", findings)
+	}
+	if _, err := os.Stat(m.path("/tmp/others")); err != nil {
+		t.Error(err)
+	}
+	if s := m.text(t, "/etc/subuid"); s != "" {
+		t.Errorf("subuid %q", s)
+	}
+	if s := m.text(t, "/etc/passwd"); strings.Count(s, "\nkrun:") != 1 || !strings.Contains(s, "anna:") {
+		t.Errorf("passwd %q", s)
+	}
+}
+
+func TestForeignIsNotTouched(t *testing.T) {
+	const person = "krun:x:1000:1000:Karl Run:/home/krun:/bin/sh\n"
+	for name, prepare := range map[string]func(m accountMaker) error{
+		"account": func(m accountMaker) error {
+			return os.WriteFile(m.path("/etc/passwd"), []byte(rootLine+person), 0o644)
+		},
+		"home": func(m accountMaker) error { return os.MkdirAll(m.path("/home/krun/thesis"), 0o755) },
+		"home of krund's account": func(m accountMaker) error {
+			err := os.WriteFile(m.path("/etc/passwd"), []byte(rootLine+ownLine), 0o644)
+			return errors.Join(err, os.MkdirAll(m.path("/home"), 0o755), os.Symlink("/etc", m.path("/home/krun")))
+		},
+		"group": func(m accountMaker) error {
+			return os.WriteFile(m.path("/etc/group"), []byte("root:x:0:\nkrun:x:1000:anna\n"), 0o644)
+		},
+	} {
+		m := testMachine(t, "")
+		m.scratch = nil
+		if err := prepare(m); err != nil {
+			t.Fatal(err)
+		}
+		before := m.text(t, "/etc/passwd") + m.text(t, "/etc/group")
+		a, _, err := m.fresh(t.Context())
+		if !errors.Is(err, ErrForeignAccount) {
+			t.Errorf("%s: got %+v, %v", name, a, err)
+		}
+		if after := m.text(t, "/etc/passwd") + m.text(t, "/etc/group"); after != before {
+			t.Errorf("%s: the user database was changed to %q", name, after)
+		}
+		if _, err := os.Lstat(m.path("/home/krun/thesis")); name == "home" && err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAccountInterrupted ends at each call of a tool, before and after its work, and in between as far as can be, and
+// then starts anew.
+func TestAccountInterrupted(t *testing.T) {
+	cut := errors.New("the power failed")
+	for name, damage := range map[string]func(t *testing.T, m *accountMaker){
+		"before userdel": func(_ *testing.T, m *accountMaker) {
+			m.call = func(context.Context, []string) error { return cut }
+		},
+		"after userdel": func(_ *testing.T, m *accountMaker) {
+			call := m.call
+			m.call = func(ctx context.Context, argv []string) error { return errors.Join(call(ctx, argv), cut) }
+		},
+		"after useradd": func(_ *testing.T, m *accountMaker) {
+			call := m.call
+			m.call = func(ctx context.Context, argv []string) error {
+				err := call(ctx, argv)
+				if argv[0] == "useradd" {
+					err = errors.Join(err, cut)
+				}
+				return err
+			}
+		},
+		"in userdel, the group is left": func(t *testing.T, m *accountMaker) {
+			call := m.call
+			m.call = func(ctx context.Context, argv []string) error {
+				group := m.text(t, "/etc/group")
+				return errors.Join(call(ctx, argv), os.WriteFile(m.path("/etc/group"), []byte(group), 0o644), cut)
+			}
+		},
+	} {
+		m := testMachine(t, "")
+		first, _ := mustFresh(t, m)
+		m.leave(t, first, accountHome+"/secret")
+		damaged := m
+		damage(t, &damaged)
+		if a, _, err := damaged.fresh(t.Context()); !errors.Is(err, cut) {
+			t.Errorf("%s: got %+v, %v", name, a, err)
+		}
+		if a, _ := mustFresh(t, m); a.UID != first.UID || a.GID != first.GID {
+			t.Errorf("%s: was %+v, is %+v", name, first, a)
+		}
+	}
+}
+
+// TestHomeHalfMade has the power fail between the creation of the home and its handing over.
+func TestHomeHalfMade(t *testing.T) {
+	m := testMachine(t, ownLine)
+	if err := os.MkdirAll(m.path(accountHome), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if a, _ := mustFresh(t, m); a.UID != 1003 {
+		t.Errorf("got %+v", a)
+	}
+}
+
+func TestStaleLocks(t *testing.T) {
+	m := testMachine(t, "")
+	old := time.Now().Add(-1000 * time.Hour)
+	locks := map[string]string{ // all of them by this process, which began later than some
+		"/etc/passwd.lock": strconv.Itoa(os.Getpid()), "/etc/shadow.lock": strconv.Itoa(os.Getpid()) + "\x00",
+	}
+	for name, text := range locks {
+		if err := os.WriteFile(m.path(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(m.path(name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	live := m.path("/etc/group.lock")
+	if err := os.WriteFile(live, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.removeStaleLocks(); err != nil {
+		t.Fatal(err)
+	}
+	for name := range locks {
+		if _, err := os.Stat(m.path(name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	if _, err := os.Stat(live); err != nil {
+		t.Errorf("a lock that holds was removed: %v", err)
+	}
+	if err := os.Remove(live); err != nil {
+		t.Fatal(err)
+	}
+	mustFresh(t, m)
+}
+
+func TestTools(t *testing.T) {
+	if err := callTool(t.Context(), []string{"krund-no-such-tool"}); err == nil || !strings.Contains(err.Error(), "not installed") {
+		t.Errorf("got %v", err)
+	}
+	if err := callTool(t.Context(), []string{"ls", "/nonexistent"}); err == nil || !strings.Contains(err.Error(), "No such file") {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := callTool(ctx, []string{"sleep", "100000"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAccountWithoutRoot(t *testing.T) {
+	needRoot(t)
+	c := part("account")
+	c.Account = Account{Name: "nobody", UID: 65534, GID: 65534}
+	run := mustSucceed(t, c)
+	if run.Stdout.Text != `{"Name":"","UID":0,"GID":0,"Groups":null,"Home":"","Own":false}`+"\n"+
+		"[no fresh account: krund is not root, so the benchmark runs as user 65534]\n" {
+		t.Errorf("got %q", run.Stdout.Text)
+	}
+}
+
+// partAccount prints what FreshAccount says to an ordinary user.
+func partAccount([]string) int {
+	if os.Geteuid() == 0 {
+		return 1 // never in earnest
+	}
+	a, findings, err := FreshAccount(context.Background())
+	if err != nil || json.NewEncoder(os.Stdout).Encode(a) != nil {
+		return 1
+	}
+	fmt.Fprintln(os.Stdout, findings)
+	return 0
+}
+
+// testUID is a user that no machine should have. Its processes are killed.
+const testUID = 54321
+
+func TestKillUser(t *testing.T) {
+	needRoot(t)
+	marker, other := newMarker(), newMarker()
+	start := func(uid uint32, line string) *exec.Cmd {
+		cmd := exec.Command("/bin/sh", "-c", "cd /; echo in; "+line)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Setsid: true}
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err == nil {
+			_, err = out.Read(make([]byte, 3))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	bystander := start(testUID+1, "exec sleep "+other)
+	victim := start(testUID, "trap '' TERM; sleep "+marker+" & sleep "+marker)
+	reaped := make(chan error, 1)
+	go func() { reaped <- victim.Wait() }()
+	if err := killUser(t.Context(), Account{UID: testUID, GID: testUID, Own: true}); err != nil {
+		t.Fatal(err)
+	}
+	checkDead(t, marker)
+	if err := <-reaped; err == nil {
+		t.Error("the shell was not killed")
+	}
+	if left := userProcesses(testUID); len(left) != 0 {
+		t.Errorf("processes %v are left", left)
+	}
+	if err := bystander.Process.Kill(); err != nil {
+		t.Errorf("another user's process was killed: %v", err)
+	}
+	_ = bystander.Wait() // killed
+	for _, a := range []Account{{}, {UID: testUID}, {Own: true}, {UID: -1, Own: true}} {
+		if err := killUser(t.Context(), a); err == nil {
+			t.Errorf("%+v: would kill", a)
+		}
+	}
+}
+
+func TestHasUser(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Name:\tx\nUid:\t1 2 3 1003\nGid:\t1\n": true, "Uid:\t1003 1 1 1\n": true, "Uid:\t11003 10031 1 1\nGid:\t1003\n": false, "": false,
+	} {
+		if hasUser([]byte(text), 1003) != want {
+			t.Errorf("%q: not %t", text, want)
+		}
+	}
+}
+
+func TestRemoveOwned(t *testing.T) {
+	needRoot(t)
+	top := t.TempDir()
+	outside := filepath.Join(t.TempDir(), "outside")
+	at := func(name string) string { return filepath.Join(top, name) }
+	own := func(name string) {
+		t.Helper()
+		if err := os.Lchown(name, testUID, testUID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"mine", "mine/deep", "mine/mixed", "theirs", "theirs/open"} {
+		if err := os.Mkdir(at(dir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{at("mine/a"), at("mine/deep/b"), at("mine/mixed/keep"), at("theirs/keep"), at("theirs/open/c"), outside} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(outside, at("mine/link")), os.Symlink("/", at("theirs/root")),
+		syscall.Mkfifo(at("fifo"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"mine", "mine/deep", "mine/mixed", "mine/a", "mine/deep/b", "mine/link", "theirs/open/c", "fifo"} {
+		own(at(name))
+	}
+	own(outside)
+	removed, err := removeOwned(t.Context(), top, testUID)
+	// The folders that hold what belongs to somebody else stay, and that is an error to report.
+	if removed != 6 || err == nil {
+		t.Errorf("removed %d, %v", removed, err)
+	}
+	for name, want := range map[string]bool{
+		"mine/a": false, "mine/deep": false, "mine/link": false, "theirs/open/c": false, "fifo": false,
+		"mine/mixed/keep": true, "theirs/keep": true, "theirs/root": true, "theirs/open": true,
+	} {
+		if _, err := os.Lstat(at(name)); (err == nil) != want {
+			t.Errorf("%s: there: %t, want %t", name, err == nil, want)
+		}
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Errorf("a link was followed: %v", err)
+	}
+	if n, err := removeOwned(t.Context(), filepath.Join(top, "absent"), testUID); n != 0 || err != nil {
+		t.Errorf("no such folder: %d, %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := removeOwned(ctx, top, testUID); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}

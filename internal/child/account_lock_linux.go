@@ -1,0 +1,66 @@
+package child
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// accountLocks are the lock files of useradd and userdel (shadow's commonio.c). Each holds the number of its process.
+var accountLocks = []string{
+	"/etc/passwd.lock", "/etc/shadow.lock", "/etc/group.lock", "/etc/gshadow.lock", "/etc/subuid.lock", "/etc/subgid.lock",
+}
+
+// removeStaleLocks removes locks on the user database that a power cut left behind. The tools themselves recognise one
+// only when no process has its number; but a machine that boots again and again gives the same numbers to its
+// services, and the lock would hold for ever. A process that began after the lock was written cannot be its owner.
+func (m accountMaker) removeStaleLocks() error {
+	for _, name := range accountLocks {
+		name = m.path(name)
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return ignoreGone(err)
+		}
+		pid, err := strconv.Atoi(string(bytes.Trim(text, " \n\x00")))
+		if err != nil || pid <= 0 {
+			continue // the tools know what to do with it
+		}
+		p, err := readProc(pid)
+		if err != nil || !startedAfter(p, info.ModTime()) {
+			continue
+		}
+		if err := os.Remove(name); ignoreGone(err) != nil {
+			return fmt.Errorf("remove a stale lock: %w", err)
+		}
+	}
+	return nil
+}
+
+// ticksPerSecond is the unit of process start times: USER_HZ, 100 on every machine krund runs on.
+const ticksPerSecond = 100
+
+// lockSlack is what clocks may be off: coarse time stamps and the tick.
+const lockSlack = 2 * time.Second
+
+// startedAfter reports whether p began clearly after the time t.
+func startedAfter(p proc, t time.Time) bool {
+	var real, boot unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_REALTIME, &real) != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil {
+		return false
+	}
+	began := real.Nano() - boot.Nano() + int64(p.Start)*int64(time.Second)/ticksPerSecond
+	return began > t.Add(lockSlack).UnixNano()
+}

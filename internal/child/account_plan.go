@@ -1,0 +1,104 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+const (
+	accountName = "krun"
+	// accountComment marks the account as krund's own in the comment field of passwd(5). One without it is somebody's.
+	accountComment = "krund benchmark account"
+	accountHome    = "/home/" + accountName
+)
+
+// ErrForeignAccount is returned when the name, the home or the group of krund's account belongs to somebody else.
+var ErrForeignAccount = errors.New("not krund's own")
+
+// planRemove decides what has to go before there can be a fresh account: krund's account of the last time, or nothing.
+func planRemove(users []user) (old *user, command []string, err error) {
+	for _, u := range users {
+		if u.name == accountName {
+			if err := checkOwn(u, users); err != nil {
+				return nil, nil, err
+			}
+			return &u, []string{"userdel", accountName}, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// checkOwn makes sure that u may be removed with everything that belongs to its number.
+func checkOwn(u user, users []user) error {
+	switch {
+	case u.comment != accountComment:
+		return fmt.Errorf("account %s: %w: its comment is %q and not %q; rename or remove it by hand, "+
+			"or set account = \"caller\"", u.name, ErrForeignAccount, u.comment, accountComment)
+	case u.uid == 0:
+		return fmt.Errorf("account %s: %w: its user number is that of root; remove it by hand", u.name, ErrForeignAccount)
+	case u.home != accountHome:
+		return fmt.Errorf("account %s: %w: its home is %s and not %s; remove it by hand",
+			u.name, ErrForeignAccount, u.home, accountHome)
+	}
+	for _, other := range users {
+		if other.uid == u.uid && other != u {
+			return fmt.Errorf("account %s: %w: account %s has the same user number %d; remove one of them by hand",
+				u.name, ErrForeignAccount, other.name, u.uid)
+		}
+	}
+	return nil
+}
+
+// firstOrdinary is the first group number that is not one of the system's own (login.defs(5), OpenBSD's useradd(8)).
+const firstOrdinary = 1000
+
+// planAdd is the useradd for the system, given what is there once the old account is gone: a user number when one is to
+// be kept (0 when not), no login, and a home that the tool does not create, because it would fill it from /etc/skel.
+func planAdd(goos string, users []user, groups []groupEntry, uid int) ([]string, error) {
+	add := []string{"useradd", "-c", accountComment, "-d", accountHome}
+	group, err := planGroup(users, groups)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case goos == "openbsd" && group == "":
+		add = append(add, "-s", "/sbin/nologin", "-g", "=uid")
+	case goos == "openbsd":
+		add = append(add, "-s", "/sbin/nologin", "-g", group)
+	default:
+		// No ranges for containers in /etc/subuid: nobody would take them away again.
+		add = append(add, "-M", "-s", "/usr/sbin/nologin", "-K", "SUB_UID_COUNT=0", "-K", "SUB_GID_COUNT=0")
+		if group == "" {
+			add = append(add, "-U")
+		} else {
+			add = append(add, "-g", group)
+		}
+	}
+	if uid > 0 {
+		add = append(add, "-u", strconv.Itoa(uid))
+	}
+	return append(add, accountName), nil
+}
+
+// planGroup returns the group to use when it exists already: the power may have failed between the removal of the account
+// and that of its group. It must not give rights over what is others'. An empty name means that a new one is made.
+func planGroup(users []user, groups []groupEntry) (string, error) {
+	for _, g := range groups {
+		if g.name != accountName {
+			continue
+		}
+		if len(g.members) > 0 || g.gid < firstOrdinary {
+			return "", fmt.Errorf("group %s: %w: number %d, members %v; rename or remove it by hand",
+				g.name, ErrForeignAccount, g.gid, g.members)
+		}
+		for _, u := range users {
+			if u.gid == g.gid {
+				return "", fmt.Errorf("group %s: %w: it is the group of account %s; rename or remove it by hand",
+					g.name, ErrForeignAccount, u.name)
+			}
+		}
+		return g.name, nil
+	}
+	return "", nil
+}

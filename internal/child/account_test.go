@@ -1,0 +1,113 @@
+package child
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	rootLine = "root:x:0:0:root:/root:/bin/bash\n"
+	ownLine  = "krun:x:1003:1003:krund benchmark account:/home/krun:/usr/sbin/nologin\n"
+)
+
+func TestParsePasswd(t *testing.T) {
+	text := rootLine + "# comment:x:1:1:::\n+::::::\n-bad:x:1:1:::\n\nshort:x:1:1\nlong:x:1:1:a:b:c:d\nnumber:x:x:1:::\n" +
+		"minus:x:-1:1:::\nodd:x:7:8:a, b,:/home/öä:\n" + strings.TrimSuffix(ownLine, "\n")
+	want := []user{
+		{"root", 0, 0, "root", "/root"}, {"odd", 7, 8, "a, b,", "/home/öä"},
+		{"krun", 1003, 1003, accountComment, accountHome},
+	}
+	if got := parsePasswd([]byte(text)); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestParseGroups(t *testing.T) {
+	got := parseGroups([]byte("root:x:0:\n+:::\nshort:x:1\nusers:x:100:anna,bert\nodd:x:y:\nkrun:!:1003:"))
+	want := []groupEntry{{"root", 0, nil}, {"users", 100, []string{"anna", "bert"}}, {"krun", 1003, nil}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// FuzzPasswd holds that whatever the file says, only an account that carries the mark, is alone with its number and is
+// not root's would be removed.
+func FuzzPasswd(f *testing.F) {
+	f.Add([]byte(rootLine+ownLine), []byte("krun:x:1003:\n"))
+	f.Add([]byte(ownLine+"krun:x:0:0:krund benchmark account:/home/krun:\n"), []byte("krun:x:1003:a,b\n"))
+	f.Fuzz(func(t *testing.T, passwd, group []byte) {
+		users, groups := parsePasswd(passwd), parseGroups(group)
+		old, remove, err := planRemove(users)
+		if err == nil && (old == nil) != (len(remove) == 0) {
+			t.Fatalf("%+v with %q", old, remove)
+		}
+		if old != nil && (old.uid <= 0 || old.comment != accountComment || old.home != accountHome) {
+			t.Fatalf("would remove %+v", old)
+		}
+		for _, goos := range []string{"linux", "openbsd"} {
+			if add, err := planAdd(goos, users, groups, 0); err == nil && add[len(add)-1] != accountName {
+				t.Fatalf("%q", add)
+			}
+		}
+	})
+}
+
+func TestPlanRemove(t *testing.T) {
+	for name, c := range map[string]struct {
+		passwd string
+		uid    int    // of the account to be removed; 0 for none
+		reason string // of the refusal; "" for none
+	}{
+		"none":           {rootLine, 0, ""},
+		"own":            {rootLine + ownLine, 1003, ""},
+		"a person":       {rootLine + "krun:x:1000:1000:Karl Run:/home/krun:/bin/bash\n", 0, `comment is "Karl Run"`},
+		"no comment":     {"krun:x:1000:1000::/home/krun:/bin/bash\n", 0, `comment is ""`},
+		"marked as part": {"krun:x:1000:1000:krund benchmark account,,,:/home/krun:\n", 0, "comment is"},
+		"root":           {"krun:x:0:0:krund benchmark account:/home/krun:\n", 0, "that of root"},
+		"other home":     {"krun:x:1000:1000:krund benchmark account:/:\n", 0, "home is /"},
+		"shared number":  {ownLine + "anna:x:1003:1003::/home/anna:\n", 0, "account anna has the same user number"},
+		"twice":          {ownLine + "krun:x:1003:1003:Karl Run:/home/krun:\n", 0, "same user number"},
+	} {
+		old, command, err := planRemove(parsePasswd([]byte(c.passwd)))
+		switch {
+		case c.reason != "":
+			if !errors.Is(err, ErrForeignAccount) || !strings.Contains(err.Error(), c.reason) || old != nil {
+				t.Errorf("%s: got %+v, %v", name, old, err)
+			}
+		case err != nil || (old != nil) != (c.uid != 0):
+			t.Errorf("%s: got %+v, %v", name, old, err)
+		case old != nil && (old.uid != c.uid || !slices.Equal(command, []string{"userdel", "krun"})):
+			t.Errorf("%s: got %+v, %q", name, old, command)
+		}
+	}
+}
+
+func TestPlanAdd(t *testing.T) {
+	const linux = "useradd -c krund benchmark account -d /home/krun -M -s /usr/sbin/nologin -K SUB_UID_COUNT=0 -K SUB_GID_COUNT=0"
+	const openbsd = "useradd -c krund benchmark account -d /home/krun -s /sbin/nologin"
+	for name, c := range map[string]struct {
+		goos, group string
+		uid         int
+		want        string // "" for a refusal
+	}{
+		"linux, new":               {"linux", "root:x:0:\n", 0, linux + " -U krun"},
+		"linux, number kept":       {"linux", "", 1003, linux + " -U -u 1003 krun"},
+		"linux, group left over":   {"linux", "krun:x:1003:\n", 1003, linux + " -g krun -u 1003 krun"},
+		"openbsd, new":             {"openbsd", "", 0, openbsd + " -g =uid krun"},
+		"openbsd, number kept":     {"openbsd", "", 1003, openbsd + " -g =uid -u 1003 krun"},
+		"openbsd, group left":      {"openbsd", "krun:*:1003:\n", 0, openbsd + " -g krun krun"},
+		"group with members":       {"linux", "krun:x:1003:anna\n", 0, ""},
+		"group of the system":      {"linux", "krun:x:27:\n", 0, ""},
+		"group of an account":      {"linux", "krun:x:1000:\n", 0, ""},
+		"group of an account, bsd": {"openbsd", "krun:*:1000:\n", 0, ""},
+	} {
+		users := parsePasswd([]byte(rootLine + "anna:x:1000:1000::/home/anna:/bin/sh\n"))
+		got, err := planAdd(c.goos, users, parseGroups([]byte(c.group)), c.uid)
+		if strings.Join(got, " ") != c.want || (c.want == "") != errors.Is(err, ErrForeignAccount) {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
+}

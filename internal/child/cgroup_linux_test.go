@@ -1,0 +1,117 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// testGroup returns the name of a control group of the test's own, and skips the test where there can be none.
+func testGroup(t *testing.T) string {
+	t.Helper()
+	name := fmt.Sprintf("krund-test-%d-%s", os.Getpid(), t.Name())
+	g, err := openGroup(name)
+	if err != nil {
+		t.Skip("no control groups:", err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(g.dir); err != nil {
+			t.Errorf("the group is not empty: %v", err)
+		}
+	})
+	return name
+}
+
+func TestGroupHoldsAll(t *testing.T) {
+	name := testGroup(t)
+	for range 2 { // the second time it has been killed before
+		c := shell("setsid cat /proc/self/cgroup")
+		c.Cgroup = name
+		run := mustSucceed(t, c)
+		if !strings.HasSuffix(run.Cgroup, "/"+name) || run.CgroupReason != "" || !strings.Contains(run.Stdout.Text, "0::"+run.Cgroup+"\n") {
+			t.Errorf("got %s", describe(run))
+		}
+		run, _ = runUntilReady(t, Command{Cgroup: name}, true, everyKind...)
+		if !run.Interrupted || run.Strays < len(everyKind) {
+			t.Errorf("got %s", describe(run))
+		}
+	}
+}
+
+// TestGroupIsCleared starts with a group in which a killed daemon has left something.
+func TestGroupIsCleared(t *testing.T) {
+	name := testGroup(t)
+	g, err := openGroup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker := newMarker()
+	old := exec.Command("sh", "-c", "echo 0 >"+g.dir+"/cgroup.procs && echo in && exec sleep "+marker)
+	out, err := old.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	c := shell("exit 0")
+	c.Cgroup = name
+	run, err := Runner{}.Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDead(t, marker)
+	if err := old.Wait(); err == nil {
+		t.Error("the old process was not killed")
+	}
+	if len(run.Findings) != 1 || !strings.Contains(run.Findings[0], "killed 1 processes of an earlier run") {
+		t.Errorf("findings %q", run.Findings)
+	}
+}
+
+// TestOldKernel ends a group as kernels without cgroup.kill must.
+func TestOldKernel(t *testing.T) {
+	g, err := openGroup(testGroup(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := exec.Command("sh", "-c", "echo 0 >"+g.dir+"/cgroup.procs && echo in && sleep 100000 & wait")
+	out, err := old.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	for limit := now() + int64(10*time.Second); !g.empty() && now() < limit; {
+		g.killEach()
+		pause(nil)
+	}
+	if !g.empty() {
+		t.Error("not empty")
+	}
+	if err := old.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Error(err)
+	}
+	_ = old.Wait() // killed or not: it had left its child in the group
+}
+
+func TestNoGroup(t *testing.T) {
+	for _, name := range []string{"a/../b", "/"} {
+		c := shell("exit 0")
+		c.Cgroup = name
+		if run := mustSucceed(t, c); run.Cgroup != "" || run.CgroupReason == "" {
+			t.Errorf("%q: got %s", name, describe(run))
+		}
+	}
+}

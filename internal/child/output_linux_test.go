@@ -1,0 +1,59 @@
+package child
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestStreamsApart(t *testing.T) {
+	run := mustSucceed(t, shell("echo out; echo err >&2; printf 'no end'"))
+	if run.Stdout.Text != "out\nno end" || run.Stderr.Text != "err\n" {
+		t.Errorf("got %+v and %+v", run.Stdout, run.Stderr)
+	}
+}
+
+// TestGigabytes has a benchmark write much more than could be kept, faster than anybody reads.
+func TestGigabytes(t *testing.T) {
+	const total = 1 << 30
+	c := shell("dd if=/dev/zero bs=1M count=1024 2>/dev/null; echo; echo last; echo more >&2")
+	run := mustSucceed(t, c)
+	out := run.Stdout
+	if out.Bytes != total+6 || !out.Truncated || len(out.Text) > DefaultOutput+100 || !strings.HasSuffix(out.Text, "\x00\nlast\n") {
+		t.Errorf("kept %d of %d bytes, truncated %t", len(out.Text), out.Bytes, out.Truncated)
+	}
+	if run.Stderr.Text != "more\n" {
+		t.Errorf("stderr %+v", run.Stderr)
+	}
+	if d := run.Daemon; d.RSS > d.RSSBefore+(32<<20) {
+		t.Errorf("the daemon grew from %d to %d bytes", d.RSSBefore, d.RSS)
+	}
+}
+
+func TestOutputLimits(t *testing.T) {
+	c := shell("printf 0123456789; printf 0123456789 >&2")
+	c.Limits.Output = 4
+	run := mustSucceed(t, c)
+	want := Output{"01\n[... 6 bytes left out ...]\n89", 10, true}
+	if run.Stdout != want || run.Stderr != want {
+		t.Errorf("got %+v and %+v", run.Stdout, run.Stderr)
+	}
+	c.Limits.Stdout = 10
+	if run = mustSucceed(t, c); run.Stdout.Text != "0123456789" || run.Stdout.Truncated || run.Stderr != want {
+		t.Errorf("got %+v and %+v", run.Stdout, run.Stderr)
+	}
+}
+
+// TestManyLines writes line by line, so that the daemon holds off, and checks that not one is lost, from both streams.
+func TestManyLines(t *testing.T) {
+	const n = 20000
+	c := shell(fmt.Sprintf("i=0; while [ $i -lt %d ]; do i=$((i+1)); echo $i; echo $i >&2; done", n))
+	run := mustSucceed(t, c)
+	var want strings.Builder
+	for i := 1; i <= n; i++ {
+		fmt.Fprintln(&want, i)
+	}
+	if run.Stdout.Text != want.String() || run.Stderr.Text != want.String() {
+		t.Errorf("%d and %d bytes, want %d", run.Stdout.Bytes, run.Stderr.Bytes, want.Len())
+	}
+}

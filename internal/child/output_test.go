@@ -1,0 +1,93 @@
+package child
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func keep(limit int64, pieces ...string) Output {
+	k := newKeeper(limit)
+	for _, p := range pieces {
+		k.write([]byte(p))
+	}
+	return k.output()
+}
+
+func TestKeeper(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit  int64
+		pieces []string
+		want   Output
+	}{
+		"nothing":        {10, nil, Output{}},
+		"a little":       {10, []string{"abc"}, Output{Text: "abc", Bytes: 3}},
+		"just all":       {10, []string{"abcde", "fghij"}, Output{Text: "abcdefghij", Bytes: 10}},
+		"one too many":   {10, []string{"abcde", "fghijk"}, Output{"abcde\n[... 1 bytes left out ...]\nghijk", 11, true}},
+		"at once":        {4, []string{"abcdefghijklmnop"}, Output{"ab\n[... 12 bytes left out ...]\nop", 16, true}},
+		"byte by byte":   {5, strings.Split("abcdefghijkl", ""), Output{"ab\n[... 7 bytes left out ...]\njkl", 12, true}},
+		"limit of one":   {1, []string{"abc", "def"}, Output{"\n[... 5 bytes left out ...]\nf", 6, true}},
+		"invalid":        {10, []string{"a\xff\xfeb\xc3"}, Output{"a\uFFFDb\uFFFD", 5, false}},
+		"split in two":   {10, []string{"\xc3", "\xa4"}, Output{"ä", 2, false}},
+		"cut characters": {8, []string{"abcä---", "äxyz"}, Output{"abc\n[... 7 bytes left out ...]\nxyz", 13, true}},
+		"zero bytes":     {10, []string{"a\x00b"}, Output{"a\x00b", 3, false}},
+	} {
+		if got := keep(c.limit, c.pieces...); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// FuzzKeeper checks the laws: the text is valid, short, and begins and ends as the stream does, however it was cut up.
+func FuzzKeeper(f *testing.F) {
+	f.Add([]byte("hello, world"), uint8(5), uint8(3))
+	f.Add([]byte("äöü\xff\x80€€€€"), uint8(7), uint8(1))
+	f.Fuzz(func(t *testing.T, text []byte, limit, step uint8) {
+		k := newKeeper(int64(limit) + 1)
+		for piece := range chunks(text, int(step)+1) {
+			k.write(piece)
+		}
+		got := k.output()
+		if got.Bytes != int64(len(text)) || got.Truncated != (len(text) > int(limit)+1) || !utf8.ValidString(got.Text) {
+			t.Fatalf("limit %d: %+v", int(limit)+1, got)
+		}
+		if len(k.head)+len(k.tail) > int(limit)+1 {
+			t.Fatalf("keeps %d and %d bytes of %d", len(k.head), len(k.tail), int(limit)+1)
+		}
+		if !got.Truncated {
+			if got.Text != strings.ToValidUTF8(string(text), "\uFFFD") {
+				t.Fatalf("got %q for %q", got.Text, text)
+			}
+			return
+		}
+		if !utf8.Valid(text) {
+			return // which replacements a cut makes is not specified
+		}
+		first, last, _ := strings.Cut(got.Text, "\n[... ")
+		missing := 0
+		mark := strings.LastIndex(last, " bytes left out ...]\n")
+		if _, err := fmt.Sscanf(last, "%d", &missing); err != nil || mark < 0 {
+			return // the text itself contains the mark
+		}
+		last = last[mark+len(" bytes left out ...]\n"):]
+		if !bytes.HasPrefix(text, []byte(first)) || !bytes.HasSuffix(text, []byte(last)) ||
+			len(first)+len(last)+missing != len(text) {
+			t.Fatalf("got %q for %q", got.Text, text)
+		}
+	})
+}
+
+// chunks cuts b into pieces of n bytes.
+func chunks(b []byte, n int) func(func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for len(b) > 0 {
+			piece := b[:min(n, len(b))]
+			if !yield(piece) {
+				return
+			}
+			b = b[len(piece):]
+		}
+	}
+}

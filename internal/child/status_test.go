@@ -1,0 +1,136 @@
+package child
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func reportLine(t testing.TB, r report) string {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text) + "\n"
+}
+
+func TestParseStatus(t *testing.T) {
+	ready := report{Ready: true, Remarks: []string{"nice"}, Seen: Seen{UID: 5}, Cost: cost{MaxRSS: 7}}
+	late := func(step string, errno int) report {
+		r := ready
+		r.Ready, r.Step, r.Errno = false, step, errno
+		return r
+	}
+	for name, c := range map[string]struct {
+		text string
+		want report
+	}{
+		"died early": {"", report{}},
+		"executed":   {reportLine(t, ready), ready},
+		"failed":     {reportLine(t, report{Step: "user", Errno: 1, Text: "no"}), report{Step: "user", Errno: 1, Text: "no"}},
+		"not found":  {reportLine(t, ready) + "x\x02\x00", late("exec", 2)},
+		"limits":     {reportLine(t, ready) + "l\x01\x01", late("limits", 257)},
+		"stamp":      {reportLine(t, ready) + "s\x09\x00", late("stamp", 9)},
+	} {
+		if got, err := parseStatus([]byte(c.text)); err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+	for _, text := range []string{"x", "{}", "\n", "hello\n", reportLine(t, ready) + "x", reportLine(t, ready) + "?\x00\x00"} {
+		if got, err := parseStatus([]byte(text)); err == nil {
+			t.Errorf("%q: got %+v", text, got)
+		}
+	}
+}
+
+func FuzzParseStatus(f *testing.F) {
+	f.Add([]byte(reportLine(f, report{Ready: true}) + "x\x02\x00"))
+	f.Add([]byte(reportLine(f, report{Step: "user"})))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := parseStatus(text)
+		if err == nil && r.Ready && strings.HasSuffix(string(text), "}\nx\x02\x00") {
+			t.Errorf("%q: a failure is lost", text)
+		}
+	})
+}
+
+func TestOrderKeepsBytes(t *testing.T) {
+	c := Command{
+		Path: "/\xff", Args: []string{"\xfe", ""}, Env: []string{"A=\x80\n\"", ""}, Dir: "/ä", Account: Account{UID: 1, Groups: []int{4}},
+		Limits: Limits{Heap: 1, Stack: 2}, Nice: -3, CPUs: []int{5}, StampOffset: 8,
+	}
+	text, err := newOrder(c, 42).encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := decodeOrder(text)
+	if err != nil || !reflect.DeepEqual(o, newOrder(c, 42)) {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	if string(o.Path) != c.Path || !reflect.DeepEqual(toStrings(o.Args), c.Args) || !reflect.DeepEqual(toStrings(o.Env), c.Env) {
+		t.Errorf("bytes were changed: %+v", o)
+	}
+	if _, err := decodeOrder([]byte("{")); err == nil {
+		t.Error("half an order is taken")
+	}
+}
+
+func TestStageArgs(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		n    int
+		ok   bool
+	}{
+		{[]string{stageName, stageFlag + "3"}, 3, true},
+		{[]string{stageName, stageFlag + "0"}, 0, true},
+		{[]string{stageName, stageFlag + "-1"}, -1, false},
+		{[]string{stageName, stageFlag}, 0, false},
+		{[]string{stageName, stageFlag + "3", "x"}, 0, false},
+		{[]string{"krund", stageFlag + "3"}, 0, false},
+		{[]string{stageName, "run"}, 0, false},
+		{nil, 0, false},
+	} {
+		if n, ok := stageArgs(c.args); ok != c.ok || (ok && n != c.n) {
+			t.Errorf("%q: got %d, %t", c.args, n, ok)
+		}
+	}
+	if _, ok := killArgs([]string{stageName, stageKill + "1000:100"}); !ok {
+		t.Error("an order to kill is not recognised")
+	}
+	for _, text := range []string{"0:0", "-1:0", ":", "1000", "1000:", "1000:x", "1000:-1"} {
+		if id, ok := killArgs([]string{stageName, stageKill + text}); ok {
+			t.Errorf("%s: would kill as %+v", text, id)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	gone := func(string) (fs.FileInfo, error) { return nil, fs.ErrNotExist }
+	c := Command{Path: "/opt/vm", Dir: "/srv", Account: Account{Name: "krun", UID: 1000}, CPUs: []int{3}}
+	for _, x := range []struct {
+		r    report
+		want string
+	}{
+		{report{Step: stepExec, Errno: int(syscall.ENOENT)}, "execute /opt/vm: no such file or directory; check the path"},
+		{report{Step: stepExec, Errno: int(syscall.EACCES)}, "open to krun (uid 1000)"},
+		{report{Step: stepExec, Errno: int(syscall.ENOMEM)}, "limits leave no room"},
+		{report{Step: stepExec, Errno: int(syscall.ELOOP)}, "execute /opt/vm: too many levels of symbolic links"},
+		{report{Step: stepDirectory, Text: "no"}, "enter the working directory /srv as krun (uid 1000): no"},
+		{report{Step: stepUser, Text: "no"}, "become user krun (uid 1000): no; only root"},
+		{report{Step: stepProcessors, Text: "no"}, "run on processors [3] only: no"},
+		{report{Step: stepPrivileges, Text: "no"}, "privileges: no"},
+	} {
+		f := explain(x.r, c, gone)
+		if !strings.Contains(f.String(), "could not start: ") || !strings.Contains(f.Text, x.want) || f.Step != x.r.Step {
+			t.Errorf("%+v: got %+v", x.r, f)
+		}
+	}
+	if f := explain(report{Step: stepUser}, c, func(string) (fs.FileInfo, error) { return nil, errors.ErrUnsupported }); f.Errno != "" {
+		t.Errorf("errno %q", f.Errno)
+	}
+}
