@@ -72,8 +72,8 @@ func trimEnd(b []byte) []byte {
 
 // trimStart drops the rest of a character that was cut in two at the start of b.
 func trimStart(b []byte) []byte {
-	for i := 0; i < utf8.UTFMax && i < len(b); i++ {
-		if utf8.RuneStart(b[i]) {
+	for i := range utf8.UTFMax { // at most three bytes continue a character
+		if i == len(b) || utf8.RuneStart(b[i]) {
 			return b[i:]
 		}
 	}
