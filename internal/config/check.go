@@ -1,0 +1,167 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"krund/internal/key"
+)
+
+// maxKeys bounds the product of the VMs, benchmarks and variants.
+const maxKeys = 10_000
+
+// check finds what each section alone cannot know, and derives the keys.
+func (c *Config) check(root *node, found *problems) {
+	broken := len(found.list) > 0
+	c.checkVariants(found)
+	if n := c.count(); n > maxKeys {
+		found.add(c.lines.of("vms"), fmt.Sprintf("there are %d keys", n), fmt.Sprintf("plan at most %d", maxKeys))
+		return
+	}
+	c.keys = c.planned()
+	c.checkSkips(root, broken, found)
+	c.checkEmpty(broken, found)
+	c.checkEntries(found)
+	c.checkSlots(found)
+}
+
+// count returns how many keys there are, the skipped too.
+func (c *Config) count() int {
+	n := 0
+	for _, vm := range c.VMs {
+		n += len(vm.Variants) * len(c.Benchmarks)
+	}
+	return n
+}
+
+// every lists all keys in Krun's order, the skipped too.
+func (c *Config) every() []key.Key {
+	var keys []key.Key
+	for _, vm := range c.VMs {
+		for _, benchmark := range c.Benchmarks {
+			for _, variant := range vm.Variants {
+				keys = append(keys, key.Key{Benchmark: benchmark.Name, VM: vm.Name, Variant: variant})
+			}
+		}
+	}
+	return keys
+}
+
+// planned is every without the skipped.
+func (c *Config) planned() []key.Key {
+	return slices.DeleteFunc(c.every(), func(k key.Key) bool {
+		return slices.ContainsFunc(c.Experiment.Skip, func(p key.Pattern) bool { return p.Match(k) })
+	})
+}
+
+func (c *Config) checkVariants(found *problems) {
+	var known []string
+	for _, v := range c.Variants {
+		known = append(known, v.Name)
+	}
+	for _, vm := range c.VMs {
+		at := join("vms", vm.Name)
+		for i, name := range vm.Variants {
+			if slices.Contains(known, name) {
+				continue
+			}
+			line := c.lines.of(fmt.Sprintf("%s.variants[%d]", at, i), at)
+			found.add(line, fmt.Sprintf("%s: there is no variant %s", at, quoteShort(name)), didYouMean(name, known, fmt.Sprintf("define [%s]", join("variants", name))))
+		}
+	}
+}
+
+// checkSkips reports patterns that match no key: likely misspelt, and then
+// what was to be skipped would be measured. A pattern may be meant for a VM
+// or benchmark that only some machines have.
+func (c *Config) checkSkips(root *node, broken bool, found *problems) {
+	keys := append(c.every(), everywhere(root)...)
+	if broken { // a VM may have lost its variants to another mistake
+		keys = append(keys, c.conceivable()...)
+	}
+	for _, p := range c.Experiment.Skip {
+		if slices.ContainsFunc(keys, p.Match) {
+			continue
+		}
+		found.add(c.lines.of(skipPath(p)), fmt.Sprintf("experiment.skip: %q matches no key", p), "correct its names or remove it")
+	}
+}
+
+// conceivable lists the keys there were if every VM had every variant.
+func (c *Config) conceivable() []key.Key {
+	all := Config{Benchmarks: c.Benchmarks}
+	for _, vm := range c.VMs {
+		for _, v := range c.Variants {
+			vm.Variants = append(slices.Clone(vm.Variants), v.Name)
+		}
+		all.VMs = append(all.VMs, vm)
+	}
+	if all.count() > maxKeys {
+		return nil
+	}
+	return all.every()
+}
+
+// everywhere lists the keys of the base and of every machine, whichever this
+// one is, as far as they can be read.
+func everywhere(root *node) []key.Key {
+	base, machines := layers(root, &problems{})
+	if len(machines) == 0 {
+		return nil
+	}
+	trees := []*node{base}
+	all := base
+	for _, m := range machines {
+		all = merge(all, m.node)
+		trees = append(trees, merge(base, m.node))
+	}
+	var keys []key.Key
+	for _, tree := range append(trees, all) {
+		c := (&reader{problems: &problems{}, lines: lines{}, partial: true}).config(tree)
+		if c.count() <= maxKeys {
+			keys = append(keys, c.every()...)
+		}
+	}
+	return keys
+}
+
+func (c *Config) checkEmpty(broken bool, found *problems) {
+	switch {
+	case len(c.keys) > 0:
+	case len(c.VMs) == 0 && c.lines["vms"] == 0:
+		found.add(1, "there are no VMs, so the schedule is empty", "write [vms.NAME] for at least one")
+	case len(c.Benchmarks) == 0 && c.lines["benchmarks"] == 0:
+		found.add(1, "there are no benchmarks, so the schedule is empty", "write [benchmarks] with at least one")
+	case broken: // likely they are only misread
+	case len(c.VMs) == 0:
+		found.add(c.lines.of("vms"), "there are no VMs, so the schedule is empty", "write [vms.NAME] for at least one")
+	case len(c.Benchmarks) == 0:
+		found.add(c.lines.of("benchmarks"), "there are no benchmarks, so the schedule is empty", "write NAME = { parameter = 1 } for at least one")
+	case len(c.every()) > 0:
+		found.add(c.lines.of("experiment.skip"), "the skip patterns leave nothing, so the schedule is empty", "remove one")
+	}
+}
+
+// checkEntries reports variants without an entry that a runner needs.
+func (c *Config) checkEntries(found *problems) {
+	for _, k := range c.keys {
+		vm, variant, _, err := c.Lookup(k)
+		if err != nil || variant.Entry != "" || vm.Runner == RunnerExternal || vm.Runner == "" {
+			continue
+		}
+		at := join("variants", variant.Name)
+		found.add(c.lines.of(at+".entry", at), at+" has no entry", `write entry = "FILE", the file that a benchmark is entered by`)
+	}
+}
+
+// checkSlots bounds the schedule and derives the limit of reboots.
+func (c *Config) checkSlots(found *problems) {
+	e := &c.Experiment
+	slots := c.Slots()
+	if slots > maxSlots {
+		found.add(c.lines.of("experiment.executions", "experiment"), fmt.Sprintf("%d executions of %d keys are %d slots", e.Executions, len(c.keys), slots), fmt.Sprintf("plan at most %d", maxSlots))
+	}
+	if e.MaxReboots == 0 {
+		e.MaxReboots = e.Attempts*slots + slots/10 + 10
+	}
+}

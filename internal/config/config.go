@@ -1,0 +1,232 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"krund/internal/key"
+)
+
+// Values of the keys that name a choice.
+const (
+	OrderRoundRobin  = "round-robin" // every key once, then every key again
+	OrderInterleaved = "interleaved" // a random permutation of the keys per round
+
+	RebootHardware = "hardware" // the machine restarts before every process execution
+	RebootNone     = "none"     // all process executions in one boot: for development
+
+	AccountFresh  = "fresh"  // a new account and home for each process execution
+	AccountCaller = "caller" // the account that started krund
+
+	RunnerC        = "c"
+	RunnerPython   = "python"
+	RunnerExternal = "external" // a suite of its own that prints its times as JSON
+
+	ScopePerCore   = "per-core"
+	ScopeTask      = "task"
+	ScopeExecution = "execution"
+
+	SourcePerf = "perf" // perf_event_open(2)
+	SourceMSR  = "msr"  // /dev/cpu/N/msr
+	SourceNone = "none"
+
+	VerdictAccept = "accept" // a disturbed process execution counts; the record says so
+	VerdictRerun  = "rerun"  // it is run again
+	VerdictFail   = "fail"   // it is an error
+)
+
+// Config is one experiment on one machine, with every default filled in.
+// Treat it and the slices in it as read-only.
+type Config struct {
+	Path     string // absolute
+	Text     string // the file, byte for byte
+	Hash     string // SHA-256 of Text, in hexadecimal
+	Hostname string // the machine whose [machines] sections were merged in
+
+	Experiment  Experiment
+	Limits      Limits
+	Wait        Wait
+	Temperature Temperature
+	VMs         []VM        // in the order of the file, as are all lists
+	Variants    []Variant   // those that no VM uses, too
+	Benchmarks  []Benchmark //
+	Hooks       Hooks
+	Notify      Notify
+	KernelLog   KernelLog
+	Controls    []Control // every known control, in the order of the table in controls.go
+	Counters    Counters
+	Verdict     Verdict
+
+	keys  []key.Key
+	shown string // the path as the user gave it, for messages
+	lines lines
+}
+
+// Experiment is the section of the same name.
+type Experiment struct {
+	Name        string
+	Description string
+	Iterations  int // per process execution, for VMs that do not say
+	Executions  int // process executions per key
+	Order       string
+	Seed        uint64
+	Reboot      string
+	Attempts    int // times a slot may be begun before it is an error
+	MaxReboots  int // of the whole experiment; derived when the file does not say
+	Benchmarks  string
+	Account     string
+	Skip        []key.Pattern
+}
+
+// Limits bounds each process execution. Zero Heap, Stack and Timeout mean no
+// limit.
+type Limits struct {
+	Heap    int64 // bytes of data segment (RLIMIT_DATA)
+	Stack   int64 // bytes (RLIMIT_STACK)
+	Timeout time.Duration
+	Output  int64 // bytes kept of stdout and of stderr, each
+}
+
+// Wait holds the pauses of each boot.
+type Wait struct {
+	Startup time.Duration // after krund starts, for the system to settle
+	Sync    time.Duration // after sync(2)
+}
+
+// Temperature says how the machine's base temperatures are taken and waited
+// for.
+type Temperature struct {
+	BaseWait  time.Duration // before the base temperatures are read
+	Tolerance float64       // degrees Celsius around the base, more than 0
+	Timeout   time.Duration // for a temperature to come back to its base
+	Sensors   []string      // glob patterns of sensor ids
+}
+
+// VM is what runs benchmarks: a language implementation, or native code.
+type VM struct {
+	Name       string
+	Runner     string
+	Path       string   // absolute, or a bare name for LookPath; "" is the installed C runner
+	Args       []string // before the runner's own arguments
+	Env        []string // "NAME=value", sorted by name
+	Iterations int      // per process execution
+	Variants   []string // names, at least one
+}
+
+// Variant is how a benchmark is entered.
+type Variant struct {
+	Name      string
+	Entry     string // a file; "" is allowed for external suites
+	Subfolder string // of the benchmark's folder; may be ""
+}
+
+// Benchmark is one program to measure.
+type Benchmark struct {
+	Name      string
+	Parameter int // fits a C int on every machine
+}
+
+// Hooks are commands, each an argument vector that no shell sees. Argv[0] is
+// absolute or a bare name.
+type Hooks struct {
+	Before, After [][]string
+	Timeout       time.Duration // of each command
+}
+
+// Notify says who hears of the experiment's start, end and errors.
+type Notify struct {
+	Mail     []string
+	MaxMails int // of the whole experiment
+	Sendmail string
+	Command  []string // argument vector; empty for none
+	Webhook  string   // http or https address; "" for none
+}
+
+// KernelLog lists the kernel messages that are no cause for concern.
+type KernelLog struct {
+	Allow []*regexp.Regexp
+}
+
+// Counters says which processor counters are read and how.
+type Counters struct {
+	Sources []string // tried in this order
+	Scope   string
+}
+
+// Verdict says what happens to a process execution during which the clock
+// frequency left its bounds.
+type Verdict struct {
+	RatioTolerance float64 // of APERF/MPERF around 1
+	BusyThreshold  float64 // APERF per second from which a core counts as busy; 0 derives it from the base frequency
+	Policy         string
+}
+
+// Keys returns the keys to measure in Krun's order: for each VM, for each
+// benchmark, for each of the VM's variants, without the skipped. There is at
+// least one. The slice is the caller's.
+func (c *Config) Keys() []key.Key {
+	return slices.Clone(c.keys)
+}
+
+// Lookup returns the three parts that k names. It knows skipped keys, too.
+func (c *Config) Lookup(k key.Key) (VM, Variant, Benchmark, error) {
+	vm, ok := find(c.VMs, func(v VM) bool { return v.Name == k.VM })
+	if !ok {
+		return VM{}, Variant{}, Benchmark{}, fmt.Errorf("%s: no VM %q; krund was started with another configuration", k, k.VM)
+	}
+	if !slices.Contains(vm.Variants, k.Variant) {
+		return VM{}, Variant{}, Benchmark{}, fmt.Errorf("%s: VM %s has no variant %q", k, k.VM, k.Variant)
+	}
+	variant, ok := find(c.Variants, func(v Variant) bool { return v.Name == k.Variant })
+	if !ok {
+		return VM{}, Variant{}, Benchmark{}, fmt.Errorf("%s: no variant %q", k, k.Variant)
+	}
+	benchmark, ok := find(c.Benchmarks, func(b Benchmark) bool { return b.Name == k.Benchmark })
+	if !ok {
+		return VM{}, Variant{}, Benchmark{}, fmt.Errorf("%s: no benchmark %q", k, k.Benchmark)
+	}
+	return vm, variant, benchmark, nil
+}
+
+// EntryPath returns the absolute path of the file that k enters a benchmark
+// by, or "" when k is not in the configuration or its variant has no entry.
+func (c *Config) EntryPath(k key.Key) string {
+	_, variant, benchmark, err := c.Lookup(k)
+	if err != nil || variant.Entry == "" {
+		return ""
+	}
+	return filepath.Join(c.Experiment.Benchmarks, benchmark.Name, variant.Subfolder, variant.Entry)
+}
+
+// Iterations returns how many iterations a process execution of k has, or 0
+// when k's VM is not in the configuration.
+func (c *Config) Iterations(k key.Key) int {
+	vm, _ := find(c.VMs, func(v VM) bool { return v.Name == k.VM })
+	return vm.Iterations
+}
+
+// Slots returns how many process executions the experiment has.
+func (c *Config) Slots() int {
+	return len(c.keys) * c.Experiment.Executions
+}
+
+// Control returns the control of that name. Asking for a name that is not in
+// the table is a bug and panics.
+func (c *Config) Control(name string) Control {
+	control, ok := find(c.Controls, func(k Control) bool { return k.Name == name })
+	if !ok {
+		panic("config: no control " + name)
+	}
+	return control
+}
+
+func find[T any](list []T, is func(T) bool) (T, bool) {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i], true
+	}
+	var none T
+	return none, false
+}

@@ -1,0 +1,129 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"krund/internal/key"
+)
+
+// SearchPath is the PATH of every process krund starts, and where bare
+// program names are looked up, whatever the PATH of krund itself is.
+const SearchPath = "/usr/local/bin:/usr/bin:/bin"
+
+// LookPath returns the absolute path of a program: name itself when it has a
+// slash, else the first match in SearchPath. The error says what to do.
+func LookPath(name string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, checkProgram(name)
+	}
+	for dir := range strings.SplitSeq(SearchPath, ":") {
+		full := filepath.Join(dir, name)
+		if checkProgram(full) == nil {
+			return full, nil
+		}
+	}
+	return "", fmt.Errorf("there is no program %s in %s; install it or write its path", name, SearchPath)
+}
+
+// checkProgram says whether name is a file that may be executed.
+func checkProgram(name string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return fmt.Errorf("%s cannot be found (%w); install it or correct the path", name, cause(err))
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file; write the path of a program", name)
+	}
+	if info.Mode().Perm()&0o111 == 0 {
+		return fmt.Errorf("%s is not executable; chmod +x it, or correct the path", name)
+	}
+	return nil
+}
+
+// cause is err without the operation and path that a fs.PathError repeats.
+func cause(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+// CheckFiles says whether what the configuration names is there: the program
+// of each VM that is not skipped, the entry file of each key, the programs
+// of hooks and notifications, sendmail only when there is mail to send. The
+// error is Errors.
+func (c *Config) CheckFiles() error {
+	found := &problems{file: c.shown}
+	c.checkOwnFile(found)
+	c.checkVMs(found)
+	c.checkEntryFiles(found)
+	for i, argv := range c.Hooks.Before {
+		c.checkCommand(fmt.Sprintf("hooks.before[%d]", i), argv[0], found)
+	}
+	for i, argv := range c.Hooks.After {
+		c.checkCommand(fmt.Sprintf("hooks.after[%d]", i), argv[0], found)
+	}
+	if len(c.Notify.Command) > 0 {
+		c.checkCommand("notify.command", c.Notify.Command[0], found)
+	}
+	if len(c.Notify.Mail) > 0 && c.Notify.MaxMails > 0 {
+		c.checkCommand("notify.sendmail", c.Notify.Sendmail, found, "notify.mail")
+	}
+	return found.errors()
+}
+
+// checkOwnFile refuses a configuration that others may write: its commands
+// run as the user who runs krund, root in a real experiment.
+func (c *Config) checkOwnFile(found *problems) {
+	info, err := os.Stat(c.Path)
+	if err != nil {
+		return // parsed from elsewhere
+	}
+	if os.Geteuid() == 0 && info.Mode().Perm()&0o022 != 0 {
+		found.add(1, fmt.Sprintf("the file may be written by others (mode %04o), and root would run what they write", info.Mode().Perm()), "chmod go-w "+c.shown)
+	}
+}
+
+func (c *Config) checkCommand(at, program string, found *problems, orAt ...string) {
+	if _, err := LookPath(program); err != nil {
+		found.addError(c.lines.of(append([]string{at}, orAt...)...), at, err)
+	}
+}
+
+func (c *Config) checkVMs(found *problems) {
+	for _, vm := range c.VMs {
+		planned := slices.ContainsFunc(c.keys, func(k key.Key) bool { return k.VM == vm.Name })
+		if planned && vm.Path != "" {
+			at := join("vms", vm.Name)
+			c.checkCommand(at+".path", vm.Path, found, at)
+		}
+	}
+}
+
+// checkEntryFiles reports each missing file once, at its benchmark.
+func (c *Config) checkEntryFiles(found *problems) {
+	seen := map[string]bool{}
+	for _, k := range c.keys {
+		vm, _, _, err := c.Lookup(k)
+		name := c.EntryPath(k)
+		if err != nil || name == "" || vm.Runner == RunnerExternal || seen[name] {
+			continue
+		}
+		seen[name] = true
+		info, err := os.Stat(name)
+		at := join("benchmarks", k.Benchmark)
+		switch {
+		case err != nil:
+			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s (%v)", k, name, cause(err)), "build the benchmark, or skip the key")
+		case !info.Mode().IsRegular():
+			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s, which is no regular file", k, name), "correct the variant's entry and subfolder, or skip the key")
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Load reads the file at path for the machine called hostname, and checks
+// that the files it names exist. The error is Errors when the configuration
+// is wrong, and another when the file cannot be read.
+func Load(path, hostname string) (*Config, error) {
+	text, err := readText(path)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Parse(path, text, hostname)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.CheckFiles(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// readText reads at most one byte more than a configuration may have: enough
+// for Parse to refuse it.
+func readText(path string) ([]byte, error) {
+	info, err := os.Stat(path) // opening a pipe would wait for its writer
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("configuration: %s is no regular file; name an experiment's TOML file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	text, err := io.ReadAll(io.LimitReader(file, maxText+1))
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	return text, nil
+}
+
+// Parse reads the text of a configuration for the machine called hostname.
+// It looks at no file: path is for messages, for the default name and for
+// what is relative to its folder. The error is Errors.
+func Parse(path string, text []byte, hostname string) (*Config, error) {
+	found := &problems{file: path}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		found.add(1, err.Error(), "give an absolute path")
+		return nil, found.errors()
+	}
+	root, problem := decode(string(text))
+	if problem != nil {
+		found.add(problem.Line, problem.What, problem.Fix)
+		return nil, found.errors()
+	}
+	c := read(root, hostname, found)
+	sum := sha256.Sum256(text)
+	c.Path, c.shown, c.Hostname = absolute, path, hostname
+	c.Text, c.Hash = string(text), hex.EncodeToString(sum[:])
+	c.resolve(found)
+	c.check(root, found)
+	if err := found.errors(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// read reads the base and each machine's section alone, so that mistakes in
+// sections of other machines are found, too, and then all that are for
+// hostname as one.
+func read(root *node, hostname string, found *problems) *Config {
+	base, machines := layers(root, found)
+	merged := base
+	for _, m := range machines {
+		if m.matches(hostname) {
+			merged = merge(merged, m.node)
+		}
+	}
+	if len(machines) > 0 {
+		(&reader{problems: found, lines: lines{}, partial: true}).config(base)
+	}
+	for _, m := range machines {
+		(&reader{problems: found, lines: lines{}, partial: true}).config(m.node)
+	}
+	return (&reader{problems: found, lines: lines{}}).config(merged)
+}
+
+// machinesSection holds, per hostname pattern, sections to lay over the base.
+const machinesSection = "machines"
+
+// A machine is the sections for the hosts that pattern matches.
+type machine struct {
+	pattern string
+	node    *node
+}
+
+func (m machine) matches(hostname string) bool {
+	ok, err := path.Match(strings.ToLower(m.pattern), strings.ToLower(hostname))
+	return err == nil && ok
+}
+
+// layers splits the tree into the base and the machines' sections, in the
+// order of the file.
+func layers(root *node, found *problems) (*node, []machine) {
+	all := root.child(machinesSection)
+	if all == nil {
+		return root, nil
+	}
+	base := *root
+	base.table = make(map[string]*node, len(root.table))
+	for name, child := range root.table {
+		if name != machinesSection {
+			base.table[name] = child
+		}
+	}
+	if all.table == nil {
+		found.add(all.line, machinesSection+" is "+all.describe(), `make it tables, such as [machines."lab*".limits]`)
+		return &base, nil
+	}
+	var machines []machine
+	for _, pattern := range all.names() {
+		n := all.table[pattern]
+		at := join(machinesSection, pattern)
+		if n.table == nil {
+			found.add(n.line, at+" is "+n.describe(), "make it tables, such as ["+at+".limits]")
+			continue
+		}
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			found.add(n.line, at+" is no glob pattern of hostnames", `write one, such as [machines."lab*".limits]`)
+			continue
+		}
+		if inner := n.child(machinesSection); inner != nil {
+			found.add(inner.line, at+" has machines of its own", "move them out")
+		}
+		machines = append(machines, machine{pattern: pattern, node: n})
+	}
+	return &base, machines
+}
+
+// resolve fills in what depends on where the file is.
+func (c *Config) resolve(found *problems) {
+	e := &c.Experiment
+	if e.Name == "" {
+		e.Name = strings.TrimSuffix(filepath.Base(c.Path), ".toml")
+		found.checkName(c.lines.of("experiment"), "experiment.name, by default the file's", e.Name)
+	}
+	e.Benchmarks = c.relative(e.Benchmarks)
+	for i := range c.VMs {
+		c.VMs[i].Path = c.program(c.VMs[i].Path)
+	}
+	for _, commands := range [][][]string{c.Hooks.Before, c.Hooks.After, {c.Notify.Command}} {
+		for _, argv := range commands {
+			if len(argv) > 0 {
+				argv[0] = c.program(argv[0])
+			}
+		}
+	}
+	c.Notify.Sendmail = c.program(c.Notify.Sendmail)
+}
+
+// relative makes a path absolute that is relative to the file's folder.
+func (c *Config) relative(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(filepath.Dir(c.Path), name)
+}
+
+// program does so for a program's name with a slash in it. A bare name stays
+// one, for LookPath.
+func (c *Config) program(name string) string {
+	if !strings.Contains(name, "/") {
+		return name
+	}
+	return c.relative(name)
+}

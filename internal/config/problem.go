@@ -1,0 +1,83 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"krund/internal/key"
+)
+
+// A Problem is one mistake in a configuration.
+type Problem struct {
+	File string // as the user gave it
+	Line int    // from 1
+	What string // what is wrong
+	Fix  string // what to do about it
+}
+
+// Error gives "file:line: what; what to do".
+func (p Problem) Error() string {
+	return fmt.Sprintf("%s:%d: %s; %s", p.File, p.Line, p.What, p.Fix)
+}
+
+// Errors is every mistake found, in the order of the file; never empty.
+type Errors []Problem
+
+// Error gives a line per problem.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, p := range e {
+		lines[i] = p.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As find each Problem.
+func (e Errors) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, p := range e {
+		errs[i] = p
+	}
+	return errs
+}
+
+// problems collects mistakes while a file is read.
+type problems struct {
+	file string
+	list []Problem
+}
+
+// add notes one mistake. The same mistake on the same line counts once: a
+// machine's section is read alone and again merged with the rest.
+func (p *problems) add(line int, what, fix string) {
+	found := Problem{File: p.file, Line: max(line, 1), What: what, Fix: fix}
+	if !slices.Contains(p.list, found) {
+		p.list = append(p.list, found)
+	}
+}
+
+// addError notes an error whose text has both parts: "what; what to do".
+func (p *problems) addError(line int, at string, err error) {
+	what, fix, _ := strings.Cut(err.Error(), "; ")
+	p.add(line, at+": "+what, fix)
+}
+
+// checkName notes a name that may not be one, and says whether it may.
+func (p *problems) checkName(line int, at, name string) bool {
+	err := key.CheckName(name)
+	if err != nil {
+		p.addError(line, at, err)
+	}
+	return err == nil
+}
+
+// errors returns the problems sorted by line, or nil when there are none.
+func (p *problems) errors() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p.list, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
+	return Errors(p.list)
+}

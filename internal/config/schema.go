@@ -1,0 +1,354 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"krund/internal/key"
+)
+
+// Ranges. They keep sums and products inside an int and a schedule inside a
+// file one can handle; none is near what an experiment needs.
+const (
+	maxIterations = 100_000_000
+	maxExecutions = 1_000_000
+	maxSlots      = 10_000_000
+	maxAttempts   = 100
+	maxReboots    = math.MaxInt32
+	maxMails      = 9999
+	maxOutput     = 64 << 20 // it is kept in the daemon's memory
+	maxLimit      = math.MaxInt64
+)
+
+// config reads every section. What is wrong is reported and has its default.
+func (r *reader) config(root *node) *Config {
+	c := &Config{lines: r.lines}
+	s := r.section("", root)
+	c.Experiment = r.experiment(s.get("experiment", ""))
+	c.Limits = r.limits(s.get("limits", ""))
+	c.Wait = r.wait(s.get("wait", ""))
+	c.Temperature = r.temperature(s.get("temperature", ""))
+	c.VMs = r.vms(s.get("vms", ""), c.Experiment.Iterations)
+	c.Variants = r.variants(s.get("variants", ""))
+	c.Benchmarks = r.benchmarks(s.get("benchmarks", ""))
+	c.Hooks = r.hooks(s.get("hooks", ""))
+	c.Notify = r.notify(s.get("notify", ""))
+	c.KernelLog = r.kernelLog(s.get("kernel_log", ""))
+	c.Controls = r.controls(s.get("controls", ""))
+	c.Counters = r.counters(s.get("counters", ""))
+	c.Verdict = r.verdict(s.get("verdict", ""))
+	s.known = append(s.known, machinesSection)
+	s.done()
+	return c
+}
+
+func (r *reader) experiment(n *node) Experiment {
+	s := r.section("experiment", n)
+	defer s.done()
+	e := Experiment{
+		Name:        s.filled("name", ""),
+		Description: s.paragraph("description"),
+		Iterations:  s.count("iterations", 2000, 1, maxIterations),
+		Executions:  s.count("executions", 30, 1, maxExecutions),
+		Order:       s.choice("order", OrderRoundRobin, OrderRoundRobin, OrderInterleaved),
+		Seed:        uint64(s.whole("seed", 1, 0, math.MaxInt64)),
+		Reboot:      s.choice("reboot", RebootHardware, RebootHardware, RebootNone),
+		Attempts:    s.count("attempts", 3, 1, maxAttempts),
+		MaxReboots:  s.count("max_reboots", 0, 0, maxReboots),
+		Benchmarks:  s.filled("benchmarks", "benchmarks"),
+		Account:     s.choice("account", AccountFresh, AccountFresh, AccountCaller),
+		Skip:        s.skip(),
+	}
+	if e.Name != "" {
+		s.checkName(s.lines["experiment.name"], "experiment.name", e.Name)
+	}
+	return e
+}
+
+// skip reads the patterns of keys to leave out.
+func (s *section) skip() []key.Pattern {
+	var patterns []key.Pattern
+	list, _ := s.items("skip", nil)
+	for _, it := range list {
+		p, err := key.ParsePattern(it.text)
+		if err != nil {
+			what, _, _ := strings.Cut(err.Error(), "; ")
+			s.add(it.line, "experiment.skip: "+what, `write "benchmark:vm:variant", with a lone * for any`)
+			continue
+		}
+		patterns = append(patterns, p)
+		s.lines[skipPath(p)] = it.line
+	}
+	return patterns
+}
+
+// skipPath is where the line of a pattern is kept.
+func skipPath(p key.Pattern) string { return "experiment.skip " + p.String() }
+
+// paragraph reads a string of any number of lines.
+func (s *section) paragraph(name string) string {
+	n := s.get(name, "")
+	if n == nil {
+		return ""
+	}
+	v, ok := n.value.(string)
+	if !ok {
+		s.bad(n, name, `write a string, such as "text"`)
+	}
+	return v
+}
+
+// filled is text that must not be empty.
+func (s *section) filled(name, normal string) string {
+	v := s.text(name, normal)
+	if n := s.node.child(name); n != nil && n.value == "" {
+		s.bad(n, name, "write a text that is not empty, or remove the key")
+	}
+	return v
+}
+
+func (r *reader) limits(n *node) Limits {
+	s := r.section("limits", n)
+	defer s.done()
+	return Limits{
+		Heap:    s.size("heap", "2GiB", maxLimit, true),
+		Stack:   s.size("stack", "8MiB", maxLimit, true),
+		Timeout: s.duration("timeout", "0s", 0, true),
+		Output:  s.size("output", "1MiB", maxOutput, false),
+	}
+}
+
+func (r *reader) wait(n *node) Wait {
+	s := r.section("wait", n)
+	defer s.done()
+	return Wait{
+		Startup: s.duration("startup", "3m", 0, false),
+		Sync:    s.duration("sync", "30s", 0, false),
+	}
+}
+
+func (r *reader) temperature(n *node) Temperature {
+	s := r.section("temperature", n)
+	defer s.done()
+	return Temperature{
+		BaseWait:  s.duration("base_wait", "1m", 0, false),
+		Tolerance: s.number("tolerance", 3, func(v float64) bool { return v > 0 && v <= 100 }, "degrees Celsius above 0, at most 100"),
+		Timeout:   s.duration("timeout", "1h", 0, false),
+		Sensors:   s.texts("sensors", []string{"*"}, checkGlob),
+	}
+}
+
+func checkGlob(glob string) (what, fix string) {
+	if _, err := path.Match(glob, ""); err != nil {
+		return fmt.Sprintf("%q is no glob pattern", glob), `close its [ ] and write no lone \`
+	}
+	return "", ""
+}
+
+func (r *reader) variants(n *node) []Variant {
+	var list []Variant
+	all := r.section("variants", n)
+	for _, name := range all.node.names() {
+		n := all.node.table[name]
+		s := r.section(join("variants", name), n)
+		if all.checkName(n.line, all.path, name) {
+			v := Variant{Name: name, Entry: s.text("entry", ""), Subfolder: s.text("subfolder", "")}
+			s.inside("entry")
+			s.inside("subfolder")
+			list = append(list, v)
+			s.done()
+		}
+	}
+	all.onlyByCase()
+	return list
+}
+
+func (r *reader) benchmarks(n *node) []Benchmark {
+	var list []Benchmark
+	all := r.section("benchmarks", n)
+	for _, name := range all.node.names() {
+		n := all.node.table[name]
+		if !all.checkName(n.line, all.path, name) {
+			continue
+		}
+		b := Benchmark{Name: name}
+		if n.table == nil {
+			all.bad(n, name, fmt.Sprintf("write %s = { parameter = 1 }", name))
+		} else {
+			b.Parameter = r.section(join("benchmarks", name), n).parameter(name)
+		}
+		list = append(list, b)
+	}
+	all.onlyByCase()
+	return list
+}
+
+// parameter reads the only key of a benchmark. The runners hand it over as a
+// C int.
+func (s *section) parameter(name string) int {
+	defer s.done()
+	n := s.get("parameter", "")
+	if n != nil {
+		return int(s.wholeOf(n, "parameter", 0, math.MinInt32, math.MaxInt32))
+	}
+	if !s.partial {
+		s.add(s.node.line, s.path+" has no parameter", fmt.Sprintf("write %s = { parameter = 1 }", name))
+	}
+	return 0
+}
+
+// inside reports a path that leaves the folder it is relative to.
+func (s *section) inside(name string) {
+	n := s.node.child(name)
+	if n == nil {
+		return
+	}
+	v, _ := n.value.(string)
+	for part := range strings.SplitSeq(v, "/") {
+		if part == ".." || strings.HasPrefix(v, "/") {
+			s.bad(n, name, "write a path inside the benchmark's folder")
+			return
+		}
+	}
+}
+
+// onlyByCase reports names in a table that differ only in case: on some
+// systems they would be one file.
+func (s *section) onlyByCase() {
+	first := map[string]string{}
+	for _, name := range s.node.names() {
+		lower := strings.ToLower(name)
+		if earlier, ok := first[lower]; ok {
+			s.add(s.node.table[name].line, fmt.Sprintf("%s differs from %s (line %d) only in case", join(s.path, name), join(s.path, earlier), s.node.table[earlier].line), "rename one of them")
+			continue
+		}
+		first[lower] = name
+	}
+}
+
+func (r *reader) hooks(n *node) Hooks {
+	s := r.section("hooks", n)
+	defer s.done()
+	return Hooks{
+		Before:  s.commands("before"),
+		After:   s.commands("after"),
+		Timeout: s.duration("timeout", "1m", 1, false),
+	}
+}
+
+// commands reads a list of commands, each a list of arguments.
+func (s *section) commands(name string) [][]string {
+	n := s.get(name, "[]")
+	if n == nil {
+		return nil
+	}
+	if n.list == nil {
+		s.bad(n, name, `write a list of commands, such as [["program", "argument"]]`)
+		return nil
+	}
+	var list [][]string
+	for i, item := range n.list {
+		at := fmt.Sprintf("%s[%d]", name, i)
+		if text, ok := item.value.(string); ok {
+			s.bad(item, at, "write the command as a list, such as "+quoteList(strings.Fields(text))+"; no shell reads it")
+			continue
+		}
+		s.lines[join(s.path, at)] = item.line
+		if argv, ok := s.command(item, at); ok {
+			list = append(list, argv)
+		}
+	}
+	return list
+}
+
+// command reads one command, whose program must be named.
+func (s *section) command(n *node, name string) ([]string, bool) {
+	argv, ok := s.arguments(n, name)
+	if ok && (len(argv) == 0 || argv[0] == "") {
+		s.add(n.line, join(s.path, name)+" names no program", `write a list of strings, such as ["program", "argument"]`)
+		return nil, false
+	}
+	return argv, ok
+}
+
+func (r *reader) notify(n *node) Notify {
+	s := r.section("notify", n)
+	defer s.done()
+	notify := Notify{
+		Mail:     s.texts("mail", nil, checkAddress),
+		MaxMails: s.count("max_mails", 5, 0, maxMails),
+		Sendmail: s.filled("sendmail", "/usr/sbin/sendmail"),
+		Webhook:  s.text("webhook", ""),
+	}
+	if n := s.get("command", "[]"); n != nil && (n.list == nil || len(n.list) > 0) {
+		notify.Command, _ = s.command(n, "command")
+	}
+	if u, err := url.Parse(notify.Webhook); notify.Webhook != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		s.bad(s.node.child("webhook"), "webhook", `write an address that begins with "https://" or "http://"`)
+	}
+	return notify
+}
+
+// checkAddress keeps out what sendmail, which gets the address as an argument
+// and in a header, would read as something else.
+func checkAddress(address string) (what, fix string) {
+	if address == "" || strings.HasPrefix(address, "-") || strings.ContainsAny(address, " ,;<>\"") {
+		return fmt.Sprintf("%q is no address", address), `write only the address, such as "name@example.org"`
+	}
+	return "", ""
+}
+
+func (r *reader) kernelLog(n *node) KernelLog {
+	s := r.section("kernel_log", n)
+	defer s.done()
+	var k KernelLog
+	list, _ := s.items("allow", nil)
+	for _, it := range list {
+		expr, err := regexp.Compile(it.text)
+		if err != nil {
+			s.add(it.line, fmt.Sprintf("kernel_log.allow: %s is no regular expression: %v", quoteShort(it.text), err), "correct it; the syntax is RE2's, as in egrep")
+			continue
+		}
+		k.Allow = append(k.Allow, expr)
+	}
+	return k
+}
+
+func (r *reader) counters(n *node) Counters {
+	s := r.section("counters", n)
+	defer s.done()
+	all := []string{SourcePerf, SourceMSR, SourceNone}
+	seen := map[string]bool{}
+	c := Counters{
+		Sources: s.texts("sources", all, func(source string) (what, fix string) {
+			if !slices.Contains(all, source) {
+				return fmt.Sprintf("there is no source %q", source), didYouMean(source, all, "")
+			}
+			if seen[source] {
+				return fmt.Sprintf("%q stands there twice", source), "remove one"
+			}
+			seen[source] = true
+			return "", ""
+		}),
+		Scope: s.choice("scope", ScopePerCore, ScopePerCore, ScopeTask, ScopeExecution),
+	}
+	if n := s.node.child("sources"); n != nil && n.list != nil && len(n.list) == 0 {
+		s.add(n.line, "counters.sources is empty", `write ["none"] for no counters`)
+	}
+	return c
+}
+
+func (r *reader) verdict(n *node) Verdict {
+	s := r.section("verdict", n)
+	defer s.done()
+	return Verdict{
+		RatioTolerance: s.number("ratio_tolerance", 0.03, func(v float64) bool { return v > 0 && v < 1 }, "a number above 0 and below 1, such as 0.03"),
+		BusyThreshold:  s.number("busy_threshold", 0, func(v float64) bool { return v >= 0 }, "counts per second, or 0 to derive it"),
+		Policy:         s.choice("policy", VerdictAccept, VerdictAccept, VerdictRerun, VerdictFail),
+	}
+}

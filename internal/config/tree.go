@@ -1,0 +1,197 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/BurntSushi/toml"
+)
+
+// maxText is the most bytes a configuration may have: far more than a person
+// writes, and little enough for a daemon that is to stay small.
+const maxText = 1 << 20
+
+// A node is a value of the file that knows its line. Exactly one of value,
+// table and list is set; an empty table or list is not nil.
+type node struct {
+	line  int
+	order int
+	value any // string, int64, float64, bool or time.Time
+	table map[string]*node
+	list  []*node
+}
+
+// decode reads the text into a tree. The error is a problem of the text as a
+// whole: not TOML, not UTF-8, too large.
+func decode(text string) (*node, *Problem) {
+	if len(text) > maxText {
+		return nil, &Problem{
+			Line: 1, What: fmt.Sprintf("the file has more than %d bytes", maxText),
+			Fix: "write less, or is it the wrong file?",
+		}
+	}
+	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
+		return nil, &Problem{Line: 1, What: "the file is UTF-16", Fix: "save it as UTF-8"}
+	}
+	if line, ok := firstInvalid(text); !ok {
+		return nil, &Problem{Line: line, What: "the line is not valid UTF-8", Fix: "save the file as UTF-8"}
+	}
+	text = strings.TrimPrefix(text, "\uFEFF")
+	places, line, err := locate(text)
+	if err != nil {
+		return nil, &Problem{Line: line, What: err.Error(), Fix: "no key of a configuration is that deep"}
+	}
+	var tree map[string]any
+	if err := decodeTOML(text, &tree); err != nil {
+		return nil, syntaxProblem(err)
+	}
+	return build(tree, places), nil
+}
+
+// decodeTOML turns a panic of the library, which it has for its own bugs,
+// into an error: krund must not die of a text.
+func decodeTOML(text string, tree *map[string]any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the text cannot be read: %v", r)
+		}
+	}()
+	_, err = toml.Decode(text, tree)
+	return err
+}
+
+// firstInvalid returns the first line that is not UTF-8, or true.
+func firstInvalid(text string) (int, bool) {
+	line := 0
+	for part := range strings.Lines(text) {
+		line++
+		if !utf8.ValidString(part) {
+			return line, false
+		}
+	}
+	return 0, true
+}
+
+func syntaxProblem(err error) *Problem {
+	const fix = "correct the line; the rest of the file is checked after that"
+	var syntax toml.ParseError
+	if errors.As(err, &syntax) {
+		what := strings.ReplaceAll(strings.TrimSpace(syntax.Message), "\n", " ")
+		return &Problem{Line: max(syntax.Position.Line, 1), What: "not TOML: " + what, Fix: fix}
+	}
+	return &Problem{Line: 1, What: "not TOML: " + err.Error(), Fix: fix}
+}
+
+// build joins the decoded values with their places. A value without a place
+// takes its parent's line.
+func build(value any, at *place) *node {
+	n := &node{line: at.line, order: at.order}
+	switch v := value.(type) {
+	case map[string]any:
+		n.table = make(map[string]*node, len(v))
+		for name, child := range v {
+			n.table[name] = build(child, at.of(name))
+		}
+	case []any:
+		n.list = make([]*node, len(v))
+		for i, item := range v {
+			n.list[i] = build(item, at.item(i))
+		}
+	case []map[string]any:
+		n.list = make([]*node, len(v))
+		for i, item := range v {
+			n.list[i] = build(item, at.item(i))
+		}
+	default:
+		n.value = v
+	}
+	return n
+}
+
+func (p *place) of(name string) *place {
+	if c, ok := p.table[name]; ok {
+		return c
+	}
+	return &place{line: p.line, order: p.order}
+}
+
+func (p *place) item(i int) *place {
+	if i < len(p.list) {
+		return p.list[i]
+	}
+	return &place{line: p.line, order: p.order}
+}
+
+// child returns the node of that name, or nil; also for a nil or other node.
+func (n *node) child(name string) *node {
+	if n == nil {
+		return nil
+	}
+	return n.table[name]
+}
+
+// names returns the names in a table in the order of the file.
+func (n *node) names() []string {
+	if n == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(n.table), func(a, b string) int {
+		return cmp.Or(cmp.Compare(n.table[a].order, n.table[b].order), strings.Compare(a, b))
+	})
+}
+
+// merge returns base with over laid over it: tables join, anything else of
+// over replaces what base has. Neither is changed.
+func merge(base, over *node) *node {
+	if base == nil {
+		return over
+	}
+	if over == nil || base.table == nil || over.table == nil {
+		return cmp.Or(over, base)
+	}
+	joined := *base
+	joined.table = maps.Clone(base.table)
+	for name, child := range over.table {
+		joined.table[name] = merge(joined.table[name], child)
+	}
+	return &joined
+}
+
+// describe says what a node is, for "x is ...".
+func (n *node) describe() string {
+	switch v := n.value.(type) {
+	case string:
+		return "the string " + quoteShort(v)
+	case int64:
+		return fmt.Sprintf("the integer %d", v)
+	case float64:
+		return fmt.Sprintf("the number %v", v)
+	case bool:
+		return fmt.Sprintf("the boolean %v", v)
+	case time.Time:
+		return "a date or time"
+	}
+	if n.table != nil {
+		return "a table"
+	}
+	return "a list"
+}
+
+// quoteShort quotes s for a message and cuts it when it is long.
+func quoteShort(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return fmt.Sprintf("%q", s)
+	}
+	cut := most
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%q...", s[:cut])
+}

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// durationShape is what time.ParseDuration reads, without a sign.
+var durationShape = regexp.MustCompile(`^(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`)
+
+// ParseDuration reads a duration of Go's syntax ("1h30m", "250ms"), before
+// which whole days may stand ("2d", "1d12h"). Negative durations are errors.
+func ParseDuration(s string) (time.Duration, error) {
+	var days time.Duration
+	rest := s
+	if head, tail, ok := strings.Cut(s, "d"); ok {
+		n, err := strconv.ParseUint(head, 10, 32)
+		if err != nil {
+			return 0, errors.New("no duration")
+		}
+		if n > uint64(math.MaxInt64/day) {
+			return 0, errors.New("too long")
+		}
+		days, rest = time.Duration(n)*day, tail
+	}
+	if days != 0 && rest == "" || s == "0d" {
+		return days, nil
+	}
+	if strings.HasPrefix(s, "-") {
+		return 0, errors.New("negative")
+	}
+	if !durationShape.MatchString(rest) {
+		return 0, errors.New("no duration")
+	}
+	part, err := time.ParseDuration(rest)
+	if err != nil { // its shape is right
+		return 0, errors.New("too long")
+	}
+	if days > math.MaxInt64-part {
+		return 0, errors.New("too long")
+	}
+	return days + part, nil
+}
+
+// sizeUnits are the units of sizes: powers of 1024 with an i, of 1000
+// without.
+var sizeUnits = []struct {
+	name  string
+	bytes int64
+}{
+	{"", 1}, {"B", 1},
+	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+}
+
+// ParseSize reads a whole number of bytes with an optional unit ("2GiB",
+// "8 MiB", "1GB", "4096").
+func ParseSize(s string) (int64, error) {
+	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	number, unit := s[:digits], strings.TrimPrefix(s[digits:], " ")
+	if strings.HasPrefix(s, "-") {
+		return 0, errors.New("negative")
+	}
+	if number == "" {
+		return 0, errors.New("no size")
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0, errors.New("too large")
+	}
+	for _, u := range sizeUnits {
+		if u.name != unit {
+			continue
+		}
+		if n > math.MaxInt64/u.bytes {
+			return 0, errors.New("too large")
+		}
+		return n * u.bytes, nil
+	}
+	return 0, fmt.Errorf("no size: there is no unit %q", unit)
+}
+
+// likelySize guesses what an unknown unit meant: "2G" and "2gib" are "2GiB".
+func likelySize(s string) (string, bool) {
+	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	if digits == 0 {
+		return "", false
+	}
+	unit := strings.TrimSpace(s[digits:])
+	for _, u := range sizeUnits {
+		if len(u.name) == 3 && (strings.EqualFold(u.name, unit) || strings.EqualFold(u.name[:1], unit)) {
+			return s[:digits] + u.name, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,114 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// vms reads the section of that name; iterations is the experiment's number,
+// for VMs that have none of their own.
+func (r *reader) vms(n *node, iterations int) []VM {
+	var list []VM
+	all := r.section("vms", n)
+	for _, name := range all.node.names() {
+		n := all.node.table[name]
+		s := r.section(join("vms", name), n)
+		if !all.checkName(n.line, all.path, name) {
+			continue
+		}
+		vm := VM{
+			Name:       name,
+			Runner:     s.runner(),
+			Path:       s.filled("path", ""),
+			Args:       s.vmArgs(),
+			Env:        s.env(),
+			Iterations: s.count("iterations", iterations, 1, maxIterations),
+			Variants:   s.vmVariants(),
+		}
+		s.done()
+		list = append(list, vm)
+	}
+	all.onlyByCase()
+	return list
+}
+
+// runner reads which runner a VM has. It has no default: it is what makes a
+// VM.
+func (s *section) runner() string {
+	runners := []string{RunnerC, RunnerPython, RunnerExternal}
+	n := s.get("runner", "")
+	if n == nil {
+		if !s.partial && s.node != nil {
+			s.add(s.node.line, s.path+" has no runner", "write runner = "+orList(runners))
+		}
+		return ""
+	}
+	runner := s.oneOf(n, "runner", "", runners)
+	if needsPath := runner == RunnerPython || runner == RunnerExternal; needsPath && s.node.child("path") == nil && !s.partial {
+		s.add(s.node.line, s.path+" has no path", `write path = "program", the program that runs it`)
+	}
+	return runner
+}
+
+func (s *section) vmArgs() []string {
+	n := s.get("args", "[]")
+	if n == nil {
+		return nil
+	}
+	args, _ := s.arguments(n, "args")
+	return args
+}
+
+// vmVariants reads the names of a VM's variants; that they exist is checked
+// later.
+func (s *section) vmVariants() []string {
+	seen := map[string]bool{}
+	variants := s.texts("variants", nil, func(name string) (what, fix string) {
+		if seen[name] {
+			return fmt.Sprintf("%q stands there twice", name), "remove one"
+		}
+		seen[name] = true
+		return "", ""
+	})
+	n := s.node.child("variants")
+	missing := n == nil && s.node != nil && !s.partial
+	if missing || n != nil && n.list != nil && len(n.list) == 0 {
+		s.add(s.lines.of(s.path+".variants", s.path), s.path+" has no variants", `name at least one of [variants], such as variants = ["default-c"]`)
+	}
+	return variants
+}
+
+// ownPrefix begins the environment variables by which krund speaks to the
+// measured process.
+const ownPrefix = "KRUN_"
+
+// env reads a VM's environment as "NAME=value", sorted by name, so that it
+// is the same for every process execution.
+func (s *section) env() []string {
+	n := s.get("env", "{}")
+	if n == nil {
+		return nil
+	}
+	if n.table == nil {
+		s.bad(n, "env", `write a table, such as env = { NAME = "value" }`)
+		return nil
+	}
+	var env []string
+	for _, name := range n.names() {
+		at := join("env", name)
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			s.add(n.table[name].line, s.path+"."+at+" is no name of a variable", "remove the = or NUL character")
+			continue
+		}
+		if strings.HasPrefix(name, ownPrefix) {
+			s.add(n.table[name].line, s.path+"."+at+" is set by krund itself", "remove it; names that begin with "+ownPrefix+" are taken")
+			continue
+		}
+		if v, ok := s.argument(n.table[name], at); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	slices.Sort(env)
+	return env
+}
