@@ -43,11 +43,11 @@ func (m *Meter) Column(name, unit string) (int, error) {
 	n, u := C.CString(name), C.CString(unit)
 	defer C.free(unsafe.Pointer(n))
 	defer C.free(unsafe.Pointer(u))
-	if i := C.krun_column(m.k, n, u); i >= 0 {
-		return int(i), nil
-	} else {
+	i := C.krun_column(m.k, n, u)
+	if i < 0 {
 		return 0, Error(i)
 	}
+	return int(i), nil
 }
 
 // Set gives a user column its value in the running or latest iteration.
@@ -58,7 +58,7 @@ func (m *Meter) Set(column int, value int64) error {
 // Done ends the measuring.
 func (m *Meter) Done() error { return asError(C.krun_done(m.k)) }
 
-// StartNS and WallNS of iteration i, or Missing when it is not complete.
+// StartNS is the start stamp of iteration i, or Missing when it is not complete.
 func (m *Meter) StartNS(i int) int64 { return int64(C.krun_start_ns(m.k, C.int(i))) }
 
 // WallNS is the wall time of iteration i, or Missing when it is not complete.

@@ -179,3 +179,37 @@ func TestMeterAlone(t *testing.T) {
 		t.Errorf("KRUN_ITERATIONS=5x: %v, want EENV", err)
 	}
 }
+
+// TestReadWhileMeasuring: a reader in the middle finds nothing wrong.
+func TestReadWhileMeasuring(t *testing.T) {
+	b, err := Create(Spec{Iterations: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	attach(t, b)
+	m, err := NewMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	measured := make(chan error)
+	go func() {
+		for !m.ShouldStop() {
+			if err := errors.Join(m.Begin(), m.End()); err != nil {
+				measured <- err
+				return
+			}
+		}
+		measured <- m.Done()
+	}()
+	for range 20 {
+		s, err := b.Read()
+		if err != nil || len(s.Findings) > 0 {
+			t.Errorf("%d iterations: %v, findings %q", s.Done, err, s.Findings)
+		}
+	}
+	if err := errors.Join(b.Stop(), <-measured); err != nil {
+		t.Fatal(err)
+	}
+}

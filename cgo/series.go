@@ -82,15 +82,16 @@ func (s *Series) finding(format string, args ...any) {
 // about reading the file only; everything wrong with its contents is in the
 // Findings.
 func (b *Buffer) Read() (Series, error) {
-	s, err := read(b.file, b.spec, Now())
+	s, err := read(b.file, b.spec, Now)
 	if err != nil {
 		return Series{}, fmt.Errorf("shared buffer: read: %w", err)
 	}
 	return s, nil
 }
 
-// read decodes a buffer made from spec. now bounds the stamps.
-func read(r io.ReaderAt, spec Spec, now int64) (Series, error) {
+// read decodes a buffer made from spec. now bounds the stamps; it is asked after
+// everything is read, because the process may still be running.
+func read(r io.ReaderAt, spec Spec, now func() int64) (Series, error) {
 	var s Series
 	head := make([]byte, spec.tableEnd())
 	switch err := readFull(r, head, 0); {
@@ -105,7 +106,7 @@ func read(r io.ReaderAt, spec Spec, now int64) (Series, error) {
 	if err := s.arrays(r, spec); err != nil {
 		return s, err
 	}
-	s.checkTimes(now)
+	s.checkTimes(now())
 	s.checkCounters()
 	return s, nil
 }

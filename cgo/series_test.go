@@ -52,10 +52,13 @@ func sound() image {
 	return m
 }
 
+// at is a clock that stands still.
+func at(ns int64) func() int64 { return func() int64 { return ns } }
+
 func entryAt(i int) int64 { return headerBytes + int64(i)*entryBytes }
 
 func TestReadSound(t *testing.T) {
-	got, err := read(bytes.NewReader(sound()), testSpec, 2000)
+	got, err := read(bytes.NewReader(sound()), testSpec, at(2000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +79,7 @@ func TestReadSound(t *testing.T) {
 
 // TestReadScribbled overwrites one thing at a time and expects one finding.
 func TestReadScribbled(t *testing.T) {
-	at := place(testSpec.Iterations, testSpec.columns())
+	off := place(testSpec.Iterations, testSpec.columns())
 	tests := []struct {
 		name    string
 		change  func(image) image
@@ -100,13 +103,13 @@ func TestReadScribbled(t *testing.T) {
 		{"exec in the future", func(m image) image { return m.i64(controlExec, 3000).i64(progressInit, 0) }, "exec stamp is 3000 ns", 3},
 		{"init negative", func(m image) image { return m.i64(progressInit, -3) }, "init stamp is -3 ns", 3},
 		{"done stamp", func(m image) image { return m.u32(progressState, 2).i64(progressDone, 1039) }, "krun_done is 1 ns before", 3},
-		{"start before init", func(m image) image { return m.i64(at.start, 999) }, "iteration 0", 3},
-		{"start before end", func(m image) image { return m.i64(at.start+8, 1019) }, "iteration 1", 3},
-		{"start in the future", func(m image) image { return m.i64(at.start+16, 1<<62) }, "iteration 2", 3},
-		{"negative wall", func(m image) image { return m.i64(at.wall+8, -10) }, "wall times below zero, or beyond now: iteration 1", 3},
-		{"overflowing wall", func(m image) image { return m.i64(at.wall+16, 1<<63-1) }, "wall times below zero, or beyond now: iteration 2", 3},
-		{"all walls", func(m image) image { return m.i64(at.wall, -1).i64(at.wall+8, -1).i64(at.wall+16, -1) }, "3 of 3 iterations, the first is 0", 3},
-		{"counter", func(m image) image { return m.i64(at.column+at.stride+16, -1) }, "counter aperf on core 1 ran backwards: iteration 2", 3},
+		{"start before init", func(m image) image { return m.i64(off.start, 999) }, "iteration 0", 3},
+		{"start before end", func(m image) image { return m.i64(off.start+8, 1019) }, "iteration 1", 3},
+		{"start in the future", func(m image) image { return m.i64(off.start+16, 1<<62) }, "iteration 2", 3},
+		{"negative wall", func(m image) image { return m.i64(off.wall+8, -10) }, "wall times below zero, or beyond now: iteration 1", 3},
+		{"overflowing wall", func(m image) image { return m.i64(off.wall+16, 1<<63-1) }, "wall times below zero, or beyond now: iteration 2", 3},
+		{"all walls", func(m image) image { return m.i64(off.wall, -1).i64(off.wall+8, -1).i64(off.wall+16, -1) }, "3 of 3 iterations, the first is 0", 3},
+		{"counter", func(m image) image { return m.i64(off.column+off.stride+16, -1) }, "counter aperf on core 1 ran backwards: iteration 2", 3},
 		{"counter's name", func(m image) image { m[entryAt(1)+entryName] = 'b'; return m }, "counters' entries were overwritten", 3},
 		{"user column's kind", func(m image) image { return m.u32(entryAt(2), 7) }, "user column 0 was overwritten", 3},
 		{"user column's offset", func(m image) image { return m.i64(entryAt(2)+entryOffset, 0) }, "user column 0 was overwritten", 3},
@@ -115,16 +118,16 @@ func TestReadScribbled(t *testing.T) {
 		{"unit without end", func(m image) image { copy(m[entryAt(2)+entryUnit:], strings.Repeat("u", unitBytes)); return m }, "user column 0 was overwritten", 3},
 		{"gap before user column", func(m image) image {
 			copy(m[entryAt(3):entryAt(4)], m[entryAt(2):entryAt(3)])
-			m.i64(entryAt(3)+entryOffset, at.column+3*at.stride)
+			m.i64(entryAt(3)+entryOffset, off.column+3*off.stride)
 			return m.u32(entryAt(2), kindFree)
 		}, "user column 1 was overwritten", 3},
 		{"short table", func(m image) image { return m[:700] }, "the buffer was truncated", 0},
-		{"short arrays", func(m image) image { return m[:at.wall+20] }, "its 3 iterations are lost", 0},
+		{"short arrays", func(m image) image { return m[:off.wall+20] }, "its 3 iterations are lost", 0},
 		{"nothing", func(m image) image { return m[:0] }, "the buffer was truncated", 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s, err := read(bytes.NewReader(test.change(sound())), testSpec, 2000)
+			s, err := read(bytes.NewReader(test.change(sound())), testSpec, at(2000))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,11 +148,11 @@ func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
 func TestReadFailure(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := read(failing{broken}, testSpec, 2000); !errors.Is(err, broken) {
+	if _, err := read(failing{broken}, testSpec, at(2000)); !errors.Is(err, broken) {
 		t.Errorf("error %v, want %v", err, broken)
 	}
 	arrays := io.NewSectionReader(failing{broken}, 0, 1<<20)
-	if _, err := read(afterTable{sound(), arrays}, testSpec, 2000); !errors.Is(err, broken) {
+	if _, err := read(afterTable{sound(), arrays}, testSpec, at(2000)); !errors.Is(err, broken) {
 		t.Errorf("arrays: error %v, want %v", err, broken)
 	}
 }
@@ -174,10 +177,10 @@ func FuzzRead(f *testing.F) {
 	edit := func(at, v int64) []byte {
 		return binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint16(nil, uint16(at)), uint64(v))
 	}
-	at := place(testSpec.Iterations, testSpec.columns())
-	f.Add([]byte{}, uint16(at.bytes), int64(2000))
-	f.Add(edit(hotDone, 4), uint16(at.bytes), int64(0))
-	f.Add(edit(at.wall, -4), uint16(at.bytes), int64(1<<62))
+	off := place(testSpec.Iterations, testSpec.columns())
+	f.Add([]byte{}, uint16(off.bytes), int64(2000))
+	f.Add(edit(hotDone, 4), uint16(off.bytes), int64(0))
+	f.Add(edit(off.wall, -4), uint16(off.bytes), int64(1<<62))
 	f.Add(edit(entryAt(2), 0), uint16(700), int64(-1))
 	f.Fuzz(func(t *testing.T, edits []byte, size uint16, now int64) {
 		m := sound()
@@ -185,7 +188,7 @@ func FuzzRead(f *testing.F) {
 			copy(m[int(binary.NativeEndian.Uint16(edits))%len(m):], edits[2:10])
 		}
 		data := m[:min(int(size), len(m))]
-		s, err := read(bytes.NewReader(data), testSpec, now)
+		s, err := read(bytes.NewReader(data), testSpec, at(now))
 		if err != nil {
 			t.Fatalf("reading memory failed: %v", err)
 		}
