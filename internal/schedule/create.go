@@ -35,7 +35,7 @@ func shape(h Header, n int, slots iter.Seq[Slot]) (Header, error) {
 	for s := range slots {
 		longest = max(longest, len(s.Key.String()))
 	}
-	h.Version, h.Generation, h.Slots = Version, 1, n
+	h.Version, h.Generation, h.Slots, h.Next = Version, 1, n, 0
 	if h.Width == 0 {
 		h.Width = widthFor(longest)
 	}

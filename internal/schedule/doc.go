@@ -39,7 +39,8 @@
 //	created=2026-11-21T09:00:00Z       RFC 3339
 //	temperature=45000 SENSOR           base temperature in thousandths of a degree
 //	...                                Celsius and name; a line per sensor, or none
-//	(spaces up to the end of the copy less 14 bytes, and a newline)
+//	(padding up to the end of the copy less 14 bytes: spaces, but newlines as
+//	the last bytes of sectors; then a newline)
 //	crc=XXXXXXXX                       and a newline
 //
 // Lines end with a newline (byte 10). The checksum is CRC-32C (Castagnoli, as

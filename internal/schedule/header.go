@@ -132,9 +132,20 @@ func encodeHeader(h Header, c copyID) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d base temperatures need %d bytes and there are %d; the schedule was made for fewer sensors",
 			ErrRoom, len(h.BaseTemperatures), len(text)+headerTail, size)
 	}
-	text = append(text, bytes.Repeat([]byte(" "), size-len(text)-headerTail)...)
+	for len(text) < size-headerTail {
+		text = append(text, padding(len(text)))
+	}
 	text = append(text, '\n')
 	return fmt.Appendf(text, "crc=%08x\n", crc32.Checksum(text, castagnoli)), nil
+}
+
+// padding is the byte at a place of the copy without text: newlines at the end
+// of sectors, so that what follows the first one in the file starts a line.
+func padding(at int) byte {
+	if at%sectorBytes == sectorBytes-1 {
+		return '\n'
+	}
+	return ' '
 }
 
 // sectorsOf reads the number of sectors from a copy's first sector, 0 when it

@@ -90,7 +90,7 @@ type headers struct {
 	header [copies]Header
 	damage [copies]error
 	newer  [copies]bool
-	detail string // about the place where both should be
+	remark string // what the place looks like where both should be
 }
 
 // best returns the valid copy with the highest generation, A when equal.
@@ -104,7 +104,10 @@ func (h headers) best() (copyID, error) {
 	case h.newer[copyA] || h.newer[copyB]:
 		return 0, ErrVersion
 	}
-	return 0, fmt.Errorf("%w (%s)", ErrHeaders, h.detail)
+	if h.remark != "" {
+		return 0, fmt.Errorf("%w (%s)", ErrHeaders, h.remark)
+	}
+	return 0, fmt.Errorf("%w (%w, %w)", ErrHeaders, h.damage[copyA], h.damage[copyB])
 }
 
 // tries is how often something that looks damaged is read again: krund may be
@@ -131,11 +134,11 @@ func readHeadersOnce(f durable.File) (headers, error) {
 	}
 	switch {
 	case n == 0:
-		found.detail = "the file is empty"
+		found.remark = "the file is empty"
 	case allZero(start):
-		found.detail = "they are filled with zeros"
+		found.remark = "they are filled with zeros"
 	case !bytes.Contains(start, []byte(magic)):
-		found.detail = "this is not a schedule"
+		found.remark = "this is not a schedule"
 	}
 	for c := range copyID(copies) {
 		first := start[c.first():][:sectorBytes]
@@ -149,9 +152,6 @@ func readHeadersOnce(f durable.File) (headers, error) {
 			found.damage[c] = fmt.Errorf("copy %s of the schedule's header is damaged: %w", c, err)
 		}
 		found.header[c] = h
-	}
-	if found.detail == "" {
-		found.detail = errors.Join(found.damage[:]...).Error()
 	}
 	return found, nil
 }

@@ -402,3 +402,20 @@ func TestEveryCutEnds(t *testing.T) {
 		break
 	}
 }
+
+// TestSurvivor is what a Reboot would find, and disturbs nothing.
+func TestSurvivor(t *testing.T) {
+	fsys := crashfs.New("/x")
+	f := openFile(t, fsys, "/x/f")
+	must(t, fsys.SyncDir("/x"))
+	writeAt(t, f, "x", 0)
+	if got := fsys.Survivor(crashfs.Nothing).Files()["/x/f"]; len(got) != 0 {
+		t.Errorf("survived: %q", got)
+	}
+	must(t, f.Sync())
+	for _, after := range []*crashfs.FS{fsys.Survivor(crashfs.Nothing), fsys.Reboot(crashfs.Nothing)} {
+		if got := after.Files()["/x/f"]; string(got) != "x" {
+			t.Errorf("survived: %q", got)
+		}
+	}
+}

@@ -31,7 +31,8 @@
 // the error; [Run] turns that panic back into the error. Then [FS.Reboot]
 // returns the file system that the machine finds afterwards, according to a
 // [Policy]: [Nothing], [Everything], [Names], [Contents], [Random], [Torn]. It
-// can be called more than once for the same cut.
+// can be called more than once for the same cut. [FS.Survivor] returns the same
+// without cutting anything.
 //
 //	fsys := crashfs.New("/x")
 //	fsys.CrashAt(17)

@@ -68,6 +68,17 @@ func (fsys *FS) Reboot(p Policy) *FS {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	fsys.cut = true
+	return fsys.survivor(p)
+}
+
+// Survivor returns what Reboot would, and fsys goes on undisturbed.
+func (fsys *FS) Survivor(p Policy) *FS {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	return fsys.survivor(p)
+}
+
+func (fsys *FS) survivor(p Policy) *FS {
 	b := boot{
 		policy: p,
 		chance: rand.New(rand.NewPCG(p.seed, uint64(len(fsys.log)))),

@@ -1,0 +1,214 @@
+package schedule_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/durable/crashfs"
+	"krund/internal/schedule"
+)
+
+// zero fills part of the file with zeros.
+func zero(from, to int) func([]byte) []byte {
+	return func(data []byte) []byte {
+		clear(data[from:min(to, len(data))])
+		return data
+	}
+}
+
+func TestDamagedFile(t *testing.T) {
+	text := func(s string) func([]byte) []byte { return func([]byte) []byte { return []byte(s) } }
+	newer := func(data []byte) []byte {
+		return bytes.ReplaceAll(data, []byte("krund-schedule=1"), []byte("krund-schedule=2"))
+	}
+	tests := []struct {
+		name   string
+		change func([]byte) []byte
+		is     error
+		say    []string
+	}{
+		{"empty", text(""), schedule.ErrHeaders, []string{"krunctl repair", "the file is empty"}},
+		{"zeros", zero(0, 1<<20), schedule.ErrHeaders, []string{"krunctl repair", "filled with zeros"}},
+		{"another file", text("# hello\n"), schedule.ErrHeaders, []string{"krunctl repair", "not a schedule"}},
+		{"both headers", zero(100, 700), schedule.ErrHeaders, []string{"krunctl repair", "copy A", "copy B", "wrong checksum"}},
+		{"newer", newer, schedule.ErrVersion, []string{"newer format", path}},
+		{"newer and short", text("krund-schedule=7\n"), schedule.ErrVersion, []string{"newer format"}},
+		{"cut in the slots", func(d []byte) []byte { return d[:len(d)-1] }, nil, []string{"truncated", "krunctl repair", "1535 bytes", "1536"}},
+		{"cut after the headers", func(d []byte) []byte { return d[:1024] }, nil, []string{"truncated", "krunctl repair"}},
+		{"cut in header A", func(d []byte) []byte { return d[:300] }, schedule.ErrHeaders, []string{"krunctl repair"}},
+		{"longer", func(d []byte) []byte { return append(d, 'x') }, nil, []string{"extended", "krunctl repair", "1537 bytes", "1536"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			fsys := corrupt(oneSector(t, 4), test.change)
+			for _, write := range []bool{false, true} {
+				_, err := schedule.Open(fsys, path, write)
+				var size *schedule.SizeError
+				if test.is != nil && !errors.Is(err, test.is) || test.is == nil && !errors.As(err, &size) {
+					t.Fatalf("got %v, want %v", err, test.is)
+				}
+				for _, say := range test.say {
+					if !strings.Contains(err.Error(), say) {
+						t.Errorf("%q does not say %q", err, say)
+					}
+				}
+			}
+			if fsys.Ops() != 0 {
+				t.Errorf("opening has changed something: %v", fsys.Log())
+			}
+		})
+	}
+}
+
+// oneSector is a schedule whose header copies have one sector each.
+func oneSector(t *testing.T, n int) *crashfs.FS {
+	t.Helper()
+	fsys := crashfs.New("/x")
+	h := header()
+	h.Sensors = 0
+	must(t, schedule.Create(fsys, path, h, n, plan(n)))
+	return fsys
+}
+
+// TestOneHeaderCopy: with either copy damaged in any byte the other one is
+// used, the next update repairs it, and then either may be damaged again.
+func TestOneHeaderCopy(t *testing.T) {
+	fsys := oneSector(t, 4)
+	s := open(t, fsys, true)
+	must(t, s.UpdateHeader(func(h *schedule.Header) { h.Mails = 1 })) // B has generation 2
+	must(t, s.Close())
+	for at := range 1024 {
+		damaged := corrupt(fsys, func(data []byte) []byte { data[at] ^= 0x20; return data })
+		s := open(t, damaged, true)
+		wantMails := 1
+		if at >= 512 {
+			wantMails = 0
+		}
+		if got := s.Header().Mails; got != wantMails || s.HeaderDamage() == nil {
+			t.Fatalf("byte %d: %d mails, damage %v", at, got, s.HeaderDamage())
+		}
+		must(t, s.UpdateHeader(func(h *schedule.Header) { h.Mails = 7 }))
+		must(t, s.Close())
+		s = open(t, damaged, false)
+		if got := s.Header().Mails; got != 7 || s.HeaderDamage() != nil {
+			t.Fatalf("byte %d after an update: %d mails, damage %v", at, got, s.HeaderDamage())
+		}
+	}
+}
+
+// TestDamagedSlotIsSeen: a damaged slot that has to be read stops the
+// experiment, one that was finished long ago does not.
+func TestDamagedSlotIsSeen(t *testing.T) {
+	fsys := simulated(t, 6)
+	s := open(t, fsys, true)
+	at := func(index int) int { return int(s.Header().SlotOffset(index)) }
+	for range 3 {
+		slot, err := s.Begin()
+		must(t, err)
+		must(t, s.Finish(slot, schedule.Completed))
+	}
+	for index := range 6 {
+		damaged := corrupt(fsys, func(data []byte) []byte { data[at(index)+30] ^= 1; return data })
+		s := open(t, damaged, true)
+		_, err := s.Begin()
+		var slot *schedule.DamagedSlot
+		wantSeen := index <= 3
+		if seen := errors.As(err, &slot) && slot.Index == index; seen != wantSeen || !wantSeen && err != nil {
+			t.Errorf("slot %d damaged: %v", index, err)
+		}
+		if wantSeen && !strings.Contains(err.Error(), "krunctl repair") {
+			t.Errorf("%q does not name the cure", err)
+		}
+		if _, err := s.Slot(index); !errors.As(err, &slot) {
+			t.Errorf("slot %d: %v", index, err)
+		}
+		if err := s.Finish(schedule.Slot{Index: index}, schedule.Error); !errors.As(err, &slot) {
+			t.Errorf("finishing it: %v", err)
+		}
+	}
+}
+
+// TestReadErrors come back as they are, not as damage.
+func TestReadErrors(t *testing.T) {
+	fsys := simulated(t, 4)
+	s := open(t, fsys, true)
+	fsys.FailReads(path, syscall.EIO)
+	if _, err := schedule.Open(fsys, path, false); !errors.Is(err, syscall.EIO) {
+		t.Errorf("Open: %v", err)
+	}
+	_, beginErr := s.Begin()
+	_, slotErr := s.Slot(1)
+	_, sumErr := s.Summarize()
+	for _, err := range []error{beginErr, slotErr, sumErr, s.Finish(schedule.Slot{}, schedule.Error)} {
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestWriteErrors: each write and sync of an execution fails once. The error
+// comes back, and doing the same again ends well, durably.
+func TestWriteErrors(t *testing.T) {
+	const calls = 6 // Begin: write, sync; Finish: write, sync, and those of the header
+	for op := 1; op <= calls; op++ {
+		fsys := simulated(t, 4)
+		fsys.Inject(crashfs.Fault{Op: op, Err: syscall.EIO})
+		s := open(t, fsys, true)
+		slot, err := s.Begin()
+		if op <= 2 {
+			if !errors.Is(err, syscall.EIO) {
+				t.Errorf("operation %d: Begin: %v", op, err)
+			}
+			slot, err = s.Begin()
+		}
+		must(t, err)
+		err = s.Finish(slot, schedule.Completed)
+		if op > 2 {
+			if !errors.Is(err, syscall.EIO) {
+				t.Errorf("operation %d: Finish: %v", op, err)
+			}
+			err = s.Finish(slot, schedule.Completed)
+		}
+		must(t, err)
+		checkNext(t, fmt.Sprintf("operation %d", op), s, 1)
+		if got := flags(t, open(t, fsys.Survivor(crashfs.Nothing), false)); got != "COOO" {
+			t.Errorf("operation %d: %s is durable", op, got)
+		}
+	}
+}
+
+// TestFullDisk does not matter once the schedule is there.
+func TestFullDisk(t *testing.T) {
+	fsys := simulated(t, 4)
+	fsys.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
+	s := open(t, fsys, true)
+	for range 4 {
+		must(t, s.UpdateHeader(func(h *schedule.Header) { h.Reboots++ }))
+		slot, err := s.Begin()
+		must(t, err)
+		must(t, s.Finish(slot, schedule.Completed))
+	}
+	checkNext(t, "at the end", s, -1)
+}
+
+// TestTornLine: a write that stops in the middle of a line leaves a slot that
+// is known to be damaged, and its neighbours as they were.
+func TestTornLine(t *testing.T) {
+	fsys := simulated(t, 4)
+	fsys.Inject(crashfs.Fault{Op: 1, Err: syscall.EIO, Short: 3})
+	s := open(t, fsys, true)
+	if _, err := s.Begin(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("got %v", err)
+	}
+	if got := flags(t, s); got != "?OOO" {
+		t.Errorf("got %s", got)
+	}
+	var damaged *schedule.DamagedSlot
+	if _, err := s.Begin(); !errors.As(err, &damaged) || damaged.Index != 0 {
+		t.Errorf("got %v", err)
+	}
+}

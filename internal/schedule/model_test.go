@@ -1,0 +1,252 @@
+package schedule_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"krund/internal/durable/crashfs"
+	"krund/internal/schedule"
+)
+
+// model is a schedule in plain memory: what the file must hold.
+type model struct {
+	slots   []schedule.Slot
+	reboots int
+}
+
+func (m model) clone() model {
+	m.slots = slices.Clone(m.slots)
+	return m
+}
+
+func (m model) next() int {
+	return slices.IndexFunc(m.slots, func(s schedule.Slot) bool { return !s.Flag.Final() })
+}
+
+// walk is a random sequence of calls on a schedule and on the model. When the
+// power is cut during a call, the file may be as before it or as after it.
+type walk struct {
+	t             *testing.T
+	fsys          *crashfs.FS
+	s             *schedule.Schedule
+	chance        *rand.Rand
+	before, after model
+}
+
+func newWalk(t *testing.T, fsys *crashfs.FS, n int) *walk {
+	m := model{slots: slices.Collect(plan(n))}
+	return &walk{t: t, fsys: fsys, chance: rand.New(rand.NewPCG(*seed, 2)), before: m, after: m.clone()}
+}
+
+// call does something that changes the schedule to w.after.
+func (w *walk) call(do func() error) error {
+	if err := do(); err != nil {
+		return err
+	}
+	w.before = w.after.clone()
+	return nil
+}
+
+func (w *walk) run(steps int) error {
+	if err := w.reopen(); err != nil {
+		return err
+	}
+	for range steps {
+		if err := w.step(); err != nil {
+			return err
+		}
+	}
+	return w.s.Close()
+}
+
+func (w *walk) reopen() (err error) {
+	if w.s != nil {
+		err = w.s.Close()
+	}
+	if err == nil {
+		w.s, err = schedule.Open(w.fsys, path, true)
+	}
+	return err
+}
+
+func (w *walk) step() error {
+	switch w.chance.IntN(8) {
+	case 0:
+		return w.reopen()
+	case 1:
+		w.after.reboots++
+		return w.call(func() error { return w.s.UpdateHeader(func(h *schedule.Header) { h.Reboots++ }) })
+	case 2:
+		i := w.chance.IntN(len(w.after.slots))
+		w.after.slots[i].Flag = schedule.Outstanding
+		return w.call(func() error { return w.s.Finish(w.before.slots[i], schedule.Outstanding) })
+	}
+	return w.execute()
+}
+
+// execute begins a slot and mostly ends it.
+func (w *walk) execute() error {
+	i := w.before.next()
+	if i < 0 {
+		if _, err := w.s.Begin(); !errors.Is(err, schedule.ErrDone) {
+			w.t.Errorf("everything is finished and Begin says %v", err)
+		}
+		return nil
+	}
+	slot := &w.after.slots[i]
+	slot.Flag, slot.Attempts = schedule.Running, slot.Attempts+1
+	err := w.call(func() error {
+		got, err := w.s.Begin()
+		if err == nil && got != *slot {
+			w.t.Errorf("Begin gives %+v, want %+v", got, *slot)
+		}
+		return err
+	})
+	if err != nil || w.chance.IntN(5) == 0 {
+		return err
+	}
+	slot = &w.after.slots[i]
+	slot.Flag = schedule.Flag("CCCETSO"[w.chance.IntN(7)])
+	return w.call(func() error { return w.s.Finish(*slot, slot.Flag) })
+}
+
+// stored reads the whole schedule; damaged slots stay zero.
+func stored(t *testing.T, s *schedule.Schedule) (m model, damaged []int) {
+	t.Helper()
+	m.reboots = s.Header().Reboots
+	for slot, err := range s.Slots() {
+		var bad *schedule.DamagedSlot
+		if errors.As(err, &bad) {
+			damaged = append(damaged, bad.Index)
+		} else {
+			must(t, err)
+		}
+		m.slots = append(m.slots, slot)
+	}
+	return m, damaged
+}
+
+// differs returns the slots in which two models differ.
+func differs(a, b model) (list []int) {
+	for i := range a.slots {
+		if a.slots[i] != b.slots[i] {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// TestModel cuts a random run in every write and sync, and compares what is
+// found afterwards with the model; then the experiment is run to its end.
+func TestModel(t *testing.T) {
+	t.Logf("-seed %d", *seed)
+	const n, steps = 10, 60
+	var w *walk
+	build := func() *crashfs.FS { return simulated(t, n) }
+	program := func(fsys *crashfs.FS) error {
+		w = newWalk(t, fsys, n)
+		return w.run(steps)
+	}
+	cuts := 0
+	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(*seed)...) {
+		cuts++
+		if cut.Err != nil && !errors.Is(cut.Err, crashfs.ErrPowerCut) {
+			t.Fatalf("%s: %v", cut, cut.Err)
+		}
+		s, err := schedule.Open(after, path, true)
+		if err != nil {
+			t.Fatalf("%s: %v", cut, err)
+		}
+		m, damaged := stored(t, s)
+		asBefore := len(differs(m, w.before)) == 0
+		asAfter := len(differs(m, w.after)) == 0
+		if len(damaged) > 0 || !asBefore && !asAfter || m.reboots < w.before.reboots || m.reboots > w.after.reboots {
+			t.Fatalf("%s:\ngot    %v, %d reboots, damaged %v\nbefore %v\nafter  %v", cut, m.slots, m.reboots, damaged, w.before, w.after)
+		}
+		checkNext(t, cut.String(), s, m.next())
+		finishAll(t, cut, after, s, m)
+	}
+	if cuts < 300 {
+		t.Errorf("only %d cuts: the walk is too short", cuts)
+	}
+}
+
+// finishAll runs what is left: every slot that was not finished, once, in order.
+func finishAll(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, s *schedule.Schedule, m model) {
+	t.Helper()
+	size := len(fsys.Files()[path])
+	for i := m.next(); i >= 0; i = m.next() {
+		slot, err := s.Begin()
+		if err != nil || slot.Index != i || slot.Attempts != m.slots[i].Attempts+1 {
+			t.Fatalf("%s: going on, got %+v, %v; want slot %d", cut, slot, err, i)
+		}
+		must(t, s.Finish(slot, schedule.Completed))
+		m.slots[i].Flag = schedule.Completed
+	}
+	checkNext(t, cut.String(), s, -1)
+	if got := len(fsys.Files()[path]); got != size {
+		t.Fatalf("%s: the size has changed from %d to %d", cut, size, got)
+	}
+}
+
+// TestModelTorn is the same for disks that tear sectors: then the slot, or the
+// copy of the header, that was being written may be damaged, and nothing else;
+// Repair brings the slot back from what the results would say.
+func TestModelTorn(t *testing.T) {
+	const n, steps = 10, 40
+	var w *walk
+	build := func() *crashfs.FS { return simulated(t, n) }
+	program := func(fsys *crashfs.FS) error {
+		w = newWalk(t, fsys, n)
+		return w.run(steps)
+	}
+	policies := []crashfs.Policy{crashfs.Torn(*seed), crashfs.Torn(*seed + 1), crashfs.Torn(*seed + 2), crashfs.Torn(*seed + 3)}
+	torn := 0
+	for cut, after := range crashfs.EveryCut(build, program, policies...) {
+		s := open(t, after, false)
+		m, damaged := stored(t, s)
+		for _, i := range differs(m, w.before) {
+			if inFlight := slices.Contains(differs(w.before, w.after), i); !inFlight {
+				t.Fatalf("%s: slot %d is %+v and was not being written", cut, i, m.slots[i])
+			}
+		}
+		if len(damaged) == 0 {
+			continue
+		}
+		torn++
+		src := source(n)
+		src.State = func(planned schedule.Slot) (schedule.Slot, error) { return w.before.slots[planned.Index], nil }
+		report, err := schedule.Repair(after, path, src)
+		if err != nil || !slices.Equal(report.Slots, damaged) {
+			t.Fatalf("%s: %+v, %v", cut, report, err)
+		}
+		if m, _ := stored(t, open(t, after, true)); len(differs(m, w.before)) != 0 {
+			t.Fatalf("%s: repaired to %v, want %v", cut, m.slots, w.before.slots)
+		}
+	}
+	if torn == 0 {
+		t.Error("no slot was ever torn")
+	}
+}
+
+// TestCreateCut: after a cut in Create there is no schedule or a whole one, and
+// Create can be called again.
+func TestCreateCut(t *testing.T) {
+	const n = 8
+	build := func() *crashfs.FS { return crashfs.New("/x") }
+	program := func(fsys *crashfs.FS) error { return schedule.Create(fsys, path, header(), n, plan(n)) }
+	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(*seed)...) {
+		_, absent := after.Lstat(path)
+		if absent != nil {
+			if cut.Err == nil {
+				t.Fatalf("%s: it is gone", cut)
+			}
+			must(t, program(after))
+		}
+		if got := flags(t, open(t, after, true)); got != "OOOOOOOO" {
+			t.Fatalf("%s: %s", cut, got)
+		}
+	}
+}

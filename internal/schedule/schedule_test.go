@@ -1,0 +1,385 @@
+package schedule_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+	"krund/internal/key"
+	"krund/internal/schedule"
+)
+
+var (
+	seed   = flag.Uint64("seed", 1, "of the random tests")
+	update = flag.Bool("update", false, "write the golden files of this version")
+)
+
+const path = "/x/schedule"
+
+func keys(n int) []key.Key {
+	list := make([]key.Key, n)
+	for i := range list {
+		list[i] = key.Key{Benchmark: fmt.Sprintf("b%d", i), VM: "C", Variant: "default-c"}
+	}
+	return list
+}
+
+func header() schedule.Header {
+	return schedule.Header{
+		ConfigHash: "c0ffee", Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin, Seed: 1, Sensors: 2,
+	}
+}
+
+// create makes a schedule of n slots, two keys in turn.
+func create(t testing.TB, fsys durable.FS, path string, n int) {
+	t.Helper()
+	must(t, schedule.Create(fsys, path, header(), n, plan(n)))
+}
+
+// plan has n slots, n even.
+func plan(n int) func(func(schedule.Slot) bool) {
+	return schedule.Plan(keys(2), n/2, schedule.RoundRobin, 1)
+}
+
+func simulated(t testing.TB, n int) *crashfs.FS {
+	t.Helper()
+	fsys := crashfs.New("/x")
+	create(t, fsys, path, n)
+	return fsys.Reboot(crashfs.Nothing)
+}
+
+func open(t testing.TB, fsys durable.FS, write bool) *schedule.Schedule {
+	t.Helper()
+	s, err := schedule.Open(fsys, path, write)
+	must(t, err)
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flags returns the flag of every slot, '?' for damaged ones.
+func flags(t testing.TB, s *schedule.Schedule) string {
+	t.Helper()
+	var text strings.Builder
+	for slot, err := range s.Slots() {
+		var damaged *schedule.DamagedSlot
+		switch {
+		case errors.As(err, &damaged) && damaged.Index == slot.Index:
+			text.WriteByte('?')
+		case err != nil:
+			t.Fatal(err)
+		default:
+			text.WriteByte(byte(slot.Flag))
+		}
+	}
+	return text.String()
+}
+
+// TestLifecycle goes through an experiment with every end a slot can have, with
+// a new Open for each step as if it were a boot.
+func TestLifecycle(t *testing.T) {
+	fsys := simulated(t, 6)
+	size := len(fsys.Files()[path])
+	ends := []schedule.Flag{
+		schedule.Completed, schedule.Error, schedule.Outstanding, schedule.Timeout, schedule.Skipped, schedule.Completed, schedule.Completed,
+	}
+	want := []string{"COOOOO", "CEOOOO", "CEOOOO", "CETOOO", "CETSOO", "CETSCO", "CETSCC"}
+	for i, end := range ends {
+		s := open(t, fsys, true)
+		slot, err := s.Begin()
+		must(t, err)
+		must(t, s.Close())
+		s = open(t, fsys, true)
+		current, err := s.Current()
+		if err != nil || current != slot || current.Flag != schedule.Running {
+			t.Errorf("step %d: current %+v, %v; begun %+v", i, current, err, slot)
+		}
+		must(t, s.Finish(current, end))
+		if got := flags(t, s); got != want[i] {
+			t.Errorf("step %d: %s, want %s", i, got, want[i])
+		}
+		must(t, s.Close())
+	}
+	s := open(t, fsys, true)
+	if _, err := s.Begin(); !errors.Is(err, schedule.ErrDone) {
+		t.Errorf("after the end: %v", err)
+	}
+	if _, err := s.Current(); !errors.Is(err, schedule.ErrDone) {
+		t.Errorf("after the end: %v", err)
+	}
+	if slot, err := s.Slot(2); err != nil || slot.Attempts != 2 || slot.Pexec != 2 || slot.Key != keys(2)[0] {
+		t.Errorf("the slot that was run twice: %+v, %v", slot, err)
+	}
+	if h := s.Header(); h.Next != 6 || len(fsys.Files()[path]) != size {
+		t.Errorf("next %d, %d bytes of %d", h.Next, len(fsys.Files()[path]), size)
+	}
+}
+
+// TestBeginAgain: a slot that a crash left Running is begun again when the
+// caller wants it, and each time counts.
+func TestBeginAgain(t *testing.T) {
+	fsys := simulated(t, 2)
+	for want := 1; want <= 3; want++ {
+		s := open(t, fsys, true)
+		slot, err := s.Begin()
+		if err != nil || slot.Index != 0 || slot.Attempts != want {
+			t.Errorf("attempt %d: %+v, %v", want, slot, err)
+		}
+		must(t, s.Close())
+	}
+}
+
+func TestAttemptsEnd(t *testing.T) {
+	fsys := simulated(t, 2)
+	s := open(t, fsys, true)
+	for range schedule.MaxAttempts {
+		_, err := s.Begin()
+		must(t, err)
+	}
+	if _, err := s.Begin(); err == nil || !strings.Contains(err.Error(), "1000 attempts") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestBegunTwiceInOneProcess and finished in between, as reboot = "none" does.
+func TestOneProcess(t *testing.T) {
+	fsys := simulated(t, 4)
+	s := open(t, fsys, true)
+	for want := range 4 {
+		slot, err := s.Begin()
+		if err != nil || slot.Index != want {
+			t.Fatalf("got %+v, %v; want slot %d", slot, err, want)
+		}
+		must(t, s.Finish(slot, schedule.Completed))
+		must(t, s.Finish(slot, schedule.Completed)) // no harm
+	}
+	if _, err := s.Begin(); !errors.Is(err, schedule.ErrDone) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFinishRefused(t *testing.T) {
+	s := open(t, simulated(t, 4), true)
+	slot, err := s.Begin()
+	must(t, err)
+	other := slot
+	other.Key = keys(2)[1]
+	late := slot
+	late.Index = 4
+	pexec := slot
+	pexec.Pexec = 2
+	tests := map[string]error{
+		"a slot cannot end as running":                s.Finish(slot, schedule.Running),
+		`a slot cannot end as flag '\x00'`:            s.Finish(slot, 0),
+		"has b0:C:default-c number 1 there, not b1":   s.Finish(other, schedule.Completed),
+		"number 1 there, not b0:C:default-c number 2": s.Finish(pexec, schedule.Completed),
+		"there is no slot 4; the schedule has 4":      s.Finish(late, schedule.Completed),
+		"finish slot 0":                               s.Finish(other, schedule.Completed),
+	}
+	for want, err := range tests {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if got := flags(t, s); got != "ROOO" {
+		t.Errorf("changed to %s", got)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	fsys := simulated(t, 2)
+	s := open(t, fsys, false)
+	slot, err := s.Current()
+	must(t, err)
+	_, beginErr := s.Begin()
+	for _, err := range []error{beginErr, s.Finish(slot, schedule.Error), s.UpdateHeader(func(*schedule.Header) {})} {
+		if !errors.Is(err, schedule.ErrReadOnly) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if _, err := s.Summarize(); err != nil || fsys.Ops() != 0 {
+		t.Errorf("%v, %d changes", err, fsys.Ops())
+	}
+}
+
+func TestUpdateHeader(t *testing.T) {
+	fsys := simulated(t, 2)
+	base := []schedule.Temperature{{Sensor: "a b", MilliC: 40500}, {Sensor: "c", MilliC: 0}}
+	s := open(t, fsys, true)
+	before := s.Header()
+	for range 5 {
+		must(t, s.UpdateHeader(func(h *schedule.Header) {
+			h.Reboots++
+			h.Mails = 2
+			h.BaseTemperatures = base
+			h.Slots, h.Next, h.ConfigHash = 99, 2, "not to be changed"
+		}))
+	}
+	s.Header().BaseTemperatures[0].Sensor = "the caller's own"
+	must(t, s.Close())
+	want := before
+	want.Reboots, want.Mails, want.BaseTemperatures, want.Generation = 5, 2, base, 6
+	if got := open(t, fsys, false).Header(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	s = open(t, fsys, true)
+	err := s.UpdateHeader(func(h *schedule.Header) { h.BaseTemperatures = slices.Repeat(base, 50) })
+	if !errors.Is(err, schedule.ErrRoom) || !reflect.DeepEqual(s.Header(), want) {
+		t.Errorf("got %v, %+v", err, s.Header())
+	}
+}
+
+func TestCreateRefused(t *testing.T) {
+	fsys := simulated(t, 2)
+	if err := schedule.Create(fsys, path, header(), 2, plan(2)); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("over another: %v", err)
+	}
+	swapped := func(yield func(schedule.Slot) bool) {
+		_ = yield(schedule.Slot{Index: 1, Flag: schedule.Outstanding, Pexec: 1, Key: keys(1)[0]})
+	}
+	order := header()
+	order.Order = "?"
+	tests := map[string]error{
+		"there are 2 slots and there should be 3": schedule.Create(fsys, "/x/a", header(), 3, plan(2)),
+		"slot 1 comes where slot 0 belongs":       schedule.Create(fsys, "/x/b", header(), 1, swapped),
+		"0 slots; a schedule has 1 to":            schedule.Create(fsys, "/x/c", header(), 0, plan(0)),
+		`unknown order "?"`:                       schedule.Create(fsys, "/x/d", order, 2, plan(2)),
+	}
+	for want, err := range tests {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if files := fsys.Files(); len(files) != 1 {
+		t.Errorf("left over: %d files", len(files))
+	}
+}
+
+// TestCreateOnFullDisk leaves nothing behind.
+func TestCreateOnFullDisk(t *testing.T) {
+	fsys := crashfs.New("/x")
+	fsys.Inject(crashfs.Fault{Op: 2, Err: syscall.ENOSPC, Permanent: true, Short: 700})
+	if err := schedule.Create(fsys, path, header(), 10, plan(10)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("got %v", err)
+	}
+	if files := fsys.Files(); len(files) != 0 {
+		t.Errorf("left over: %d files", len(files))
+	}
+}
+
+// TestLongKeys need wider slots, and those work as the others.
+func TestLongKeys(t *testing.T) {
+	long := key.Key{Benchmark: strings.Repeat("b", 64), VM: strings.Repeat("v", 64), Variant: strings.Repeat("w", 64)}
+	fsys := crashfs.New("/x")
+	slots := schedule.Plan([]key.Key{keys(1)[0], long}, 2, schedule.RoundRobin, 1)
+	must(t, schedule.Create(fsys, path, header(), 4, slots))
+	s := open(t, fsys, true)
+	if h := s.Header(); h.Width != 256 || int64(len(fsys.Files()[path])) != h.SlotOffset(4) {
+		t.Errorf("width %d, %d bytes", h.Width, len(fsys.Files()[path]))
+	}
+	for range 4 {
+		slot, err := s.Begin()
+		must(t, err)
+		must(t, s.Finish(slot, schedule.Completed))
+	}
+	if got := flags(t, s); got != "CCCC" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestGolden: the schedules of all versions can be read for ever, and this
+// version writes its own byte for byte.
+func TestGolden(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "schedule")
+	h := header()
+	h.Sensors = 4
+	h.Order, h.Seed = schedule.Interleaved, 42
+	slots := schedule.Plan(keys(3), 2, schedule.Interleaved, 42)
+	must(t, schedule.Create(durable.OS(), name, h, 6, slots))
+	s, err := schedule.Open(durable.OS(), name, true)
+	must(t, err)
+	must(t, s.UpdateHeader(func(h *schedule.Header) {
+		h.Reboots = 1
+		h.BaseTemperatures = []schedule.Temperature{{Sensor: "coretemp/Package id 0", MilliC: 45000}}
+	}))
+	slot, err := s.Begin()
+	must(t, err)
+	must(t, s.Finish(slot, schedule.Completed))
+	_, err = s.Begin()
+	must(t, err)
+	want := s.Header()
+	must(t, s.Close())
+
+	golden := filepath.Join("testdata", fmt.Sprintf("v%d", schedule.Version), "schedule")
+	written, err := os.ReadFile(name)
+	must(t, err)
+	if *update {
+		must(t, os.WriteFile(golden, written, 0o644))
+	}
+	stored, err := os.ReadFile(golden)
+	must(t, err)
+	if string(written) != string(stored) {
+		t.Errorf("this version writes\n%s\nand the golden file is\n%s", written, stored)
+	}
+	s, err = schedule.Open(durable.OS(), golden, false)
+	must(t, err)
+	defer s.Close()
+	if got := s.Header(); !reflect.DeepEqual(got, want) || flags(t, s) != "CROOOO" {
+		t.Errorf("got %+v %s, want %+v", got, flags(t, s), want)
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	fsys := simulated(t, 8)
+	s := open(t, fsys, true)
+	for _, end := range []schedule.Flag{schedule.Completed, schedule.Error, schedule.Timeout, schedule.Skipped} {
+		slot, err := s.Begin()
+		must(t, err)
+		must(t, s.Finish(slot, end))
+	}
+	_, err := s.Begin()
+	must(t, err)
+	must(t, s.Close())
+	fsys = corrupt(fsys, func(data []byte) []byte { data[1024*s.Header().Sectors+7*128] ^= 1; return data })
+	got, err := open(t, fsys, false).Summarize()
+	must(t, err)
+	want := schedule.Summary{
+		Counts: schedule.Counts{Outstanding: 2, Running: 1, Completed: 1, Error: 1, Timeout: 1, Skipped: 1, Damaged: 1, Attempts: 5},
+		Keys: []schedule.KeyCounts{
+			{Key: keys(2)[0], Counts: schedule.Counts{Outstanding: 1, Running: 1, Completed: 1, Timeout: 1, Attempts: 3}},
+			{Key: keys(2)[1], Counts: schedule.Counts{Outstanding: 1, Error: 1, Skipped: 1, Attempts: 2}},
+		},
+		Next: 4,
+	}
+	if !reflect.DeepEqual(got, want) || got.Total() != 8 || got.Final() != 4 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// corrupt changes the schedule's bytes behind its back.
+func corrupt(fsys *crashfs.FS, change func([]byte) []byte) *crashfs.FS {
+	changed := crashfs.New("/x")
+	for name, data := range fsys.Files() {
+		if name == path {
+			data = change(data)
+		}
+		changed.Put(name, data)
+	}
+	return changed
+}

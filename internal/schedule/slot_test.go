@@ -1,0 +1,181 @@
+package schedule
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"krund/internal/key"
+)
+
+var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
+
+// longest is the longest key there can be.
+var longest = key.Key{
+	Benchmark: strings.Repeat("b", key.MaxName), VM: strings.Repeat("v", key.MaxName), Variant: strings.Repeat("w", key.MaxName),
+}
+
+func lineOf(t testing.TB, s Slot, width int) []byte {
+	t.Helper()
+	line := make([]byte, width)
+	if err := encodeSlot(line, s); err != nil {
+		t.Fatal(err)
+	}
+	return line
+}
+
+func TestSlotLine(t *testing.T) {
+	got := string(lineOf(t, Slot{Flag: Running, Attempts: 2, Pexec: 17, Key: nbody}, 128))
+	// The checksum was computed bit by bit, reflected polynomial 0x82f63b78.
+	want := "R 002 0000017 nbody:C:default-c" + strings.Repeat(" ", 128-9-31) + "59e7bb89\n"
+	if got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestSlotLaws(t *testing.T) {
+	slots := []Slot{
+		{Flag: Outstanding, Pexec: 1, Key: nbody},
+		{Flag: Running, Attempts: 1, Pexec: 1, Key: nbody},
+		{Flag: Completed, Attempts: MaxAttempts, Pexec: MaxPexec, Key: nbody},
+		{Flag: Error, Attempts: 3, Pexec: 30, Key: key.Key{Benchmark: "+", VM: "-", Variant: "_"}},
+		{Flag: Timeout, Pexec: 1, Key: key.Key{Benchmark: strings.Repeat("x", 64), VM: "C++", Variant: "a.b"}},
+		{Flag: Skipped, Pexec: 1, Key: longest},
+	}
+	for _, want := range slots {
+		width := widthFor(len(want.Key.String()))
+		if width&(width-1) != 0 || sectorBytes%width != 0 || width < 128 {
+			t.Errorf("%s: width %d", want.Key, width)
+		}
+		for ; width <= maxWidth; width *= 2 {
+			line := lineOf(t, want, width)
+			var d slotDecoder
+			got, err := d.decode(line, 0)
+			if err != nil || got != want {
+				t.Errorf("width %d: got %+v, %v; want %+v", width, got, err, want)
+			}
+			if f, reason := peekSlot(line); f != want.Flag || reason != "" {
+				t.Errorf("peek: %s, %q", f, reason)
+			}
+		}
+	}
+}
+
+// TestWidthFits: a key that needs one byte more than a width has room for gets
+// the next one.
+func TestWidthFits(t *testing.T) {
+	const room = 128 - keyAt - slotTail
+	for n, want := range map[int]int{1: 128, room: 128, room + 1: 256, 194: 256} {
+		if got := widthFor(n); got != want {
+			t.Errorf("key of %d bytes: width %d, want %d", n, got, want)
+		}
+	}
+}
+
+// TestSlotEveryBit flips each bit of a line: none goes unnoticed.
+func TestSlotEveryBit(t *testing.T) {
+	line := lineOf(t, Slot{Flag: Completed, Attempts: 1, Pexec: 3, Key: nbody}, 128)
+	for i := range len(line) * 8 {
+		line[i/8] ^= 1 << (i % 8)
+		var d slotDecoder
+		var damaged *DamagedSlot
+		if _, err := d.decode(line, 9); !errors.As(err, &damaged) || damaged.Index != 9 {
+			t.Errorf("bit %d of byte %d: %v", i%8, i/8, err)
+		}
+		line[i/8] ^= 1 << (i % 8)
+	}
+}
+
+// resealed returns a line with a right checksum over something wrong.
+func resealed(t *testing.T, from, to string) []byte {
+	t.Helper()
+	line := lineOf(t, Slot{Flag: Completed, Attempts: 1, Pexec: 3, Key: nbody}, 128)
+	text := strings.Replace(string(line[:128-9]), from, to, 1)
+	if len(text) != 128-9 {
+		t.Fatal("the replacement has another length")
+	}
+	return []byte(text + checksum(text) + "\n")
+}
+
+func TestSlotDamage(t *testing.T) {
+	good := string(resealed(t, "", ""))
+	tests := []struct{ name, line, reason string }{
+		{"zeros", strings.Repeat("\x00", 128), "filled with zeros"},
+		{"spaces", strings.Repeat(" ", 128), "no checksum"},
+		{"no newline", good[:127] + " ", "no checksum"},
+		{"checksum of another", good[:119] + "00000000\n", "wrong checksum"},
+		{"flag", string(resealed(t, "C", "c")), "unknown flag"},
+		{"attempts", string(resealed(t, "001", "-01")), "the attempts are not a number"},
+		{"pexec", string(resealed(t, "0000003", "000000x")), "the process execution is not a number from 1"},
+		{"pexec 0", string(resealed(t, "0000003", "0000000")), "the process execution is not a number from 1"},
+		{"key", string(resealed(t, "nbody:", "nbody;")), "the key is not benchmark:vm:variant"},
+		{"comma", string(resealed(t, "C 001", "C,001")), "the fields are not where they belong"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var d slotDecoder
+			_, err := d.decode([]byte(test.line), 4)
+			want := DamagedSlot{Index: 4, Reason: test.reason}
+			var got *DamagedSlot
+			if !errors.As(err, &got) || *got != want {
+				t.Errorf("got %v, want %v", err, &want)
+			}
+		})
+	}
+}
+
+func TestSlotRefused(t *testing.T) {
+	good := Slot{Flag: Outstanding, Pexec: 1, Key: nbody}
+	tests := map[string]func(*Slot){
+		`unknown flag '?'`:             func(s *Slot) { s.Flag = '?' },
+		"1000 attempts":                func(s *Slot) { s.Attempts = 1000 },
+		"-1 attempts":                  func(s *Slot) { s.Attempts = -1 },
+		"process execution 0":          func(s *Slot) { s.Pexec = 0 },
+		"process execution 10000000":   func(s *Slot) { s.Pexec = 10_000_000 },
+		"benchmark: the name is empty": func(s *Slot) { s.Key.Benchmark = "" },
+		"there is room for 104":        func(s *Slot) { s.Key = longest },
+	}
+	for want, change := range tests {
+		s := good
+		change(&s)
+		if err := encodeSlot(make([]byte, 128), s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// TestPeekDoesNotAllocate: a million slots are looked at in passing.
+func TestPeekDoesNotAllocate(t *testing.T) {
+	line := lineOf(t, Slot{Flag: Completed, Pexec: 1, Key: nbody}, 128)
+	if n := testing.AllocsPerRun(100, func() { peekSlot(line) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	var d slotDecoder
+	if n := testing.AllocsPerRun(100, func() { _, _ = d.decode(line, 0) }); n != 0 {
+		t.Errorf("decoding a known key: %v allocations", n)
+	}
+}
+
+func FuzzSlot(f *testing.F) {
+	f.Add(lineOf(f, Slot{Flag: Outstanding, Pexec: 1, Key: nbody}, 128))
+	f.Add(lineOf(f, Slot{Flag: Skipped, Attempts: 3, Pexec: 12, Key: longest}, 256))
+	f.Add(make([]byte, 128))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if !validWidth(len(text)) {
+			return
+		}
+		// With a right checksum, so that what lies behind it is reached.
+		sealed := append(text[:len(text)-9:len(text)-9], checksum(string(text[:len(text)-9]))+"\n"...)
+		for _, line := range [][]byte{text, sealed} {
+			var d slotDecoder
+			s, err := d.decode(line, 5)
+			if err != nil {
+				continue
+			}
+			again := make([]byte, len(line))
+			if err := encodeSlot(again, s); err != nil || string(again) != string(line) {
+				t.Errorf("%q is read as %+v and written as %q, %v", line, s, again, err)
+			}
+		}
+	})
+}
