@@ -1,0 +1,143 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// APMSettings asks OpenBSD for full speed.
+type APMSettings struct{ Policy Policy }
+
+// A perfState is OpenBSD's performance setting: the policy (manual, auto, high; "" where the system has none) and the level in percent.
+// It prints as "manual 50".
+type perfState struct {
+	policy string
+	level  int
+}
+
+func (s perfState) String() string { return strings.TrimSpace(fmt.Sprintf("%s %d", s.policy, s.level)) }
+
+// full tells whether the machine runs at full speed and stays so. The policy "auto" does not count: it lowers the level when it likes.
+func (s perfState) full() bool { return s.level == 100 && s.policy != "auto" }
+
+// parsePerfState is the inverse of String.
+func parsePerfState(text string) (perfState, error) {
+	fields := strings.Fields(text)
+	if len(fields) == 0 || len(fields) > 2 {
+		return perfState{}, fmt.Errorf("%q is not a performance setting", clip(text))
+	}
+	level, err := strconv.Atoi(fields[len(fields)-1])
+	if err != nil || level < 0 || level > 100 {
+		return perfState{}, fmt.Errorf("%q is not a performance level", clip(text))
+	}
+	s := perfState{level: level}
+	if len(fields) == 2 {
+		s.policy = fields[0]
+	}
+	return s, nil
+}
+
+// readPerfState reads hw.perfpolicy and hw.setperf.
+func readPerfState(ctx context.Context, c Commands) (perfState, error) {
+	policy, err := sysctlGet(ctx, c, "hw.perfpolicy")
+	if err != nil && !errors.Is(err, errNoVariable) {
+		return perfState{}, err
+	}
+	level, err := sysctlGet(ctx, c, "hw.setperf")
+	if err != nil {
+		return perfState{}, err
+	}
+	return parsePerfState(policy + " " + level)
+}
+
+// apm brings the processor to full speed: `apm -H` as the study did, or, when no apmd listens, hw.perfpolicy=manual and hw.setperf=100.
+func apm(s APMSettings) Control {
+	return Control{
+		Name: "apm", Policy: s.Policy, Why: frequencyWhy,
+		plan: func(ctx context.Context, m *Machine) Plan {
+			const wanted = "manual 100"
+			state, err := readPerfState(ctx, m.Commands)
+			if errors.Is(err, errNoVariable) {
+				return cannot("no hw.setperf", wanted, "the processor's speed cannot be set", "enable frequency control in the firmware, or measure on the hardware itself")
+			}
+			if err != nil {
+				return unreadable(wanted, err)
+			}
+			p := ok(state.String(), wanted)
+			if !state.full() {
+				p = willSet(state.String(), wanted, Step{Kind: KindPerform, Target: "hw.setperf", Old: state.String(), New: wanted})
+			}
+			p.Detail = apmdState(ctx, m.Commands)
+			return p
+		},
+	}
+}
+
+// apmdState asks rcctl whether apmd runs and with which flags.
+func apmdState(ctx context.Context, c Commands) string {
+	out, err := c.Output(ctx, "rcctl", "check", "apmd")
+	if err != nil || !strings.Contains(string(out), "(ok)") {
+		return "apmd does not run"
+	}
+	flags, err := c.Output(ctx, "rcctl", "get", "apmd", "flags")
+	if text := strings.TrimSpace(string(flags)); err == nil && text != "" {
+		return "apmd runs with " + text
+	}
+	return "apmd runs"
+}
+
+// performActor sets OpenBSD's performance.
+type performActor struct{ commands Commands }
+
+func (a performActor) do(ctx context.Context, s Step) (string, error) {
+	_, asked := a.commands.Output(ctx, "apm", "-H")
+	state, err := readPerfState(ctx, a.commands)
+	if err == nil && !state.full() {
+		err = a.set(ctx, perfState{policy: "manual", level: 100}, state.policy != "")
+		if err == nil {
+			state, err = readPerfState(ctx, a.commands)
+		}
+	}
+	if err == nil && !state.full() {
+		err = fmt.Errorf("set performance: is %s afterwards", state)
+	}
+	if err != nil {
+		return "", errors.Join(err, asked)
+	}
+	return state.String(), nil
+}
+
+// set writes policy and level. Only the policy "manual" lets the level be written; the others choose it themselves.
+func (a performActor) set(ctx context.Context, to perfState, hasPolicy bool) error {
+	if hasPolicy && to.policy != "" {
+		if _, err := sysctlSet(ctx, a.commands, "hw.perfpolicy", to.policy); err != nil {
+			return err
+		}
+	}
+	if to.policy == "auto" || to.policy == "high" {
+		return nil
+	}
+	_, err := sysctlSet(ctx, a.commands, "hw.setperf", strconv.Itoa(to.level))
+	return err
+}
+
+func (a performActor) undo(ctx context.Context, s Step) (Outcome, error) {
+	old, err := parsePerfState(s.Old)
+	if err != nil {
+		return Failed, err
+	}
+	now, err := readPerfState(ctx, a.commands)
+	switch {
+	case err != nil:
+		return Failed, err
+	case now == old, now.policy == old.policy && (old.policy == "auto" || old.policy == "high"):
+		return Already, nil
+	}
+	if err := a.set(ctx, old, now.policy != ""); err != nil {
+		return Failed, err
+	}
+	return Restored, nil
+}

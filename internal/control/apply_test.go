@@ -1,0 +1,81 @@
+package control
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestApplyAndUndoEverywhere applies every control to every machine: nothing may be wanted afterwards, and taking all of it back must leave
+// each file as it was.
+func TestApplyAndUndoEverywhere(t *testing.T) {
+	for _, name := range machines {
+		t.Run(name, func(t *testing.T) {
+			m, k := fakeMachine(t, name)
+			before := snapshot(t, k.dir)
+			j := openJournal(t, m)
+			findings, undo, problems := ApplyAll(t.Context(), m, everything(), j)
+			if len(problems) != 0 {
+				t.Fatalf("problems under policy apply: %v", problems)
+			}
+			for _, f := range findings {
+				t.Logf("%-15s %-13s found %s; wanted %s; %s; fix: %s", f.Name, f.Status, f.Found, f.Wanted, f.Detail, f.Fix)
+			}
+			for _, f := range CheckAll(t.Context(), m, everything()) {
+				if f.Status == StatusWillSet && f.Name != "irq_affinity" {
+					t.Errorf("%s is still to be set after applying: %+v", f.Name, f)
+				}
+			}
+			if err := undo(t.Context()); err != nil {
+				t.Error(err)
+			}
+			sameTree(t, snapshot(t, k.dir), before)
+			if p := j.Pending(); len(p) != 0 {
+				t.Errorf("journal still holds %v", p)
+			}
+			units := m.Units.(*fakeUnits)
+			if got := units.active(); len(got) != 5 {
+				t.Errorf("services running afterwards: %v", got)
+			}
+			links := m.Links.(*fakeLinks)
+			if !links.links[1].Up || links.links[2].Up || links.routes["eth0"] != "default" {
+				t.Errorf("interfaces afterwards: %+v, routes %v", links.links, links.routes)
+			}
+		})
+	}
+}
+
+// TestCheckChangesNothing holds a question to only reading.
+func TestCheckChangesNothing(t *testing.T) {
+	for _, name := range machines {
+		m, k := fakeMachine(t, name)
+		before := snapshot(t, k.dir)
+		CheckAll(t.Context(), m, everything())
+		sameTree(t, snapshot(t, k.dir), before)
+		if len(k.writes) != 0 || len(m.Units.(*fakeUnits).log) != 0 {
+			t.Errorf("%s: a check wrote %v and switched %v", name, k.writes, m.Units.(*fakeUnits).log)
+		}
+	}
+}
+
+// TestOrderOfFrequency holds governor, turbo and limits to the order in which no driver undoes the one before.
+func TestOrderOfFrequency(t *testing.T) {
+	m, k := fakeMachine(t, "intel-pstate-active")
+	s := everything()
+	s.SMT.Policy = Off
+	if _, _, problems := ApplyAll(t.Context(), m, s, openJournal(t, m)); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	at := func(write string) int {
+		i := slices.Index(k.writes, write)
+		if i < 0 {
+			t.Fatalf("%s was never written", write)
+		}
+		return i
+	}
+	const p = cpufreqDir + "/policy3/"
+	governor, off := at(p+"scaling_governor=performance"), at(noTurboFile+"=1")
+	upper, lower := at(p+"scaling_max_freq=3600000"), at(p+"scaling_min_freq=3600000")
+	if !(governor < off && off < upper && upper < lower) {
+		t.Errorf("order of writes: governor %d, no_turbo %d, maximum %d, minimum %d", governor, off, upper, lower)
+	}
+}

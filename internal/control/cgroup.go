@@ -1,0 +1,97 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"krund/internal/sysroot"
+)
+
+// groupActor makes and removes control groups.
+type groupActor struct{ root sysroot.Root }
+
+func (a groupActor) do(_ context.Context, s Step) (string, error) {
+	if err := a.root.Mkdir(s.Target); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	return "present", nil
+}
+
+// undo removes the group, and those below it that a dead krund left. Processes that still run in them are moved to the root group first:
+// restoring the machine must not kill anything.
+func (a groupActor) undo(_ context.Context, s Step) (Outcome, error) {
+	if !a.root.Exists(s.Target) {
+		return Already, nil
+	}
+	if err := a.remove(s.Target); err != nil {
+		return Failed, err
+	}
+	return Restored, nil
+}
+
+// remove empties and removes a group and those below it.
+func (a groupActor) remove(group string) error {
+	children, err := a.root.Glob(group + "/*/cgroup.procs")
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if err := a.remove(strings.TrimSuffix(child, "/cgroup.procs")); err != nil {
+			return err
+		}
+	}
+	procs, err := a.root.Read(group + "/cgroup.procs")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, pid := range strings.Fields(procs) {
+		if err := a.root.Write(groupRoot+"/cgroup.procs", pid); err != nil && !gone(err) {
+			return fmt.Errorf("move process %s out of %s: %w", pid, group, err)
+		}
+	}
+	return a.root.Rmdir(group)
+}
+
+// grantActor hands controllers to the children of a group. New is "+name".
+type grantActor struct{ root sysroot.Root }
+
+func (a grantActor) file(s Step) string { return s.Target + "/cgroup.subtree_control" }
+
+func (a grantActor) has(s Step) (bool, error) {
+	text, err := a.root.Read(a.file(s))
+	return slices.Contains(strings.Fields(text), s.New[1:]), err
+}
+
+func (a grantActor) do(_ context.Context, s Step) (string, error) {
+	if err := a.root.Write(a.file(s), s.New); err != nil {
+		return "", err
+	}
+	has, err := a.has(s)
+	if err == nil && !has {
+		err = &sysroot.Mismatch{Name: a.file(s), Wrote: s.New, Read: "not there"}
+	}
+	return s.New, err
+}
+
+// undo takes the controller from the children again. When other groups have come to use it in the meantime (EBUSY) it stays: it costs
+// nothing, and it is theirs now.
+func (a grantActor) undo(_ context.Context, s Step) (Outcome, error) {
+	has, err := a.has(s)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Gone, nil
+	case err != nil:
+		return Failed, err
+	case !has:
+		return Already, nil
+	}
+	err = a.root.Write(a.file(s), s.Old)
+	if err != nil && !busy(err) {
+		return Failed, err
+	}
+	return Restored, nil
+}

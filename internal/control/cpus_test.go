@@ -1,0 +1,121 @@
+package control
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestParseCPUList(t *testing.T) {
+	tests := []struct {
+		text string
+		want CPUs
+		bad  bool
+	}{
+		{"", nil, false},
+		{"\n", nil, false},
+		{"(null)\n", nil, false}, // an empty nohz_full on some kernels
+		{"0", CPUs{0}, false},
+		{"0-3,8,10-12\n", CPUs{0, 1, 2, 3, 8, 10, 11, 12}, false},
+		{"3,1,2-3", CPUs{1, 2, 3}, false},
+		{"3-1", nil, true},
+		{"-1", nil, true},
+		{"1-", nil, true},
+		{"a", nil, true},
+		{"1,,2", nil, true},
+		{"0-99999999", nil, true},
+		{"18446744073709551616", nil, true},
+	}
+	for _, tt := range tests {
+		got, err := ParseCPUList(tt.text)
+		if !slices.Equal(got, tt.want) || (err != nil) != tt.bad {
+			t.Errorf("ParseCPUList(%q) = %v, %v; want %v, error %t", tt.text, got, err, tt.want, tt.bad)
+		}
+	}
+}
+
+func TestParseCPUMask(t *testing.T) {
+	tests := []struct {
+		text string
+		want CPUs
+		bad  bool
+	}{
+		{"0", nil, false},
+		{"f\n", CPUs{0, 1, 2, 3}, false},
+		{"3,00000001", CPUs{0, 32, 33}, false},
+		{"", nil, true},
+		{"1ffffffff", nil, true},
+		{"x", nil, true},
+	}
+	for _, tt := range tests {
+		got, err := ParseCPUMask(tt.text)
+		if !slices.Equal(got, tt.want) || (err != nil) != tt.bad {
+			t.Errorf("ParseCPUMask(%q) = %v, %v; want %v, error %t", tt.text, got, err, tt.want, tt.bad)
+		}
+	}
+}
+
+func TestCPUsPrint(t *testing.T) {
+	tests := []struct {
+		set        CPUs
+		list, mask string
+	}{
+		{nil, "", "0"},
+		{CPUs{5}, "5", "20"},
+		{CPUs{0, 1}, "0-1", "3"},
+		{CPUs{0, 1, 2, 4, 6, 7}, "0-2,4,6-7", "d7"},
+		{CPUs{0, 32, 95}, "0,32,95", "80000000,00000001,00000001"},
+	}
+	for _, tt := range tests {
+		if got := tt.set.String(); got != tt.list {
+			t.Errorf("%v prints as %q, want %q", []int(tt.set), got, tt.list)
+		}
+		if got := tt.set.Mask(); got != tt.mask {
+			t.Errorf("mask of %v is %q, want %q", []int(tt.set), got, tt.mask)
+		}
+	}
+}
+
+func TestCPUsSets(t *testing.T) {
+	a, b := CPUs{0, 1, 2, 3}, CPUs{1, 3, 5}
+	if got := a.Minus(b); !slices.Equal(got, CPUs{0, 2}) {
+		t.Errorf("minus: %v", got)
+	}
+	if a.Contains(b) || !a.Contains(CPUs{1, 3}) || !a.Contains(nil) || CPUs(nil).Contains(a) {
+		t.Error("contains is wrong")
+	}
+}
+
+func FuzzParseCPUList(f *testing.F) {
+	for _, s := range []string{"", "0-3,8", "(null)", "7-7", "1,0"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		set, err := ParseCPUList(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseCPUList(set.String())
+		if err != nil || !again.Equal(set) {
+			t.Errorf("%q is %v, which prints as %q and reads as %v, %v", text, set, set.String(), again, err)
+		}
+		mask, err := ParseCPUMask(set.Mask())
+		if err != nil || !mask.Equal(set) {
+			t.Errorf("%q is %v, whose mask %q reads as %v, %v", text, set, set.Mask(), mask, err)
+		}
+	})
+}
+
+func FuzzParseCPUMask(f *testing.F) {
+	for _, s := range []string{"0", "ff", "3,ffffffff", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		set, err := ParseCPUMask(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseCPUMask(set.Mask()); err != nil || !again.Equal(set) {
+			t.Errorf("%q is %v, whose mask reads as %v, %v", text, set, again, err)
+		}
+	})
+}

@@ -1,0 +1,183 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+)
+
+const journalPath = "/x/journal"
+
+// state is all of a fake machine that controls can change.
+func state(t *testing.T, m *Machine, k *fakeKernel) map[string]string {
+	t.Helper()
+	files := snapshot(t, k.dir)
+	files["services"] = fmt.Sprint(m.Units.(*fakeUnits).active())
+	links := m.Links.(*fakeLinks)
+	files["interfaces"] = fmt.Sprint(links.links, links.routes)
+	return files
+}
+
+// session is a whole life of krund: everything applied, and taken back.
+func session(ctx context.Context, m *Machine, fsys durable.FS) error {
+	j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
+	if err != nil {
+		return err
+	}
+	_, undo, problems := ApplyAll(ctx, m, everything(), j)
+	err = undo(ctx)
+	if len(problems) > 0 {
+		err = errors.Join(err, errors.New(problems[0].String()))
+	}
+	return errors.Join(err, j.Close())
+}
+
+// recover is `krunctl restore` in a new process.
+func restoreLater(ctx context.Context, m *Machine, fsys durable.FS) (Report, error) {
+	for name := range m.held { // the kernel closes what a dead process held
+		if _, err := m.release(name); err != nil {
+			return nil, err
+		}
+	}
+	j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
+	if err != nil {
+		return nil, err
+	}
+	report, err := Restore(ctx, m, j)
+	return report, errors.Join(err, j.Close())
+}
+
+// killed runs program and tells whether the fuse killed it.
+func killed(program func()) (dead bool) {
+	defer func() {
+		if r := recover(); r == errKilled {
+			dead = true
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	program()
+	return false
+}
+
+// TestRestoreAfterKillAtEveryChange kills krund before each single change to the machine, on the way there and on the way back. A restore
+// in a new process must bring everything back, and a second one find nothing to do.
+func TestRestoreAfterKillAtEveryChange(t *testing.T) {
+	for n := 1; ; n++ {
+		m, k := fakeMachine(t, "intel-cpufreq-passive")
+		before := state(t, m, k)
+		fsys := crashfs.New("/x")
+		k.fuse = &fuse{left: n}
+		dead := killed(func() { _ = session(t.Context(), m, fsys) })
+		k.fuse = nil
+		if _, err := restoreLater(t.Context(), m, fsys); err != nil {
+			t.Errorf("killed before change %d: %v", n, err)
+		}
+		sameTree(t, state(t, m, k), before)
+		if again, err := restoreLater(t.Context(), m, fsys); err != nil || len(again) != 0 {
+			t.Errorf("killed before change %d: second restore did %v, %v", n, again, err)
+		}
+		if t.Failed() {
+			t.Fatalf("killed before change %d", n)
+		}
+		if !dead {
+			if n < 50 {
+				t.Fatalf("only %d changes: the test does not test", n)
+			}
+			return
+		}
+	}
+}
+
+// TestRestoreAfterKillDuringRestore kills the restore itself before each of its changes.
+func TestRestoreAfterKillDuringRestore(t *testing.T) {
+	for n := 1; ; n++ {
+		m, k := fakeMachine(t, "intel-cpufreq-passive")
+		before := state(t, m, k)
+		fsys := crashfs.New("/x")
+		j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		k.fuse = &fuse{left: n}
+		dead := killed(func() { _, _ = restoreLater(t.Context(), m, fsys) })
+		k.fuse = nil
+		if _, err := restoreLater(t.Context(), m, fsys); err != nil {
+			t.Errorf("restore killed before change %d: %v", n, err)
+		}
+		sameTree(t, state(t, m, k), before)
+		if t.Failed() {
+			t.Fatalf("restore killed before change %d", n)
+		}
+		if !dead {
+			return
+		}
+	}
+}
+
+// TestJournalBeforeChange cuts krund off in every operation on its journal. The journal is then reduced to what was promised to be on the
+// disk, while the machine keeps its state: were a single change made before its entry was synced, restoring would miss it.
+func TestJournalBeforeChange(t *testing.T) {
+	var m *Machine
+	var k *fakeKernel
+	var before map[string]string
+	build := func() *crashfs.FS {
+		m, k = fakeMachine(t, "kvm-guest")
+		before = state(t, m, k)
+		fsys := crashfs.New("/x")
+		fsys.PanicOnCut()
+		return fsys
+	}
+	cuts := 0
+	for cut, after := range crashfs.EveryCut(build, func(fsys *crashfs.FS) error { return session(t.Context(), m, fsys) }, crashfs.Nothing) {
+		cuts++
+		if _, err := restoreLater(t.Context(), m, after); err != nil {
+			t.Errorf("%s: %v", cut, err)
+		}
+		sameTree(t, state(t, m, k), before)
+		if t.Failed() {
+			t.Fatal(cut)
+		}
+	}
+	if cuts < 40 {
+		t.Errorf("only %d cuts: the test does not test", cuts)
+	}
+}
+
+// TestPowerCut cuts the power in every operation on the journal. The machine comes up as it always does, in another boot; whatever is left
+// of the journal, restoring must not touch the machine, and must leave nothing behind.
+func TestPowerCut(t *testing.T) {
+	m, k := fakeMachine(t, "kvm-guest")
+	before := state(t, m, k)
+	var dying *Machine
+	build := func() *crashfs.FS {
+		dying, _ = fakeMachine(t, "kvm-guest")
+		return crashfs.New("/x")
+	}
+	m.Boot = "another boot"
+	policies := append(crashfs.Policies(1), crashfs.Torn(2))
+	for cut, after := range crashfs.EveryCut(build, func(fsys *crashfs.FS) error { return session(t.Context(), dying, fsys) }, policies...) {
+		report, err := restoreLater(t.Context(), m, after)
+		if err != nil {
+			t.Errorf("%s: %v", cut, err)
+		}
+		if i := slices.IndexFunc(report, func(x Reversal) bool { return x.Outcome != Void }); i >= 0 {
+			t.Errorf("%s: restored %+v in another boot", cut, report[i])
+		}
+		if pending, err := ReadJournal(after, journalPath); err != nil || len(pending) != 0 {
+			t.Errorf("%s: journal afterwards holds %v, %v", cut, pending, err)
+		}
+	}
+	if len(k.writes) > 0 {
+		t.Errorf("wrote %v in another boot", k.writes)
+	}
+	sameTree(t, state(t, m, k), before)
+}

@@ -1,0 +1,355 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/sysroot"
+)
+
+// fakeKernel is the part of a kernel's behaviour that a plain file lacks and that controls have to live with: refused values, lists of
+// choices, limits that move with turbo, preferences that go with the governor, CPUs that go offline, control groups.
+type fakeKernel struct {
+	sysroot.OS
+	dir    string
+	refuse func(op, name, value string) error // asked before every change; nil refuses nothing; errKeep takes a write and keeps the old value
+	writes []string                           // "name=value" of every change, in order
+	wishes map[string]int64                   // limits as asked for, before the hardware's are laid over them
+	turbos map[string]int64                   // hardware maximum of policies whose driver lowers it without turbo
+	fuse   *fuse                              // kills the process before a change; nil never does
+}
+
+// A fuse panics with errKilled when it is burnt for the last time. The fakes of a machine share one.
+type fuse struct{ left int }
+
+func (f *fuse) burn() {
+	if f == nil {
+		return
+	}
+	if f.left--; f.left == 0 {
+		panic(errKilled)
+	}
+}
+
+var (
+	errKilled = errors.New("killed")
+	errKeep   = errors.New("the old value stays")
+)
+
+func (k *fakeKernel) name(path string) string { return strings.TrimPrefix(path, k.dir) }
+
+func (k *fakeKernel) get(name string) string {
+	data, _ := os.ReadFile(filepath.Join(k.dir, name))
+	return strings.TrimSpace(string(data))
+}
+
+func (k *fakeKernel) put(name, value string) {
+	if err := os.WriteFile(filepath.Join(k.dir, name), []byte(value+"\n"), 0o644); err != nil {
+		panic(err)
+	}
+}
+
+func (k *fakeKernel) exists(name string) bool {
+	_, err := os.Stat(filepath.Join(k.dir, name))
+	return err == nil
+}
+
+// asked logs a change and asks whether it is refused.
+func (k *fakeKernel) asked(op, path, value string) error {
+	name := k.name(path)
+	k.fuse.burn()
+	k.writes = append(k.writes, name+"="+value)
+	if k.refuse != nil {
+		if err := k.refuse(op, name, value); err != nil {
+			return &fs.PathError{Op: op, Path: path, Err: err}
+		}
+	}
+	return nil
+}
+
+// ReadFile answers EBUSY for policies whose CPUs are offline.
+func (k *fakeKernel) ReadFile(path string) ([]byte, error) {
+	name := k.name(path)
+	if rest, found := strings.CutPrefix(name, cpufreqDir+"/policy"); found {
+		number, _, _ := strings.Cut(rest, "/")
+		cpu, _ := strconv.Atoi(number)
+		online, _ := ParseCPUList(k.get("/sys/devices/system/cpu/online"))
+		if !online.Contains(CPUs{cpu}) {
+			return nil, &fs.PathError{Op: "read", Path: path, Err: syscall.EBUSY}
+		}
+	}
+	return k.OS.ReadFile(path)
+}
+
+func (k *fakeKernel) WriteFile(path string, data []byte) error {
+	name, value := k.name(path), strings.TrimSpace(string(data))
+	if err := k.asked("write", path, value); errors.Is(err, errKeep) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if !k.exists(name) {
+		return &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT}
+	}
+	if err := k.take(name, value); err != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: err}
+	}
+	return nil
+}
+
+// take does what the kernel does with a value.
+func (k *fakeKernel) take(name, value string) error {
+	dir, file := filepath.Split(name)
+	switch {
+	case file == "scaling_governor":
+		return k.governor(dir, value)
+	case file == "energy_performance_preference":
+		if k.get(dir+"scaling_governor") == performance && value != performance && !k.exists(dir+"scaling_setspeed") {
+			return syscall.EBUSY
+		}
+	case file == "scaling_min_freq", file == "scaling_max_freq":
+		return k.limit(dir, file, value)
+	case name == noTurboFile:
+		k.noTurbo(value == "1")
+	case name == boostFile:
+		k.boost(value == "1")
+	case name == smtFile:
+		k.smt(value)
+	case name == perfRateFile && (k.get(perfPercentFile) == "0" || k.get(perfPercentFile) == "100"):
+		return syscall.EINVAL
+	case strings.HasPrefix(name, thpDir):
+		return k.choose(name, value)
+	case file == "smp_affinity_list":
+		return k.affinity(name, value)
+	case strings.HasPrefix(name, groupRoot):
+		return k.group(name, value)
+	}
+	k.put(name, value)
+	return nil
+}
+
+func (k *fakeKernel) governor(dir, value string) error {
+	if !slices.Contains(strings.Fields(k.get(dir+"scaling_available_governors")), value) {
+		return syscall.EINVAL
+	}
+	// intel_pstate and amd-pstate-epp: the performance governor forces the preference, and it stays when the governor goes.
+	if epp := dir + "energy_performance_preference"; value == performance && k.exists(epp) {
+		k.put(epp, performance)
+	}
+	k.put(dir+"scaling_governor", value)
+	return nil
+}
+
+// limit keeps the wish and shows it within the hardware's limits, as the frequency QoS of Linux does; a minimum above the maximum is
+// refused, as it was before that.
+func (k *fakeKernel) limit(dir, file, value string) error {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return syscall.EINVAL
+	}
+	lo, _ := strconv.ParseInt(k.get(dir+"scaling_min_freq"), 10, 64)
+	hi, _ := strconv.ParseInt(k.get(dir+"scaling_max_freq"), 10, 64)
+	if file == "scaling_min_freq" && n > hi || file == "scaling_max_freq" && n < lo {
+		return syscall.EINVAL
+	}
+	if k.wishes == nil {
+		k.wishes = map[string]int64{}
+	}
+	k.wishes[dir+file] = n
+	k.lay(dir)
+	return nil
+}
+
+// lay shows the wishes of a policy within its hardware limits.
+func (k *fakeKernel) lay(dir string) {
+	lo, _ := strconv.ParseInt(k.get(dir+"cpuinfo_min_freq"), 10, 64)
+	hi, _ := strconv.ParseInt(k.get(dir+"cpuinfo_max_freq"), 10, 64)
+	for _, file := range []string{"scaling_min_freq", "scaling_max_freq"} {
+		n, known := k.wishes[dir+file]
+		if !known {
+			n, _ = strconv.ParseInt(k.get(dir+file), 10, 64)
+			if k.wishes == nil {
+				k.wishes = map[string]int64{}
+			}
+			k.wishes[dir+file] = n
+		}
+		k.put(dir+file, fmt.Sprint(min(max(n, lo), hi)))
+	}
+}
+
+func (k *fakeKernel) policies() []string {
+	var dirs []string
+	for n := range 4 {
+		if dir := fmt.Sprintf("%s/policy%d/", cpufreqDir, n); k.exists(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// noTurbo is the switch of intel_pstate: without HWP it lowers the hardware maximum.
+func (k *fakeKernel) noTurbo(off bool) {
+	const withoutTurbo = 3300000 // of the passive machine of testdata
+	if k.turbos == nil {
+		k.turbos = map[string]int64{}
+	}
+	for _, dir := range k.policies() {
+		if k.exists(dir + "base_frequency") {
+			continue
+		}
+		if k.turbos[dir] == 0 {
+			k.turbos[dir], _ = strconv.ParseInt(k.get(dir+"cpuinfo_max_freq"), 10, 64)
+		}
+		top := k.turbos[dir]
+		if off {
+			top = withoutTurbo
+		}
+		k.put(dir+"cpuinfo_max_freq", fmt.Sprint(top))
+		k.lay(dir)
+	}
+}
+
+// boost is the switch of acpi-cpufreq, which moves the maximum of every policy to the highest frequency that is left, whatever it was.
+func (k *fakeKernel) boost(on bool) {
+	if on == (k.get(boostFile) == "1") {
+		return
+	}
+	for _, dir := range k.policies() {
+		top := k.get(dir + "cpuinfo_max_freq")
+		if k.exists(dir + "scaling_boost_frequencies") {
+			if top = "2400000"; on {
+				top = "2900000"
+			}
+			k.put(dir+"cpuinfo_max_freq", top)
+		}
+		n, _ := strconv.ParseInt(top, 10, 64)
+		k.lay(dir)
+		k.wishes[dir+"scaling_max_freq"] = n
+		k.lay(dir)
+	}
+}
+
+// smt takes the second half of the CPUs offline or back.
+func (k *fakeKernel) smt(value string) {
+	online, active := "0-3", "1"
+	if value == "off" {
+		online, active = "0-1", "0"
+	}
+	k.put("/sys/devices/system/cpu/online", online)
+	k.put("/sys/devices/system/cpu/smt/active", active)
+}
+
+// choose moves the brackets of a list.
+func (k *fakeKernel) choose(name, value string) error {
+	words := strings.Fields(k.get(name))
+	found := false
+	for i, w := range words {
+		words[i] = strings.Trim(w, "[]")
+		if words[i] == value {
+			words[i], found = "["+value+"]", true
+		}
+	}
+	if !found {
+		return syscall.EINVAL
+	}
+	k.put(name, strings.Join(words, " "))
+	return nil
+}
+
+// affinity refuses to move interrupt 0, as the timer's is, and shows lists in its own spelling.
+func (k *fakeKernel) affinity(name, value string) error {
+	if strings.HasPrefix(name, "/proc/irq/0/") {
+		return syscall.EIO
+	}
+	set, err := ParseCPUList(value)
+	if err != nil || len(set) == 0 {
+		return syscall.EINVAL
+	}
+	k.put(name, set.String())
+	return nil
+}
+
+// group is a control group file system with cpuset partitions.
+func (k *fakeKernel) group(name, value string) error {
+	dir, file := filepath.Split(name)
+	switch file {
+	case "cgroup.subtree_control":
+		words := strings.Fields(k.get(name))
+		if word, add := strings.CutPrefix(value, "+"); add {
+			if !slices.Contains(words, word) {
+				words = append([]string{word}, words...)
+			}
+		} else {
+			words = slices.DeleteFunc(words, func(w string) bool { return w == value[1:] })
+		}
+		value = strings.Join(words, " ")
+	case "cpuset.cpus.partition":
+		set, _ := ParseCPUList(k.get(dir + "cpuset.cpus"))
+		online, _ := ParseCPUList(k.get("/sys/devices/system/cpu/online"))
+		if value != "member" && (len(set) == 0 || set.Contains(online)) {
+			value += " invalid (Parent unable to distribute cpu downstream)"
+		}
+	}
+	k.put(name, value)
+	return nil
+}
+
+// Hold grants the wish until it is closed.
+func (k *fakeKernel) Hold(path string, data []byte) (io.Closer, error) {
+	if err := k.asked("hold", path, fmt.Sprint(data)); err != nil {
+		return nil, err
+	}
+	old, err := k.OS.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return closer(func() error { return os.WriteFile(path, old, 0o644) }), os.WriteFile(path, data, 0o644)
+}
+
+type closer func() error
+
+func (c closer) Close() error { return c() }
+
+func (k *fakeKernel) Mkdir(path string) error {
+	if err := k.asked("mkdir", path, "made"); err != nil {
+		return err
+	}
+	if err := k.OS.Mkdir(path); err != nil {
+		return err
+	}
+	for file, text := range map[string]string{"cgroup.procs": "", "cgroup.subtree_control": "", "cpuset.cpus": "", "cpuset.cpus.partition": "member"} {
+		k.put(k.name(path)+"/"+file, text)
+	}
+	return nil
+}
+
+// Rmdir removes a group whose only entries are the kernel's files.
+func (k *fakeKernel) Rmdir(path string) error {
+	if err := k.asked("rmdir", path, "removed"); err != nil {
+		return err
+	}
+	if !k.exists(k.name(path)) {
+		return &fs.PathError{Op: "rmdir", Path: path, Err: syscall.ENOENT}
+	}
+	if k.get(k.name(path)+"/cgroup.procs") != "" {
+		return &fs.PathError{Op: "rmdir", Path: path, Err: syscall.EBUSY}
+	}
+	return os.RemoveAll(path)
+}
+
+// remove takes a part of the machine away.
+func (k *fakeKernel) remove(t *testing.T, name string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(k.dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,225 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/sysroot"
+)
+
+// TestRefusedWrites makes the kernel refuse, or silently ignore, each write of each control on each machine in turn. The control is then not
+// set and says why, or it says that an optional part was refused; either way the machine can be put back as it was.
+func TestRefusedWrites(t *testing.T) {
+	for _, refusal := range []error{syscall.EACCES, syscall.EINVAL, syscall.EIO, errKeep} {
+		for _, machine := range []string{"intel-pstate-active", "amd-acpi-cpufreq"} {
+			for _, name := range controlNames(t) {
+				t.Run(fmt.Sprintf("%v/%s/%s", refusal, machine, name), func(t *testing.T) { refuseEach(t, refusal, machine, name) })
+			}
+		}
+	}
+}
+
+// controlNames returns the names of all controls, each once.
+func controlNames(t *testing.T) []string {
+	t.Helper()
+	m, _ := fakeMachine(t, "arm64")
+	var names []string
+	for _, f := range CheckAll(t.Context(), m, everything()) {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// only returns the controls of one name under policy require.
+func only(name string) []Control {
+	var list []Control
+	for _, c := range Controls(everything()) {
+		if c.Name == name {
+			c.Policy = Require
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// refuseEach refuses write 1, then 2, and so on until the control makes no more.
+func refuseEach(t *testing.T, refusal error, machine, name string) {
+	for n := 1; ; n++ {
+		m, k := fakeMachine(t, machine)
+		before := state(t, m, k)
+		left, hit := n, ""
+		k.refuse = func(op, file, value string) error {
+			if left--; left != 0 || refusal == errKeep && op != "write" {
+				return nil
+			}
+			hit = file + "=" + value
+			return refusal
+		}
+		j := openJournal(t, m)
+		for _, c := range only(name) {
+			f, undo, err := c.Apply(t.Context(), m, j)
+			changed := !mapsEqual(state(t, m, k), before)
+			switch {
+			case err != nil && f.Status != StatusCannot:
+				t.Errorf("write %d (%s) refused: error %v, but status %s", n, hit, err, f.Status)
+			case err != nil && f.Detail == "":
+				t.Errorf("write %d (%s) refused: the finding does not say why", n, hit)
+			case err != nil && changed:
+				t.Errorf("write %d (%s) refused: the machine is left changed", n, hit)
+			case f.Status == StatusSet && !changed:
+				t.Errorf("write %d (%s) refused: set, but nothing changed", n, hit)
+			}
+			if err := undo(t.Context()); err != nil {
+				t.Errorf("write %d (%s) refused: undo: %v", n, hit, err)
+			}
+		}
+		sameTree(t, state(t, m, k), before)
+		if len(j.Pending()) != 0 {
+			t.Errorf("write %d (%s) refused: journal holds %v", n, hit, j.Pending())
+		}
+		if left > 0 || t.Failed() {
+			return
+		}
+	}
+}
+
+func mapsEqual(a, b map[string]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range a {
+		if w, there := b[k]; !there || v != w {
+			return false
+		}
+	}
+	return true
+}
+
+// TestRequiredRefusalIsAProblem checks what boot gets to see.
+func TestRequiredRefusalIsAProblem(t *testing.T) {
+	m, k := fakeMachine(t, "intel-acpi-cpufreq")
+	before := state(t, m, k)
+	k.refuse = func(_, name, value string) error {
+		if name == perfRateFile && value == "1" {
+			return syscall.EACCES
+		}
+		return nil
+	}
+	s := everything()
+	s.PerfRate.Policy = Require
+	findings, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
+	if len(problems) != 1 || problems[0].Control != "perf_rate" || !strings.Contains(problems[0].String(), "permission denied") || problems[0].Fix == "" {
+		t.Fatalf("problems %+v", problems)
+	}
+	if got := find(t, findings, "frequency").Status; got != StatusSet {
+		t.Errorf("frequency, applied before, is %s", got)
+	}
+	if got := find(t, findings, "writeback").Status; got != StatusWillSet {
+		t.Errorf("writeback, never reached, is %s", got)
+	}
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	sameTree(t, state(t, m, k), before)
+}
+
+// TestUnfitMachineIsNotTouched checks that nothing is changed when it is clear beforehand that a required setting cannot be had.
+func TestUnfitMachineIsNotTouched(t *testing.T) {
+	m, k := fakeMachine(t, "kvm-guest")
+	s := Defaults()
+	findings, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
+	var names []string
+	for _, p := range problems {
+		names = append(names, p.Control)
+		if p.What == "" || p.Fix == "" {
+			t.Errorf("problem without text: %+v", p)
+		}
+	}
+	if got := strings.Join(names, " "); got != "frequency turbo tickless" {
+		t.Errorf("problems with %s, want frequency, turbo and tickless", got)
+	}
+	if len(findings) < 20 || len(k.writes) != 0 {
+		t.Errorf("%d findings; wrote %v", len(findings), k.writes)
+	}
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPoliciesThatForbidChange checks that warn and off leave everything alone.
+func TestPoliciesThatForbidChange(t *testing.T) {
+	for policy, want := range map[Policy]Status{Warn: StatusDiffers, Off: StatusOff} {
+		m, k := fakeMachine(t, "intel-acpi-cpufreq")
+		for _, c := range Controls(everything()) {
+			c.Policy = policy
+			f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
+			if err != nil || f.Status == StatusSet || f.Status == StatusWillSet {
+				t.Errorf("%s under %s: %s, %v", c.Name, policy, f.Status, err)
+			}
+			if c.Name == "aslr" {
+				continue // as wanted already
+			}
+			if c.Name == "frequency" && (f.Status != want || f.Found == "") {
+				t.Errorf("frequency under %s: %+v, want %s", policy, f, want)
+			}
+		}
+		if len(k.writes) != 0 {
+			t.Errorf("policy %s wrote %v", policy, k.writes)
+		}
+	}
+}
+
+// TestMissingFiles removes each file of a machine in turn. Nothing may break, no file may be made, and undo must bring back the rest.
+func TestMissingFiles(t *testing.T) {
+	damageEach(t, "intel-pstate-active", func(path string) error { return os.Remove(path) })
+}
+
+// TestRubbishInFiles fills each file of a machine in turn with what no kernel would print.
+func TestRubbishInFiles(t *testing.T) {
+	for _, text := range []string{"", "rubbish [\n", "-1\n", "99999999999999999999\n"} {
+		damageEach(t, "intel-cpufreq-passive", func(path string) error { return os.WriteFile(path, []byte(text), 0o644) })
+	}
+}
+
+func damageEach(t *testing.T, machine string, damage func(path string) error) {
+	t.Helper()
+	var files []string
+	for name, text := range snapshot(t, copyTree(t, machine)) {
+		if text != "folder" && !strings.Contains(name, "hwmon") && filepath.Base(name) != "README" {
+			files = append(files, name)
+		}
+	}
+	for _, name := range files {
+		dir := copyTree(t, machine)
+		m := NewMachine(t.Context(), sysroot.New(dir))
+		m.Commands = noCommands{}
+		if err := damage(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		before := snapshot(t, dir)
+		_, undo, _ := ApplyAll(t.Context(), m, plain(), openJournal(t, m))
+		if err := undo(t.Context()); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s damaged: undo: %v", name, err)
+		}
+		after := snapshot(t, dir)
+		if _, there := before[name]; there {
+			after[name] = before[name] // a control may have found the rubbish to be the old value, and put it back with a newline
+		}
+		if t.Run(name, func(t *testing.T) { sameTree(t, after, before) }); t.Failed() {
+			return
+		}
+	}
+}
+
+// plain is everything but what needs more of a kernel than plain files.
+func plain() Settings {
+	s := everything()
+	s.SMT.Policy, s.THP.Policy, s.Shield.Policy, s.Swap.Policy, s.CStates.Policy = Off, Off, Off, Off, Off
+	s.Services.Policy, s.Network.Policy = Off, Off
+	return s
+}

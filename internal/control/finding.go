@@ -1,0 +1,92 @@
+package control
+
+import "fmt"
+
+// A Policy says what krund does about a setting that is not as wanted.
+type Policy string
+
+// The policies, strictest first.
+const (
+	Require Policy = "require" // set it; when it cannot be set, do not measure
+	Apply   Policy = "apply"   // set it if possible; record it otherwise
+	Warn    Policy = "warn"    // never touch it; report it when it differs
+	Off     Policy = "off"     // never touch it, never complain
+)
+
+// Valid tells whether p is one of the four policies.
+func (p Policy) Valid() bool { return p == Require || p == Apply || p == Warn || p == Off }
+
+// changes tells whether a control under this policy may change the machine.
+func (p Policy) changes() bool { return p == Require || p == Apply }
+
+// A Status says how a setting stands.
+type Status string
+
+// The statuses. A check gives any but StatusSet; applying turns StatusWillSet into StatusSet or StatusCannot.
+const (
+	StatusOK          Status = "ok"           // as wanted, and was so before krund came
+	StatusWillSet     Status = "will_set"     // differs; applying will set it
+	StatusSet         Status = "set"          // krund set it and read it back
+	StatusDiffers     Status = "differs"      // differs, and the policy forbids to set it
+	StatusCannot      Status = "cannot"       // differs or is unknown, and krund cannot set it on this machine
+	StatusNeedsReboot Status = "needs_reboot" // differs; only a kernel argument and a reboot change it
+	StatusOff         Status = "off"          // policy off
+)
+
+// fit tells whether a setting in this status is as wanted, or will be after applying.
+func (s Status) fit() bool {
+	return s == StatusOK || s == StatusWillSet || s == StatusSet || s == StatusOff
+}
+
+// A Finding is what is known about one setting or reading of the machine: a row of the table, and part of every record.
+type Finding struct {
+	Name   string `json:"name"`             // the control's or probe's name in the configuration
+	Policy Policy `json:"policy"`           // what the configuration asks for
+	Status Status `json:"status"`           // how it stands
+	Found  string `json:"found"`            // the value on the machine, in a person's words
+	Wanted string `json:"wanted"`           // the value asked for
+	Detail string `json:"detail,omitempty"` // what else there is to know: exceptions, what the kernel said
+	Why    string `json:"why,omitempty"`    // why it matters, in one line
+	Fix    string `json:"fix,omitempty"`    // what to do when it is not as wanted
+}
+
+// Fails tells whether the finding forbids to measure: it is required and not as wanted.
+func (f Finding) Fails() bool { return f.Policy == Require && !f.Status.fit() }
+
+// A Problem says why this machine is not fit to measure, and what the user can do about it.
+type Problem struct {
+	Control string `json:"control"`
+	What    string `json:"what"`
+	Fix     string `json:"fix"`
+}
+
+func (p Problem) String() string {
+	if p.Fix == "" {
+		return fmt.Sprintf("%s: %s", p.Control, p.What)
+	}
+	return fmt.Sprintf("%s: %s; %s", p.Control, p.What, p.Fix)
+}
+
+// problem makes a Problem of a finding that Fails.
+func (f Finding) problem() Problem {
+	what := fmt.Sprintf("is %s, wanted %s", f.Found, f.Wanted)
+	if f.Detail != "" {
+		what += " (" + f.Detail + ")"
+	}
+	fix := f.Fix
+	if fix == "" {
+		fix = fmt.Sprintf(`or set %s = "warn" in [controls] to measure all the same`, f.Name)
+	}
+	return Problem{Control: f.Name, What: what, Fix: fix}
+}
+
+// Problems returns one Problem for each finding that forbids to measure.
+func Problems(findings []Finding) []Problem {
+	var problems []Problem
+	for _, f := range findings {
+		if f.Fails() {
+			problems = append(problems, f.problem())
+		}
+	}
+	return problems
+}

@@ -1,0 +1,168 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// FrequencySettings asks for a fixed clock frequency.
+type FrequencySettings struct {
+	Policy Policy
+	KHz    int64 // the frequency to hold; 0 is the highest that the processor can sustain
+	Free   bool  // leave the limits alone and only choose the governor, as the warmup study did
+}
+
+const frequencyWhy = "a clock that changes its speed changes every result; only a sustainable frequency can be held"
+
+// performance is the governor, and the energy preference, that asks for full speed.
+const performance = "performance"
+
+// frequencyGovernor is the first half of the control: governor and energy preference. It works before turbo, because old intel_pstate
+// kept a turbo switch for each governor, so that changing the governor switched turbo on again.
+//
+// The energy preference is written before the governor so that it is put back after it: under the performance governor intel_pstate and
+// amd-pstate refuse every other preference (docs.kernel.org, admin-guide/pm/intel_pstate, "Active Mode With HWP").
+func frequencyGovernor(s FrequencySettings) Control {
+	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, plan: func(_ context.Context, m *Machine) Plan {
+		policies, err := readCPUFreq(m.Root)
+		if err != nil {
+			return unreadable(performance, err)
+		}
+		if len(policies) == 0 {
+			return noFrequencyDriver(m, performance)
+		}
+		return planGovernor(policies, dynamicBoost(m))
+	}}
+}
+
+// noFrequencyDriver is the plan for a machine without cpufreq.
+func noFrequencyDriver(m *Machine, wanted string) Plan {
+	if m.hypervised() {
+		return cannot("no frequency driver", wanted, "the host of this virtual machine decides", "measure on the hardware itself")
+	}
+	return cannot("no frequency driver", wanted, "the kernel found no way to set the frequency",
+		"enable frequency control (EIST, SpeedStep, Cool'n'Quiet, CPPC) in the firmware, or load the driver")
+}
+
+// dynamicBoostFile lets intel_pstate raise the minimum of a CPU that wakes from input or output.
+const dynamicBoostFile = "/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost"
+
+// dynamicBoost returns the step that switches hwp_dynamic_boost off, none where it is off or unknown.
+func dynamicBoost(m *Machine) []Step {
+	if v, err := m.Root.Read(dynamicBoostFile); err == nil && v == "1" {
+		return []Step{{Kind: KindFile, Target: dynamicBoostFile, Old: "1", New: "0"}}
+	}
+	return nil
+}
+
+// planGovernor wants governor and energy preference "performance" in every policy.
+func planGovernor(policies []cpuPolicy, extra []Step) Plan {
+	found := each(policies, func(p cpuPolicy) string {
+		text := p.driver + " " + p.governor
+		if p.epp != "" {
+			text += " (energy " + p.epp + ")"
+		}
+		return text
+	})
+	var prefer, govern []Step
+	for _, p := range policies {
+		if !slices.Contains(p.governors, performance) {
+			return cannot(found, performance, fmt.Sprintf("%s offers only %s", p.name, strings.Join(p.governors, " ")),
+				"load or build in the governor (CONFIG_CPU_FREQ_GOV_PERFORMANCE)")
+		}
+		if p.epp != "" && p.epp != performance {
+			prefer = append(prefer, Step{Kind: KindFile, Target: p.file("energy_performance_preference"), Old: p.epp, New: performance, Optional: true})
+		}
+		if p.governor != performance {
+			govern = append(govern, Step{Kind: KindFile, Target: p.file("scaling_governor"), Old: p.governor, New: performance})
+		}
+	}
+	steps := slices.Concat(prefer, govern, extra)
+	if len(steps) == 0 {
+		return ok(found, performance)
+	}
+	return willSet(found, performance, steps...)
+}
+
+// frequencyLimits is the second half of the control, after turbo: minimum = maximum = the wanted frequency, in every policy.
+func frequencyLimits(s FrequencySettings) Control {
+	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, plan: func(_ context.Context, m *Machine) Plan {
+		if s.Free {
+			return ok("", "")
+		}
+		policies, err := readCPUFreq(m.Root)
+		if err != nil {
+			return unreadable("fixed frequency", err)
+		}
+		if len(policies) == 0 {
+			return noFrequencyDriver(m, "fixed frequency")
+		}
+		return planLimits(policies, s.KHz)
+	}}
+}
+
+// planLimits wants scaling_min_freq = scaling_max_freq = the target of each policy. The order of the two writes keeps the minimum below
+// the maximum at every moment, forwards and, because undoing goes backwards, on the way back.
+func planLimits(policies []cpuPolicy, khz int64) Plan {
+	found := each(policies, func(p cpuPolicy) string { return fmt.Sprintf("%s-%s MHz", mhz(p.min), mhz(p.max)) })
+	wanted := each(policies, func(p cpuPolicy) string { return mhz(p.target(khz)) + " MHz" })
+	var steps []Step
+	for _, p := range policies {
+		to := p.target(khz)
+		switch {
+		case to == 0:
+			return cannot(found, "fixed frequency", p.name+": the sustainable frequency is unknown",
+				`set frequency = { policy = "require", khz = ... } in [controls]`)
+		case to < p.hwMin || to > p.hwMax:
+			return cannot(found, wanted, fmt.Sprintf("%s can run at %s to %s MHz", p.name, mhz(p.hwMin), mhz(p.hwMax)), "ask for a frequency in that range")
+		}
+		steps = append(steps, p.limits(to)...)
+	}
+	if len(steps) == 0 {
+		return ok(found, wanted)
+	}
+	return willSet(found, wanted, steps...)
+}
+
+// limits returns the steps that bring both limits of a policy to one frequency.
+func (p cpuPolicy) limits(to int64) []Step {
+	lower := Step{Kind: KindFile, Target: p.file("scaling_min_freq"), Old: fmt.Sprint(p.min), New: fmt.Sprint(to)}
+	upper := Step{Kind: KindFile, Target: p.file("scaling_max_freq"), Old: fmt.Sprint(p.max), New: fmt.Sprint(to)}
+	var steps []Step
+	if p.min > to { // the minimum must come down before the maximum can
+		steps = []Step{lower, upper}
+	} else {
+		steps = []Step{upper, lower}
+	}
+	return slices.DeleteFunc(steps, func(s Step) bool { return s.Old == s.New })
+}
+
+// mhz prints kHz as MHz, without a fraction that is zero.
+func mhz(khz int64) string {
+	if khz%1000 == 0 {
+		return fmt.Sprint(khz / 1000)
+	}
+	return fmt.Sprintf("%.1f", float64(khz)/1000)
+}
+
+// each describes all policies in a line: once when they agree, else each value with its CPUs.
+func each(policies []cpuPolicy, describe func(cpuPolicy) string) string {
+	var values []string
+	cpus := map[string]CPUs{}
+	for _, p := range policies {
+		v := describe(p)
+		if _, known := cpus[v]; !known {
+			values = append(values, v)
+		}
+		cpus[v] = normal(append(cpus[v], p.cpus...))
+	}
+	if len(values) == 1 {
+		return values[0]
+	}
+	for i, v := range values {
+		values[i] = fmt.Sprintf("%s on CPU %s", v, cpus[v])
+	}
+	return strings.Join(values, ", ")
+}

@@ -1,0 +1,190 @@
+package control
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"krund/internal/sysroot"
+)
+
+func TestSustainable(t *testing.T) {
+	tests := []struct {
+		name string
+		p    cpuPolicy
+		khz  int64
+		sure bool
+	}{
+		{"intel_pstate with HWP names its base frequency", cpuPolicy{driver: "intel_pstate", base: 3600000, hwMax: 5000000}, 3600000, true},
+		{"amd-pstate: nominal frequency of CPPC", cpuPolicy{driver: "amd-pstate-epp", nominal: 3800000, hwMax: 4850000}, 3800000, true},
+		{"amd-pstate passive", cpuPolicy{driver: "amd-pstate", nominal: 3800000, hwMax: 4850000}, 3800000, true},
+		{"cppc_cpufreq", cpuPolicy{driver: "cppc_cpufreq", nominal: 3000000, hwMax: 3000000}, 3000000, true},
+		{"table with an entry for turbo", cpuPolicy{driver: "acpi-cpufreq", steps: []int64{3601000, 3600000, 800000}, hwMax: 3601000}, 3600000, true},
+		{"table without one", cpuPolicy{driver: "acpi-cpufreq", steps: []int64{2400000, 1800000}, boosts: []int64{2900000}, hwMax: 2900000}, 2400000, true},
+		{"boost frequencies within the table", cpuPolicy{driver: "cpufreq-dt", steps: []int64{1000000, 2000000, 2200000}, boosts: []int64{2200000}}, 2000000, true},
+		{"nothing known: the hardware's maximum, without warrant", cpuPolicy{driver: "other", hwMax: 2000000}, 2000000, false},
+		{"only boost frequencies", cpuPolicy{driver: "other", steps: []int64{1}, boosts: []int64{1}}, 0, true},
+	}
+	for _, tt := range tests {
+		if khz, sure := tt.p.sustainable(); khz != tt.khz || sure != tt.sure {
+			t.Errorf("%s: %d, %t; want %d, %t", tt.name, khz, sure, tt.khz, tt.sure)
+		}
+	}
+}
+
+func TestIntelBase(t *testing.T) {
+	tests := []struct {
+		name                    string
+		lo, hi, states, percent int64
+		noTurbo                 string
+		want                    int64
+	}{
+		{"Core i5-2500 with turbo on", 1600000, 3700000, 22, 19, "0", 3300000},
+		{"Core i7-4790 with turbo on", 800000, 4000000, 33, 13, "0", 3600000},
+		{"turbo off: the driver has lowered the maximum", 1600000, 3300000, 22, 19, "1", 3300000},
+		{"not said", 1600000, 3700000, 0, 0, "0", 0},
+		{"hybrid: no turbo_pct, all counts as lasting", 400000, 4400000, 41, 0, "0", 4400000},
+		{"rubbish", 1, 0, 22, 200, "0", 0},
+	}
+	for _, tt := range tests {
+		if got := intelBase(tt.lo, tt.hi, tt.states, tt.percent, tt.noTurbo); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestLimitsStayInOrder walks both limits to a target and back and checks that the minimum never is above the maximum.
+func TestLimitsStayInOrder(t *testing.T) {
+	for _, to := range []int64{800, 1000, 1500, 2000, 2500} {
+		for _, from := range [][2]int64{{1000, 2000}, {1500, 1500}, {800, 2500}} {
+			p := cpuPolicy{name: "policy0", min: from[0], max: from[1]}
+			steps := p.limits(to)
+			lo, hi := p.min, p.max
+			set := func(s Step, value string) {
+				var n int64
+				if _, err := fmt.Sscan(value, &n); err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(s.Target, "min") {
+					lo = n
+				} else {
+					hi = n
+				}
+				if lo > hi {
+					t.Errorf("from %v to %d: minimum %d above maximum %d", from, to, lo, hi)
+				}
+			}
+			for _, s := range steps {
+				set(s, s.New)
+			}
+			if lo != to || hi != to {
+				t.Errorf("from %v to %d: ended at %d-%d", from, to, lo, hi)
+			}
+			for i := range steps {
+				set(steps[len(steps)-1-i], steps[len(steps)-1-i].Old)
+			}
+			if lo != from[0] || hi != from[1] {
+				t.Errorf("from %v to %d and back: ended at %d-%d", from, to, lo, hi)
+			}
+		}
+	}
+}
+
+func TestPlanFrequency(t *testing.T) {
+	base := cpuPolicy{
+		name: "policy0", cpus: CPUs{0}, driver: "intel_pstate", governor: "powersave", governors: []string{"performance", "powersave"},
+		epp: "balance_performance", min: 800000, max: 5000000, hwMin: 800000, hwMax: 5000000, base: 3600000,
+	}
+	with := func(change func(*cpuPolicy)) []cpuPolicy {
+		p := base
+		change(&p)
+		return []cpuPolicy{p}
+	}
+	tests := []struct {
+		name  string
+		plan  Plan
+		want  Status
+		steps int
+		text  string
+	}{
+		{"governor and preference", planGovernor([]cpuPolicy{base}, nil), StatusWillSet, 2, "balance_performance"},
+		{"as wanted", planGovernor(with(func(p *cpuPolicy) { p.governor, p.epp = performance, performance }), nil), StatusOK, 0, performance},
+		{"dynamic boost alone", planGovernor(with(func(p *cpuPolicy) { p.governor, p.epp = performance, "" }), []Step{{}}), StatusWillSet, 1, performance},
+		{"no such governor", planGovernor(with(func(p *cpuPolicy) { p.governors = []string{"userspace"} }), nil), StatusCannot, 0, "offers only userspace"},
+		{"limits", planLimits([]cpuPolicy{base}, 0), StatusWillSet, 2, "800-5000 MHz"},
+		{"a frequency asked for", planLimits([]cpuPolicy{base}, 2000000), StatusWillSet, 2, "2000 MHz"},
+		{"beyond the hardware", planLimits([]cpuPolicy{base}, 6000000), StatusCannot, 0, "can run at 800 to 5000 MHz"},
+		{"below the hardware", planLimits([]cpuPolicy{base}, 100), StatusCannot, 0, "can run at"},
+		{"base above what turbo off leaves", planLimits(with(func(p *cpuPolicy) { p.hwMax, p.max = 3500000, 3500000 }), 0), StatusWillSet, 1, "3500 MHz"},
+		{"unknown", planLimits(with(func(p *cpuPolicy) { p.base, p.hwMax = 0, 0 }), 0), StatusCannot, 0, "unknown"},
+		{"fixed", planLimits(with(func(p *cpuPolicy) { p.min, p.max = 3600000, 3600000 }), 0), StatusOK, 0, "3600"},
+	}
+	for _, tt := range tests {
+		all := fmt.Sprint(tt.plan.Found, tt.plan.Wanted, tt.plan.Detail)
+		if tt.plan.Status != tt.want || len(tt.plan.Steps) != tt.steps || !strings.Contains(all, tt.text) {
+			t.Errorf("%s: %s with %d steps (%s); want %s with %d and %q", tt.name, tt.plan.Status, len(tt.plan.Steps), all, tt.want, tt.steps, tt.text)
+		}
+	}
+}
+
+// TestPreferenceBeforeGovernor: undone backwards, the preference then comes after the governor, which would refuse it before.
+func TestPreferenceBeforeGovernor(t *testing.T) {
+	m, _ := fakeMachine(t, "intel-hybrid")
+	policies, err := readCPUFreq(m.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	governor := false
+	for _, s := range planGovernor(policies, nil).Steps {
+		if strings.HasSuffix(s.Target, "scaling_governor") {
+			governor = true
+		} else if governor {
+			t.Errorf("%s after a governor", s)
+		}
+	}
+}
+
+func TestHybridCoresHaveTheirOwnBase(t *testing.T) {
+	m, _ := fakeMachine(t, "intel-hybrid")
+	f := find(t, CheckAll(t.Context(), m, Defaults()), "frequency")
+	if want := "performance, 1700 MHz on CPU 0-1, 1200 MHz on CPU 2-3"; f.Wanted != want {
+		t.Errorf("wanted %q, want %q", f.Wanted, want)
+	}
+}
+
+func TestDriversAreNamed(t *testing.T) {
+	want := map[string]string{
+		"intel-acpi-cpufreq": "acpi-cpufreq ondemand, 800-3601 MHz", "intel-pstate-active": "intel_pstate powersave (energy balance_performance), 800-5000 MHz",
+		"intel-cpufreq-passive": "intel_cpufreq schedutil, 1600-3700 MHz", "amd-pstate-epp": "amd-pstate-epp powersave (energy balance_performance), 550-4850 MHz",
+		"amd-acpi-cpufreq": "acpi-cpufreq schedutil, 1200-2400 MHz", "kvm-guest": "no frequency driver", "arm64": "cppc_cpufreq ondemand, 1000-3000 MHz",
+	}
+	for machine, text := range want {
+		m, _ := fakeMachine(t, machine)
+		if f := find(t, CheckAll(t.Context(), m, Defaults()), "frequency"); f.Found != text {
+			t.Errorf("%s: found %q, want %q", machine, f.Found, text)
+		}
+	}
+}
+
+func FuzzReadPolicy(f *testing.F) {
+	f.Add("0 1", "acpi-cpufreq", "3601000 3600000", "<unsupported>")
+	f.Add("", "<unknown>", "x", "-5")
+	f.Fuzz(func(t *testing.T, affected, driver, steps, number string) {
+		dir := cpufreqDir + "/policy0/"
+		root := sysroot.New("/nowhere").With(texts{
+			dir + "affected_cpus": affected, dir + "scaling_driver": driver, dir + "scaling_available_frequencies": steps,
+			dir + "scaling_governor": "performance", dir + "scaling_available_governors": "performance",
+			dir + "scaling_min_freq": "800000", dir + "scaling_max_freq": number, dir + "cpuinfo_min_freq": "800000", dir + "cpuinfo_max_freq": "900000",
+			dir + "base_frequency": number,
+		})
+		p, err := readPolicy(root, "policy0")
+		if err != nil {
+			return
+		}
+		if khz, _ := p.sustainable(); khz < 0 {
+			t.Errorf("sustainable frequency %d", khz)
+		}
+		planLimits([]cpuPolicy{p}, 0)
+		planClamp([]cpuPolicy{p})
+	})
+}

@@ -1,0 +1,196 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"krund/internal/durable"
+)
+
+// A Journal remembers every change to the machine until it is taken back, across crashes of krund and of the machine. A change begins
+// only when its entry is on the disk. Its bytes are described in journal_format.go.
+//
+// A Journal has one user at a time: whoever opens it for writing must hold the lock of the experiment's folder. Its methods must not be
+// called at the same time.
+type Journal struct {
+	fsys durable.FS
+	path string
+	boot string
+	now  func() time.Time
+
+	file    durable.File
+	size    int64 // where the next line goes
+	safe    int64 // how much of that is known to be on the disk
+	entries []Entry
+	damage  []string
+	broken  error // once set, no change may begin any more
+}
+
+// OpenJournal opens the journal at path for changes made in this boot, and creates it when there is none. Entries that are undone are
+// dropped from the file; what a crash has torn is cut off. Damaged lines are left out and reported by Damage; a copy of the damaged file
+// is kept beside it under the name path.damaged.
+func OpenJournal(fsys durable.FS, path, boot string, now func() time.Time) (*Journal, error) {
+	old, err := durable.ReadFile(fsys, path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	missing := err != nil
+	text, err := parseJournal(old)
+	if err != nil {
+		return nil, fmt.Errorf("open journal %s: %w", path, err)
+	}
+	j := &Journal{fsys: fsys, path: path, boot: boot, now: now, damage: text.damage}
+	for _, e := range text.entries {
+		if !e.Undone {
+			j.entries = append(j.entries, e)
+		}
+	}
+	if len(text.damage) > 0 {
+		if err := durable.WriteFile(fsys, path+".damaged", old, 0o644); err != nil {
+			return nil, fmt.Errorf("open journal: keep the damaged one: %w", err)
+		}
+	}
+	rewrite := missing || text.torn || len(text.damage) > 0 || len(j.entries) < len(text.entries)
+	return j, j.open(int64(len(old)), rewrite)
+}
+
+// open opens the file for adding lines, after writing it anew when asked to.
+func (j *Journal) open(size int64, rewrite bool) error {
+	if rewrite || size == 0 {
+		data, err := encodeJournal(j.entries)
+		if err != nil {
+			return fmt.Errorf("open journal: %w", err)
+		}
+		if err := durable.WriteFile(j.fsys, j.path, data, 0o644); err != nil {
+			return fmt.Errorf("open journal: %w", err)
+		}
+		size = int64(len(data))
+		j.safe = size
+	}
+	file, err := j.fsys.OpenFile(j.path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("open journal: %w", err)
+	}
+	j.file, j.size = file, size
+	return nil
+}
+
+// ReadJournal returns the changes that are not taken back, without touching the file; none when there is no journal.
+func ReadJournal(fsys durable.FS, path string) (pending []Entry, err error) {
+	data, err := durable.ReadFile(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	text, err := parseJournal(data)
+	if err != nil {
+		return nil, fmt.Errorf("read journal %s: %w", path, err)
+	}
+	for _, e := range text.entries {
+		if !e.Undone {
+			pending = append(pending, e)
+		}
+	}
+	return pending, nil
+}
+
+// Pending returns the changes that are not taken back, oldest first.
+func (j *Journal) Pending() []Entry {
+	var pending []Entry
+	for _, e := range j.entries {
+		if !e.Undone {
+			pending = append(pending, e)
+		}
+	}
+	return pending
+}
+
+// Damage names the lines that were unreadable when the journal was opened: changes that may never be taken back.
+func (j *Journal) Damage() []string { return j.damage }
+
+// Close closes the file. Entries that are not undone stay in it.
+func (j *Journal) Close() error { return j.file.Close() }
+
+// begin writes down that steps may be carried out now, and returns when that is on the disk. After an error none may be.
+func (j *Journal) begin(control string, steps []Step) ([]Entry, error) {
+	if j.broken != nil {
+		return nil, fmt.Errorf("write journal: an earlier write failed: %w", j.broken)
+	}
+	next := 1
+	if len(j.entries) > 0 {
+		next = j.entries[len(j.entries)-1].N + 1
+	}
+	var entries []Entry
+	var lines []journalLine
+	for i, s := range steps {
+		e := Entry{N: next + i, Time: j.now().UTC().Format(time.RFC3339), Boot: j.boot, Control: control, Step: s}
+		entries = append(entries, e)
+		lines = append(lines, setLine(e))
+	}
+	if err := j.write(lines, true); err != nil {
+		return nil, err
+	}
+	j.entries = append(j.entries, entries...)
+	return entries, nil
+}
+
+// got writes down what read back after changes. It is a help for people, so it is not synced.
+func (j *Journal) got(entries []Entry) error {
+	var lines []journalLine
+	for _, e := range entries {
+		if e.Got != "" {
+			lines = append(lines, journalLine{Op: "got", N: e.N, Got: e.Got})
+		}
+	}
+	return j.write(lines, false)
+}
+
+// undone writes down that changes are taken back or void, with a remark each.
+func (j *Journal) undone(report Report) error {
+	var lines []journalLine
+	for _, r := range report {
+		if r.Outcome == Failed {
+			continue
+		}
+		lines = append(lines, journalLine{Op: "undone", N: r.Entry.N, Note: string(r.Outcome)})
+		for i := range j.entries {
+			if j.entries[i].N == r.Entry.N {
+				j.entries[i].Undone = true
+			}
+		}
+	}
+	return j.write(lines, true)
+}
+
+// write adds lines to the file. After an error it is unknown what the disk holds; the file's valid length in memory stays as it was, so
+// that a later line overwrites the remains.
+func (j *Journal) write(lines []journalLine, sync bool) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	for i := range lines {
+		lines[i].Safe = j.safe
+	}
+	data, err := encodeLines(lines)
+	if err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	_, err = j.file.WriteAt(data, j.size)
+	if err == nil && sync {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		j.broken = err
+		return fmt.Errorf("write journal: %w", err)
+	}
+	j.size += int64(len(data))
+	if sync {
+		j.safe = j.size
+	}
+	return nil
+}

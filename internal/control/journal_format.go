@@ -1,0 +1,182 @@
+package control
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strconv"
+)
+
+// The journal is text, so that a person can read it on a broken machine. Each line is
+//
+//	CRC JSON \n
+//
+// CRC: eight hexadecimal digits, CRC-32C of the JSON. JSON: one object without newlines, whose "op" says what the line is.
+//
+//	{"op":"journal","version":1}                                                       first line
+//	{"op":"set","safe":80,"n":3,"time":...,"boot":...,"control":"aslr","step":{...}}   a change that may begin now; synced before it does
+//	{"op":"got","safe":310,"n":3,"got":"2"}                                            what read back after change 3; not synced
+//	{"op":"undone","safe":310,"n":3,"note":"restored"}                                 change 3 is taken back, or void; synced
+//
+// Changes are numbered from 1 upwards and never share a number. Lines are only ever added; opening a journal for writing drops, by an
+// atomic rewrite, what is undone.
+//
+// safe is how many bytes of the file were on the disk when the line was written. After a power cut any of the bytes beyond may be missing
+// or rubbish, also in the middle: disks write sectors in any order. That is no damage, only torn, since a change whose line was not yet
+// synced had not begun. A bad line that begins before the highest safe is damage, and reported. Good lines are used in either case.
+const journalVersion = 1
+
+// ErrJournalVersion says that a journal was written by a later krund.
+var ErrJournalVersion = errors.New("the journal was written by a later version of krund; restore with that version")
+
+// An Entry is one change that the journal knows of.
+type Entry struct {
+	N       int    // 1, 2, ...
+	Time    string // wall clock, RFC 3339
+	Boot    string // the boot it was made in
+	Control string // the control that asked for it
+	Step    Step
+	Got     string // what read back; "" when unknown
+	Undone  bool   // taken back, or void
+}
+
+// journalLine is any line; which fields count depends on Op.
+type journalLine struct {
+	Op      string `json:"op"`
+	Version int    `json:"version,omitempty"`
+	Safe    int64  `json:"safe,omitempty"`
+	N       int    `json:"n,omitempty"`
+	Time    string `json:"time,omitempty"`
+	Boot    string `json:"boot,omitempty"`
+	Control string `json:"control,omitempty"`
+	Step    *Step  `json:"step,omitempty"`
+	Got     string `json:"got,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+// setLine is the line that announces a change.
+func setLine(e Entry) journalLine {
+	return journalLine{Op: "set", N: e.N, Time: e.Time, Boot: e.Boot, Control: e.Control, Step: &e.Step}
+}
+
+// journalText is the content of a journal.
+type journalText struct {
+	entries []Entry  // in the order of their numbers
+	torn    bool     // lines that were not yet synced did not outlive a crash
+	damage  []string // lines that were synced and cannot be read
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// decodeLine checks and decodes a line that has lost its newline.
+func decodeLine(line []byte) (journalLine, error) {
+	var l journalLine
+	if len(line) < 10 || line[8] != ' ' {
+		return l, errors.New("not a line of a journal")
+	}
+	sum, err := strconv.ParseUint(string(line[:8]), 16, 32)
+	if err != nil || uint32(sum) != crc32.Checksum(line[9:], castagnoli) {
+		return l, errors.New("checksum is wrong")
+	}
+	if err := json.Unmarshal(line[9:], &l); err != nil {
+		return l, err
+	}
+	return l, nil
+}
+
+// parseJournal reads the text of a journal. The error is ErrJournalVersion; everything else that is wrong is in the result.
+func parseJournal(data []byte) (journalText, error) {
+	type badLine struct {
+		at   int64
+		what string
+	}
+	var t journalText
+	var bad []badLine
+	var safe, at int64
+	for number := 1; len(data) > 0; number++ {
+		line, rest, complete := bytes.Cut(data, []byte("\n"))
+		l, err := decodeLine(line)
+		if err == nil && !complete {
+			err = errors.New("no newline")
+		}
+		if err == nil {
+			err = t.add(l)
+		}
+		switch {
+		case errors.Is(err, ErrJournalVersion):
+			return t, err
+		case err != nil:
+			bad = append(bad, badLine{at, fmt.Sprintf("line %d: %v", number, err)})
+		default:
+			safe = max(safe, l.Safe)
+		}
+		at += int64(len(data) - len(rest))
+		data = rest
+	}
+	for _, b := range bad {
+		if b.at < safe {
+			t.damage = append(t.damage, b.what)
+		}
+	}
+	t.torn = len(bad) > len(t.damage)
+	return t, nil
+}
+
+// add takes a decoded line in.
+func (t *journalText) add(l journalLine) error {
+	at, known := slices.BinarySearchFunc(t.entries, l.N, func(e Entry, n int) int { return e.N - n })
+	switch l.Op {
+	case "journal":
+		if l.Version > journalVersion {
+			return ErrJournalVersion
+		}
+	case "set":
+		if known || at != len(t.entries) || l.N < 1 || l.Step == nil {
+			return fmt.Errorf("change %d is out of order or incomplete", l.N)
+		}
+		t.entries = append(t.entries, Entry{N: l.N, Time: l.Time, Boot: l.Boot, Control: l.Control, Step: *l.Step})
+	case "got", "undone":
+		if !known {
+			return fmt.Errorf("no change %d", l.N)
+		}
+		if l.Op == "got" {
+			t.entries[at].Got = l.Got
+		} else {
+			t.entries[at].Undone = true
+		}
+	default:
+		return fmt.Errorf("unknown line %q", clip(l.Op))
+	}
+	return nil
+}
+
+// encodeJournal returns the text of a journal that holds the given changes. It is the inverse of parseJournal.
+func encodeJournal(entries []Entry) ([]byte, error) {
+	lines := []journalLine{{Op: "journal", Version: journalVersion}}
+	for _, e := range entries {
+		lines = append(lines, setLine(e))
+		if e.Got != "" {
+			lines = append(lines, journalLine{Op: "got", N: e.N, Got: e.Got})
+		}
+		if e.Undone {
+			lines = append(lines, journalLine{Op: "undone", N: e.N})
+		}
+	}
+	return encodeLines(lines)
+}
+
+// encodeLines returns lines as they stand in the file.
+func encodeLines(lines []journalLine) ([]byte, error) {
+	var text []byte
+	for _, l := range lines {
+		data, err := json.Marshal(l)
+		if err != nil {
+			return nil, err
+		}
+		text = fmt.Appendf(text, "%08x %s\n", crc32.Checksum(data, castagnoli), data)
+	}
+	return text, nil
+}

@@ -1,0 +1,279 @@
+package control
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+// sample is a journal with a bit of everything.
+func sample() []Entry {
+	return []Entry{
+		{N: 1, Time: "2026-01-02T03:04:05Z", Boot: boot, Control: "aslr", Got: "2",
+			Step: Step{Kind: KindFile, Target: "/proc/sys/kernel/randomize_va_space", Old: "1", New: "2"}},
+		{N: 2, Time: "2026-01-02T03:04:05Z", Boot: boot, Control: "thp", Undone: true,
+			Step: Step{Kind: KindFile, Target: "/sys/kernel/mm/transparent_hugepage/enabled", Old: "madvise", New: "never", Form: FormChoice}},
+		{N: 5, Time: "2026-01-02T03:04:06Z", Boot: boot, Control: "network",
+			Step: Step{Kind: KindLink, Target: "eth0", Old: "up", New: "down", Data: "{\"routes\":[\"AgAA\\u00e9\"]}\n"}},
+	}
+}
+
+// TestJournalGolden holds the format: a journal of version 1 must be readable for ever.
+func TestJournalGolden(t *testing.T) {
+	golden := filepath.Join("testdata", "v1", "journal")
+	data, err := encodeJournal(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(golden, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(data, want) {
+		t.Errorf("written:\n%s\nwant:\n%s", data, want)
+	}
+	text, err := parseJournal(want)
+	if err != nil || text.torn || len(text.damage) > 0 || !reflect.DeepEqual(text.entries, sample()) {
+		t.Errorf("read: %+v, %v", text, err)
+	}
+}
+
+func TestParseJournalDamage(t *testing.T) {
+	good, err := encodeJournal(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	safe, err := encodeLines([]journalLine{{Op: "got", N: 5, Got: "down", Safe: int64(len(good))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer, err := encodeLines([]journalLine{{Op: "journal", Version: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip := func(data []byte, at int) []byte {
+		data = bytes.Clone(data)
+		data[at] ^= 1
+		return data
+	}
+	tests := []struct {
+		name    string
+		data    []byte
+		entries int
+		torn    bool
+		damage  int
+		err     error
+	}{
+		{"empty", nil, 0, false, 0, nil},
+		{"whole", good, 3, false, 0, nil},
+		{"last line cut", good[:len(good)-9], 2, true, 0, nil},
+		{"newline missing", good[:len(good)-1], 2, true, 0, nil},
+		{"rubbish after the end", append(bytes.Clone(good), 0, 0, '\n', 7), 3, true, 0, nil},
+		{"first change flipped, nothing known to be synced", flip(good, 150), 2, true, 0, nil},
+		{"first change flipped, known to be synced", append(flip(good, 150), safe...), 2, false, 2, nil}, // and what read back of it,
+		{"later version", newer, 0, false, 0, ErrJournalVersion},
+		{"another file", []byte("<html>\n</html>\n"), 0, true, 0, nil},
+	}
+	for _, tt := range tests {
+		text, err := parseJournal(tt.data)
+		if len(text.entries) != tt.entries || text.torn != tt.torn || len(text.damage) != tt.damage || !errors.Is(err, tt.err) {
+			t.Errorf("%s: %d entries, torn %t, damage %q, %v; want %d, %t, %d, %v",
+				tt.name, len(text.entries), text.torn, text.damage, err, tt.entries, tt.torn, tt.damage, tt.err)
+		}
+	}
+}
+
+func TestDamagedJournalIsReportedAndKept(t *testing.T) {
+	fsys := crashfs.New("/x")
+	data, err := encodeJournal(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := encodeLines([]journalLine{{Op: "got", N: 5, Got: "down", Safe: int64(len(data))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = append(data, more...)
+	data[150] ^= 1
+	fsys.Put(journalPath, data)
+	m, _ := fakeMachine(t, "arm64")
+	j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(j.Damage()) != 2 || len(j.Pending()) != 1 {
+		t.Errorf("damage %q, pending %v", j.Damage(), j.Pending())
+	}
+	if got := fsys.Files()[journalPath+".damaged"]; !bytes.Equal(got, data) {
+		t.Error("the damaged journal was not kept")
+	}
+	if _, err := Restore(t.Context(), m, j); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("restore says %v, want the damage in it", err)
+	}
+}
+
+// TestFullDisk: without an entry on the disk nothing may be changed.
+func TestFullDisk(t *testing.T) {
+	for _, errno := range []error{syscall.ENOSPC, syscall.EIO} {
+		for _, kind := range []crashfs.Kind{crashfs.Write, crashfs.Sync} {
+			fsys := crashfs.New("/x")
+			m, k := fakeMachine(t, "intel-acpi-cpufreq")
+			j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fsys.Inject(crashfs.Fault{Err: errno, Permanent: true, Short: 40, Match: func(op crashfs.Op) bool { return op.Kind == kind }})
+			s := everything()
+			s.Frequency.Policy = Require
+			_, undo, problems := ApplyAll(t.Context(), m, s, j)
+			if kind == crashfs.Sync && errno == syscall.ENOSPC {
+				continue // a sync needs no space
+			}
+			if len(problems) != 1 || !strings.Contains(problems[0].What, errno.Error()) {
+				t.Errorf("%v in %s: problems %v", errno, kind, problems)
+			}
+			if len(k.writes) != 0 {
+				t.Errorf("%v in %s: wrote %v without a journal", errno, kind, k.writes)
+			}
+			if err := undo(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestJournalDoesNotGrow(t *testing.T) {
+	fsys := crashfs.New("/x")
+	m, _ := fakeMachine(t, "intel-acpi-cpufreq")
+	var sizes []int
+	for range 4 {
+		if err := session(t.Context(), m, fsys); err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, len(fsys.Files()[journalPath]))
+	}
+	if sizes[3] != sizes[0] {
+		t.Errorf("sizes after each session: %v", sizes)
+	}
+}
+
+func TestOpenJournalErrors(t *testing.T) {
+	fsys := crashfs.New("/x")
+	fsys.Put(journalPath, []byte("x"))
+	fsys.FailReads(journalPath, syscall.EIO)
+	if _, err := OpenJournal(fsys, journalPath, boot, epoch); !errors.Is(err, syscall.EIO) {
+		t.Errorf("unreadable: %v", err)
+	}
+	if _, err := ReadJournal(fsys, journalPath); !errors.Is(err, syscall.EIO) {
+		t.Errorf("unreadable: %v", err)
+	}
+	if _, err := OpenJournal(fsys, "/none/journal", boot, epoch); err == nil {
+		t.Error("no folder: no error")
+	}
+	if pending, err := ReadJournal(fsys, "/x/none"); err != nil || pending != nil {
+		t.Errorf("no journal: %v, %v", pending, err)
+	}
+}
+
+// TestJournalOnTheRealFileSystem runs one session on files.
+func TestJournalOnTheRealFileSystem(t *testing.T) {
+	m, k := fakeMachine(t, "arm64")
+	before := state(t, m, k)
+	path := filepath.Join(t.TempDir(), "journal")
+	j, err := OpenJournal(durable.OS(), path, m.Boot, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if pending, err := ReadJournal(durable.OS(), path); err != nil || len(pending) < 10 || pending[0].Got == "" {
+		t.Errorf("pending %v, %v", pending, err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if j, err = OpenJournal(durable.OS(), path, m.Boot, epoch); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.release(latencyFile); err != nil {
+		t.Fatal(err)
+	}
+	report, err := Restore(t.Context(), m, j)
+	if err != nil {
+		t.Error(err)
+	}
+	sameTree(t, state(t, m, k), before)
+	var out strings.Builder
+	if err := report.Print(&out); err != nil || !strings.Contains(out.String(), "restored  perf_rate: /proc/sys/kernel/perf_event_max_sample_rate = 100000\n") {
+		t.Errorf("report: %v\n%s", err, out.String())
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReportPrint(t *testing.T) {
+	r := Report{
+		{Control: "a", Target: "/a", Value: "1", Outcome: Restored}, {Control: "b", Target: "/b", Value: "2", Outcome: Void},
+		{Control: "c", Target: "/c", Value: "3", Outcome: Gone}, {Control: "d", Target: "/d", Value: "4", Outcome: Failed, Error: "read-only"},
+		{Control: "e", Target: "/e", Value: "5", Outcome: Already},
+	}
+	const want = `restored  a: /a = 1
+void      b: /b (the machine has been rebooted since)
+gone      c: /c (does not exist any more)
+failed    d: /d not put back to 4: read-only
+already   e: /e = 5
+`
+	var out strings.Builder
+	if err := r.Print(&out); err != nil || out.String() != want {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if err := r.Err(); err == nil || err.Error() != "put /d back to 4: read-only" {
+		t.Errorf("Err = %v", err)
+	}
+	out.Reset()
+	if err := (Report{}).Print(&out); err != nil || out.String() != "nothing to restore\n" {
+		t.Errorf("%v %q", err, out.String())
+	}
+}
+
+func FuzzParseJournal(f *testing.F) {
+	data, err := encodeJournal(sample())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add(data[:len(data)/2])
+	f.Add([]byte("00000000 {}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text, err := parseJournal(data)
+		if err != nil {
+			return
+		}
+		again, err := encodeJournal(text.entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := parseJournal(again)
+		if err != nil || back.torn || len(back.damage) > 0 || !reflect.DeepEqual(back.entries, text.entries) {
+			t.Errorf("read %+v, wrote it, read %+v, %v", text.entries, back, err)
+		}
+	})
+}

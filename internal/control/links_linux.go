@@ -1,0 +1,96 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// netlinkLinks switches interfaces of Linux. Taking one down removes its routes, and its addresses of IPv6; nobody brings them back unless
+// a network manager watches. So they are saved and put back, as `ip route save` and `ip route restore` would.
+type netlinkLinks struct{}
+
+// List returns all interfaces.
+func (netlinkLinks) List() ([]Link, error) {
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return nil, fmt.Errorf("list interfaces: %w", err)
+	}
+	var links []Link
+	for _, i := range interfaces {
+		links = append(links, Link{Name: i.Name, Up: i.Flags&net.FlagUp != 0, Loopback: i.Flags&net.FlagLoopback != 0})
+	}
+	return links, nil
+}
+
+// Save returns the routes and addresses that going down would destroy.
+func (netlinkLinks) Save(name string) (string, error) {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return "", fmt.Errorf("interface %s: %w", name, err)
+	}
+	addresses, err := dump(unix.RTM_GETADDR)
+	if err != nil {
+		return "", fmt.Errorf("addresses of %s: %w", name, err)
+	}
+	routes, err := dump(unix.RTM_GETROUTE)
+	if err != nil {
+		return "", fmt.Errorf("routes of %s: %w", name, err)
+	}
+	return encodeSaved(selectAddresses(addresses, uint32(i.Index)), selectRoutes(routes, uint32(i.Index)))
+}
+
+// Down takes an interface down.
+func (netlinkLinks) Down(name string) error {
+	_, err := setUp(name, false)
+	return err
+}
+
+// Up brings an interface up, and then what was saved.
+func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
+	addresses, routes, err := decodeSaved(saved)
+	if err != nil {
+		return false, err
+	}
+	changed, err = setUp(name, true)
+	if err != nil {
+		return false, err
+	}
+	for _, message := range append(asMessages(unix.RTM_NEWADDR, addresses), asMessages(unix.RTM_NEWROUTE, routes)...) {
+		switch one := request(message); {
+		case one == nil:
+			changed = true
+		case errors.Is(one, unix.EEXIST): // it is there already
+		default:
+			err = errors.Join(err, fmt.Errorf("put back an address or route of %s: %w", name, one))
+		}
+	}
+	return changed, err
+}
+
+// setUp sets or clears IFF_UP and tells whether that changed anything.
+func setUp(name string, up bool) (changed bool, err error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return false, fmt.Errorf("open socket: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }() // nothing is written through it that closing could lose
+	req, err := unix.NewIfreq(name)
+	if err != nil {
+		return false, fmt.Errorf("interface %s: %w", name, err)
+	}
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, req); err != nil {
+		return false, fmt.Errorf("interface %s: read flags: %w", name, err)
+	}
+	flags := req.Uint16()
+	if (flags&unix.IFF_UP != 0) == up {
+		return false, nil
+	}
+	req.SetUint16(flags ^ unix.IFF_UP)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req); err != nil {
+		return false, fmt.Errorf("interface %s: write flags: %w", name, err)
+	}
+	return true, nil
+}

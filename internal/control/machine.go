@@ -1,0 +1,166 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"krund/internal/sysroot"
+)
+
+// A Machine is everything that controls read and change, each part replaceable by a test. NewMachine fills it for the machine at hand; a
+// nil part is one that the system does not have, and controls that need it say so.
+type Machine struct {
+	Root     sysroot.Root
+	Boot     string   // identifies this boot; settings made in another one are void
+	Commands Commands // small programs of the system
+	Swap     Swap     // swapon(2), swapoff(2)
+	Units    Units    // services, timers, sockets
+	Links    Links    // network interfaces
+
+	held map[string]io.Closer // devices held open by KindHold steps
+}
+
+// Commands runs small programs of the system: apm, sysctl, rcctl, systemctl.
+type Commands interface {
+	// Output runs a program found in the system's folders and returns what it printed on standard output. A program that is not
+	// installed is an error that wraps exec.ErrNotFound.
+	Output(ctx context.Context, name string, args ...string) ([]byte, error)
+}
+
+// Swap switches swap areas.
+type Swap interface {
+	Off(device string) error
+	On(device string, priority int) error // negative: let the kernel choose
+}
+
+// Units switches services and what starts them.
+type Units interface {
+	// List returns the loaded units whose names match one of the patterns (path.Match).
+	List(ctx context.Context, patterns []string) ([]Unit, error)
+	// Stop and Start return when the unit is stopped or started.
+	Stop(ctx context.Context, name string) error
+	Start(ctx context.Context, name string) error
+}
+
+// A Unit is a service, or what starts one.
+type Unit struct {
+	Name        string
+	Active      bool
+	TriggeredBy []string // sockets, timers and paths that would start it again
+}
+
+// Links switches network interfaces.
+type Links interface {
+	List() ([]Link, error)
+	// Save returns what is lost when the interface goes down (routes, addresses), for Up to put back.
+	Save(name string) (string, error)
+	Down(name string) error
+	// Up brings the interface up and puts back what Save returned. changed is false when all of it was there already.
+	Up(name, saved string) (changed bool, err error)
+}
+
+// A Link is a network interface.
+type Link struct {
+	Name     string
+	Up       bool // administratively
+	Loopback bool
+}
+
+// actor makes and takes back the changes of one Kind.
+type actor interface {
+	// do makes the change and returns what reads back. It must be harmless to do it twice.
+	do(context.Context, Step) (readBack string, err error)
+	// undo takes the change back. It must be harmless when the change was never made, or was taken back already.
+	undo(context.Context, Step) (Outcome, error)
+}
+
+// actor returns who changes things of kind k.
+func (m *Machine) actor(k Kind) (actor, error) {
+	switch k {
+	case KindFile:
+		return fileActor{m.Root}, nil
+	case KindMSR:
+		return msrActor{m.Root}, nil
+	case KindHold:
+		return holdActor{m}, nil
+	case KindGroup:
+		return groupActor{m.Root}, nil
+	case KindGrant:
+		return grantActor{m.Root}, nil
+	case KindSwap:
+		if m.Swap != nil {
+			return swapActor{m}, nil
+		}
+	case KindUnit:
+		if m.Units != nil {
+			return unitActor{m.Units}, nil
+		}
+	case KindLink:
+		if m.Links != nil {
+			return linkActor{m.Links}, nil
+		}
+	case KindSlice:
+		if m.Commands != nil {
+			return sliceActor{m.Commands}, nil
+		}
+	case KindSysctl:
+		if m.Commands != nil {
+			return sysctlActor{m.Commands}, nil
+		}
+	case KindPerform:
+		if m.Commands != nil {
+			return performActor{m.Commands}, nil
+		}
+	}
+	return nil, fmt.Errorf("this system cannot change things of kind %q", k)
+}
+
+// online returns the CPUs in use.
+func (m *Machine) online() (CPUs, error) {
+	text, err := m.Root.Read("/sys/devices/system/cpu/online")
+	if err != nil {
+		return nil, err
+	}
+	return ParseCPUList(text)
+}
+
+// hypervised tells whether the processor says that it is a guest's. False on processors that cannot say.
+func (m *Machine) hypervised() bool {
+	text, err := m.Root.Read("/proc/cpuinfo")
+	return err == nil && cpuFlag(text, "hypervisor")
+}
+
+// cpuFlag tells whether /proc/cpuinfo lists a feature of the first processor ("flags" on x86, "Features" on arm).
+func cpuFlag(cpuinfo, flag string) bool {
+	for line := range strings.Lines(cpuinfo) {
+		name, value, found := strings.Cut(line, ":")
+		name = strings.TrimSpace(name)
+		if found && (name == "flags" || name == "Features") {
+			return strings.Contains(" "+strings.TrimSpace(value)+" ", " "+flag+" ")
+		}
+	}
+	return false
+}
+
+// hold remembers an open device until release; one that is held already is let go of.
+func (m *Machine) hold(name string, c io.Closer) {
+	if old := m.held[name]; old != nil {
+		_ = old.Close() // the new wish replaces the old one
+	}
+	if m.held == nil {
+		m.held = map[string]io.Closer{}
+	}
+	m.held[name] = c
+}
+
+// release closes a held device; released is false when it is not held.
+func (m *Machine) release(name string) (released bool, err error) {
+	c := m.held[name]
+	if c == nil {
+		return false, nil
+	}
+	delete(m.held, name)
+	return true, c.Close()
+}

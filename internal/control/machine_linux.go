@@ -1,0 +1,21 @@
+package control
+
+import (
+	"context"
+
+	"krund/internal/sysroot"
+)
+
+// NewMachine returns the machine below root. For a copy of a machine (a root other than "/") there are only its files: no services,
+// interfaces or swap of the machine at hand can be reached through it.
+func NewMachine(_ context.Context, root sysroot.Root) *Machine {
+	m := &Machine{Root: root}
+	m.Boot, _ = root.Read("/proc/sys/kernel/random/boot_id") // unknown is "", and then counts as any boot
+	if root.IsMachine() {
+		m.Commands = Programs{}
+		m.Swap = linuxSwap{}
+		m.Units = Systemd{Fallback: Systemctl{m.Commands}}
+		m.Links = netlinkLinks{}
+	}
+	return m
+}

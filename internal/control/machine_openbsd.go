@@ -1,0 +1,19 @@
+package control
+
+import (
+	"context"
+
+	"krund/internal/sysroot"
+)
+
+// NewMachine returns the machine below root. For a copy of a machine (a root other than "/") there are only its files.
+func NewMachine(ctx context.Context, root sysroot.Root) *Machine {
+	m := &Machine{Root: root}
+	if root.IsMachine() {
+		m.Commands = Programs{}
+		m.Boot, _ = sysctlGet(ctx, m.Commands, "kern.boottime") // unknown is "", and then counts as any boot
+		m.Units = Rcctl{m.Commands}
+		m.Links = Ifconfig{m.Commands}
+	}
+	return m
+}

@@ -1,0 +1,12 @@
+//go:build !linux && !openbsd
+
+package control
+
+import (
+	"context"
+
+	"krund/internal/sysroot"
+)
+
+// NewMachine returns a machine that can only be looked at: krund controls Linux and OpenBSD.
+func NewMachine(_ context.Context, root sysroot.Root) *Machine { return &Machine{Root: root} }

@@ -1,0 +1,296 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/durable/crashfs"
+	"krund/internal/sysroot"
+)
+
+// machines are the trees of testdata.
+var machines = []string{
+	"intel-acpi-cpufreq", "intel-pstate-active", "intel-cpufreq-passive", "amd-pstate-epp",
+	"amd-acpi-cpufreq", "intel-hybrid", "kvm-guest", "arm64",
+}
+
+// boot is the boot id in every tree.
+const boot = "2f4b0a51-6e1d-4c0e-9f7c-1c9f3a6d7e10"
+
+// copyTree copies a machine of testdata to a temporary folder.
+func copyTree(t *testing.T, name string) string {
+	t.Helper()
+	dir := filepath.Join(tempDir(t), name)
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// tempDir is t.TempDir in memory where there is such a file system: the crash tests copy a machine some hundred times.
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "krund-control-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// fakeMachine returns a copy of a machine with a kernel that behaves (fakekernel_test.go), swap and services.
+func fakeMachine(t *testing.T, name string) (*Machine, *fakeKernel) {
+	t.Helper()
+	k := &fakeKernel{dir: copyTree(t, name)}
+	m := NewMachine(t.Context(), sysroot.New(k.dir).With(k))
+	m.Swap = fakeSwap{m, k}
+	m.Units = &fakeUnits{kernel: k, units: []Unit{
+		{Name: "cron.service", Active: true}, {Name: "ssh.service", Active: true, TriggeredBy: []string{"ssh.socket"}},
+		{Name: "ssh.socket", Active: true}, {Name: "apt-daily.timer", Active: true}, {Name: "dbus.service", Active: true},
+		{Name: "idle.service"},
+	}}
+	m.Links = &fakeLinks{kernel: k, links: []Link{{"lo", true, true}, {"eth0", true, false}, {"eth1", false, false}}, routes: map[string]string{"eth0": "default"}}
+	m.Commands = noCommands{}
+	return m, k
+}
+
+// everything asks for all that can be asked for.
+func everything() Settings {
+	s := Defaults()
+	for _, p := range []*Policy{
+		&s.SMT.Policy, &s.Frequency.Policy, &s.Turbo.Policy, &s.CStates.Policy, &s.Tickless.Policy, &s.Isolcpus.Policy, &s.PerfRate.Policy,
+		&s.NMIWatchdog.Policy, &s.ASLR.Policy, &s.Swap.Policy, &s.Overcommit.Policy, &s.THP.Policy, &s.KSM.Policy, &s.NUMABalancing.Policy,
+		&s.Writeback.Policy, &s.StatInterval.Policy, &s.RTThrottle.Policy, &s.IRQAffinity.Policy, &s.Shield.Policy, &s.Services.Policy, &s.Network.Policy,
+	} {
+		*p = Apply
+	}
+	s.Services.Stop = []string{"cron.service", "ssh*", "*.timer"}
+	s.Network.Down = []string{"eth*"}
+	s.THP.Defrag = "never"
+	return s
+}
+
+// openJournal opens a journal in memory.
+func openJournal(t *testing.T, m *Machine) *Journal {
+	t.Helper()
+	j, err := OpenJournal(crashfs.New("/x"), journalPath, m.Boot, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	return j
+}
+
+func epoch() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+
+// snapshot returns all files of a tree, links by their text, folders as "folder".
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(path, dir)
+		switch {
+		case d.IsDir():
+			files[name] = "folder"
+		case d.Type()&fs.ModeSymlink != 0:
+			files[name], err = os.Readlink(path)
+		default:
+			var data []byte
+			data, err = os.ReadFile(path)
+			files[name] = string(data)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// sameTree compares two snapshots.
+func sameTree(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if g, there := got[name]; !there {
+			t.Errorf("%s is gone", name)
+		} else if g != want[name] {
+			t.Errorf("%s is %q, was %q", name, g, want[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if _, there := want[name]; !there {
+			t.Errorf("%s was not there", name)
+		}
+	}
+}
+
+// find returns the finding of a control.
+func find(t *testing.T, findings []Finding, name string) Finding {
+	t.Helper()
+	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("no finding %q", name)
+	}
+	return findings[i]
+}
+
+// noCommands is a system without programs.
+type noCommands struct{}
+
+func (noCommands) Output(_ context.Context, name string, _ ...string) ([]byte, error) {
+	return nil, errors.New(name + " is not installed")
+}
+
+// fakeSwap edits /proc/swaps.
+type fakeSwap struct {
+	m      *Machine
+	kernel *fakeKernel
+}
+
+const swapHeading = "Filename				Type		Size		Used		Priority\n"
+
+func (s fakeSwap) Off(device string) error {
+	s.kernel.fuse.burn()
+	text, err := os.ReadFile(s.m.Root.Path("/proc/swaps"))
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(text), device) {
+		return os.ErrInvalid
+	}
+	return os.WriteFile(s.m.Root.Path("/proc/swaps"), []byte(swapHeading), 0o644)
+}
+
+func (s fakeSwap) On(device string, _ int) error {
+	s.kernel.fuse.burn()
+	line := swapHeading + device + "                               partition	1000444		0		-2\n"
+	return os.WriteFile(s.m.Root.Path("/proc/swaps"), []byte(line), 0o644)
+}
+
+// fakeUnits is a service manager in memory.
+type fakeUnits struct {
+	kernel *fakeKernel
+	units  []Unit
+	log    []string
+	fail   map[string]error // by "stop NAME" or "start NAME"
+}
+
+func (u *fakeUnits) List(_ context.Context, patterns []string) ([]Unit, error) {
+	var list []Unit
+	for _, x := range u.units {
+		if matches(patterns, x.Name) {
+			list = append(list, x)
+		}
+	}
+	return list, nil
+}
+
+func (u *fakeUnits) set(verb, name string, active bool) error {
+	u.kernel.fuse.burn()
+	u.log = append(u.log, verb+" "+name)
+	if err := u.fail[verb+" "+name]; err != nil {
+		return err
+	}
+	for i := range u.units {
+		if u.units[i].Name == name {
+			u.units[i].Active = active
+		}
+	}
+	return nil
+}
+
+func (u *fakeUnits) Stop(_ context.Context, name string) error  { return u.set("stop", name, false) }
+func (u *fakeUnits) Start(_ context.Context, name string) error { return u.set("start", name, true) }
+
+// active returns the names of the units that run.
+func (u *fakeUnits) active() []string {
+	var names []string
+	for _, x := range u.units {
+		if x.Active {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// fakeLinks are interfaces in memory; going down loses the routes.
+type fakeLinks struct {
+	kernel *fakeKernel
+	links  []Link
+	routes map[string]string
+	fail   error
+}
+
+func (l *fakeLinks) List() ([]Link, error)            { return l.links, nil }
+func (l *fakeLinks) Save(name string) (string, error) { return l.routes[name], nil }
+
+func (l *fakeLinks) Down(name string) error {
+	if l.fail != nil {
+		return l.fail
+	}
+	l.kernel.fuse.burn()
+	delete(l.routes, name)
+	l.set(name, false)
+	return nil
+}
+
+func (l *fakeLinks) Up(name, saved string) (bool, error) {
+	if l.fail != nil {
+		return false, l.fail
+	}
+	l.kernel.fuse.burn()
+	changed := l.set(name, true) || l.routes[name] != saved
+	l.routes[name] = saved
+	return changed, nil
+}
+
+func (l *fakeLinks) set(name string, up bool) (changed bool) {
+	for i := range l.links {
+		if l.links[i].Name == name {
+			changed = l.links[i].Up != up
+			l.links[i].Up = up
+		}
+	}
+	return changed
+}
+
+// texts are files in memory, by name below a root "/nowhere".
+type texts map[string]string
+
+func (x texts) ReadFile(path string) ([]byte, error) {
+	if text, there := x[strings.TrimPrefix(path, "/nowhere")]; there {
+		return []byte(text), nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+func (texts) WriteFile(string, []byte) error         { return fs.ErrPermission }
+func (texts) ReadAt(string, []byte, int64) error     { return fs.ErrPermission }
+func (texts) WriteAt(string, []byte, int64) error    { return fs.ErrPermission }
+func (texts) Hold(string, []byte) (io.Closer, error) { return nil, fs.ErrPermission }
+func (texts) Mkdir(string) error                     { return fs.ErrPermission }
+func (texts) Rmdir(string) error                     { return fs.ErrPermission }
+
+// ended returns a context that is over.
+func ended(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}

@@ -1,0 +1,99 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// NetworkSettings names network interfaces to take down for the time of the measurement.
+type NetworkSettings struct {
+	Policy Policy
+	Down   []string // names or patterns (path.Match); the loopback interface is never touched
+}
+
+// network takes interfaces down last of all controls, and brings them up first. What going down destroys (routes, and addresses of IPv6)
+// is in the journal, so that the machine can be reached again however krund ends.
+func network(s NetworkSettings) Control {
+	return Control{
+		Name: "network", Policy: s.Policy,
+		Why: "packets from outside interrupt the processor whenever they like",
+		plan: func(_ context.Context, m *Machine) Plan {
+			if len(s.Down) == 0 {
+				return ok("none asked for", "none")
+			}
+			wanted := strings.Join(s.Down, " ") + " down"
+			if m.Links == nil {
+				return cannot("unknown", wanted, "krund cannot switch interfaces on this system", "switch them in a hook")
+			}
+			links, err := m.Links.List()
+			if err != nil {
+				return unreadable(wanted, err)
+			}
+			return planNetwork(m.Links, links, s.Down, wanted)
+		},
+	}
+}
+
+func planNetwork(l Links, links []Link, patterns []string, wanted string) Plan {
+	var steps []Step
+	var up []string
+	for _, link := range links {
+		if !link.Up || link.Loopback || !matches(patterns, link.Name) {
+			continue
+		}
+		saved, err := l.Save(link.Name)
+		if err != nil {
+			return unreadable(wanted, err)
+		}
+		up = append(up, link.Name)
+		steps = append(steps, Step{Kind: KindLink, Target: link.Name, Old: "up", New: "down", Data: saved})
+	}
+	if len(steps) == 0 {
+		return ok("down", wanted)
+	}
+	return willSet(strings.Join(up, ", ")+" up", wanted, steps...)
+}
+
+// linkActor switches interfaces.
+type linkActor struct{ links Links }
+
+// up tells whether an interface is up; known is false when it does not exist.
+func (a linkActor) up(name string) (up, known bool, err error) {
+	links, err := a.links.List()
+	i := slices.IndexFunc(links, func(l Link) bool { return l.Name == name })
+	if err != nil || i < 0 {
+		return false, false, err
+	}
+	return links[i].Up, true, nil
+}
+
+func (a linkActor) do(_ context.Context, s Step) (string, error) {
+	if err := a.links.Down(s.Target); err != nil {
+		return "", fmt.Errorf("take %s down: %w", s.Target, err)
+	}
+	up, _, err := a.up(s.Target)
+	if err == nil && up {
+		err = fmt.Errorf("take %s down: it is up again", s.Target)
+	}
+	return "down", err
+}
+
+func (a linkActor) undo(_ context.Context, s Step) (Outcome, error) {
+	_, known, err := a.up(s.Target)
+	if err != nil {
+		return Failed, err
+	}
+	if !known {
+		return Gone, nil
+	}
+	changed, err := a.links.Up(s.Target, s.Data)
+	switch {
+	case err != nil:
+		return Failed, fmt.Errorf("bring %s up: %w", s.Target, err)
+	case changed:
+		return Restored, nil
+	}
+	return Already, nil
+}

@@ -1,0 +1,14 @@
+package control
+
+// NMIWatchdogSettings asks for the NMI watchdog off.
+type NMIWatchdogSettings struct{ Policy Policy }
+
+// nmiWatchdog sets kernel.nmi_watchdog to 0.
+func nmiWatchdog(s NMIWatchdogSettings) Control {
+	return Control{
+		Name: "nmi_watchdog", Policy: s.Policy,
+		Why: "the watchdog interrupts every CPU and occupies a hardware counter",
+		plan: sysfile{path: "/proc/sys/kernel/nmi_watchdog", want: "0",
+			absent: "the kernel has no hard lockup detector"}.plan,
+	}
+}

@@ -1,0 +1,14 @@
+package control
+
+// NUMABalancingSettings asks for automatic NUMA balancing off.
+type NUMABalancingSettings struct{ Policy Policy }
+
+// numaBalancing sets kernel.numa_balancing to 0.
+func numaBalancing(s NUMABalancingSettings) Control {
+	return Control{
+		Name: "numa_balancing", Policy: s.Policy,
+		Why: "the kernel unmaps pages now and then to see who uses them, and moves them between nodes",
+		plan: sysfile{path: "/proc/sys/kernel/numa_balancing", want: "0",
+			absent: "the kernel does not balance memory between nodes"}.plan,
+	}
+}

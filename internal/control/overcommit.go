@@ -1,0 +1,117 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// OvercommitSettings asks for a way of promising memory.
+type OvercommitSettings struct {
+	Policy Policy
+	Mode   int // 0 heuristic, 1 always, 2 never (the study's: an allocation that cannot be kept fails at once)
+	Ratio  int // with mode 2, percent of memory that may be promised; 0 leaves it as it is
+}
+
+const (
+	overcommitFile = "/proc/sys/vm/overcommit_memory"
+	ratioFile      = "/proc/sys/vm/overcommit_ratio"
+)
+
+// commitReserve is what must stay free beyond the benchmark's heap for krund and the system to work under mode 2, in bytes.
+const commitReserve = 512 << 20
+
+// overcommit sets vm.overcommit_memory. Mode 2 bounds all memory that is promised; where the system has promised more already, or the
+// benchmark's heap would not fit, every allocation would fail, so the plan refuses it. heap is in bytes; noSwap says that swap, which
+// counts towards the bound, will be off.
+func overcommit(s OvercommitSettings, heap int64, noSwap bool) Control {
+	return Control{
+		Name: "overcommit", Policy: s.Policy,
+		Why: "memory promised but not there ends in the kernel killing a process in the middle of a run",
+		plan: func(ctx context.Context, m *Machine) Plan {
+			mode := sysfile{path: overcommitFile, want: strconv.Itoa(s.Mode)}.plan(ctx, m)
+			if s.Mode != 2 {
+				return mode
+			}
+			text, err := m.Root.Read("/proc/meminfo")
+			if err != nil {
+				return unreadable("2", err)
+			}
+			steps := mode.Steps
+			if s.Ratio > 0 {
+				ratio := sysfile{path: ratioFile, want: strconv.Itoa(s.Ratio), unit: " %"}.plan(ctx, m)
+				mode = both(mode, ratio, append(ratio.Steps, steps...))
+			}
+			return checkHeadroom(mode, parseMeminfo(text), s.Ratio, heap, noSwap)
+		},
+	}
+}
+
+// meminfo holds the values of /proc/meminfo in bytes (and HugePages_Total in pages), by name.
+type meminfo map[string]int64
+
+// parseMeminfo reads the lines "Name:  123 kB"; lines of another form are left out.
+func parseMeminfo(text string) meminfo {
+	m := meminfo{}
+	for line := range strings.Lines(text) {
+		name, rest, found := strings.Cut(line, ":")
+		fields := strings.Fields(rest)
+		if !found || len(fields) == 0 {
+			continue
+		}
+		n, err := strconv.ParseInt(fields[0], 10, 64)
+		if err != nil || n < 0 || n > 1<<50 {
+			continue
+		}
+		if len(fields) > 1 && fields[1] == "kB" {
+			n *= 1024
+		}
+		m[strings.TrimSpace(name)] = n
+	}
+	return m
+}
+
+// commitLimit returns how much memory may be promised under mode 2, in bytes (docs.kernel.org, mm/overcommit-accounting): ratio percent
+// of memory that is not set aside for huge pages, and all of swap. ratio 0 means the one in force, from which the kernel computes
+// CommitLimit itself.
+func (m meminfo) commitLimit(ratio int, noSwap bool) int64 {
+	limit := m["CommitLimit"] - m["SwapTotal"]
+	if ratio > 0 {
+		limit = (m["MemTotal"] - m["HugePages_Total"]*m["Hugepagesize"]) / 100 * int64(ratio)
+	}
+	if !noSwap {
+		limit += m["SwapTotal"]
+	}
+	return limit
+}
+
+// checkHeadroom turns a plan for mode 2 into one that refuses it when the promises would not fit.
+func checkHeadroom(p Plan, m meminfo, ratio int, heap int64, noSwap bool) Plan {
+	limit, promised := m.commitLimit(ratio, noSwap), m["Committed_AS"]
+	need := promised + heap + commitReserve
+	p.Detail = join(p.Detail, fmt.Sprintf("%s promised of at most %s", mib(promised), mib(limit)), "; ")
+	if limit >= need {
+		return p
+	}
+	fix := "lower the heap limit, or stop services that hold memory"
+	if percent := ratioFor(m, need, noSwap); percent <= 95 {
+		fix = fmt.Sprintf(`set overcommit = { policy = "require", ratio = %d } in [controls]`, percent)
+	}
+	return cannot(p.Found, p.Wanted, fmt.Sprintf("mode 2 would leave too little: %s promised, %s for the benchmark's heap and %s in reserve, of at most %s",
+		mib(promised), mib(heap), mib(commitReserve), mib(limit)), fix)
+}
+
+// ratioFor returns the smallest ratio, in percent, under which need bytes may be promised; more than 100 when none is enough.
+func ratioFor(m meminfo, need int64, noSwap bool) int64 {
+	if !noSwap {
+		need -= m["SwapTotal"]
+	}
+	hundredth := (m["MemTotal"] - m["HugePages_Total"]*m["Hugepagesize"]) / 100
+	if hundredth <= 0 {
+		return 1000
+	}
+	return (need + hundredth - 1) / hundredth
+}
+
+func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }

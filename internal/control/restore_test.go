@@ -1,0 +1,102 @@
+package control
+
+import (
+	"testing"
+
+	"krund/internal/durable/crashfs"
+)
+
+// TestRestoreUnderUnknownBoot: when the system cannot say which boot it is, entries count as this boot's.
+func TestRestoreUnderUnknownBoot(t *testing.T) {
+	for _, id := range []string{"", boot} {
+		m, k := fakeMachine(t, "arm64")
+		before := state(t, m, k)
+		fsys := crashfs.New("/x")
+		j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		m.Boot = id
+		if _, err := restoreLater(t.Context(), m, fsys); err != nil {
+			t.Error(err)
+		}
+		sameTree(t, state(t, m, k), before)
+	}
+}
+
+// TestRestoreOfWhatIsGone: interrupts, CPUs and interfaces can be unplugged in the meantime.
+func TestRestoreOfWhatIsGone(t *testing.T) {
+	m, k := fakeMachine(t, "arm64")
+	fsys := crashfs.New("/x")
+	j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	k.remove(t, "/proc/irq/24")
+	m.Links.(*fakeLinks).links = nil
+	report, err := restoreLater(t.Context(), m, fsys)
+	if err != nil {
+		t.Error(err)
+	}
+	outcomes := map[string]Outcome{}
+	for _, x := range report {
+		outcomes[x.Target] = x.Outcome
+	}
+	for target, want := range map[string]Outcome{"/proc/irq/24/smp_affinity_list": Gone, "eth0": Gone, "/proc/irq/16/smp_affinity_list": Restored} {
+		if outcomes[target] != want {
+			t.Errorf("%s: %q, want %q", target, outcomes[target], want)
+		}
+	}
+}
+
+// TestSecondApplyRestoresFirst: a krund that starts after one that crashed must not take krund's values for the machine's own.
+func TestSecondApplyRestoresFirst(t *testing.T) {
+	m, k := fakeMachine(t, "intel-pstate-active")
+	before := state(t, m, k)
+	fsys := crashfs.New("/x")
+	for range 2 {
+		j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
+			t.Fatal(problems)
+		}
+	}
+	if _, err := restoreLater(t.Context(), m, fsys); err != nil {
+		t.Error(err)
+	}
+	sameTree(t, state(t, m, k), before)
+}
+
+// TestUndoWithEndedContext: putting a machine back is not stopped half way.
+func TestUndoWithEndedContext(t *testing.T) {
+	m, k := fakeMachine(t, "arm64")
+	before := state(t, m, k)
+	_, undo, problems := ApplyAll(t.Context(), m, everything(), openJournal(t, m))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if err := undo(ended(t)); err != nil {
+		t.Error(err)
+	}
+	sameTree(t, state(t, m, k), before)
+}
+
+// TestApplyWithEndedContext: nothing is changed any more.
+func TestApplyWithEndedContext(t *testing.T) {
+	m, k := fakeMachine(t, "arm64")
+	before := state(t, m, k)
+	s := everything()
+	s.PerfRate.Policy = Require
+	if _, _, problems := ApplyAll(ended(t), m, s, openJournal(t, m)); len(problems) != 1 {
+		t.Errorf("problems %v", problems)
+	}
+	sameTree(t, state(t, m, k), before)
+}

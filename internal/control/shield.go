@@ -1,0 +1,190 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"krund/internal/sysroot"
+)
+
+// ShieldSettings asks for CPUs that only the benchmark uses.
+type ShieldSettings struct {
+	Policy Policy
+	Type   string // "isolated": no load balancing, for one thread; "root": balanced, for virtual machines with several
+}
+
+const (
+	groupRoot = "/sys/fs/cgroup"
+
+	// ShieldGroup is the control group of the shielded CPUs, below the root of the control group file system. Its processes live in groups
+	// below it, one for each process execution: it has cpuset switched on for its children, and systemd may not take a controller away
+	// from a group whose children use it.
+	ShieldGroup = "krund.shield"
+)
+
+const shieldDir = groupRoot + "/" + ShieldGroup
+
+// shield gives the benchmark CPUs to a control group that is a cpuset partition (docs.kernel.org, admin-guide/cgroup-v2,
+// cpuset.cpus.partition): the kernel takes them away from everybody else. The group is a child of the root group, which always is a
+// partition, so that every kernel with partitions takes it. Where there are none, systemd's slices are told to keep off the CPUs, and the
+// benchmark is merely bound to them.
+func shield(s ShieldSettings, benchmark string) Control {
+	return Control{
+		Name: "shield", Policy: s.Policy,
+		Why: "the scheduler may put any process on the benchmark's CPU",
+		plan: func(ctx context.Context, m *Machine) Plan {
+			cpus, online, err := m.benchmarkCPUs(benchmark)
+			if err != nil {
+				return cannot("unknown", s.Type, err.Error(), "")
+			}
+			if len(cpus) == 0 {
+				return cannot("none", s.Type, "there is only one CPU", "measure on a machine with two CPUs or more")
+			}
+			return planShield(ctx, m, s.Type, cpus, online.Minus(cpus))
+		},
+	}
+}
+
+func planShield(ctx context.Context, m *Machine, kind string, cpus, others CPUs) Plan {
+	wanted := fmt.Sprintf("CPU %s %s", cpus, kind)
+	if kind != "isolated" && kind != "root" {
+		return cannot("unknown", wanted, fmt.Sprintf("no partition type %q", kind), `set type = "isolated" or "root"`)
+	}
+	text, err := m.Root.Read(groupRoot + "/cgroup.controllers")
+	if errors.Is(err, fs.ErrNotExist) {
+		return cannot("none", wanted, "control groups of version 2 are not mounted at "+groupRoot, "boot with systemd.unified_cgroup_hierarchy=1")
+	}
+	if err != nil {
+		return unreadable(wanted, err)
+	}
+	if !slices.Contains(strings.Fields(text), "cpuset") {
+		return cannot("none", wanted, "the kernel offers no cpuset to control groups", "remove cgroup_disable=cpuset from the kernel's command line, or mount no version 1 cpuset")
+	}
+	state, err := m.Root.Read(shieldDir + "/cpuset.cpus.partition")
+	if err == nil && state == kind {
+		text, _ := m.Root.Read(shieldDir + "/cpuset.cpus")
+		if set, err := ParseCPUList(text); err == nil && set.Equal(cpus) {
+			return ok(wanted, wanted)
+		}
+	}
+	if m.Root.Exists(groupRoot+"/cgroup.procs") && !partitions(m.Root) {
+		return planSlices(ctx, m, wanted, others)
+	}
+	return willSet("none", wanted, shieldSteps(m.Root, kind, cpus)...)
+}
+
+// shieldSteps makes the group, gives it the CPUs and makes it a partition. On the way back it first stops being one, so that the CPUs are
+// everybody's again even when the group cannot be removed because the benchmark still runs in it.
+func shieldSteps(root sysroot.Root, kind string, cpus CPUs) []Step {
+	var steps []Step
+	if !granted(root, groupRoot) {
+		steps = append(steps, Step{Kind: KindGrant, Target: groupRoot, Old: "-cpuset", New: "+cpuset"})
+	}
+	return append(steps,
+		Step{Kind: KindGroup, Target: shieldDir, Old: "absent", New: "present"},
+		Step{Kind: KindFile, Target: shieldDir + "/cpuset.cpus", Old: "", New: cpus.String(), Form: FormCPUList},
+		Step{Kind: KindGrant, Target: shieldDir, Old: "-cpuset", New: "+cpuset"},
+		Step{Kind: KindFile, Target: shieldDir + "/cpuset.cpus.partition", Old: "member", New: kind, Form: FormPartition},
+	)
+}
+
+// partitions tells whether the kernel has cpuset partitions: any group but the root then has the file.
+func partitions(root sysroot.Root) bool {
+	if !granted(root, groupRoot) {
+		return true // unknown until cpuset is handed to the groups; the write will tell
+	}
+	groups, err := root.Glob(groupRoot + "/*/cpuset.cpus")
+	return err != nil || len(groups) == 0 || root.Exists(strings.TrimSuffix(groups[0], "cpuset.cpus")+"cpuset.cpus.partition")
+}
+
+// granted tells whether a group hands cpuset to its children.
+func granted(root sysroot.Root, group string) bool {
+	text, err := root.Read(group + "/cgroup.subtree_control")
+	return err == nil && slices.Contains(strings.Fields(text), "cpuset")
+}
+
+// Placement says where ApplyAll's findings allow a benchmark to run: in a group below ShieldGroup when the shield stands, else nowhere in
+// particular.
+func Placement(findings []Finding) (group string, shielded bool) {
+	for _, f := range findings {
+		if f.Name == "shield" && (f.Status == StatusSet || f.Status == StatusOK) && f.Found != "" && !strings.HasPrefix(f.Detail, affinityOnly) {
+			return ShieldGroup, true
+		}
+	}
+	return "", false
+}
+
+// affinityOnly begins the remark of a shield that is less than one.
+const affinityOnly = "no cpuset partition"
+
+// slices of systemd that hold all processes of a machine.
+var systemdSlices = []string{"init.scope", "system.slice", "user.slice"}
+
+// planSlices is for kernels without partitions (before 5.0): systemd keeps its own processes off the CPUs.
+func planSlices(ctx context.Context, m *Machine, wanted string, others CPUs) Plan {
+	var steps []Step
+	for _, name := range systemdSlices {
+		old, err := sliceActor{m.Commands}.allowed(ctx, name)
+		if err != nil {
+			return cannot("none", wanted, affinityOnly+" in this kernel, and "+err.Error(), "use Linux 5.0 or later")
+		}
+		if old != others.String() {
+			steps = append(steps, Step{Kind: KindSlice, Target: name, Old: old, New: others.String()})
+		}
+	}
+	p := willSet("none", wanted, steps...)
+	if len(steps) == 0 {
+		p = ok(wanted, wanted)
+	}
+	p.Detail = affinityOnly + " in this kernel: systemd keeps its processes off the CPUs, kernel threads and load balancing stay"
+	return p
+}
+
+// sliceActor sets AllowedCPUs= of systemd units until reboot.
+type sliceActor struct{ commands Commands }
+
+// allowed returns the CPUs that a unit is bound to, "" for all.
+func (a sliceActor) allowed(ctx context.Context, unit string) (string, error) {
+	if a.commands == nil {
+		return "", errors.New("there is no systemctl")
+	}
+	out, err := a.commands.Output(ctx, "systemctl", "show", "--value", "--property=AllowedCPUs", unit)
+	if err != nil {
+		return "", err
+	}
+	set, err := ParseCPUList(strings.Join(strings.Fields(string(out)), ","))
+	return set.String(), err
+}
+
+func (a sliceActor) set(ctx context.Context, unit, cpus string) error {
+	if _, err := a.commands.Output(ctx, "systemctl", "set-property", "--runtime", unit, "AllowedCPUs="+cpus); err != nil {
+		return err
+	}
+	got, err := a.allowed(ctx, unit)
+	if err == nil && got != cpus {
+		err = &sysroot.Mismatch{Name: unit + " AllowedCPUs", Wrote: cpus, Read: got}
+	}
+	return err
+}
+
+func (a sliceActor) do(ctx context.Context, s Step) (string, error) {
+	return s.New, a.set(ctx, s.Target, s.New)
+}
+
+func (a sliceActor) undo(ctx context.Context, s Step) (Outcome, error) {
+	now, err := a.allowed(ctx, s.Target)
+	switch {
+	case err != nil:
+		return Failed, err
+	case now == s.Old:
+		return Already, nil
+	}
+	if err := a.set(ctx, s.Target, s.Old); err != nil {
+		return Failed, err
+	}
+	return Restored, nil
+}

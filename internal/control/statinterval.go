@@ -1,0 +1,18 @@
+package control
+
+import "strconv"
+
+// StatIntervalSettings asks for rare updates of the kernel's memory statistics.
+type StatIntervalSettings struct {
+	Policy  Policy
+	Seconds int
+}
+
+// statInterval sets vm.stat_interval.
+func statInterval(s StatIntervalSettings) Control {
+	return Control{
+		Name: "stat_interval", Policy: s.Policy,
+		Why:  "once a second each CPU is interrupted to gather memory statistics",
+		plan: sysfile{path: "/proc/sys/vm/stat_interval", want: strconv.Itoa(s.Seconds), unit: " s"}.plan,
+	}
+}

@@ -1,0 +1,128 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// A Kind says what a Step changes, and so which actor makes the change and takes it back.
+type Kind string
+
+// The kinds of steps. They are written into journals: never rename one.
+const (
+	KindFile    Kind = "file"    // a file of /proc or /sys; Old and New are its values
+	KindMSR     Kind = "msr"     // bits of a model-specific register; Target "/dev/cpu/0/msr@0x1a0"
+	KindHold    Kind = "hold"    // a device that grants a wish as long as it is held open
+	KindSwap    Kind = "swap"    // an area of /proc/swaps; Old is its priority
+	KindUnit    Kind = "unit"    // a service, timer or socket; Old "active", New "inactive"
+	KindLink    Kind = "link"    // a network interface; Old "up", New "down"; Data its addresses and routes
+	KindGroup   Kind = "cgroup"  // a control group; Old "absent", New "present"
+	KindGrant   Kind = "grant"   // a controller handed to the children of a control group; New "+cpuset"
+	KindSlice   Kind = "slice"   // the CPUs systemd allows to a slice or scope, until reboot
+	KindSysctl  Kind = "sysctl"  // a variable of sysctl(8) on OpenBSD
+	KindPerform Kind = "perform" // OpenBSD's performance policy; Old and New as perfState prints them
+)
+
+// A Form says how the text of a file shows its value.
+type Form string
+
+// The forms of a KindFile step.
+const (
+	FormText      Form = ""          // the value and nothing else
+	FormChoice    Form = "choice"    // all choices, the one in force in brackets: "always [madvise] never"
+	FormCPUList   Form = "cpulist"   // a set of CPUs as a list: "0-3"
+	FormCPUMask   Form = "cpumask"   // a set of CPUs as a mask: "f"
+	FormPartition Form = "partition" // a partition type; an invalid one adds "invalid (reason)"
+)
+
+// show returns the value that a text in this form stands for. A text that does not parse stands for itself.
+func (f Form) show(text string) string {
+	text = strings.TrimSpace(text)
+	switch f {
+	case FormChoice:
+		if choice, ok := chosen(text); ok {
+			return choice
+		}
+	case FormCPUList:
+		if set, err := ParseCPUList(text); err == nil {
+			return set.String()
+		}
+	case FormCPUMask:
+		if set, err := ParseCPUMask(text); err == nil {
+			return set.Mask()
+		}
+	}
+	return text
+}
+
+// chosen returns the word in brackets of a list of choices.
+func chosen(text string) (string, bool) {
+	_, rest, ok := strings.Cut(text, "[")
+	if !ok {
+		return "", false
+	}
+	word, _, ok := strings.Cut(rest, "]")
+	return word, ok && word != ""
+}
+
+// A Step is one change to the machine, together with what takes it back. It is plain data: the journal keeps it.
+type Step struct {
+	Kind   Kind   `json:"kind"`
+	Target string `json:"target"` // what is changed: a kernel path, a unit, an interface, a device
+	Old    string `json:"old"`    // before the change; writing it takes the change back
+	New    string `json:"new"`    // after it
+	Form   Form   `json:"form,omitempty"`
+	Data   string `json:"data,omitempty"` // what else is needed to take the change back
+
+	// Optional marks a step whose refusal is worth a remark and no more: a disk's interrupt that cannot be moved.
+	Optional bool `json:"-"`
+}
+
+func (s Step) String() string { return fmt.Sprintf("%s: %s -> %s", s.Target, s.Old, s.New) }
+
+// A Plan is what a control found and what it would do. Making one reads and never changes.
+type Plan struct {
+	Status        Status // OK, WillSet, Cannot or NeedsReboot, as if the policy were Apply
+	Found, Wanted string
+	Detail, Fix   string
+	Steps         []Step // in the order of work; empty unless Status is WillSet
+}
+
+// A Control is one setting of the machine under one policy.
+type Control struct {
+	Name   string // as in the configuration
+	Why    string // why it matters to a measurement, in one line
+	Policy Policy
+	plan   func(context.Context, *Machine) Plan
+}
+
+// Check tells how the setting stands. It reads and never changes.
+func (c Control) Check(ctx context.Context, m *Machine) Finding { return c.finding(c.plan(ctx, m)) }
+
+// finding makes the row of the table out of a plan.
+func (c Control) finding(p Plan) Finding {
+	f := Finding{
+		Name: c.Name, Policy: c.Policy, Status: p.Status,
+		Found: p.Found, Wanted: p.Wanted, Detail: p.Detail, Why: c.Why, Fix: p.Fix,
+	}
+	switch {
+	case c.Policy == Off:
+		f.Status, f.Fix = StatusOff, ""
+	case c.Policy == Warn && p.Status == StatusWillSet:
+		f.Status = StatusDiffers
+		f.Fix = fmt.Sprintf(`set %s = "apply" in [controls] to let krund set it`, c.Name)
+	}
+	return f
+}
+
+// ok, willSet and cannot are the three plans that nearly every control ends in.
+func ok(found, wanted string) Plan { return Plan{Status: StatusOK, Found: found, Wanted: wanted} }
+
+func willSet(found, wanted string, steps ...Step) Plan {
+	return Plan{Status: StatusWillSet, Found: found, Wanted: wanted, Steps: steps}
+}
+
+func cannot(found, wanted, detail, fix string) Plan {
+	return Plan{Status: StatusCannot, Found: found, Wanted: wanted, Detail: detail, Fix: fix}
+}

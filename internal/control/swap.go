@@ -1,0 +1,152 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// SwapSettings asks for swap off.
+type SwapSettings struct{ Policy Policy }
+
+// swapReserve is how much memory must be left after swap is emptied into it, in bytes.
+const swapReserve = 256 << 20
+
+// A swapArea is a line of /proc/swaps.
+type swapArea struct {
+	device   string
+	used     int64 // bytes
+	priority int
+}
+
+// swap switches every swap area off, if what is in them fits into memory.
+func swap(s SwapSettings) Control {
+	return Control{
+		Name: "swap", Policy: s.Policy,
+		Why: "a page fetched from the disk takes longer than many an iteration",
+		plan: func(_ context.Context, m *Machine) Plan {
+			text, err := m.Root.Read("/proc/swaps")
+			if err != nil {
+				return unreadable("off", err)
+			}
+			areas, err := parseSwaps(text)
+			if err != nil {
+				return unreadable("off", err)
+			}
+			memory, err := m.Root.Read("/proc/meminfo")
+			if err != nil {
+				return unreadable("off", err)
+			}
+			return planSwap(areas, parseMeminfo(memory)["MemAvailable"])
+		},
+	}
+}
+
+// parseSwaps reads /proc/swaps: a heading, then "Filename Type Size Used Priority" with sizes in KiB. White space in names is written as
+// \040 and the like.
+func parseSwaps(text string) ([]swapArea, error) {
+	var areas []swapArea
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] == "Filename" {
+			continue
+		}
+		if len(fields) < 5 {
+			return nil, fmt.Errorf("/proc/swaps: line %q has %d fields instead of 5", clip(line), len(fields))
+		}
+		used, err1 := strconv.ParseInt(fields[3], 10, 64)
+		priority, err2 := strconv.Atoi(fields[4])
+		if err1 != nil || err2 != nil || used < 0 || used > 1<<50 {
+			return nil, fmt.Errorf("/proc/swaps: line %q: no numbers where they belong", clip(line))
+		}
+		areas = append(areas, swapArea{device: unescape(fields[0]), used: used * 1024, priority: priority})
+	}
+	return areas, nil
+}
+
+// unescape turns \ooo into the byte it stands for, as the kernel writes odd characters of names.
+func unescape(name string) string {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		if name[i] == '\\' && i+3 < len(name) {
+			if n, err := strconv.ParseUint(name[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(name[i])
+	}
+	return b.String()
+}
+
+func planSwap(areas []swapArea, available int64) Plan {
+	if len(areas) == 0 {
+		return ok("off", "off")
+	}
+	var steps []Step
+	var used int64
+	var names []string
+	for _, a := range areas {
+		used += a.used
+		names = append(names, a.device)
+		steps = append(steps, Step{Kind: KindSwap, Target: a.device, Old: strconv.Itoa(a.priority), New: "off"})
+	}
+	found := strings.Join(names, ", ")
+	if i := slices.IndexFunc(areas, func(a swapArea) bool { return strings.HasSuffix(a.device, " (deleted)") }); i >= 0 {
+		return cannot(found, "off", areas[i].device+": the file is removed, so it could not be switched on again", "switch it off by hand: swapoff -a")
+	}
+	if used+swapReserve > available {
+		return cannot(found, "off", fmt.Sprintf("%s in swap do not fit into %s of free memory", mib(used), mib(available)), "stop services that hold memory, or reboot")
+	}
+	return willSet(found, "off", steps...)
+}
+
+// swapActor switches swap areas.
+type swapActor struct{ m *Machine }
+
+// active tells whether a device is in /proc/swaps.
+func (a swapActor) active(device string) (bool, error) {
+	text, err := a.m.Root.Read("/proc/swaps")
+	if err != nil {
+		return false, err
+	}
+	areas, err := parseSwaps(text)
+	for _, area := range areas {
+		if area.device == device {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+func (a swapActor) do(_ context.Context, s Step) (string, error) {
+	if err := a.m.Swap.Off(s.Target); err != nil {
+		return "", fmt.Errorf("switch swap %s off: %w", s.Target, err)
+	}
+	active, err := a.active(s.Target)
+	if err == nil && active {
+		err = fmt.Errorf("switch swap %s off: still in /proc/swaps", s.Target)
+	}
+	return "off", err
+}
+
+func (a swapActor) undo(_ context.Context, s Step) (Outcome, error) {
+	active, err := a.active(s.Target)
+	if err != nil {
+		return Failed, err
+	}
+	if active {
+		return Already, nil
+	}
+	priority, err := strconv.Atoi(s.Old)
+	if err != nil {
+		return Failed, fmt.Errorf("switch swap %s on: %q is not a priority", s.Target, s.Old)
+	}
+	if err := a.m.Swap.On(s.Target, priority); err != nil {
+		return Failed, fmt.Errorf("switch swap %s on: %w", s.Target, err)
+	}
+	return Restored, nil
+}

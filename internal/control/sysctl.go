@@ -1,0 +1,58 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"krund/internal/sysroot"
+)
+
+// errNoVariable says that the system has no such sysctl variable.
+var errNoVariable = errors.New("no such variable")
+
+// sysctlGet reads a variable with sysctl(8). OpenBSD's exits with 1 for a variable that does not exist or has no value on this machine.
+func sysctlGet(ctx context.Context, c Commands, name string) (string, error) {
+	if c == nil {
+		return "", errNoVariable
+	}
+	out, err := c.Output(ctx, "sysctl", "-n", name)
+	text := strings.TrimSpace(string(out))
+	if err != nil {
+		return "", errors.Join(errNoVariable, err)
+	}
+	// Some versions print "sysctl: ...: value is not available" and exit with 0.
+	if strings.HasSuffix(text, "value is not available") || strings.HasPrefix(text, "sysctl: ") {
+		return "", errNoVariable
+	}
+	return text, nil
+}
+
+// sysctlSet writes a variable and reads it back.
+func sysctlSet(ctx context.Context, c Commands, name, value string) (string, error) {
+	if _, err := c.Output(ctx, "sysctl", name+"="+value); err != nil {
+		return "", err
+	}
+	got, err := sysctlGet(ctx, c, name)
+	if err == nil && got != value {
+		err = &sysroot.Mismatch{Name: name, Wrote: value, Read: got}
+	}
+	return got, err
+}
+
+// sysctlActor changes variables of sysctl(8).
+type sysctlActor struct{ commands Commands }
+
+func (a sysctlActor) do(ctx context.Context, s Step) (string, error) {
+	return sysctlSet(ctx, a.commands, s.Target, s.New)
+}
+
+func (a sysctlActor) undo(ctx context.Context, s Step) (Outcome, error) {
+	if now, err := sysctlGet(ctx, a.commands, s.Target); err == nil && now == s.Old {
+		return Already, nil
+	}
+	if _, err := sysctlSet(ctx, a.commands, s.Target, s.Old); err != nil {
+		return Failed, err
+	}
+	return Restored, nil
+}

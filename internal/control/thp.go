@@ -1,0 +1,30 @@
+package control
+
+import "context"
+
+// THPSettings asks for a use of transparent huge pages.
+type THPSettings struct {
+	Policy  Policy
+	Enabled string // always, madvise or never
+	Defrag  string // always, defer, defer+madvise, madvise or never; "" leaves it as it is
+}
+
+const thpDir = "/sys/kernel/mm/transparent_hugepage"
+
+// thp sets transparent_hugepage/enabled and, when asked to, defrag.
+func thp(s THPSettings) Control {
+	const none = "the kernel has no transparent huge pages"
+	return Control{
+		Name: "thp", Policy: s.Policy,
+		Why: "a kernel thread turns pages into huge ones at moments of its own choice",
+		plan: func(ctx context.Context, m *Machine) Plan {
+			p := sysfile{path: thpDir + "/enabled", want: s.Enabled, form: FormChoice, absent: none}.plan(ctx, m)
+			if s.Defrag == "" {
+				return p
+			}
+			d := sysfile{path: thpDir + "/defrag", want: s.Defrag, form: FormChoice, absent: none}.plan(ctx, m)
+			d.Found, d.Wanted = "defrag "+d.Found, "defrag "+d.Wanted
+			return both(p, d, append(p.Steps, d.Steps...))
+		},
+	}
+}

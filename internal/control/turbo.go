@@ -1,0 +1,170 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// TurboSettings asks for turbo off.
+type TurboSettings struct {
+	Policy Policy
+	MSR    bool // as a last resort write the processor's own register; that logs kernel messages and taints the kernel
+}
+
+const (
+	noTurboFile = "/sys/devices/system/cpu/intel_pstate/no_turbo"
+	boostFile   = cpufreqDir + "/boost"
+)
+
+// turbo switches turbo off by the first way that the machine has: the switch of intel_pstate; the boost switch of every policy; that of
+// the driver; a maximum at the nominal frequency; the processor's register, if allowed.
+func turbo(s TurboSettings) Control {
+	return Control{
+		Name: "turbo", Policy: s.Policy,
+		Why:  "turbo lasts as long as the processor is cool: results depend on what ran before",
+		plan: func(_ context.Context, m *Machine) Plan { return planTurbo(m, s.MSR) },
+	}
+}
+
+// planTurbo plans the switch and notes the frequency limits before it: they move along with turbo, and not by themselves back.
+func planTurbo(m *Machine, msr bool) Plan {
+	policies, err := readCPUFreq(m.Root)
+	if err != nil {
+		return unreadable("off", err)
+	}
+	p := planTurboSwitch(m, policies, msr)
+	if p.Status == StatusWillSet {
+		p.Steps = append(noteLimits(policies), p.Steps...)
+	}
+	return p
+}
+
+// noteLimits returns steps that change nothing and remember the limits in force.
+func noteLimits(policies []cpuPolicy) []Step {
+	var steps []Step
+	for _, c := range policies {
+		lower, upper := fmt.Sprint(c.min), fmt.Sprint(c.max)
+		steps = append(steps,
+			Step{Kind: KindFile, Target: c.file("scaling_min_freq"), Old: lower, New: lower},
+			Step{Kind: KindFile, Target: c.file("scaling_max_freq"), Old: upper, New: upper})
+	}
+	return steps
+}
+
+func planTurboSwitch(m *Machine, policies []cpuPolicy, msr bool) Plan {
+	if m.Root.Exists(noTurboFile) {
+		p := sysfile{path: noTurboFile, want: "1"}.plan(context.Background(), m)
+		p.Found, p.Wanted = onOff(p.Found, "1", "0"), "off"
+		return p
+	}
+	if p, known := planPolicyBoost(policies); known {
+		return p
+	}
+	if m.Root.Exists(boostFile) {
+		p := sysfile{path: boostFile, want: "0"}.plan(context.Background(), m)
+		p.Found, p.Wanted = onOff(p.Found, "0", "1"), "off"
+		return p
+	}
+	cpuinfo, err := m.Root.Read("/proc/cpuinfo")
+	if err != nil {
+		return unreadable("off", err)
+	}
+	if p, known := planNoTurbo(cpuinfo, policies); known {
+		return p
+	}
+	if p, known := planClamp(policies); known {
+		return p
+	}
+	if msr {
+		return planTurboMSR(m, cpuinfo)
+	}
+	if cpuFlag(cpuinfo, "hypervisor") {
+		return cannot("unknown", "off", "the host of this virtual machine decides", "measure on the hardware itself")
+	}
+	return cannot("on", "off", "the frequency driver has no switch for it",
+		"switch it off in the firmware, or set turbo = { policy = \"require\", msr = true } in [controls]")
+}
+
+// onOff names the value of a switch.
+func onOff(value, off, on string) string {
+	switch value {
+	case off:
+		return "off"
+	case on:
+		return "on"
+	}
+	return value
+}
+
+// planPolicyBoost uses the boost switches of the policies, if every policy has one.
+func planPolicyBoost(policies []cpuPolicy) (p Plan, known bool) {
+	var steps []Step
+	for _, c := range policies {
+		switch c.boost {
+		case "":
+			return Plan{}, false
+		case "0":
+		default:
+			steps = append(steps, Step{Kind: KindFile, Target: c.file("boost"), Old: c.boost, New: "0"})
+		}
+	}
+	switch {
+	case len(policies) == 0:
+		return Plan{}, false
+	case len(steps) == 0:
+		return ok("off", "off"), true
+	}
+	return willSet("on", "off", steps...), true
+}
+
+// planNoTurbo is for processors that have no turbo, or have it switched off in the firmware: x86 ones then lack both flags for it, and the
+// drivers of others list no boost frequencies. A virtual machine's flags say nothing about the hardware.
+func planNoTurbo(cpuinfo string, policies []cpuPolicy) (p Plan, known bool) {
+	x86 := strings.Contains(cpuinfo, "vendor_id")
+	switch {
+	case cpuFlag(cpuinfo, "hypervisor"):
+		return Plan{}, false
+	case x86 && (cpuFlag(cpuinfo, "ida") || cpuFlag(cpuinfo, "cpb")):
+		return Plan{}, false
+	case !x86 && len(policies) == 0:
+		return Plan{}, false
+	}
+	for _, c := range policies {
+		if nominal, sure := c.sustainable(); len(c.boosts) > 0 || sure && nominal < c.hwMax {
+			return Plan{}, false
+		}
+	}
+	p = ok("off", "off")
+	p.Detail = "the processor offers no turbo"
+	return p, true
+}
+
+// planClamp holds the maximum of each policy at its nominal frequency, for drivers without a switch (amd-pstate before Linux 6.11).
+func planClamp(policies []cpuPolicy) (p Plan, known bool) {
+	var steps []Step
+	for _, c := range policies {
+		nominal, sure := c.sustainable()
+		if !sure || nominal == 0 || nominal < c.hwMin {
+			return Plan{}, false
+		}
+		if c.max <= nominal {
+			continue
+		}
+		if c.min > nominal {
+			steps = append(steps, c.limits(nominal)...)
+			continue
+		}
+		steps = append(steps, Step{Kind: KindFile, Target: c.file("scaling_max_freq"), Old: fmt.Sprint(c.max), New: fmt.Sprint(nominal)})
+	}
+	switch {
+	case len(policies) == 0:
+		return Plan{}, false
+	case len(steps) == 0:
+		p = ok("off", "off")
+	default:
+		p = willSet("on", "off", steps...)
+	}
+	p.Detail = "no switch: maximum held at the nominal frequency"
+	return p, true
+}

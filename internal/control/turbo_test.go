@@ -1,0 +1,167 @@
+package control
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTurboOfEachMachine(t *testing.T) {
+	tests := []struct {
+		machine string
+		status  Status
+		found   string
+		detail  string
+		writes  string // a target among the steps
+	}{
+		{"intel-acpi-cpufreq", StatusWillSet, "on", "", boostFile},
+		{"intel-pstate-active", StatusWillSet, "on", "", noTurboFile},
+		{"intel-cpufreq-passive", StatusWillSet, "on", "", noTurboFile},
+		{"amd-pstate-epp", StatusWillSet, "on", "nominal", cpufreqDir + "/policy3/scaling_max_freq"},
+		{"amd-acpi-cpufreq", StatusWillSet, "on", "", boostFile},
+		{"intel-hybrid", StatusWillSet, "on", "", noTurboFile},
+		{"kvm-guest", StatusCannot, "unknown", "host", ""},
+		{"arm64", StatusOK, "off", "no turbo", ""},
+	}
+	for _, tt := range tests {
+		m, _ := fakeMachine(t, tt.machine)
+		p := planTurbo(m, false)
+		if p.Status != tt.status || p.Found != tt.found || !strings.Contains(p.Detail, tt.detail) {
+			t.Errorf("%s: %s, found %s (%s); want %s, %s (%s)", tt.machine, p.Status, p.Found, p.Detail, tt.status, tt.found, tt.detail)
+		}
+		if targets := targetsOf(p.Steps); tt.writes != "" && !strings.Contains(targets, tt.writes) {
+			t.Errorf("%s: writes %s, want %s among them", tt.machine, targets, tt.writes)
+		}
+	}
+}
+
+func targetsOf(steps []Step) string {
+	var targets []string
+	for _, s := range steps {
+		targets = append(targets, s.Target)
+	}
+	return strings.Join(targets, " ")
+}
+
+func TestTurboByPolicySwitch(t *testing.T) {
+	m, k := fakeMachine(t, "amd-acpi-cpufreq")
+	for _, dir := range k.policies() {
+		k.put(dir+"boost", "1")
+	}
+	p := planTurbo(m, false)
+	if targets := targetsOf(p.Steps); !strings.Contains(targets, "policy1/boost") || strings.Contains(targets, boostFile) {
+		t.Errorf("writes %s, want the switches of the policies and not the driver's", targets)
+	}
+	for _, dir := range k.policies() {
+		k.put(dir+"boost", "0")
+	}
+	if p := planTurbo(m, false); p.Status != StatusOK {
+		t.Errorf("all switches off: %s", p.Status)
+	}
+}
+
+// TestTurboByRegister gives a machine without a switch model-specific registers in files.
+func TestTurboByRegister(t *testing.T) {
+	tests := []struct {
+		machine  string
+		register int64
+		old, new uint64
+	}{
+		{"intel-pstate-active", 0x1a0, 0x850089, 0x4000850089},
+		{"amd-pstate-epp", 0xc0010015, 0x9000011, 0xb000011},
+	}
+	for _, tt := range tests {
+		m, k := fakeMachine(t, tt.machine)
+		for _, name := range []string{noTurboFile, boostFile} {
+			if err := os.RemoveAll(filepath.Join(k.dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, dir := range k.policies() { // nothing that says what is nominal
+			if err := os.RemoveAll(filepath.Join(k.dir, dir)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		registers(t, k.dir, tt.register, tt.old)
+		if p := planTurbo(m, false); p.Status != StatusCannot || !strings.Contains(p.Fix, "msr = true") {
+			t.Errorf("%s: not allowed, yet %s with fix %q", tt.machine, p.Status, p.Fix)
+		}
+		c := turbo(TurboSettings{Policy: Require, MSR: true})
+		f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
+		if err != nil || f.Status != StatusSet {
+			t.Fatalf("%s: %+v, %v", tt.machine, f, err)
+		}
+		if got := register(t, k.dir, 3, tt.register); got != tt.new {
+			t.Errorf("%s: register is %#x, want %#x", tt.machine, got, tt.new)
+		}
+		// The kernel changes another bit in the meantime: it is not krund's to put back.
+		registers(t, k.dir, tt.register, tt.new|1<<16)
+		if err := undo(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := register(t, k.dir, 3, tt.register); got != tt.old|1<<16 {
+			t.Errorf("%s: register is %#x afterwards, want %#x", tt.machine, got, tt.old|1<<16)
+		}
+	}
+}
+
+// registers writes a register of all four CPUs.
+func registers(t *testing.T, dir string, at int64, value uint64) {
+	t.Helper()
+	for _, cpu := range []string{"0", "1", "2", "3"} {
+		path := filepath.Join(dir, "dev/cpu", cpu, "msr")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt(binary.LittleEndian.AppendUint64(nil, value), at); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func register(t *testing.T, dir string, cpu int, at int64) uint64 {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, "dev/cpu", string(rune('0'+cpu)), "msr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	var data [8]byte
+	if _, err := f.ReadAt(data[:], at); err != nil {
+		t.Fatal(err)
+	}
+	return binary.LittleEndian.Uint64(data[:])
+}
+
+// TestRegisterOutlivesKexec: registers are the one thing that a new boot may have inherited.
+func TestRegisterOutlivesKexec(t *testing.T) {
+	m, k := fakeMachine(t, "intel-pstate-active")
+	registers(t, k.dir, intelMiscEnable, intelTurboOffBit)
+	e := Entry{Boot: "an earlier boot", Step: Step{Kind: KindMSR, Target: "/dev/cpu/0/msr@0x1a0", Old: "0x0", New: hex(intelTurboOffBit)}}
+	if m.stale(e) {
+		t.Error("the bit still stands, but the entry counts as void")
+	}
+	registers(t, k.dir, intelMiscEnable, 0)
+	if !m.stale(e) {
+		t.Error("the bit is cleared, but the entry does not count as void")
+	}
+}
+
+func FuzzSplitMSR(f *testing.F) {
+	f.Add("/dev/cpu/0/msr@0x1a0")
+	f.Add("@")
+	f.Fuzz(func(t *testing.T, target string) {
+		if _, at, err := splitMSR(target); err == nil && at < 0 {
+			t.Errorf("%q: register %d", target, at)
+		}
+	})
+}
