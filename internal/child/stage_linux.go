@@ -83,8 +83,11 @@ func (s *stage) setPriority() error {
 	if err != nil {
 		return fmt.Errorf("nice %d: %w", nice, err)
 	}
-	// With autogrouping (sched(7)) the new session is a group of its own, and nice only orders processes within it:
-	// against the rest of the machine it is the group's number that counts.
+	if nice == 0 {
+		return nil
+	}
+	// With autogrouping (sched(7)) the new session is a group of its own, which begins with 0, and nice only orders
+	// processes within it: against the rest of the machine it is the group's number that counts.
 	err = os.WriteFile("/proc/self/autogroup", []byte(strconv.Itoa(nice)), 0)
 	if !errors.Is(err, os.ErrNotExist) {
 		s.remark(fmt.Sprintf("autogroup nice %d", nice), err)

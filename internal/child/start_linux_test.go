@@ -347,7 +347,9 @@ func TestPriorityAndProcessors(t *testing.T) {
 	if len(got) < 2 || got[0] != "7 0" || got[1] != "Cpus_allowed_list:\t0" {
 		t.Errorf("got %q", got)
 	}
-	if len(got) > 2 && !strings.HasSuffix(got[2], " nice 7") {
+	// Ordinary users may write that file ten times a second, all of them together.
+	refused := len(run.Findings) > 0 && os.Geteuid() != 0
+	if len(got) > 2 && !refused && !strings.HasSuffix(got[2], " nice 7") {
 		t.Errorf("autogroup %q", got[2])
 	}
 	if s := run.Seen; s.Nice != 7 || s.Policy != "SCHED_OTHER" || !slices.Equal(s.CPUs, []int{0}) {

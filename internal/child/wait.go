@@ -13,9 +13,11 @@ const (
 	// pipeBytes is the wanted size of the pipes for output: a benchmark that writes less never has to wait for the
 	// daemon. It is also the largest that Linux grants to an ordinary user (fs.pipe-max-size).
 	pipeBytes = 1 << 20
-	// holdOff is how long the daemon leaves a pipe alone after it found little in it, so that a benchmark which prints
-	// a line per iteration wakes the daemon ten times a second and not per line.
-	holdOff = 100 * time.Millisecond
+	// minHold is how long the daemon leaves the pipes alone after it found little in them. While that goes on it leaves
+	// them alone twice as long each time, up to maxHold, so that a benchmark which prints a line per iteration wakes the
+	// daemon once a second and not per line. (One that then writes more than a pipe holds has to wait that long.)
+	minHold = 100 * time.Millisecond
+	maxHold = time.Second
 	// little is what may be in the pipe for the daemon to hold off.
 	little = pipeBytes / 16
 	// readBytes is read at once, and roundBytes from one stream before the others get their turn.
@@ -52,7 +54,7 @@ type watch struct {
 // meanwhile.
 func (w *watch) wait() (cause, error) {
 	fds := make([]unix.PollFd, 2+len(w.streams))
-	hold := int64(0)
+	hold, rest := int64(0), minHold // when the pipes are looked at again, and the next such time
 	for {
 		t := now()
 		fds[0] = unix.PollFd{Fd: int32(w.end), Events: unix.POLLIN}
@@ -86,8 +88,12 @@ func (w *watch) wait() (cause, error) {
 				n = max(n, s.take(w.buf))
 			}
 		}
-		if n > 0 && n <= little {
-			hold = now() + int64(holdOff)
+		switch {
+		case n > little:
+			rest = minHold
+		case n > 0:
+			hold = now() + int64(rest)
+			rest = min(2*rest, maxHold)
 		}
 	}
 }

@@ -30,23 +30,35 @@ func main() {
 }
 
 func bench(w io.Writer, quiet time.Duration, runs int) error {
-	if err := benchQuiet(w, quiet); err != nil {
+	sleep := child.Command{Path: "/bin/sleep", Args: []string{"sleep", fmt.Sprintf("%.3f", quiet.Seconds())}}
+	if err := benchWait(w, "quiet benchmark", sleep); err != nil {
+		return err
+	}
+	// A line about every millisecond, which is more than any iteration should print.
+	const loop = "while :; do echo iteration; sleep 0.001; done"
+	talk := child.Command{
+		Path: "/bin/sh", Args: []string{"sh", "-c", loop}, Env: []string{"PATH=/usr/bin:/bin"},
+		Limits: child.Limits{Timeout: quiet},
+	}
+	if err := benchWait(w, "benchmark that prints", talk); err != nil {
 		return err
 	}
 	return benchShort(w, runs)
 }
 
-// benchQuiet measures the daemon while a benchmark sleeps.
-func benchQuiet(w io.Writer, quiet time.Duration) error {
-	run, err := child.Runner{}.Run(context.Background(), child.Command{
-		Path: "/bin/sleep", Args: []string{"sleep", fmt.Sprintf("%.3f", quiet.Seconds())},
-	})
+// benchWait measures the daemon while a benchmark runs.
+func benchWait(w io.Writer, name string, c child.Command) error {
+	run, err := child.Runner{}.Run(context.Background(), c)
 	if err != nil {
 		return err
 	}
+	if run.NotStarted != nil {
+		return errors.New(run.NotStarted.String())
+	}
 	d := run.Daemon
-	fmt.Fprintf(w, "quiet benchmark of %v: daemon CPU %v, switches %d voluntary %d involuntary, resident %.1f MiB\n",
-		run.Wall.Round(time.Millisecond), d.CPU, d.VoluntarySwitches, d.InvoluntarySwitches, float64(d.RSS)/(1<<20))
+	fmt.Fprintf(w, "%s: %v, %d bytes of output: daemon CPU %v, switches %d voluntary %d involuntary, resident %.1f MiB\n",
+		name, run.Wall.Round(time.Millisecond), run.Stdout.Bytes,
+		d.CPU, d.VoluntarySwitches, d.InvoluntarySwitches, float64(d.RSS)/(1<<20))
 	return nil
 }
 
