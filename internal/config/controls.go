@@ -2,9 +2,9 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
-	"time"
+	"strconv"
 )
 
 // A Policy says what krund does about one property of the machine.
@@ -25,7 +25,7 @@ type Control struct {
 	Policy Policy
 	Stated bool // the file states the policy; otherwise it is the default
 
-	options map[string]any // string, int64, time.Duration or []string; every option of the table
+	options map[string]any // bool, int64, string or []string; every option of the table
 }
 
 // Relaxed is the control for development: a demand that only the defaults
@@ -45,8 +45,8 @@ func (c Control) Text(option string) string { return optionOf[string](c, option)
 // Whole returns an option that is a whole number.
 func (c Control) Whole(option string) int64 { return optionOf[int64](c, option) }
 
-// Duration returns an option that is a duration.
-func (c Control) Duration(option string) time.Duration { return optionOf[time.Duration](c, option) }
+// Flag returns an option that is true or false.
+func (c Control) Flag(option string) bool { return optionOf[bool](c, option) }
 
 // List returns an option that is a list of strings; the slice is the
 // caller's.
@@ -67,52 +67,67 @@ type controlSpec struct {
 	options []optionSpec
 }
 
-// An optionSpec is an option of a control. The type of normal is the type of
-// the option; a duration has a string here and unit set.
+// An optionSpec is an option of a control. Its type is that of normal, the
+// default.
 type optionSpec struct {
 	name        string
-	normal      any // string, int64, time.Duration or []string
-	choices     []string
-	least, most int64
+	normal      any            // bool, int64, string or []string
+	least, most int64          // of an int64
+	choices     []string       // of a string; nil is any of shape
+	shape       *regexp.Regexp // of a string; nil is any
+	example     string         // of a string with a shape
 }
 
-// controlTable returns every control. Required by default is what Krun
-// checked or set in the study (Barrett et al. 2017, section 3.5, and Krun's
-// platform code); what else may matter warns; what costs comfort or is a
-// matter of taste is off.
+var (
+	cpuList     = regexp.MustCompile(`^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$`)
+	mallocFlags = regexp.MustCompile(`^[A-Za-z<>]*$`)
+)
+
+// controlTable returns every control. Required is what Krun set or insisted
+// on in the study (Barrett et al. 2017, section 3.5, and Krun's platform
+// code). Hyper-threading, which the study switched off in the firmware, and
+// the NMI watchdog are switched off where that can be done. What Krun did not
+// touch is off, except for what can only be looked at.
 func controlTable() []controlSpec {
 	return []controlSpec{
+		{name: "smt", policy: Apply},
 		{name: "frequency", policy: Require, options: []optionSpec{
-			{name: "governor", normal: "performance"},
-			{name: "limit", normal: "base", choices: []string{"base", "max", "keep"}},
+			{name: "khz", normal: int64(0), most: 100_000_000},
+			{name: "free", normal: false},
 		}},
-		{name: "turbo", policy: Require},
+		{name: "turbo", policy: Require, options: []optionSpec{{name: "msr", normal: false}}},
+		{name: "cstates", policy: Off, options: []optionSpec{{name: "latency_us", normal: int64(0), most: 1_000_000}}},
 		{name: "tickless", policy: Require},
 		{name: "isolcpus", policy: Require},
-		{name: "perf_rate", policy: Require, options: []optionSpec{{name: "samples", normal: int64(1), least: 1, most: 100_000}}},
-		{name: "nmi_watchdog", policy: Warn},
-		{name: "aslr", policy: Require, options: []optionSpec{{name: "mode", normal: int64(2), least: 0, most: 2}}},
-		{name: "overcommit", policy: Require, options: []optionSpec{{name: "mode", normal: int64(2), least: 0, most: 2}}},
-		{name: "swap", policy: Warn},
-		{name: "thp", policy: Off, options: []optionSpec{
-			{name: "mode", normal: "never", choices: []string{"never", "madvise", "always"}},
+		{name: "perf_rate", policy: Require, options: []optionSpec{
+			{name: "rate", normal: int64(1), least: 1, most: 1_000_000},
+			{name: "percent", normal: int64(1), least: 1, most: 99},
 		}},
-		{name: "ksm", policy: Warn},
-		{name: "numa_balancing", policy: Warn},
-		{name: "writeback", policy: Off, options: []optionSpec{{name: "interval", normal: time.Duration(0)}}},
-		{name: "stat_interval", policy: Off, options: []optionSpec{{name: "interval", normal: 2 * time.Minute}}},
-		{name: "cstates", policy: Off, options: []optionSpec{{name: "latency", normal: time.Duration(0)}}},
-		{name: "smt", policy: Warn},
-		{name: "irq_affinity", policy: Off, options: []optionSpec{{name: "cpus", normal: ""}}},
-		{name: "rt_throttle", policy: Off},
+		{name: "nmi_watchdog", policy: Apply},
+		{name: "aslr", policy: Require, options: []optionSpec{{name: "value", normal: int64(2), most: 2}}},
+		{name: "swap", policy: Off},
+		{name: "overcommit", policy: Require, options: []optionSpec{
+			{name: "mode", normal: int64(2), most: 2},
+			{name: "ratio", normal: int64(0), most: 1000},
+		}},
+		{name: "thp", policy: Off, options: []optionSpec{
+			{name: "enabled", normal: "never", choices: []string{"always", "madvise", "never"}},
+			{name: "defrag", normal: "", choices: []string{"", "always", "defer", "defer+madvise", "madvise", "never"}},
+		}},
+		{name: "ksm", policy: Off, options: []optionSpec{{name: "unmerge", normal: false}}},
+		{name: "numa_balancing", policy: Off},
+		{name: "writeback", policy: Off},
+		{name: "stat_interval", policy: Off, options: []optionSpec{{name: "seconds", normal: int64(120), least: 1, most: 1_000_000}}},
+		{name: "rt_throttle", policy: Off, options: []optionSpec{{name: "runtime_us", normal: int64(-1), least: -1, most: 1_000_000}}},
+		{name: "irq_affinity", policy: Off},
 		{name: "shield", policy: Off, options: []optionSpec{
-			{name: "cpus", normal: ""},
+			{name: "cpus", normal: "", shape: cpuList, example: "1-3,5"},
 			{name: "type", normal: "root", choices: []string{"root", "isolated"}},
 		}},
 		{name: "services", policy: Off, options: []optionSpec{{name: "stop", normal: []string{}}}},
-		{name: "network", policy: Off, options: []optionSpec{{name: "interfaces", normal: []string{"*"}}}},
+		{name: "network", policy: Off, options: []optionSpec{{name: "down", normal: []string{}}}},
 		{name: "apm", policy: Require},
-		{name: "malloc", policy: Require, options: []optionSpec{{name: "flags", normal: "cfgrux"}}},
+		{name: "malloc", policy: Require, options: []optionSpec{{name: "flags", normal: "cfgrux", shape: mallocFlags, example: "cfgrux"}}},
 		{name: "temperature", policy: Require},
 		{name: "kernel_log", policy: Warn},
 		{name: "throttle", policy: Warn},
@@ -146,7 +161,7 @@ var policies = []string{string(Require), string(Apply), string(Warn), string(Off
 
 func (s *section) control(spec controlSpec) Control {
 	c := Control{Name: spec.name, Policy: spec.policy, options: map[string]any{}}
-	n := s.get(spec.name, string(spec.policy))
+	n := s.get(spec.name, strconv.Quote(string(spec.policy)))
 	if n != nil && n.table == nil {
 		c.Stated = true
 		c.Policy = Policy(s.oneOf(n, spec.name, string(spec.policy), policies))
@@ -168,32 +183,21 @@ func (s *section) control(spec controlSpec) Control {
 // option reads an option by the type of its default.
 func (s *section) option(o optionSpec) any {
 	switch normal := o.normal.(type) {
+	case bool:
+		return s.flag(o.name, normal)
 	case int64:
 		return s.whole(o.name, normal, o.least, o.most)
-	case time.Duration:
-		return s.duration(o.name, shortDuration(normal), 0, false)
 	case []string:
 		return s.texts(o.name, normal, nil)
 	case string:
 		if o.choices != nil {
 			return s.choice(o.name, normal, o.choices...)
 		}
-		return s.text(o.name, normal)
+		v := s.text(o.name, normal)
+		if o.shape != nil && !o.shape.MatchString(v) {
+			s.bad(s.node.child(o.name), o.name, "write it like "+strconv.Quote(o.example))
+		}
+		return v
 	}
 	panic(fmt.Sprintf("config: option %s has a default of type %T", o.name, o.normal))
-}
-
-// shortDuration is d as one writes it: "2m", not "2m0s".
-func shortDuration(d time.Duration) string {
-	s := d.String()
-	if d == 0 {
-		return s
-	}
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -92,7 +92,7 @@ func skipPath(p key.Pattern) string { return "experiment.skip " + p.String() }
 
 // paragraph reads a string of any number of lines.
 func (s *section) paragraph(name string) string {
-	n := s.get(name, "")
+	n := s.get(name, `""`)
 	if n == nil {
 		return ""
 	}

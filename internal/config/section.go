@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -32,8 +33,8 @@ type reader struct {
 	asked   []askedKey // in the order of the schema
 }
 
-// askedKey is a key of the schema with its default, as one would write it; ""
-// when there is none.
+// askedKey is a key of the schema with its default as it is written in TOML;
+// "" when there is none.
 type askedKey struct {
 	section, name, normal string
 }
@@ -88,7 +89,7 @@ func (s *section) bad(n *node, name, fix string) {
 
 // text reads a string of one line.
 func (s *section) text(name, normal string) string {
-	n := s.get(name, normal)
+	n := s.get(name, strconv.Quote(normal))
 	if n == nil {
 		return normal
 	}
@@ -115,7 +116,7 @@ func (s *section) line(n *node, name string) (string, bool) {
 
 // choice reads one of a few strings.
 func (s *section) choice(name, normal string, choices ...string) string {
-	n := s.get(name, normal)
+	n := s.get(name, strconv.Quote(normal))
 	if n == nil {
 		return normal
 	}
@@ -148,6 +149,20 @@ func (s *section) wholeOf(n *node, name string, normal, least, most int64) int64
 	}
 	if v < least || v > most {
 		s.bad(n, name, fmt.Sprintf("write a number from %d to %d", least, most))
+		return normal
+	}
+	return v
+}
+
+// flag reads true or false.
+func (s *section) flag(name string, normal bool) bool {
+	n := s.get(name, fmt.Sprint(normal))
+	if n == nil {
+		return normal
+	}
+	v, ok := n.value.(bool)
+	if !ok {
+		s.bad(n, name, "write true or false, without quotes")
 		return normal
 	}
 	return v
@@ -188,7 +203,7 @@ const none = "none"
 // duration reads a duration of at least least. With unlimited, "none" is
 // read as 0.
 func (s *section) duration(name, normal string, least time.Duration, unlimited bool) time.Duration {
-	n := s.get(name, normal)
+	n := s.get(name, strconv.Quote(normal))
 	if n == nil {
 		return mustDuration(normal)
 	}
@@ -238,7 +253,7 @@ func mustDuration(s string) time.Duration {
 // size reads a number of bytes up to most. With unlimited, "none" is read
 // as 0.
 func (s *section) size(name, normal string, most int64, unlimited bool) int64 {
-	n := s.get(name, normal)
+	n := s.get(name, strconv.Quote(normal))
 	if n == nil {
 		return mustSize(normal)
 	}
