@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -142,9 +143,21 @@ func differs(a, b model) (list []int) {
 // found afterwards with the model; then the experiment is run to its end.
 func TestModel(t *testing.T) {
 	t.Logf("-seed %d", *seed)
+	for _, sensors := range []int{0, 20} { // headers of one sector and of several
+		t.Run(fmt.Sprintf("%d sensors", sensors), func(t *testing.T) { cutModel(t, sensors) })
+	}
+}
+
+func cutModel(t *testing.T, sensors int) {
 	const n, steps = 10, 60
 	var w *walk
-	build := func() *crashfs.FS { return simulated(t, n) }
+	h := header()
+	h.Sensors = sensors
+	build := func() *crashfs.FS {
+		fsys := crashfs.New("/x")
+		must(t, schedule.Create(fsys, path, h, n, plan(n)))
+		return fsys.Reboot(crashfs.Nothing)
+	}
 	program := func(fsys *crashfs.FS) error {
 		w = newWalk(t, fsys, n)
 		return w.run(steps)

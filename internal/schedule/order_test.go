@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,8 +135,8 @@ func TestPlanUnknownOrder(t *testing.T) {
 	Plan(manyKeys(1), 1, "shuffled", 1)
 }
 
-// TestBelow draws from every small range: no number is missing or out of range.
-func TestBelow(t *testing.T) {
+// TestPermute: long lists stay permutations.
+func TestPermute(t *testing.T) {
 	list := make([]int, 200)
 	for round := range uint64(50) {
 		for i := range list {
@@ -147,5 +148,28 @@ func TestBelow(t *testing.T) {
 		if sorted[0] != 0 || sorted[199] != 199 || len(slices.Compact(sorted)) != 200 {
 			t.Fatalf("round %d is no permutation", round)
 		}
+	}
+}
+
+// TestBelow: with n = 3/4 of 2^64 one draw in four has to be repeated, because
+// 2^64 = 4 * 2^62 numbers cannot be shared out evenly among 3 * 2^62.
+func TestBelow(t *testing.T) {
+	const n, quarter = 3 << 62, 1 << 62
+	got, raw := rand.NewPCG(1, 1), rand.NewPCG(1, 1)
+	repeated := 0
+	for range 1000 {
+		x := raw.Uint64()
+		for 3*(x%4) == 0 { // the low 64 bits of x * 3 * 2^62, in units of 2^62
+			x = raw.Uint64()
+			repeated++
+		}
+		// x * 3/4, without overflow
+		want := x/4*3 + x%4*3/4
+		if have := below(got, n); have != want {
+			t.Fatalf("got %d, want %d of %d", have, want, quarter)
+		}
+	}
+	if repeated < 200 {
+		t.Errorf("only %d draws were repeated", repeated)
 	}
 }

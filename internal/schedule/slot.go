@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"bytes"
-	"encoding/hex"
 	"fmt"
 	"hash/crc32"
 	"math/bits"
@@ -79,16 +78,13 @@ func (s Slot) check() error {
 // allocate.
 func peekSlot(line []byte) (f Flag, reason string) {
 	at := len(line) - crcDigits - 1
-	var sum [crcDigits / 2]byte
-	if _, err := hex.Decode(sum[:], line[at:at+crcDigits]); err != nil || line[len(line)-1] != '\n' {
-		if allZero(line) {
-			return 0, "filled with zeros"
-		}
+	have, ok := hexNumber(line[at : at+crcDigits])
+	switch {
+	case allZero(line):
+		return 0, "filled with zeros"
+	case !ok || line[len(line)-1] != '\n':
 		return 0, "no checksum"
-	}
-	want := crc32.Checksum(line[:at], castagnoli)
-	have := uint32(sum[0])<<24 | uint32(sum[1])<<16 | uint32(sum[2])<<8 | uint32(sum[3])
-	if have != want {
+	case have != crc32.Checksum(line[:at], castagnoli):
 		return 0, "wrong checksum"
 	}
 	if f = Flag(line[0]); !f.Known() {
@@ -98,7 +94,23 @@ func peekSlot(line []byte) (f Flag, reason string) {
 }
 
 func allZero(text []byte) bool {
-	return len(bytes.TrimLeft(text, "\x00")) == 0
+	return len(text) > 0 && text[0] == 0 && len(bytes.TrimLeft(text, "\x00")) == 0
+}
+
+// hexNumber reads lower-case hexadecimal digits.
+func hexNumber(text []byte) (n uint32, ok bool) {
+	for _, b := range text {
+		switch {
+		case '0' <= b && b <= '9':
+			b -= '0'
+		case 'a' <= b && b <= 'f':
+			b -= 'a' - 10
+		default:
+			return 0, false
+		}
+		n = n<<4 | uint32(b)
+	}
+	return n, true
 }
 
 // slotDecoder decodes lines and remembers the keys it has seen: an experiment
@@ -130,9 +142,6 @@ func (d *slotDecoder) decode(line []byte, index int) (Slot, error) {
 	if line[1] != ' ' || line[pexecAt-1] != ' ' || line[keyAt-1] != ' ' || line[len(line)-slotTail] != ' ' {
 		return damaged("the fields are not where they belong")
 	}
-	if !isLowerHex(line[len(line)-crcDigits-1 : len(line)-1]) {
-		return damaged("the checksum is not in lower case")
-	}
 	return s, nil
 }
 
@@ -149,15 +158,6 @@ func (d *slotDecoder) key(text []byte) (key.Key, bool) {
 	}
 	d.keys[string(text)] = k
 	return k, true
-}
-
-func isLowerHex(text []byte) bool {
-	for _, b := range text {
-		if (b < '0' || b > '9') && (b < 'a' || b > 'f') {
-			return false
-		}
-	}
-	return true
 }
 
 // digits reads a number of digits only.

@@ -58,13 +58,14 @@ type Summary struct {
 func (s *Schedule) Summarize() (Summary, error) {
 	sum := Summary{Next: s.header.Slots}
 	at := make(map[key.Key]int)
+	var damaged *DamagedSlot
 	for slot, err := range s.Slots() {
-		var damaged *DamagedSlot
 		switch {
+		case err == nil:
 		case errors.As(err, &damaged):
 			sum.Damaged++
 			continue
-		case err != nil:
+		default:
 			return Summary{}, err
 		}
 		if !slot.Flag.Final() && slot.Index < sum.Next {
