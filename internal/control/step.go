@@ -63,7 +63,7 @@ func chosen(text string) (string, bool) {
 		return "", false
 	}
 	word, _, ok := strings.Cut(rest, "]")
-	return word, ok && word != ""
+	return word, ok && word != "" && word == strings.TrimSpace(word) && !strings.Contains(word, "[")
 }
 
 // A Step is one change to the machine, together with what takes it back. It is plain data: the journal keeps it.
