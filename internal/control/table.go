@@ -1,0 +1,98 @@
+package control
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Table is what is known about a machine, for people and, as JSON, for programs.
+type Table struct {
+	Findings []Finding `json:"findings"`
+}
+
+// Fails tells whether a required setting or reading is not as it must be.
+func (t Table) Fails() bool { return slices.ContainsFunc(t.Findings, Finding.Fails) }
+
+// Problems returns one Problem for each finding that forbids to measure.
+func (t Table) Problems() []Problem { return Problems(t.Findings) }
+
+// widest bounds the columns of found and wanted values, in characters; longer ones push what follows to the right.
+const widest = 36
+
+// Print writes a row for each finding: name, policy, status, found, wanted. Below it come the detail and, unless all is well, why it matters
+// and how to fix it. The last line counts.
+func (t Table) Print(w io.Writer) error {
+	rows := [][]string{{"control", "policy", "status", "found", "wanted"}}
+	for _, f := range t.Findings {
+		rows = append(rows, []string{f.Name, string(f.Policy), strings.ReplaceAll(string(f.Status), "_", " "), or(f.Found, "-"), or(f.Wanted, "-")})
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], min(utf8.RuneCountInString(cell), widest))
+		}
+	}
+	var b strings.Builder
+	for i, row := range rows {
+		writeRow(&b, row, widths)
+		if i > 0 {
+			t.Findings[i-1].writeRemarks(&b, widths[0])
+		}
+	}
+	fmt.Fprintf(&b, "\n%s\n", t.summary())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func or(text, instead string) string {
+	if text == "" {
+		return instead
+	}
+	return text
+}
+
+func writeRow(b *strings.Builder, row []string, widths []int) {
+	var line strings.Builder
+	for i, cell := range row {
+		line.WriteString(cell)
+		line.WriteString(strings.Repeat(" ", 2+max(0, widths[i]-utf8.RuneCountInString(cell))))
+	}
+	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+}
+
+// writeRemarks writes the lines below a row, indented by the width of the first column.
+func (f Finding) writeRemarks(b *strings.Builder, indent int) {
+	remark := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(b, "%s  %-4s %s\n", strings.Repeat(" ", indent), label, text)
+		}
+	}
+	remark("note", f.Detail)
+	if f.Status == StatusOK || f.Status == StatusSet || f.Status == StatusOff {
+		return
+	}
+	remark("why", f.Why)
+	remark("fix", f.Fix)
+}
+
+// summary counts the findings by status.
+func (t Table) summary() string {
+	counts := map[Status]int{}
+	for _, f := range t.Findings {
+		counts[f.Status]++
+	}
+	var parts []string
+	for _, s := range []Status{StatusOK, StatusSet, StatusWillSet, StatusDiffers, StatusNeedsReboot, StatusCannot, StatusOff} {
+		if counts[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[s], strings.ReplaceAll(string(s), "_", " ")))
+		}
+	}
+	verdict := "fit to measure"
+	if n := len(t.Problems()); n > 0 {
+		verdict = fmt.Sprintf("NOT fit to measure: %d required", n)
+	}
+	return strings.Join(append(parts, verdict), ", ")
+}

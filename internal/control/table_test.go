@@ -1,0 +1,61 @@
+package control
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+// TestTableGolden prints the check of each machine under the study's settings.
+func TestTableGolden(t *testing.T) {
+	for _, name := range machines {
+		m, _ := fakeMachine(t, name)
+		table := Table{CheckAll(t.Context(), m, Defaults())}
+		var out bytes.Buffer
+		if err := table.Print(&out); err != nil {
+			t.Fatal(err)
+		}
+		golden := filepath.Join("testdata", "tables", name+".txt")
+		if *update {
+			if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out.Bytes(), want) {
+			t.Errorf("%s: printed\n%s\nwant\n%s", name, out.Bytes(), want)
+		}
+	}
+}
+
+func TestTableFails(t *testing.T) {
+	fit := Table{[]Finding{{Policy: Require, Status: StatusWillSet}, {Policy: Warn, Status: StatusDiffers}, {Policy: Apply, Status: StatusCannot}, {Policy: Off, Status: StatusOff}}}
+	if fit.Fails() || len(fit.Problems()) != 0 {
+		t.Error("a fit machine fails")
+	}
+	for _, s := range []Status{StatusCannot, StatusNeedsReboot, StatusDiffers} {
+		unfit := Table{[]Finding{{Name: "x", Policy: Require, Status: s}}}
+		if !unfit.Fails() || len(unfit.Problems()) != 1 || unfit.Problems()[0].Fix == "" {
+			t.Errorf("a required setting that is %s does not fail, or has no fix", s)
+		}
+	}
+}
+
+func TestTableJSON(t *testing.T) {
+	m, _ := fakeMachine(t, "kvm-guest")
+	table := Table{CheckAll(t.Context(), m, Defaults())}
+	data, err := json.Marshal(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Table
+	if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(back, table) {
+		t.Errorf("%v: %s", err, data)
+	}
+}
