@@ -1,0 +1,231 @@
+package arith
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Extended is a finite number of the x87 extended format: a sign, 64 bits of
+// significand, a wide exponent. The zero value is 0. Every operation rounds
+// to nearest, ties to even, as the x87 unit does by default. The exponent is
+// not bounded here: sums and products of doubles cannot leave x87's range.
+type Extended struct {
+	mant uint64 // top bit set, or 0 for the number 0
+	exp  int    // the value is mant * 2^exp
+	neg  bool
+}
+
+const (
+	fractionBits = 52
+	exponentMask = 0x7ff
+	exponentBias = 1023
+	topBit       = uint64(1) << 63
+)
+
+// FromFloat64 converts x, which must be finite, without loss.
+func FromFloat64(x float64) Extended {
+	b := math.Float64bits(x)
+	frac := b & (1<<fractionBits - 1)
+	exp := int(b >> fractionBits & exponentMask)
+	if exp == 0 {
+		if frac == 0 {
+			return Extended{}
+		}
+		exp = 1
+	} else {
+		frac |= 1 << fractionBits
+	}
+	shift := bits.LeadingZeros64(frac)
+	return Extended{mant: frac << shift, exp: exp - exponentBias - fractionBits - shift, neg: b>>63 != 0}
+}
+
+// Float64 rounds to the nearest double; a magnitude beyond the doubles gives
+// an infinity, one below them a subnormal or zero.
+func (a Extended) Float64() float64 {
+	if a.mant == 0 {
+		return 0
+	}
+	exp := a.exp + 63 + exponentBias // biased exponent of the double
+	if exp < 1 {
+		return a.subnormal()
+	}
+	const dropped = 63 - fractionBits
+	m := a.mant >> dropped
+	if roundUp(m, a.mant<<(64-dropped)) {
+		m++ // a carry out of the fraction raises the exponent, as it should
+	}
+	b := uint64(exp-1)<<fractionBits + m
+	if b >= exponentMask<<fractionBits {
+		b = exponentMask << fractionBits
+	}
+	if a.neg {
+		b |= topBit
+	}
+	return math.Float64frombits(b)
+}
+
+// subnormal is Float64 below the smallest normal double, where the spacing no
+// longer shrinks with the number.
+func (a Extended) subnormal() float64 {
+	const unit = 1 - exponentBias - fractionBits // exponent of the last bit
+	shift := unit - a.exp
+	hi, lo := shiftRight(a.mant, uint(shift))
+	if roundUp(hi, lo) {
+		hi++
+	}
+	if a.neg {
+		hi |= topBit
+	}
+	return math.Float64frombits(hi)
+}
+
+// Neg is -a.
+func (a Extended) Neg() Extended {
+	a.neg = !a.neg
+	return a
+}
+
+// Sub is a - b, rounded once.
+func (a Extended) Sub(b Extended) Extended { return a.Add(b.Neg()) }
+
+// Add is a + b, rounded once.
+func (a Extended) Add(b Extended) Extended {
+	if b.mant == 0 {
+		return a
+	}
+	if a.mant == 0 {
+		return b
+	}
+	if a.exp < b.exp || a.exp == b.exp && a.mant < b.mant {
+		a, b = b, a
+	}
+	hi, lo := shiftRight(b.mant, uint(a.exp-b.exp))
+	if a.neg == b.neg {
+		return a.addMagnitude(hi, lo)
+	}
+	return a.subMagnitude(hi, lo)
+}
+
+// addMagnitude adds hi.lo units of a's last place to |a|.
+func (a Extended) addMagnitude(hi, lo uint64) Extended {
+	sum, carry := bits.Add64(a.mant, hi, 0)
+	if carry != 0 {
+		lo = sum<<63 | lo>>1 | lo&1
+		sum = sum>>1 | topBit
+		a.exp++
+	}
+	return a.rounded(sum, lo)
+}
+
+// subMagnitude takes hi.lo units of a's last place from |a|, which is not
+// smaller.
+func (a Extended) subMagnitude(hi, lo uint64) Extended {
+	lo, borrow := bits.Sub64(0, lo, 0)
+	hi, _ = bits.Sub64(a.mant, hi, borrow)
+	if hi == 0 {
+		if lo == 0 {
+			return Extended{}
+		}
+		hi, lo = lo, 0
+		a.exp -= 64
+	}
+	shift := uint(bits.LeadingZeros64(hi))
+	hi = hi<<shift | lo>>(64-shift)
+	lo <<= shift
+	a.exp -= int(shift)
+	return a.rounded(hi, lo)
+}
+
+// Mul is a * b, rounded once.
+func (a Extended) Mul(b Extended) Extended {
+	if a.mant == 0 || b.mant == 0 {
+		return Extended{}
+	}
+	hi, lo := bits.Mul64(a.mant, b.mant)
+	r := Extended{exp: a.exp + b.exp + 64, neg: a.neg != b.neg}
+	if hi&topBit == 0 {
+		hi = hi<<1 | lo>>63
+		lo <<= 1
+		r.exp--
+	}
+	return r.rounded(hi, lo)
+}
+
+// DivInt is a / n for n > 0, rounded once.
+func (a Extended) DivInt(n int) Extended {
+	if a.mant == 0 {
+		return Extended{}
+	}
+	d := uint64(n)
+	whole, rem := a.mant/d, a.mant%d
+	frac, rem := bits.Div64(rem, 0, d)
+	shift := uint(bits.LeadingZeros64(whole))
+	if whole == 0 {
+		shift = 64 + uint(bits.LeadingZeros64(frac))
+	}
+	// Bring down as many more bits as normalising the quotient needs.
+	more, rem := bits.Div64(rem, 0, d)
+	hi, lo := shiftLeft3(whole, frac, more, shift)
+	if rem != 0 {
+		lo |= 1
+	}
+	return Extended{exp: a.exp - int(shift), neg: a.neg}.rounded(hi, lo)
+}
+
+// rounded gives a's sign and exponent the significand mant, with rest the
+// bits behind it (the lowest one also stands for everything further back).
+func (a Extended) rounded(mant, rest uint64) Extended {
+	a.mant = mant
+	if roundUp(mant, rest) {
+		a.mant++
+		if a.mant == 0 {
+			a.mant = topBit
+			a.exp++
+		}
+	}
+	return a
+}
+
+// roundUp says whether kept, followed by the fraction rest/2^64, goes up to
+// the nearest integer, ties to even.
+func roundUp(kept, rest uint64) bool {
+	if rest != topBit {
+		return rest >= topBit
+	}
+	return kept&1 != 0
+}
+
+// shiftRight moves mant right by n into lo; what falls off lo is kept as a
+// set lowest bit.
+func shiftRight(mant uint64, n uint) (hi, lo uint64) {
+	switch {
+	case n == 0:
+		return mant, 0
+	case n < 64:
+		return mant >> n, mant << (64 - n)
+	case n == 64:
+		return 0, mant
+	case n < 128:
+		lo = mant >> (n - 64)
+		if mant<<(128-n) != 0 {
+			lo |= 1
+		}
+		return 0, lo
+	}
+	return 0, 1
+}
+
+// shiftLeft3 gives the top 128 bits of the 192-bit number a.b.c moved left by
+// n < 128, the lowest bit standing for what is cut off.
+func shiftLeft3(a, b, c uint64, n uint) (hi, lo uint64) {
+	if n >= 64 {
+		a, b, c = b, c, 0
+		n -= 64
+	}
+	hi = a<<n | b>>(64-n)
+	lo = b<<n | c>>(64-n)
+	if c<<n != 0 {
+		lo |= 1
+	}
+	return hi, lo
+}
