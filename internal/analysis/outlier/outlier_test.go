@@ -1,0 +1,148 @@
+package outlier
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"krund/internal/analysis/quantile"
+)
+
+// findBySorting is the rule as it is written down: sort every window.
+func findBySorting(series []float64, window int) []int {
+	found := []int{}
+	for i, v := range series {
+		lo, hi := max(0, i-window/2), min(len(series), i+window/2)
+		if lo == 0 && hi < window {
+			continue
+		}
+		sorted := slices.Sorted(slices.Values(series[lo:hi]))
+		width := 3 * (quantile.Percentile(sorted, 90) - quantile.Percentile(sorted, 10))
+		median := quantile.Median(sorted)
+		if v > median+width || v < median-width {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func noisy(r *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	unit := math.Pow(10, float64(r.IntN(12)-6))
+	levels := r.IntN(3) // 0: continuous, else ties
+	for i := range x {
+		v := r.NormFloat64()
+		if r.IntN(40) == 0 {
+			v *= 50
+		}
+		if levels > 0 {
+			v = math.Round(v * float64(levels))
+		}
+		x[i] = v * unit
+	}
+	return x
+}
+
+func TestFindSortsEveryWindow(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 400 {
+		series := noisy(r, r.IntN(700))
+		window := 2 + r.IntN(1+r.IntN(400))
+		got, err := Find(series, window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := findBySorting(series, window); !slices.Equal(got, want) {
+			t.Fatalf("%d values, window %d: %v, want %v", len(series), window, got, want)
+		}
+	}
+}
+
+func TestFindAtTheEnds(t *testing.T) {
+	flat := func(n int, spikes ...int) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = 1 + float64(i%7)/1000
+		}
+		for _, s := range spikes {
+			x[s] = 9
+		}
+		return x
+	}
+	for _, c := range []struct {
+		name   string
+		series []float64
+		window int
+		want   []int
+	}{
+		{"nothing", nil, 200, []int{}},
+		{"one value", flat(1), 200, []int{}},
+		{"the first half window is never judged", flat(500, 0, 99), 200, []int{}},
+		{"the iteration after it is", flat(500, 100), 200, []int{100}},
+		{"the last iteration has half a window", flat(500, 499), 200, []int{499}},
+		{"a series shorter than the window: later half judged", flat(150, 100, 101), 200, []int{101}},
+		{"an odd window is cut to an even one, and skips one more", flat(100, 20, 60), 41, []int{60}},
+		{"a spike in a constant series", append(slices.Repeat([]float64{2}, 300), 2.5), 200, []int{300}},
+	} {
+		got, err := Find(c.series, c.window)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, %v; want %v", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestFindRefuses(t *testing.T) {
+	for _, c := range []struct {
+		series []float64
+		window int
+		want   error
+	}{
+		{[]float64{1, 2, 3}, 1, ErrWindow},
+		{[]float64{1, 2, 3}, -5, ErrWindow},
+		{[]float64{1, math.NaN(), 3}, 200, ErrNotFinite},
+		{[]float64{1, 2, math.Inf(-1)}, 200, ErrNotFinite},
+	} {
+		if _, err := Find(c.series, c.window); !errors.Is(err, c.want) {
+			t.Errorf("Find(%v, %d): %v, want %v", c.series, c.window, err, c.want)
+		}
+	}
+}
+
+func TestRemove(t *testing.T) {
+	kept, index := Remove([]float64{10, 11, 12, 13}, []int{0, 2})
+	if !slices.Equal(kept, []float64{11, 13}) || !slices.Equal(index, []int{1, 3}) {
+		t.Errorf("kept %v at %v", kept, index)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	all := [][]int{{5, 9}, {5}, {}, {9, 7, 5}}
+	common, unique := Split(all, 1)
+	if fmt.Sprint(common, unique) != "[[5 9] [5] [] [9 5]] [[] [] [] [7]]" {
+		t.Errorf("threshold 1: common %v unique %v", common, unique)
+	}
+	common, unique = Split(all, 2)
+	if fmt.Sprint(common, unique) != "[[5] [5] [] [5]] [[9] [] [] [9 7]]" {
+		t.Errorf("threshold 2: common %v unique %v", common, unique)
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{2000, 100000} {
+		series := make([]float64, n)
+		for i := range series {
+			series[i] = 1 + 0.01*r.NormFloat64()
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Find(series, DefaultWindow); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

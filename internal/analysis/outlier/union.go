@@ -1,0 +1,127 @@
+package outlier
+
+import (
+	"fmt"
+	"math"
+)
+
+// Traini et al. (2023) use wider percentiles, and judge each iteration by
+// every window that holds it.
+const (
+	unionLow  = 0.01
+	unionHigh = 0.99
+	// unionTime is the length, in seconds, of the iterations that their series
+	// are means of; it tells how many calls a mean stands for.
+	unionTime = 0.1
+)
+
+// FindUnion is the rule of Traini et al. (2023; filter_outliers.py) for
+// series of means of many short calls, in seconds: an iteration is an outlier
+// when any full window of the given length that holds it says so,
+//
+//	outside median ± 3 × (99th percentile − 1st percentile),
+//
+// the first ⌈window / log(1 + ⌈0.1/mean⌉)⌉ iterations excepted, which may be
+// warmup. Errors and shape are those of Find.
+func FindUnion(series []float64, window int) ([]int, error) {
+	if window < 2 {
+		return nil, fmt.Errorf("window %d: %w", window, ErrWindow)
+	}
+	if err := checkFinite(series); err != nil {
+		return nil, err
+	}
+	found := []int{}
+	skip := unionSkip(series, window)
+	if skip < 0 || skip+window > len(series) {
+		return found, nil
+	}
+	judged := series[skip:]
+	low, high := windowLimits(judged, window)
+	lows, highs := slidingMax(low, window), slidingMin(high, window)
+	for i, v := range judged {
+		if v > highs[i] || v < lows[i] {
+			found = append(found, skip+i)
+		}
+	}
+	return found, nil
+}
+
+// unionSkip is the number of first iterations that are left alone, or -1 when
+// the mean is not positive, which has no number of calls.
+func unionSkip(series []float64, window int) int {
+	sum := 0.0
+	for _, v := range series {
+		sum += v
+	}
+	calls := math.Ceil(unionTime / (sum / float64(len(series))))
+	skip := math.Ceil(float64(window) / math.Log1p(calls))
+	if !(calls > 0) || skip > float64(len(series)) {
+		return -1
+	}
+	return int(skip)
+}
+
+// windowLimits gives the limits of every full window, by its first index.
+func windowLimits(series []float64, window int) (low, high []float64) {
+	set := newRankSet(series)
+	for i := range window {
+		set.add(i)
+	}
+	for i := 0; ; i++ {
+		median, next := set.pair((window - 1) / 2)
+		if window%2 == 0 {
+			median = (median + next) / 2
+		}
+		width := float64(band * (set.quantile(window, unionHigh) - set.quantile(window, unionLow)))
+		low, high = append(low, median-width), append(high, median+width)
+		if i+window == len(series) {
+			return low, high
+		}
+		set.remove(i)
+		set.add(i + window)
+	}
+}
+
+// quantile is numpy.quantile(q) of the size members of the set.
+func (s *rankSet) quantile(size int, q float64) float64 {
+	at := float64(float64(size-1) * q)
+	floor := math.Floor(at)
+	a, b := s.pair(int(floor))
+	if t := at - floor; t < 0.5 {
+		return a + float64((b-a)*t)
+	}
+	return b - float64((b-a)*(1-(at-floor)))
+}
+
+// slidingMin gives, for each of the len(values)+window-1 iterations, the least
+// of the values of the windows that hold it (those that begin at most
+// window-1 before it).
+func slidingMin(values []float64, window int) []float64 {
+	out := make([]float64, len(values)+window-1)
+	var queue []int // indexes of ascending values
+	for i := range out {
+		if i < len(values) {
+			for len(queue) > 0 && values[queue[len(queue)-1]] >= values[i] {
+				queue = queue[:len(queue)-1]
+			}
+			queue = append(queue, i)
+		}
+		if queue[0] <= i-window {
+			queue = queue[1:]
+		}
+		out[i] = values[queue[0]]
+	}
+	return out
+}
+
+func slidingMax(values []float64, window int) []float64 {
+	negated := make([]float64, len(values))
+	for i, v := range values {
+		negated[i] = -v
+	}
+	out := slidingMin(negated, window)
+	for i := range out {
+		out[i] = -out[i]
+	}
+	return out
+}

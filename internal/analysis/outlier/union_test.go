@@ -1,0 +1,82 @@
+package outlier
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// numpyQuantile is numpy.quantile(sorted, q).
+func numpyQuantile(sorted []float64, q float64) float64 {
+	at := float64(len(sorted)-1) * q
+	lo := int(at)
+	if lo+1 == len(sorted) {
+		return sorted[lo]
+	}
+	return sorted[lo] + (sorted[lo+1]-sorted[lo])*(at-float64(lo))
+}
+
+// unionBySorting asks every window.
+func unionBySorting(series []float64, window, skip int) []int {
+	marked := map[int]bool{}
+	for from := skip; from+window <= len(series); from++ {
+		sorted := slices.Sorted(slices.Values(series[from : from+window]))
+		median := numpyQuantile(sorted, 0.5)
+		width := 3 * (numpyQuantile(sorted, 0.99) - numpyQuantile(sorted, 0.01))
+		for i := from; i < from+window; i++ {
+			if series[i] > median+width || series[i] < median-width {
+				marked[i] = true
+			}
+		}
+	}
+	found := []int{}
+	for i := range series {
+		if marked[i] {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func TestFindUnionAsksEveryWindow(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	marks := 0
+	for range 60 {
+		series := make([]float64, 300+r.IntN(300))
+		for i := range series {
+			series[i] = 0.1 + 0.001*r.Float64()
+			if r.IntN(30) == 0 {
+				series[i] += 0.01 * r.Float64()
+			}
+		}
+		window := 20 + r.IntN(60)
+		got, err := FindUnion(series, window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean := 0.0
+		for _, v := range series {
+			mean += v / float64(len(series))
+		}
+		skip := int(math.Ceil(float64(window) / math.Log1p(math.Ceil(0.1/mean))))
+		if want := unionBySorting(series, window, skip); !slices.Equal(got, want) {
+			t.Fatalf("window %d: %v, want %v", window, got, want)
+		}
+		marks += len(got)
+	}
+	if marks == 0 {
+		t.Error("no series had an outlier: nothing was compared")
+	}
+}
+
+func TestFindUnionOfShortSeries(t *testing.T) {
+	for _, series := range [][]float64{nil, {1}, make([]float64, 300), {1, 2, 3}} {
+		if got, err := FindUnion(series, 200); err != nil || len(got) != 0 {
+			t.Errorf("%d values: %v, %v", len(series), got, err)
+		}
+	}
+	if _, err := FindUnion([]float64{math.NaN()}, 200); err == nil {
+		t.Error("NaN was not refused")
+	}
+}
