@@ -1,0 +1,121 @@
+package changepoint
+
+import (
+	"fmt"
+	"math"
+
+	"krund/internal/analysis/arith"
+)
+
+// Segment is one stretch of a series. Mean and Variance are those of its
+// values as R's param.est gives them: the mean, and the mean squared deviation
+// (over n, the maximum likelihood estimate) in squared units of the series.
+type Segment struct {
+	Start, End     int // indexes Start to End-1
+	Mean, Variance float64
+}
+
+// Segmentation is what Detect found.
+type Segmentation struct {
+	Segments []Segment // at least one; together they cover the series
+	Penalty  float64   // the price a changepoint had
+	Cost     float64   // F(n): the segments' costs plus the price of each changepoint
+}
+
+// Detect cuts a series into segments. The series is not changed. The errors
+// wrap ErrTooShort, ErrNotFinite, ErrMagnitude or ErrOptions.
+func Detect(series []float64, o Options) (*Segmentation, error) {
+	p, err := newProblem(series, o)
+	if err != nil {
+		return nil, err
+	}
+	price, err := p.price(o)
+	if err != nil {
+		return nil, err
+	}
+	return p.solve(price).segmentation(series), nil
+}
+
+// problem is a series made ready for PELT runs at several prices.
+type problem struct {
+	n, minimum int
+	cost       cost
+}
+
+func newProblem(series []float64, o Options) (*problem, error) {
+	minimum, err := o.minimum()
+	if err != nil {
+		return nil, err
+	}
+	if err := check(series, minimum); err != nil {
+		return nil, err
+	}
+	c, err := newCost(series, o)
+	if err != nil {
+		return nil, err
+	}
+	return &problem{n: len(series), minimum: minimum, cost: c}, nil
+}
+
+func newCost(series []float64, o Options) (cost, error) {
+	if o.Cost == EmpiricalDistribution {
+		return newEmpirical(series, o.Quantiles)
+	}
+	floor := 0.0
+	if o.Cost == MeanVariance && o.Arithmetic == Stable {
+		series, floor = centre(series), StableFloor*StableFloor
+	}
+	s, err := newSums(series)
+	if err != nil {
+		return nil, err
+	}
+	if o.Cost == Mean {
+		return &meanCost{sums: s, perLength: o.Penalty.kind == mbic}, nil
+	}
+	return &normalCost{sums: s, floor: floor, perLength: o.Penalty.kind == mbic}, nil
+}
+
+// price is what a changepoint costs under o; CROPS finds it by running PELT.
+func (p *problem) price(o Options) (float64, error) {
+	if o.Penalty.kind == crops {
+		return p.kneePrice()
+	}
+	return o.Penalty.price(p.n, o.Cost)
+}
+
+func (p *problem) solve(price float64) *solution {
+	return peltGrouped(p.cost, p.n, p.minimum, price)
+}
+
+func (s *solution) segmentation(series []float64) *Segmentation {
+	r := &Segmentation{Penalty: s.price, Cost: s.f[len(s.f)-1]}
+	start := 0
+	for _, end := range s.ends() {
+		r.Segments = append(r.Segments, newSegment(series, start, end))
+		start = end
+	}
+	return r
+}
+
+// newSegment estimates as R does: mean(x), and var(x)*(n-1)/n.
+func newSegment(series []float64, start, end int) Segment {
+	n := float64(end - start)
+	mean, variance := arith.Moments(series[start:end])
+	return Segment{Start: start, End: end, Mean: mean, Variance: float64(variance*(n-1)) / n}
+}
+
+// sums are the prefix sums a cost is computed from.
+type sums struct{ x, xx []float64 }
+
+func newSums(series []float64) (sums, error) {
+	for i, v := range series {
+		if math.IsInf(v*v, 0) {
+			return sums{}, fmt.Errorf("value %d is %g: %w", i+1, v, ErrMagnitude)
+		}
+	}
+	s := sums{x: arith.CumSum(series), xx: arith.CumSumSquares(series)}
+	if n := len(series); math.IsInf(s.xx[n], 0) {
+		return sums{}, fmt.Errorf("sum of %d squares: %w", n, ErrMagnitude)
+	}
+	return s, nil
+}

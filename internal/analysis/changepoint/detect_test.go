@@ -1,0 +1,203 @@
+package changepoint
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func ends(s *Segmentation) []int {
+	var e []int
+	for _, segment := range s.Segments {
+		e = append(e, segment.End)
+	}
+	return e
+}
+
+func TestDetectRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		series []float64
+		o      Options
+		want   error
+	}{
+		{"nothing", nil, Options{}, ErrTooShort},
+		{"three values", []float64{1, 2, 3}, Options{}, ErrTooShort},
+		{"one value, mean", []float64{1}, Options{Cost: Mean}, ErrTooShort},
+		{"nine values, segments of five", make([]float64, 9), Options{MinSegment: 5}, ErrTooShort},
+		{"NaN", []float64{1, 2, math.NaN(), 3, 4}, Options{}, ErrNotFinite},
+		{"infinity", []float64{1, 2, math.Inf(1), 3, 4}, Options{}, ErrNotFinite},
+		{"squares overflow", []float64{1, 2, 1e200, 3, 4}, Options{}, ErrMagnitude},
+		{"sum of squares overflows", slices.Repeat([]float64{1e154}, 20), Options{}, ErrMagnitude},
+		{"segments of one value, variance", []float64{1, 2, 3, 4}, Options{MinSegment: 1}, ErrOptions},
+		{"negative price", []float64{1, 2, 3, 4}, Options{Penalty: Manual(-1)}, ErrOptions},
+		{"price not a number", []float64{1, 2, 3, 4}, Options{Penalty: LogN(math.NaN())}, ErrOptions},
+		{"no quantiles", []float64{1, 2, 3, 4}, Options{Cost: EmpiricalDistribution, Quantiles: -1}, ErrOptions},
+		{"NaN, distribution", []float64{1, 2, math.NaN()}, Options{Cost: EmpiricalDistribution}, ErrNotFinite},
+	} {
+		if _, err := Detect(c.series, c.o); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+}
+
+// TestDetectFindsAStep has every cost find where the mean doubles.
+func TestDetectFindsAStep(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	series := make([]float64, 400)
+	for i := range series {
+		series[i] = 1 + 0.1*r.NormFloat64()
+		if i >= 150 {
+			series[i]++
+		}
+	}
+	for _, o := range []Options{
+		{Penalty: LogN(15)},
+		{Penalty: LogN(15), Arithmetic: Stable},
+		{Penalty: SIC}, {Penalty: MBIC}, {Penalty: LogN(2), Cost: Mean},
+		{Penalty: LogN(15), Cost: EmpiricalDistribution},
+		{Penalty: CROPS},
+	} {
+		found, err := Detect(series, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(ends(found), 150) || ends(found)[len(found.Segments)-1] != 400 {
+			t.Errorf("%+v: segments end at %v, want one at 150", o, ends(found))
+		}
+	}
+}
+
+// TestSegmentsCoverTheSeries checks what holds for every segmentation: the
+// segments adjoin, and the cost is the sum of their costs and prices.
+func TestSegmentsCoverTheSeries(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, shape := range shapes {
+		series := shape.make(r, 300)
+		found, err := Detect(series, Options{Penalty: LogN(4)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := newProblem(series, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start, cost := 0, -found.Penalty
+		for _, s := range found.Segments {
+			if s.Start != start || s.End < start+2 || s.Variance < 0 {
+				t.Errorf("%s: segment %+v after %d", shape.name, s, start)
+			}
+			cost += p.cost.segment(s.Start, s.End) + found.Penalty
+			start = s.End
+		}
+		if start != 300 || math.Abs(cost-found.Cost) > 1e-9*math.Abs(cost) {
+			t.Errorf("%s: segments end at %d and cost %v, F = %v", shape.name, start, cost, found.Cost)
+		}
+	}
+}
+
+// TestStableIsScaleFree multiplies series by powers of two (exactly the same
+// answer) and other factors (the same changepoints).
+func TestStableIsScaleFree(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	o := Options{Penalty: LogN(15), Arithmetic: Stable}
+	for round := range 20 {
+		series := steps(r, 500, 4, 0.01)
+		want, err := Detect(series, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, by := range []float64{0x1p-300, 0x1p-20, 0x1p30, 1000, 1e-9} {
+			scaled := make([]float64, len(series))
+			for i, v := range series {
+				scaled[i] = v * by
+			}
+			got, err := Detect(scaled, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(ends(got), ends(want)) {
+				t.Errorf("round %d, times %g: %v, want %v", round, by, ends(got), ends(want))
+			}
+			if _, exp := math.Frexp(by); by == math.Ldexp(0.5, exp) && got.Cost != want.Cost {
+				t.Errorf("round %d, times %g: cost %v, want %v", round, by, got.Cost, want.Cost)
+			}
+		}
+	}
+}
+
+// TestStableSeesNoChangeInConstants: R finds dozens in 0.1 repeated.
+func TestStableSeesNoChangeInConstants(t *testing.T) {
+	for _, v := range []float64{0, 0.1, 1e-9, 1e300, -7} {
+		found, err := Detect(slices.Repeat([]float64{v}, 1000), Options{Penalty: LogN(15), Arithmetic: Stable})
+		if err != nil || len(found.Segments) != 1 {
+			t.Errorf("%g repeated: %v, %v", v, found, err)
+		}
+	}
+}
+
+// TestEmpiricalCost checks one segment by the formula: of 1..8 below and
+// above quantile q, F log F + (1-F) log(1-F).
+func TestEmpiricalCost(t *testing.T) {
+	series := []float64{3, 1, 4, 1, 5, 9, 2, 6}
+	c, err := newEmpirical(series, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One quantile: the median position of sorted 1 1 2 3 4 5 6 9 is the 4th, 3.
+	f := (2 + 0.5) / 4 // of 3 1 4 1: two below 3, one equal
+	want := -2 * math.Log(15) * 4 * (f*math.Log(f) + (1-f)*math.Log(1-f))
+	if got := c.segment(0, 4); math.Abs(got-want) > 1e-12*want {
+		t.Errorf("cost %v, want %v", got, want)
+	}
+	if got := c.segment(4, 6); got != 0 {
+		t.Errorf("cost of values all above the quantile: %v, want 0", got)
+	}
+}
+
+func TestParsePenalty(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		want  Penalty
+		price float64 // for 100 values, MeanVariance
+	}{
+		{"120", Manual(120), 120},
+		{"15logn", LogN(15), 15 * math.Log(100)},
+		{" 4 * log n", LogN(4), 4 * math.Log(100)},
+		{"SIC", SIC, 3 * math.Log(100)},
+		{"bic", SIC, 3 * math.Log(100)},
+		{"mbic", MBIC, 4 * math.Log(100)},
+		{"aic", AIC, 6},
+		{"hannan-quinn", HannanQuinn, 6 * math.Log(math.Log(100))},
+	} {
+		got, err := ParsePenalty(c.text)
+		if err != nil || got != c.want {
+			t.Errorf("%q: %v, %v", c.text, got, err)
+		}
+		price, err := got.price(100, MeanVariance)
+		if err != nil || math.Abs(price-c.price) > 1e-12*c.price {
+			t.Errorf("%q costs %v, %v; want %v", c.text, price, err, c.price)
+		}
+		if again, err := ParsePenalty(got.String()); err != nil || again != got {
+			t.Errorf("%q is written %q, which reads %v, %v", c.text, got, again, err)
+		}
+	}
+	for _, text := range []string{"", "x", "-1", "NaN", "Inf", "log", "15 log m"} {
+		if p, err := ParsePenalty(text); err == nil {
+			t.Errorf("%q was taken for %v", text, p)
+		}
+	}
+}
+
+func TestParseCost(t *testing.T) {
+	for _, c := range []Cost{MeanVariance, Mean, EmpiricalDistribution} {
+		if got, err := ParseCost(c.String()); err != nil || got != c {
+			t.Errorf("%v: %v, %v", c, got, err)
+		}
+	}
+	if _, err := ParseCost("variance"); err == nil {
+		t.Error("unknown cost was not refused")
+	}
+}

@@ -1,0 +1,242 @@
+package changepoint
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// recentLimit is how many new candidates are collected before they are
+	// grouped.
+	recentLimit = 24
+	// nearlyBest is how close to the winner, in prices, a candidate may be
+	// without being kept out of the groups.
+	nearlyBest = 1.0 / 8
+)
+
+// grouped is the state of peltGrouped.
+//
+// It never asks whether R still has a candidate in its list until that
+// candidate is about to win: then alive replays R's pruning test for the
+// prefixes since the last time it was known to be in the list. A group is
+// dropped only when every member is certainly pruned by R at this very t, and
+// skipped when every member certainly loses at this t.
+type grouped struct {
+	*solution
+	cost    cost
+	minimum int
+
+	recent  []int32 // the newest candidates, not yet in a group
+	singles []int32 // older ones that might soon win, or that rise cannot bound
+	groups  []*group
+	known   []int32 // known[s]: the last prefix at which R was found to keep s
+	dead    []bool  // R has pruned s
+	scale   float64 // the largest |f| so far
+	scratch []int32
+}
+
+// peltGrouped gives the same f and last as peltPlain, in nearly linear time
+// also without changes.
+//
+// Old candidates are kept in groups. For a group last evaluated at u, and any
+// member s, superadditivity gives
+//
+//	F(s) + C(s,t) + price >= least + C(u,t)
+//
+// so that one cost tells for all of them that they lose at t against the best
+// candidate found so far. Without changes the left side exceeds the winner by
+// about the price, and C(u,t) is close to what the winner's own cost grew by,
+// so that groups are hardly ever looked into. Groups of similar size that have
+// been quiet are merged (and evaluated anew), one that cannot be skipped is
+// evaluated and split: about log n groups, and n log n evaluations.
+func peltGrouped(c cost, n, minimum int, price float64) *solution {
+	g := &grouped{
+		solution: newSolution(c, n, minimum, price),
+		cost:     c,
+		minimum:  minimum,
+		recent:   []int32{0, int32(minimum)},
+		known:    make([]int32, n+1),
+		dead:     make([]bool, n+1),
+		scale:    price,
+	}
+	for t := 2 * minimum; t <= n; t++ {
+		g.step(t)
+	}
+	return g.solution
+}
+
+// winner is the best candidate found so far at some prefix.
+type winner struct {
+	s     int32
+	value float64
+}
+
+func (g *grouped) value(s int32, t int) float64 {
+	return g.f[s] + g.cost.segment(int(s), t) + g.price
+}
+
+// step finds f[t] and last[t].
+func (g *grouped) step(t int) {
+	w := winner{s: g.last[t-1]}
+	w.value = g.value(w.s, t)
+	limit := w.value + sumError*g.scale
+	g.scratch = g.cost.screen(g.scratch[:0], g.singles, g.f, t, g.price, limit)
+	g.scratch = g.cost.screen(g.scratch, g.recent, g.f, t, g.price, limit)
+	for _, s := range g.scratch {
+		g.consider(&w, s, t, g.value(s, t))
+	}
+	g.lookIntoGroups(&w, t)
+	g.f[t], g.last[t] = w.value, w.s
+	g.known[w.s] = int32(t)
+	g.scale = max(g.scale, w.value, -w.value)
+	g.recent = append(g.recent, int32(t-g.minimum+1))
+	if len(g.recent) >= recentLimit {
+		g.tidy(t)
+	}
+}
+
+// consider makes s the winner if it is better (or as good and earlier), and
+// R has not pruned it before.
+func (g *grouped) consider(w *winner, s int32, t int, value float64) {
+	if value > w.value || value == w.value && s >= w.s || !g.alive(s, t) {
+		return
+	}
+	*w = winner{s, value}
+}
+
+// alive says whether R still has candidate s when it comes to t.
+func (g *grouped) alive(s int32, t int) bool {
+	if g.dead[s] {
+		return false
+	}
+	for u := max(int(g.known[s])+1, int(s)+g.minimum, 2*g.minimum); u < t; u++ {
+		if g.value(s, u) > g.f[u]+g.price {
+			g.dead[s] = true
+			return false
+		}
+	}
+	g.known[s] = int32(t - 1)
+	return true
+}
+
+// lookIntoGroups considers the members of the groups that may hold the
+// winner at t, and drops the groups that R prunes.
+func (g *grouped) lookIntoGroups(w *winner, t int) {
+	kept := g.groups[:0]
+	var opened []*group
+	for _, group := range g.groups {
+		least := group.least + g.cost.rise(group, t, g.scale)
+		switch {
+		case least > w.value+g.price: // at least f[t] + price: pruned, all of them
+		case least > w.value:
+			kept = append(kept, group)
+		default:
+			opened = append(opened, group)
+		}
+	}
+	g.groups = kept
+	for _, group := range opened {
+		for _, s := range group.members {
+			g.consider(w, s, t, g.value(s, t))
+		}
+	}
+	for _, group := range opened {
+		g.regroup(group.members, t, w.value)
+	}
+	if len(opened) > 0 {
+		slices.SortFunc(g.groups, func(a, b *group) int { return int(a.members[0] - b.members[0]) })
+	}
+}
+
+// regroup evaluates candidates at t and forms one group of them, or two if
+// they are many; candidates that R prunes at t, whose value exceeds limit + price, are
+// left out (limit may be anything not below f[t]); those that are nearly the
+// best, and those that cannot be bounded, stay single.
+func (g *grouped) regroup(members []int32, t int, limit float64) {
+	if len(members) > 2*recentLimit {
+		half := len(members) / 2
+		g.form(members[:half], t, limit)
+		g.form(members[half:], t, limit)
+		return
+	}
+	g.form(members, t, limit)
+}
+
+func (g *grouped) form(members []int32, t int, limit float64) {
+	n := &group{at: t, members: make([]int32, 0, len(members))}
+	rounding := sumError * (g.scale + math.Abs(limit))
+	for _, s := range members {
+		if g.dead[s] {
+			continue
+		}
+		v := g.f[s] + g.cost.atLeast(int(s), t) + g.price - rounding
+		if v > limit+g.price {
+			g.dead[s] = true
+			continue
+		}
+		if v <= limit+g.price*nearlyBest || !g.cost.admit(n, s) {
+			g.singles = append(g.singles, s)
+			continue
+		}
+		if len(n.members) == 0 || v < n.least {
+			n.least = v
+		}
+		n.members = append(n.members, s)
+	}
+	if len(n.members) > 0 {
+		g.groups = append(g.groups, n)
+	}
+}
+
+// tidy groups the recent candidates that have their minimum length, prunes
+// the stuck ones and merges quiet groups. f[t] is known.
+func (g *grouped) tidy(t int) {
+	ready := len(g.recent)
+	for ready > 0 && int(g.recent[ready-1]) > t-g.minimum {
+		ready--
+	}
+	ripe := slices.Clone(g.recent[:ready])
+	g.recent = append(g.recent[:0], g.recent[ready:]...)
+	ripe = append(ripe, g.singles...)
+	g.singles = g.singles[:0]
+	g.form(ripe, t, g.f[t])
+	slices.SortFunc(g.groups, func(a, b *group) int { return int(a.members[0] - b.members[0]) })
+	g.merge(t)
+}
+
+// merge joins the newest group with the older ones that are not larger than
+// what has been joined so far, and elsewhere neighbours of which the older is
+// not the larger and both have been quiet for as long as evaluating them takes.
+func (g *grouped) merge(t int) {
+	last := len(g.groups) - 1
+	if last < 1 {
+		return
+	}
+	first, size := last, len(g.groups[last].members)
+	for first > 0 && len(g.groups[first-1].members) <= size {
+		first--
+		size += len(g.groups[first].members)
+	}
+	g.join(first, last, t)
+	for i := first - 1; i > 0; i-- {
+		a, b := g.groups[i-1], g.groups[i]
+		if len(a.members) <= len(b.members) && t-max(a.at, b.at) >= len(a.members)+len(b.members) {
+			g.join(i-1, i, t)
+		}
+	}
+}
+
+// join makes one group of groups first to last.
+func (g *grouped) join(first, last, t int) {
+	if first == last {
+		return
+	}
+	var members []int32
+	for _, group := range g.groups[first : last+1] {
+		members = append(members, group.members...)
+	}
+	rest := slices.Clone(g.groups[last+1:])
+	g.groups = g.groups[:first]
+	g.form(members, t, g.f[t])
+	g.groups = append(g.groups, rest...)
+}

@@ -1,0 +1,116 @@
+package changepoint
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Cost is how well one segment fits: minus twice the log-likelihood, up to a
+// constant, under the named model.
+type Cost int
+
+const (
+	// MeanVariance: normal values whose mean and variance both change.
+	// C = n (log 2π + log v + 1), v the mean squared deviation of the segment.
+	// R: cpt.meanvar(test.stat="Normal"). At least 2 values a segment.
+	MeanVariance Cost = iota
+	// Mean: normal values of known variance 1 whose mean changes.
+	// C = sum of squared deviations. R: cpt.mean(test.stat="Normal"). The
+	// penalty then has the unit of the data squared: divide the series by its
+	// noise first.
+	Mean
+	// EmpiricalDistribution: any change of distribution, for heavy tails
+	// (ed-PELT: Haynes, Fearnhead and Eckley 2017; R: changepoint.np::cpt.np).
+	EmpiricalDistribution
+)
+
+var costNames = [...]string{MeanVariance: "meanvar", Mean: "mean", EmpiricalDistribution: "ed"}
+
+// String is the name ParseCost reads.
+func (c Cost) String() string { return costNames[c] }
+
+// ParseCost reads "meanvar", "mean" or "ed".
+func ParseCost(s string) (Cost, error) {
+	for c, name := range costNames {
+		if s == name {
+			return Cost(c), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown cost %q; write meanvar, mean or ed", s)
+}
+
+// Arithmetic is how MeanVariance computes a segment's variance.
+type Arithmetic int
+
+const (
+	// AsR follows R to the bit: see the package comment.
+	AsR Arithmetic = iota
+	// Stable first takes the median off the series and divides it by the
+	// power of two below the median of |x|, then adds StableFloor^2 to every
+	// variance. Nothing is decided by rounding, multiplying the series by a
+	// power of two changes nothing, and spreads below about a millionth of
+	// the typical value are all taken for the same.
+	Stable
+)
+
+// StableFloor is the smallest standard deviation Stable arithmetic tells
+// apart, as a part of the series' typical magnitude: about the resolution of
+// a microsecond clock on a second's iteration.
+const StableFloor = 1e-6
+
+// DefaultQuantiles is how many quantiles EmpiricalDistribution compares (R:
+// cpt.np's nquantiles).
+const DefaultQuantiles = 10
+
+// Options say what Detect looks for. The zero value, with Penalty LogN(15),
+// is the study's analysis.
+type Options struct {
+	Cost       Cost
+	Arithmetic Arithmetic
+	Penalty    Penalty
+	MinSegment int // least values a segment; 0: the least the cost allows (2 for MeanVariance, else 1)
+	Quantiles  int // for EmpiricalDistribution; 0: DefaultQuantiles
+}
+
+// Errors that Detect's errors wrap.
+var (
+	// ErrTooShort: R's "Minimum segment legnth is too large to include a
+	// change in this data", and series of no values.
+	ErrTooShort = errors.New("series too short to hold a change")
+	// ErrNotFinite: a NaN ("Missing value" in R) or an infinity.
+	ErrNotFinite = errors.New("not a finite number")
+	// ErrMagnitude: the squares of the values, or their sums, are beyond the
+	// doubles. R goes on with infinities and returns nonsense.
+	ErrMagnitude = errors.New("values too large to square")
+	// ErrOptions: a negative penalty, an impossible minimum segment length.
+	ErrOptions = errors.New("unusable changepoint options")
+)
+
+// minimum gives the segment length to use, or an error.
+func (o Options) minimum() (int, error) {
+	least := 1
+	if o.Cost == MeanVariance {
+		least = 2
+	}
+	switch {
+	case o.MinSegment == 0:
+		return least, nil
+	case o.MinSegment < least:
+		return 0, fmt.Errorf("minimum segment length %d, cost %v needs %d: %w", o.MinSegment, o.Cost, least, ErrOptions)
+	}
+	return o.MinSegment, nil
+}
+
+// check refuses what R refuses, and what it should.
+func check(series []float64, minimum int) error {
+	for i, v := range series {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("value %d is %v: %w", i+1, v, ErrNotFinite)
+		}
+	}
+	if n := len(series); n < 2*minimum {
+		return fmt.Errorf("%d values, need %d (twice the minimum segment length): %w", n, 2*minimum, ErrTooShort)
+	}
+	return nil
+}
