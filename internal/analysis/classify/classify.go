@@ -1,0 +1,168 @@
+// Package classify says in one word how the iterations of a process execution
+// developed, from the segments that changepoint analysis found, and in one
+// word more what the executions of a pair have in common (sections 4.2 and 4.3
+// of the study).
+//
+// The last segment is the yardstick: segments equivalent to it belong to the
+// steady state. A rule says what equivalent means: see [Mode].
+package classify
+
+import (
+	"fmt"
+	"math"
+)
+
+// Class is what became of one process execution. The strings are the study's.
+type Class string
+
+// The classes. Flat and Warmup are good, the others bad.
+const (
+	Flat          Class = "flat"            // every segment is equivalent to the last
+	Warmup        Class = "warmup"          // some are slower, none is faster
+	Slowdown      Class = "slowdown"        // at least one is faster
+	NoSteadyState Class = "no steady state" // one of them lies in the last iterations
+)
+
+// Classes are all of them in the order tables use.
+var Classes = []Class{Flat, Warmup, Slowdown, NoSteadyState}
+
+// Mode is a set of rules.
+type Mode int
+
+const (
+	// Paper is what warmup_stats does, accidents included, so that results
+	// can be compared with the study's:
+	//   - the bounds around the last segment are
+	//     [min(m−v, m−δ), max(m+v, m+δ)], m its mean, v its VARIANCE taken as
+	//     seconds, and a segment is equivalent when mean+v >= lower bound and
+	//     mean−v <= upper bound with its own v;
+	//   - δ in percent is of the FASTEST segment's mean;
+	//   - a segment counts as lying in the last s of n iterations when its end
+	//     (from 0) is above n−s, so that s−1 equivalent iterations suffice;
+	//   - walking back from the end, the first segment that is not equivalent
+	//     decides "no steady state", and "slowdown" as soon as one is faster.
+	Paper Mode = iota
+	// Relative does not depend on the unit of the data:
+	//   - a segment is equivalent when its mean is within
+	//     max(standard deviation of the last segment, δ) of the last mean;
+	//   - δ in percent is of the last segment's mean;
+	//   - the last s iterations must all be equivalent.
+	Relative
+)
+
+// String is the name ParseMode reads.
+func (m Mode) String() string {
+	if m == Relative {
+		return "relative"
+	}
+	return "paper"
+}
+
+// ParseMode reads "paper" or "relative".
+func ParseMode(s string) (Mode, error) {
+	switch s {
+	case "paper":
+		return Paper, nil
+	case "relative":
+		return Relative, nil
+	}
+	return 0, fmt.Errorf("unknown mode %q; write paper or relative", s)
+}
+
+// Segment is one stretch of an execution. End is the index, from 0, of its
+// last iteration in the execution with its outliers. Mean is in the unit of
+// the values (seconds, for time), Variance in its square.
+type Segment struct {
+	End            int
+	Mean, Variance float64
+}
+
+// Rule decides what is equivalent.
+type Rule struct {
+	Mode  Mode
+	Delta Delta
+	// Raw leaves the last segment's variance (Relative: standard deviation)
+	// out of the bounds (warmup_stats --raw-deltas, which keeps the other
+	// segment's own variance in the comparison).
+	Raw bool
+	// Steady is how many iterations at the end must be equivalent.
+	Steady int
+}
+
+// Bounds is the interval around the last segment that others are compared
+// with.
+type Bounds struct{ Low, High float64 }
+
+// Bounds of at least one segment.
+func (r Rule) Bounds(segments []Segment) Bounds {
+	last := segments[len(segments)-1]
+	delta := r.Delta.of(r.reference(segments))
+	noise := last.Variance
+	if r.Mode == Relative {
+		noise = math.Sqrt(last.Variance)
+	}
+	if r.Raw {
+		return Bounds{last.Mean - delta, last.Mean + delta}
+	}
+	return Bounds{
+		Low:  min(last.Mean-noise, last.Mean-delta),
+		High: max(last.Mean+noise, last.Mean+delta),
+	}
+}
+
+// reference is the mean a delta in percent refers to.
+func (r Rule) reference(segments []Segment) float64 {
+	if r.Mode == Relative {
+		return math.Abs(segments[len(segments)-1].Mean)
+	}
+	fastest := segments[0].Mean
+	for _, s := range segments {
+		fastest = min(fastest, s.Mean)
+	}
+	return fastest
+}
+
+// Equivalent says whether s is as good as the segment b was made of.
+func (r Rule) Equivalent(s Segment, b Bounds) bool {
+	own := s.Variance
+	if r.Mode == Relative {
+		own = 0
+	}
+	return s.Mean+own >= b.Low && s.Mean-own <= b.High
+}
+
+// Classify gives the class of an execution of n iterations with the given
+// segments (at least one).
+func (r Rule) Classify(segments []Segment, n int) Class {
+	b := r.Bounds(segments)
+	class := Flat
+	for i := len(segments) - 2; i >= 0; i-- {
+		s := segments[i]
+		if r.Equivalent(s, b) {
+			continue
+		}
+		if r.late(s, n) {
+			return NoSteadyState
+		}
+		if r.faster(s, b) {
+			return Slowdown
+		}
+		class = Warmup
+	}
+	return class
+}
+
+// late says whether s reaches into the iterations that must be steady.
+func (r Rule) late(s Segment, n int) bool {
+	if r.Mode == Relative {
+		return s.End >= n-r.Steady
+	}
+	return s.End > n-r.Steady
+}
+
+func (r Rule) faster(s Segment, b Bounds) bool {
+	if r.Mode == Relative {
+		return s.Mean < b.Low
+	}
+	return s.Mean-s.Variance < b.Low
+}

@@ -1,0 +1,136 @@
+package classify
+
+import (
+	"testing"
+)
+
+func segments(values ...float64) []Segment {
+	var s []Segment
+	for i := 0; i+2 < len(values); i += 3 {
+		s = append(s, Segment{End: int(values[i]), Mean: values[i+1], Variance: values[i+2]})
+	}
+	return s
+}
+
+func TestClassify(t *testing.T) {
+	paper := Rule{Mode: Paper, Delta: PaperDelta, Steady: 500}
+	relative := Rule{Mode: Relative, Delta: RelativeDelta, Steady: 500}
+	for _, c := range []struct {
+		name            string
+		segments        []Segment // end, mean, variance
+		n               int
+		paper, relative Class
+	}{
+		{"one segment", segments(1999, 1, 0), 2000, Flat, Flat},
+		{"slower first", segments(99, 2, 0, 1999, 1, 0), 2000, Warmup, Warmup},
+		{"faster first", segments(99, 0.5, 0, 1999, 1, 0), 2000, Slowdown, Slowdown},
+		{"slower first, faster before", segments(9, 0.5, 0, 99, 2, 0, 1999, 1, 0), 2000, Slowdown, Slowdown},
+		{"slow in the middle, equal at both ends", segments(99, 1, 0, 999, 2, 0, 1999, 1, 0), 2000, Warmup, Warmup},
+		{"a change in the last iterations", segments(1800, 2, 0, 1999, 1, 0), 2000, NoSteadyState, NoSteadyState},
+		{"the last 500 iterations", segments(1499, 2, 0, 1999, 1, 0), 2000, Warmup, Warmup},
+		{"the last 499 iterations", segments(1500, 2, 0, 1999, 1, 0), 2000, Warmup, NoSteadyState},
+		{"the last 498 iterations", segments(1501, 2, 0, 1999, 1, 0), 2000, NoSteadyState, NoSteadyState},
+		{"a late equivalent segment", segments(1800, 1.0009, 0, 1999, 1, 0), 2000, Flat, Flat},
+		{"the first that is not equivalent decides", segments(50, 9, 0, 1800, 1, 0, 1999, 1, 0), 2000, Warmup, Warmup},
+		{"0.2% apart, milliseconds", segments(99, 1.002, 0, 1999, 1, 0), 2000, Warmup, Flat},
+		{"twice as long, microseconds", segments(99, 2e-6, 0, 1999, 1e-6, 0), 2000, Flat, Warmup},
+		{"a variance of seconds", segments(99, 14, 2, 1999, 10, 3), 2000, Flat, Warmup},
+		{"a standard deviation apart", segments(99, 1.04, 0, 1999, 1, 0.0025), 2000, Warmup, Flat},
+		{"its own variance", segments(99, 14, 4, 1999, 10, 0), 2000, Flat, Warmup},
+	} {
+		if got := paper.Classify(c.segments, c.n); got != c.paper {
+			t.Errorf("%s: paper says %q, want %q", c.name, got, c.paper)
+		}
+		if got := relative.Classify(c.segments, c.n); got != c.relative {
+			t.Errorf("%s: relative says %q, want %q", c.name, got, c.relative)
+		}
+	}
+}
+
+// TestRelativeIsScaleFree classifies the same segments in other units.
+func TestRelativeIsScaleFree(t *testing.T) {
+	rule := Rule{Mode: Relative, Delta: RelativeDelta, Steady: 25}
+	for _, s := range [][]Segment{
+		segments(9, 1.2, 0.1, 99, 1, 0.02), segments(9, 0.8, 0.1, 99, 1, 0.001),
+		segments(9, 1.2, 0.1, 80, 0.9, 0.001, 99, 1, 0.001), segments(9, 1.02, 0, 99, 1, 0),
+	} {
+		want := rule.Classify(s, 100)
+		for _, by := range []float64{0x1p-30, 0x1p40} {
+			scaled := make([]Segment, len(s))
+			for i, x := range s {
+				scaled[i] = Segment{x.End, x.Mean * by, x.Variance * by * by}
+			}
+			if got := rule.Classify(scaled, 100); got != want {
+				t.Errorf("%v times %g: %q, want %q", s, by, got, want)
+			}
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	s := segments(9, 8, 1, 99, 10, 4)
+	for _, c := range []struct {
+		name string
+		rule Rule
+		want Bounds
+	}{
+		{"paper, variance", Rule{Delta: Delta{Value: 1}}, Bounds{6, 14}},
+		{"paper, delta", Rule{Delta: Delta{Value: 5}}, Bounds{5, 15}},
+		{"paper, raw", Rule{Delta: Delta{Value: 1}, Raw: true}, Bounds{9, 11}},
+		{"paper, percent of the fastest", Rule{Delta: Delta{Value: 25, Percent: true}, Raw: true}, Bounds{8, 12}},
+		{"relative, standard deviation", Rule{Mode: Relative, Delta: Delta{Value: 1}}, Bounds{8, 12}},
+		{"relative, percent of the last", Rule{Mode: Relative, Delta: Delta{Value: 50, Percent: true}}, Bounds{5, 15}},
+		{"relative, raw", Rule{Mode: Relative, Delta: Delta{Value: 10, Percent: true}, Raw: true}, Bounds{9, 11}},
+	} {
+		if got := c.rule.Bounds(s); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestPairs(t *testing.T) {
+	for _, c := range []struct {
+		classes []Class
+		want    PairClass
+		symbol  string
+	}{
+		{nil, None, ""},
+		{[]Class{Flat, Flat}, "flat", "-"},
+		{[]Class{Warmup}, "warmup", `\`},
+		{[]Class{Slowdown, Slowdown}, "slowdown", "/"},
+		{[]Class{NoSteadyState}, "no steady state", "~"},
+		{[]Class{Flat, Warmup}, GoodInconsistent, "="},
+		{[]Class{Flat, Slowdown}, BadInconsistent, "x"},
+		{[]Class{Warmup, NoSteadyState}, BadInconsistent, "x"},
+		{[]Class{Slowdown, NoSteadyState}, BadInconsistent, "x"},
+	} {
+		counts := Count(c.classes)
+		if got := counts.Class(); got != c.want || got.Symbol() != c.symbol || counts.Total() != len(c.classes) {
+			t.Errorf("%v: %q (%s), want %q (%s)", c.classes, got, got.Symbol(), c.want, c.symbol)
+		}
+	}
+	if got := Count([]Class{Flat, "crashed", Warmup, Warmup}); got != (Counts{Flat: 1, Warmup: 2}) {
+		t.Errorf("counts %+v", got)
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, text := range []string{"0.001", "0", "1%", "2.5%"} {
+		if d, err := ParseDelta(text); err != nil || d.String() != text {
+			t.Errorf("delta %q: %v, %v", text, d, err)
+		}
+	}
+	for _, text := range []string{"", "%", "-1", "1s", "NaN", "Inf%"} {
+		if d, err := ParseDelta(text); err == nil {
+			t.Errorf("delta %q was taken for %v", text, d)
+		}
+	}
+	for _, m := range []Mode{Paper, Relative} {
+		if got, err := ParseMode(m.String()); err != nil || got != m {
+			t.Errorf("mode %v: %v, %v", m, got, err)
+		}
+	}
+	if _, err := ParseMode("study"); err == nil {
+		t.Error("unknown mode was not refused")
+	}
+}

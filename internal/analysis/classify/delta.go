@@ -1,0 +1,49 @@
+package classify
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Delta is the smallest difference between segments that counts: in the unit
+// of the values, or in percent of a segment's mean.
+type Delta struct {
+	Value   float64
+	Percent bool
+}
+
+// The study's delta, a millisecond, and the one Relative begins with.
+var (
+	PaperDelta    = Delta{Value: 0.001}
+	RelativeDelta = Delta{Value: 1, Percent: true}
+)
+
+// ParseDelta reads a number ("0.001": seconds, for time) or a percentage
+// ("1%").
+func ParseDelta(s string) (Delta, error) {
+	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
+		return Delta{}, fmt.Errorf("delta %q: write seconds (0.001) or a percentage (1%%)", s)
+	}
+	return Delta{Value: v, Percent: percent}, nil
+}
+
+// String is the form ParseDelta reads.
+func (d Delta) String() string {
+	s := strconv.FormatFloat(d.Value, 'g', -1, 64)
+	if d.Percent {
+		return s + "%"
+	}
+	return s
+}
+
+// of gives the delta in the unit of the values.
+func (d Delta) of(mean float64) float64 {
+	if d.Percent {
+		return mean * (d.Value / 100)
+	}
+	return d.Value
+}
