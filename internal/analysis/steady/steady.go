@@ -1,0 +1,122 @@
+// Package steady says when a process execution reached its steady state, how
+// long that took, and which iterations belong to it (section 4.4 of the study).
+package steady
+
+import (
+	"slices"
+
+	"krund/internal/analysis/arith"
+	"krund/internal/analysis/classify"
+)
+
+// Range is a stretch of iterations by index, from 0: Start to End-1.
+type Range struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+// State is the steady state of one process execution.
+type State struct {
+	// FirstSegment is the index of the first segment of the unbroken run of
+	// equivalent segments that ends with the last one.
+	FirstSegment int
+	// Iteration is the first steady iteration, from 1 (in mode Paper the one
+	// before it, unless flat). 1 when flat.
+	Iteration int
+	// ToReach is the sum of the iterations before the steady state, outliers
+	// included, in the unit of the values. 0 when flat.
+	ToReach float64
+	// Mean is the unweighted mean of the steady segments' means.
+	Mean float64
+	// Ranges are the steady segments, ascending, as [Start, End) in the
+	// execution with its outliers.
+	Ranges []Range
+}
+
+// Of finds the steady state of an execution (values with outliers) with the
+// given segments and class. ok is false for classify.NoSteadyState.
+//
+// With rule.Mode Paper the accidents of warmup_stats are kept: Iteration is the
+// last one of the segment before, and ToReach leaves that one out; the last
+// segment's range begins there as well, so that a value of the segment before
+// is in it; and Raw is ignored. With Relative Iteration is the first of the
+// steady segment, ToReach the time before it, and the ranges do not overlap.
+func Of(values []float64, segments []classify.Segment, class classify.Class, rule classify.Rule) (s State, ok bool) {
+	if class == classify.NoSteadyState || len(segments) == 0 {
+		return State{}, false
+	}
+	if rule.Mode == classify.Paper {
+		rule.Raw = false
+	}
+	bounds := rule.Bounds(segments)
+	last := len(segments) - 1
+	s = State{FirstSegment: last, Iteration: 1}
+	for s.FirstSegment > 0 && rule.Equivalent(segments[s.FirstSegment-1], bounds) {
+		s.FirstSegment--
+	}
+	var means []float64
+	for i := s.FirstSegment; i <= last; i++ {
+		means = append(means, segments[i].Mean)
+		s.Ranges = append(s.Ranges, rangeOf(segments, i, len(values), rule.Mode))
+	}
+	s.Mean = arith.Sum(means) / float64(len(means))
+	if class != classify.Flat {
+		s.Iteration, s.ToReach = reach(values, segments, s.FirstSegment, rule.Mode)
+	}
+	return s, true
+}
+
+// rangeOf is where segment i lies among n iterations.
+func rangeOf(segments []classify.Segment, i, n int, mode classify.Mode) Range {
+	r := Range{Start: 0, End: segments[i].End + 1}
+	if i > 0 {
+		r.Start = segments[i-1].End + 1
+	}
+	if i == len(segments)-1 {
+		r.End = n
+		if mode == classify.Paper && i > 0 {
+			r.Start--
+		}
+	}
+	return r
+}
+
+// reach gives the first steady iteration, from 1, and the time before it.
+func reach(values []float64, segments []classify.Segment, first int, mode classify.Mode) (iteration int, before float64) {
+	// Python's index -1: when the bounds with the variance find every segment
+	// equivalent although the class, made without it, is not flat, the study's
+	// program takes the last changepoint.
+	if first == 0 {
+		if mode != classify.Paper || len(segments) < 2 {
+			return 1, 0
+		}
+		first = len(segments) - 1
+	}
+	begin := segments[first-1].End
+	if mode == classify.Relative {
+		begin++
+	}
+	for _, v := range values[:begin] {
+		before += v
+	}
+	return begin + 1, before
+}
+
+// Values gives the values of each range without the outliers (ascending
+// indexes).
+func Values(values []float64, outliers []int, ranges []Range) [][]float64 {
+	segments := make([][]float64, len(ranges))
+	for k, r := range ranges {
+		segment := make([]float64, 0, r.End-r.Start)
+		next, _ := slices.BinarySearch(outliers, r.Start)
+		for i := r.Start; i < r.End; i++ {
+			if next < len(outliers) && outliers[next] == i {
+				next++
+				continue
+			}
+			segment = append(segment, values[i])
+		}
+		segments[k] = segment
+	}
+	return segments
+}
