@@ -1,0 +1,213 @@
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+)
+
+// Scheme is how executions are combined: see the package comment.
+type Scheme int
+
+// The schemes.
+const (
+	Pooled Scheme = iota
+	Nested
+)
+
+// String is the scheme's name in outputs.
+func (s Scheme) String() string {
+	if s == Nested {
+		return "nested"
+	}
+	return "pooled"
+}
+
+// The study's numbers.
+const (
+	DefaultResamples  = 100000
+	DefaultConfidence = 0.99
+)
+
+// Options of Mean. The zero value is the study's, with seed 0 and one worker.
+type Options struct {
+	Scheme     Scheme
+	Resamples  int     // at least so many in all; 0: DefaultResamples
+	Confidence float64 // 0: DefaultConfidence
+	Seed       uint64
+	Workers    int // goroutines; below 2: none. The result is the same
+	// Exact rounds the upper index up. Without it the study's accident is
+	// kept: the index is rounded up to one decimal and then cut.
+	Exact bool
+}
+
+// Interval is a mean with its confidence interval, in the unit of the values.
+type Interval struct {
+	Mean      float64 // the median of the resampled means
+	Half      float64 // (High-Low)/2, what the study prints after ±
+	Low, High float64
+	Resamples int // means the quantiles were taken of
+}
+
+// ErrEmpty says that there is nothing to resample.
+var ErrEmpty = errors.New("no values to resample")
+
+// ErrOptions says that a confidence level or number of resamples is unusable.
+var ErrOptions = errors.New("unusable bootstrap options")
+
+// Mean gives the interval for executions[execution][segment][value]. Segments
+// must not be empty. The errors wrap ErrEmpty and ErrOptions.
+func Mean(executions [][][]float64, o Options) (Interval, error) {
+	means, err := Resample(executions, o)
+	if err != nil {
+		return Interval{}, err
+	}
+	all := slices.Concat(means...)
+	if o.Scheme == Nested {
+		all = nest(means, o.Seed, o.count())
+	}
+	return interval(all, o)
+}
+
+// Resample gives means[execution][resample], in no meaningful order: the
+// resampled means of each execution. The errors are those of Mean.
+func Resample(executions [][][]float64, o Options) ([][]float64, error) {
+	if o.Resamples < 0 || o.Confidence < 0 || o.Confidence >= 1 {
+		return nil, fmt.Errorf("%d resamples, confidence %v: %w", o.Resamples, o.Confidence, ErrOptions)
+	}
+	if len(executions) == 0 {
+		return nil, ErrEmpty
+	}
+	for e, segments := range executions {
+		if len(segments) == 0 || slices.ContainsFunc(segments, func(s []float64) bool { return len(s) == 0 }) {
+			return nil, fmt.Errorf("execution %d has an empty steady state: %w", e+1, ErrEmpty)
+		}
+	}
+	each := o.count()/len(executions) + 1
+	means := make([][]float64, len(executions))
+	var jobs []func()
+	for e, segments := range executions {
+		means[e] = make([]float64, each)
+		r := newResampler(segments)
+		for from := 0; from < each; from += blockSize {
+			to := min(from+blockSize, each)
+			jobs = append(jobs, func() { r.fill(means[e], from, to, o.Seed, uint64(e)) })
+		}
+	}
+	run(jobs, o.Workers)
+	return means, nil
+}
+
+// blockSize is how many resamples a worker takes at a time.
+const blockSize = 512
+
+func (o Options) count() int {
+	if o.Resamples == 0 {
+		return DefaultResamples
+	}
+	return o.Resamples
+}
+
+// run does the jobs on so many goroutines.
+func run(jobs []func(), workers int) {
+	if workers < 2 {
+		for _, job := range jobs {
+			job()
+		}
+		return
+	}
+	queue := make(chan func())
+	var done sync.WaitGroup
+	for range min(workers, len(jobs)) {
+		done.Go(func() {
+			for job := range queue {
+				job()
+			}
+		})
+	}
+	for _, job := range jobs {
+		queue <- job
+	}
+	close(queue)
+	done.Wait()
+}
+
+// resampler resamples one execution.
+type resampler struct {
+	segments []drawer
+	n        float64 // values in all
+}
+
+func newResampler(segments [][]float64) *resampler {
+	r := &resampler{}
+	for _, s := range segments {
+		r.segments = append(r.segments, newDrawer(s))
+		r.n += float64(len(s))
+	}
+	return r
+}
+
+// fill computes means[from:to].
+func (r *resampler) fill(means []float64, from, to int, seed, execution uint64) {
+	for i := from; i < to; i++ {
+		random := newStream(seed, execution, uint64(i))
+		sum := 0.0
+		for s := range r.segments {
+			sum += r.segments[s].sum(&random)
+		}
+		means[i] = sum / r.n
+	}
+}
+
+// nest averages, count times, as many executions as there are, drawn with
+// replacement, each with one of its resampled means.
+func nest(means [][]float64, seed uint64, count int) []float64 {
+	all := make([]float64, count)
+	n := uint64(len(means))
+	for i := range all {
+		random := newStream(seed, math.MaxUint64, uint64(i))
+		sum := 0.0
+		for range means {
+			of := means[random.index(n)]
+			sum += of[random.index(uint64(len(of)))]
+		}
+		all[i] = sum / float64(n)
+	}
+	return all
+}
+
+// interval takes the quantiles of the means, which it sorts.
+func interval(means []float64, o Options) (Interval, error) {
+	slices.Sort(means)
+	n := len(means)
+	lower, upper := indexes(n, o)
+	i := Interval{Resamples: n, Low: means[lower], High: means[upper-1]}
+	i.Mean = means[n/2]
+	if n%2 == 0 {
+		i.Mean = (means[n/2-1] + means[n/2]) / 2
+	}
+	i.Half = ((i.High - i.Mean) + (i.Mean - i.Low)) / 2
+	return i, nil
+}
+
+// indexes says which of n sorted means bound the interval: means[lower] and
+// means[upper-1] (libkalibera's convention). Exclusions are computed in
+// millionths, as the decimal numbers they are.
+func indexes(n int, o Options) (lower, upper int) {
+	const million = 1000000
+	confidence := o.Confidence
+	if confidence == 0 {
+		confidence = DefaultConfidence
+	}
+	exclude := int(math.Round((1 - confidence) / 2 * million))
+	lower = exclude * n / million
+	if o.Exact {
+		upper = ((million-exclude)*n + million - 1) / million
+	} else {
+		const tenth = million / 10
+		upper = ((million-exclude)*n + tenth - 1) / tenth / 10
+	}
+	return lower, max(upper, lower+1)
+}

@@ -1,0 +1,206 @@
+package bootstrap
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func normal(r *rand.Rand, n int, mean, sd float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = mean + sd*r.NormFloat64()
+	}
+	return x
+}
+
+func TestMeanOfOneExecution(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	values := normal(r, 400, 10, 1)
+	sum, squares := 0.0, 0.0
+	for _, v := range values {
+		sum += v
+	}
+	mean := sum / 400
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	got, err := Mean([][][]float64{{values}}, Options{Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The resampled means are normal about the mean; 2.5758 is the 99.5%
+	// quantile, and quantiles of 100,000 draws are within a percent or so.
+	half := 2.5758 * math.Sqrt(squares/400) / math.Sqrt(400)
+	if math.Abs(got.Mean-mean) > 0.01*half || math.Abs(got.Half-half) > 0.03*half {
+		t.Errorf("%+v, want about %v ± %v", got, mean, half)
+	}
+	if got.Resamples != 100001 {
+		t.Errorf("%d resamples, want 100001", got.Resamples)
+	}
+}
+
+// TestSegmentsAreNotMixed resamples two constant segments: whatever is drawn,
+// the mean is the same.
+func TestSegmentsAreNotMixed(t *testing.T) {
+	segments := [][]float64{slices.Repeat([]float64{1}, 7), slices.Repeat([]float64{3}, 21)}
+	got, err := Mean([][][]float64{segments}, Options{Resamples: 100})
+	want := (7*1.0 + 21*3.0) / 28
+	if err != nil || got.Low != want || got.High != want {
+		t.Errorf("%+v, %v; want %v throughout", got, err, want)
+	}
+}
+
+func TestSameForAnyNumberOfWorkers(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	executions := [][][]float64{
+		{normal(r, 100, 1, 0.1), normal(r, 3, 1, 0.1)}, {normal(r, 5, 1.2, 0.1)}, {normal(r, 64, 0.9, 0.2)},
+	}
+	for _, scheme := range []Scheme{Pooled, Nested} {
+		o := Options{Seed: 3, Resamples: 5000, Scheme: scheme}
+		want, err := Mean(executions, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o.Workers = range []int{1, 2, 3, 16} {
+			if got, err := Mean(executions, o); err != nil || got != want {
+				t.Errorf("%v, %d workers: %+v, %v; want %+v", scheme, o.Workers, got, err, want)
+			}
+		}
+		o.Seed++
+		if got, _ := Mean(executions, o); got == want {
+			t.Errorf("%v: another seed gives the same interval", scheme)
+		}
+	}
+}
+
+// TestSchemes: executions far apart make the pooled interval as wide as the
+// distance, the nested one that over the root of their number.
+func TestSchemes(t *testing.T) {
+	var executions [][][]float64
+	for e := range 25 {
+		executions = append(executions, [][]float64{{float64(e), float64(e)}})
+	}
+	pooled, err := Mean(executions, Options{Resamples: 20000})
+	if err != nil || pooled.Low != 0 || pooled.High != 24 || pooled.Mean != 12 {
+		t.Errorf("pooled: %+v, %v; want 12 from 0 to 24", pooled, err)
+	}
+	nested, err := Mean(executions, Options{Resamples: 20000, Scheme: Nested})
+	half := 2.5758 * math.Sqrt((25.0*25-1)/12) / 5
+	if err != nil || math.Abs(nested.Half-half) > 0.1*half || math.Abs(nested.Mean-12) > 0.2 {
+		t.Errorf("nested: %+v, %v; want about 12 ± %v", nested, err, half)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	one := [][][]float64{{{1, 2}}}
+	for _, c := range []struct {
+		name       string
+		executions [][][]float64
+		o          Options
+		want       error
+	}{
+		{"no execution", nil, Options{}, ErrEmpty},
+		{"no segment", [][][]float64{{{1}}, {}}, Options{}, ErrEmpty},
+		{"no value", [][][]float64{{{1}, {}}}, Options{}, ErrEmpty},
+		{"certainty", one, Options{Confidence: 1}, ErrOptions},
+		{"negative confidence", one, Options{Confidence: -0.5}, ErrOptions},
+		{"negative resamples", one, Options{Resamples: -1}, ErrOptions},
+	} {
+		if _, err := Mean(c.executions, c.o); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+}
+
+// TestIndexes has the numbers of resamples at which the study's rounding
+// (Python's Decimal.quantize('1.0'), then int) differs from rounding up.
+func TestIndexes(t *testing.T) {
+	for _, c := range []struct {
+		n                   int
+		lower, paper, exact int
+	}{
+		{100010, 500, 99510, 99510}, // 99509.95
+		{100020, 500, 99519, 99520}, // 99519.9
+		{100002, 500, 99502, 99502}, // 99501.99
+		{100000, 500, 99500, 99500},
+		{2, 0, 2, 2},
+		{1, 0, 1, 1},
+	} {
+		lower, paper := indexes(c.n, Options{})
+		_, exact := indexes(c.n, Options{Exact: true})
+		if lower != c.lower || paper != c.paper || exact != c.exact {
+			t.Errorf("%d means: %d to %d, exact %d; want %d to %d, %d", c.n, lower, paper, exact, c.lower, c.paper, c.exact)
+		}
+	}
+}
+
+// TestDrawsAreUniform counts pairs of neighbouring draws of segments of
+// several lengths, also of ones too long for batches; chi-squared with that many cells
+// is close to normal.
+func TestDrawsAreUniform(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 5, 7, 16, 100} {
+		counts := make([]float64, n*n)
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = float64(i)
+		}
+		d := newDrawer(values)
+		s := newStream(1, uint64(n))
+		const words = 200000
+		for range words {
+			i, j, k, l := d.four(&s, d.n)
+			counts[int(i)*n+int(j)]++
+			counts[int(k)*n+int(l)]++
+		}
+		expectUniform(t, n, counts, 2*words)
+	}
+	counts := make([]float64, 50)
+	s := newStream(9)
+	const n = longestBatched*4 + 50
+	for range 200000 {
+		counts[s.index(n)%50]++
+	}
+	expectUniform(t, n, counts, 200000)
+}
+
+func expectUniform(t *testing.T, n int, counts []float64, draws float64) {
+	t.Helper()
+	chi2, want := 0.0, draws/float64(len(counts))
+	for _, c := range counts {
+		chi2 += (c - want) * (c - want) / want
+	}
+	freedom := float64(len(counts) - 1)
+	if freedom > 0 && math.Abs(chi2-freedom) > 5*math.Sqrt(2*freedom)+5 {
+		t.Errorf("length %d: chi-squared %v with %v degrees of freedom", n, chi2, freedom)
+	}
+}
+
+// TestLongSegments takes the way without batches.
+func TestLongSegments(t *testing.T) {
+	values := make([]float64, longestBatched+1)
+	for i := range values {
+		values[i] = float64(i)
+	}
+	got, err := Mean([][][]float64{{values}}, Options{Resamples: 200})
+	sd := float64(len(values)) / math.Sqrt(12) / math.Sqrt(float64(len(values)))
+	if err != nil || math.Abs(got.Mean-longestBatched/2) > sd || got.Half > 4*sd || got.Half < sd {
+		t.Errorf("%+v, %v; want about %v with a standard error of %v", got, err, longestBatched/2, sd)
+	}
+}
+
+// BenchmarkStudy is 30 executions of 1000 values, 100,000 resamples in all.
+func BenchmarkStudy(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	executions := make([][][]float64, 30)
+	for e := range executions {
+		executions[e] = [][]float64{normal(r, 1000, 1, 0.01)}
+	}
+	for b.Loop() {
+		if _, err := Mean(executions, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

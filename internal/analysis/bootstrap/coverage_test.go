@@ -1,0 +1,62 @@
+//go:build slow
+
+package bootstrap
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestCoverage simulates the study's check (section 7): how often the 99%
+// interval holds the true mean. Values are independent, or depend on the one
+// before with the correlation given. The figures are in docs/statistics.md.
+func TestCoverage(t *testing.T) {
+	const simulations = 1000
+	for _, c := range []struct {
+		name               string
+		executions, length int
+		scheme             Scheme
+		correlation        float64
+		low, high          float64
+	}{
+		{"one execution", 1, 1000, Pooled, 0, 0.98, 1},
+		{"one execution, short", 1, 200, Pooled, 0, 0.98, 1},
+		{"30 executions, pooled", 30, 500, Pooled, 0, 0.98, 1},
+		{"30 executions, nested", 30, 500, Nested, 0, 0.98, 1},
+		{"one execution, correlation -0.968", 1, 1000, Pooled, -0.968, 0.98, 1},
+		{"one execution, correlation -0.215", 1, 1000, Pooled, -0.215, 0.98, 1},
+		{"one execution, correlation 0.668", 1, 1000, Pooled, 0.668, 0, 0.98},
+	} {
+		r := rand.New(rand.NewPCG(42, 42))
+		covered := 0
+		for s := range simulations {
+			executions := make([][][]float64, c.executions)
+			for e := range executions {
+				executions[e] = [][]float64{dependent(r, c.length, c.correlation)}
+			}
+			got, err := Mean(executions, Options{Scheme: c.scheme, Seed: uint64(s), Resamples: 10000, Workers: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Low <= 1 && 1 <= got.High {
+				covered++
+			}
+		}
+		share := float64(covered) / simulations
+		t.Logf("%-36s %5.1f%%", c.name, 100*share)
+		if share < c.low || share > c.high {
+			t.Errorf("%s: covered in %.1f%%, want %.0f to %.0f%%", c.name, 100*share, 100*c.low, 100*c.high)
+		}
+	}
+}
+
+// dependent is a first-order autoregression about 1.
+func dependent(r *rand.Rand, n int, correlation float64) []float64 {
+	x := make([]float64, n)
+	noise := r.NormFloat64()
+	for i := range x {
+		x[i] = 1 + 0.01*noise
+		noise = correlation*noise + r.NormFloat64()
+	}
+	return x
+}
