@@ -1,0 +1,186 @@
+package analysis_test
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"krund/internal/analysis/bootstrap"
+	"krund/internal/analysis/changepoint"
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/outlier"
+	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/steady"
+)
+
+// groupFile is a pair's executions with warmup_stats' summary of them.
+type groupFile struct {
+	ID             string
+	Window, Steady int
+	Delta          string
+	Values         [][]float64
+	CommonOutliers [][]int `json:"common_outliers"`
+	UniqueOutliers [][]int `json:"unique_outliers"`
+	Pexecs         []struct {
+		Outliers, Cpts, Changepoints []int
+		Means, Variances             []float64
+		Classification               classify.Class
+	}
+	Summary struct {
+		Classification classify.PairClass
+		Detailed       map[classify.Class]int `json:"detailed_classification"`
+		Iteration      *float64               `json:"steady_state_iteration"`
+		IterationIQR   [2]float64             `json:"steady_state_iteration_iqr"`
+		IterationList  []int                  `json:"steady_state_iteration_list"`
+		Secs           *float64               `json:"steady_state_time_to_reach_secs"`
+		SecsIQR        [2]float64             `json:"steady_state_time_to_reach_secs_iqr"`
+		SecsList       []float64              `json:"steady_state_time_to_reach_secs_list"`
+		Means          []float64              `json:"steady_state_time_list"`
+		Bootstrap      *struct {
+			Iterations int
+			Indexes    [2]int  `json:"ci_indices"`
+			MedianMean float64 `json:"median_mean"`
+			MedianSD   float64 `json:"median_sd"`
+			CIMean     float64 `json:"ci_mean"`
+			CISD       float64 `json:"ci_sd"`
+			Total      int     `json:"total_values"`
+		}
+	}
+}
+
+// pair is what the pipeline makes of a group.
+type pair struct {
+	classes   []classify.Class
+	outliers  [][]int
+	iteration []int
+	seconds   []float64
+	means     []float64
+	steady    [][][]float64 // values by execution and steady segment
+}
+
+func analyse(t *testing.T, g *groupFile) pair {
+	t.Helper()
+	var p pair
+	rule := newRule(t, g.Delta, g.Steady, false)
+	for i, values := range g.Values {
+		outliers, err := outlier.Find(values, g.Window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, index := outlier.Remove(values, outliers)
+		found, err := changepoint.Detect(kept, changepoint.Options{Penalty: changepoint.LogN(15)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		segments := mapSegments(found, index)
+		class := rule.Classify(segments, len(values))
+		p.classes = append(p.classes, class)
+		p.outliers = append(p.outliers, outliers)
+		compareExecution(t, g, i, found, segments, class, outliers)
+		s, ok := steady.Of(values, segments, class, rule)
+		if !ok {
+			continue
+		}
+		p.iteration = append(p.iteration, s.Iteration)
+		p.seconds = append(p.seconds, s.ToReach)
+		p.means = append(p.means, s.Mean)
+		p.steady = append(p.steady, steady.Values(values, outliers, s.Ranges))
+	}
+	return p
+}
+
+func compareExecution(t *testing.T, g *groupFile, i int, found *changepoint.Segmentation, segments []classify.Segment, class classify.Class, outliers []int) {
+	t.Helper()
+	want := g.Pexecs[i]
+	var cpts, changepoints []int
+	var means, variances []float64
+	for k, s := range found.Segments {
+		cpts = append(cpts, s.End)
+		means = append(means, s.Mean)
+		variances = append(variances, s.Variance)
+		if k < len(segments)-1 {
+			changepoints = append(changepoints, segments[k].End)
+		}
+	}
+	if !slices.Equal(outliers, want.Outliers) || !slices.Equal(cpts, want.Cpts) || !slices.Equal(changepoints, want.Changepoints) ||
+		!slices.Equal(means, want.Means) || !slices.Equal(variances, want.Variances) || class != want.Classification {
+		t.Errorf("%s execution %d: %q with %v, want %q with %v", g.ID, i, class, cpts, want.Classification, want.Cpts)
+	}
+}
+
+func compareSummary(t *testing.T, g *groupFile, p pair) {
+	t.Helper()
+	common, unique := outlier.Split(p.outliers, 1)
+	equal := func(a, b [][]int) bool { return slices.EqualFunc(a, b, slices.Equal[[]int]) }
+	if !equal(common, g.CommonOutliers) || !equal(unique, g.UniqueOutliers) {
+		t.Errorf("%s: common outliers %v, unique %v", g.ID, common, unique)
+	}
+	counts, want := classify.Count(p.classes), &g.Summary
+	if counts.Class() != want.Classification {
+		t.Errorf("%s: %q, want %q", g.ID, counts.Class(), want.Classification)
+	}
+	for _, class := range classify.Classes {
+		if counts.Of(class) != want.Detailed[class] {
+			t.Errorf("%s: %d %s, want %d", g.ID, counts.Of(class), class, want.Detailed[class])
+		}
+	}
+	if !slices.Equal(p.iteration, want.IterationList) || !slices.EqualFunc(p.seconds, want.SecsList, near) || !slices.EqualFunc(p.means, want.Means, near) {
+		t.Errorf("%s: steady from %v after %v at %v", g.ID, p.iteration, p.seconds, p.means)
+	}
+	if want.Iteration != nil {
+		iterations := make([]float64, len(p.iteration))
+		for i, v := range p.iteration {
+			iterations[i] = float64(v)
+		}
+		compareSpread(t, g.ID, quantile.SpreadOf(iterations), *want.Iteration, want.IterationIQR)
+		compareSpread(t, g.ID, quantile.SpreadOf(p.seconds), *want.Secs, want.SecsIQR)
+	}
+}
+
+func compareSpread(t *testing.T, id string, got quantile.Spread, median float64, iqr [2]float64) {
+	t.Helper()
+	if !near(got.Median, median) || !near(got.P5, iqr[0]) || !near(got.P95, iqr[1]) {
+		t.Errorf("%s: %+v, want %v in %v", id, got, median, iqr)
+	}
+}
+
+// compareBootstrap allows six standard deviations of what other seeds give.
+func compareBootstrap(t *testing.T, g *groupFile, p pair) {
+	t.Helper()
+	want := g.Summary.Bootstrap
+	if want == nil {
+		return
+	}
+	total := 0
+	for _, execution := range p.steady {
+		for _, segment := range execution {
+			total += len(segment)
+		}
+	}
+	got, err := bootstrap.Mean(p.steady, bootstrap.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if total != want.Total || got.Resamples != want.Iterations ||
+		math.Abs(got.Mean-want.MedianMean) > 6*want.MedianSD || math.Abs(got.Half-want.CIMean) > 6*want.CISD {
+		t.Errorf("%s: %+v of %d values, want %+v", g.ID, got, total, *want)
+	}
+}
+
+func TestFixtureGroupsAsInWarmupStats(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(fixtures(t, "changepoint"), "g*.json"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no groups: %v", err)
+	}
+	executions := 0
+	for _, name := range names {
+		var g groupFile
+		decodeFile(t, name, &g)
+		p := analyse(t, &g)
+		compareSummary(t, &g, p)
+		compareBootstrap(t, &g, p)
+		executions += len(g.Values)
+	}
+	t.Logf("%d groups with %d executions compared with warmup_stats", len(names), executions)
+}

@@ -1,0 +1,254 @@
+package analysis_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/changepoint"
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/outlier"
+	"krund/internal/analysis/steady"
+)
+
+// number is a float in a fixture, where NaN and the infinities are strings.
+type number float64
+
+func (n *number) UnmarshalJSON(b []byte) error {
+	switch strings.Trim(string(b), `"`) {
+	case "NaN":
+		*n = number(math.NaN())
+	case "Inf":
+		*n = number(math.Inf(1))
+	case "-Inf":
+		*n = number(math.Inf(-1))
+	default:
+		return json.Unmarshal(b, (*float64)(n))
+	}
+	return nil
+}
+
+// caseFile is a series with what the study's tools say of it.
+type caseFile struct {
+	ID       string
+	Values   []number
+	Window   int
+	Delta    string
+	Steady   int
+	Outliers []int
+	R        struct {
+		Penalty   float64
+		Cpts      []int
+		Mean, Var []float64
+		Cost      float64
+		Error     string
+	}
+	Truth *struct {
+		Changepoints   []int
+		CptsAll        []int `json:"cpts_all"`
+		Classification classify.Class
+		Variants       []struct {
+			Delta          string
+			Steady         int
+			Raw            bool
+			Classification classify.Class
+		}
+		Summary *struct {
+			SteadyIter      int      `json:"steady_iter"`
+			TimeToSteady    float64  `json:"time_to_steady"`
+			SteadyMean      float64  `json:"steady_mean"`
+			FirstSegment    int      `json:"first_steady_segment"`
+			BootstrapRanges [][2]int `json:"bootstrap_ranges"`
+			BootstrapN      int      `json:"bootstrap_n"`
+		}
+	}
+}
+
+func (c *caseFile) values() []float64 {
+	v := make([]float64, len(c.Values))
+	for i, x := range c.Values {
+		v[i] = float64(x)
+	}
+	return v
+}
+
+// fixtures is the folder with the series that are not part of the project;
+// the test is skipped without it.
+func fixtures(t *testing.T, sub string) string {
+	t.Helper()
+	dir := os.Getenv("KRUND_FIXTURES")
+	if dir == "" {
+		t.Skip("KRUND_FIXTURES is not set: real series not compared")
+	}
+	return filepath.Join(dir, sub)
+}
+
+func syntheticCases(t *testing.T) []caseFile {
+	t.Helper()
+	f, err := os.Open("testdata/synthetic.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []caseFile
+	if err := json.NewDecoder(z).Decode(&cases); err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func decodeFile(t *testing.T, name string, into any) {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// near is equality of sums that are added up in another order.
+func near(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= 1e-12*max(math.Abs(a), math.Abs(b))
+}
+
+// compareSeries runs the pipeline on a series and compares every number.
+func compareSeries(t *testing.T, c *caseFile) {
+	t.Helper()
+	values := c.values()
+	outliers, err := outlier.Find(values, c.Window)
+	if c.Outliers == nil {
+		if err == nil {
+			t.Errorf("%s: outliers of a series that is not finite were not refused", c.ID)
+		}
+		outliers = nil
+	} else if !slices.Equal(outliers, c.Outliers) {
+		t.Errorf("%s: outliers %v, want %v", c.ID, outliers, c.Outliers)
+	}
+	kept, index := outlier.Remove(values, outliers)
+	found, err := changepoint.Detect(kept, changepoint.Options{Penalty: changepoint.LogN(15)})
+	if c.R.Error != "" {
+		if err == nil {
+			t.Errorf("%s: not refused; R says %q", c.ID, c.R.Error)
+		}
+		return
+	}
+	if err != nil {
+		t.Errorf("%s: %v", c.ID, err)
+		return
+	}
+	compareSegments(t, c, found)
+	compareSteady(t, c, values, mapSegments(found, index))
+}
+
+func compareSegments(t *testing.T, c *caseFile, found *changepoint.Segmentation) {
+	t.Helper()
+	var ends []int
+	var means, variances []float64
+	for _, s := range found.Segments {
+		ends = append(ends, s.End)
+		means = append(means, s.Mean)
+		variances = append(variances, s.Variance)
+	}
+	if !slices.Equal(ends, c.R.Cpts) {
+		t.Errorf("%s: changepoints %v, want %v", c.ID, ends, c.R.Cpts)
+	}
+	if !slices.Equal(means, c.R.Mean) || !slices.Equal(variances, c.R.Var) { // to the bit
+		t.Errorf("%s: means %v variances %v, want %v and %v", c.ID, means, variances, c.R.Mean, c.R.Var)
+	}
+	if !near(found.Penalty, c.R.Penalty) || !near(found.Cost, c.R.Cost) {
+		t.Errorf("%s: penalty %v cost %v, want %v and %v", c.ID, found.Penalty, found.Cost, c.R.Penalty, c.R.Cost)
+	}
+}
+
+// mapSegments gives the segments by index in the series with outliers.
+func mapSegments(found *changepoint.Segmentation, index []int) []classify.Segment {
+	segments := make([]classify.Segment, len(found.Segments))
+	for i, s := range found.Segments {
+		segments[i] = classify.Segment{End: index[s.End-1], Mean: s.Mean, Variance: s.Variance}
+	}
+	return segments
+}
+
+func compareSteady(t *testing.T, c *caseFile, values []float64, segments []classify.Segment) {
+	t.Helper()
+	var ends []int
+	for _, s := range segments {
+		ends = append(ends, s.End)
+	}
+	if !slices.Equal(ends, c.Truth.CptsAll) {
+		t.Errorf("%s: segments end at %v, want %v", c.ID, ends, c.Truth.CptsAll)
+	}
+	rule := newRule(t, c.Delta, c.Steady, false)
+	class := rule.Classify(segments, len(values))
+	if class != c.Truth.Classification {
+		t.Errorf("%s: %q, want %q", c.ID, class, c.Truth.Classification)
+	}
+	for _, v := range c.Truth.Variants {
+		if got := newRule(t, v.Delta, v.Steady, v.Raw).Classify(segments, len(values)); got != v.Classification {
+			t.Errorf("%s: delta %s steady %d raw %v: %q, want %q", c.ID, v.Delta, v.Steady, v.Raw, got, v.Classification)
+		}
+	}
+	s, ok := steady.Of(values, segments, class, rule)
+	want := c.Truth.Summary
+	if ok != (want != nil) {
+		t.Errorf("%s: steady state %v, want %v", c.ID, ok, want != nil)
+	}
+	if !ok || want == nil {
+		return
+	}
+	n := 0
+	var ranges [][2]int
+	for _, r := range slices.Backward(s.Ranges) {
+		ranges = append(ranges, [2]int{r.Start, r.End})
+		for i := r.Start; i < r.End; i++ {
+			if _, out := slices.BinarySearch(c.Outliers, i); !out {
+				n++
+			}
+		}
+	}
+	if s.Iteration != want.SteadyIter || !near(s.ToReach, want.TimeToSteady) || !near(s.Mean, want.SteadyMean) ||
+		s.FirstSegment != want.FirstSegment || !slices.Equal(ranges, want.BootstrapRanges) || n != want.BootstrapN {
+		t.Errorf("%s: steady state %+v of %d values, want %+v", c.ID, s, n, *want)
+	}
+}
+
+func newRule(t *testing.T, delta string, steady int, raw bool) classify.Rule {
+	t.Helper()
+	d, err := classify.ParseDelta(delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return classify.Rule{Mode: classify.Paper, Delta: d, Steady: steady, Raw: raw}
+}
+
+func TestSyntheticSeriesAsInR(t *testing.T) {
+	cases := syntheticCases(t)
+	for i := range cases {
+		compareSeries(t, &cases[i])
+	}
+	t.Logf("%d synthetic series compared with R and warmup_stats", len(cases))
+}
+
+func TestFixtureSeriesAsInR(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(fixtures(t, "changepoint"), "[rs]*.json"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no series: %v", err)
+	}
+	for _, name := range names {
+		var c caseFile
+		decodeFile(t, name, &c)
+		compareSeries(t, &c)
+	}
+	t.Logf("%d series of %s compared with R and warmup_stats", len(names), filepath.Dir(names[0]))
+}
