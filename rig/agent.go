@@ -1,0 +1,127 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The command channel: image/root/usr/local/rig/agent is the other side of it.
+
+// Up is what the guest says once per boot, as soon as it can take commands. That is early: services may still be starting.
+type Up struct {
+	BootID string
+	Uptime float64 // seconds since the kernel started, in guest time
+}
+
+// reply is the answer to one command.
+type reply struct {
+	Output string // stdout and stderr as they came
+	Status int    // exit status; 128 + n when signal n ended it
+}
+
+// agentLine is a decoded line: one of the two is set.
+type agentLine struct {
+	up    *Up
+	reply *reply
+}
+
+// agentCommand encodes a shell command, which may have many lines.
+func agentCommand(command string) []byte {
+	return []byte(base64.StdEncoding.EncodeToString([]byte(command)) + "\n")
+}
+
+// parseAgent decodes one line from the guest, without its line end.
+func parseAgent(line string) (agentLine, error) {
+	line = strings.TrimSuffix(line, "\r")
+	if rest, ok := strings.CutPrefix(line, "RIG-UP "); ok {
+		id, text, _ := strings.Cut(rest, " ")
+		uptime, err := strconv.ParseFloat(text, 64)
+		if err != nil || id == "" {
+			return agentLine{}, fmt.Errorf("parse agent line %.80q", line)
+		}
+		return agentLine{up: &Up{BootID: id, Uptime: uptime}}, nil
+	}
+	rest, ok := strings.CutPrefix(line, "\x01")
+	encoded, status, found := strings.Cut(rest, "\x02")
+	n, err := strconv.ParseUint(status, 10, 8)
+	output, err2 := base64.StdEncoding.DecodeString(encoded)
+	if !ok || !found || err != nil || err2 != nil {
+		return agentLine{}, fmt.Errorf("parse agent line %.80q", line)
+	}
+	return agentLine{reply: &reply{Output: string(output), Status: int(n)}}, nil
+}
+
+// errAgentLost is returned when the machine ends, or the command never answers.
+var errAgentLost = errors.New("no answer from the guest")
+
+// agent is the host's side of the channel, for one start of the machine. Not for concurrent use.
+type agent struct {
+	conn   net.Conn
+	buffer []byte
+}
+
+// next returns the next line that parses. What does not parse is noise of the firmware on the port, and is dropped.
+func (a *agent) next(ctx context.Context) (agentLine, error) {
+	stop := context.AfterFunc(ctx, func() { _ = a.conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	chunk := make([]byte, 64<<10)
+	for {
+		if i := bytes.IndexByte(a.buffer, '\n'); i >= 0 {
+			line, err := parseAgent(string(a.buffer[:i]))
+			a.buffer = a.buffer[i+1:]
+			if err == nil {
+				return line, nil
+			}
+			continue
+		}
+		n, err := a.conn.Read(chunk)
+		a.buffer = append(a.buffer, chunk[:n]...)
+		if err != nil {
+			return agentLine{}, fmt.Errorf("%w: %w", errAgentLost, errors.Join(err, context.Cause(ctx)))
+		}
+	}
+}
+
+// waitUp waits for the boot's first line.
+func (a *agent) waitUp(ctx context.Context) (Up, error) {
+	for {
+		line, err := a.next(ctx)
+		if err != nil {
+			return Up{}, err
+		}
+		if line.up != nil {
+			return *line.up, nil
+		}
+	}
+}
+
+// run sends a command and waits for its end.
+func (a *agent) run(ctx context.Context, command string) (reply, error) {
+	if err := a.send(command); err != nil {
+		return reply{}, err
+	}
+	for {
+		line, err := a.next(ctx)
+		if err != nil {
+			return reply{}, err
+		}
+		if line.reply != nil {
+			return *line.reply, nil
+		}
+	}
+}
+
+// send sends a command whose answer nobody will read, such as one that ends the machine.
+func (a *agent) send(command string) error {
+	if _, err := a.conn.Write(agentCommand(command)); err != nil {
+		return fmt.Errorf("%w: %w", errAgentLost, err)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package rig
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+)
+
+func TestParseAgent(t *testing.T) {
+	line, err := parseAgent("RIG-UP 7dab8aae-71f4-46e9-9c27-b804f2fe216a 2.38\r")
+	if err != nil || line.up == nil || *line.up != (Up{"7dab8aae-71f4-46e9-9c27-b804f2fe216a", 2.38}) {
+		t.Errorf("up line: %+v, %v", line.up, err)
+	}
+	line, err = parseAgent("\x01" + base64.StdEncoding.EncodeToString([]byte("two\nlines\x02\n")) + "\x02130")
+	if err != nil || line.reply == nil || *line.reply != (reply{"two\nlines\x02\n", 130}) {
+		t.Errorf("reply: %+v, %v", line.reply, err)
+	}
+	line, err = parseAgent("\x01\x020")
+	if err != nil || line.reply == nil || *line.reply != (reply{"", 0}) {
+		t.Errorf("empty reply: %+v, %v", line.reply, err)
+	}
+	for _, bad := range []string{"", "RIG-UP", "RIG-UP  2.3", "RIG-UP id soon", "\x01aGk=", "\x01aGk=\x02256", "\x01a\x020", "aGk=\x020", "SeaBIOS"} {
+		if line, err := parseAgent(bad); err == nil {
+			t.Errorf("%q parsed as %+v, want an error", bad, line)
+		}
+	}
+}
+
+// guest is the other side of the channel: it says the given text, then answers every command with its own text and the status 7.
+func guest(t *testing.T, says string) *agent {
+	ours, theirs := net.Pipe()
+	t.Cleanup(func() { _ = ours.Close() })
+	go func() {
+		defer func() { _ = theirs.Close() }()
+		_, _ = io.WriteString(theirs, says)
+		lines := bufio.NewScanner(theirs)
+		for lines.Scan() {
+			_, _ = fmt.Fprintf(theirs, "\x01%s\x027\n", lines.Text())
+		}
+	}()
+	return &agent{conn: ours}
+}
+
+func TestAgentRunsCommandsAfterNoise(t *testing.T) {
+	a := guest(t, "\x1bc\x00firmware\r\n\nRIG-UP id 1.5\n")
+	if up, err := a.waitUp(t.Context()); err != nil || up != (Up{"id", 1.5}) {
+		t.Fatalf("waitUp = %+v, %v", up, err)
+	}
+	for _, command := range []string{"echo 1\necho 2", "true"} {
+		if r, err := a.run(t.Context(), command); err != nil || r != (reply{command, 7}) {
+			t.Errorf("run(%q) = %+v, %v", command, r, err)
+		}
+	}
+}
+
+func TestAgentTellsALostGuest(t *testing.T) {
+	a := guest(t, "")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late := errors.New("too late")
+	cancel(late)
+	if _, err := a.waitUp(ctx); !errors.Is(err, errAgentLost) || !errors.Is(err, late) {
+		t.Errorf("no guest in time: %v", err)
+	}
+	_ = a.conn.Close()
+	if _, err := a.run(t.Context(), "true"); !errors.Is(err, errAgentLost) {
+		t.Errorf("guest is gone: %v", err)
+	}
+}
+
+func FuzzParseAgent(f *testing.F) {
+	f.Add("RIG-UP id 2.5")
+	f.Add("\x01aGk=\x023")
+	f.Fuzz(func(t *testing.T, text string) {
+		line, err := parseAgent(text)
+		if (err == nil) != (line.up != nil || line.reply != nil) {
+			t.Errorf("%q: %+v, %v", text, line, err)
+		}
+	})
+}

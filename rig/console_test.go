@@ -1,0 +1,97 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestConsoleKeepsCompleteLinesPerBoot(t *testing.T) {
+	c := newConsole()
+	c.startBoot()
+	for _, portion := range []string{"one\r", "\ntw", "o\n\n", "cut in ha"} {
+		if n, err := c.Write([]byte(portion)); n != len(portion) || err != nil {
+			t.Fatalf("Write(%q) = %d, %v", portion, n, err)
+		}
+	}
+	if lines, _ := c.snapshot(0); !slices.Equal(lines, []Line{{1, "one"}, {1, "two"}, {1, ""}}) {
+		t.Errorf("lines %+v: want the three complete ones", lines)
+	}
+	c.startBoot()
+	_, _ = c.Write([]byte("\xffnew\n"))
+	if lines, _ := c.snapshot(3); !slices.Equal(lines, []Line{{1, "cut in ha"}, {2, "\uFFFDnew"}}) {
+		t.Errorf("lines %+v: want the rest of boot 1, then boot 2", lines)
+	}
+	if got, want := c.tail(2), "  boot 1| cut in ha\n  boot 2| \uFFFDnew\n"; got != want {
+		t.Errorf("tail is %q, want %q", got, want)
+	}
+}
+
+func TestConsoleWaitFindsLinesPrintedBeforeAndAfter(t *testing.T) {
+	c := newConsole()
+	c.startBoot()
+	_, _ = c.Write([]byte("step 1\nstep 2\n"))
+	match := regexp.MustCompile(`^step (\d+)$`)
+	next := 0
+	for i, want := range []string{"1", "2", "3"} {
+		if i == 2 {
+			go func() { _, _ = c.Write([]byte("noise\nstep 3\n")) }()
+		}
+		groups, n, err := c.wait(t.Context(), next, match)
+		if err != nil || groups[1] != want {
+			t.Fatalf("wait %d: %q, %v; want %s", i, groups, err, want)
+		}
+		next = n
+	}
+	if next != 4 {
+		t.Errorf("next line is %d, want 4", next)
+	}
+}
+
+func TestConsoleWaitEndsWithItsContextButSeesTheLastLines(t *testing.T) {
+	c := newConsole()
+	_, _ = c.Write([]byte("last words\n"))
+	cause := errors.New("went off")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if _, next, err := c.wait(ctx, 0, regexp.MustCompile("^last")); err != nil || next != 1 {
+		t.Errorf("a line that was there: next %d, error %v", next, err)
+	}
+	_, _, err := c.wait(ctx, 0, regexp.MustCompile("^never"))
+	if !errors.Is(err, errNotSeen) || !errors.Is(err, cause) {
+		t.Errorf("a line that never came: %v; want both %v and %v", err, errNotSeen, cause)
+	}
+}
+
+func TestPanicFindsTheReason(t *testing.T) {
+	reason, ok := Panic([]Line{{1, "[    1.0] fine"}, {1, "[    5.7] Kernel panic - not syncing: sysrq triggered crash"}})
+	if !ok || reason != "sysrq triggered crash" {
+		t.Errorf("Panic = %q, %v", reason, ok)
+	}
+	if reason, ok := Panic([]Line{{1, "reboot: Restarting system"}}); ok {
+		t.Errorf("an ordinary reboot: Panic = %q, true", reason)
+	}
+}
+
+// Any division of the output into portions gives the same lines.
+func FuzzConsolePortions(f *testing.F) {
+	f.Add([]byte("a\r\nb\n\nc"), uint8(2))
+	f.Fuzz(func(t *testing.T, out []byte, size uint8) {
+		whole, portions := newConsole(), newConsole()
+		_, _ = whole.Write(out)
+		for p := range slices.Chunk(out, int(size)+1) {
+			_, _ = portions.Write(p)
+		}
+		a, _ := whole.snapshot(0)
+		b, _ := portions.snapshot(0)
+		if !slices.Equal(a, b) {
+			t.Errorf("%q in portions of %d: %+v, want %+v", out, size+1, b, a)
+		}
+		if len(a) != strings.Count(string(out), "\n") {
+			t.Errorf("%q: %d lines", out, len(a))
+		}
+	})
+}

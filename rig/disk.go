@@ -1,0 +1,194 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Disk reads the files of a machine that is off, as the next boot would find them: after a power cut the file system's journal is replayed
+// first, in a copy. The machine's own disk is never changed.
+type Disk struct {
+	m     *Machine
+	image string
+}
+
+// Disk opens the disk of a machine that is off. It shows the state of this moment, also later.
+func (m *Machine) Disk() *Disk {
+	m.tb.Helper()
+	m.mustBeOff("Disk")
+	ctx, cancel := m.limit()
+	defer cancel()
+	d := &Disk{m: m, image: filepath.Join(m.tb.TempDir(), "disk.raw")}
+	m.check(copyDisk(ctx, m.disk(), d.image))
+	dirty, err := needsRecovery(d.image)
+	m.check(err)
+	if dirty {
+		m.check(replayJournal(ctx, d.image))
+	}
+	return d
+}
+
+// Place and values in an ext4 superblock: fs/ext4/ext4.h of the kernel.
+const (
+	superblock      = 1024
+	offMagic        = superblock + 0x38
+	offIncompat     = superblock + 0x60
+	ext4Magic       = 0xef53
+	incompatRecover = 0x4 // the journal holds what the file system does not have yet
+)
+
+// needsRecovery says whether the image's journal must be replayed.
+func needsRecovery(image string) (bool, error) {
+	f, err := os.Open(image)
+	if err != nil {
+		return false, fmt.Errorf("read superblock: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	var b [superblock + 0x64]byte
+	if _, err := io.ReadFull(f, b[:]); err != nil {
+		return false, fmt.Errorf("read superblock: %w", err)
+	}
+	if magic := int(b[offMagic]) | int(b[offMagic+1])<<8; magic != ext4Magic {
+		return false, fmt.Errorf("read superblock: magic is %#x, want %#x: not ext4", magic, ext4Magic)
+	}
+	return b[offIncompat]&incompatRecover != 0, nil
+}
+
+func replayJournal(ctx context.Context, image string) error {
+	out, err := exec.CommandContext(ctx, "e2fsck", "-y", "-E", "journal_only", image).CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return nil // 1: changed something, as asked
+	}
+	if err != nil {
+		return fmt.Errorf("replay the journal: %w: %s", err, out)
+	}
+	return nil
+}
+
+// quoteDebugfs quotes a path for a debugfs request. A quote is doubled; a line end cannot be said.
+func quoteDebugfs(name string) (string, error) {
+	if strings.ContainsAny(name, "\n\x00") {
+		return "", fmt.Errorf("%q: debugfs takes no such name", name)
+	}
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`, nil
+}
+
+// request runs one debugfs request with a guest path and, when not empty, a host path.
+func (d *Disk) request(verb, name, host string) (string, error) {
+	ctx, cancel := d.m.limit()
+	defer cancel()
+	line := verb
+	for _, arg := range []string{path.Clean("/" + name), host} {
+		if arg == "" {
+			continue
+		}
+		quoted, err := quoteDebugfs(arg)
+		if err != nil {
+			return "", err
+		}
+		line += " " + quoted
+	}
+	cmd := exec.CommandContext(ctx, "debugfs", "-R", line, d.image)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w: %s", line, err, stderr.String())
+	}
+	// debugfs exits with 0 whatever happens; it greets on stderr, and complains there.
+	_, complaint, _ := strings.Cut(stderr.String(), "\n")
+	switch complaint = strings.TrimSpace(complaint); {
+	case strings.Contains(complaint, "File not found"):
+		return "", fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	case complaint != "":
+		return "", fmt.Errorf("%s: %s", line, complaint)
+	}
+	return stdout.String(), nil
+}
+
+// Read returns the content of a file. A missing one is fs.ErrNotExist.
+func (d *Disk) Read(name string) ([]byte, error) {
+	dir, err := os.MkdirTemp(filepath.Dir(d.image), "read")
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	to := filepath.Join(dir, "file")
+	if _, err := d.request("dump", name, to); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(to)
+}
+
+// Text is Read for a file that must be there.
+func (d *Disk) Text(name string) string {
+	d.m.tb.Helper()
+	data, err := d.Read(name)
+	d.m.check(err)
+	return string(data)
+}
+
+// Entry is one name in a folder of the disk.
+type Entry struct {
+	Name     string
+	Mode     uint32 // as in stat(2): type and permissions
+	UID, GID int
+	Size     int64 // bytes; 0 for folders
+}
+
+// List returns what is in a folder, in the order of the disk, without the names "." and "..".
+func (d *Disk) List(name string) ([]Entry, error) {
+	out, err := d.request("ls -p", name, "")
+	if err != nil {
+		return nil, err
+	}
+	return parseList(out)
+}
+
+// parseList decodes the output of debugfs's "ls -p": /inode/mode/uid/gid/name/size/ per line.
+func parseList(out string) ([]Entry, error) {
+	var entries []Entry
+	for line := range strings.Lines(out) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" {
+			continue
+		}
+		f := strings.Split(line, "/")
+		if len(f) != 8 {
+			return nil, fmt.Errorf("parse debugfs line %q: %d fields, want 8", line, len(f))
+		}
+		e := Entry{Name: f[5]}
+		mode, err1 := strconv.ParseUint(f[2], 8, 32)
+		uid, err2 := strconv.Atoi(f[3])
+		gid, err3 := strconv.Atoi(f[4])
+		var err4 error
+		if f[6] != "" {
+			e.Size, err4 = strconv.ParseInt(f[6], 10, 64)
+		}
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
+			return nil, fmt.Errorf("parse debugfs line %q: %w", line, err)
+		}
+		e.Mode, e.UID, e.GID = uint32(mode), uid, gid
+		if e.Name != "." && e.Name != ".." {
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+// Dump copies a folder with all below it out of the disk, and returns the host folder that it became.
+func (d *Disk) Dump(name string) string {
+	d.m.tb.Helper()
+	to := d.m.tb.TempDir()
+	_, err := d.request("rdump", name, to)
+	d.m.check(err)
+	return filepath.Join(to, path.Base(path.Clean("/"+name)))
+}

@@ -1,0 +1,88 @@
+package rig
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// WaitUp waits until this start takes commands, and says which boot it is. Services may still be starting: WaitRunning waits for these.
+func (m *Machine) WaitUp() Up {
+	m.tb.Helper()
+	ctx, cancel := m.limit()
+	defer cancel()
+	up, err := m.mustBeOn().agent.waitUp(ctx)
+	m.check(err)
+	return up
+}
+
+// WaitRunning waits until systemd has nothing left to start, and returns what it says of the system: running or degraded, mostly.
+func (m *Machine) WaitRunning() string {
+	m.tb.Helper()
+	state, _ := m.Try("systemctl is-system-running --wait")
+	return state
+}
+
+// Try runs a shell command inside as root and returns its output (stdout and stderr, white space around it cut) and exit status.
+func (m *Machine) Try(command string) (output string, status int) {
+	m.tb.Helper()
+	ctx, cancel := m.limit()
+	defer cancel()
+	r, err := m.mustBeOn().agent.run(ctx, command)
+	if err != nil {
+		m.fatal(fmt.Errorf("%s: %w", command, err))
+	}
+	return strings.TrimSpace(r.Output), r.Status
+}
+
+// Sh is Try for commands that must succeed.
+func (m *Machine) Sh(command string) string {
+	m.tb.Helper()
+	output, status := m.Try(command)
+	if status != 0 {
+		m.fatal(fmt.Errorf("%s: exit status %d: %s", command, status, output))
+	}
+	return output
+}
+
+// Put writes a file inside while the machine runs, at about 40 KB/s: larger ones belong into the payload. It is not synced.
+func (m *Machine) Put(name string, mode fs.FileMode, data []byte) {
+	m.tb.Helper()
+	// The shell's arguments have a limit of 128 KiB each.
+	const portion = 48 << 10
+	quoted := "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	m.Sh(": >" + quoted)
+	for len(data) > 0 {
+		n := min(portion, len(data))
+		m.Sh("base64 -d >>" + quoted + " <<<" + base64.StdEncoding.EncodeToString(data[:n]))
+		data = data[n:]
+	}
+	m.Sh(fmt.Sprintf("chmod %o %s", mode.Perm(), quoted))
+}
+
+// Reboot makes the guest reboot in order, starts it again, and waits until it takes commands.
+func (m *Machine) Reboot() Up {
+	m.tb.Helper()
+	m.check(m.mustBeOn().agent.send("systemctl reboot"))
+	if off := m.WaitOff(); off.Reason != OffRebooted {
+		m.fatal(fmt.Errorf("reboot: the machine ended with %s", off.Reason))
+	}
+	m.PowerOn()
+	return m.WaitUp()
+}
+
+// Shutdown makes the guest power itself off in order.
+func (m *Machine) Shutdown() {
+	m.tb.Helper()
+	m.check(m.mustBeOn().agent.send("systemctl poweroff"))
+	if off := m.WaitOff(); off.Reason != OffShutdown {
+		m.fatal(fmt.Errorf("power off: the machine ended with %s", off.Reason))
+	}
+}
+
+// Send starts a shell command whose answer nobody waits for, such as one that ends the machine. No other command may follow in this boot.
+func (m *Machine) Send(command string) {
+	m.tb.Helper()
+	m.check(m.mustBeOn().agent.send(command))
+}

@@ -1,0 +1,159 @@
+package rig
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFindImageSaysWhatIsMissing(t *testing.T) {
+	all := func(string) (string, error) { return "", nil }
+	none := func(string) (string, error) { return "", exec.ErrNotFound }
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name, dir string
+		look      func(string) (string, error)
+		want      []string
+	}{
+		{"not asked for", "", all, []string{"KRUND_RIG is not set", "make rig"}},
+		{"no image", dir, all, []string{dir, "make rig-image"}},
+		{"no emulator", dir, none, []string{"apt-get install qemu-system-x86 seabios", "apt-get install e2fsprogs"}},
+	} {
+		_, err := findImage(c.dir, c.look)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q in it", c.name, err, want)
+			}
+		}
+	}
+	write(t, filepath.Join(dir, "complete"), "")
+	write(t, filepath.Join(dir, "kernel"), "6.1.0-56-amd64\n")
+	image, err := findImage(dir, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version, err := image.KernelVersion(); err != nil || version != "6.1.0-56-amd64" {
+		t.Errorf("kernel version is %q, %v", version, err)
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The committed table is what the committed source says.
+func TestACPITable(t *testing.T) {
+	table, err := os.ReadFile("image/rig.aml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum byte
+	for _, b := range table {
+		sum += b
+	}
+	if string(table[:4]) != "SSDT" || int(binary.LittleEndian.Uint32(table[4:])) != len(table) || sum != 0 {
+		t.Errorf("not a valid table: %q, %d bytes, checksum %d", table[:4], len(table), sum)
+	}
+	iasl, err := exec.LookPath("iasl")
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Log("iasl is not installed: the table is not compared with its source")
+		return
+	}
+	prefix := filepath.Join(t.TempDir(), "rig")
+	if out, err := exec.CommandContext(t.Context(), iasl, "-p", prefix, "image/rig.asl").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	fresh, err := os.ReadFile(prefix + ".aml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Bytes 9 and 28 to 35 are the checksum and the compiler's own name and version.
+	const checksum, compiler, body = 9, 28, 36
+	if len(fresh) != len(table) || !bytes.Equal(fresh[checksum+1:compiler], table[checksum+1:compiler]) || !bytes.Equal(fresh[body:], table[body:]) {
+		t.Error("rig.aml is not what rig.asl says; run: iasl -p rig rig.asl")
+	}
+}
+
+// Lists in the image's folder name each thing once, in order, so that a change is one line.
+func TestImageListsHaveNoDoubles(t *testing.T) {
+	for _, name := range []string{"packages", "modules", "masked"} {
+		text, err := os.ReadFile(filepath.Join("image", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for line := range strings.Lines(string(text)) {
+			line, _, _ = strings.Cut(line, "#")
+			names = append(names, strings.Fields(line)...)
+		}
+		sorted := slices.Compact(slices.Sorted(slices.Values(names)))
+		if len(names) == 0 || len(sorted) != len(names) {
+			t.Errorf("%s: %d names, %d different", name, len(names), len(sorted))
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	o := Options{Kernel: "x=1", Devices: []string{"-device", "i6300esb"}}.withDefaults()
+	line := strings.Join(o.arguments(Image{"/img"}, "/d/disk.raw", "/d/payload.tar"), " ")
+	for _, want := range []string{"-m 512 ", "-kernel /img/vmlinux", "file=/d/disk.raw,if=virtio,format=raw,cache=unsafe", "file=/d/payload.tar", "-no-reboot",
+		"-device i6300esb", "iobase=0xf4", "noauto_da_alloc,commit=300 x=1 rig.payload"} {
+		if !strings.Contains(line, want) {
+			t.Errorf("no %q in %s", want, line)
+		}
+	}
+	if line := strings.Join(Options{MemoryMB: 256}.withDefaults().arguments(Image{}, "d", ""), " "); strings.Contains(line, "payload") || !strings.Contains(line, "-m 256 ") {
+		t.Errorf("no payload, 256 MB: %s", line)
+	}
+}
+
+func TestRandomChoicesFollowFromSeedAndName(t *testing.T) {
+	draw := func(t *testing.T) uint64 { return Rand(t).Uint64() }
+	t.Setenv(envSeed, "7")
+	first := draw(t)
+	if again := draw(t); again != first {
+		t.Error("the same seed and name made another choice")
+	}
+	t.Run("other name", func(t *testing.T) {
+		if draw(t) == first {
+			t.Error("another name made the same choice")
+		}
+	})
+	t.Setenv(envSeed, "8")
+	if draw(t) == first {
+		t.Error("another seed made the same choice")
+	}
+}
+
+func TestCuts(t *testing.T) {
+	t.Setenv(envCuts, "")
+	if got := Cuts(t, 3); got != 3 {
+		t.Errorf("unset: %d, want 3", got)
+	}
+	t.Setenv(envCuts, "100")
+	if got := Cuts(t, 3); got != 100 {
+		t.Errorf("set: %d, want 100", got)
+	}
+	t.Setenv(envCuts, "none")
+	if got := failure(t, func(tb testing.TB) { Cuts(tb, 3) }); !strings.Contains(got, "not a number") {
+		t.Errorf("nonsense: failed with %q", got)
+	}
+}
+
+func TestPatience(t *testing.T) {
+	for text, want := range map[string]float64{"": 1, "3": 3, "0.5": 0.5, "0": 1, "-1": 1, "NaN": 1, "long": 1} {
+		t.Setenv(envPatience, text)
+		if got := patience(); got != want {
+			t.Errorf("%s=%s: %v, want %v", envPatience, text, got, want)
+		}
+	}
+}

@@ -1,0 +1,340 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Machine is a machine with its disk, on or off. Its methods fail the test that it was made for, or that For names; they are for one goroutine.
+// When the test ends its power is cut.
+type Machine struct {
+	tb testing.TB
+	*machine
+}
+
+// machine is what all views of a Machine share.
+type machine struct {
+	image   Image
+	options Options
+	dir     string
+	console *console
+	log     io.WriteCloser // the console as it came; nil when nobody keeps it
+	ports   map[uint16]byte
+	payload string // tar to unpack in the next start; "" for none
+	power   *power // the last start; nil before the first
+	begun   int    // console index where the last start began
+	seen    int    // console index up to which waits have looked
+	figures figures
+}
+
+// New makes a machine with a fresh disk. It is off.
+func New(tb testing.TB, o Options) *Machine {
+	tb.Helper()
+	image := FindImage(tb)
+	m := &Machine{tb: tb, machine: &machine{image: image, options: o.withDefaults(), dir: tb.TempDir(), console: newConsole(), ports: map[uint16]byte{}}}
+	m.figures.begin(tb)
+	m.openLog()
+	tb.Cleanup(m.close)
+	var files Payload
+	if o.Payload != nil {
+		files.Merge(o.Payload)
+	}
+	if o.MSR {
+		m.addMSR(&files)
+	}
+	m.Install(&files)
+	ctx, cancel := m.limit()
+	defer cancel()
+	m.check(copyDisk(ctx, image.file("root.img"), m.disk()))
+	return m
+}
+
+// Boot makes a machine, applies power, and waits until it takes commands.
+func Boot(tb testing.TB, o Options) *Machine {
+	tb.Helper()
+	m := New(tb, o)
+	m.PowerOn()
+	m.WaitUp()
+	return m
+}
+
+// For returns the same machine for a subtest: failures stop tb instead.
+func (m *Machine) For(tb testing.TB) *Machine { return &Machine{tb: tb, machine: m.machine} }
+
+func (m *Machine) disk() string { return filepath.Join(m.dir, "disk.raw") }
+
+// Install gives the machine files to put over its disk in its next start. It must be off.
+func (m *Machine) Install(files *Payload) {
+	m.tb.Helper()
+	m.mustBeOff("Install")
+	if files.empty() {
+		return
+	}
+	m.payload = filepath.Join(m.dir, "payload.tar")
+	f, err := os.Create(m.payload)
+	m.check(err)
+	m.check(errors.Join(files.writeTar(f), f.Close()))
+}
+
+// SetKernelArguments replaces Options.Kernel, from the next start on.
+func (m *Machine) SetKernelArguments(args string) { m.options.Kernel = args }
+
+// On says whether the machine has power.
+func (m *Machine) On() bool {
+	if m.power == nil {
+		return false
+	}
+	select {
+	case <-m.power.off:
+		return false
+	default:
+		return true
+	}
+}
+
+// PowerOn applies power to a machine that is off.
+func (m *Machine) PowerOn() {
+	m.tb.Helper()
+	m.mustBeOff("PowerOn")
+	m.collect()
+	if m.payload != "" && m.unpacked() {
+		m.payload = ""
+	}
+	m.begun = m.console.len()
+	m.seen = m.begun
+	m.figures.boots = m.console.startBoot()
+	out := io.Writer(m.console)
+	if m.log != nil {
+		fmt.Fprintf(m.log, "--- power on %d\n", m.figures.boots)
+		out = io.MultiWriter(m.console, m.log)
+	}
+	ctx, cancel := m.limit()
+	defer cancel()
+	p, err := startPower(ctx, m.options.arguments(m.image, m.disk(), m.payload), out)
+	m.check(err)
+	m.power = p
+	for port, value := range m.ports {
+		m.check(p.qmp.outb(ctx, port, value))
+	}
+	m.check(p.qmp.execute(ctx, "cont", nil, nil))
+}
+
+// unpacked says whether a start so far has made the payload durable. A cut before that leaves it for the next start.
+func (m *Machine) unpacked() bool {
+	lines, _ := m.console.snapshot(m.begun)
+	for _, line := range lines {
+		if line.Text == "RIG-PAYLOAD-OK" {
+			return true
+		}
+	}
+	return false
+}
+
+// PowerCut takes the power away at once: what the guest has in memory, its page cache included, is gone.
+func (m *Machine) PowerCut() {
+	if !m.On() {
+		return // it ended by itself a moment ago
+	}
+	m.power.kill()
+	if m.power.how.Reason == OffCut {
+		m.figures.cuts++
+	}
+}
+
+// PowerCutAfter cuts the power d after now, in host time. What the guest has reached by then depends on how busy the host is: tests must hold
+// whenever it comes. A machine that is off before stays off.
+func (m *Machine) PowerCutAfter(d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	select {
+	case <-ctx.Done():
+		m.PowerCut()
+	case <-m.mustBeOn().off:
+	}
+}
+
+// ResetButton presses it: like a power cut for the guest, and the machine is off afterwards.
+func (m *Machine) ResetButton() Off {
+	m.tb.Helper()
+	ctx, cancel := m.limit()
+	defer cancel()
+	m.check(m.mustBeOn().qmp.execute(ctx, "system_reset", nil, nil))
+	return m.WaitOff()
+}
+
+// WaitOff waits until the guest has switched the machine off or reset it. A machine that is reset is off too: PowerOn starts it again.
+func (m *Machine) WaitOff() Off {
+	m.tb.Helper()
+	p := m.power
+	if p == nil {
+		m.fatal(errors.New("WaitOff: the machine was never on"))
+	}
+	ctx, cancel := m.limit()
+	defer cancel()
+	select {
+	case <-p.off:
+	case <-ctx.Done():
+		m.fatal(fmt.Errorf("the machine is still on: %w", context.Cause(ctx)))
+	}
+	if p.how.Reason == OffBroken {
+		m.fatal(fmt.Errorf("the emulator ended: %s", p.how.Detail))
+	}
+	return p.how
+}
+
+// WaitConsole waits for a line of this start's console that no wait has passed yet, and returns the match and its groups. The machine may be off:
+// what it printed before still counts.
+func (m *Machine) WaitConsole(pattern string) []string {
+	m.tb.Helper()
+	ctx, cancel := m.limit()
+	defer cancel()
+	groups, err := m.waitConsole(ctx, regexp.MustCompile(pattern))
+	m.check(err)
+	return groups
+}
+
+// errMachineOff is why a wait for the console ends when the machine does.
+var errMachineOff = errors.New("the machine went off")
+
+func (m *machine) waitConsole(ctx context.Context, match *regexp.Regexp) ([]string, error) {
+	if m.power == nil {
+		return nil, errors.New("the machine was never on")
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := make(chan struct{})
+	defer close(done)
+	go func(off <-chan struct{}) {
+		select {
+		case <-off:
+			cancel(errMachineOff)
+		case <-done:
+		}
+	}(m.power.off)
+	groups, next, err := m.console.wait(ctx, m.seen, match)
+	m.seen = next
+	return groups, err
+}
+
+// RunUntil lets the machine reboot itself as often as it wants, applying power each time, until a console line matches; it returns the match and
+// its groups. It fails when the machine powers itself off, or needs more than boots further starts. A machine that is off at the call is started
+// first; that start is not counted.
+func (m *Machine) RunUntil(pattern string, boots int) []string {
+	m.tb.Helper()
+	match := regexp.MustCompile(pattern)
+	if !m.On() {
+		m.PowerOn()
+	}
+	for used := 0; ; used++ {
+		ctx, cancel := m.limit()
+		groups, err := m.waitConsole(ctx, match)
+		cancel()
+		if err == nil {
+			return groups
+		}
+		if !errors.Is(err, errMachineOff) {
+			m.fatal(err)
+		}
+		if off := m.WaitOff(); off.Reason != OffRebooted {
+			m.fatal(fmt.Errorf("%s not seen: the machine ended with %s", pattern, off.Reason))
+		}
+		if used == boots {
+			m.fatal(fmt.Errorf("%s not seen in %d starts", pattern, boots+1))
+		}
+		m.PowerOn()
+	}
+}
+
+// Console returns all lines of all starts.
+func (m *Machine) Console() []Line {
+	lines, _ := m.console.snapshot(0)
+	return lines
+}
+
+// ConsoleOfThisStart returns the lines since the last PowerOn.
+func (m *Machine) ConsoleOfThisStart() []Line {
+	lines, _ := m.console.snapshot(m.begun)
+	return lines
+}
+
+// Starts returns how often power was applied.
+func (m *Machine) Starts() int { return m.figures.boots }
+
+func (m *Machine) mustBeOn() *power {
+	m.tb.Helper()
+	if m.power == nil {
+		m.fatal(errors.New("the machine was never on"))
+	}
+	return m.power
+}
+
+func (m *Machine) mustBeOff(what string) {
+	m.tb.Helper()
+	if m.On() {
+		m.fatal(fmt.Errorf("%s: the machine is on", what))
+	}
+}
+
+// limit returns the context of one wait.
+func (m *Machine) limit() (context.Context, context.CancelFunc) {
+	limit := time.Duration(float64(m.options.Limit) * patience())
+	return context.WithTimeoutCause(context.Background(), limit,
+		fmt.Errorf("no progress for %v; on a slow host set %s=3", limit, envPatience))
+}
+
+// check fails the test with err, if any.
+func (m *Machine) check(err error) {
+	if err != nil {
+		m.tb.Helper()
+		m.fatal(err)
+	}
+}
+
+// fatal fails the test, with the end of the console.
+func (m *Machine) fatal(err error) {
+	m.tb.Helper()
+	m.tb.Fatalf("rig: %v\nconsole:\n%s", err, m.console.tail(30))
+}
+
+// collect adds what the last start has cost to the figures.
+func (m *machine) collect() {
+	if m.power == nil || m.power.told {
+		return
+	}
+	m.power.told = true
+	m.figures.cpu += m.power.how.CPU
+	if m.power.how.Reason == OffPort {
+		m.figures.cuts++
+	}
+}
+
+func (m *Machine) openLog() {
+	dir := os.Getenv(envLogs)
+	if dir == "" {
+		return
+	}
+	name := strings.NewReplacer("/", "-", " ", "_").Replace(m.tb.Name())
+	m.check(os.MkdirAll(dir, 0o755))
+	f, err := os.OpenFile(filepath.Join(dir, name+".console"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	m.check(err)
+	m.log = f
+}
+
+func (m *Machine) close() {
+	if m.On() {
+		m.power.kill()
+	}
+	m.collect()
+	if m.log != nil {
+		_ = m.log.Close()
+	}
+	m.figures.end(m.tb)
+}

@@ -1,0 +1,360 @@
+package rig
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// These tests drive machines whose QEMU is this test binary under another name. It speaks on the same three descriptors, and does what the
+// commands that it is given say:
+//
+//	say TEXT   prints a line on the console
+//	end REASON ends as QEMU does after that SHUTDOWN event
+//	exit N     ends with that exit status
+//	boots      answers with its own start's number
+
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "qemu-system-x86_64" {
+		standIn(os.Args[1:])
+	}
+	os.Exit(m.Run())
+}
+
+// standIn never returns.
+func standIn(args []string) {
+	channel := func(fd uintptr) *os.File { return os.NewFile(fd, "channel") }
+	qmp, console, agent := channel(qmpFD), channel(consoleFD), channel(agentFD)
+	disk := strings.TrimSuffix(strings.TrimPrefix(args[slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "file=") })], "file="), ",if=virtio,format=raw,cache=unsafe")
+	if slices.Contains(args, "-broken-option") {
+		fmt.Fprintln(os.Stderr, "-broken-option: invalid option")
+		os.Exit(1)
+	}
+	running := make(chan bool)
+	go standInQMP(qmp, running)
+	<-running
+	starts, _ := os.ReadFile(disk)
+	starts = append(starts, '.')
+	_ = os.WriteFile(disk, starts, 0o600)
+	if strings.Contains(args[len(args)-1], "rig.payload") {
+		fmt.Fprint(console, "RIG-PAYLOAD-OK\n")
+	}
+	fmt.Fprintf(console, "kernel %s\n", args[len(args)-1])
+	fmt.Fprintf(agent, "noise\nRIG-UP boot-%d 2.5\n", len(starts))
+	lines := bufio.NewScanner(agent)
+	for lines.Scan() {
+		command, _ := base64.StdEncoding.DecodeString(lines.Text())
+		verb, rest, _ := strings.Cut(string(command), " ")
+		out, status := "", 0
+		switch verb {
+		case "say":
+			fmt.Fprintln(console, rest)
+		case "end":
+			fmt.Fprintf(qmp, `{"event": "SHUTDOWN", "data": {"guest": true, "reason": %q}}`+"\n", rest)
+			os.Exit(0)
+		case "exit":
+			fmt.Sscan(rest, &status)
+			os.Exit(status)
+		case "boots":
+			out = fmt.Sprintf("  %d\n", len(starts))
+		default:
+			out, status = "what?", 127
+		}
+		fmt.Fprintf(agent, "\x01%s\x02%d\n", base64.StdEncoding.EncodeToString([]byte(out)), status)
+	}
+	os.Exit(1) // the driver has gone
+}
+
+// standInQMP greets, and answers: ports hold what is written to them; cont starts the machine.
+func standInQMP(conn io.ReadWriter, running chan<- bool) {
+	fmt.Fprintln(conn, `{"QMP": {}}`)
+	ports := map[uint16]uint8{0x82: 0x28}
+	lines := bufio.NewScanner(conn)
+	for lines.Scan() {
+		var command struct {
+			Execute   string
+			Arguments map[string]string
+		}
+		_ = json.Unmarshal(lines.Bytes(), &command)
+		answer := any(struct{}{})
+		switch command.Execute {
+		case "cont":
+			defer func() { select {} }() // alive until the process ends
+			running <- true
+		case "system_reset":
+			fmt.Fprintln(conn, `{"return": {}}`)
+			fmt.Fprintln(conn, `{"event": "SHUTDOWN", "data": {"reason": "guest-reset"}}`)
+			os.Exit(0)
+		case "human-monitor-command":
+			var port uint16
+			var value uint8
+			if n, _ := fmt.Sscanf(command.Arguments["command-line"], "o /b %v %v", &port, &value); n == 2 {
+				ports[port] = value
+				answer = ""
+			} else if n, _ := fmt.Sscanf(command.Arguments["command-line"], "i /b %v", &port); n == 1 {
+				answer = fmt.Sprintf("portb[%#04x] = %#02x\r\n", port, ports[port])
+			}
+		}
+		text, _ := json.Marshal(map[string]any{"return": answer})
+		fmt.Fprintf(conn, "%s\n", text)
+	}
+}
+
+// useStandIn makes this test boot stand-ins instead of machines.
+func useStandIn(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skipf("the rig's machines run on Linux only, this is %s", runtime.GOOS)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, image := t.TempDir(), t.TempDir()
+	for _, name := range []string{"complete", "root.img", "vmlinux", "initrd.img", "rig.aml"} {
+		write(t, filepath.Join(image, name), "")
+	}
+	write(t, filepath.Join(image, "rigmsr.missing"), "no compiler")
+	for _, name := range []string{"debugfs", "e2fsck"} {
+		write(t, filepath.Join(bin, name), "#!/bin/sh\nexit 1\n")
+		if err := os.Chmod(filepath.Join(bin, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(self, filepath.Join(bin, "qemu-system-x86_64")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector makes every exit of a stand-in a second long
+	t.Setenv(envImage, image)
+	for _, name := range []string{envLogs, envSummary, envPatience, envRequired, envSeed} {
+		t.Setenv(name, "")
+	}
+}
+
+func TestMachineRebootsAndCounts(t *testing.T) {
+	useStandIn(t)
+	logs := t.TempDir()
+	t.Setenv(envLogs, logs)
+	summary := filepath.Join(logs, "summary")
+	t.Setenv(envSummary, summary)
+	t.Run("machine", func(t *testing.T) {
+		var files Payload
+		files.Text("/x", "y")
+		m := New(t, Options{Payload: &files, Kernel: "first=1"})
+		m.PowerOn()
+		if up := m.WaitUp(); up != (Up{"boot-1", 2.5}) {
+			t.Errorf("up: %+v", up)
+		}
+		m.WaitConsole(`first=1 rig\.payload$`)
+		if got := m.Sh("boots"); got != "1" {
+			t.Errorf("output %q", got)
+		}
+		if out, status := m.Try("nonsense"); out != "what?" || status != 127 {
+			t.Errorf("nonsense: %q, status %d", out, status)
+		}
+		m.SetKernelArguments("second=1")
+		m.Send("end guest-reset")
+		if off := m.WaitOff(); off.Reason != OffRebooted || m.On() {
+			t.Errorf("off: %+v, on %v", off, m.On())
+		}
+		m.PowerOn()
+		m.WaitConsole(`commit=300 second=1$`) // and no payload any more
+		m.WaitUp()
+		m.PowerCut()
+		m.PowerCut() // nothing to cut
+		if m.On() || m.Starts() != 2 {
+			t.Errorf("on %v, starts %d", m.On(), m.Starts())
+		}
+		if lines := m.ConsoleOfThisStart(); len(lines) != 1 || lines[0].Boot != 2 || len(m.Console()) != 3 {
+			t.Errorf("console of start 2: %+v, of all: %+v", lines, m.Console())
+		}
+	})
+	text, err := os.ReadFile(summary)
+	if fields := strings.Split(string(text), "\t"); err != nil || len(fields) != 7 || fields[0] != t.Name()+"/machine" || strings.Join(fields[1:5], " ") != "ok 1 2 1" {
+		t.Errorf("summary %q, %v", text, err)
+	}
+	log, err := os.ReadFile(filepath.Join(logs, "TestMachineRebootsAndCounts-machine.console"))
+	if err != nil || !strings.Contains(string(log), "--- power on 2\n") {
+		t.Errorf("console file %q, %v", log, err)
+	}
+}
+
+func TestPayloadIsOfferedAgainUntilItIsDurable(t *testing.T) {
+	useStandIn(t)
+	m := New(t, Options{})
+	var files Payload
+	files.Text("/x", "y")
+	m.Install(&files)
+	m.power = nil
+	m.begun = 0
+	_ = m.console.startBoot()
+	_, _ = m.console.Write([]byte("cut before anything\n"))
+	m.PowerOn()
+	m.WaitConsole(`rig\.payload$`)
+	m.PowerCut()
+	m.PowerOn()
+	m.WaitConsole(`commit=300$`)
+}
+
+func TestWhyAMachineIsOff(t *testing.T) {
+	useStandIn(t)
+	for _, c := range []struct {
+		command, reason string
+		code            int
+	}{{"end guest-reset", OffRebooted, 0}, {"end guest-shutdown", OffShutdown, 0}, {"exit 85", OffPort, 42}} {
+		m := Boot(t, Options{})
+		m.Send(c.command)
+		if off := m.WaitOff(); off.Reason != c.reason || off.Code != c.code {
+			t.Errorf("%s: %+v, want %s, code %d", c.command, off, c.reason, c.code)
+		}
+	}
+	m := Boot(t, Options{})
+	if off := m.ResetButton(); off.Reason != OffRebooted {
+		t.Errorf("reset button: %+v", off)
+	}
+	m.PowerOn()
+	m.PowerCutAfter(time.Nanosecond)
+	if off := m.WaitOff(); off.Reason != OffCut {
+		t.Errorf("power cut: %+v", off)
+	}
+}
+
+func TestRunUntilKeepsThePowerOn(t *testing.T) {
+	useStandIn(t)
+	m := New(t, Options{})
+	if got := m.RunUntil(`^kernel (\w+)`, 0); got[1] != "rw" {
+		t.Errorf("groups %q", got)
+	}
+	m.WaitUp()
+	m.Sh("say step 1")
+	m.Send("end guest-reset")
+	if got := m.RunUntil(`^step (\d)$`, 0); got[1] != "1" {
+		t.Errorf("a line from before the reboot: %q", got)
+	}
+	m.WaitOff()
+	m.RunUntil(`^kernel `, 0)
+	m.WaitUp()
+	m.Send("end guest-reset")
+	m.RunUntil(`^kernel `, 1)
+	if m.Starts() != 3 {
+		t.Errorf("%d starts, want 3", m.Starts())
+	}
+}
+
+func TestPortsHoldOverPowerCuts(t *testing.T) {
+	useStandIn(t)
+	m := New(t, Options{})
+	m.SetTemperature(0, 41.5)
+	m.PowerOn()
+	m.SetTemperature(1, 127.5)
+	for range 2 {
+		if a, b := m.port(portTemperature), m.port(portTemperature+1); a != 83 || b != 255 {
+			t.Errorf("ports hold %d and %d, want 83 and 255", a, b)
+		}
+		m.PowerCut()
+		m.PowerOn()
+	}
+	if a, b := m.PState(0), m.PState(1); a != 0 || b != 800 {
+		t.Errorf("P-states are %d and %d, want 0 and 800", a, b)
+	}
+}
+
+// failure runs f with a test that is not this one, and returns what it failed with.
+func failure(t *testing.T, f func(tb testing.TB)) string {
+	t.Helper()
+	failed := &failingTB{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(failed)
+	}()
+	<-done
+	return failed.message
+}
+
+// failingTB notes a fatal failure and ends its goroutine, as testing does.
+type failingTB struct {
+	testing.TB
+	message string
+}
+
+func (f *failingTB) Fatalf(format string, args ...any) {
+	f.message = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+func TestFailuresSayWhatHappenedAndShowTheConsole(t *testing.T) {
+	useStandIn(t)
+	for _, c := range []struct {
+		name string
+		run  func(*Machine)
+		want []string
+	}{
+		{"command fails", func(m *Machine) { m.Sh("nonsense") }, []string{"nonsense: exit status 127: what?", "boot 1| kernel rw"}},
+		{"machine gone", func(m *Machine) { m.Sh("exit 3") }, []string{"exit 3: no answer from the guest"}},
+		{"already on", func(m *Machine) { m.PowerOn() }, []string{"PowerOn: the machine is on"}},
+		{"disk of a running machine", func(m *Machine) { m.Disk() }, []string{"Disk: the machine is on"}},
+		{"off without the line", func(m *Machine) { m.Send("end guest-shutdown"); m.WaitConsole("^never$") }, []string{"^never$", "the machine went off"}},
+		{"powered off instead", func(m *Machine) { m.Send("end guest-shutdown"); m.RunUntil("^never$", 5) }, []string{"^never$ not seen", "guest-shutdown"}},
+		{"too many starts", func(m *Machine) { m.Send("end guest-reset"); m.RunUntil("^never$", 0) }, []string{"not seen in 1 starts"}},
+		{"wrong temperature", func(m *Machine) { m.SetTemperature(0, 0) }, []string{"no zone 0 with 0 degrees"}},
+		{"wrong zone", func(m *Machine) { m.SetTemperature(2, 50) }, []string{"no zone 2"}},
+		{"wrong CPU", func(m *Machine) { m.PState(2) }, []string{"no CPU 2"}},
+		{"emulator breaks", func(m *Machine) { m.Send("exit 1"); m.WaitOff() }, []string{"the emulator ended: exit status 1"}},
+	} {
+		got := failure(t, func(tb testing.TB) { c.run(Boot(t, Options{}).For(tb)) })
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: failed with %q, want %q in it", c.name, got, want)
+			}
+		}
+	}
+	got := failure(t, func(tb testing.TB) {
+		m := New(t, Options{Devices: []string{"-broken-option"}})
+		m.For(tb).PowerOn()
+	})
+	if !strings.Contains(got, "-broken-option: invalid option") {
+		t.Errorf("broken option: failed with %q", got)
+	}
+	got = failure(t, func(tb testing.TB) {
+		m := Boot(t, Options{Limit: time.Millisecond * 50})
+		m.For(tb).WaitConsole("^never$")
+	})
+	if !strings.Contains(got, "no progress for 50ms") || !strings.Contains(got, envPatience) {
+		t.Errorf("too late: failed with %q", got)
+	}
+}
+
+func TestMSRModuleMissingSkipsWithTheReason(t *testing.T) {
+	useStandIn(t)
+	t.Run("skipped", func(t *testing.T) {
+		t.Cleanup(func() {
+			if !t.Skipped() {
+				t.Error("not skipped")
+			}
+		})
+		New(t, Options{MSR: true})
+	})
+}
+
+func TestStartFailsWithoutTheProgram(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	p, err := startPower(t.Context(), nil, io.Discard)
+	if err == nil {
+		p.kill()
+		t.Fatal("started a machine without QEMU")
+	}
+	if err := copyDisk(t.Context(), "/none", filepath.Join(t.TempDir(), "x")); err == nil || !strings.Contains(err.Error(), "copy the disk") {
+		t.Errorf("copy without cp: %v", err)
+	}
+}

@@ -1,0 +1,78 @@
+package rig
+
+import (
+	"fmt"
+	"time"
+)
+
+// Tickless are the kernel arguments that make CPU 1 run without its tick: nohz_full.
+const Tickless = "nohz_full=1 rcu_nocbs=1"
+
+// PanicReboots are the kernel arguments that make a panicking kernel reset the machine after one second. Without them it stands still, as
+// machines do by default.
+const PanicReboots = "panic=1"
+
+// Options say what a machine has beyond the image. The zero value is a machine with two CPUs, 512 MB and no network.
+type Options struct {
+	Payload  *Payload      // files put over the disk before the first start; nil for none
+	Kernel   string        // kernel arguments, added to the rig's own
+	MemoryMB int           // 0: 512
+	Devices  []string      // QEMU arguments, added to the rig's own
+	MSR      bool          // load the rigmsr module early in every boot; the test is skipped when the image has none
+	Limit    time.Duration // longest wait for any single thing, before patience; 0: 4 minutes
+}
+
+// Kernel arguments of every machine. The mount options are what makes a forgotten fsync visible: without noauto_da_alloc, ext4 writes a file's
+// data before a rename over another file by itself, and with a commit every five seconds most of what was never synced survives.
+const kernelArgs = "rw console=ttyS0 quiet mitigations=off tsc=reliable no_timer_check audit=0 apparmor=0 selinux=0 cryptomgr.notests " +
+	"random.trust_cpu=on reboot=t systemd.show_status=0 rootflags=noauto_da_alloc,commit=300"
+
+// cpuModel: Intel, so that acpi-cpufreq binds; acpi and tm, so that the thermal_throttle counters exist.
+const cpuModel = "Nehalem,x-force-features=on,+tm,+acpi"
+
+// The descriptors that QEMU inherits, in this order.
+const (
+	qmpFD = 3 + iota
+	consoleFD
+	agentFD
+)
+
+// withDefaults returns o with every zero replaced by what it stands for.
+func (o Options) withDefaults() Options {
+	if o.MemoryMB == 0 {
+		o.MemoryMB = 512
+	}
+	if o.Limit == 0 {
+		o.Limit = 4 * time.Minute
+	}
+	return o
+}
+
+// arguments returns the command line of QEMU, without the program, for a machine of these options. payload is the tar file to unpack in this
+// start, or "".
+func (o Options) arguments(image Image, disk, payload string) []string {
+	kernel := kernelArgs
+	if o.Kernel != "" {
+		kernel += " " + o.Kernel
+	}
+	args := []string{
+		"-M", "q35", "-accel", "tcg,thread=multi", "-cpu", cpuModel, "-smp", "2", "-m", fmt.Sprint(o.MemoryMB),
+		"-display", "none", "-no-user-config", "-nodefaults",
+		"-S",         // powered, not running: ports are set first
+		"-no-reboot", // the guest's reset ends QEMU; starting it again is a true power-on, and cheaper than a warm reset
+		"-chardev", socket("qmp", qmpFD), "-mon", "chardev=qmp,mode=control",
+		"-chardev", socket("console", consoleFD), "-serial", "chardev:console",
+		"-chardev", socket("agent", agentFD), "-serial", "chardev:agent",
+		"-device", fmt.Sprintf("isa-debug-exit,iobase=%#x,iosize=1", CutPort),
+		"-drive", "file=" + disk + ",if=virtio,format=raw,cache=unsafe",
+		"-kernel", image.file("vmlinux"), "-initrd", image.file("initrd.img"), "-acpitable", "file=" + image.file("rig.aml"),
+	}
+	if payload != "" {
+		args = append(args, "-drive", "file="+payload+",if=virtio,format=raw,readonly=on")
+		kernel += " rig.payload"
+	}
+	args = append(args, o.Devices...)
+	return append(args, "-append", kernel)
+}
+
+func socket(id string, fd int) string { return fmt.Sprintf("socket,id=%s,fd=%d", id, fd) }

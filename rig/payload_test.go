@@ -1,0 +1,99 @@
+package rig
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func packed(t *testing.T, p *Payload) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.writeTar(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// listing is one line per archive member: name, type, mode, and content or target.
+func listing(t *testing.T, archive []byte) string {
+	t.Helper()
+	var b strings.Builder
+	for r := tar.NewReader(bytes.NewReader(archive)); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return b.String()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil || h.Uid != 0 || h.Gid != 0 {
+			t.Fatalf("%s: %v, owner %d:%d", h.Name, err, h.Uid, h.Gid)
+		}
+		b.WriteString(strings.TrimSpace(strings.Join([]string{h.Name, string(h.Typeflag), fs.FileMode(h.Mode).String(), string(data) + h.Linkname}, " ")) + "\n")
+	}
+}
+
+func TestPayloadPacksInOrderAndReplaces(t *testing.T) {
+	var p Payload
+	if !p.empty() || !(*Payload)(nil).empty() {
+		t.Error("an empty payload is not empty")
+	}
+	p.Script("usr/bin/x", "#!/bin/sh")
+	p.Text("/etc/../etc/a", "old")
+	p.File("/etc/a", 0o600, []byte("new"))
+	p.Unit("x.service", "[Service]", "multi-user.target", "bench.target")
+	long := "/" + strings.Repeat("folder/", 40) + "file"
+	p.Text(long, "deep")
+	want := "etc/a 0 -rw------- new\n" +
+		"etc/systemd/system/bench.target.wants/x.service 2 -rwxrwxrwx ../x.service\n" +
+		"etc/systemd/system/multi-user.target.wants/x.service 2 -rwxrwxrwx ../x.service\n" +
+		"etc/systemd/system/x.service 0 -rw-r--r-- [Service]\n" +
+		long[1:] + " 0 -rw-r--r-- deep\n" +
+		"usr/bin/x 0 -rwxr-xr-x #!/bin/sh\n"
+	if got := listing(t, packed(t, &p)); got != want {
+		t.Errorf("archive:\n%s\nwant:\n%s", got, want)
+	}
+	if !bytes.Equal(packed(t, &p), packed(t, &p)) {
+		t.Error("the same files made different archives")
+	}
+	var q Payload
+	q.Text("/etc/a", "merged")
+	p.Merge(&q)
+	if got := listing(t, packed(t, &p)); !strings.HasPrefix(got, "etc/a 0 -rw-r--r-- merged\n") {
+		t.Errorf("after the merge:\n%s", got)
+	}
+}
+
+func TestPayloadTakesATreeOfTheHost(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(
+		os.MkdirAll(filepath.Join(dir, "lib/deep"), 0o755),
+		os.WriteFile(filepath.Join(dir, "lib/deep/so.1"), []byte("elf"), 0o755),
+		os.WriteFile(filepath.Join(dir, "conf"), []byte("text"), 0o640),
+		os.Symlink("so.1", filepath.Join(dir, "lib/deep/so")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	var p Payload
+	if err := p.Tree("/opt", dir); err != nil {
+		t.Fatal(err)
+	}
+	want := "opt/conf 0 -rw-r----- text\nopt/lib/deep/so 2 -rwxrwxrwx so.1\nopt/lib/deep/so.1 0 -rwxr-xr-x elf\n"
+	if got := listing(t, packed(t, &p)); got != want {
+		t.Errorf("archive:\n%s\nwant:\n%s", got, want)
+	}
+	if err := p.Tree("/opt", filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a tree that is not there: %v", err)
+	}
+	if err := p.Copy("/x", filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}

@@ -1,0 +1,116 @@
+package rig
+
+import (
+	"fmt"
+	"os"
+)
+
+// The machine's I/O ports; image/rig.asl says what is behind them.
+const (
+	portPState      = 0x81 // and 0x82
+	portClockRatio  = 0x83
+	portMSRFaults   = 0x87
+	portTemperature = 0x89 // and 0x8a
+	portPStateLimit = 0x8b
+
+	// CutPort takes the machine's power away when the guest writes a byte to it: at exactly that instruction, which no host can time. A byte v
+	// of 1 to 126 comes back as Off.Code. In a shell: printf '\001' | dd of=/dev/port bs=1 seek=244
+	CutPort = 0xf4
+)
+
+// SetTemperature sets what zone 0 or 1 measures, in degrees Celsius, in steps of a half from 0.5 to 127.5. It holds over reboots. A machine
+// that was never told measures 40. From 126 on the kernel powers the machine off.
+func (m *Machine) SetTemperature(zone int, celsius float64) {
+	m.tb.Helper()
+	halves := celsius * 2
+	if zone < 0 || zone > 1 || halves < 1 || halves > 255 || halves != float64(byte(halves)) {
+		m.fatal(fmt.Errorf("no zone %d with %v degrees", zone, celsius))
+	}
+	m.setPort(portTemperature+uint16(zone), byte(halves))
+}
+
+// PState returns the frequency that the cpufreq driver has last asked for CPU 0 or 1, in MHz: 3000, 2400, 1800 or 800. It is 0 before the
+// first time.
+func (m *Machine) PState(cpu int) int {
+	m.tb.Helper()
+	if cpu < 0 || cpu > 1 {
+		m.fatal(fmt.Errorf("no CPU %d", cpu))
+	}
+	value := m.port(portPState + uint16(cpu))
+	mhz, ok := map[byte]int{0: 0, 0x10: 3000, 0x18: 2400, 0x20: 1800, 0x28: 800}[value]
+	if !ok {
+		m.fatal(fmt.Errorf("P-state register of CPU %d holds %#x", cpu, value))
+	}
+	return mhz
+}
+
+// SetPStateLimit forbids the n fastest P-states from the next start on: the firmware's limit, as a hot or badly powered machine has it.
+func (m *Machine) SetPStateLimit(n byte) {
+	m.tb.Helper()
+	m.mustBeOff("SetPStateLimit")
+	m.ports[portPStateLimit] = n
+}
+
+// SetClockRatio makes APERF run at percent of MPERF, instead of what the P-state says; 0 ends that. Needs Options.MSR.
+func (m *Machine) SetClockRatio(percent byte) {
+	m.tb.Helper()
+	m.setPort(portClockRatio, percent)
+}
+
+// Faults of the counters, to combine.
+const (
+	FaultNoErrors    = 1 << iota // MSRs that do not exist can be read all the same
+	FaultThrottled               // the processor is being throttled
+	FaultWasThrottle             // the log bit alone: it was throttled in between
+	FaultUnreadable              // APERF and MPERF fail with EIO
+	FaultStuck                   // all counters stand still
+)
+
+// SetMSRFaults breaks the counters as the bits say; 0 mends them. Needs Options.MSR.
+func (m *Machine) SetMSRFaults(bits byte) {
+	m.tb.Helper()
+	m.setPort(portMSRFaults, bits)
+}
+
+// setPort sets a port now, when the machine is on, and in every later start: what it stands for is outside the machine.
+func (m *Machine) setPort(port uint16, value byte) {
+	m.tb.Helper()
+	m.ports[port] = value
+	if !m.On() {
+		return
+	}
+	ctx, cancel := m.limit()
+	defer cancel()
+	m.check(m.power.qmp.outb(ctx, port, value))
+}
+
+func (m *Machine) port(port uint16) byte {
+	m.tb.Helper()
+	ctx, cancel := m.limit()
+	defer cancel()
+	value, err := m.mustBeOn().qmp.inb(ctx, port)
+	m.check(err)
+	return value
+}
+
+// The unit that loads the module before anything that reads counters can start.
+const msrUnit = `[Unit]
+Description=Counters that move, for the rig
+DefaultDependencies=no
+Before=systemd-modules-load.service basic.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/sbin/insmod /usr/local/rig/rigmsr.ko
+`
+
+// addMSR adds the rigmsr module to the payload, or skips the test with the reason why the image has none.
+func (m *Machine) addMSR(files *Payload) {
+	m.tb.Helper()
+	if reason, err := os.ReadFile(m.image.file("rigmsr.missing")); err == nil {
+		m.tb.Skipf("the image has no rigmsr module: %s", reason)
+	}
+	m.check(files.Copy("/usr/local/rig/rigmsr.ko", m.image.file("rigmsr.ko")))
+	files.Unit("rigmsr.service", msrUnit, "sysinit.target")
+}

@@ -1,0 +1,172 @@
+package rig
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// qmpMessage is any line that QEMU sends over its machine protocol: greeting, event, return or error.
+type qmpMessage struct {
+	QMP    *json.RawMessage `json:"QMP"`
+	Event  string           `json:"event"`
+	Data   json.RawMessage  `json:"data"`
+	Return *json.RawMessage `json:"return"`
+	Error  *qmpError        `json:"error"`
+}
+
+// qmpError is QEMU's refusal of a command.
+type qmpError struct {
+	Class string `json:"class"`
+	Desc  string `json:"desc"`
+}
+
+func (e *qmpError) Error() string { return e.Class + ": " + e.Desc }
+
+// qmpCommand encodes one command with its line end. args may be nil.
+func qmpCommand(name string, args any) ([]byte, error) {
+	line, err := json.Marshal(struct {
+		Execute   string `json:"execute"`
+		Arguments any    `json:"arguments,omitempty"`
+	}{name, args})
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", name, err)
+	}
+	return append(line, '\n'), nil
+}
+
+// parseQMP decodes one line. A line that is none of the four kinds is an error.
+func parseQMP(line []byte) (qmpMessage, error) {
+	var m qmpMessage
+	if err := json.Unmarshal(line, &m); err != nil {
+		return m, fmt.Errorf("parse QMP line %.80q: %w", line, err)
+	}
+	if m.QMP == nil && m.Event == "" && m.Return == nil && m.Error == nil {
+		return m, fmt.Errorf("parse QMP line %.80q: neither greeting, event, return nor error", line)
+	}
+	return m, nil
+}
+
+// shutdownReason returns why the machine stopped, from a SHUTDOWN event: guest-reset, guest-shutdown, guest-panic, host-qmp-quit, ...
+func shutdownReason(m qmpMessage) (string, bool) {
+	var data struct {
+		Reason string `json:"reason"`
+	}
+	if m.Event != "SHUTDOWN" || json.Unmarshal(m.Data, &data) != nil {
+		return "", false
+	}
+	return data.Reason, true
+}
+
+// parsePort takes the value out of the monitor's answer to "i /b 0x81": portb[0x0081] = 0x10.
+func parsePort(answer string) (byte, error) {
+	_, value, found := strings.Cut(answer, " = ")
+	n, err := strconv.ParseUint(strings.TrimSpace(value), 0, 8)
+	if !found || err != nil {
+		return 0, fmt.Errorf("parse port answer %q", answer)
+	}
+	return byte(n), nil
+}
+
+// errQMPClosed is returned by commands to a machine that has ended.
+var errQMPClosed = errors.New("the machine is off")
+
+// qmpClient sends one command at a time and keeps the reason of the machine's end.
+type qmpClient struct {
+	conn    io.ReadWriteCloser
+	command sync.Mutex // held over one command and its answer
+	answers chan qmpMessage
+	ended   chan struct{} // closed when QEMU has closed its side
+	reason  string        // valid after ended
+	err     error         // valid after ended: what broke, nil for a plain end
+}
+
+// newQMP starts to read from conn. The greeting is negotiated with the first command, by the caller: qmp_capabilities.
+func newQMP(conn io.ReadWriteCloser) *qmpClient {
+	c := &qmpClient{conn: conn, answers: make(chan qmpMessage, 1), ended: make(chan struct{})}
+	go c.read()
+	return c
+}
+
+func (c *qmpClient) read() {
+	defer close(c.ended)
+	lines := bufio.NewReader(c.conn)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return // the end of the machine, whatever the kind of error
+		}
+		m, err := parseQMP(line)
+		switch reason, stopped := shutdownReason(m); {
+		case err != nil:
+			c.err = err
+			return
+		case stopped:
+			c.reason = reason
+		case m.Return != nil || m.Error != nil:
+			select {
+			case c.answers <- m:
+			default: // nobody asked: the answer to a command that was given up
+			}
+		}
+	}
+}
+
+// execute sends a command and decodes its return value into result, which may be nil.
+func (c *qmpClient) execute(ctx context.Context, name string, args, result any) error {
+	line, err := qmpCommand(name, args)
+	if err != nil {
+		return err
+	}
+	c.command.Lock()
+	defer c.command.Unlock()
+	if _, err := c.conn.Write(line); err != nil {
+		return fmt.Errorf("%s: %w (%w)", name, errQMPClosed, err)
+	}
+	select {
+	case m := <-c.answers:
+		if m.Error != nil {
+			return fmt.Errorf("%s: %w", name, m.Error)
+		}
+		if result == nil {
+			return nil
+		}
+		return json.Unmarshal(*m.Return, result)
+	case <-c.ended:
+		return fmt.Errorf("%s: %w", name, errors.Join(errQMPClosed, c.err))
+	case <-ctx.Done():
+		_ = c.conn.Close() // the answer may still come, and would be taken for the next one's
+		return fmt.Errorf("%s: no answer: %w", name, context.Cause(ctx))
+	}
+}
+
+// monitor runs one line of the human monitor and returns what it prints.
+func (c *qmpClient) monitor(ctx context.Context, line string) (string, error) {
+	var out string
+	err := c.execute(ctx, "human-monitor-command", map[string]string{"command-line": line}, &out)
+	return out, err
+}
+
+// outb writes a byte to an I/O port of the machine.
+func (c *qmpClient) outb(ctx context.Context, port uint16, value byte) error {
+	answer, err := c.monitor(ctx, fmt.Sprintf("o /b %#x %#x", port, value))
+	if err == nil && strings.TrimSpace(answer) != "" {
+		err = fmt.Errorf("write %#x to port %#x: %s", value, port, strings.TrimSpace(answer))
+	}
+	return err
+}
+
+// inb reads a byte from an I/O port of the machine.
+func (c *qmpClient) inb(ctx context.Context, port uint16) (byte, error) {
+	answer, err := c.monitor(ctx, fmt.Sprintf("i /b %#x", port))
+	if err != nil {
+		return 0, err
+	}
+	return parsePort(answer)
+}

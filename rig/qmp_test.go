@@ -1,0 +1,150 @@
+package rig
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+)
+
+func TestParseQMP(t *testing.T) {
+	for _, c := range []struct {
+		name, line string
+		check      func(qmpMessage) bool
+	}{
+		{"greeting", `{"QMP": {"version": {}, "capabilities": ["oob"]}}`, func(m qmpMessage) bool { return m.QMP != nil }},
+		{"event", `{"timestamp": {"seconds": 1}, "event": "RESET", "data": {"guest": true}}`, func(m qmpMessage) bool { return m.Event == "RESET" }},
+		{"empty return", `{"return": {}}`, func(m qmpMessage) bool { return m.Return != nil && m.Error == nil }},
+		{"text return", `{"return": "portb[0x0081] = 0x10\r\n"}`, func(m qmpMessage) bool { return m.Return != nil }},
+		{"error", `{"error": {"class": "CommandNotFound", "desc": "no x"}}`, func(m qmpMessage) bool { return m.Error.Error() == "CommandNotFound: no x" }},
+	} {
+		if m, err := parseQMP([]byte(c.line)); err != nil || !c.check(m) {
+			t.Errorf("%s: %+v, %v", c.name, m, err)
+		}
+	}
+	for _, line := range []string{``, `{}`, `[]`, `{"return": {}`, `qemu: bad option`} {
+		if m, err := parseQMP([]byte(line)); err == nil {
+			t.Errorf("%q parsed as %+v, want an error", line, m)
+		}
+	}
+}
+
+func TestShutdownReason(t *testing.T) {
+	m, err := parseQMP([]byte(`{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-reset"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reason, ok := shutdownReason(m); !ok || reason != OffRebooted {
+		t.Errorf("reason is %q, %v", reason, ok)
+	}
+	if reason, ok := shutdownReason(qmpMessage{Event: "RESET", Data: []byte(`{"reason": "guest-reset"}`)}); ok {
+		t.Errorf("a RESET event has reason %q", reason)
+	}
+}
+
+func TestParsePort(t *testing.T) {
+	if v, err := parsePort("portb[0x0081] = 0x28\r\n"); err != nil || v != 0x28 {
+		t.Errorf("parsePort = %#x, %v; want 0x28", v, err)
+	}
+	for _, answer := range []string{"", "portb[0x0081]", "portb[0x0081] = ", "portw[0x81] = 0x1234", "unknown command: 'i'"} {
+		if v, err := parsePort(answer); err == nil {
+			t.Errorf("parsePort(%q) = %#x, want an error", answer, v)
+		}
+	}
+}
+
+// qmpServer answers each line it gets with the next of answers, and closes the connection after the last.
+func qmpServer(t *testing.T, answers ...string) *qmpClient {
+	ours, theirs := net.Pipe()
+	go func() {
+		defer func() { _ = theirs.Close() }()
+		_, _ = io.WriteString(theirs, `{"QMP": {}}`+"\n")
+		lines := bufio.NewScanner(theirs)
+		for _, answer := range answers {
+			if !lines.Scan() {
+				return
+			}
+			_, _ = io.WriteString(theirs, answer+"\n")
+		}
+	}()
+	c := newQMP(ours)
+	t.Cleanup(func() { _ = ours.Close(); <-c.ended })
+	return c
+}
+
+func TestClientSkipsEventsAndReadsAnswers(t *testing.T) {
+	c := qmpServer(t, `{"event": "RESUME"}`+"\n"+`{"return": "portb[0x0081] = 0x18\r\n"}`, `{"return": ""}`, `{"return": "invalid char"}`,
+		`{"error": {"class": "GenericError", "desc": "no"}}`)
+	if v, err := c.inb(t.Context(), 0x81); err != nil || v != 0x18 {
+		t.Errorf("inb = %#x, %v; want 0x18", v, err)
+	}
+	if err := c.outb(t.Context(), 0x89, 150); err != nil {
+		t.Errorf("outb: %v", err)
+	}
+	if err := c.outb(t.Context(), 0x89, 150); err == nil {
+		t.Error("outb hid a complaint of the monitor")
+	}
+	var refused *qmpError
+	if err := c.execute(t.Context(), "x", nil, nil); !errors.As(err, &refused) || refused.Desc != "no" {
+		t.Errorf("refused command: %v", err)
+	}
+}
+
+func TestClientTellsThatTheMachineEnded(t *testing.T) {
+	c := qmpServer(t, `{"event": "SHUTDOWN", "data": {"reason": "guest-shutdown"}}`)
+	if err := c.execute(t.Context(), "x", nil, nil); !errors.Is(err, errQMPClosed) {
+		t.Errorf("command to a machine that ends: %v, want %v", err, errQMPClosed)
+	}
+	<-c.ended
+	if c.reason != OffShutdown || c.err != nil {
+		t.Errorf("reason %q, error %v", c.reason, c.err)
+	}
+	if err := c.execute(t.Context(), "x", nil, nil); !errors.Is(err, errQMPClosed) {
+		t.Errorf("command to a machine that ended: %v, want %v", err, errQMPClosed)
+	}
+}
+
+func TestClientGivesUpWithItsContext(t *testing.T) {
+	ours, theirs := net.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, theirs) }() // takes everything, answers nothing
+	c := newQMP(ours)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late := errors.New("too late")
+	cancel(late)
+	if err := c.execute(ctx, "x", nil, nil); !errors.Is(err, late) {
+		t.Errorf("command without answer: %v, want %v", err, late)
+	}
+	<-c.ended
+}
+
+func TestClientStopsAtNonsense(t *testing.T) {
+	c := qmpServer(t, "Segmentation fault")
+	if err := c.execute(t.Context(), "x", nil, nil); !errors.Is(err, errQMPClosed) || c.err == nil {
+		t.Errorf("nonsense from the emulator: %v, %v", err, c.err)
+	}
+}
+
+func FuzzParseQMP(f *testing.F) {
+	for _, seed := range []string{`{"QMP": {}}`, `{"event": "SHUTDOWN", "data": {"reason": "guest-reset"}}`, `{"return": {}}`, `{"error": {}}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		m, err := parseQMP(line)
+		if err == nil && m.QMP == nil && m.Event == "" && m.Return == nil && m.Error == nil {
+			t.Errorf("%q: no kind, no error", line)
+		}
+		shutdownReason(m)
+	})
+}
+
+func FuzzParsePort(f *testing.F) {
+	f.Add(byte(0x28))
+	f.Fuzz(func(t *testing.T, v byte) {
+		if got, err := parsePort(fmt.Sprintf("portb[0x0081] = %#x\r\n", v)); err != nil || got != v {
+			t.Errorf("%#x came back as %#x, %v", v, got, err)
+		}
+	})
+}

@@ -1,0 +1,57 @@
+package rig
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// Seed returns the number that all random choices of this campaign follow from: KRUND_RIG_SEED, or 1.
+func Seed(tb testing.TB) uint64 {
+	tb.Helper()
+	text := os.Getenv(envSeed)
+	if text == "" {
+		return 1
+	}
+	seed, err := strconv.ParseUint(text, 0, 64)
+	if err != nil {
+		tb.Fatalf("%s=%s: not a number from 0 on", envSeed, text)
+	}
+	return seed
+}
+
+// Rand returns the test's own source of random choices: it depends on the seed and the test's name only, so a test makes the same choices
+// alone and in a campaign.
+func Rand(tb testing.TB) *rand.Rand {
+	tb.Helper()
+	seed := Seed(tb)
+	name := fnv.New64a()
+	_, _ = name.Write([]byte(tb.Name())) // never fails
+	tb.Logf("seed %d; again: %s=%d", seed, envSeed, seed)
+	return rand.New(rand.NewPCG(seed, name.Sum64()))
+}
+
+// Cuts returns how many power cuts a campaign makes: KRUND_RIG_CUTS, or normally.
+func Cuts(tb testing.TB, normally int) int {
+	tb.Helper()
+	text := os.Getenv(envCuts)
+	if text == "" {
+		return normally
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		tb.Fatalf("%s=%s: not a number from 1 on", envCuts, text)
+	}
+	return n
+}
+
+// patience returns the factor on all limits. What is not a positive number counts as 1.
+func patience() float64 {
+	factor, err := strconv.ParseFloat(os.Getenv(envPatience), 64)
+	if err != nil || !(factor > 0) {
+		return 1
+	}
+	return factor
+}
