@@ -1,0 +1,74 @@
+package selftest
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"krund/rig"
+)
+
+// TestMovingCounters uses one start of a machine with the rigmsr module.
+func TestMovingCounters(t *testing.T) {
+	m := rig.Boot(t, rig.Options{MSR: true, Kernel: rig.Tickless})
+	m.WaitRunning()
+	m.Sh("for p in /sys/devices/system/cpu/cpufreq/policy*; do echo performance >$p/scaling_governor; done")
+	const mperf, aperf = 0xe7, 0xe8
+	if ratio := aperfRatio(t, m); ratio < 0.99 || ratio > 1.05 {
+		t.Errorf("APERF/MPERF at full speed is %.3f, want about 1", ratio)
+	}
+	m.Sh("for p in /sys/devices/system/cpu/cpufreq/policy*; do echo powersave >$p/scaling_governor; done")
+	msr(t, m, aperf) // up to here at the old speed
+	if ratio := aperfRatio(t, m); ratio < 0.2 || ratio > 0.35 {
+		t.Errorf("APERF/MPERF at 800 of 3000 MHz is %.3f, want about 0.27", ratio)
+	}
+	m.SetClockRatio(90)
+	msr(t, m, aperf)
+	if ratio := aperfRatio(t, m); ratio < 0.85 || ratio > 0.95 {
+		t.Errorf("APERF/MPERF at 90 %% is %.3f", ratio)
+	}
+	m.SetMSRFaults(rig.FaultStuck)
+	msr(t, m, aperf)
+	if a, b := msr(t, m, aperf), msr(t, m, aperf); a != b {
+		t.Errorf("a stuck counter moved from %d to %d", a, b)
+	}
+	m.SetMSRFaults(rig.FaultUnreadable)
+	if out, status := m.Try(readMSR(mperf)); status == 0 {
+		t.Errorf("an unreadable counter reads %s", out)
+	}
+	m.SetMSRFaults(0)
+	if out, status := m.Try(readMSR(0xdeadbeef)); status == 0 {
+		t.Errorf("an MSR that does not exist reads %s", out)
+	}
+}
+
+func readMSR(reg uint32) string {
+	return fmt.Sprintf(`python3 -c 'import os; print(int.from_bytes(os.pread(os.open("/dev/cpu/1/msr", os.O_RDONLY), 8, %d), "little"))'`, reg)
+}
+
+// msr reads a register of CPU 1.
+func msr(t *testing.T, m *rig.Machine, reg uint32) uint64 {
+	t.Helper()
+	v, err := strconv.ParseUint(m.Sh(readMSR(reg)), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// aperfRatio returns how far APERF goes while MPERF goes 1, over the time of a few commands. The two are read one after the other, so the
+// ratio is off by one reading's time.
+func aperfRatio(t *testing.T, m *rig.Machine) float64 {
+	t.Helper()
+	const script = `python3 -c '
+import os, time
+f = os.open("/dev/cpu/1/msr", os.O_RDONLY)
+read = lambda: [int.from_bytes(os.pread(f, 8, r), "little") for r in (0xe8, 0xe7)]
+a = read(); time.sleep(0.5); b = read()
+print((b[0] - a[0]) / (b[1] - a[1]))'`
+	ratio, err := strconv.ParseFloat(m.Sh(script), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ratio
+}

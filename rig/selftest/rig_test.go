@@ -1,0 +1,309 @@
+// Package selftest proves that the rig's machine is what the other suites believe it is: a real kernel that really reboots, sensors and governors
+// that can be moved and watched from outside, and a disk that really loses what was not synced. When a suite fails, run this one first.
+package selftest
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"krund/rig"
+)
+
+// TestRig uses one machine, five starts.
+func TestRig(t *testing.T) {
+	m := rig.New(t, rig.Options{Kernel: rig.Tickless, Payload: payload()})
+	m.SetTemperature(1, 55.5) // before there is power
+	m.PowerOn()
+	first := m.WaitUp()
+	if state := m.WaitRunning(); state != "running" {
+		t.Fatalf("system is %s, want running: %s", state, m.Sh("systemctl --failed"))
+	}
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, *rig.Machine)
+	}{
+		{"boots Debian's stock kernel with systemd, and finds the payload", bootsDebian},
+		{"the kernel measures the temperature that the test sets", temperature},
+		{"a second kind of sensor can be had inside", secondSensor},
+		{"the host sees the frequency that the governor chooses", governor},
+		{"CPU 1 runs without a tick when asked", tickless},
+		{"the kernel log takes a line and gives it back", kernelLog},
+		{"there is an MSR device for every CPU", msrDevices},
+		{"throttle counters exist and can be replaced", throttleCounters},
+		{"cgroup v2 takes a CPU away from everybody else", cpuset},
+		{"Python loads a C library", python},
+		{"files go in while it runs", put},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.run(t, m.For(t)) })
+	}
+	t.Run("every reboot has a boot id of its own, by systemctl and by D-Bus", func(t *testing.T) { reboots(t, m.For(t), first.BootID) })
+	t.Run("a power cut loses what was not synced, and nothing else", func(t *testing.T) { powerCut(t, m.For(t)) })
+	t.Run("the guest can cut the power at an instruction of its own", func(t *testing.T) { cutPort(t, m.For(t)) })
+	t.Run("without the argument no CPU is tickless, and a kernel panic is told from a reboot", func(t *testing.T) { panics(t, m.For(t)) })
+	if m.Starts() != 5 {
+		t.Errorf("used %d starts, want 5", m.Starts())
+	}
+}
+
+func payload() *rig.Payload {
+	var p rig.Payload
+	p.Text("/srv/a new/folder/"+strings.Repeat("long", 40)+".txt", "payload\n")
+	p.Unit("hello.service", "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo HELLO from a unit >/dev/ttyS0'\n", "multi-user.target")
+	return &p
+}
+
+func bootsDebian(t *testing.T, m *rig.Machine) {
+	want, err := rig.FindImage(t).KernelVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Sh("uname -r"); got != want {
+		t.Errorf("kernel is %s, want %s", got, want)
+	}
+	if got := m.Sh("ps -p 1 -o comm="); got != "systemd" {
+		t.Errorf("PID 1 is %s, want systemd", got)
+	}
+	if got := m.Sh("cat '/srv/a new/folder/'*.txt"); got != "payload" {
+		t.Errorf("payload file holds %q", got)
+	}
+	if got := m.Sh("stat -c '%U %a' '/srv/a new' /srv/a\\ new/folder/*"); got != "root 755\nroot 644" {
+		t.Errorf("owner and mode of what the payload made: %q", got)
+	}
+	m.WaitConsole(`^HELLO from a unit$`)
+	if _, status := m.Try("exit 3"); status != 3 {
+		t.Errorf("exit status of a command is %d, want 3", status)
+	}
+}
+
+func temperature(t *testing.T, m *rig.Machine) {
+	const read = "cat /sys/class/hwmon/hwmon*/temp[12]_input | paste -sd' '"
+	if got := m.Sh("grep -l acpitz /sys/class/hwmon/hwmon*/name | wc -l"); got != "1" {
+		t.Errorf("%s hwmon devices are named acpitz, want 1", got)
+	}
+	if got := m.Sh(read); got != "40000 55500" {
+		t.Errorf("at the start: %s, want 40000 55500", got)
+	}
+	m.SetTemperature(0, 75)
+	if got := m.Sh(read); got != "75000 55500" {
+		t.Errorf("after zone 0 was set to 75: %s, want 75000 55500", got)
+	}
+}
+
+func secondSensor(t *testing.T, m *rig.Machine) {
+	m.Sh("modprobe i2c-dev && modprobe i2c-stub chip_addr=0x48 && modprobe lm75")
+	bus := m.Sh(`i2cdetect -l | awk '/SMBus stub/ { sub("i2c-", "", $1); print $1 }'`)
+	// Registers hold the bytes swapped: 0x0019 is 25 degrees.
+	m.Sh(fmt.Sprintf("i2cset -y %[1]s 0x48 3 0x0050 w; i2cset -y %[1]s 0x48 2 0x004b w; i2cset -y %[1]s 0x48 0 0x0019 w; "+
+		"echo lm75 0x48 >/sys/bus/i2c/devices/i2c-%[1]s/new_device", bus))
+	read := fmt.Sprintf("cat /sys/bus/i2c/devices/%s-0048/hwmon/hwmon*/temp1_input", bus)
+	if got := m.Sh(read); got != "25000" {
+		t.Errorf("lm75 reads %s, want 25000", got)
+	}
+	m.Sh("echo 0x48 >/sys/bus/i2c/devices/i2c-" + bus + "/delete_device")
+	if got := m.Sh("grep -l lm75 /sys/class/hwmon/hwmon*/name | wc -l"); got != "0" {
+		t.Error("the sensor did not go away")
+	}
+}
+
+func governor(t *testing.T, m *rig.Machine) {
+	policy := "/sys/devices/system/cpu/cpufreq/policy"
+	if got := m.Sh("cat " + policy + "1/scaling_driver"); got != "acpi-cpufreq" {
+		t.Fatalf("driver is %s, want acpi-cpufreq", got)
+	}
+	for _, step := range []struct {
+		governor string
+		mhz      int
+	}{{"powersave", 800}, {"performance", 3000}, {"powersave", 800}} {
+		m.Sh(fmt.Sprintf("for p in %s*; do echo %s >$p/scaling_governor; done", policy, step.governor))
+		for cpu := range 2 {
+			if got := m.PState(cpu); got != step.mhz {
+				t.Errorf("governor %s: CPU %d is at %d MHz, want %d", step.governor, cpu, got, step.mhz)
+			}
+		}
+	}
+	m.Sh("echo userspace >" + policy + "1/scaling_governor && echo 1800000 >" + policy + "1/scaling_setspeed")
+	if a, b := m.PState(0), m.PState(1); a != 800 || b != 1800 {
+		t.Errorf("CPUs are at %d and %d MHz, want 800 and 1800", a, b)
+	}
+	if _, status := m.Try("echo no-such-governor >" + policy + "0/scaling_governor"); status == 0 {
+		t.Error("a governor that does not exist was accepted")
+	}
+	m.Sh("echo ondemand >" + policy + "1/scaling_governor") // a module, loaded by its name
+}
+
+func tickless(t *testing.T, m *rig.Machine) {
+	if got := m.Sh("cat /sys/devices/system/cpu/nohz_full"); got != "1" {
+		t.Errorf("nohz_full is %q, want 1", got)
+	}
+	if got := m.Sh("grep -c '^CONFIG_NO_HZ_FULL=y' /boot/config-$(uname -r)"); got != "1" {
+		t.Error("the kernel's configuration does not say so")
+	}
+	// A second of work on each CPU: CPU 0 ticks 250 times a second, CPU 1 hardly ever.
+	m.Sh("cat >/tmp/ticks <<'END'\nread_loc() { awk -v c=$1 '$1 == \"LOC:\" { print $(c + 2) }' /proc/interrupts; }\n" +
+		"a=$(read_loc $1); taskset -c $1 timeout 1 sh -c 'while :; do :; done'; b=$(read_loc $1); echo $((b - a))\nEND")
+	housekeeping, isolated := number(t, m.Sh("bash /tmp/ticks 0")), number(t, m.Sh("bash /tmp/ticks 1"))
+	if housekeeping < 10*isolated {
+		t.Errorf("timer interrupts in a second of work: CPU 0 %d, CPU 1 %d; want at least ten times less", housekeeping, isolated)
+	}
+}
+
+func kernelLog(t *testing.T, m *rig.Machine) {
+	m.Sh(`echo "<2>rig-selftest: hello" >/dev/kmsg`)
+	record := m.Sh("dd if=/dev/kmsg iflag=nonblock bs=8k 2>/dev/null | grep -a rig-selftest")
+	// Priority 2 of facility 1, user: the kernel forces the facility.
+	if !regexp.MustCompile(`^10,\d+,\d+,-[^;]*;rig-selftest: hello$`).MatchString(record) {
+		t.Errorf("record is %q", record)
+	}
+}
+
+func msrDevices(t *testing.T, m *rig.Machine) {
+	for cpu := range 2 {
+		// IA32_MPERF, eight bytes; without the rigmsr module the emulator answers zero.
+		got := m.Sh(fmt.Sprintf("dd if=/dev/cpu/%d/msr bs=8 count=1 skip=231 iflag=skip_bytes 2>/dev/null | wc -c", cpu))
+		if got != "8" {
+			t.Errorf("CPU %d: %s bytes, want 8", cpu, got)
+		}
+	}
+}
+
+func throttleCounters(t *testing.T, m *rig.Machine) {
+	const file = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
+	if got := m.Sh("cat " + file); got != "0" {
+		t.Errorf("count is %s, want 0", got)
+	}
+	m.Sh("echo 7 >/run/count && mount --bind /run/count " + file)
+	if got := m.Sh("cat " + file); got != "7" {
+		t.Errorf("count is %s after the replacement, want 7", got)
+	}
+	m.Sh("umount " + file)
+}
+
+func cpuset(t *testing.T, m *rig.Machine) {
+	m.Sh("cd /sys/fs/cgroup && echo +cpuset >cgroup.subtree_control && mkdir iso && echo 1 >iso/cpuset.cpus && echo isolated >iso/cpuset.cpus.partition")
+	if got := m.Sh("cat /sys/fs/cgroup/iso/cpuset.cpus.partition"); got != "isolated" {
+		t.Errorf("partition is %q, want isolated", got)
+	}
+	const allowed = "awk '/Cpus_allowed_list/ { print $2 }' /proc/"
+	if got := m.Sh(allowed + "1/status"); got != "0" {
+		t.Errorf("PID 1 may run on CPUs %s, want 0", got)
+	}
+	if got := m.Sh("echo $$ >/sys/fs/cgroup/iso/cgroup.procs; " + allowed + "$$/status; echo $$ >/sys/fs/cgroup/cgroup.procs"); got != "1" {
+		t.Errorf("a process in the partition may run on CPUs %s, want 1", got)
+	}
+	m.Sh("rmdir /sys/fs/cgroup/iso")
+}
+
+func python(t *testing.T, m *rig.Machine) {
+	if got := m.Sh(`python3 -c 'import ctypes; print(ctypes.CDLL("libc.so.6").abs(-3))'`); got != "3" {
+		t.Errorf("abs(-3) is %s", got)
+	}
+}
+
+func put(t *testing.T, m *rig.Machine) {
+	data := []byte(strings.Repeat("0123456789abcde\n", 4000)) // more than one portion
+	m.Put("/root/it's here", 0o700, data)
+	if got := m.Sh(`stat -c '%a %s' "/root/it's here"`); got != fmt.Sprintf("700 %d", len(data)) {
+		t.Errorf("mode and size are %s", got)
+	}
+}
+
+func reboots(t *testing.T, m *rig.Machine, first string) {
+	ids := []string{first, m.Reboot().BootID}
+	if got := m.Sh("cat /sys/class/hwmon/hwmon*/temp[12]_input | paste -sd' '"); got != "75000 55500" {
+		t.Errorf("temperatures after a reboot are %s, want 75000 55500 as before", got)
+	}
+	m.WaitRunning() // the bus comes late
+	m.Send("busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager Reboot b false")
+	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+		t.Fatalf("the machine ended with %s, want %s", off.Reason, rig.OffRebooted)
+	}
+	m.PowerOn()
+	ids = append(ids, m.WaitUp().BootID)
+	if got := m.Sh("cat /proc/sys/kernel/random/boot_id"); got != ids[2] {
+		t.Errorf("boot id is %s, the agent said %s", got, ids[2])
+	}
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) != 3 {
+		t.Errorf("%d different boot ids in 3 boots", len(ids))
+	}
+}
+
+// powerCut writes the new version of files in five ways, each of which is right or wrong in a known way, and cuts the power at once.
+func powerCut(t *testing.T, m *rig.Machine) {
+	m.Sh("mkdir /srv/cut && cd /srv/cut && for f in plain synced renamed half whole; do echo v1 >$f; done && sync && " +
+		"echo v2 >synced && sync synced && " +
+		"echo v2 >tmp1 && mv tmp1 renamed && " +
+		"echo v2 >tmp3 && sync tmp3 && mv tmp3 whole && sync . && " +
+		"echo v2 >tmp2 && sync tmp2 && mv tmp2 half && " + // nothing is synced after this
+		"echo v2 >plain")
+	m.PowerCut()
+	disk := m.Disk()
+	m.PowerOn()
+	m.WaitUp()
+	for name, want := range map[string]string{
+		"plain":   "v1\n", // never synced
+		"synced":  "v2\n",
+		"renamed": "",     // renamed by the sync of another file, its data never written: the empty file that a missing fsync makes
+		"whole":   "v2\n", // file synced, renamed, folder synced
+		"half":    "v1\n", // file synced, renamed, folder not
+	} {
+		if got := disk.Text("/srv/cut/" + name); got != want {
+			t.Errorf("%s holds %q on the disk, want %q", name, got, want)
+		}
+		if got := m.Sh("cat /srv/cut/" + name); got != strings.TrimSpace(want) {
+			t.Errorf("%s holds %q after the boot, want %q", name, got, want)
+		}
+	}
+	entries, err := disk.List("/srv/cut")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(entries, func(e rig.Entry) bool { return e.Name == "tmp2" }) {
+		t.Errorf("the file that was not yet renamed is missing: %v", entries)
+	}
+}
+
+func cutPort(t *testing.T, m *rig.Machine) {
+	m.Send(fmt.Sprintf("cd /srv/cut && echo v3 >synced && sync synced && echo v3 >plain && "+
+		"printf '\\052' | dd of=/dev/port bs=1 seek=%d", rig.CutPort))
+	if off := m.WaitOff(); off.Reason != rig.OffPort || off.Code != 42 {
+		t.Fatalf("the machine ended with %+v, want %s and code 42", off, rig.OffPort)
+	}
+	disk := m.Disk()
+	if plain, synced := disk.Text("/srv/cut/plain"), disk.Text("/srv/cut/synced"); plain != "v1\n" || synced != "v3\n" {
+		t.Errorf("plain holds %q and synced %q, want v1 and v3", plain, synced)
+	}
+	dir := disk.Dump("/srv/cut")
+	if !strings.HasSuffix(dir, "/cut") {
+		t.Errorf("folder came out as %s", dir)
+	}
+}
+
+func panics(t *testing.T, m *rig.Machine) {
+	m.SetKernelArguments(rig.PanicReboots)
+	m.PowerOn()
+	m.WaitUp()
+	if got := m.Sh("cat /sys/devices/system/cpu/nohz_full"); got != "" && got != "(null)" {
+		t.Errorf("nohz_full is %q, want nothing", got)
+	}
+	m.Send("echo c >/proc/sysrq-trigger")
+	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+		t.Errorf("the machine ended with %s, want %s", off.Reason, rig.OffRebooted)
+	}
+	if reason, ok := rig.Panic(m.ConsoleOfThisStart()); !ok || !strings.Contains(reason, "sysrq") {
+		t.Errorf("panic %v, reason %q; want one by sysrq", ok, reason)
+	}
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("not a number: %q", text)
+	}
+	return n
+}
