@@ -142,7 +142,7 @@ var shapes = []shape{
 }
 
 // peltOptions are the kinds of runs the two implementations are compared in.
-func peltOptions(n int) []Options {
+func peltOptions() []Options {
 	var all []Options
 	for _, price := range []Penalty{LogN(15), LogN(4), Manual(0), Manual(1e6), MBIC, Manual(2.5)} {
 		all = append(all,
@@ -175,28 +175,29 @@ func samePELT(series []float64, o Options) error {
 	return nil
 }
 
-func TestGroupedPELTIsPlainPELT(t *testing.T) {
-	compared := 0
+// comparePELT compares both implementations on so many series of every shape.
+func comparePELT(t *testing.T, seed uint64, rounds, longest int) {
+	runs := 0
 	for _, shape := range shapes {
 		t.Run(shape.name, func(t *testing.T) {
-			r := rand.New(rand.NewPCG(7, uint64(len(shape.name))))
-			for round := range 8 {
-				n := 10 + r.IntN(90)
-				if round > 3 {
-					n = 100 + r.IntN(700)
-				}
-				series := shape.make(r, n)
-				for _, o := range peltOptions(n) {
+			r := rand.New(rand.NewPCG(seed, uint64(len(shape.name))))
+			for round := range rounds {
+				series := shape.make(r, 10+r.IntN(longest/(1+round%3)))
+				for _, o := range peltOptions() {
 					if err := samePELT(series, o); err != nil {
-						t.Errorf("round %d, %+v: %v", round, o, err)
+						t.Errorf("seed %d, round %d, %+v: %v", seed, round, o, err)
 					}
-					compared++
+					runs++
 				}
 			}
 		})
 	}
-	t.Logf("%d runs compared", compared)
+	t.Logf("%d runs on %d series compared", runs, rounds*len(shapes))
 }
+
+// TestGroupedPELTIsPlainPELT is repeated with thousands of series under the
+// tag slow.
+func TestGroupedPELTIsPlainPELT(t *testing.T) { comparePELT(t, 7, 6, 240) }
 
 // jumps are levels far apart, every one of them found.
 func jumps(r *rand.Rand, n, changes int) []float64 {

@@ -48,8 +48,8 @@ func noisy(r *rand.Rand, n int) []float64 {
 
 func TestFindSortsEveryWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 400 {
-		series := noisy(r, r.IntN(700))
+	for range 120 {
+		series := noisy(r, r.IntN(500))
 		window := 2 + r.IntN(1+r.IntN(400))
 		got, err := Find(series, window)
 		if err != nil {

@@ -42,12 +42,12 @@ func unionBySorting(series []float64, window, skip int) []int {
 func TestFindUnionAsksEveryWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	marks := 0
-	for range 60 {
-		series := make([]float64, 300+r.IntN(300))
+	for range 25 {
+		series := make([]float64, 200+r.IntN(200))
 		for i := range series {
 			series[i] = 0.1 + 0.001*r.Float64()
-			if r.IntN(30) == 0 {
-				series[i] += 0.01 * r.Float64()
+			if r.IntN(150) == 0 {
+				series[i] += 0.05 * r.Float64()
 			}
 		}
 		window := 20 + r.IntN(60)
