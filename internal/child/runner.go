@@ -3,7 +3,6 @@ package child
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"strconv"
@@ -228,105 +227,6 @@ func (s *session) wait(ctx context.Context, begin int64) (cause, error) {
 	return why, err
 }
 
-// fill puts what is known after the end into run.
-func (s *session) fill(run *Run) error {
-	text, err := io.ReadAll(statusReader(s.status[0]))
-	if err != nil {
-		return fmt.Errorf("read the stage's report: %w", err)
-	}
-	r, err := parseStatus(text)
-	if err != nil {
-		return err
-	}
-	run.Stdout, run.Stderr = s.stdout.keep.output(), s.stderr.keep.output()
-	switch {
-	case s.group == nil:
-		run.CgroupReason = s.reason
-	case r.GroupError != "":
-		run.CgroupReason = fmt.Sprintf("enter control group %s: %s", s.group.name, r.GroupError)
-	case r.Ready:
-		run.Cgroup = s.group.name
-	}
-	run.Seen = r.Seen
-	run.Strays = s.family.count()
-	status, rusage, reaped := s.family.result()
-	if reaped {
-		fillUsage(run, costOf(&rusage), r.Cost)
-	}
-	s.fillEnd(run, r, status, reaped)
-	run.Findings = s.findings(*run, r)
-	return nil
-}
-
-// fillEnd tells how the process ended: as the benchmark or before it became that.
-func (s *session) fillEnd(run *Run, r report, status unix.WaitStatus, reaped bool) {
-	switch {
-	case r.Step != "":
-		run.NotStarted = explain(r, s.command, os.Stat)
-	case !r.Ready:
-		run.NotStarted = &StartFailure{Step: stepStage, Text: stageEnd(*run, status)}
-	case reaped && status.Exited():
-		code := status.ExitStatus()
-		run.Exit = &code
-	case reaped && status.Signaled():
-		run.Signal = signalName(status.Signal())
-	}
-}
-
-// stageEnd says how a stage ended that reported nothing.
-func stageEnd(run Run, status unix.WaitStatus) string {
-	switch {
-	case run.TimedOut:
-		return "the time limit passed before the benchmark was executed"
-	case run.Interrupted:
-		return "interrupted before the benchmark was executed"
-	case status.Signaled():
-		return "krund's own part of the start was killed by " + signalName(status.Signal())
-	}
-	return fmt.Sprintf("krund's own part of the start ended with exit status %d and without a report; "+
-		"does main call child.Stage first?", status.ExitStatus())
-}
-
-// fillUsage sets what the benchmark used: everything counted for the process less what its start had cost.
-func fillUsage(run *Run, total, start cost) {
-	run.UTime = time.Duration(max(total.UserNS-start.UserNS, 0))
-	run.STime = time.Duration(max(total.SystemNS-start.SystemNS, 0))
-	run.MaxRSS, run.MaxRSSFloor = total.MaxRSS, start.MaxRSS
-	run.MinorFaults = max(total.MinorFaults-start.MinorFaults, 0)
-	run.MajorFaults = max(total.MajorFaults-start.MajorFaults, 0)
-	run.VoluntarySwitches = max(total.Voluntary-start.Voluntary, 0)
-	run.InvoluntarySwitches = max(total.Involuntary-start.Involuntary, 0)
-}
-
-// findings lists what a reader of the record should know.
-func (s *session) findings(run Run, r report) []string {
-	var out []string
-	for _, text := range r.Remarks {
-		out = append(out, "refused, went on without: "+text)
-	}
-	if s.cleared > 0 {
-		out = append(out, fmt.Sprintf("killed %d processes of an earlier run in control group %s", s.cleared, s.group.name))
-	}
-	if run.OOMKills > 0 {
-		out = append(out, fmt.Sprintf("the kernel killed %d processes for want of memory", run.OOMKills))
-	}
-	if run.Signal == "SIGKILL" && !run.TimedOut && !run.Interrupted {
-		out = append(out, "killed by SIGKILL, which krund did not send: memory ran out, "+
-			"the program cannot be loaded under its limits, or somebody killed it")
-	}
-	if run.Strays > 0 {
-		out = append(out, fmt.Sprintf("%d further processes of the benchmark had to be killed or reaped", run.Strays))
-	}
-	return append(out, s.family.leftovers()...)
-}
-
-func signalName(sig syscall.Signal) string {
-	if name := unix.SignalName(sig); name != "" {
-		return name
-	}
-	return fmt.Sprintf("signal %d", int(sig))
-}
-
 func (s *session) close() {
 	for _, stream := range []*stream{s.stdout, s.stderr} {
 		if stream != nil {
@@ -352,15 +252,4 @@ func closeAll(fds ...*int) {
 			*fd = -1
 		}
 	}
-}
-
-// statusReader reads the report's pipe as far as it is filled.
-type statusReader int
-
-func (fd statusReader) Read(p []byte) (int, error) {
-	n, err := unix.Read(int(fd), p)
-	if n <= 0 && (err == nil || err == unix.EAGAIN) {
-		return 0, io.EOF
-	}
-	return max(n, 0), err
 }

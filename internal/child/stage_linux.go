@@ -48,7 +48,11 @@ func (s *stage) closeRest() error {
 	if err == nil {
 		return nil
 	}
-	// Before Linux 5.11 there is no such call or flag.
+	return markEach(first) // before Linux 5.11 there is no such call or flag
+}
+
+// markEach does the same for one descriptor after the other.
+func markEach(first int) error {
 	dir, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func reportLine(t testing.TB, r report) string {
@@ -132,5 +134,23 @@ func TestExplain(t *testing.T) {
 	}
 	if f := explain(report{Step: stepUser}, c, func(string) (fs.FileInfo, error) { return nil, errors.ErrUnsupported }); f.Errno != "" {
 		t.Errorf("errno %q", f.Errno)
+	}
+}
+
+func TestStageEnd(t *testing.T) {
+	const exited2, killed9 = 2 << 8, 9 // as wait(2) encodes them
+	for _, c := range []struct {
+		run    Run
+		status unix.WaitStatus
+		want   string
+	}{
+		{Run{}, exited2, "exit status 2 and without a report; does main call child.Stage first?"},
+		{Run{}, killed9, "killed by SIGKILL"},
+		{Run{TimedOut: true}, killed9, "the time limit passed"},
+		{Run{Interrupted: true}, killed9, "interrupted"},
+	} {
+		if got := stageEnd(c.run, c.status); !strings.Contains(got, c.want) {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
 	}
 }

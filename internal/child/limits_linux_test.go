@@ -1,0 +1,96 @@
+package child
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestLimitsAsSeen(t *testing.T) {
+	// What a program started by a shell gets, and what the Go runtime of this one has raised.
+	out, err := exec.Command("/bin/sh", "-c", "cat /proc/self/limits").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := statusLimit(string(out), "Max open files")
+	c := Command{Path: "/bin/cat", Args: []string{"cat", "/proc/self/limits"}}
+	c.Limits.Heap, c.Limits.Stack = 64<<20, 1<<20
+	run := mustSucceed(t, c)
+	for name, want := range map[string]string{
+		"Max data size": "67108864 67108864", "Max stack size": "1048576 1048576", "Max core file size": "0 0",
+		"Max open files": files,
+	} {
+		if got := statusLimit(run.Stdout.Text, name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	soft, _, _ := strings.Cut(files, " ")
+	if s := run.Seen; s.Heap != 64<<20 || s.Stack != 1<<20 || s.Core != 0 || strconv.FormatInt(s.Files, 10) != soft {
+		t.Errorf("seen %+v, want %s descriptors", s, soft)
+	}
+	run = mustSucceed(t, Command{Path: "/bin/cat", Args: []string{"cat", "/proc/self/limits"}})
+	for _, name := range []string{"Max data size", "Max stack size"} {
+		if got, want := statusLimit(run.Stdout.Text, name), statusLimit(string(out), name); got != want {
+			t.Errorf("unlimited: %s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// statusLimit returns soft and hard limit of a line of /proc/PID/limits.
+func statusLimit(text, name string) string {
+	for _, line := range lines(text) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			return strings.Join(strings.Fields(rest)[:2], " ")
+		}
+	}
+	return "no such line"
+}
+
+// TestSmallHeap goes down to limits at which no Go program could live, and where most programs cannot be loaded.
+func TestSmallHeap(t *testing.T) {
+	c := Command{Path: "/bin/dd", Args: []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=1"}}
+	c.Limits.Heap = 16 << 20
+	run := mustRun(t, c)
+	if run.Exit == nil || *run.Exit != 1 || !strings.Contains(run.Stderr.Text, "memory exhausted") {
+		t.Errorf("64 MiB in 16 MiB: got %s", describe(run))
+	}
+	c.Args[3] = "bs=1M"
+	mustSucceed(t, c)
+	for _, heap := range []int64{1 << 20, 64 << 10, 4096, 1} {
+		c.Limits.Heap = heap
+		run := mustRun(t, c)
+		if strings.Contains(run.Stderr.Text, "goroutine") || (run.NotStarted != nil && run.NotStarted.Step != "exec") {
+			t.Errorf("heap of %d bytes: the stage died of it: %s", heap, describe(run))
+		}
+		if run.Exit == nil && run.Signal == "" && run.NotStarted == nil {
+			t.Errorf("heap of %d bytes: no end: %s", heap, describe(run))
+		}
+	}
+}
+
+func TestStackOverflow(t *testing.T) {
+	c := shell("f() { f; }; f")
+	c.Limits.Stack = 256 << 10
+	if run := mustRun(t, c); run.Signal != "SIGSEGV" {
+		t.Errorf("got %s", describe(run))
+	}
+}
+
+// TestLimitAboveHardLimit asks for more stack than the daemon's own hard limit allows its benchmarks.
+func TestLimitAboveHardLimit(t *testing.T) {
+	needRoot(t)
+	inner := Command{Path: "/bin/true", Limits: Limits{Stack: 64 << 20}}
+	daemon := part("daemon", asJSON(t, inner), strconv.Itoa(4<<20))
+	daemon.Account = Account{Name: "nobody", UID: 65534, GID: 65534}
+	run := mustSucceed(t, daemon)
+	var got Run
+	if err := json.Unmarshal([]byte(run.Stdout.Text), &got); err != nil {
+		t.Fatal(err)
+	}
+	f := got.NotStarted
+	if f == nil || f.Step != "limits" || f.Errno != "EPERM" || !strings.Contains(f.Text, "ulimit -H") {
+		t.Errorf("got %s", describe(got))
+	}
+}
