@@ -178,7 +178,11 @@ func (r *reader) benchmarks(n *node) []Benchmark {
 		}
 		b := Benchmark{Name: name}
 		if n.table == nil {
-			all.bad(n, name, fmt.Sprintf("write %s = { parameter = 1 }", name))
+			value, ok := n.value.(int64)
+			if !ok {
+				value = 1
+			}
+			all.bad(n, name, fmt.Sprintf("write %s = { parameter = %d }", name, value))
 		} else {
 			b.Parameter = r.section(join("benchmarks", name), n).parameter(name)
 		}

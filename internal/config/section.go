@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -322,7 +323,9 @@ func (s *section) items(name string, normal []string) ([]item, bool) {
 	}
 	var list []item
 	for i, element := range n.list {
-		if v, ok := s.line(element, fmt.Sprintf("%s[%d]", name, i)); ok {
+		at := fmt.Sprintf("%s[%d]", name, i)
+		s.lines[join(s.path, at)] = element.line
+		if v, ok := s.line(element, at); ok {
 			list = append(list, item{text: v, line: element.line})
 		}
 	}
@@ -355,7 +358,7 @@ func (s *section) texts(name string, normal []string, check func(string) (what, 
 func (s *section) argument(n *node, name string) (string, bool) {
 	v, ok := n.value.(string)
 	if !ok {
-		s.bad(n, name, "write a string; the commands here are lists of strings")
+		s.bad(n, name, "write a string, in quotes")
 		return "", false
 	}
 	if strings.Contains(v, "\x00") {
@@ -379,9 +382,12 @@ func (s *section) arguments(n *node, name string) (list []string, ok bool) {
 	return list, ok
 }
 
+// elementIndex ends the path of a list's element.
+var elementIndex = regexp.MustCompile(`\[[0-9]+\]$`)
+
 // join makes the path of a key; a name that TOML wants quoted is quoted.
 func join(path, name string) string {
-	bare := strings.TrimRight(name, "[]0123456789")
+	bare := elementIndex.ReplaceAllString(name, "")
 	if name == "" || strings.ContainsFunc(bare, func(r rune) bool {
 		return r != '_' && r != '-' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
 	}) {

@@ -95,6 +95,9 @@ func likelySize(s string) (string, bool) {
 	}
 	unit := strings.TrimSpace(s[digits:])
 	for _, u := range sizeUnits {
+		if u.name == unit {
+			return "", false
+		}
 		if len(u.name) == 3 && (strings.EqualFold(u.name, unit) || strings.EqualFold(u.name[:1], unit)) {
 			return s[:digits] + u.name, true
 		}

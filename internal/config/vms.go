@@ -87,25 +87,19 @@ const ownPrefix = "KRUN_"
 // is the same for every process execution.
 func (s *section) env() []string {
 	n := s.get("env", "{}")
-	if n == nil {
-		return nil
-	}
-	if n.table == nil {
-		s.bad(n, "env", `write a table, such as env = { NAME = "value" }`)
-		return nil
-	}
+	vars := s.section(s.path+".env", n)
 	var env []string
-	for _, name := range n.names() {
-		at := join("env", name)
+	for _, name := range vars.node.names() {
+		n := vars.node.table[name]
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			s.add(n.table[name].line, s.path+"."+at+" is no name of a variable", "remove the = or NUL character")
+			s.add(n.line, join(vars.path, name)+" is no name of a variable", "remove the = or NUL character")
 			continue
 		}
 		if strings.HasPrefix(name, ownPrefix) {
-			s.add(n.table[name].line, s.path+"."+at+" is set by krund itself", "remove it; names that begin with "+ownPrefix+" are taken")
+			s.add(n.line, join(vars.path, name)+" is set by krund itself", "remove it; names that begin with "+ownPrefix+" are taken")
 			continue
 		}
-		if v, ok := s.argument(n.table[name], at); ok {
+		if v, ok := vars.argument(n, name); ok {
 			env = append(env, name+"="+v)
 		}
 	}

@@ -36,7 +36,7 @@ func (k Key) String() string {
 
 // Parse reads "benchmark:vm:variant". The error says which part is wrong.
 func Parse(s string) (Key, error) {
-	parts, err := split(s)
+	parts, err := split("key", s)
 	if err != nil {
 		return Key{}, err
 	}
@@ -50,11 +50,12 @@ func Parse(s string) (Key, error) {
 
 var partNames = [3]string{"benchmark", "VM", "variant"}
 
-// split cuts s at its separators into exactly three parts, unchecked.
-func split(s string) ([3]string, error) {
+// split cuts s, a key or pattern, at its separators into exactly three parts,
+// unchecked.
+func split(kind, s string) ([3]string, error) {
 	parts := strings.Split(s, separator)
 	if len(parts) != len(partNames) {
-		return [3]string{}, fmt.Errorf("key %q has %d parts; write benchmark:vm:variant", s, len(parts))
+		return [3]string{}, fmt.Errorf("%s %q has %d parts; write benchmark:vm:variant", kind, s, len(parts))
 	}
 	return [3]string(parts), nil
 }

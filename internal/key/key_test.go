@@ -82,7 +82,7 @@ func TestMatch(t *testing.T) {
 
 func TestParsePatternErrors(t *testing.T) {
 	tests := []struct{ text, err string }{
-		{"*", `pattern: key "*" has 1 parts; write benchmark:vm:variant, with * for any`},
+		{"*", `pattern "*" has 1 parts; write benchmark:vm:variant, with * for any`},
 		{"*:*:*:*", `has 4 parts`},
 		{"nbody*:C:d", `pattern "nbody*:C:d": benchmark: the name "nbody*" contains '*'`},
 		{"**:C:d", `contains '*'`},

@@ -12,9 +12,9 @@ type Pattern struct {
 // ("nbody*") is not a pattern but an error, so that a misread pattern never
 // skips in silence.
 func ParsePattern(s string) (Pattern, error) {
-	parts, err := split(s)
+	parts, err := split("pattern", s)
 	if err != nil {
-		return Pattern{}, fmt.Errorf("pattern: %w, with * for any", err)
+		return Pattern{}, fmt.Errorf("%w, with * for any", err)
 	}
 	for i, part := range parts {
 		if part == wildcard {

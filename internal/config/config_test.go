@@ -1,0 +1,299 @@
+package config_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/key"
+)
+
+// full states something other than the default wherever it can.
+const full = `[experiment]
+name = "full"
+description = """
+two
+lines"""
+iterations = 7
+executions = 4
+order = "interleaved"
+seed = 42
+reboot = "none"
+attempts = 2
+max_reboots = 9
+benchmarks = "../programs"
+account = "caller"
+skip = ["fasta:PyPy:*"]
+
+[limits]
+heap = "none"
+stack = 4096
+timeout = "1d12h"
+output = "64 KiB"
+
+[wait]
+startup = "0s"
+sync = 0
+
+[temperature]
+base_wait = "1m30s"
+tolerance = 2.5
+timeout = "2h"
+sensors = ["coretemp/*", "acpitz/?"]
+
+[vms.PyPy]
+runner = "python"
+path = "vm/pypy"
+args = ["--jit", ""]
+env = { B = "2", A = "1 2" }
+iterations = 3
+variants = ["default-python"]
+
+[vms.C]
+runner = "c"
+variants = ["default-c", "fast.c"]
+
+[variants.default-python]
+entry = "bench.py"
+subfolder = "python"
+[variants.default-c]
+entry = "bench.so"
+subfolder = "c"
+[variants."fast.c"]
+entry = "fast/bench.so"
+
+[benchmarks]
+nbody = { parameter = 15 }
+fasta = { parameter = -1 }
+
+[hooks]
+before = [["systemctl", "stop", "cron"], ["./quiet", "a b"]]
+after = [["/bin/true"]]
+timeout = "10s"
+
+[notify]
+mail = ["a@b.example"]
+max_mails = 0
+sendmail = "/usr/bin/msmtp"
+command = ["notify-send", "krund"]
+webhook = "https://hook.example/x?y=1"
+
+[kernel_log]
+allow = ["^e1000e: .* NIC Link is (Up|Down)"]
+
+[controls]
+frequency = "off"
+aslr = { policy = "warn", value = 0 }
+services = { stop = ["cron.service"] }
+shield = { policy = "apply", cpus = "1-3,5", type = "isolated" }
+turbo = { policy = "apply", msr = true }
+
+[counters]
+sources = ["msr"]
+scope = "task"
+
+[verdict]
+ratio_tolerance = 0.1
+busy_threshold = 1000000
+policy = "rerun"
+`
+
+func TestParseFull(t *testing.T) {
+	c := mustParse(t, full)
+	sum := sha256.Sum256([]byte(full))
+	check(t, "Path", c.Path, "/exp/x.toml")
+	check(t, "Hash", c.Hash, hex.EncodeToString(sum[:]))
+	check(t, "Hostname", c.Hostname, "lab1")
+	check(t, "Text", c.Text, full)
+
+	pattern, err := key.ParsePattern("fasta:PyPy:*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "Experiment", c.Experiment, config.Experiment{
+		Name: "full", Description: "two\nlines", Iterations: 7, Executions: 4, Order: "interleaved", Seed: 42, Reboot: "none",
+		Attempts: 2, MaxReboots: 9, Benchmarks: "/programs", Account: "caller", Skip: []key.Pattern{pattern},
+	})
+	check(t, "Limits", c.Limits, config.Limits{Heap: 0, Stack: 4096, Timeout: 36 * time.Hour, Output: 65536})
+	check(t, "Wait", c.Wait, config.Wait{})
+	check(t, "Temperature", c.Temperature, config.Temperature{
+		BaseWait: 90 * time.Second, Tolerance: 2.5, Timeout: 2 * time.Hour, Sensors: []string{"coretemp/*", "acpitz/?"},
+	})
+	check(t, "VMs", c.VMs, []config.VM{
+		{
+			Name: "PyPy", Runner: "python", Path: "/exp/vm/pypy", Args: []string{"--jit", ""}, Env: []string{"A=1 2", "B=2"},
+			Iterations: 3, Variants: []string{"default-python"},
+		},
+		{Name: "C", Runner: "c", Iterations: 7, Variants: []string{"default-c", "fast.c"}},
+	})
+	check(t, "Variants", c.Variants, []config.Variant{
+		{Name: "default-python", Entry: "bench.py", Subfolder: "python"},
+		{Name: "default-c", Entry: "bench.so", Subfolder: "c"},
+		{Name: "fast.c", Entry: "fast/bench.so"},
+	})
+	check(t, "Benchmarks", c.Benchmarks, []config.Benchmark{{Name: "nbody", Parameter: 15}, {Name: "fasta", Parameter: -1}})
+	check(t, "Hooks", c.Hooks, config.Hooks{
+		Before: [][]string{{"systemctl", "stop", "cron"}, {"/exp/quiet", "a b"}}, After: [][]string{{"/bin/true"}}, Timeout: 10 * time.Second,
+	})
+	check(t, "Notify", c.Notify, config.Notify{
+		Mail: []string{"a@b.example"}, Sendmail: "/usr/bin/msmtp", Command: []string{"notify-send", "krund"}, Webhook: "https://hook.example/x?y=1",
+	})
+	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"msr"}, Scope: "task"})
+	check(t, "Verdict", c.Verdict, config.Verdict{RatioTolerance: 0.1, BusyThreshold: 1e6, Policy: "rerun"})
+	if allow := c.KernelLog.Allow; len(allow) != 1 || !allow[0].MatchString("e1000e: eth0 NIC Link is Down") {
+		t.Errorf("kernel log allows %v", allow)
+	}
+}
+
+// check compares values; an empty slice is as good as none.
+func check[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s:\ngot  %#v\nwant %#v", what, got, want)
+	}
+}
+
+func TestParseDefaults(t *testing.T) {
+	c := mustParse(t, base)
+	// The study's values: Barrett et al. 2017, sections 3 and 3.5.
+	check(t, "Experiment", c.Experiment, config.Experiment{
+		Name: "x", Iterations: 2000, Executions: 30, Order: "round-robin", Seed: 1, Reboot: "hardware", Attempts: 3,
+		MaxReboots: 3*30 + 30/10 + 10, Benchmarks: "/exp/benchmarks", Account: "fresh",
+	})
+	check(t, "Limits", c.Limits, config.Limits{Heap: 2 << 30, Stack: 8 << 20, Output: 1 << 20})
+	check(t, "Wait", c.Wait, config.Wait{Startup: 3 * time.Minute, Sync: 30 * time.Second})
+	check(t, "Temperature", c.Temperature, config.Temperature{BaseWait: time.Minute, Tolerance: 3, Timeout: time.Hour, Sensors: []string{"*"}})
+	check(t, "Hooks", c.Hooks, config.Hooks{Timeout: time.Minute})
+	check(t, "Notify", c.Notify, config.Notify{Mail: nil, MaxMails: 5, Sendmail: "/usr/sbin/sendmail"})
+	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"perf", "msr", "none"}, Scope: "per-core"})
+	check(t, "Verdict", c.Verdict, config.Verdict{RatioTolerance: 0.03, Policy: "accept"})
+}
+
+func TestKeysAreInKrunsOrder(t *testing.T) {
+	c := mustParse(t, full)
+	var got []string
+	for _, k := range c.Keys() {
+		got = append(got, k.String())
+	}
+	want := []string{"nbody:PyPy:default-python", "nbody:C:default-c", "nbody:C:fast.c", "fasta:C:default-c", "fasta:C:fast.c"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if c.Slots() != 20 {
+		t.Errorf("%d slots", c.Slots())
+	}
+	c.Keys()[0] = key.Key{}
+	if c.Keys()[0] == (key.Key{}) {
+		t.Error("Keys hands out its own slice")
+	}
+}
+
+func TestLookup(t *testing.T) {
+	c := mustParse(t, full)
+	tests := []struct {
+		key, path, err string
+		iterations     int
+	}{
+		{"nbody:PyPy:default-python", "/programs/nbody/python/bench.py", "", 3},
+		{"fasta:PyPy:default-python", "/programs/fasta/python/bench.py", "", 3}, // skipped, but there
+		{"nbody:C:fast.c", "/programs/nbody/fast/bench.so", "", 7},
+		{"nbody:V8:default-c", "", `nbody:V8:default-c: no VM "V8"; krund was started with another configuration`, 0},
+		{"nbody:C:default-python", "", `nbody:C:default-python: VM C has no variant "default-python"`, 7},
+		{"n:C:default-c", "", `n:C:default-c: no benchmark "n"`, 7},
+	}
+	for _, test := range tests {
+		k, err := key.Parse(test.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = c.Lookup(k)
+		if message := errorText(err); message != test.err {
+			t.Errorf("%s: error %q, want %q", k, message, test.err)
+		}
+		if got := c.EntryPath(k); got != test.path {
+			t.Errorf("%s: entry %q, want %q", k, got, test.path)
+		}
+		if got := c.Iterations(k); got != test.iterations {
+			t.Errorf("%s: %d iterations, want %d", k, got, test.iterations)
+		}
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestControls(t *testing.T) {
+	c := mustParse(t, full)
+	tests := []struct {
+		name    string
+		policy  config.Policy
+		stated  bool
+		relaxed config.Policy
+	}{
+		{"frequency", config.Off, true, config.Off},
+		{"aslr", config.Warn, true, config.Warn},
+		{"shield", config.Apply, true, config.Apply},
+		{"services", config.Off, false, config.Off}, // an option alone states no policy
+		{"tickless", config.Require, false, config.Warn},
+		{"smt", config.Apply, false, config.Warn},
+		{"thp", config.Off, false, config.Off},
+	}
+	for _, test := range tests {
+		got := c.Control(test.name)
+		if got.Name != test.name || got.Policy != test.policy || got.Stated != test.stated || got.Relaxed().Policy != test.relaxed {
+			t.Errorf("%s: %+v, relaxed %s", test.name, got, got.Relaxed().Policy)
+		}
+	}
+	if got := c.Control("aslr").Whole("value"); got != 0 {
+		t.Errorf("aslr.value is %d", got)
+	}
+	if got := c.Control("overcommit").Whole("mode"); got != 2 {
+		t.Errorf("overcommit.mode is %d", got)
+	}
+	if got := c.Control("shield").Text("cpus") + " " + c.Control("shield").Text("type"); got != "1-3,5 isolated" {
+		t.Errorf("shield is %s", got)
+	}
+	if got := c.Control("services").List("stop"); !slices.Equal(got, []string{"cron.service"}) {
+		t.Errorf("services.stop is %q", got)
+	}
+	if !c.Control("turbo").Flag("msr") || c.Control("frequency").Flag("free") {
+		t.Error("flags are wrong")
+	}
+	if len(c.Controls) != len(config.ControlNames()) {
+		t.Errorf("%d controls, %d names", len(c.Controls), len(config.ControlNames()))
+	}
+}
+
+func TestUnknownControlIsABug(t *testing.T) {
+	c := mustParse(t, base)
+	for what, ask := range map[string]func(){
+		"control": func() { c.Control("governor") },
+		"option":  func() { c.Control("aslr").Whole("mode") },
+		"type":    func() { c.Control("aslr").Text("value") },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("an unknown %s does not panic", what)
+				}
+			}()
+			ask()
+		}()
+	}
+}
+
+func TestExternalVariantNeedsNoEntry(t *testing.T) {
+	c := mustParse(t, strings.Replace(strings.Replace(base, `"c"`, "\"external\"\npath = \"suite\"", 1), `entry = "bench.so"`, "", 1))
+	if got := c.EntryPath(c.Keys()[0]); got != "" {
+		t.Errorf("entry %q", got)
+	}
+}

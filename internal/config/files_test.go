@@ -1,0 +1,140 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+)
+
+// experiment writes a folder with an experiment of two benchmarks, whose
+// files are all there, and returns the path of its configuration.
+func experiment(t *testing.T, added string) string {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "benchmarks/b/bench.so"), "", 0o644)
+	write(t, filepath.Join(dir, "benchmarks/c/bench.so"), "", 0o644)
+	write(t, filepath.Join(dir, "vm"), "", 0o755)
+	write(t, filepath.Join(dir, "data"), "", 0o644)
+	path := filepath.Join(dir, "x.toml")
+	write(t, path, base+"c = { parameter = 2 }\n"+added, 0o644)
+	return path
+}
+
+func write(t *testing.T, name, text string, perm os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), perm); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(name, perm); err != nil { // whatever the umask
+		t.Fatal(err)
+	}
+}
+
+func TestLoadFindsFiles(t *testing.T) {
+	const vm = "[vms.P]\nrunner = \"external\"\nvariants = [\"v\"]\n"
+	tests := []struct {
+		name, added string
+		prepare     func(dir string) error
+		want        string // with DIR for the folder; "" when all is well
+	}{
+		{"all there", "", nil, ""},
+		{"entry missing", "", func(dir string) error { return os.Remove(dir + "/benchmarks/c/bench.so") },
+			"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the benchmark, or skip the key"},
+		{"skipped entry missing", "[experiment]\nskip = [\"c:*:*\"]", func(dir string) error { return os.RemoveAll(dir + "/benchmarks/c") }, ""},
+		{"entry is a folder", "", func(dir string) error {
+			return os.Rename(dir+"/benchmarks/b", dir+"/benchmarks/c/b") // so that b is missing and c fine
+		}, "7: b:C:v needs the file DIR/benchmarks/b/bench.so (no such file or directory); build the benchmark, or skip the key"},
+		{"entry is no file", "", func(dir string) error {
+			if err := os.Remove(dir + "/benchmarks/b/bench.so"); err != nil {
+				return err
+			}
+			return os.Mkdir(dir+"/benchmarks/b/bench.so", 0o755)
+		}, "7: b:C:v needs the file DIR/benchmarks/b/bench.so, which is no regular file; correct the variant's entry and subfolder, or skip the key"},
+		{"relative VM", vm + "path = \"./vm\"", nil, ""},
+		{"bare VM", vm + "path = \"sh\"", nil, ""},
+		{"VM missing", vm + "path = \"bin/vm\"", nil, "12: vms.P.path: DIR/bin/vm cannot be found (no such file or directory); install it or correct the path"},
+		{"VM not in the path", vm + "path = \"no-such-vm\"", nil, "12: vms.P.path: there is no program no-such-vm in /usr/local/bin:/usr/bin:/bin; install it or write its path"},
+		{"VM not executable", vm + "path = \"./data\"", nil, "12: vms.P.path: DIR/data is not executable; chmod +x it, or correct the path"},
+		{"VM is a folder", vm + "path = \"./benchmarks\"", nil, "12: vms.P.path: DIR/benchmarks is no regular file; write the path of a program"},
+		{"skipped VM missing", vm + "path = \"bin/vm\"\n[experiment]\nskip = [\"*:P:*\"]", nil, ""},
+		{"hooks", "[hooks]\nbefore = [[\"./vm\"], [\"./no\"]]\nafter = [[\n\"no-such-hook\"]]", nil,
+			"10: hooks.before[1]: DIR/no cannot be found (no such file or directory); install it or correct the path\n" +
+				"11: hooks.after[0]: there is no program no-such-hook in /usr/local/bin:/usr/bin:/bin; install it or write its path"},
+		{"command", "[notify]\ncommand = [\"./no\"]", nil, "10: notify.command: DIR/no cannot be found (no such file or directory); install it or correct the path"},
+		{"sendmail", "[notify]\nmail = [\"a@b\"]\nsendmail = \"./no\"", nil, "11: notify.sendmail: DIR/no cannot be found (no such file or directory); install it or correct the path"},
+		{"no mail, no sendmail", "[notify]\nsendmail = \"./no\"", nil, ""},
+		{"several", vm + "path = \"bin/vm\"", func(dir string) error { return os.RemoveAll(dir + "/benchmarks") },
+			"7: b:C:v needs the file DIR/benchmarks/b/bench.so (no such file or directory); build the benchmark, or skip the key\n" +
+				"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the benchmark, or skip the key\n" +
+				"12: vms.P.path: DIR/bin/vm cannot be found (no such file or directory); install it or correct the path"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			path := experiment(t, test.added)
+			dir := filepath.Dir(path)
+			if test.prepare != nil {
+				if err := test.prepare(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := config.Load(path, "lab1")
+			got := strings.ReplaceAll(strings.ReplaceAll(errorText(err), path+":", ""), dir, "DIR")
+			if got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestLoadShowsThePathAsGiven(t *testing.T) {
+	path := experiment(t, "[wait]\nx = 1")
+	t.Chdir(filepath.Dir(path))
+	_, err := config.Load("x.toml", "")
+	if want := `x.toml:10: unknown key wait.x; write "startup" or "sync"`; errorText(err) != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestLoadRefusesOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]string{
+		dir:             "configuration: " + dir + " is no regular file; name an experiment's TOML file",
+		dir + "/x.toml": "configuration: stat " + dir + "/x.toml: no such file or directory",
+	} {
+		if _, err := config.Load(name, ""); errorText(err) != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+	write(t, dir+"/large.toml", strings.Repeat("#\n", 1<<20), 0o644)
+	if _, err := config.Load(dir+"/large.toml", ""); !strings.Contains(errorText(err), "has more than 1048576 bytes") {
+		t.Errorf("large file: %v", err)
+	}
+}
+
+func TestLoadRefusesAFileThatOthersMayWrite(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root's commands are at stake")
+	}
+	path := experiment(t, "")
+	for _, perm := range []os.FileMode{0o664, 0o646} {
+		if err := os.Chmod(path, perm); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := config.Load(path, ""); !strings.Contains(errorText(err), "may be written by others (mode 0"+strconv.FormatUint(uint64(perm), 8)+")") {
+			t.Errorf("mode %o: %v", perm, err)
+		}
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Load(path, ""); err != nil {
+		t.Error(err)
+	}
+}

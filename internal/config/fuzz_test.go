@@ -1,0 +1,58 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+)
+
+// FuzzParse checks that no text makes Parse panic, that every problem has a
+// line of the text and both its parts, and that what is accepted is whole.
+func FuzzParse(f *testing.F) {
+	mistakes, err := os.ReadFile("testdata/mistakes.toml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, text := range []string{base, full, overrides, string(mistakes), "", "\uFEFF# \r\n", "[machines.lab1]\nvms = {}", "vms.C.env.'' = 1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := config.Parse("x.toml", []byte(text), "lab1")
+		if err == nil {
+			checkWhole(t, c)
+			return
+		}
+		var found config.Errors
+		if !errors.As(err, &found) || c != nil {
+			t.Fatalf("config %v, error %v", c, err)
+		}
+		for i, p := range found {
+			if p.Line < 1 || p.Line > strings.Count(text, "\n")+1 || p.What == "" || p.Fix == "" {
+				t.Errorf("problem %+v", p)
+			}
+			if i > 0 && found[i-1].Line > p.Line {
+				t.Errorf("line %d is told after %d", p.Line, found[i-1].Line)
+			}
+			if strings.Contains(p.Error(), "\n") {
+				t.Errorf("more than a line: %q", p.Error())
+			}
+		}
+	})
+}
+
+func checkWhole(t *testing.T, c *config.Config) {
+	t.Helper()
+	keys := c.Keys()
+	if len(keys) == 0 || c.Slots() < len(keys) || c.Experiment.MaxReboots < 1 {
+		t.Errorf("%d keys, %d slots, %d reboots", len(keys), c.Slots(), c.Experiment.MaxReboots)
+	}
+	for _, k := range keys {
+		vm, _, _, err := c.Lookup(k)
+		if err != nil || c.Iterations(k) < 1 || vm.Runner == "" || vm.Runner != config.RunnerExternal && c.EntryPath(k) == "" {
+			t.Errorf("%s: %+v, %v", k, vm, err)
+		}
+	}
+}

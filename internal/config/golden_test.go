@@ -1,0 +1,47 @@
+package config_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestGoldenMistakes keeps the whole output for a file of many mistakes. A
+// line of the file that has one says so in a comment.
+func TestGoldenMistakes(t *testing.T) {
+	text, err := os.ReadFile("testdata/mistakes.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = config.Parse("mistakes.toml", text, "lab1")
+	if err == nil {
+		t.Fatal("no mistake found")
+	}
+	golden := filepath.Join("testdata", "mistakes.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, readErr := os.ReadFile(golden)
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	if got := err.Error() + "\n"; got != string(want) {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		marked := strings.Contains(line, "  # ")
+		reported := strings.Contains(err.Error(), "mistakes.toml:"+strconv.Itoa(i+1)+": ")
+		if marked != reported && !strings.Contains(line, "'''") {
+			t.Errorf("line %d: marked %v, reported %v: %s", i+1, marked, reported, line)
+		}
+	}
+}

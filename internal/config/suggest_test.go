@@ -1,0 +1,34 @@
+package config
+
+import "testing"
+
+func TestDistance(t *testing.T) {
+	tests := []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"a", "", 1}, {"", "abc", 3}, {"heap", "heap", 0}, {"heep", "heap", 1}, {"haep", "heap", 1}, {"hap", "heap", 1},
+		{"kitten", "sitting", 3}, {"ca", "abc", 3}, // optimal string alignment: no second edit of a swapped pair
+	}
+	for _, test := range tests {
+		if got := distance(test.a, test.b); got != test.want {
+			t.Errorf("%q to %q: %d, want %d", test.a, test.b, got, test.want)
+		}
+		if back := distance(test.b, test.a); back != test.want {
+			t.Errorf("%q to %q: %d, want %d", test.b, test.a, back, test.want)
+		}
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	keys := []string{"iterations", "executions", "order", "name"}
+	tests := []struct{ name, want string }{
+		{"iteration", "iterations"}, {"ITERATIONS", "iterations"}, {"itreations", "iterations"}, {"excutions", "executions"}, {"odrer", "order"},
+		{"nam", "name"}, {"heap", ""}, {"x", ""}, {"", ""},
+	}
+	for _, test := range tests {
+		if got, ok := suggest(test.name, keys); got != test.want || ok != (test.want != "") {
+			t.Errorf("%q: %q, %v; want %q", test.name, got, ok, test.want)
+		}
+	}
+}
