@@ -1,0 +1,53 @@
+// Package hooks runs the commands that a configuration names before and after each process execution. A hook is an argument vector; it
+// never goes through a shell. Hooks before must all succeed, else the machine is not as the user wants it; hooks after all run, whatever
+// happens.
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"krund/internal/command"
+)
+
+// Set is the hooks of one configuration.
+type Set struct {
+	BeforeArgv [][]string
+	AfterArgv  [][]string
+	Timeout    time.Duration // per command
+	Log        *slog.Logger
+}
+
+// Before runs the hooks in order and stops at the first that fails; its error names the command and what it printed last.
+func (s Set) Before(ctx context.Context) error {
+	for i, argv := range s.BeforeArgv {
+		if err := s.run(ctx, "before", argv); err != nil {
+			return fmt.Errorf("hook %d before the execution: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// After runs every hook, also when earlier ones fail, and joins their errors. It is meant to bring the machine back (network, services), so
+// it is given a context of its own when the run was interrupted.
+func (s Set) After(ctx context.Context) error {
+	var errs []error
+	for i, argv := range s.AfterArgv {
+		if err := s.run(ctx, "after", argv); err != nil {
+			errs = append(errs, fmt.Errorf("hook %d after the execution: %w", i+1, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s Set) run(ctx context.Context, when string, argv []string) error {
+	out, err := command.Run(ctx, command.Cmd{Argv: argv, Timeout: s.Timeout})
+	if err != nil {
+		return err
+	}
+	s.Log.Debug("hook ran", "when", when, "argv", argv, "output", out)
+	return nil
+}

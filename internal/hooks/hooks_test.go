@@ -1,0 +1,50 @@
+package hooks
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func set(t *testing.T) (Set, string) {
+	t.Helper()
+	return Set{Log: slog.New(slog.DiscardHandler)}, filepath.Join(t.TempDir(), "trace")
+}
+
+func trace(word, file string) []string { return []string{"sh", "-c", "echo " + word + " >>" + file} }
+
+func TestBeforeStopsAtTheFirstFailure(t *testing.T) {
+	s, file := set(t)
+	s.BeforeArgv = [][]string{trace("one", file), {"sh", "-c", "echo no network; exit 4"}, trace("three", file)}
+	err := s.Before(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "hook 2 before") || !strings.Contains(err.Error(), "no network") {
+		t.Errorf("error %v, want one that names hook 2 and its last line", err)
+	}
+	if got, _ := os.ReadFile(file); string(got) != "one\n" {
+		t.Errorf("ran %q, want only the first", got)
+	}
+}
+
+func TestAfterRunsAllAndJoinsErrors(t *testing.T) {
+	s, file := set(t)
+	s.AfterArgv = [][]string{{"false"}, trace("two", file), {"/nowhere/program"}, trace("four", file)}
+	err := s.After(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "hook 1 after") || !strings.Contains(err.Error(), "hook 3 after") {
+		t.Errorf("error %v, want hooks 1 and 3", err)
+	}
+	if got, _ := os.ReadFile(file); string(got) != "two\nfour\n" {
+		t.Errorf("ran %q, want both good ones", got)
+	}
+}
+
+func TestNoHooks(t *testing.T) {
+	s, _ := set(t)
+	if err := s.Before(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := s.After(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,138 @@
+// Package notify tells people what happened to an experiment: by mail (through the machine's sendmail), by a command, by a webhook. It is
+// used only between process executions, never while a benchmark runs. A notification that cannot be delivered is logged by the caller and
+// never stops an experiment.
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"krund/internal/command"
+)
+
+// deadline bounds each way of delivery: an unreachable mail or web server must not hold up the next boot.
+const deadline = 30 * time.Second
+
+// An Event is the kind of a message; it is in the webhook's JSON and in the command's environment, for scripts to switch on.
+type Event string
+
+// The events, in the order in which an experiment meets them.
+const (
+	Started  Event = "started"  // the schedule was made
+	Flagged  Event = "flagged"  // an execution ended in an error, timed out, or its record holds something to look at
+	Stopped  Event = "stopped"  // the experiment stopped before its end: the machine is unfit, or a limit was reached
+	Finished Event = "finished" // nothing is outstanding
+)
+
+// A Message is one thing to tell.
+type Message struct {
+	Event      Event
+	Experiment string
+	Host       string
+	Subject    string // one line, without the experiment and host, which are put before it
+	Text       string
+}
+
+// A Notifier holds where messages go. Its zero value sends nothing.
+type Notifier struct {
+	Mail     []string // addresses
+	Sendmail string   // path of sendmail; called with -t -i
+	Command  []string // argument vector; the text is on its standard input, KRUND_EVENT, KRUND_EXPERIMENT, KRUND_HOST and KRUND_SUBJECT in its environment
+	Webhook  string   // URL; a JSON object is posted: event, experiment, host, subject, text
+	Client   *http.Client
+	Environ  []string // environment of the command and of sendmail, before the KRUND_ variables are added
+}
+
+// WantsMail says whether Send would send a mail, so that the caller can count it durably before it is sent.
+func (n Notifier) WantsMail() bool { return len(n.Mail) > 0 }
+
+// Send delivers m every way that is configured, mail only if mail is true (the cap on mails is the caller's, because it outlives this
+// process). It tries all of them and joins the errors.
+func (n Notifier) Send(ctx context.Context, m Message, mail bool) error {
+	var errs []error
+	if mail && n.WantsMail() {
+		errs = append(errs, n.sendMail(ctx, m))
+	}
+	if len(n.Command) > 0 {
+		errs = append(errs, n.runCommand(ctx, m))
+	}
+	if n.Webhook != "" {
+		errs = append(errs, n.post(ctx, m))
+	}
+	return errors.Join(errs...)
+}
+
+func (n Notifier) sendMail(ctx context.Context, m Message) error {
+	_, err := command.Run(ctx, command.Cmd{
+		Argv:    []string{n.Sendmail, "-t", "-i"},
+		Env:     n.Environ,
+		Stdin:   mailText(n.Mail, m),
+		Timeout: deadline,
+	})
+	if err != nil {
+		return fmt.Errorf("send mail: %w", err)
+	}
+	return nil
+}
+
+// mailText is the message in the form of RFC 5322. Line breaks in what goes into header lines become spaces, so that no text can add a
+// header of its own.
+func mailText(to []string, m Message) string {
+	oneLine := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	subject := fmt.Sprintf("[krund] %s on %s: %s", m.Experiment, m.Host, m.Subject)
+	var b strings.Builder
+	fmt.Fprintf(&b, "To: %s\n", oneLine(strings.Join(to, ", ")))
+	fmt.Fprintf(&b, "Subject: %s\n", mime.QEncoding.Encode("utf-8", oneLine(subject)))
+	b.WriteString("Auto-Submitted: auto-generated\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n")
+	b.WriteString(strings.TrimRight(m.Text, "\n"))
+	b.WriteByte('\n')
+	return b.String()
+}
+
+func (n Notifier) runCommand(ctx context.Context, m Message) error {
+	env := append(append([]string{}, n.Environ...),
+		"KRUND_EVENT="+string(m.Event), "KRUND_EXPERIMENT="+m.Experiment, "KRUND_HOST="+m.Host, "KRUND_SUBJECT="+m.Subject)
+	if _, err := command.Run(ctx, command.Cmd{Argv: n.Command, Env: env, Stdin: m.Text + "\n", Timeout: deadline}); err != nil {
+		return fmt.Errorf("notify command: %w", err)
+	}
+	return nil
+}
+
+func (n Notifier) post(ctx context.Context, m Message) error {
+	body, err := json.Marshal(map[string]string{
+		"event": string(m.Event), "experiment": m.Experiment, "host": m.Host, "subject": m.Subject, "text": m.Text,
+	})
+	if err != nil {
+		return fmt.Errorf("notify webhook: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.Webhook, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("notify webhook: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	client := n.Client
+	if client == nil {
+		// No kept-alive connection: nothing of a notification may live on into the next execution.
+		client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("notify webhook: %w", err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		return fmt.Errorf("notify webhook: %w", err)
+	}
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("notify webhook: the server answered %s", resp.Status)
+	}
+	return nil
+}

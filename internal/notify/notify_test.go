@@ -1,0 +1,120 @@
+package notify
+
+import (
+	"encoding/json"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var message = Message{Event: Flagged, Experiment: "warmup", Host: "bencher3", Subject: "nbody:C:default-c ended in an error",
+	Text: "exit status 1\nlast words"}
+
+// program writes an executable script into a temporary folder and returns its path and that of a file for its traces.
+func program(t *testing.T, script string) (path, traces string) {
+	t.Helper()
+	dir := t.TempDir()
+	path, traces = filepath.Join(dir, "program"), filepath.Join(dir, "traces")
+	text := "#!/bin/sh\ntraces=" + traces + "\n" + script
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil { //nolint:gosec // a program must be executable
+		t.Fatal(err)
+	}
+	return path, traces
+}
+
+func TestMail(t *testing.T) {
+	sendmail, traces := program(t, `echo "$@" >$traces.args; cat >$traces`)
+	n := Notifier{Mail: []string{"a@example.org", "b@example.org"}, Sendmail: sendmail}
+	hostile := message
+	hostile.Subject = "läuft\nBcc: everyone@example.org"
+	if err := n.Send(t.Context(), hostile, true); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(traces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := mail.ReadMessage(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatalf("not a mail: %v\n%s", err, text)
+	}
+	if got := m.Header.Get("To"); got != "a@example.org, b@example.org" {
+		t.Errorf("To %q", got)
+	}
+	if m.Header.Get("Bcc") != "" {
+		t.Error("a subject added a header")
+	}
+	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+	if err != nil || subject != "[krund] warmup on bencher3: läuft Bcc: everyone@example.org" {
+		t.Errorf("Subject %q, %v", subject, err)
+	}
+	if args, _ := os.ReadFile(traces + ".args"); string(args) != "-t -i\n" {
+		t.Errorf("sendmail got %q", args)
+	}
+}
+
+func TestNoMailWhenTheCapIsReached(t *testing.T) {
+	sendmail, traces := program(t, `cat >$traces`)
+	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: sendmail}
+	if err := n.Send(t.Context(), message, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(traces); err == nil {
+		t.Error("a mail was sent")
+	}
+}
+
+func TestCommand(t *testing.T) {
+	path, traces := program(t, `echo "$KRUND_EVENT|$KRUND_EXPERIMENT|$KRUND_HOST|$KRUND_SUBJECT" >$traces; cat >>$traces`)
+	if err := (Notifier{Command: []string{path}}).Send(t.Context(), message, true); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := os.ReadFile(traces)
+	if want := "flagged|warmup|bencher3|nbody:C:default-c ended in an error\nexit status 1\nlast words\n"; string(got) != want {
+		t.Errorf("command saw %q, want %q", got, want)
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	var got map[string]string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			t.Error(err)
+		}
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	defer server.Close()
+	if err := (Notifier{Webhook: server.URL}).Send(t.Context(), message, true); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"event": "flagged", "experiment": "warmup", "host": "bencher3", "subject": message.Subject, "text": message.Text}
+	for k, v := range want {
+		if got[k] != v {
+			t.Errorf("%s = %q, want %q", k, got[k], v)
+		}
+	}
+}
+
+func TestAllWaysAreTriedAndErrorsJoined(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	failing, _ := program(t, "exit 7")
+	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: "/nowhere/sendmail", Command: []string{failing}, Webhook: server.URL}
+	err := n.Send(t.Context(), message, true)
+	for _, want := range []string{"/nowhere/sendmail", "exit status 7", "404"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v lacks %q", err, want)
+		}
+	}
+}
+
+func TestZeroNotifierIsSilent(t *testing.T) {
+	if err := (Notifier{}).Send(t.Context(), message, true); err != nil {
+		t.Error(err)
+	}
+}
