@@ -282,6 +282,9 @@ func (k *fakeKernel) affinity(name, value string) error {
 func (k *fakeKernel) group(name, value string) error {
 	dir, file := filepath.Split(name)
 	switch file {
+	case "cgroup.procs":
+		k.put(shieldDir+"/run/cgroup.procs", "")
+		value = k.get(name) + " " + value
 	case "cgroup.subtree_control":
 		words := strings.Fields(k.get(name))
 		if word, add := strings.CutPrefix(value, "+"); add {

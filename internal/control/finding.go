@@ -73,10 +73,7 @@ func (f Finding) problem() Problem {
 	if f.Detail != "" {
 		what += " (" + f.Detail + ")"
 	}
-	fix := f.Fix
-	if fix == "" {
-		fix = fmt.Sprintf(`or set %s = "warn" in [controls] to measure all the same`, f.Name)
-	}
+	fix := join(f.Fix, fmt.Sprintf(`set %s = "warn" in [controls] to measure all the same`, f.Name), "; or ")
 	return Problem{Control: f.Name, What: what, Fix: fix}
 }
 

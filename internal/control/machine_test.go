@@ -294,3 +294,6 @@ func ended(t *testing.T) context.Context {
 	cancel()
 	return ctx
 }
+
+// sysrootMachine is the root of the machine that the test runs on.
+func sysrootMachine() sysroot.Root { return sysroot.New("/") }

@@ -1,0 +1,179 @@
+package control
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/sysroot"
+)
+
+// openbsd returns a machine whose programs are those of testdata/openbsd, with the given state.
+func openbsd(t *testing.T, state map[string]string) *Machine {
+	t.Helper()
+	dir := tempDir(t)
+	programs := filepath.Join(dir, "programs")
+	if err := os.CopyFS(programs, os.DirFS("testdata/openbsd")); err != nil {
+		t.Fatal(err)
+	}
+	for _, sub := range []string{filepath.Join(programs, "state"), filepath.Join(dir, "root", "etc")} {
+		if err := os.MkdirAll(sub, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range state {
+		if err := os.WriteFile(filepath.Join(programs, "state", name), []byte(text+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commands := shellPrograms{Programs{Dirs: []string{programs, "/usr/bin", "/bin"}}}
+	return &Machine{Root: sysroot.New(filepath.Join(dir, "root")), Boot: boot, Commands: commands, Units: Rcctl{commands}, Links: Ifconfig{commands}}
+}
+
+// shellPrograms are Programs whose folder the tests can find again.
+type shellPrograms struct{ Programs }
+
+// stateOf returns all state files.
+func stateOf(t *testing.T, m *Machine) map[string]string {
+	t.Helper()
+	return snapshot(t, filepath.Join(m.Commands.(shellPrograms).Dirs[0], "state"))
+}
+
+func TestAPM(t *testing.T) {
+	tests := []struct {
+		name   string
+		state  map[string]string
+		status Status
+		found  string
+		detail string
+		after  string // policy and level when applied
+	}{
+		{"6.x with apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "0", "apmd": ""}, StatusSet, "manual 0", "apmd runs", "high 100"},
+		{"6.x without apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "50"}, StatusSet, "manual 50", "does not run", "manual 100"},
+		{"7.x: automatic, and at full speed only while on mains", map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "100"}, StatusSet, "auto 100", "does not run", "manual 100"},
+		{"7.x with apmd -A", map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "0", "apmd": "-A"}, StatusSet, "auto 0", "apmd runs with -A", "high 100"},
+		{"without policies", map[string]string{"hw.setperf": "0"}, StatusSet, "0", "", "100"},
+		{"as wanted", map[string]string{"hw.perfpolicy": "high", "hw.setperf": "100"}, StatusOK, "high 100", "", ""},
+		{"no frequency control", map[string]string{}, StatusCannot, "no hw.setperf", "", ""},
+	}
+	for _, tt := range tests {
+		m := openbsd(t, tt.state)
+		before := stateOf(t, m)
+		c := apm(APMSettings{Policy: Require})
+		f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
+		if err != nil || f.Status != tt.status || f.Found != tt.found || !strings.Contains(f.Detail, tt.detail) {
+			t.Errorf("%s: %+v, %v", tt.name, f, err)
+		}
+		if tt.after != "" {
+			if got, err := readPerfState(t.Context(), m.Commands); err != nil || got.String() != tt.after {
+				t.Errorf("%s: is %s, %v; want %s", tt.name, got, err, tt.after)
+			}
+		}
+		if err := undo(t.Context()); err != nil {
+			t.Errorf("%s: undo: %v", tt.name, err)
+		}
+		after := stateOf(t, m)
+		if strings.HasPrefix(tt.found, "auto") {
+			delete(before, "/hw.setperf") // the level is the system's own business again
+			delete(after, "/hw.setperf")
+		}
+		sameTree(t, after, before)
+	}
+}
+
+func TestMalloc(t *testing.T) {
+	c := malloc(MallocSettings{Policy: Require, Flags: "cfgrux"})
+	old := openbsd(t, nil) // 6.4 and before
+	if f := c.Check(t.Context(), old); f.Status != StatusOK {
+		t.Errorf("6.x without malloc.conf: %+v", f)
+	}
+	if err := os.Symlink("S", old.Root.Path("/etc/malloc.conf")); err != nil {
+		t.Fatal(err)
+	}
+	if f := c.Check(t.Context(), old); f.Status != StatusCannot || f.Found != "/etc/malloc.conf -> S" || f.Fix != "rm /etc/malloc.conf" {
+		t.Errorf("6.x with malloc.conf: %+v", f)
+	}
+	m := openbsd(t, map[string]string{"vm.malloc_conf": ""})
+	if f := c.Check(t.Context(), m); f.Status != StatusOK {
+		t.Errorf("7.x without options: %+v", f)
+	}
+	m = openbsd(t, map[string]string{"vm.malloc_conf": "S"})
+	before := stateOf(t, m)
+	f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
+	if err != nil || f.Status != StatusSet {
+		t.Fatalf("7.x with options: %+v, %v", f, err)
+	}
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	sameTree(t, stateOf(t, m), before)
+	if got := MallocEnv(MallocSettings{Policy: Require, Flags: "cfgrux"}); got != "MALLOC_OPTIONS=cfgrux" {
+		t.Errorf("environment %q", got)
+	}
+	if got := MallocEnv(MallocSettings{Policy: Off, Flags: "cfgrux"}); got != "" {
+		t.Errorf("environment with the control off %q", got)
+	}
+}
+
+func TestRcctlAndIfconfig(t *testing.T) {
+	m := openbsd(t, map[string]string{"started": "apmd\ncron\nsmtpd", "em0": "8843<UP,BROADCAST,RUNNING,SIMPLEX,MULTICAST>"})
+	before := stateOf(t, m)
+	j := openJournal(t, m)
+	var undos []Undo
+	for _, c := range []Control{
+		services(ServicesSettings{Policy: Require, Stop: []string{"cron", "smtpd", "ntpd"}}),
+		network(NetworkSettings{Policy: Require, Down: []string{"*"}}),
+	} {
+		f, undo, err := c.Apply(t.Context(), m, j)
+		if err != nil || f.Status != StatusSet {
+			t.Fatalf("%+v, %v", f, err)
+		}
+		undos = append(undos, undo)
+	}
+	after := stateOf(t, m)
+	if after["/started"] != "apmd\n" || strings.Contains(after["/em0"], "UP") {
+		t.Errorf("started %q, em0 %q", after["/started"], after["/em0"])
+	}
+	for _, undo := range undos {
+		if err := undo(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	sameTree(t, stateOf(t, m), before)
+}
+
+func TestPrograms(t *testing.T) {
+	dir := t.TempDir()
+	script := func(name, text string, mode os.FileMode) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script("good", "echo \"$1 $LC_ALL $HOME\"", 0o755)
+	script("bad", "echo one >&2; echo two >&2; exit 3", 0o755)
+	script("hangs", "sleep 3600 & wait", 0o755)
+	script("plain", "echo", 0o644)
+	p := Programs{Dirs: []string{dir, "/usr/bin", "/bin"}, Timeout: 10 * time.Second}
+	if out, err := p.Output(t.Context(), "good", "a b"); err != nil || string(out) != "a b C \n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, err := p.Output(t.Context(), "bad"); err == nil || err.Error() != "run bad: exit status 3: two" {
+		t.Errorf("%v", err)
+	}
+	for _, name := range []string{"none", "plain"} {
+		if _, err := p.Output(t.Context(), name); !errors.Is(err, exec.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p.Timeout = 50 * time.Millisecond
+	if _, err := p.Output(t.Context(), "hangs"); err == nil || !strings.Contains(err.Error(), "deadline") {
+		t.Errorf("%v", err)
+	}
+	if _, err := p.Output(ended(t), "good"); err == nil {
+		t.Error("ran with an ended context")
+	}
+}

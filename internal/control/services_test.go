@@ -1,0 +1,189 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPlanServices(t *testing.T) {
+	units := []Unit{
+		{Name: "cron.service", Active: true},
+		{Name: "ssh.service", Active: true, TriggeredBy: []string{"ssh.socket", "gone.socket"}},
+		{Name: "ssh.socket", Active: true},
+		{Name: "apt-daily.service", TriggeredBy: []string{"apt-daily.timer"}},
+		{Name: "apt-daily.timer", Active: true},
+		{Name: "dbus.service", Active: true},
+		{Name: "krund.service", Active: true},
+		{Name: "home.mount", Active: true},
+	}
+	tests := []struct {
+		name     string
+		patterns []string
+		want     string // targets in order
+	}{
+		{"one", []string{"cron.service"}, "cron.service"},
+		{"what would start it again goes first", []string{"ssh.service"}, "ssh.socket ssh.service"},
+		{"an idle one whose timer runs", []string{"apt-daily.service"}, "apt-daily.timer"},
+		{"all but what must not be stopped", []string{"*"}, "ssh.socket apt-daily.timer cron.service ssh.service"},
+		{"none", []string{"nothing*"}, ""},
+	}
+	for _, tt := range tests {
+		p := planServices(units, tt.patterns, "")
+		if got := targetsOf(p.Steps); got != tt.want {
+			t.Errorf("%s: stops %q, want %q", tt.name, got, tt.want)
+		}
+		if (p.Status == StatusOK) != (tt.want == "") {
+			t.Errorf("%s: %s", tt.name, p.Status)
+		}
+	}
+}
+
+func TestServicesRefuseThePillars(t *testing.T) {
+	m, _ := fakeMachine(t, "arm64")
+	for _, name := range []string{"dbus.service", "krund.service", "user.slice", "["} {
+		f := services(ServicesSettings{Policy: Require, Stop: []string{name}}).Check(t.Context(), m)
+		if f.Status != StatusCannot || f.Fix == "" {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	m.Units = nil
+	if f := services(ServicesSettings{Policy: Require, Stop: []string{"x.service"}}).Check(t.Context(), m); f.Status != StatusCannot {
+		t.Errorf("no service manager: %+v", f)
+	}
+}
+
+// TestServicesAllOrNothing: a unit that does not stop brings the others back, in reverse order.
+func TestServicesAllOrNothing(t *testing.T) {
+	m, _ := fakeMachine(t, "arm64")
+	units := m.Units.(*fakeUnits)
+	units.fail = map[string]error{"stop ssh.service": errors.New("job failed")}
+	c := services(ServicesSettings{Policy: Require, Stop: []string{"cron.service", "ssh.service"}})
+	f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
+	if err == nil || f.Status != StatusCannot || !strings.Contains(f.Detail, "job failed") {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	want := []string{"stop ssh.socket", "stop cron.service", "stop ssh.service", "start cron.service", "start ssh.socket"}
+	if !slices.Equal(units.log, want) {
+		t.Errorf("did %v, want %v", units.log, want)
+	}
+}
+
+// TestUndoGoesOnPastErrors: one service that does not start again must not keep the others down.
+func TestUndoGoesOnPastErrors(t *testing.T) {
+	m, _ := fakeMachine(t, "arm64")
+	units := m.Units.(*fakeUnits)
+	c := services(ServicesSettings{Policy: Require, Stop: []string{"cron.service", "ssh.service", "apt-daily.timer"}})
+	j := openJournal(t, m)
+	_, undo, err := c.Apply(t.Context(), m, j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	units.fail = map[string]error{"start ssh.service": errors.New("job failed")}
+	if err := undo(t.Context()); err == nil || !strings.Contains(err.Error(), "ssh.service") {
+		t.Errorf("undo: %v", err)
+	}
+	if got := units.active(); slices.Contains(got, "ssh.service") || !slices.Contains(got, "cron.service") || !slices.Contains(got, "apt-daily.timer") {
+		t.Errorf("running: %v", got)
+	}
+	if p := j.Pending(); len(p) != 1 || p[0].Step.Target != "ssh.service" {
+		t.Errorf("journal holds %v", p)
+	}
+	units.fail = nil
+	if err := undo(t.Context()); err != nil || len(j.Pending()) != 0 || !slices.Contains(units.active(), "ssh.service") {
+		t.Errorf("second undo: %v, %v, %v", err, j.Pending(), units.active())
+	}
+}
+
+// stubborn is a service manager whose units start again at once.
+type stubborn struct{ *fakeUnits }
+
+func (stubborn) Stop(context.Context, string) error { return nil }
+
+func TestServiceThatComesBack(t *testing.T) {
+	m, _ := fakeMachine(t, "arm64")
+	m.Units = stubborn{m.Units.(*fakeUnits)}
+	f, _, err := services(ServicesSettings{Policy: Require, Stop: []string{"cron.service"}}).Apply(t.Context(), m, openJournal(t, m))
+	if err == nil || !strings.Contains(f.Detail, "active again") {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+func TestParseUnits(t *testing.T) {
+	// systemctl list-units --all --plain --full --no-legend of systemd 252; the mark as older versions print it.
+	const text = `  apt-daily.timer       loaded    active   waiting Daily apt download activities
+  cron.service          loaded    active   running Regular background program processing daemon
+● exim4.service         loaded    failed   failed  LSB: exim Mail Transport Agent
+● auditd.service        not-found inactive dead    auditd.service
+  dev-sda1.device       loaded    activating tentative dev-sda1.device
+rubbish
+`
+	got := parseUnits(text)
+	want := []Unit{{Name: "apt-daily.timer", Active: true}, {Name: "cron.service", Active: true}, {Name: "exim4.service"}, {Name: "auditd.service"}, {Name: "dev-sda1.device", Active: true}}
+	if !slices.EqualFunc(got, want, func(a, b Unit) bool { return a.Name == b.Name && a.Active == b.Active }) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPlanNetwork(t *testing.T) {
+	m, _ := fakeMachine(t, "arm64")
+	f := network(NetworkSettings{Policy: Require, Down: []string{"*"}}).Check(t.Context(), m)
+	if f.Status != StatusWillSet || f.Found != "eth0 up" {
+		t.Errorf("%+v; the loopback interface and one that is down are no concern", f)
+	}
+	m.Links = nil
+	if f := network(NetworkSettings{Policy: Require, Down: []string{"*"}}).Check(t.Context(), m); f.Status != StatusCannot {
+		t.Errorf("no way to switch interfaces: %+v", f)
+	}
+}
+
+func TestNetworkThatDoesNotComeUp(t *testing.T) {
+	m, _ := fakeMachine(t, "arm64")
+	links := m.Links.(*fakeLinks)
+	j := openJournal(t, m)
+	_, undo, err := network(NetworkSettings{Policy: Require, Down: []string{"eth0"}}).Apply(t.Context(), m, j)
+	if err != nil || links.links[1].Up {
+		t.Fatalf("%+v, %v", links.links, err)
+	}
+	links.fail = errors.New("no carrier")
+	if err := undo(t.Context()); err == nil || !strings.Contains(err.Error(), "bring eth0 up: no carrier") {
+		t.Errorf("undo: %v", err)
+	}
+	links.fail = nil
+	if err := undo(t.Context()); err != nil || !links.links[1].Up || links.routes["eth0"] != "default" {
+		t.Errorf("second undo: %v, %+v, %v", err, links.links, links.routes)
+	}
+}
+
+// scripted answers commands from a table of "name args".
+type scripted map[string]string
+
+func (s scripted) Output(_ context.Context, name string, args ...string) ([]byte, error) {
+	line := strings.Join(append([]string{name}, args...), " ")
+	out, there := s[line]
+	if !there {
+		return nil, errors.New("unexpected: " + line)
+	}
+	return []byte(out), nil
+}
+
+func TestSystemctl(t *testing.T) {
+	s := Systemctl{scripted{
+		"systemctl list-units --all --plain --full --no-legend --no-pager -- *": "ssh.service loaded active running OpenBSD Secure Shell server\nssh.socket loaded active running x\n",
+		"systemctl show --property=Id,TriggeredBy -- ssh.service":               "TriggeredBy=ssh.socket other.socket\nId=ssh.service\n",
+		"systemctl stop -- ssh.service":                                         "",
+		"systemctl start -- ssh.service":                                        "",
+	}}
+	units, err := s.List(t.Context(), []string{"*"})
+	if err != nil || len(units) != 2 || !slices.Equal(units[0].TriggeredBy, []string{"ssh.socket", "other.socket"}) || units[1].TriggeredBy != nil {
+		t.Errorf("%+v, %v", units, err)
+	}
+	if err := errors.Join(s.Stop(t.Context(), "ssh.service"), s.Start(t.Context(), "ssh.service")); err != nil {
+		t.Error(err)
+	}
+	if err := s.Stop(t.Context(), "cron.service"); err == nil {
+		t.Error("no error from a unit that does not stop")
+	}
+}

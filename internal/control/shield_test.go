@@ -1,0 +1,164 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+func applyShield(t *testing.T, m *Machine, s ShieldSettings, cpus string) (Finding, Undo, error) {
+	t.Helper()
+	s.Policy = Require
+	return shield(s, cpus).Apply(t.Context(), m, openJournal(t, m))
+}
+
+func TestShield(t *testing.T) {
+	for _, kind := range []string{"root", "isolated"} {
+		m, k := fakeMachine(t, "intel-acpi-cpufreq")
+		before := state(t, m, k)
+		f, undo, err := applyShield(t, m, ShieldSettings{Type: kind}, "")
+		if err != nil || f.Status != StatusSet {
+			t.Fatalf("%s: %+v, %v", kind, f, err)
+		}
+		got := k.get(shieldDir+"/cpuset.cpus") + " " + k.get(shieldDir+"/cpuset.cpus.partition") + " " + k.get(groupRoot+"/cgroup.subtree_control")
+		if want := "1-3 " + kind + " cpuset cpu memory pids"; got != want {
+			t.Errorf("groups: %q, want %q", got, want)
+		}
+		if group, shielded := Placement([]Finding{f}); group != ShieldGroup || !shielded {
+			t.Errorf("placement %q, %t", group, shielded)
+		}
+		if f := shield(ShieldSettings{Policy: Require, Type: kind}, "").Check(t.Context(), m); f.Status != StatusOK {
+			t.Errorf("checked again: %+v", f)
+		}
+		if err := undo(t.Context()); err != nil {
+			t.Error(err)
+		}
+		sameTree(t, state(t, m, k), before)
+	}
+}
+
+func TestShieldKeepsAControllerThatWasGranted(t *testing.T) {
+	m, k := fakeMachine(t, "intel-acpi-cpufreq")
+	k.put(groupRoot+"/cgroup.subtree_control", "cpuset cpu")
+	before := state(t, m, k)
+	_, undo, err := applyShield(t, m, ShieldSettings{Type: "root"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	sameTree(t, state(t, m, k), before)
+}
+
+// TestShieldThatTheKernelDeclaresInvalid: the finding has the kernel's reason, and nothing is left behind.
+func TestShieldThatTheKernelDeclaresInvalid(t *testing.T) {
+	m, k := fakeMachine(t, "intel-acpi-cpufreq")
+	before := state(t, m, k)
+	k.put("/sys/devices/system/cpu/online", "1-3") // the fake kernel checks against these
+	c := Control{Name: "shield", Policy: Require, plan: func(context.Context, *Machine) Plan {
+		return willSet("none", "CPU 1-3 root", shieldSteps(m.Root, "root", CPUs{1, 2, 3})...)
+	}}
+	f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
+	if err == nil || f.Status != StatusCannot || !strings.Contains(f.Detail, "Parent unable to distribute cpu downstream") {
+		t.Errorf("%+v, %v", f, err)
+	}
+	k.put("/sys/devices/system/cpu/online", "0-3")
+	sameTree(t, state(t, m, k), before)
+}
+
+// TestShieldWithProcessesLeft: a benchmark that outlives krund is moved out of the groups, and lives.
+func TestShieldWithProcessesLeft(t *testing.T) {
+	m, k := fakeMachine(t, "intel-acpi-cpufreq")
+	before := state(t, m, k)
+	_, undo, err := applyShield(t, m, ShieldSettings{Type: "root"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(k.dir+shieldDir+"/run", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	k.put(shieldDir+"/run/cgroup.procs", "4711")
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := k.get(groupRoot + "/cgroup.procs"); got != "1 4711" {
+		t.Errorf("processes of the root group: %q", got)
+	}
+	k.put(groupRoot+"/cgroup.procs", "1")
+	sameTree(t, state(t, m, k), before)
+}
+
+func TestShieldCannot(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*fakeKernel)
+		s      ShieldSettings
+		text   string
+	}{
+		{"version 1 groups", func(k *fakeKernel) { k.remove(t, groupRoot+"/cgroup.controllers") }, ShieldSettings{Type: "root"}, "not mounted"},
+		{"no cpuset", func(k *fakeKernel) { k.put(groupRoot+"/cgroup.controllers", "cpu io") }, ShieldSettings{Type: "root"}, "no cpuset"},
+		{"one CPU", func(k *fakeKernel) { k.put("/sys/devices/system/cpu/online", "0") }, ShieldSettings{Type: "root"}, "only one CPU"},
+		{"no such type", func(*fakeKernel) {}, ShieldSettings{Type: "member"}, "no partition type"},
+	}
+	for _, tt := range tests {
+		m, k := fakeMachine(t, "intel-acpi-cpufreq")
+		tt.change(k)
+		f, _, err := applyShield(t, m, tt.s, "")
+		if err != nil || f.Status != StatusCannot || !strings.Contains(f.Detail, tt.text) {
+			t.Errorf("%s: %+v, %v", tt.name, f, err)
+		}
+		if _, shielded := Placement([]Finding{f}); shielded {
+			t.Errorf("%s: placed into a shield that is not there", tt.name)
+		}
+	}
+}
+
+// fakeSystemctl keeps AllowedCPUs of units.
+type fakeSystemctl map[string]string
+
+func (s fakeSystemctl) Output(_ context.Context, name string, args ...string) ([]byte, error) {
+	unit := args[len(args)-1]
+	switch {
+	case name != "systemctl":
+		return nil, errors.New("unexpected program " + name)
+	case args[0] == "show":
+		return []byte(s[unit] + "\n"), nil
+	case args[0] == "set-property":
+		_, cpus, _ := strings.Cut(unit, "=")
+		s[args[2]] = strings.ReplaceAll(cpus, ",", " ") // systemd prints ranges with spaces between
+		return nil, nil
+	}
+	return nil, errors.New("unexpected arguments")
+}
+
+// TestShieldWithoutPartitions is for kernels before 5.0.
+func TestShieldWithoutPartitions(t *testing.T) {
+	m, k := fakeMachine(t, "intel-acpi-cpufreq")
+	k.put(groupRoot+"/cgroup.subtree_control", "cpuset cpu")
+	if err := os.Mkdir(k.dir+groupRoot+"/system.slice", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	k.put(groupRoot+"/system.slice/cpuset.cpus", "")
+	f, _, err := applyShield(t, m, ShieldSettings{Type: "root"}, "1")
+	if err != nil || f.Status != StatusCannot {
+		t.Errorf("without systemctl: %+v, %v", f, err)
+	}
+	systemctl := fakeSystemctl{"user.slice": "0-1"}
+	m.Commands = systemctl
+	f, undo, err := applyShield(t, m, ShieldSettings{Type: "root"}, "1")
+	if err != nil || f.Status != StatusSet || !strings.HasPrefix(f.Detail, affinityOnly) {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if systemctl["init.scope"] != "0 2-3" || systemctl["user.slice"] != "0 2-3" {
+		t.Errorf("slices %v", systemctl)
+	}
+	if _, shielded := Placement([]Finding{f}); shielded {
+		t.Error("placed into a shield that is not there")
+	}
+	if err := undo(t.Context()); err != nil || systemctl["user.slice"] != "0-1" || systemctl["init.scope"] != "" {
+		t.Errorf("undo: %v, %v", err, systemctl)
+	}
+}
