@@ -1,0 +1,209 @@
+// Package dataset is measured iterations in memory, whatever file they came
+// from: readers (package exchange) fill it, analysis and writers use it.
+//
+// A [Dataset] has pairs (a key with its process executions), an [Execution]
+// columns, a [Column] one value per in-process iteration. Integers stay
+// integers: counters have 64 bits in every format that has them.
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"krund/internal/key"
+)
+
+// Wall is the name of the column every measured execution has: the duration
+// of each iteration, in a time unit.
+const Wall = "wall"
+
+// Names of the per-core counters that formats share.
+const (
+	CoreCycles = "cycles"
+	APERF      = "aperf"
+	MPERF      = "mperf"
+)
+
+// Units that Column.Floats converts to seconds.
+const (
+	Seconds     = "s"
+	Nanoseconds = "ns"
+)
+
+// Dataset is an experiment's measurements.
+type Dataset struct {
+	Info
+	Pairs []Pair // each key once, in the order of the source
+}
+
+// Info says where measurements come from. Empty strings are unknown.
+type Info struct {
+	Source     string // file or folder, for people
+	Format     string // "krund", "krun", "warmup_stats CSV", ...
+	Machine    string // name of the machine
+	Experiment string // name of the experiment
+}
+
+// Pair is a key with its process executions in the order they were made.
+type Pair struct {
+	Key        key.Key
+	Executions []Execution
+}
+
+// Outcome is what became of an execution, as its source says.
+type Outcome string
+
+// The outcomes; they are those of krund's records.
+const (
+	Completed Outcome = "completed"
+	Error     Outcome = "error"
+	Timeout   Outcome = "timeout"
+	Rerun     Outcome = "rerun" // disturbed; another execution took its place
+)
+
+// Execution is one process execution. Its columns all have the same length, or
+// the source was wrong: see Check.
+type Execution struct {
+	Number  int // from 1 among the executions of its key
+	Outcome Outcome
+	Reasons []string // sentences that explain the outcome
+	Columns []Column
+}
+
+// Column is one value per iteration. Exactly one of the slices is in use.
+type Column struct {
+	Name string
+	Unit string // "s", "ns", "cycles", "" for a count, ...
+	Core int    // processor of a per-core column, else NoCore
+
+	Reals  []float64 // NaN: no value for this iteration
+	Ints   []int64   // MissingInt: no value for this iteration
+	Counts []uint64
+}
+
+// NoCore is Column.Core of a column that belongs to no single processor, and
+// MissingInt the value of Column.Ints where there is none.
+const (
+	NoCore     = -1
+	MissingInt = math.MinInt64
+)
+
+// Len is the number of iterations.
+func (c *Column) Len() int { return len(c.Reals) + len(c.Ints) + len(c.Counts) }
+
+// Floats gives the values for analysis: times in seconds (nanoseconds are
+// divided by 1e9), anything else in its own unit; NaN where there is none.
+// unit is the unit of the result. The slice may be the column's own.
+func (c *Column) Floats() (values []float64, unit string) {
+	unit = c.Unit
+	divisor := 1.0
+	if unit == Nanoseconds {
+		unit, divisor = Seconds, 1e9
+	}
+	if c.Reals != nil && divisor == 1 {
+		return c.Reals, unit
+	}
+	values = make([]float64, c.Len())
+	for i := range values {
+		values[i] = c.at(i) / divisor
+	}
+	return values, unit
+}
+
+func (c *Column) at(i int) float64 {
+	switch {
+	case c.Counts != nil:
+		return float64(c.Counts[i])
+	case c.Ints == nil:
+		return c.Reals[i]
+	case c.Ints[i] == MissingInt:
+		return math.NaN()
+	}
+	return float64(c.Ints[i])
+}
+
+// Column finds a column by name; of per-core columns that of the given core. ok
+// is false when there is none.
+func (e *Execution) Column(name string, core int) (c *Column, ok bool) {
+	for i := range e.Columns {
+		if c := &e.Columns[i]; c.Name == name && c.Core == core {
+			return c, true
+		}
+	}
+	return nil, false
+}
+
+// Cores gives the per-core columns of a name, by core.
+func (e *Execution) Cores(name string) []*Column {
+	var cores []*Column
+	for i := range e.Columns {
+		if c := &e.Columns[i]; c.Name == name && c.Core != NoCore {
+			cores = append(cores, c)
+		}
+	}
+	slices.SortFunc(cores, func(a, b *Column) int { return a.Core - b.Core })
+	return cores
+}
+
+// Check says whether the columns are as long as each other, and each once.
+func (e *Execution) Check() error {
+	for i := range e.Columns {
+		c := &e.Columns[i]
+		if c.Len() != e.Columns[0].Len() {
+			return fmt.Errorf("execution %d: column %s has %d iterations, %s has %d",
+				e.Number, c.label(), c.Len(), e.Columns[0].label(), e.Columns[0].Len())
+		}
+		if first, _ := e.Column(c.Name, c.Core); first != c {
+			return fmt.Errorf("execution %d: column %s occurs twice", e.Number, c.label())
+		}
+	}
+	return nil
+}
+
+func (c *Column) label() string {
+	if c.Core == NoCore {
+		return c.Name
+	}
+	return fmt.Sprintf("%s of core %d", c.Name, c.Core)
+}
+
+// Find gives the pair with the key, or nil.
+func (d *Dataset) Find(k key.Key) *Pair {
+	for i := range d.Pairs {
+		if d.Pairs[i].Key == k {
+			return &d.Pairs[i]
+		}
+	}
+	return nil
+}
+
+// Add appends an execution to the pair with the key, which it makes if need
+// be, and numbers it if it has no number.
+func (d *Dataset) Add(k key.Key, e Execution) {
+	p := d.Find(k)
+	if p == nil {
+		d.Pairs = append(d.Pairs, Pair{Key: k})
+		p = &d.Pairs[len(d.Pairs)-1]
+	}
+	if e.Number == 0 {
+		e.Number = len(p.Executions) + 1
+	}
+	p.Executions = append(p.Executions, e)
+}
+
+// ColumnNames lists the distinct columns of the dataset in the order they
+// first occur, per-core columns once.
+func (d *Dataset) ColumnNames() []string {
+	var names []string
+	for _, p := range d.Pairs {
+		for _, e := range p.Executions {
+			for _, c := range e.Columns {
+				if !slices.Contains(names, c.Name) {
+					names = append(names, c.Name)
+				}
+			}
+		}
+	}
+	return names
+}

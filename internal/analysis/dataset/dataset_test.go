@@ -1,0 +1,80 @@
+package dataset
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/key"
+)
+
+func TestFloats(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		column Column
+		want   []float64
+		unit   string
+	}{
+		{"seconds", Column{Unit: Seconds, Reals: []float64{0.5, 2}}, []float64{0.5, 2}, "s"},
+		{"nanoseconds", Column{Unit: Nanoseconds, Ints: []int64{1, 1500000000}}, []float64{1e-9, 1.5}, "s"},
+		{"nanoseconds as reals", Column{Unit: Nanoseconds, Reals: []float64{250}}, []float64{2.5e-7}, "s"},
+		{"counts", Column{Unit: "cycles", Counts: []uint64{1 << 60}}, []float64{1 << 60}, "cycles"},
+		{"a value that is missing", Column{Ints: []int64{3, MissingInt}}, []float64{3, math.NaN()}, ""},
+		{"nothing", Column{Unit: Nanoseconds}, []float64{}, "s"},
+	} {
+		got, unit := c.column.Floats()
+		same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+		if !slices.EqualFunc(got, c.want, same) || unit != c.unit || c.column.Len() != len(c.want) {
+			t.Errorf("%s: %v %s, want %v %s", c.name, got, unit, c.want, c.unit)
+		}
+	}
+}
+
+func TestExecution(t *testing.T) {
+	e := Execution{Number: 3, Columns: []Column{
+		{Name: Wall, Unit: Seconds, Core: NoCore, Reals: []float64{1, 2}},
+		{Name: CoreCycles, Core: 2, Counts: []uint64{5, 6}},
+		{Name: CoreCycles, Core: 0, Counts: []uint64{7, 8}},
+	}}
+	if err := e.Check(); err != nil {
+		t.Error(err)
+	}
+	if c, ok := e.Column(CoreCycles, 2); !ok || c.Counts[0] != 5 {
+		t.Errorf("column of core 2: %v, %v", c, ok)
+	}
+	if _, ok := e.Column(CoreCycles, 1); ok {
+		t.Error("core 1 has no column")
+	}
+	if cores := e.Cores(CoreCycles); len(cores) != 2 || cores[0].Core != 0 || cores[1].Core != 2 {
+		t.Errorf("cores: %v", cores)
+	}
+	short := e
+	short.Columns = append(slices.Clone(e.Columns), Column{Name: "gc", Core: NoCore, Ints: []int64{1}})
+	if err := short.Check(); err == nil || !strings.Contains(err.Error(), "gc has 1") {
+		t.Errorf("unequal lengths: %v", err)
+	}
+	twice := e
+	twice.Columns = append(slices.Clone(e.Columns), e.Columns[1])
+	if err := twice.Check(); err == nil || !strings.Contains(err.Error(), "cycles of core 2 occurs twice") {
+		t.Errorf("a column twice: %v", err)
+	}
+}
+
+func TestAdd(t *testing.T) {
+	var d Dataset
+	a, b := key.Key{Benchmark: "a"}, key.Key{Benchmark: "b"}
+	d.Add(a, Execution{Columns: []Column{{Name: Wall}, {Name: "gc"}}})
+	d.Add(b, Execution{})
+	d.Add(a, Execution{})
+	d.Add(a, Execution{Number: 9})
+	if got := d.Find(a).Executions; len(got) != 3 || got[0].Number != 1 || got[1].Number != 2 || got[2].Number != 9 {
+		t.Errorf("executions of a: %v", got)
+	}
+	if d.Find(key.Key{Benchmark: "c"}) != nil {
+		t.Error("found a key that was never added")
+	}
+	if got := d.ColumnNames(); !slices.Equal(got, []string{Wall, "gc"}) {
+		t.Errorf("columns %v", got)
+	}
+}

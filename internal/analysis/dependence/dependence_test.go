@@ -1,0 +1,53 @@
+package dependence
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestOf(t *testing.T) {
+	// R: acf(c(1, 3, 2, 5, 4), plot=FALSE)$acf[2] is 0.1 - ... computed by hand:
+	// mean 3; deviations -2 0 -1 2 1; products 0 0 -2 2 = 0; squares 10.
+	if got := Of([]float64{1, 3, 2, 5, 4}); got.Lag1 != 0 || got.N != 5 {
+		t.Errorf("%+v, want 0 of 5", got)
+	}
+	// deviations -1.5 -.5 .5 1.5: products .75 -.25 .75 = 1.25; squares 5.
+	if got := Of([]float64{1, 2, 3, 4}); math.Abs(got.Lag1-0.25) > 1e-15 {
+		t.Errorf("a ramp of four: %+v, want 0.25", got)
+	}
+	for _, x := range [][]float64{nil, {1}, {1, 2}, {2, 2, 2, 2}} {
+		if got := Of(x); !math.IsNaN(got.Lag1) || got.Dependent {
+			t.Errorf("%v: %+v, want NaN", x, got)
+		}
+	}
+}
+
+func TestDependent(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		correlation float64
+		low, high   int // of 1000 segments
+	}{
+		{0, 1, 30}, {0.5, 995, 1000}, {-0.5, 995, 1000},
+	} {
+		found := 0
+		for range 1000 {
+			x := make([]float64, 200)
+			noise := 0.0
+			for i := range x {
+				noise = c.correlation*noise + r.NormFloat64()
+				x[i] = 5 + noise
+			}
+			if Of(x).Dependent {
+				found++
+			}
+		}
+		if found < c.low || found > c.high {
+			t.Errorf("correlation %v: dependent in %d of 1000, want %d to %d", c.correlation, found, c.low, c.high)
+		}
+	}
+	if Of([]float64{1, 9, 1, 9, 1, 9, 1, 9}).Dependent {
+		t.Error("eight values were called dependent")
+	}
+}

@@ -1,0 +1,59 @@
+// Package georges is the steady-state rule of Georges, Buytaert and Eeckhout
+// (2007), which the study compares its own with (section 8): the first window
+// of k iterations whose coefficient of variation is below a threshold.
+package georges
+
+import "math"
+
+// Rule is the rule's two numbers.
+type Rule struct {
+	Window    int     // k
+	Threshold float64 // of standard deviation over mean
+}
+
+// Default is the more conservative of the thresholds that Georges et al.
+// suggest, with their window of ten.
+var Default = Rule{Window: 10, Threshold: 0.01}
+
+// Result is where the rule finds a steady state.
+type Result struct {
+	Found bool
+	// Iteration is the first iteration, from 1, of the first steady window.
+	Iteration int
+	// CoV is that window's coefficient of variation; if none was found, the
+	// least of any window (NaN when there is no full window with a mean
+	// other than 0).
+	CoV float64
+}
+
+// Find applies the rule to the iterations of one execution. The standard
+// deviation is the sample's (n-1). A window whose mean is 0 is not steady.
+func (r Rule) Find(values []float64) Result {
+	least := math.NaN()
+	for from := 0; r.Window > 1 && from+r.Window <= len(values); from++ {
+		cov := variation(values[from : from+r.Window])
+		if cov < r.Threshold {
+			return Result{Found: true, Iteration: from + 1, CoV: cov}
+		}
+		if !(least <= cov) {
+			least = cov
+		}
+	}
+	return Result{CoV: least}
+}
+
+// variation is the coefficient of variation of a window.
+func variation(window []float64) float64 {
+	n := float64(len(window))
+	mean, squares := 0.0, 0.0
+	for _, v := range window {
+		mean += v / n
+	}
+	for _, v := range window {
+		squares += (v - mean) * (v - mean)
+	}
+	if mean == 0 {
+		return math.NaN()
+	}
+	return math.Sqrt(squares/(n-1)) / math.Abs(mean)
+}
