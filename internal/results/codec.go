@@ -72,6 +72,10 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	if j.Key != j.plain.Key.String() {
 		return fmt.Errorf("key %q does not go with benchmark, vm and variant %q", j.Key, j.plain.Key)
 	}
+	j.plain.Started = j.plain.Started.UTC()
+	if year := j.plain.Started.Year(); year < 0 || year > 9999 {
+		return fmt.Errorf("started in the year %d", year)
+	}
 	*r = Record(j.plain)
 	return nil
 }

@@ -1,0 +1,326 @@
+package results_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+func TestCodecLaws(t *testing.T) {
+	for name, want := range map[string]results.Record{"full": full(), "crashed": crashed(), "sized": sized(50, 4)} {
+		packed, err := results.Encode(want)
+		must(t, err)
+		got, err := results.Decode(packed)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, %v\nwant %+v", name, got, err, want)
+		}
+		again, err := results.Encode(got)
+		if err != nil || !bytes.Equal(again, packed) {
+			t.Errorf("%s: encoded again it differs, %v", name, err)
+		}
+	}
+}
+
+// TestEveryFieldIsKept: full leaves no field at its zero value, so TestCodecLaws
+// speaks of all of them.
+func TestEveryFieldIsKept(t *testing.T) {
+	var walk func(path string, v reflect.Value)
+	walk = func(path string, v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if v.Type() != reflect.TypeFor[time.Time]() && v.Type() != reflect.TypeFor[results.Column]() {
+					walk(path+"."+v.Type().Field(i).Name, v.Field(i))
+				}
+			}
+		case reflect.Pointer:
+			if v.IsNil() {
+				t.Errorf("%s is nil", path)
+			} else if v.Elem().Kind() == reflect.Struct {
+				walk(path, v.Elem())
+			}
+		default:
+			if v.IsZero() && path != ".Process.Stderr.Truncated" {
+				t.Errorf("%s is zero", path)
+			}
+		}
+	}
+	walk("", reflect.ValueOf(full()))
+}
+
+// TestNormalised: what JSON cannot hold becomes something it can.
+func TestNormalised(t *testing.T) {
+	r := crashed()
+	r.Process.Stdout.Text = "\xff\xfegarbage\xc3"
+	r.Started = r.Started.In(time.FixedZone("", 3600))
+	packed, err := results.Encode(r)
+	must(t, err)
+	got, err := results.Decode(packed)
+	must(t, err)
+	if got.Process.Stdout.Text != "\ufffd\ufffdgarbage\ufffd" || got.Started != crashed().Started {
+		t.Errorf("got %q, %v", got.Process.Stdout.Text, got.Started)
+	}
+	elsewhere, err := results.Decode(edited(t, "2026-11-21T09:30:01.123456789Z", "2026-11-21T10:30:01.123456789+01:00"))
+	if err != nil || !reflect.DeepEqual(elsewhere, full()) {
+		t.Errorf("with another time zone: %+v, %v", elsewhere.Started, err)
+	}
+}
+
+// TestGolden: the records of all versions can be read for ever, and this
+// version writes its own in exactly these bytes of JSON.
+func TestGolden(t *testing.T) {
+	for name, want := range map[string]results.Record{"full": full(), "crashed": crashed()} {
+		golden := filepath.Join("testdata", fmt.Sprintf("v%d", results.Format), name+".json.gz")
+		packed, err := results.Encode(want)
+		must(t, err)
+		if *update {
+			must(t, os.WriteFile(golden, packed, 0o644))
+		}
+		stored, err := os.ReadFile(golden)
+		must(t, err)
+		if got := unpack(t, packed); got != unpack(t, stored) {
+			t.Errorf("this version writes\n%sand the golden file is\n%s", got, unpack(t, stored))
+		}
+	}
+	old, err := filepath.Glob("testdata/v*/*.json.gz")
+	must(t, err)
+	for _, name := range old {
+		packed, err := os.ReadFile(name)
+		must(t, err)
+		got, err := results.Decode(packed)
+		must(t, err)
+		want := full()
+		if strings.HasPrefix(filepath.Base(name), "crashed") {
+			want = crashed()
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v\nwant %+v", name, got, want)
+		}
+	}
+}
+
+// TestDocNamesEveryField: doc.go is the specification.
+func TestDocNamesEveryField(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	must(t, err)
+	var object any
+	must(t, json.Unmarshal([]byte(unpack(t, pack(t, full()))), &object))
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, field := range v {
+				if name == "cpu" || name == "kernel" {
+					continue // keys of the fingerprint
+				}
+				if !strings.Contains(string(doc), name) {
+					t.Errorf("doc.go does not mention %q", name)
+				}
+				walk(field)
+			}
+		case []any:
+			for _, field := range v {
+				walk(field)
+			}
+		}
+	}
+	walk(object)
+}
+
+func pack(t testing.TB, r results.Record) []byte {
+	t.Helper()
+	packed, err := results.Encode(r)
+	must(t, err)
+	return packed
+}
+
+func unpack(t testing.TB, packed []byte) string {
+	t.Helper()
+	zip, err := gzip.NewReader(bytes.NewReader(packed))
+	must(t, err)
+	text, err := io.ReadAll(zip)
+	must(t, err)
+	return string(text)
+}
+
+func repack(t testing.TB, text string) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&packed, gzip.NoCompression) // for the fuzzer's sake
+	must(t, err)
+	_, err = io.WriteString(zip, text)
+	must(t, err)
+	must(t, zip.Close())
+	return packed.Bytes()
+}
+
+// edited is the full record with a change in its JSON.
+func edited(t testing.TB, from, to string) []byte {
+	t.Helper()
+	text := unpack(t, pack(t, full()))
+	if strings.Count(text, from) != 1 {
+		t.Fatalf("%q is %d times in the record", from, strings.Count(text, from))
+	}
+	return repack(t, strings.Replace(text, from, to, 1))
+}
+
+func TestDecodeDamage(t *testing.T) {
+	good := pack(t, full())
+	flipped := bytes.Clone(good)
+	flipped[len(flipped)-6] ^= 1 // in the checksum
+	tests := []struct {
+		name   string
+		packed []byte
+		want   string
+	}{
+		{"empty", nil, "damaged: the file is empty"},
+		{"not gzip", []byte("{\"format\":1}\n and more"), "damaged: not a gzip file"},
+		{"zeros", make([]byte, 512), "damaged: not a gzip file"},
+		{"cut in the header", good[:7], "damaged: the file is cut off"},
+		{"cut in the middle", good[:len(good)/2], "damaged: the file is cut off"},
+		{"cut in the checksum", good[:len(good)-5], "damaged: the file is cut off"},
+		{"checksum", flipped, "damaged: the checksum is wrong"},
+		{"more at the end", append(bytes.Clone(good), 0), "damaged: there are bytes after the end"},
+		{"twice", append(bytes.Clone(good), good...), "damaged: there are bytes after the end"},
+		{"nothing in it", repack(t, ""), "damaged: not JSON at byte 0"},
+		{"half in it", repack(t, unpack(t, good)[:100]), "damaged: not JSON at byte"},
+		{"two in it", repack(t, unpack(t, good)+"{}"), "damaged: not JSON at byte"},
+		{"a list", repack(t, "[]"), "damaged: json: cannot unmarshal array"},
+		{"no format", repack(t, "{}"), "damaged: not a record: it has no format number"},
+		{"null", repack(t, "null"), "damaged: not a record: it has no format number"},
+		{"negative format", edited(t, `"format":1`, `"format":-1`), "damaged: not a record"},
+		{"fraction", edited(t, `"slot":17`, `"slot":17.5`), "damaged: json: cannot unmarshal number 17.5"},
+		{"other key", edited(t, `"vm":"CPython"`, `"vm":"PyPy"`), `key "nbody:CPython:default-python" does not go with benchmark, vm and variant "nbody:PyPy:default-python"`},
+		{"bad key", edited(t, `"vm":"CPython"`, `"vm":"C Python"`), `contains ' '`},
+		{"negative counter", edited(t, `[0,9007199254740993,`, `[0,-9007199254740993,`), "column aperf"},
+		{"counter without a value", edited(t, `[0,9007199254740993,`, `[0,null,`), "column aperf: a value of a counter is null"},
+		{"user value", edited(t, `[-7,null,`, `[-7,"x",`), "column gc_time"},
+		{"kind", edited(t, `"gc_time","unit":"ns","kind":"user"`, `"gc_time","unit":"ns","kind":"gauge"`), `kind "gauge" is neither counter nor user`},
+		{"year", edited(t, "2026-11-21T09:30:01.123456789Z", "9999-12-31T23:59:59-01:00"), "started in the year 10000"},
+		{"no values", repack(t, `{"format":1,"key":"a:b:c","benchmark":"a","vm":"b","variant":"c","columns":[{"name":"x","kind":"user"}]}`), "column x"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := results.Decode(test.packed)
+			if err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, results.ErrVersion) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+			if !reflect.DeepEqual(r, results.Record{}) {
+				t.Error("the record is not zero")
+			}
+		})
+	}
+}
+
+// TestDecodeNewer: a later format is named as such even when its fields have
+// other types; unknown fields alone are no reason to refuse.
+func TestDecodeNewer(t *testing.T) {
+	for _, packed := range [][]byte{
+		edited(t, `"format":1`, `"format":2`),
+		repack(t, `{"format":7,"slot":"seventeen","wall_ns":{}}`),
+	} {
+		if _, err := results.Decode(packed); !errors.Is(err, results.ErrVersion) {
+			t.Errorf("got %v", err)
+		}
+	}
+	got, err := results.Decode(edited(t, `"slot":17`, `"weather":{"rain":[1,2.5]},"slot":17`))
+	if err != nil || !reflect.DeepEqual(got, full()) {
+		t.Errorf("with an unknown field: %+v, %v", got, err)
+	}
+}
+
+func TestColumn(t *testing.T) {
+	columns := full().Columns
+	if got := columns[0].Float(1); got != 1<<53 || columns[0].Len() != 3 {
+		t.Errorf("counter: %v, %d values", got, columns[0].Len())
+	}
+	if got := columns[2].Float(0); got != -7 || columns[2].Len() != 3 {
+		t.Errorf("user column: %v, %d values", got, columns[2].Len())
+	}
+	if got := columns[2].Float(1); !math.IsNaN(got) {
+		t.Errorf("missing: %v", got)
+	}
+}
+
+func TestEncodeRefused(t *testing.T) {
+	tests := map[string]results.Column{
+		"a counter has Counts, not Values":        {Kind: results.KindCounter, Values: []int64{1}},
+		"a user column has Values, not Counts":    {Kind: results.KindUser, Counts: []uint64{1}},
+		`kind "" is neither counter nor user`:     {},
+		`kind "gauge" is neither counter nor use`: {Kind: "gauge"},
+	}
+	for want, column := range tests {
+		r := full()
+		r.Columns = []results.Column{column}
+		if _, err := results.Encode(r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	must(t, full().Check())
+	must(t, crashed().Check())
+	tests := map[string]func(*results.Record){
+		"2 start stamps for 3 iterations":          func(r *results.Record) { r.StartNS = r.StartNS[:2] },
+		"3 iterations done of 2 planned":           func(r *results.Record) { r.Iterations = 2 },
+		"iteration 1 took -5 ns":                   func(r *results.Record) { r.WallNS[1] = -5 },
+		"column gc_time has 1 values":              func(r *results.Record) { r.Columns[2].Values = r.Columns[2].Values[:1] },
+		"process execution 0":                      func(r *results.Record) { r.Pexec = 0 },
+		`outcome "lost"`:                           func(r *results.Record) { r.Outcome = "lost" },
+		"slot -1, attempt 2: a slot counts from 0": func(r *results.Record) { r.Slot = -1 },
+		"slot 17, attempt 0: a slot counts from 0": func(r *results.Record) { r.Attempt = 0 },
+		"benchmark: the name is empty":             func(r *results.Record) { r.Key = key.Key{} },
+	}
+	for want, change := range tests {
+		r := full()
+		change(&r)
+		if err := r.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	durations := full()
+	durations.StartNS = nil
+	must(t, durations.Check())
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(pack(f, full()), false)
+	f.Add([]byte(unpack(f, pack(f, full()))), true)
+	f.Add([]byte(unpack(f, pack(f, crashed()))), true)
+	f.Add([]byte(`{"format":1,"key":"a:b:c","benchmark":"a","vm":"b","variant":"c","columns":[{"kind":"user","values":null}]}`), true)
+	f.Fuzz(func(t *testing.T, data []byte, isText bool) {
+		if isText { // past the checksum, to what lies behind it
+			data = repack(t, string(data))
+		}
+		r, err := results.Decode(data)
+		if err != nil {
+			if !strings.Contains(err.Error(), "damaged") && !errors.Is(err, results.ErrVersion) {
+				t.Errorf("the error does not say what it means: %v", err)
+			}
+			return
+		}
+		_ = r.Check() // must not panic
+		packed, err := results.Encode(r)
+		if err != nil {
+			t.Fatalf("%+v cannot be encoded: %v", r, err)
+		}
+		again, err := results.Decode(packed)
+		if err != nil || !reflect.DeepEqual(again, r) {
+			t.Errorf("%+v comes back as %+v, %v", r, again, err)
+		}
+	})
+}

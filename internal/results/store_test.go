@@ -1,0 +1,382 @@
+package results_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+	"krund/internal/results"
+)
+
+const dir = "/x/results"
+
+// of returns a small record of a slot and attempt; mark makes it differ.
+func of(slot, attempt int, mark string) results.Record {
+	r := crashed()
+	r.Slot, r.Attempt, r.Host = slot, attempt, mark
+	return r
+}
+
+func TestNames(t *testing.T) {
+	tests := []struct {
+		file string
+		want results.Name
+		ok   bool
+	}{
+		{"0000000-001.json.gz", results.Name{Slot: 0, Attempt: 1}, true},
+		{"0000017-002.json.gz", results.Name{Slot: 17, Attempt: 2}, true},
+		{"12345678-1000.json.gz", results.Name{Slot: 12345678, Attempt: 1000}, true},
+		{"0000000-000.json.gz", results.Name{}, false},
+		{"17-2.json.gz", results.Name{}, false},
+		{"00000017-002.json.gz", results.Name{}, false},
+		{"0000017-002.json", results.Name{}, false},
+		{"0000017.json.gz", results.Name{}, false},
+		{"0000017-002.json.gz.tmp", results.Name{}, false},
+		{"+000017-002.json.gz", results.Name{}, false},
+		{"-000017-002.json.gz", results.Name{}, false},
+		{"0000017--02.json.gz", results.Name{}, false},
+		{"99999999999999999999-001.json.gz", results.Name{}, false},
+		{"", results.Name{}, false},
+	}
+	for _, test := range tests {
+		got, ok := results.ParseName(test.file)
+		if got != test.want || ok != test.ok {
+			t.Errorf("%q: got %+v, %v", test.file, got, ok)
+		}
+		if ok && got.String() != test.file {
+			t.Errorf("%q is written as %q", test.file, got)
+		}
+	}
+}
+
+func FuzzName(f *testing.F) {
+	f.Add("0000017-002.json.gz")
+	f.Fuzz(func(t *testing.T, file string) {
+		if n, ok := results.ParseName(file); ok && n.String() != file {
+			t.Errorf("%q is written as %q", file, n)
+		}
+	})
+}
+
+// TestAppendAndRead on the real file system.
+func TestAppendAndRead(t *testing.T) {
+	dir := t.TempDir()
+	a, r := results.NewAppender(durable.OS(), dir), results.NewReader(durable.OS(), dir)
+	want := []results.Record{of(2, 1, ""), of(2, 2, ""), full(), of(100, 1, "")}
+	for _, i := range []int{3, 1, 2, 0} { // order does not matter
+		must(t, a.Append(want[i]))
+	}
+	var got []results.Record
+	for rec, err := range r.All() {
+		must(t, err)
+		got = append(got, rec)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+	for range r.All() {
+		break // leaving early is allowed
+	}
+	l, err := r.List()
+	wantNames := []results.Name{{Slot: 2, Attempt: 1}, {Slot: 2, Attempt: 2}, {Slot: 17, Attempt: 2}, {Slot: 100, Attempt: 1}}
+	if err != nil || !reflect.DeepEqual(l, results.Listing{Records: wantNames}) {
+		t.Errorf("got %+v, %v", l, err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "0000002-001.json.gz"))
+	if err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestAppendTwice(t *testing.T) {
+	fsys := crashfs.New(dir)
+	a := results.NewAppender(fsys, dir)
+	must(t, a.Append(of(1, 1, "this")))
+	before := fsys.Files()
+	must(t, a.Append(of(1, 1, "this")))
+	if err := a.Append(of(1, 1, "other")); !errors.Is(err, results.ErrExists) || !strings.Contains(err.Error(), "0000001-001.json.gz") {
+		t.Errorf("another record: %v", err)
+	}
+	if !reflect.DeepEqual(fsys.Files(), before) {
+		t.Error("the record was changed")
+	}
+	fsys.Put(dir+"/0000001-001.json.gz", []byte("rubbish"))
+	if err := a.Append(of(1, 1, "this")); !errors.Is(err, results.ErrExists) {
+		t.Errorf("over a damaged record: %v", err)
+	}
+}
+
+// TestAppendSameAfterOtherCompression: another compressor, the same record.
+func TestAppendSameAfterOtherCompression(t *testing.T) {
+	fsys := crashfs.New(dir)
+	fsys.Put(dir+"/0000017-002.json.gz", repack(t, unpack(t, pack(t, full()))))
+	must(t, results.NewAppender(fsys, dir).Append(full()))
+}
+
+func TestAppendRefused(t *testing.T) {
+	fsys := crashfs.New(dir)
+	a := results.NewAppender(fsys, dir)
+	tests := map[string]results.Record{
+		"slot -1, attempt 1":           of(-1, 1, ""),
+		"slot 1, attempt 0":            of(1, 0, ""),
+		"slot 4294967296, attempt 1":   of(1<<32, 1, ""),
+		`outcome "" is none of`:        {Key: full().Key, Slot: 1, Attempt: 1},
+		"benchmark: the name is empty": {Outcome: results.Completed, Slot: 1, Attempt: 1},
+	}
+	for want, r := range tests {
+		if err := a.Append(r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	odd := of(1, 1, "")
+	odd.WallNS, odd.Columns = []int64{-1, -2}, []results.Column{{Kind: results.KindUser, Values: []int64{5}}}
+	must(t, a.Append(odd)) // measured is measured
+	if len(fsys.Files()) != 1 {
+		t.Errorf("%d files", len(fsys.Files()))
+	}
+	if err := results.NewAppender(fsys, "/none").Append(full()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a folder: %v", err)
+	}
+}
+
+// TestAppendDoesNotList: no folder is read, whatever is in it.
+func TestAppendDoesNotList(t *testing.T) {
+	fsys := crashfs.New(dir)
+	a := results.NewAppender(noReadDir{fsys}, dir)
+	for slot := range 20 {
+		before := fsys.Ops()
+		must(t, a.Append(of(slot, 1, "")))
+		if got := fsys.Ops() - before; got != 5 {
+			t.Errorf("slot %d: %d operations", slot, got)
+		}
+	}
+}
+
+type noReadDir struct{ durable.FS }
+
+func (noReadDir) ReadDir(string) ([]fs.DirEntry, error) {
+	return nil, errors.New("the folder was listed")
+}
+
+// TestAppendFaults: when any operation fails, the error comes back, the record
+// is there whole or not at all, and appending again succeeds.
+func TestAppendFaults(t *testing.T) {
+	for op := 1; op <= 5; op++ {
+		for _, reason := range []error{syscall.EIO, syscall.ENOSPC} {
+			fsys := crashfs.New(dir)
+			fsys.Inject(crashfs.Fault{Op: op, Err: reason, Permanent: true, Short: 100})
+			a, r := results.NewAppender(fsys, dir), results.NewReader(fsys, dir)
+			err := a.Append(full())
+			if reached := reason == syscall.EIO || op <= 2; reached != errors.Is(err, reason) || !reached && err != nil {
+				t.Errorf("%v from operation %d on: %v", reason, op, err)
+			}
+			fsys.Heal()
+			for _, err := range r.All() {
+				must(t, err)
+			}
+			must(t, a.Append(full()))
+			got, err := results.NewReader(fsys.Reboot(crashfs.Nothing), dir).Load(results.Name{Slot: 17, Attempt: 2})
+			if err != nil || !reflect.DeepEqual(got, full()) {
+				t.Errorf("%v from operation %d on: afterwards %v", reason, op, err)
+			}
+		}
+	}
+}
+
+// TestReaderGoesOn: a bad file is an error with its name, and hides no other.
+func TestReaderGoesOn(t *testing.T) {
+	fsys := crashfs.New(dir)
+	a := results.NewAppender(fsys, dir)
+	for _, slot := range []int{0, 2, 4} {
+		must(t, a.Append(of(slot, 1, "")))
+	}
+	good := fsys.Files()[dir+"/0000000-001.json.gz"]
+	bad := map[string]struct {
+		data []byte
+		want string
+	}{
+		"0000001-001.json.gz": {good[:len(good)/2], "cut off"},
+		"0000003-001.json.gz": {good, "it holds the record of slot 0, attempt 1"},
+		"0000005-001.json.gz": {nil, "empty"},
+		"0000006-001.json.gz": {edited(t, `"format":1`, `"format":2`), "newer format"},
+		"0000007-001.json.gz": {edited(t, `"outcome":"completed"`, `"outcome":"done"`), `outcome "done"`},
+	}
+	for name, b := range bad {
+		fsys.Put(dir+"/"+name, b.data)
+	}
+	fsys.Put(dir+"/0000008-001.json.gz.tmp", good[:50])
+	fsys.Put(dir+"/README", []byte("notes"))
+	must(t, fsys.Mkdir(dir+"/0000009-001.json.gz", 0o755))
+	before := fsys.Ops()
+
+	r := results.NewReader(fsys, dir)
+	var slots []int
+	failed := make(map[string]bool)
+	for rec, err := range r.All() {
+		var file *results.FileError
+		switch {
+		case err == nil:
+			slots = append(slots, rec.Slot)
+		case !errors.As(err, &file) || !strings.Contains(err.Error(), bad[file.File].want) || !strings.Contains(err.Error(), file.File):
+			t.Errorf("got %v", err)
+		default:
+			failed[file.File] = true
+		}
+	}
+	if !slices.Equal(slots, []int{0, 2, 4}) || len(failed) != len(bad) {
+		t.Errorf("read %v, failed %v", slots, failed)
+	}
+	if _, err := r.Load(results.Name{Slot: 6, Attempt: 1}); !errors.Is(err, results.ErrVersion) {
+		t.Errorf("got %v", err)
+	}
+	l, err := r.List()
+	if err != nil || len(l.Records) != 8 || !slices.Equal(l.Temps, []string{"0000008-001.json.gz.tmp"}) ||
+		!slices.Equal(l.Foreign, []string{"0000009-001.json.gz", "README"}) {
+		t.Errorf("got %+v, %v", l, err)
+	}
+	if fsys.Ops() != before {
+		t.Error("reading has changed something")
+	}
+}
+
+func TestReaderErrors(t *testing.T) {
+	fsys := crashfs.New(dir)
+	r := results.NewReader(fsys, dir)
+	_, err := r.Load(results.Name{Slot: 1, Attempt: 1})
+	var file *results.FileError
+	if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &file) {
+		t.Errorf("no record: %v", err)
+	}
+	must(t, results.NewAppender(fsys, dir).Append(of(1, 1, "")))
+	fsys.FailReads(dir+"/0000001-001.json.gz", syscall.EIO)
+	if _, err := r.Load(results.Name{Slot: 1, Attempt: 1}); !errors.Is(err, syscall.EIO) {
+		t.Errorf("unreadable: %v", err)
+	}
+	fsys.FailReads(dir, syscall.EIO)
+	n := 0
+	for _, err := range r.All() {
+		if n++; !errors.Is(err, syscall.EIO) || errors.As(err, &file) {
+			t.Errorf("unreadable folder: %v", err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d answers about an unreadable folder", n)
+	}
+}
+
+func TestLatest(t *testing.T) {
+	fsys := crashfs.New(dir)
+	a, r := results.NewAppender(fsys, dir), results.NewReader(noReadDir{fsys}, dir)
+	if _, ok, err := r.Latest(5, 3); ok || err != nil {
+		t.Errorf("no record: %v, %v", ok, err)
+	}
+	must(t, a.Append(of(5, 1, "first")))
+	must(t, a.Append(of(5, 3, "third")))
+	for attempts, want := range map[int]string{1: "first", 2: "first", 3: "third", 9: "third"} {
+		rec, ok, err := r.Latest(5, attempts)
+		if err != nil || !ok || rec.Host != want {
+			t.Errorf("of %d attempts: %q, %v, %v", attempts, rec.Host, ok, err)
+		}
+	}
+	fsys.Put(dir+"/0000005-003.json.gz", []byte("rubbish"))
+	if _, ok, err := r.Latest(5, 3); ok || err == nil {
+		t.Errorf("damaged: %v, %v", ok, err)
+	}
+}
+
+func TestClean(t *testing.T) {
+	fsys := crashfs.New(dir)
+	must(t, results.NewAppender(fsys, dir).Append(full()))
+	fsys.Put(dir+"/0000018-001.json.gz.tmp", []byte("half"))
+	fsys.Put(dir+"/notes", nil)
+	removed, err := results.Clean(fsys, dir)
+	if err != nil || !slices.Equal(removed, []string{"0000018-001.json.gz.tmp"}) || len(fsys.Reboot(crashfs.Nothing).Files()) != 2 {
+		t.Errorf("%v, %v", removed, err)
+	}
+}
+
+// TestModel appends records in random order, some twice, and cuts the power in
+// every operation: what was acknowledged is there unchanged, what was being
+// written is there whole or not at all, and nothing else is.
+func TestModel(t *testing.T) {
+	t.Logf("-seed %d", *seed)
+	var stored map[results.Name]results.Record
+	var pending results.Record
+	program := func(fsys *crashfs.FS) error {
+		stored = make(map[results.Name]results.Record)
+		chance := rand.New(rand.NewPCG(*seed, 3))
+		a := results.NewAppender(fsys, dir)
+		for range 15 {
+			pending = of(chance.IntN(4), 1+chance.IntN(3), fmt.Sprint(chance.IntN(2)))
+			name := results.Name{Slot: pending.Slot, Attempt: pending.Attempt}
+			old, exists := stored[name]
+			err := a.Append(pending)
+			switch {
+			case exists && old.Host != pending.Host:
+				if !errors.Is(err, results.ErrExists) && !errors.Is(err, crashfs.ErrPowerCut) {
+					t.Errorf("a second record of %s: %v", name, err)
+				}
+			case err != nil:
+				return err
+			default:
+				stored[name] = pending
+			}
+		}
+		return nil
+	}
+	build := func() *crashfs.FS { return crashfs.New(dir) }
+	policies := append(crashfs.Policies(*seed), crashfs.Torn(*seed))
+	for cut, after := range crashfs.EveryCut(build, program, policies...) {
+		checkStored(t, cut, after, stored, pending)
+		must(t, results.NewAppender(after, dir).Append(of(99, 1, "after")))
+		if _, err := results.Clean(after, dir); err != nil {
+			t.Fatal(err)
+		}
+		l, err := results.NewReader(after, dir).List()
+		if err != nil || len(l.Temps)+len(l.Foreign) > 0 {
+			t.Fatalf("%s: left over %+v, %v", cut, l, err)
+		}
+	}
+}
+
+func checkStored(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, stored map[results.Name]results.Record, pending results.Record) {
+	t.Helper()
+	found := make(map[results.Name]bool)
+	for got, err := range results.NewReader(fsys, dir).All() {
+		if err != nil {
+			t.Fatalf("%s: %v", cut, err)
+		}
+		name := results.Name{Slot: got.Slot, Attempt: got.Attempt}
+		found[name] = true
+		want, acknowledged := stored[name]
+		if !acknowledged {
+			want = pending
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: %s is %+v", cut, name, got)
+		}
+	}
+	for name := range stored {
+		if !found[name] {
+			t.Fatalf("%s: %s is lost", cut, name)
+		}
+	}
+}
+
+// TestAppendIsDeterministic: the same record gives the same file.
+func TestAppendIsDeterministic(t *testing.T) {
+	if a, b := pack(t, full()), pack(t, full()); !bytes.Equal(a, b) {
+		t.Error("the same record is encoded in two ways")
+	}
+}
