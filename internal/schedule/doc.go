@@ -37,6 +37,7 @@
 //	seed=NNNNNNNNNNNNNNNNNNNN          of the order, 20 digits
 //	config=HEX                         SHA-256 of the configuration's text
 //	created=2026-11-21T09:00:00Z       RFC 3339
+//	boot=NAME                          boot used last, at most 40 bytes; or no line
 //	temperature=45000 SENSOR           base temperature in thousandths of a degree
 //	...                                Celsius and name; a line per sensor, or none
 //	(padding up to the end of the copy less 14 bytes: spaces, but newlines as

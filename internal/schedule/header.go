@@ -15,6 +15,7 @@ import (
 const (
 	sectorBytes = 512
 	sensorRoom  = 128 // bytes reserved per base temperature
+	bootRoom    = 40  // bytes reserved for the name of a boot; Linux has UUIDs of 36
 	maxSectors  = 256 // per header copy: 128 KiB, room for 1,000 sensors
 	headerTail  = len("\ncrc=00000000\n")
 	magic       = "krund-schedule="
@@ -63,7 +64,7 @@ func (h Header) check() error {
 	case h.Next < 0 || h.Reboots < 0 || h.Mails < 0 || max(h.Next, h.Reboots, h.Mails) > maxCount:
 		return fmt.Errorf("next %d, reboots %d, mails %d: counts have 1 to 10 digits", h.Next, h.Reboots, h.Mails)
 	}
-	for name, word := range map[string]string{"config hash": h.ConfigHash, "time of creation": h.Created} {
+	for name, word := range map[string]string{"config hash": h.ConfigHash, "time of creation": h.Created, "name of the boot": h.Boot} {
 		if !isWord(word) {
 			return fmt.Errorf("the %s %q is not one word", name, word)
 		}
@@ -106,6 +107,9 @@ func (h Header) text(c copyID) []byte {
 	fmt.Fprintf(&b, "seed=%020d\n", h.Seed)
 	fmt.Fprintf(&b, "config=%s\n", h.ConfigHash)
 	fmt.Fprintf(&b, "created=%s\n", h.Created)
+	if h.Boot != "" {
+		fmt.Fprintf(&b, "boot=%s\n", h.Boot)
+	}
 	for _, t := range h.BaseTemperatures {
 		fmt.Fprintf(&b, "temperature=%d %s\n", t.MilliC, t.Sensor)
 	}
@@ -115,6 +119,7 @@ func (h Header) text(c copyID) []byte {
 // sectorsFor returns how many sectors a copy of h needs, with the room for
 // base temperatures that h asks for.
 func sectorsFor(h Header) int {
+	h.Boot = strings.Repeat("-", bootRoom)
 	bare := h
 	bare.BaseTemperatures = nil
 	need := max(len(h.text(copyA)), len(bare.text(copyA))+h.Sensors*sensorRoom)
@@ -206,7 +211,7 @@ func parseHeader(body string) (Header, error) {
 		"sectors": &h.Sectors, "slots": &h.Slots, "width": &h.Width,
 		"next": &h.Next, "reboots": &h.Reboots, "mails": &h.Mails,
 	}
-	words := map[string]*string{"order": &h.Order, "config": &h.ConfigHash, "created": &h.Created}
+	words := map[string]*string{"order": &h.Order, "config": &h.ConfigHash, "created": &h.Created, "boot": &h.Boot}
 	for line := range strings.Lines(body) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		var err error

@@ -81,8 +81,8 @@ type Temperature struct {
 // Header is what the schedule knows besides its slots.
 //
 // Create takes ConfigHash, Created, Order, Seed, Sensors and, if known already,
-// Reboots, Mails and BaseTemperatures, and sets the rest. Reboots, Mails and
-// BaseTemperatures are what UpdateHeader may change.
+// Reboots, Mails, Boot and BaseTemperatures, and sets the rest. Those four are
+// what UpdateHeader may change.
 type Header struct {
 	Version    int    // of the format
 	Generation uint64 // grows with every update
@@ -98,6 +98,7 @@ type Header struct {
 	Seed       uint64 // of the order
 	ConfigHash string // of the configuration's text
 	Created    string // time in RFC 3339
+	Boot       string // boot in which the last attempt was begun, or the schedule made; "" unknown
 
 	// Sensors is how many base temperatures Create makes room for, at 128
 	// bytes each; there is room for one or two anyway. It is not stored.

@@ -93,7 +93,7 @@ func (s *Schedule) stepForward(index int, f Flag) error {
 	return s.update(func(h *Header) { h.Next = s.place.next })
 }
 
-// UpdateHeader lets change alter Reboots, Mails and BaseTemperatures of the
+// UpdateHeader lets change alter Reboots, Mails, Boot and BaseTemperatures of the
 // header and makes the result durable. It writes over the older of the two
 // copies: whatever happens meanwhile, the other one stays valid. After an error
 // the header is as before, here and, unless the disk is broken, in the file.
@@ -104,7 +104,8 @@ func (s *Schedule) UpdateHeader(change func(*Header)) error {
 	return s.update(func(h *Header) {
 		changed := s.Header()
 		change(&changed)
-		h.Reboots, h.Mails, h.BaseTemperatures = changed.Reboots, changed.Mails, slices.Clone(changed.BaseTemperatures)
+		h.Reboots, h.Mails, h.Boot = changed.Reboots, changed.Mails, changed.Boot
+		h.BaseTemperatures = slices.Clone(changed.BaseTemperatures)
 	})
 }
 
