@@ -1,0 +1,67 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/results"
+)
+
+func TestJudge(t *testing.T) {
+	zero, one, usage := 0, 1, 64
+	good := func(change func(*Execution)) Execution {
+		e := Execution{Planned: 100, Done: 100, Exit: &zero, Timeout: time.Minute}
+		change(&e)
+		return e
+	}
+	tests := []struct {
+		name   string
+		run    Execution
+		limits Limits
+		want   results.Outcome
+		reason []string // a piece of each reason, in order
+	}{
+		{"all well", good(func(*Execution) {}), Limits{}, results.Completed, nil},
+		{"not started", good(func(e *Execution) { e.NotStarted, e.Exit, e.Done = "exec /x: no such file", nil, 0 }),
+			Limits{AttemptsLeft: 2}, results.Error, []string{"could not be started: exec /x"}},
+		{"out of time", good(func(e *Execution) { e.TimedOut, e.Signal, e.Exit, e.Done = true, "SIGKILL", nil, 7 }),
+			Limits{}, results.Timeout, []string{"time limit of 1m0s after 7 of 100"}},
+		{"wrong checksum", good(func(e *Execution) { e.Exit, e.Done, e.LastWords = &one, 41, "bad checksum: 12 vs 13" }),
+			Limits{}, results.Error, []string{"exit status 1; it said last: bad checksum: 12 vs 13", "41 of 100"}},
+		{"the runner's own status", good(func(e *Execution) { e.Exit, e.Done, e.ExitText = &usage, 0, "wrong arguments" }),
+			Limits{}, results.Error, []string{"exit status 64: wrong arguments", "0 of 100"}},
+		{"crash", good(func(e *Execution) { e.Exit, e.Signal, e.Done = nil, "SIGSEGV", 3 }),
+			Limits{}, results.Error, []string{"signal SIGSEGV", "3 of 100"}},
+		{"out of memory", good(func(e *Execution) { e.Exit, e.Signal, e.OOMKills, e.Done = nil, "SIGKILL", 1, 3 }),
+			Limits{}, results.Error, []string{"for want of memory; raise limits.heap", "3 of 100"}},
+		{"exits 0 without iterating", good(func(e *Execution) { e.Done = 0 }), Limits{}, results.Error, []string{"0 of 100"}},
+		{"a status other than 0 after all iterations", good(func(e *Execution) { e.Exit = &one }), Limits{}, results.Error,
+			[]string{"exit status 1"}},
+		{"a buffer that was scribbled over", good(func(e *Execution) { e.Series, e.Done = []string{"no magic"}, 0 }), Limits{}, results.Error,
+			[]string{"no magic"}},
+		{"throttled, runs again", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
+			Limits{AttemptsLeft: 1, Disturbed: Rerun}, results.Rerun, []string{"throttled"}},
+		{"throttled in the last attempt", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
+			Limits{AttemptsLeft: 0, Disturbed: Rerun}, results.Error, []string{"no attempt is left", "throttled"}},
+		{"throttled and accepted", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
+			Limits{Disturbed: Accept}, results.Completed, []string{"throttled"}},
+		{"throttled and not accepted", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
+			Limits{AttemptsLeft: 5, Disturbed: Fail}, results.Error, []string{"throttled"}},
+		{"an error is not run again because it was disturbed, too", good(func(e *Execution) {
+			e.Exit, e.Disturbed = &one, []string{"throttled"}
+		}), Limits{AttemptsLeft: 5, Disturbed: Rerun}, results.Error, []string{"exit status 1", "throttled"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := Judge(tt.run, tt.limits)
+			if got.Result != tt.want {
+				t.Errorf("%s, want %s", got.Result, tt.want)
+			}
+			if !slices.EqualFunc(got.Reasons, tt.reason, strings.Contains) {
+				t.Errorf("reasons %q, want %q", got.Reasons, tt.reason)
+			}
+		})
+	}
+}
