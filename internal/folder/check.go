@@ -12,7 +12,7 @@ import (
 // Check says why the folder cannot be trusted: krund runs as root and believes
 // what is in it. The folder, the results folder and each file beside it must
 // belong to root or to the caller and must not be writable by group or others;
-// for root there must be no symbolic links and nothing but plain files inside.
+// for root there must be no symbolic links, pipes or devices inside.
 // Nil means fit. All problems are reported together, each with the command that
 // cures it.
 //
@@ -73,8 +73,8 @@ func judge(path string, mode fs.FileMode, owner, caller int, wantDir bool) error
 	if caller == root && wantDir && !mode.IsDir() {
 		return fmt.Errorf("%s is not a folder; move it away", path)
 	}
-	if caller == root && !wantDir && !mode.IsRegular() {
-		return fmt.Errorf("%s is neither a file of krund nor its results folder; move it away", path)
+	if caller == root && !mode.IsRegular() && !mode.IsDir() {
+		return fmt.Errorf("%s is neither a file nor a folder; move it away", path)
 	}
 	if owner != root && owner != caller {
 		return fmt.Errorf("%s belongs to user number %d, who could change it; `chown %d` it, or run krund as that user", path, owner, caller)

@@ -1,0 +1,312 @@
+package folder
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+)
+
+const dir = "/x/warmup.krun"
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFor(t *testing.T) {
+	for config, want := range map[string]string{
+		"/x/warmup.toml": "/x/warmup.krun", "warmup.toml": "warmup.krun", "/x/a.b.toml": "/x/a.b.krun",
+		"/x/warmup": "/x/warmup.krun", "/x/toml": "/x/toml.krun",
+	} {
+		if got := For(config); got != want {
+			t.Errorf("For(%q) = %q, want %q", config, got, want)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	f, err := Create(crashfs.New("/x"), dir)
+	must(t, err)
+	for got, want := range map[string]string{
+		f.Dir(): dir, f.Schedule(): dir + "/schedule", f.Results(): dir + "/results", f.Journal(): dir + "/journal",
+		f.Log(): dir + "/log", f.ConfigCopy(): dir + "/config.toml",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestCreateCut: whenever the power fails, Create can be called again, and once
+// it has returned the folder stays.
+func TestCreateCut(t *testing.T) {
+	build := func() *crashfs.FS { return crashfs.New("/x") }
+	program := func(fsys *crashfs.FS) error {
+		_, err := Create(fsys, dir)
+		return err
+	}
+	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(1)...) {
+		if _, err := Open(after, dir); cut.Err == nil && err != nil {
+			t.Errorf("%s: %v", cut, err)
+		}
+		if err := program(after); err != nil {
+			t.Errorf("%s: again: %v", cut, err)
+		}
+		if _, err := Open(after, dir); err != nil {
+			t.Errorf("%s: %v", cut, err)
+		}
+	}
+}
+
+func TestCreateKeepsWhatIsThere(t *testing.T) {
+	fsys := crashfs.New(dir)
+	fsys.Put(dir+"/schedule", []byte("precious"))
+	_, err := Create(fsys, dir)
+	must(t, err)
+	if got := fsys.Files()[dir+"/schedule"]; string(got) != "precious" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestOpenRefused(t *testing.T) {
+	file := crashfs.New("/x")
+	file.Put(dir, nil)
+	results := crashfs.New("/x")
+	results.Put(dir+"/results", nil)
+	unreadable := crashfs.New(dir + "/results")
+	unreadable.FailReads(dir, syscall.EIO)
+	tests := []struct {
+		name string
+		fsys *crashfs.FS
+		is   error
+		want string
+	}{
+		{"absent", crashfs.New("/x"), fs.ErrNotExist, "no experiment at " + dir},
+		{"half made", crashfs.New(dir), fs.ErrNotExist, "no experiment at " + dir},
+		{"a file", file, nil, dir + " is not a folder"},
+		{"results a file", results, nil, dir + "/results is not a folder"},
+		{"unreadable", unreadable, syscall.EIO, "open the experiment's folder"},
+	}
+	for _, test := range tests {
+		_, err := Open(test.fsys, dir)
+		if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
+			t.Errorf("%s: got %v", test.name, err)
+		}
+		if test.fsys.Ops() != 0 {
+			t.Errorf("%s: Open has changed something", test.name)
+		}
+	}
+	if _, err := Create(crashfs.New(), dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Create without a parent: %v", err)
+	}
+	if _, err := Create(file, dir); err == nil || !strings.Contains(err.Error(), "make the experiment's folder") {
+		t.Errorf("Create over a file: %v", err)
+	}
+	full := crashfs.New("/x")
+	full.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
+	if _, err := Create(full, dir); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Create on a full disk: %v", err)
+	}
+}
+
+// TestOpenThroughLink: the way to the folder may be a link.
+func TestOpenThroughLink(t *testing.T) {
+	base := t.TempDir()
+	target, link := filepath.Join(base, "real.krun"), filepath.Join(base, "link.krun")
+	_, err := Create(durable.OS(), target)
+	must(t, err)
+	must(t, os.Symlink(target, link))
+	f, err := Open(durable.OS(), link)
+	must(t, err)
+	must(t, f.Check())
+}
+
+func TestLock(t *testing.T) {
+	systems := map[string]struct {
+		fsys durable.FS
+		dir  string
+	}{
+		"system":    {durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")},
+		"simulated": {crashfs.New("/x"), dir},
+	}
+	for name, system := range systems {
+		t.Run(name, func(t *testing.T) {
+			f, err := Create(system.fsys, system.dir)
+			must(t, err)
+			lock, err := f.Lock(4711, "bencher7.example.org")
+			must(t, err)
+			_, err = f.Lock(12, "other")
+			var locked *LockedError
+			if !errors.As(err, &locked) || locked.PID != 4711 || locked.Host != "bencher7.example.org" || !errors.Is(err, durable.ErrLocked) {
+				t.Errorf("second lock: %v", err)
+			}
+			for _, part := range []string{system.dir, "4711", "bencher7.example.org", "krunctl status"} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q does not say %q", err, part)
+				}
+			}
+			must(t, lock.Release())
+			lock, err = f.Lock(12, "b") // shorter than the holder before
+			must(t, err)
+			if _, err = f.Lock(13, "c"); !errors.As(err, &locked) || locked.PID != 12 || locked.Host != "b" {
+				t.Errorf("third lock: %v", err)
+			}
+			must(t, lock.Release())
+		})
+	}
+}
+
+func TestLockAfterPowerCut(t *testing.T) {
+	fsys := crashfs.New("/x")
+	f, err := Create(fsys, dir)
+	must(t, err)
+	_, err = f.Lock(1, "a")
+	must(t, err)
+	f, err = Open(fsys.Reboot(crashfs.Everything), dir)
+	must(t, err)
+	_, err = f.Lock(2, "a")
+	must(t, err)
+}
+
+// TestLockOpening: what keeps the file from being opened or locked is said in
+// words, with what to do.
+func TestLockOpening(t *testing.T) {
+	for reason, want := range map[error]string{
+		syscall.EROFS:         "read-only; krund must write there",
+		syscall.EACCES:        "run krund as the owner of the folder or as root",
+		errors.ErrUnsupported: "has no locks",
+		syscall.EIO:           "lock " + dir,
+	} {
+		fsys := crashfs.New(dir + "/results")
+		fsys.Inject(crashfs.Fault{Err: reason})
+		f, err := Open(fsys, dir)
+		must(t, err)
+		if _, err := f.Lock(1, "a"); !errors.Is(err, reason) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v", reason, err)
+		}
+	}
+	f := Folder{fsys: noLocks{crashfs.New(dir)}, dir: dir}
+	if _, err := f.Lock(1, "a"); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "has no locks") {
+		t.Errorf("no locks: %v", err)
+	}
+}
+
+// noLocks is a file system whose files cannot be locked.
+type noLocks struct{ durable.FS }
+
+func (n noLocks) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f, err := n.FS.OpenFile(name, flag, perm)
+	return struct{ durable.File }{f}, err
+}
+
+func TestParseHolder(t *testing.T) {
+	tests := []struct {
+		text string
+		pid  int
+		host string
+	}{
+		{string(formatHolder(17, "a")), 17, "a"},
+		{string(formatHolder(17, strings.Repeat("h", 300))), 17, strings.Repeat("h", 252)},
+		{"", 0, ""}, {"17", 0, ""}, {"17 ", 0, ""}, {"x a", 0, ""}, {"-1 a", 0, ""}, {"17 a b", 0, ""}, {"\x00\x00 \x00", 0, ""},
+	}
+	for _, test := range tests {
+		if pid, host := parseHolder(test.text); pid != test.pid || host != test.host {
+			t.Errorf("%q: got %d, %q", test.text, pid, host)
+		}
+	}
+	if n := len(formatHolder(1, "a")); n != holderBytes {
+		t.Errorf("%d bytes", n)
+	}
+	unknown := LockedError{Dir: dir}
+	if got := unknown.Error(); !strings.Contains(got, "another krund works on this experiment") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	const (
+		file   = fs.FileMode(0o644)
+		folder = fs.ModeDir | 0o755
+		link   = fs.ModeSymlink | 0o777
+		pipe   = fs.ModeNamedPipe | 0o600
+	)
+	tests := []struct {
+		name          string
+		mode          fs.FileMode
+		owner, caller int
+		wantDir       bool
+		want          string // "" is fine
+	}{
+		{"root's file, by root", file, 0, 0, false, ""},
+		{"root's folder, by root", folder, 0, 0, true, ""},
+		{"own file", file, 1000, 1000, false, ""},
+		{"root's file, by a user", file, 0, 1000, false, ""},
+		{"a user's file, by root", file, 1000, 0, false, "belongs to user number 1000, who could change it; `chown 0`"},
+		{"another user's file", file, 1000, 1001, false, "belongs to user number 1000"},
+		{"writable by the group", 0o664, 0, 0, false, "may be written by others than its owner (mode 0664); `chmod go-w`"},
+		{"writable by others", 0o646, 1000, 1000, false, "(mode 0646)"},
+		{"folder writable by others", fs.ModeDir | fs.ModeSticky | 0o777, 0, 0, true, "(mode 0777)"},
+		{"link, by root", link, 0, 0, false, "symbolic link"},
+		{"link, by a user", link, 1000, 1000, false, ""},
+		{"link for results, by root", link, 0, 0, true, "symbolic link"},
+		{"pipe, by root", pipe, 0, 0, false, "neither a file nor a folder"},
+		{"pipe, by a user", pipe, 1000, 1000, false, ""},
+		{"another folder, by root", folder, 0, 0, false, ""},
+		{"file for results, by root", file, 0, 0, true, "is not a folder"},
+	}
+	for _, test := range tests {
+		err := judge("/x/thing", test.mode, test.owner, test.caller, test.wantDir)
+		switch {
+		case test.want == "" && err != nil:
+			t.Errorf("%s: %v", test.name, err)
+		case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "/x/thing")):
+			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+// TestCheck on the real file system, as whoever runs the tests.
+func TestCheck(t *testing.T) {
+	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
+	must(t, err)
+	must(t, os.WriteFile(f.Schedule(), nil, 0o644))
+	must(t, f.Check())
+	must(t, os.Chmod(f.Schedule(), 0o666))
+	must(t, os.Chmod(f.Results(), 0o777))
+	err = f.Check()
+	if err == nil || !strings.Contains(err.Error(), f.Schedule()+" may be written") || !strings.Contains(err.Error(), f.Results()+" may be written") {
+		t.Errorf("got %v", err)
+	}
+	must(t, os.Chmod(f.Schedule(), 0o644))
+	must(t, os.Chmod(f.Results(), 0o755))
+	must(t, os.Chmod(f.Dir(), 0o757))
+	if err := f.Check(); err == nil || !strings.Contains(err.Error(), "may be written by others") {
+		t.Errorf("got %v", err)
+	}
+	must(t, os.Chmod(f.Dir(), 0o755))
+	must(t, os.Symlink("/etc/passwd", f.Log()))
+	if err := f.check(0); err == nil || !strings.Contains(err.Error(), f.Log()+" is a symbolic link") {
+		t.Errorf("link: %v", err)
+	}
+	absent := Folder{fsys: durable.OS(), dir: "/none"}
+	if err := absent.Check(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("absent: %v", err)
+	}
+}
+
+// TestCheckSimulated: simulated files have no owner and belong to the caller.
+func TestCheckSimulated(t *testing.T) {
+	f, err := Create(crashfs.New("/x"), dir)
+	must(t, err)
+	must(t, f.check(1000))
+	must(t, f.check(0))
+}
