@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
 )
 
 // TestMain also plays the second process in TestLockExcludesProcesses.
@@ -92,7 +93,9 @@ func TestOpenFileRefusesLinkForWriting(t *testing.T) {
 	if err != nil {
 		t.Fatalf("reading through a link: %v", err)
 	}
-	f.Close()
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestWriteToErrorKeepsOldFile(t *testing.T) {
@@ -245,6 +248,26 @@ func otherProcess(t *testing.T, lock string) int {
 		t.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode()
+}
+
+// TestWriteFileSurvives cuts the power in every operation. The simulation's own
+// tests show that it finds each of the steps missing.
+func TestWriteFileSurvives(t *testing.T) {
+	build := func() *crashfs.FS {
+		fsys := crashfs.New("/x")
+		fsys.Put("/x/f", []byte("old"))
+		return fsys
+	}
+	program := func(fsys *crashfs.FS) error { return durable.WriteFile(fsys, "/x/f", []byte("new content"), 0o644) }
+	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(1)...) {
+		got, err := durable.ReadFile(after, "/x/f")
+		if err != nil || string(got) != "new content" && (cut.Err == nil || string(got) != "old") {
+			t.Errorf("%s: %q, %v", cut, got, err)
+		}
+		if err := program(after); err != nil {
+			t.Errorf("%s: again: %v", cut, err)
+		}
+	}
 }
 
 func write(t *testing.T, name, content string) {

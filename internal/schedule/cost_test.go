@@ -97,7 +97,6 @@ func TestSummaryCost(t *testing.T) {
 		create(t, durable.OS(), name, n)
 		s, err := schedule.Open(durable.OS(), name, false)
 		must(t, err)
-		defer s.Close()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		sum, err := s.Summarize()
@@ -106,6 +105,7 @@ func TestSummaryCost(t *testing.T) {
 		if sum.Outstanding != n {
 			t.Errorf("%d of %d outstanding", sum.Outstanding, n)
 		}
+		must(t, s.Close())
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	if few, many := cost(2_000), cost(20_000); many > few+10_000 {

@@ -17,7 +17,7 @@ func checksum(text string) string {
 func someHeader() Header {
 	return Header{
 		Version: Version, Generation: 12, Sectors: 1, Slots: 3, Width: 128, Next: 1, Reboots: 4, Mails: 1,
-		Order: RoundRobin, Seed: 7, ConfigHash: strings.Repeat("0af3", 16), Created: "2026-11-21T09:00:00Z",
+		Order: RoundRobin, Seed: 7, ConfigHash: strings.Repeat("0af3", 16), Created: "2026-11-21T09:00:00Z", Boot: "0b3f1a52-5f6e-4c3b-9f21-2d2f6f5f8a11",
 		BaseTemperatures: []Temperature{{Sensor: "coretemp/Package id 0", MilliC: 45000}, {Sensor: "nvme/Composite", MilliC: -5}},
 	}
 }
@@ -46,6 +46,7 @@ order=round-robin
 seed=00000000000000000007
 config=` + strings.Repeat("0af3", 16) + `
 created=2026-11-21T09:00:00Z
+boot=0b3f1a52-5f6e-4c3b-9f21-2d2f6f5f8a11
 temperature=45000 coretemp/Package id 0
 temperature=-5 nvme/Composite
 `
@@ -61,7 +62,7 @@ func TestHeaderLaws(t *testing.T) {
 	extreme.Generation, extreme.Seed = math.MaxUint64, math.MaxUint64
 	extreme.Slots, extreme.Next, extreme.Reboots, extreme.Mails = MaxSlots, maxCount, maxCount, maxCount
 	bare := someHeader()
-	bare.BaseTemperatures, bare.Order = nil, Interleaved
+	bare.BaseTemperatures, bare.Boot, bare.Order = nil, "", Interleaved
 	many := someHeader()
 	for i := range 100 {
 		many.BaseTemperatures = append(many.BaseTemperatures, Temperature{Sensor: fmt.Sprintf("µ-sensor %d", i), MilliC: i})
@@ -134,6 +135,7 @@ func TestHeaderRefused(t *testing.T) {
 		"next -1":                   func(h *Header) { h.Next = -1 },
 		"reboots 2147483648":        func(h *Header) { h.Reboots = maxCount + 1 },
 		`config hash "a b" is not`:  func(h *Header) { h.ConfigHash = "a b" },
+		`boot "a b" is not`:         func(h *Header) { h.Boot = "a b" },
 		`creation "\n" is not`:      func(h *Header) { h.Created = "\n" },
 		`name "" is not text on`:    func(h *Header) { h.BaseTemperatures[0].Sensor = "" },
 		`name " x" is not text on`:  func(h *Header) { h.BaseTemperatures[0].Sensor = " x" },

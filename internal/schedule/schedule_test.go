@@ -227,6 +227,7 @@ func TestUpdateHeader(t *testing.T) {
 			h.Reboots++
 			h.Mails = 2
 			h.BaseTemperatures = base
+			h.Boot = "boot-1"
 			h.Slots, h.Next, h.ConfigHash = 99, 2, "not to be changed"
 		}))
 	}
@@ -234,6 +235,7 @@ func TestUpdateHeader(t *testing.T) {
 	must(t, s.Close())
 	want := before
 	want.Reboots, want.Mails, want.BaseTemperatures, want.Generation = 5, 2, base, 6
+	want.Boot = "boot-1"
 	if got := open(t, fsys, false).Header(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -339,7 +341,7 @@ func TestGolden(t *testing.T) {
 	}
 	s, err = schedule.Open(durable.OS(), golden, false)
 	must(t, err)
-	defer s.Close()
+	t.Cleanup(func() { must(t, s.Close()) })
 	if got := s.Header(); !reflect.DeepEqual(got, want) || flags(t, s) != "CROOOO" {
 		t.Errorf("got %+v %s, want %+v", got, flags(t, s), want)
 	}

@@ -41,13 +41,33 @@ func (s *Schedule) Finish(slot Slot, f Flag) error {
 	if !s.writable {
 		return ErrReadOnly
 	}
-	if err := s.finish(slot, f); err != nil {
+	if err := s.finish(slot, f, 0); err != nil {
 		return fmt.Errorf("finish slot %d: %w", slot.Index, err)
 	}
 	return nil
 }
 
-func (s *Schedule) finish(slot Slot, f Flag) error {
+// Withdraw takes the running attempt of a slot back, durably: the slot is
+// Outstanding and the attempt is not counted. It is for an attempt that was
+// given up by somebody's decision, not by the machine's or the benchmark's
+// failure, and that has left no record. A slot that is not Running stays as it
+// is.
+func (s *Schedule) Withdraw(slot Slot) error {
+	if !s.writable {
+		return ErrReadOnly
+	}
+	stored, err := s.Slot(slot.Index)
+	if err == nil && stored.Flag == Running {
+		err = s.finish(slot, Outstanding, 1)
+	}
+	if err != nil {
+		return fmt.Errorf("withdraw the attempt at slot %d: %w", slot.Index, err)
+	}
+	return nil
+}
+
+// finish writes the flag f and takes withdrawn from the count of attempts.
+func (s *Schedule) finish(slot Slot, f Flag, withdrawn int) error {
 	if !f.Final() && f != Outstanding {
 		return fmt.Errorf("a slot cannot end as %s", f)
 	}
@@ -64,6 +84,7 @@ func (s *Schedule) finish(slot Slot, f Flag) error {
 		}
 	}
 	stored.Flag = f
+	stored.Attempts = max(stored.Attempts-withdrawn, 0)
 	if err := s.put(stored); err != nil {
 		return err
 	}

@@ -32,8 +32,7 @@ func TestConforms(t *testing.T) {
 				t.Fatalf("round %d, step %d:\nsimulation %s\nsystem     %s", round, step, got, want)
 			}
 		}
-		sim.closeAll()
-		sys.closeAll()
+		must(t, errors.Join(sim.closeAll(), sys.closeAll()))
 	}
 }
 
@@ -138,10 +137,11 @@ func (w *walker) useFile() string {
 	return result("close", f.Close()) + result("close again", f.Close())
 }
 
-func (w *walker) closeAll() {
+func (w *walker) closeAll() (err error) {
 	for _, f := range w.files {
-		f.Close()
+		err = errors.Join(err, f.Close())
 	}
+	return err
 }
 
 func describe(info fs.FileInfo, err error) string {
