@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"krund/internal/key"
 )
@@ -61,7 +62,7 @@ func cause(err error) error {
 // error is Errors.
 func (c *Config) CheckFiles() error {
 	found := &problems{file: c.shown}
-	c.checkOwnFile(found)
+	c.checkTrust(found)
 	c.checkVMs(found)
 	c.checkEntryFiles(found)
 	for i, argv := range c.Hooks.Before {
@@ -79,30 +80,58 @@ func (c *Config) CheckFiles() error {
 	return found.errors()
 }
 
-// checkOwnFile refuses a configuration that others may write: its commands
-// run as the user who runs krund, root in a real experiment.
-func (c *Config) checkOwnFile(found *problems) {
-	info, err := os.Stat(c.Path)
-	if err != nil {
-		return // parsed from elsewhere
-	}
-	if os.Geteuid() == 0 && info.Mode().Perm()&0o022 != 0 {
-		found.add(1, fmt.Sprintf("the file may be written by others (mode %04o), and root would run what they write", info.Mode().Perm()), "chmod go-w "+c.shown)
+// checkTrust refuses a configuration that others may change, because its
+// commands run as root.
+func (c *Config) checkTrust(found *problems) {
+	if info, err := os.Stat(c.Path); err == nil { // else it was parsed from elsewhere
+		if problem := c.distrust(info, os.Geteuid()); problem != nil {
+			found.addError(1, "this file", problem)
+		}
 	}
 }
 
+// distrust says why root, if uid is root, should not run what is in a file;
+// nil when it may. Whose the file is matters only to an experiment that
+// starts by itself after each boot; the others somebody has just typed.
+func (c *Config) distrust(info fs.FileInfo, uid int) error {
+	if uid != 0 {
+		return nil
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fmt.Errorf("others may write it (mode %04o), and root runs what is in it; chmod go-w it", mode)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if ok && stat.Uid != 0 && c.Experiment.Reboot == RebootHardware {
+		return fmt.Errorf("it belongs to user %d, and root runs what is in it; chown root it", stat.Uid)
+	}
+	return nil
+}
+
+// checkCommand looks at a program that krund itself runs. orAt is where at's
+// key is not in the file.
 func (c *Config) checkCommand(at, program string, found *problems, orAt ...string) {
-	if _, err := LookPath(program); err != nil {
-		found.addError(c.lines.of(append([]string{at}, orAt...)...), at, err)
+	line := c.lines.of(append([]string{at}, orAt...)...)
+	full, err := LookPath(program)
+	if err != nil {
+		found.addError(line, at, err)
+		return
+	}
+	if info, err := os.Stat(full); err == nil {
+		if problem := c.distrust(info, os.Geteuid()); problem != nil {
+			found.addError(line, at+": "+full, problem)
+		}
 	}
 }
 
 func (c *Config) checkVMs(found *problems) {
 	for _, vm := range c.VMs {
 		planned := slices.ContainsFunc(c.keys, func(k key.Key) bool { return k.VM == vm.Name })
-		if planned && vm.Path != "" {
-			at := join("vms", vm.Name)
-			c.checkCommand(at+".path", vm.Path, found, at)
+		if !planned || vm.Path == "" {
+			continue
+		}
+		at := join("vms", vm.Name)
+		if _, err := LookPath(vm.Path); err != nil {
+			found.addError(c.lines.of(at+".path", at), at+".path", err)
 		}
 	}
 }

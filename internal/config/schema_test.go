@@ -1,0 +1,242 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// schemaKeys returns every key there is with its default, in the order of the
+// schema. Names that users give are NAME.
+func schemaKeys(t *testing.T) []askedKey {
+	t.Helper()
+	root, problem := decode("[vms.NAME]\nrunner = \"c\"\nvariants = [\"NAME\"]\n[variants.NAME]\n[benchmarks.NAME]\n")
+	if problem != nil {
+		t.Fatal(*problem)
+	}
+	r := &reader{problems: &problems{}, lines: lines{}, partial: true}
+	r.config(root)
+	return slices.DeleteFunc(r.asked, func(k askedKey) bool { return k.section == "" })
+}
+
+func repoFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestExampleShowsEveryKey finds each key of the schema in the example, and
+// each key that has a default and is not about names with that default.
+func TestExampleShowsEveryKey(t *testing.T) {
+	root, problem := decode(repoFile(t, "configs/example.toml"))
+	if problem != nil {
+		t.Fatal(*problem)
+	}
+	own := regexp.MustCompile(`^(experiment\.(name|description|benchmarks|skip)|(vms|variants)\..*)$`)
+	for _, k := range schemaKeys(t) {
+		path := k.section + "." + k.name
+		found := lookIn(root, strings.Split(path, "."))
+		if len(found) == 0 {
+			t.Errorf("%s is not in the example", path)
+			continue
+		}
+		if own.MatchString(path) || k.normal == "" {
+			continue
+		}
+		if got := written(found[0]); got != k.normal {
+			t.Errorf("%s is %s in the example, by default %s", path, got, k.normal)
+		}
+	}
+}
+
+// lookIn returns the nodes at path, in which NAME is any name.
+func lookIn(n *node, path []string) []*node {
+	if len(path) == 0 {
+		return []*node{n}
+	}
+	if path[0] != "NAME" {
+		if n.child(path[0]) == nil {
+			return nil
+		}
+		return lookIn(n.child(path[0]), path[1:])
+	}
+	var found []*node
+	for _, name := range n.names() {
+		found = append(found, lookIn(n.table[name], path[1:])...)
+	}
+	return found
+}
+
+// written is a value as it is written in TOML; of a control with options, the
+// policy.
+func written(n *node) string {
+	switch {
+	case n.child("policy") != nil:
+		return written(n.child("policy"))
+	case n.table != nil:
+		return "{}"
+	case n.list != nil:
+		var items []string
+		for _, item := range n.list {
+			items = append(items, written(item))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	if s, ok := n.value.(string); ok {
+		return fmt.Sprintf("%q", s)
+	}
+	return fmt.Sprint(n.value)
+}
+
+func TestShippedConfigsAreRight(t *testing.T) {
+	paths, err := filepath.Glob("../../configs/*.toml")
+	if err != nil || len(paths) < 3 {
+		t.Fatalf("%q, %v", paths, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, host := range []string{"lab1", "laptop3"} {
+			if _, err := Parse(path, text, host); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestDemoNeedsNoRootAndNoTime holds what `make demo` relies on.
+func TestDemoNeedsNoRootAndNoTime(t *testing.T) {
+	c, err := Parse("demo.toml", []byte(repoFile(t, "configs/demo.toml")), "lab1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := c.Experiment
+	if e.Reboot != RebootNone || e.Account != AccountCaller || c.Wait != (Wait{}) || c.Temperature.BaseWait != 0 {
+		t.Errorf("%+v %+v %+v", e, c.Wait, c.Temperature)
+	}
+	for _, control := range c.Controls {
+		if p := control.Relaxed().Policy; p != Warn && p != Off {
+			t.Errorf("%s has policy %s", control.Name, p)
+		}
+	}
+	if len(c.Keys()) != 6 || c.Slots() != 12 {
+		t.Errorf("%d keys, %d slots", len(c.Keys()), c.Slots())
+	}
+}
+
+// TestStudyIsTheStudys compares warmup-study.toml with Barrett et al. 2017,
+// sections 3 and 3.5: what it does not say must be so by default.
+func TestStudyIsTheStudys(t *testing.T) {
+	c, err := Parse("warmup-study.toml", []byte(repoFile(t, "configs/warmup-study.toml")), "lab1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := c.Experiment
+	if len(c.Benchmarks) != 6 || e.Iterations != 2000 || e.Executions != 30 || e.Reboot != RebootHardware || e.Account != AccountFresh {
+		t.Errorf("%d benchmarks, %+v", len(c.Benchmarks), e)
+	}
+	if c.Limits.Heap != 2<<30 || c.Limits.Stack != 8<<20 || c.Temperature.Tolerance != 3 {
+		t.Errorf("%+v %+v", c.Limits, c.Temperature)
+	}
+	for _, name := range []string{"frequency", "turbo", "tickless", "perf_rate", "temperature"} {
+		if p := c.Control(name).Policy; p != Require {
+			t.Errorf("%s has policy %s", name, p)
+		}
+	}
+}
+
+// TestDocsHaveEveryKeyAndDefault reads the tables of docs/config.md: a heading
+// names the section, a row begins with the key and has the default third.
+func TestDocsHaveEveryKeyAndDefault(t *testing.T) {
+	documented := docsDefaults(repoFile(t, "docs/config.md"))
+	for _, k := range schemaKeys(t) {
+		path := k.section + "." + k.name
+		normal, ok := documented[path]
+		if !ok {
+			t.Errorf("%s is not documented", path)
+			continue
+		}
+		delete(documented, path)
+		want := k.normal
+		switch path {
+		case "experiment.name":
+			want = "the file's name without `.toml`"
+		case "vms.NAME.iterations":
+			want = "the experiment's"
+		case "vms.NAME.path", "vms.NAME.runner", "vms.NAME.variants", "variants.NAME.entry", "benchmarks.NAME.parameter":
+			want = "none"
+		}
+		if strings.Trim(normal, "`") != want && normal != want {
+			t.Errorf("%s: documented default %s, in fact %s", path, normal, want)
+		}
+	}
+	for path := range documented {
+		t.Errorf("%s is documented, but is no key", path)
+	}
+}
+
+var (
+	docsHeading = regexp.MustCompile("^##+ `\\[(.*)\\]`")
+	docsRow     = regexp.MustCompile("^\\| `([^`]+)` \\| ([^|]+) \\| ([^|]+) \\|")
+)
+
+// docsDefaults returns the default in each row, by the path of its key.
+func docsDefaults(text string) map[string]string {
+	defaults := map[string]string{}
+	section := ""
+	for line := range strings.Lines(text) {
+		if m := docsHeading.FindStringSubmatch(line); m != nil {
+			section = m[1]
+		} else if strings.HasPrefix(line, "## ") {
+			section = ""
+		}
+		if m := docsRow.FindStringSubmatch(line); m != nil && section != "" {
+			defaults[section+"."+m[1]] = strings.TrimSpace(m[3])
+		}
+	}
+	return defaults
+}
+
+func TestDocsHaveEveryKrunKey(t *testing.T) {
+	text := repoFile(t, "docs/from-krun.md")
+	// The variables that Krun's configuration files set, from its config.py,
+	// README and examples.
+	for _, name := range []string{
+		"N_EXECUTIONS", "VMS", "vm_def", "variants", "n_iterations", "VARIANTS", "EntryPoint", "subdir", "BENCHMARKS", "SKIP", "HEAP_LIMIT",
+		"STACK_LIMIT", "EXECUTION_TIMEOUT", "TEMP_READ_PAUSE", "PRE_EXECUTION_CMDS", "POST_EXECUTION_CMDS", "MAIL_TO", "MAX_MAILS",
+		"ENABLE_PINNING", "AMPERF_RATIO_BOUNDS", "AMPERF_BUSY_THRESHOLD", "custom_dmesg_whitelist", "ITERATIONS_ALL_VMS",
+	} {
+		if !strings.Contains(text, name) {
+			t.Errorf("%s is not mapped", name)
+		}
+	}
+}
+
+// TestDocsExamplesParse parses what the pages show as a whole configuration.
+func TestDocsExamplesParse(t *testing.T) {
+	block := regexp.MustCompile("(?s)```toml\n(.*?)```")
+	parsed := 0
+	for _, page := range []string{"docs/config.md", "docs/from-krun.md"} {
+		for _, m := range block.FindAllStringSubmatch(repoFile(t, page), -1) {
+			if !strings.Contains(m[1], "[benchmarks]") {
+				continue // a part
+			}
+			parsed++
+			if _, err := Parse(page, []byte(m[1]), "lab1"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if parsed < 2 {
+		t.Errorf("%d examples", parsed)
+	}
+}
