@@ -25,6 +25,26 @@ func (s Scheme) String() string {
 	return "pooled"
 }
 
+// ParseScheme reads "pooled" or "nested".
+func ParseScheme(s string) (Scheme, error) {
+	switch s {
+	case "pooled":
+		return Pooled, nil
+	case "nested":
+		return Nested, nil
+	}
+	return 0, fmt.Errorf("unknown bootstrap scheme %q; write pooled or nested", s)
+}
+
+// MarshalText is String.
+func (s Scheme) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText is ParseScheme.
+func (s *Scheme) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseScheme(string(text))
+	return err
+}
+
 // The study's numbers.
 const (
 	DefaultResamples  = 100000

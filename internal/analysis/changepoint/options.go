@@ -40,6 +40,15 @@ func ParseCost(s string) (Cost, error) {
 	return 0, fmt.Errorf("unknown cost %q; write meanvar, mean or ed", s)
 }
 
+// MarshalText is String.
+func (c Cost) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText is ParseCost.
+func (c *Cost) UnmarshalText(text []byte) (err error) {
+	*c, err = ParseCost(string(text))
+	return err
+}
+
 // Arithmetic is how MeanVariance computes a segment's variance.
 type Arithmetic int
 
@@ -53,6 +62,34 @@ const (
 	// the typical value are all taken for the same.
 	Stable
 )
+
+// String is the name ParseArithmetic reads.
+func (a Arithmetic) String() string {
+	if a == Stable {
+		return "stable"
+	}
+	return "r"
+}
+
+// ParseArithmetic reads "r" or "stable".
+func ParseArithmetic(s string) (Arithmetic, error) {
+	switch s {
+	case "r":
+		return AsR, nil
+	case "stable":
+		return Stable, nil
+	}
+	return 0, fmt.Errorf("unknown arithmetic %q; write r or stable", s)
+}
+
+// MarshalText is String.
+func (a Arithmetic) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText is ParseArithmetic.
+func (a *Arithmetic) UnmarshalText(text []byte) (err error) {
+	*a, err = ParseArithmetic(string(text))
+	return err
+}
 
 // StableFloor is the smallest standard deviation Stable arithmetic tells
 // apart, as a part of the series' typical magnitude: about the resolution of

@@ -62,6 +62,15 @@ func (p Penalty) String() string {
 	return penaltyNames[p.kind]
 }
 
+// MarshalText is String.
+func (p Penalty) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText is ParsePenalty.
+func (p *Penalty) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePenalty(string(text))
+	return err
+}
+
 // ParsePenalty reads a price ("120"), a multiple of log n ("15logn", "15 log
 // n"), or a name: sic, bic, mbic, aic, hannan-quinn, crops.
 func ParsePenalty(s string) (Penalty, error) {

@@ -69,6 +69,15 @@ func ParseMode(s string) (Mode, error) {
 	return 0, fmt.Errorf("unknown mode %q; write paper or relative", s)
 }
 
+// MarshalText is String.
+func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText is ParseMode.
+func (m *Mode) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMode(string(text))
+	return err
+}
+
 // Segment is one stretch of an execution. End is the index, from 0, of its
 // last iteration in the execution with its outliers. Mean is in the unit of
 // the values (seconds, for time), Variance in its square.

@@ -40,6 +40,15 @@ func (d Delta) String() string {
 	return s
 }
 
+// MarshalText is String.
+func (d Delta) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText is ParseDelta.
+func (d *Delta) UnmarshalText(text []byte) (err error) {
+	*d, err = ParseDelta(string(text))
+	return err
+}
+
 // of gives the delta in the unit of the values.
 func (d Delta) of(mean float64) float64 {
 	if d.Percent {

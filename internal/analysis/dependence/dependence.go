@@ -7,7 +7,10 @@
 // in a segment of 11.8% of its process executions, from -0.968 to 0.668.
 package dependence
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Result is the correlation of a segment's values with their predecessors.
 type Result struct {
@@ -31,7 +34,7 @@ const shortest = 30
 // Of measures one segment.
 func Of(x []float64) Result {
 	r := Result{Lag1: math.NaN(), N: len(x)}
-	if len(x) < 3 {
+	if len(x) < 3 || slices.Min(x) == slices.Max(x) {
 		return r
 	}
 	mean := 0.0

@@ -16,7 +16,7 @@ func TestOf(t *testing.T) {
 	if got := Of([]float64{1, 2, 3, 4}); math.Abs(got.Lag1-0.25) > 1e-15 {
 		t.Errorf("a ramp of four: %+v, want 0.25", got)
 	}
-	for _, x := range [][]float64{nil, {1}, {1, 2}, {2, 2, 2, 2}} {
+	for _, x := range [][]float64{nil, {1}, {1, 2}, {2, 2, 2, 2}, {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}} {
 		if got := Of(x); !math.IsNaN(got.Lag1) || got.Dependent {
 			t.Errorf("%v: %+v, want NaN", x, got)
 		}

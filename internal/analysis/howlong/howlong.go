@@ -1,0 +1,268 @@
+// Package howlong asks whether a shorter experiment would have come to the
+// same conclusions (section 9.1 of the study, Figures 9 and 11).
+//
+// A pair's conclusion has three characteristics: the proportions of the
+// classes, the steady iteration and the steady performance. Two conclusions
+// agree in one when the intervals overlap: simultaneous intervals of all class
+// proportions (Sison and Glaz 1995), the 5% to 95% range of the steady
+// iterations, and the confidence interval of the steady performance. Where
+// either has an execution without steady state, the latter two are not compared,
+// and count neither as agreeing nor as disagreeing.
+//
+// Fewer iterations are tried by cutting every execution and analysing it
+// anew, with windows in proportion; fewer executions by drawing samples with
+// replacement from those there are.
+package howlong
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/multinomial"
+	"krund/internal/analysis/quantile"
+)
+
+// Conclusion is what an analysis found for the executions of one pair. The
+// slices are parallel.
+type Conclusion struct {
+	Classes    []classify.Class
+	Iterations []float64   // steady iteration of each; not used without steady state
+	Means      [][]float64 // bootstrapped means of each; not used without steady state
+}
+
+// Share says in how many of the comparisons made two conclusions agreed.
+type Share struct {
+	Same     int     `json:"same"`
+	Compared int     `json:"compared"`
+	Percent  float64 `json:"percent"` // 0 when nothing was compared
+}
+
+func (s *Share) add(same bool) {
+	s.Compared++
+	if same {
+		s.Same++
+	}
+	s.Percent = 100 * float64(s.Same) / float64(s.Compared)
+}
+
+// Point is how alike the conclusions of an experiment of one length are to
+// those of the whole one.
+type Point struct {
+	N                 int   `json:"n"` // iterations, or executions
+	Classification    Share `json:"classification"`
+	SteadyIteration   Share `json:"steady_iteration"`
+	SteadyPerformance Share `json:"steady_performance"`
+	Overall           Share `json:"overall"` // all that were compared agree
+}
+
+// Study is both curves.
+type Study struct {
+	Confidence float64 `json:"confidence"`
+	Samples    int     `json:"samples"` // per pair and number of executions
+	Iterations []Point `json:"iterations"`
+	Executions []Point `json:"executions"`
+}
+
+// Iterations compares the conclusions from executions cut to each length with
+// the full ones, pair by pair. cut analyses pair i cut to n iterations; ok is
+// false when it cannot be, which counts as disagreement in every respect.
+func Iterations(full []Conclusion, lengths []int, confidence float64, cut func(i, n int) (c Conclusion, ok bool)) []Point {
+	p := newProportions(confidence)
+	points := make([]Point, len(lengths))
+	for k, n := range lengths {
+		points[k].N = n
+		for i := range full {
+			whole := p.whole(full[i])
+			c, ok := cut(i, n)
+			if !ok {
+				points[k].add(agreement{classCompared: true, steadyCompared: whole.steady})
+				continue
+			}
+			points[k].add(whole.compare(p.whole(c)))
+		}
+	}
+	return points
+}
+
+// Executions compares the conclusions from samples of each number of
+// executions, drawn with replacement, with those from all of them. The result
+// depends on the seed only.
+func Executions(full []Conclusion, sizes []int, samples int, confidence float64, seed uint64) []Point {
+	p := newProportions(confidence)
+	points := make([]Point, len(sizes))
+	for k, n := range sizes {
+		points[k].N = n
+	}
+	for i, c := range full {
+		if len(c.Classes) == 0 {
+			continue
+		}
+		g := newGrid(c.Means)
+		whole := p.summarise(g, c, all(len(c.Classes)))
+		for k, n := range sizes {
+			random := rand.New(rand.NewPCG(seed, uint64(i)<<32|uint64(n)))
+			chosen := make([]int, n)
+			for range samples {
+				for j := range chosen {
+					chosen[j] = random.IntN(len(c.Classes))
+				}
+				points[k].add(whole.compare(p.summarise(g, c, chosen)))
+			}
+		}
+	}
+	return points
+}
+
+func all(n int) []int {
+	indexes := make([]int, n)
+	for i := range indexes {
+		indexes[i] = i
+	}
+	return indexes
+}
+
+// agreement is the outcome of one comparison.
+type agreement struct {
+	class, iteration, performance bool
+	classCompared, steadyCompared bool
+}
+
+func (p *Point) add(a agreement) {
+	overall := true
+	if a.classCompared {
+		p.Classification.add(a.class)
+		overall = a.class
+	}
+	if a.steadyCompared {
+		p.SteadyIteration.add(a.iteration)
+		p.SteadyPerformance.add(a.performance)
+		overall = overall && a.iteration && a.performance
+	}
+	if a.classCompared {
+		p.Overall.add(overall)
+	}
+}
+
+// summary is a conclusion as intervals.
+type summary struct {
+	classes     []multinomial.Interval // nil when there is no execution
+	steady      bool                   // every execution has a steady state
+	iteration   multinomial.Interval
+	performance multinomial.Interval
+}
+
+func (s summary) compare(o summary) agreement {
+	a := agreement{classCompared: s.classes != nil, steadyCompared: s.steady && o.steady}
+	a.class = o.classes != nil
+	for i := range min(len(s.classes), len(o.classes)) {
+		a.class = a.class && s.classes[i].Overlaps(o.classes[i])
+	}
+	a.iteration = s.iteration.Overlaps(o.iteration)
+	a.performance = s.performance.Overlaps(o.performance)
+	return a
+}
+
+// gridSize is how finely the distribution of bootstrapped means is kept.
+const gridSize = 2048
+
+// grid holds the distribution of each execution's bootstrapped means at
+// common points, so that the quantiles of any sample of executions are found
+// without sorting.
+type grid struct {
+	low, step float64
+	below     [][]float64 // below[execution][point]: part of its means not above low + point*step
+}
+
+func newGrid(means [][]float64) grid {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, m := range means {
+		for _, v := range m {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	g := grid{low: low, step: (high - low) / gridSize, below: make([][]float64, len(means))}
+	for e, m := range means {
+		if len(m) == 0 {
+			continue
+		}
+		sorted := slices.Sorted(slices.Values(m))
+		g.below[e] = make([]float64, gridSize+1)
+		next := 0
+		for p := range g.below[e] {
+			for at := g.at(p); next < len(sorted) && (sorted[next] <= at || p == gridSize); next++ {
+			}
+			g.below[e][p] = float64(next) / float64(len(sorted))
+		}
+	}
+	return g
+}
+
+func (g grid) at(point int) float64 { return g.low + float64(point)*g.step }
+
+// quantile is where the share q of the chosen executions' means lies below.
+func (g grid) quantile(chosen []int, q float64) float64 {
+	lo, hi := 0, gridSize
+	for lo < hi {
+		mid := (lo + hi) / 2
+		sum := 0.0
+		for _, e := range chosen {
+			sum += g.below[e][mid]
+		}
+		if sum/float64(len(chosen)) >= q {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return g.at(lo)
+}
+
+// proportions remembers the intervals of class counts, which samples repeat.
+type proportions struct {
+	confidence float64
+	known      map[[4]int][]multinomial.Interval
+}
+
+func newProportions(confidence float64) proportions {
+	return proportions{confidence, map[[4]int][]multinomial.Interval{}}
+}
+
+// of gives the intervals of the classes' proportions; nil when there are none.
+func (p proportions) of(c classify.Counts) []multinomial.Interval {
+	counts := [4]int{c.Flat, c.Warmup, c.Slowdown, c.NoSteadyState}
+	intervals, ok := p.known[counts]
+	if !ok {
+		var err error
+		if intervals, err = multinomial.SisonGlaz(counts[:], p.confidence); err != nil {
+			intervals = nil // no execution has a class
+		}
+		p.known[counts] = intervals
+	}
+	return intervals
+}
+
+// whole summarises all executions of c.
+func (p proportions) whole(c Conclusion) summary {
+	return p.summarise(newGrid(c.Means), c, all(len(c.Classes)))
+}
+
+// summarise gives the intervals of the chosen executions of c, whose means
+// are in g.
+func (p proportions) summarise(g grid, c Conclusion, chosen []int) summary {
+	classes := make([]classify.Class, len(chosen))
+	iterations := make([]float64, len(chosen))
+	for i, e := range chosen {
+		classes[i], iterations[i] = c.Classes[e], c.Iterations[e]
+	}
+	counts := classify.Count(classes)
+	s := summary{classes: p.of(counts)}
+	if s.steady = s.classes != nil && counts.NoSteadyState == 0; s.steady {
+		spread := quantile.SpreadOf(iterations)
+		s.iteration = multinomial.Interval{Low: spread.P5, High: spread.P95}
+		out := (1 - p.confidence) / 2
+		s.performance = multinomial.Interval{Low: g.quantile(chosen, out), High: g.quantile(chosen, 1-out)}
+	}
+	return s
+}

@@ -1,0 +1,106 @@
+package howlong
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"krund/internal/analysis/classify"
+)
+
+// conclusion has n executions of each class in turn, whose means lie about mean.
+func conclusion(mean float64, classes ...classify.Class) Conclusion {
+	r := rand.New(rand.NewPCG(1, 9))
+	var c Conclusion
+	for i, class := range classes {
+		means := make([]float64, 500)
+		for k := range means {
+			means[k] = mean + 0.01*r.NormFloat64()
+		}
+		c.Classes = append(c.Classes, class)
+		c.Iterations = append(c.Iterations, float64(10+i))
+		c.Means = append(c.Means, means)
+	}
+	return c
+}
+
+func repeated(class classify.Class, n int) []classify.Class {
+	return slices.Repeat([]classify.Class{class}, n)
+}
+
+func TestIterations(t *testing.T) {
+	full := []Conclusion{
+		conclusion(1, repeated(classify.Warmup, 10)...),
+		conclusion(2, repeated(classify.Warmup, 10)...),
+		conclusion(3, repeated(classify.NoSteadyState, 10)...),
+		{}, // no execution could be analysed
+	}
+	shorter := map[int][]Conclusion{
+		// as before; another performance; steady now; still nothing
+		100: {full[0], conclusion(2.5, repeated(classify.Warmup, 10)...), conclusion(3, repeated(classify.NoSteadyState, 10)...), {}},
+		// other classes; cannot be analysed; a steady state where there was none
+		50: {conclusion(1, repeated(classify.Flat, 10)...), {}, conclusion(3, repeated(classify.Warmup, 10)...), {}},
+	}
+	got := Iterations(full, []int{100, 50}, 0.99, func(i, n int) (Conclusion, bool) {
+		return shorter[n][i], !(n == 50 && i == 1)
+	})
+	share := func(same, compared int) Share { return Share{same, compared, 100 * float64(same) / float64(compared)} }
+	want := []Point{
+		{100, share(3, 3), share(2, 2), share(1, 2), share(2, 3)},
+		{50, share(0, 3), share(1, 2), share(1, 2), share(0, 3)},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
+
+// TestExecutions: a pair whose executions are alike is recognised from two of
+// them; one with a rare class only from many.
+func TestExecutions(t *testing.T) {
+	alike := []Conclusion{conclusion(1, repeated(classify.Warmup, 30)...)}
+	points := Executions(alike, []int{2, 10}, 200, 0.99, 1)
+	for _, p := range points {
+		if p.Classification.Percent != 100 || p.Classification.Compared != 200 || p.SteadyPerformance.Percent != 100 {
+			t.Errorf("executions that are alike: %+v", p)
+		}
+	}
+	mixed := []Conclusion{conclusion(1, append(repeated(classify.Warmup, 15), repeated(classify.Slowdown, 15)...)...)}
+	points = Executions(mixed, []int{2, 6, 30}, 400, 0.99, 1)
+	if a, b, c := points[0].Overall.Percent, points[1].Overall.Percent, points[2].Overall.Percent; !(a <= b && b <= c && c > 99) {
+		t.Errorf("half and half: %v, %v and %v%% for 2, 6 and 30 executions", a, b, c)
+	}
+	if again := Executions(mixed, []int{2, 6, 30}, 400, 0.99, 1); !reflect.DeepEqual(again, points) {
+		t.Error("the same seed gave another result")
+	}
+	if none := Executions([]Conclusion{{}}, []int{2}, 10, 0.99, 1); none[0].Overall.Compared != 0 {
+		t.Errorf("nothing to compare: %+v", none)
+	}
+}
+
+// TestGridQuantiles compares with sorting the pooled means.
+func TestGridQuantiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	means := make([][]float64, 5)
+	for e := range means {
+		for range 300 {
+			means[e] = append(means[e], 10+float64(e)/10+0.05*r.NormFloat64())
+		}
+	}
+	g := newGrid(means)
+	for range 50 {
+		chosen := []int{r.IntN(5), r.IntN(5), r.IntN(5)}
+		pooled := slices.Sorted(slices.Values(slices.Concat(means[chosen[0]], means[chosen[1]], means[chosen[2]])))
+		for _, q := range []float64{0.005, 0.25, 0.5, 0.995} {
+			want := pooled[int(math.Ceil(q*float64(len(pooled))))-1]
+			if got := g.quantile(chosen, q); math.Abs(got-want) > g.step {
+				t.Errorf("quantile %v of %v: %v, want %v", q, chosen, got, want)
+			}
+		}
+	}
+	constant := newGrid([][]float64{{2, 2, 2}})
+	if got := constant.quantile([]int{0}, 0.99); got != 2 {
+		t.Errorf("constant means: %v", got)
+	}
+}

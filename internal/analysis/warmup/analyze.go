@@ -1,0 +1,171 @@
+package warmup
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+)
+
+// Options say how an analysis is done; they do not change its result.
+type Options struct {
+	// Workers is the number of goroutines; below 2: one.
+	Workers int
+	// Previous is an earlier document of the same experiment, or nil: pairs
+	// whose data and parameters have not changed are taken over from it.
+	Previous *Document
+	// Progress, if not nil, is called after every execution and pair, from
+	// one goroutine at a time.
+	Progress func(Progress)
+}
+
+// Progress says how far an analysis has come.
+type Progress struct {
+	Executions, Of int // done, and in all
+	Reused         int // executions that were taken over
+	Pair           string
+}
+
+// Analyze analyses every pair of a dataset. The dataset is not changed. The
+// errors wrap ErrParameters; what is wrong with single executions is said in
+// the document.
+func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	doc := &Document{
+		Format: Format, Version: Version,
+		Source:     Source{Name: d.Source, Format: d.Format, Machine: d.Machine, Experiment: d.Experiment},
+		Parameters: p,
+		Unit:       unitOf(d, p.Column),
+		Pairs:      make([]Pair, 0, len(d.Pairs)),
+	}
+	progress := Progress{}
+	for i := range d.Pairs {
+		progress.Of += len(d.Pairs[i].Executions)
+	}
+	report := newReporter(o.Progress, progress)
+	for i := range d.Pairs {
+		pair, err := analyzePair(&d.Pairs[i], p, o, report)
+		if err != nil {
+			return nil, err
+		}
+		doc.Pairs = append(doc.Pairs, pair)
+	}
+	doc.Totals = total(doc.Pairs)
+	doc.Warnings = documentWarnings(doc)
+	return doc, nil
+}
+
+// analyzePair does one pair, or takes it over.
+func analyzePair(pair *dataset.Pair, p Parameters, o Options, report *reporter) (Pair, error) {
+	hash, err := inputHash(pair, p)
+	if err != nil {
+		return Pair{}, err
+	}
+	report.pair(pair.Key.String())
+	if old := o.Previous.find(pair.Key.String(), hash); old != nil {
+		report.reused(len(pair.Executions))
+		return *old, nil
+	}
+	w := prepare(pair, p)
+	w.result.InputHash = hash
+	parallel(len(pair.Executions), o.Workers, func(i int) {
+		w.analyse(i, p)
+		report.done()
+	})
+	return w.finish(p, o.Workers), nil
+}
+
+// find gives the pair with a key and hash of a document of this version.
+func (d *Document) find(key, hash string) *Pair {
+	if d == nil || d.Format != Format || d.Version != Version {
+		return nil
+	}
+	for i := range d.Pairs {
+		if p := &d.Pairs[i]; p.Key == key && p.InputHash == hash {
+			return p
+		}
+	}
+	return nil
+}
+
+// parallel calls do(0) to do(n-1) on so many goroutines.
+func parallel(n, workers int, do func(i int)) {
+	if workers < 2 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(workers, n) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// unitOf is the unit of a column's values in analysis, from the first
+// execution that has it.
+func unitOf(d *dataset.Dataset, column string) string {
+	for i := range d.Pairs {
+		for k := range d.Pairs[i].Executions {
+			if values, unit := columnValues(&d.Pairs[i].Executions[k], column); values != nil {
+				return unit
+			}
+		}
+	}
+	return ""
+}
+
+// total counts the classes of pairs and executions.
+func total(pairs []Pair) Totals {
+	t := Totals{Pairs: map[classify.PairClass]int{}}
+	for i := range pairs {
+		p := &pairs[i]
+		if p.Classification != classify.None {
+			t.Pairs[p.Classification]++
+		}
+		t.Executions.Flat += p.Counts.Flat
+		t.Executions.Warmup += p.Counts.Warmup
+		t.Executions.Slowdown += p.Counts.Slowdown
+		t.Executions.NoSteadyState += p.Counts.NoSteadyState
+		t.Status.Analysed += p.Status.Analysed
+		t.Status.NotCompleted += p.Status.NotCompleted
+		t.Status.NoIterations += p.Status.NoIterations
+		t.Status.Refused += p.Status.Refused
+	}
+	return t
+}
+
+// reporter counts executions and passes the count on.
+type reporter struct {
+	mutex sync.Mutex
+	tell  func(Progress)
+	now   Progress
+}
+
+func newReporter(tell func(Progress), start Progress) *reporter {
+	return &reporter{tell: tell, now: start}
+}
+
+func (r *reporter) pair(name string) { r.change(func(p *Progress) { p.Pair = name }) }
+func (r *reporter) done()            { r.change(func(p *Progress) { p.Executions++ }) }
+func (r *reporter) reused(n int) {
+	r.change(func(p *Progress) { p.Executions += n; p.Reused += n })
+}
+
+func (r *reporter) change(by func(*Progress)) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	by(&r.now)
+	if r.tell != nil {
+		r.tell(r.now)
+	}
+}

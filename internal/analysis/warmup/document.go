@@ -1,0 +1,204 @@
+package warmup
+
+import (
+	"math"
+	"strconv"
+
+	"krund/internal/analysis/bootstrap"
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/howlong"
+	"krund/internal/analysis/migration"
+	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/steady"
+	"krund/internal/key"
+)
+
+// Format and Version begin every document. A field that a reader would
+// misunderstand without knowing of it raises the version; added ones do not.
+const (
+	Format  = "krund-analysis"
+	Version = 1
+)
+
+// Document is the result of an analysis. docs/analysis.md describes each
+// field. Indexes of iterations count from 0, numbers of iterations and
+// executions from 1. Slices are never nil, so that JSON has [] and not null.
+type Document struct {
+	Format     string         `json:"format"`
+	Version    int            `json:"version"`
+	Source     Source         `json:"source"`
+	Parameters Parameters     `json:"parameters"`
+	Unit       string         `json:"unit"` // of the values analysed, "s" for times; "" for a count
+	Pairs      []Pair         `json:"pairs"`
+	Totals     Totals         `json:"totals"`
+	Warnings   []Warning      `json:"warnings"` // about the whole; each pair has its own
+	HowLong    *howlong.Study `json:"how_long,omitempty"`
+}
+
+// Source says where the data came from.
+type Source struct {
+	Name       string `json:"name"`
+	Format     string `json:"format"`
+	Machine    string `json:"machine"`
+	Experiment string `json:"experiment"`
+}
+
+// Totals are the study's Table 1: pairs and executions per class.
+type Totals struct {
+	Pairs      map[classify.PairClass]int `json:"pairs"` // without the pairs that have no class
+	Executions classify.Counts            `json:"executions"`
+	Status     StatusCounts               `json:"status"`
+}
+
+// Pair is what the executions of a key have in common.
+type Pair struct {
+	Key       string `json:"key"`
+	Benchmark string `json:"benchmark"`
+	VM        string `json:"vm"`
+	Variant   string `json:"variant"`
+	// InputHash covers the data and the parameters: a pair whose hash is
+	// unchanged is taken over from an earlier document.
+	InputHash string `json:"input_hash"`
+	// Iterations is how many every analysed execution has; nil when they
+	// differ or there are none.
+	Iterations     *int               `json:"iterations"`
+	Classification classify.PairClass `json:"classification"` // "" when no execution was analysed
+	Counts         classify.Counts    `json:"counts"`
+	Status         StatusCounts       `json:"status"`
+	// The steady state; nil when an analysed execution has none. For pairs
+	// that are consistently flat SteadyIteration and SteadySeconds are nil too.
+	SteadyIteration   *quantile.Spread `json:"steady_iteration"`
+	SteadySeconds     *quantile.Spread `json:"steady_seconds"` // wall-clock time before it; nil without a wall column
+	SteadyPerformance *Performance     `json:"steady_performance"`
+	Georges           GeorgesCount     `json:"georges"`
+	Executions        []Execution      `json:"executions"`
+	Warnings          []Warning        `json:"warnings"`
+}
+
+// ParsedKey gives the pair's key as a value.
+func (p *Pair) ParsedKey() key.Key {
+	return key.Key{Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant}
+}
+
+// Performance is the steady performance with its confidence interval, in the
+// document's unit per iteration.
+type Performance struct {
+	Mean      float64          `json:"mean"`
+	Half      float64          `json:"half"` // ± of the study
+	Low       float64          `json:"low"`
+	High      float64          `json:"high"`
+	Scheme    bootstrap.Scheme `json:"scheme"`
+	Resamples int              `json:"resamples"`
+}
+
+// GeorgesCount compares the rule of Georges et al. with the classification.
+type GeorgesCount struct {
+	Steady        int `json:"steady"`          // executions it finds steady
+	SteadyWithout int `json:"steady_no_state"` // of those, ones classified no steady state
+}
+
+// Status says whether an execution was analysed.
+type Status string
+
+// The statuses.
+const (
+	Analysed     Status = "analysed"
+	NotCompleted Status = "not completed" // its outcome says that it does not count
+	NoIterations Status = "no iterations" // completed, but nothing was measured, or not this column
+	Refused      Status = "refused"       // the values cannot be analysed; Problem says why
+)
+
+// StatusCounts counts executions by status.
+type StatusCounts struct {
+	Analysed     int `json:"analysed"`
+	NotCompleted int `json:"not_completed"`
+	NoIterations int `json:"no_iterations"`
+	Refused      int `json:"refused"`
+}
+
+// Execution is the analysis of one process execution. All fields after
+// Iterations are zero or empty unless Status is Analysed.
+type Execution struct {
+	Number     int    `json:"number"`
+	Outcome    string `json:"outcome"`
+	Status     Status `json:"status"`
+	Problem    string `json:"problem"` // why it was not analysed
+	Iterations int    `json:"iterations"`
+
+	Window         int            `json:"window"` // iterations
+	SteadyLength   int            `json:"steady_length"`
+	Outliers       []int          `json:"outliers"`
+	CommonOutliers []int          `json:"common_outliers"` // those another execution of the pair has too
+	Penalty        float64        `json:"penalty"`
+	Cost           float64        `json:"cost"`
+	Changepoints   []int          `json:"changepoints"` // last index of each segment but the last
+	Segments       []Segment      `json:"segments"`
+	Classification classify.Class `json:"classification"`
+	Steady         *Steady        `json:"steady"` // nil: no steady state
+	Georges        Georges        `json:"georges"`
+	Cores          *Cores         `json:"cores"` // nil: no per-core cycles
+}
+
+// Segment is a stretch of iterations between changepoints.
+type Segment struct {
+	Start      int     `json:"start"`  // index of its first iteration, outliers included
+	End        int     `json:"end"`    // index after its last iteration that is no outlier
+	Values     int     `json:"values"` // iterations without outliers
+	Mean       float64 `json:"mean"`
+	Variance   float64 `json:"variance"`   // mean squared deviation
+	Equivalent bool    `json:"equivalent"` // to the last segment
+	Lag1       Real    `json:"lag1"`       // correlation of neighbouring values
+	Dependent  bool    `json:"dependent"`  // Lag1 is not what independent values have
+}
+
+// Steady is an execution's steady state: see steady.State.
+type Steady struct {
+	FirstSegment int            `json:"first_segment"`
+	Iteration    int            `json:"iteration"`
+	Seconds      Real           `json:"seconds"` // wall-clock time before it; null without a wall column
+	Mean         float64        `json:"mean"`
+	Ranges       []steady.Range `json:"ranges"`
+}
+
+// Georges is what the rule of Georges et al. says of an execution.
+type Georges struct {
+	Found     bool `json:"found"`
+	Iteration int  `json:"iteration"` // from 1; 0 when not found
+	CoV       Real `json:"cov"`
+}
+
+// Cores is what the per-core cycle counts say: see migration.Result.
+type Cores struct {
+	Main   int              `json:"main"`
+	Share  float64          `json:"share"`
+	Spread float64          `json:"spread"`
+	Moves  []migration.Move `json:"moves"`
+}
+
+// Warning is something that weakens a result, with what to do about it.
+type Warning struct {
+	Code string `json:"code"` // stable, for programs
+	Text string `json:"text"`
+}
+
+// Real is a number that JSON shows as null when there is none (NaN).
+type Real float64
+
+// MarshalJSON writes null for NaN and the infinities.
+func (r Real) MarshalJSON() ([]byte, error) {
+	if v := float64(r); math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, float64(r), 'g', -1, 64), nil
+}
+
+// UnmarshalJSON reads null as NaN.
+func (r *Real) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*r = Real(math.NaN())
+		return nil
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	*r = Real(v)
+	return err
+}

@@ -1,0 +1,209 @@
+package warmup
+
+import (
+	"fmt"
+	"math"
+
+	"krund/internal/analysis/changepoint"
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/dependence"
+	"krund/internal/analysis/georges"
+	"krund/internal/analysis/migration"
+	"krund/internal/analysis/outlier"
+	"krund/internal/analysis/steady"
+)
+
+// smallestWindow is the least an outlier window may shrink to; of two values
+// neither is ever an outlier.
+const smallestWindow = 2
+
+// series is one execution made ready: the values to analyse and the wall
+// times beside them.
+type series struct {
+	values []float64
+	unit   string
+	wall   []float64 // seconds; nil without a wall column
+	cores  []int     // numbers of the cores in cycles
+	cycles [][]uint64
+}
+
+// read takes the columns an analysis needs from an execution. The status is
+// Analysed when it can go on.
+func read(e *dataset.Execution, column string) (s series, status Status, problem string) {
+	if e.Outcome != dataset.Completed && e.Outcome != "" {
+		return s, NotCompleted, fmt.Sprintf("its outcome is %s", e.Outcome)
+	}
+	if err := e.Check(); err != nil {
+		return s, Refused, err.Error()
+	}
+	if c, ok := e.Column(dataset.Wall, dataset.NoCore); ok {
+		if wall, unit := c.Floats(); unit == dataset.Seconds {
+			s.wall = wall
+		}
+	}
+	for _, c := range e.Cores(dataset.CoreCycles) {
+		if c.Counts != nil {
+			s.cores = append(s.cores, c.Core)
+			s.cycles = append(s.cycles, c.Counts)
+		}
+	}
+	s.values, s.unit = columnValues(e, column)
+	switch {
+	case s.values == nil:
+		return s, NoIterations, fmt.Sprintf("it has no column %q", column)
+	case len(s.values) == 0:
+		return s, NoIterations, "no iteration was completed"
+	}
+	if problem = unusable(s.values, s.unit); problem != "" {
+		return s, Refused, problem
+	}
+	return s, Analysed, ""
+}
+
+// columnValues gives a column's values; of a per-core column, the sums over
+// the cores. nil when there is no such column.
+func columnValues(e *dataset.Execution, name string) ([]float64, string) {
+	if c, ok := e.Column(name, dataset.NoCore); ok {
+		values, unit := c.Floats()
+		if values == nil {
+			values = []float64{}
+		}
+		return values, unit
+	}
+	var sum []float64
+	var unit string
+	for i, c := range e.Cores(name) {
+		values, u := c.Floats()
+		if i == 0 {
+			sum, unit = make([]float64, len(values)), u
+		}
+		for k, v := range values {
+			sum[k] += v
+		}
+	}
+	return sum, unit
+}
+
+// unusable says why values cannot be analysed, or nothing.
+func unusable(values []float64, unit string) string {
+	for i, v := range values {
+		switch {
+		case math.IsNaN(v):
+			return fmt.Sprintf("iteration %d has no value", i+1)
+		case math.IsInf(v, 0):
+			return fmt.Sprintf("iteration %d is infinite", i+1)
+		case v < 0 && unit == dataset.Seconds:
+			return fmt.Sprintf("iteration %d took %g s: time does not run backwards", i+1, v)
+		}
+	}
+	return ""
+}
+
+// analyseExecution runs the pipeline on one execution. n is the number of
+// iterations that window and steady length are percentages of. The result has
+// everything but CommonOutliers.
+func analyseExecution(e *dataset.Execution, s *series, n int, p Parameters) Execution {
+	r := Execution{
+		Number: e.Number, Outcome: string(e.Outcome), Status: Analysed, Iterations: len(s.values),
+		Window:       max(p.Window.Of(n), smallestWindow),
+		SteadyLength: max(p.Steady.Of(n), 1),
+	}
+	outliers, err := outlier.Find(s.values, r.Window)
+	if err != nil {
+		return refuse(r, err)
+	}
+	kept, index := outlier.Remove(s.values, outliers)
+	found, err := changepoint.Detect(kept, p.changepoints())
+	if err != nil {
+		return refuse(r, err)
+	}
+	r.Outliers, r.Penalty, r.Cost = outliers, found.Penalty, found.Cost
+	rule := p.rule(r.SteadyLength)
+	segments := classified(found.Segments, index)
+	r.Classification = rule.Classify(segments, r.Iterations)
+	r.Segments = describe(found.Segments, segments, kept, rule)
+	r.Changepoints = []int{}
+	for _, c := range segments[:len(segments)-1] {
+		r.Changepoints = append(r.Changepoints, c.End)
+	}
+	r.Steady = newSteady(s, segments, r.Classification, rule)
+	g := georges.Default.Find(s.values)
+	r.Georges = Georges{Found: g.Found, Iteration: g.Iteration, CoV: Real(g.CoV)}
+	r.Cores = newCores(s)
+	return r
+}
+
+// refuse turns a result into one that says why there is none.
+func refuse(r Execution, err error) Execution {
+	return unanalysed(Execution{Number: r.Number, Outcome: r.Outcome, Iterations: r.Iterations}, Refused, err.Error())
+}
+
+// unanalysed fills in what an execution without analysis has.
+func unanalysed(r Execution, status Status, problem string) Execution {
+	r.Status, r.Problem = status, problem
+	r.Outliers, r.CommonOutliers, r.Changepoints = []int{}, []int{}, []int{}
+	r.Segments = []Segment{}
+	return r
+}
+
+// classified gives the segments by index in the series with outliers.
+func classified(found []changepoint.Segment, index []int) []classify.Segment {
+	segments := make([]classify.Segment, len(found))
+	for i, s := range found {
+		segments[i] = classify.Segment{End: index[s.End-1], Mean: s.Mean, Variance: s.Variance}
+	}
+	return segments
+}
+
+// describe gives the segments for the document.
+func describe(found []changepoint.Segment, segments []classify.Segment, kept []float64, rule classify.Rule) []Segment {
+	described := make([]Segment, len(found))
+	bounds := rule.Bounds(segments)
+	start := 0
+	for i, f := range found {
+		d := dependence.Of(kept[f.Start:f.End])
+		described[i] = Segment{
+			Start: start, End: segments[i].End + 1, Values: f.End - f.Start,
+			Mean: f.Mean, Variance: f.Variance,
+			Equivalent: i == len(found)-1 || rule.Equivalent(segments[i], bounds),
+			Lag1:       Real(d.Lag1), Dependent: d.Dependent,
+		}
+		start = segments[i].End + 1
+	}
+	return described
+}
+
+// newSteady finds the steady state, nil without one. The time before it is
+// that of the wall column.
+func newSteady(s *series, segments []classify.Segment, class classify.Class, rule classify.Rule) *Steady {
+	times := s.wall
+	if times == nil {
+		times = make([]float64, len(s.values))
+	}
+	state, ok := steady.Of(times, segments, class, rule)
+	if !ok {
+		return nil
+	}
+	r := &Steady{
+		FirstSegment: state.FirstSegment, Iteration: state.Iteration,
+		Seconds: Real(state.ToReach), Mean: state.Mean, Ranges: state.Ranges,
+	}
+	if s.wall == nil {
+		r.Seconds = Real(math.NaN())
+	}
+	return r
+}
+
+// newCores examines the per-core cycles, nil when there are none.
+func newCores(s *series) *Cores {
+	if len(s.cycles) == 0 {
+		return nil
+	}
+	m := migration.Find(s.cores, s.cycles)
+	c := &Cores{Main: m.Main, Share: m.Share, Spread: m.Spread, Moves: m.Moves}
+	if c.Moves == nil {
+		c.Moves = []migration.Move{}
+	}
+	return c
+}

@@ -1,0 +1,87 @@
+package warmup
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"math"
+
+	"krund/internal/analysis/dataset"
+)
+
+// revision changes whenever the same data and parameters may give another
+// result, so that earlier results are not taken over.
+const revision = 1
+
+// inputHash covers everything a pair's result depends on.
+func inputHash(pair *dataset.Pair, p Parameters) (string, error) {
+	parameters, err := json.Marshal(p)
+	if err != nil {
+		return "", fmt.Errorf("hash the parameters: %w", err)
+	}
+	h := hasher{Hash: sha256.New()}
+	h.number(revision)
+	h.text(string(parameters))
+	h.text(pair.Key.String())
+	h.number(len(pair.Executions))
+	for i := range pair.Executions {
+		e := &pair.Executions[i]
+		h.number(e.Number)
+		h.text(string(e.Outcome))
+		h.number(len(e.Columns))
+		for k := range e.Columns {
+			c := &e.Columns[k]
+			if c.Name != p.Column && c.Name != dataset.Wall && c.Name != dataset.CoreCycles {
+				h.number(c.Len())
+				continue
+			}
+			h.column(c)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// hasher writes values so that no two lists of them look alike.
+type hasher struct {
+	hash.Hash
+	buffer []byte
+}
+
+// flush adds what was collected. A hash.Hash never fails.
+func (h *hasher) flush() {
+	h.Write(h.buffer)
+	h.buffer = h.buffer[:0]
+}
+
+func (h *hasher) number(n int) {
+	h.buffer = binary.LittleEndian.AppendUint64(h.buffer, uint64(n))
+	h.flush()
+}
+
+func (h *hasher) text(s string) {
+	h.number(len(s))
+	h.buffer = append(h.buffer, s...)
+	h.flush()
+}
+
+func (h *hasher) column(c *dataset.Column) {
+	h.text(c.Name)
+	h.text(c.Unit)
+	h.number(c.Core)
+	h.number(len(c.Reals))
+	h.number(len(c.Ints))
+	h.number(len(c.Counts))
+	for _, v := range c.Reals {
+		h.buffer = binary.LittleEndian.AppendUint64(h.buffer, math.Float64bits(v))
+	}
+	for _, v := range c.Ints {
+		h.buffer = binary.LittleEndian.AppendUint64(h.buffer, uint64(v))
+	}
+	for _, v := range c.Counts {
+		h.buffer = binary.LittleEndian.AppendUint64(h.buffer, v)
+	}
+	h.flush()
+}

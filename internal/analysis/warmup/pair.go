@@ -1,0 +1,170 @@
+package warmup
+
+import (
+	"math"
+
+	"krund/internal/analysis/bootstrap"
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/outlier"
+	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/steady"
+)
+
+// prepared is a pair before its analysis.
+type prepared struct {
+	pair   *dataset.Pair
+	series []series // of each execution; empty where it cannot be analysed
+	result Pair     // with the executions that cannot be analysed filled in
+	first  int      // iterations of the first execution that can be
+}
+
+// prepare reads a pair's executions and says which can be analysed.
+func prepare(pair *dataset.Pair, p Parameters) *prepared {
+	w := &prepared{
+		pair:   pair,
+		series: make([]series, len(pair.Executions)),
+		result: Pair{
+			Key: pair.Key.String(), Benchmark: pair.Key.Benchmark, VM: pair.Key.VM, Variant: pair.Key.Variant,
+			Executions: make([]Execution, len(pair.Executions)), Warnings: []Warning{},
+		},
+	}
+	for i := range pair.Executions {
+		e := &pair.Executions[i]
+		s, status, problem := read(e, p.Column)
+		if status != Analysed {
+			n := 0
+			if len(e.Columns) > 0 {
+				n = e.Columns[0].Len()
+			}
+			w.result.Executions[i] = unanalysed(Execution{Number: e.Number, Outcome: string(e.Outcome), Iterations: n}, status, problem)
+			continue
+		}
+		w.series[i] = s
+		if w.first == 0 {
+			w.first = len(s.values)
+		}
+	}
+	return w
+}
+
+// analyse does execution i. Calls for different executions may run at the
+// same time.
+func (w *prepared) analyse(i int, p Parameters) {
+	if w.series[i].values == nil {
+		return
+	}
+	n := w.first // as warmup_stats: of the first execution
+	if p.Mode == classify.Relative {
+		n = len(w.series[i].values)
+	}
+	w.result.Executions[i] = analyseExecution(&w.pair.Executions[i], &w.series[i], n, p)
+}
+
+// finish combines the executions, all of which have been done.
+func (w *prepared) finish(p Parameters, workers int) Pair {
+	r := &w.result
+	var all [][]int
+	var classes []classify.Class
+	for i := range r.Executions {
+		e := &r.Executions[i]
+		all = append(all, e.Outliers)
+		r.Status.add(e.Status)
+		if e.Status != Analysed {
+			continue
+		}
+		classes = append(classes, e.Classification)
+		r.Georges.add(e)
+	}
+	common, _ := outlier.Split(all, 1)
+	for i := range r.Executions {
+		r.Executions[i].CommonOutliers = common[i]
+	}
+	r.Counts = classify.Count(classes)
+	r.Classification = r.Counts.Class()
+	r.Iterations = sameLength(r.Executions)
+	if r.Status.Analysed > 0 && r.Counts.NoSteadyState == 0 {
+		w.steadyState(p, workers)
+	}
+	r.Warnings = append(r.Warnings, pairWarnings(w, p)...)
+	return *r
+}
+
+// steadyState fills in what pairs have whose executions are all steady.
+func (w *prepared) steadyState(p Parameters, workers int) {
+	r := &w.result
+	if r.Counts.Flat < r.Status.Analysed {
+		var iterations, seconds []float64
+		for _, e := range r.Executions {
+			if e.Steady != nil {
+				iterations = append(iterations, float64(e.Steady.Iteration))
+				seconds = append(seconds, float64(e.Steady.Seconds))
+			}
+		}
+		spread := quantile.SpreadOf(iterations)
+		r.SteadyIteration = &spread
+		if spread := quantile.SpreadOf(seconds); !math.IsNaN(spread.Median + spread.P5 + spread.P95) {
+			r.SteadySeconds = &spread
+		}
+	}
+	interval, err := bootstrap.Mean(w.steadyValues(), p.bootstrap(workers))
+	if err != nil {
+		r.Warnings = append(r.Warnings, Warning{"no_performance", "steady performance: " + err.Error()})
+		return
+	}
+	r.SteadyPerformance = &Performance{
+		Mean: interval.Mean, Half: interval.Half, Low: interval.Low, High: interval.High,
+		Scheme: p.Scheme, Resamples: interval.Resamples,
+	}
+}
+
+// steadyValues gives the values of each steady execution by segment.
+func (w *prepared) steadyValues() [][][]float64 {
+	var values [][][]float64
+	for i, e := range w.result.Executions {
+		if e.Steady != nil {
+			values = append(values, steady.Values(w.series[i].values, e.Outliers, e.Steady.Ranges))
+		}
+	}
+	return values
+}
+
+func (c *StatusCounts) add(s Status) {
+	switch s {
+	case Analysed:
+		c.Analysed++
+	case NotCompleted:
+		c.NotCompleted++
+	case NoIterations:
+		c.NoIterations++
+	case Refused:
+		c.Refused++
+	}
+}
+
+func (g *GeorgesCount) add(e *Execution) {
+	if !e.Georges.Found {
+		return
+	}
+	g.Steady++
+	if e.Classification == classify.NoSteadyState {
+		g.SteadyWithout++
+	}
+}
+
+// sameLength gives the iterations all analysed executions have, or nil.
+func sameLength(executions []Execution) *int {
+	var n *int
+	for i := range executions {
+		e := &executions[i]
+		if e.Status != Analysed {
+			continue
+		}
+		if n != nil && *n != e.Iterations {
+			return nil
+		}
+		length := e.Iterations
+		n = &length
+	}
+	return n
+}

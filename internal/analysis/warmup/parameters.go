@@ -1,0 +1,91 @@
+package warmup
+
+import (
+	"errors"
+	"fmt"
+
+	"krund/internal/analysis/bootstrap"
+	"krund/internal/analysis/changepoint"
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+)
+
+// Parameters are everything that decides what an analysis says of given data.
+// They are part of its output.
+type Parameters struct {
+	// Column is the name of the column analysed. Of a per-core column the
+	// iterations' sums over the cores are.
+	Column string `json:"column"`
+	// Mode is the set of rules: see classify.Mode, steady.Of.
+	Mode classify.Mode `json:"mode"`
+	// Window is the length of the outlier window.
+	Window Amount `json:"window"`
+	// Steady is how many iterations at the end must be equivalent.
+	Steady Amount `json:"steady"`
+	// Delta is the smallest difference of means that counts.
+	Delta classify.Delta `json:"delta"`
+	// RawDeltas leaves the variance out of the bounds: see classify.Rule.Raw.
+	RawDeltas bool `json:"raw_deltas"`
+
+	Cost       changepoint.Cost       `json:"cost"`
+	Penalty    changepoint.Penalty    `json:"penalty"`
+	Arithmetic changepoint.Arithmetic `json:"arithmetic"`
+
+	Scheme     bootstrap.Scheme `json:"bootstrap_scheme"`
+	Resamples  int              `json:"bootstrap_resamples"`
+	Confidence float64          `json:"confidence"`
+	Seed       uint64           `json:"seed,string"`
+}
+
+// Default gives the parameters a mode begins with. Paper's are the study's.
+func Default(mode classify.Mode) Parameters {
+	p := Parameters{
+		Column:     dataset.Wall,
+		Mode:       mode,
+		Window:     Amount{Value: 10, Percent: true},
+		Steady:     Amount{Value: 25, Percent: true},
+		Delta:      classify.PaperDelta,
+		Penalty:    changepoint.LogN(15),
+		Resamples:  bootstrap.DefaultResamples,
+		Confidence: bootstrap.DefaultConfidence,
+		Seed:       1,
+	}
+	if mode == classify.Relative {
+		p.Delta = classify.RelativeDelta
+		p.Arithmetic = changepoint.Stable
+		p.Scheme = bootstrap.Nested
+	}
+	return p
+}
+
+// ErrParameters says that parameters cannot be used.
+var ErrParameters = errors.New("unusable analysis parameters")
+
+func (p Parameters) check() error {
+	switch {
+	case p.Column == "":
+		return fmt.Errorf("no column named: %w", ErrParameters)
+	case !(p.Window.Value > 0) || !(p.Steady.Value > 0):
+		return fmt.Errorf("window %v, steady %v: %w", p.Window, p.Steady, ErrParameters)
+	case p.Resamples < 1 || !(p.Confidence > 0 && p.Confidence < 1):
+		return fmt.Errorf("%d resamples, confidence %v: %w", p.Resamples, p.Confidence, ErrParameters)
+	}
+	return nil
+}
+
+// rule is the classification's part for an execution with so many iterations
+// that must be steady.
+func (p Parameters) rule(steady int) classify.Rule {
+	return classify.Rule{Mode: p.Mode, Delta: p.Delta, Raw: p.RawDeltas, Steady: steady}
+}
+
+func (p Parameters) changepoints() changepoint.Options {
+	return changepoint.Options{Cost: p.Cost, Penalty: p.Penalty, Arithmetic: p.Arithmetic}
+}
+
+func (p Parameters) bootstrap(workers int) bootstrap.Options {
+	return bootstrap.Options{
+		Scheme: p.Scheme, Resamples: p.Resamples, Confidence: p.Confidence, Seed: p.Seed,
+		Workers: workers, Exact: p.Mode == classify.Relative,
+	}
+}

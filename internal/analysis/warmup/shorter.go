@@ -1,0 +1,158 @@
+package warmup
+
+import (
+	"slices"
+
+	"krund/internal/analysis/bootstrap"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/howlong"
+)
+
+// ShorterOptions say which shorter experiments HowLong tries.
+type ShorterOptions struct {
+	Percents  []float64 // of the iterations; nil: 5% to 95% in steps of 5
+	Sizes     []int     // numbers of executions; nil: 2 to as many as there are
+	Samples   int       // of executions per pair and size; 0: 1000, as the study
+	Resamples int       // bootstrapped means per pair; 0: 10,000
+	Workers   int
+}
+
+// HowLong asks how many iterations and executions would have been enough
+// (package howlong) for a dataset and the document that Analyze made of it.
+// The result depends on the data, the parameters and the options other than
+// Workers.
+func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*howlong.Study, error) {
+	o.fill(doc)
+	p := doc.Parameters
+	full := make([]howlong.Conclusion, len(doc.Pairs))
+	errs := make([]error, len(doc.Pairs))
+	parallel(len(doc.Pairs), o.Workers, func(i int) {
+		w := prepare(&d.Pairs[i], p)
+		w.result.Executions = doc.Pairs[i].Executions
+		full[i], errs[i] = w.conclusion(p, o.Resamples)
+	})
+	if err := first(errs); err != nil {
+		return nil, err
+	}
+	study := &howlong.Study{
+		Confidence: p.Confidence, Samples: o.Samples, Iterations: []howlong.Point{},
+		Executions: howlong.Executions(full, o.Sizes, o.Samples, p.Confidence, p.Seed),
+	}
+	longest := 0
+	for i := range doc.Pairs {
+		for _, e := range doc.Pairs[i].Executions {
+			longest = max(longest, e.Iterations)
+		}
+	}
+	for _, percent := range o.Percents {
+		short := make([]howlong.Conclusion, len(full))
+		parallel(len(full), o.Workers, func(i int) {
+			short[i], errs[i] = cutConclusion(&d.Pairs[i], percent/100, p, o.Resamples)
+		})
+		if err := first(errs); err != nil {
+			return nil, err
+		}
+		n := int(percent / 100 * float64(longest))
+		cut := func(i, _ int) (howlong.Conclusion, bool) {
+			return short[i], len(short[i].Classes) == len(full[i].Classes)
+		}
+		study.Iterations = append(study.Iterations, howlong.Iterations(full, []int{n}, p.Confidence, cut)...)
+	}
+	return study, nil
+}
+
+func (o *ShorterOptions) fill(doc *Document) {
+	if o.Samples == 0 {
+		o.Samples = 1000
+	}
+	if o.Resamples == 0 {
+		o.Resamples = 10000
+	}
+	if o.Percents == nil {
+		for p := 5.0; p < 100; p += 5 {
+			o.Percents = append(o.Percents, p)
+		}
+	}
+	if o.Sizes == nil {
+		most := 0
+		for i := range doc.Pairs {
+			most = max(most, doc.Pairs[i].Status.Analysed)
+		}
+		for n := 2; n <= most; n++ {
+			o.Sizes = append(o.Sizes, n)
+		}
+	}
+}
+
+func first(errs []error) error {
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return errs[i]
+	}
+	return nil
+}
+
+// conclusion collects what howlong compares of the analysed executions.
+func (w *prepared) conclusion(p Parameters, resamples int) (howlong.Conclusion, error) {
+	var c howlong.Conclusion
+	o := p.bootstrap(1)
+	o.Resamples = resamples
+	means, err := bootstrap.Resample(w.steadyValues(), o)
+	if err != nil && len(w.steadyValues()) > 0 {
+		return c, err
+	}
+	for _, e := range w.result.Executions {
+		if e.Status != Analysed {
+			continue
+		}
+		c.Classes = append(c.Classes, e.Classification)
+		if e.Steady == nil {
+			c.Iterations = append(c.Iterations, 0)
+			c.Means = append(c.Means, nil)
+			continue
+		}
+		c.Iterations = append(c.Iterations, float64(e.Steady.Iteration))
+		c.Means = append(c.Means, means[0])
+		means = means[1:]
+	}
+	return c, nil
+}
+
+// cutConclusion analyses a pair of which each execution keeps only the first
+// part of its iterations; windows given in iterations shrink with them.
+func cutConclusion(pair *dataset.Pair, part float64, p Parameters, resamples int) (howlong.Conclusion, error) {
+	p.Window, p.Steady = p.Window.shrink(part), p.Steady.shrink(part)
+	short := cutPair(pair, part)
+	w := prepare(&short, p)
+	for i := range short.Executions {
+		w.analyse(i, p)
+	}
+	return w.conclusion(p, resamples)
+}
+
+func (a Amount) shrink(part float64) Amount {
+	if !a.Percent {
+		a.Value = max(1, float64(int(a.Value*part)))
+	}
+	return a
+}
+
+// cutPair shares the values of the original.
+func cutPair(pair *dataset.Pair, part float64) dataset.Pair {
+	short := dataset.Pair{Key: pair.Key, Executions: slices.Clone(pair.Executions)}
+	for i := range short.Executions {
+		e := &short.Executions[i]
+		e.Columns = slices.Clone(e.Columns)
+		for k := range e.Columns {
+			c := &e.Columns[k]
+			c.Reals, c.Ints, c.Counts = cutSlice(c.Reals, part), cutSlice(c.Ints, part), cutSlice(c.Counts, part)
+		}
+	}
+	return short
+}
+
+func cutSlice[T any](values []T, part float64) []T {
+	if values == nil {
+		return nil
+	}
+	return values[:int(part*float64(len(values)))]
+}

@@ -1,0 +1,379 @@
+package warmup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/changepoint"
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+// level makes iterations of n at each of some levels, with a spread of 1%.
+func level(r *rand.Rand, parts ...float64) []float64 {
+	var x []float64
+	for i := 0; i+1 < len(parts); i += 2 {
+		for range int(parts[i]) {
+			x = append(x, parts[i+1]*(1+0.01*r.NormFloat64()))
+		}
+	}
+	return x
+}
+
+func wall(values []float64) dataset.Column {
+	return dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}
+}
+
+func completed(columns ...dataset.Column) dataset.Execution {
+	return dataset.Execution{Outcome: dataset.Completed, Columns: columns}
+}
+
+// experiment has a pair of each kind.
+func experiment() *dataset.Dataset {
+	r := rand.New(rand.NewPCG(1, 1))
+	d := &dataset.Dataset{Info: dataset.Info{Source: "test", Format: "made up", Machine: "m"}}
+	add := func(benchmark string, e dataset.Execution) {
+		d.Add(key.Key{Benchmark: benchmark, VM: "vm", Variant: "default-c"}, e)
+	}
+	for range 5 {
+		add("warm", completed(wall(level(r, 30, 1.5, 370, 1))))
+		add("flat", completed(wall(level(r, 400, 1))))
+		add("late", completed(wall(level(r, 350, 1, 50, 2))))
+	}
+	add("mixed", completed(wall(level(r, 400, 1))))
+	add("mixed", completed(wall(level(r, 40, 1.2, 360, 1))))
+	add("mixed", dataset.Execution{Outcome: dataset.Error, Columns: []dataset.Column{wall(level(r, 17, 1))}})
+	add("mixed", dataset.Execution{Outcome: dataset.Timeout})
+	add("mixed", completed(wall([]float64{})))
+	add("mixed", completed(wall([]float64{1, math.NaN(), 1, 1})))
+	add("mixed", completed(wall([]float64{1, 1, -1, 1})))
+	add("mixed", completed(wall([]float64{1, 2, 3})))
+	d.Pairs = append(d.Pairs, dataset.Pair{Key: key.Key{Benchmark: "none", VM: "vm", Variant: "v"}})
+	return d
+}
+
+// quick are the study's parameters with fewer resamples.
+func quick(mode classify.Mode) Parameters {
+	p := Default(mode)
+	p.Resamples = 2000
+	return p
+}
+
+func mustAnalyze(t *testing.T, d *dataset.Dataset, p Parameters, o Options) *Document {
+	t.Helper()
+	doc, err := Analyze(d, p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func (d *Document) pair(t *testing.T, benchmark string) *Pair {
+	t.Helper()
+	for i := range d.Pairs {
+		if d.Pairs[i].Benchmark == benchmark {
+			return &d.Pairs[i]
+		}
+	}
+	t.Fatalf("no pair of %s", benchmark)
+	return nil
+}
+
+func TestAnalyze(t *testing.T) {
+	for _, mode := range []classify.Mode{classify.Paper, classify.Relative} {
+		doc := mustAnalyze(t, experiment(), quick(mode), Options{})
+		for benchmark, want := range map[string]classify.PairClass{
+			"warm": "warmup", "flat": "flat", "late": "no steady state", "mixed": "good inconsistent", "none": "",
+		} {
+			if got := doc.pair(t, benchmark).Classification; got != want {
+				t.Errorf("%v: %s is %q, want %q", mode, benchmark, got, want)
+			}
+		}
+		warm := doc.pair(t, "warm")
+		if s := warm.SteadyIteration; s == nil || s.Median < 29 || s.Median > 32 {
+			t.Errorf("%v: warm is steady from %+v, want about 31", mode, s)
+		}
+		if s := warm.SteadySeconds; s == nil || s.Median < 43 || s.Median > 47 {
+			t.Errorf("%v: warm is steady after %+v, want about 45 s", mode, s)
+		}
+		if p := warm.SteadyPerformance; p == nil || p.Low > 1.0005 || p.High < 0.9995 || p.Half > 0.01 {
+			t.Errorf("%v: warm runs in %+v, want about 1 s", mode, p)
+		}
+		flat := doc.pair(t, "flat")
+		if flat.SteadyIteration != nil || flat.SteadySeconds != nil || flat.SteadyPerformance == nil {
+			t.Errorf("%v: flat has iteration %v after %v at %v", mode, flat.SteadyIteration, flat.SteadySeconds, flat.SteadyPerformance)
+		}
+		late := doc.pair(t, "late")
+		if late.SteadyIteration != nil || late.SteadyPerformance != nil || late.Counts.NoSteadyState != 5 {
+			t.Errorf("%v: late has a steady state: %+v", mode, late)
+		}
+		if doc.Totals.Status != (StatusCounts{Analysed: 17, NotCompleted: 2, NoIterations: 1, Refused: 3}) {
+			t.Errorf("%v: totals %+v", mode, doc.Totals)
+		}
+	}
+}
+
+// TestNothingIsDropped: each execution says why it was not analysed.
+func TestNothingIsDropped(t *testing.T) {
+	mixed := mustAnalyze(t, experiment(), quick(classify.Paper), Options{}).pair(t, "mixed")
+	for i, want := range []struct {
+		status  Status
+		problem string
+	}{
+		{Analysed, ""}, {Analysed, ""},
+		{NotCompleted, "its outcome is error"},
+		{NotCompleted, "its outcome is timeout"},
+		{NoIterations, "no iteration was completed"},
+		{Refused, "iteration 2 has no value"},
+		{Refused, "iteration 3 took -1 s"},
+		{Refused, "3 values, need 4"},
+	} {
+		e := mixed.Executions[i]
+		if e.Status != want.status || !strings.Contains(e.Problem, want.problem) || e.Number != i+1 {
+			t.Errorf("execution %d: %s, %q; want %s, %q", i+1, e.Status, e.Problem, want.status, want.problem)
+		}
+	}
+	if got := mixed.Executions[2].Iterations; got != 17 {
+		t.Errorf("the crashed execution has %d iterations, want 17", got)
+	}
+	if mixed.Iterations == nil || *mixed.Iterations != 400 {
+		t.Errorf("analysed executions have %v iterations, want 400", mixed.Iterations)
+	}
+}
+
+// marshal gives the document as it is stored.
+func marshal(t *testing.T, doc *Document) string {
+	t.Helper()
+	b, err := json.MarshalIndent(doc, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestSameForAnyNumberOfWorkers(t *testing.T) {
+	d := experiment()
+	want := marshal(t, mustAnalyze(t, d, quick(classify.Paper), Options{}))
+	for _, workers := range []int{1, 2, 7} {
+		if got := marshal(t, mustAnalyze(t, d, quick(classify.Paper), Options{Workers: workers})); got != want {
+			t.Errorf("%d workers give another document", workers)
+		}
+	}
+	changed := quick(classify.Paper)
+	changed.Seed++
+	if got := marshal(t, mustAnalyze(t, d, changed, Options{})); got == want {
+		t.Error("another seed gives the same document")
+	}
+}
+
+func TestStoredDocumentIsTheSame(t *testing.T) {
+	doc := mustAnalyze(t, experiment(), quick(classify.Relative), Options{})
+	text := marshal(t, doc)
+	var again Document
+	if err := json.Unmarshal([]byte(text), &again); err != nil {
+		t.Fatal(err)
+	}
+	if got := marshal(t, &again); got != text {
+		t.Error("reading and writing the document changes it")
+	}
+	if strings.Contains(text, `: null,`) && strings.Contains(text, `"outliers": null`) {
+		t.Error("an empty list is null")
+	}
+}
+
+func TestUnchangedPairsAreTakenOver(t *testing.T) {
+	d := experiment()
+	p := quick(classify.Paper)
+	old := mustAnalyze(t, d, p, Options{})
+	reused := func(o Options) int {
+		last := Progress{}
+		o.Progress = func(p Progress) { last = p }
+		doc := mustAnalyze(t, d, p, o)
+		if last.Executions != last.Of {
+			t.Errorf("progress ended at %+v", last)
+		}
+		if fresh := mustAnalyze(t, d, p, Options{}); marshal(t, doc) != marshal(t, fresh) {
+			t.Error("taking pairs over gives another document")
+		}
+		return last.Reused
+	}
+	if got := reused(Options{Previous: old}); got != 23 {
+		t.Errorf("%d executions taken over, want all 23", got)
+	}
+	d.Pairs[1].Executions[2].Columns[0].Reals[399] += 1e-9
+	if got := reused(Options{Previous: old}); got != 18 {
+		t.Errorf("%d executions taken over after one value changed, want 18", got)
+	}
+	p.Delta = classify.Delta{Value: 0.01}
+	if got := reused(Options{Previous: old}); got != 0 {
+		t.Errorf("%d executions taken over after a parameter changed, want 0", got)
+	}
+	other := *old
+	other.Version++
+	if got := reused(Options{Previous: &other}); got != 0 {
+		t.Errorf("%d executions taken over from another version, want 0", got)
+	}
+}
+
+func TestColumns(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	counts := func(core int, base float64) dataset.Column {
+		c := dataset.Column{Name: dataset.CoreCycles, Unit: "cycles", Core: core}
+		for _, v := range level(r, 100, 2*base, 300, base) {
+			c.Counts = append(c.Counts, uint64(v))
+		}
+		return c
+	}
+	d := &dataset.Dataset{}
+	k := key.Key{Benchmark: "b", VM: "v", Variant: "x"}
+	for range 3 {
+		d.Add(k, completed(wall(level(r, 400, 1)), counts(0, 1e9), counts(1, 1e4),
+			dataset.Column{Name: "gc", Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: make([]int64, 400)}))
+	}
+	p := quick(classify.Relative)
+	p.Column = dataset.CoreCycles
+	doc := mustAnalyze(t, d, p, Options{})
+	pair := &doc.Pairs[0]
+	if doc.Unit != "cycles" || pair.Classification != "warmup" || pair.SteadySeconds == nil {
+		t.Errorf("cycles: unit %q, %q, steady after %v", doc.Unit, pair.Classification, pair.SteadySeconds)
+	}
+	if s := pair.SteadySeconds; s != nil && math.Abs(s.Median-100) > 3 {
+		t.Errorf("the first 100 iterations took %v s on the wall clock", s.Median)
+	}
+	if c := pair.Executions[0].Cores; c == nil || c.Main != 0 || c.Share != 1 || len(c.Moves) != 0 {
+		t.Errorf("cores: %+v", c)
+	}
+	if len(doc.Warnings) != 0 {
+		t.Errorf("mode relative warns of %v", doc.Warnings)
+	}
+	paper := quick(classify.Paper)
+	paper.Column = dataset.CoreCycles
+	if doc := mustAnalyze(t, d, paper, Options{}); len(doc.Warnings) != 1 || doc.Warnings[0].Code != warnUnit {
+		t.Errorf("mode paper on cycles warns of %v", doc.Warnings)
+	}
+	p.Column = "gc"
+	if doc := mustAnalyze(t, d, p, Options{}); doc.Unit != "s" || doc.Pairs[0].Classification != "flat" {
+		t.Errorf("gc: %q in %q", doc.Pairs[0].Classification, doc.Unit)
+	}
+	p.Column = "jit"
+	doc = mustAnalyze(t, d, p, Options{})
+	if e := doc.Pairs[0].Executions[0]; e.Status != NoIterations || !strings.Contains(e.Problem, `no column "jit"`) {
+		t.Errorf("a column that is not there: %+v", e)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	doc := mustAnalyze(t, experiment(), quick(classify.Paper), Options{})
+	codes := func(benchmark string) string {
+		var list []string
+		for _, w := range doc.pair(t, benchmark).Warnings {
+			list = append(list, w.Code)
+		}
+		return fmt.Sprint(list)
+	}
+	for benchmark, want := range map[string]string{
+		"none": "[no_executions]", "warm": "[few_executions]", "mixed": "[executions_missing few_executions]",
+	} {
+		if got := codes(benchmark); got != want {
+			t.Errorf("%s: %s, want %s", benchmark, got, want)
+		}
+	}
+	d := &dataset.Dataset{}
+	dependent, noise := make([]float64, 150), 0.0
+	r := rand.New(rand.NewPCG(5, 5))
+	for i := range dependent {
+		noise = 0.9*noise + r.NormFloat64()
+		dependent[i] = max(0, 1e-5*(1+0.1*noise))
+	}
+	dependent[60] = 0
+	d.Add(key.Key{Benchmark: "odd"}, completed(wall(dependent)))
+	d.Add(key.Key{Benchmark: "odd"}, completed(wall(level(r, 300, 1))))
+	d.Add(key.Key{Benchmark: "round"}, completed(wall(constant(1000, 0.1))))
+	doc = mustAnalyze(t, d, quick(classify.Paper), Options{})
+	if got := codes("odd"); got != "[few_executions unequal_lengths few_iterations below_delta zero_durations dependence]" {
+		t.Errorf("odd: %s", got)
+	}
+	if got := codes("round"); got != "[few_executions rounding]" {
+		t.Errorf("round: %s", got)
+	}
+}
+
+func constant(n int, v float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = v
+	}
+	return x
+}
+
+func TestParametersRefused(t *testing.T) {
+	for _, change := range []func(*Parameters){
+		func(p *Parameters) { p.Column = "" },
+		func(p *Parameters) { p.Window = Amount{} },
+		func(p *Parameters) { p.Steady = Amount{} },
+		func(p *Parameters) { p.Resamples = 0 },
+		func(p *Parameters) { p.Confidence = 1 },
+	} {
+		p := Default(classify.Paper)
+		change(&p)
+		if _, err := Analyze(experiment(), p, Options{}); !errors.Is(err, ErrParameters) {
+			t.Errorf("%+v: %v, want ErrParameters", p, err)
+		}
+	}
+	p := quick(classify.Paper)
+	p.Penalty = changepoint.Manual(-1)
+	doc := mustAnalyze(t, experiment(), p, Options{})
+	if e := doc.Pairs[0].Executions[0]; e.Status != Refused || !strings.Contains(e.Problem, "penalty") {
+		t.Errorf("a negative penalty: %+v", e)
+	}
+}
+
+func TestAmount(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Amount
+		of   int // out of 2005
+	}{
+		{"10%", Amount{10, true}, 200}, {"25%", Amount{25, true}, 501}, {"200", Amount{200, false}, 200}, {"0.05%", Amount{0.05, true}, 1},
+	} {
+		got, err := ParseAmount(c.text)
+		if err != nil || got != c.want || got.Of(2005) != c.of || got.String() != c.text {
+			t.Errorf("%q: %v, %v, of 2005: %d", c.text, got, err, got.Of(2005))
+		}
+	}
+	for _, text := range []string{"", "0", "-3", "1.5", "101%", "x", "NaN%"} {
+		if got, err := ParseAmount(text); err == nil {
+			t.Errorf("%q was taken for %v", text, got)
+		}
+	}
+}
+
+func TestHowLong(t *testing.T) {
+	d := experiment()
+	doc := mustAnalyze(t, d, quick(classify.Paper), Options{})
+	o := ShorterOptions{Percents: []float64{5, 50}, Samples: 50, Resamples: 500}
+	study, err := HowLong(d, doc, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Four pairs have executions. "late" changes in its last eighth, so that half of
+	// it is flat; a twentieth of "warm" ends before it is warm.
+	half, little := study.Iterations[1], study.Iterations[0]
+	if half.N != 200 || half.Classification.Compared != 4 || half.Classification.Same != 3 || little.Classification.Same > 2 {
+		t.Errorf("half of the iterations: %+v; a twentieth: %+v", half, little)
+	}
+	if len(study.Executions) != 4 || study.Executions[0].N != 2 || study.Executions[0].Overall.Compared != 200 {
+		t.Errorf("executions: %+v", study.Executions)
+	}
+	o.Workers = 3
+	if again, err := HowLong(d, doc, o); err != nil || !reflect.DeepEqual(again, study) {
+		t.Errorf("three workers give another study, %v", err)
+	}
+}

@@ -1,0 +1,141 @@
+package warmup
+
+import (
+	"fmt"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+)
+
+// Codes of warnings.
+const (
+	warnNoExecutions = "no_executions"
+	warnMissing      = "executions_missing"
+	warnFew          = "few_executions"
+	warnLengths      = "unequal_lengths"
+	warnShort        = "few_iterations"
+	warnDelta        = "below_delta"
+	warnZero         = "zero_durations"
+	warnDependence   = "dependence"
+	warnRounding     = "rounding"
+	warnUnit         = "unit"
+)
+
+const (
+	// fewExecutions is where the study's results begin to be like those of 30
+	// (section 9.1.2), fewIterations where windows of a tenth get shorter than
+	// 20 iterations.
+	fewExecutions = 10
+	fewIterations = 200
+	// roundingVariance is the part of the squared mean below which a variance
+	// computed from sums of squares has no correct digit left.
+	roundingVariance = 0x1p-50
+)
+
+// pairWarnings lists what weakens the result of an analysed pair.
+func pairWarnings(w *prepared, p Parameters) []Warning {
+	r := &w.result
+	var list []Warning
+	warn := func(code, format string, args ...any) {
+		list = append(list, Warning{code, fmt.Sprintf(format, args...)})
+	}
+	done, all := r.Status.Analysed, len(r.Executions)
+	if done == 0 {
+		warn(warnNoExecutions, "none of the %d executions can be analysed; each says why", all)
+		return list
+	}
+	if done < all {
+		warn(warnMissing, "%d of %d executions are left out (%d not completed, %d without iterations, %d refused); "+
+			"what is left may not be typical", all-done, all, r.Status.NotCompleted, r.Status.NoIterations, r.Status.Refused)
+	}
+	if done < fewExecutions {
+		warn(warnFew, "%d executions are few to tell how consistent the pair is; measure %d or more", done, fewExecutions)
+	}
+	if r.Iterations == nil {
+		warn(warnLengths, "the executions have different numbers of iterations; windows and classes are not comparable between them")
+	}
+	c := countWeak(w, p)
+	if c.short > 0 {
+		warn(warnShort, "%d executions have fewer than %d iterations; changepoints and outliers are uncertain in short series", c.short, fewIterations)
+	}
+	if c.below > 0 {
+		warn(warnDelta, "%d executions run faster than the delta of %v: no change of a segment's mean can count; "+
+			"make iterations longer, or use mode relative or a delta in percent", c.below, p.Delta)
+	}
+	if c.zero > 0 {
+		warn(warnZero, "%d executions have iterations of zero duration: the clock is too coarse; make iterations longer", c.zero)
+	}
+	if c.dependent > 0 {
+		warn(warnDependence, "%d of %d executions have a segment whose iterations depend on each other; "+
+			"the confidence interval is too narrow for positive, too wide for negative correlation", c.dependent, done)
+	}
+	if c.rounded > 0 {
+		warn(warnRounding, "in %d executions a segment varies so little beside its mean that rounding decides its changepoints; "+
+			"compare with mode relative", c.rounded)
+	}
+	return list
+}
+
+// weak counts executions by what is doubtful about them.
+type weak struct{ short, below, zero, dependent, rounded int }
+
+func countWeak(w *prepared, p Parameters) weak {
+	var c weak
+	for i := range w.result.Executions {
+		e := &w.result.Executions[i]
+		if e.Status != Analysed {
+			continue
+		}
+		c.short += number(e.Iterations < fewIterations)
+		c.dependent += number(anySegment(e, func(s *Segment) bool { return s.Dependent }))
+		if w.series[i].unit == dataset.Seconds {
+			c.zero += number(hasZero(w.series[i].values))
+		}
+		if p.Mode == classify.Paper {
+			c.below += number(!p.Delta.Percent && e.Segments[len(e.Segments)-1].Mean < p.Delta.Value && w.series[i].unit == dataset.Seconds)
+			c.rounded += number(len(e.Segments) > 1 && anySegment(e, func(s *Segment) bool {
+				return s.Variance < s.Mean*s.Mean*roundingVariance
+			}))
+		}
+	}
+	return c
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func anySegment(e *Execution, has func(*Segment) bool) bool {
+	for i := range e.Segments {
+		if has(&e.Segments[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasZero(values []float64) bool {
+	for _, v := range values {
+		if v == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// documentWarnings lists what concerns every pair.
+func documentWarnings(d *Document) []Warning {
+	list := []Warning{}
+	if d.Parameters.Mode == classify.Paper && d.Unit != dataset.Seconds && len(d.Pairs) > 0 {
+		unit := d.Unit
+		if unit == "" {
+			unit = "a count"
+		}
+		list = append(list, Warning{warnUnit, fmt.Sprintf("mode paper compares variances and a delta of %v with means as if all were "+
+			"seconds, but %s is %s; use mode relative", d.Parameters.Delta, d.Parameters.Column, unit)})
+	}
+	return list
+}
