@@ -117,7 +117,7 @@ func everywhere(root *node) []key.Key {
 	}
 	var keys []key.Key
 	for _, tree := range append(trees, all) {
-		c := (&reader{problems: &problems{}, lines: lines{}, partial: true}).config(tree)
+		c := newReader(&problems{}, true).config(tree)
 		if c.count() <= maxKeys {
 			keys = append(keys, c.every()...)
 		}

@@ -60,9 +60,10 @@ type Config struct {
 	Counters    Counters
 	Verdict     Verdict
 
-	keys  []key.Key
-	shown string // the path as the user gave it, for messages
-	lines lines
+	keys     []key.Key
+	shown    string // the path as the user gave it, for messages
+	lines    lines
+	doubtful map[string]bool // see reader
 }
 
 // Experiment is the section of the same name.

@@ -62,22 +62,28 @@ func cause(err error) error {
 // error is Errors.
 func (c *Config) CheckFiles() error {
 	found := &problems{file: c.shown}
+	c.checkFiles(found)
+	return found.errors()
+}
+
+// checkFiles adds to the problems of parsing. It leaves out what only follows
+// from one of those.
+func (c *Config) checkFiles(found *problems) {
 	c.checkTrust(found)
-	c.checkVMs(found)
-	c.checkEntryFiles(found)
+	if !c.doubtful["experiment.skip"] {
+		c.checkVMs(found)
+		c.checkEntryFiles(found)
+	}
 	for i, argv := range c.Hooks.Before {
-		c.checkCommand(fmt.Sprintf("hooks.before[%d]", i), argv[0], found)
+		c.checkCommand(fmt.Sprintf("hooks.before[%d]", i), argv, found)
 	}
 	for i, argv := range c.Hooks.After {
-		c.checkCommand(fmt.Sprintf("hooks.after[%d]", i), argv[0], found)
+		c.checkCommand(fmt.Sprintf("hooks.after[%d]", i), argv, found)
 	}
-	if len(c.Notify.Command) > 0 {
-		c.checkCommand("notify.command", c.Notify.Command[0], found)
+	c.checkCommand("notify.command", c.Notify.Command, found)
+	if len(c.Notify.Mail) > 0 && c.Notify.MaxMails > 0 && !c.doubtful["notify.sendmail"] {
+		c.checkCommand("notify.sendmail", []string{c.Notify.Sendmail}, found)
 	}
-	if len(c.Notify.Mail) > 0 && c.Notify.MaxMails > 0 {
-		c.checkCommand("notify.sendmail", c.Notify.Sendmail, found, "notify.mail")
-	}
-	return found.errors()
 }
 
 // checkTrust refuses a configuration that others may change, because its
@@ -107,11 +113,14 @@ func (c *Config) distrust(info fs.FileInfo, uid int) error {
 	return nil
 }
 
-// checkCommand looks at a program that krund itself runs. orAt is where at's
-// key is not in the file.
-func (c *Config) checkCommand(at, program string, found *problems, orAt ...string) {
-	line := c.lines.of(append([]string{at}, orAt...)...)
-	full, err := LookPath(program)
+// checkCommand looks at a program that krund itself runs. An empty command is
+// none, or was told before.
+func (c *Config) checkCommand(at string, argv []string, found *problems) {
+	if len(argv) == 0 {
+		return
+	}
+	line := c.lines.of(at, "notify.mail") // for the default sendmail
+	full, err := LookPath(argv[0])
 	if err != nil {
 		found.addError(line, at, err)
 		return
@@ -140,9 +149,9 @@ func (c *Config) checkVMs(found *problems) {
 func (c *Config) checkEntryFiles(found *problems) {
 	seen := map[string]bool{}
 	for _, k := range c.keys {
-		vm, _, _, err := c.Lookup(k)
+		vm, variant, _, err := c.Lookup(k)
 		name := c.EntryPath(k)
-		if err != nil || name == "" || vm.Runner == RunnerExternal || seen[name] {
+		if err != nil || c.doubtsEntry(variant) || name == "" || vm.Runner == RunnerExternal || seen[name] {
 			continue
 		}
 		seen[name] = true
@@ -155,4 +164,11 @@ func (c *Config) checkEntryFiles(found *problems) {
 			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s, which is no regular file", k, name), "correct the variant's entry and subfolder, or skip the key")
 		}
 	}
+}
+
+// doubtsEntry reports whether the path of a variant's files is not what the
+// file means.
+func (c *Config) doubtsEntry(v Variant) bool {
+	at := join("variants", v.Name)
+	return c.doubtful["experiment.benchmarks"] || c.doubtful[at+".entry"] || c.doubtful[at+".subfolder"]
 }

@@ -23,6 +23,21 @@ func experiment(t *testing.T, added string) string {
 	return path
 }
 
+// loadProblems writes an experiment, prepares its folder and returns what Load
+// says of it, with DIR for the folder.
+func loadProblems(t *testing.T, added string, prepare func(dir string) error) string {
+	t.Helper()
+	path := experiment(t, added)
+	dir := filepath.Dir(path)
+	if prepare != nil {
+		if err := prepare(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := config.Load(path, "lab1")
+	return strings.ReplaceAll(strings.ReplaceAll(errorText(err), path+":", ""), dir, "DIR")
+}
+
 func write(t *testing.T, name, text string, perm os.FileMode) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -73,16 +88,7 @@ func TestLoadFindsFiles(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			path := experiment(t, test.added)
-			dir := filepath.Dir(path)
-			if test.prepare != nil {
-				if err := test.prepare(dir); err != nil {
-					t.Fatal(err)
-				}
-			}
-			_, err := config.Load(path, "lab1")
-			got := strings.ReplaceAll(strings.ReplaceAll(errorText(err), path+":", ""), dir, "DIR")
-			if got != test.want {
+			if got := loadProblems(t, test.added, test.prepare); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
@@ -111,5 +117,39 @@ func TestLoadRefusesOtherFiles(t *testing.T) {
 	write(t, dir+"/large.toml", strings.Repeat("#\n", 1<<20), 0o644)
 	if _, err := config.Load(dir+"/large.toml", ""); !strings.Contains(errorText(err), "has more than 1048576 bytes") {
 		t.Errorf("large file: %v", err)
+	}
+}
+
+// TestLoadTellsParsingAndFilesAtOnce mixes both kinds of problems, and holds
+// back missing files that only follow from another mistake.
+func TestLoadTellsParsingAndFilesAtOnce(t *testing.T) {
+	noFiles := func(dir string) error { return os.RemoveAll(dir + "/benchmarks") }
+	const missing = "7: b:C:v needs the file DIR/benchmarks/b/bench.so (no such file or directory); build the benchmark, or skip the key\n" +
+		"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the benchmark, or skip the key\n"
+	const badWait = `write a duration with a unit, such as "30s", "5m" or "1h30m"`
+	tests := []struct {
+		name, added string
+		prepare     func(dir string) error
+		want        string
+	}{
+		{"wrong unit and missing files", "[wait]\nsync = \"x\"", noFiles,
+			missing + `10: wait.sync is "x", which is no duration; ` + badWait},
+		{"misspelt skip", "[experiment]\nskips = [\"*:*:*\"]", noFiles, `10: unknown key experiment.skips; did you mean "skip"?`},
+		{"wrong skip", "[experiment]\nskip = [\"c\"]", noFiles, `10: experiment.skip: pattern "c" has 1 parts; write "benchmark:vm:variant", with a lone * for any`},
+		{"wrong folder", "[experiment]\nbenchmarks = 3", noFiles, `10: experiment.benchmarks is the integer 3; write a string, such as "text"`},
+		{"wrong subfolder", "[variants.w]\nentry = \"x\"\nsubfolder = 1\n[vms.D]\nrunner = \"c\"\nvariants = [\"w\"]", nil,
+			`11: variants.w.subfolder is the integer 1; write a string, such as "text"`},
+		{"one hook wrong, the next missing", "[hooks]\nbefore = [\"x\",\n[\"./no\"]]", nil,
+			"10: hooks.before[0] is the string \"x\"; write the command as a list, such as [\"x\"]; no shell reads it\n" +
+				"11: hooks.before[1]: DIR/no cannot be found (no such file or directory); install it or correct the path"},
+		{"wrong sendmail", "[notify]\nmail = [\"a@b\"]\nsendmail = 3", nil, `11: notify.sendmail is the integer 3; write a string, such as "text"`},
+		{"wrong VM path", "[vms.P]\nrunner = \"python\"\nvariants = [\"v\"]\npath = 3", nil, `12: vms.P.path is the integer 3; write a string, such as "text"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := loadProblems(t, test.added, test.prepare); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
 	}
 }

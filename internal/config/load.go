@@ -19,11 +19,11 @@ func Load(path, hostname string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := Parse(path, text, hostname)
-	if err != nil {
-		return nil, err
+	c, found := parse(path, text, hostname)
+	if c != nil {
+		c.checkFiles(found)
 	}
-	if err := c.CheckFiles(); err != nil {
+	if err := found.errors(); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -55,16 +55,26 @@ func readText(path string) ([]byte, error) {
 // It looks at no file: path is for messages, for the default name and for
 // what is relative to its folder. The error is Errors.
 func Parse(path string, text []byte, hostname string) (*Config, error) {
+	c, found := parse(path, text, hostname)
+	if err := found.errors(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// parse reads as much as can be read; the Config is nil when that is nothing,
+// and wrong where problems were found.
+func parse(path string, text []byte, hostname string) (*Config, *problems) {
 	found := &problems{file: path}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		found.add(1, err.Error(), "give an absolute path")
-		return nil, found.errors()
+		return nil, found
 	}
 	root, problem := decode(string(text))
 	if problem != nil {
 		found.add(problem.Line, problem.What, problem.Fix)
-		return nil, found.errors()
+		return nil, found
 	}
 	c := read(root, hostname, found)
 	sum := sha256.Sum256(text)
@@ -72,10 +82,7 @@ func Parse(path string, text []byte, hostname string) (*Config, error) {
 	c.Text, c.Hash = string(text), hex.EncodeToString(sum[:])
 	c.resolve(found)
 	c.check(root, found)
-	if err := found.errors(); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, found
 }
 
 // read reads the base and each machine's section alone, so that mistakes in
@@ -90,12 +97,12 @@ func read(root *node, hostname string, found *problems) *Config {
 		}
 	}
 	if len(machines) > 0 {
-		(&reader{problems: found, lines: lines{}, partial: true}).config(base)
+		newReader(found, true).config(base)
 	}
 	for _, m := range machines {
-		(&reader{problems: found, lines: lines{}, partial: true}).config(m.node)
+		newReader(found, true).config(m.node)
 	}
-	return (&reader{problems: found, lines: lines{}}).config(merged)
+	return newReader(found, false).config(merged)
 }
 
 // machinesSection holds, per hostname pattern, sections to lay over the base.

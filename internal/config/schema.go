@@ -27,7 +27,7 @@ const (
 
 // config reads every section. What is wrong is reported and has its default.
 func (r *reader) config(root *node) *Config {
-	c := &Config{lines: r.lines}
+	c := &Config{lines: r.lines, doubtful: r.doubtful}
 	s := r.section("", root)
 	c.Experiment = r.experiment(s.get("experiment", ""))
 	c.Limits = r.limits(s.get("limits", ""))
@@ -78,6 +78,7 @@ func (s *section) skip() []key.Pattern {
 		p, err := key.ParsePattern(it.text)
 		if err != nil {
 			what, _, _ := strings.Cut(err.Error(), "; ")
+			s.doubtful["experiment.skip"] = true
 			s.add(it.line, "experiment.skip: "+what, `write "benchmark:vm:variant", with a lone * for any`)
 			continue
 		}
@@ -150,91 +151,6 @@ func checkGlob(glob string) (what, fix string) {
 	return "", ""
 }
 
-func (r *reader) variants(n *node) []Variant {
-	var list []Variant
-	all := r.section("variants", n)
-	for _, name := range all.node.names() {
-		n := all.node.table[name]
-		s := r.section(join("variants", name), n)
-		if all.checkName(n.line, all.path, name) {
-			v := Variant{Name: name, Entry: s.text("entry", ""), Subfolder: s.text("subfolder", "")}
-			s.inside("entry")
-			s.inside("subfolder")
-			list = append(list, v)
-			s.done()
-		}
-	}
-	all.onlyByCase()
-	return list
-}
-
-func (r *reader) benchmarks(n *node) []Benchmark {
-	var list []Benchmark
-	all := r.section("benchmarks", n)
-	for _, name := range all.node.names() {
-		n := all.node.table[name]
-		if !all.checkName(n.line, all.path, name) {
-			continue
-		}
-		b := Benchmark{Name: name}
-		if n.table == nil {
-			value, ok := n.value.(int64)
-			if !ok {
-				value = 1
-			}
-			all.bad(n, name, fmt.Sprintf("write %s = { parameter = %d }", name, value))
-		} else {
-			b.Parameter = r.section(join("benchmarks", name), n).parameter(name)
-		}
-		list = append(list, b)
-	}
-	all.onlyByCase()
-	return list
-}
-
-// parameter reads the only key of a benchmark. The runners hand it over as a
-// C int.
-func (s *section) parameter(name string) int {
-	defer s.done()
-	n := s.get("parameter", "")
-	if n != nil {
-		return int(s.wholeOf(n, "parameter", 0, math.MinInt32, math.MaxInt32))
-	}
-	if !s.partial {
-		s.add(s.node.line, s.path+" has no parameter", fmt.Sprintf("write %s = { parameter = 1 }", name))
-	}
-	return 0
-}
-
-// inside reports a path that leaves the folder it is relative to.
-func (s *section) inside(name string) {
-	n := s.node.child(name)
-	if n == nil {
-		return
-	}
-	v, _ := n.value.(string)
-	for part := range strings.SplitSeq(v, "/") {
-		if part == ".." || strings.HasPrefix(v, "/") {
-			s.bad(n, name, "write a path inside the benchmark's folder")
-			return
-		}
-	}
-}
-
-// onlyByCase reports names in a table that differ only in case: on some
-// systems they would be one file.
-func (s *section) onlyByCase() {
-	first := map[string]string{}
-	for _, name := range s.node.names() {
-		lower := strings.ToLower(name)
-		if earlier, ok := first[lower]; ok {
-			s.add(s.node.table[name].line, fmt.Sprintf("%s differs from %s (line %d) only in case", join(s.path, name), join(s.path, earlier), s.node.table[earlier].line), "rename one of them")
-			continue
-		}
-		first[lower] = name
-	}
-}
-
 func (r *reader) hooks(n *node) Hooks {
 	s := r.section("hooks", n)
 	defer s.done()
@@ -245,7 +161,8 @@ func (r *reader) hooks(n *node) Hooks {
 	}
 }
 
-// commands reads a list of commands, each a list of arguments.
+// commands reads a list of commands, each a list of arguments. A wrong one
+// keeps its place, empty.
 func (s *section) commands(name string) [][]string {
 	n := s.get(name, "[]")
 	if n == nil {
@@ -260,12 +177,12 @@ func (s *section) commands(name string) [][]string {
 		at := fmt.Sprintf("%s[%d]", name, i)
 		if text, ok := item.value.(string); ok {
 			s.bad(item, at, "write the command as a list, such as "+quoteList(strings.Fields(text))+"; no shell reads it")
+			list = append(list, nil)
 			continue
 		}
 		s.lines[join(s.path, at)] = item.line
-		if argv, ok := s.command(item, at); ok {
-			list = append(list, argv)
-		}
+		argv, _ := s.command(item, at)
+		list = append(list, argv)
 	}
 	return list
 }
@@ -273,11 +190,14 @@ func (s *section) commands(name string) [][]string {
 // command reads one command, whose program must be named.
 func (s *section) command(n *node, name string) ([]string, bool) {
 	argv, ok := s.arguments(n, name)
-	if ok && (len(argv) == 0 || argv[0] == "") {
+	if !ok {
+		return nil, false
+	}
+	if len(argv) == 0 || argv[0] == "" {
 		s.add(n.line, join(s.path, name)+" names no program", `write a list of strings, such as ["program", "argument"]`)
 		return nil, false
 	}
-	return argv, ok
+	return argv, true
 }
 
 func (r *reader) notify(n *node) Notify {

@@ -18,7 +18,7 @@ func schemaKeys(t *testing.T) []askedKey {
 	if problem != nil {
 		t.Fatal(*problem)
 	}
-	r := &reader{problems: &problems{}, lines: lines{}, partial: true}
+	r := newReader(&problems{}, true)
 	r.config(root)
 	return slices.DeleteFunc(r.asked, func(k askedKey) bool { return k.section == "" })
 }

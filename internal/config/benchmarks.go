@@ -1,0 +1,92 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+func (r *reader) variants(n *node) []Variant {
+	var list []Variant
+	all := r.section("variants", n)
+	for _, name := range all.node.names() {
+		n := all.node.table[name]
+		s := r.section(join("variants", name), n)
+		if all.checkName(n.line, all.path, name) {
+			v := Variant{Name: name, Entry: s.text("entry", ""), Subfolder: s.text("subfolder", "")}
+			s.inside("entry")
+			s.inside("subfolder")
+			list = append(list, v)
+			s.done()
+		}
+	}
+	all.onlyByCase()
+	return list
+}
+
+func (r *reader) benchmarks(n *node) []Benchmark {
+	var list []Benchmark
+	all := r.section("benchmarks", n)
+	for _, name := range all.node.names() {
+		n := all.node.table[name]
+		if !all.checkName(n.line, all.path, name) {
+			continue
+		}
+		b := Benchmark{Name: name}
+		if n.table == nil {
+			value, ok := n.value.(int64)
+			if !ok {
+				value = 1
+			}
+			all.bad(n, name, fmt.Sprintf("write %s = { parameter = %d }", name, value))
+		} else {
+			b.Parameter = r.section(join("benchmarks", name), n).parameter(name)
+		}
+		list = append(list, b)
+	}
+	all.onlyByCase()
+	return list
+}
+
+// parameter reads the only key of a benchmark. The runners hand it over as a
+// C int.
+func (s *section) parameter(name string) int {
+	defer s.done()
+	n := s.get("parameter", "")
+	if n != nil {
+		return int(s.wholeOf(n, "parameter", 0, math.MinInt32, math.MaxInt32))
+	}
+	if !s.partial {
+		s.add(s.node.line, s.path+" has no parameter", fmt.Sprintf("write %s = { parameter = 1 }", name))
+	}
+	return 0
+}
+
+// inside reports a path that leaves the folder it is relative to.
+func (s *section) inside(name string) {
+	n := s.node.child(name)
+	if n == nil {
+		return
+	}
+	v, _ := n.value.(string)
+	for part := range strings.SplitSeq(v, "/") {
+		if part == ".." || strings.HasPrefix(v, "/") {
+			s.bad(n, name, "write a path inside the benchmark's folder")
+			return
+		}
+	}
+}
+
+// onlyByCase reports names in a table that differ only in case: on some
+// systems they would be one file.
+func (s *section) onlyByCase() {
+	first := map[string]string{}
+	for _, name := range s.node.names() {
+		lower := strings.ToLower(name)
+		if earlier, ok := first[lower]; ok {
+			s.add(s.node.table[name].line, fmt.Sprintf("%s differs from %s (line %d) only in case", join(s.path, name), join(s.path, earlier), s.node.table[earlier].line), "rename one of them")
+			continue
+		}
+		first[lower] = name
+	}
+}

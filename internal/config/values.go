@@ -1,0 +1,313 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// text reads a string of one line.
+func (s *section) text(name, normal string) string {
+	n := s.get(name, strconv.Quote(normal))
+	if n == nil {
+		return normal
+	}
+	v, ok := s.line(n, name)
+	if !ok {
+		return normal
+	}
+	return v
+}
+
+// line returns n's string when it is one, without control characters.
+func (s *section) line(n *node, name string) (string, bool) {
+	v, ok := n.value.(string)
+	if !ok {
+		s.bad(n, name, `write a string, such as "text"`)
+		return "", false
+	}
+	if strings.ContainsFunc(v, unicode.IsControl) {
+		s.bad(n, name, "remove the line breaks and control characters")
+		return "", false
+	}
+	return v, true
+}
+
+// choice reads one of a few strings.
+func (s *section) choice(name, normal string, choices ...string) string {
+	n := s.get(name, strconv.Quote(normal))
+	if n == nil {
+		return normal
+	}
+	return s.oneOf(n, name, normal, choices)
+}
+
+func (s *section) oneOf(n *node, name, normal string, choices []string) string {
+	v, ok := n.value.(string)
+	if ok && slices.Contains(choices, v) {
+		return v
+	}
+	s.bad(n, name, didYouMean(v, choices, "write "+orList(choices)))
+	return normal
+}
+
+// whole reads an integer from least to most.
+func (s *section) whole(name string, normal, least, most int64) int64 {
+	n := s.get(name, fmt.Sprint(normal))
+	if n == nil {
+		return normal
+	}
+	return s.wholeOf(n, name, normal, least, most)
+}
+
+func (s *section) wholeOf(n *node, name string, normal, least, most int64) int64 {
+	v, ok := n.value.(int64)
+	if !ok {
+		s.bad(n, name, fmt.Sprintf("write a whole number without quotes, such as %d", max(normal, least)))
+		return normal
+	}
+	if v < least || v > most {
+		s.bad(n, name, fmt.Sprintf("write a number from %d to %d", least, most))
+		return normal
+	}
+	return v
+}
+
+// flag reads true or false.
+func (s *section) flag(name string, normal bool) bool {
+	n := s.get(name, fmt.Sprint(normal))
+	if n == nil {
+		return normal
+	}
+	v, ok := n.value.(bool)
+	if !ok {
+		s.bad(n, name, "write true or false, without quotes")
+		return normal
+	}
+	return v
+}
+
+// count is whole for the numbers of things.
+func (s *section) count(name string, normal, least, most int) int {
+	return int(s.whole(name, int64(normal), int64(least), int64(most)))
+}
+
+// number reads a number, whole or not, that check accepts; want says which
+// those are.
+func (s *section) number(name string, normal float64, check func(float64) bool, want string) float64 {
+	n := s.get(name, fmt.Sprint(normal))
+	if n == nil {
+		return normal
+	}
+	var v float64
+	switch value := n.value.(type) {
+	case float64:
+		v = value
+	case int64:
+		v = float64(value)
+	default:
+		s.bad(n, name, "write a number without quotes, such as "+fmt.Sprint(normal))
+		return normal
+	}
+	if math.IsNaN(v) || math.IsInf(v, 0) || !check(v) {
+		s.bad(n, name, "write "+want)
+		return normal
+	}
+	return v
+}
+
+// none is how a file writes "no limit", beside 0.
+const none = "none"
+
+// duration reads a duration of at least least. With unlimited, "none" is
+// read as 0.
+func (s *section) duration(name, normal string, least time.Duration, unlimited bool) time.Duration {
+	n := s.get(name, strconv.Quote(normal))
+	if n == nil {
+		return mustDuration(normal)
+	}
+	text, ok := n.value.(string)
+	if v, isInt := n.value.(int64); isInt && v == 0 {
+		text, ok = "0s", true
+	}
+	if !ok {
+		s.bad(n, name, durationAdvice(n, unlimited))
+		return mustDuration(normal)
+	}
+	if unlimited && text == none {
+		return 0
+	}
+	v, err := ParseDuration(text)
+	if err != nil {
+		s.add(n.line, fmt.Sprintf("%s is %s, which is %v", join(s.path, name), quoteShort(text), err), durationAdvice(n, unlimited))
+		return mustDuration(normal)
+	}
+	if v < least {
+		s.bad(n, name, fmt.Sprintf("write at least %q", least))
+		return mustDuration(normal)
+	}
+	return v
+}
+
+func durationAdvice(n *node, unlimited bool) string {
+	advice := `write a duration with a unit, such as "30s", "5m" or "1h30m"`
+	if v, ok := n.value.(int64); ok && v > 0 {
+		advice = fmt.Sprintf(`write it with a unit, such as "%ds"`, v)
+	}
+	if unlimited {
+		advice += `, or "none"`
+	}
+	return advice
+}
+
+// mustDuration reads a duration of the schema itself.
+func mustDuration(s string) time.Duration {
+	v, err := ParseDuration(s)
+	if err != nil {
+		panic("config: default " + s + ": " + err.Error())
+	}
+	return v
+}
+
+// size reads a number of bytes up to most. With unlimited, "none" is read
+// as 0.
+func (s *section) size(name, normal string, most int64, unlimited bool) int64 {
+	n := s.get(name, strconv.Quote(normal))
+	if n == nil {
+		return mustSize(normal)
+	}
+	var v int64
+	var err error
+	switch value := n.value.(type) {
+	case int64:
+		v = value
+		if v < 0 {
+			err = fmt.Errorf("negative")
+		}
+	case string:
+		if unlimited && value == none {
+			return 0
+		}
+		v, err = ParseSize(value)
+	default:
+		s.bad(n, name, sizeAdvice("", unlimited))
+		return mustSize(normal)
+	}
+	if err == nil && v > most {
+		err = fmt.Errorf("more than %d bytes", most)
+	}
+	if err != nil {
+		text, _ := n.value.(string)
+		s.add(n.line, fmt.Sprintf("%s is %s, which is %v", join(s.path, name), n.describe(), err), sizeAdvice(text, unlimited))
+		return mustSize(normal)
+	}
+	return v
+}
+
+func sizeAdvice(text string, unlimited bool) string {
+	if near, ok := likelySize(text); ok {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	if unlimited {
+		return `write a size, such as "2GiB", "512MiB" or "none"`
+	}
+	return `write a size, such as "64KiB" or "1MiB"`
+}
+
+func mustSize(s string) int64 {
+	v, err := ParseSize(s)
+	if err != nil {
+		panic("config: default " + s + ": " + err.Error())
+	}
+	return v
+}
+
+// An item is a string in a list, with its line.
+type item struct {
+	text string
+	line int
+}
+
+// items reads a list of strings of one line. A wrong element is reported and
+// left out. The bool is whether the file has the list.
+func (s *section) items(name string, normal []string) ([]item, bool) {
+	n := s.get(name, quoteList(normal))
+	if n == nil {
+		return nil, false
+	}
+	if n.list == nil {
+		s.bad(n, name, `write a list of strings, such as ["one", "two"]`)
+		return nil, false
+	}
+	var list []item
+	for i, element := range n.list {
+		at := fmt.Sprintf("%s[%d]", name, i)
+		s.lines[join(s.path, at)] = element.line
+		if v, ok := s.line(element, at); ok {
+			list = append(list, item{text: v, line: element.line})
+		}
+	}
+	return list, true
+}
+
+// texts is items for lists whose elements check accepts: it gives what is
+// wrong and what to do about it, or "". A nil check accepts all.
+func (s *section) texts(name string, normal []string, check func(string) (what, fix string)) []string {
+	list, ok := s.items(name, normal)
+	if !ok {
+		return slices.Clone(normal)
+	}
+	texts := make([]string, 0, len(list))
+	for _, it := range list {
+		if check == nil {
+			texts = append(texts, it.text)
+			continue
+		}
+		if what, fix := check(it.text); what != "" {
+			s.add(it.line, join(s.path, name)+": "+what, fix)
+			continue
+		}
+		texts = append(texts, it.text)
+	}
+	return texts
+}
+
+// argument reads one argument of a command line: any text that execve takes.
+func (s *section) argument(n *node, name string) (string, bool) {
+	v, ok := n.value.(string)
+	if !ok {
+		s.bad(n, name, "write a string, in quotes")
+		return "", false
+	}
+	if strings.Contains(v, "\x00") {
+		s.bad(n, name, "remove the NUL character")
+		return "", false
+	}
+	return v, true
+}
+
+// arguments reads a list of arguments; ok is false when one is wrong.
+func (s *section) arguments(n *node, name string) (list []string, ok bool) {
+	if n.list == nil {
+		s.bad(n, name, `write a list of strings, such as ["program", "argument"]`)
+		return nil, false
+	}
+	ok = true
+	for i, item := range n.list {
+		v, right := s.argument(item, fmt.Sprintf("%s[%d]", name, i))
+		list, ok = append(list, v), ok && right
+	}
+	return list, ok
+}
+
+func quoteList(list []string) string {
+	quoted := make([]string, len(list))
+	for i, v := range list {
+		quoted[i] = fmt.Sprintf("%q", v)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
