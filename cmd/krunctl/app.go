@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/config"
+	"krund/internal/durable"
+)
+
+// app is the world that the commands work in.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer // data, and talk
+	now            func() time.Time
+	host           string // name of this machine
+	fsys           durable.FS
+}
+
+// talk prints a message for people. Its lines are made fit for a terminal.
+func (a *app) talk(format string, args ...any) {
+	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
+		_, _ = fmt.Fprintln(a.stderr, visible(strings.TrimSuffix(line, "\n"))) // there is nobody else to tell
+	}
+}
+
+// print writes data to standard output. Write errors are kept by the buffer
+// behind it and reported at the end.
+func (a *app) print(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.stdout, format, args...)
+}
+
+// printJSON writes one document.
+func (a *app) printJSON(document any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(document)
+}
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitError = 1 // could not be done, or problems were found
+	exitUsage = 2 // wrong usage or configuration
+)
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errFound ends a command that did its work and found problems. What they are
+// is in its output already.
+var errFound = errors.New("problems were found")
+
+func exitCode(err error) int {
+	var usage usageError
+	var wrong config.Errors
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usage), errors.As(err, &wrong):
+		return exitUsage
+	}
+	return exitError
+}
+
+// message is what to print about err; "" for nothing.
+func message(err error) string {
+	if err == nil || err == errFound { //nolint:errorlint // a joined error has more to say
+		return ""
+	}
+	return err.Error()
+}
+
+// arguments makes a check of the number of arguments whose error is a
+// usageError.
+func arguments(low, high int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) >= low && len(args) <= high {
+			return nil
+		}
+		return usageError{fmt.Errorf("%s needs %s, not %d arguments; see `%s --help`", c.Name(), what, len(args), c.CommandPath())}
+	}
+}

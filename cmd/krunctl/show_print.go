@@ -1,0 +1,269 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"krund/internal/analysis/quantile"
+	"krund/internal/results"
+)
+
+// printRecord writes a record for people.
+func (a *app) printRecord(r results.Record) {
+	a.line("record", "slot %d, attempt %d: %s, process execution %d", r.Slot, r.Attempt, r.Key, r.Pexec)
+	a.line("outcome", "%s", r.Outcome)
+	for _, reason := range r.Reasons {
+		a.line("", "%s", reason)
+	}
+	a.line("experiment", "%s on %s, by krund %s", r.Experiment, r.Host, r.Krund)
+	a.line("started", "%s, reboot %s, boot %s", r.Started.Format(time.RFC3339Nano), r.Reboot, r.BootID)
+	a.line("iterations", "%d of %d, parameter %d", len(r.WallNS), r.Iterations, r.Parameter)
+	if text := wallText(r.WallNS); text != "" {
+		a.line("wall", "%s", text)
+	}
+	a.line("clock", "%s, counters %s%s", r.Clock, r.CounterSource, inBrackets(r.CounterReason))
+	if text := startupText(r.Startup); text != "" {
+		a.line("start-up", "%s", text)
+	}
+	for _, c := range r.Columns {
+		a.line("column", "%s, %s, %d values%s", columnName(c), c.Kind, c.Len(), inBrackets(c.Unit))
+	}
+	if r.Library != nil {
+		a.line("libkrun", "%s%s", r.Library.State, inBrackets(r.Library.Error))
+		a.list(r.Library.Findings)
+	}
+	a.print("\n")
+	a.printProcess(r.Process)
+	a.print("\n")
+	a.printMachine(r.Machine)
+	a.line("daemon", "cpu %s, %d switches, resident %s", short(float64(r.Daemon.CPUNS)),
+		r.Daemon.VoluntarySwitches+r.Daemon.InvoluntarySwitches, size(r.Daemon.RSSBytes))
+	if err := r.Check(); err != nil {
+		a.line("doubtful", "%v", err)
+	}
+}
+
+// line prints a named value, fit for a terminal.
+func (a *app) line(name, format string, args ...any) {
+	a.print("%s\n", strings.TrimRight(fmt.Sprintf("%-12s %s", name, visible(fmt.Sprintf(format, args...))), " "))
+}
+
+func (a *app) list(sentences []string) {
+	for _, s := range sentences {
+		a.line("", "%s", s)
+	}
+}
+
+func (a *app) printProcess(p results.Process) {
+	a.line("command", "%s", strings.Join(p.Argv, " "))
+	a.line("folder", "%s", p.Dir)
+	a.line("environment", "%d variables, %d bytes", len(p.Env), p.EnvBytes)
+	fresh := ""
+	if p.FreshHome {
+		fresh = ", made for this attempt"
+	}
+	a.line("account", "%s (%d:%d)%s, nice %d", orDash(p.Account), p.UID, p.GID, fresh, p.Nice)
+	a.line("cgroup", "%s%s", orDash(p.Cgroup), inBrackets(p.CgroupReason))
+	a.line("limits", "heap %s, stack %s, time %s", limitSize(p.Limits.HeapBytes), limitSize(p.Limits.StackBytes), limitTime(p.Limits.TimeoutNS))
+	a.line("ended", "%s", endText(p))
+	a.line("used", "wall %s, user %s, system %s, at most %s of memory", short(float64(p.WallNS)), short(float64(p.UTimeNS)),
+		short(float64(p.STimeNS)), size(p.MaxRSSBytes))
+	a.line("switches", "%d voluntary, %d involuntary; faults %d minor, %d major", p.VoluntarySwitches, p.InvoluntarySwitches, p.MinorFaults, p.MajorFaults)
+	if p.Strays+p.OOMKills > 0 {
+		a.line("left behind", "%d stray processes, %d killed for want of memory", p.Strays, p.OOMKills)
+	}
+	a.list(p.Findings)
+	a.printOutput("stdout", p.Stdout)
+	a.printOutput("stderr", p.Stderr)
+}
+
+// mostLines is how many lines of a process's output are printed.
+const mostLines = 40
+
+func (a *app) printOutput(name string, o results.Output) {
+	if o.Bytes == 0 {
+		return
+	}
+	kept := ""
+	if o.Truncated {
+		kept = ", of which the beginning was kept"
+	}
+	a.line(name, "%s%s", size(o.Bytes), kept)
+	lines := strings.Split(strings.TrimSuffix(o.Text, "\n"), "\n")
+	for i, l := range lines {
+		if i == mostLines {
+			a.line("", "(%d more lines; --json has them)", len(lines)-i)
+			break
+		}
+		a.print("    | %s\n", visible(l))
+	}
+}
+
+func (a *app) printMachine(m results.Machine) {
+	for _, c := range m.Controls {
+		detail := ""
+		if c.Detail != "" {
+			detail = "; " + c.Detail
+		}
+		a.line("control", "%s (%s): %s, wanted %s, found %s%s", c.Name, c.Policy, c.Status, orDash(c.Wanted), orDash(c.Found), detail)
+	}
+	for _, t := range m.Temperatures.After {
+		a.line("temperature", "%s: base %s, before %s, after %s", t.Sensor,
+			celsius(m.Temperatures.Base, t.Sensor), celsius(m.Temperatures.Before, t.Sensor), celsius(m.Temperatures.After, t.Sensor))
+	}
+	for i, after := range m.Throttle.After {
+		if i < len(m.Throttle.Before) && m.Throttle.Before[i] != after {
+			a.line("throttled", "%s: %d before, %d after", after.Name, m.Throttle.Before[i].Count, after.Count)
+		}
+	}
+	switch {
+	case m.KernelLog.Lines == nil:
+		a.line("kernel log", "not read")
+	case len(m.KernelLog.Lines)+int(min(m.KernelLog.Lost, 1)) == 0:
+		a.line("kernel log", "nothing unexpected")
+	default:
+		a.line("kernel log", "%d unexpected lines, %d lost", len(m.KernelLog.Lines), m.KernelLog.Lost)
+		a.list(m.KernelLog.Lines)
+	}
+	names := make([]string, 0, len(m.Fingerprint))
+	for name := range m.Fingerprint {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		a.line("machine", "%s: %s", name, m.Fingerprint[name])
+	}
+}
+
+// printSeries writes a row for each iteration, numbered from 0 as in exports.
+func (a *app) printSeries(r results.Record) {
+	columns := []string{">iteration", ">start", ">wall"}
+	for _, c := range r.Columns {
+		columns = append(columns, ">"+columnName(c))
+	}
+	rows := make([][]string, 0, len(r.WallNS))
+	for i, wall := range r.WallNS {
+		start := "-"
+		if i < len(r.StartNS) {
+			start = strconv.FormatInt(r.StartNS[i], 10)
+		}
+		row := []string{strconv.Itoa(i), start, strconv.FormatInt(wall, 10)}
+		for _, c := range r.Columns {
+			row = append(row, orDash(cell(c, i)))
+		}
+		rows = append(rows, row)
+	}
+	a.print("start and wall in ns\n")
+	a.table(columns, rows)
+}
+
+// columnName is the name of a column, with its core.
+func columnName(c results.Column) string {
+	if c.Core == nil {
+		return c.Name
+	}
+	return fmt.Sprintf("%s_core%d", c.Name, *c.Core)
+}
+
+// cell is value i of a column, exactly; "" when it is missing.
+func cell(c results.Column, i int) string {
+	switch {
+	case i < len(c.Counts):
+		return strconv.FormatUint(c.Counts[i], 10)
+	case i < len(c.Values) && c.Values[i] != results.Missing:
+		return strconv.FormatInt(c.Values[i], 10)
+	}
+	return ""
+}
+
+func wallText(wall []int64) string {
+	if len(wall) == 0 {
+		return ""
+	}
+	sorted := make([]float64, len(wall))
+	sum := 0.0
+	for i, w := range wall {
+		sorted[i] = float64(w)
+		sum += float64(w)
+	}
+	slices.Sort(sorted)
+	return fmt.Sprintf("min %s, median %s, mean %s, p95 %s, max %s, first %s", short(sorted[0]), short(quantile.Median(sorted)),
+		short(sum/float64(len(wall))), short(quantile.Percentile(sorted, 95)), short(sorted[len(sorted)-1]), short(float64(wall[0])))
+}
+
+func startupText(s results.Startup) string {
+	if s.ExecNS == nil {
+		return ""
+	}
+	var parts []string
+	for _, p := range []struct {
+		name string
+		at   *int64
+	}{{"the runner's first call", s.InitNS}, {"the first iteration", s.FirstNS}, {"the end", s.DoneNS}} {
+		if p.at != nil {
+			parts = append(parts, fmt.Sprintf("%s to %s", short(float64(*p.at-*s.ExecNS)), p.name))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func endText(p results.Process) string {
+	var parts []string
+	switch {
+	case p.NotStarted != nil:
+		parts = append(parts, fmt.Sprintf("not started: %s: %s%s", p.NotStarted.Step, p.NotStarted.Text, inBrackets(p.NotStarted.Errno)))
+	case p.Signal != "":
+		parts = append(parts, "by signal "+p.Signal)
+	case p.Exit != nil:
+		parts = append(parts, fmt.Sprintf("exit status %d", *p.Exit))
+	default:
+		parts = append(parts, "unknown")
+	}
+	if p.TimedOut {
+		parts = append(parts, "killed at the time limit")
+	}
+	if p.Interrupted {
+		parts = append(parts, "killed because krund was stopped")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func celsius(list []results.Temperature, sensor string) string {
+	for _, t := range list {
+		if t.Sensor == sensor {
+			return fmt.Sprintf("%.1f C", float64(t.MilliC)/1000)
+		}
+	}
+	return "-"
+}
+
+func limitSize(bytes *int64) string {
+	if bytes == nil {
+		return "none"
+	}
+	return size(*bytes)
+}
+
+func limitTime(ns *int64) string {
+	if ns == nil {
+		return "none"
+	}
+	return long(time.Duration(*ns))
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func inBrackets(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// printStatus writes a status for people.
+func (a *app) printStatus(st statusJSON, keys bool) {
+	line := func(name, format string, args ...any) {
+		a.print("%-12s %s\n", name, visible(fmt.Sprintf(format, args...)))
+	}
+	line("experiment", "%s (%s)", st.Experiment, st.Folder)
+	if st.Host != "" {
+		line("machine", "%s", st.Host)
+	}
+	line("started", "%s", st.Created)
+	line("state", "%s", st.State)
+	line("slots", "%d of %d finished (%.1f%%): %s", st.Slots.Finished, st.Slots.Total, st.Percent, flagsText(st.Slots))
+	line("attempts", "%d", st.Attempts)
+	if st.Running != nil {
+		line("running", "%s", slotText(*st.Running))
+	}
+	if st.Next != nil {
+		line("next", "%s", slotText(*st.Next))
+	}
+	if st.Last != nil {
+		line("last record", "%s: %s, started %s, took %s", slotText(st.Last.slotJSON), st.Last.Outcome,
+			st.Last.Started.UTC().Format(time.RFC3339), long(time.Duration(st.Last.WallNS)))
+	}
+	line("reboots", "%s", ofMost(st.Reboots, st.MaxReboots))
+	line("mails", "%s", ofMost(st.Mails, st.MaxMails))
+	if st.State != "finished" {
+		line("still to go", "%s", etaText(st.ETA))
+		if st.ETA.Known && st.ETA.RemainingNS != nil {
+			line("ready about", "%s", a.now().Add(time.Duration(*st.ETA.RemainingNS)).UTC().Format("2006-01-02 15:04 MST"))
+		}
+	}
+	a.printTrouble(st)
+	if keys {
+		a.print("\n")
+		a.printKeys(st.Keys)
+	}
+}
+
+func (a *app) printTrouble(st statusJSON) {
+	for _, f := range st.Errors {
+		a.print("%-12s %s\n", f.Outcome, visible(slotText(f.slotJSON)+": "+f.Reason))
+	}
+	if more := st.ErrorsTotal - len(st.Errors); more > 0 {
+		a.print("%-12s %d more slots ended so\n", "", more)
+	}
+	for i, d := range st.Damaged {
+		if i == mostFailures {
+			a.print("%-12s %d more slots are damaged\n", "", len(st.Damaged)-i)
+			break
+		}
+		a.print("%-12s slot %d: %s; krund or `krunctl repair` rebuilds it\n", "damaged", d.Slot, visible(d.Reason))
+	}
+	for _, f := range st.Findings {
+		a.print("%-12s %s\n", "note", visible(f))
+	}
+}
+
+func (a *app) printKeys(keys []keyJSON) {
+	columns := []string{"key", ">planned", ">completed", ">error", ">timeout", ">skipped", ">to go", ">attempts", ">mean wall"}
+	rows := make([][]string, 0, len(keys))
+	for _, k := range keys {
+		mean := "-"
+		if k.MeanWallNS != nil {
+			mean = short(float64(*k.MeanWallNS))
+		}
+		row := []string{k.Key}
+		for _, n := range []int{k.Slots.Total, k.Slots.Completed, k.Slots.Error, k.Slots.Timeout, k.Slots.Skipped, k.Slots.Outstanding + k.Slots.Running, k.Attempts} {
+			row = append(row, strconv.Itoa(n))
+		}
+		rows = append(rows, append(row, mean))
+	}
+	a.table(columns, rows)
+}
+
+// flagsText lists the flags that occur.
+func flagsText(c countsJSON) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		name string
+	}{
+		{c.Completed, "completed"}, {c.Error, "error"}, {c.Timeout, "timeout"}, {c.Skipped, "skipped"},
+		{c.Running, "running"}, {c.Outstanding, "outstanding"}, {c.Damaged, "damaged"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func slotText(s slotJSON) string {
+	text := fmt.Sprintf("slot %d, %s number %d", s.Slot, s.Key, s.Pexec)
+	if s.Attempt > 1 {
+		text += fmt.Sprintf(", attempt %d", s.Attempt)
+	}
+	return text
+}
+
+func ofMost(n int, most *int) string {
+	if most == nil {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%d of at most %d", n, *most)
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// version is set by the linker; the makefile passes it.
+var version = "devel"
+
+const versionHelp = `Version prints the version of krunctl and of the formats it reads.
+
+EXAMPLES
+  krunctl version
+` + exitHelp
+
+func versionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version and the formats it reads",
+		Long:  versionHelp,
+		Args:  arguments(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			a.print("krunctl %s (%s/%s, %s); schedule format %d, record format %d\n",
+				version, runtime.GOOS, runtime.GOARCH, runtime.Version(), schedule.Version, results.Format)
+			return nil
+		},
+	}
+}
