@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,18 +32,21 @@ type Report struct {
 	Headers []error // why copies of the header could not be used; nil when both could
 	Slots   []int   // slots that were rebuilt
 	Size    error   // a *SizeError when the file had not its size, nil otherwise
-	Backup  string  // where the file was copied to before; "" when nothing was to do
+	Missing bool    // there was no file; all of it was rebuilt
+	Backup  string  // where the file was copied to before; "" when there was nothing to copy
 }
 
 // Clean says that nothing was damaged and nothing was changed.
-func (r Report) Clean() bool { return len(r.Headers) == 0 && len(r.Slots) == 0 && r.Size == nil }
+func (r Report) Clean() bool {
+	return len(r.Headers) == 0 && len(r.Slots) == 0 && r.Size == nil && !r.Missing
+}
 
 // Repair makes the schedule at path whole again. What can be read stays as it
 // is, count of attempts included; slots that cannot, and the header when both
 // copies cannot, come from src. First the file is copied to path.broken (or
 // path.broken1, ...), then the new one is written aside and put in its place,
 // each durably: a crash leaves the old file or the new one. A sound schedule is
-// not touched.
+// not touched, and one that is missing is made again.
 //
 // The experiment must be locked. Errors: ErrVersion; one that says so when the
 // plan is not that of the schedule; those of src.State and the file system.
@@ -56,11 +60,32 @@ func Repair(fsys durable.FS, path string, src Source) (Report, error) {
 
 func repair(fsys durable.FS, path string, src Source) (Report, error) {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return remake(fsys, path, src)
+	}
 	if err != nil {
 		return Report{}, err
 	}
 	report, err := repairFrom(fsys, path, f, src)
 	return report, errors.Join(err, f.Close())
+}
+
+// remake writes the file as if every slot of it were damaged.
+func remake(fsys durable.FS, path string, src Source) (Report, error) {
+	report := Report{Missing: true}
+	h, err := shape(src.Header, count(src.Plan), src.Plan)
+	if err != nil {
+		return report, err
+	}
+	err = writeRepaired(fsys, path, h, func(yield func(salvaged, error) bool) {
+		for planned := range src.Plan {
+			report.Slots = append(report.Slots, planned.Index)
+			if !yield(salvaged{Slot: planned, damaged: true}, nil) {
+				return
+			}
+		}
+	}, src)
+	return report, err
 }
 
 func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (Report, error) {
@@ -85,9 +110,14 @@ func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (Repor
 	h := old.header
 	h.Next = 0 // the search finds the first unfinished slot
 	h.Generation++
+	return report, writeRepaired(fsys, path, h, old.slots(src), src)
+}
+
+// writeRepaired writes the new file, with the damaged among the slots rebuilt.
+func writeRepaired(fsys durable.FS, path string, h Header, slots iter.Seq2[salvaged, error], src Source) error {
 	var failed error
-	slots := func(yield func(Slot) bool) {
-		for slot, err := range old.slots(src) {
+	err := write(fsys, path, h, func(yield func(Slot) bool) {
+		for slot, err := range slots {
 			if err == nil && slot.damaged {
 				slot.Slot, err = rebuild(slot.Slot, src)
 			}
@@ -99,9 +129,8 @@ func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (Repor
 				return
 			}
 		}
-	}
-	err = write(fsys, path, h, slots)
-	return report, errors.Join(failed, err)
+	})
+	return cmp.Or(failed, err)
 }
 
 // rebuild asks for the state of a planned slot and takes nothing else over.

@@ -163,8 +163,28 @@ func TestRepairRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := schedule.Repair(crashfs.New("/x"), path, source(2)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a schedule: %v", err)
+	if _, err := schedule.Repair(crashfs.New(), path, source(2)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a folder: %v", err)
+	}
+}
+
+// TestRepairMissing makes a schedule that was removed again.
+func TestRepairMissing(t *testing.T) {
+	fsys := crashfs.New("/x")
+	src := source(20)
+	src.State = func(planned schedule.Slot) (schedule.Slot, error) {
+		if planned.Index == 7 {
+			return schedule.Slot{Flag: schedule.Completed, Attempts: 1}, nil
+		}
+		return planned, nil
+	}
+	report, err := schedule.Repair(fsys, path, src)
+	if err != nil || !report.Missing || report.Clean() || len(report.Slots) != 20 || report.Backup != "" {
+		t.Errorf("%+v, %v", report, err)
+	}
+	s := open(t, fsys.Reboot(crashfs.Nothing), true)
+	if got := flags(t, s); got != "OOOOOOOCOOOOOOOOOOOO" || s.Header().Reboots != 3 || s.Header().Next != 0 {
+		t.Errorf("got %s, %+v", got, s.Header())
 	}
 }
 
