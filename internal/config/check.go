@@ -75,16 +75,21 @@ func (c *Config) checkVariants(found *problems) {
 // what was to be skipped would be measured. A pattern may be meant for a VM
 // or benchmark that only some machines have.
 func (c *Config) checkSkips(root *node, broken bool, found *problems) {
-	keys := append(c.every(), everywhere(root)...)
+	idle := unmatched(c.Experiment.Skip, c.every())
 	if broken { // a VM may have lost its variants to another mistake
-		keys = append(keys, c.conceivable()...)
+		idle = unmatched(idle, c.conceivable())
 	}
-	for _, p := range c.Experiment.Skip {
-		if slices.ContainsFunc(keys, p.Match) {
-			continue
-		}
+	if len(idle) > 0 {
+		idle = unmatched(idle, everywhere(root))
+	}
+	for _, p := range idle {
 		found.add(c.lines.of(skipPath(p)), fmt.Sprintf("experiment.skip: %q matches no key", p), "correct its names or remove it")
 	}
+}
+
+// unmatched returns the patterns that match none of keys.
+func unmatched(patterns []key.Pattern, keys []key.Key) []key.Pattern {
+	return slices.DeleteFunc(slices.Clone(patterns), func(p key.Pattern) bool { return slices.ContainsFunc(keys, p.Match) })
 }
 
 // conceivable lists the keys there were if every VM had every variant.

@@ -152,7 +152,7 @@ func TestParseProblems(t *testing.T) {
 
 		// The text as a whole.
 		{"syntax", "= 1", `8: not TOML: unexpected '=': key name appears blank; correct the line; the rest of the file is checked after that`},
-		{"twice", "[vms.C]", `8: not TOML: Key 'vms.C' has already been defined.; correct the line; the rest of the file is checked after that`},
+		{"twice", "[vms.C]", `8: not TOML: Key 'vms.C' has already been defined; correct the line; the rest of the file is checked after that`},
 		{"integer beyond 64 bits", "[limits]\nheap = 9223372036854775808", `9: not TOML: 9223372036854775808 is out of range for int64; correct the line; the rest of the file is checked after that`},
 		{"not UTF-8", "# caf\xe9\n", `8: the line is not valid UTF-8; save the file as UTF-8`},
 		{"too deep", "a = [[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]", `8: the nesting is more than 16 levels deep; no key of a configuration is that deep`},
@@ -177,6 +177,7 @@ func TestParseWholeFile(t *testing.T) {
 		{"empty benchmarks", strings.Split(base, "b = ")[0], `6: there are no benchmarks, so the schedule is empty; write NAME = { parameter = 1 } for at least one`},
 		{"UTF-16", "\xff\xfe[\x00v\x00", `1: the file is UTF-16; save it as UTF-8`},
 		{"too large", strings.Repeat("#", 1<<20+1), `1: the file has more than 1048576 bytes; write less, or is it the wrong file?`},
+		{"long key", strings.Repeat("k", 100) + " = 1\n" + base, `1: unknown key "` + strings.Repeat("k", 60) + `"...; remove it, or see docs/config.md for the keys there are`},
 		{"no variants section", "[vms.C]\nrunner = \"c\"\nvariants = [\"v\"]\n[benchmarks]\nb = { parameter = 1 }", `3: vms.C: there is no variant "v"; define [variants.v]`},
 		{"BOM", "\uFEFF" + base, ""},
 		{"BOM keeps the lines", "\uFEFF[wait]\nx = 1\n" + base, `2: unknown key wait.x; write "startup" or "sync"`},

@@ -47,15 +47,21 @@ func (e Errors) Unwrap() []error {
 type problems struct {
 	file string
 	list []Problem
+	told map[Problem]bool // those in list
 }
 
 // add notes one mistake. The same mistake on the same line counts once: a
 // machine's section is read alone and again merged with the rest.
 func (p *problems) add(line int, what, fix string) {
 	found := Problem{File: p.file, Line: max(line, 1), What: what, Fix: fix}
-	if !slices.Contains(p.list, found) {
-		p.list = append(p.list, found)
+	if p.told[found] {
+		return
 	}
+	if p.told == nil {
+		p.told = map[Problem]bool{}
+	}
+	p.told[found] = true
+	p.list = append(p.list, found)
 }
 
 // addError notes an error whose text has both parts: "what; what to do".

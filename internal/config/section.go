@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"krund/internal/key"
 )
 
 // lines tells where the keys of a configuration stand, for problems that are
@@ -100,7 +102,7 @@ var elementIndex = regexp.MustCompile(`\[[0-9]+\]$`)
 // join makes the path of a key; a name that TOML wants quoted is quoted.
 func join(path, name string) string {
 	bare := elementIndex.ReplaceAllString(name, "")
-	if name == "" || strings.ContainsFunc(bare, func(r rune) bool {
+	if name == "" || len(name) > key.MaxName || strings.ContainsFunc(bare, func(r rune) bool {
 		return r != '_' && r != '-' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
 	}) {
 		name = quoteShort(name)

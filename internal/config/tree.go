@@ -82,7 +82,7 @@ func syntaxProblem(err error) *Problem {
 	const fix = "correct the line; the rest of the file is checked after that"
 	var syntax toml.ParseError
 	if errors.As(err, &syntax) {
-		what := strings.ReplaceAll(strings.TrimSpace(syntax.Message), "\n", " ")
+		what := strings.ReplaceAll(strings.TrimRight(syntax.Message, ". \n"), "\n", " ")
 		return &Problem{Line: max(syntax.Position.Line, 1), What: "not TOML: " + what, Fix: fix}
 	}
 	return &Problem{Line: 1, What: "not TOML: " + err.Error(), Fix: fix}
