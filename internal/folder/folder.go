@@ -74,6 +74,22 @@ func Create(fsys durable.FS, dir string) (Folder, error) {
 	return Open(fsys, dir)
 }
 
+// Clean removes the temporary files that crashes have left in the folder and
+// among the records, and returns their paths. The experiment must be locked.
+func (f Folder) Clean() ([]string, error) {
+	var removed []string
+	for _, d := range []string{f.dir, f.Results()} {
+		names, err := durable.RemoveTemps(f.fsys, d)
+		for _, name := range names {
+			removed = append(removed, filepath.Join(d, name))
+		}
+		if err != nil {
+			return removed, fmt.Errorf("remove what crashes have left: %w", err)
+		}
+	}
+	return removed, nil
+}
+
 // Dir returns the path of the folder, as it was given.
 func (f Folder) Dir() string { return f.dir }
 

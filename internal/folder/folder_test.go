@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -115,6 +116,25 @@ func TestOpenRefused(t *testing.T) {
 	full.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
 	if _, err := Create(full, dir); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("Create on a full disk: %v", err)
+	}
+}
+
+func TestClean(t *testing.T) {
+	fsys := crashfs.New(dir + "/results")
+	left := []string{dir + "/schedule.tmp", dir + "/results/0000001-001.json.gz.tmp1"}
+	for _, name := range append(left, dir+"/schedule", dir+"/results/0000000-001.json.gz") {
+		fsys.Put(name, nil)
+	}
+	f, err := Open(fsys, dir)
+	must(t, err)
+	removed, err := f.Clean()
+	if err != nil || !slices.Equal(removed, left) || len(fsys.Survivor(crashfs.Nothing).Files()) != 2 {
+		t.Errorf("removed %v, %v", removed, err)
+	}
+	fsys.Put(left[0], nil)
+	fsys.Inject(crashfs.Fault{Err: syscall.EIO})
+	if _, err := f.Clean(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("got %v", err)
 	}
 }
 

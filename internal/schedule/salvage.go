@@ -1,0 +1,144 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"krund/internal/durable"
+)
+
+// salvage finds out what of the file can be used.
+func salvage(f durable.File, src Source) (*Schedule, Report, error) {
+	var report Report
+	found, err := readHeaders(f)
+	if err != nil {
+		return nil, report, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, report, err
+	}
+	old := &Schedule{file: f}
+	for _, damage := range found.damage {
+		if damage != nil {
+			report.Headers = append(report.Headers, damage)
+		}
+	}
+	best, err := found.best()
+	switch {
+	case errors.Is(err, ErrHeaders):
+		old.header, err = old.guess(src)
+	case err == nil:
+		old.header = found.header[best]
+		err = samePlan(old.header, src)
+	}
+	if err != nil {
+		return nil, report, err
+	}
+	if want := old.header.fileBytes(); info.Size() != want {
+		report.Size = &SizeError{Have: info.Size(), Want: want}
+	}
+	return old, report, nil
+}
+
+// samePlan refuses a configuration that the schedule was not made from.
+func samePlan(h Header, src Source) error {
+	if h.ConfigHash != src.Header.ConfigHash {
+		return fmt.Errorf("it was made from another configuration (hash %s, not %s); use the experiment's own config.toml", h.ConfigHash, src.Header.ConfigHash)
+	}
+	if n := count(src.Plan); n != h.Slots {
+		return fmt.Errorf("it has %d slots and the configuration plans %d", h.Slots, n)
+	}
+	return nil
+}
+
+func count(slots iter.Seq[Slot]) int {
+	n := 0
+	for range slots {
+		n++
+	}
+	return n
+}
+
+// guess makes a header from src. The size of the lost header copies and the
+// width of the lines are those under which lines of the plan's first slots are
+// found; when there are none, nothing of the file can be used and Create's
+// choice is as good as any.
+func (s *Schedule) guess(src Source) (Header, error) {
+	h, err := shape(src.Header, count(src.Plan), src.Plan)
+	if err != nil {
+		return Header{}, err
+	}
+	best, most := h, 0
+	for width := h.Width; width <= maxWidth; width *= 2 {
+		for sectors := 1; sectors <= maxSectors; sectors++ {
+			try := h
+			try.Width, try.Sectors = width, sectors
+			if n := s.matches(try, src.Plan); n > most {
+				best, most = try, n
+			}
+		}
+	}
+	if need := sectorsFor(src.Header); best.Sectors < need {
+		return Header{}, fmt.Errorf("%w: it has %d sectors, the rebuilt header needs %d; leave out the base temperatures", ErrRoom, best.Sectors, need)
+	}
+	return best, nil
+}
+
+// matches counts the lines among the first ones that are in their place if h
+// is the header.
+func (s *Schedule) matches(h Header, plan iter.Seq[Slot]) int {
+	const first = 16
+	n := 0
+	line := make([]byte, h.Width)
+	for planned := range plan {
+		if planned.Index == first {
+			break
+		}
+		if got, err := readAt(s.file, line, h.slotAt(planned.Index)); err != nil || got < len(line) {
+			break
+		}
+		if slot, err := s.decoder.decode(line, planned.Index); err == nil && sameTask(slot, planned) {
+			n++
+		}
+	}
+	return n
+}
+
+func sameTask(a, b Slot) bool { return a.Key == b.Key && a.Pexec == b.Pexec }
+
+// salvaged is a slot as it stands in the file, or as planned when it is
+// damaged.
+type salvaged struct {
+	Slot
+	damaged bool
+}
+
+// slots yields every planned slot with what the file knows of it. An error ends
+// it.
+func (s *Schedule) slots(src Source) iter.Seq2[salvaged, error] {
+	return func(yield func(salvaged, error) bool) {
+		line := make([]byte, s.header.Width)
+		for planned := range src.Plan {
+			n, err := readAt(s.file, line, s.header.slotAt(planned.Index))
+			if err != nil {
+				yield(salvaged{}, err)
+				return
+			}
+			slot, err := s.decoder.decode(line, planned.Index)
+			damaged := err != nil || n < len(line)
+			if damaged {
+				slot = planned
+			}
+			if !sameTask(slot, planned) {
+				yield(salvaged{}, fmt.Errorf("slot %d is %s number %d and the configuration plans %s number %d",
+					slot.Index, slot.Key, slot.Pexec, planned.Key, planned.Pexec))
+				return
+			}
+			if !yield(salvaged{Slot: slot, damaged: damaged}, nil) {
+				return
+			}
+		}
+	}
+}
