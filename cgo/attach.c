@@ -40,7 +40,7 @@ static long env_number(const char *name, long min, long max)
 }
 
 /* check compares a header with what this library would have made of the same plan. */
-static int check(const struct krun_header *h, uint64_t bytes)
+static int check(struct krun_header *h, uint64_t bytes)
 {
 	const struct krun_plan *p = &h->plan;
 	struct krun_places at;
@@ -56,7 +56,7 @@ static int check(const struct krun_header *h, uint64_t bytes)
 	if (p->header_bytes != KRUN_HEADER_BYTES || p->entry_bytes != KRUN_ENTRY_BYTES || p->bytes != at.bytes ||
 	    bytes != at.bytes || p->start_offset != at.start || p->wall_offset != at.wall)
 		return KRUN_ELAYOUT;
-	return KRUN_OK;
+	return krun_counters_check(h);
 }
 
 /* map_shared maps krund's buffer and takes it for this process. */
@@ -156,6 +156,8 @@ static void fill(krun *k, struct krun_header *h)
 	k->iterations = p->iterations;
 	k->user_capacity = p->user_columns;
 	k->user_count = 0;
+	k->counters = NULL;
+	k->sampler = NULL;
 }
 
 /* map decides from the environment which memory to measure into. */
@@ -194,6 +196,11 @@ int krun_init(krun **out)
 	}
 	fill(k, h);
 	touch(h);
+	err = krun_counters_open(k);
+	if (err) {
+		krun_free(k);
+		return err;
+	}
 	h->progress.init_ns = init_ns;
 	atomic_store_explicit(&h->progress.state, KRUN_STATE_READY, memory_order_release);
 	*out = k;
@@ -204,6 +211,7 @@ void krun_free(krun *k)
 {
 	if (!k)
 		return;
+	krun_counters_free(k);
 	(void)munmap(k->header, k->bytes);
 	free(k);
 }

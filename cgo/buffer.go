@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // EnvFD is the environment variable in which the measured process finds the
@@ -31,6 +33,11 @@ func Create(spec Spec) (*Buffer, error) {
 		return nil, fmt.Errorf("shared buffer: %w", err)
 	}
 	spec.Columns = append([]Column(nil), spec.Columns...)
+	groups, err := identify(spec.Groups)
+	if err != nil {
+		return nil, fmt.Errorf("shared buffer: %w", err)
+	}
+	spec.Groups = groups
 	f, err := newFile()
 	if err != nil {
 		return nil, fmt.Errorf("shared buffer: %w", err)
@@ -40,6 +47,19 @@ func Create(spec Spec) (*Buffer, error) {
 		return nil, fmt.Errorf("shared buffer: %w", err)
 	}
 	return &Buffer{file: f, spec: spec}, nil
+}
+
+// identify returns the groups with the identity of their files.
+func identify(groups []Group) ([]Group, error) {
+	groups = append([]Group(nil), groups...)
+	for i := range groups {
+		var st unix.Stat_t
+		if err := unix.Fstat(int(groups[i].File.Fd()), &st); err != nil {
+			return nil, fmt.Errorf("group %d: %w", i, os.NewSyscallError("fstat", err))
+		}
+		groups[i].device, groups[i].inode = uint64(st.Dev), st.Ino //nolint:unconvert // Dev is signed on some systems
+	}
+	return groups, nil
 }
 
 func initialise(f *os.File, spec Spec) error {

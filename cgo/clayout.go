@@ -17,15 +17,19 @@ static const struct number numbers[] = {
 	N(KRUN_NAME_BYTES), N(KRUN_UNIT_BYTES),
 	N(KRUN_MAX_ITERATIONS), N(KRUN_MAX_COUNTERS), N(KRUN_MAX_USER_COLUMNS),
 	N(KRUN_CLOCK_KIND), N(KRUN_STATE_NEW), N(KRUN_STATE_READY), N(KRUN_STATE_DONE),
-	N(KRUN_COLUMN_FREE), N(KRUN_COLUMN_COUNTER), N(KRUN_COLUMN_USER), N(KRUN_MISSING), N(KRUN_EDONE),
+	N(KRUN_COLUMN_FREE), N(KRUN_COLUMN_COUNTER), N(KRUN_COLUMN_USER), N(KRUN_MISSING), N(KRUN_EPART),
+	N(KRUN_MAX_GROUP), N(KRUN_SOURCE_NONE), N(KRUN_SOURCE_PERF), N(KRUN_SOURCE_REGISTERS), N(KRUN_SCOPE_ITERATION),
+	N(KRUN_SCOPE_EXECUTION), N(KRUN_GROUP_PARTIAL),
 	HEADER(plan.magic), HEADER(plan.version), HEADER(plan.header_bytes), HEADER(plan.bytes),
 	HEADER(plan.iterations), HEADER(plan.counters), HEADER(plan.user_columns), HEADER(plan.entry_bytes),
-	HEADER(plan.start_offset), HEADER(plan.wall_offset), HEADER(plan.clock),
+	HEADER(plan.start_offset), HEADER(plan.wall_offset), HEADER(plan.clock), HEADER(plan.scope),
 	HEADER(control), HEADER(control.stop), HEADER(control.exec_ns),
 	HEADER(progress.state), HEADER(progress.error), HEADER(progress.pid),
 	HEADER(progress.init_ns), HEADER(progress.done_ns),
 	HEADER(hot.begun.tv_sec), HEADER(hot.begun.tv_nsec), HEADER(hot.done),
 	ENTRY(kind), ENTRY(core), ENTRY(offset), ENTRY(name), ENTRY(unit),
+	ENTRY(group), ENTRY(source), ENTRY(flags), ENTRY(turn), ENTRY(bits), ENTRY(fd), ENTRY(address), ENTRY(device), ENTRY(inode),
+	ENTRY(total),
 };
 
 static int krun_numbers(void) { return sizeof numbers / sizeof numbers[0]; }

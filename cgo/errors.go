@@ -21,6 +21,8 @@ const (
 	EFULL    Error = -10
 	EORDER   Error = -11
 	EDONE    Error = -12
+	EREAD    Error = -13
+	EPART    Error = -14
 )
 
 // Error explains the code.
@@ -39,6 +41,8 @@ func (e Error) Error() string {
 		"all planned iterations are done, or no column is left; ask krun_should_stop before krun_begin",
 		"krun_begin and krun_end do not alternate, or a column was touched at the wrong moment",
 		"krun_done was called before",
+		"a processor counter could not be read; krunctl doctor says which can be",
+		"a processor counter did not count all the time: something else uses the same hardware",
 	}
 	if !e.known() {
 		return "unknown error " + strconv.Itoa(int(e))
@@ -47,4 +51,4 @@ func (e Error) Error() string {
 }
 
 // known says whether the code is one of krun.h.
-func (e Error) known() bool { return e <= OK && e >= EDONE }
+func (e Error) known() bool { return e <= OK && e >= EPART }

@@ -21,6 +21,16 @@
 #define KRUN_CLOCK_KIND KRUN_CLOCK_MONOTONIC
 #endif
 
+#if defined(__GNUC__)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define COLD __attribute__((cold, noinline))
+#else
+#define UNLIKELY(x) (x)
+#define COLD
+#endif
+
+struct krun_counters; /* counters.c */
+
 /*
  * Everything that decides where libkrun reads and writes is kept here, in the
  * process's own memory: a benchmark that overwrites the buffer spoils its
@@ -35,6 +45,7 @@ struct krun {
 	uint32_t capacity; /* begin refuses from here on: iterations, 0 once done */
 	bool open;         /* between begin and end */
 	bool closed;       /* krun_done was called */
+	struct krun_counters *counters; /* to be read around the next iteration, else null */
 
 	struct krun_header *header;
 	struct krun_entry *entries; /* [user_capacity]: those of the user columns */
@@ -44,7 +55,33 @@ struct krun {
 	uint32_t iterations;
 	uint32_t user_capacity;
 	uint32_t user_count;
+	struct krun_counters *sampler; /* null without counters */
 };
+
+/* krun_spoil leaves the first measuring error where krund finds it, and returns it. */
+int krun_spoil(struct krun_header *h, int error);
+
+/* krun_counters_check checks a header's scope and its counters' entries. Errors: KRUN_ELAYOUT. */
+int krun_counters_check(struct krun_header *h);
+
+/*
+ * krun_counters_open takes over the counters of a filled handle's buffer, which
+ * was checked. A descriptor that is not what krund meant is no error here: its
+ * values will be missing. Errors: KRUN_ENOMEM.
+ */
+int krun_counters_open(krun *k);
+
+/* krun_counters_before reads all counters, for the iteration that is about to begin. */
+void krun_counters_before(krun *k);
+
+/* krun_counters_after reads all counters again and stores the differences of iteration i. */
+void krun_counters_after(krun *k, uint32_t i);
+
+/* krun_counters_done stores the totals, when the scope is the execution. */
+void krun_counters_done(krun *k);
+
+/* krun_counters_free releases what krun_counters_open took. */
+void krun_counters_free(krun *k);
 
 static inline int64_t krun_ns(struct timespec t)
 {

@@ -4,21 +4,17 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#if defined(__GNUC__)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define COLD __attribute__((cold, noinline))
-#else
-#define UNLIKELY(x) (x)
-#define COLD
-#endif
-
-/* spoil leaves the first measuring error where krund finds it, and returns it. */
-static COLD int spoil(krun *k, int error)
+int krun_spoil(struct krun_header *h, int error)
 {
 	int32_t none = 0;
 
-	atomic_compare_exchange_strong(&k->header->progress.error, &none, error);
+	atomic_compare_exchange_strong(&h->progress.error, &none, error);
 	return error;
+}
+
+static COLD int spoil(krun *k, int error)
+{
+	return krun_spoil(k->header, error);
 }
 
 /* refuse_begin finds out why no iteration may begin. */
@@ -32,6 +28,7 @@ static COLD int refuse_begin(krun *k)
 }
 
 /*
+ * Counters first, as in Listing 1 of the warmup study: the clock is innermost.
  * The clock writes straight into the buffer and is a tail call: nothing runs
  * between its reading and the return. Since krun_begin leaves the time in the
  * buffer, krund knows when an iteration began that never ended.
@@ -41,6 +38,8 @@ int krun_begin(krun *k)
 	if (UNLIKELY(!k || k->open || k->next >= k->capacity))
 		return refuse_begin(k);
 	k->open = true;
+	if (UNLIKELY(k->counters != NULL))
+		krun_counters_before(k);
 	return clock_gettime(KRUN_CLOCK, &k->hot->begun); /* 0: krun_init tried it */
 }
 
@@ -57,6 +56,8 @@ int krun_end(krun *k)
 		return spoil(k, KRUN_EORDER);
 	k->open = false;
 	i = k->next++;
+	if (UNLIKELY(k->counters != NULL))
+		krun_counters_after(k, i);
 	start = krun_ns(k->hot->begun);
 	k->start[i] = start;
 	k->wall[i] = krun_ns(now) - start;
@@ -85,6 +86,7 @@ int krun_done(krun *k)
 	k->closed = true;
 	k->capacity = 0;
 	k->header->progress.done_ns = krun_now_ns();
+	krun_counters_done(k);
 	atomic_store_explicit(&k->header->progress.state, KRUN_STATE_DONE, memory_order_release);
 	return open ? spoil(k, KRUN_EORDER) : KRUN_OK;
 }
@@ -211,9 +213,11 @@ const char *krun_strerror(int error)
 		"all planned iterations are done, or no column is left; ask krun_should_stop before krun_begin",
 		"krun_begin and krun_end do not alternate, or a column was touched at the wrong moment",
 		"krun_done was called before",
+		"a processor counter could not be read; krunctl doctor says which can be",
+		"a processor counter did not count all the time: something else uses the same hardware",
 	};
 
-	if (error > 0 || error < KRUN_EDONE)
+	if (error > 0 || error < KRUN_EPART)
 		return "unknown error";
 	return text[-error];
 }

@@ -30,6 +30,10 @@
  * Cost       krun_begin and krun_end read the clock once each, without a
  *            system call where the kernel's vDSO has the clock. They do not
  *            allocate, lock or print. All memory is touched by krun_init.
+ * Counters   When krund hands over processor counters, krun_begin reads them
+ *            before the clock and krun_end after it: the system calls of these
+ *            readings are the only ones and lie outside the wall time. A failed
+ *            reading spoils its values, not the iteration: krun_end succeeds.
  * Threads    One handle belongs to one thread at a time: calls on it must not
  *            overlap, and handing it to another thread needs the usual
  *            synchronisation. There is no global state: handles do not know of
@@ -73,7 +77,9 @@ enum krun_error {
 	KRUN_ECLOCK = -9,   /* the clock does not work (errno) */
 	KRUN_EFULL = -10,   /* all planned iterations are done, or no column is left */
 	KRUN_EORDER = -11,  /* begin inside an iteration, end outside, set before the first */
-	KRUN_EDONE = -12    /* krun_done was called before */
+	KRUN_EDONE = -12,   /* krun_done was called before */
+	KRUN_EREAD = -13,   /* a processor counter could not be read; only left in the buffer */
+	KRUN_EPART = -14    /* a counter did not count all the time; only left in the buffer */
 };
 
 /* KRUN_MISSING is the value of a user column where krun_set set none. */
@@ -86,7 +92,8 @@ typedef struct krun krun;
  * krun_init attaches to krund's buffer, or to memory of its own when
  * KRUN_BUFFER_FD is not set, touches all of it, and stamps the process's start.
  * Call it as early as the language allows. *out is a handle on success, else
- * null. The descriptor is closed after mapping.
+ * null. The buffer's descriptor is closed after mapping; those of counters stay
+ * open until krun_free and are not inherited through exec.
  * Errors: KRUN_EINVAL to KRUN_ECLOCK.
  */
 KRUN_API int krun_init(krun **out);

@@ -15,6 +15,7 @@ const (
 	maxIterations  = 1 << 24
 	maxCounters    = 8192
 	maxUserColumns = 64
+	maxGroup       = 16 // columns of one group
 )
 
 // Offsets in the header.
@@ -29,6 +30,7 @@ const (
 	planStartOffset = 40
 	planWallOffset  = 48
 	planClock       = 56
+	planScope       = 60
 	planEnd         = 128 // what lies before is constant after Create
 	controlStop     = 128
 	controlExec     = 136
@@ -48,11 +50,21 @@ const (
 
 // Offsets in a column's entry.
 const (
-	entryKind   = 0
-	entryCore   = 4
-	entryOffset = 8
-	entryName   = 16
-	entryUnit   = 64
+	entryKind    = 0
+	entryCore    = 4
+	entryOffset  = 8
+	entryName    = 16
+	entryUnit    = 64
+	entryGroup   = 88
+	entrySource  = 90
+	entryFlags   = 91
+	entryTurn    = 92
+	entryBits    = 93
+	entryFD      = 96
+	entryAddress = 100
+	entryDevice  = 104
+	entryInode   = 112
+	entryTotal   = 120
 )
 
 // Kinds of an entry.
@@ -61,6 +73,9 @@ const (
 	kindCounter = 1
 	kindUser    = 2
 )
+
+// flagPartial marks a perf group that may count only part of the time.
+const flagPartial = 1
 
 // places are the offsets that follow from a plan, counted in bytes from the
 // start of the buffer; the same computation as krun_place in layout.h.

@@ -25,6 +25,15 @@
  * follows from three numbers alone: iterations, counters, user columns. Both
  * sides compute it and neither believes the other's offsets.
  *
+ * Counters come in groups of consecutive columns. A group is what one descriptor
+ * gives: the values of a perf group by one read, or registers of one core by one
+ * pread each. The entry of a group's first column says which descriptor, the
+ * process inherits it under that number. Groups are read in table order; values
+ * are differences, "after" minus "before", or KRUN_MISSING (INT64_MIN) where a
+ * reading failed. With KRUN_SCOPE_EXECUTION counters are read only before the
+ * first iteration and in krun_done, and their arrays stay unused: the difference
+ * is in entry.total.
+ *
  * An element counts from the moment `done` exceeds its index: libkrun stores
  * an iteration's values first and `done` after them (release). So a process
  * that is killed leaves everything up to its last complete iteration.
@@ -53,6 +62,7 @@
 #define KRUN_MAX_ITERATIONS (1 << 24)
 #define KRUN_MAX_COUNTERS 8192
 #define KRUN_MAX_USER_COLUMNS 64
+#define KRUN_MAX_GROUP 16 /* columns of one group */
 
 enum krun_clock_kind {
 	KRUN_CLOCK_MONOTONIC_RAW = 1, /* Linux: not slewed by NTP */
@@ -71,6 +81,24 @@ enum krun_column_kind {
 	KRUN_COLUMN_USER = 2     /* named through krun_column */
 };
 
+enum krun_source {
+	KRUN_SOURCE_NONE = 0,     /* not the first column of a group */
+	KRUN_SOURCE_PERF = 1,     /* read gives count, time enabled, time running, values */
+	KRUN_SOURCE_REGISTERS = 2 /* pread of eight bytes at the register's address */
+};
+
+enum krun_scope {
+	KRUN_SCOPE_ITERATION = 0, /* counters are read around each iteration */
+	KRUN_SCOPE_EXECUTION = 1  /* ... and here around all of them */
+};
+
+/*
+ * A perf group that may count only part of the time: one of several, each for
+ * another kind of core. Without it a group whose time running lags behind its
+ * time enabled shared its counters with somebody else, and its values are lost.
+ */
+#define KRUN_GROUP_PARTIAL 1
+
 /* Constant after the maker has written it. */
 struct krun_plan {
 	char magic[8];
@@ -84,7 +112,8 @@ struct krun_plan {
 	uint64_t start_offset;
 	uint64_t wall_offset;
 	uint32_t clock;        /* enum krun_clock_kind */
-	uint8_t room[68];      /* for the counters' descriptors */
+	uint32_t scope;        /* enum krun_scope */
+	uint8_t room[64];
 };
 
 /* Written by krund (and its stage, before the exec). */
@@ -122,12 +151,22 @@ struct krun_header {
 
 /* One column. Names and units are ASCII and end with a zero byte. */
 struct krun_entry {
-	uint32_t kind;  /* enum krun_column_kind */
-	int32_t core;   /* of a per-core counter, else -1 */
+	uint32_t kind;   /* enum krun_column_kind */
+	int32_t core;    /* of a per-core counter, else -1 */
 	uint64_t offset; /* of its array */
 	char name[KRUN_NAME_BYTES];
 	char unit[KRUN_UNIT_BYTES];
-	uint8_t room[40]; /* for where a counter is read from */
+	uint16_t group;   /* columns in the group that starts here, else 0 */
+	uint8_t source;   /* enum krun_source */
+	uint8_t flags;    /* of the group: KRUN_GROUP_PARTIAL */
+	uint8_t turn;     /* of the group: its column that is read first after an iteration */
+	uint8_t bits;     /* of a register: its width, 1 to 64 */
+	uint16_t pad;
+	int32_t fd;       /* of the group: the descriptor's number in the process */
+	uint32_t address; /* of a register */
+	uint64_t device;  /* of the group's file: st_dev and st_ino, so that another */
+	uint64_t inode;   /* file under the same number is noticed */
+	int64_t total;    /* written by libkrun, KRUN_SCOPE_EXECUTION only */
 };
 
 static_assert(sizeof(time_t) == 8 && sizeof(struct timespec) == 16, "libkrun needs 64-bit time_t and long");
@@ -138,6 +177,7 @@ static_assert(sizeof(struct krun_progress) == KRUN_LINE, "progress");
 static_assert(sizeof(struct krun_hot) == KRUN_LINE, "hot");
 static_assert(sizeof(struct krun_header) == KRUN_HEADER_BYTES, "header");
 static_assert(sizeof(struct krun_entry) == KRUN_ENTRY_BYTES, "entry");
+static_assert(offsetof(struct krun_entry, total) == KRUN_ENTRY_BYTES - 8, "total");
 static_assert(offsetof(struct krun_header, control) == 128, "control");
 static_assert(offsetof(struct krun_header, progress) == 192, "progress");
 static_assert(offsetof(struct krun_header, hot) == 256, "hot");

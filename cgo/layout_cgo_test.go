@@ -27,7 +27,25 @@ func TestLayout(t *testing.T) {
 		"KRUN_COLUMN_COUNTER":   kindCounter,
 		"KRUN_COLUMN_USER":      kindUser,
 		"KRUN_MISSING":          Missing,
-		"KRUN_EDONE":            int64(EDONE),
+		"KRUN_EPART":            int64(EPART),
+		"KRUN_MAX_GROUP":        maxGroup,
+		"KRUN_SOURCE_NONE":      0,
+		"KRUN_SOURCE_PERF":      int64(SourcePerf),
+		"KRUN_SOURCE_REGISTERS": int64(SourceRegisters),
+		"KRUN_SCOPE_ITERATION":  int64(PerIteration),
+		"KRUN_SCOPE_EXECUTION":  int64(PerExecution),
+		"KRUN_GROUP_PARTIAL":    flagPartial,
+		"plan.scope":            planScope,
+		"entry.group":           entryGroup,
+		"entry.source":          entrySource,
+		"entry.flags":           entryFlags,
+		"entry.turn":            entryTurn,
+		"entry.bits":            entryBits,
+		"entry.fd":              entryFD,
+		"entry.address":         entryAddress,
+		"entry.device":          entryDevice,
+		"entry.inode":           entryInode,
+		"entry.total":           entryTotal,
 		"plan.magic":            0,
 		"plan.version":          planVersion,
 		"plan.header_bytes":     planHeaderBytes,
@@ -84,7 +102,7 @@ func TestPlaces(t *testing.T) {
 // share a text.
 func TestErrorTexts(t *testing.T) {
 	seen := make(map[string]Error)
-	for e := OK; e >= EDONE; e-- {
+	for e := OK; e >= EPART; e-- {
 		if c := cErrorText(int(e)); c != e.Error() {
 			t.Errorf("code %d: C says %q, Go %q", e, c, e.Error())
 		}
@@ -93,13 +111,13 @@ func TestErrorTexts(t *testing.T) {
 		}
 		seen[e.Error()] = e
 	}
-	for _, e := range []int{1, int(EDONE) - 1} {
+	for _, e := range []int{1, int(EPART) - 1} {
 		if c := cErrorText(e); c != "unknown error" {
 			t.Errorf("code %d: C says %q", e, c)
 		}
 	}
-	if got := (EDONE - 1).Error(); got != "unknown error -13" {
-		t.Errorf("code %d: Go says %q", EDONE-1, got)
+	if got := (EPART - 1).Error(); got != "unknown error -15" {
+		t.Errorf("code %d: Go says %q", EPART-1, got)
 	}
 }
 

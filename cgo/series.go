@@ -40,14 +40,22 @@ const (
 	KindUser    Kind = "user"
 )
 
-// Missing is a user column's value in an iteration for which none was set.
+// Missing is a user column's value in an iteration for which none was set, and a
+// counter's where a reading failed.
 const Missing int64 = math.MinInt64
 
 // ColumnData is a column with its values.
 type ColumnData struct {
 	Kind Kind
 	Column
-	Values []int64 // [Done]; differences for counters, Missing possible for user columns
+	Values []int64 // [Done]; differences for counters; Missing possible
+}
+
+// Total is a counter's difference over all iterations of an execution, from
+// before the first to krun_done. Missing when the process did not get there.
+type Total struct {
+	Column
+	Value int64
 }
 
 // Series is what was measured in one process execution. Stamps are nanoseconds
@@ -65,6 +73,9 @@ type Series struct {
 	StartNS []int64
 	WallNS  []int64
 	Columns []ColumnData // the Spec's in its order, then the user columns in the order they were named
+
+	// Totals take the place of the Spec's columns when its scope is PerExecution.
+	Totals []Total
 
 	// Findings are the things in the buffer that libkrun cannot have written: the
 	// measured process, or a child of it, wrote into the memory. Each is a
@@ -106,6 +117,7 @@ func read(r io.ReaderAt, spec Spec, now func() int64) (Series, error) {
 	if err := s.arrays(r, spec); err != nil {
 		return s, err
 	}
+	s.totals(head, spec)
 	s.checkTimes(now())
 	s.checkCounters()
 	return s, nil

@@ -14,6 +14,12 @@ func (s *Series) table(head []byte, spec Spec) {
 	if !bytes.Equal(head[:planEnd], want[:planEnd]) {
 		s.finding("the plan in the header was overwritten")
 	}
+	if spec.Scope == PerExecution {
+		for i := range spec.Columns { // libkrun writes them: nothing to compare
+			at := headerBytes + i*entryBytes + entryTotal
+			copy(want[at:at+stampBytes], head[at:])
+		}
+	}
 	if !bytes.Equal(head[headerBytes:counters], want[headerBytes:counters]) {
 		s.finding("the counters' entries were overwritten")
 	}
@@ -34,6 +40,19 @@ func (s *Series) table(head []byte, spec Spec) {
 			s.Columns = append(s.Columns, ColumnData{Kind: KindUser, Column: c})
 		}
 	}
+}
+
+// totals puts the counters' totals in the place of their columns when they were
+// read per execution.
+func (s *Series) totals(head []byte, spec Spec) {
+	if spec.Scope != PerExecution {
+		return
+	}
+	for i, c := range spec.Columns {
+		v := int64(binary.NativeEndian.Uint64(head[headerBytes+i*entryBytes+entryTotal:]))
+		s.Totals = append(s.Totals, Total{Column: c, Value: v})
+	}
+	s.Columns = s.Columns[len(spec.Columns):]
 }
 
 // userColumn decodes the entry of a named user column. empty is the entry as
@@ -101,12 +120,17 @@ func (s *Series) checkCounters() {
 		}
 		t := tally{of: s.Done}
 		for i, v := range c.Values {
-			if v < 0 {
+			if v < 0 && v != Missing {
 				t.add(i)
 			}
 		}
 		if t.n > 0 {
 			s.finding("counter %s%s ran backwards: %s", c.Name, onCore(c.Core), t)
+		}
+	}
+	for _, c := range s.Totals {
+		if c.Value < 0 && c.Value != Missing {
+			s.finding("counter %s%s ran backwards during the execution", c.Name, onCore(c.Core))
 		}
 	}
 }

@@ -22,6 +22,11 @@ type Spec struct {
 	Iterations  int      // planned, 1 to 16,777,216
 	Columns     []Column // the counters, in the order of the record; at most 8192
 	UserColumns int      // places for columns the measured process names, at most 64
+
+	// Groups say how libkrun reads the columns, which they share out in order.
+	// Without groups the columns are nobody's, and their values are 0.
+	Groups []Group
+	Scope  Scope
 }
 
 // check says everything that is wrong with a plan.
@@ -53,6 +58,9 @@ func (s Spec) check() error {
 			bad("column %d: %q is there twice", i, c.Name)
 		}
 		seen[id{c.Name, c.Core}] = true
+	}
+	if err := s.checkGroups(); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -106,6 +114,12 @@ func (s Spec) encode() []byte {
 		order.PutUint64(e[entryOffset:], uint64(at.column+int64(i)*at.stride))
 		copy(e[entryName:], c.Name)
 		copy(e[entryUnit:], c.Unit)
+	}
+	order.PutUint32(b[planScope:], uint32(s.Scope))
+	first := 0
+	for _, g := range s.Groups {
+		g.encode(b[headerBytes+first*entryBytes:])
+		first += g.Columns
 	}
 	return b
 }

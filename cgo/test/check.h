@@ -49,13 +49,29 @@ void maker_offer(const struct maker *m);
 /* maker_close unmaps the buffer and unsets KRUN_BUFFER_FD. */
 void maker_close(struct maker *m);
 
+/* maker_group says that columns first, ... are a group read from fd, which the test's libkrun may close. */
+void maker_group(struct maker *m, uint32_t first, uint32_t columns, enum krun_source source, int fd);
+
+/* maker_registers says that columns first to first+2 are APERF, MPERF and core cycles (48 bits), as the study reads them. */
+void maker_registers(struct maker *m, uint32_t first, int fd);
+
+/* The registers' addresses in a file: eight times the device's, whose registers of eight bytes are one address apart. */
+enum { APERF = 8 * 0xe8, MPERF = 8 * 0xe7, CYCLES = 8 * 0x30a };
+
+/* maker_file returns the descriptor of a sparse file without a name. */
+int maker_file(long bytes);
+
 /* attach makes a buffer of the given plan and attaches to it; a failure ends the program. */
 krun *attach(struct maker *m, uint32_t iterations, uint32_t user_columns);
+
+/* in_child runs f in a child and returns its wait status. */
+int in_child(void (*f)(void));
 
 /* One per file of tests. */
 void test_attach(void);
 void test_measure(void);
 void test_columns(void);
 void test_process(void);
+void test_counters(void);
 
 #endif

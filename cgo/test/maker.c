@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../internal.h"
@@ -58,6 +59,41 @@ struct maker maker_open(uint32_t iterations, uint32_t counters, uint32_t user_co
 	return m;
 }
 
+int maker_file(long bytes)
+{
+	int fd = open_file();
+
+	need(ftruncate(fd, bytes) == 0, "ftruncate");
+	return fd;
+}
+
+void maker_group(struct maker *m, uint32_t first, uint32_t columns, enum krun_source source, int fd)
+{
+	struct krun_entry *e = &m->entries[first];
+	struct stat st;
+
+	need(fstat(fd, &st) == 0, "fstat");
+	e->group = (uint16_t)columns;
+	e->source = (uint8_t)source;
+	e->fd = fd;
+	e->device = (uint64_t)st.st_dev;
+	e->inode = (uint64_t)st.st_ino;
+}
+
+void maker_registers(struct maker *m, uint32_t first, int fd)
+{
+	static const uint32_t address[] = { APERF, MPERF, CYCLES };
+	static const uint8_t bits[] = { 64, 64, 48 };
+	uint32_t i;
+
+	maker_group(m, first, 3, KRUN_SOURCE_REGISTERS, fd);
+	m->entries[first].turn = 2;
+	for (i = 0; i < 3; i++) {
+		m->entries[first + i].address = address[i];
+		m->entries[first + i].bits = bits[i];
+	}
+}
+
 void maker_offer(const struct maker *m)
 {
 	char number[16];
@@ -95,6 +131,7 @@ int main(void)
 	test_measure();
 	test_columns();
 	test_process();
+	test_counters();
 	if (check_failures) {
 		fprintf(stderr, "libkrun: %d checks failed\n", check_failures);
 		return 1;

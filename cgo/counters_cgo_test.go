@@ -1,0 +1,171 @@
+//go:build cgo
+
+package libkrun
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// The fake file's registers, eight bytes each.
+var fakeRegisters = []Register{{Address: 0x740, Bits: 64}, {Address: 0x738, Bits: 64}, {Address: 0x1850, Bits: 48}}
+
+// counting lets this process measure into a buffer of spec. The groups' files
+// are duplicated, because libkrun closes what it is given.
+func counting(t *testing.T, spec Spec) (*Buffer, *Meter) {
+	t.Helper()
+	for i, g := range spec.Groups {
+		fd, err := syscall.Dup(int(g.File.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec.Groups[i].FD = fd
+	}
+	b, err := Create(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	attach(t, b)
+	m, err := NewMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return b, m
+}
+
+// TestRegistersAgainstModel lets random registers of several cores jump between
+// and inside iterations, close to their wrap or anywhere, and compares the record
+// with the plain arithmetic of a model.
+func TestRegistersAgainstModel(t *testing.T) {
+	const iterations, cores = 300, 3
+	const seed = 1
+	random := rand.New(rand.NewPCG(seed, 0))
+	spec := Spec{Iterations: iterations, Columns: coreColumns(cores), UserColumns: 1}
+	files := make([]*os.File, cores)
+	for core := range files {
+		files[core] = registerFile(t)
+		spec.Groups = append(spec.Groups, Group{Source: SourceRegisters, Columns: 3, File: files[core], Registers: fakeRegisters, Turn: 2})
+	}
+	b, m := counting(t, spec)
+
+	values := make([]uint64, len(spec.Columns))
+	set := func(c int, v uint64) {
+		r := fakeRegisters[c%3]
+		values[c] = v & (1<<(r.Bits-1)<<1 - 1)
+		var raw [8]byte
+		binary.NativeEndian.PutUint64(raw[:], values[c])
+		if _, err := files[c/3].WriteAt(raw[:], int64(r.Address)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := make([][]int64, len(spec.Columns))
+	for range iterations {
+		if random.IntN(4) == 0 { // somewhere else between two iterations
+			c := random.IntN(len(values))
+			set(c, ^uint64(random.IntN(1000)))
+		}
+		if err := m.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		for c := range values {
+			// Up to 47 bits: a difference that is positive in 48 and in 64 bits.
+			step := random.Uint64() >> (17 + random.IntN(47))
+			set(c, values[c]+step)
+			want[c] = append(want[c], int64(step))
+		}
+		if err := m.End(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Done(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Read()
+	if err != nil || s.Error != OK || len(s.Findings) > 0 || s.Done != iterations {
+		t.Fatalf("seed %d: error %v, %v, findings %q, %d done", seed, err, s.Error, s.Findings, s.Done)
+	}
+	for c, column := range s.Columns {
+		for i, v := range column.Values {
+			if v != want[c][i] {
+				t.Fatalf("seed %d: %s of core %d in iteration %d is %d, want %d", seed, column.Name, column.Core, i, v, want[c][i])
+			}
+		}
+	}
+}
+
+// TestExecutionAgainstModel does the same for the totals.
+func TestExecutionAgainstModel(t *testing.T) {
+	file := registerFile(t)
+	spec := Spec{Iterations: 5, Columns: coreColumns(1), Scope: PerExecution, Groups: []Group{
+		{Source: SourceRegisters, Columns: 3, File: file, Registers: fakeRegisters, Turn: 2},
+	}}
+	b, m := counting(t, spec)
+	set := func(r Register, v uint64) {
+		var raw [8]byte
+		binary.NativeEndian.PutUint64(raw[:], v)
+		if _, err := file.WriteAt(raw[:], int64(r.Address)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(fakeRegisters[2], 1<<48-7) // in the runner's start-up: not counted
+	for !m.ShouldStop() {
+		if err := m.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		set(fakeRegisters[0], 1<<62)
+		set(fakeRegisters[2], 93)
+		if err := m.End(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err := b.Read(); err != nil || s.Totals[0].Value != Missing {
+		t.Errorf("before krun_done: %v, totals %v; want them missing", err, s.Totals)
+	}
+	if err := m.Done(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Read()
+	if err != nil || s.Error != OK || len(s.Findings) > 0 || len(s.Columns) > 0 {
+		t.Fatalf("error %v, %v, findings %q, columns %v", err, s.Error, s.Findings, s.Columns)
+	}
+	for i, want := range []int64{1 << 62, 0, 100} {
+		if s.Totals[i].Value != want {
+			t.Errorf("%s: %d, want %d", s.Totals[i].Name, s.Totals[i].Value, want)
+		}
+	}
+}
+
+// TestFailedReading loses a device in the middle.
+func TestFailedReading(t *testing.T) {
+	file := registerFile(t)
+	b, m := counting(t, Spec{Iterations: 3, Columns: coreColumns(1), Groups: []Group{
+		{Source: SourceRegisters, Columns: 3, File: file, Registers: fakeRegisters, Turn: 2},
+	}})
+	for i := range 3 {
+		if err := m.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 {
+			if err := file.Truncate(0x1850 + 4); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.End(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := b.Read()
+	if err != nil || s.Done != 3 || s.Error != EREAD || len(s.Findings) > 0 {
+		t.Fatalf("error %v, %d done, code %v, findings %q", err, s.Done, s.Error, s.Findings)
+	}
+	for _, c := range s.Columns {
+		if c.Values[0] != 0 || c.Values[1] != Missing || c.Values[2] != Missing {
+			t.Errorf("%s: %v; want 0, missing, missing", c.Name, c.Values)
+		}
+	}
+}

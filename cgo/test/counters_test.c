@@ -1,0 +1,398 @@
+/*
+ * counters_test.c - the order of the readings, what they give, and what happens
+ * when they fail. A sparse file stands for /dev/cpu/N/msr, a pipe for a perf
+ * group: what the kernel would answer is in it beforehand.
+ */
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+ssize_t __real_read(int fd, void *p, size_t n);
+ssize_t __real_pread(int fd, void *p, size_t n, off_t at);
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+ssize_t __wrap_read(int fd, void *p, size_t n);
+ssize_t __wrap_pread(int fd, void *p, size_t n, off_t at);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+
+/* The calls since the log was emptied, as words: a letter and a descriptor's number. */
+static char calls[1024];
+
+static void note(const char *what, int fd)
+{
+	size_t used = strlen(calls);
+
+	if (used + 16 < sizeof calls)
+		snprintf(calls + used, sizeof calls - used, fd < 0 ? "%s " : "%s%d ", what, fd);
+}
+
+ssize_t __wrap_read(int fd, void *p, size_t n)
+{
+	note("group", fd);
+	return __real_read(fd, p, n);
+}
+
+ssize_t __wrap_pread(int fd, void *p, size_t n, off_t at)
+{
+	note(at == APERF ? "aperf" : at == MPERF ? "mperf" : at == CYCLES ? "cycles" : "?", fd);
+	return __real_pread(fd, p, n, at);
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	note("clock", -1);
+	return __real_clock_gettime(clock, t);
+}
+
+/* expect compares the log with the wanted one, a format of two descriptors used in turn, and empties it. */
+static void expect(const char *want)
+{
+	if (strcmp(calls, want) != 0) {
+		check_failures++;
+		fprintf(stderr, "calls %s\nwant  %s\n", calls, want);
+	}
+	calls[0] = 0;
+}
+
+static krun *take(void)
+{
+	krun *k = NULL;
+
+	CHECK_INT(krun_init(&k), KRUN_OK);
+	calls[0] = 0;
+	return k;
+}
+
+static void set_register(int fd, uint32_t address, uint64_t value)
+{
+	CHECK(pwrite(fd, &value, sizeof value, (off_t)address) == sizeof value);
+}
+
+static int64_t column(const struct maker *m, uint32_t c, int i)
+{
+	return ((int64_t *)((char *)m->header + m->entries[c].offset))[i];
+}
+
+/* put_group puts a perf group's answer into a pipe. */
+static void put_group(int fd, uint64_t enabled, uint64_t running, uint64_t a, uint64_t b)
+{
+	uint64_t words[] = { 2, enabled, running, a, b };
+
+	CHECK(write(fd, words, sizeof words) == sizeof words);
+}
+
+/* Listing 1 of the study, word by word. */
+static void order_of_registers(void)
+{
+	struct maker m = maker_open(2, 6, 0);
+	char want[256];
+	int a = maker_file(8192), b = maker_file(8192), i;
+	krun *k;
+
+	maker_registers(&m, 0, a);
+	maker_registers(&m, 3, b);
+	k = take();
+	for (i = 0; i < 2; i++) {
+		CHECK_INT(krun_begin(k), KRUN_OK);
+		snprintf(want, sizeof want, "aperf%d mperf%d cycles%d aperf%d mperf%d cycles%d clock ", a, a, a, b, b, b);
+		expect(want);
+		CHECK_INT(krun_end(k), KRUN_OK);
+		snprintf(want, sizeof want, "clock cycles%d aperf%d mperf%d cycles%d aperf%d mperf%d ", a, a, a, b, b, b);
+		expect(want);
+	}
+	CHECK_INT(krun_begin(k), KRUN_EFULL);
+	CHECK_INT(krun_done(k), KRUN_OK);
+	expect("clock "); /* the refused begin and done read no counter */
+	CHECK_INT(fcntl(a, F_GETFD), FD_CLOEXEC);
+	krun_free(k);
+	CHECK(fcntl(a, F_GETFD) < 0 && errno == EBADF);
+	maker_close(&m);
+}
+
+static void order_of_groups(void)
+{
+	struct maker m = maker_open(1, 4, 0);
+	char want[64];
+	int a[2], b[2];
+	krun *k;
+
+	CHECK(pipe(a) == 0 && pipe(b) == 0);
+	maker_group(&m, 0, 2, KRUN_SOURCE_PERF, a[0]);
+	maker_group(&m, 2, 2, KRUN_SOURCE_PERF, b[0]);
+	put_group(a[1], 100, 100, 5, 7);
+	put_group(b[1], 100, 90, UINT64_MAX, 0);
+	put_group(a[1], 200, 200, 15, 7);
+	put_group(b[1], 210, 200, 1, INT64_MAX);
+	k = take();
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	snprintf(want, sizeof want, "group%d group%d clock ", a[0], b[0]);
+	expect(want);
+	CHECK_INT(krun_end(k), KRUN_OK);
+	snprintf(want, sizeof want, "clock group%d group%d ", a[0], b[0]);
+	expect(want);
+	CHECK_INT(column(&m, 0, 0), 10);
+	CHECK_INT(column(&m, 1, 0), 0);
+	CHECK_INT(column(&m, 2, 0), 2); /* the lag of 10 is from before the iteration */
+	CHECK_INT(column(&m, 3, 0), INT64_MAX);
+	CHECK_INT(m.header->progress.error, KRUN_OK);
+	krun_free(k);
+	close(a[1]);
+	close(b[1]);
+	maker_close(&m);
+}
+
+static void wrapping(void)
+{
+	static const struct { uint64_t before, after; int64_t aperf, cycles; } cases[] = {
+		{ 0, 1, 1, 1 },
+		{ 7, 7, 0, 0 },
+		{ (UINT64_C(1) << 48) - 1, 0, 1 - (INT64_C(1) << 48), 1 },
+		{ (UINT64_C(1) << 48) - 5, 10, 15 - (INT64_C(1) << 48), 15 },
+		{ UINT64_MAX, 4, 5, 5 },
+		{ 1000, 999, -1, (INT64_C(1) << 48) - 1 },
+		{ UINT64_C(1) << 62, UINT64_C(3) << 61, INT64_C(1) << 61, 0 },
+	};
+	enum { CASES = sizeof cases / sizeof cases[0] };
+	struct maker m = maker_open(CASES, 3, 0);
+	int fd = maker_file(8192), i;
+	krun *k;
+
+	maker_registers(&m, 0, fd);
+	k = take();
+	for (i = 0; i < CASES; i++) {
+		set_register(fd, APERF, cases[i].before);
+		set_register(fd, CYCLES, cases[i].before);
+		CHECK_INT(krun_begin(k), KRUN_OK);
+		set_register(fd, APERF, cases[i].after);
+		set_register(fd, CYCLES, cases[i].after);
+		CHECK_INT(krun_end(k), KRUN_OK);
+		CHECK_INT(column(&m, 0, i), cases[i].aperf);
+		CHECK_INT(column(&m, 1, i), 0);
+		CHECK_INT(column(&m, 2, i), cases[i].cycles);
+	}
+	CHECK_INT(m.header->progress.error, KRUN_OK);
+	krun_free(k);
+	maker_close(&m);
+}
+
+/* iterate does one iteration, which succeeds whatever the counters do. */
+static void iterate(krun *k)
+{
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	CHECK_INT(krun_end(k), KRUN_OK);
+}
+
+/* A device too short for the cycles: that core's three values are missing, the other core's are there, and it recovers. */
+static void short_device(void)
+{
+	struct maker m = maker_open(3, 6, 0);
+	int a = maker_file(CYCLES + 7), b = maker_file(8192), i;
+	krun *k;
+
+	maker_registers(&m, 0, a);
+	maker_registers(&m, 3, b);
+	k = take();
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	set_register(b, APERF, 9);
+	CHECK_INT(krun_end(k), KRUN_OK);
+	for (i = 0; i < 3; i++)
+		CHECK_INT(column(&m, (uint32_t)i, 0), KRUN_MISSING);
+	CHECK_INT(column(&m, 3, 0), 9);
+	CHECK_INT(column(&m, 5, 0), 0);
+	CHECK_INT(m.header->progress.error, KRUN_EREAD);
+	CHECK_INT(m.header->hot.done, 1);
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	CHECK(ftruncate(a, 8192) == 0); /* works after, but did not before */
+	CHECK_INT(krun_end(k), KRUN_OK);
+	CHECK_INT(column(&m, 0, 1), KRUN_MISSING);
+	iterate(k);
+	CHECK_INT(column(&m, 0, 2), 0);
+	CHECK_INT(m.header->progress.error, KRUN_EREAD);
+	krun_free(k);
+	maker_close(&m);
+}
+
+/* The process closed the descriptor, or it is another file by now. */
+static void lost_descriptors(void)
+{
+	struct maker m = maker_open(1, 6, 0);
+	int a = maker_file(8192), b = maker_file(8192);
+	char want[64];
+	krun *k;
+
+	maker_registers(&m, 0, a);
+	maker_registers(&m, 3, b);
+	CHECK(close(a) == 0 && dup2(b, a) == a);
+	k = take();
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	snprintf(want, sizeof want, "aperf%d mperf%d cycles%d clock ", b, b, b);
+	expect(want); /* nothing is read from a stranger */
+	close(b);
+	CHECK_INT(krun_end(k), KRUN_OK);
+	CHECK_INT(column(&m, 0, 0), KRUN_MISSING);
+	CHECK_INT(column(&m, 3, 0), KRUN_MISSING);
+	CHECK_INT(m.header->progress.error, KRUN_EREAD);
+	krun_free(k);
+	CHECK(fcntl(a, F_GETFD) >= 0); /* nor closed */
+	close(a);
+	maker_close(&m);
+}
+
+/* Groups that stood still, were multiplexed, were not what was announced, or failed. */
+static void bad_groups(void)
+{
+	struct maker m = maker_open(6, 2, 0);
+	uint64_t words[] = { 1, 1, 1, 1, 1 };
+	int fds[2], i;
+	krun *k;
+
+	CHECK(pipe(fds) == 0);
+	maker_group(&m, 0, 2, KRUN_SOURCE_PERF, fds[0]);
+	k = take();
+	put_group(fds[1], 100, 100, 0, 0);
+	put_group(fds[1], 200, 199, 50, 50); /* multiplexed for 1 ns: never scaled */
+	iterate(k);
+	CHECK_INT(m.header->progress.error, KRUN_EPART);
+	put_group(fds[1], 200, 200, 0, 0);
+	put_group(fds[1], 200, 200, 50, 50); /* no time has passed for it */
+	iterate(k);
+	put_group(fds[1], 300, 300, 1, 1);
+	put_group(fds[1], 400, 400, 4, 5);
+	iterate(k);
+	put_group(fds[1], 500, 500, 0, 0);
+	CHECK(write(fds[1], words, sizeof words) == sizeof words); /* one value announced */
+	iterate(k);
+	put_group(fds[1], 500, 500, 0, 0);
+	CHECK(write(fds[1], words, 32) == 32); /* short */
+	iterate(k);
+	close(fds[1]); /* a pinned group that lost its place reads as an end of file */
+	iterate(k);
+	for (i = 0; i < 6; i++) {
+		CHECK_INT(column(&m, 0, i), i == 2 ? 3 : KRUN_MISSING);
+		CHECK_INT(column(&m, 1, i), i == 2 ? 4 : KRUN_MISSING);
+	}
+	CHECK_INT(m.header->progress.error, KRUN_EPART); /* the first */
+	CHECK_INT(m.header->hot.done, 6);
+	krun_free(k);
+	maker_close(&m);
+}
+
+static void partial_group(void)
+{
+	struct maker m = maker_open(1, 2, 0);
+	int fds[2];
+	krun *k;
+
+	CHECK(pipe(fds) == 0);
+	maker_group(&m, 0, 2, KRUN_SOURCE_PERF, fds[0]);
+	m.entries[0].flags = KRUN_GROUP_PARTIAL;
+	k = take();
+	put_group(fds[1], 100, 50, 1, 2);
+	put_group(fds[1], 200, 50, 1, 3);
+	iterate(k);
+	CHECK_INT(column(&m, 0, 0), 0);
+	CHECK_INT(column(&m, 1, 0), 1);
+	CHECK_INT(m.header->progress.error, KRUN_OK);
+	krun_free(k);
+	close(fds[1]);
+	maker_close(&m);
+}
+
+static void scope_execution(void)
+{
+	struct maker m = maker_open(10, 3, 1);
+	int fd = maker_file(8192), i;
+	char want[64];
+	krun *k;
+
+	maker_registers(&m, 0, fd);
+	m.header->plan.scope = KRUN_SCOPE_EXECUTION;
+	m.entries[0].total = KRUN_MISSING;
+	k = take();
+	for (i = 0; i < 3; i++) {
+		CHECK_INT(krun_begin(k), KRUN_OK);
+		snprintf(want, sizeof want, "aperf%d mperf%d cycles%d clock ", fd, fd, fd);
+		expect(i == 0 ? want : "clock ");
+		set_register(fd, APERF, 100 + (uint64_t)i);
+		CHECK_INT(krun_end(k), KRUN_OK);
+		expect("clock ");
+	}
+	CHECK_INT(m.entries[0].total, KRUN_MISSING);
+	CHECK_INT(krun_done(k), KRUN_OK);
+	snprintf(want, sizeof want, "clock cycles%d aperf%d mperf%d ", fd, fd, fd);
+	expect(want);
+	CHECK_INT(m.entries[0].total, 102);
+	CHECK_INT(m.entries[1].total, 0);
+	for (i = 0; i < 10; i++)
+		CHECK_INT(column(&m, 0, i), 0);
+	CHECK_INT(column(&m, 3, 0), 0); /* the user column's array */
+	krun_free(k);
+	maker_close(&m);
+}
+
+/* Done without an iteration: there was no reading before. */
+static void nothing_done(void)
+{
+	struct maker m = maker_open(1, 3, 0);
+	krun *k;
+
+	maker_registers(&m, 0, maker_file(8192));
+	m.header->plan.scope = KRUN_SCOPE_EXECUTION;
+	m.entries[0].total = KRUN_MISSING;
+	k = take();
+	CHECK_INT(krun_done(k), KRUN_OK);
+	expect("clock ");
+	CHECK_INT(m.entries[0].total, KRUN_MISSING);
+	krun_free(k);
+	maker_close(&m);
+}
+
+/* REFUSED changes one thing in a good plan of two groups, which krun_init must refuse without attaching. */
+#define REFUSED(change)                                  \
+	do {                                             \
+		struct maker m = maker_open(1, 6, 0);    \
+		krun *k = (krun *)&m;                    \
+		int fd = maker_file(8192);               \
+		struct krun_entry *e = m.entries;        \
+		maker_registers(&m, 0, fd);              \
+		maker_registers(&m, 3, fd);              \
+		change;                                  \
+		CHECK_INT(krun_init(&k), KRUN_ELAYOUT);  \
+		CHECK(k == NULL && e == m.entries);      \
+		CHECK_INT(m.header->progress.pid, 0);    \
+		close(fd);                               \
+		maker_close(&m);                         \
+	} while (0)
+
+static void bad_plans(void)
+{
+	REFUSED(m.header->plan.scope = 2);
+	REFUSED(e[0].group = 4);
+	REFUSED(e[0].group = 2);
+	REFUSED(e[3].group = 4);
+	REFUSED(e[3].group = 0);
+	REFUSED(e[3].source = KRUN_SOURCE_NONE);
+	REFUSED(e[0].source = 3);
+	REFUSED(e[1].source = KRUN_SOURCE_PERF);
+	REFUSED(e[0].turn = 3);
+	REFUSED(e[0].fd = -1);
+	REFUSED(e[5].bits = 0);
+	REFUSED(e[5].bits = 65);
+}
+
+void test_counters(void)
+{
+	order_of_registers();
+	order_of_groups();
+	wrapping();
+	short_device();
+	lost_descriptors();
+	bad_groups();
+	partial_group();
+	scope_execution();
+	nothing_done();
+	bad_plans();
+}
