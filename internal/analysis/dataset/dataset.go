@@ -34,7 +34,8 @@ const (
 // Dataset is an experiment's measurements.
 type Dataset struct {
 	Info
-	Pairs []Pair // each key once, in the order of the source
+	Pairs    []Pair   // each key once, in the order of the source
+	Problems []string // sentences about what could not be read, and is not in Pairs
 }
 
 // Info says where measurements come from. Empty strings are unknown.

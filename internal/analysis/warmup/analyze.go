@@ -54,7 +54,7 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 		doc.Pairs = append(doc.Pairs, pair)
 	}
 	doc.Totals = total(doc.Pairs)
-	doc.Warnings = documentWarnings(doc)
+	doc.Warnings = documentWarnings(doc, d.Problems)
 	return doc, nil
 }
 

@@ -300,6 +300,10 @@ func TestWarnings(t *testing.T) {
 	if got := codes("odd"); got != "[few_executions unequal_lengths few_iterations below_delta zero_durations dependence]" {
 		t.Errorf("odd: %s", got)
 	}
+	d.Problems = []string{"record 7 is damaged"}
+	if w := mustAnalyze(t, d, quick(classify.Paper), Options{}).Warnings; len(w) != 1 || w[0].Text != d.Problems[0] {
+		t.Errorf("what could not be read is not in the document: %v", w)
+	}
 	if got := codes("round"); got != "[few_executions rounding]" {
 		t.Errorf("round: %s", got)
 	}

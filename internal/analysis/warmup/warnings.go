@@ -19,6 +19,7 @@ const (
 	warnDependence   = "dependence"
 	warnRounding     = "rounding"
 	warnUnit         = "unit"
+	warnSource       = "source"
 )
 
 const (
@@ -127,8 +128,11 @@ func hasZero(values []float64) bool {
 }
 
 // documentWarnings lists what concerns every pair.
-func documentWarnings(d *Document) []Warning {
+func documentWarnings(d *Document, problems []string) []Warning {
 	list := []Warning{}
+	for _, problem := range problems {
+		list = append(list, Warning{warnSource, problem})
+	}
 	if d.Parameters.Mode == classify.Paper && d.Unit != dataset.Seconds && len(d.Pairs) > 0 {
 		unit := d.Unit
 		if unit == "" {

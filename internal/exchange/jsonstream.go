@@ -1,0 +1,330 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+)
+
+// jsonStream reads JSON values one after the other without holding the text:
+// results files have a hundred million numbers. It accepts what Python's json
+// module writes, which is JSON with NaN, Infinity and -Infinity as numbers.
+//
+// Errors stick: after the first one every call does nothing and returns zero
+// values, and err gives it with the offset.
+type jsonStream struct {
+	from    io.Reader
+	buffer  []byte // text read and not yet used is buffer[at:]
+	at      int
+	used    int64 // bytes before buffer
+	err     error
+	depth   int
+	scratch []byte
+}
+
+// jsonDepth is how deep values may nest; results files have five levels.
+const jsonDepth = 64
+
+func newJSONStream(r io.Reader) *jsonStream {
+	return &jsonStream{from: r, buffer: make([]byte, 0, 1<<16)}
+}
+
+func (s *jsonStream) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf("byte %d: %w", s.used+int64(s.at), fmt.Errorf(format, args...))
+	}
+}
+
+// peek gives the next byte without using it; 0 at the end or after an error.
+func (s *jsonStream) peek() byte {
+	if s.at == len(s.buffer) && !s.refill() {
+		return 0
+	}
+	return s.buffer[s.at]
+}
+
+func (s *jsonStream) refill() bool {
+	if s.err != nil {
+		return false
+	}
+	s.used += int64(len(s.buffer))
+	s.at = 0
+	n, err := 0, error(nil)
+	for n == 0 && err == nil {
+		n, err = s.from.Read(s.buffer[:cap(s.buffer)])
+	}
+	s.buffer = s.buffer[:n]
+	if n == 0 && !errors.Is(err, io.EOF) {
+		s.fail("%w", err)
+	}
+	return n > 0
+}
+
+// space skips white space and gives the byte after it.
+func (s *jsonStream) space() byte {
+	for {
+		switch c := s.peek(); c {
+		case ' ', '\n', '\t', '\r':
+			s.at++
+		default:
+			return c
+		}
+	}
+}
+
+// expect uses one byte, which must be c.
+func (s *jsonStream) expect(c byte) bool {
+	if got := s.space(); got != c || s.err != nil {
+		s.fail("%s where %q should be", describeByte(got), c)
+		return false
+	}
+	s.at++
+	return true
+}
+
+func describeByte(c byte) string {
+	if c == 0 {
+		return "the end"
+	}
+	return strconv.QuoteRune(rune(c))
+}
+
+// end fails if anything but white space follows.
+func (s *jsonStream) end() {
+	if c := s.space(); c != 0 || s.err == nil && s.at < len(s.buffer) {
+		s.fail("%s after the end of the value", describeByte(c))
+	}
+}
+
+// object calls member for each name of an object; member must use the value.
+func (s *jsonStream) object(member func(name string)) {
+	s.list('{', '}', func() {
+		name := s.text()
+		if s.expect(':') {
+			member(name)
+		}
+	})
+}
+
+// array calls element for each element, which it must use.
+func (s *jsonStream) array(element func()) { s.list('[', ']', element) }
+
+func (s *jsonStream) list(open, closing byte, item func()) {
+	if !s.expect(open) {
+		return
+	}
+	if s.depth++; s.depth > jsonDepth {
+		s.fail("values nest deeper than %d", jsonDepth)
+	}
+	if s.space() == closing {
+		s.at++
+		s.depth--
+		return
+	}
+	for s.err == nil {
+		item()
+		if s.space() == closing && s.err == nil {
+			s.at++
+			s.depth--
+			return
+		}
+		s.expect(',')
+	}
+}
+
+// null uses a null and says whether there was one.
+func (s *jsonStream) null() bool {
+	if s.space() != 'n' {
+		return false
+	}
+	if word := s.word(); string(word) != "null" {
+		s.fail("%q is not a value", word)
+	}
+	return s.err == nil
+}
+
+// word uses letters, digits and the signs that numbers have. The result is
+// valid until the next call.
+func (s *jsonStream) word() []byte {
+	s.scratch = s.scratch[:0]
+	for {
+		c := s.peek()
+		if c < '+' || c > 'z' || !inWord[c] || len(s.scratch) > maxWord {
+			return s.scratch
+		}
+		s.scratch = append(s.scratch, c)
+		s.at++
+	}
+}
+
+// maxWord is longer than any number Python or krund writes.
+const maxWord = 400
+
+var inWord = func() (set ['z' + 1]bool) {
+	for c := range set {
+		b := byte(c)
+		set[c] = b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '+' || b == '-' || b == '.'
+	}
+	return set
+}()
+
+// real uses a number; also NaN, Infinity and -Infinity.
+func (s *jsonStream) real() float64 {
+	if c := s.space(); c == '"' || c == '[' || c == '{' {
+		s.fail("%s where a number should be", describeByte(c))
+		return 0
+	}
+	word := s.word()
+	v, err := strconv.ParseFloat(string(word), 64)
+	if errors.Is(err, strconv.ErrRange) {
+		err = nil // an infinity or zero, which the analysis reports
+	}
+	if err != nil || !numeric(word) {
+		s.fail("%q is not a number", word)
+		return 0
+	}
+	return v
+}
+
+// numeric leaves out what ParseFloat reads and JSON and Python do not write:
+// hexadecimal, underscores, "inf", a sign in front.
+func numeric(word []byte) bool {
+	switch string(word) {
+	case "NaN", "Infinity", "-Infinity":
+		return true
+	case "":
+		return false
+	}
+	if word[0] == '-' {
+		word = word[1:]
+	}
+	for _, c := range word {
+		if c >= 'a' && c != 'e' || c >= 'A' && c <= 'Z' && c != 'E' {
+			return false
+		}
+	}
+	return len(word) > 0 && word[0] >= '0' && word[0] <= '9'
+}
+
+// count uses a whole number from 0 to 2^64-1; "5.0" is one too.
+func (s *jsonStream) count() uint64 {
+	s.space()
+	word := s.word()
+	if v, err := strconv.ParseUint(string(word), 10, 64); err == nil {
+		return v
+	}
+	v, err := strconv.ParseFloat(string(word), 64)
+	if err != nil || !numeric(word) || v != float64(uint64(v)) || v < 0 || v >= 1<<64 {
+		s.fail("%q is not a count from 0 to 2^64-1", word)
+		return 0
+	}
+	return uint64(v)
+}
+
+// text uses a string.
+func (s *jsonStream) text() string {
+	if !s.expect('"') {
+		return ""
+	}
+	var out []byte
+	for s.err == nil {
+		c := s.peek()
+		if c < ' ' {
+			s.fail("a string is not ended: %s in it", describeByte(c))
+			break
+		}
+		s.at++
+		switch c {
+		case '"':
+			return string(out)
+		case '\\':
+			out = s.escape(out)
+		default:
+			out = append(out, c)
+		}
+	}
+	return ""
+}
+
+// escape uses what follows a backslash. Surrogate halves become U+FFFD unless
+// they are a pair.
+func (s *jsonStream) escape(out []byte) []byte {
+	c := s.peek()
+	s.at++
+	switch c {
+	case '"', '\\', '/':
+		return append(out, c)
+	case 'b':
+		return append(out, '\b')
+	case 'f':
+		return append(out, '\f')
+	case 'n':
+		return append(out, '\n')
+	case 'r':
+		return append(out, '\r')
+	case 't':
+		return append(out, '\t')
+	case 'u':
+		return s.unicode(out)
+	}
+	s.at--
+	s.fail("%s after a backslash", describeByte(c))
+	return out
+}
+
+func (s *jsonStream) unicode(out []byte) []byte {
+	r := s.hex4()
+	for r >= 0xd800 && r < 0xdc00 && s.peek() == '\\' {
+		s.at++
+		if s.peek() != 'u' {
+			return s.escape(utf8.AppendRune(out, utf8.RuneError))
+		}
+		s.at++
+		low := s.hex4()
+		if low >= 0xdc00 && low < 0xe000 {
+			return utf8.AppendRune(out, (r-0xd800)<<10|(low-0xdc00)+0x10000)
+		}
+		out = utf8.AppendRune(out, utf8.RuneError)
+		r = low
+	}
+	return utf8.AppendRune(out, r)
+}
+
+func (s *jsonStream) hex4() rune {
+	var r rune
+	for range 4 {
+		c := s.peek()
+		v, err := strconv.ParseUint(string(rune(c)), 16, 8)
+		if err != nil {
+			s.fail("%s in \\u", describeByte(c))
+			return utf8.RuneError
+		}
+		s.at++
+		r = r<<4 | rune(v)
+	}
+	return r
+}
+
+// skip uses any value.
+func (s *jsonStream) skip() {
+	switch c := s.space(); c {
+	case '{':
+		s.object(func(string) { s.skip() })
+	case '[':
+		s.array(s.skip)
+	case '"':
+		s.text()
+	case 0:
+		s.fail("the end where a value should be")
+	default:
+		switch word := s.word(); string(word) {
+		case "true", "false", "null":
+		default:
+			if _, err := strconv.ParseFloat(string(word), 64); (err != nil && !errors.Is(err, strconv.ErrRange)) || !numeric(word) {
+				s.fail("%q is not a value", word)
+			}
+		}
+	}
+}

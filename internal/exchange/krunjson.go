@@ -1,0 +1,227 @@
+package exchange
+
+import (
+	"bufio"
+	"compress/bzip2"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+// FormatKrun is dataset.Info.Format of Krun's results.
+const FormatKrun = "krun"
+
+// KrunOptions say what to read of a results file.
+type KrunOptions struct {
+	// Counters also reads APERF and MPERF, which only exports need: a third
+	// of a large file each. Core cycles are always read.
+	Counters bool
+}
+
+// ErrFormat says that a file is not of the format it was read as.
+var ErrFormat = errors.New("not in the expected format")
+
+// ReadKrunJSON reads Krun's results (NAME_results.json.bz2), packed or not.
+// Wall-clock times stay in seconds, counts keep their 64 bits. An execution
+// without times is one that crashed, unless its flag says otherwise; keys
+// without executions are kept. What warmup_stats adds to the file is not read.
+// The errors wrap ErrFormat, or are those of r.
+func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
+	text, err := unpackBzip2(r)
+	if err != nil {
+		return nil, fmt.Errorf("read Krun results: %w", err)
+	}
+	s := newJSONStream(text)
+	f := krunFile{
+		counts: map[string]map[string][][][]uint64{},
+		flags:  map[string][]string{},
+	}
+	s.object(func(name string) { f.member(s, name, o) })
+	s.end()
+	if s.err != nil {
+		return nil, fmt.Errorf("read Krun results: %w: %w", ErrFormat, s.err)
+	}
+	d, err := f.dataset()
+	if err != nil {
+		return nil, fmt.Errorf("read Krun results: %w: %w", ErrFormat, err)
+	}
+	return d, nil
+}
+
+// unpackBzip2 takes off a bzip2 compression if there is one.
+func unpackBzip2(r io.Reader) (io.Reader, error) {
+	b := bufio.NewReaderSize(r, 1<<16)
+	magic, err := b.Peek(3)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if string(magic) == "BZh" {
+		return bzip2.NewReader(b), nil
+	}
+	return b, nil
+}
+
+// krunFile is what is kept of a results file, by key as in the file.
+type krunFile struct {
+	keys   []string // of wall, in the order of the file
+	wall   map[string][][]float64
+	counts map[string]map[string][][][]uint64 // by column, key, execution, core, iteration
+	flags  map[string][]string
+	uname  string
+}
+
+// krunColumns are the file's names of the per-core counters.
+var krunColumns = map[string]string{
+	"core_cycle_counts": dataset.CoreCycles,
+	"aperf_counts":      dataset.APERF,
+	"mperf_counts":      dataset.MPERF,
+}
+
+// member reads one member of the file's object.
+func (f *krunFile) member(s *jsonStream, name string, o KrunOptions) {
+	column, isCount := krunColumns[name]
+	switch {
+	case name == "wallclock_times":
+		f.wall = map[string][][]float64{}
+		s.object(func(key string) {
+			if _, twice := f.wall[key]; twice {
+				s.fail("key %q occurs twice", key)
+			}
+			f.keys = append(f.keys, key)
+			f.wall[key] = lists(s, func() []float64 { return lists(s, s.real) })
+		})
+	case isCount && (column == dataset.CoreCycles || o.Counters):
+		f.counts[column] = map[string][][][]uint64{}
+		s.object(func(key string) {
+			f.counts[column][key] = lists(s, func() [][]uint64 {
+				return lists(s, func() []uint64 { return lists(s, s.count) })
+			})
+		})
+	case name == "pexec_flags":
+		s.object(func(key string) { f.flags[key] = lists(s, s.text) })
+	case name == "audit":
+		f.audit(s)
+	default:
+		s.skip()
+	}
+}
+
+// lists reads an array; null is an empty one.
+func lists[T any](s *jsonStream, element func() T) []T {
+	list := []T{}
+	if s.null() {
+		return list
+	}
+	s.array(func() { list = append(list, element()) })
+	if cap(list)-len(list) > len(list)/8 {
+		return append(make([]T, 0, len(list)), list...)
+	}
+	return list
+}
+
+// audit keeps the machine's uname, where it is a string.
+func (f *krunFile) audit(s *jsonStream) {
+	if s.space() != '{' {
+		s.skip()
+		return
+	}
+	s.object(func(name string) {
+		if name == "uname" && s.space() == '"' {
+			f.uname = s.text()
+			return
+		}
+		s.skip()
+	})
+}
+
+// dataset puts the lists together.
+func (f *krunFile) dataset() (*dataset.Dataset, error) {
+	if f.wall == nil {
+		return nil, errors.New(`there is no "wallclock_times"`)
+	}
+	d := &dataset.Dataset{Info: dataset.Info{Format: FormatKrun, Machine: machineOf(f.uname)}}
+	for _, text := range f.keys {
+		k, err := splitKey(text)
+		if err != nil {
+			return nil, err
+		}
+		pair := dataset.Pair{Key: k}
+		for i := range f.wall[text] {
+			e, err := f.execution(text, i)
+			if err != nil {
+				return nil, fmt.Errorf("key %q: %w", text, err)
+			}
+			pair.Executions = append(pair.Executions, e)
+		}
+		d.Pairs = append(d.Pairs, pair)
+	}
+	return d, nil
+}
+
+// execution puts execution i of a key together.
+func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
+	wall := f.wall[text]
+	e := dataset.Execution{Number: i + 1, Outcome: dataset.Completed}
+	if flags, ok := f.flags[text]; ok {
+		if len(flags) != len(wall) {
+			return e, fmt.Errorf("%d executions have %d flags", len(wall), len(flags))
+		}
+		var err error
+		if e.Outcome, err = krunOutcome(flags[i]); err != nil {
+			return e, err
+		}
+	}
+	if len(wall[i]) == 0 && e.Outcome == dataset.Completed {
+		e.Outcome = dataset.Error
+		e.Reasons = []string{"it has no iterations: it crashed"}
+	}
+	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: wall[i]}}
+	for _, name := range []string{dataset.CoreCycles, dataset.APERF, dataset.MPERF} {
+		executions, ok := f.counts[name][text]
+		if !ok {
+			continue
+		}
+		if len(executions) != len(wall) {
+			return e, fmt.Errorf("%d executions have %s of %d", len(wall), name, len(executions))
+		}
+		for core, values := range executions[i] {
+			e.Columns = append(e.Columns, dataset.Column{Name: name, Unit: "cycles", Core: core, Counts: values})
+		}
+	}
+	return e, nil
+}
+
+func krunOutcome(flag string) (dataset.Outcome, error) {
+	switch flag {
+	case "C":
+		return dataset.Completed, nil
+	case "E":
+		return dataset.Error, nil
+	case "T":
+		return dataset.Timeout, nil
+	}
+	return "", fmt.Errorf("flag %q is none of C, E, T", flag)
+}
+
+// splitKey reads "benchmark:vm:variant" as other tools write it, whatever
+// characters they use.
+func splitKey(text string) (key.Key, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 {
+		return key.Key{}, fmt.Errorf("key %q has %d parts, not benchmark:vm:variant", text, len(parts))
+	}
+	return key.Key{Benchmark: parts[0], VM: parts[1], Variant: parts[2]}, nil
+}
+
+// machineOf takes the machine's name from the output of uname -a, as
+// warmup_stats does: the second word.
+func machineOf(uname string) string {
+	if words := strings.Fields(uname); len(words) > 1 {
+		return words[1]
+	}
+	return ""
+}

@@ -1,0 +1,222 @@
+package exchange
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/dsnet/compress/bzip2"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+// krunSample is a results file as Krun writes it: indented by 1, sorted keys.
+const krunSample = `{
+ "aperf_counts": {
+  "fasta:PyPy:default-python": [[[1, 2], [3, 4]], []]
+ },
+ "audit": {
+  "cli_args": ["../krun.py", "warmup.krun"],
+  "uname": "Linux bencher5 3.16.0-4-amd64 #1 SMP Debian \u00b5 x86_64 GNU/Linux"
+ },
+ "config": "BENCHMARKS = {\n \"fasta\": 5 }\n",
+ "core_cycle_counts": {
+  "fasta:PyPy:default-python": [[[18446744073709551615, 9007199254740993], [0, 5.0]], []],
+  "nbody:C:default-c": []
+ },
+ "error_flag": true,
+ "eta_estimates": {"fasta:PyPy:default-python": [12.5, -1e3]},
+ "mperf_counts": {
+  "fasta:PyPy:default-python": [[[1, 2], [3, 4]], []]
+ },
+ "pexec_flags": {
+  "fasta:PyPy:default-python": ["C", "T"]
+ },
+ "wallclock_times": {
+  "fasta:PyPy:default-python": [[0.712345, 0.7], []],
+  "nbody:C:default-c": []
+ }
+}`
+
+func packed(t *testing.T, text string) *bytes.Buffer {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := bzip2.NewWriter(&b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &b
+}
+
+func TestReadKrunJSON(t *testing.T) {
+	for _, packing := range []string{"plain", "bzip2"} {
+		text := bytes.NewBufferString(krunSample)
+		if packing == "bzip2" {
+			text = packed(t, krunSample)
+		}
+		d, err := ReadKrunJSON(iotest.OneByteReader(text), KrunOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", packing, err)
+		}
+		if d.Machine != "bencher5" || d.Format != FormatKrun || len(d.Pairs) != 2 {
+			t.Errorf("%s: %+v", packing, d)
+		}
+		fasta := d.Find(key.Key{Benchmark: "fasta", VM: "PyPy", Variant: "default-python"}).Executions
+		wall, _ := fasta[0].Column(dataset.Wall, dataset.NoCore)
+		if !slices.Equal(wall.Reals, []float64{0.712345, 0.7}) || wall.Unit != dataset.Seconds {
+			t.Errorf("%s: wall times %+v", packing, wall)
+		}
+		cores := fasta[0].Cores(dataset.CoreCycles)
+		if len(cores) != 2 || !slices.Equal(cores[0].Counts, []uint64{1<<64 - 1, 1<<53 + 1}) || !slices.Equal(cores[1].Counts, []uint64{0, 5}) {
+			t.Errorf("%s: cycles %+v", packing, cores)
+		}
+		if fasta[0].Cores(dataset.APERF) != nil {
+			t.Errorf("%s: APERF was read unasked", packing)
+		}
+		if fasta[0].Outcome != dataset.Completed || fasta[1].Outcome != dataset.Timeout || fasta[1].Number != 2 {
+			t.Errorf("%s: outcomes %v, %v", packing, fasta[0].Outcome, fasta[1].Outcome)
+		}
+		if nbody := d.Pairs[1]; nbody.Key.Benchmark != "nbody" || len(nbody.Executions) != 0 {
+			t.Errorf("%s: a key without executions: %+v", packing, nbody)
+		}
+	}
+	d, err := ReadKrunJSON(strings.NewReader(krunSample), KrunOptions{Counters: true})
+	if err != nil || len(d.Pairs[0].Executions[0].Cores(dataset.APERF)) != 2 || len(d.Pairs[0].Executions[0].Cores(dataset.MPERF)) != 2 {
+		t.Errorf("with counters: %v, %v", d, err)
+	}
+}
+
+// TestReadKrunBadData: bad values are data, for the analysis to report.
+func TestReadKrunBadData(t *testing.T) {
+	d, err := ReadKrunJSON(strings.NewReader(
+		`{"wallclock_times": {"a:b:c": [[NaN, Infinity, -Infinity, -1, 1e999], [], null]},`+
+			` "core_cycle_counts": {"a:b:c": [null, null, null]}}`), KrunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := d.Pairs[0].Executions
+	x := e[0].Columns[0].Reals
+	if !math.IsNaN(x[0]) || !math.IsInf(x[1], 1) || !math.IsInf(x[2], -1) || x[3] != -1 || !math.IsInf(x[4], 1) {
+		t.Errorf("values %v", x)
+	}
+	for _, crashed := range e[1:] {
+		if crashed.Outcome != dataset.Error || len(crashed.Reasons) != 1 {
+			t.Errorf("an execution without times: %+v", crashed)
+		}
+	}
+}
+
+func TestReadKrunRefuses(t *testing.T) {
+	times := func(text string) string { return `{"wallclock_times": {"a:b:c": ` + text + `}}` }
+	for _, c := range []struct{ name, text, want string }{
+		{"nothing", ``, "byte 0: the end where '{'"},
+		{"not an object", `[1]`, "byte 0: '[' where '{'"},
+		{"another JSON file", `{"benchmarks": []}`, `no "wallclock_times"`},
+		{"cut off", `{"wallclock_times": {"a:b:c": [[1, 2`, "byte 36: the end where ','"},
+		{"something behind", times("[]") + "x", "'x' after the end"},
+		{"a key of two parts", `{"wallclock_times": {"a:b": []}}`, `key "a:b" has 2 parts`},
+		{"a key twice", `{"wallclock_times": {"a:b:c": [], "a:b:c": []}}`, "occurs twice"},
+		{"a word for a time", times(`[["1"]]`), "where a number should be"},
+		{"hexadecimal", times(`[[0x10]]`), `"0x10" is not a number`},
+		{"a time too few lists deep", times(`[1]`), "'1' where '['"},
+		{"negative count", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[-1]]]}}`, `"-1" is not a count`},
+		{"count of 65 bits", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[18446744073709551616]]]}}`, "is not a count"},
+		{"broken count", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[1.5]]]}}`, "is not a count"},
+		{"flags of another number", `{"wallclock_times": {"a:b:c": [[1]]}, "pexec_flags": {"a:b:c": []}}`, "1 executions have 0 flags"},
+		{"unknown flag", `{"wallclock_times": {"a:b:c": [[1]]}, "pexec_flags": {"a:b:c": ["X"]}}`, `flag "X"`},
+		{"counts of another number", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": []}}`, "1 executions have cycles of 0"},
+		{"a string not ended", `{"config": "` + "\n", "a string is not ended"},
+		{"bad escape", `{"config": "\x"}`, "after a backslash"},
+		{"nested without end", `{"config": ` + strings.Repeat("[", 100), "deeper than 64"},
+	} {
+		_, err := ReadKrunJSON(strings.NewReader(c.text), KrunOptions{})
+		if !errors.Is(err, ErrFormat) || !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	if _, err := ReadKrunJSON(bytes.NewReader(packed(t, krunSample).Bytes()[:200]), KrunOptions{}); err == nil {
+		t.Error("a bzip2 file that was cut off was not refused")
+	}
+	broken := errors.New("disk on fire")
+	if _, err := ReadKrunJSON(iotest.ErrReader(broken), KrunOptions{}); !errors.Is(err, broken) {
+		t.Errorf("a reader's error became %v", err)
+	}
+}
+
+func TestJSONText(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{`"plain"`, "plain"},
+		{`"\"\\\/\b\f\n\r\t"`, "\"\\/\b\f\n\r\t"},
+		{`"\u00e4\u20AC"`, "ä€"},
+		{`"\ud83d\ude00"`, "😀"},
+		{`"\ud83dx"`, "\ufffdx"},
+		{`"\ud83d\n"`, "\ufffd\n"},
+		{`"\ud83d\u0041"`, "\ufffdA"},
+	} {
+		s := newJSONStream(strings.NewReader(c.in))
+		if got := s.text(); got != c.want || s.err != nil {
+			t.Errorf("%s: %q, %v; want %q", c.in, got, s.err, c.want)
+		}
+	}
+}
+
+// FuzzReadKrunJSON checks that no text makes the reader panic, and that what
+// it accepts is consistent.
+func FuzzReadKrunJSON(f *testing.F) {
+	f.Add([]byte(krunSample))
+	f.Add([]byte(`{"wallclock_times": {"a:b:c": [[NaN, 1e-7], null]}, "pexec_flags": {"a:b:c": ["C", "E"]}}`))
+	f.Add([]byte(`{"audit": {"uname": "\ud83d\ude00 x"}, "wallclock_times": {}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := ReadKrunJSON(bytes.NewReader(text), KrunOptions{Counters: true})
+		if err != nil {
+			if d != nil {
+				t.Errorf("data and the error %v", err)
+			}
+			return
+		}
+		for _, p := range d.Pairs {
+			for i, e := range p.Executions {
+				if wall, ok := e.Column(dataset.Wall, dataset.NoCore); !ok || e.Number != i+1 || wall.Reals == nil {
+					t.Errorf("execution %d of %v: %+v", i+1, p.Key, e)
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkReadKrunJSON(b *testing.B) {
+	var text bytes.Buffer
+	text.WriteString(`{"wallclock_times": {"a:b:c": [`)
+	for e := range 30 {
+		if e > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteByte('[')
+		for i := range 2000 {
+			if i > 0 {
+				text.WriteString(", ")
+			}
+			fmt.Fprintf(&text, "%.6f", 0.1+float64(i)/1e4)
+		}
+		text.WriteByte(']')
+	}
+	text.WriteString("]}}")
+	b.SetBytes(int64(text.Len()))
+	for b.Loop() {
+		if _, err := ReadKrunJSON(bytes.NewReader(text.Bytes()), KrunOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

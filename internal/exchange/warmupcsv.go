@@ -1,0 +1,107 @@
+package exchange
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+// FormatWarmupCSV is dataset.Info.Format of warmup_stats' CSV files.
+const FormatWarmupCSV = "warmup_stats CSV"
+
+// WarmupCSVOptions are what the format does not hold. warmup_stats takes
+// them from its command line.
+type WarmupCSVOptions struct {
+	VM      string // "" becomes "vm"
+	Variant string // the language; "" becomes "default"
+	Uname   string // output of uname -a; "" is unknown
+}
+
+// ReadWarmupCSV reads the format warmup_stats accepts: a header, then a row
+// per process execution with its index, the benchmark's name, and one value
+// in seconds per iteration. Every row has as many iterations. A row whose
+// values are all empty is an execution that crashed. The errors wrap ErrFormat
+// and name the line, or are those of r.
+func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
+	rows := csv.NewReader(r)
+	rows.TrimLeadingSpace = true
+	header, err := rows.Read()
+	if err != nil {
+		return nil, csvError(err, "there is no header")
+	}
+	if len(header) < 3 {
+		return nil, fmt.Errorf("read CSV: %w: the header has %d columns, not execution, benchmark and iterations", ErrFormat, len(header))
+	}
+	d := &dataset.Dataset{Info: dataset.Info{Format: FormatWarmupCSV, Machine: machineOf(o.Uname)}}
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return d, nil
+		}
+		if err != nil {
+			return nil, csvError(err, "")
+		}
+		line, _ := rows.FieldPos(0)
+		e, err := csvExecution(row[2:])
+		if err != nil {
+			return nil, fmt.Errorf("read CSV: %w: line %d, %w", ErrFormat, line, err)
+		}
+		d.Add(o.key(row[1]), e)
+	}
+}
+
+func (o WarmupCSVOptions) key(benchmark string) key.Key {
+	k := key.Key{Benchmark: strings.TrimSpace(benchmark), VM: o.VM, Variant: o.Variant}
+	if k.VM == "" {
+		k.VM = "vm"
+	}
+	if k.Variant == "" {
+		k.Variant = "default"
+	}
+	return k
+}
+
+func csvError(err error, atEnd string) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("read CSV: %w: %s", ErrFormat, atEnd)
+	case errors.As(err, new(*csv.ParseError)):
+		return fmt.Errorf("read CSV: %w: %w", ErrFormat, err)
+	}
+	return fmt.Errorf("read CSV: %w", err)
+}
+
+// csvExecution reads the iterations of a row.
+func csvExecution(cells []string) (dataset.Execution, error) {
+	e := dataset.Execution{Outcome: dataset.Completed}
+	values := make([]float64, 0, len(cells))
+	empty := 0
+	for i, cell := range cells {
+		cell = strings.TrimSpace(cell)
+		if cell == "" {
+			empty++
+			continue
+		}
+		v, err := strconv.ParseFloat(cell, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return e, fmt.Errorf("iteration %d: %q is not a number", i+1, cell)
+		}
+		values = append(values, v)
+	}
+	switch empty {
+	case 0:
+	case len(cells):
+		e.Outcome = dataset.Error
+		e.Reasons = []string{"it has no iterations: it crashed"}
+	default:
+		return e, fmt.Errorf("%d of %d iterations are empty", empty, len(cells))
+	}
+	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}}
+	return e, nil
+}

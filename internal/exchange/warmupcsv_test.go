@@ -1,0 +1,80 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+func TestReadWarmupCSV(t *testing.T) {
+	d, err := ReadWarmupCSV(strings.NewReader(`process num, bench_name, 0, 1, 2
+0, spectral norm, 0.2, 0.1, 0.4
+1, spectral norm, 0.3, nan, 2e-1
+0, "fasta, long", 1, 2, 3
+2, spectral norm, , ,
+`), WarmupCSVOptions{VM: "Hotspot", Variant: "java-default", Uname: "Linux snim2-r700 4.4.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Machine != "snim2-r700" || len(d.Pairs) != 2 || d.Pairs[1].Key != (key.Key{Benchmark: "fasta, long", VM: "Hotspot", Variant: "java-default"}) {
+		t.Errorf("%+v", d)
+	}
+	norm := d.Find(key.Key{Benchmark: "spectral norm", VM: "Hotspot", Variant: "java-default"}).Executions
+	if len(norm) != 3 || !slices.Equal(norm[0].Columns[0].Reals, []float64{0.2, 0.1, 0.4}) || !math.IsNaN(norm[1].Columns[0].Reals[1]) {
+		t.Errorf("executions %+v", norm)
+	}
+	if norm[2].Outcome != dataset.Error || norm[2].Number != 3 || norm[2].Columns[0].Len() != 0 {
+		t.Errorf("a row without values: %+v", norm[2])
+	}
+	d, err = ReadWarmupCSV(strings.NewReader("i,b,0\n0,x,1\n"), WarmupCSVOptions{})
+	if err != nil || d.Pairs[0].Key.String() != "x:vm:default" {
+		t.Errorf("without names: %v, %v", d, err)
+	}
+}
+
+func TestReadWarmupCSVRefuses(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"nothing", "", "there is no header"},
+		{"a header without iterations", "i,b\n", "2 columns"},
+		{"rows of unequal length", "i,b,0,1\n0,x,1,2\n1,x,1\n", "line 3"},
+		{"a word", "i,b,0\n0,x,fast\n", `line 2, iteration 1: "fast" is not a number`},
+		{"some values empty", "i,b,0,1\n0,x,1,\n", "line 2, 1 of 2 iterations are empty"},
+		{"a quote not ended", "i,b,0\n0,\"x,1\n", "quote"},
+	} {
+		_, err := ReadWarmupCSV(strings.NewReader(c.text), WarmupCSVOptions{})
+		if !errors.Is(err, ErrFormat) || !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func FuzzReadWarmupCSV(f *testing.F) {
+	f.Add("i,b,0,1\n0,x,1,2\n1,x,,\n")
+	f.Add("i,b,0\n0,\"a,\nb\",NaN\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := ReadWarmupCSV(strings.NewReader(text), WarmupCSVOptions{})
+		if err != nil {
+			return
+		}
+		n := -1
+		for _, p := range d.Pairs {
+			for _, e := range p.Executions {
+				if e.Outcome == dataset.Error {
+					continue
+				}
+				if n < 0 {
+					n = e.Columns[0].Len()
+				}
+				if e.Columns[0].Len() != n {
+					t.Errorf("executions of %d and %d iterations", n, e.Columns[0].Len())
+				}
+			}
+		}
+	})
+}
