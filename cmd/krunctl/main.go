@@ -80,7 +80,7 @@ func rootCommand(a *app) *cobra.Command {
 // commands is the list of the subcommands, in the order of an experiment's life.
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		planCommand(a), statusCommand(a), showCommand(a),
+		planCommand(a), statusCommand(a), showCommand(a), exportCommand(a), summaryCommand(a),
 		versionCommand(a),
 	}
 }

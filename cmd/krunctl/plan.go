@@ -155,7 +155,7 @@ func (a *app) planOf(cfg *config.Config, path string) (planJSON, error) {
 		left, started = v.left(), v.seen.Attempts > 0
 		p.Finished = v.seen.Final()
 	}
-	p.ETA = etaOf(progress.Estimate(left, samples, waits, started), left)
+	p.ETA = etaOf(progress.Estimate(left, samples, waits, started))
 	return p, nil
 }
 

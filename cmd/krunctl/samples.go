@@ -140,14 +140,11 @@ type etaJSON struct {
 	Unknown     []string `json:"unknown_keys"` // keys to come that were never measured
 }
 
-func etaOf(e progress.ETA, left []progress.Remaining) etaJSON {
-	j := etaJSON{Known: e.Exact(), BetweenNS: int64(e.Between), Measured: e.Measured, Unknown: []string{}}
+func etaOf(e progress.ETA) etaJSON {
+	j := etaJSON{Known: e.Exact(), WaitsNS: int64(e.Waits), BetweenNS: int64(e.Between), Measured: e.Measured, Unknown: []string{}}
 	if e.Known {
 		total := int64(e.Total)
 		j.RemainingNS = &total
-	}
-	for _, r := range left {
-		j.WaitsNS += int64(r.Count) * int64(e.Between)
 	}
 	for _, k := range e.Unknown {
 		j.Unknown = append(j.Unknown, k.String())
@@ -162,6 +159,8 @@ func etaText(j etaJSON) string {
 		basis = "measured waits and boots"
 	}
 	switch {
+	case j.RemainingNS != nil && *j.RemainingNS == 0:
+		return "nothing is left to run"
 	case j.RemainingNS == nil:
 		return "unknown until something was measured; " + long(time.Duration(j.WaitsNS)) + " of " + basis
 	case !j.Known:

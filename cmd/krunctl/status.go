@@ -261,7 +261,7 @@ func (a *app) addConfig(st *statusJSON, f folder.Folder, v *survey, samples []pr
 		st.Findings = append(st.Findings, "the limits and waits are unknown: "+firstProblem(err))
 	}
 	left := v.left()
-	st.ETA = etaOf(progress.Estimate(left, samples, waits, v.seen.Attempts > 0), left)
+	st.ETA = etaOf(progress.Estimate(left, samples, waits, v.seen.Attempts > 0))
 	means := progress.Means(samples)
 	for _, k := range v.keys {
 		row := keyJSON{Key: k.Key.String(), Slots: countsOf(k.Counts), Attempts: k.Attempts}

@@ -51,6 +51,8 @@ type ETA struct {
 	// Total is the time still needed, over the keys that are known. With
 	// Unknown keys left it is a lower bound that counts their waits only.
 	Total time.Duration
+	// Waits is the part of Total that is not processes.
+	Waits time.Duration
 	// Known is false when nothing was measured and something is to be run: then
 	// Total holds the waits alone.
 	Known bool
@@ -83,22 +85,24 @@ func Estimate(left []Remaining, samples []Sample, waits Waits, started bool) ETA
 		e.Between, e.Measured = max(gaps[len(gaps)/2], waits.Each), true
 	}
 	if !started {
-		e.Total = waits.Once
+		e.Waits = waits.Once
 	}
 	known := 0
+	var processes time.Duration
 	for _, r := range left {
 		if r.Count <= 0 {
 			continue
 		}
-		e.Total += time.Duration(r.Count) * e.Between
+		e.Waits += time.Duration(r.Count) * e.Between
 		mean, ok := means[r.Key]
 		if !ok {
 			e.Unknown = append(e.Unknown, r.Key)
 			continue
 		}
 		known++
-		e.Total += time.Duration(r.Count) * mean
+		processes += time.Duration(r.Count) * mean
 	}
+	e.Total = e.Waits + processes
 	e.Known = known > 0 || len(e.Unknown) == 0
 	return e
 }

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/durable"
+	"krund/internal/key"
+)
+
+const exportHelp = `Export writes the measured series as CSV or JSON lines.
+
+Only completed process executions are exported, and of each slot exactly one:
+its first completed record. --all-outcomes exports every record instead, and
+adds a column that says its outcome.
+
+--long (the default) has a row for each iteration:
+  benchmark, vm, variant   the parts of the key
+  pexec                    number of the process execution of this key, from 1
+  slot, attempt            where the record is: slots from 0, attempts from 1
+  outcome                  only with --all-outcomes
+  iteration                from 0, as in warmup_stats and in the analysis
+  start_ns                 begin, on the clock of this process execution
+  wall_ns, wall_s          duration, as exact nanoseconds and as seconds
+  and a column for each counter and each column of the benchmark: NAME, or
+  NAME_coreN of processor N. What was not measured is empty. A benchmark's
+  column of a name that is taken is called user_NAME.
+
+--wide is the CSV of warmup_stats: a row for each process execution with
+process_exec_num, bench_name and the seconds of each iteration, numbered from 0.
+warmup_stats wants one VM and language per file, the same number of iterations
+in all rows, and numbers from 0 without gaps: process executions without a
+result are left out and the others numbered on. An experiment with several VMs
+is exported with -o FOLDER, into a file VM_VARIANT.csv for each, or one at a
+time with --key.
+
+EXAMPLES
+  krunctl export --csv warmup.krun > warmup.csv
+  krunctl export --csv --column aperf_core1 -o warmup.csv warmup.krun
+  krunctl export --csv --wide --key '*:PyPy:*' -o pypy.csv warmup.krun
+  krunctl export --csv --wide -o warmup_csv/ warmup.krun
+  krunctl export --jsonl --iterations 0-99 warmup.krun | jq -s length
+` + exitHelp
+
+type exportOptions struct {
+	csv, jsonl, wide, long bool
+	output                 string
+	key                    string
+	columns                []string
+	allOutcomes            bool
+	iterations             string
+
+	pattern   *key.Pattern
+	from, too int // iterations from to before too
+}
+
+func exportCommand(a *app) *cobra.Command {
+	var o exportOptions
+	c := &cobra.Command{
+		Use:   "export --csv|--jsonl DIR|NAME.toml",
+		Short: "Write the measured series as CSV or JSON lines",
+		Long:  exportHelp,
+		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return a.export(args[0], o)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&o.csv, "csv", false, "write CSV")
+	f.BoolVar(&o.jsonl, "jsonl", false, "write JSON lines, a row each, with the fields of --long")
+	f.BoolVar(&o.long, "long", false, "a row for each iteration (default)")
+	f.BoolVar(&o.wide, "wide", false, "a row for each process execution, as warmup_stats reads it")
+	f.StringVarP(&o.output, "output", "o", "", "write to this file (or, with --wide, folder) instead of standard output")
+	f.StringVar(&o.key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
+	f.StringArrayVar(&o.columns, "column", nil, "only this counter or column (may be repeated); with --wide: its values in place of the seconds")
+	f.BoolVar(&o.allOutcomes, "all-outcomes", false, "export errors, timeouts and reruns, too")
+	f.StringVar(&o.iterations, "iterations", "", "only iterations FROM-TO, counted from 0; FROM- is all from there on")
+	return c
+}
+
+func (o *exportOptions) check() error {
+	var err error
+	switch {
+	case o.csv == o.jsonl:
+		err = errors.New("which format? --csv or --jsonl")
+	case o.wide && (o.long || o.jsonl):
+		err = errors.New("--wide is a CSV format of its own: leave out --long and --jsonl")
+	case o.wide && o.allOutcomes:
+		err = errors.New("--wide has no place for outcomes: leave out --all-outcomes")
+	case o.wide && len(o.columns) > 1:
+		err = errors.New("--wide has room for one --column")
+	}
+	if err == nil {
+		o.from, o.too, err = parseIterations(o.iterations)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	o.pattern, err = parsePattern(o.key)
+	return err
+}
+
+// parseIterations reads "FROM-TO", "FROM-" or "N". The second number is the
+// first one that is left out.
+func parseIterations(s string) (from, too int, err error) {
+	const all = int(^uint(0) >> 1)
+	if s == "" {
+		return 0, all, nil
+	}
+	first, last, isRange := strings.Cut(s, "-")
+	from, err = strconv.Atoi(first)
+	if err != nil || from < 0 {
+		return 0, 0, fmt.Errorf("--iterations %q: FROM-TO, such as 0-99, FROM-, or one number", s)
+	}
+	switch {
+	case !isRange:
+		return from, from + 1, nil
+	case last == "":
+		return from, all, nil
+	}
+	to, err := strconv.Atoi(last)
+	if err != nil || to < from || to == all {
+		return 0, 0, fmt.Errorf("--iterations %q: FROM-TO with TO not before FROM", s)
+	}
+	return from, to + 1, nil
+}
+
+func (a *app) export(arg string, o exportOptions) error {
+	f, err := a.openFolder(arg)
+	if err != nil {
+		return err
+	}
+	m, err := a.measurements(f, o.pattern)
+	if err != nil {
+		return err
+	}
+	if o.wide {
+		err = a.exportWide(m, o)
+	} else {
+		err = a.exportLong(m, o)
+	}
+	return firstOf(err, m.damage())
+}
+
+// toOutput calls write with standard output, or with the file that -o names:
+// that one appears when all of it was written, or not at all.
+func (a *app) toOutput(file string, write func(io.Writer) error) error {
+	if file == "" {
+		return write(a.stdout)
+	}
+	const readable = 0o644
+	return durable.WriteTo(a.fsys, file, readable, func(w io.Writer) error {
+		b := bufio.NewWriterSize(w, 1<<16)
+		return firstOf(write(b), b.Flush())
+	})
+}
+
+// isFolder tells whether -o names a folder: one that is there, or a name that
+// ends as a folder's does.
+func isFolder(output string) bool {
+	if strings.HasSuffix(output, string(os.PathSeparator)) {
+		return true
+	}
+	info, err := os.Stat(output)
+	return err == nil && info.IsDir()
+}

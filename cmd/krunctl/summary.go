@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/summary"
+)
+
+const summaryHelp = `Summary prints a row per key: process executions and their outcomes, and the
+times of their iterations.
+
+All times are of the records that count: of each slot its first completed
+record. Attempts that ended with an error or at the time limit, and those that
+were disturbed and run again (rerun), are counted and otherwise left out. Times
+of iterations are over all iterations of all these executions, warmup included:
+for whether and when a key is warm, see the analysis.
+
+The columns: done is how many slots have a record that counts, of how many
+planned; min to p95 are of the iterations; init is from exec to the runner's
+first call, first from exec to the first iteration (medians); process is the
+median wall time of the whole process; daemon the most processor time that krund
+itself used during one execution.
+
+EXAMPLES
+  krunctl summary warmup.toml
+  krunctl summary --sort median warmup.krun
+  krunctl summary --key '*:PyPy:*' --json warmup.krun
+` + exitHelp
+
+type summaryOptions struct {
+	json bool
+	sort string
+	key  string
+}
+
+func summaryCommand(a *app) *cobra.Command {
+	var o summaryOptions
+	c := &cobra.Command{
+		Use:   "summary DIR|NAME.toml",
+		Short: "Print executions, outcomes and times of each key",
+		Long:  summaryHelp,
+		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		RunE:  func(_ *cobra.Command, args []string) error { return a.summary(args[0], o) },
+	}
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	c.Flags().StringVar(&o.sort, "sort", "schedule", "order of the rows: schedule, key, median, or process")
+	c.Flags().StringVar(&o.key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
+	return c
+}
+
+// Format of the JSON of summary. See docs/output.md.
+const summaryFormat = 1
+
+type (
+	summaryJSON struct {
+		Format     int              `json:"format"`
+		Experiment string           `json:"experiment"`
+		Folder     string           `json:"folder"`
+		Hosts      []string         `json:"hosts"`
+		Damaged    int              `json:"damaged_records"`
+		Keys       []summaryRowJSON `json:"keys"`
+	}
+	summaryRowJSON struct {
+		Key        string           `json:"key"`
+		Planned    int              `json:"executions_planned"`
+		Executions int              `json:"executions"`
+		Outcomes   summary.Outcomes `json:"outcomes"`
+		Iterations int              `json:"iterations"`
+		Low        int              `json:"iterations_min"`
+		High       int              `json:"iterations_max"`
+		Wall       *summary.Spread  `json:"wall"`
+		Init       *summary.Spread  `json:"exec_to_init"`
+		First      *summary.Spread  `json:"exec_to_first"`
+		Process    *summary.Spread  `json:"process_wall"`
+		Daemon     *int64           `json:"daemon_cpu_max_ns"`
+	}
+)
+
+func (a *app) summary(arg string, o summaryOptions) error {
+	pattern, err := parsePattern(o.key)
+	if err != nil {
+		return err
+	}
+	less, err := sortOf(o.sort)
+	if err != nil {
+		return err
+	}
+	f, err := a.openFolder(arg)
+	if err != nil {
+		return err
+	}
+	var c summary.Collector
+	s, err := a.openSchedule(f)
+	if err != nil {
+		a.talk("krunctl: how much was planned is unknown: %v", err)
+	} else {
+		v, err := look(s, 0)
+		if err = firstOf(err, s.Close()); err != nil {
+			return fmt.Errorf("read the schedule: %w", err)
+		}
+		for _, k := range v.keys {
+			if pattern == nil || pattern.Match(k.Key) {
+				c.Plan(k.Key, k.Total())
+			}
+		}
+	}
+	m, err := a.measurements(f, pattern)
+	if err != nil {
+		return err
+	}
+	doc := summaryJSON{Format: summaryFormat, Folder: f.Dir(), Hosts: []string{}, Keys: []summaryRowJSON{}}
+	for rec := range m.all() {
+		doc.Experiment = rec.Experiment
+		if !slices.Contains(doc.Hosts, rec.Host) {
+			doc.Hosts = append(doc.Hosts, rec.Host)
+		}
+		c.Add(rec.Record, rec.Counts)
+	}
+	rows := c.Rows()
+	if less != nil {
+		slices.SortStableFunc(rows, less)
+	}
+	doc.Damaged = len(m.damaged)
+	if o.json {
+		for _, r := range rows {
+			doc.Keys = append(doc.Keys, rowJSON(r))
+		}
+		return firstOf(a.printJSON(doc), m.damage())
+	}
+	a.printSummary(rows)
+	return m.damage()
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rowJSON(r summary.Row) summaryRowJSON {
+	return summaryRowJSON{
+		Key: r.Key.String(), Planned: r.Planned, Executions: r.Executions, Outcomes: r.Outcomes,
+		Iterations: r.Iterations, Low: r.IterationsLow, High: r.IterationsHigh,
+		Wall: r.Wall, Init: r.Init, First: r.First, Process: r.Process, Daemon: r.DaemonCPU,
+	}
+}
+
+// sortOf returns the comparison that --sort names; nil keeps the schedule's
+// order. Keys without times come last.
+func sortOf(name string) (func(a, b summary.Row) int, error) {
+	by := func(of func(summary.Row) *summary.Spread) func(a, b summary.Row) int {
+		return func(a, b summary.Row) int {
+			x, y := of(a), of(b)
+			switch {
+			case x == nil && y == nil:
+				return 0
+			case x == nil:
+				return 1
+			case y == nil:
+				return -1
+			}
+			return cmp.Compare(x.Median, y.Median)
+		}
+	}
+	switch name {
+	case "schedule":
+		return nil, nil //nolint:nilnil // nothing to sort, and no mistake
+	case "key":
+		return func(a, b summary.Row) int { return strings.Compare(a.Key.String(), b.Key.String()) }, nil
+	case "median":
+		return by(func(r summary.Row) *summary.Spread { return r.Wall }), nil
+	case "process":
+		return by(func(r summary.Row) *summary.Spread { return r.Process }), nil
+	}
+	return nil, usageError{fmt.Errorf("--sort %q: schedule, key, median or process", name)}
+}
+
+func (a *app) printSummary(rows []summary.Row) {
+	columns := []string{
+		"key", ">done", ">error", ">timeout", ">rerun", ">iterations", ">min", ">median", ">mean", ">p95",
+		">init", ">first", ">process", ">daemon",
+	}
+	table := make([][]string, 0, len(rows))
+	for _, r := range rows {
+		iterations := strconv.Itoa(r.IterationsLow)
+		if r.IterationsLow != r.IterationsHigh {
+			iterations += "-" + strconv.Itoa(r.IterationsHigh)
+		}
+		cells := []string{
+			r.Key.String(), fmt.Sprintf("%d/%d", r.Executions, r.Planned), strconv.Itoa(r.Outcomes.Error),
+			strconv.Itoa(r.Outcomes.Timeout), strconv.Itoa(r.Outcomes.Rerun), iterations,
+		}
+		if r.Wall == nil {
+			cells = append(cells, "-", "-", "-", "-")
+		} else {
+			cells = append(cells, short(r.Wall.Min), short(r.Wall.Median), short(r.Wall.Mean), short(r.Wall.P95))
+		}
+		cells = append(cells, median(r.Init), median(r.First), median(r.Process))
+		daemon := "-"
+		if r.DaemonCPU != nil {
+			daemon = short(float64(*r.DaemonCPU))
+		}
+		table = append(table, append(cells, daemon))
+	}
+	a.table(columns, table)
+}
+
+func median(s *summary.Spread) string {
+	if s == nil {
+		return "-"
+	}
+	return short(s.Median)
+}

@@ -1,0 +1,160 @@
+// Package summary describes the process executions of each key in a few
+// numbers: how many there were and how they ended, how long iterations, the
+// start and the process took, and how quiet the daemon was. It judges nothing:
+// whether a key warms up is for the analysis to say.
+package summary
+
+import (
+	"math"
+	"slices"
+
+	"krund/internal/analysis/quantile"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// Outcomes counts records by outcome, reruns included.
+type Outcomes struct {
+	Completed int `json:"completed"`
+	Error     int `json:"error"`
+	Timeout   int `json:"timeout"`
+	Rerun     int `json:"rerun"`
+}
+
+// Spread describes a set of durations in nanoseconds. Percentiles are linearly
+// interpolated (type 7).
+type Spread struct {
+	Min    float64 `json:"min_ns"`
+	Median float64 `json:"median_ns"`
+	Mean   float64 `json:"mean_ns"`
+	P95    float64 `json:"p95_ns"`
+	Max    float64 `json:"max_ns"`
+}
+
+// Row is what is known of one key. Everything but Outcomes is of the records
+// that count: the completed one of each slot.
+type Row struct {
+	Key        key.Key
+	Planned    int // process executions in the schedule; 0 when it is unknown
+	Executions int // that count
+	Outcomes   Outcomes
+
+	Iterations     int // in all executions
+	IterationsLow  int // in the execution with the fewest
+	IterationsHigh int // and the most
+
+	Wall      *Spread // of all iterations; nil when there are none
+	Init      *Spread // from exec to the first call of libkrun, of each execution; nil when no stamps were taken
+	First     *Spread // from exec to the first iteration
+	Process   *Spread // wall time of the process
+	DaemonCPU *int64  // the most CPU time that krund used during one execution, in nanoseconds
+}
+
+// Collector takes records in any order and makes the rows.
+type Collector struct {
+	order []key.Key
+	keys  map[key.Key]*state
+}
+
+type state struct {
+	row                        Row
+	wall, init, first, process []float64
+}
+
+// Plan sets the number of process executions that the schedule has of k. Keys
+// come out in the order in which they are first named.
+func (c *Collector) Plan(k key.Key, executions int) { c.of(k).row.Planned = executions }
+
+func (c *Collector) of(k key.Key) *state {
+	if s, ok := c.keys[k]; ok {
+		return s
+	}
+	if c.keys == nil {
+		c.keys = make(map[key.Key]*state)
+	}
+	s := &state{row: Row{Key: k}}
+	c.keys[k] = s
+	c.order = append(c.order, k)
+	return s
+}
+
+// Add takes a record. counts tells that it is the one of its slot that counts;
+// of others only the outcome does. The record is not kept.
+func (c *Collector) Add(r results.Record, counts bool) {
+	s := c.of(r.Key)
+	switch r.Outcome {
+	case results.Completed:
+		s.row.Outcomes.Completed++
+	case results.Error:
+		s.row.Outcomes.Error++
+	case results.Timeout:
+		s.row.Outcomes.Timeout++
+	case results.Rerun:
+		s.row.Outcomes.Rerun++
+	}
+	if !counts {
+		return
+	}
+	n := len(r.WallNS)
+	if s.row.Executions == 0 || n < s.row.IterationsLow {
+		s.row.IterationsLow = n
+	}
+	s.row.IterationsHigh = max(s.row.IterationsHigh, n)
+	s.row.Iterations += n
+	s.row.Executions++
+	for _, w := range r.WallNS {
+		s.wall = append(s.wall, float64(w))
+	}
+	if exec := r.Startup.ExecNS; exec != nil {
+		if r.Startup.InitNS != nil {
+			s.init = append(s.init, float64(*r.Startup.InitNS-*exec))
+		}
+		if r.Startup.FirstNS != nil {
+			s.first = append(s.first, float64(*r.Startup.FirstNS-*exec))
+		}
+	}
+	s.process = append(s.process, float64(r.Process.WallNS))
+	if cpu := r.Daemon.CPUNS; s.row.DaemonCPU == nil || cpu > *s.row.DaemonCPU {
+		s.row.DaemonCPU = &cpu
+	}
+}
+
+// Rows returns a row per key.
+func (c *Collector) Rows() []Row {
+	rows := make([]Row, 0, len(c.order))
+	for _, k := range c.order {
+		s := c.keys[k]
+		row := s.row
+		row.Wall, row.Init, row.First, row.Process = spread(s.wall), spread(s.init), spread(s.first), spread(s.process)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// spread describes values, which it does not change; nil when there are none.
+func spread(values []float64) *Spread {
+	if len(values) == 0 {
+		return nil
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return &Spread{
+		Min: sorted[0], Median: quantile.Median(sorted), Mean: mean(sorted),
+		P95: quantile.Percentile(sorted, 95), Max: sorted[len(sorted)-1],
+	}
+}
+
+// mean adds with Neumaier's compensation: millions of values of the same size
+// lose no digits.
+func mean(values []float64) float64 {
+	sum, lost := 0.0, 0.0
+	for _, v := range values {
+		t := sum + v
+		if math.Abs(sum) >= math.Abs(v) {
+			lost += (sum - t) + v
+		} else {
+			lost += (v - t) + sum
+		}
+		sum = t
+	}
+	return (sum + lost) / float64(len(values))
+}

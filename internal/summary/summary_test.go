@@ -1,0 +1,77 @@
+package summary_test
+
+import (
+	"testing"
+
+	"krund/internal/key"
+	"krund/internal/results"
+	"krund/internal/summary"
+)
+
+var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "v"}
+
+func stamp(ns int64) *int64 { return &ns }
+
+func record(o results.Outcome, exec, init, first int64, wall ...int64) results.Record {
+	return results.Record{
+		Key: nbody, Outcome: o, WallNS: wall,
+		Startup: results.Startup{ExecNS: stamp(exec), InitNS: stamp(init), FirstNS: stamp(first)},
+		Process: results.Process{WallNS: 1000 * int64(len(wall))}, Daemon: results.Daemon{CPUNS: exec},
+	}
+}
+
+func TestRow(t *testing.T) {
+	var c summary.Collector
+	c.Plan(nbody, 5)
+	c.Add(record(results.Completed, 10, 15, 20, 4, 2, 3, 1), true)
+	c.Add(record(results.Completed, 20, 35, 50, 5), true)
+	c.Add(record(results.Completed, 99, 100, 101, 999), false) // a second one of a slot
+	c.Add(record(results.Error, 99, 100, 101, 999), false)
+	c.Add(record(results.Timeout, 99, 100, 101, 999), false)
+	c.Add(record(results.Rerun, 99, 100, 101, 999), false)
+	rows := c.Rows()
+	if len(rows) != 1 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	r := rows[0]
+	if want := (summary.Outcomes{Completed: 3, Error: 1, Timeout: 1, Rerun: 1}); r.Outcomes != want {
+		t.Errorf("outcomes %+v, want %+v", r.Outcomes, want)
+	}
+	if r.Key != nbody || r.Planned != 5 || r.Executions != 2 || r.Iterations != 5 || r.IterationsLow != 1 || r.IterationsHigh != 4 {
+		t.Errorf("row %+v", r)
+	}
+	if want := (summary.Spread{Min: 1, Median: 3, Mean: 3, P95: 4.8, Max: 5}); *r.Wall != want {
+		t.Errorf("wall %+v, want %+v", *r.Wall, want)
+	}
+	if want := (summary.Spread{Min: 5, Median: 10, Mean: 10, P95: 14.5, Max: 15}); *r.Init != want {
+		t.Errorf("init %+v, want %+v", *r.Init, want)
+	}
+	if r.First.Min != 10 || r.First.Max != 30 || r.Process.Min != 1000 || r.Process.Max != 4000 || *r.DaemonCPU != 20 {
+		t.Errorf("first %+v, process %+v, daemon %d", r.First, r.Process, *r.DaemonCPU)
+	}
+}
+
+func TestNothingIsNotZero(t *testing.T) {
+	var c summary.Collector
+	c.Plan(nbody, 3)
+	if r := c.Rows()[0]; r.Wall != nil || r.Init != nil || r.First != nil || r.Process != nil || r.DaemonCPU != nil || r.Executions != 0 {
+		t.Errorf("row %+v", r)
+	}
+	c.Add(results.Record{Key: nbody, Outcome: results.Completed}, true)
+	if r := c.Rows()[0]; r.Wall != nil || r.Init != nil || r.Process == nil || r.Executions != 1 {
+		t.Errorf("a run without iterations: row %+v", r)
+	}
+}
+
+func TestTheMeanKeepsItsDigits(t *testing.T) {
+	var c summary.Collector
+	wall := []int64{1 << 60}
+	for range 1024 {
+		wall = append(wall, 1)
+	}
+	wall = append(wall, -1<<60, 3)
+	c.Add(record(results.Completed, 0, 0, 0, wall...), true)
+	if got := c.Rows()[0].Wall.Mean; got != 1 {
+		t.Errorf("mean %v, want 1", got)
+	}
+}
