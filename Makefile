@@ -1,0 +1,95 @@
+# krund's one door. `make help` lists what there is.
+#
+# `make demo` and `make test` work in a fresh clone on a fresh machine: they call `make setup`, which installs what is missing when it may.
+
+GO ?= go
+CC ?= cc
+BUILD := $(CURDIR)/build
+PREFIX ?= /usr/local
+FUZZTIME ?= 20s
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.6.1
+
+# The daemon is pure Go: the counters are opened with system calls and read by libkrun in the measured process.
+DAEMON := CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
+
+.DEFAULT_GOAL := build
+.PHONY: help setup build demo test test-c lint fuzz bench cross kill-test install clean
+help:
+	@sed -n 's/^## //p' Makefile
+
+## setup       install or name the packages that are missing (as root: installs them by apt or dnf)
+setup:
+	@./setup.sh
+
+## build       krund, krunctl, libkrun, runners and benchmarks, below build/ and benchmarks/
+build:
+	@mkdir -p $(BUILD)/bin $(BUILD)/lib/krund $(BUILD)/libexec/krund
+	$(DAEMON) -o $(BUILD)/bin/krund ./cmd/krund
+	$(DAEMON) -o $(BUILD)/bin/krunctl ./cmd/krunctl
+	@$(MAKE) --no-print-directory -C cgo build BUILD=$(BUILD) CC="$(CC)"
+	@$(MAKE) --no-print-directory -C runners build BUILD=$(BUILD) CC="$(CC)"
+	@$(MAKE) --no-print-directory -C benchmarks build CC="$(CC)"
+	@cp -u $(BUILD)/lib/libkrun.so $(BUILD)/lib/krund/libkrun.so
+	@cp -u $(BUILD)/runners/c/runner $(BUILD)/libexec/krund/runner-c
+	@cp -u $(BUILD)/runners/python/runner.py $(BUILD)/libexec/krund/runner.py
+
+## demo        a small real experiment without root or reboots; the results are in demo.krun/
+demo: setup build
+	@rm -rf demo.krun
+	$(BUILD)/bin/krund run --folder demo.krun configs/demo.toml
+	$(BUILD)/bin/krunctl summary demo.krun
+	@echo "The results are in demo.krun: try build/bin/krunctl status demo.krun, or show demo.krun 0"
+
+## test        every test, with the race detector; the C library's with sanitizers
+test: setup build test-c
+	$(GO) vet ./...
+	$(GO) test -race ./...
+
+test-c:
+	@$(MAKE) --no-print-directory -C cgo test BUILD=$(BUILD)
+
+## lint        formatting, linters and the rules about who may import whom
+lint:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these"; exit 1; }
+	$(GO) run $(GOLANGCI) run ./...
+
+## cross       vet and build for OpenBSD, without cgo
+cross:
+	GOOS=openbsd CGO_ENABLED=0 $(GO) vet ./...
+	@mkdir -p $(BUILD)/openbsd
+	GOOS=openbsd CGO_ENABLED=0 $(GO) build -trimpath -o $(BUILD)/openbsd/ ./cmd/krund ./cmd/krunctl
+
+## fuzz        every fuzz test for FUZZTIME (20s) each
+fuzz:
+	@for package in $$($(GO) list ./...); do \
+	  for test in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+	    echo "$$package $$test"; $(GO) test -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+	  done; done
+
+## bench       benchmarks: what measuring, the schedule, the results, the daemon and the analysis cost
+bench: build
+	@$(MAKE) --no-print-directory -C cgo bench BUILD=$(BUILD)
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) run ./internal/child/childbench
+
+## kill-test   kill krund with SIGKILL at 50 random moments of a demo; nothing may be lost or counted twice
+kill-test: build
+	./scripts/kill-test.sh
+
+## install     into $(DESTDIR)$(PREFIX); the systemd unit into $(DESTDIR)/lib/systemd/system
+install: build
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/krund $(DESTDIR)$(PREFIX)/libexec/krund $(DESTDIR)/lib/systemd/system
+	install -m 755 $(BUILD)/bin/krund $(BUILD)/bin/krunctl $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(BUILD)/lib/libkrun.so $(DESTDIR)$(PREFIX)/lib/krund
+	install -m 755 $(BUILD)/libexec/krund/runner-c $(DESTDIR)$(PREFIX)/libexec/krund
+	install -m 644 $(BUILD)/libexec/krund/runner.py $(DESTDIR)$(PREFIX)/libexec/krund
+	sed 's,@PREFIX@,$(PREFIX),' systemd/krund@.service >$(DESTDIR)/lib/systemd/system/krund@.service
+
+## clean       remove what was built
+clean:
+	rm -rf $(BUILD) demo.krun
+	@$(MAKE) --no-print-directory -C benchmarks clean
+
+-include rig/rig.mk
+RIG_NEEDS := build

@@ -1,0 +1,138 @@
+// Command krund runs an experiment: it takes over the machine, carries out one process execution after the other, each after a reboot, and
+// records what was measured. It never analyzes; that is krunctl's.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"krund/internal/child"
+	"krund/internal/config"
+	"krund/internal/version"
+)
+
+// Exit statuses; they are documented in usage.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+const usage = `krund runs experiments that measure how programs warm up.
+
+Usage:
+  krund run [flags] NAME.toml   start the experiment, or go on with it
+  krund check [--json] NAME.toml  look at the configuration and the machine, change nothing
+  krund restore NAME.toml       put back settings that a krund which was killed left behind
+  krund version
+  krund help
+
+The results are in the folder NAME.krun beside NAME.toml. ` + "`krunctl status NAME.toml`" + ` shows how far it is.
+
+Flags of run:
+  --folder DIR      use DIR instead of NAME.krun
+  --reboot MODE     hardware: restart the machine before every process execution; none: do not.
+                    Default: experiment.reboot of the configuration. Every record says which it was.
+  --quiet           print nothing but errors
+  --verbose         print debugging messages, too
+
+With experiment.reboot = "hardware" let ` + "`krunctl enable NAME.toml`" + ` start krund at every boot.
+
+Ctrl-C (SIGINT) or SIGTERM ends the benchmark that is running, makes its slot outstanding again, restores the machine and exits; a second
+one exits at once, and ` + "`krund restore`" + ` cleans up.
+
+Exit status:
+  0    nothing is outstanding, or the machine is restarting
+  1    the experiment stopped: the message says why and what to do
+  2    wrong usage, or mistakes in the configuration; nothing was started
+  130  interrupted
+`
+
+func main() {
+	child.Stage() // never returns in the copy of krund that becomes a benchmark
+	ctx, stop := interruptible()
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is krund as a function, for main and its tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		fmt.Fprint(stderr, usage)
+		return exitUsage
+	}
+	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
+		"run": runExperiment, "check": check, "restore": restore,
+	}
+	switch name := args[0]; name {
+	case "help", "-h", "--help":
+		fmt.Fprint(stdout, usage)
+		return exitOK
+	case "version", "--version":
+		fmt.Fprintln(stdout, "krund", version.String())
+		return exitOK
+	default:
+		command, ok := commands[name]
+		if !ok {
+			fmt.Fprintf(stderr, "krund: no command %q; `krund help` lists them\n", name)
+			return exitUsage
+		}
+		return status(command(ctx, args[1:], stdout, stderr), stderr)
+	}
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ text string }
+
+func (e usageError) Error() string { return e.text + "; see `krund help`" }
+
+// errInterrupted ends krund with the status of an interruption.
+var errInterrupted = errors.New("interrupted")
+
+// errSilent ends krund with status 1 when everything has been said already.
+var errSilent = errors.New("failed")
+
+// status prints err, once, and says what to exit with.
+func status(err error, stderr io.Writer) int {
+	var mistakes config.Errors
+	var wrong usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.Is(err, errSilent):
+		return exitError
+	case errors.As(err, &mistakes):
+		fmt.Fprintln(stderr, mistakes.Error())
+		return exitUsage
+	case errors.As(err, &wrong):
+		fmt.Fprintln(stderr, "krund:", err)
+		return exitUsage
+	}
+	fmt.Fprintln(stderr, "krund:", err)
+	return exitError
+}
+
+// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP ends. The second ends the process there and then.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		if _, ok := <-signals; !ok {
+			return
+		}
+		cancel()
+		if _, ok := <-signals; ok {
+			os.Exit(exitInterrupted)
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); close(signals); cancel() }
+}

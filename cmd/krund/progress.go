@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// progress prints a line per process execution. On a terminal the line appears as the execution begins and is completed when it ends; nothing is
+// printed in between, because krund does nothing while a benchmark runs.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	ran      int           // executions in this process
+	spent    time.Duration // on them
+}
+
+// Begin says what runs now, and when all will be done if the rest takes as long as what has been seen.
+func (p *progress) Begin(slot schedule.Slot, slots int) {
+	if p.terminal {
+		fmt.Fprintf(p.w, "%s  running  %s", place(slot, slots), p.eta(slots-slot.Index))
+	}
+}
+
+// End completes the line.
+func (p *progress) End(slot schedule.Slot, slots int, outcome results.Outcome, reasons []string, took time.Duration) {
+	p.ran++
+	p.spent += took
+	if p.terminal {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+	fmt.Fprintf(p.w, "%s  %-9s %6.1f s  %s\n", place(slot, slots), outcome, took.Seconds(), p.eta(slots-slot.Index-1))
+	for _, reason := range reasons {
+		fmt.Fprintf(p.w, "    %s\n", printable(reason))
+	}
+}
+
+func place(slot schedule.Slot, slots int) string {
+	digits := len(fmt.Sprint(slots))
+	text := fmt.Sprintf("[%*d/%d] %s, execution %d", digits, slot.Index+1, slots, slot.Key, slot.Pexec)
+	if slot.Attempts > 1 {
+		text += fmt.Sprintf(", attempt %d", slot.Attempts)
+	}
+	return fmt.Sprintf("%-56s", text)
+}
+
+// eta is the time left, from the mean of the executions so far.
+func (p *progress) eta(left int) string {
+	if p.ran == 0 || left <= 0 {
+		return ""
+	}
+	return "left " + (p.spent / time.Duration(p.ran) * time.Duration(left)).Round(time.Second).String()
+}
+
+// printable replaces control characters: a benchmark's last words must not drive the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"krund/internal/boot"
+	"krund/internal/config"
+	"krund/internal/durable"
+	"krund/internal/folder"
+)
+
+// runOptions are the flags of `krund run`.
+type runOptions struct {
+	path    string // of the configuration, absolute
+	folder  string
+	reboot  string
+	quiet   bool
+	verbose bool
+}
+
+func parseRun(args []string) (runOptions, error) {
+	var o runOptions
+	flags := flag.NewFlagSet("run", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.folder, "folder", "", "")
+	flags.StringVar(&o.reboot, "reboot", "", "")
+	flags.BoolVar(&o.quiet, "quiet", false, "")
+	flags.BoolVar(&o.verbose, "verbose", false, "")
+	path, err := parseWithFile(flags, args)
+	if err != nil {
+		return o, err
+	}
+	if o.reboot != "" && o.reboot != config.RebootHardware && o.reboot != config.RebootNone {
+		return o, usageError{fmt.Sprintf("--reboot %s: it is hardware or none", o.reboot)}
+	}
+	o.path = path
+	if o.folder == "" {
+		o.folder = folder.For(path)
+	}
+	o.folder, err = filepath.Abs(o.folder)
+	return o, err
+}
+
+// parseWithFile parses flags that may stand before and after the one file, and returns the file's absolute path.
+func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
+	var files []string
+	for {
+		if err := flags.Parse(args); err != nil {
+			return "", usageError{err.Error()}
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		files, args = append(files, flags.Arg(0)), flags.Args()[1:]
+	}
+	if len(files) != 1 {
+		return "", usageError{fmt.Sprintf("krund %s takes one NAME.toml, not %d", flags.Name(), len(files))}
+	}
+	return filepath.Abs(files[0])
+}
+
+// loadConfig reads the configuration. The files that it names must exist before the experiment starts; later a missing one is the outcome of the
+// executions that need it.
+func loadConfig(path, dir string) (*config.Config, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name of this machine: %w", err)
+	}
+	if !boot.Started(durable.OS(), dir) {
+		return config.Load(path, host)
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // the user names the file
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	return config.Parse(path, text, host)
+}
+
+// runExperiment is `krund run`.
+func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parseRun(args)
+	if err != nil {
+		return err
+	}
+	cfg, err := loadConfig(o.path, o.folder)
+	if err != nil {
+		return err
+	}
+	reboot := cfg.Experiment.Reboot
+	if o.reboot != "" {
+		reboot = o.reboot
+	}
+	if err := trusted(o.path, reboot == config.RebootHardware); err != nil {
+		return err
+	}
+	sys, done, err := newSystem(ctx, cfg, o, reboot, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	ready()
+	ending, err := boot.Run(ctx, cfg, o.folder, reboot, sys)
+	if done != nil {
+		done()
+	}
+	if err != nil {
+		return err
+	}
+	if ending == boot.Interrupted {
+		fmt.Fprintf(stderr, "krund: interrupted; the same command goes on where it stopped\n")
+		return errInterrupted
+	}
+	return nil
+}

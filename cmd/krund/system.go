@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+
+	"krund/internal/boot"
+	"krund/internal/child"
+	"krund/internal/clock"
+	"krund/internal/config"
+	"krund/internal/control"
+	"krund/internal/durable"
+	"krund/internal/folder"
+	"krund/internal/hooks"
+	"krund/internal/machine"
+	"krund/internal/notify"
+	"krund/internal/pexec"
+	"krund/internal/reboot"
+	"krund/internal/sysroot"
+	"krund/internal/version"
+)
+
+// newSystem wires the real machine. The function it returns closes the log.
+func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode string, stdout, stderr io.Writer) (boot.System, func(), error) {
+	if mode == config.RebootHardware && os.Geteuid() != 0 {
+		return boot.System{}, nil, errors.New("experiment.reboot = \"hardware\" needs root: run it as root, or without reboots by --reboot none")
+	}
+	installed, err := findInstalled()
+	if err != nil {
+		return boot.System{}, nil, err
+	}
+	f, err := folder.Create(durable.OS(), o.folder)
+	if err != nil {
+		return boot.System{}, nil, err
+	}
+	log, closeLog, err := newLog(f.Log(), o, stderr)
+	if err != nil {
+		return boot.System{}, nil, err
+	}
+	m := control.NewMachine(ctx, sysroot.New("/"))
+	relaxed := mode != config.RebootHardware
+	return boot.System{
+		FS:       durable.OS(),
+		Clock:    clock.Real{},
+		Log:      log,
+		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed},
+		Machine: &machine.Machine{
+			Control: m, Settings: machine.Settings(cfg, relaxed), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
+			Temperature: cfg.Temperature, Policies: machine.ProbePolicies(cfg, relaxed), Allow: cfg.KernelLog.Allow,
+			Extra: map[string]string{"krund": version.String()},
+		},
+		Hooks:    hooks.Set{BeforeArgv: cfg.Hooks.Before, AfterArgv: cfg.Hooks.After, Timeout: cfg.Hooks.Timeout, Log: log},
+		Rebooter: reboot.New(log),
+		Notifier: notify.Notifier{
+			Mail: cfg.Notify.Mail, Sendmail: cfg.Notify.Sendmail, Command: cfg.Notify.Command, Webhook: cfg.Notify.Webhook,
+			Environ: []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin"},
+		},
+		Account:  child.FreshAccount,
+		Sync:     syncDisks,
+		Retire:   retire(cfg, mode),
+		Progress: newProgress(o, stdout),
+		Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
+	}, closeLog, nil
+}
+
+// findInstalled looks for krund's other parts relative to its own place: PREFIX/bin/krund has PREFIX/libexec/krund and PREFIX/lib/krund, in the
+// build folder as on an installed machine.
+func findInstalled() (pexec.Installed, error) {
+	exe, err := os.Executable()
+	if err == nil {
+		exe, err = filepath.EvalSymlinks(exe)
+	}
+	if err != nil {
+		return pexec.Installed{}, fmt.Errorf("find krund's own folder: %w", err)
+	}
+	prefix := filepath.Dir(filepath.Dir(exe))
+	in := pexec.Installed{
+		RunnerC:      filepath.Join(prefix, "libexec/krund/runner-c"),
+		RunnerPython: filepath.Join(prefix, "libexec/krund/runner.py"),
+		Library:      filepath.Join(prefix, "lib/krund/libkrun.so"),
+	}
+	for _, part := range []string{in.RunnerC, in.RunnerPython, in.Library} {
+		if _, err := os.Stat(part); err != nil {
+			return in, fmt.Errorf("krund is not installed whole: %w; `make build` or `make install` puts the parts in place", err)
+		}
+	}
+	in.CallerName, in.CallerHome = "nobody", "/"
+	if u, err := user.Current(); err == nil {
+		in.CallerName, in.CallerHome = u.Username, u.HomeDir
+	}
+	return in, nil
+}
+
+// newProgress shows the progress unless that was not wanted.
+func newProgress(o runOptions, stdout io.Writer) boot.Progress {
+	if o.quiet {
+		return &progress{w: io.Discard}
+	}
+	file, ok := stdout.(*os.File)
+	return &progress{w: stdout, terminal: ok && isTerminal(file)}
+}
+
+// newLog writes to the experiment's log, everything, and to stderr what a person should see now. Under systemd stderr is the journal.
+func newLog(path string, o runOptions, stderr io.Writer) (*slog.Logger, func(), error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644) //nolint:gosec // for everybody who watches the experiment
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the log: %w", err)
+	}
+	level := slog.LevelWarn
+	switch {
+	case o.quiet:
+		level = slog.LevelError
+	case o.verbose:
+		level = slog.LevelDebug
+	}
+	handlers := slog.NewMultiHandler(
+		slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelDebug}),
+		newTalk(stderr, level),
+	)
+	return slog.New(handlers), func() { _ = file.Close() }, nil
+}

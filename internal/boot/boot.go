@@ -1,0 +1,216 @@
+// Package boot is one boot of the machine, as a straight line.
+//
+// Read experiment.pass from top to bottom: it is the whole story of one process execution, and each step hands a value to the next. With reboot =
+// "hardware" the machine makes one pass per boot; with reboot = "none" the passes follow each other in one process.
+//
+// What must hold, whenever the power fails: a result that was once durable is never lost and never counted twice, the schedule can be read,
+// and neither attempts nor reboots are unbounded. Therefore an attempt is counted durably before it begins (schedule.Begin), the record is
+// durable before the slot is finished, and the first thing a boot does is to finish a slot whose record is already there (reconcile).
+//
+// The package touches the machine through System only. crash_test.go cuts the power of whole experiments at every write.
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/folder"
+	"krund/internal/notify"
+	"krund/internal/pexec"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// cleanupTime bounds what is done after an interruption or failure: hooks, restoring the machine, telling people.
+const cleanupTime = 2 * time.Minute
+
+// Ending says how Run ended when nothing went wrong.
+type Ending int
+
+// The endings.
+const (
+	Finished    Ending = iota // nothing is outstanding
+	Rebooting                 // the machine is about to restart
+	Interrupted               // the context ended; the running slot is outstanding again
+	again                     // the next pass follows at once
+)
+
+// ErrUnfit is in the error when the experiment stops because of the machine: a required setting cannot be had, a hook failed, temperatures
+// do not return. The slot is outstanding and its attempt not counted: mend the machine and start again.
+var ErrUnfit = errors.New("the machine is not fit to measure")
+
+// Run works on the experiment in dir, starting it when there is none, until nothing is outstanding, the machine restarts, ctx ends or the
+// experiment cannot go on. reboot is config.RebootHardware or config.RebootNone, whatever cfg says: the caller may override it.
+//
+// Errors: *folder.LockedError when another krund works on it, *OtherConfig, ErrUnfit, ErrReboots, and those of the files.
+func Run(ctx context.Context, cfg *config.Config, dir, reboot string, sys System) (Ending, error) {
+	x, err := open(ctx, cfg, dir, reboot, sys)
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return Interrupted, nil
+		}
+		return 0, err
+	}
+	ending := again
+	for ending == again && err == nil {
+		ending, err = x.pass(ctx)
+	}
+	return ending, errors.Join(err, x.close())
+}
+
+// experiment is an open experiment.
+type experiment struct {
+	System
+	cfg      *config.Config
+	reboot   string
+	folder   folder.Folder
+	lock     *folder.Lock
+	schedule *schedule.Schedule
+	results  *results.Appender
+	reader   *results.Reader
+}
+
+// pass is one process execution from start to end: the line that the package is about.
+func (x *experiment) pass(ctx context.Context) (Ending, error) {
+	if err := x.reconcile(ctx); err != nil { // what a crash left open
+		return 0, err
+	}
+	slot, err := x.begin() // the attempt is counted, durably, before anything can fail
+	switch {
+	case errors.Is(err, schedule.ErrDone):
+		return x.finish(ctx)
+	case errors.Is(err, errUsedBoot):
+		return x.restart(ctx)
+	case err != nil:
+		return 0, x.stop(ctx, err)
+	}
+	x.Progress.Begin(slot, x.schedule.Header().Slots)
+	began := x.Clock.Now()
+
+	applied, record, err := x.measure(ctx, slot) // settle, controls, hooks, account, sync, temperatures, the run, the verdict
+	if err == nil {
+		err = x.store(slot, record) // the record, then the slot
+	}
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	if hookErr := x.Hooks.After(after); hookErr != nil { // always
+		x.Log.Error("hooks after the execution", "error", hookErr)
+	}
+	if err != nil {
+		undoErr := applied.Undo(after)
+		withdrawErr := x.schedule.Withdraw(slot)
+		if ctx.Err() != nil && withdrawErr == nil {
+			x.Log.Info("interrupted; the slot is outstanding again", "slot", slot.Index, "key", slot.Key.String())
+			return Interrupted, undoErr
+		}
+		return 0, x.stop(after, errors.Join(err, undoErr, withdrawErr))
+	}
+	x.Progress.End(slot, x.schedule.Header().Slots, record.Outcome, record.Reasons, x.Clock.Now().Sub(began))
+	x.flag(after, slot, record)
+	if x.hardware() && x.outstanding() {
+		return x.restart(ctx, applied.Undo)
+	}
+	if err := applied.Undo(after); err != nil {
+		return 0, x.stop(after, err)
+	}
+	if ctx.Err() != nil {
+		return Interrupted, nil
+	}
+	return again, nil
+}
+
+// measure does all between the beginning of an attempt and its record. The error means that no record can be made: the machine is unfit, ctx ended,
+// or krund could not do its work. The Applied is never without an Undo.
+func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, results.Record, error) {
+	none := Applied{Undo: func(context.Context) error { return nil }}
+	job, err := pexec.NewJob(x.cfg, slot.Key)
+	if err != nil {
+		return none, results.Record{}, err
+	}
+	if err := x.Clock.Sleep(ctx, x.cfg.Wait.Startup); err != nil {
+		return none, results.Record{}, err
+	}
+	applied, err := x.Machine.Apply(ctx)
+	if applied.Undo == nil {
+		applied.Undo = none.Undo
+	}
+	if err != nil {
+		return applied, results.Record{}, unfit("control", err)
+	}
+	if err := x.Hooks.Before(ctx); err != nil {
+		return applied, results.Record{}, unfit("hooks", err)
+	}
+	remarks, err := x.account(ctx, &job)
+	if err != nil {
+		return applied, results.Record{}, unfit("account", err)
+	}
+	x.Sync()
+	if err := x.Clock.Sleep(ctx, x.cfg.Wait.Sync); err != nil {
+		return applied, results.Record{}, err
+	}
+	base := x.schedule.Header().BaseTemperatures
+	if err := x.Machine.Gate(ctx, base); err != nil {
+		return applied, results.Record{}, unfit("temperature", err)
+	}
+	job.ExtraEnv, job.CPUs, job.Root = applied.Env, applied.CPUs, x.Root
+	watched, err := x.Machine.Watch(ctx)
+	if err != nil {
+		return applied, results.Record{}, unfit("probes", err)
+	}
+	started := x.Clock.Now()
+	measured, err := x.Executor.Execute(ctx, job)
+	seen := watched(context.WithoutCancel(ctx))
+	if err != nil {
+		return applied, results.Record{}, fmt.Errorf("run %s: %w", slot.Key, err)
+	}
+	if measured.Interrupted {
+		return applied, results.Record{}, context.Cause(ctx)
+	}
+	measured.Process.Findings = slices.Concat([]string{}, remarks, measured.Process.Findings)
+	record := x.record(slot, job, started, measured)
+	record.Machine = seen.Machine
+	record.Machine.Controls = applied.Controls
+	record.Machine.Temperatures.Base = temperatures(base)
+	x.judge(&record, measured, seen)
+	return applied, record, nil
+}
+
+// unfit marks an error as the machine's, unless it only says that ctx ended.
+func unfit(what string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %s: %w", ErrUnfit, what, err)
+}
+
+// account makes the account that the job runs as. The remarks go into the record.
+func (x *experiment) account(ctx context.Context, job *pexec.Job) ([]string, error) {
+	if x.cfg.Experiment.Account != config.AccountFresh {
+		return nil, nil
+	}
+	account, remarks, err := x.Account(ctx)
+	job.Account = account
+	return remarks, err
+}
+
+// store makes the record durable and then finishes the slot, in this order: a crash between the two is mended by reconcile.
+func (x *experiment) store(slot schedule.Slot, record results.Record) error {
+	if err := x.results.Append(record); err != nil {
+		return fmt.Errorf("store the record of slot %d: %w; nothing else is lost: start krund again when the disk is in order", slot.Index, err)
+	}
+	return x.schedule.Finish(slot, flagOf(record.Outcome))
+}
+
+// flag tells people about a record that needs a look.
+func (x *experiment) flag(ctx context.Context, slot schedule.Slot, r results.Record) {
+	remarks := append(append([]string{}, r.Reasons...), r.Machine.KernelLog.Lines...)
+	if r.Outcome == results.Completed && len(remarks) == 0 {
+		return
+	}
+	x.tell(ctx, notify.Flagged, fmt.Sprintf("%s, execution %d: %s", slot.Key, slot.Pexec, r.Outcome),
+		fmt.Sprintf("slot %d, attempt %d\n%s", slot.Index, slot.Attempts, bullets(remarks)))
+}

@@ -1,0 +1,93 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"krund/internal/config"
+	"krund/internal/notify"
+	"krund/internal/schedule"
+)
+
+// ErrReboots is returned when the experiment has used up the reboots it may ask for.
+var ErrReboots = errors.New("the limit of reboots is reached")
+
+// outstanding says whether another slot is to be run. A damaged slot counts: the next pass says so.
+func (x *experiment) outstanding() bool {
+	_, err := x.schedule.Current()
+	return !errors.Is(err, schedule.ErrDone)
+}
+
+// finish ends an experiment with nothing outstanding: people are told, and the next boots are ordinary ones.
+func (x *experiment) finish(ctx context.Context) (Ending, error) {
+	err := x.Retire(ctx)
+	s, sumErr := x.schedule.Summarize()
+	if sumErr == nil {
+		x.Log.Info("finished", "completed", s.Completed, "errors", s.Error, "timeouts", s.Timeout, "skipped", s.Skipped)
+		x.tell(ctx, notify.Finished, fmt.Sprintf("finished: %d of %d completed", s.Completed, s.Total()),
+			fmt.Sprintf("completed %d, errors %d, timeouts %d, skipped %d\n", s.Completed, s.Error, s.Timeout, s.Skipped))
+	}
+	return Finished, errors.Join(err, sumErr)
+}
+
+// stop ends an experiment that cannot go on by itself: the next boots are ordinary ones, people are told, and the error comes back.
+func (x *experiment) stop(ctx context.Context, err error) error {
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	x.tell(after, notify.Stopped, "stopped", err.Error()+"\n\nThe results so far are safe. `krunctl status` shows them; start krund again to go on.\n")
+	return errors.Join(err, x.Retire(after))
+}
+
+// restart counts a reboot, durably, and then asks for it. undo is called when there will be no reboot after all.
+func (x *experiment) restart(ctx context.Context, undo ...func(context.Context) error) (Ending, error) {
+	err := x.countReboot()
+	if err == nil {
+		if err = x.Rebooter.Reboot(ctx); err == nil {
+			return Rebooting, nil
+		}
+	}
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	for _, u := range undo {
+		err = errors.Join(err, u(after))
+	}
+	if ctx.Err() != nil {
+		return Interrupted, nil
+	}
+	return 0, x.stop(after, err)
+}
+
+func (x *experiment) countReboot() error {
+	used, most := x.schedule.Header().Reboots, x.cfg.Experiment.MaxReboots
+	if used >= most {
+		return fmt.Errorf("%w: %d of %d (experiment.max_reboots); look into `krunctl status` for attempts that were lost", ErrReboots, used, most)
+	}
+	return x.schedule.UpdateHeader(func(h *schedule.Header) { h.Reboots++ })
+}
+
+// tell sends a notification. The count of mails is durable before a mail is sent, so that a fault can never flood anybody.
+func (x *experiment) tell(ctx context.Context, event notify.Event, subject, text string) {
+	mail := x.Notifier.WantsMail() && x.schedule.Header().Mails < x.cfg.Notify.MaxMails
+	if mail {
+		if err := x.schedule.UpdateHeader(func(h *schedule.Header) { h.Mails++ }); err != nil {
+			x.Log.Error("count a mail", "error", err)
+			mail = false
+		}
+	}
+	m := notify.Message{Event: event, Experiment: x.cfg.Experiment.Name, Host: x.Host, Subject: subject, Text: text}
+	if err := x.Notifier.Send(ctx, m, mail); err != nil {
+		x.Log.Warn("notification not delivered", "event", string(event), "error", err)
+	}
+}
+
+func bullets(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "- " + strings.Join(lines, "\n- ") + "\n"
+}
+
+// hardware says whether each execution needs a boot of its own.
+func (x *experiment) hardware() bool { return x.reboot == config.RebootHardware }

@@ -1,0 +1,154 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/durable"
+	"krund/internal/folder"
+	"krund/internal/notify"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// OtherConfig is the error for a folder that was started with another text of the configuration. Results of two configurations are never mixed.
+type OtherConfig struct {
+	Dir  string // folder of the experiment
+	Path string // the configuration given now
+	Line int    // first line that differs, from 1; 0 unknown
+	Was  string // that line when the experiment was started
+	Is   string // and now
+}
+
+func (e *OtherConfig) Error() string {
+	text := fmt.Sprintf("%s was started with another configuration than %s", e.Dir, e.Path)
+	if e.Line > 0 {
+		text += fmt.Sprintf(" (line %d was %q and is %q)", e.Line, e.Was, e.Is)
+	}
+	return text + fmt.Sprintf("; undo the change (%s/config.toml is the text it was started with), or move the folder away to start anew", e.Dir)
+}
+
+// Started says whether the experiment in dir has a schedule, so that its configuration's files need not be there any more: one that is
+// missing then is the outcome of its executions.
+func Started(fsys durable.FS, dir string) bool {
+	f, err := folder.Open(fsys, dir)
+	if err != nil {
+		return false
+	}
+	_, err = fsys.Lstat(f.Schedule())
+	return err == nil
+}
+
+// open locks the experiment and opens its schedule, making both when there are none.
+func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys System) (*experiment, error) {
+	f, err := folder.Create(sys.FS, dir)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := f.Lock(sys.PID, sys.Host)
+	if err != nil {
+		return nil, err
+	}
+	x := &experiment{
+		System: sys, cfg: cfg, reboot: reboot, folder: f, lock: lock,
+		results: results.NewAppender(sys.FS, f.Results()), reader: results.NewReader(sys.FS, f.Results()),
+	}
+	if err := x.openSchedule(ctx); err != nil {
+		return nil, errors.Join(err, x.close())
+	}
+	return x, nil
+}
+
+func (x *experiment) openSchedule(ctx context.Context) error {
+	if err := x.folder.Check(); err != nil {
+		return err
+	}
+	s, err := schedule.Open(x.FS, x.folder.Schedule(), true)
+	if errors.Is(err, fs.ErrNotExist) {
+		return x.start(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	x.schedule = s
+	if damage := s.HeaderDamage(); damage != nil {
+		x.Log.Warn("one of the two copies of the schedule's header is damaged; the other one is used", "error", damage)
+	}
+	if s.Header().ConfigHash != x.cfg.Hash {
+		return x.otherConfig()
+	}
+	return nil
+}
+
+// start makes the schedule: the moment an experiment begins to exist. The configuration's copy comes first, so that a schedule always has one.
+func (x *experiment) start(ctx context.Context) error {
+	listing, err := x.reader.List()
+	if err != nil {
+		return err
+	}
+	if n := len(listing.Records); n > 0 {
+		return fmt.Errorf("%s has %d records but no schedule; `krunctl repair` makes it again", x.folder.Dir(), n)
+	}
+	if err := durable.WriteFile(x.FS, x.folder.ConfigCopy(), []byte(x.cfg.Text), 0o644); err != nil {
+		return fmt.Errorf("keep a copy of the configuration: %w", err)
+	}
+	var base []schedule.Temperature
+	if err := x.Clock.Sleep(ctx, x.cfg.Temperature.BaseWait); err != nil {
+		return err
+	}
+	if base, err = x.Machine.Base(ctx); err != nil {
+		return fmt.Errorf("read the base temperatures: %w", err)
+	}
+	e := x.cfg.Experiment
+	header := schedule.Header{
+		ConfigHash: x.cfg.Hash, Order: e.Order, Seed: e.Seed, Created: x.Clock.Now().UTC().Format(time.RFC3339), Boot: x.BootID,
+		Sensors: len(base), BaseTemperatures: base,
+	}
+	plan := schedule.Plan(x.cfg.Keys(), e.Executions, e.Order, e.Seed)
+	if err := schedule.Create(x.FS, x.folder.Schedule(), header, x.cfg.Slots(), plan); err != nil {
+		return fmt.Errorf("make the schedule: %w", err)
+	}
+	x.Log.Info("experiment started", "name", e.Name, "slots", x.cfg.Slots(), "folder", x.folder.Dir())
+	if x.schedule, err = schedule.Open(x.FS, x.folder.Schedule(), true); err != nil {
+		return err
+	}
+	x.tell(ctx, notify.Started, fmt.Sprintf("started: %d process executions", x.cfg.Slots()), "Folder: "+x.folder.Dir()+"\n")
+	return nil
+}
+
+func (x *experiment) otherConfig() error {
+	e := &OtherConfig{Dir: x.folder.Dir(), Path: x.cfg.Path}
+	was, err := durable.ReadFile(x.FS, x.folder.ConfigCopy())
+	if err != nil {
+		return e
+	}
+	old, now := strings.Split(string(was), "\n"), strings.Split(x.cfg.Text, "\n")
+	for i := range max(len(old), len(now)) {
+		a, b := lineAt(old, i), lineAt(now, i)
+		if a != b {
+			e.Line, e.Was, e.Is = i+1, a, b
+			break
+		}
+	}
+	return e
+}
+
+func lineAt(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
+}
+
+func (x *experiment) close() error {
+	var err error
+	if x.schedule != nil {
+		err = x.schedule.Close()
+	}
+	return errors.Join(err, x.lock.Release())
+}

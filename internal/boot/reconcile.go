@@ -1,0 +1,98 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"krund/internal/results"
+	"krund/internal/schedule"
+	"krund/internal/verdict"
+)
+
+// errUsedBoot means that this boot has already had its execution and the machine must restart before the next.
+var errUsedBoot = errors.New("this boot was used already")
+
+// reconcile closes a slot that was left running: by its record when that is durable, else by counting the attempt as lost. It does not matter
+// how often it is interrupted.
+func (x *experiment) reconcile(ctx context.Context) error {
+	slot, err := x.schedule.Current()
+	if errors.Is(err, schedule.ErrDone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if slot.Flag != schedule.Running {
+		return nil
+	}
+	record, err := x.reader.Load(results.Name{Slot: slot.Index, Attempt: slot.Attempts})
+	switch {
+	case err == nil:
+		x.Log.Info("the record of a slot left running is complete", "slot", slot.Index, "outcome", string(record.Outcome))
+		return x.schedule.Finish(slot, flagOf(record.Outcome))
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("slot %d was left running and its record cannot be read: %w; `krunctl check-data` and `krunctl repair` tell more", slot.Index, err)
+	}
+	if x.BootID != "" && x.BootID == x.schedule.Header().Boot && !x.hardware() {
+		// Only krund ended, not the machine, and a person has started it again: no reason to count the attempt.
+		x.Log.Warn("krund ended in the middle of an execution, which is run again", "slot", slot.Index, "key", slot.Key.String())
+		return x.schedule.Withdraw(slot)
+	}
+	return x.lose(ctx, slot)
+}
+
+// lose counts an attempt that the machine did not survive, with a record of its own.
+func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
+	o := lost(slot.Attempts, x.cfg.Experiment.Attempts)
+	x.Log.Warn("an attempt was lost", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts, "outcome", string(o.Result))
+	record := x.emptyRecord(slot)
+	record.Outcome, record.Reasons = o.Result, o.Reasons
+	if err := x.store(slot, record); err != nil {
+		return err
+	}
+	x.flag(ctx, slot, record)
+	return nil
+}
+
+// lost is the verdict on an attempt of which nothing is known.
+func lost(attempt, most int) verdict.Outcome {
+	o := verdict.Outcome{Result: results.Rerun, Reasons: []string{fmt.Sprintf(
+		"the machine or krund stopped in the middle of attempt %d (power cut, crash, reset)", attempt)}}
+	if attempt >= most {
+		o.Result = results.Error
+		o.Reasons = append(o.Reasons, fmt.Sprintf("all %d attempts are used up (experiment.attempts)", most))
+	}
+	return o
+}
+
+// begin starts the next attempt. In hardware mode a boot may be used once only: also when krund was killed and started again in it.
+func (x *experiment) begin() (schedule.Slot, error) {
+	if _, err := x.schedule.Current(); err != nil {
+		return schedule.Slot{}, err
+	}
+	last := x.schedule.Header().Boot
+	if x.hardware() && last == x.BootID && x.BootID != "" {
+		return schedule.Slot{}, errUsedBoot
+	}
+	if last != x.BootID {
+		if err := x.schedule.UpdateHeader(func(h *schedule.Header) { h.Boot = x.BootID }); err != nil {
+			return schedule.Slot{}, err
+		}
+	}
+	return x.schedule.Begin()
+}
+
+// flagOf is the flag of a slot whose attempt ended so.
+func flagOf(o results.Outcome) schedule.Flag {
+	switch o {
+	case results.Completed:
+		return schedule.Completed
+	case results.Timeout:
+		return schedule.Timeout
+	case results.Rerun:
+		return schedule.Outstanding
+	}
+	return schedule.Error
+}

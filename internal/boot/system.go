@@ -1,0 +1,97 @@
+package boot
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"krund/internal/child"
+	"krund/internal/durable"
+	"krund/internal/notify"
+	"krund/internal/pexec"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// System is everything a boot touches. cmd/krund fills it with the real things, the tests with simulated ones.
+type System struct {
+	FS       durable.FS
+	Clock    Clock
+	Log      *slog.Logger
+	Executor Executor
+	Machine  Machine
+	Hooks    Hooks
+	Rebooter Rebooter
+	Notifier Notifier
+	Account  func(context.Context) (child.Account, []string, error) // a fresh account, and remarks for the record
+	Sync     func()                                                 // sync(2)
+	Retire   func(context.Context) error                            // takes krund out of the next boots, when all is done or the experiment stops
+	Progress Progress
+
+	Version string // of krund
+	Host    string // name of the machine
+	BootID  string // the kernel's name of this boot; "" unknown
+	PID     int
+	Root    bool // krund is root
+}
+
+// Clock is the time and waiting. The wall clock is stored; waiting ends early, with ctx's error, when ctx does.
+type Clock interface {
+	Now() time.Time
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// Executor carries out one process execution; *pexec.Executor is one.
+type Executor interface {
+	Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error)
+}
+
+// Machine is the machine's state: what is set for the measurement, waited for before it and watched during it.
+type Machine interface {
+	// Apply brings the machine into the wanted state. An error means that it is not fit to measure; Applied is to be undone all the same.
+	Apply(ctx context.Context) (Applied, error)
+	// Base reads the temperatures that later executions start from.
+	Base(ctx context.Context) ([]schedule.Temperature, error)
+	// Gate waits until the temperatures are near the base. An error means that they do not get there.
+	Gate(ctx context.Context, base []schedule.Temperature) error
+	// Watch takes the readings before a run; calling the function it returns takes those after it.
+	Watch(ctx context.Context) (func(context.Context) Seen, error)
+}
+
+// Applied is what Machine.Apply did.
+type Applied struct {
+	Controls []results.Control
+	Env      []string // for the benchmark's environment
+	CPUs     []int    // the benchmark may run on; nil: any
+	Undo     func(context.Context) error
+}
+
+// Seen is the machine before, during and after a run.
+type Seen struct {
+	Machine   results.Machine // without Controls and the base temperatures
+	Disturbed []string        // what should not have happened during the run, each a sentence
+	Remarks   []string        // what somebody should look at, though the run counts
+}
+
+// Hooks are the user's commands around an execution.
+type Hooks interface {
+	Before(ctx context.Context) error
+	After(ctx context.Context) error
+}
+
+// Rebooter restarts the machine.
+type Rebooter interface {
+	Reboot(ctx context.Context) error
+}
+
+// Notifier tells people.
+type Notifier interface {
+	WantsMail() bool
+	Send(ctx context.Context, m notify.Message, mail bool) error
+}
+
+// Progress shows a person how far the experiment is. Nothing is shown while a benchmark runs.
+type Progress interface {
+	Begin(slot schedule.Slot, slots int)
+	End(slot schedule.Slot, slots int, outcome results.Outcome, reasons []string, took time.Duration)
+}

@@ -1,0 +1,46 @@
+package clock
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestSleepLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := Real{}.Now()
+		if err := (Real{}).Sleep(t.Context(), 3*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if took := (Real{}).Now().Sub(began); took != 3*time.Minute {
+			t.Errorf("slept %s", took)
+		}
+	})
+}
+
+func TestSleepEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := (Real{}).Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v, want the context's", err)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("slept %s", took)
+		}
+	})
+}
+
+func TestSleepOfNothingLooksAtTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := (Real{}).Sleep(ctx, 0); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := (Real{}).Sleep(ctx, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+}

@@ -1,0 +1,221 @@
+// Package machine joins the controls (internal/control) and the probes (internal/probe) into the machine that a boot works with
+// (boot.Machine): set before a run, waited for, watched during it, put back after it. What each setting and reading means is theirs;
+// this package only says what is asked of them in which order, and translates into the record's terms.
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"krund/internal/boot"
+	"krund/internal/config"
+	"krund/internal/control"
+	"krund/internal/durable"
+	"krund/internal/probe"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// Machine is the machine at hand, or a test's copy of one.
+type Machine struct {
+	Control     *control.Machine
+	Settings    control.Settings
+	FS          durable.FS
+	Journal     string // path of the journal of settings
+	Clock       probe.Clock
+	Log         *slog.Logger
+	Temperature config.Temperature
+	Policies    Policies
+	Allow       []*regexp.Regexp  // kernel messages that are no cause for concern, besides the built-in list
+	Extra       map[string]string // for the fingerprint
+}
+
+// Policies are those of the probes.
+type Policies struct{ Temperature, KernelLog, Throttle, Fingerprint config.Policy }
+
+// ProbePolicies are the configuration's, relaxed for development as in Settings.
+func ProbePolicies(cfg *config.Config, relaxed bool) Policies {
+	get := func(name string) config.Policy {
+		c := cfg.Control(name)
+		if relaxed {
+			c = c.Relaxed()
+		}
+		return c.Policy
+	}
+	return Policies{Temperature: get("temperature"), KernelLog: get("kernel_log"), Throttle: get("throttle"), Fingerprint: get("fingerprint")}
+}
+
+// Apply sets what is to be set. The Undo also closes the journal.
+func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
+	journal, err := control.OpenJournal(m.FS, m.Journal, m.Control.Boot, m.Clock.Now)
+	if err != nil {
+		return boot.Applied{}, fmt.Errorf("open the journal of settings: %w", err)
+	}
+	for _, damage := range journal.Damage() {
+		m.Log.Warn("the journal of settings was damaged", "line", damage)
+	}
+	findings, undo, problems := control.ApplyAll(ctx, m.Control, m.Settings, journal)
+	applied := boot.Applied{
+		Env: control.Environment(m.Settings),
+		Undo: func(ctx context.Context) error {
+			return errors.Join(undo(ctx), journal.Close())
+		},
+	}
+	for _, f := range findings {
+		if f.Policy != control.Off {
+			applied.Controls = append(applied.Controls, row(f))
+		}
+	}
+	if len(problems) > 0 {
+		return applied, errors.New(sentences(problems))
+	}
+	return applied, nil
+}
+
+func row(f control.Finding) results.Control {
+	return results.Control{
+		Name: f.Name, Policy: string(f.Policy), Status: string(f.Status), Wanted: f.Wanted, Found: f.Found, Detail: f.Detail,
+	}
+}
+
+func sentences(problems []control.Problem) string {
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Base reads the temperatures that the machine has at rest. There are none when nobody asks for them.
+func (m *Machine) Base(ctx context.Context) ([]schedule.Temperature, error) {
+	if m.Policies.Temperature == config.Off {
+		return nil, nil
+	}
+	now := probe.ReadTemperatures(ctx, m.Control)
+	for _, remark := range now.Remarks {
+		m.Log.Warn("temperature", "remark", remark)
+	}
+	base := make([]schedule.Temperature, len(now.Readings))
+	for i, t := range now.Readings {
+		base[i] = schedule.Temperature{Sensor: t.Sensor, MilliC: int(t.MilliC)}
+	}
+	return base, nil
+}
+
+// Gate waits for the base temperatures. Only a demand makes it fail; otherwise it waits for nothing.
+func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
+	if m.Policies.Temperature == config.Off || m.Policies.Temperature == config.Warn || len(base) == 0 {
+		return nil
+	}
+	wanted := make([]probe.Temperature, len(base))
+	for i, t := range base {
+		wanted[i] = probe.Temperature{Sensor: t.Sensor, MilliC: int64(t.MilliC)}
+	}
+	gate := probe.Gate{
+		Clock: m.Clock,
+		Read:  func(ctx context.Context) probe.Temperatures { return probe.ReadTemperatures(ctx, m.Control) },
+		Heat:  func(ctx context.Context, d time.Duration) error { return probe.Heat(ctx, m.Clock, d) },
+	}
+	passed, err := gate.Wait(ctx, wanted, probe.GateSettings{
+		Tolerance: m.Temperature.Tolerance, Timeout: m.Temperature.Timeout, Sensors: m.Temperature.Sensors,
+	})
+	for _, remark := range passed.Remarks {
+		m.Log.Warn("temperature", "remark", remark)
+	}
+	m.Log.Debug("temperature gate", "waited", passed.Waited.String(), "heated", passed.Heated)
+	if errors.Is(err, probe.ErrTemperature) && m.Policies.Temperature != config.Require {
+		m.Log.Warn("temperature", "error", err)
+		return nil
+	}
+	return err
+}
+
+// Watch takes the readings before a run; the function it returns takes those after it.
+func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, error) {
+	var seen boot.Seen
+	if m.Policies.Fingerprint != config.Off {
+		seen.Machine.Fingerprint = probe.ReadFingerprint(ctx, m.Control, m.Extra)
+	}
+	if m.Policies.Temperature != config.Off {
+		seen.Machine.Temperatures.Before = readings(probe.ReadTemperatures(ctx, m.Control))
+	}
+	throttle := m.readThrottle()
+	seen.Machine.Throttle.Before = counts(throttle)
+	log := m.watchLog(ctx)
+	return func(ctx context.Context) boot.Seen {
+		if m.Policies.Throttle != config.Off {
+			after := m.readThrottle()
+			seen.Machine.Throttle.After = counts(after)
+			for _, change := range after.Since(throttle) {
+				seen.Disturbed = append(seen.Disturbed, "the processor was throttled: "+change.String())
+			}
+		}
+		if m.Policies.Temperature != config.Off {
+			seen.Machine.Temperatures.After = readings(probe.ReadTemperatures(ctx, m.Control))
+		}
+		m.drainLog(ctx, log, &seen)
+		return seen
+	}, nil
+}
+
+func (m *Machine) readThrottle() probe.Throttle {
+	if m.Policies.Throttle == config.Off {
+		return probe.Throttle{}
+	}
+	return probe.ReadThrottle(m.Control.Root)
+}
+
+// watchLog returns nil when the kernel's log is not to be watched or cannot be.
+func (m *Machine) watchLog(ctx context.Context) probe.KernelLog {
+	if m.Policies.KernelLog == config.Off {
+		return nil
+	}
+	log, err := probe.WatchKernelLog(ctx, m.Control)
+	if err != nil {
+		m.Log.Debug("the kernel's log cannot be watched", "error", err)
+		return nil
+	}
+	return log
+}
+
+func (m *Machine) drainLog(ctx context.Context, log probe.KernelLog, seen *boot.Seen) {
+	if log == nil {
+		return
+	}
+	report, err := probe.After(ctx, log, m.Clock, append(probe.DefaultAllow(), m.Allow...))
+	if err = errors.Join(err, log.Close()); err != nil {
+		m.Log.Warn("read the kernel's log", "error", err)
+		return
+	}
+	seen.Machine.KernelLog = results.KernelLog{Lines: []string{}, Lost: report.Lost}
+	for _, line := range report.Unexpected {
+		seen.Machine.KernelLog.Lines = append(seen.Machine.KernelLog.Lines, line.String())
+	}
+}
+
+func readings(now probe.Temperatures) []results.Temperature {
+	list := make([]results.Temperature, len(now.Readings))
+	for i, t := range now.Readings {
+		list[i] = results.Temperature{Sensor: t.Sensor, MilliC: int(t.MilliC)}
+	}
+	return list
+}
+
+// counts is nil for a machine without throttle counters.
+func counts(t probe.Throttle) []results.Count {
+	if len(t.Counts) == 0 {
+		return nil
+	}
+	list := make([]results.Count, 0, len(t.Counts))
+	for _, name := range slices.Sorted(maps.Keys(t.Counts)) {
+		list = append(list, results.Count{Name: name, Count: t.Counts[name]})
+	}
+	return list
+}

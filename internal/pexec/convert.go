@@ -1,0 +1,89 @@
+package pexec
+
+import (
+	"fmt"
+	"strings"
+
+	libkrun "krund/cgo"
+	"krund/internal/child"
+	"krund/internal/results"
+	"krund/runners/external"
+)
+
+// stamp makes libkrun's "not taken" (0) a nil.
+func stamp(ns int64) *int64 {
+	if ns == 0 {
+		return nil
+	}
+	return &ns
+}
+
+func stateName(s libkrun.State) string {
+	switch s {
+	case libkrun.StateDone:
+		return "done"
+	case libkrun.StateReady:
+		return "ready"
+	}
+	return "new"
+}
+
+// columns translates libkrun's columns. A counter's deltas are counts; user columns keep their sign and their missing values.
+func columns(from []libkrun.ColumnData) []results.Column {
+	to := make([]results.Column, 0, len(from))
+	for _, c := range from {
+		r := results.Column{Name: c.Name, Unit: c.Unit}
+		if c.Core != libkrun.NoCore {
+			core := c.Core
+			r.Core = &core
+		}
+		if c.Kind == libkrun.KindCounter {
+			r.Kind, r.Counts = results.KindCounter, make([]uint64, len(c.Values))
+			for i, v := range c.Values {
+				r.Counts[i] = uint64(v) //nolint:gosec // two's complement is what the counter's register held
+			}
+		} else {
+			r.Kind, r.Values = results.KindUser, c.Values
+		}
+		to = append(to, r)
+	}
+	return to
+}
+
+// externalColumns names what a suite counted as libkrun would.
+func externalColumns(r external.Result) []results.Column {
+	var to []results.Column
+	for core := range r.Cores() {
+		for _, c := range []struct {
+			name   string
+			counts [][]uint64
+		}{{"cycles", r.CoreCycles}, {"aperf", r.APERF}, {"mperf", r.MPERF}} {
+			if core < len(c.counts) {
+				to = append(to, results.Column{Name: c.name, Kind: results.KindCounter, Core: &core, Counts: c.counts[core]})
+			}
+		}
+	}
+	return to
+}
+
+func limits(l child.Limits) results.Limits {
+	positive := func(n int64) *int64 {
+		if n == 0 {
+			return nil
+		}
+		return &n
+	}
+	return results.Limits{
+		HeapBytes: positive(l.Heap), StackBytes: positive(l.Stack), TimeoutNS: positive(l.Timeout.Nanoseconds()), OutputBytes: positive(l.Output),
+	}
+}
+
+// output bounds what is kept of a stream in the record: an external suite's times are columns by then.
+func output(o child.Output, most int64) results.Output {
+	text, truncated := o.Text, o.Truncated
+	if most > 0 && !truncated && int64(len(text)) > most {
+		text = strings.ToValidUTF8(text[:most], "") + fmt.Sprintf("\n[%d bytes left out]\n", int64(len(text))-most)
+		truncated = true
+	}
+	return results.Output{Text: text, Bytes: o.Bytes, Truncated: truncated}
+}

@@ -1,0 +1,139 @@
+// Package pexec carries out one process execution: it turns a key of the configuration into a command line, environment and shared buffer
+// (Plan, pure), has internal/child run it, and turns what came back into the parts of a record. It never judges and never stores.
+package pexec
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	libkrun "krund/cgo"
+	"krund/internal/child"
+	"krund/internal/config"
+	"krund/internal/key"
+)
+
+// bufferFD is the descriptor under which the benchmark finds the shared buffer: the first after stdin, stdout and stderr.
+const bufferFD = 3
+
+// userColumns is how many columns of its own (garbage collection, compilation time) a benchmark may have.
+const userColumns = 8
+
+// priority is the nice value of a benchmark started by root, as Krun's: first in the queue.
+const priority = -20
+
+// externalOutput is how many bytes of an external suite's standard output are kept at least: the times themselves come that way, about 20
+// bytes per number, with up to three counters for each core.
+const externalOutput = 256 << 20
+
+// cgroup is the control group of benchmarks, below krund's own.
+const cgroup = "benchmark"
+
+// Installed is where the parts of krund are that run in the measured process, and who runs krund.
+type Installed struct {
+	RunnerC      string // runner for native code
+	RunnerPython string // runner for Python
+	Library      string // libkrun.so
+	CallerName   string // for benchmarks that run as the caller
+	CallerHome   string
+}
+
+// Job is one process execution to carry out.
+type Job struct {
+	Key        key.Key
+	VM         config.VM
+	Entry      string // absolute path of the benchmark's file; "" is allowed for external suites
+	Benchmark  string // name, for external suites
+	Parameter  int
+	Iterations int
+	Limits     config.Limits
+	Account    child.Account // zero: as the caller
+	Program    string        // absolute path of the VM; for native code "" is the installed runner
+	Missing    string        // why there is no such program; "" when there is
+	ExtraEnv   []string      // what controls want in the environment
+	CPUs       []int         // nil: all
+	Root       bool          // krund is root
+}
+
+// NewJob collects what cfg says about k. The VM's program is looked up now; when it has vanished that is an outcome of the execution (Missing),
+// not an error. The error is for a key that is not in cfg.
+func NewJob(cfg *config.Config, k key.Key) (Job, error) {
+	vm, _, bench, err := cfg.Lookup(k)
+	if err != nil {
+		return Job{}, err
+	}
+	j := Job{
+		Key: k, VM: vm, Entry: cfg.EntryPath(k), Benchmark: bench.Name, Parameter: bench.Parameter,
+		Iterations: cfg.Iterations(k), Limits: cfg.Limits,
+	}
+	if vm.Path != "" {
+		if j.Program, err = config.LookPath(vm.Path); err != nil {
+			j.Program, j.Missing = vm.Path, err.Error()
+		}
+	}
+	return j, nil
+}
+
+// External says whether the job is a suite that prints its times instead of using libkrun.
+func (j Job) External() bool { return j.VM.Runner == config.RunnerExternal }
+
+// argv is the command line: what Krun's users know as VM, its arguments, the runner, and the runner's arguments.
+func (j Job) argv(in Installed) []string {
+	parameter := strconv.Itoa(j.Parameter)
+	switch j.VM.Runner {
+	case config.RunnerC:
+		program := j.Program
+		if program == "" {
+			program = in.RunnerC
+		}
+		return append(append([]string{program}, j.VM.Args...), j.Entry, parameter)
+	case config.RunnerPython:
+		return append(append([]string{j.Program}, j.VM.Args...), in.RunnerPython, j.Entry, parameter)
+	}
+	argv := append([]string{j.Program}, j.VM.Args...)
+	if j.Entry != "" {
+		argv = append(argv, j.Entry)
+	}
+	return append(argv, j.Benchmark, strconv.Itoa(j.Iterations), parameter, "0") // 0: Krun's instrumentation flag
+}
+
+// environment is the benchmark's whole environment. It does not differ between executions of one key, so that its size, which moves the
+// stack (Mytkowicz et al., ASPLOS 2009), is the same each time.
+func (j Job) environment(in Installed) []string {
+	user, home := j.Account.Name, j.Account.Home
+	if j.Account.IsCaller() {
+		user, home = in.CallerName, in.CallerHome
+	}
+	env := []string{
+		"PATH=" + config.SearchPath, "HOME=" + home, "USER=" + user, "LOGNAME=" + user, "SHELL=/bin/sh", "LANG=C.UTF-8",
+	}
+	if !j.External() {
+		env = append(env, fmt.Sprintf("%s=%d", libkrun.EnvFD, bufferFD), libkrun.EnvLibrary+"="+in.Library)
+	}
+	env = append(env, j.ExtraEnv...)
+	return append(env, j.VM.Env...)
+}
+
+// dir is the working directory: the benchmark's own folder, so that it finds its data files.
+func (j Job) dir() string {
+	if j.Entry == "" {
+		return "/"
+	}
+	return filepath.Dir(j.Entry)
+}
+
+// command is everything internal/child needs but the shared buffer.
+func (j Job) command(in Installed) child.Command {
+	argv := j.argv(in)
+	c := child.Command{
+		Path: argv[0], Args: argv, Env: j.environment(in), Dir: j.dir(), Account: j.Account, CPUs: j.CPUs, Cgroup: cgroup,
+		Limits: child.Limits{Heap: j.Limits.Heap, Stack: j.Limits.Stack, Output: j.Limits.Output, Timeout: j.Limits.Timeout},
+	}
+	if j.Root {
+		c.Nice = priority
+	}
+	if j.External() {
+		c.Limits.Stdout = max(j.Limits.Output, externalOutput)
+	}
+	return c
+}

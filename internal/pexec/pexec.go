@@ -1,0 +1,189 @@
+package pexec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	libkrun "krund/cgo"
+	"krund/internal/child"
+	"krund/internal/results"
+	"krund/internal/verdict"
+	"krund/runners"
+	"krund/runners/external"
+)
+
+// Measured is what one process execution gave: the parts of a record, and what the verdict needs.
+type Measured struct {
+	Clock   string
+	Startup results.Startup
+	StartNS []int64
+	WallNS  []int64
+	Columns []results.Column
+	Library *results.Library // nil for external suites
+	Process results.Process
+	Daemon  results.Daemon
+
+	Interrupted bool              // the context ended and the benchmark was killed: nothing of this counts
+	Execution   verdict.Execution // without the disturbances, which the caller's probes know
+}
+
+// Runner runs a process; *child.Runner is one.
+type Runner interface {
+	Run(ctx context.Context, c child.Command) (child.Run, error)
+}
+
+// Executor carries out jobs.
+type Executor struct {
+	Runner    Runner
+	Installed Installed
+}
+
+// Execute runs j once. Whatever the benchmark does is in Measured; the error is for what krund could not do itself.
+func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
+	if j.Missing != "" {
+		m := fromRun(j, child.Run{NotStarted: &child.StartFailure{Step: "find", Errno: "ENOENT", Text: j.Missing}}, e.Installed)
+		m.Clock = libkrun.ClockName()
+		return m, nil
+	}
+	if j.External() {
+		return e.executeExternal(ctx, j)
+	}
+	buffer, err := libkrun.Create(libkrun.Spec{Iterations: j.Iterations, UserColumns: userColumns})
+	if err != nil {
+		return Measured{}, fmt.Errorf("make the measuring buffer for %d iterations: %w", j.Iterations, err)
+	}
+	run, err := e.run(ctx, j, buffer)
+	if err != nil {
+		return Measured{}, errors.Join(err, buffer.Close())
+	}
+	series, err := buffer.Read()
+	if err = errors.Join(err, buffer.Close()); err != nil {
+		return Measured{}, fmt.Errorf("read the measuring buffer: %w", err)
+	}
+	m := fromRun(j, run, e.Installed)
+	m.Clock = libkrun.ClockName()
+	m.takeSeries(series, run)
+	m.Execution.Series = append(m.Execution.Series, doubts(series, run)...)
+	return m, nil
+}
+
+func (e Executor) run(ctx context.Context, j Job, buffer *libkrun.Buffer) (child.Run, error) {
+	c := j.command(e.Installed)
+	c.Files = []*os.File{buffer.File()}
+	c.Stamp, c.StampOffset = buffer.File(), buffer.ExecOffset()
+	return e.Runner.Run(ctx, c)
+}
+
+// takeSeries puts what libkrun measured into the parts of the record.
+func (m *Measured) takeSeries(s libkrun.Series, run child.Run) {
+	m.Startup = results.Startup{ExecNS: stamp(s.ExecNS), InitNS: stamp(s.InitNS), FirstNS: stamp(s.FirstNS), DoneNS: stamp(s.DoneNS)}
+	if run.NotStarted == nil {
+		m.StartNS, m.WallNS, m.Columns = s.StartNS, s.WallNS, columns(s.Columns)
+	}
+	m.Library = &results.Library{State: stateName(s.State), BegunNS: stamp(s.BegunNS), Findings: append([]string{}, s.Findings...)}
+	if s.Error != libkrun.OK {
+		m.Library.Error = s.Error.Error()
+	}
+	m.Execution.Done = s.Done
+}
+
+// doubts are the reasons why a series cannot be what was asked for, though the process may have ended well.
+func doubts(s libkrun.Series, run child.Run) []string {
+	var d []string
+	d = append(d, s.Findings...)
+	if s.Error != libkrun.OK {
+		d = append(d, "libkrun reported to the runner: "+s.Error.Error())
+	}
+	if run.Exit == nil || *run.Exit != 0 {
+		return d // how it ended says more than what follows
+	}
+	switch {
+	case s.State == libkrun.StateNew:
+		d = append(d, "the process ended without using libkrun; is the VM's runner right?")
+	case s.State == libkrun.StateReady:
+		d = append(d, "the process ended before the runner said that it was done")
+	case s.Pid != run.Pid:
+		d = append(d, fmt.Sprintf("measured by process %d, a child of the one that was started (%d)", s.Pid, run.Pid))
+	}
+	return d
+}
+
+func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) {
+	run, err := e.Runner.Run(ctx, j.command(e.Installed))
+	if err != nil {
+		return Measured{}, err
+	}
+	m := fromRun(j, run, e.Installed)
+	m.Clock = "external"
+	if run.NotStarted != nil || run.Exit == nil || *run.Exit != 0 {
+		return m, nil
+	}
+	r, err := external.Parse([]byte(run.Stdout.Text), j.Iterations)
+	switch {
+	case run.Stdout.Truncated:
+		m.Execution.Series = []string{fmt.Sprintf("the suite printed %d bytes, of which %d are kept; raise limits.output",
+			run.Stdout.Bytes, max(j.Limits.Output, externalOutput))}
+	case err != nil:
+		m.Execution.Series = []string{"the suite's output: " + err.Error()}
+	default:
+		m.WallNS, m.Columns = r.WallNS, externalColumns(r)
+		m.Execution.Done = len(r.WallNS)
+	}
+	return m, nil
+}
+
+// fromRun translates how the process ran.
+func fromRun(j Job, run child.Run, in Installed) Measured {
+	c := j.command(in)
+	p := results.Process{
+		Argv: c.Args, Dir: c.Dir, Env: c.Env, EnvBytes: run.EnvBytes,
+		Account: j.Account.Name, UID: run.Seen.UID, GID: run.Seen.GID, FreshHome: j.Account.Own,
+		Nice: run.Seen.Nice, Policy: run.Seen.Policy, Cgroup: run.Cgroup, CgroupReason: run.CgroupReason, Affinity: run.Seen.CPUs,
+		Limits: limits(c.Limits), PID: run.Pid, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut, Interrupted: run.Interrupted,
+		WallNS: run.Wall.Nanoseconds(), UTimeNS: run.UTime.Nanoseconds(), STimeNS: run.STime.Nanoseconds(),
+		MaxRSSBytes: run.MaxRSS, MaxRSSFloorBytes: run.MaxRSSFloor, MinorFaults: run.MinorFaults, MajorFaults: run.MajorFaults,
+		VoluntarySwitches: run.VoluntarySwitches, InvoluntarySwitches: run.InvoluntarySwitches,
+		Stdout: output(run.Stdout, c.Limits.Output), Stderr: output(run.Stderr, c.Limits.Output),
+		Strays: run.Strays, OOMKills: run.OOMKills, Findings: append([]string{}, run.Findings...),
+	}
+	if p.Account == "" {
+		p.Account = in.CallerName
+	}
+	e := verdict.Execution{
+		Planned: j.Iterations, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut, Timeout: j.Limits.Timeout,
+		OOMKills: run.OOMKills, LastWords: lastWords(run),
+	}
+	if run.Exit != nil && !j.External() {
+		e.ExitText = runners.Explain(*run.Exit)
+	}
+	if f := run.NotStarted; f != nil {
+		p.NotStarted = &results.StartFailure{Step: f.Step, Errno: f.Errno, Text: f.Text}
+		e.NotStarted = f.Text
+	}
+	return Measured{
+		Process: p, Execution: e, Interrupted: run.Interrupted,
+		Daemon: results.Daemon{
+			CPUNS: run.Daemon.CPU.Nanoseconds(), VoluntarySwitches: run.Daemon.VoluntarySwitches,
+			InvoluntarySwitches: run.Daemon.InvoluntarySwitches, RSSBeforeBytes: run.Daemon.RSSBefore, RSSBytes: run.Daemon.RSS,
+		},
+	}
+}
+
+// lastWords is the last line that is not blank on stderr, or else on stdout, cut to a length that fits a reason.
+func lastWords(run child.Run) string {
+	const most = 300
+	for _, text := range []string{run.Stderr.Text, run.Stdout.Text} {
+		text = strings.TrimSpace(text)
+		line := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+		if len(line) > most {
+			line = strings.ToValidUTF8(line[:most], "") + "..."
+		}
+		if line != "" {
+			return line
+		}
+	}
+	return ""
+}

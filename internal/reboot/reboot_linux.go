@@ -1,0 +1,69 @@
+package reboot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/login1"
+	"golang.org/x/sys/unix"
+
+	"krund/internal/command"
+)
+
+// systemctlTimeout bounds how long systemctl may take to accept the job; the shutdown itself comes after.
+const systemctlTimeout = time.Minute
+
+// logindPatience is how long logind may take to announce the shutdown. With an inhibitor that delays it it announces at once and waits then
+// (InhibitDelayMaxSec); one that blocks it makes logind refuse without a word here.
+const logindPatience = 10 * time.Second
+
+// New returns Linux's ways: logind over D-Bus (org.freedesktop.login1(5), Reboot without interaction), systemctl reboot, and reboot(2)
+// after sync(2).
+func New(log *slog.Logger) Machine {
+	return Machine{Log: log, Ways: []Way{
+		{"logind", logind},
+		{"systemctl", func(ctx context.Context) error {
+			_, err := command.Run(ctx, command.Cmd{Argv: []string{"systemctl", "reboot"}, Timeout: systemctlTimeout})
+			return err
+		}},
+		{"reboot(2)", func(context.Context) error {
+			if os.Geteuid() != 0 {
+				return errors.New("only root may")
+			}
+			unix.Sync()
+			return unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
+		}},
+	}}
+}
+
+// logind asks for the reboot and believes only the announcement that it is under way: the library drops logind's answer to the request itself.
+func logind(ctx context.Context) error {
+	conn, err := login1.New()
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer conn.Close()
+	announced := conn.Subscribe("PrepareForShutdown")
+	conn.Reboot(false)
+	patience := time.NewTimer(logindPatience)
+	defer patience.Stop()
+	for {
+		select {
+		case signal := <-announced:
+			if signal == nil {
+				return errors.New("the connection broke")
+			}
+			if len(signal.Body) == 1 && signal.Body[0] == true {
+				return nil
+			}
+		case <-patience.C:
+			return errors.New("no shutdown was announced; an inhibitor may be holding it up (`systemd-inhibit --list`)")
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

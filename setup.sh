@@ -1,0 +1,40 @@
+#!/bin/sh
+# What krund's build, demo and tests need beside Go and git: a C compiler with libc headers and sanitizers, make, and Python 3. As root with apt or
+# dnf the missing packages are installed; otherwise they are named.
+set -eu
+
+missing=
+command -v go >/dev/null 2>&1 || {
+	echo "setup: Go is missing; see https://go.dev/doc/install ($(sed -n 's/^go /version /p' go.mod) or later)" >&2
+	exit 1
+}
+command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 || missing="$missing cc"
+command -v make >/dev/null 2>&1 || missing="$missing make"
+[ -x /usr/bin/python3 ] || [ -x /usr/local/bin/python3 ] || missing="$missing python3"
+if [ -z "$missing" ]; then
+	probe=$(mktemp -d)
+	trap 'rm -rf "$probe"' EXIT
+	printf '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n' >"$probe/a.c"
+	cc -fsanitize=address,undefined "$probe/a.c" -o "$probe/a" 2>/dev/null || missing="$missing sanitizers"
+fi
+[ -n "$missing" ] || exit 0
+
+if command -v apt-get >/dev/null 2>&1; then
+	install="apt-get install -y --no-install-recommends gcc libc6-dev make python3"
+	update="apt-get update"
+elif command -v dnf >/dev/null 2>&1; then
+	install="dnf install -y gcc glibc-devel libasan libubsan libtsan make python3"
+	update=true
+else
+	echo "setup: missing:$missing; install a C compiler with its sanitizers, make and python3" >&2
+	exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+	echo "setup: missing:$missing; run as root: $install" >&2
+	exit 1
+fi
+echo "setup: installing what is missing:$missing"
+DEBIAN_FRONTEND=noninteractive
+export DEBIAN_FRONTEND
+$update >/dev/null
+$install >/dev/null
