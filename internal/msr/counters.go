@@ -1,0 +1,161 @@
+package msr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"os"
+
+	libkrun "krund/cgo"
+	"krund/internal/sysroot"
+)
+
+// Counters are open counters, for one process execution or for several. The
+// methods are for one goroutine.
+type Counters struct {
+	source  string
+	scope   libkrun.Scope
+	columns []libkrun.Column
+	groups  []libkrun.Group // FD is not set
+	close   func() error
+}
+
+// system is what Open needs besides files.
+type system struct {
+	open opener
+	load loader
+}
+
+// Open opens the first of the wanted sources that works. Counters is nil when
+// none of them does; the reason then tells what to do. Loading the kernel's msr
+// module and setting control registers are the only changes; Close undoes the
+// latter.
+//
+// With the scope Task the caller must stay on its thread (runtime.LockOSThread)
+// from Open until it has started the measured process, and open new counters for
+// each: they count the children of the thread that opened them, from the exec on.
+func Open(ctx context.Context, root sysroot.Root, want Want) (*Counters, Reason) {
+	return system{openEvent, modprobe}.choose(ctx, root, want)
+}
+
+func (s system) choose(ctx context.Context, root sysroot.Root, want Want) (*Counters, Reason) {
+	var r Reason
+	for _, source := range want.Sources {
+		c, f := s.find(ctx, root, source, want, true)
+		r.Findings = append(r.Findings, f)
+		if f.Available {
+			r.Chosen = source
+			return c, r
+		}
+	}
+	return nil, r
+}
+
+// Probe says for each wanted source whether it is available, and changes nothing:
+// it opens, reads and closes.
+func Probe(ctx context.Context, root sysroot.Root, want Want) []Finding {
+	return system{openEvent, modprobe}.probe(ctx, root, want)
+}
+
+func (s system) probe(ctx context.Context, root sysroot.Root, want Want) []Finding {
+	list := make([]Finding, 0, len(want.Sources))
+	for _, source := range want.Sources {
+		c, f := s.find(ctx, root, source, want, false)
+		if c != nil {
+			if err := c.Close(); err != nil {
+				f.Notes = append(f.Notes, err.Error())
+			}
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// find opens one source.
+func (s system) find(ctx context.Context, root sysroot.Root, source string, want Want, change bool) (*Counters, Finding) {
+	c := &Counters{source: source, close: func() error { return nil }}
+	if want.Scope == Execution {
+		c.scope = libkrun.PerExecution
+	}
+	switch source {
+	case None:
+		return c, Finding{Source: None, Available: true, Why: "the clock alone"}
+	case Perf:
+		groups, f := findPerf(root, s.open, want)
+		c.usePerf(groups)
+		return c, f
+	case MSR:
+		list, changed, f := findMSR(ctx, root, s.load, want, change)
+		c.useDevices(root, list, changed)
+		return c, f
+	}
+	return nil, Finding{Source: source, Why: "there is no such source; want perf, msr or none"}
+}
+
+func (c *Counters) usePerf(groups []opened) {
+	for _, g := range groups {
+		c.groups = append(c.groups, libkrun.Group{
+			Source: libkrun.SourcePerf, Columns: len(g.events), File: g.files[0], Partial: g.plan.partial,
+		})
+		for _, e := range g.events {
+			c.columns = append(c.columns, libkrun.Column{Name: e.name, Core: g.plan.core})
+		}
+	}
+	c.close = func() error {
+		var errs []error
+		for i := range groups {
+			errs = append(errs, groups[i].close())
+		}
+		return errors.Join(errs...)
+	}
+}
+
+func (c *Counters) useDevices(root sysroot.Root, list []device, changed []saved) {
+	for _, d := range list {
+		g := d.group(0)
+		c.groups = append(c.groups, g)
+		for _, name := range []string{"aperf", "mperf", "cycles"}[:g.Columns] {
+			c.columns = append(c.columns, libkrun.Column{Name: name, Core: d.core})
+		}
+	}
+	c.close = func() error { return errors.Join(restore(root, changed), closeDevices(list)) }
+}
+
+// Source is the source in use, as the configuration names it.
+func (c *Counters) Source() string { return c.source }
+
+// Files are what the measured process must inherit, in this order and under
+// numbers without gaps. They belong to c. Empty for the source none.
+func (c *Counters) Files() []*os.File {
+	files := make([]*os.File, len(c.groups))
+	for i, g := range c.groups {
+		files[i] = g.File
+	}
+	return files
+}
+
+// Apply returns the plan of a buffer with the counters in it. first is the number
+// that the first of Files has in the measured process, 3 or more. A column of the
+// plan before is an error of the caller's.
+func (c *Counters) Apply(spec libkrun.Spec, first int) (libkrun.Spec, error) {
+	if len(spec.Columns) > 0 || len(spec.Groups) > 0 {
+		return spec, fmt.Errorf("counters: the plan has %d columns already", len(spec.Columns))
+	}
+	spec.Scope = c.scope
+	spec.Columns = append([]libkrun.Column(nil), c.columns...)
+	spec.Groups = append([]libkrun.Group(nil), c.groups...)
+	for i := range spec.Groups {
+		spec.Groups[i].FD = first + i
+	}
+	return spec, nil
+}
+
+// Close closes the files and puts back what Open changed. It does all of it even
+// if something fails, and may be called once.
+func (c *Counters) Close() error {
+	if err := c.close(); err != nil {
+		return fmt.Errorf("close the counters: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+// Package msr opens the processor's counters for a measured process: core
+// cycles, APERF and MPERF, and what else comes with the same reading.
+//
+//  1. [Open] tries the configured sources in order and opens the first that
+//     works. Its [Reason] says which, and why each one before it does not.
+//  2. [Counters.Apply] completes the plan of the shared buffer with the columns
+//     and with the groups by which libkrun reads them.
+//  3. [Counters.Files] are handed over to the measured process. It needs no
+//     capability: whoever holds the open descriptor may read.
+//  4. [Counters.Close] closes them and puts the control registers back.
+//
+// The sources:
+//
+//   - perf: a perf event group per core, or one per task that its children
+//     inherit. APERF and MPERF come from the kernel's msr PMU, cycles from that
+//     of the core (of the right kind on hybrid processors). Groups are pinned: a
+//     group that loses its place fails instead of counting now and then.
+//   - msr: the devices /dev/cpu/N/msr, a read for each register. Fixed counter 1
+//     is set up for the cycles and put back afterwards.
+//   - none: the clock alone.
+//
+// [Probe] answers the same question without changing anything, for a person.
+//
+// What the sources need, when they fail, and what they cost is in
+// docs/counters.md. The facts about registers are from the Intel Software
+// Developer's Manual, volumes 3B (20: performance monitoring) and 4; those about
+// perf from perf_event_open(2) and the kernel's arch/x86/events/msr.c.
+//
+// The package never reads a counter during a measurement (libkrun does) and
+// never judges one (internal/verdict does). Energy of the processor's package is
+// in energy.go.
+package msr

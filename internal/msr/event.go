@@ -1,0 +1,181 @@
+package msr
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/sysroot"
+)
+
+// event is something that perf can count.
+type event struct {
+	name   string // of the column
+	kind   uint32 // perf_event_attr.type
+	config uint64
+}
+
+// Numbers of linux/perf_event.h, so that plans can be made on every system.
+const (
+	typeHardware = 0
+	typeSoftware = 1
+
+	hardwareCycles       = 0
+	hardwareInstructions = 1
+
+	softwareFaults     = 2
+	softwareSwitches   = 3
+	softwareMigrations = 4
+
+	pmuShift = 32 // a hardware event for one PMU of several has its type up there
+)
+
+const devices = "/sys/bus/event_source/devices"
+
+// parseEvent reads the text of an event in sysfs whose only field is the whole
+// config: "event=0x01".
+func parseEvent(text string) (uint64, error) {
+	value, ok := strings.CutPrefix(strings.TrimSpace(text), "event=")
+	if !ok {
+		return 0, fmt.Errorf("event %q: want event=NUMBER", text)
+	}
+	config, err := strconv.ParseUint(value, 0, 64)
+	if err != nil {
+		return 0, fmt.Errorf("event %q: want event=NUMBER", text)
+	}
+	return config, nil
+}
+
+// msrEvent looks an event of the msr PMU up. The kernel shows those that the
+// processor has.
+func msrEvent(root sysroot.Root, name string) (event, error) {
+	kind, err := root.ReadInt(devices + "/msr/type")
+	if err != nil {
+		return event{}, fmt.Errorf("the kernel has no msr PMU: %w", err)
+	}
+	text, err := root.Read(devices + "/msr/events/" + name)
+	if err != nil {
+		return event{}, fmt.Errorf("the processor does not show %s: %w", name, err)
+	}
+	config, err := parseEvent(text)
+	return event{name: name, kind: uint32(kind), config: config}, err
+}
+
+// corePMU is the PMU of one kind of core on a hybrid processor.
+type corePMU struct {
+	name  string
+	kind  uint64
+	cores []int
+}
+
+// hybridPMUs lists the kinds of cores; nil when they are all alike.
+func hybridPMUs(root sysroot.Root) ([]corePMU, error) {
+	found, err := root.Glob(devices + "/cpu_*/cpus")
+	if err != nil {
+		return nil, err
+	}
+	var list []corePMU
+	for _, name := range found {
+		dir := path.Dir(name)
+		kind, err := root.ReadInt(dir + "/type")
+		if err != nil {
+			return nil, err
+		}
+		text, err := root.Read(name)
+		if err != nil {
+			return nil, err
+		}
+		cores, err := parseCores(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		list = append(list, corePMU{path.Base(dir), uint64(kind), cores})
+	}
+	return list, nil
+}
+
+// groupPlan is a group to open.
+type groupPlan struct {
+	core      int     // libkrun.NoCore: the calling thread and its children
+	essential []event // without these the group is of no use
+	extra     []event // welcome
+	partial   bool
+}
+
+// perfPlan says which groups to open. notes are what is left out, and why.
+func perfPlan(root sysroot.Root, scope string, cores []int) (groups []groupPlan, notes []string, err error) {
+	var ratio, extra []event
+	for _, name := range []string{"aperf", "mperf"} {
+		if e, err := msrEvent(root, name); err == nil {
+			ratio = append(ratio, e)
+		} else {
+			notes = append(notes, "no "+name+": "+err.Error())
+		}
+	}
+	if len(ratio) == 1 {
+		ratio = nil // one is of no use without the other
+	}
+	extra = append(extra,
+		event{"context_switches", typeSoftware, softwareSwitches},
+		event{"migrations", typeSoftware, softwareMigrations},
+		event{"page_faults", typeSoftware, softwareFaults})
+	if e, err := msrEvent(root, "smi"); err == nil {
+		extra = append(extra, e)
+	}
+	pmus, err := hybridPMUs(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	if scope == Task {
+		return taskPlan(pmus, ratio, extra), notes, nil
+	}
+	for _, core := range cores {
+		upper, err := pmuOf(pmus, core)
+		if err != nil {
+			return nil, nil, err
+		}
+		groups = append(groups, groupPlan{
+			core:      core,
+			essential: slices.Concat(ratio, hardware("", upper)[:1]),
+			extra:     slices.Concat(hardware("", upper)[1:], extra),
+		})
+	}
+	return groups, notes, nil
+}
+
+// taskPlan counts what the benchmark's threads do. A thread moves between the
+// kinds of cores, and one group cannot count on both: a group for each then.
+func taskPlan(pmus []corePMU, ratio, extra []event) []groupPlan {
+	const task = -1
+	if len(pmus) == 0 {
+		return []groupPlan{{core: task, extra: slices.Concat(ratio, hardware("", 0), extra)}}
+	}
+	groups := []groupPlan{{core: task, extra: slices.Concat(ratio, extra)}}
+	for _, p := range pmus {
+		groups = append(groups, groupPlan{core: task, extra: hardware("."+p.name, p.kind), partial: true})
+	}
+	return groups
+}
+
+// hardware are the cycles and the instructions as counted by one PMU; 0: the only one.
+func hardware(suffix string, pmu uint64) []event {
+	return []event{
+		{"cycles" + suffix, typeHardware, pmu<<pmuShift | hardwareCycles},
+		{"instructions" + suffix, typeHardware, pmu<<pmuShift | hardwareInstructions},
+	}
+}
+
+// pmuOf finds the PMU of a core; 0 when there is only one kind.
+func pmuOf(pmus []corePMU, core int) (uint64, error) {
+	for _, p := range pmus {
+		if slices.Contains(p.cores, core) {
+			return p.kind, nil
+		}
+	}
+	if len(pmus) > 0 {
+		return 0, fmt.Errorf("core %d belongs to no PMU in %s", core, devices)
+	}
+	return 0, nil
+}
