@@ -1,0 +1,107 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"krund/internal/control"
+)
+
+// Settings says under which policy each probe is, and which sensors gate.
+type Settings struct {
+	Temperature    control.Policy
+	KernelLog      control.Policy
+	Throttle       control.Policy
+	Virtualisation control.Policy
+	Fingerprint    control.Policy
+	Sensors        []string // patterns of sensors that gate; empty is all
+}
+
+// Defaults returns the study's settings: temperatures gate; the rest is reported.
+func Defaults() Settings {
+	return Settings{Temperature: control.Require, KernelLog: control.Warn, Throttle: control.Warn, Virtualisation: control.Warn, Fingerprint: control.Warn}
+}
+
+// Check tells how each probe stands: whether the machine has it, and what it says now. It reads and never changes.
+func Check(ctx context.Context, m *control.Machine, s Settings) []control.Finding {
+	findings := []control.Finding{
+		checkTemperature(ReadTemperatures(ctx, m), s), checkKernelLog(ctx, m), checkThrottle(ReadThrottle(m.Root)),
+		checkVirtualisation(DetectVirtualisation(ctx, m)), checkFingerprint(ReadFingerprint(ctx, m, nil)),
+	}
+	for i, policy := range []control.Policy{s.Temperature, s.KernelLog, s.Throttle, s.Virtualisation, s.Fingerprint} {
+		findings[i].Policy = policy
+		if policy == control.Off {
+			findings[i].Status, findings[i].Fix = control.StatusOff, ""
+		}
+	}
+	return findings
+}
+
+func checkTemperature(t Temperatures, s Settings) control.Finding {
+	f := control.Finding{
+		Name: "temperature", Status: control.StatusOK, Wanted: "sensors to wait for", Why: "a hot processor slows itself down, and so measures the weather",
+		Detail: strings.Join(t.Remarks, "; "),
+	}
+	var gating []string
+	for _, r := range t.Readings {
+		if len(s.Sensors) == 0 || matchAny(s.Sensors, r.Sensor) {
+			gating = append(gating, r.String())
+		}
+	}
+	f.Found = strings.Join(gating, ", ")
+	if len(gating) == 0 {
+		f.Status, f.Found = control.StatusCannot, fmt.Sprintf("none of %d sensors", len(t.Readings))
+		f.Fix = "load the driver of the sensors (coretemp, k10temp, nct6775), or choose existing ones in [temperature] sensors"
+	}
+	return f
+}
+
+func checkKernelLog(ctx context.Context, m *control.Machine) control.Finding {
+	f := control.Finding{Name: "kernel_log", Status: control.StatusOK, Found: "readable", Wanted: "readable", Why: "the kernel says there when the hardware is in trouble"}
+	log, err := WatchKernelLog(ctx, m)
+	if err == nil {
+		err = log.Close()
+	}
+	if err != nil {
+		f.Status, f.Found, f.Detail, f.Fix = control.StatusCannot, "unreadable", err.Error(), "run as root, outside of containers"
+	}
+	return f
+}
+
+func checkThrottle(t Throttle) control.Finding {
+	f := control.Finding{
+		Name: "throttle", Status: control.StatusOK, Wanted: "counted by the kernel", Why: "a processor that slows itself down spoils the run",
+		Found: fmt.Sprintf("%d counters", len(t.Counts)), Detail: strings.Join(t.Remarks, "; "),
+	}
+	if len(t.Remarks) > 0 {
+		f.Status, f.Fix = control.StatusCannot, "nothing to do: use the processor's counters, see [counters]"
+	}
+	return f
+}
+
+func checkVirtualisation(v Virtualisation) control.Finding {
+	f := control.Finding{
+		Name: "virtualisation", Status: control.StatusOK, Found: v.String(), Wanted: "none", Why: "another machine's load decides how fast this one runs",
+		Detail: strings.Join(v.Evidence, "; "),
+	}
+	if !v.None() {
+		f.Status, f.Fix = control.StatusCannot, "measure on the hardware itself; numbers from here are for development only"
+	}
+	return f
+}
+
+func checkFingerprint(fp Fingerprint) control.Finding {
+	f := control.Finding{
+		Name: "fingerprint", Status: control.StatusOK, Found: fmt.Sprintf("%d properties", len(fp)), Wanted: "unchanged during an experiment",
+		Why: "an update in the middle splits an experiment in two",
+	}
+	var parts []string
+	for _, name := range []string{"system.product", "cpu.model", "os", "kernel.release"} {
+		if fp[name] != "" {
+			parts = append(parts, fp[name])
+		}
+	}
+	f.Detail = strings.Join(parts, ", ")
+	return f
+}

@@ -1,0 +1,212 @@
+package probe
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/control"
+	"krund/internal/sysroot"
+)
+
+// A Fingerprint tells one machine, and one state of its software, from another: names such as "cpu.microcode" with their values. Nothing
+// in it changes from boot to boot, or by what krund sets, as long as nobody changes the machine.
+type Fingerprint map[string]string
+
+// ReadFingerprint takes the fingerprint. What the machine does not show is not in it. more is added as it is: the version of krund, the
+// hashes of the programs that are measured.
+func ReadFingerprint(ctx context.Context, m *control.Machine, more map[string]string) Fingerprint {
+	f := Fingerprint{}
+	if m.Root.Exists("/sys") {
+		f.linux(m.Root)
+	} else {
+		f.sysctls(ctx, m.Commands)
+	}
+	f.packages(ctx, m)
+	for name, value := range more {
+		f[name] = value
+	}
+	return f
+}
+
+// put notes a value that is there.
+func (f Fingerprint) put(name, value string) {
+	if value = strings.TrimSpace(value); value != "" {
+		f[name] = value
+	}
+}
+
+// file notes the text of a file.
+func (f Fingerprint) file(root sysroot.Root, name, path string) {
+	if text, err := root.Read(path); err == nil {
+		f.put(name, text)
+	}
+}
+
+// linux reads what Linux shows.
+func (f Fingerprint) linux(root sysroot.Root) {
+	for name, path := range map[string]string{
+		"kernel.release": "/proc/sys/kernel/osrelease", "kernel.version": "/proc/sys/kernel/version", "kernel.cmdline": "/proc/cmdline",
+		"bios.vendor": "/sys/class/dmi/id/bios_vendor", "bios.version": "/sys/class/dmi/id/bios_version", "bios.date": "/sys/class/dmi/id/bios_date",
+		"system.vendor": "/sys/class/dmi/id/sys_vendor", "system.product": "/sys/class/dmi/id/product_name", "board.name": "/sys/class/dmi/id/board_name",
+		"cpu.present": "/sys/devices/system/cpu/present", "cpu.performance_cores": "/sys/devices/cpu_core/cpus", "cpu.efficient_cores": "/sys/devices/cpu_atom/cpus",
+		"cpu.microcode": "/sys/devices/system/cpu/cpu0/microcode/version", "cpu.frequency_driver": "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver",
+		"memory.nodes": "/sys/devices/system/node/possible", "clocksource": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+	} {
+		f.file(root, name, path)
+	}
+	if text, err := root.Read("/etc/os-release"); err == nil {
+		f.put("os", osName(text))
+	}
+	if text, err := root.Read("/proc/cpuinfo"); err == nil {
+		f.cpuinfo(text)
+	}
+	for _, name := range root.List("/sys/devices/system/cpu/vulnerabilities") {
+		if text, err := root.Read("/sys/devices/system/cpu/vulnerabilities/" + name); err == nil {
+			f.put("mitigation."+name, siblingState.ReplaceAllString(text, ""))
+		}
+	}
+	f.topology(root)
+	f.memory(root)
+}
+
+// siblingState is what the kernel adds to a mitigation about sibling threads, which krund itself may switch off: "; SMT vulnerable".
+var siblingState = regexp.MustCompile(`[;,] SMT [^;,]*`)
+
+// cpuinfo reads the first processor of /proc/cpuinfo: x86 gives names and numbers, arm64 the numbers of maker and part.
+func (f Fingerprint) cpuinfo(text string) {
+	names := map[string]string{
+		"vendor_id": "cpu.vendor", "model name": "cpu.model", "cpu family": "cpu.family", "model": "cpu.model_number", "stepping": "cpu.stepping",
+		"microcode": "cpu.microcode", "CPU implementer": "cpu.vendor", "CPU part": "cpu.model", "CPU variant": "cpu.family", "CPU revision": "cpu.stepping",
+	}
+	for line := range strings.Lines(text) {
+		name, value, found := strings.Cut(line, ":")
+		if !found {
+			return // the first processor ends with an empty line
+		}
+		name = strings.TrimSpace(name)
+		if name == "flags" || name == "Features" {
+			f["cpu.flags"] = hashOf([]byte(strings.TrimSpace(value)))
+		} else if to, known := names[name]; known {
+			f.put(to, value)
+		}
+	}
+}
+
+// topology counts packages and cores of the CPUs that are online. Switching sibling threads off changes neither.
+func (f Fingerprint) topology(root sysroot.Root) {
+	dirs, err := root.Glob("/sys/devices/system/cpu/cpu[0-9]*/topology")
+	if err != nil || len(dirs) == 0 {
+		return
+	}
+	packages, cores := map[string]bool{}, map[string]bool{}
+	for _, dir := range dirs {
+		pkg, err1 := root.Read(dir + "/physical_package_id")
+		core, err2 := root.Read(dir + "/core_id")
+		if err1 == nil && err2 == nil {
+			packages[pkg] = true
+			cores[pkg+"/"+core] = true
+		}
+	}
+	f["cpu.topology"] = fmt.Sprintf("packages %d, cores %d", len(packages), len(cores))
+}
+
+// memory reads the memory modules from the firmware's table where that is readable (root), and the size from the kernel's memory blocks,
+// since MemTotal differs a little from boot to boot.
+func (f Fingerprint) memory(root sysroot.Root) {
+	if table, err := root.ReadBytes("/sys/firmware/dmi/tables/DMI"); err == nil {
+		for i, m := range parseModules(table) {
+			f.put(fmt.Sprintf("memory.module.%d", i+1), m.slot+" "+m.String())
+		}
+	}
+	text, err := root.Read("/sys/devices/system/memory/block_size_bytes")
+	size, perr := strconv.ParseUint(text, 16, 63)
+	blocks, gerr := root.Glob("/sys/devices/system/memory/memory[0-9]*")
+	if err == nil && perr == nil && gerr == nil && len(blocks) > 0 {
+		f["memory.size"] = fmt.Sprintf("%d MiB", size>>20*uint64(len(blocks)))
+	}
+}
+
+// sysctls reads what OpenBSD shows.
+func (f Fingerprint) sysctls(ctx context.Context, c control.Commands) {
+	if c == nil {
+		return
+	}
+	for name, variable := range map[string]string{
+		"kernel.version": "kern.version", "cpu.model": "hw.model", "cpu.present": "hw.ncpufound", "memory.size": "hw.physmem",
+		"system.vendor": "hw.vendor", "system.product": "hw.product", "bios.version": "hw.version", "clocksource": "kern.timecounter.hardware",
+	} {
+		if out, err := c.Output(ctx, "sysctl", "-n", variable); err == nil {
+			f.put(name, strings.Join(strings.Fields(string(out)), " "))
+		}
+	}
+}
+
+// osName returns PRETTY_NAME of os-release(5).
+func osName(text string) string {
+	for line := range strings.Lines(text) {
+		if value, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found {
+			return strings.Trim(value, `"'`)
+		}
+	}
+	return ""
+}
+
+// hashOf returns the SHA-256 of data in hexadecimal.
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// HashFile returns the SHA-256 of a file in hexadecimal, for ReadFingerprint's more. The file is read in pieces.
+func HashFile(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("hash file: %w", err)
+	}
+	h := sha256.New()
+	_, err = io.Copy(h, file)
+	if cerr := file.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return "", fmt.Errorf("hash %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// A Difference is a part of the fingerprint that is not what it was.
+type Difference struct {
+	Name     string
+	Old, New string // "" when it was not there
+}
+
+func (d Difference) String() string {
+	shown := func(value string) string {
+		if value == "" {
+			return "absent"
+		}
+		return strconv.Quote(clip(value))
+	}
+	return fmt.Sprintf("%s: %s -> %s", d.Name, shown(d.Old), shown(d.New))
+}
+
+// Diff returns what differs between two fingerprints, in the order of names. Diff(a, b) mirrors Diff(b, a); of equal ones it is empty.
+func Diff(before, after Fingerprint) []Difference {
+	names := append(sortedKeys(before), sortedKeys(after)...)
+	slices.Sort(names)
+	var diff []Difference
+	for _, name := range slices.Compact(names) {
+		if before[name] != after[name] {
+			diff = append(diff, Difference{Name: name, Old: before[name], New: after[name]})
+		}
+	}
+	return diff
+}

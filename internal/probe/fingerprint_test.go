@@ -1,0 +1,218 @@
+package probe
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/control"
+	"krund/internal/sysroot"
+)
+
+func TestFingerprintOfAMachine(t *testing.T) {
+	m, dir := machine(t, "intel-pstate-active")
+	put(t, dir, "var/lib/dpkg/status", dpkgStatus)
+	put(t, dir, "sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers; SMT vulnerable\n")
+	put(t, dir, "sys/devices/system/cpu/vulnerabilities/l1tf", "Mitigation: PTE Inversion; VMX: conditional cache flushes, SMT vulnerable\n")
+	put(t, dir, "sys/devices/system/memory/block_size_bytes", "8000000\n")
+	for _, n := range []string{"memory0", "memory1", "memory32"} {
+		put(t, dir, "sys/devices/system/memory/"+n+"/state", "online\n")
+	}
+	put(t, dir, "sys/firmware/dmi/tables/DMI", string(smbios(module("DIMM_A1", 0x2000, "Kingston", "KHX2400C15"))))
+	f := ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"})
+	want := map[string]string{
+		"cpu.model": "Intel(R) Core(TM) i9-9900K CPU @ 3.60GHz", "cpu.microcode": "0xf8", "cpu.topology": "packages 1, cores 2", "cpu.present": "0-3",
+		"kernel.release": "6.8.5-301.fc40.x86_64", "bios.version": "2004", "memory.size": "384 MiB", "cpu.frequency_driver": "intel_pstate",
+		"mitigation.mds": "Mitigation: Clear CPU buffers", "mitigation.l1tf": "Mitigation: PTE Inversion; VMX: conditional cache flushes",
+		"memory.module.1": "DIMM_A1 8192 MiB 2400 MT/s Kingston KHX2400C15", "krund": "1.0",
+	}
+	for name, value := range want {
+		if f[name] != value {
+			t.Errorf("%s is %q, want %q", name, f[name], value)
+		}
+	}
+	if !strings.HasPrefix(f["packages"], "dpkg: 2, ") {
+		t.Errorf("packages %q", f["packages"])
+	}
+	// Switching sibling threads off must not look like another machine.
+	put(t, dir, "sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers; SMT disabled\n")
+	for _, cpu := range []string{"cpu2", "cpu3"} {
+		if err := os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu", cpu, "topology")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := Diff(f, ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"})); len(diff) != 0 {
+		t.Errorf("with siblings off: %v", diff)
+	}
+	put(t, dir, "proc/sys/kernel/osrelease", "6.9.1\n")
+	if diff := Diff(f, ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"})); len(diff) != 1 || diff[0].String() != `kernel.release: "6.8.5-301.fc40.x86_64" -> "6.9.1"` {
+		t.Errorf("with another kernel: %v", diff)
+	}
+}
+
+func TestFingerprintOfArm(t *testing.T) {
+	m, _ := machine(t, "arm64")
+	f := ReadFingerprint(t.Context(), m, nil)
+	if f["cpu.vendor"] != "0x41" || f["cpu.model"] != "0xd0c" || f["cpu.flags"] == "" {
+		t.Errorf("%v", f)
+	}
+}
+
+func TestFingerprintOfOpenBSD(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "var/db/pkg/quirks-6.42/+CONTENTS", "")
+	put(t, dir, "var/db/pkg/python-3.10.13/+CONTENTS", "")
+	m := &control.Machine{Root: sysroot.New(dir), Commands: scripted{
+		"sysctl -n kern.version": "OpenBSD 7.4 (GENERIC.MP) #1397: Tue Oct 10 09:02:37 MDT 2023\n    deraadt@amd64.openbsd.org:/usr/src\n", "sysctl -n hw.model": "Intel(R) Core(TM) i7-4790\n",
+	}}
+	f := ReadFingerprint(t.Context(), m, nil)
+	if f["cpu.model"] != "Intel(R) Core(TM) i7-4790" || !strings.HasPrefix(f["kernel.version"], "OpenBSD 7.4") || !strings.HasPrefix(f["packages"], "pkg_add: 2, ") {
+		t.Errorf("%v", f)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	a := Fingerprint{"same": "1", "changed": "1", "gone": "1"}
+	b := Fingerprint{"same": "1", "changed": "2", "new": "1"}
+	var got []string
+	for _, d := range Diff(a, b) {
+		got = append(got, d.String())
+	}
+	want := []string{`changed: "1" -> "2"`, `gone: "1" -> absent`, `new: absent -> "1"`}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	mirror := Diff(b, a)
+	for i, d := range Diff(a, b) {
+		if m := mirror[i]; m.Name != d.Name || m.Old != d.New || m.New != d.Old {
+			t.Errorf("%v is not the mirror of %v", m, d)
+		}
+	}
+	if len(Diff(a, a)) != 0 {
+		t.Error("a differs from itself")
+	}
+}
+
+const dpkgStatus = `Package: zlib1g
+Status: install ok installed
+Architecture: amd64
+Version: 1:1.2.13.dfsg-1
+Description: compression library - runtime
+ zlib is a library. Version: is no field here
+
+Package: old
+Status: deinstall ok config-files
+Architecture: amd64
+Version: 1
+
+Package: base-files
+Status: hold ok installed
+Architecture: amd64
+Version: 12.4`
+
+func TestPackages(t *testing.T) {
+	if got, want := parseDpkg(dpkgStatus), []string{"zlib1g 1:1.2.13.dfsg-1 amd64", "base-files 12.4 amd64"}; !slices.Equal(got, want) {
+		t.Errorf("dpkg: %q, want %q", got, want)
+	}
+	if got, want := parseApk("C:Q1x\nP:musl\nV:1.2.4-r2\nA:x86_64\n\nP:busybox\nV:1.36.1-r5\n\nV:9\n"), []string{"musl 1.2.4-r2", "busybox 1.36.1-r5"}; !slices.Equal(got, want) {
+		t.Errorf("apk: %q, want %q", got, want)
+	}
+	tests := []struct {
+		name, file, text string
+		commands         control.Commands
+		manager          string
+		count            int
+	}{
+		{"alpine", "lib/apk/db/installed", "P:musl\nV:1\n", nil, "apk", 1},
+		{"arch", "var/lib/pacman/local/bash-5.2/desc", "", nil, "pacman", 1},
+		{"fedora", "usr/lib/sysimage/rpm/rpmdb.sqlite", "", scripted{`rpm -qa --qf %{NAME} %{EVR} %{ARCH}\n`: "bash 5.2 x86_64\nglibc 2.39 x86_64\n"}, "rpm", 2},
+		{"fedora without rpm", "usr/lib/sysimage/rpm/rpmdb.sqlite", "", scripted{}, "", 0},
+		{"unknown", "etc/x", "", nil, "", 0},
+	}
+	for _, tt := range tests {
+		dir := t.TempDir()
+		put(t, dir, tt.file, tt.text)
+		list, manager := installed(t.Context(), &control.Machine{Root: sysroot.New(dir), Commands: tt.commands})
+		if manager != tt.manager || len(list) != tt.count {
+			t.Errorf("%s: %q by %q", tt.name, list, manager)
+		}
+	}
+}
+
+// module builds a memory device of SMBIOS 2.8.
+func module(slot string, size uint16, maker, part string) []byte {
+	s := make([]byte, 0x28)
+	s[0], s[1] = memoryDevice, byte(len(s))
+	binary.LittleEndian.PutUint16(s[0x0c:], size)
+	s[0x10], s[0x17], s[0x1a] = 1, 2, 3
+	binary.LittleEndian.PutUint16(s[0x15:], 2400)
+	binary.LittleEndian.PutUint32(s[0x1c:], 65536)
+	return append(s, slot+"\x00"+maker+"\x00"+part+"\x00\x00"...)
+}
+
+// smbios puts structures between a BIOS structure without strings and the end.
+func smbios(structures ...[]byte) []byte {
+	table := []byte{0, 4, 1, 0, 0, 0}
+	for _, s := range structures {
+		table = append(table, s...)
+	}
+	return append(table, 127, 4, 2, 0, 0, 0)
+}
+
+func TestParseModules(t *testing.T) {
+	table := smbios(module("DIMM 0", 0x2000, "Samsung", "M378A1G43EB1-CPB"), module("DIMM 1", 0, "NO DIMM", "NO DIMM"), module("DIMM 2", 0x7fff, "X", "Y"),
+		module("DIMM 3", 0xffff, "X", "Y"), module("DIMM 4", 0x8000|4096, "X", "Y"))
+	var got []string
+	for _, m := range parseModules(table) {
+		got = append(got, m.slot+": "+m.String())
+	}
+	want := []string{"DIMM_0: 8192 MiB 2400 MT/s Samsung M378A1G43EB1-CPB", "DIMM_2: 65536 MiB 2400 MT/s X Y", "DIMM_4: 4 MiB 2400 MT/s X Y"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for cut := range table {
+		parseModules(table[:cut]) // must not panic
+	}
+}
+
+func TestHashFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(path, []byte("abc"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// sha256sum of "abc", FIPS 180-2 appendix B.1.
+	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+	if got, err := HashFile(path); got != want || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := HashFile(path + "-none"); err == nil {
+		t.Error("no error for a missing file")
+	}
+	if _, err := HashFile(t.TempDir()); err == nil {
+		t.Error("no error for a folder")
+	}
+}
+
+func FuzzFingerprint(f *testing.F) {
+	f.Add(dpkgStatus, smbios(module("a", 1, "b", "c")))
+	f.Add("PRETTY_NAME=\"x\"\nctxt 5\nP:a\nV:b\n", []byte{17, 4, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, text string, table []byte) {
+		for _, line := range parseDpkg(text) {
+			if line == "" {
+				t.Error("package without a name")
+			}
+		}
+		parseApk(text)
+		osName(text)
+		parseSwitches(text)
+		Fingerprint{}.cpuinfo(text)
+		for _, m := range parseModules(table) {
+			if m.mib == 0 {
+				t.Errorf("empty module %+v", m)
+			}
+		}
+	})
+}

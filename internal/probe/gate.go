@@ -1,0 +1,142 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrTemperature says that the machine did not come back to its base temperatures in time.
+var ErrTemperature = errors.New("the machine does not come back to its base temperatures")
+
+// GateSettings says when a machine is as warm as it was at first. The study: 3 degrees around the temperatures of the first start, for at
+// most an hour.
+type GateSettings struct {
+	Tolerance float64       // degrees Celsius to either side
+	Timeout   time.Duration // of real time
+	Sensors   []string      // patterns of sensors that count ("*" also stands for slashes); empty is all
+}
+
+// pollPause is how long the gate waits between two looks; heatBout how long it heats. The study's tool looked every 10 seconds; a package
+// warms by a degree in about that.
+const (
+	pollPause = 10 * time.Second
+	heatBout  = 10 * time.Second
+)
+
+// A Gate holds a run back until the machine's temperatures are what they were.
+type Gate struct {
+	Clock Clock
+	Read  func(context.Context) Temperatures
+	Heat  func(context.Context, time.Duration) error // keeps the processor busy; nil only waits
+}
+
+// A GateResult is what happened at the gate.
+type GateResult struct {
+	Waited  time.Duration // in all
+	Heated  int           // bouts of heating
+	Last    Temperatures  // the readings that opened the gate, or the last ones before it stayed shut
+	Remarks []string      // sensors that have gone since the base was taken
+}
+
+// Wait returns when every sensor that counts is within the tolerance of its base, and with an error that wraps ErrTemperature when the
+// timeout comes first. A machine that is too cold anywhere and too hot nowhere is heated; otherwise waiting cools it. Sensors that were
+// there at the base and are not now are left out with a remark. Without any sensor in common the gate is open: there is nothing to wait for.
+func (g Gate) Wait(ctx context.Context, base []Temperature, s GateSettings) (GateResult, error) {
+	start := g.Clock.Now()
+	var r GateResult
+	for {
+		r.Last = g.Read(ctx)
+		d := Compare(base, r.Last.Readings, s)
+		r.Remarks = d.remarks()
+		r.Waited = g.Clock.Now().Sub(start)
+		if len(d.Hot)+len(d.Cold) == 0 {
+			return r, nil
+		}
+		if r.Waited >= s.Timeout {
+			return r, fmt.Errorf("%w within %s: %s; move the machine to a place of steady temperature, or choose other sensors in [temperature]",
+				ErrTemperature, s.Timeout, d)
+		}
+		if err := g.pass(ctx, d, &r); err != nil {
+			return r, err
+		}
+	}
+}
+
+// pass lets time go by: busy when all that is wrong is too cold.
+func (g Gate) pass(ctx context.Context, d Deviation, r *GateResult) error {
+	if len(d.Hot) > 0 || g.Heat == nil {
+		return g.Clock.Sleep(ctx, pollPause)
+	}
+	r.Heated++
+	return g.Heat(ctx, heatBout)
+}
+
+// A Deviation is how readings differ from their base.
+type Deviation struct {
+	Within  int       // sensors within the tolerance
+	Hot     []Deviant // above it
+	Cold    []Deviant // below it
+	Missing []string  // sensors that have a base and no reading
+}
+
+// A Deviant is a sensor outside of the tolerance.
+type Deviant struct {
+	Sensor    string
+	Now, Base int64 // thousandths of a degree Celsius
+}
+
+func (d Deviant) String() string {
+	return fmt.Sprintf("%s is at %s, base %s", d.Sensor, celsius(d.Now), celsius(d.Base))
+}
+
+func (d Deviation) String() string {
+	var parts []string
+	for _, x := range slices.Concat(d.Hot, d.Cold) {
+		parts = append(parts, x.String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (d Deviation) remarks() []string {
+	var remarks []string
+	for _, sensor := range d.Missing {
+		remarks = append(remarks, fmt.Sprintf("sensor %s, which has a base temperature, cannot be read: the gate goes without it", sensor))
+	}
+	if d.Within+len(d.Hot)+len(d.Cold) == 0 {
+		remarks = append(remarks, "no sensor to wait for: the gate is open at any temperature")
+	}
+	return remarks
+}
+
+// Compare holds readings against their base. Readings without a base are left out, as are sensors that match no pattern.
+func Compare(base, now []Temperature, s GateSettings) Deviation {
+	tolerance := int64(math.Round(s.Tolerance * 1000))
+	readings := map[string]int64{}
+	for _, r := range now {
+		readings[r.Sensor] = r.MilliC
+	}
+	var d Deviation
+	for _, b := range base {
+		if len(s.Sensors) > 0 && !matchAny(s.Sensors, b.Sensor) {
+			continue
+		}
+		milli, there := readings[b.Sensor]
+		x := Deviant{Sensor: b.Sensor, Now: milli, Base: b.MilliC}
+		switch {
+		case !there:
+			d.Missing = append(d.Missing, b.Sensor)
+		case milli > b.MilliC+tolerance:
+			d.Hot = append(d.Hot, x)
+		case milli < b.MilliC-tolerance:
+			d.Cold = append(d.Cold, x)
+		default:
+			d.Within++
+		}
+	}
+	return d
+}

@@ -1,0 +1,126 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// study is the gate of the warmup study.
+func study() GateSettings { return GateSettings{Tolerance: 3, Timeout: time.Hour} }
+
+func at(celsius ...float64) []Temperature {
+	var list []Temperature
+	for i, c := range celsius {
+		list = append(list, Temperature{Sensor: string(rune('a' + i)), MilliC: int64(c * 1000)})
+	}
+	return list
+}
+
+func TestCompare(t *testing.T) {
+	tests := []struct {
+		name                       string
+		base, now                  []Temperature
+		sensors                    []string
+		within, hot, cold, missing int
+	}{
+		{"same", at(40, 50), at(40, 50), nil, 2, 0, 0, 0},
+		{"on the bounds", at(40, 50), at(43, 47), nil, 2, 0, 0, 0},
+		{"just beyond", at(40, 50), at(43.001, 46.999), nil, 0, 1, 1, 0},
+		{"one is gone", at(40, 50), at(40), nil, 1, 0, 0, 1},
+		{"a new one has no base", at(40), at(40, 99), nil, 1, 0, 0, 0},
+		{"only the chosen count", at(40, 50), at(99, 50), []string{"b"}, 1, 0, 0, 0},
+		{"nothing", nil, nil, nil, 0, 0, 0, 0},
+	}
+	for _, tt := range tests {
+		s := study()
+		s.Sensors = tt.sensors
+		d := Compare(tt.base, tt.now, s)
+		if d.Within != tt.within || len(d.Hot) != tt.hot || len(d.Cold) != tt.cold || len(d.Missing) != tt.missing {
+			t.Errorf("%s: %+v", tt.name, d)
+		}
+	}
+}
+
+// series is a machine whose readings follow a list; the last one stays.
+type series struct {
+	readings [][]Temperature
+	heats    int
+	clock    *fakeClock
+}
+
+func (s *series) read(context.Context) Temperatures {
+	now := s.readings[0]
+	if len(s.readings) > 1 {
+		s.readings = s.readings[1:]
+	}
+	return Temperatures{Readings: now}
+}
+
+func (s *series) heat(_ context.Context, d time.Duration) error {
+	s.heats++
+	s.clock.now = s.clock.now.Add(d)
+	return nil
+}
+
+func TestGate(t *testing.T) {
+	tests := []struct {
+		name     string
+		base     []Temperature
+		readings [][]Temperature
+		waited   time.Duration
+		heated   int
+		remark   string
+		shut     string // part of the error
+	}{
+		{"open at once", at(40), [][]Temperature{at(41)}, 0, 0, "", ""},
+		{"cools down", at(40), [][]Temperature{at(60), at(50), at(43)}, 20 * time.Second, 0, "", ""},
+		{"is heated", at(40), [][]Temperature{at(30), at(35), at(37)}, 20 * time.Second, 2, "", ""},
+		{"hot here and cold there: waits", at(40, 40), [][]Temperature{at(60, 30), at(40, 40)}, 10 * time.Second, 0, "", ""},
+		{"heated too much, then cools", at(40), [][]Temperature{at(30), at(50), at(40)}, 20 * time.Second, 1, "", ""},
+		{"stays hot", at(40, 40), [][]Temperature{at(61, 40)}, time.Hour, 0, "", "a is at 61.0 C, base 40.0 C"},
+		{"stays cold", at(40), [][]Temperature{at(20)}, time.Hour, 360, "", "within 1h0m0s"},
+		{"a lost sensor is left out", at(40, 50), [][]Temperature{at(40)}, 0, 0, "sensor b", ""},
+		{"all sensors lost", at(40), [][]Temperature{nil}, 0, 0, "any temperature", ""},
+		{"no sensors at all", nil, [][]Temperature{nil}, 0, 0, "no sensor to wait for", ""},
+	}
+	for _, tt := range tests {
+		clock := &fakeClock{now: time.Unix(0, 0)}
+		s := &series{readings: tt.readings, clock: clock}
+		g := Gate{Clock: clock, Read: s.read, Heat: s.heat}
+		r, err := g.Wait(t.Context(), tt.base, study())
+		if r.Waited != tt.waited || r.Heated != tt.heated || s.heats != tt.heated {
+			t.Errorf("%s: waited %s, heated %d; want %s, %d", tt.name, r.Waited, r.Heated, tt.waited, tt.heated)
+		}
+		if !strings.Contains(strings.Join(r.Remarks, "\n"), tt.remark) || tt.remark == "" && len(r.Remarks) > 0 {
+			t.Errorf("%s: remarks %q, want %q", tt.name, r.Remarks, tt.remark)
+		}
+		if (tt.shut != "") != errors.Is(err, ErrTemperature) || err != nil && !strings.Contains(err.Error(), tt.shut) {
+			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.shut)
+		}
+	}
+}
+
+func TestGateEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	clock := &fakeClock{}
+	s := &series{readings: [][]Temperature{at(90)}, clock: clock}
+	if _, err := (Gate{Clock: clock, Read: s.read}).Wait(ctx, at(40), study()); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want the context's", err)
+	}
+}
+
+func TestHeat(t *testing.T) {
+	clock := &lockedClock{clock: fakeClock{step: time.Second}}
+	if err := Heat(t.Context(), clock, 5*time.Second); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Heat(ctx, clock, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want the context's", err)
+	}
+}

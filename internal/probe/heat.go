@@ -1,0 +1,25 @@
+package probe
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Heat keeps every CPU that this process may use busy for d of the given clock, or until ctx ends, whose error it returns.
+func Heat(ctx context.Context, clock Clock, d time.Duration) error {
+	end := clock.Now().Add(d)
+	var all sync.WaitGroup
+	for range runtime.NumCPU() {
+		all.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for ctx.Err() == nil && clock.Now().Before(end) {
+				Spin(1 << 20)
+			}
+		})
+	}
+	all.Wait()
+	return ctx.Err()
+}

@@ -1,0 +1,147 @@
+package probe
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"krund/internal/sysroot"
+)
+
+// An InterruptRow is a line of /proc/interrupts.
+type InterruptRow struct {
+	Name   string   // "24", "LOC", ...
+	About  string   // chip, kind and drivers, or what the letters mean
+	Counts []uint64 // one for each CPU of the heading; shorter when the kernel counts for all CPUs together
+}
+
+// Total is the sum over all CPUs.
+func (r InterruptRow) Total() uint64 {
+	var sum uint64
+	for _, n := range r.Counts {
+		sum += n
+	}
+	return sum
+}
+
+// Device tells whether the row is a device's interrupt rather than one of the processor's own.
+func (r InterruptRow) Device() bool { return isNumber(r.Name) }
+
+// InterruptTable is /proc/interrupts at one moment.
+type InterruptTable struct {
+	CPUs []int // the numbers of the CPUs that are online, in the order of the columns
+	Rows []InterruptRow
+}
+
+// Row returns the row of that name.
+func (t InterruptTable) Row(name string) (InterruptRow, bool) {
+	i := slices.IndexFunc(t.Rows, func(r InterruptRow) bool { return r.Name == name })
+	if i < 0 {
+		return InterruptRow{}, false
+	}
+	return t.Rows[i], true
+}
+
+// ParseInterrupts reads /proc/interrupts: a heading with the CPUs, then a row for each interrupt. Lines of another form are left out.
+func ParseInterrupts(text string) InterruptTable {
+	var t InterruptTable
+	for line := range strings.Lines(text) {
+		if t.CPUs == nil {
+			for _, word := range strings.Fields(line) {
+				if n, err := strconv.Atoi(strings.TrimPrefix(word, "CPU")); err == nil && n >= 0 {
+					t.CPUs = append(t.CPUs, n)
+				}
+			}
+			continue
+		}
+		name, rest, found := strings.Cut(strings.TrimSpace(line), ":")
+		if !found || name == "" || strings.ContainsAny(name, " \t") {
+			continue
+		}
+		row := InterruptRow{Name: name}
+		words := strings.Fields(rest)
+		for len(row.Counts) < len(t.CPUs) && len(row.Counts) < len(words) {
+			n, err := strconv.ParseUint(words[len(row.Counts)], 10, 64)
+			if err != nil {
+				break
+			}
+			row.Counts = append(row.Counts, n)
+		}
+		row.About = strings.Join(words[len(row.Counts):], " ")
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// Interrupts says how often each CPU was interrupted in a stretch of time.
+type Interrupts struct {
+	Elapsed time.Duration
+	CPUs    []CPUInterrupts // in the order of their numbers
+}
+
+// CPUInterrupts are the interrupts of one CPU.
+type CPUInterrupts struct {
+	CPU     int
+	Ticks   uint64            // of its local timer (LOC)
+	Devices uint64            // of devices
+	Others  map[string]uint64 // of the processor's own kinds (RES, CAL, TLB, NMI, ...), without the timer; zeros are left out
+}
+
+// PerSecond turns a count into a rate; 0 when no time has passed.
+func (i Interrupts) PerSecond(count uint64) float64 {
+	if i.Elapsed <= 0 {
+		return 0
+	}
+	return float64(count) / i.Elapsed.Seconds()
+}
+
+// InterruptsBetween compares two readings. CPUs that are not in both are left out, as are rows that are new.
+func InterruptsBetween(before, after InterruptTable, elapsed time.Duration) Interrupts {
+	result := Interrupts{Elapsed: elapsed}
+	for column, cpu := range after.CPUs {
+		was := slices.Index(before.CPUs, cpu)
+		if was < 0 {
+			continue
+		}
+		c := CPUInterrupts{CPU: cpu, Others: map[string]uint64{}}
+		for _, row := range after.Rows {
+			old, there := before.Row(row.Name)
+			if !there || column >= len(row.Counts) || was >= len(old.Counts) || row.Counts[column] <= old.Counts[was] {
+				continue
+			}
+			n := row.Counts[column] - old.Counts[was]
+			switch {
+			case row.Name == "LOC":
+				c.Ticks = n
+			case row.Device():
+				c.Devices += n
+			default:
+				c.Others[row.Name] = n
+			}
+		}
+		result.CPUs = append(result.CPUs, c)
+	}
+	slices.SortFunc(result.CPUs, func(a, b CPUInterrupts) int { return cmp.Compare(a.CPU, b.CPU) })
+	return result
+}
+
+// MeasureInterrupts reads /proc/interrupts, runs busy, and reads it again. busy should keep the CPUs of interest occupied by one thread
+// each: an idle CPU needs no tick, so that its silence proves nothing.
+func MeasureInterrupts(root sysroot.Root, clock Clock, busy func() error) (Interrupts, error) {
+	before, err := root.Read("/proc/interrupts")
+	if err != nil {
+		return Interrupts{}, err
+	}
+	start := clock.Now()
+	if err := busy(); err != nil {
+		return Interrupts{}, err
+	}
+	elapsed := clock.Now().Sub(start)
+	after, err := root.Read("/proc/interrupts")
+	if err != nil {
+		return Interrupts{}, err
+	}
+	return InterruptsBetween(ParseInterrupts(before), ParseInterrupts(after), elapsed), nil
+}

@@ -1,0 +1,65 @@
+package probe
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/control"
+	"krund/internal/sysroot"
+)
+
+// realClock is the system's.
+type realClock struct{}
+
+func (realClock) Now() time.Time { return time.Now() }
+
+func (realClock) Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestLineInTheKernelLog writes to the real log: the line is in the report of the watch that ran, and in no later one.
+func TestLineInTheKernelLog(t *testing.T) {
+	device, err := os.OpenFile("/dev/kmsg", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("the kernel log cannot be written here: %v", err)
+	}
+	t.Cleanup(func() { _ = device.Close() })
+	m := &control.Machine{Root: sysroot.New("/")}
+	log, err := WatchKernelLog(t.Context(), m)
+	if err != nil {
+		t.Skipf("the kernel log cannot be read here: %v", err)
+	}
+	const text = "krund-test: a line of the kernel log"
+	if _, err := device.WriteString("<5>" + text + "\n"); err != nil {
+		t.Skipf("the kernel log cannot be written here: %v", err)
+	}
+	mine := func(r KernelReport) int {
+		n := 0
+		for _, l := range r.Unexpected {
+			if strings.Contains(l.Text, text) {
+				n++
+				if l.Facility != facilityUser || l.Level != 5 || l.Seq == 0 {
+					t.Errorf("%+v", l)
+				}
+			}
+		}
+		return n
+	}
+	for round, want := range []int{1, 0} {
+		r, err := After(t.Context(), log, realClock{}, DefaultAllow())
+		if err != nil || mine(r) != want {
+			t.Errorf("look %d: %+v, %v; want the line %d times", round, r, err, want)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
+	}
+}

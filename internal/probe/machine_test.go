@@ -1,0 +1,87 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/control"
+	"krund/internal/sysroot"
+)
+
+// machine returns a copy of a captured machine, without programs.
+func machine(t *testing.T, name string) (*control.Machine, string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "control", "testdata", name))); err != nil {
+		t.Fatal(err)
+	}
+	return &control.Machine{Root: sysroot.New(dir)}, dir
+}
+
+// put writes a file of a machine, making its folders.
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// failing answers reads of files whose names end in one of the keys with an error.
+type failing struct {
+	sysroot.OS
+	errs map[string]error
+}
+
+func (f failing) ReadFile(path string) ([]byte, error) {
+	for end, err := range f.errs {
+		if strings.HasSuffix(path, end) {
+			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+		}
+	}
+	return f.OS.ReadFile(path)
+}
+
+// scripted answers commands from a table of "name args".
+type scripted map[string]string
+
+func (s scripted) Output(_ context.Context, name string, args ...string) ([]byte, error) {
+	line := strings.Join(append([]string{name}, args...), " ")
+	if out, there := s[line]; there {
+		return []byte(out), nil
+	}
+	return nil, errors.New("unexpected: " + line)
+}
+
+// fakeClock stands still but for Sleep, and for step at every look.
+type fakeClock struct {
+	now   time.Time
+	step  time.Duration
+	slept []time.Duration
+}
+
+func (c *fakeClock) Now() time.Time {
+	c.now = c.now.Add(c.step)
+	return c.now
+}
+
+func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.slept = append(c.slept, d)
+	c.now = c.now.Add(d)
+	return nil
+}
+
+var _ io.Closer = (*dmesg)(nil)

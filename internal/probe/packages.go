@@ -1,0 +1,90 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"krund/internal/control"
+)
+
+// packages notes how many packages are installed and the hash of their names and versions, by whichever package manager there is.
+func (f Fingerprint) packages(ctx context.Context, m *control.Machine) {
+	list, manager := installed(ctx, m)
+	if len(list) == 0 {
+		return
+	}
+	slices.Sort(list)
+	f["packages"] = fmt.Sprintf("%s: %d, %s", manager, len(list), hashOf([]byte(strings.Join(list, "\n")+"\n")))
+}
+
+// installed returns "name version" of every installed package, in any order, and who knows.
+func installed(ctx context.Context, m *control.Machine) (list []string, manager string) {
+	if text, err := m.Root.Read("/var/lib/dpkg/status"); err == nil {
+		return parseDpkg(text), "dpkg"
+	}
+	if text, err := m.Root.Read("/lib/apk/db/installed"); err == nil {
+		return parseApk(text), "apk"
+	}
+	if names := m.Root.List("/var/lib/pacman/local"); names != nil {
+		return slices.DeleteFunc(names, func(n string) bool { return n == "ALPM_DB_VERSION" }), "pacman"
+	}
+	if names := m.Root.List("/var/db/pkg"); names != nil {
+		return names, "pkg_add"
+	}
+	if m.Commands != nil && (m.Root.Exists("/var/lib/rpm") || m.Root.Exists("/usr/lib/sysimage/rpm")) {
+		if out, err := m.Commands.Output(ctx, "rpm", "-qa", "--qf", `%{NAME} %{EVR} %{ARCH}\n`); err == nil {
+			return splitLines(string(out)), "rpm"
+		}
+	}
+	return nil, ""
+}
+
+// parseDpkg reads /var/lib/dpkg/status: paragraphs of "Name: value". Packages that are removed but for their configuration do not count.
+func parseDpkg(text string) []string {
+	var list []string
+	var name, version, arch, status string
+	for line := range strings.Lines(text + "\n\n") {
+		line = strings.TrimRight(line, "\n")
+		if line == "" {
+			if name != "" && strings.HasSuffix(status, " installed") {
+				list = append(list, name+" "+version+" "+arch)
+			}
+			name, version, arch, status = "", "", "", ""
+			continue
+		}
+		field, value, _ := strings.Cut(line, ": ")
+		switch field {
+		case "Package":
+			name = value
+		case "Version":
+			version = value
+		case "Architecture":
+			arch = value
+		case "Status":
+			status = value
+		}
+	}
+	return list
+}
+
+// parseApk reads Alpine's database: paragraphs with lines P:name and V:version.
+func parseApk(text string) []string {
+	var list []string
+	name := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if value, found := strings.CutPrefix(line, "P:"); found {
+			name = value
+		}
+		if value, found := strings.CutPrefix(line, "V:"); found && name != "" {
+			list = append(list, name+" "+value)
+			name = ""
+		}
+		if line == "" {
+			name = ""
+		}
+	}
+	return list
+}

@@ -1,0 +1,160 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/control"
+)
+
+func TestSpeedStatistics(t *testing.T) {
+	s := Speed{Absolute: true, Chunks: []float64{3.6e9, 3.59e9, 3.61e9, 3.6e9, 3.6e9, 0.1e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9}}
+	if s.Median() != 3.6e9 || !s.Steady() {
+		t.Errorf("median %g, spread %g: one slow chunk among twenty is an interrupt", s.Median(), s.Spread())
+	}
+	moving := Speed{Absolute: true, Chunks: []float64{3e9, 3.2e9, 3.4e9, 3.6e9, 3.8e9}}
+	if moving.Steady() || moving.Chunks[0] != 3e9 {
+		t.Errorf("spread %g", moving.Spread())
+	}
+	if got := moving.String(); got != "3400 MHz, moves by 23.5 %" {
+		t.Errorf("%q", got)
+	}
+	if (Speed{}).Steady() || !math.IsNaN((Speed{}).Median()) || (Speed{}).String() != "not measured" {
+		t.Error("no chunks count as a speed")
+	}
+	if got := (Speed{Chunks: []float64{5e8}}).String(); got != "500 million steps/s, moves by 0.0 %" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestMeasureSpeed runs the loop under a clock that goes a millisecond at each look.
+func TestMeasureSpeed(t *testing.T) {
+	clock := &fakeClock{step: time.Millisecond}
+	s, err := MeasureSpeed(t.Context(), clock, -1, 30*time.Millisecond)
+	if err != nil || len(s.Chunks) != 10 { // each chunk looks three times
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for _, c := range s.Chunks {
+		if c <= 0 || s.Source == "loop" && stepCycles() > 0 && math.Abs(c-chunkSteps*stepCycles()*1000) > 1 {
+			t.Errorf("chunk %g", c)
+		}
+	}
+	if _, err := MeasureSpeed(t.Context(), &fakeClock{}, 1<<10, time.Second); err == nil {
+		t.Error("bound to a CPU that does not exist")
+	}
+	if _, err := measureChunk(&fakeClock{}, nil); err == nil {
+		t.Error("a clock that stands still measured a speed")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := MeasureSpeed(ctx, clock, -1, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want the context's", err)
+	}
+}
+
+func TestSpinDependsOnEachStep(t *testing.T) {
+	// The constants are those of Knuth's MMIX generator; started with n, one step gives n*a+c.
+	if got, want := Spin(1), uint64(6364136223846793005)+1442695040888963407; got != want {
+		t.Errorf("Spin(1) = %d, want %d", got, want)
+	}
+	if Spin(1000) == Spin(1001) || Spin(0) != 0 {
+		t.Error("steps are left out")
+	}
+}
+
+func TestMeasureInterrupts(t *testing.T) {
+	m, dir := machine(t, "kvm-guest")
+	got, err := MeasureInterrupts(m.Root, &fakeClock{step: time.Second}, func() error {
+		text, err := m.Root.Read("/proc/interrupts")
+		put(t, dir, "proc/interrupts", strings.Replace(text, "100001", "100251", 1))
+		return err
+	})
+	if err != nil || len(got.CPUs) != 2 || got.CPUs[1].Devices != 250 || got.Elapsed != time.Second {
+		t.Errorf("%+v, %v", got, err)
+	}
+	failed := errors.New("failed")
+	if _, err := MeasureInterrupts(m.Root, &fakeClock{}, func() error { return failed }); !errors.Is(err, failed) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestProofFindings(t *testing.T) {
+	good := Speed{CPU: 1, Source: "loop", Absolute: true, Chunks: []float64{3.6e9, 3.6e9}}
+	p := Proof{
+		Speeds: []Speed{good, {CPU: 2, Absolute: true, Chunks: []float64{4.5e9}}, {CPU: 3, Chunks: []float64{5e8, 9e8}}},
+		Wanted: map[int]int64{1: 3600000, 2: 3600000}, Switches: 40,
+		Interrupts: Interrupts{Elapsed: 2 * time.Second, CPUs: []CPUInterrupts{
+			{CPU: 0, Ticks: 500}, {CPU: 1, Ticks: 3}, {CPU: 2, Ticks: 500, Devices: 100, Others: map[string]uint64{"RES": 4, "CAL": 2}},
+		}},
+	}
+	want := map[string]control.Status{
+		"speed CPU 1": control.StatusOK, "speed CPU 2": control.StatusDiffers, "speed CPU 3": control.StatusDiffers,
+		"ticks CPU 1": control.StatusOK, "ticks CPU 2": control.StatusDiffers, "interrupts CPU 1": control.StatusOK, "interrupts CPU 2": control.StatusDiffers,
+		"switches": control.StatusOK,
+	}
+	rows := p.Findings()
+	if len(rows) != len(want) {
+		t.Errorf("%d rows, want %d", len(rows), len(want))
+	}
+	for _, f := range rows {
+		if f.Status != want[f.Name] || f.Why == "" || (f.Status == control.StatusDiffers) != (f.Fix != "") {
+			t.Errorf("%+v, want %s", f, want[f.Name])
+		}
+		if f.Name == "interrupts CPU 2" && (f.Found != "50.0 device interrupts/s" || f.Detail != "others: CAL 2, RES 4") {
+			t.Errorf("%+v", f)
+		}
+	}
+	if (control.Table{Findings: rows}).Fails() {
+		t.Error("a proof forbids to measure")
+	}
+}
+
+// TestProve measures the machine at hand for a moment of a clock of its own.
+func TestProve(t *testing.T) {
+	m, dir := machine(t, "intel-acpi-cpufreq")
+	put(t, dir, "proc/stat", "cpu 1 2 3\nctxt 123\n")
+	for _, file := range []string{"scaling_min_freq", "scaling_max_freq"} {
+		put(t, dir, "sys/devices/system/cpu/cpufreq/policy0/"+file, "3600000\n")
+	}
+	clock := &lockedClock{clock: fakeClock{step: time.Millisecond}}
+	p, err := Prove(t.Context(), m, clock, control.CPUs{0}, 10*time.Millisecond)
+	if err != nil || len(p.Speeds) != 1 || len(p.Speeds[0].Chunks) == 0 || p.Wanted[0] != 3600000 || p.Switches != 0 || len(p.Interrupts.CPUs) != 4 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := Prove(t.Context(), m, clock, nil, 10*time.Millisecond); err != nil || len(p.Speeds) != 1 || p.Speeds[0].CPU != -1 || len(p.Wanted) != 0 {
+		t.Errorf("unbound: %+v, %v", p, err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, want := range map[string]string{
+		"intel-acpi-cpufreq": "temperature ok, kernel_log cannot, throttle ok, virtualisation ok, fingerprint ok",
+		"kvm-guest":          "temperature cannot, kernel_log cannot, throttle cannot, virtualisation cannot, fingerprint ok",
+	} {
+		m, _ := machine(t, name)
+		var got []string
+		findings := Check(t.Context(), m, Defaults())
+		for _, f := range findings {
+			got = append(got, f.Name+" "+string(f.Status))
+			if f.Found == "" || f.Wanted == "" || f.Why == "" || f.Status == control.StatusCannot && f.Fix == "" {
+				t.Errorf("%s: incomplete %+v", name, f)
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		if fails := (control.Table{Findings: findings}).Fails(); fails != (name == "kvm-guest") {
+			t.Errorf("%s: fails %t", name, fails)
+		}
+	}
+	m, _ := machine(t, "kvm-guest")
+	for _, f := range Check(t.Context(), m, Settings{control.Off, control.Off, control.Off, control.Off, control.Off, nil}) {
+		if f.Status != control.StatusOff || f.Fix != "" {
+			t.Errorf("policy off: %+v", f)
+		}
+	}
+}

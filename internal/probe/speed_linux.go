@@ -1,0 +1,60 @@
+package probe
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// bindThread binds the calling thread to one CPU; unbind gives it back those it had.
+func bindThread(cpu int) (unbind func(), err error) {
+	var old, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &old); err != nil {
+		return nil, fmt.Errorf("read affinity: %w", err)
+	}
+	one.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		return nil, fmt.Errorf("bind thread: %w", err)
+	}
+	return func() { _ = unix.SchedSetaffinity(0, &old) }, nil // what the thread had is still allowed to it
+}
+
+// threadSwitches returns how often the calling thread was put aside against its will, -1 when unknown.
+func threadSwitches() int64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &u) != nil {
+		return -1
+	}
+	return int64(u.Nivcsw)
+}
+
+// perfCycles is a perf event of the calling thread.
+type perfCycles int
+
+// openCycles opens the processor's cycle counter for the calling thread, in user mode only, so that reading the clock does not count.
+// Virtual machines and some kernels have none.
+func openCycles() (cycleCounter, error) {
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES,
+		Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
+	}
+	attr.Size = uint32(unsafe.Sizeof(attr))
+	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("open cycle counter: %w", err)
+	}
+	return perfCycles(fd), nil
+}
+
+func (p perfCycles) Cycles() (uint64, error) {
+	var data [8]byte
+	n, err := unix.Read(int(p), data[:])
+	if err != nil || n != len(data) {
+		return 0, fmt.Errorf("read cycle counter: %d bytes, %w", n, err)
+	}
+	return binary.NativeEndian.Uint64(data[:]), nil
+}
+
+func (p perfCycles) Close() error { return unix.Close(int(p)) }

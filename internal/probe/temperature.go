@@ -1,0 +1,219 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"krund/internal/sysroot"
+)
+
+// A Temperature is what one sensor says.
+type Temperature struct {
+	Sensor string `json:"sensor"`  // who says it: the same in every boot of a machine
+	MilliC int64  `json:"milli_c"` // thousandths of a degree Celsius
+}
+
+func (t Temperature) String() string { return t.Sensor + " " + celsius(t.MilliC) }
+
+// celsius prints thousandths of a degree.
+func celsius(milli int64) string { return fmt.Sprintf("%.1f C", float64(milli)/1000) }
+
+// Temperatures are the readings of all sensors that work, ordered by sensor, and remarks about those that do not.
+type Temperatures struct {
+	Readings []Temperature `json:"readings"`
+	Remarks  []string      `json:"remarks,omitempty"`
+}
+
+// Readings outside of these bounds come from inputs to which nothing is connected (all bits set, or none), in thousandths of a degree
+// Celsius. No processor works there.
+const (
+	leastMilliC = -40000
+	mostMilliC  = 125000
+)
+
+const hwmonDir = "/sys/class/hwmon"
+
+// hwmonTemperatures reads all sensors of Linux (docs.kernel.org, hwmon/sysfs-interface), or, where there are none, the thermal zones.
+//
+// hwmonN is numbered in the order in which drivers happen to load, so a sensor is named by chip, the device's place in the machine, and
+// label: "coretemp@platform/coretemp.0/Core_0".
+func hwmonTemperatures(root sysroot.Root) Temperatures {
+	var t Temperatures
+	for _, entry := range root.List(hwmonDir) {
+		if strings.HasPrefix(entry, "hwmon") {
+			t.chip(root, hwmonDir+"/"+entry)
+		}
+	}
+	if len(t.Readings) == 0 {
+		t.zones(root)
+	}
+	t.finish()
+	return t
+}
+
+// chip reads the sensors of one hwmon folder.
+func (t *Temperatures) chip(root sysroot.Root, dir string) {
+	inputs, err := root.Glob(dir + "/temp[0-9]*_input")
+	if err != nil || len(inputs) == 0 {
+		return
+	}
+	name, err := root.Read(dir + "/name")
+	if err != nil || name == "" {
+		name = "unnamed"
+	}
+	chip := name + "@" + devicePlace(root, dir)
+	for _, input := range inputs {
+		base := strings.TrimSuffix(input, "_input")
+		label, err := root.Read(base + "_label")
+		if err != nil || label == "" {
+			label = strings.TrimPrefix(base, dir+"/")
+		}
+		sensor := word(chip + "/" + label)
+		if fault, err := root.Read(base + "_fault"); err == nil && fault == "1" {
+			t.remark(sensor, "says that it is faulty")
+			continue
+		}
+		if enabled, err := root.Read(base + "_enable"); err == nil && enabled == "0" {
+			t.remark(sensor, "is switched off")
+			continue
+		}
+		t.take(root, input, sensor)
+	}
+}
+
+// take reads one input.
+func (t *Temperatures) take(root sysroot.Root, file, sensor string) {
+	text, err := root.Read(file)
+	if err != nil {
+		t.remark(sensor, err.Error())
+		return
+	}
+	milli, err := parseMilliC(text)
+	if err != nil {
+		t.remark(sensor, err.Error())
+		return
+	}
+	t.Readings = append(t.Readings, Temperature{Sensor: sensor, MilliC: milli})
+}
+
+func (t *Temperatures) remark(sensor, what string) {
+	t.Remarks = append(t.Remarks, fmt.Sprintf("sensor %s left out: %s", sensor, what))
+}
+
+// parseMilliC reads a whole number of thousandths of a degree that a sensor can mean.
+func parseMilliC(text string) (int64, error) {
+	milli, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a temperature", clip(text))
+	}
+	if milli < leastMilliC || milli > mostMilliC {
+		return 0, fmt.Errorf("%s cannot be", celsius(milli))
+	}
+	return milli, nil
+}
+
+// zones reads the thermal zones (docs.kernel.org, driver-api/thermal/sysfs-api).
+func (t *Temperatures) zones(root sysroot.Root) {
+	dirs, err := root.Glob("/sys/class/thermal/thermal_zone[0-9]*")
+	if err != nil {
+		return
+	}
+	for _, dir := range dirs {
+		kind, err := root.Read(dir + "/type")
+		if err != nil || kind == "" {
+			kind = "unnamed"
+		}
+		t.take(root, dir+"/temp", word("zone@"+kind))
+	}
+}
+
+// finish orders the readings and numbers those that share a name, in the order in which they were found.
+func (t *Temperatures) finish() {
+	count := map[string]int{}
+	for _, r := range t.Readings {
+		count[r.Sensor]++
+	}
+	number := map[string]int{}
+	for i, r := range t.Readings {
+		if count[r.Sensor] > 1 {
+			number[r.Sensor]++
+			t.Readings[i].Sensor = fmt.Sprintf("%s#%d", r.Sensor, number[r.Sensor])
+		}
+	}
+	for _, sensor := range sortedKeys(number) {
+		t.Remarks = append(t.Remarks, fmt.Sprintf("%d sensors are called %s: told apart by the order in which the kernel lists them", number[sensor], sensor))
+	}
+	slices.SortFunc(t.Readings, func(a, b Temperature) int { return sysroot.Compare(a.Sensor, b.Sensor) })
+}
+
+// devicePlace returns where in the machine the device of a hwmon folder sits: its path below /sys/devices, without the parts that are
+// numbered by chance.
+func devicePlace(root sysroot.Root, dir string) string {
+	place, err := root.Resolve(dir + "/device")
+	if err != nil {
+		if place, err = root.Resolve(dir); err != nil {
+			return "unknown"
+		}
+	}
+	return stablePlace(place)
+}
+
+// stablePlace cuts the parts of a device path that depend on the order in which drivers load: the hwmon folder itself at the end, and the
+// numbers of buses and controllers (nvme0, host3, i2c-5 and the 5-0048 on it), whose place on the PCI bus stays in the path.
+func stablePlace(place string) string {
+	place = strings.TrimPrefix(place, "/sys/devices/")
+	parts := strings.Split(strings.Trim(place, "/"), "/")
+	if n := len(parts); n > 1 && strings.HasPrefix(parts[n-1], "hwmon") {
+		parts = parts[:n-1]
+	}
+	if n := len(parts); n > 1 && parts[n-1] == "hwmon" {
+		parts = parts[:n-1]
+	}
+	for i, p := range parts {
+		parts[i] = stablePart(p)
+	}
+	return strings.Join(parts, "/")
+}
+
+// stablePart replaces the number of a part that is numbered by chance by "*". A port of a disk controller (ata3) keeps its number.
+func stablePart(part string) string {
+	for _, kind := range []string{"nvme", "host", "target", "i2c-"} {
+		rest, found := strings.CutPrefix(part, kind)
+		if found && rest != "" && strings.Trim(rest, "0123456789:") == "" {
+			return kind + "*"
+		}
+	}
+	bus, address, found := strings.Cut(part, "-")
+	if found && len(address) == 4 && isNumber(bus) && strings.Trim(address, "0123456789abcdef") == "" {
+		return "*-" + address // a device on an I2C bus
+	}
+	host, unit, found := strings.Cut(part, ":")
+	if found && isNumber(host) && strings.Count(unit, ":") == 2 && strings.Trim(unit, "0123456789:") == "" {
+		return "*:" + unit // a SCSI device
+	}
+	return part
+}
+
+func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+
+// word makes a name of one word: white space and control characters become "_", so that it can stand in a line of key=value pairs.
+func word(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || r == '=' || r == unicode.ReplacementChar {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// clip shortens a text for a message.
+func clip(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + "..."
+}

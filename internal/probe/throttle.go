@@ -1,0 +1,115 @@
+package probe
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"krund/internal/sysroot"
+)
+
+// Throttle is how often, so far, the processor has slowed itself down. Counters and register bits carry names such as
+// "cpu0/core_throttle_count" and "cpu0/package thermal limit (log)"; a bit that is set is 1.
+type Throttle struct {
+	Counts  map[string]uint64 `json:"counts"`
+	Remarks []string          `json:"remarks,omitempty"` // sources that this machine lacks
+}
+
+// ReadThrottle reads every source that there is: the kernel's counters of thermal events, which each CPU keeps for itself (Linux,
+// drivers/thermal/intel/therm_throt.c); the rows TRM, THR and MCE of /proc/interrupts; and the status registers of Intel processors, where
+// they can be read, since without the boot option int_pln_enable the kernel does not count power limits.
+func ReadThrottle(root sysroot.Root) Throttle {
+	t := Throttle{Counts: map[string]uint64{}}
+	files, err := root.Glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/*_count")
+	if err != nil || len(files) == 0 {
+		t.Remarks = append(t.Remarks, "the kernel counts no throttling here: rely on the APERF/MPERF ratio")
+	}
+	for _, file := range files {
+		text, err := root.Read(file)
+		n, perr := strconv.ParseUint(text, 10, 64)
+		if err != nil || perr != nil {
+			t.Remarks = append(t.Remarks, fmt.Sprintf("%s cannot be read", file))
+			continue
+		}
+		cpu := path.Base(path.Dir(path.Dir(file)))
+		t.Counts[cpu+"/"+path.Base(file)] = n
+	}
+	if text, err := root.Read("/proc/interrupts"); err == nil {
+		rows := ParseInterrupts(text)
+		for _, name := range []string{"TRM", "THR", "MCE"} {
+			if row, there := rows.Row(name); there {
+				t.Counts["interrupts/"+name] = row.Total()
+			}
+		}
+	}
+	t.registers(root)
+	return t
+}
+
+// Status registers of Intel processors and their bits (Intel SDM volume 4, IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS). A log bit stays
+// set until somebody clears it, so it tells of a first event only.
+const (
+	thermStatus        = 0x19c
+	packageThermStatus = 0x1b1
+)
+
+var thermBits = []struct {
+	bit  uint
+	name string
+}{
+	{0, "thermal limit (now)"}, {1, "thermal limit (log)"}, {2, "PROCHOT (now)"}, {3, "PROCHOT (log)"},
+	{4, "critical temperature (now)"}, {5, "critical temperature (log)"}, {10, "power limit (now)"}, {11, "power limit (log)"},
+	{12, "current limit (now)"}, {13, "current limit (log)"}, {14, "cross-domain limit (now)"}, {15, "cross-domain limit (log)"},
+}
+
+// registers adds the bits of every CPU whose registers can be read.
+func (t *Throttle) registers(root sysroot.Root) {
+	cpuinfo, err := root.Read("/proc/cpuinfo")
+	if err != nil || !strings.Contains(cpuinfo, "GenuineIntel") {
+		return
+	}
+	devices, err := root.Glob("/dev/cpu/[0-9]*/msr")
+	if err != nil {
+		return
+	}
+	for _, device := range devices {
+		cpu := "cpu" + path.Base(path.Dir(device))
+		for _, r := range []struct {
+			at    int64
+			level string
+		}{{thermStatus, "core"}, {packageThermStatus, "package"}} {
+			var data [8]byte
+			if root.ReadAt(device, data[:], r.at) != nil {
+				continue // the processor has no such register, or the kernel does not let it be read
+			}
+			value := binary.LittleEndian.Uint64(data[:])
+			for _, b := range thermBits {
+				t.Counts[fmt.Sprintf("%s/%s %s", cpu, r.level, b.name)] = value >> b.bit & 1
+			}
+		}
+	}
+}
+
+// A ThrottleChange is a count that is not what it was.
+type ThrottleChange struct {
+	Name          string
+	Before, After uint64
+}
+
+func (c ThrottleChange) String() string {
+	return fmt.Sprintf("%s: %d -> %d", c.Name, c.Before, c.After)
+}
+
+// Since returns the counts that have risen since before, and the bits that are set now and were not, in the order of their names. A count
+// that was not there before is new, and counts as having risen from 0.
+func (t Throttle) Since(before Throttle) []ThrottleChange {
+	var changes []ThrottleChange
+	for _, name := range sortedKeys(t.Counts) {
+		if was, now := before.Counts[name], t.Counts[name]; now > was {
+			changes = append(changes, ThrottleChange{Name: name, Before: was, After: now})
+		}
+	}
+	return changes
+}

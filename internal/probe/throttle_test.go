@@ -1,0 +1,133 @@
+package probe
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestThrottle(t *testing.T) {
+	m, dir := machine(t, "intel-acpi-cpufreq")
+	before := ReadThrottle(m.Root)
+	if len(before.Remarks) != 0 || len(before.Counts) != 4*2+3 {
+		t.Fatalf("%+v", before)
+	}
+	if changes := ReadThrottle(m.Root).Since(before); len(changes) != 0 {
+		t.Errorf("nothing happened, yet %v", changes)
+	}
+	put(t, dir, "sys/devices/system/cpu/cpu2/thermal_throttle/core_throttle_count", "3\n")
+	text, err := m.Root.Read("/proc/interrupts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "proc/interrupts", strings.Replace(text, "TRM:          0", "TRM:          5", 1))
+	var got []string
+	for _, c := range ReadThrottle(m.Root).Since(before) {
+		got = append(got, c.String())
+	}
+	if want := "cpu2/core_throttle_count: 0 -> 3, interrupts/TRM: 0 -> 5"; strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestThrottleRegisters(t *testing.T) {
+	m, dir := machine(t, "intel-hybrid")
+	set := func(register int64, value byte) {
+		path := filepath.Join(dir, "dev/cpu/1/msr")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt([]byte{value, 0x08, 0, 0, 0, 0, 0, 0}, register); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(thermStatus, 0)
+	set(packageThermStatus, 0)
+	before := ReadThrottle(m.Root)
+	if before.Counts["cpu1/core power limit (log)"] != 1 || before.Counts["cpu1/package PROCHOT (now)"] != 0 {
+		t.Errorf("%v", before.Counts)
+	}
+	set(packageThermStatus, 0b1100)
+	changes := ReadThrottle(m.Root).Since(before)
+	if len(changes) != 2 || changes[0].Name != "cpu1/package PROCHOT (log)" || changes[1].Name != "cpu1/package PROCHOT (now)" {
+		t.Errorf("%v", changes)
+	}
+}
+
+func TestThrottleWithoutCounters(t *testing.T) {
+	m, dir := machine(t, "amd-acpi-cpufreq")
+	if got := ReadThrottle(m.Root); len(got.Remarks) != 1 || len(got.Counts) != 3 {
+		t.Errorf("%+v", got)
+	}
+	put(t, dir, "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "rubbish\n")
+	if got := ReadThrottle(m.Root); len(got.Remarks) != 1 || !strings.Contains(got.Remarks[0], "cannot be read") {
+		t.Errorf("%+v", got)
+	}
+}
+
+const interruptsText = `            CPU0       CPU2
+   0:         12          0   IO-APIC    2-edge      timer
+  24:        100        200   PCI-MSI 512000-edge      ahci[0000:00:17.0]
+ NMI:          1          2   Non-maskable interrupts
+ LOC:    1000000    2000000   Local timer interrupts
+ ERR:          7
+`
+
+func TestParseInterrupts(t *testing.T) {
+	table := ParseInterrupts(interruptsText)
+	if len(table.CPUs) != 2 || table.CPUs[1] != 2 || len(table.Rows) != 5 {
+		t.Fatalf("%+v", table)
+	}
+	loc, there := table.Row("LOC")
+	if !there || loc.Total() != 3000000 || loc.Device() || loc.About != "Local timer interrupts" {
+		t.Errorf("%+v", loc)
+	}
+	if ahci, _ := table.Row("24"); !ahci.Device() || ahci.Counts[1] != 200 {
+		t.Errorf("%+v", ahci)
+	}
+	if _, there := table.Row("25"); there {
+		t.Error("found a row that is not there")
+	}
+}
+
+func TestInterruptsBetween(t *testing.T) {
+	before := ParseInterrupts(interruptsText)
+	// CPU 1 has come online meanwhile, so that the columns move; interrupt 25 is new; NMI went backwards, as no counter should.
+	after := ParseInterrupts(`            CPU0       CPU1       CPU2
+  24:        110         50        200   ahci
+  25:          5          5          5   nvme
+ NMI:          0          0          2   Non-maskable interrupts
+ LOC:    1000500          9    2000001   Local timer interrupts
+ RES:          9          9          9   Rescheduling interrupts
+`)
+	got := InterruptsBetween(before, after, 2*time.Second)
+	if len(got.CPUs) != 2 || got.CPUs[0].Ticks != 500 || got.CPUs[0].Devices != 10 || got.CPUs[1].CPU != 2 || got.CPUs[1].Ticks != 1 || got.CPUs[1].Devices != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got.PerSecond(got.CPUs[0].Ticks) != 250 || (Interrupts{}).PerSecond(5) != 0 {
+		t.Errorf("%v per second", got.PerSecond(got.CPUs[0].Ticks))
+	}
+}
+
+func FuzzParseInterrupts(f *testing.F) {
+	f.Add(interruptsText, interruptsText)
+	f.Add("CPU0", ":\n 1:x")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		a, b := ParseInterrupts(before), ParseInterrupts(after)
+		for _, row := range b.Rows {
+			if len(row.Counts) > len(b.CPUs) {
+				t.Errorf("%d counts for %d CPUs", len(row.Counts), len(b.CPUs))
+			}
+		}
+		InterruptsBetween(a, b, time.Second)
+	})
+}

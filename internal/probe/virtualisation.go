@@ -1,0 +1,155 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"krund/internal/control"
+)
+
+// Virtualisation says whether something stands between krund and the hardware.
+type Virtualisation struct {
+	Machine   string   `json:"machine"`            // the hypervisor ("kvm", "vmware", ...); "vm" when it does not say; "" for none
+	Container string   `json:"container"`          // the kind of container; "" for none
+	Evidence  []string `json:"evidence,omitempty"` // what shows it
+}
+
+// None tells that nothing was found.
+func (v Virtualisation) None() bool { return v.Machine == "" && v.Container == "" }
+
+func (v Virtualisation) String() string {
+	switch {
+	case v.None():
+		return "none"
+	case v.Container == "":
+		return v.Machine
+	case v.Machine == "":
+		return v.Container + " container"
+	}
+	return fmt.Sprintf("%s container on %s", v.Container, v.Machine)
+}
+
+// hypervisors are the beginnings of names that firmware gives of the machine, and the hypervisors they stand for, as in
+// systemd-detect-virt(1). The first that fits counts.
+var hypervisors = []struct{ word, name string }{
+	{"KVM", "kvm"}, {"OpenStack", "kvm"}, {"KubeVirt", "kvm"}, {"Amazon EC2", "amazon"}, {"QEMU", "qemu"}, {"VMware", "vmware"}, {"VMW", "vmware"},
+	{"innotek GmbH", "oracle"}, {"VirtualBox", "oracle"}, {"Xen", "xen"}, {"Bochs", "bochs"},
+	{"Parallels", "parallels"}, {"BHYVE", "bhyve"}, {"Hyper-V", "microsoft"}, {"Virtual Machine", "microsoft"}, {"Google Compute Engine", "google"},
+	{"Apple Virtualization", "apple"}, {"OpenBSD", "vmm"}, {"Firecracker", "firecracker"},
+}
+
+// byFirmware returns the hypervisor that the firmware names.
+func byFirmware(texts ...string) string {
+	for _, h := range hypervisors {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(text, h.word) }) {
+			return h.name
+		}
+	}
+	return ""
+}
+
+// DetectVirtualisation asks, in this order, systemd-detect-virt, the processor, the firmware and the hypervisor's own traces. Any one is
+// enough; the most telling name is kept.
+func DetectVirtualisation(ctx context.Context, m *control.Machine) Virtualisation {
+	var v Virtualisation
+	v.askSystemd(ctx, m.Commands)
+	v.askFiles(m)
+	if m.Root.Exists("/sys") {
+		return v
+	}
+	v.askSysctl(ctx, m.Commands)
+	return v
+}
+
+// found notes evidence. A name that says more than "vm" replaces it.
+func (v *Virtualisation) found(machine, evidence string) {
+	if v.Machine == "" || v.Machine == "vm" {
+		v.Machine = machine
+	}
+	v.Evidence = append(v.Evidence, evidence)
+}
+
+// askSystemd runs systemd-detect-virt(1), which exits with 1 and prints "none" on bare hardware.
+func (v *Virtualisation) askSystemd(ctx context.Context, c control.Commands) {
+	if c == nil {
+		return
+	}
+	if out, _ := c.Output(ctx, "systemd-detect-virt", "--vm"); isName(out) {
+		v.found(strings.TrimSpace(string(out)), "systemd-detect-virt --vm: "+strings.TrimSpace(string(out)))
+	}
+	if out, _ := c.Output(ctx, "systemd-detect-virt", "--container"); isName(out) {
+		v.Container = strings.TrimSpace(string(out))
+		v.Evidence = append(v.Evidence, "systemd-detect-virt --container: "+v.Container)
+	}
+}
+
+// isName tells whether a program's answer names something.
+func isName(out []byte) bool {
+	text := strings.TrimSpace(string(out))
+	return text != "" && text != "none" && !strings.ContainsAny(text, " \n")
+}
+
+// askFiles looks at what Linux shows.
+func (v *Virtualisation) askFiles(m *control.Machine) {
+	const dmi = "/sys/class/dmi/id/"
+	var names []string
+	for _, file := range []string{"product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version"} {
+		if text, err := m.Root.Read(dmi + file); err == nil {
+			names = append(names, text)
+		}
+	}
+	if name := byFirmware(names...); name != "" {
+		v.found(name, "firmware: "+strings.Join(names, ", "))
+	}
+	if text, err := m.Root.Read("/proc/cpuinfo"); err == nil && hasFlag(text, "hypervisor") {
+		v.found("vm", "processor: flag hypervisor")
+	}
+	if text, err := m.Root.Read("/sys/hypervisor/type"); err == nil && text != "" {
+		v.found(text, "/sys/hypervisor/type: "+text)
+	}
+	if text, err := m.Root.Read("/proc/device-tree/hypervisor/compatible"); err == nil {
+		v.found(strings.Trim(text, "\x00 "), "device tree: hypervisor")
+	}
+	if text, err := m.Root.Read("/run/systemd/container"); err == nil && text != "" && v.Container == "" {
+		v.Container = text
+		v.Evidence = append(v.Evidence, "/run/systemd/container: "+text)
+	}
+	for _, mark := range []struct{ file, kind string }{{"/.dockerenv", "docker"}, {"/run/.containerenv", "podman"}} {
+		if v.Container == "" && m.Root.Exists(mark.file) {
+			v.Container = mark.kind
+			v.Evidence = append(v.Evidence, mark.file)
+		}
+	}
+}
+
+// askSysctl looks at what OpenBSD shows.
+func (v *Virtualisation) askSysctl(ctx context.Context, c control.Commands) {
+	if c == nil {
+		return
+	}
+	var names []string
+	for _, variable := range []string{"hw.vendor", "hw.product"} {
+		if out, err := c.Output(ctx, "sysctl", "-n", variable); err == nil {
+			names = append(names, strings.TrimSpace(string(out)))
+		}
+	}
+	if name := byFirmware(names...); name != "" {
+		v.found(name, "firmware: "+strings.Join(names, ", "))
+	}
+	if out, err := c.Output(ctx, "dmesg"); err == nil && strings.Contains(string(out), "\npvbus0 at mainbus0") {
+		v.found("vm", "dmesg: pvbus0 at mainbus0")
+	}
+}
+
+// hasFlag tells whether /proc/cpuinfo lists a flag of the first processor.
+func hasFlag(cpuinfo, flag string) bool {
+	for line := range strings.Lines(cpuinfo) {
+		name, value, _ := strings.Cut(line, ":")
+		if strings.TrimSpace(name) == "flags" {
+			return slices.Contains(strings.Fields(value), flag)
+		}
+	}
+	return false
+}

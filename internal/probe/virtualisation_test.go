@@ -1,0 +1,85 @@
+package probe
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/control"
+	"krund/internal/sysroot"
+)
+
+func TestVirtualisationOfEachMachine(t *testing.T) {
+	for _, name := range []string{"intel-acpi-cpufreq", "intel-pstate-active", "amd-pstate-epp", "amd-acpi-cpufreq", "intel-hybrid", "arm64"} {
+		m, _ := machine(t, name)
+		if v := DetectVirtualisation(t.Context(), m); !v.None() || v.String() != "none" {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	m, dir := machine(t, "kvm-guest")
+	if v := DetectVirtualisation(t.Context(), m); v.String() != "qemu" || len(v.Evidence) != 2 {
+		t.Errorf("by firmware and processor: %+v", v)
+	}
+	m.Commands = scripted{"systemd-detect-virt --vm": "kvm\n", "systemd-detect-virt --container": "none\n"}
+	if v := DetectVirtualisation(t.Context(), m); v.String() != "kvm" || v.Container != "" || len(v.Evidence) != 3 {
+		t.Errorf("by systemd first: %+v", v)
+	}
+	put(t, dir, "run/.containerenv", "")
+	if v := DetectVirtualisation(t.Context(), m); v.String() != "podman container on kvm" {
+		t.Errorf("in a container: %+v", v)
+	}
+}
+
+func TestVirtualisationByEachTrace(t *testing.T) {
+	tests := []struct {
+		name, file, text, want string
+	}{
+		{"processor", "proc/cpuinfo", "processor : 0\nflags : fpu hypervisor\n", "vm"},
+		{"xen", "sys/hypervisor/type", "xen\n", "xen"},
+		{"arm", "proc/device-tree/hypervisor/compatible", "linux,kvm\x00", "linux,kvm"},
+		{"hyper-v", "sys/class/dmi/id/product_name", "Virtual Machine\n", "microsoft"},
+		{"vmware", "sys/class/dmi/id/sys_vendor", "VMware, Inc.\n", "vmware"},
+		{"docker", ".dockerenv", "", "docker container"},
+		{"nspawn", "run/systemd/container", "systemd-nspawn\n", "systemd-nspawn container"},
+		{"a name that only has a hypervisor's in it", "sys/class/dmi/id/product_name", "Workstation for QEMU users\n", "none"},
+		{"the flag of another line", "proc/cpuinfo", "model name : hypervisor\nflags : fpu\n", "none"},
+	}
+	for _, tt := range tests {
+		dir := t.TempDir()
+		put(t, dir, "sys/kernel/x", "")
+		put(t, dir, tt.file, tt.text)
+		m := &control.Machine{Root: sysroot.New(dir)}
+		if v := DetectVirtualisation(t.Context(), m); v.String() != tt.want {
+			t.Errorf("%s: %+v, want %s", tt.name, v, tt.want)
+		}
+	}
+}
+
+func TestVirtualisationOfOpenBSD(t *testing.T) {
+	tests := []struct {
+		name     string
+		commands control.Commands
+		want     string
+	}{
+		{"hardware", scripted{"sysctl -n hw.vendor": "Dell Inc.\n", "sysctl -n hw.product": "OptiPlex 9020\n", "dmesg": "mainbus0 at root\ncpu0 at mainbus0\n"}, "none"},
+		{"vmm", scripted{"sysctl -n hw.vendor": "OpenBSD\n", "sysctl -n hw.product": "VMM\n", "dmesg": "mainbus0 at root\npvbus0 at mainbus0: OpenBSD\n"}, "vmm"},
+		{"only the kernel knows", scripted{"dmesg": "mainbus0 at root\npvbus0 at mainbus0: KVM\n"}, "vm"},
+		{"nobody to ask", nil, "none"},
+	}
+	for _, tt := range tests {
+		m := &control.Machine{Root: sysroot.New(t.TempDir()), Commands: tt.commands}
+		if v := DetectVirtualisation(t.Context(), m); v.String() != tt.want {
+			t.Errorf("%s: %+v, want %s", tt.name, v, tt.want)
+		}
+	}
+}
+
+func TestSystemdAnswers(t *testing.T) {
+	for text, want := range map[string]bool{"kvm\n": true, "none\n": false, "": false, "Failed to connect\n": false, "a\nb": false} {
+		if got := isName([]byte(text)); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+	if strings.Contains(byFirmware("LENOVO", "20XW"), "l") {
+		t.Error("a laptop is taken for a virtual machine")
+	}
+}
