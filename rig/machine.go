@@ -141,9 +141,13 @@ func (m *Machine) unpacked() bool {
 // PowerCut takes the power away at once: what the guest has in memory, its page cache included, is gone.
 func (m *Machine) PowerCut() {
 	if !m.On() {
-		return // it ended by itself a moment ago
+		if m.power != nil {
+			m.power.known = true // it ended by itself a moment ago
+		}
+		return
 	}
 	m.power.kill()
+	m.power.known = true
 	if m.power.how.Reason == OffCut {
 		m.figures.cuts++
 	}
@@ -184,6 +188,7 @@ func (m *Machine) WaitOff() Off {
 	case <-ctx.Done():
 		m.fatal(fmt.Errorf("the machine is still on: %w", context.Cause(ctx)))
 	}
+	p.known = true
 	if p.how.Reason == OffBroken {
 		m.fatal(fmt.Errorf("the emulator ended: %s", p.how.Detail))
 	}
@@ -225,12 +230,12 @@ func (m *machine) waitConsole(ctx context.Context, match *regexp.Regexp) ([]stri
 }
 
 // RunUntil lets the machine reboot itself as often as it wants, applying power each time, until a console line matches; it returns the match and
-// its groups. It fails when the machine powers itself off, or needs more than boots further starts. A machine that is off at the call is started
-// first; that start is not counted.
+// its groups. It fails when the machine powers itself off, or needs more than boots further starts. A machine that the test knows to be off (it has
+// cut the power, or called WaitOff, or never switched it on) is started first, and that start is not counted.
 func (m *Machine) RunUntil(pattern string, boots int) []string {
 	m.tb.Helper()
 	match := regexp.MustCompile(pattern)
-	if !m.On() {
+	if m.power == nil || m.power.known {
 		m.PowerOn()
 	}
 	for used := 0; ; used++ {

@@ -238,16 +238,19 @@ func TestRunUntilKeepsThePowerOn(t *testing.T) {
 	m.WaitUp()
 	m.Sh("say step 1")
 	m.Send("end guest-reset")
-	if got := m.RunUntil(`^step (\d)$`, 0); got[1] != "1" {
-		t.Errorf("a line from before the reboot: %q", got)
+	<-m.power.off // it ends while nobody looks
+	if got := m.RunUntil(`^step (\d)$`, 0); got[1] != "1" || m.Starts() != 1 {
+		t.Errorf("a line from before the reboot: %q in start %d", got, m.Starts())
 	}
-	m.WaitOff()
-	m.RunUntil(`^kernel `, 0)
+	m.RunUntil(`^kernel `, 1)
 	m.WaitUp()
 	m.Send("end guest-reset")
-	m.RunUntil(`^kernel `, 1)
-	if m.Starts() != 3 {
-		t.Errorf("%d starts, want 3", m.Starts())
+	m.WaitOff()
+	m.RunUntil(`^kernel `, 0)
+	m.PowerCut()
+	m.RunUntil(`^kernel `, 0)
+	if m.Starts() != 4 {
+		t.Errorf("%d starts, want 4", m.Starts())
 	}
 }
 
@@ -300,7 +303,7 @@ func TestFailuresSayWhatHappenedAndShowTheConsole(t *testing.T) {
 		run  func(*Machine)
 		want []string
 	}{
-		{"command fails", func(m *Machine) { m.Sh("nonsense") }, []string{"nonsense: exit status 127: what?", "boot 1| kernel rw"}},
+		{"command fails", func(m *Machine) { m.WaitConsole("^kernel"); m.Sh("nonsense") }, []string{"nonsense: exit status 127: what?", "boot 1| kernel rw"}},
 		{"machine gone", func(m *Machine) { m.Sh("exit 3") }, []string{"exit 3: no answer from the guest"}},
 		{"already on", func(m *Machine) { m.PowerOn() }, []string{"PowerOn: the machine is on"}},
 		{"disk of a running machine", func(m *Machine) { m.Disk() }, []string{"Disk: the machine is on"}},
@@ -327,7 +330,8 @@ func TestFailuresSayWhatHappenedAndShowTheConsole(t *testing.T) {
 		t.Errorf("broken option: failed with %q", got)
 	}
 	got = failure(t, func(tb testing.TB) {
-		m := Boot(t, Options{Limit: time.Millisecond * 50})
+		m := Boot(t, Options{})
+		m.options.Limit = 50 * time.Millisecond
 		m.For(tb).WaitConsole("^never$")
 	})
 	if !strings.Contains(got, "no progress for 50ms") || !strings.Contains(got, envPatience) {

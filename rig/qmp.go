@@ -129,20 +129,33 @@ func (c *qmpClient) execute(ctx context.Context, name string, args, result any) 
 	if _, err := c.conn.Write(line); err != nil {
 		return fmt.Errorf("%s: %w (%w)", name, errQMPClosed, err)
 	}
+	m, err := c.answer(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	case m.Error != nil:
+		return fmt.Errorf("%s: %w", name, m.Error)
+	case result == nil:
+		return nil
+	}
+	return json.Unmarshal(*m.Return, result)
+}
+
+// answer waits for the answer to the command that was sent. One that came before the machine's end counts.
+func (c *qmpClient) answer(ctx context.Context) (qmpMessage, error) {
 	select {
 	case m := <-c.answers:
-		if m.Error != nil {
-			return fmt.Errorf("%s: %w", name, m.Error)
-		}
-		if result == nil {
-			return nil
-		}
-		return json.Unmarshal(*m.Return, result)
+		return m, nil
 	case <-c.ended:
-		return fmt.Errorf("%s: %w", name, errors.Join(errQMPClosed, c.err))
+		select {
+		case m := <-c.answers:
+			return m, nil
+		default:
+			return qmpMessage{}, errors.Join(errQMPClosed, c.err)
+		}
 	case <-ctx.Done():
 		_ = c.conn.Close() // the answer may still come, and would be taken for the next one's
-		return fmt.Errorf("%s: no answer: %w", name, context.Cause(ctx))
+		return qmpMessage{}, fmt.Errorf("no answer: %w", context.Cause(ctx))
 	}
 }
 

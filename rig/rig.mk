@@ -7,9 +7,9 @@
 #   make rig-powercut     only the power cuts; N=100 says how many
 #   make rig-clean        remove all cached images
 #
-# What the suites install in the guest is built first: RIG_NEEDS names the targets for that.
+# What the suites install in the guest is built first, by the targets in RIG_NEEDS.
 
-RIG_NEEDS ?=
+RIG_NEEDS ?= build
 N ?= 100
 
 .PHONY: rig rig-image rig-smoke rig-powercut rig-clean

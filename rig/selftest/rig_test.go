@@ -40,7 +40,7 @@ func TestRig(t *testing.T) {
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, m.For(t)) })
 	}
-	t.Run("every reboot has a boot id of its own, by systemctl and by D-Bus", func(t *testing.T) { reboots(t, m.For(t), first.BootID) })
+	t.Run("every reboot has a boot id of its own, by systemctl and by a service over D-Bus", func(t *testing.T) { reboots(t, m.For(t), first.BootID) })
 	t.Run("a power cut loses what was not synced, and nothing else", func(t *testing.T) { powerCut(t, m.For(t)) })
 	t.Run("the guest can cut the power at an instruction of its own", func(t *testing.T) { cutPort(t, m.For(t)) })
 	t.Run("without the argument no CPU is tickless, and a kernel panic is told from a reboot", func(t *testing.T) { panics(t, m.For(t)) })
@@ -53,6 +53,14 @@ func payload() *rig.Payload {
 	var p rig.Payload
 	p.Text("/srv/a new/folder/"+strings.Repeat("long", 40)+".txt", "payload\n")
 	p.Unit("hello.service", "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo HELLO from a unit >/dev/ttyS0'\n", "multi-user.target")
+	// Its first run reboots the machine by D-Bus, as krund does; the second ends.
+	p.Script("/usr/local/bin/twice", `#!/bin/sh
+[ -e /srv/once ] && exit 3
+touch /srv/once
+exec busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager Reboot b false
+`)
+	p.Unit("twice.service", "[Service]\nType=oneshot\nPrivateDevices=yes\nExecStart=/usr/local/bin/twice\n[Install]\nWantedBy=multi-user.target\n")
+	p.Announce("twice.service")
 	return &p
 }
 
@@ -217,11 +225,10 @@ func reboots(t *testing.T, m *rig.Machine, first string) {
 		t.Errorf("temperatures after a reboot are %s, want 75000 55500 as before", got)
 	}
 	m.WaitRunning() // the bus comes late
-	m.Send("busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager Reboot b false")
-	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-		t.Fatalf("the machine ended with %s, want %s", off.Reason, rig.OffRebooted)
+	m.Send("systemctl enable --now twice.service")
+	if ended := m.RunToEnd("twice.service", 1); ended != (rig.Ended{Result: "exit-code", Status: 3}) {
+		t.Errorf("the service ended with %+v, want exit status 3", ended)
 	}
-	m.PowerOn()
 	ids = append(ids, m.WaitUp().BootID)
 	if got := m.Sh("cat /proc/sys/kernel/random/boot_id"); got != ids[2] {
 		t.Errorf("boot id is %s, the agent said %s", got, ids[2])

@@ -1,0 +1,175 @@
+package rig
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/folder"
+	"krund/internal/key"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
+
+// experiment makes the folder of one of three slots: the first two completed, the third running for the second time.
+func experiment(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "x.krun")
+	f, err := folder.Create(durable.OS(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := schedule.Header{ConfigHash: "c0ffee", Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin, Seed: 1}
+	err = schedule.Create(durable.OS(), f.Schedule(), h, 3, schedule.Plan([]key.Key{nbody}, 3, schedule.RoundRobin, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schedule.Open(durable.OS(), f.Schedule(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, flag := range []schedule.Flag{schedule.Completed, schedule.Completed, schedule.Outstanding, 0} {
+		slot, err := s.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if flag == 0 {
+			break
+		}
+		outcome := results.Completed
+		if flag == schedule.Outstanding {
+			outcome = results.Rerun
+		}
+		appendRecord(t, dir, slot, fmt.Sprint("boot", i), outcome)
+		if err := s.Finish(slot, flag); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func appendRecord(t *testing.T, dir string, slot schedule.Slot, boot string, outcome results.Outcome) {
+	t.Helper()
+	r := results.Record{
+		Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Outcome: outcome, Reboot: results.RebootHardware, BootID: boot,
+	}
+	if err := results.NewAppender(durable.OS(), filepath.Join(dir, "results")).Append(r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, dir string) *Experiment {
+	t.Helper()
+	e, err := ReadExperiment(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestExperimentWithoutProblems(t *testing.T) {
+	e := read(t, experiment(t))
+	if p := append(e.Problems(), e.Since(e)...); p != nil {
+		t.Errorf("problems: %q", p)
+	}
+	if e.Finished() || e.Count(schedule.Completed) != 2 || e.Count(schedule.Running) != 1 || len(e.Records) != 3 {
+		t.Errorf("finished %v, %d completed, %d running, %d records", e.Finished(), e.Count(schedule.Completed), e.Count(schedule.Running), len(e.Records))
+	}
+	e.Slots[2].Flag = schedule.Error
+	if p := e.Problems(); p != nil || !e.Finished() {
+		t.Errorf("finished %v, problems %q", e.Finished(), p)
+	}
+}
+
+func TestExperimentProblems(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(*Experiment)
+		want  string
+	}{
+		{"lost", func(e *Experiment) { e.Records = e.Records[1:] }, "slot 0 is completed and has no completed record: lost"},
+		{"twice", func(e *Experiment) {
+			again := e.Records[0]
+			again.BootID, again.Attempt = "other", 2
+			e.Slots[0].Attempts = 2
+			e.Records = append(e.Records, again)
+		}, "slot 0 has 2 completed records: counted twice"},
+		{"not counted", func(e *Experiment) { e.Slots[2].Attempts = 0 }, "0000002-001.json.gz: the schedule has counted 0 attempts only"},
+		{"completed, slot says error", func(e *Experiment) { e.Slots[1].Flag = schedule.Error }, "0000001-001.json.gz is completed, its slot says error"},
+		{"same boot", func(e *Experiment) { e.Records[1].BootID = "boot0" }, "0000000-001.json.gz and 0000001-001.json.gz ran in the same boot"},
+		{"wrong slot", func(e *Experiment) { e.Records[1].Pexec = 7 }, "not what its slot was planned for"},
+		{"no such slot", func(e *Experiment) { e.Records[2].Slot = 3 }, "not what its slot was planned for"},
+	} {
+		e := read(t, experiment(t))
+		c.spoil(e)
+		if got := strings.Join(e.Problems(), "; "); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q in it", c.name, got, c.want)
+		}
+	}
+}
+
+func TestExperimentSince(t *testing.T) {
+	dir := experiment(t)
+	earlier := read(t, dir)
+	for _, c := range []struct {
+		name  string
+		spoil func(*Experiment)
+		want  string
+	}{
+		{"record gone", func(e *Experiment) { e.Records = e.Records[1:] }, "0000000-001.json.gz is gone"},
+		{"record changed", func(e *Experiment) { e.Records[1].Host = "other" }, "0000001-001.json.gz has changed"},
+		{"slot undone", func(e *Experiment) { e.Slots[0].Flag = schedule.Outstanding }, "slot 0 was completed, now outstanding"},
+		{"attempts undone", func(e *Experiment) { e.Slots[2].Attempts = 1 }, "slot 2 had 2 attempts, now 1"},
+		{"reboots undone", func(e *Experiment) { e.Header.Reboots = -1 }, "0 reboots were counted, now -1"},
+		{"size", func(e *Experiment) { e.Size++ }, "the schedule had"},
+	} {
+		e := read(t, dir)
+		c.spoil(e)
+		if got := strings.Join(e.Since(earlier), "; "); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q in it", c.name, got, c.want)
+		}
+	}
+}
+
+func TestExperimentThatCannotBeRead(t *testing.T) {
+	damage := func(name string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text[len(text)-20] ^= 1
+			write(t, filepath.Join(dir, name), string(text))
+		}
+	}
+	for _, c := range []struct {
+		name string
+		do   func(*testing.T, string)
+	}{
+		{"damaged slot", damage("schedule")},
+		{"damaged record", damage("results/0000001-001.json.gz")},
+		{"no schedule", func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, "schedule")); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		dir := experiment(t)
+		c.do(t, dir)
+		if _, err := ReadExperiment(dir); err == nil {
+			t.Errorf("%s: no error", c.name)
+		}
+	}
+	if _, err := ReadExperiment("/no/such.krun"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no folder: %v", err)
+	}
+}
