@@ -1,0 +1,297 @@
+package verdict
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// MissingCount stands in a series of counts where the counter could not be read.
+// No counter gets there: at ten per nanosecond it takes thirty years.
+const MissingCount uint64 = 1 << 63
+
+// The study's limits (Barrett et al., OOPSLA 2017, section 7): a core is idle
+// when its APERF goes a thousand times slower than the base frequency, and
+// APERF/MPERF is safe within 1 +- 0.03.
+const (
+	idleFraction     = 1.0 / 1000
+	DefaultTolerance = 0.03
+)
+
+// mostPerNS is more than any counter counts in a nanosecond; a second is allowed
+// for the reading itself. A counter of 48 bits that goes backwards seems to go
+// on by almost 2^48, which would take it most of an hour.
+const mostPerNS = 100
+
+// CoreCounts are the increases of one core's counters, one value for each
+// iteration, MissingCount possible. A counter that the source does not have is nil.
+type CoreCounts struct {
+	Core   int
+	APERF  []uint64
+	MPERF  []uint64
+	Cycles []uint64
+}
+
+// CounterRun is what a process execution left: start stamps and wall times in
+// nanoseconds, and the cores' counts, all of one length. Counters that were read
+// around the whole execution are one "iteration" of its length, and Whole is set.
+type CounterRun struct {
+	StartNS []int64
+	WallNS  []int64
+	Cores   []CoreCounts
+	Whole   bool
+}
+
+// CounterLimits say what is accepted.
+type CounterLimits struct {
+	// Tolerance of APERF/MPERF around 1.
+	Tolerance float64
+	// BusyThreshold is the APERF per second from which a core counts as busy. The
+	// ratio of an idle core means nothing. 0: a thousandth of the fastest MPERF seen.
+	BusyThreshold float64
+}
+
+// BusyThreshold is the study's threshold for a base frequency in hertz.
+func BusyThreshold(baseHz float64) float64 { return baseHz * idleFraction }
+
+// RatioKind says on which side of the limits a ratio was.
+type RatioKind string
+
+// The sides.
+const (
+	Throttled RatioKind = "throttled" // slower than the base frequency
+	Turbo     RatioKind = "turbo"     // faster
+)
+
+// RatioViolation is an iteration in which a busy core left the limits.
+type RatioViolation struct {
+	Core, Iteration int
+	Kind            RatioKind
+	Ratio           float64 // APERF/MPERF
+}
+
+// CounterJudgement is what the counters say about a process execution.
+type CounterJudgement struct {
+	// Reasons are sentences why the execution should not count; empty: it may.
+	Reasons    []string
+	Violations []RatioViolation // core by core
+	// Ratios are the cores' APERF/MPERF over all their busy iterations, that is the
+	// mean weighted by MPERF; NaN for a core that was never busy. In the order of Cores.
+	Ratios []float64
+	// BusyThreshold is the one applied.
+	BusyThreshold float64
+}
+
+// JudgeCounters compares an execution with the limits. Without A/MPERF only the
+// clock and the cycles are judged. run is not changed.
+func JudgeCounters(run CounterRun, limits CounterLimits) CounterJudgement {
+	j := CounterJudgement{BusyThreshold: limits.BusyThreshold}
+	if j.BusyThreshold <= 0 {
+		j.BusyThreshold = deriveThreshold(run)
+	}
+	j.Reasons = judgeClock(run)
+	for _, core := range run.Cores {
+		for _, c := range []struct {
+			name   string
+			counts []uint64
+		}{{"APERF", core.APERF}, {"MPERF", core.MPERF}, {"cycles", core.Cycles}} {
+			j.Reasons = append(j.Reasons, judgeCounts(run, c.name, core.Core, c.counts)...)
+		}
+		found, ratio := judgeRatios(run, core, limits.Tolerance, j.BusyThreshold)
+		j.Violations = append(j.Violations, found...)
+		j.Ratios = append(j.Ratios, ratio)
+		for _, kind := range []RatioKind{Throttled, Turbo} {
+			if reason := ratioReason(run, core.Core, kind, found); reason != "" {
+				j.Reasons = append(j.Reasons, reason)
+			}
+		}
+	}
+	return j
+}
+
+// seconds is an iteration's length for rates, at least a nanosecond.
+func (r CounterRun) seconds(i int) float64 { return float64(max(r.WallNS[i], 1)) / 1e9 }
+
+// sound says whether a count is there and possible.
+func (r CounterRun) sound(counts []uint64, i int) bool {
+	return i < len(counts) && i < len(r.WallNS) && counts[i] != MissingCount &&
+		float64(counts[i]) <= mostPerNS*1e9*(r.seconds(i)+1)
+}
+
+// deriveThreshold takes the fastest MPERF for the base frequency: a core that was
+// never halted in an iteration counts at exactly that.
+func deriveThreshold(run CounterRun) float64 {
+	fastest := 0.0
+	for _, core := range run.Cores {
+		for i, n := range core.MPERF {
+			if run.sound(core.MPERF, i) {
+				fastest = max(fastest, float64(n)/run.seconds(i))
+			}
+		}
+	}
+	return BusyThreshold(fastest)
+}
+
+// some counts iterations with one fault, and remembers the first.
+type some struct{ n, first int }
+
+func (s *some) add(i int) {
+	if s.n == 0 {
+		s.first = i
+	}
+	s.n++
+}
+
+// in says where the fault was.
+func (r CounterRun) in(s some) string {
+	if r.Whole {
+		return "over the execution"
+	}
+	return fmt.Sprintf("in %d of %d iterations, the first is %d", s.n, len(r.WallNS), s.first)
+}
+
+func judgeClock(run CounterRun) []string {
+	var back some
+	for i, wall := range run.WallNS {
+		if wall < 0 || i > 0 && i < len(run.StartNS) && run.StartNS[i] < run.StartNS[i-1]+max(run.WallNS[i-1], 0) {
+			back.add(i)
+		}
+	}
+	if back.n == 0 {
+		return nil
+	}
+	return []string{"the clock went backwards " + run.in(back)}
+}
+
+// judgeCounts finds what is missing and what cannot be.
+func judgeCounts(run CounterRun, name string, core int, counts []uint64) []string {
+	if counts == nil {
+		return nil
+	}
+	var reasons []string
+	if len(counts) != len(run.WallNS) {
+		reasons = append(reasons, fmt.Sprintf("%s of core %d has %d values for %d iterations", name, core, len(counts), len(run.WallNS)))
+	}
+	var missing, back some
+	for i, n := range counts {
+		switch {
+		case n == MissingCount:
+			missing.add(i)
+		case i < len(run.WallNS) && !run.sound(counts, i):
+			back.add(i)
+		}
+	}
+	if missing.n > 0 {
+		reasons = append(reasons, fmt.Sprintf("%s of core %d is missing %s", name, core, run.in(missing)))
+	}
+	if back.n > 0 {
+		reasons = append(reasons, fmt.Sprintf("%s of core %d went backwards %s", name, core, run.in(back)))
+	}
+	return reasons
+}
+
+// judgeRatios looks at the iterations in which a core was busy, and returns its
+// ratio over all of them.
+func judgeRatios(run CounterRun, core CoreCounts, tolerance, busy float64) ([]RatioViolation, float64) {
+	var found []RatioViolation
+	var aperf, mperf float64
+	for i := range run.WallNS {
+		if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) || float64(core.APERF[i])/run.seconds(i) < busy || core.APERF[i] == 0 {
+			continue
+		}
+		a, m := float64(core.APERF[i]), float64(core.MPERF[i])
+		aperf, mperf = aperf+a, mperf+m
+		v := RatioViolation{Core: core.Core, Iteration: i, Ratio: a / m} // +Inf if MPERF stood still
+		switch {
+		case v.Ratio < 1-tolerance:
+			v.Kind = Throttled
+		case v.Ratio > 1+tolerance:
+			v.Kind = Turbo
+		default:
+			continue
+		}
+		found = append(found, v)
+	}
+	return found, aperf / mperf
+}
+
+// ratioReason sums up the violations of one kind.
+func ratioReason(run CounterRun, core int, kind RatioKind, found []RatioViolation) string {
+	var where some
+	worst := 1.0
+	for _, v := range found {
+		if v.Kind != kind {
+			continue
+		}
+		where.add(v.Iteration)
+		if math.Abs(v.Ratio-1) > math.Abs(worst-1) {
+			worst = v.Ratio
+		}
+	}
+	if where.n == 0 {
+		return ""
+	}
+	what := "ran below its base frequency (throttled)"
+	if kind == Turbo {
+		what = "ran above its base frequency (turbo)"
+	}
+	return fmt.Sprintf("core %d %s %s; APERF/MPERF at worst %.3f", core, what, run.in(where), worst)
+}
+
+// Calibration errors.
+var (
+	// ErrNoRatio says that a calibration run has no usable A/MPERF.
+	ErrNoRatio = errors.New("no APERF and MPERF in the calibration run")
+	// ErrOverlap says that idle and busy cores cannot be told apart.
+	ErrOverlap = errors.New("idle cores count as fast as busy ones")
+)
+
+// Bounds of what Suggest says.
+const (
+	toleranceMargin = 1.5   // on the largest deviation seen
+	toleranceStep   = 0.005 // rounded up to a multiple
+	leastTolerance  = 0.01  // the error of the reading alone, as in the study
+)
+
+// Suggest derives limits from two calibration runs, one with all cores idle, one
+// with all of them busy at a fixed frequency. The threshold is the geometric mean
+// of the fastest idle and the slowest busy APERF per second; the tolerance 1.5
+// times the largest deviation from 1 among the busy, rounded up to half a percent.
+// A frequency step is around 5 percent: with a much larger tolerance nothing
+// would be found, and the cause (turbo, power saving) should be removed instead.
+// Errors: ErrNoRatio, ErrOverlap.
+func Suggest(idle, busy CounterRun) (CounterLimits, error) {
+	_, idleMost, _, n := calibrate(idle)
+	busyLeast, _, deviation, m := calibrate(busy)
+	if n == 0 || m == 0 {
+		return CounterLimits{}, ErrNoRatio
+	}
+	if idleMost >= busyLeast {
+		return CounterLimits{}, fmt.Errorf("%w: up to %.3g APERF/s idle, from %.3g busy; let the idle run rest and the busy one use every core", ErrOverlap, idleMost, busyLeast)
+	}
+	steps := math.Ceil(deviation*toleranceMargin/toleranceStep - 1e-9) // 0.03 is six steps, not seven
+	return CounterLimits{
+		Tolerance:     max(leastTolerance, steps*toleranceStep),
+		BusyThreshold: math.Sqrt(max(idleMost, 1) * busyLeast),
+	}, nil
+}
+
+// calibrate returns the slowest and the fastest APERF per second, the largest
+// deviation of APERF/MPERF from 1, and of how many values that is.
+func calibrate(run CounterRun) (least, most, deviation float64, n int) {
+	least = math.Inf(1)
+	for _, core := range run.Cores {
+		for i := range run.WallNS {
+			if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) {
+				continue
+			}
+			rate := float64(core.APERF[i]) / run.seconds(i)
+			least, most = min(least, rate), max(most, rate)
+			if core.MPERF[i] > 0 {
+				deviation = max(deviation, math.Abs(float64(core.APERF[i])/float64(core.MPERF[i])-1))
+			}
+			n++
+		}
+	}
+	return least, most, deviation, n
+}

@@ -1,0 +1,170 @@
+package verdict
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const baseHz = 3_600_000_000 // of the study's first machine
+
+// busyRun is a sound execution of three iterations of a second: core 0 busy at
+// the base frequency, core 1 idle with the odd ratio that idle cores have.
+func busyRun() CounterRun {
+	return CounterRun{
+		StartNS: []int64{1_000, 1_000_002_000, 2_000_003_000},
+		WallNS:  []int64{1_000_000_000, 1_000_000_000, 1_000_000_000},
+		Cores: []CoreCounts{
+			{Core: 0, APERF: []uint64{3_600_000_000, 3_590_000_000, 3_610_000_000}, MPERF: []uint64{3_600_000_000, 3_600_000_000, 3_600_000_000}, Cycles: []uint64{3_600_000_000, 3_600_000_000, 3_600_000_000}},
+			{Core: 1, APERF: []uint64{3_000_000, 1000, 0}, MPERF: []uint64{1_000_000, 3000, 0}, Cycles: []uint64{1, 2, 3}},
+		},
+	}
+}
+
+var studyLimits = CounterLimits{Tolerance: DefaultTolerance, BusyThreshold: BusyThreshold(baseHz)}
+
+func TestJudgeCountersSound(t *testing.T) {
+	j := JudgeCounters(busyRun(), studyLimits)
+	if len(j.Reasons) > 0 || len(j.Violations) > 0 {
+		t.Errorf("reasons %q, violations %v; want none", j.Reasons, j.Violations)
+	}
+	if j.BusyThreshold != 3_600_000 {
+		t.Errorf("threshold %v; want a thousandth of the base frequency", j.BusyThreshold)
+	}
+	if math.Abs(j.Ratios[0]-1) > 1e-12 || !math.IsNaN(j.Ratios[1]) {
+		t.Errorf("ratios %v; want 1 and none", j.Ratios)
+	}
+}
+
+func TestJudgeCounters(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*CounterRun)
+		want   []string
+	}{
+		{"throttled", func(r *CounterRun) { r.Cores[0].APERF[1] = 3_400_000_000 },
+			[]string{"core 0 ran below its base frequency (throttled) in 1 of 3 iterations, the first is 1; APERF/MPERF at worst 0.944"}},
+		{"turbo", func(r *CounterRun) { r.Cores[0].APERF[0], r.Cores[0].APERF[2] = 3_800_000_000, 4_000_000_000 },
+			[]string{"core 0 ran above its base frequency (turbo) in 2 of 3 iterations, the first is 0; APERF/MPERF at worst 1.111"}},
+		{"both", func(r *CounterRun) { r.Cores[0].APERF[0], r.Cores[0].APERF[2] = 3_400_000_000, 4_000_000_000 },
+			[]string{"throttled", "turbo"}},
+		{"idle core wakes up", func(r *CounterRun) { r.Cores[1].APERF[2], r.Cores[1].MPERF[2] = 3_600_000, 7_200_000 },
+			[]string{"core 1 ran below its base frequency (throttled) in 1 of 3 iterations, the first is 2; APERF/MPERF at worst 0.500"}},
+		{"just idle", func(r *CounterRun) { r.Cores[1].APERF[2], r.Cores[1].MPERF[2] = 3_599_999, 7_200_000 }, nil},
+		{"MPERF stands still", func(r *CounterRun) { r.Cores[0].MPERF[1] = 0 }, []string{"APERF/MPERF at worst +Inf"}},
+		{"missing", func(r *CounterRun) { r.Cores[0].MPERF[1], r.Cores[0].APERF[1] = MissingCount, MissingCount },
+			[]string{"APERF of core 0 is missing in 1 of 3 iterations, the first is 1", "MPERF of core 0 is missing"}},
+		{"backwards in 64 bits", func(r *CounterRun) { r.Cores[0].APERF[1] = math.MaxUint64 - 4 }, []string{"APERF of core 0 went backwards in 1 of 3"}},
+		{"backwards in 48 bits", func(r *CounterRun) { r.Cores[1].Cycles[2] = 1<<48 - 1 }, []string{"cycles of core 1 went backwards in 1 of 3 iterations, the first is 2"}},
+		{"wall below zero", func(r *CounterRun) { r.WallNS[2] = -1 }, []string{"the clock went backwards in 1 of 3 iterations, the first is 2"}},
+		{"start before the end", func(r *CounterRun) { r.StartNS[1] = 1_000_000_999 }, []string{"the clock went backwards in 1 of 3 iterations, the first is 1"}},
+		{"short series", func(r *CounterRun) { r.Cores[0].Cycles = r.Cores[0].Cycles[:1] }, []string{"cycles of core 0 has 1 values for 3 iterations"}},
+		{"no counters", func(r *CounterRun) { r.Cores = nil }, nil},
+		{"cycles only", func(r *CounterRun) {
+			for i := range r.Cores {
+				r.Cores[i].APERF, r.Cores[i].MPERF = nil, nil
+			}
+		}, nil},
+		{"whole", func(r *CounterRun) {
+			*r = CounterRun{Whole: true, StartNS: r.StartNS[:1], WallNS: []int64{3_000_000_000}, Cores: []CoreCounts{{APERF: []uint64{9_000_000_000}, MPERF: []uint64{10_800_000_000}}}}
+		}, []string{"core 0 ran below its base frequency (throttled) over the execution; APERF/MPERF at worst 0.833"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			run := busyRun()
+			test.change(&run)
+			j := JudgeCounters(run, studyLimits)
+			if len(j.Reasons) != len(test.want) {
+				t.Fatalf("reasons %q; want %q", j.Reasons, test.want)
+			}
+			for i, want := range test.want {
+				if !strings.Contains(j.Reasons[i], want) {
+					t.Errorf("reason %q; want %q in it", j.Reasons[i], want)
+				}
+			}
+		})
+	}
+}
+
+// TestToleranceEdges: the limits themselves are accepted.
+func TestToleranceEdges(t *testing.T) {
+	for _, test := range []struct {
+		aperf uint64
+		want  []RatioViolation
+	}{
+		{1_030_000_000, nil},
+		{970_000_000, nil},
+		{1_030_000_001, []RatioViolation{{7, 0, Turbo, 1.030000001}}},
+		{969_999_999, []RatioViolation{{7, 0, Throttled, 0.969999999}}},
+	} {
+		run := CounterRun{StartNS: []int64{0}, WallNS: []int64{1e9}, Cores: []CoreCounts{{Core: 7, APERF: []uint64{test.aperf}, MPERF: []uint64{1e9}}}}
+		if j := JudgeCounters(run, CounterLimits{Tolerance: 0.03}); !slices.Equal(j.Violations, test.want) {
+			t.Errorf("APERF %d: %v; want %v", test.aperf, j.Violations, test.want)
+		}
+	}
+}
+
+// TestDerivedThreshold: without a threshold the busiest core shows the base frequency.
+func TestDerivedThreshold(t *testing.T) {
+	j := JudgeCounters(busyRun(), CounterLimits{Tolerance: 0.03})
+	if j.BusyThreshold != 3_600_000 || len(j.Reasons) > 0 {
+		t.Errorf("threshold %v, reasons %q; want 3.6e6 and none", j.BusyThreshold, j.Reasons)
+	}
+}
+
+// TestWeightedRatio: a core's ratio is the mean of the iterations' weighted by
+// MPERF, and lies between the smallest and the largest of them.
+func TestWeightedRatio(t *testing.T) {
+	const seed = 7
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 200 {
+		n := 1 + random.IntN(20)
+		run := CounterRun{Cores: []CoreCounts{{}}}
+		least, most, sum, weight := math.Inf(1), 0.0, 0.0, 0.0
+		for i := range n {
+			a, m := 1_000_000+random.Uint64N(1e9), 1_000_000+random.Uint64N(1e9)
+			run.StartNS, run.WallNS = append(run.StartNS, int64(i)*1e9), append(run.WallNS, 1e9)
+			run.Cores[0].APERF, run.Cores[0].MPERF = append(run.Cores[0].APERF, a), append(run.Cores[0].MPERF, m)
+			r := float64(a) / float64(m)
+			least, most = min(least, r), max(most, r)
+			sum, weight = sum+r*float64(m), weight+float64(m)
+		}
+		got := JudgeCounters(run, CounterLimits{Tolerance: 0.03, BusyThreshold: 1}).Ratios[0]
+		if got < least*(1-1e-12) || got > most*(1+1e-12) || math.Abs(got-sum/weight) > 1e-9*got {
+			t.Fatalf("seed %d: ratio %v; want %v, between %v and %v", seed, got, sum/weight, least, most)
+		}
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	second := []int64{1e9, 1e9}
+	idle := CounterRun{WallNS: second, Cores: []CoreCounts{{APERF: []uint64{100, 400_000}, MPERF: []uint64{300, 100_000}}}}
+	busy := CounterRun{WallNS: second, Cores: []CoreCounts{{APERF: []uint64{3_600_000_000, 3_672_000_000}, MPERF: []uint64{3_600_000_000, 3_600_000_000}}}}
+	got, err := Suggest(idle, busy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Tolerance != 0.03 || math.Abs(got.BusyThreshold-math.Sqrt(4e5*3.6e9)) > 1 {
+		t.Errorf("%+v; want 1.5 times the 2%% seen, and the geometric mean of 4e5 and 3.6e9", got)
+	}
+	if j := JudgeCounters(busy, got); len(j.Reasons) > 0 {
+		t.Errorf("the busy calibration run itself is refused: %q", j.Reasons)
+	}
+	if j := JudgeCounters(idle, got); len(j.Reasons) > 0 {
+		t.Errorf("the idle calibration run itself is refused: %q", j.Reasons)
+	}
+	if _, err := Suggest(busy, busy); !errors.Is(err, ErrOverlap) {
+		t.Errorf("error %v; want ErrOverlap", err)
+	}
+	if _, err := Suggest(CounterRun{}, busy); !errors.Is(err, ErrNoRatio) {
+		t.Errorf("error %v; want ErrNoRatio", err)
+	}
+	steady := busy
+	steady.Cores = []CoreCounts{{APERF: []uint64{3_600_000_000, 3_600_000_000}, MPERF: []uint64{3_600_000_000, 3_600_000_000}}}
+	if got, err := Suggest(idle, steady); err != nil || got.Tolerance != 0.01 {
+		t.Errorf("%+v, %v; want the least tolerance", got, err)
+	}
+}
