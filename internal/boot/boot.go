@@ -94,6 +94,8 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	applied, record, err := x.measure(ctx, slot) // settle, controls, hooks, account, sync, temperatures, the run, the verdict
 	if err == nil {
 		err = x.store(slot, record) // the record, then the slot
+	} else if withdrawErr := x.schedule.Withdraw(slot); withdrawErr != nil { // nothing was measured: the attempt does not count
+		err = fmt.Errorf("%w; after: %s", withdrawErr, err.Error()) //nolint:errorlint // an interruption that ends so is no orderly one
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
@@ -102,12 +104,11 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	}
 	if err != nil {
 		undoErr := applied.Undo(after)
-		withdrawErr := x.schedule.Withdraw(slot)
-		if ctx.Err() != nil && withdrawErr == nil {
+		if errors.Is(err, context.Canceled) && undoErr == nil {
 			x.Log.Info("interrupted; the slot is outstanding again", "slot", slot.Index, "key", slot.Key.String())
-			return Interrupted, undoErr
+			return Interrupted, nil
 		}
-		return 0, x.stop(after, errors.Join(err, undoErr, withdrawErr))
+		return 0, x.stop(after, errors.Join(err, undoErr))
 	}
 	x.Progress.End(slot, x.schedule.Header().Slots, record.Outcome, record.Reasons, x.Clock.Now().Sub(began))
 	x.flag(after, slot, record)
@@ -197,7 +198,8 @@ func (x *experiment) account(ctx context.Context, job *pexec.Job) ([]string, err
 	return remarks, err
 }
 
-// store makes the record durable and then finishes the slot, in this order: a crash between the two is mended by reconcile.
+// store makes the record durable and then finishes the slot, in this order: a crash between the two is mended by reconcile, and so is an error,
+// which leaves the slot running because nobody knows whether the record is there.
 func (x *experiment) store(slot schedule.Slot, record results.Record) error {
 	if err := x.results.Append(record); err != nil {
 		return fmt.Errorf("store the record of slot %d: %w; nothing else is lost: start krund again when the disk is in order", slot.Index, err)

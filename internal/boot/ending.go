@@ -16,7 +16,7 @@ var ErrReboots = errors.New("the limit of reboots is reached")
 
 // outstanding says whether another slot is to be run. A damaged slot counts: the next pass says so.
 func (x *experiment) outstanding() bool {
-	_, err := x.schedule.Current()
+	_, err := x.current()
 	return !errors.Is(err, schedule.ErrDone)
 }
 

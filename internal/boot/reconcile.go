@@ -17,7 +17,7 @@ var errUsedBoot = errors.New("this boot was used already")
 // reconcile closes a slot that was left running: by its record when that is durable, else by counting the attempt as lost. It does not matter
 // how often it is interrupted.
 func (x *experiment) reconcile(ctx context.Context) error {
-	slot, err := x.schedule.Current()
+	slot, err := x.current()
 	if errors.Is(err, schedule.ErrDone) {
 		return nil
 	}
@@ -30,6 +30,10 @@ func (x *experiment) reconcile(ctx context.Context) error {
 	record, err := x.reader.Load(results.Name{Slot: slot.Index, Attempt: slot.Attempts})
 	switch {
 	case err == nil:
+		// It was renamed to its name; that the name is durable is only known if the attempt came that far.
+		if err := x.FS.SyncDir(x.folder.Results()); err != nil {
+			return fmt.Errorf("make the record of slot %d durable: %w", slot.Index, err)
+		}
 		x.Log.Info("the record of a slot left running is complete", "slot", slot.Index, "outcome", string(record.Outcome))
 		return x.schedule.Finish(slot, flagOf(record.Outcome))
 	case !errors.Is(err, fs.ErrNotExist):

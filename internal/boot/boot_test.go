@@ -1,0 +1,231 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/durable/crashfs"
+	"krund/internal/folder"
+	"krund/internal/pexec"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+func hardware(extra string) string {
+	return experimentText("executions = 1\nreboot = \"hardware\"\n" + extra)
+}
+
+// oneBoot runs krund once and fails the test on an error.
+func (s *simulated) oneBoot(cfg *config.Config, fsys *crashfs.FS) Ending {
+	s.t.Helper()
+	ending, err := Run(s.t.Context(), cfg, dir, cfg.Experiment.Reboot, s.system(fsys))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return ending
+}
+
+func TestTheLine(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
+		t.Fatalf("ending %d: the machine must restart before the very first execution, too", ending)
+	}
+	if want := []string{"wait 1m0s", "base", "reboot"}; !slices.Equal(s.events, want) {
+		t.Errorf("first start: %q, want %q", s.events, want)
+	}
+	s.boot, s.events = 2, nil
+	s.oneBoot(cfg, fsys)
+	want := []string{
+		"wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot",
+	}
+	if !slices.Equal(s.events, want) {
+		t.Errorf("second boot: %q, want %q", s.events, want)
+	}
+	s.boot, s.events = 3, nil
+	if ending := s.oneBoot(cfg, fsys); ending != Finished {
+		t.Errorf("third boot ended as %d, want Finished", ending)
+	}
+	if last := s.events[len(s.events)-1]; last != "undo" || s.applied != 1 { // boot 2's settings ended with that boot
+		t.Errorf("the machine is not put back at the end: %q", s.events)
+	}
+	if !s.retired || s.reboots != 2 {
+		t.Errorf("retired %t after %d reboots, want true and 2", s.retired, s.reboots)
+	}
+}
+
+func TestABootIsUsedOnce(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.oneBoot(cfg, fsys)
+	s.events = nil
+	s.oneBoot(cfg, fsys) // krund is started again in the boot in which the schedule was made
+	if slices.Contains(s.events, "run") || s.reboots != 2 {
+		t.Errorf("events %q, %d reboots: want no run and one more reboot", s.events, s.reboots)
+	}
+}
+
+func TestRebootsAreBounded(t *testing.T) {
+	cfg := parse(t, hardware("max_reboots = 2"))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.oneBoot(cfg, fsys)
+	s.oneBoot(cfg, fsys)
+	_, err := Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
+	if !errors.Is(err, ErrReboots) || s.reboots != 2 || !s.retired {
+		t.Errorf("error %v after %d reboots, retired %t; want ErrReboots, 2, true", err, s.reboots, s.retired)
+	}
+}
+
+func TestInterruptionGivesTheAttemptBack(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nattempts = 1\nreboot = \"none\""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	for range 5 { // more often than there are attempts
+		ctx, cancel := context.WithCancel(t.Context())
+		s.during = func(context.Context) { cancel() }
+		ending, err := Run(ctx, cfg, dir, config.RebootNone, s.system(fsys))
+		if err != nil || ending != Interrupted {
+			t.Fatalf("ending %d, %v; want Interrupted", ending, err)
+		}
+	}
+	if s.applied != 0 || s.events[len(s.events)-2] != "hooks after" {
+		t.Errorf("not put back: %q", s.events)
+	}
+	s.during = nil
+	s.oneBoot(cfg, fsys)
+	if err := audit(fsys, cfg, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnUnfitMachineStops(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nattempts = 1\nreboot = \"none\""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	unfit := errors.New("turbo cannot be switched off")
+	s.fit = func(int) error { return unfit }
+	for range 3 {
+		_, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
+		if !errors.Is(err, ErrUnfit) || !errors.Is(err, unfit) {
+			t.Fatalf("error %v, want ErrUnfit with the reason", err)
+		}
+		if s.applied != 0 {
+			t.Fatal("settings were left behind")
+		}
+	}
+	if !slices.Contains(s.mails, "stopped") {
+		t.Errorf("nobody was told: %q", s.mails)
+	}
+	s.fit = nil
+	s.oneBoot(cfg, fsys)
+	if err := audit(fsys, cfg, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 2\nreboot = \"none\"\n[notify]\nmail = [\"a@example.org\"]\nmax_mails = 3"))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+		if j.Benchmark == "nbody" {
+			return failed(j, boot)
+		}
+		return good(j, boot)
+	}
+	s.oneBoot(cfg, fsys)
+	outcomes := map[string][]results.Outcome{}
+	for r, err := range results.NewReader(fsys, dir+"/results").All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes[r.Key.Benchmark] = append(outcomes[r.Key.Benchmark], r.Outcome)
+		if r.Outcome == results.Error && len(r.Reasons) == 0 {
+			t.Error("an error without a reason")
+		}
+	}
+	if !slices.Equal(outcomes["nbody"], []results.Outcome{results.Error, results.Error}) ||
+		!slices.Equal(outcomes["fasta"], []results.Outcome{results.Completed, results.Completed}) {
+		t.Errorf("outcomes %v", outcomes)
+	}
+	if want := []string{"started", "flagged", "flagged"}; !slices.Equal(s.mails, want) {
+		t.Errorf("mails %q, want %q: the fourth is over the cap", s.mails, want)
+	}
+}
+
+func TestAnotherConfigurationIsRefused(t *testing.T) {
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.oneBoot(parse(t, experimentText("executions = 1\nreboot = \"none\"")), fsys)
+	changed := parse(t, experimentText("executions = 2\nreboot = \"none\""))
+	_, err := Run(t.Context(), changed, dir, config.RebootNone, s.system(fsys))
+	var other *OtherConfig
+	if !errors.As(err, &other) || other.Was != "executions = 1" || other.Is != "executions = 2" || other.Line != 4 {
+		t.Errorf("error %v, want the line that differs", err)
+	}
+}
+
+func TestTwoOfUs(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	var second error
+	s.during = func(ctx context.Context) {
+		_, second = Run(ctx, cfg, dir, config.RebootNone, newSimulated(t).system(fsys))
+	}
+	s.oneBoot(cfg, fsys)
+	var locked *folder.LockedError
+	if !errors.As(second, &locked) || locked.PID != 1 || locked.Host != "simulated" {
+		t.Errorf("second krund got %v, want who has the lock", second)
+	}
+}
+
+func TestDamagedSlotsAreRebuiltFromTheResults(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 2\nreboot = \"none\""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.oneBoot(cfg, fsys)
+	text := fsys.Files()[dir+"/schedule"]
+	copy(text[1024+128:], "rubbish") // slot 1 was completed
+	fsys.Put(dir+"/schedule", text)
+	s.outcome = func(pexec.Job, int) pexec.Measured { t.Error("a completed slot ran again"); return pexec.Measured{} }
+	s.oneBoot(cfg, fsys)
+	if err := audit(fsys, cfg, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBothHeadersDamaged(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.oneBoot(cfg, fsys)
+	text := fsys.Files()[dir+"/schedule"]
+	copy(text, strings.Repeat("x", 1024))
+	fsys.Put(dir+"/schedule", text)
+	_, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
+	if !errors.Is(err, schedule.ErrHeaders) || !strings.Contains(err.Error(), "krunctl repair") {
+		t.Errorf("error %v, want one that names `krunctl repair`", err)
+	}
+}
+
+func TestALostAttemptIsCountedOnlyWhenTheMachineStopped(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nattempts = 2\nreboot = \"none\""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	kill := func() { // SIGKILL: krund is gone in the middle of a run, the disk is as it is
+		s.during = func(context.Context) { fsys.CrashAt(fsys.Ops() + 1) }
+		if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); !errors.Is(err, crashfs.ErrPowerCut) {
+			t.Fatalf("error %v", err)
+		}
+		fsys, s.during, s.applied = fsys.Reboot(crashfs.Everything), nil, 0
+	}
+	for range 6 {
+		kill() // in the same boot
+	}
+	s.boot++ // the machine stopped as well, once
+	s.oneBoot(cfg, fsys)
+	if err := audit(fsys, cfg, nil); err != nil {
+		t.Error(err)
+	}
+	first, err := results.NewReader(fsys, dir+"/results").Load(results.Name{Slot: 0, Attempt: 1})
+	if err != nil || first.Outcome != results.Rerun || !strings.Contains(first.Reasons[0], "attempt 1") {
+		t.Errorf("record of the lost attempt: %v %q %v", first.Outcome, first.Reasons, err)
+	}
+}

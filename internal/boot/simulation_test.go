@@ -1,0 +1,247 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/child"
+	"krund/internal/config"
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+	"krund/internal/notify"
+	"krund/internal/pexec"
+	"krund/internal/results"
+	"krund/internal/schedule"
+	"krund/internal/verdict"
+)
+
+// errReset is how a simulated machine ends a process: nothing runs on after it.
+var errReset = errors.New("the simulated machine restarted")
+
+// simulated is a machine in memory: its disk can lose power, its benchmarks are made up, and it counts what happened to it.
+type simulated struct {
+	t       testing.TB
+	boot    int // number of this boot
+	now     time.Time
+	outcome func(j pexec.Job, boot int) pexec.Measured
+	fit     func(boot int) error // of Machine.Apply
+	reboots int
+	applied int // Apply without Undo
+	mails   []string
+	retired bool
+	log     strings.Builder
+	during  func(ctx context.Context) // called while the benchmark runs
+	events  []string                  // the order of things, for the test of the line
+}
+
+func newSimulated(t testing.TB) *simulated {
+	return &simulated{t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good}
+}
+
+func (s *simulated) event(name string) { s.events = append(s.events, name) }
+
+// good measures every iteration.
+func good(j pexec.Job, _ int) pexec.Measured {
+	zero := 0
+	wall := make([]int64, j.Iterations)
+	for i := range wall {
+		wall[i] = int64(1000 + i)
+	}
+	return pexec.Measured{
+		Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall, StartNS: wall, Columns: []results.Column{},
+		Process:   results.Process{Argv: []string{j.Benchmark}, Exit: &zero},
+		Execution: verdict.Execution{Planned: j.Iterations, Done: j.Iterations, Exit: &zero},
+	}
+}
+
+func failed(j pexec.Job, boot int) pexec.Measured {
+	m := good(j, boot)
+	one := 1
+	m.WallNS, m.StartNS, m.Process.Exit, m.Execution.Exit, m.Execution.Done = nil, nil, &one, &one, 0
+	return m
+}
+
+func (s *simulated) system(fsys durable.FS) System {
+	return System{
+		FS: fsys, Clock: s, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Executor: s, Machine: s, Hooks: s, Rebooter: s, Notifier: s,
+		Account: func(context.Context) (child.Account, []string, error) {
+			s.event("account")
+			return child.Account{}, nil, nil
+		},
+		Sync:     func() { s.event("sync") },
+		Retire:   func(context.Context) error { s.retired = true; return nil },
+		Progress: s, Version: "test", Host: "simulated", BootID: fmt.Sprintf("boot-%d", s.boot), PID: 1,
+	}
+}
+
+func (s *simulated) Now() time.Time { return s.now }
+
+func (s *simulated) Sleep(ctx context.Context, d time.Duration) error {
+	s.now = s.now.Add(d)
+	if d > 0 {
+		s.event("wait " + d.String())
+	}
+	return ctx.Err()
+}
+
+func (s *simulated) Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error) {
+	s.event("run")
+	if s.during != nil {
+		s.during(ctx)
+	}
+	m := s.outcome(j, s.boot)
+	m.Interrupted = ctx.Err() != nil
+	return m, nil
+}
+
+func (s *simulated) Apply(context.Context) (Applied, error) {
+	s.event("apply")
+	s.applied++
+	var err error
+	if s.fit != nil {
+		err = s.fit(s.boot)
+	}
+	return Applied{Undo: func(context.Context) error { s.event("undo"); s.applied--; return nil }}, err
+}
+
+func (s *simulated) Base(context.Context) ([]schedule.Temperature, error) {
+	s.event("base")
+	return []schedule.Temperature{{Sensor: "coretemp", MilliC: 40000}}, nil
+}
+
+func (s *simulated) Gate(context.Context, []schedule.Temperature) error { s.event("gate"); return nil }
+
+func (s *simulated) Watch(context.Context) (func(context.Context) Seen, error) {
+	s.event("before")
+	return func(context.Context) Seen { s.event("after"); return Seen{} }, nil
+}
+
+func (s *simulated) Before(context.Context) error { s.event("hooks before"); return nil }
+func (s *simulated) After(context.Context) error  { s.event("hooks after"); return nil }
+
+func (s *simulated) Reboot(context.Context) error {
+	s.event("reboot")
+	s.reboots++
+	return nil
+}
+
+func (s *simulated) WantsMail() bool { return true }
+
+func (s *simulated) Send(_ context.Context, m notify.Message, mail bool) error {
+	if mail {
+		s.mails = append(s.mails, string(m.Event))
+	}
+	return nil
+}
+
+func (s *simulated) Begin(schedule.Slot, int) {}
+
+func (s *simulated) End(schedule.Slot, int, results.Outcome, []string, time.Duration) {}
+
+// experimentText is a configuration of two keys, changed by lines put into its sections.
+func experimentText(experiment string) string {
+	return `[experiment]
+iterations = 3
+account = "caller"
+` + experiment + `
+[wait]
+startup = "3m"
+sync = "30s"
+[vms.C]
+runner = "c"
+variants = ["default-c"]
+[variants.default-c]
+entry = "bench.so"
+[benchmarks]
+nbody = { parameter = 1 }
+fasta = { parameter = 2 }
+`
+}
+
+func parse(t testing.TB, text string) *config.Config {
+	t.Helper()
+	cfg, err := config.Parse("/lab/x.toml", []byte(text), "simulated")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+const dir = "/lab/x.krun"
+
+// lifetime starts krund again and again, as a machine's boots or a person would, until the experiment ends or boots are used up. Between two
+// starts the disk becomes what next makes of it.
+func (s *simulated) lifetime(cfg *config.Config, fsys *crashfs.FS, boots int, next func(*crashfs.FS) *crashfs.FS) (*crashfs.FS, error) {
+	for range boots {
+		ending, err := Run(s.t.Context(), cfg, dir, cfg.Experiment.Reboot, s.system(fsys))
+		switch {
+		case fsys.IsCut() || err == nil && ending == Rebooting:
+			s.applied = 0 // settings do not survive
+			s.boot++
+			fsys = next(fsys)
+		case err != nil:
+			return fsys, err
+		default:
+			return fsys, nil
+		}
+	}
+	return fsys, fmt.Errorf("not at its end after %d boots", boots)
+}
+
+// audit checks what must hold for an experiment that has ended: the schedule can be read and has its size, every slot is final, a completed slot has
+// exactly one completed record, and every record that was ever durable is still there and the same.
+func audit(fsys durable.FS, cfg *config.Config, durableRecords map[string]string) error {
+	s, err := schedule.Open(fsys, dir+"/schedule", false)
+	if err != nil {
+		return err
+	}
+	completed := map[int]int{}
+	for r, err := range results.NewReader(fsys, dir+"/results").All() {
+		if err != nil {
+			return err
+		}
+		if r.Outcome == results.Completed {
+			completed[r.Slot]++
+		}
+		delete(durableRecords, results.Name{Slot: r.Slot, Attempt: r.Attempt}.String())
+	}
+	for name := range durableRecords {
+		return fmt.Errorf("record %s was durable and is lost", name)
+	}
+	count := 0
+	for slot, err := range s.Slots() {
+		if err != nil {
+			return err
+		}
+		count++
+		if !slot.Flag.Final() {
+			return fmt.Errorf("slot %d ended as %s", slot.Index, slot.Flag)
+		}
+		if want := map[bool]int{true: 1}[slot.Flag == schedule.Completed]; completed[slot.Index] != want {
+			return fmt.Errorf("slot %d (%s) has %d completed records, want %d", slot.Index, slot.Flag, completed[slot.Index], want)
+		}
+	}
+	if count != cfg.Slots() {
+		return fmt.Errorf("%d slots, want %d", count, cfg.Slots())
+	}
+	return s.Close()
+}
+
+// records returns the files of the results that would survive a power cut now, by name.
+func records(fsys *crashfs.FS) map[string]string {
+	found := map[string]string{}
+	for name, data := range fsys.Survivor(crashfs.Nothing).Files() {
+		if base, ok := strings.CutPrefix(name, dir+"/results/"); ok && !durable.IsTemp(base) {
+			found[base] = string(data)
+		}
+	}
+	return found
+}
+
+func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) } //nolint:gosec // tests want a known sequence
