@@ -69,7 +69,7 @@ func (c Control) apply(ctx context.Context, m *Machine, j *Journal) (Finding, []
 	made, refused, err := carryOut(ctx, m, j, c.Name, plan.Steps)
 	if err != nil {
 		finding.Status = StatusCannot
-		finding.Detail = join(finding.Detail, err.Error(), "; ")
+		finding.Detail = join(finding.Detail, oneLine(err.Error()), "; ")
 		finding.Fix = remedy(err)
 		return finding, nil, fmt.Errorf("apply %s: %w", c.Name, err)
 	}
@@ -152,7 +152,7 @@ func (m *Machine) do(ctx context.Context, s Step) (string, error) {
 func ApplyAll(ctx context.Context, m *Machine, s Settings, j *Journal) ([]Finding, Undo, []Problem) {
 	nothing := undoOf(m, j, nil)
 	if _, err := Restore(ctx, m, j); err != nil {
-		return nil, nothing, []Problem{{"journal", err.Error(), "run `krunctl restore`, or reboot"}}
+		return nil, nothing, []Problem{{"journal", oneLine(err.Error()), "run `krunctl restore`, or reboot"}}
 	}
 	a := applied{m: m, j: j, controls: Controls(s)}
 	for _, c := range a.controls {
@@ -206,7 +206,7 @@ func (a *applied) second(ctx context.Context, i int) {
 	f.Detail = join(f.Detail, "another setting had moved it, so it was set twice", "; ")
 	f.Status = again.Status
 	if err != nil {
-		f.Detail = join(f.Detail, err.Error(), "; ")
+		f.Detail = join(f.Detail, oneLine(err.Error()), "; ")
 	}
 }
 

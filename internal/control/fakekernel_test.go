@@ -262,6 +262,9 @@ func (k *fakeKernel) choose(name, value string) error {
 		return syscall.EINVAL
 	}
 	k.put(name, strings.Join(words, " "))
+	if k.exists("/proc/sys/vm/min_free_kbytes") {
+		k.put("/proc/sys/vm/min_free_kbytes", "45056") // what the kernel recommends, whatever was there
+	}
 	return nil
 }
 

@@ -42,7 +42,8 @@ func services(s ServicesSettings) Control {
 }
 
 // untouchable are units without which the machine or krund itself cannot go on.
-var untouchable = []string{"krund*", "dbus*", "systemd-journald*", "systemd-logind*", "systemd-udevd*", "init.scope", "*.slice", "*.mount", "*.swap", "*.device"}
+var untouchable = []string{"krund*", "dbus*", "systemd-journald*", "systemd-logind*", "systemd-udevd*", "*.scope", "*.slice", "*.target",
+	"*.mount", "*.automount", "*.swap", "*.device"}
 
 // checkPatterns refuses patterns that are malformed or that name nothing but an untouchable unit.
 func checkPatterns(patterns []string) error {

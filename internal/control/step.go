@@ -104,7 +104,7 @@ func (c Control) Check(ctx context.Context, m *Machine) Finding { return c.findi
 func (c Control) finding(p Plan) Finding {
 	f := Finding{
 		Name: c.Name, Policy: c.Policy, Status: p.Status,
-		Found: p.Found, Wanted: p.Wanted, Detail: p.Detail, Why: c.Why, Fix: p.Fix,
+		Found: p.Found, Wanted: p.Wanted, Detail: oneLine(p.Detail), Why: c.Why, Fix: p.Fix,
 	}
 	switch {
 	case c.Policy == Off:
@@ -115,6 +115,9 @@ func (c Control) finding(p Plan) Finding {
 	}
 	return f
 }
+
+// oneLine puts a text of several lines, such as joined errors, on one.
+func oneLine(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ") }
 
 // ok, willSet and cannot are the three plans that nearly every control ends in.
 func ok(found, wanted string) Plan { return Plan{Status: StatusOK, Found: found, Wanted: wanted} }

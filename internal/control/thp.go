@@ -19,12 +19,26 @@ func thp(s THPSettings) Control {
 		Why: "a kernel thread turns pages into huge ones at moments of its own choice",
 		plan: func(ctx context.Context, m *Machine) Plan {
 			p := sysfile{path: thpDir + "/enabled", want: s.Enabled, form: FormChoice, absent: none}.plan(ctx, m)
-			if s.Defrag == "" {
-				return p
+			if s.Defrag != "" {
+				d := sysfile{path: thpDir + "/defrag", want: s.Defrag, form: FormChoice, absent: none}.plan(ctx, m)
+				d.Found, d.Wanted = "defrag "+d.Found, "defrag "+d.Wanted
+				p = both(p, d, append(p.Steps, d.Steps...))
 			}
-			d := sysfile{path: thpDir + "/defrag", want: s.Defrag, form: FormChoice, absent: none}.plan(ctx, m)
-			d.Found, d.Wanted = "defrag "+d.Found, "defrag "+d.Wanted
-			return both(p, d, append(p.Steps, d.Steps...))
+			if p.Status == StatusWillSet {
+				p.Steps = append(noteReserve(m), p.Steps...)
+			}
+			return p
 		},
 	}
+}
+
+// noteReserve returns a step that changes nothing and remembers vm.min_free_kbytes: the kernel computes it anew when huge pages are
+// switched on or off, also over a value that somebody set by hand.
+func noteReserve(m *Machine) []Step {
+	const file = "/proc/sys/vm/min_free_kbytes"
+	text, err := m.Root.Read(file)
+	if err != nil {
+		return nil
+	}
+	return []Step{{Kind: KindFile, Target: file, Old: text, New: text, Optional: true}}
 }

@@ -49,6 +49,7 @@ Hugepagesize:       2048 kB'
 	f proc/sys/vm/overcommit_ratio 50
 	f proc/sys/vm/dirty_writeback_centisecs 500
 	f proc/sys/vm/stat_interval 1
+	f proc/sys/vm/min_free_kbytes 67584
 	f sys/kernel/mm/ksm/run 0
 	f sys/kernel/mm/transparent_hugepage/enabled 'always [madvise] never'
 	f sys/kernel/mm/transparent_hugepage/defrag 'always defer defer+madvise [madvise] never'
