@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +34,7 @@ account = "caller"
 startup = "1m"
 sync = "10s"
 [temperature]
-base_wait = "0s"
+base_wait = "30s"
 [vms.C]
 runner = "c"
 variants = ["default-c"]
@@ -236,4 +238,26 @@ func golden(t *testing.T, name, text string) {
 	if text != string(want) {
 		t.Errorf("%s differs (run with -update and read the difference):\n--- got\n%s--- want\n%s", file, text, want)
 	}
+}
+
+// repack replaces text in a packed document.
+func repack(t *testing.T, packed []byte, from, to string) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil || !bytes.Contains(text, []byte(from)) {
+		t.Fatalf("no %s in %.100s: %v", from, text, err)
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write(bytes.Replace(text, []byte(from), []byte(to), 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }

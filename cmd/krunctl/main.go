@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/clock"
 	"krund/internal/durable"
 )
 
@@ -22,7 +23,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		host = "localhost"
 	}
-	return runIn(&app{stdin: stdin, stderr: stderr, now: systemTime, host: host, fsys: durable.OS()}, args, stdout)
+	return runIn(&app{stdin: stdin, stderr: stderr, now: clock.Real{}.Now, host: host, fsys: durable.OS()}, args, stdout)
 }
 
 // runIn is run in a world that a test may have made.
@@ -80,7 +81,8 @@ func rootCommand(a *app) *cobra.Command {
 // commands is the list of the subcommands, in the order of an experiment's life.
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		planCommand(a), statusCommand(a), showCommand(a), exportCommand(a), summaryCommand(a),
+		planCommand(a), statusCommand(a), showCommand(a), exportCommand(a), summaryCommand(a), checkDataCommand(a), repairCommand(a),
+		analyzeCommand(a),
 		versionCommand(a),
 	}
 }

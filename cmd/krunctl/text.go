@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -116,3 +117,5 @@ func secondsText(ns int64) string {
 	}
 	return fmt.Sprintf("%s%d.%09d", sign, abs/1e9, abs%1e9)
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -7,10 +7,8 @@ import (
 
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/version"
 )
-
-// version is set by the linker; the makefile passes it.
-var version = "devel"
 
 const versionHelp = `Version prints the version of krunctl and of the formats it reads.
 
@@ -26,7 +24,7 @@ func versionCommand(a *app) *cobra.Command {
 		Args:  arguments(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			a.print("krunctl %s (%s/%s, %s); schedule format %d, record format %d\n",
-				version, runtime.GOOS, runtime.GOARCH, runtime.Version(), schedule.Version, results.Format)
+				version.String(), runtime.GOOS, runtime.GOARCH, runtime.Version(), schedule.Version, results.Format)
 			return nil
 		},
 	}

@@ -25,18 +25,10 @@ type Waits struct {
 	Once time.Duration // at the first start
 }
 
-// WaitsOf returns the pauses of c. With reboots the startup wait comes with
-// every process execution, without them at the start only. What the restart
-// of the machine itself takes, and the wait for temperatures, is not known in
-// advance and not in it.
+// WaitsOf returns the pauses of c. What the restart of the machine itself
+// takes, and the wait for temperatures, is not known in advance and not in it.
 func WaitsOf(c *config.Config) Waits {
-	w := Waits{Each: c.Wait.Sync, Once: c.Temperature.BaseWait}
-	if c.Experiment.Reboot == config.RebootHardware {
-		w.Each += c.Wait.Startup
-	} else {
-		w.Once += c.Wait.Startup
-	}
-	return w
+	return Waits{Each: c.Wait.Startup + c.Wait.Sync, Once: c.Temperature.BaseWait}
 }
 
 // Remaining is the number of process executions of one key that are still to

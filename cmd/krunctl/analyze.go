@@ -1,0 +1,224 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"krund/internal/analysis/changepoint"
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/durable"
+)
+
+const analyzeHelp = `Analyze says of each process execution whether its iterations warm up, are flat,
+slow down or never become steady, when the steady state began, and how fast it
+is; and of each key what its executions have in common.
+
+It reads experiments of krund (a folder NAME.krun or its NAME.toml), results of
+Krun (NAME_results.json.bz2, also unpacked) and CSV files of warmup_stats. Each
+gets an analysis of its own: NAME.krun/analysis.json, or NAME.analysis.json
+beside a file (docs/analysis.md describes it), and a table on standard output.
+Keys whose data and parameters have not changed since are taken from there.
+
+The mode is a set of rules. "paper" is the study's, accidents included, for
+times; "relative" does not depend on the unit, and is taken for other columns.
+An amount is a number of iterations or a percentage of those there are.
+
+Classes: - flat, \ warmup, / slowdown, ~ no steady state, = good inconsistent
+(flat and warmup), x bad inconsistent.
+
+EXAMPLES
+  krunctl analyze warmup.toml
+  krunctl analyze --delta 1% --steady 500 warmup.krun
+  krunctl analyze --mode relative --column cycles warmup.krun
+  krunctl analyze --how-long warmup_results.json.bz2
+  krunctl analyze --json --vm Hotspot --variant default-java times.csv | jq .totals
+` + exitHelp
+
+// analyzeOptions are the flags. Texts that are empty leave the mode's default.
+type analyzeOptions struct {
+	json, fresh, howLong, raw bool
+	output                    string
+	mode, column              string
+	window, steady, delta     string
+	penalty, cost             string
+	resamples                 int
+	seed                      uint64
+	workers                   int
+	vm, variant, uname        string // what CSV files do not say
+}
+
+func analyzeCommand(a *app) *cobra.Command {
+	var o analyzeOptions
+	c := &cobra.Command{
+		Use:   "analyze DIR|NAME.toml|FILE...",
+		Short: "Say what warms up, when, and how fast it then is",
+		Long:  analyzeHelp,
+		Args:  arguments(1, 1000, "experiments or files of results"),
+		RunE:  func(_ *cobra.Command, args []string) error { return a.analyze(args, o) },
+	}
+	o.flags(c.Flags())
+	return c
+}
+
+func (o *analyzeOptions) flags(f *pflag.FlagSet) {
+	f.BoolVar(&o.json, "json", false, "print the analysis as JSON")
+	f.StringVarP(&o.output, "output", "o", "", "write the analysis to this file")
+	f.BoolVar(&o.fresh, "fresh", false, "analyse everything anew")
+	f.BoolVar(&o.howLong, "how-long", false, "also say how many iterations and executions would have been enough")
+	f.StringVar(&o.mode, "mode", "", "rules: paper or relative")
+	f.StringVar(&o.column, "column", dataset.Wall, "column to analyse: wall, cycles, ...; of per-core columns the sum")
+	f.StringVar(&o.window, "window", "", "outlier window, an amount (default 10%)")
+	f.StringVar(&o.steady, "steady", "", "iterations at the end that must be steady, an amount (default 25%)")
+	f.StringVar(&o.delta, "delta", "", "smallest difference that counts: seconds, or a percentage (default 0.001; mode relative: 1%)")
+	f.BoolVar(&o.raw, "raw-deltas", false, "compare means by delta alone, not by the variance")
+	f.StringVar(&o.penalty, "penalty", "", "price of a changepoint: 15logn, a number, sic, mbic, aic, hannan-quinn or crops (default 15logn)")
+	f.StringVar(&o.cost, "cost", "", "what changes: meanvar, mean, or ed for any change of distribution (default meanvar)")
+	f.IntVar(&o.resamples, "resamples", 0, "bootstrap resamples (default 100000)")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the bootstrap")
+	f.IntVarP(&o.workers, "jobs", "j", runtime.NumCPU(), "processors to use; the result is the same")
+	f.StringVar(&o.vm, "vm", "", "name of the VM in CSV files")
+	f.StringVar(&o.variant, "variant", "", "name of the variant (language) in CSV files")
+	f.StringVar(&o.uname, "uname", "", "output of uname -a on the machine of CSV files")
+}
+
+func (a *app) analyze(args []string, o analyzeOptions) error {
+	if o.output != "" && len(args) > 1 {
+		return usageError{fmt.Errorf("-o names one file for %d analyses; leave it out", len(args))}
+	}
+	if err := o.check(); err != nil {
+		return usageError{err}
+	}
+	for i, arg := range args {
+		in, err := a.analysisInput(arg, o)
+		if err != nil {
+			return err
+		}
+		if i > 0 && !o.json {
+			a.print("\n")
+		}
+		if err := a.analyzeOne(in, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check refuses texts that cannot be read before files are.
+func (o *analyzeOptions) check() error {
+	if o.workers < 1 {
+		return fmt.Errorf("-j %d: at least 1 processor is needed", o.workers)
+	}
+	if o.resamples < 0 {
+		return fmt.Errorf("--resamples %d: write a number above 0", o.resamples)
+	}
+	_, err := o.parameters("")
+	return err
+}
+
+// parameters turns the flags into parameters for values of a unit.
+func (o *analyzeOptions) parameters(unit string) (warmup.Parameters, error) {
+	mode := classify.Relative
+	if unit == dataset.Seconds {
+		mode = classify.Paper
+	}
+	var err error
+	if o.mode != "" {
+		if mode, err = classify.ParseMode(o.mode); err != nil {
+			return warmup.Parameters{}, fmt.Errorf("--mode: %w", err)
+		}
+	}
+	p := warmup.Default(mode)
+	p.Column, p.Seed, p.RawDeltas = o.column, o.seed, o.raw
+	if o.resamples > 0 {
+		p.Resamples = o.resamples
+	}
+	err = firstOf(
+		override("window", o.window, &p.Window, warmup.ParseAmount),
+		override("steady", o.steady, &p.Steady, warmup.ParseAmount),
+		override("delta", o.delta, &p.Delta, classify.ParseDelta),
+		override("penalty", o.penalty, &p.Penalty, changepoint.ParsePenalty),
+		override("cost", o.cost, &p.Cost, changepoint.ParseCost),
+	)
+	return p, err
+}
+
+// override parses the text of a flag into what it overrides, if it was given.
+func override[T any](flag, text string, into *T, parse func(string) (T, error)) error {
+	if text == "" {
+		return nil
+	}
+	v, err := parse(text)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	*into = v
+	return nil
+}
+
+// analyzeOne analyses one input, prints it and stores it.
+func (a *app) analyzeOne(in analysisInput, o analyzeOptions) error {
+	p, err := o.parameters(warmup.Unit(in.data, o.column))
+	if err != nil {
+		return usageError{err}
+	}
+	bar := newProgressBar(a, in.data.Source)
+	doc, err := warmup.Analyze(in.data, p, warmup.Options{
+		Workers: o.workers, Previous: a.previousAnalysis(in, o), Progress: bar.show,
+	})
+	bar.clear()
+	if err != nil {
+		return fmt.Errorf("analyse %s: %w", in.data.Source, err)
+	}
+	if o.howLong {
+		if doc.HowLong, err = warmup.HowLong(in.data, doc, warmup.ShorterOptions{Workers: o.workers}); err != nil {
+			return fmt.Errorf("how long %s should have run: %w", in.data.Source, err)
+		}
+	}
+	text, err := doc.Encode()
+	if err != nil {
+		return err
+	}
+	if o.json {
+		a.print("%s", text)
+	} else {
+		a.printAnalysis(doc)
+	}
+	return a.storeAnalysis(in, text, o)
+}
+
+// storeAnalysis writes the analysis to its file. With --json, which has said
+// everything, a place one may not write to is only mentioned.
+func (a *app) storeAnalysis(in analysisInput, text []byte, o analyzeOptions) error {
+	err := durable.WriteFile(a.fsys, in.output, text, 0o644)
+	switch {
+	case err == nil:
+		return nil
+	case o.json && o.output == "":
+		a.talk("krunctl: the analysis was printed, but not stored: %v", err)
+		return nil
+	}
+	return fmt.Errorf("store the analysis: %w; -o FILE writes it elsewhere", err)
+}
+
+// previousAnalysis reads the analysis that will be replaced; nil when there is
+// none that can be used.
+func (a *app) previousAnalysis(in analysisInput, o analyzeOptions) *warmup.Document {
+	if o.fresh {
+		return nil
+	}
+	text, err := durable.ReadFile(a.fsys, in.output)
+	if err != nil {
+		return nil // the usual case: there is none yet
+	}
+	doc, err := warmup.Decode(text)
+	if err != nil {
+		a.talk("krunctl: %s is replaced: %v", in.output, err)
+		return nil
+	}
+	return doc
+}

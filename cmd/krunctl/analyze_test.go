@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/analysis/warmup"
+	"krund/internal/durable"
+	"krund/internal/folder"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// iterations makes up wall times in nanoseconds: some slower ones first, a
+// spread of 1%, from a fixed seed.
+func iterations(seed uint64, slow, n int) []int64 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	ns := make([]int64, n)
+	for i := range ns {
+		level := 100e6
+		if i < slow {
+			level = 250e6
+		}
+		ns[i] = int64(level * (1 + 0.01*r.NormFloat64()))
+	}
+	return ns
+}
+
+// krunFile writes a file of Krun with a key that warms up, one that is good
+// inconsistent with a crash, and one without executions.
+func krunFile(t *testing.T, dir string) string {
+	t.Helper()
+	execution := func(seed uint64, slow int) []float64 {
+		var s []float64
+		for _, ns := range iterations(seed, slow, 400) {
+			s = append(s, float64(ns/1000)/1e6)
+		}
+		return s
+	}
+	file := map[string]any{
+		"audit": map[string]string{"uname": "Linux bencher5 3.16"},
+		"wallclock_times": map[string][][]float64{
+			"fasta:PyPy:default-python":     {execution(1, 30), execution(2, 31), execution(3, 40)},
+			"nbody:C:default-c":             {execution(4, 0), execution(5, 20), {}},
+			"richards:HHVM:default-php\x1b": {},
+		},
+	}
+	text, err := json.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "test_results.json")
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// krundFolder makes an experiment's folder with records of 400 iterations.
+func krundFolder(t *testing.T, dir string) string {
+	t.Helper()
+	f, err := folder.Create(durable.OS(), filepath.Join(dir, "test.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	appender := results.NewAppender(durable.OS(), f.Results())
+	for i := range 4 {
+		wall := iterations(uint64(i), 25, 400)
+		core := results.Column{Name: "cycles", Kind: results.KindCounter, Core: new(int), Counts: make([]uint64, 400)}
+		for k, ns := range wall {
+			core.Counts[k] = uint64(3 * ns)
+		}
+		r := results.Record{
+			Key:        key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"},
+			Experiment: "test", Host: "bencher5", Slot: i, Attempt: 1, Pexec: i + 1, Iterations: 400,
+			Outcome: results.Completed, Reasons: []string{}, Reboot: results.RebootNone, Clock: "CLOCK_MONOTONIC_RAW",
+			WallNS: wall, Columns: []results.Column{core},
+		}
+		if err := appender.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f.Dir()
+}
+
+// analyzed runs krunctl analyze in a folder.
+func analyzed(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, talk bytes.Buffer
+	a := &app{stderr: &talk, now: func() time.Time { return time.Unix(0, 0) }, host: "here", fsys: durable.OS()}
+	code = runIn(a, append([]string{"analyze", "--resamples", "2000"}, args...), &out)
+	return code, out.String(), talk.String()
+}
+
+// scrubbed takes the folder of a test out of a text.
+func scrubbed(text, dir string) string { return strings.ReplaceAll(text, dir, "DIR") }
+
+// analysisGolden compares text with a file in testdata; the flag -update of
+// the other goldens writes it.
+func analysisGolden(t *testing.T, name, text string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if os.Getenv("KRUND_UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("%s:\n%s\nwant\n%s", name, text, want)
+	}
+}
+
+func TestAnalyzeGoldens(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   func(*testing.T, string) string
+		args []string
+	}{
+		{"analyze-krun", krunFile, nil},
+		{"analyze-krund", krundFolder, nil},
+		{"analyze-cycles", krundFolder, []string{"--column", "cycles"}},
+		{"analyze-how-long", krundFolder, []string{"--how-long", "--window", "40", "--steady", "100"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			code, out, talk := analyzed(t, append(c.args, c.in(t, dir))...)
+			if code != exitOK || talk != "" {
+				t.Fatalf("exit %d, %s", code, talk)
+			}
+			analysisGolden(t, c.name, scrubbed(out, dir))
+		})
+	}
+}
+
+func TestAnalyzeStores(t *testing.T) {
+	dir := t.TempDir()
+	in := krunFile(t, dir)
+	if code, _, talk := analyzed(t, in); code != exitOK {
+		t.Fatalf("exit %d: %s", code, talk)
+	}
+	stored, err := os.ReadFile(filepath.Join(dir, "test_results.analysis.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := warmup.Decode(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Pairs) != 3 || doc.Source.Machine != "bencher5" || doc.Parameters.Resamples != 2000 {
+		t.Errorf("stored %+v", doc.Source)
+	}
+	for _, args := range [][]string{{"--json"}, {"--json", "--fresh", "-j", "1"}, {"--json", "-j", "5"}} {
+		if _, out, _ := analyzed(t, append(args, in)...); out != string(stored) {
+			t.Errorf("%v prints another analysis than the stored one", args)
+		}
+	}
+	code, out, _ := analyzed(t, "--json", "--delta", "5%", "-o", filepath.Join(dir, "other.json"), in)
+	if again, err := warmup.Decode([]byte(out)); code != exitOK || err != nil || again.Parameters.Delta.String() != "5%" {
+		t.Errorf("a changed delta is not in the analysis: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "other.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnalyzeReplacesWhatItCannotRead(t *testing.T) {
+	dir := t.TempDir()
+	in := krundFolder(t, dir)
+	if err := os.WriteFile(filepath.Join(in, "analysis.json"), []byte(`{"format":"krund-analysis","version":99}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, _, talk := analyzed(t, in)
+	if code != exitOK || !strings.Contains(talk, "analysis.json is replaced") || !strings.Contains(talk, "version 99") {
+		t.Errorf("exit %d: %s", code, talk)
+	}
+}
+
+func TestAnalyzeRefuses(t *testing.T) {
+	dir := t.TempDir()
+	in := krunFile(t, dir)
+	text := filepath.Join(dir, "notes.txt")
+	broken := filepath.Join(dir, "broken.json")
+	for name, content := range map[string]string{text: "x", broken: `{"wallclock_times": 5}`} {
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{}, exitUsage, "experiments or files"},
+		{[]string{"--delta", "x", in}, exitUsage, "--delta"},
+		{[]string{"--window", "0", in}, exitUsage, "--window"},
+		{[]string{"--steady", "120%", in}, exitUsage, "--steady"},
+		{[]string{"--penalty", "much", in}, exitUsage, "--penalty"},
+		{[]string{"--mode", "study", in}, exitUsage, "--mode"},
+		{[]string{"--cost", "x", in}, exitUsage, "--cost"},
+		{[]string{"-j", "0", in}, exitUsage, "-j 0"},
+		{[]string{"--resamples", "-5", in}, exitUsage, "--resamples"},
+		{[]string{"-o", "x", in, in}, exitUsage, "-o names one file"},
+		{[]string{text}, exitUsage, "neither"},
+		{[]string{filepath.Join(dir, "none.json")}, exitError, "none.json"},
+		{[]string{broken}, exitError, "broken.json"},
+		{[]string{filepath.Join(dir, "none.toml")}, exitError, "none.krun"},
+		{[]string{"-o", filepath.Join(dir, "no", "where"), in}, exitError, "-o FILE writes it elsewhere"},
+	} {
+		code, _, talk := analyzed(t, c.args...)
+		if code != c.code || !strings.Contains(talk, c.want) {
+			t.Errorf("%v: exit %d, %q; want %d, %q", c.args, code, talk, c.code, c.want)
+		}
+	}
+}
+
+func TestProgressLine(t *testing.T) {
+	for _, c := range []struct {
+		p    warmup.Progress
+		want string
+	}{
+		{warmup.Progress{Of: 40}, "x [....................] 0 of 40 executions"},
+		{warmup.Progress{Executions: 20, Of: 40}, "x [##########..........] 20 of 40 executions, 10s left"},
+		{warmup.Progress{Executions: 20, Of: 40, Reused: 10}, "x [##########..........] 20 of 40 executions, 20s left"},
+		{warmup.Progress{Executions: 40, Of: 40}, "x [####################] 40 of 40 executions"},
+		{warmup.Progress{}, "x [....................] 0 of 0 executions"},
+	} {
+		if got := progressLine("x", c.p, 10*time.Second); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.p, got, c.want)
+		}
+	}
+}
+
+func TestStem(t *testing.T) {
+	for in, want := range map[string]string{
+		"a/warmup_results.json.bz2": "a/warmup_results", "times.csv": "times", "x.JSON": "x", "plain": "plain",
+	} {
+		if got := stem(in); got != want {
+			t.Errorf("stem(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

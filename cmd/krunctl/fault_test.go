@@ -1,0 +1,354 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/integrity"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// Helpers that damage an experiment.
+
+func (b *builder) path(name string) string { return filepath.Join(b.dir(), name) }
+
+func (b *builder) recordPath(slot, attempt int) string {
+	return b.path("results/" + results.Name{Slot: slot, Attempt: attempt}.String())
+}
+
+// flip changes one byte of a file.
+func (b *builder) flip(file string, offset int64) {
+	b.t.Helper()
+	data, err := os.ReadFile(file)
+	b.must(err)
+	data[offset] ^= 0x15
+	b.must(os.WriteFile(file, data, 0o644))
+}
+
+func (b *builder) flipSlot(index int) {
+	h := b.sched.Header()
+	b.flip(b.path("schedule"), int64(1024*h.Sectors+h.Width*index+20))
+}
+
+func (b *builder) flipHeaders() {
+	b.flip(b.path("schedule"), 40)
+	b.flip(b.path("schedule"), 512+40)
+}
+
+func (b *builder) finish(index int, f schedule.Flag) {
+	slot, err := b.sched.Slot(index)
+	b.must(err)
+	b.must(b.sched.Finish(slot, f))
+}
+
+type fault struct {
+	name   string
+	make   func(*testing.T) *builder
+	damage func(*builder)
+	codes  []integrity.Code // that check-data finds
+	mended bool             // repair leaves nothing to do
+	rows   int              // iterations exported afterwards; 0: not checked
+}
+
+// mixed has 4+4+3 completed iterations, complete 28.
+var faults = []fault{
+	{name: "a sound one", make: mixed, damage: func(*builder) {}, mended: true, rows: 11},
+	{name: "a finished one", make: complete, damage: func(*builder) {}, mended: true, rows: 28},
+	{name: "a new one", make: newExperiment, damage: func(*builder) {}, mended: true},
+	{
+		name: "a copy of the header", make: complete, damage: func(b *builder) { b.flip(b.path("schedule"), 40) },
+		codes: []integrity.Code{integrity.HeaderDamaged}, mended: true, rows: 28,
+	},
+	{
+		name: "both headers", make: complete, damage: (*builder).flipHeaders,
+		codes: []integrity.Code{integrity.HeadersDamaged}, mended: true, rows: 28,
+	},
+	{
+		name: "slots", make: mixed, damage: func(b *builder) { b.flipSlot(0); b.flipSlot(2); b.flipSlot(3); b.flipSlot(7) },
+		codes: []integrity.Code{integrity.SlotDamaged, integrity.SlotDamaged, integrity.SlotDamaged, integrity.SlotDamaged}, mended: true, rows: 11,
+	},
+	{
+		name: "truncated schedule", make: complete, damage: func(b *builder) { b.must(os.Truncate(b.path("schedule"), 1024+300)) },
+		codes: []integrity.Code{integrity.ScheduleSize}, mended: true, rows: 28,
+	},
+	{
+		name: "empty schedule", make: complete, damage: func(b *builder) { b.must(os.Truncate(b.path("schedule"), 0)) },
+		codes: []integrity.Code{integrity.HeadersDamaged}, mended: true, rows: 28,
+	},
+	{
+		name: "no schedule", make: complete, damage: func(b *builder) { b.must(os.Remove(b.path("schedule"))) },
+		codes: []integrity.Code{integrity.ScheduleMissing}, mended: true, rows: 28,
+	},
+	{
+		name: "a damaged record", make: complete, damage: func(b *builder) { b.flip(b.recordPath(0, 1), 60) },
+		codes: []integrity.Code{integrity.RecordDamaged}, mended: true, rows: 24,
+	},
+	{
+		name: "a truncated record", make: complete, damage: func(b *builder) { b.must(os.Truncate(b.recordPath(1, 1), 100)) },
+		codes: []integrity.Code{integrity.RecordDamaged}, mended: true, rows: 24,
+	},
+	{
+		name: "a lost record", make: complete, damage: func(b *builder) { b.must(os.Remove(b.recordPath(7, 1))) },
+		codes: []integrity.Code{integrity.RecordLost}, mended: true, rows: 25,
+	},
+	{
+		name: "a slot behind its record", make: complete, damage: func(b *builder) { b.finish(3, schedule.Outstanding) },
+		codes: []integrity.Code{integrity.SlotBehind}, mended: true, rows: 28,
+	},
+	{
+		name: "another outcome", make: mixed, damage: func(b *builder) { b.finish(0, schedule.Error); b.finish(2, schedule.Completed) },
+		codes: []integrity.Code{integrity.OutcomeDiffers, integrity.OutcomeDiffers}, mended: true, rows: 11,
+	},
+	{
+		name: "a crash between record and slot", make: mixed, damage: func(b *builder) {
+			slot, err := b.sched.Current()
+			b.must(err)
+			b.append(b.record(slot, results.Completed))
+		}, mended: true, rows: 15,
+	},
+	{
+		name: "leftovers", make: complete, damage: func(b *builder) {
+			b.must(os.WriteFile(b.path("results/0000007-001.json.gz.tmp"), nil, 0o644))
+			b.must(os.WriteFile(b.path("config.toml.tmp"), nil, 0o644))
+		}, codes: []integrity.Code{integrity.Leftover, integrity.Leftover}, mended: true, rows: 28,
+	},
+	{
+		name: "lost configuration", make: complete, damage: func(b *builder) { b.must(os.Remove(b.path("config.toml"))) },
+		codes: []integrity.Code{integrity.ConfigMissing}, mended: true, rows: 28,
+	},
+	{
+		name: "changed configuration and a damaged slot", make: complete, damage: func(b *builder) {
+			b.must(os.WriteFile(b.path("config.toml"), []byte(strings.ReplaceAll(b.cfg.Text, "executions = 2", "executions = 3")), 0o644))
+			b.flipSlot(4)
+		}, codes: []integrity.Code{integrity.SlotDamaged, integrity.ConfigDiffers}, mended: true, rows: 28,
+	},
+	{
+		name: "everything at once", make: mixed, damage: func(b *builder) {
+			b.must(os.Remove(b.path("config.toml")))
+			b.flipHeaders()
+			b.flipSlot(1)
+			b.flip(b.recordPath(0, 1), 60)
+		}, codes: []integrity.Code{integrity.RecordDamaged, integrity.ConfigMissing, integrity.HeadersDamaged}, mended: true, rows: 7,
+	},
+	{
+		name: "foreign files", make: complete, damage: func(b *builder) {
+			b.must(os.WriteFile(b.path("results/notes.txt"), nil, 0o644))
+			b.must(os.WriteFile(b.path("draft"), nil, 0o644))
+		}, codes: []integrity.Code{integrity.Foreign, integrity.Foreign}, rows: 28,
+	},
+	{
+		name: "completed twice", make: complete, damage: func(b *builder) {
+			slot, err := b.sched.Slot(0)
+			b.must(err)
+			slot.Attempts = 2
+			b.append(b.record(slot, results.Completed))
+		}, codes: []integrity.Code{integrity.CompletedTwice, integrity.RecordAhead}, rows: 28,
+	},
+	{
+		name: "records of another experiment", make: mixed, damage: func(b *builder) {
+			slot, err := b.sched.Slot(6)
+			b.must(err)
+			slot.Index, slot.Attempts = 99, 1
+			rec := b.record(slot, results.Error)
+			rec.ConfigHash = strings.Repeat("ab", 32)
+			b.append(rec)
+			slot.Index, slot.Key = 7, b.cfg.Keys()[0]
+			b.append(b.record(slot, results.Error))
+		}, codes: []integrity.Code{integrity.RecordDiffers, integrity.SlotBehind, integrity.RecordStray, integrity.RecordConfig},
+	},
+}
+
+func codes(t *testing.T, b *builder) []integrity.Code {
+	t.Helper()
+	r := krunctl(t, "check-data", "--json", b.dir())
+	var doc checkDataJSON
+	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
+		t.Fatalf("%v in %s", err, r.text())
+	}
+	var list []integrity.Code
+	for _, p := range doc.Problems {
+		if p.What == "" || p.Fix == "" {
+			t.Errorf("problem %+v", p)
+		}
+		list = append(list, p.Code)
+	}
+	if want := exitOK; len(list) > 0 {
+		want = exitError
+		if r.code != want || doc.OK {
+			t.Errorf("exit %d, ok %v with problems", r.code, doc.OK)
+		}
+	} else if r.code != want || !doc.OK {
+		t.Errorf("exit %d, ok %v without problems", r.code, doc.OK)
+	}
+	return list
+}
+
+func TestFaults(t *testing.T) {
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			b := f.make(t)
+			before := b.sched.Header()
+			f.damage(b)
+			if got := codes(t, b); !slices.Equal(got, f.codes) {
+				t.Errorf("check-data finds %v, want %v", got, f.codes)
+			}
+			damaged := contents(t, b.dir())
+			krunctl(t, "repair", "--dry-run", b.dir())
+			if after := contents(t, b.dir()); !equal(damaged, after) {
+				t.Error("a dry run has changed something")
+			}
+			first := krunctl(t, "repair", b.toml)
+			if (first.code == exitOK) != f.mended {
+				t.Errorf("repair:\n%s", first.text())
+			}
+			if got := codes(t, b); (len(got) == 0) != f.mended {
+				t.Errorf("after repair check-data finds %v", got)
+			}
+			again := contents(t, b.dir())
+			second := krunctl(t, "repair", b.toml)
+			if !strings.HasPrefix(second.stdout, "nothing to mend\n") || !equal(again, contents(t, b.dir())) {
+				t.Errorf("a second repair:\n%s", second.text())
+			}
+			checkRepaired(t, b, f, before)
+		})
+	}
+}
+
+// checkRepaired looks at what a repair has left: nothing was lost, the schedule
+// has its size and its plan.
+func checkRepaired(t *testing.T, b *builder, f fault, before schedule.Header) {
+	t.Helper()
+	r := krunctl(t, "export", "--csv", b.dir())
+	if got := strings.Count(r.stdout, "\n") - 1; f.rows > 0 && got != f.rows {
+		t.Errorf("%d iterations are exported, want %d:\n%s", got, f.rows, r.text())
+	}
+	s, err := schedule.Open(durable.OS(), b.folder.Schedule(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if h := s.Header(); h.Slots != before.Slots || h.Width != before.Width || h.ConfigHash != before.ConfigHash || h.Order != before.Order {
+		t.Errorf("header %+v, was %+v", h, before)
+	}
+	if sum, err := s.Summarize(); err != nil || sum.Damaged != 0 {
+		t.Errorf("summary %+v, error %v", sum, err)
+	}
+}
+
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "lock" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func equal(a, b map[string]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, text := range a {
+		if other, ok := b[name]; !ok || other != text {
+			return false
+		}
+	}
+	return true
+}
+
+func TestRepairIsRefusedWhileKrundRuns(t *testing.T) {
+	b := mixed(t)
+	lock, err := b.folder.Lock(4711, "bencher7")
+	b.must(err)
+	defer lock.Release()
+	b.flipSlot(0)
+	before := contents(t, b.dir())
+	r := krunctl(t, "repair", b.dir())
+	if r.code != exitError || !strings.Contains(r.stderr, "4711") || !equal(before, contents(t, b.dir())) {
+		t.Error(r.text())
+	}
+}
+
+// TestReadersTellWhatIsWrong runs every reading command over folders that are
+// not what they should be: exit code, a message, no panic, nothing written.
+func TestReadersTellWhatIsWrong(t *testing.T) {
+	commands := [][]string{{"status"}, {"status", "--json", "--keys"}, {"summary"}, {"export", "--csv"}, {"check-data"}, {"show"}}
+	for name, c := range map[string]struct {
+		damage func(*builder) string // returns what to open
+		fail   map[string]string     // command -> part of the message
+	}{
+		"missing": {
+			damage: func(b *builder) string { return b.dir() + "x" },
+			fail:   map[string]string{"status": "no experiment at", "summary": "no experiment at", "export": "no experiment at", "check-data": "no experiment at", "show": "no experiment at"},
+		},
+		"a file": {
+			damage: func(b *builder) string { return b.path("schedule") },
+			fail:   map[string]string{"status": "not a folder", "summary": "not a folder", "export": "not a folder", "check-data": "not a folder", "show": "not a folder"},
+		},
+		"truncated schedule": {
+			damage: func(b *builder) string { b.must(os.Truncate(b.path("schedule"), 1100)); return b.dir() },
+			fail:   map[string]string{"status": "krunctl repair", "check-data": ""},
+		},
+		"both headers": {
+			damage: func(b *builder) string { b.flipHeaders(); return b.dir() },
+			fail:   map[string]string{"status": "krunctl repair", "check-data": ""},
+		},
+		"damaged slots": {
+			damage: func(b *builder) string { b.flipSlot(0); b.flipSlot(5); return b.dir() },
+			fail:   map[string]string{"check-data": ""},
+		},
+		"a damaged record": {
+			damage: func(b *builder) string { b.flip(b.recordPath(0, 1), 60); return b.dir() },
+			fail:   map[string]string{"summary": "check-data", "export": "check-data", "check-data": "", "show": "0000000-001"},
+		},
+		"a newer record": {
+			damage: func(b *builder) string { b.must(os.WriteFile(b.recordPath(0, 1), newer(b), 0o644)); return b.dir() },
+			fail:   map[string]string{"summary": "newer format", "export": "newer format", "check-data": "", "show": "newer format"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := mixed(t)
+			arg := c.damage(b)
+			before := contents(t, b.dir())
+			for _, args := range commands {
+				args = append(slices.Clone(args), arg)
+				if args[0] == "show" {
+					args = append(args, "0")
+				}
+				r := krunctl(t, args...)
+				want, fails := c.fail[args[0]]
+				if (r.code == exitError) != fails || r.code > exitError || !strings.Contains(r.stderr, want) {
+					t.Errorf("%v: want failure %v with %q, have\n%s", args, fails, want, r.text())
+				}
+			}
+			if !equal(before, contents(t, b.dir())) {
+				t.Error("a reading command has changed something")
+			}
+		})
+	}
+}
+
+// newer is a record of a format that does not exist yet.
+func newer(b *builder) []byte {
+	b.t.Helper()
+	slot, err := b.sched.Slot(0)
+	b.must(err)
+	rec := b.record(slot, results.Completed)
+	packed, err := results.Encode(rec)
+	b.must(err)
+	return repack(b.t, packed, `{"format":1,`, `{"format":2,`)
+}

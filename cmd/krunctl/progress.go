@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"krund/internal/analysis/warmup"
+)
+
+// progressBar shows on standard error how far an analysis has come, and how
+// long it will still take; nothing where that is no terminal.
+type progressBar struct {
+	app    *app
+	what   string
+	wide   bool // there is a terminal
+	begun  time.Time
+	shown  time.Time
+	length int // of the line on the screen
+}
+
+// progressEvery is how often the bar is drawn.
+const progressEvery = 200 * time.Millisecond
+
+func newProgressBar(a *app, what string) *progressBar {
+	f, ok := a.stderr.(*os.File)
+	return &progressBar{app: a, what: what, wide: ok && term.IsTerminal(int(f.Fd())), begun: a.now()}
+}
+
+// show draws the bar if it is time to.
+func (b *progressBar) show(p warmup.Progress) {
+	now := b.app.now()
+	if !b.wide || now.Sub(b.shown) < progressEvery {
+		return
+	}
+	b.shown = now
+	line := visible(progressLine(b.what, p, now.Sub(b.begun)))
+	_, _ = fmt.Fprintf(b.app.stderr, "\r%s%s", line, strings.Repeat(" ", max(0, b.length-len(line)))) // only talk
+	b.length = len(line)
+}
+
+// clear takes the bar off the screen.
+func (b *progressBar) clear() {
+	if b.length > 0 {
+		_, _ = fmt.Fprintf(b.app.stderr, "\r%s\r", strings.Repeat(" ", b.length)) // only talk
+	}
+}
+
+// progressLine is the text of the bar. The estimate leaves out executions
+// that were taken over, which cost nothing.
+func progressLine(what string, p warmup.Progress, spent time.Duration) string {
+	const width = 20
+	done := 0
+	if p.Of > 0 {
+		done = width * p.Executions / p.Of
+	}
+	line := fmt.Sprintf("%s [%s%s] %d of %d executions", what, strings.Repeat("#", done), strings.Repeat(".", width-done), p.Executions, p.Of)
+	if worked := p.Executions - p.Reused; worked > 0 && p.Executions < p.Of {
+		left := spent / time.Duration(worked) * time.Duration(p.Of-p.Executions)
+		line += ", " + long(left) + " left"
+	}
+	return line
+}

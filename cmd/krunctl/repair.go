@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/integrity"
+)
+
+const repairHelp = `Repair mends what check-data finds, as far as it can be done without losing
+anything:
+
+  - a copy of the configuration that is lost or damaged is made anew from the
+    experiment's NAME.toml, when that still is the same text;
+  - a damaged record is put aside, and its slot is run again;
+  - temporary files that a crash has left are removed;
+  - damaged slots of the schedule are rebuilt from their records, a damaged copy
+    of its header from the other one, and when both are damaged, or the schedule
+    is lost, from the configuration and the records;
+  - a slot that disagrees with its record gets the flag of the record.
+
+Everything that is replaced is kept beside it under a name that ends in .broken.
+It takes the experiment's lock, so krund cannot run meanwhile, and is refused
+while krund does. Doing it again does nothing. What is left to a person is
+printed at the end as check-data does.
+
+With --dry-run it only says what it would do.
+
+EXAMPLES
+  krunctl repair --dry-run warmup.krun
+  krunctl repair warmup.toml
+` + exitHelp
+
+type repairOptions struct {
+	dryRun bool
+	host   string
+}
+
+func repairCommand(a *app) *cobra.Command {
+	var o repairOptions
+	c := &cobra.Command{
+		Use:   "repair DIR|NAME.toml",
+		Short: "Mend damage in an experiment's folder",
+		Long:  repairHelp,
+		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		RunE:  func(_ *cobra.Command, args []string) error { return a.repair(args[0], o) },
+	}
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
+	c.Flags().StringVar(&o.host, "host", a.host, "the machine whose [machines] sections count when the records do not say")
+	return c
+}
+
+func (a *app) repair(arg string, o repairOptions) error {
+	f, err := a.openFolder(arg)
+	if err != nil {
+		return err
+	}
+	if !o.dryRun {
+		lock, err := f.Lock(os.Getpid(), a.host)
+		if err != nil {
+			return err
+		}
+		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
+	}
+	options := integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir())}
+	done, err := integrity.Mend(a.fsys, f, integrity.MendOptions{Options: options, Original: tomlOf(f.Dir()), DryRun: o.dryRun, Now: a.now()})
+	would := ""
+	if o.dryRun {
+		would = "would have "
+	}
+	for _, what := range done {
+		a.print("%s%s\n", would, visible(what))
+	}
+	if err != nil {
+		return err
+	}
+	if len(done) == 0 {
+		a.print("nothing to mend\n")
+	}
+	if o.dryRun {
+		return nil
+	}
+	left := integrity.Check(a.fsys, f, options).Problems
+	a.printProblems("left", left)
+	if len(left) > 0 {
+		return errFound
+	}
+	return nil
+}

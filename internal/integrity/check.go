@@ -1,0 +1,279 @@
+package integrity
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/durable"
+	"krund/internal/folder"
+	"krund/internal/recordscan"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// Options say what is compared.
+type Options struct {
+	// Hosts are machines for which the configuration is tried, in this order:
+	// its plan may differ by machine. That of the records comes first by itself.
+	Hosts []string
+	// Name is the path that the configuration's copy is parsed as.
+	Name string
+}
+
+// Check reads everything in the folder f. Its memory grows with the number of
+// slots that have records, not with their contents.
+func Check(fsys durable.FS, f folder.Folder, o Options) Report {
+	return examine(fsys, f, o).report
+}
+
+func examine(fsys durable.FS, f folder.Folder, o Options) *check {
+	c := &check{fsys: fsys, folder: f, options: o, report: Report{Outcomes: make(map[results.Outcome]int)}, slots: make(map[int]*history)}
+	c.files()
+	c.records()
+	c.openConfig()
+	c.schedule()
+	c.configs()
+	return c
+}
+
+type check struct {
+	fsys    durable.FS
+	folder  folder.Folder
+	options Options
+	report  Report
+
+	slots  map[int]*history // by slot
+	hosts  []string         // of the records
+	hashes map[string]results.Name
+	first  time.Time             // start of the first attempt; zero when there is none
+	base   []results.Temperature // base temperatures, from a record
+
+	config *config.Config // nil when there is none that can be used
+	header *schedule.Header
+}
+
+// history is what the records say about one slot.
+type history struct {
+	records   []brief        // that could be read, by attempt
+	broken    int            // that could not
+	damaged   []results.Name // those of them that are damaged, and not just unreadable
+	highest   int            // attempt of any of them
+	completed int
+}
+
+// brief is what has to be remembered of a record.
+type brief struct {
+	name    results.Name
+	key     string
+	pexec   int
+	outcome results.Outcome
+}
+
+// final returns the record that ends the slot: the completed one, else the last
+// that is not a rerun. ok is false when there is none.
+func (h *history) final() (b brief, ok bool) {
+	for _, r := range h.records {
+		if r.outcome == results.Completed {
+			return r, true
+		}
+		if r.outcome != results.Rerun {
+			b, ok = r, true
+		}
+	}
+	return b, ok
+}
+
+// records reads every record.
+func (c *check) records() {
+	r := results.NewReader(c.fsys, c.folder.Results())
+	list, err := r.List()
+	if err != nil {
+		c.report.problem(ResultsUnlisted, resultsDir, err.Error(), "make the folder readable")
+		return
+	}
+	c.report.Records = len(list.Records)
+	for _, t := range list.Temps {
+		c.report.problem(Leftover, resultsDir+"/"+t, "a temporary file that a crash has left, or that krund is writing", "when krund is not running, `krunctl repair` removes it")
+	}
+	for _, name := range list.Foreign {
+		c.foreign(resultsDir + "/" + name)
+	}
+	c.hashes = make(map[string]results.Name)
+	for l := range recordscan.Read(r, list.Records) {
+		c.size(filepath.Join(c.folder.Results(), l.Name.String()))
+		c.one(l)
+	}
+}
+
+// one looks at one record by itself.
+func (c *check) one(l recordscan.Loaded) {
+	h := c.slots[l.Name.Slot]
+	if h == nil {
+		h = &history{}
+		c.slots[l.Name.Slot] = h
+	}
+	h.highest = max(h.highest, l.Name.Attempt)
+	var damaged *results.FileError
+	switch {
+	case l.Err == nil:
+	case errors.Is(l.Err, results.ErrVersion):
+		h.broken++
+		c.report.record(RecordVersion, l.Name, l.Err.Error(), newerFix)
+		return
+	case errors.As(l.Err, &damaged) && !unreadable(l.Err):
+		h.broken++
+		h.damaged = append(h.damaged, l.Name)
+		c.report.record(RecordDamaged, l.Name, damaged.Err.Error(), copyFix+"; or "+repairFix+": it keeps the damaged file aside and lets the slot be run again")
+		return
+	default:
+		h.broken++
+		c.report.record(RecordUnread, l.Name, l.Err.Error(), "make the file readable, and look at the disk")
+		return
+	}
+	rec := l.Record
+	c.report.Outcomes[rec.Outcome]++
+	if rec.Outcome == results.Completed {
+		h.completed++
+		if h.completed == 1 {
+			c.report.Completed++
+		}
+	}
+	if h.completed == 2 && rec.Outcome == results.Completed {
+		c.report.record(CompletedTwice, l.Name, "the slot has a completed record of an earlier attempt", "only the first one is used; move this one out of the folder, and say how it came about")
+	}
+	if err := rec.Check(); err != nil {
+		c.report.record(RecordDoubtful, l.Name, err.Error(), "do not use it for an analysis: move it out of the folder and `krunctl repair` has the slot run again")
+	}
+	if _, known := c.hashes[rec.ConfigHash]; !known {
+		c.hashes[rec.ConfigHash] = l.Name
+	}
+	if len(c.hosts) == 0 || c.hosts[len(c.hosts)-1] != rec.Host {
+		c.hosts = append(c.hosts, rec.Host)
+	}
+	if c.first.IsZero() || rec.Started.Before(c.first) {
+		c.first = rec.Started
+	}
+	if c.base == nil {
+		c.base = rec.Machine.Temperatures.Base
+	}
+	h.records = append(h.records, brief{name: l.Name, key: rec.Key.String(), pexec: rec.Pexec, outcome: rec.Outcome})
+}
+
+// unreadable tells errors of the file system, which say nothing about what is
+// in the file.
+func unreadable(err error) bool {
+	var path *fs.PathError
+	return errors.As(err, &path)
+}
+
+// Names of the folder's own files.
+const (
+	scheduleFile = "schedule"
+	configFile   = "config.toml"
+)
+
+var ownFiles = map[string]bool{
+	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true, "analysis.json": true,
+}
+
+// brokenMark is in the names of what a repair has kept.
+const brokenMark = ".broken"
+
+// files looks at the names in the folder.
+func (c *check) files() {
+	entries, err := c.fsys.ReadDir(c.folder.Dir())
+	if err != nil {
+		c.report.problem(ResultsUnlisted, ".", err.Error(), "make the folder readable")
+		return
+	}
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == resultsDir:
+		case ownFiles[name]:
+			c.size(filepath.Join(c.folder.Dir(), name))
+		case durable.IsTemp(name) && e.Type().IsRegular():
+			c.report.problem(Leftover, name, "a temporary file that a crash has left, or that krund is writing", "when krund is not running, `krunctl repair` removes it")
+		default:
+			c.foreign(name)
+		}
+	}
+}
+
+// foreign tells of a name that is not krund's.
+func (c *check) foreign(file string) {
+	base := filepath.Base(file)
+	if strings.Contains(base, brokenMark) || strings.HasPrefix(base, "journal.") || strings.HasPrefix(base, "log.") {
+		c.report.note(KeptBroken, file, "kept by a repair, or from an earlier day", "remove it when you have looked at it")
+		return
+	}
+	c.report.problem(Foreign, file, "krund did not put it there", "move it out of the folder")
+}
+
+func (c *check) size(path string) {
+	if info, err := c.fsys.Lstat(path); err == nil {
+		c.report.Bytes += info.Size()
+	}
+}
+
+// openConfig finds the machine for which the configuration plans what the
+// schedule has; which is known later.
+func (c *check) openConfig() {
+	text, err := durable.ReadFile(c.fsys, c.folder.ConfigCopy())
+	if err != nil {
+		c.report.problem(ConfigMissing, configFile, err.Error(), copyFix+", or repair with the original NAME.toml beside the folder: `krunctl repair`")
+		return
+	}
+	cfg, err := parseFor(c.options, c.hosts, text, 0)
+	if err != nil {
+		c.report.problem(ConfigInvalid, configFile, fmt.Sprintf("it has mistakes: %v", err), copyFix)
+		return
+	}
+	c.config = cfg
+}
+
+// parseFor parses the configuration for the first machine for which it plans
+// so many slots; when there is none, or slots is 0, for the first of all.
+func parseFor(o Options, recorded []string, text []byte, slots int) (*config.Config, error) {
+	var first *config.Config
+	var failed error
+	for _, host := range append(append([]string{}, recorded...), o.Hosts...) {
+		cfg, err := config.Parse(o.Name, text, host)
+		if err != nil {
+			failed = err
+			continue
+		}
+		if first == nil {
+			first = cfg
+		}
+		if cfg.Slots() == slots {
+			return cfg, nil
+		}
+	}
+	if first == nil {
+		return nil, failed
+	}
+	return first, nil
+}
+
+// configs compares the hashes.
+func (c *check) configs() {
+	want := ""
+	if c.header != nil {
+		want = c.header.ConfigHash
+		if c.config != nil && c.config.Hash != want {
+			c.report.problem(ConfigDiffers, configFile, "it is not the text that the schedule was made from", copyFix+"; an experiment's configuration cannot be changed: start another one")
+		}
+	} else if c.config != nil {
+		want = c.config.Hash
+	}
+	for hash, name := range c.hashes {
+		if want != "" && hash != want {
+			c.report.record(RecordConfig, name, "it, and perhaps others, was measured under another configuration (hash "+hash+")", "move records of other experiments out of the folder")
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package integrity
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/durable"
+	"krund/internal/folder"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// MendOptions say what Mend may use.
+type MendOptions struct {
+	Options
+	// Original is the experiment's configuration outside of the folder, from
+	// which a lost copy is made anew when it is the same text; "" for none.
+	Original string
+	DryRun   bool      // only say what would be done
+	Now      time.Time // for a schedule that has to be made anew without any record
+}
+
+// Mend repairs what can be repaired without losing anything, and returns what
+// it did, in order. The caller holds the experiment's lock, except for a dry
+// run. Doing it again does nothing. What is left is for Check to say.
+//
+// It makes the configuration's copy anew; puts damaged records aside; removes
+// leftovers of crashes; rebuilds damaged parts of the schedule, or all of it;
+// and gives each slot the flag that its record says. An error ends it; what was
+// done until then is in the list.
+func Mend(fsys durable.FS, f folder.Folder, o MendOptions) ([]string, error) {
+	m := &mending{check: examine(fsys, f, o.Options), o: o}
+	for _, step := range []func() error{m.mendConfig, m.putRecordsAside, m.removeLeftovers, m.mendSchedule, m.mendSlots} {
+		if err := step(); err != nil {
+			return m.done, err
+		}
+	}
+	return m.done, nil
+}
+
+type mending struct {
+	*check
+	o    MendOptions
+	done []string
+}
+
+// step does something, unless this is a dry run, and notes it.
+func (m *mending) step(what string, do func() error) error {
+	if !m.o.DryRun {
+		if err := do(); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	m.done = append(m.done, what)
+	return nil
+}
+
+func (m *mending) has(codes ...Code) bool {
+	for _, p := range m.report.Problems {
+		for _, c := range codes {
+			if p.Code == c {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hash is that of the configuration the experiment was started with; "" when
+// neither the schedule nor the records agree on one.
+func (m *mending) hash() string {
+	if m.header != nil {
+		return m.header.ConfigHash
+	}
+	if len(m.hashes) == 1 {
+		for h := range m.hashes {
+			return h
+		}
+	}
+	return ""
+}
+
+// mendConfig makes the configuration's copy anew from the original, when that
+// is the text that the experiment was started with.
+func (m *mending) mendConfig() error {
+	want := m.hash()
+	right := m.config != nil && (want == "" || m.config.Hash == want)
+	if right || m.o.Original == "" || want == "" {
+		return nil
+	}
+	text, err := durable.ReadFile(m.fsys, m.o.Original)
+	if err != nil {
+		return nil // there is no original; Check goes on telling of the copy
+	}
+	slots := 0
+	if m.header != nil {
+		slots = m.header.Slots
+	}
+	cfg, err := parseFor(m.o.Options, m.hosts, text, slots)
+	if err != nil || cfg.Hash != want {
+		return nil
+	}
+	m.config = cfg
+	return m.step("copied "+m.o.Original+" to "+configFile, func() error {
+		if err := m.keep(m.folder.ConfigCopy()); err != nil {
+			return err
+		}
+		const readable = 0o644
+		return durable.WriteFile(m.fsys, m.folder.ConfigCopy(), text, readable)
+	})
+}
+
+// keep renames a file to a free name that ends in .broken; none is no error.
+func (m *mending) keep(path string) error {
+	if _, err := m.fsys.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	const most = 1000
+	for n := range most {
+		name := path + brokenMark
+		if n > 0 {
+			name = fmt.Sprintf("%s%d", name, n)
+		}
+		if _, err := m.fsys.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			if err := m.fsys.Rename(path, name); err != nil {
+				return err
+			}
+			return m.fsys.SyncDir(filepath.Dir(path))
+		}
+	}
+	return fmt.Errorf("%d copies %s%s* are in the way; remove some", most, path, brokenMark)
+}
+
+func (m *mending) putRecordsAside() error {
+	for _, index := range m.sortedSlots() {
+		for _, name := range m.slots[index].damaged {
+			err := m.step(fmt.Sprintf("put the damaged record %s aside, as %s%s", name, name, brokenMark), func() error {
+				return m.keep(filepath.Join(m.folder.Results(), name.String()))
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m *mending) removeLeftovers() error {
+	if !m.has(Leftover) {
+		return nil
+	}
+	return m.step("removed temporary files that a crash has left", func() error {
+		_, first := results.Clean(m.fsys, m.folder.Results())
+		_, second := durable.RemoveTemps(m.fsys, m.folder.Dir())
+		return errors.Join(first, second)
+	})
+}
+
+// ErrNoConfig is returned when the schedule has to be rebuilt and the
+// configuration that it is rebuilt from is not there.
+var ErrNoConfig = errors.New("the schedule can be rebuilt only with the configuration that the experiment was started with; put that text into config.toml, or beside the folder as NAME.toml")
+
+// mendSchedule rebuilds what of the schedule is damaged.
+func (m *mending) mendSchedule() error {
+	missing := m.has(ScheduleMissing) && len(m.slots) > 0
+	if !missing && !m.has(HeaderDamaged, HeadersDamaged, SlotDamaged, ScheduleSize) {
+		return nil
+	}
+	if m.config == nil || (m.hash() != "" && m.config.Hash != m.hash()) {
+		if !missing && !m.has(HeadersDamaged, SlotDamaged, ScheduleSize) {
+			return nil // only a copy of the header, which krund mends itself
+		}
+		return ErrNoConfig
+	}
+	src := m.source()
+	if missing {
+		return m.step("made the schedule anew from the configuration and the records", func() error {
+			return schedule.Create(m.fsys, m.folder.Schedule(), src.Header, m.config.Slots(), m.rebuilt(src))
+		})
+	}
+	if m.o.DryRun {
+		return m.step("rebuilt the damaged parts of the schedule from the records", nil)
+	}
+	report, err := schedule.Repair(m.fsys, m.folder.Schedule(), src)
+	if err != nil {
+		return err
+	}
+	m.done = append(m.done, describeRepair(report)...)
+	return nil
+}
+
+func describeRepair(r schedule.Report) []string {
+	if r.Clean() {
+		return nil
+	}
+	lines := []string{"kept the damaged schedule as " + filepath.Base(r.Backup)}
+	switch len(r.Headers) {
+	case 1:
+		lines = append(lines, "wrote the damaged copy of the schedule's header anew, from the other one")
+	case 2: //nolint:mnd // there are two copies
+		lines = append(lines, "wrote the schedule's header anew, from the configuration and the records")
+	}
+	if r.Size != nil {
+		lines = append(lines, "gave the schedule its size again: "+r.Size.Error())
+	}
+	const most = 10
+	for i, slot := range r.Slots {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("and %d more slots", len(r.Slots)-i))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("rebuilt slot %d from its records", slot))
+	}
+	return lines
+}
+
+// source is what the schedule is rebuilt from. Reboots and mails are as many as
+// there may have been, so that no bound is passed.
+func (m *mending) source() schedule.Source {
+	e := m.config.Experiment
+	h := schedule.Header{
+		ConfigHash: m.config.Hash, Order: e.Order, Seed: e.Seed, Created: m.o.Now.UTC().Format(time.RFC3339),
+		Mails: m.config.Notify.MaxMails, Sensors: len(m.base),
+	}
+	if !m.first.IsZero() {
+		h.Created = m.first.UTC().Format(time.RFC3339)
+	}
+	for _, past := range m.slots {
+		h.Reboots += past.highest
+	}
+	if e.Reboot == config.RebootNone {
+		h.Reboots = 0
+	}
+	for _, t := range m.base {
+		h.BaseTemperatures = append(h.BaseTemperatures, schedule.Temperature{Sensor: t.Sensor, MilliC: t.MilliC})
+	}
+	return schedule.Source{
+		Header: h,
+		Plan:   schedule.Plan(m.config.Keys(), e.Executions, e.Order, e.Seed),
+		State:  func(planned schedule.Slot) (schedule.Slot, error) { return m.state(planned), nil },
+	}
+}
+
+// state gives a planned slot the flag and the attempts that its records say.
+func (m *mending) state(planned schedule.Slot) schedule.Slot {
+	planned.Flag, planned.Attempts = schedule.Outstanding, 0
+	past := m.slots[planned.Index]
+	if past == nil {
+		return planned
+	}
+	planned.Attempts = past.highest
+	if final, ok := past.of(planned).final(); ok {
+		planned.Flag = flagOf(final.outcome)
+	}
+	return planned
+}
+
+// of leaves out records that are not of this slot's process execution.
+func (h *history) of(slot schedule.Slot) *history {
+	own := &history{broken: h.broken, damaged: h.damaged, highest: h.highest}
+	for _, r := range h.records {
+		if r.key == slot.Key.String() && r.pexec == slot.Pexec {
+			own.records = append(own.records, r)
+		}
+	}
+	return own
+}
+
+func (m *mending) rebuilt(src schedule.Source) func(func(schedule.Slot) bool) {
+	return func(yield func(schedule.Slot) bool) {
+		for planned := range src.Plan {
+			if !yield(m.state(planned)) {
+				return
+			}
+		}
+	}
+}

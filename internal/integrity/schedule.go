@@ -1,0 +1,225 @@
+package integrity
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"slices"
+
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// schedule reads every slot and compares it with its records and with the plan.
+func (c *check) schedule() {
+	s, err := schedule.Open(c.fsys, c.folder.Schedule(), false)
+	if err != nil {
+		c.unopened(err)
+		return
+	}
+	defer s.Close() //nolint:errcheck // it was only read
+	header := s.Header()
+	c.header = &header
+	if err := s.HeaderDamage(); err != nil {
+		c.report.problem(HeaderDamaged, scheduleFile, "one of the two copies of the header: "+err.Error(), "nothing: the other one is whole, and krund writes this one anew with its next update; `krunctl repair` does, too")
+	}
+	c.bestHost(header.Slots)
+	next, stop := iter.Pull(c.plan(header))
+	defer stop()
+	planGiven := false
+	for slot, err := range s.Slots() {
+		planned, known := next()
+		var damaged *schedule.DamagedSlot
+		switch {
+		case errors.As(err, &damaged):
+			c.report.Slots.Damaged++
+			c.report.slot(SlotDamaged, scheduleFile, damaged.Index, "its line is damaged: "+damaged.Reason, "krund or `krunctl repair` rebuilds it from the records")
+			continue
+		case err != nil:
+			c.report.problem(ScheduleUnread, scheduleFile, err.Error(), "look at the disk")
+			return
+		}
+		tally(&c.report.Slots, slot)
+		if !planGiven && known && (planned.Key != slot.Key || planned.Pexec != slot.Pexec) {
+			planGiven = true // one is enough: all others would follow
+			c.report.slot(PlanDiffers, scheduleFile, slot.Index, fmt.Sprintf("it is %s number %d, and the configuration plans %s number %d", slot.Key, slot.Pexec, planned.Key, planned.Pexec),
+				copyFix+"; when the configuration differs by machine, say which with --host")
+		}
+		c.compare(s, slot)
+	}
+	c.strays(header.Slots)
+}
+
+func (c *check) unopened(err error) {
+	var size *schedule.SizeError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.report.problem(ScheduleMissing, scheduleFile, "there is none", "start krund again when nothing was measured; else `krunctl repair` makes one from the configuration and the records")
+	case errors.Is(err, schedule.ErrVersion):
+		c.report.problem(ScheduleVersion, scheduleFile, err.Error(), newerFix)
+	case errors.Is(err, schedule.ErrHeaders):
+		c.report.problem(HeadersDamaged, scheduleFile, "both copies of the header are damaged", repairFix)
+	case errors.As(err, &size):
+		c.report.problem(ScheduleSize, scheduleFile, err.Error(), repairFix)
+	default:
+		c.report.problem(ScheduleUnread, scheduleFile, err.Error(), "make the file readable, and look at the disk")
+	}
+}
+
+// bestHost parses the configuration again for a machine for which it has as
+// many slots as the schedule, if the first did not.
+func (c *check) bestHost(slots int) {
+	if c.config == nil || c.config.Hash != c.header.ConfigHash || c.config.Slots() == slots {
+		return
+	}
+	if cfg, err := parseFor(c.options, c.hosts, []byte(c.config.Text), slots); err == nil {
+		c.config = cfg
+	}
+	if c.config.Slots() != slots {
+		c.report.problem(PlanDiffers, scheduleFile, fmt.Sprintf("it has %d slots, and the configuration plans %d", slots, c.config.Slots()),
+			copyFix+"; when the configuration differs by machine, say which with --host")
+	}
+}
+
+// plan yields what the configuration plans, nothing when it is unknown or not
+// the schedule's.
+func (c *check) plan(h schedule.Header) iter.Seq[schedule.Slot] {
+	if c.config == nil || c.config.Hash != h.ConfigHash {
+		return func(func(schedule.Slot) bool) {}
+	}
+	e := c.config.Experiment
+	return schedule.Plan(c.config.Keys(), e.Executions, e.Order, e.Seed)
+}
+
+func tally(n *schedule.Counts, slot schedule.Slot) {
+	n.Attempts += slot.Attempts
+	switch slot.Flag {
+	case schedule.Outstanding:
+		n.Outstanding++
+	case schedule.Running:
+		n.Running++
+	case schedule.Completed:
+		n.Completed++
+	case schedule.Error:
+		n.Error++
+	case schedule.Timeout:
+		n.Timeout++
+	case schedule.Skipped:
+		n.Skipped++
+	}
+}
+
+// compare compares a slot with its records. While krund runs a slot may have
+// changed since its records were read: whoever disagrees is read again.
+func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
+	h := c.slots[slot.Index]
+	if h == nil {
+		h = &history{}
+	}
+	for _, r := range h.records {
+		switch {
+		case r.key != slot.Key.String() || r.pexec != slot.Pexec:
+			c.report.record(RecordDiffers, r.name, fmt.Sprintf("it is of %s number %d, and slot %d is %s number %d", r.key, r.pexec, slot.Index, slot.Key, slot.Pexec),
+				"move records of other experiments out of the folder")
+		case r.name.Attempt > slot.Attempts:
+			if again, err := s.Slot(slot.Index); err == nil && again.Attempts >= r.name.Attempt {
+				continue
+			}
+			c.report.record(RecordAhead, r.name, fmt.Sprintf("it is of attempt %d, and the slot has counted %s", r.name.Attempt, attempts(slot.Attempts)), "the schedule is older than the records: get both from the same copy of the folder")
+		}
+	}
+	if p, fix := disagreement(slot, h); p != "" && (p != RecordLost || !c.appeared(slot)) {
+		c.report.slot(p, scheduleFile, slot.Index, describe(p, slot, h), fix)
+	}
+	if f, ok := h.final(); ok && slot.Flag == schedule.Running && f.name.Attempt == slot.Attempts {
+		c.report.note(UnfinishedRecord, resultsDir+"/"+f.name.String(), fmt.Sprintf("the record is there and slot %d is still marked as running", slot.Index), "nothing: krund finishes the slot, at its next start if not now")
+	}
+}
+
+// appeared tells whether a record that was not there when the records were read
+// is there now.
+func (c *check) appeared(slot schedule.Slot) bool {
+	rec, ok, err := results.NewReader(c.fsys, c.folder.Results()).Latest(slot.Index, slot.Attempts)
+	return ok && err == nil && flagOf(rec.Outcome) == slot.Flag
+}
+
+// disagreement says in which way a slot and its records contradict each other;
+// "" when they do not.
+func disagreement(slot schedule.Slot, h *history) (Code, string) {
+	final, ok := h.final()
+	switch slot.Flag {
+	case schedule.Completed, schedule.Timeout:
+		switch {
+		case !ok && h.broken > 0:
+			return "", "" // the broken record was told
+		case !ok:
+			return RecordLost, copyFix + "; or " + repairFix + ": it lets the slot be run again"
+		case flagOf(final.outcome) != slot.Flag:
+			return OutcomeDiffers, repairFix + ": the record is the truth"
+		}
+	case schedule.Error:
+		// A slot whose attempts all were cut off by a crash, or were reruns, has no final record.
+		if ok && final.outcome != results.Error {
+			return OutcomeDiffers, repairFix + ": the record is the truth"
+		}
+	case schedule.Outstanding:
+		if ok {
+			return SlotBehind, repairFix + ": it finishes the slot"
+		}
+	case schedule.Running:
+		if ok && final.name.Attempt < slot.Attempts {
+			return SlotBehind, repairFix + ": it finishes the slot"
+		}
+	case schedule.Skipped:
+	}
+	return "", ""
+}
+
+func describe(c Code, slot schedule.Slot, h *history) string {
+	final, _ := h.final()
+	switch c {
+	case RecordLost:
+		return fmt.Sprintf("the slot is %s after %s, and there is no record of it", slot.Flag, attempts(slot.Attempts))
+	case SlotBehind:
+		return fmt.Sprintf("the slot is %s, and the record of attempt %d says %s", slot.Flag, final.name.Attempt, final.outcome)
+	default:
+		return fmt.Sprintf("the slot says %s, and the record of attempt %d says %s", slot.Flag, final.name.Attempt, final.outcome)
+	}
+}
+
+func attempts(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
+}
+
+// flagOf is the flag that a slot ends with after a record of this outcome.
+func flagOf(o results.Outcome) schedule.Flag {
+	switch o {
+	case results.Completed:
+		return schedule.Completed
+	case results.Error:
+		return schedule.Error
+	case results.Timeout:
+		return schedule.Timeout
+	}
+	return schedule.Outstanding
+}
+
+// strays tells of records of slots that the schedule does not have.
+func (c *check) strays(slots int) {
+	var found []int
+	for index := range c.slots {
+		if index >= slots {
+			found = append(found, index)
+		}
+	}
+	slices.Sort(found)
+	for _, index := range found {
+		for _, r := range c.slots[index].records {
+			c.report.record(RecordStray, r.name, fmt.Sprintf("the schedule has %d slots", slots), "move records of other experiments out of the folder")
+		}
+	}
+}
