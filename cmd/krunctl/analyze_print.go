@@ -116,32 +116,27 @@ func part(n, of int) string {
 	return fmt.Sprintf("%d %5.1f%%", n, 100*float64(n)/float64(of))
 }
 
-// printWarnings lists what weakens the results, each sentence once with the
-// keys it is about.
+// printWarnings lists what weakens the results: a line for each kind of
+// warning, with the keys it is about.
 func (a *app) printWarnings(doc *warmup.Document) {
 	var lines []string
 	for _, w := range doc.Warnings {
 		lines = append(lines, w.Text)
 	}
-	var texts []string
+	var codes []string
 	keys := map[string][]string{}
+	texts := map[string][]string{}
 	for i := range doc.Pairs {
 		for _, w := range doc.Pairs[i].Warnings {
-			if keys[w.Text] == nil {
-				texts = append(texts, w.Text)
+			if keys[w.Code] == nil {
+				codes = append(codes, w.Code)
 			}
-			keys[w.Text] = append(keys[w.Text], doc.Pairs[i].Key)
+			keys[w.Code] = append(keys[w.Code], doc.Pairs[i].Key)
+			texts[w.Code] = append(texts[w.Code], w.Text)
 		}
 	}
-	for _, text := range texts {
-		about := keys[text]
-		if len(about) == len(doc.Pairs) && len(about) > 1 {
-			about = []string{"all keys"}
-		}
-		if len(about) > 3 {
-			about = append(about[:3:3], fmt.Sprintf("and %d more", len(about)-3))
-		}
-		lines = append(lines, strings.Join(about, ", ")+": "+text)
+	for _, code := range codes {
+		lines = append(lines, warningLine(keys[code], texts[code], len(doc.Pairs)))
 	}
 	if len(lines) == 0 {
 		return
@@ -150,6 +145,26 @@ func (a *app) printWarnings(doc *warmup.Document) {
 	for _, line := range lines {
 		a.print("  %s\n", visible(line))
 	}
+}
+
+// warningLine is one kind of warning about so many of all keys. Where the
+// texts differ, in their numbers, the first stands for all.
+func warningLine(keys, texts []string, all int) string {
+	line := keys[0] + ": " + texts[0]
+	switch rest := keys[1:]; {
+	case len(rest) == 0:
+		return line
+	case len(keys) == all:
+		line += fmt.Sprintf(" (and so all %d keys", all)
+	case len(rest) <= 3:
+		line += " (and so " + strings.Join(rest, ", ")
+	default:
+		line += fmt.Sprintf(" (and so %s and %d more keys", strings.Join(rest[:3], ", "), len(rest)-3)
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(texts)))) > 1 {
+		line += ", with other numbers"
+	}
+	return line + ")"
 }
 
 // printHowLong prints how alike the conclusions of shorter experiments are.

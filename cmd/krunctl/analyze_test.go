@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"math/rand/v2"
@@ -90,35 +89,10 @@ func krundFolder(t *testing.T, dir string) string {
 	return f.Dir()
 }
 
-// analyzed runs krunctl analyze in a folder.
-func analyzed(t *testing.T, args ...string) (code int, stdout, stderr string) {
+// analyzed runs krunctl analyze with few resamples.
+func analyzed(t *testing.T, args ...string) ran {
 	t.Helper()
-	var out, talk bytes.Buffer
-	a := &app{stderr: &talk, now: func() time.Time { return time.Unix(0, 0) }, host: "here", fsys: durable.OS()}
-	code = runIn(a, append([]string{"analyze", "--resamples", "2000"}, args...), &out)
-	return code, out.String(), talk.String()
-}
-
-// scrubbed takes the folder of a test out of a text.
-func scrubbed(text, dir string) string { return strings.ReplaceAll(text, dir, "DIR") }
-
-// analysisGolden compares text with a file in testdata; the flag -update of
-// the other goldens writes it.
-func analysisGolden(t *testing.T, name, text string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if os.Getenv("KRUND_UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("%s:\n%s\nwant\n%s", name, text, want)
-	}
+	return krunctl(t, append([]string{"analyze", "--resamples", "2000"}, args...)...)
 }
 
 func TestAnalyzeGoldens(t *testing.T) {
@@ -134,11 +108,11 @@ func TestAnalyzeGoldens(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			code, out, talk := analyzed(t, append(c.args, c.in(t, dir))...)
-			if code != exitOK || talk != "" {
-				t.Fatalf("exit %d, %s", code, talk)
+			r := analyzed(t, append(c.args, c.in(t, dir))...)
+			if r.code != exitOK || r.stderr != "" {
+				t.Fatalf("exit %d, %s", r.code, r.stderr)
 			}
-			analysisGolden(t, c.name, scrubbed(out, dir))
+			golden(t, c.name, strings.ReplaceAll(r.stdout, dir, "DIR"))
 		})
 	}
 }
@@ -146,8 +120,8 @@ func TestAnalyzeGoldens(t *testing.T) {
 func TestAnalyzeStores(t *testing.T) {
 	dir := t.TempDir()
 	in := krunFile(t, dir)
-	if code, _, talk := analyzed(t, in); code != exitOK {
-		t.Fatalf("exit %d: %s", code, talk)
+	if r := analyzed(t, in); r.code != exitOK {
+		t.Fatalf("exit %d: %s", r.code, r.stderr)
 	}
 	stored, err := os.ReadFile(filepath.Join(dir, "test_results.analysis.json"))
 	if err != nil {
@@ -161,12 +135,12 @@ func TestAnalyzeStores(t *testing.T) {
 		t.Errorf("stored %+v", doc.Source)
 	}
 	for _, args := range [][]string{{"--json"}, {"--json", "--fresh", "-j", "1"}, {"--json", "-j", "5"}} {
-		if _, out, _ := analyzed(t, append(args, in)...); out != string(stored) {
+		if r := analyzed(t, append(args, in)...); r.stdout != string(stored) {
 			t.Errorf("%v prints another analysis than the stored one", args)
 		}
 	}
-	code, out, _ := analyzed(t, "--json", "--delta", "5%", "-o", filepath.Join(dir, "other.json"), in)
-	if again, err := warmup.Decode([]byte(out)); code != exitOK || err != nil || again.Parameters.Delta.String() != "5%" {
+	r := analyzed(t, "--json", "--delta", "5%", "-o", filepath.Join(dir, "other.json"), in)
+	if again, err := warmup.Decode([]byte(r.stdout)); r.code != exitOK || err != nil || again.Parameters.Delta.String() != "5%" {
 		t.Errorf("a changed delta is not in the analysis: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "other.json")); err != nil {
@@ -180,9 +154,9 @@ func TestAnalyzeReplacesWhatItCannotRead(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(in, "analysis.json"), []byte(`{"format":"krund-analysis","version":99}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	code, _, talk := analyzed(t, in)
-	if code != exitOK || !strings.Contains(talk, "analysis.json is replaced") || !strings.Contains(talk, "version 99") {
-		t.Errorf("exit %d: %s", code, talk)
+	r := analyzed(t, in)
+	if r.code != exitOK || !strings.Contains(r.stderr, "analysis.json is replaced") || !strings.Contains(r.stderr, "version 99") {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
 }
 
@@ -217,9 +191,9 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{[]string{filepath.Join(dir, "none.toml")}, exitError, "none.krun"},
 		{[]string{"-o", filepath.Join(dir, "no", "where"), in}, exitError, "-o FILE writes it elsewhere"},
 	} {
-		code, _, talk := analyzed(t, c.args...)
-		if code != c.code || !strings.Contains(talk, c.want) {
-			t.Errorf("%v: exit %d, %q; want %d, %q", c.args, code, talk, c.code, c.want)
+		r := analyzed(t, c.args...)
+		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%v: exit %d, %q; want %d, %q", c.args, r.code, r.stderr, c.code, c.want)
 		}
 	}
 }

@@ -17,14 +17,16 @@ const FormatKrund = "krund"
 // ReadKrundResults reads the records in a results folder. Of their columns
 // those are kept for which keep (called with a name) is true, and always the
 // wall times; a nil keep keeps all. Executions are ordered by key as they first
-// occur in the schedule, and within a key by number and attempt; attempts that
-// were run again are kept, with the outcome that says so.
+// occur in the schedule, and within a key by number and attempt. Attempts that
+// were run again are kept, with the outcome that says so; of a slot with
+// several completed attempts the first counts, and the others are such too.
 //
 // A record that cannot be read does not end the reading: it becomes one of the
 // dataset's Problems. The error is that of the folder.
 func ReadKrundResults(fsys durable.FS, dir string, keep func(column string) bool) (*dataset.Dataset, error) {
 	d := &dataset.Dataset{Info: dataset.Info{Format: FormatKrund}}
 	pairs := map[key.Key]int{}
+	counts := map[int]int{} // by slot: the attempt that counts
 	for record, err := range results.NewReader(fsys, dir).All() {
 		var damaged *results.FileError
 		switch {
@@ -37,6 +39,14 @@ func ReadKrundResults(fsys durable.FS, dir string, keep func(column string) bool
 		if err := record.Check(); err != nil {
 			d.Problems = append(d.Problems, fmt.Sprintf("record of slot %d, attempt %d, is left out: %v", record.Slot, record.Attempt, err))
 			continue
+		}
+		if record.Outcome == results.Completed {
+			if attempt, ok := counts[record.Slot]; ok {
+				record.Outcome = results.Rerun
+				record.Reasons = append(record.Reasons, fmt.Sprintf("attempt %d of this slot was completed before", attempt))
+			} else {
+				counts[record.Slot] = record.Attempt
+			}
 		}
 		i, ok := pairs[record.Key]
 		if !ok {

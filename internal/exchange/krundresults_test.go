@@ -46,6 +46,7 @@ func TestReadKrundResults(t *testing.T) {
 		record(b, 0, 1, 1, results.Completed),
 		record(a, 1, 1, 1, results.Rerun),
 		record(a, 1, 2, 1, results.Completed),
+		record(a, 1, 3, 1, results.Completed),
 		record(a, 2, 1, 2, results.Error),
 	)
 	d, err := ReadKrundResults(durable.OS(), dir, nil)
@@ -59,7 +60,7 @@ func TestReadKrundResults(t *testing.T) {
 	for _, e := range d.Find(a).Executions {
 		outcomes = append(outcomes, e.Outcome)
 	}
-	if !slices.Equal(outcomes, []dataset.Outcome{dataset.Rerun, dataset.Completed, dataset.Error}) {
+	if !slices.Equal(outcomes, []dataset.Outcome{dataset.Rerun, dataset.Completed, dataset.Rerun, dataset.Error}) {
 		t.Errorf("outcomes %v", outcomes)
 	}
 	e := d.Find(b).Executions[0]

@@ -38,7 +38,7 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 		Format: Format, Version: Version,
 		Source:     Source{Name: d.Source, Format: d.Format, Machine: d.Machine, Experiment: d.Experiment},
 		Parameters: p,
-		Unit:       unitOf(d, p.Column),
+		Unit:       Unit(d, p.Column),
 		Pairs:      make([]Pair, 0, len(d.Pairs)),
 	}
 	progress := Progress{}
@@ -111,9 +111,9 @@ func parallel(n, workers int, do func(i int)) {
 	all.Wait()
 }
 
-// unitOf is the unit of a column's values in analysis, from the first
-// execution that has it.
-func unitOf(d *dataset.Dataset, column string) string {
+// Unit is the unit of a column's values in analysis (dataset.Seconds for
+// every time), from the first execution that has it; "" also when none has.
+func Unit(d *dataset.Dataset, column string) string {
 	for i := range d.Pairs {
 		for k := range d.Pairs[i].Executions {
 			if values, unit := columnValues(&d.Pairs[i].Executions[k], column); values != nil {

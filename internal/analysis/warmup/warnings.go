@@ -41,7 +41,11 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 		list = append(list, Warning{code, fmt.Sprintf(format, args...)})
 	}
 	done, all := r.Status.Analysed, len(r.Executions)
-	if done == 0 {
+	switch {
+	case all == 0:
+		warn(warnNoExecutions, "it has no executions")
+		return list
+	case done == 0:
 		warn(warnNoExecutions, "none of the %d executions can be analysed; each says why", all)
 		return list
 	}

@@ -1,0 +1,77 @@
+package warmup
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/classify"
+)
+
+func TestBreakLines(t *testing.T) {
+	in := `{"a":1,"list":[1,2],"pairs":[{"k":"x,{\"}","e":[{"n":[]},{"n":[3]}]},{"k":"y","e":[]}],"empty":{}}`
+	want := `{
+ "a":1,
+ "list":[1,2],
+ "pairs":[
+  {
+   "k":"x,{\"}",
+   "e":[
+    {"n":[]},
+    {"n":[3]}
+   ]
+  },
+  {"k":"y","e":[]}
+ ],
+ "empty":{}
+}
+`
+	if got := string(breakLines([]byte(in))); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestEncodeDecode(t *testing.T) {
+	doc := mustAnalyze(t, experiment(), quick(classify.Paper), Options{})
+	text, err := doc.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid(text) {
+		t.Error("the text is not JSON")
+	}
+	again, err := Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if marshal(t, again) != marshal(t, doc) {
+		t.Error("another document came back")
+	}
+	for _, c := range []struct{ text, want string }{
+		{"", "unexpected end"},
+		{`{"wallclock_times": {}}`, `format is ""`},
+		{`{"format": "krund-analysis", "version": 2}`, "version 2"},
+		{strings.Replace(string(text), `"pairs":[`, `"pairs":{`, 1), "invalid character"},
+		{`{"format": "krund-analysis", "version": 1, "parameters": {"delta": "x"}}`, `delta "x"`},
+	} {
+		if _, err := Decode([]byte(c.text)); !errors.Is(err, ErrDocument) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.40s: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// FuzzDecode checks that no text makes Decode panic, and that what it accepts
+// can be written again.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"format":"krund-analysis","version":1,"parameters":{"mode":"paper","window":"10%","steady":"25%","delta":"0.001","cost":"meanvar","penalty":"15logn","arithmetic":"r","bootstrap_scheme":"pooled","seed":"1"},"pairs":[{"executions":[{"segments":[{"lag1":null}]}]}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := Decode(text)
+		if err != nil {
+			return
+		}
+		if _, err := d.Encode(); err != nil {
+			t.Errorf("read, but not written again: %v", err)
+		}
+	})
+}
