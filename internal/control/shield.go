@@ -44,7 +44,11 @@ func shield(s ShieldSettings, benchmark string) Control {
 			if len(cpus) == 0 {
 				return cannot("none", s.Type, "there is only one CPU", "measure on a machine with two CPUs or more")
 			}
-			return planShield(ctx, m, s.Type, cpus, online.Minus(cpus))
+			p := planShield(ctx, m, s.Type, cpus, online.Minus(cpus))
+			if p.Status == StatusCannot && s.Policy == Apply {
+				p.Detail = join(p.Detail, fmt.Sprintf("the benchmark is bound to CPU %s, and others may run there too", cpus), "; ")
+			}
+			return p
 		},
 	}
 }
@@ -107,15 +111,28 @@ func granted(root sysroot.Root, group string) bool {
 	return err == nil && slices.Contains(strings.Fields(text), "cpuset")
 }
 
-// Placement says where ApplyAll's findings allow a benchmark to run: in a group below ShieldGroup when the shield stands, else nowhere in
-// particular.
-func Placement(findings []Finding) (group string, shielded bool) {
-	for _, f := range findings {
-		if f.Name == "shield" && (f.Status == StatusSet || f.Status == StatusOK) && f.Found != "" && !strings.HasPrefix(f.Detail, affinityOnly) {
-			return ShieldGroup, true
-		}
+// A Place says where a benchmark is to run. The zero Place is anywhere.
+type Place struct {
+	Cgroup string // path from the top of the hierarchy, "/krund.shield/run"; "" is none in particular
+	CPUs   CPUs   // to be bound to; nil is no binding
+}
+
+// Placement says where ApplyAll's findings put a benchmark: into a group below the shield when that stands; bound to the benchmark CPUs
+// when it was asked for and cannot be had, or only by halves; anywhere when nobody asked for it.
+func Placement(m *Machine, s Settings, findings []Finding) Place {
+	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Name == "shield" })
+	if i < 0 || !s.Shield.Policy.changes() {
+		return Place{}
 	}
-	return "", false
+	cpus, _, err := m.benchmarkCPUs(s.CPUs)
+	if err != nil || len(cpus) == 0 {
+		return Place{}
+	}
+	f := findings[i]
+	if f.Status != StatusSet && f.Status != StatusOK || strings.HasPrefix(f.Detail, affinityOnly) {
+		return Place{CPUs: cpus}
+	}
+	return Place{Cgroup: "/" + ShieldGroup + "/run", CPUs: cpus}
 }
 
 // affinityOnly begins the remark of a shield that is less than one.

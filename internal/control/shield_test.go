@@ -14,6 +14,25 @@ func applyShield(t *testing.T, m *Machine, s ShieldSettings, cpus string) (Findi
 	return shield(s, cpus).Apply(t.Context(), m, openJournal(t, m))
 }
 
+// placed returns where a finding of a required shield puts the benchmark.
+func placed(m *Machine, f Finding, cpus string) Place {
+	return Placement(m, Settings{CPUs: cpus, Shield: ShieldSettings{Policy: Require}}, []Finding{{Name: "aslr"}, f})
+}
+
+func TestPlacementWithoutShield(t *testing.T) {
+	m, _ := fakeMachine(t, "intel-acpi-cpufreq")
+	for _, policy := range []Policy{Off, Warn} {
+		s := Settings{Shield: ShieldSettings{Policy: policy, Type: "root"}}
+		if p := Placement(m, s, CheckAll(t.Context(), m, s)); p.Cgroup != "" || p.CPUs != nil {
+			t.Errorf("policy %s: %+v", policy, p)
+		}
+	}
+	m.Root = m.Root.With(texts{})
+	if p := placed(m, Finding{Name: "shield", Status: StatusSet}, ""); p.Cgroup != "" || p.CPUs != nil {
+		t.Errorf("unknown CPUs: %+v", p)
+	}
+}
+
 func TestShield(t *testing.T) {
 	for _, kind := range []string{"root", "isolated"} {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
@@ -26,8 +45,8 @@ func TestShield(t *testing.T) {
 		if want := "1-3 " + kind + " cpuset cpu memory pids"; got != want {
 			t.Errorf("groups: %q, want %q", got, want)
 		}
-		if group, shielded := Placement([]Finding{f}); group != ShieldGroup || !shielded {
-			t.Errorf("placement %q, %t", group, shielded)
+		if p := placed(m, f, ""); p.Cgroup != "/krund.shield/run" || p.CPUs.String() != "1-3" {
+			t.Errorf("placement %+v", p)
 		}
 		if f := shield(ShieldSettings{Policy: Require, Type: kind}, "").Check(t.Context(), m); f.Status != StatusOK {
 			t.Errorf("checked again: %+v", f)
@@ -110,7 +129,7 @@ func TestShieldCannot(t *testing.T) {
 		if err != nil || f.Status != StatusCannot || !strings.Contains(f.Detail, tt.text) {
 			t.Errorf("%s: %+v, %v", tt.name, f, err)
 		}
-		if _, shielded := Placement([]Finding{f}); shielded {
+		if p := placed(m, f, ""); p.Cgroup != "" {
 			t.Errorf("%s: placed into a shield that is not there", tt.name)
 		}
 	}
@@ -155,8 +174,8 @@ func TestShieldWithoutPartitions(t *testing.T) {
 	if systemctl["init.scope"] != "0 2-3" || systemctl["user.slice"] != "0 2-3" {
 		t.Errorf("slices %v", systemctl)
 	}
-	if _, shielded := Placement([]Finding{f}); shielded {
-		t.Error("placed into a shield that is not there")
+	if p := placed(m, f, "1"); p.Cgroup != "" || p.CPUs.String() != "1" {
+		t.Errorf("placement %+v, want the CPU and no group", p)
 	}
 	if err := undo(t.Context()); err != nil || systemctl["user.slice"] != "0-1" || systemctl["init.scope"] != "" {
 		t.Errorf("undo: %v, %v", err, systemctl)
