@@ -1,0 +1,234 @@
+package msr
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	libkrun "krund/cgo"
+	"krund/internal/sysroot"
+)
+
+// registers imitates the MSR devices behind a Root: every register has eight
+// bytes of its own, A/MPERF go on with every reading, and so does the cycles
+// counter while its control registers say so.
+type registers struct {
+	sysroot.OS
+	cores    []map[int64]uint64
+	leaf     [4]uint32 // CPUID leaf 0xA
+	noCPUID  bool
+	stuck    map[int64]bool // ignores writes, stands still
+	refuse   map[int64]error
+	writes   []string
+	mostLeaf uint32
+}
+
+func (r *registers) core(path string) map[int64]uint64 {
+	var n int
+	if _, err := fmt.Sscanf(filepath.Base(filepath.Dir(path)), "%d", &n); err != nil {
+		return nil
+	}
+	return r.cores[n]
+}
+
+func (r *registers) ReadAt(path string, data []byte, offset int64) error {
+	if filepath.Base(path) == "cpuid" {
+		if r.noCPUID {
+			return syscall.ENOENT
+		}
+		leaf := [4]uint32{r.mostLeaf}
+		if offset == 0xa {
+			leaf = r.leaf
+		}
+		for i, word := range leaf {
+			binary.NativeEndian.PutUint32(data[4*i:], word)
+		}
+		return nil
+	}
+	regs := r.core(path)
+	if err := r.refuse[offset]; err != nil {
+		return err
+	}
+	running := regs[regFixedCtrl]&ctrlOn == ctrlOn && regs[regGlobal]&globalOn != 0
+	if !r.stuck[offset] && (offset == regAPERF || offset == regMPERF || offset == regCycles && running) {
+		regs[offset]++
+	}
+	binary.NativeEndian.PutUint64(data, regs[offset])
+	return nil
+}
+
+func (r *registers) WriteAt(path string, data []byte, offset int64) error {
+	value := binary.NativeEndian.Uint64(data)
+	r.writes = append(r.writes, fmt.Sprintf("%s %#x=%#x", filepath.Base(filepath.Dir(path)), offset, value))
+	if err := r.refuse[-offset]; err != nil {
+		return err
+	}
+	if !r.stuck[offset] {
+		r.core(path)[offset] = value
+	}
+	return nil
+}
+
+// skylake has 4 fixed counters of 48 bits in CPUID leaf 0xA.
+var skylake = [4]uint32{0x07300404, 0, 0, 0x604}
+
+// twoCores is a machine with MSR devices and without perf.
+func twoCores(t *testing.T) (*registers, sysroot.Root) {
+	r := &registers{
+		cores: []map[int64]uint64{{}, {}}, leaf: skylake, mostLeaf: 0x16,
+		stuck: map[int64]bool{}, refuse: map[int64]error{},
+	}
+	root := xeon.and(tree{"/dev/cpu/0/msr": "", "/dev/cpu/1/msr": ""}).root(t)
+	return r, root.With(r)
+}
+
+func TestDevices(t *testing.T) {
+	regs, root := twoCores(t)
+	// Fixed counter 0 belongs to somebody else and must stay as it is.
+	for _, core := range regs.cores {
+		core[regFixedCtrl], core[regGlobal] = 0xb, 1<<32|3
+	}
+	before := []map[int64]uint64{maps.Clone(regs.cores[0]), maps.Clone(regs.cores[1])}
+	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
+	if c == nil {
+		t.Fatal(r)
+	}
+	if got, want := names(c), "aperf on core 0, mperf on core 0, cycles on core 0, aperf on core 1, mperf on core 1, cycles on core 1"; got != want {
+		t.Errorf("columns %s\nwant    %s", got, want)
+	}
+	for i, core := range regs.cores {
+		if core[regFixedCtrl] != 0x3b || core[regGlobal] != 3<<32|3 {
+			t.Errorf("core %d: control registers %#x and %#x", i, core[regFixedCtrl], core[regGlobal])
+		}
+	}
+	g := c.groups[1]
+	want := []libkrun.Register{{Address: 0xe8, Bits: 64}, {Address: 0xe7, Bits: 64}, {Address: 0x30a, Bits: 48}}
+	if g.Source != libkrun.SourceRegisters || g.Turn != 2 || fmt.Sprint(g.Registers) != fmt.Sprint(want) {
+		t.Errorf("group %+v", g)
+	}
+	if _, err := c.Files()[0].Write([]byte{0}); err == nil {
+		t.Error("the benchmark could write to the registers")
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	for i, core := range regs.cores {
+		if core[regFixedCtrl] != before[i][regFixedCtrl] || core[regGlobal] != before[i][regGlobal] {
+			t.Errorf("core %d: control registers %#x and %#x were not put back", i, core[regFixedCtrl], core[regGlobal])
+		}
+	}
+}
+
+// TestProbeChangesNothing looks at the same machine.
+func TestProbeChangesNothing(t *testing.T) {
+	regs, root := twoCores(t)
+	loaded := false
+	s := system{open: newKernel(t).openEvent, load: func(context.Context, sysroot.Root, int) { loaded = true }}
+	list := s.probe(t.Context(), root, Want{Sources: []string{Perf, MSR, None}, Scope: PerCore})
+	if len(list) != 3 || !list[1].Available || len(list[1].Columns) != 3 {
+		t.Errorf("findings %v", list)
+	}
+	if len(regs.writes) > 0 || loaded {
+		t.Errorf("wrote %q, loaded modules: %v", regs.writes, loaded)
+	}
+}
+
+func TestDevicesRefused(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*registers)
+		files  tree
+		why    string
+		notes  string // the source is available without cycles; "": not available
+		writes int
+	}{
+		{"no counters behind", func(r *registers) { r.stuck[regAPERF] = true }, nil, "register 0xe8 of core 0 stands still at 0", "", 0},
+		{"hypervisor", func(r *registers) { r.refuse[regMPERF] = syscall.EIO }, nil, "no such register", "", 0},
+		{"no right", func(r *registers) { r.refuse[regAPERF] = syscall.EPERM }, nil, "needs root and CAP_SYS_RAWIO", "", 0},
+		{"offline core", func(r *registers) { r.refuse[regAPERF] = syscall.ENXIO }, nil, "modprobe msr", "", 0},
+		{"watchdog", nil, tree{"/proc/sys/kernel/nmi_watchdog": "1\n"}, "", "no cycles: the NMI watchdog", 0},
+		{"AMD", func(r *registers) { r.leaf = [4]uint32{} }, nil, "", "no fixed counter for its cycles", 0},
+		{"old", func(r *registers) { r.mostLeaf = 5 }, nil, "", "no fixed counter for its cycles", 0},
+		{"no cpuid device", func(r *registers) { r.noCPUID = true }, nil, "", "modprobe cpuid", 0},
+		{"in use", func(r *registers) { r.cores[1][regFixedCtrl], r.cores[1][regGlobal] = 0xb0, globalOn }, nil, "", "fixed counter 1 is in use, its control field is 0xb", 4},
+		{"locked down", func(r *registers) { r.refuse[-regFixedCtrl] = syscall.EPERM }, nil, "", "operation not permitted", 2},
+		{"write ignored", func(r *registers) { r.stuck[regGlobal] = true }, nil, "", "register 0x38f was set to 0x200000000 and reads back 0x0", 4},
+		{"cycles stand still", func(r *registers) { r.stuck[regCycles] = true }, nil, "", "register 0x30a of core 0 stands still", 4},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			regs, root := twoCores(t)
+			for name, text := range test.files {
+				if err := os.WriteFile(root.Path(name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.change != nil {
+				test.change(regs)
+			}
+			before := []map[int64]uint64{maps.Clone(regs.cores[0]), maps.Clone(regs.cores[1])}
+			c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
+			f := r.Findings[0]
+			if (c != nil) != (test.notes != "") || !strings.Contains(f.Why, test.why) || !strings.Contains(strings.Join(f.Notes, "; "), test.notes) {
+				t.Fatalf("%s; want %q, notes %q", f, test.why, test.notes)
+			}
+			if len(regs.writes) != test.writes {
+				t.Errorf("writes %q; want %d", regs.writes, test.writes)
+			}
+			if c != nil {
+				if len(c.columns) != 4 || c.groups[0].Columns != 2 || c.groups[0].Turn != 0 {
+					t.Errorf("columns %s, group %+v", names(c), c.groups[0])
+				}
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			for i, core := range regs.cores {
+				if core[regFixedCtrl] != before[i][regFixedCtrl] || core[regGlobal] != before[i][regGlobal] {
+					t.Errorf("core %d: control registers %#x and %#x were not put back", i, core[regFixedCtrl], core[regGlobal])
+				}
+			}
+		})
+	}
+}
+
+// TestLeftover: an earlier krund that was killed left the counter running. That is
+// taken over, without a write.
+func TestLeftover(t *testing.T) {
+	regs, root := twoCores(t)
+	for _, core := range regs.cores {
+		core[regFixedCtrl], core[regGlobal] = ctrlOn, globalOn
+	}
+	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: Execution})
+	if c == nil || len(c.columns) != 6 || len(regs.writes) > 0 {
+		t.Fatalf("%v, writes %q", r, regs.writes)
+	}
+	if err := c.Close(); err != nil || len(regs.writes) > 0 {
+		t.Errorf("%v, writes %q", err, regs.writes)
+	}
+}
+
+func TestControlPlan(t *testing.T) {
+	for _, test := range []struct {
+		fixed, global, newFixed, newGlobal uint64
+		refused                            bool
+	}{
+		{0, 0, 0x30, 2 << 32, false},
+		{0xfff, 0, 0xf3f, 2 << 32, false}, // set up but not enabled: nobody counts
+		{0x330, 7<<32 | 0xff, 0x330, 7<<32 | 0xff, false},
+		{0x0b0, 2 << 32, 0x0b0, 2 << 32, true},  // with an interrupt: the watchdog's
+		{0x010, 2 << 32, 0x010, 2 << 32, true},  // kernel mode only: somebody's
+		{0x00b, 1 << 32, 0x03b, 3 << 32, false}, // fixed counter 0 is not our business
+	} {
+		f, g, err := controlPlan(test.fixed, test.global)
+		if f != test.newFixed || g != test.newGlobal || (err != nil) != test.refused {
+			t.Errorf("%#x, %#x: %#x, %#x, %v; want %#x, %#x", test.fixed, test.global, f, g, err, test.newFixed, test.newGlobal)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package msr
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParseCores(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want []int
+		bad  bool
+	}{
+		{"0\n", []int{0}, false},
+		{"0-3,8,10-11", []int{0, 1, 2, 3, 8, 10, 11}, false},
+		{"", nil, false},
+		{"3-1", nil, true},
+		{"1,1", nil, true},
+		{"2,1", nil, true},
+		{"0-8192", nil, true},
+		{"a", nil, true},
+		{"1-", nil, true},
+		{"-1", nil, true},
+		{"0-70000", nil, true},
+	} {
+		got, err := parseCores(test.text)
+		if !slices.Equal(got, test.want) || (err != nil) != test.bad {
+			t.Errorf("%q: %v, %v; want %v", test.text, got, err, test.want)
+		}
+	}
+}
+
+// FuzzParseCores: what is accepted ascends, and is the same when it is written out.
+func FuzzParseCores(f *testing.F) {
+	for _, text := range []string{"0-3,8", "0", "", "7-7", "1,2-5,8191", "8192"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := parseCores(text)
+		if err != nil {
+			return
+		}
+		var parts []string
+		for i, core := range list {
+			if core < 0 || core >= maxCores || i > 0 && core <= list[i-1] {
+				t.Fatalf("%q: %v", text, list)
+			}
+			parts = append(parts, fmt.Sprint(core))
+		}
+		again, err := parseCores(strings.Join(parts, ","))
+		if err != nil || !slices.Equal(list, again) {
+			t.Fatalf("%q: %v, then %v, %v", text, list, again, err)
+		}
+	})
+}
+
+func TestParseEvent(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want uint64
+		bad  bool
+	}{
+		{"event=0x01\n", 1, false},
+		{"event=0xffffffffffffffff", 1<<64 - 1, false},
+		{"event=7", 7, false},
+		{"event=0x3c,umask=0x1", 0, true},
+		{"umask=1", 0, true},
+		{"event=", 0, true},
+		{"", 0, true},
+	} {
+		if got, err := parseEvent(test.text); got != test.want || (err != nil) != test.bad {
+			t.Errorf("%q: %d, %v; want %d", test.text, got, err, test.want)
+		}
+	}
+}
+
+// FuzzParseEvent: what is accepted is the same when it is written as the kernel does.
+func FuzzParseEvent(f *testing.F) {
+	f.Add("event=0x01\n")
+	f.Add("event=0x3c,umask=0x1")
+	f.Fuzz(func(t *testing.T, text string) {
+		config, err := parseEvent(text)
+		if err != nil {
+			return
+		}
+		if again, err := parseEvent(fmt.Sprintf("event=%#02x\n", config)); err != nil || again != config {
+			t.Fatalf("%q: %d, then %d, %v", text, config, again, err)
+		}
+	})
+}
+
+// The leaves of real processors, from the SDM's definition of the fields.
+func TestParseLeafA(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		eax, ecx, edx uint32
+		want          pmu
+		cycles        bool
+	}{
+		{"Haswell i7-4790", 0x07300403, 0, 0x603, pmu{3, 7, 48}, true},
+		{"Skylake E3-1240 v5", 0x07300404, 0, 0x603, pmu{4, 7, 48}, true},
+		{"Ice Lake", 0x08300805, 0xf, 0x8604, pmu{5, 0xf, 48}, true},
+		{"Core Solo, version 1", 0x07280201, 0, 0, pmu{1, 0, 0}, false},
+		{"AMD, or hidden by a hypervisor", 0, 0, 0, pmu{}, false},
+		{"version 5 with gaps", 0x08300805, 1 << 1, 0x600, pmu{5, 2, 48}, true},
+		{"version 2 without fixed counters", 0x07280202, 0, 0, pmu{2, 0, 0}, false},
+		{"40 bits", 0x07280202, 0, 40<<5 | 3, pmu{2, 7, 40}, true},
+		{"impossible width", 0x07300404, 0, 200<<5 | 3, pmu{4, 7, 200}, false},
+	} {
+		got := parseLeafA(test.eax, test.ecx, test.edx)
+		if got != test.want || got.hasCycles() != test.cycles {
+			t.Errorf("%s: %+v, cycles %v; want %+v, %v", test.name, got, got.hasCycles(), test.want, test.cycles)
+		}
+	}
+}
+
+// TestDelta: going on by n modulo the width is a delta of n, whatever the start
+// and the bits above.
+func TestDelta(t *testing.T) {
+	const seed = 3
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 2000 {
+		bits := 1 + random.IntN(64)
+		mask := uint64(1)<<(bits-1)<<1 - 1
+		before, n, noise := random.Uint64()&mask, random.Uint64()&mask, random.Uint64()&^mask
+		if got := Delta(before|noise, (before+n)&mask, bits); got != n {
+			t.Fatalf("seed %d: from %#x on by %#x in %d bits: %#x", seed, before, n, bits, got)
+		}
+	}
+	if got := Delta(1<<48-1, 0, 48); got != 1 {
+		t.Errorf("over the end of 48 bits: %d; want 1", got)
+	}
+}
+
+var laptop = tree{
+	"/sys/class/powercap/intel-rapl:0/name":                  "package-0\n",
+	"/sys/class/powercap/intel-rapl:0/energy_uj":             "262143000000\n",
+	"/sys/class/powercap/intel-rapl:0/max_energy_range_uj":   "262143328850\n",
+	"/sys/class/powercap/intel-rapl:0:0/name":                "core\n",
+	"/sys/class/powercap/intel-rapl:0:0/energy_uj":           "17\n",
+	"/sys/class/powercap/intel-rapl:0:0/max_energy_range_uj": "262143328850\n",
+	"/sys/class/powercap/intel-rapl/enabled":                 "1\n",
+}
+
+func TestEnergy(t *testing.T) {
+	before, err := ReadEnergy(laptop.root(t))
+	if err != nil || len(before) != 2 {
+		t.Fatalf("%v, %v", before, err)
+	}
+	after, err := ReadEnergy(laptop.and(tree{
+		"/sys/class/powercap/intel-rapl:0/energy_uj":             "171149\n", // past the end
+		"/sys/class/powercap/intel-rapl:0:0/energy_uj":           "1017\n",
+		"/sys/class/powercap/intel-rapl:1/name":                  "package-1\n", // appeared
+		"/sys/class/powercap/intel-rapl:1/energy_uj":             "5\n",
+		"/sys/class/powercap/intel-rapl:1/max_energy_range_uj":   "262143328850\n",
+		"/sys/class/powercap/intel-rapl:2/energy_uj":             "x\n", // unreadable
+		"/sys/class/powercap/intel-rapl:2/name":                  "package-2\n",
+		"/sys/class/powercap/intel-rapl:2/max_energy_range_uj":   "1\n",
+		"/sys/class/powercap/intel-rapl:0:0/max_energy_range_uj": "262143328850\n",
+	}).root(t))
+	if err == nil || len(after) != 3 {
+		t.Errorf("%v, %v; want three zones and an error for the fourth", after, err)
+	}
+	want := map[string]uint64{"package-0": 500_000, "core": 1000}
+	used := EnergyUsed(before, after)
+	if len(used) != 2 {
+		t.Fatalf("used %+v; want the two zones in both", used)
+	}
+	for _, e := range used {
+		if e.UJ != want[e.Name] {
+			t.Errorf("%s used %d uJ, want %d", e.Name, e.UJ, want[e.Name])
+		}
+	}
+	if none, err := ReadEnergy(xeon.root(t)); err != nil || len(none) != 0 {
+		t.Errorf("without RAPL: %v, %v", none, err)
+	}
+}
