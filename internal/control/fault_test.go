@@ -58,7 +58,7 @@ func refuseEach(t *testing.T, refusal error, machine, name string) {
 	for n := 1; ; n++ {
 		left, hit := n, ""
 		k.refuse = func(op, file, value string) error {
-			if left--; left != 0 || refusal == errKeep && op != "write" {
+			if left--; left != 0 || errors.Is(refusal, errKeep) && op != "write" {
 				return nil
 			}
 			hit = file + "=" + value

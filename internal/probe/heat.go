@@ -16,7 +16,7 @@ func Heat(ctx context.Context, clock Clock, d time.Duration) error {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			for ctx.Err() == nil && clock.Now().Before(end) {
-				Spin(1 << 20)
+				runtime.KeepAlive(Spin(1 << 20))
 			}
 		})
 	}

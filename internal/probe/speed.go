@@ -128,7 +128,7 @@ func measureChunk(clock Clock, counter cycleCounter) (float64, error) {
 		}
 	}
 	start := clock.Now()
-	Spin(chunkSteps)
+	runtime.KeepAlive(Spin(chunkSteps))
 	elapsed := clock.Now().Sub(start).Seconds()
 	if counter != nil {
 		if after, err = counter.Cycles(); err != nil {

@@ -68,9 +68,11 @@ func (OS) WriteFile(path string, data []byte) error {
 	if err == nil && n != len(data) {
 		err = io.ErrShortWrite
 	}
-	err = errors.Join(err, syscall.Close(fd))
+	if cerr := syscall.Close(fd); err == nil {
+		err = cerr
+	}
 	if err != nil {
-		return &fs.PathError{Op: "write", Path: path, Err: single(err)}
+		return &fs.PathError{Op: "write", Path: path, Err: err}
 	}
 	return nil
 }
@@ -146,12 +148,4 @@ func write(fd int, p []byte) (int, error) {
 			return n, err
 		}
 	}
-}
-
-// single unwraps a join of one error, so that messages stay on one line and errors.Is finds the errno.
-func single(err error) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) == 1 {
-		return joined.Unwrap()[0]
-	}
-	return err
 }
