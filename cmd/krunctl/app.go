@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ type app struct {
 	now            func() time.Time
 	host           string // name of this machine
 	fsys           durable.FS
+	uid            int                                             // of the caller
+	systemctl      func(ctx context.Context, args ...string) error // tells systemd
 }
 
 // talk prints a message for people. Its lines are made fit for a terminal.

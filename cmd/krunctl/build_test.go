@@ -202,7 +202,7 @@ type ran struct {
 func krunctl(t *testing.T, args ...string) ran {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime }, host: "bencher7", fsys: durable.OS()}
+	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime }, host: "bencher7", fsys: durable.OS(), uid: 1000}
 	code := runIn(a, args, &stdout)
 	return ran{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }

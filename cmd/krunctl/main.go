@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/clock"
 	"krund/internal/durable"
+	"krund/internal/unit"
 )
 
 func main() {
@@ -23,7 +24,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		host = "localhost"
 	}
-	return runIn(&app{stdin: stdin, stderr: stderr, now: clock.Real{}.Now, host: host, fsys: durable.OS()}, args, stdout)
+	return runIn(&app{stdin: stdin, stderr: stderr, now: clock.Real{}.Now, host: host, fsys: durable.OS(), uid: os.Geteuid(), systemctl: unit.Systemctl}, args, stdout)
 }
 
 // runIn is run in a world that a test may have made.
@@ -68,6 +69,7 @@ func rootCommand(a *app) *cobra.Command {
 			return unknownCommand(c, args[0])
 		},
 	}
+	root.SuggestionsMinimumDistance = 2 // letters that may be wrong
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
@@ -81,7 +83,8 @@ func rootCommand(a *app) *cobra.Command {
 // commands is the list of the subcommands, in the order of an experiment's life.
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		planCommand(a), statusCommand(a), showCommand(a), exportCommand(a), summaryCommand(a), checkDataCommand(a), repairCommand(a),
+		planCommand(a), statusCommand(a), showCommand(a), exportCommand(a), summaryCommand(a), checkDataCommand(a), repairCommand(a), restoreCommand(a),
+		enableCommand(a), disableCommand(a),
 		analyzeCommand(a),
 		versionCommand(a),
 	}

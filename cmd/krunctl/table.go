@@ -11,7 +11,7 @@ func (a *app) table(columns []string, rows [][]string) {
 	width := make([]int, len(columns))
 	names := make([]string, len(columns))
 	for i, c := range columns {
-		names[i] = strings.TrimPrefix(c, ">")
+		names[i] = visible(strings.TrimPrefix(c, ">"))
 		width[i] = utf8.RuneCountInString(names[i])
 	}
 	cells := make([][]string, 0, len(rows)+1)

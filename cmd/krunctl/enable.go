@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/config"
+	"krund/internal/unit"
+)
+
+const enableHelp = `Enable lets an experiment start at the next boot, and at every boot from then
+on until nothing is outstanding: it installs the unit krund@NAME.service, an
+instance of krund's template, with a drop-in that says where the configuration
+is. It needs root.
+
+Before that the configuration is checked, with all files that it names, and you
+are told what will happen: how many reboots, for how long, what is stopped, and
+how to put an end to it.
+
+With --start krund starts at once, instead of with the next boot. With --root
+the unit is put below that folder (an image that is being made), and systemd is
+not told.
+
+EXAMPLES
+  krunctl enable warmup.toml
+  krunctl enable --start warmup.toml
+  krunctl enable --root /mnt/image /srv/warmup.toml
+` + exitHelp
+
+const disableHelp = `Disable makes the next boots ordinary ones: it removes the unit
+krund@NAME.service that enable has installed. It needs root. The experiment's
+folder stays as it is; enabling it again goes on where it was.
+
+A krund that is running goes on, until it restarts the machine or is done; with
+--stop it is stopped: it ends the benchmark that runs and restores the machine.
+
+EXAMPLES
+  krunctl disable warmup
+  krunctl disable --stop warmup.toml
+` + exitHelp
+
+type unitOptions struct {
+	start, stop bool
+	root        string
+}
+
+func enableCommand(a *app) *cobra.Command {
+	var o unitOptions
+	c := &cobra.Command{
+		Use:   "enable NAME.toml",
+		Short: "Let an experiment start at every boot until it is done",
+		Long:  enableHelp,
+		Args:  arguments(1, 1, "the experiment's configuration"),
+		RunE:  func(c *cobra.Command, args []string) error { return a.enable(contextOf(c), args[0], o) },
+	}
+	c.Flags().BoolVar(&o.start, "start", false, "start now, not with the next boot")
+	c.Flags().StringVar(&o.root, "root", "", "install below this folder instead of / and do not tell systemd")
+	return c
+}
+
+func disableCommand(a *app) *cobra.Command {
+	var o unitOptions
+	c := &cobra.Command{
+		Use:   "disable NAME|NAME.toml",
+		Short: "Make the next boots ordinary ones",
+		Long:  disableHelp,
+		Args:  arguments(1, 1, "the experiment's name or configuration"),
+		RunE:  func(c *cobra.Command, args []string) error { return a.disable(contextOf(c), args[0], o) },
+	}
+	c.Flags().BoolVar(&o.stop, "stop", false, "stop a krund that is running, too")
+	c.Flags().StringVar(&o.root, "root", "", "remove below this folder instead of / and do not tell systemd")
+	return c
+}
+
+// contextOf is the command's context; there is always one.
+func contextOf(c *cobra.Command) context.Context {
+	if ctx := c.Context(); ctx != nil {
+		return ctx
+	}
+	return context.Background()
+}
+
+func (a *app) installer(root string) (unit.Installer, error) {
+	if root != "" {
+		abs, err := filepath.Abs(root)
+		return unit.Installer{FS: a.fsys, Root: abs}, err
+	}
+	if a.uid != 0 {
+		return unit.Installer{}, errors.New("only root may change what happens at boot; use sudo")
+	}
+	return unit.Installer{FS: a.fsys, Systemctl: a.systemctl}, nil
+}
+
+func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
+	if !strings.HasSuffix(path, ".toml") {
+		return usageError{fmt.Errorf("%s is not a configuration; give the experiment's NAME.toml", path)}
+	}
+	if o.start && o.root != "" {
+		return usageError{errors.New("--root is for a machine that does not run: leave out --start")}
+	}
+	cfg, err := config.Load(path, a.host)
+	if err != nil {
+		return err
+	}
+	if cfg.Experiment.Reboot == config.RebootHardware {
+		if err := unit.Trusted(cfg.Path, a.uid); err != nil {
+			return err
+		}
+	}
+	p, err := a.planOf(cfg, cfg.Path)
+	if err != nil {
+		return err
+	}
+	if p.Finished == p.SlotsTotal {
+		return fmt.Errorf("nothing is outstanding in %s; the experiment is finished", p.Folder)
+	}
+	i, err := a.installer(o.root)
+	if err != nil {
+		return err
+	}
+	made, err := i.Install(ctx, cfg.Experiment.Name, cfg.Path)
+	for _, file := range made {
+		a.line("installed", "%s", file)
+	}
+	if err != nil {
+		return err
+	}
+	a.announce(cfg, p)
+	if o.start {
+		name := unit.Name(cfg.Experiment.Name)
+		if err := a.systemctl(ctx, "start", "--no-block", name); err != nil {
+			return fmt.Errorf("start %s: %w", name, err)
+		}
+		a.line("started", "%s; `journalctl -fu %s` follows it", name, name)
+	}
+	return nil
+}
+
+// announce says what will happen, and how to put an end to it.
+func (a *app) announce(cfg *config.Config, p planJSON) {
+	left := p.SlotsTotal - p.Finished
+	a.print("\n")
+	a.line("what", "%s: %s of %s", p.Experiment, plural(left, "process execution"), plural(len(p.Keys), "key"))
+	if p.Reboot == config.RebootHardware {
+		a.line("reboots", "this machine restarts before each of them, at most %d times; whoever is logged in is cut off", p.MaxReboots)
+	} else {
+		a.line("reboots", "none: all of them run after one boot")
+	}
+	a.line("duration", "%s", etaText(p.ETA))
+	for _, c := range []struct{ control, option, text string }{{"services", "stop", "stopped meanwhile"}, {"network", "down", "taken down meanwhile"}} {
+		control := cfg.Control(c.control)
+		if list := control.List(c.option); len(list) > 0 && (control.Policy == config.Require || control.Policy == config.Apply) {
+			a.line(c.control, "%s %s", strings.Join(list, ", "), c.text)
+		}
+	}
+	if wait := cfg.Wait.Startup; p.Reboot == config.RebootHardware && wait > 0 {
+		a.line("log in", "within %s of each boot, before a benchmark runs", long(wait.Round(time.Second)))
+	}
+	a.line("watch", "krunctl status %s", p.Config)
+	a.line("stop", "krunctl disable --stop %s", p.Experiment)
+}
+
+func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {
+	name, err := a.experimentName(arg)
+	if err != nil {
+		return err
+	}
+	if o.stop && o.root != "" {
+		return usageError{errors.New("--root is for a machine that does not run: leave out --stop")}
+	}
+	i, err := a.installer(o.root)
+	if err != nil {
+		return err
+	}
+	removed, err := i.Remove(ctx, name)
+	if err != nil {
+		return err
+	}
+	if removed {
+		a.line("removed", "%s; the next boot is an ordinary one", unit.Name(name))
+	} else {
+		a.line("nothing to do", "%s is not enabled", unit.Name(name))
+	}
+	if o.stop {
+		if err := a.systemctl(ctx, "stop", unit.Name(name)); err != nil {
+			return fmt.Errorf("stop %s: %w", unit.Name(name), err)
+		}
+		a.line("stopped", "%s", unit.Name(name))
+	}
+	return nil
+}
+
+// experimentName is the name of the experiment that arg means: a name, a
+// configuration (which may give another name than its file has) or a folder.
+func (a *app) experimentName(arg string) (string, error) {
+	if !strings.HasSuffix(arg, ".toml") {
+		return strings.TrimSuffix(filepath.Base(filepath.Clean(arg)), ".krun"), nil
+	}
+	if _, err := os.Stat(arg); err != nil {
+		return strings.TrimSuffix(filepath.Base(arg), ".toml"), nil //nolint:nilerr // the file may be gone, and the unit still there
+	}
+	cfg, err := a.parseConfig(arg, a.host)
+	if err != nil {
+		return "", err
+	}
+	return cfg.Experiment.Name, nil
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/durable"
+)
+
+// startable is an experiment whose files are there, and an image to install to.
+func startable(t *testing.T) (b *builder, root string) {
+	t.Helper()
+	text := strings.NewReplacer(`"none"`, `"hardware"`, "python3", "sh", "[experiment_end]", "[controls]\nservices = { policy = \"apply\", stop = [\"cron.service\"] }").Replace(experimentText)
+	b = newExperimentOf(t, text)
+	for _, k := range b.cfg.Keys() {
+		file := b.cfg.EntryPath(k)
+		b.must(os.MkdirAll(filepath.Dir(file), 0o755))
+		b.must(os.WriteFile(file, nil, 0o755))
+	}
+	root = t.TempDir()
+	b.must(os.MkdirAll(filepath.Join(root, "usr/lib/systemd/system"), 0o755))
+	b.must(os.WriteFile(filepath.Join(root, "usr/lib/systemd/system/krund@.service"), nil, 0o644))
+	return b, root
+}
+
+func TestEnableAndDisable(t *testing.T) {
+	b, root := startable(t)
+	r := krunctl(t, "enable", "--root", root, b.toml).in(b)
+	golden(t, "enable", strings.ReplaceAll(r.text(), root, "ROOT"))
+	dropIn, err := os.ReadFile(filepath.Join(root, "etc/systemd/system/krund@test.service.d/experiment.conf"))
+	if err != nil || !strings.Contains(string(dropIn), `"KRUND_CONFIG=`+b.toml+`"`) {
+		t.Errorf("drop-in %q, error %v", dropIn, err)
+	}
+	golden(t, "disable", krunctl(t, "disable", "--root", root, b.toml).text())
+	golden(t, "disable-again", krunctl(t, "disable", "--root", root, "test").text())
+}
+
+func TestEnableRefuses(t *testing.T) {
+	b, root := startable(t)
+	if r := krunctl(t, "enable", b.toml); r.code != exitError || !strings.Contains(r.stderr, "only root") {
+		t.Error(r.text())
+	}
+	if r := krunctl(t, "enable", "--root", t.TempDir(), b.toml); r.code != exitError || !strings.Contains(r.stderr, "make install") {
+		t.Error(r.text())
+	}
+	b.must(os.Remove(b.cfg.EntryPath(b.cfg.Keys()[0])))
+	if r := krunctl(t, "enable", "--root", root, b.toml); r.code != exitUsage || !strings.Contains(r.stderr, "nbody") {
+		t.Error(r.text())
+	}
+	if _, err := os.Stat(filepath.Join(root, "etc")); err == nil {
+		t.Error("something was installed all the same")
+	}
+}
+
+func TestDisableTellsSystemd(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	var calls []string
+	a := &app{stderr: &stderr, fsys: durable.OS(), uid: 0, systemctl: func(_ context.Context, args ...string) error {
+		calls = append(calls, strings.Join(args, " "))
+		return nil
+	}}
+	// No such unit is installed on this machine: there is nothing to remove, only something to stop.
+	code := runIn(a, []string{"disable", "--stop", "krunctl-test-that-does-not-exist"}, &stdout)
+	if want := "stop krund@krunctl-test-that-does-not-exist.service"; code != exitOK || strings.Join(calls, ",") != want {
+		t.Errorf("exit %d, calls %q: %s%s", code, calls, stdout.String(), stderr.String())
+	}
+}
+
+func TestRestoreWithNothingToDo(t *testing.T) {
+	b := mixed(t)
+	if r := krunctl(t, "restore", b.toml); r.code != exitOK || r.stdout != "nothing to put back\n" {
+		t.Error(r.text())
+	}
+	lock, err := b.folder.Lock(4711, "bencher7")
+	b.must(err)
+	defer lock.Release()
+	if r := krunctl(t, "restore", b.toml); r.code != exitError || !strings.Contains(r.stderr, "4711") {
+		t.Error(r.text())
+	}
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+)
+
+func TestExportToAFile(t *testing.T) {
+	b := complete(t)
+	file := filepath.Join(t.TempDir(), "out.csv")
+	b.must(os.WriteFile(file, []byte("old"), 0o644))
+	if r := krunctl(t, "export", "--csv", "-o", file, b.dir()); r.code != exitOK || r.stdout != "" {
+		t.Fatal(r.text())
+	}
+	got, err := os.ReadFile(file)
+	b.must(err)
+	if want := krunctl(t, "export", "--csv", b.dir()).stdout; string(got) != want {
+		t.Errorf("the file is %q, standard output %q", got, want)
+	}
+}
+
+func TestAFailedExportLeavesTheOldFile(t *testing.T) {
+	b := newExperiment(t)
+	b.run(results.Completed)
+	b.cfg.VMs[0].Iterations = 9 // the next run has more iterations
+	b.run(results.Completed)
+	file := filepath.Join(t.TempDir(), "out.csv")
+	b.must(os.WriteFile(file, []byte("old"), 0o644))
+	r := krunctl(t, "export", "--csv", "--wide", "-o", file, b.dir())
+	if got, err := os.ReadFile(file); r.code != exitError || string(got) != "old" || err != nil || !strings.Contains(r.stderr, "slot 1 has 9") {
+		t.Errorf("file %q, error %v:\n%s", got, err, r.text())
+	}
+	if r := krunctl(t, "export", "--csv", "--wide", "--iterations", "0-3", "-o", file, b.dir()); r.code != exitOK {
+		t.Error(r.text())
+	}
+}
+
+func TestWideIntoAFolder(t *testing.T) {
+	b := complete(t)
+	dir := filepath.Join(t.TempDir(), "csv") + "/"
+	r := krunctl(t, "export", "--csv", "--wide", "-o", dir, b.dir())
+	if r.code != exitOK {
+		t.Fatal(r.text())
+	}
+	for file, key := range map[string]string{"C_default-c.csv": "*:C:*", "CPython_default-python.csv": "*:CPython:*"} {
+		got, err := os.ReadFile(dir + file)
+		b.must(err)
+		if want := krunctl(t, "export", "--csv", "--wide", "--key", key, b.dir()).stdout; string(got) != want {
+			t.Errorf("%s is %q, want %q", file, got, want)
+		}
+	}
+}
+
+// TestWideNumbersWithoutGaps: warmup_stats refuses process executions that are
+// not numbered 0, 1, 2, ...
+func TestWideNumbersWithoutGaps(t *testing.T) {
+	b := newExperiment(t)
+	for i := range b.cfg.Slots() {
+		o := results.Completed
+		if i == 0 {
+			o = results.Error // the first execution of nbody on C
+		}
+		b.run(o)
+	}
+	r := krunctl(t, "export", "--csv", "--wide", "--key", "nbody:C:*", b.dir())
+	if want := "process_exec_num,bench_name,0,1,2,3\n0,nbody,0.005000000,0.005001000,0.005002000,0.005003000\n"; r.stdout != want {
+		t.Error(r.text())
+	}
+}
+
+func TestColumnsOfTheSameName(t *testing.T) {
+	b := newExperiment(t)
+	slot, err := b.sched.Begin()
+	b.must(err)
+	rec := b.record(slot, results.Completed)
+	rec.Columns = []results.Column{
+		{Name: "wall_ns", Kind: results.KindUser, Values: []int64{1, 2, 3, 4}},
+		{Name: "cycles", Kind: results.KindCounter, Counts: []uint64{5, 6, 7, 1<<64 - 1}},
+		{Name: "cycles", Kind: results.KindUser, Values: []int64{-9, results.Missing, -7, -6}},
+		{Name: "outcome", Kind: results.KindUser, Values: []int64{1, 1, 1, 1}},
+	}
+	b.append(rec)
+	r := krunctl(t, "export", "--csv", "--iterations", "3", b.dir())
+	head, row, _ := strings.Cut(r.stdout, "\n")
+	if !strings.HasSuffix(head, ",wall_s,user_wall_ns,cycles,user_cycles,outcome") || !strings.HasSuffix(row, ",4,18446744073709551615,-6,1\n") {
+		t.Error(r.text())
+	}
+	r = krunctl(t, "export", "--jsonl", "--iterations", "1", b.dir())
+	if !strings.HasSuffix(r.stdout, `"user_wall_ns":2,"cycles":6,"user_cycles":null,"outcome":1}`+"\n") {
+		t.Error(r.text())
+	}
+}
+
+func TestExportOfADamagedRecord(t *testing.T) {
+	b := complete(t)
+	whole := krunctl(t, "export", "--csv", b.dir()).stdout
+	b.flip(b.recordPath(0, 1), 60)
+	r := krunctl(t, "export", "--csv", b.dir())
+	if r.code != exitError || strings.Count(r.stderr, "0000000-001") != 1 {
+		t.Error(r.text())
+	}
+	for line := range strings.Lines(whole) {
+		if gone := strings.HasPrefix(line, "nbody,C,default-c,1,"); strings.Contains(r.stdout, line) == gone {
+			t.Errorf("line %q: gone %v", line, gone)
+		}
+	}
+}
+
+func TestADiskThatIsFull(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full here")
+	}
+	b := complete(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	b.must(err)
+	defer full.Close()
+	var stderr strings.Builder
+	if code := run([]string{"export", "--csv", b.dir()}, nil, full, &stderr); code != exitError || !strings.Contains(stderr.String(), "no space left") {
+		t.Errorf("exit %d, %s", code, stderr.String())
+	}
+}

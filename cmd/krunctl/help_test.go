@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+)
+
+// TestHelp keeps the help texts, which are the manual. A new command's is added
+// with -update.
+func TestHelp(t *testing.T) {
+	all := krunctl(t, "--help").stdout
+	for _, c := range commands(&app{}) {
+		t.Run(c.Name(), func(t *testing.T) {
+			r := krunctl(t, c.Name(), "--help")
+			golden(t, "help-"+c.Name(), r.text())
+			if !strings.Contains(all, "\n  "+c.Name()+" ") || !strings.Contains(all, c.Short) {
+				t.Error("krunctl --help does not list it")
+			}
+			for _, part := range []string{"EXAMPLES\n", "EXIT STATUS\n"} {
+				if !strings.Contains(r.stdout, part) {
+					t.Errorf("no %s", part)
+				}
+			}
+		})
+	}
+}
+
+// examples returns the command lines in a help text, without what a shell does
+// to their output.
+func examples(help string) [][]string {
+	_, rest, _ := strings.Cut(help, "EXAMPLES\n")
+	var all [][]string
+	for line := range strings.Lines(rest) {
+		line, isExample := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  krunctl ")
+		if !isExample {
+			continue
+		}
+		for _, end := range []string{" | ", " > ", "    ", "   ", "  "} {
+			line, _, _ = strings.Cut(line, end)
+		}
+		all = append(all, strings.Fields(strings.ReplaceAll(line, "'", "")))
+	}
+	return all
+}
+
+// TestExamples runs every example of every help text over an experiment called
+// warmup.
+func TestExamples(t *testing.T) {
+	text := strings.ReplaceAll(strings.ReplaceAll(experimentText, "CPython", "PyPy"), "executions = 2", "executions = 5")
+	needRoot := []string{"enable", "disable"}
+	for _, c := range commands(&app{}) {
+		for _, args := range examples(c.Long) {
+			t.Run(strings.Join(args, " "), func(t *testing.T) {
+				b := newExperimentOf(t, text)
+				for range b.cfg.Slots() {
+					b.run(results.Completed)
+				}
+				dir := filepath.Dir(b.toml)
+				b.must(os.Rename(b.toml, filepath.Join(dir, "warmup.toml")))
+				b.must(os.Rename(b.dir(), filepath.Join(dir, "warmup.krun")))
+				t.Chdir(dir)
+				r := krunctl(t, args...)
+				if slices.Contains(needRoot, c.Name()) {
+					if r.code != exitError && r.code != exitUsage || r.stdout != "" {
+						t.Errorf("without root and without benchmarks:\n%s", r.text())
+					}
+					return
+				}
+				if last := args[len(args)-1]; !strings.HasPrefix(last, "warmup.") && strings.Contains(last, ".") {
+					if r.code == exitUsage {
+						t.Errorf("a file that is not there is no wrong usage:\n%s", r.text())
+					}
+					return
+				}
+				if r.code != exitOK || r.stdout == "" && !strings.Contains(strings.Join(args, " "), "-o ") {
+					t.Error(r.text())
+				}
+			})
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	b := newExperiment(t)
+	wrong := filepath.Join(t.TempDir(), "wrong.toml")
+	b.must(os.WriteFile(wrong, []byte("[experiment]\nexecutionss = 2\n"), 0o644))
+	for _, args := range [][]string{
+		{"plan"}, {"plan", "a.toml", "b.toml"}, {"plan", b.dir()}, {"plan", wrong}, {"plan", "--limit", "-1", b.toml}, {"plan", "--nonsense", b.toml},
+		{"nonsense"}, {"statsu"}, {"status"}, {"show"}, {"show", b.dir(), "x"}, {"show", b.dir(), "-1"}, {"show", b.dir(), "1-0"}, {"show", b.dir(), "1", "2"},
+		{"summary", "--sort", "x", b.dir()}, {"summary", "--key", "x", b.dir()}, {"enable", b.dir()}, {"enable", "--start", "--root", "/x", b.toml},
+		{"export", "--csv", "--jsonl", b.dir()}, {"export", "--csv", "--wide", "--long", b.dir()}, {"export", "--csv", "--wide", "--all-outcomes", b.dir()},
+		{"export", "--csv", "--iterations", "5-2", b.dir()}, {"export", "--csv", "--iterations", "a", b.dir()}, {"version", "x"},
+		{"export", "--csv", "--wide", "--column", "a", "--column", "b", b.dir()}, {"export", "--jsonl", "--wide", b.dir()},
+	} {
+		if r := krunctl(t, args...); r.code != exitUsage || r.stdout != "" || !strings.HasPrefix(r.stderr, "krunctl: ") {
+			t.Errorf("%v:\n%s", args, r.text())
+		}
+	}
+	if r := krunctl(t, "statsu"); !strings.Contains(r.stderr, "did you mean status?") {
+		t.Error(r.text())
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/control"
+	"krund/internal/sysroot"
+)
+
+const restoreHelp = `Restore puts back every setting of the machine that a krund which was killed has
+left behind, in the reverse order of the changes, and says what it did. What
+krund changes is in the experiment's journal before it is changed. Settings of an
+earlier boot are void: the restart has taken them back.
+
+It needs root, takes the experiment's lock, and is refused while krund runs.
+Doing it again does nothing.
+
+EXAMPLES
+  krunctl restore warmup.toml
+` + exitHelp
+
+func restoreCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore DIR|NAME.toml",
+		Short: "Put back settings of the machine that a killed krund has left",
+		Long:  restoreHelp,
+		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		RunE:  func(c *cobra.Command, args []string) error { return a.restore(contextOf(c), args[0]) },
+	}
+}
+
+func (a *app) restore(ctx context.Context, arg string) error {
+	f, err := a.openFolder(arg)
+	if err != nil {
+		return err
+	}
+	lock, err := f.Lock(os.Getpid(), a.host)
+	if err != nil {
+		return err
+	}
+	defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
+	if pending, err := control.ReadJournal(a.fsys, f.Journal()); err == nil && len(pending) == 0 {
+		a.print("nothing to put back\n")
+		return nil
+	}
+	m := control.NewMachine(ctx, sysroot.New("/"))
+	journal, err := control.OpenJournal(a.fsys, f.Journal(), m.Boot, a.now)
+	if err != nil {
+		return fmt.Errorf("open the journal of settings: %w", err)
+	}
+	for _, line := range journal.Damage() {
+		a.talk("krunctl: a damaged line of the journal was left out: %s", line)
+	}
+	report, err := control.Restore(ctx, m, journal)
+	return errors.Join(report.Print(a.stdout), err, journal.Close())
+}

@@ -1,0 +1,205 @@
+// Package unit installs and removes the systemd unit that starts an experiment
+// at every boot: an instance of the template krund@.service, named after the
+// experiment, with a drop-in that says where its configuration is.
+//
+//	/etc/systemd/system/krund@NAME.service.d/experiment.conf
+//	/etc/systemd/system/multi-user.target.wants/krund@NAME.service
+//
+// krunctl enables it; krund disables it when nothing is outstanding, so that
+// the next boot is an ordinary one.
+package unit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"krund/internal/command"
+	"krund/internal/durable"
+)
+
+// template is the name of the unit that is instantiated.
+const template = "krund@.service"
+
+// Name returns the name of the unit of an experiment. Characters that systemd
+// does not allow in the name of a unit are escaped as systemd-escape(1) does.
+func Name(experiment string) string { return "krund@" + escape(experiment) + ".service" }
+
+func escape(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_.-"
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if strings.IndexByte(plain, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, `\x%02x`, c)
+		}
+	}
+	return b.String()
+}
+
+// DropIn returns the text of the drop-in for the configuration at path, which
+// must be absolute. A path that a unit file cannot hold is an error.
+func DropIn(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("%s is not an absolute path", path)
+	}
+	for _, r := range path {
+		if r < ' ' || r == 0x7f {
+			return "", fmt.Errorf("%q has control characters, which a unit file cannot hold; move the experiment to another folder", path)
+		}
+	}
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`).Replace(path)
+	return "# Written by `krunctl enable`; `krunctl disable` removes it.\n[Service]\nEnvironment=\"KRUND_CONFIG=" + quoted + "\"\n", nil
+}
+
+// systemctlTimeout bounds one call of systemctl.
+const systemctlTimeout = time.Minute
+
+// Systemctl calls systemctl(1) of the machine at hand.
+func Systemctl(ctx context.Context, args ...string) error {
+	_, err := command.Run(ctx, command.Cmd{Argv: append([]string{"systemctl"}, args...), Timeout: systemctlTimeout})
+	return err
+}
+
+// Disable makes the next boots ordinary ones: the unit of the experiment is not
+// started any more. One that was never enabled is no error. What runs goes on.
+func Disable(ctx context.Context, experiment string) error {
+	return Installer{FS: durable.OS(), Systemctl: Systemctl}.Unlink(ctx, experiment)
+}
+
+// Installer installs and removes units.
+type Installer struct {
+	FS durable.FS
+	// Root stands for "/": an image that is being made, or a test's folder. ""
+	// is the machine at hand.
+	Root string
+	// Systemctl makes systemd know of changes; nil when there is none to tell,
+	// as in an image: then the link is made here.
+	Systemctl func(ctx context.Context, args ...string) error
+}
+
+// ErrNoTemplate is returned when krund's unit is not installed.
+var ErrNoTemplate = errors.New("the unit " + template + " is not installed; `make install` or krund's package does it")
+
+// folders of units, in the order of systemd.unit(5).
+var folders = []string{"etc/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"}
+
+func (i Installer) path(parts ...string) string {
+	return filepath.Join(append([]string{"/" + i.Root, folders[0]}, parts...)...)
+}
+
+// Install installs and enables the unit of an experiment, for all boots from
+// the next one on. It returns the files it has made, in order. Doing it again
+// does nothing but to bring them up to date.
+func (i Installer) Install(ctx context.Context, experiment, config string) ([]string, error) {
+	text, err := DropIn(config)
+	if err != nil {
+		return nil, err
+	}
+	source, err := i.template()
+	if err != nil {
+		return nil, err
+	}
+	name := Name(experiment)
+	dropIn := i.path(name+".d", "experiment.conf")
+	if err := makeFolder(filepath.Dir(dropIn)); err != nil {
+		return nil, err
+	}
+	const readable = 0o644
+	if err := durable.WriteFile(i.FS, dropIn, []byte(text), readable); err != nil {
+		return nil, fmt.Errorf("write the unit's drop-in: %w", err)
+	}
+	made := []string{dropIn}
+	if i.Systemctl != nil {
+		if err := i.Systemctl(ctx, "daemon-reload"); err != nil {
+			return made, fmt.Errorf("make systemd read the unit: %w", err)
+		}
+		if err := i.Systemctl(ctx, "enable", name); err != nil {
+			return made, fmt.Errorf("enable %s: %w", name, err)
+		}
+		return append(made, i.link(name)), nil
+	}
+	if err := makeFolder(filepath.Dir(i.link(name))); err != nil {
+		return made, err
+	}
+	if err := os.Symlink(source, i.link(name)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return made, fmt.Errorf("enable %s: %w", name, err)
+	}
+	return append(made, i.link(name)), i.FS.SyncDir(filepath.Dir(i.link(name)))
+}
+
+// link is what makes systemd start the unit at boot.
+func (i Installer) link(name string) string { return i.path("multi-user.target.wants", name) }
+
+// template returns the path of the unit that is instantiated, without Root.
+func (i Installer) template() (string, error) {
+	for _, dir := range folders {
+		if _, err := os.Stat(filepath.Join("/"+i.Root, dir, template)); err == nil {
+			return "/" + filepath.Join(dir, template), nil
+		}
+	}
+	return "", ErrNoTemplate
+}
+
+func makeFolder(dir string) error {
+	const usual = 0o755
+	if err := os.MkdirAll(dir, usual); err != nil {
+		return fmt.Errorf("make a folder for the unit: %w", err)
+	}
+	return nil
+}
+
+// Enabled tells whether the unit of an experiment starts at boot.
+func (i Installer) Enabled(experiment string) bool {
+	_, err := os.Lstat(i.link(Name(experiment)))
+	return err == nil
+}
+
+// Unlink disables the unit of an experiment and leaves its drop-in, so that
+// it can still be started by hand.
+func (i Installer) Unlink(ctx context.Context, experiment string) error {
+	if !i.Enabled(experiment) {
+		return nil
+	}
+	name := Name(experiment)
+	if i.Systemctl != nil {
+		if err := i.Systemctl(ctx, "disable", name); err != nil {
+			return fmt.Errorf("disable %s: %w", name, err)
+		}
+		return nil
+	}
+	if err := os.Remove(i.link(name)); err != nil {
+		return fmt.Errorf("disable %s: %w", name, err)
+	}
+	return i.FS.SyncDir(filepath.Dir(i.link(name)))
+}
+
+// Remove disables the unit of an experiment and removes its drop-in. It
+// returns whether there was anything to remove.
+func (i Installer) Remove(ctx context.Context, experiment string) (bool, error) {
+	was := i.Enabled(experiment)
+	if err := i.Unlink(ctx, experiment); err != nil {
+		return was, err
+	}
+	dropIn := i.path(Name(experiment)+".d", "experiment.conf")
+	switch err := os.Remove(dropIn); {
+	case errors.Is(err, fs.ErrNotExist):
+		return was, nil
+	case err != nil:
+		return was, fmt.Errorf("remove the unit's drop-in: %w", err)
+	}
+	_ = os.Remove(filepath.Dir(dropIn)) // not when somebody else has put something into it
+	if i.Systemctl == nil {
+		return true, nil
+	}
+	if err := i.Systemctl(ctx, "daemon-reload"); err != nil {
+		return true, fmt.Errorf("make systemd forget the unit: %w", err)
+	}
+	return true, nil
+}

@@ -1,0 +1,129 @@
+package unit_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/unit"
+)
+
+// image makes a root in which krund is installed.
+func image(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	dir := filepath.Join(root, "usr/lib/systemd/system")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "krund@.service"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func TestName(t *testing.T) {
+	for experiment, want := range map[string]string{
+		"warmup": "krund@warmup.service", "a-b_c.d": "krund@a-b_c.d.service", "c++": `krund@c\x2b\x2b.service`, "a b/c": `krund@a\x20b\x2fc.service`,
+	} {
+		if got := unit.Name(experiment); got != want {
+			t.Errorf("%q: %s, want %s", experiment, got, want)
+		}
+	}
+}
+
+func TestDropIn(t *testing.T) {
+	for path, want := range map[string]string{
+		"/x/warmup.toml":    `Environment="KRUND_CONFIG=/x/warmup.toml"`,
+		"/x y/100%.toml":    `Environment="KRUND_CONFIG=/x y/100%%.toml"`,
+		`/x/"q"\n.toml`:     `Environment="KRUND_CONFIG=/x/\"q\"\\n.toml"`,
+		"relative.toml":     "",
+		"/x/\nExecStart=/y": "",
+	} {
+		got, err := unit.DropIn(path)
+		if want == "" {
+			if err == nil {
+				t.Errorf("%q gives %q", path, got)
+			}
+			continue
+		}
+		if err != nil || !strings.Contains(got, "\n[Service]\n"+want+"\n") {
+			t.Errorf("%q: %q, error %v", path, got, err)
+		}
+	}
+}
+
+func TestInstallAndRemoveInAnImage(t *testing.T) {
+	root := image(t)
+	i := unit.Installer{FS: durable.OS(), Root: root}
+	for range 2 { // the second time nothing changes
+		made, err := i.Install(t.Context(), "warmup", "/x/warmup.toml")
+		if err != nil || len(made) != 2 || !i.Enabled("warmup") || i.Enabled("other") {
+			t.Fatalf("made %v, error %v", made, err)
+		}
+		target, err := os.Readlink(made[1])
+		if err != nil || target != "/usr/lib/systemd/system/krund@.service" {
+			t.Errorf("the link leads to %q, error %v", target, err)
+		}
+	}
+	if removed, err := i.Remove(t.Context(), "warmup"); !removed || err != nil || i.Enabled("warmup") {
+		t.Errorf("removed %v, error %v", removed, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(root, "etc/systemd/system")); err != nil || len(left) != 1 {
+		t.Errorf("left %v, error %v", left, err) // multi-user.target.wants
+	}
+	if removed, err := i.Remove(t.Context(), "warmup"); removed || err != nil {
+		t.Errorf("a second time: removed %v, error %v", removed, err)
+	}
+}
+
+func TestSystemdIsTold(t *testing.T) {
+	root := image(t)
+	var calls []string
+	i := unit.Installer{FS: durable.OS(), Root: root, Systemctl: func(_ context.Context, args ...string) error {
+		calls = append(calls, strings.Join(args, " "))
+		link := filepath.Join(root, "etc/systemd/system/multi-user.target.wants", args[len(args)-1])
+		switch args[0] {
+		case "enable":
+			return errors.Join(os.MkdirAll(filepath.Dir(link), 0o755), os.Symlink("x", link))
+		case "disable":
+			return os.Remove(link)
+		}
+		return nil
+	}}
+	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); err != nil {
+		t.Fatal(err)
+	}
+	if err := i.Unlink(t.Context(), "warmup"); err != nil {
+		t.Fatal(err)
+	}
+	if err := i.Unlink(t.Context(), "warmup"); err != nil { // krund and a person may both do it
+		t.Fatal(err)
+	}
+	if removed, err := i.Remove(t.Context(), "warmup"); err != nil || !removed {
+		t.Fatal(removed, err)
+	}
+	if want := []string{"daemon-reload", "enable krund@warmup.service", "disable krund@warmup.service", "daemon-reload"}; !slices.Equal(calls, want) {
+		t.Errorf("calls %q, want %q", calls, want)
+	}
+}
+
+func TestErrorsOfSystemdAreTold(t *testing.T) {
+	refused := errors.New("refused")
+	i := unit.Installer{FS: durable.OS(), Root: image(t), Systemctl: func(context.Context, ...string) error { return refused }}
+	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); !errors.Is(err, refused) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWithoutTemplate(t *testing.T) {
+	i := unit.Installer{FS: durable.OS(), Root: t.TempDir()}
+	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); !errors.Is(err, unit.ErrNoTemplate) {
+		t.Errorf("error %v", err)
+	}
+}
