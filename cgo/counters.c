@@ -14,6 +14,7 @@
  */
 #include "internal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -61,12 +62,23 @@ struct perf_reading {
 	uint64_t value[KRUN_MAX_GROUP];
 };
 
-/* read_perf reads a group into reading; false when it is not all there. */
+/*
+ * read_perf reads a group into reading; false when it is not all there. While a
+ * thread that inherited the group is ending, its events leave the group one after
+ * the other, and the kernel answers ECHILD instead of a sum of unlike parts: that
+ * is over in a moment.
+ */
 static bool read_perf(const struct group *g, struct perf_reading *reading)
 {
+	enum { TRIES = 1000 };
 	size_t want = (3 + g->columns) * sizeof(uint64_t);
+	ssize_t got;
+	int i = 0;
 
-	return read(g->fd, reading, want) == (ssize_t)want && reading->count == g->columns;
+	do
+		got = read(g->fd, reading, want);
+	while (UNLIKELY(got < 0 && errno == ECHILD && ++i < TRIES));
+	return got == (ssize_t)want && reading->count == g->columns;
 }
 
 /* read_register reads one register; false when it does not give eight bytes. */

@@ -29,9 +29,17 @@ static void note(const char *what, int fd)
 		snprintf(calls + used, sizeof calls - used, fd < 0 ? "%s " : "%s%d ", what, fd);
 }
 
+/* So many reads fail like a group that a thread is just leaving. */
+static int leaving;
+
 ssize_t __wrap_read(int fd, void *p, size_t n)
 {
 	note("group", fd);
+	if (leaving > 0) {
+		leaving--;
+		errno = ECHILD;
+		return -1;
+	}
 	return __real_read(fd, p, n);
 }
 
@@ -301,6 +309,36 @@ static void partial_group(void)
 	maker_close(&m);
 }
 
+/* A thread that leaves the group in the moment of the reading is waited for, but not for ever. */
+static void leaving_thread(void)
+{
+	struct maker m = maker_open(2, 2, 0);
+	int fds[2];
+	krun *k;
+
+	CHECK(pipe(fds) == 0);
+	maker_group(&m, 0, 2, KRUN_SOURCE_PERF, fds[0]);
+	k = take();
+	put_group(fds[1], 100, 100, 1, 2);
+	put_group(fds[1], 200, 200, 1, 5);
+	leaving = 20;
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	leaving = 999;
+	CHECK_INT(krun_end(k), KRUN_OK);
+	CHECK_INT(column(&m, 1, 0), 3);
+	CHECK_INT(m.header->progress.error, KRUN_OK);
+	put_group(fds[1], 100, 100, 1, 2);
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	leaving = 1000;
+	CHECK_INT(krun_end(k), KRUN_OK);
+	CHECK_INT(leaving, 0);
+	CHECK_INT(column(&m, 1, 1), KRUN_MISSING);
+	CHECK_INT(m.header->progress.error, KRUN_EREAD);
+	krun_free(k);
+	close(fds[1]);
+	maker_close(&m);
+}
+
 static void scope_execution(void)
 {
 	struct maker m = maker_open(10, 3, 1);
@@ -392,6 +430,7 @@ void test_counters(void)
 	lost_descriptors();
 	bad_groups();
 	partial_group();
+	leaving_thread();
 	scope_execution();
 	nothing_done();
 	bad_plans();

@@ -1,0 +1,204 @@
+//go:build cgo
+
+package msr
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	libkrun "krund/cgo"
+	"krund/internal/sysroot"
+)
+
+// The test binary is also the measured process: see measured.
+const envMeasured = "MSR_TEST_MEASURED"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envMeasured) != "" {
+		fmt.Fprintln(os.Stderr, measured())
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// What an iteration of the measured process does, by a thread that starts in it.
+const (
+	measuredIterations = 4
+	touchedPages       = 300
+	loops              = 1_000_000 // each at least one instruction
+)
+
+// sink keeps the compiler from leaving the loop out.
+var sink uint64
+
+// measured iterates; it says "refused" when it may not open counters itself.
+func measured() string {
+	m, err := libkrun.NewMeter()
+	if err != nil {
+		return err.Error()
+	}
+	for !m.ShouldStop() {
+		if err := m.Begin(); err != nil {
+			return err.Error()
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			runtime.LockOSThread() // and not unlocked: the thread ends with its goroutine
+			work()
+		}()
+		<-done
+		if err := m.End(); err != nil {
+			return err.Error()
+		}
+	}
+	if err := m.Done(); err != nil {
+		return err.Error()
+	}
+	if _, err := openEvent(event{"cycles", typeHardware, hardwareCycles}, eventOptions{core: 0}); err != nil && !errors.Is(err, syscall.ENOENT) {
+		return "refused"
+	}
+	return "allowed"
+}
+
+func work() {
+	page := os.Getpagesize()
+	b, err := unix.Mmap(-1, 0, touchedPages*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return
+	}
+	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE) // not there in every kernel; without it there are fewer faults
+	for i := 0; i < len(b); i += page {
+		b[i] = 1
+	}
+	_ = unix.Munmap(b)
+	n := sink
+	for i := range uint64(loops) {
+		n = n*3 + i
+	}
+	sink = n
+}
+
+// execute runs a process execution with counters and returns what was measured
+// and what the process said.
+func execute(t *testing.T, want Want) (libkrun.Series, string, Reason) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c, reason := Open(t.Context(), sysroot.New("/"), want)
+	if c == nil {
+		t.Skip(reason)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	const bufferFD = 3
+	spec, err := c.Apply(libkrun.Spec{Iterations: measuredIterations}, bufferFD+1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := libkrun.Create(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	child := exec.CommandContext(t.Context(), "/proc/self/exe")
+	child.Env = []string{envMeasured + "=1", libkrun.EnvFD + "=" + strconv.Itoa(bufferFD), "GOMAXPROCS=2"}
+	child.ExtraFiles = append([]*os.File{b.File()}, c.Files()...)
+	if os.Geteuid() == 0 {
+		const nobody = 65534
+		child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	out, err := child.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s, err := b.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.State != libkrun.StateDone || s.Done != measuredIterations || len(s.Findings) > 0 {
+		t.Fatalf("%s%+v", out, s)
+	}
+	return s, string(out), reason
+}
+
+// TestUnprivilegedTask measures as nobody what nobody may not open: the counters
+// of a process and of the threads it starts, which are opened here.
+func TestUnprivilegedTask(t *testing.T) {
+	s, said, reason := execute(t, Want{Sources: []string{Perf}, Scope: Task})
+	t.Log(reason)
+	if s.Error != libkrun.OK {
+		t.Errorf("libkrun says: %v", s.Error)
+	}
+	least := map[string]int64{"instructions": loops, "cycles": loops / 16, "page_faults": touchedPages}
+	for _, c := range s.Columns {
+		for i, v := range c.Values {
+			if v < least[c.Name] || v > 1<<40 {
+				t.Errorf("%s is %d in iteration %d; want at least %d", c.Name, v, i, least[c.Name])
+			}
+		}
+	}
+	if os.Geteuid() == 0 && paranoid(t) >= 1 && said != "refused\n" {
+		t.Errorf("the measured process may open counters itself: %s", said)
+	}
+}
+
+// TestUnprivilegedCores does it with the counters of all cores.
+func TestUnprivilegedCores(t *testing.T) {
+	s, said, reason := execute(t, Want{Sources: []string{Perf, MSR}, Scope: PerCore})
+	t.Log(reason)
+	if s.Error != libkrun.OK {
+		t.Errorf("libkrun says: %v", s.Error)
+	}
+	total := map[string]int64{} // over the cores
+	for _, c := range s.Columns {
+		for _, v := range c.Values {
+			if v < 0 || v > 1<<40 {
+				t.Errorf("%s of core %d is %d", c.Name, c.Core, v)
+			}
+			total[c.Name] += v
+		}
+	}
+	for name, least := range map[string]int64{"instructions": loops, "page_faults": touchedPages, "cycles": loops / 16} {
+		if v, ok := total[name]; ok && v < measuredIterations*least {
+			t.Errorf("%s: %d on all cores in %d iterations; want at least %d in each", name, v, measuredIterations, least)
+		}
+	}
+	if os.Geteuid() == 0 && paranoid(t) >= 1 && said != "refused\n" {
+		t.Errorf("the measured process may open counters itself: %s", said)
+	}
+}
+
+// TestUnprivilegedExecution: totals instead of columns.
+func TestUnprivilegedExecution(t *testing.T) {
+	s, _, reason := execute(t, Want{Sources: []string{Perf, MSR}, Scope: Execution})
+	t.Log(reason)
+	if len(s.Columns) > 0 || len(s.Totals) == 0 || s.Error != libkrun.OK {
+		t.Fatalf("%+v", s)
+	}
+	for _, c := range s.Totals {
+		if c.Value < 0 || c.Value == libkrun.Missing {
+			t.Errorf("%s of core %d is %d", c.Name, c.Core, c.Value)
+		}
+	}
+}
+
+func paranoid(t *testing.T) int64 {
+	t.Helper()
+	n, err := sysroot.New("/").ReadInt("/proc/sys/kernel/perf_event_paranoid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
