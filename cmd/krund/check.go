@@ -8,12 +8,10 @@ import (
 	"io"
 	"os"
 
-	"krund/internal/clock"
 	"krund/internal/config"
 	"krund/internal/control"
-	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/machine"
+	"krund/internal/probe"
 	"krund/internal/sysroot"
 )
 
@@ -34,12 +32,14 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := trusted(path, cfg.Experiment.Reboot == config.RebootHardware); err != nil {
+	if err := trusted(path, cfg.Experiment.Reboot); err != nil {
 		return err
 	}
 	m := control.NewMachine(ctx, sysroot.New("/"))
 	relaxed := cfg.Experiment.Reboot != config.RebootHardware
-	table := control.Table{Findings: control.CheckAll(ctx, m, machine.Settings(cfg, relaxed))}
+	table := control.Table{Findings: append(
+		control.CheckAll(ctx, m, machine.Settings(cfg, relaxed)),
+		probe.Check(ctx, m, machine.ProbeSettings(cfg, relaxed))...)}
 	if *asJSON {
 		out := json.NewEncoder(stdout)
 		out.SetIndent("", " ")
@@ -50,41 +50,6 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	}
 	if err == nil && table.Fails() {
 		return errSilent
-	}
-	return err
-}
-
-// restore is `krund restore`: it puts back what the journal of the experiment still holds, and says what it did.
-func restore(ctx context.Context, args []string, stdout, _ io.Writer) error {
-	flags := flag.NewFlagSet("restore", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	dir := flags.String("folder", "", "")
-	path, err := parseWithFile(flags, args)
-	if err != nil {
-		return err
-	}
-	if *dir == "" {
-		*dir = folder.For(path)
-	}
-	f, err := folder.Open(durable.OS(), *dir)
-	if err != nil {
-		return err
-	}
-	host, _ := os.Hostname() // only for the message of the next krund
-	lock, err := f.Lock(os.Getpid(), host)
-	if err != nil {
-		return err
-	}
-	defer lock.Release() //nolint:errcheck // the end of the process releases it, too
-	m := control.NewMachine(ctx, sysroot.New("/"))
-	journal, err := control.OpenJournal(durable.OS(), f.Journal(), m.Boot, clock.Real{}.Now)
-	if err != nil {
-		return err
-	}
-	defer journal.Close() //nolint:errcheck // what it wrote is synced
-	report, err := control.Restore(ctx, m, journal)
-	if printErr := report.Print(stdout); printErr != nil {
-		return printErr
 	}
 	return err
 }

@@ -28,8 +28,8 @@ const usage = `krund runs experiments that measure how programs warm up.
 
 Usage:
   krund run [flags] NAME.toml   start the experiment, or go on with it
-  krund check [--json] NAME.toml  look at the configuration and the machine, change nothing
-  krund restore NAME.toml       put back settings that a krund which was killed left behind
+  krund check [--json] NAME.toml
+                                look at the configuration and the machine, change nothing
   krund version
   krund help
 
@@ -45,7 +45,7 @@ Flags of run:
 With experiment.reboot = "hardware" let ` + "`krunctl enable NAME.toml`" + ` start krund at every boot.
 
 Ctrl-C (SIGINT) or SIGTERM ends the benchmark that is running, makes its slot outstanding again, restores the machine and exits; a second
-one exits at once, and ` + "`krund restore`" + ` cleans up.
+one exits at once, and ` + "`krunctl restore`" + ` cleans up.
 
 Exit status:
   0    nothing is outstanding, or the machine is restarting
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
-		"run": runExperiment, "check": check, "restore": restore,
+		"run": runExperiment, "check": check,
 	}
 	switch name := args[0]; name {
 	case "help", "-h", "--help":

@@ -12,6 +12,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/folder"
+	"krund/internal/unit"
 )
 
 // runOptions are the flags of `krund run`.
@@ -81,6 +82,15 @@ func loadConfig(path, dir string) (*config.Config, error) {
 	return config.Parse(path, text, host)
 }
 
+// trusted says whether a configuration may be believed. Where krund takes the machine over at every boot nobody but root may be able to change it;
+// what a person starts by hand is that person's business.
+func trusted(path, reboot string) error {
+	if reboot != config.RebootHardware {
+		return nil
+	}
+	return unit.Trusted(path, os.Geteuid())
+}
+
 // runExperiment is `krund run`.
 func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parseRun(args)
@@ -95,7 +105,7 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if o.reboot != "" {
 		reboot = o.reboot
 	}
-	if err := trusted(o.path, reboot == config.RebootHardware); err != nil {
+	if err := trusted(o.path, reboot); err != nil {
 		return err
 	}
 	sys, done, err := newSystem(ctx, cfg, o, reboot, stdout, stderr)

@@ -52,7 +52,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed},
 		Machine: &machine.Machine{
 			Control: m, Settings: machine.Settings(cfg, relaxed), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
-			Temperature: cfg.Temperature, Policies: machine.ProbePolicies(cfg, relaxed), Allow: cfg.KernelLog.Allow,
+			Temperature: cfg.Temperature, Probes: machine.ProbeSettings(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 			Extra: map[string]string{"krund": version.String()},
 		},
 		Hooks:    hooks.Set{BeforeArgv: cfg.Hooks.Before, AfterArgv: cfg.Hooks.After, Timeout: cfg.Hooks.Timeout, Log: log},

@@ -95,7 +95,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	if err == nil {
 		err = x.store(slot, record) // the record, then the slot
 	} else if withdrawErr := x.schedule.Withdraw(slot); withdrawErr != nil { // nothing was measured: the attempt does not count
-		err = fmt.Errorf("%w; after: %s", withdrawErr, err.Error()) //nolint:errorlint // an interruption that ends so is no orderly one
+		err = fmt.Errorf("%w; after: %s", withdrawErr, err.Error())
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()

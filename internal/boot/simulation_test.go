@@ -2,7 +2,6 @@ package boot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -21,8 +20,6 @@ import (
 	"krund/internal/verdict"
 )
 
-// errReset is how a simulated machine ends a process: nothing runs on after it.
-var errReset = errors.New("the simulated machine restarted")
 
 // simulated is a machine in memory: its disk can lose power, its benchmarks are made up, and it counts what happened to it.
 type simulated struct {

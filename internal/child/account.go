@@ -79,7 +79,7 @@ func (m accountMaker) fresh(ctx context.Context) (Account, []string, error) {
 	}
 	if _, err := os.Lstat(m.path(accountHome)); !errors.Is(err, fs.ErrNotExist) {
 		return Account{}, findings, fmt.Errorf("%s: %w: it is there without an account %s; move it away (%v)",
-			accountHome, ErrForeignAccount, accountName, err)
+			accountHome, ErrForeignAccount, accountName, err) //nolint:errorlint // nil when the home is there
 	}
 	a, err := m.add(ctx, uid)
 	return a, findings, err

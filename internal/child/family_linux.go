@@ -159,7 +159,7 @@ func kill(p proc) {
 	if err != nil {
 		return // gone
 	}
-	defer unix.Close(fd)
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
 	if again, err := readProc(p.PID); err == nil && again.Start == p.Start {
 		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // permitted: it has our user or fewer rights
 	}
@@ -198,7 +198,7 @@ func scan() []proc {
 	if err != nil {
 		return nil
 	}
-	defer dir.Close()
+	defer dir.Close()                //nolint:errcheck // it was only read
 	names, _ := dir.Readdirnames(-1) // what can be read is better than nothing
 	var out []proc
 	for _, name := range names {

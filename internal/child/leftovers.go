@@ -28,7 +28,7 @@ func removeOwned(ctx context.Context, dir string, uid int) (removed int, err err
 	if err != nil {
 		return 0, err
 	}
-	defer root.Close()
+	defer root.Close() //nolint:errcheck // it was only read
 	info, err := root.Lstat(".")
 	if err != nil {
 		return 0, err
@@ -58,7 +58,7 @@ func (s *sweep) folder(ctx context.Context, name string, depth int) error {
 	if err != nil {
 		return ignoreGone(err)
 	}
-	defer dir.Close()
+	defer dir.Close() //nolint:errcheck // it was only read
 	var failed error
 	for {
 		if err := ctx.Err(); err != nil {

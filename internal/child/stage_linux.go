@@ -216,9 +216,9 @@ func (s *stage) become(path *byte, args, env []*byte) {
 			uintptr(unsafe.Pointer(&args[0])), uintptr(unsafe.Pointer(&env[0])))
 	}
 	late[1], late[2] = byte(errno), byte(errno>>8)
-	unix.RawSyscall(unix.SYS_WRITE, uintptr(statusFD(s.n)), uintptr(unsafe.Pointer(&late)), lateBytes)
+	unix.RawSyscall(unix.SYS_WRITE, uintptr(statusFD(s.n)), uintptr(unsafe.Pointer(&late)), lateBytes) //nolint:errcheck // there is nobody left to tell
 	for {
-		unix.RawSyscall(unix.SYS_EXIT_GROUP, stageFailed, 0, 0)
+		unix.RawSyscall(unix.SYS_EXIT_GROUP, stageFailed, 0, 0) //nolint:errcheck // it does not return
 		runtime.KeepAlive(s)
 	}
 }

@@ -32,24 +32,9 @@ type Machine struct {
 	Clock       probe.Clock
 	Log         *slog.Logger
 	Temperature config.Temperature
-	Policies    Policies
+	Probes      probe.Settings
 	Allow       []*regexp.Regexp  // kernel messages that are no cause for concern, besides the built-in list
 	Extra       map[string]string // for the fingerprint
-}
-
-// Policies are those of the probes.
-type Policies struct{ Temperature, KernelLog, Throttle, Fingerprint config.Policy }
-
-// ProbePolicies are the configuration's, relaxed for development as in Settings.
-func ProbePolicies(cfg *config.Config, relaxed bool) Policies {
-	get := func(name string) config.Policy {
-		c := cfg.Control(name)
-		if relaxed {
-			c = c.Relaxed()
-		}
-		return c.Policy
-	}
-	return Policies{Temperature: get("temperature"), KernelLog: get("kernel_log"), Throttle: get("throttle"), Fingerprint: get("fingerprint")}
 }
 
 // Apply sets what is to be set. The Undo also closes the journal.
@@ -95,7 +80,7 @@ func sentences(problems []control.Problem) string {
 
 // Base reads the temperatures that the machine has at rest. There are none when nobody asks for them.
 func (m *Machine) Base(ctx context.Context) ([]schedule.Temperature, error) {
-	if m.Policies.Temperature == config.Off {
+	if m.Probes.Temperature == control.Off {
 		return nil, nil
 	}
 	now := probe.ReadTemperatures(ctx, m.Control)
@@ -111,7 +96,7 @@ func (m *Machine) Base(ctx context.Context) ([]schedule.Temperature, error) {
 
 // Gate waits for the base temperatures. Only a demand makes it fail; otherwise it waits for nothing.
 func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
-	if m.Policies.Temperature == config.Off || m.Policies.Temperature == config.Warn || len(base) == 0 {
+	if m.Probes.Temperature == control.Off || m.Probes.Temperature == control.Warn || len(base) == 0 {
 		return nil
 	}
 	wanted := make([]probe.Temperature, len(base))
@@ -124,13 +109,13 @@ func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
 		Heat:  func(ctx context.Context, d time.Duration) error { return probe.Heat(ctx, m.Clock, d) },
 	}
 	passed, err := gate.Wait(ctx, wanted, probe.GateSettings{
-		Tolerance: m.Temperature.Tolerance, Timeout: m.Temperature.Timeout, Sensors: m.Temperature.Sensors,
+		Tolerance: m.Temperature.Tolerance, Timeout: m.Temperature.Timeout, Sensors: m.Probes.Sensors,
 	})
 	for _, remark := range passed.Remarks {
 		m.Log.Warn("temperature", "remark", remark)
 	}
 	m.Log.Debug("temperature gate", "waited", passed.Waited.String(), "heated", passed.Heated)
-	if errors.Is(err, probe.ErrTemperature) && m.Policies.Temperature != config.Require {
+	if errors.Is(err, probe.ErrTemperature) && m.Probes.Temperature != control.Require {
 		m.Log.Warn("temperature", "error", err)
 		return nil
 	}
@@ -140,24 +125,24 @@ func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
 // Watch takes the readings before a run; the function it returns takes those after it.
 func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, error) {
 	var seen boot.Seen
-	if m.Policies.Fingerprint != config.Off {
+	if m.Probes.Fingerprint != control.Off {
 		seen.Machine.Fingerprint = probe.ReadFingerprint(ctx, m.Control, m.Extra)
 	}
-	if m.Policies.Temperature != config.Off {
+	if m.Probes.Temperature != control.Off {
 		seen.Machine.Temperatures.Before = readings(probe.ReadTemperatures(ctx, m.Control))
 	}
 	throttle := m.readThrottle()
 	seen.Machine.Throttle.Before = counts(throttle)
 	log := m.watchLog(ctx)
 	return func(ctx context.Context) boot.Seen {
-		if m.Policies.Throttle != config.Off {
+		if m.Probes.Throttle != control.Off {
 			after := m.readThrottle()
 			seen.Machine.Throttle.After = counts(after)
 			for _, change := range after.Since(throttle) {
 				seen.Disturbed = append(seen.Disturbed, "the processor was throttled: "+change.String())
 			}
 		}
-		if m.Policies.Temperature != config.Off {
+		if m.Probes.Temperature != control.Off {
 			seen.Machine.Temperatures.After = readings(probe.ReadTemperatures(ctx, m.Control))
 		}
 		m.drainLog(ctx, log, &seen)
@@ -166,7 +151,7 @@ func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, e
 }
 
 func (m *Machine) readThrottle() probe.Throttle {
-	if m.Policies.Throttle == config.Off {
+	if m.Probes.Throttle == control.Off {
 		return probe.Throttle{}
 	}
 	return probe.ReadThrottle(m.Control.Root)
@@ -174,7 +159,7 @@ func (m *Machine) readThrottle() probe.Throttle {
 
 // watchLog returns nil when the kernel's log is not to be watched or cannot be.
 func (m *Machine) watchLog(ctx context.Context) probe.KernelLog {
-	if m.Policies.KernelLog == config.Off {
+	if m.Probes.KernelLog == control.Off {
 		return nil
 	}
 	log, err := probe.WatchKernelLog(ctx, m.Control)

@@ -3,18 +3,13 @@ package machine
 import (
 	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/probe"
 )
 
 // Settings translates the configuration's controls. With relaxed, demands that only the defaults make become warnings: an experiment
 // without reboots runs on a laptop and leaves it as it is.
 func Settings(cfg *config.Config, relaxed bool) control.Settings {
-	get := func(name string) config.Control {
-		c := cfg.Control(name)
-		if relaxed {
-			c = c.Relaxed()
-		}
-		return c
-	}
+	get := func(name string) config.Control { return controlOf(cfg, name, relaxed) }
 	policy := func(name string) control.Policy { return control.Policy(get(name).Policy) }
 	number := func(name, option string) int { return int(get(name).Whole(option)) }
 
@@ -45,4 +40,21 @@ func Settings(cfg *config.Config, relaxed bool) control.Settings {
 	s.APM.Policy = policy("apm")
 	s.Malloc = control.MallocSettings{Policy: policy("malloc"), Flags: get("malloc").Text("flags")}
 	return s
+}
+
+// ProbeSettings translates the configuration's probes in the same way.
+func ProbeSettings(cfg *config.Config, relaxed bool) probe.Settings {
+	policy := func(name string) control.Policy { return control.Policy(controlOf(cfg, name, relaxed).Policy) }
+	return probe.Settings{
+		Temperature: policy("temperature"), KernelLog: policy("kernel_log"), Throttle: policy("throttle"),
+		Virtualisation: policy("virtualisation"), Fingerprint: policy("fingerprint"), Sensors: cfg.Temperature.Sensors,
+	}
+}
+
+func controlOf(cfg *config.Config, name string, relaxed bool) config.Control {
+	c := cfg.Control(name)
+	if relaxed {
+		return c.Relaxed()
+	}
+	return c
 }

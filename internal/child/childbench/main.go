@@ -69,7 +69,7 @@ func benchShort(w io.Writer, runs int) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer file.Close() //nolint:errcheck // it was only read
 	if err := errors.Join(os.Remove(file.Name()), file.Truncate(8)); err != nil {
 		return err
 	}

@@ -1,0 +1,234 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"krund/internal/results"
+)
+
+// misbehaviour is one way in which a benchmark goes wrong, and what its record should say.
+type misbehaviour struct {
+	name    string
+	c, py   string // source, one of them
+	heap    string // limits, when others than the usual
+	timeout string
+	outcome results.Outcome
+	done    int      // iterations in the record
+	reasons []string // parts of them
+	check   func(t *testing.T, e *experiment, r results.Record)
+}
+
+var misbehaviours = []misbehaviour{
+	{
+		name: "segmentation fault in the fourth iteration", c: `void run_iter(int p) { if (++n == 4) *(volatile int *)0 = 1; }`,
+		outcome: results.Error, done: 3, reasons: []string{"ended by signal SIGSEGV", "3 of 5 iterations were measured"},
+	},
+	{
+		name: "stack overflow", c: `int deep(volatile char *p) { volatile char room[4096]; room[0] = *p; return deep(room) + room[0]; }
+			void run_iter(int p) { char c = 0; if (++n == 2) deep(&c); }`,
+		outcome: results.Error, done: 1, reasons: []string{"ended by signal SIGSEGV"},
+	},
+	{
+		name: "prints garbage and control characters", c: `void run_iter(int p) { fputs("\033[2J\xff\xfe\a\r\b", stdout); fputs("\033c\200\n", stderr); }`,
+		outcome: results.Completed, done: 5,
+		check: func(t *testing.T, _ *experiment, r results.Record) {
+			if p := r.Process; p.Stdout.Bytes != 45 || !utf8.ValidString(p.Stdout.Text) || !strings.Contains(p.Stdout.Text, "\x1b[2J\uFFFD") || p.Stderr.Bytes != 20 {
+				t.Errorf("stdout %+v, stderr %+v", p.Stdout, p.Stderr)
+			}
+		},
+	},
+	{
+		name: "wrong checksum", c: `void run_iter(int p) { if (++n == 3) { printf("checksum fault: 7 != 8\n"); exit(1); } }`,
+		outcome: results.Error, done: 2, reasons: []string{"exit status 1", "checksum fault: 7 != 8", "2 of 5"},
+	},
+	{
+		name: "last words with control characters", c: `void run_iter(int p) { fputs("\033[31mred\a", stderr); exit(3); }`,
+		outcome: results.Error, done: 0, reasons: []string{"exit status 3", "red"},
+	},
+	{
+		name: "exception in Python", py: "n = 0\ndef run_iter(p):\n    global n\n    n += 1\n    if n == 3: raise ValueError('no such planet')\n",
+		outcome: results.Error, done: 2, reasons: []string{"exit status 70: the benchmark raised an exception in run_iter", "2 of 5"},
+		check: func(t *testing.T, _ *experiment, r results.Record) {
+			if !strings.Contains(r.Process.Stderr.Text, "ValueError: no such planet") {
+				t.Errorf("no traceback on stderr: %q", r.Process.Stderr.Text)
+			}
+		},
+	},
+	{
+		name: "a child that outlives it",
+		c: `void run_iter(int p) {
+			if (++n != 2 || fork() != 0) return;
+			setsid();
+			if (fork() != 0) _exit(0);
+			FILE *f = fopen("pid", "w"); fprintf(f, "%d", getpid()); fclose(f);
+			signal(SIGTERM, SIG_IGN); signal(SIGHUP, SIG_IGN);
+			for (int fd = 0; fd < 64; fd++) close(fd);
+			for (;;) pause();
+		}
+		__attribute__((destructor)) static void last(void) { while (access("pid", R_OK)) usleep(1000); }`,
+		outcome: results.Completed, done: 5,
+		check: func(t *testing.T, e *experiment, r results.Record) {
+			if r.Process.Strays < 1 {
+				t.Errorf("%d strays", r.Process.Strays)
+			}
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(e.entry("victim")), "pid"))
+			e.must(err)
+			pid, err := strconv.Atoi(string(text))
+			e.must(err)
+			if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+				t.Errorf("process %d lives on: %v", pid, err)
+			}
+		},
+	},
+	{
+		name: "endless iteration", timeout: "2s", c: `void run_iter(int p) { if (++n == 3) for (;;); }`,
+		outcome: results.Timeout, done: 2, reasons: []string{"killed at the time limit of 2s after 2 of 5 iterations"},
+	},
+	{
+		name: "stops itself", timeout: "2s", c: `void run_iter(int p) { if (++n == 2) raise(SIGSTOP); }`,
+		outcome: results.Timeout, done: 1, reasons: []string{"killed at the time limit of 2s after 1 of 5 iterations"},
+	},
+	{
+		name: "too much memory in C", heap: "64MiB",
+		c:       `void run_iter(int p) { char *m = malloc(256 << 20); if (!m) { perror("malloc"); exit(4); } memset(m, 1, 256 << 20); }`,
+		outcome: results.Error, done: 0, reasons: []string{"exit status 4", "malloc: Cannot allocate memory"},
+	},
+	{
+		name: "too much memory in Python", heap: "128MiB",
+		py:      "n = 0\ndef run_iter(p):\n    global n\n    n += 1\n    if n > 1: bytearray(512 << 20)\n",
+		outcome: results.Error, done: 1, reasons: []string{"exit status 70"},
+		check: func(t *testing.T, _ *experiment, r results.Record) {
+			if !strings.Contains(r.Process.Stderr.Text, "MemoryError") {
+				t.Errorf("stderr: %q", r.Process.Stderr.Text)
+			}
+		},
+	},
+	{
+		name: "closes all its descriptors", c: `void run_iter(int p) { for (int fd = 0; fd < 256; fd++) close(fd); }`,
+		outcome: results.Completed, done: 5,
+	},
+	{
+		name: "writes a gigabyte to stdout",
+		c: `void run_iter(int p) {
+			static char text[1 << 20];
+			memset(text, 'x', sizeof text);
+			if (++n == 1)
+				for (int i = 0; i < 1024; i++)
+					for (size_t at = 0; at < sizeof text;) { ssize_t k = write(1, text + at, sizeof text - at); if (k > 0) at += k; }
+		}`,
+		outcome: results.Completed, done: 5,
+		check: func(t *testing.T, _ *experiment, r results.Record) {
+			if o := r.Process.Stdout; o.Bytes != 1<<30 || !o.Truncated || len(o.Text) > 1<<20+200 {
+				t.Errorf("%d bytes, truncated %v, %d kept", o.Bytes, o.Truncated, len(o.Text))
+			}
+		},
+	},
+	{
+		name: "exits with 0 in its first iteration", c: `void run_iter(int p) { exit(0); }`,
+		outcome: results.Error, done: 0, reasons: []string{"the process ended before the runner said that it was done"},
+	},
+	{
+		name: "exits with 0 as it is loaded", c: `void run_iter(int p) {} __attribute__((constructor)) static void first(void) { exit(0); }`,
+		outcome: results.Error, done: 0, reasons: []string{"ended"},
+	},
+	{
+		name: "calls os._exit in the middle", py: "import os\nn = 0\ndef run_iter(p):\n    global n\n    n += 1\n    if n == 4: os._exit(0)\n",
+		outcome: results.Error, done: 3, reasons: []string{"the process ended before the runner said that it was done"},
+	},
+	{
+		name: "becomes another program", c: `void run_iter(int p) { if (++n == 2) execl("/bin/true", "true", (char *)0); }`,
+		outcome: results.Error, done: 1, reasons: []string{"the process ended before the runner said that it was done"},
+	},
+	{
+		name: "scribbles over the shared buffer",
+		c: `void run_iter(int p) {
+			struct stat s;
+			if (++n < 5 || fstat(3, &s)) return;
+			char *m = mmap(0, s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
+			memset(m, 0xff, s.st_size);
+			_exit(0);
+		}`,
+		outcome: results.Error, done: 0, reasons: []string{"libkrun"},
+		check: func(t *testing.T, _ *experiment, r results.Record) {
+			if len(r.Library.Findings) == 0 {
+				t.Error("no findings about the buffer")
+			}
+		},
+	},
+	{
+		name: "shrinks the shared buffer", c: `void run_iter(int p) { ftruncate(3, 0); ftruncate(3, 1 << 30); }`,
+		outcome: results.Completed, done: 5,
+	},
+	{
+		name: "iterates in a child", c: `void run_iter(int p) {
+			if (++n == 1) { pid_t c = fork(); if (c > 0) { waitpid(c, 0, 0); _exit(0); } }
+		}`,
+		outcome: results.Error, done: -1, reasons: []string{"process"},
+	},
+	{
+		name: "kills its group", c: `void run_iter(int p) { if (++n == 2) kill(0, SIGKILL); }`,
+		outcome: results.Error, done: 1, reasons: []string{"ended by signal SIGKILL"},
+	},
+	{
+		name: "no run_iter", c: `void other(int p) {}`,
+		outcome: results.Error, done: 0, reasons: []string{"exit status 65: the benchmark has no function run_iter"},
+	},
+	{
+		name: "syntax error in Python", py: "def run_iter(p:\n",
+		outcome: results.Error, done: 0, reasons: []string{"exit status 66: the benchmark cannot be loaded"},
+	},
+	{
+		name: "removes its own file", c: `void run_iter(int p) { unlink("bench.so"); }`,
+		outcome: results.Completed, done: 5,
+	},
+}
+
+// TestMisbehavingBenchmarks: each one ends with the right outcome and reasons, keeps what was measured before, and the next slot runs well.
+func TestMisbehavingBenchmarks(t *testing.T) {
+	for _, m := range misbehaviours {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			e := newExperiment(t)
+			if m.heap != "" {
+				e.heap = m.heap
+			}
+			if m.timeout != "" {
+				e.timeout = m.timeout
+			}
+			if m.c != "" {
+				e.c("victim", m.c)
+				e.c("good", good)
+			} else {
+				e.py("victim", m.py)
+				e.py("good", "def run_iter(p): sum(range(p))\n")
+			}
+			out := e.run()
+			out.want(t, 0, "victim:", "good:")
+			if strings.ContainsFunc(strings.ReplaceAll(out.stdout+out.stderr, "\n", ""), unicode.IsControl) {
+				t.Errorf("control characters of the benchmark come through: %q", out.stdout+out.stderr)
+			}
+			done := m.done
+			if done < 0 {
+				done = len(e.of("victim").WallNS)
+			}
+			r := e.outcome("victim", m.outcome, done, m.reasons...)
+			if m.check != nil {
+				m.check(t, e, r)
+			}
+			e.outcome("good", results.Completed, 5)
+			want := map[results.Outcome]string{results.Completed: "CC", results.Error: "EC", results.Timeout: "TC"}[m.outcome]
+			if got := e.flags(); got != want {
+				t.Errorf("slots %s, want %s", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,407 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"krund/internal/durable"
+	"krund/internal/folder"
+	"krund/internal/results"
+	"krund/internal/schedule"
+	"krund/runners/runnertest"
+)
+
+// These tests run krund as a user does: the program, a TOML file, real benchmarks in C and Python that misbehave in every way thought of.
+
+// scratch is where krund is installed for the tests. TestMain makes and removes it.
+var scratch string
+
+func TestMain(m *testing.M) { os.Exit(inScratch(m.Run)) }
+
+func inScratch(run func() int) int {
+	dir, err := os.MkdirTemp("", "krund-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	scratch = dir
+	return run()
+}
+
+// install builds krund, libkrun and the runners, once, where `make install` would put them.
+var install = sync.OnceValue(func() error {
+	build, prefix := filepath.Join(scratch, "build"), filepath.Join(scratch, "prefix")
+	ctx := context.Background()
+	program := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(prefix, "bin", "krund"), ".")
+	program.Env = append(os.Environ(), "CGO_ENABLED=0")
+	parts := exec.CommandContext(ctx, "make", "--silent", "-C", "../../runners", "build", "BUILD="+build)
+	for _, c := range []*exec.Cmd{program, parts} {
+		if out, err := c.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", c, err, out)
+		}
+	}
+	for from, to := range map[string]string{
+		"lib/libkrun.so": "lib/krund/libkrun.so", "runners/c/runner": "libexec/krund/runner-c", "runners/python/runner.py": "libexec/krund/runner.py",
+	} {
+		to = filepath.Join(prefix, to)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(filepath.Join(build, from), to)); err != nil {
+			return err
+		}
+	}
+	return nil
+})
+
+// python is an interpreter of the given major version, not one of the scripts that choose one by the environment.
+func python(t *testing.T, major string) string {
+	t.Helper()
+	for name, path := range runnertest.Pythons(t) {
+		if !strings.HasPrefix(name, "CPython "+major) {
+			continue
+		}
+		out, err := exec.CommandContext(t.Context(), path, "-c", "import sys; print(sys.executable)").Output()
+		if err == nil {
+			return strings.TrimSpace(string(out))
+		}
+	}
+	t.Skipf("no CPython %s", major)
+	return ""
+}
+
+// experiment is a configuration with its benchmarks in a folder of its own.
+type experiment struct {
+	t          *testing.T
+	dir        string
+	folder     string // NAME.krun
+	iterations int
+	executions int
+	heap       string
+	timeout    string
+	output     string
+	external   string            // path of the suite, when there is one
+	python     string            // path of the interpreter
+	benchmarks []string          // in order
+	vm         map[string]string // of each benchmark
+	extra      string            // further sections
+	ready      *os.File          // the benchmark writes here when it has come to meet()
+	release    *os.File          // and goes on when something is written here
+}
+
+// good is a benchmark without fault.
+const good = `void run_iter(int n) { for (volatile int i = 0; i < n; i++); }`
+
+func newExperiment(t *testing.T) *experiment {
+	t.Helper()
+	runnertest.Compiler(t)
+	if err := install(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	e := &experiment{
+		t: t, dir: dir, folder: filepath.Join(dir, "test.krun"), iterations: 5, executions: 1,
+		heap: "256MiB", timeout: "1m", output: "1MiB", vm: map[string]string{},
+	}
+	e.ready, e.release = e.pipe("ready"), e.pipe("release")
+	return e
+}
+
+func (e *experiment) must(err error) {
+	e.t.Helper()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// pipe makes a named pipe and opens it for both directions, so that neither its opening nor that of the benchmark waits.
+func (e *experiment) pipe(name string) *os.File {
+	e.t.Helper()
+	path := filepath.Join(e.dir, name)
+	e.must(syscall.Mkfifo(path, 0o600))
+	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	e.must(err)
+	e.t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func (e *experiment) write(name, text string) string {
+	e.t.Helper()
+	path := filepath.Join(e.dir, name)
+	e.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	e.must(os.WriteFile(path, []byte(text), 0o755))
+	return path
+}
+
+func (e *experiment) add(name, vm string) {
+	e.benchmarks = append(e.benchmarks, name)
+	e.vm[name] = vm
+}
+
+// entry is the path of a benchmark's file.
+func (e *experiment) entry(name string) string {
+	return filepath.Join(e.dir, "benchmarks", name, map[string]string{"C": "bench.so", "Python": "bench.py"}[e.vm[name]])
+}
+
+// prelude of the benchmarks in C. meet tells the test that the benchmark has come that far, and waits to be released.
+const prelude = `
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int n; /* iterations begun */
+static void meet(void)
+{
+	char path[PATH_MAX], c = 'x';
+	int fd;
+	snprintf(path, sizeof path, "%s/ready", getenv("E2E"));
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, &c, 1) != 1)
+		exit(99);
+	snprintf(path, sizeof path, "%s/release", getenv("E2E"));
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, &c, 1) != 1)
+		exit(99);
+}
+`
+
+// c adds a benchmark in C: the source of run_iter and what it needs.
+func (e *experiment) c(name, source string) {
+	e.t.Helper()
+	e.add(name, "C")
+	file := e.write(filepath.Join("benchmarks", name, "bench.c"), prelude+source+"\nvoid (*unused[])(void) = {meet}; int *count = &n;\n")
+	cc := exec.CommandContext(e.t.Context(), runnertest.Compiler(e.t), "-w", "-shared", "-fPIC", "-o", e.entry(name), file)
+	if out, err := cc.CombinedOutput(); err != nil {
+		e.t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// py adds a benchmark in Python.
+func (e *experiment) py(name, source string) {
+	e.t.Helper()
+	if e.python == "" {
+		e.python = python(e.t, "3")
+	}
+	e.add(name, "Python")
+	e.write(filepath.Join("benchmarks", name, "bench.py"), source)
+}
+
+// config is the text of the configuration.
+func (e *experiment) config() string {
+	var b strings.Builder
+	used := map[string]bool{}
+	var skip []string
+	for _, name := range e.benchmarks {
+		used[e.vm[name]] = true
+	}
+	for _, name := range e.benchmarks {
+		for vm := range used {
+			if vm != e.vm[name] {
+				skip = append(skip, strconv.Quote(name+":"+vm+":*"))
+			}
+		}
+	}
+	fmt.Fprintf(&b, "[experiment]\niterations = %d\nexecutions = %d\nreboot = \"none\"\naccount = \"caller\"\nskip = [%s]\n",
+		e.iterations, e.executions, strings.Join(skip, ", "))
+	fmt.Fprintf(&b, "[limits]\nheap = %q\ntimeout = %q\noutput = %q\n", e.heap, e.timeout, e.output)
+	b.WriteString("[wait]\nstartup = \"0s\"\nsync = \"0s\"\n[temperature]\nbase_wait = \"0s\"\n")
+	vms := map[string]string{
+		"C":        "runner = \"c\"\nvariants = [\"so\"]\n",
+		"Python":   fmt.Sprintf("runner = \"python\"\npath = %q\nvariants = [\"py\"]\n", e.python),
+		"External": fmt.Sprintf("runner = \"external\"\npath = %q\nvariants = [\"suite\"]\n", e.external),
+	}
+	for _, vm := range []string{"C", "Python", "External"} {
+		if used[vm] {
+			fmt.Fprintf(&b, "[vms.%s]\n%senv = { E2E = %q }\n", vm, vms[vm], e.dir)
+		}
+	}
+	for _, v := range []struct{ vm, name, entry string }{{"C", "so", "bench.so"}, {"Python", "py", "bench.py"}, {"External", "suite", ""}} {
+		if used[v.vm] {
+			fmt.Fprintf(&b, "[variants.%s]\nentry = %q\n", v.name, v.entry)
+		}
+	}
+	b.WriteString("[benchmarks]\n")
+	for _, name := range e.benchmarks {
+		fmt.Fprintf(&b, "%s = { parameter = 1000 }\n", name)
+	}
+	b.WriteString("[controls]\n")
+	for _, name := range []string{
+		"smt", "frequency", "turbo", "tickless", "isolcpus", "perf_rate", "nmi_watchdog", "aslr", "overcommit", "apm", "malloc", "temperature",
+	} {
+		fmt.Fprintf(&b, "%s = \"off\"\n", name)
+	}
+	return b.String() + e.extra
+}
+
+// running is a krund at work.
+type running struct {
+	t              *testing.T
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+// ended is one that is not any more.
+type ended struct {
+	code           int // -1 when a signal ended it
+	stdout, stderr string
+}
+
+// start writes the configuration unless it is there, and starts `krund run`.
+func (e *experiment) start(args ...string) *running {
+	e.t.Helper()
+	path := filepath.Join(e.dir, "test.toml")
+	if _, err := os.Stat(path); err != nil {
+		e.write("test.toml", e.config())
+	}
+	return startKrund(e.t, filepath.Join(scratch, "prefix"), append([]string{"run", "--folder", e.folder, path}, args...)...)
+}
+
+func startKrund(t *testing.T, prefix string, args ...string) *running {
+	t.Helper()
+	const hung = time.Minute // no test takes that long
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
+	t.Cleanup(cancel)
+	r := &running{t: t, cmd: exec.CommandContext(ctx, filepath.Join(prefix, "bin", "krund"), args...)}
+	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
+	r.cmd.WaitDelay = time.Second
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *running) signal(s os.Signal) {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(s); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *running) wait() ended {
+	r.t.Helper()
+	var exit *exec.ExitError
+	if err := r.cmd.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		r.t.Fatal(err)
+	}
+	return ended{r.cmd.ProcessState.ExitCode(), r.stdout.String(), r.stderr.String()}
+}
+
+// run is `krund run` to its end.
+func (e *experiment) run(args ...string) ended {
+	e.t.Helper()
+	return e.start(args...).wait()
+}
+
+// want checks exit status and messages.
+func (r ended) want(t *testing.T, code int, messages ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit status %d, want %d\nstdout: %s\nstderr: %s", r.code, code, r.stdout, r.stderr)
+	}
+	for _, message := range messages {
+		if !strings.Contains(r.stdout+r.stderr, message) {
+			t.Errorf("no message %q\nstdout: %s\nstderr: %s", message, r.stdout, r.stderr)
+		}
+	}
+}
+
+// meet waits until the benchmark has come to meet().
+func (e *experiment) meet(r *running) {
+	e.t.Helper()
+	e.must(e.ready.SetReadDeadline(time.Now().Add(30 * time.Second)))
+	if _, err := e.ready.Read(make([]byte, 1)); err != nil {
+		e.t.Fatalf("the benchmark does not come: %v\nstdout: %s\nstderr: %s", err, r.stdout.String(), r.stderr.String())
+	}
+}
+
+// letGo lets the benchmark that is in meet(), or else the next that comes there, go on.
+func (e *experiment) letGo() {
+	e.t.Helper()
+	_, err := e.release.Write([]byte{'x'})
+	e.must(err)
+}
+
+// flags are those of the slots, such as "CEO".
+func (e *experiment) flags() string {
+	e.t.Helper()
+	s, err := schedule.Open(durable.OS(), filepath.Join(e.folder, "schedule"), false)
+	e.must(err)
+	defer s.Close() //nolint:errcheck // only read
+	var flags strings.Builder
+	for slot, err := range s.Slots() {
+		e.must(err)
+		flags.WriteByte(byte(slot.Flag))
+	}
+	return flags.String()
+}
+
+// records are all records. Each must be readable, and no slot may have two that count.
+func (e *experiment) records() []results.Record {
+	e.t.Helper()
+	f, err := folder.Open(durable.OS(), e.folder)
+	e.must(err)
+	var list []results.Record
+	counted := map[int]bool{}
+	for r, err := range results.NewReader(durable.OS(), f.Results()).All() {
+		e.must(err)
+		if r.Outcome != results.Rerun && counted[r.Slot] {
+			e.t.Errorf("slot %d has two records that count", r.Slot)
+		}
+		counted[r.Slot] = r.Outcome != results.Rerun
+		list = append(list, r)
+	}
+	return list
+}
+
+// of is the one record of a benchmark.
+func (e *experiment) of(benchmark string) results.Record {
+	e.t.Helper()
+	var found []results.Record
+	for _, r := range e.records() {
+		if r.Key.Benchmark == benchmark {
+			found = append(found, r)
+		}
+	}
+	if len(found) != 1 {
+		e.t.Fatalf("%d records of %s, want one", len(found), benchmark)
+	}
+	return found[0]
+}
+
+// outcome checks the record of a benchmark: how it ended, how many iterations it has, what its reasons say.
+func (e *experiment) outcome(benchmark string, outcome results.Outcome, iterations int, reasons ...string) results.Record {
+	e.t.Helper()
+	r := e.of(benchmark)
+	if r.Outcome != outcome || len(r.WallNS) != iterations {
+		e.t.Errorf("%s: %s with %d iterations, want %s with %d; reasons %q, stderr %q",
+			benchmark, r.Outcome, len(r.WallNS), outcome, iterations, r.Reasons, r.Process.Stderr.Text)
+	}
+	text := strings.Join(r.Reasons, "\n")
+	for _, reason := range reasons {
+		if !strings.Contains(text, reason) {
+			e.t.Errorf("%s: no reason %q in %q", benchmark, reason, r.Reasons)
+		}
+	}
+	if len(reasons) == 0 && len(r.Reasons) > 0 {
+		e.t.Errorf("%s: reasons %q, want none", benchmark, r.Reasons)
+	}
+	return r
+}

@@ -1,0 +1,162 @@
+package machine
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/clock"
+	"krund/internal/config"
+	"krund/internal/control"
+	"krund/internal/durable/crashfs"
+	"krund/internal/probe"
+	"krund/internal/sysroot"
+)
+
+const text = `[experiment]
+reboot = "none"
+[vms.C]
+runner = "c"
+variants = ["default-c"]
+[variants.default-c]
+entry = "bench.so"
+[benchmarks]
+nbody = { parameter = 1 }
+`
+
+func parse(t *testing.T, more string) *config.Config {
+	t.Helper()
+	cfg, err := config.Parse("/x/x.toml", []byte(text+more), "host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// TestDefaultsAreTheStudys holds the two tables of defaults together: the configuration's, which users see, and the controls' own.
+func TestDefaultsAreTheStudys(t *testing.T) {
+	cfg := parse(t, "")
+	want := control.Defaults()
+	want.Heap = cfg.Limits.Heap
+	got := Settings(cfg, false)
+	m := control.NewMachine(t.Context(), sysroot.New(t.TempDir()))
+	a, b := control.CheckAll(t.Context(), m, got), control.CheckAll(t.Context(), m, want)
+	if len(a) != len(b) || len(a) == 0 {
+		t.Fatalf("%d findings, want %d", len(a), len(b))
+	}
+	for i := range a {
+		if a[i].Name != b[i].Name || a[i].Policy != b[i].Policy || a[i].Wanted != b[i].Wanted {
+			t.Errorf("configuration says %s %s %q, the control %s %s %q",
+				a[i].Name, a[i].Policy, a[i].Wanted, b[i].Name, b[i].Policy, b[i].Wanted)
+		}
+	}
+	if p := ProbeSettings(cfg, false); p.Temperature != probe.Defaults().Temperature || p.KernelLog != probe.Defaults().KernelLog {
+		t.Errorf("probes %+v, want %+v", p, probe.Defaults())
+	}
+}
+
+func TestRelaxedDemandsNothingThatIsNotStated(t *testing.T) {
+	cfg := parse(t, "[controls]\naslr = \"require\"\n")
+	s := Settings(cfg, true)
+	if s.ASLR.Policy != control.Require || s.Turbo.Policy != control.Warn || s.Swap.Policy != control.Off {
+		t.Errorf("aslr %s, turbo %s, swap %s; want require, warn, off", s.ASLR.Policy, s.Turbo.Policy, s.Swap.Policy)
+	}
+}
+
+// kernel makes a root with the files of two settings and a sensor.
+func kernel(t *testing.T) (sysroot.Root, func(name string) string) {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, content string) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("proc/sys/kernel/randomize_va_space", "0\n")
+	write("sys/class/hwmon/hwmon0/name", "coretemp\n")
+	write("sys/class/hwmon/hwmon0/temp1_input", "40000\n")
+	write("sys/class/hwmon/hwmon0/temp1_label", "Package id 0\n")
+	return sysroot.New(dir), func(name string) string {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(content))
+	}
+}
+
+func TestApplyRecordsAndUndoes(t *testing.T) {
+	root, read := kernel(t)
+	cfg := parse(t, "[controls]\naslr = \"require\"\n")
+	m := &Machine{
+		Control: control.NewMachine(t.Context(), root), Settings: Settings(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
+		Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler), Probes: ProbeSettings(cfg, true), Temperature: cfg.Temperature,
+	}
+	applied, err := m.Apply(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read("proc/sys/kernel/randomize_va_space"); got != "2" {
+		t.Errorf("randomize_va_space %s, want 2", got)
+	}
+	found := false
+	for _, c := range applied.Controls {
+		found = found || c.Name == "aslr" && c.Status == "set" && c.Found == "0"
+	}
+	if !found {
+		t.Errorf("the record lacks the setting: %+v", applied.Controls)
+	}
+	if err := applied.Undo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
+		t.Errorf("randomize_va_space %s after undo, want 0", got)
+	}
+}
+
+func TestAnUnfitMachineIsAnError(t *testing.T) {
+	root, _ := kernel(t)
+	cfg := parse(t, "[controls]\nturbo = \"require\"\n")
+	m := &Machine{
+		Control: control.NewMachine(t.Context(), root), Settings: Settings(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
+		Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+	}
+	applied, err := m.Apply(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "turbo") {
+		t.Errorf("error %v, want one about turbo", err)
+	}
+	if err := applied.Undo(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTemperaturesAroundARun(t *testing.T) {
+	root, _ := kernel(t)
+	cfg := parse(t, "")
+	m := &Machine{
+		Control: control.NewMachine(t.Context(), root), Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+		Probes: ProbeSettings(cfg, false), Temperature: cfg.Temperature,
+	}
+	base, err := m.Base(t.Context())
+	if err != nil || len(base) != 1 || base[0].MilliC != 40000 {
+		t.Fatalf("base %v, %v; want one sensor of 40 C", base, err)
+	}
+	if err := m.Gate(t.Context(), base); err != nil {
+		t.Errorf("gate at the base: %v", err)
+	}
+	after, err := m.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := after(t.Context())
+	if before := seen.Machine.Temperatures.Before; len(before) != 1 || before[0].MilliC != 40000 {
+		t.Errorf("before: %v", before)
+	}
+}
