@@ -75,7 +75,7 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 	} else {
 		a.printProblems("problem", r.Problems)
 		a.printProblems("note", r.Notes)
-		a.print("%s: %s of %s completed, %s, %s, %s\n", visible(f.Dir()), plural(r.Completed, "slot"), plural(r.Slots.Total(), "slot"),
+		a.print("%s: %d of %s completed, %s, %s, %s\n", visible(f.Dir()), r.Completed, plural(r.Slots.Total(), "slot"),
 			plural(r.Records, "record"), size(r.Bytes), plural(len(r.Problems), "problem"))
 	}
 	if err == nil && len(r.Problems) > 0 {

@@ -26,7 +26,7 @@ attempt; SLOT-ATTEMPT means that attempt (from 1). A record's file may be named
 instead.
 
 With --json it is the record's document itself, byte for byte; its fields are in
-docs/record.md and docs/output.md.
+docs/output.md.
 
 EXAMPLES
   krunctl show warmup.krun 17              the last attempt of slot 17
