@@ -1,0 +1,134 @@
+//go:build cgo
+
+package msr
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+
+	libkrun "krund/cgo"
+	"krund/internal/sysroot"
+)
+
+// TestRegistersInRecord goes the whole way with sparse files in the place of the
+// devices: they are found, handed over, read by libkrun, and come out in the
+// record. In a file the eight bytes at 0xe7 and at 0xe8 overlap; so a model says
+// what is read: the bytes at an offset as a number.
+func TestRegistersInRecord(t *testing.T) {
+	const iterations, seed = 200, 5
+	random := rand.New(rand.NewPCG(seed, 0))
+	_, root := twoCores(t)
+	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
+	if c == nil {
+		t.Fatal(r)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	memory := [2][0x400]byte{}
+	write := func(core int) {
+		if err := os.WriteFile(root.Path(deviceName(core)), memory[core][:], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(core int, address uint32) uint64 { return binary.NativeEndian.Uint64(memory[core][address:]) }
+	move := func(core int) {
+		for _, address := range []uint32{regMPERF, regAPERF, regCycles} {
+			step := random.Uint64() >> random.IntN(64)
+			binary.NativeEndian.PutUint64(memory[core][address:], read(core, address)+step)
+		}
+		write(core)
+	}
+	binary.NativeEndian.PutUint64(memory[1][regCycles:], 1<<48-3) // close to the end
+	write(0)
+	write(1)
+
+	buffer, m := meter(t, c, iterations)
+	var want [][]int64
+	for range iterations {
+		var before, row []uint64
+		if err := m.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		for core := range memory {
+			before = append(before, read(core, regAPERF), read(core, regMPERF), read(core, regCycles))
+			move(core)
+			row = append(row, read(core, regAPERF), read(core, regMPERF), read(core, regCycles))
+		}
+		if err := m.End(); err != nil {
+			t.Fatal(err)
+		}
+		deltas := make([]int64, len(row))
+		for i := range row {
+			bits := 64
+			if i%3 == 2 {
+				bits = 48
+			}
+			deltas[i] = int64(Delta(before[i], row[i], bits))
+		}
+		want = append(want, deltas)
+	}
+	s, err := buffer.Read()
+	if err != nil || s.Error != libkrun.OK || s.Done != iterations {
+		t.Fatalf("%v, %v, %d done", err, s.Error, s.Done)
+	}
+	for i := range want {
+		for c, column := range s.Columns {
+			if column.Values[i] != want[i][c] {
+				t.Fatalf("seed %d: %s of core %d in iteration %d is %d; want %d", seed, column.Name, column.Core, i, column.Values[i], want[i][c])
+			}
+		}
+	}
+}
+
+// meter lets this process measure with counters.
+func meter(t *testing.T, c *Counters, iterations int) (*libkrun.Buffer, *libkrun.Meter) {
+	t.Helper()
+	dup := func(f *os.File) int {
+		fd, err := syscall.Dup(int(f.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fd
+	}
+	spec, err := c.Apply(libkrun.Spec{Iterations: iterations}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range c.Files() {
+		spec.Groups[i].FD = dup(f)
+	}
+	buffer, err := libkrun.Create(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = buffer.Close() })
+	t.Setenv(libkrun.EnvFD, strconv.Itoa(dup(buffer.File())))
+	m, err := libkrun.NewMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return buffer, m
+}
+
+// TestNothingToRead: the source none gives a buffer without columns.
+func TestNothingToRead(t *testing.T) {
+	c, _ := Open(t.Context(), sysroot.New(t.TempDir()), Want{Sources: []string{None}, Scope: PerCore})
+	buffer, m := meter(t, c, 1)
+	if err := m.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.End(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := buffer.Read(); err != nil || s.Done != 1 || len(s.Columns) > 0 || s.Error != libkrun.OK {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
