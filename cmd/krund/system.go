@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"log/slog"
 	"os"
@@ -26,12 +27,12 @@ import (
 	"krund/internal/version"
 )
 
-// newSystem wires the real machine. The function it returns closes the log.
+// newSystem wires the real machine. The function it returns closes the log and leaves no control group behind.
 func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode string, stdout, stderr io.Writer) (boot.System, func(), error) {
 	if mode == config.RebootHardware && os.Geteuid() != 0 {
 		return boot.System{}, nil, errors.New("experiment.reboot = \"hardware\" needs root: run it as root, or without reboots by --reboot none")
 	}
-	installed, err := findInstalled()
+	installed, err := findInstalled(o.folder)
 	if err != nil {
 		return boot.System{}, nil, err
 	}
@@ -66,12 +67,17 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		Retire:   retire(cfg, mode),
 		Progress: newProgress(o, stdout),
 		Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
-	}, closeLog, nil
+	}, func() {
+		if err := child.RemoveGroup(installed.Cgroup); err != nil {
+			log.Warn("clean up", "error", err)
+		}
+		closeLog()
+	}, nil
 }
 
 // findInstalled looks for krund's other parts relative to its own place: PREFIX/bin/krund has PREFIX/libexec/krund and PREFIX/lib/krund, in the
 // build folder as on an installed machine.
-func findInstalled() (pexec.Installed, error) {
+func findInstalled(dir string) (pexec.Installed, error) {
 	exe, err := os.Executable()
 	if err == nil {
 		exe, err = filepath.EvalSymlinks(exe)
@@ -90,6 +96,8 @@ func findInstalled() (pexec.Installed, error) {
 			return in, fmt.Errorf("krund is not installed whole: %w; `make build` or `make install` puts the parts in place", err)
 		}
 	}
+	// Whatever a killed krund of the same experiment left in the group is killed before the next run; another experiment's must not be.
+	in.Cgroup = fmt.Sprintf("krund-%08x", crc32.ChecksumIEEE([]byte(dir)))
 	in.CallerName, in.CallerHome = "nobody", "/"
 	if u, err := user.Current(); err == nil {
 		in.CallerName, in.CallerHome = u.Username, u.HomeDir

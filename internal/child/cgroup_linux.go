@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,6 +21,31 @@ type group struct {
 // openGroup makes sure that the group want exists and is empty. It is kept between runs: making and removing groups
 // takes a lock that the whole machine shares.
 func openGroup(want string) (*group, error) {
+	g, err := findGroup(want)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(g.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("create the control group: %w", err)
+	}
+	return g, nil
+}
+
+// RemoveGroup removes the control group that runs with Command.Cgroup = want have used, at the end of an experiment. One that is not there, or a
+// system without groups, is no error.
+func RemoveGroup(want string) error {
+	g, err := findGroup(want)
+	if err != nil {
+		return nil //nolint:nilerr // where groups cannot be had none was made
+	}
+	if err := os.Remove(g.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the control group: %w", err)
+	}
+	return nil
+}
+
+// findGroup says where the group want is, or would be.
+func findGroup(want string) (*group, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
@@ -42,9 +68,6 @@ func openGroup(want string) (*group, error) {
 	}
 	if g.dir, err = groupDir(mount, root, g.name); err != nil {
 		return nil, err
-	}
-	if err := os.MkdirAll(g.dir, 0o755); err != nil {
-		return nil, fmt.Errorf("create the control group: %w", err)
 	}
 	return g, nil
 }

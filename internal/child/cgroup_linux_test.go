@@ -42,6 +42,25 @@ func TestGroupHoldsAll(t *testing.T) {
 	}
 }
 
+func TestRemoveGroup(t *testing.T) {
+	name := testGroup(t)
+	c := shell("true")
+	c.Cgroup = name
+	mustSucceed(t, c)
+	g, err := findGroup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time it is gone already
+		if err := RemoveGroup(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(g.dir); err == nil {
+		t.Errorf("%s is still there", g.dir)
+	}
+}
+
 // TestGroupIsCleared starts with a group in which a killed daemon has left something.
 func TestGroupIsCleared(t *testing.T) {
 	name := testGroup(t)

@@ -26,14 +26,12 @@ const priority = -20
 // bytes per number, with up to three counters for each core.
 const externalOutput = 256 << 20
 
-// cgroup is the control group of benchmarks, below krund's own.
-const cgroup = "benchmark"
-
 // Installed is where the parts of krund are that run in the measured process, and who runs krund.
 type Installed struct {
 	RunnerC      string // runner for native code
 	RunnerPython string // runner for Python
 	Library      string // libkrun.so
+	Cgroup       string // control group of the benchmarks, below krund's own; no two experiments may share one
 	CallerName   string // for benchmarks that run as the caller
 	CallerHome   string
 }
@@ -126,7 +124,7 @@ func (j Job) dir() string {
 func (j Job) command(in Installed) child.Command {
 	argv := j.argv(in)
 	c := child.Command{
-		Path: argv[0], Args: argv, Env: j.environment(in), Dir: j.dir(), Account: j.Account, CPUs: j.CPUs, Cgroup: cgroup,
+		Path: argv[0], Args: argv, Env: j.environment(in), Dir: j.dir(), Account: j.Account, CPUs: j.CPUs, Cgroup: in.Cgroup,
 		Limits: child.Limits{Heap: j.Limits.Heap, Stack: j.Limits.Stack, Output: j.Limits.Output, Timeout: j.Limits.Timeout},
 	}
 	if j.Root {
