@@ -47,32 +47,32 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	m := control.NewMachine(ctx, sysroot.New("/"))
 	relaxed := mode != config.RebootHardware
 	return boot.System{
-		FS:       durable.OS(),
-		Clock:    clock.Real{},
-		Log:      log,
-		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed},
-		Machine: &machine.Machine{
-			Control: m, Settings: machine.Settings(cfg, relaxed), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
-			Temperature: cfg.Temperature, Probes: machine.ProbeSettings(cfg, relaxed), Allow: cfg.KernelLog.Allow,
-			Extra: map[string]string{"krund": version.String()},
-		},
-		Hooks:    hooks.Set{BeforeArgv: cfg.Hooks.Before, AfterArgv: cfg.Hooks.After, Timeout: cfg.Hooks.Timeout, Log: log},
-		Rebooter: reboot.New(log),
-		Notifier: notify.Notifier{
-			Mail: cfg.Notify.Mail, Sendmail: cfg.Notify.Sendmail, Command: cfg.Notify.Command, Webhook: cfg.Notify.Webhook,
-			Environ: []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin"},
-		},
-		Account:  child.FreshAccount,
-		Sync:     syncDisks,
-		Retire:   retire(cfg, mode),
-		Progress: newProgress(o, stdout),
-		Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
-	}, func() {
-		if err := child.RemoveGroup(installed.Cgroup); err != nil {
-			log.Warn("clean up", "error", err)
-		}
-		closeLog()
-	}, nil
+			FS:       durable.OS(),
+			Clock:    clock.Real{},
+			Log:      log,
+			Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed},
+			Machine: &machine.Machine{
+				Control: m, Settings: machine.Settings(cfg, relaxed), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
+				Temperature: cfg.Temperature, Probes: machine.ProbeSettings(cfg, relaxed), Allow: cfg.KernelLog.Allow,
+				Extra: map[string]string{"krund": version.String()},
+			},
+			Hooks:    hooks.Set{BeforeArgv: cfg.Hooks.Before, AfterArgv: cfg.Hooks.After, Timeout: cfg.Hooks.Timeout, Log: log},
+			Rebooter: reboot.New(log),
+			Notifier: notify.Notifier{
+				Mail: cfg.Notify.Mail, Sendmail: cfg.Notify.Sendmail, Command: cfg.Notify.Command, Webhook: cfg.Notify.Webhook,
+				Environ: []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin"},
+			},
+			Account:  child.FreshAccount,
+			Sync:     syncDisks,
+			Retire:   retire(cfg, mode),
+			Progress: newProgress(o, stdout),
+			Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
+		}, func() {
+			if err := child.RemoveGroup(installed.Cgroup); err != nil {
+				log.Warn("clean up", "error", err)
+			}
+			closeLog()
+		}, nil
 }
 
 // findInstalled looks for krund's other parts relative to its own place: PREFIX/bin/krund has PREFIX/libexec/krund and PREFIX/lib/krund, in the

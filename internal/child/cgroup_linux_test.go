@@ -59,6 +59,7 @@ func TestRemoveGroup(t *testing.T) {
 	if _, err := os.Stat(g.dir); err == nil {
 		t.Errorf("%s is still there", g.dir)
 	}
+	mustSucceed(t, c) // and it can be made again
 }
 
 // TestGroupIsCleared starts with a group in which a killed daemon has left something.
