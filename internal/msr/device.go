@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 
 	libkrun "krund/cgo"
@@ -169,27 +170,44 @@ func closeDevices(list []device) error {
 }
 
 // canCount says why core cycles cannot be counted by registers; nil if they can.
-// It changes nothing, and fills in the counters' widths.
-func canCount(root sysroot.Root, list []device) error {
+// It changes nothing, and fills in the counters' widths. note tells of a width
+// that is not known.
+func canCount(root sysroot.Root, list []device) (note string, err error) {
 	if watchdog(root) {
-		return errors.New(watchdogOff)
+		return "", errors.New(watchdogOff)
 	}
 	for i, d := range list {
 		p, err := readPMU(root, d.core)
-		if err != nil {
-			return fmt.Errorf("the counters of core %d are unknown (modprobe cpuid helps): %w", d.core, err)
+		switch {
+		case err == nil && p.hasCycles():
+			list[i].bits = p.fixedBits
+		case (err != nil || p.version == 0) && intel(root):
+			list[i].bits = usualBits
+			note = fmt.Sprintf("CPUID does not tell the width of core %d's cycles counter: taken for %d bits", d.core, usualBits)
+		case err != nil:
+			return "", fmt.Errorf("the counters of core %d are unknown (modprobe cpuid helps): %w", d.core, err)
+		default:
+			return "", fmt.Errorf("core %d has no fixed counter for its cycles; the perf source counts them in another", d.core)
 		}
-		if !p.hasCycles() {
-			return fmt.Errorf("core %d has no fixed counter for its cycles; the perf source counts them in another", d.core)
-		}
-		list[i].bits = p.fixedBits
 	}
-	return nil
+	return note, nil
+}
+
+// usualBits is the width of fixed counters on every Intel processor since Nehalem.
+// Were it less, a difference over the counter's end would be close to 2^48, which
+// is told from a measurement at once.
+const usualBits = 48
+
+// intel says whether the processor is Intel's: if it hides what it has, as
+// emulators and hypervisors do, one may still try.
+func intel(root sysroot.Root) bool {
+	text, err := root.Read("/proc/cpuinfo")
+	return err == nil && strings.Contains(text, "GenuineIntel")
 }
 
 // countCycles starts the cycles counters of all cores, or of none.
-func countCycles(root sysroot.Root, list []device) (changed []saved, err error) {
-	if err = canCount(root, list); err == nil {
+func countCycles(root sysroot.Root, list []device) (changed []saved, note string, err error) {
+	if note, err = canCount(root, list); err == nil {
 		for _, d := range list {
 			var more []saved
 			more, err = startCycles(root, d.core)
@@ -203,12 +221,12 @@ func countCycles(root sysroot.Root, list []device) (changed []saved, err error) 
 		}
 	}
 	if err == nil {
-		return changed, nil
+		return changed, note, nil
 	}
 	for i := range list {
 		list[i].bits = 0
 	}
-	return nil, errors.Join(err, restore(root, changed))
+	return nil, "", errors.Join(err, restore(root, changed))
 }
 
 // findMSR opens the devices. With change it loads the kernel module when it is
@@ -233,10 +251,14 @@ func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want, cha
 		return nil, nil, f
 	}
 	var changed []saved
+	var note string
 	if change {
-		changed, err = countCycles(root, list)
+		changed, note, err = countCycles(root, list)
 	} else {
-		err = canCount(root, list)
+		note, err = canCount(root, list)
+	}
+	if note != "" {
+		f.Notes = append(f.Notes, note)
 	}
 	f.Available, f.Columns = true, []string{"aperf", "mperf", "cycles"}
 	if err != nil {

@@ -84,7 +84,7 @@ func twoCores(t *testing.T) (*registers, sysroot.Root) {
 		cores: []map[int64]uint64{{}, {}}, leaf: skylake, mostLeaf: 0x16,
 		stuck: map[int64]bool{}, refuse: map[int64]error{},
 	}
-	root := xeon.and(tree{"/dev/cpu/0/msr": "", "/dev/cpu/1/msr": ""}).root(t)
+	root := xeon.and(tree{"/dev/cpu/0/msr": "", "/dev/cpu/1/msr": "", "/proc/cpuinfo": "vendor_id\t: AuthenticAMD\n"}).root(t)
 	return r, root.With(r)
 }
 
@@ -211,6 +211,42 @@ func TestLeftover(t *testing.T) {
 	}
 	if err := c.Close(); err != nil || len(regs.writes) > 0 {
 		t.Errorf("%v, writes %q", err, regs.writes)
+	}
+}
+
+// TestHiddenWidth: an Intel processor whose counters work although CPUID is silent.
+func TestHiddenWidth(t *testing.T) {
+	for name, hide := range map[string]func(*registers){
+		"no device": func(r *registers) { r.noCPUID = true },
+		"no leaf":   func(r *registers) { r.mostLeaf = 5 },
+		"zeros":     func(r *registers) { r.leaf = [4]uint32{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			regs, root := twoCores(t)
+			hide(regs)
+			if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
+			if c == nil || len(c.columns) != 6 || c.groups[1].Registers[2].Bits != 48 || !strings.Contains(r.String(), "taken for 48 bits") {
+				t.Fatal(r)
+			}
+			if err := c.Close(); err != nil || regs.cores[0][regGlobal] != 0 {
+				t.Errorf("%v, control register %#x", err, regs.cores[0][regGlobal])
+			}
+		})
+	}
+	regs, root := twoCores(t)
+	regs.leaf = [4]uint32{0x07280202} // says that it has none
+	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
+	if c == nil || len(c.columns) != 4 || len(regs.writes) > 0 {
+		t.Fatalf("%v, writes %q", r, regs.writes)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,0 +1,52 @@
+//go:build cgo
+
+package msr
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"krund/rig"
+)
+
+// TestInMachine runs this test program inside a machine with the kernel's own msr
+// module: there the devices are real files of the kernel, and nobody may not open
+// them.
+func TestInMachine(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name     string
+		moving   bool // the counters count; else every register reads 0
+		run      string
+		contains []string
+	}{
+		{"counting", true, "TestUnprivileged(Cores|Execution)", []string{"msr: available: reads registers of 2 cores; CPUID does not tell the width of core 1's cycles counter: taken for 48 bits", "perf: not available"}},
+		{"emulator", false, "TestUnprivilegedCores", []string{"register 0xe8 of core 0 stands still at 0", "SKIP"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var payload rig.Payload
+			if err := payload.Copy("/root/msr.test", self); err != nil {
+				t.Fatal(err)
+			}
+			m := rig.Boot(t, rig.Options{MSR: test.moving, Payload: &payload})
+			m.WaitRunning()
+			out, status := m.Try("cd /root && ./msr.test -test.v -test.run '" + test.run + "'")
+			t.Log(out)
+			if status != 0 {
+				t.Errorf("status %d", status)
+			}
+			for _, part := range test.contains {
+				if !strings.Contains(out, part) {
+					t.Errorf("want %q", part)
+				}
+			}
+			if out, status := m.Try("setpriv --reuid 65534 --clear-groups dd if=/dev/cpu/0/msr of=/dev/null bs=8 count=1"); status == 0 {
+				t.Errorf("nobody may open the device: %s", out)
+			}
+		})
+	}
+}
