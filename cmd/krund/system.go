@@ -54,7 +54,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 			Machine: &machine.Machine{
 				Control: m, Settings: machine.Settings(cfg, relaxed), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
 				Temperature: cfg.Temperature, Probes: machine.ProbeSettings(cfg, relaxed), Allow: cfg.KernelLog.Allow,
-				Extra: map[string]string{"krund": version.String()},
+				Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
 			},
 			Hooks:    hooks.Set{BeforeArgv: cfg.Hooks.Before, AfterArgv: cfg.Hooks.After, Timeout: cfg.Hooks.Timeout, Log: log},
 			Rebooter: reboot.New(log),

@@ -20,7 +20,6 @@ import (
 	"krund/internal/verdict"
 )
 
-
 // simulated is a machine in memory: its disk can lose power, its benchmarks are made up, and it counts what happened to it.
 type simulated struct {
 	t       testing.TB

@@ -108,4 +108,7 @@ func (f Folder) Log() string { return filepath.Join(f.dir, "log") }
 // ConfigCopy returns the path of the configuration's copy.
 func (f Folder) ConfigCopy() string { return filepath.Join(f.dir, "config.toml") }
 
+// Fingerprint returns the path of the description of the machine that the experiment began on.
+func (f Folder) Fingerprint() string { return filepath.Join(f.dir, "fingerprint.json") }
+
 func (f Folder) lockFile() string { return filepath.Join(f.dir, "lock") }

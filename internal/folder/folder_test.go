@@ -40,6 +40,7 @@ func TestPaths(t *testing.T) {
 	for got, want := range map[string]string{
 		f.Dir(): dir, f.Schedule(): dir + "/schedule", f.Results(): dir + "/results", f.Journal(): dir + "/journal",
 		f.Log(): dir + "/log", f.ConfigCopy(): dir + "/config.toml",
+		f.Fingerprint(): dir + "/fingerprint.json",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

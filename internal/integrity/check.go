@@ -179,6 +179,7 @@ const (
 
 var ownFiles = map[string]bool{
 	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true, "analysis.json": true,
+	"fingerprint.json": true,
 }
 
 // brokenMark is in the names of what a repair has kept.

@@ -35,6 +35,7 @@ type Machine struct {
 	Probes      probe.Settings
 	Allow       []*regexp.Regexp  // kernel messages that are no cause for concern, besides the built-in list
 	Extra       map[string]string // for the fingerprint
+	Origin      string            // path of the fingerprint of the machine that the experiment began on
 }
 
 // Apply sets what is to be set. The Undo also closes the journal.
@@ -126,7 +127,12 @@ func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
 func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, error) {
 	var seen boot.Seen
 	if m.Probes.Fingerprint != control.Off {
-		seen.Machine.Fingerprint = probe.ReadFingerprint(ctx, m.Control, m.Extra)
+		now := probe.ReadFingerprint(ctx, m.Control, m.Extra)
+		changed, err := m.compare(now)
+		if err != nil {
+			return nil, err
+		}
+		seen.Machine.Fingerprint, seen.Remarks = now, changed
 	}
 	if m.Probes.Temperature != control.Off {
 		seen.Machine.Temperatures.Before = readings(probe.ReadTemperatures(ctx, m.Control))

@@ -142,7 +142,7 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	cfg := parse(t, "")
 	m := &Machine{
 		Control: control.NewMachine(t.Context(), root), Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
-		Probes: ProbeSettings(cfg, false), Temperature: cfg.Temperature,
+		Probes: ProbeSettings(cfg, false), Temperature: cfg.Temperature, FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
 	}
 	base, err := m.Base(t.Context())
 	if err != nil || len(base) != 1 || base[0].MilliC != 40000 {
@@ -158,5 +158,27 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	seen := after(t.Context())
 	if before := seen.Machine.Temperatures.Before; len(before) != 1 || before[0].MilliC != 40000 {
 		t.Errorf("before: %v", before)
+	}
+}
+
+func TestAChangedMachine(t *testing.T) {
+	m := &Machine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json", Probes: probe.Settings{Fingerprint: control.Warn}}
+	before := probe.Fingerprint{"kernel.release": "6.1.0-1", "cpu.model": "X"}
+	for range 2 { // the first one is remembered, the second one is the same
+		if remarks, err := m.compare(before); err != nil || len(remarks) != 0 {
+			t.Fatalf("%q, %v", remarks, err)
+		}
+	}
+	after := probe.Fingerprint{"kernel.release": "6.1.0-2", "cpu.model": "X"}
+	remarks, err := m.compare(after)
+	if err != nil || len(remarks) != 1 || !strings.Contains(remarks[0], "6.1.0-1") || !strings.Contains(remarks[0], "6.1.0-2") {
+		t.Errorf("remarks %q, %v; want both kernels in one", remarks, err)
+	}
+	m.Probes.Fingerprint = control.Require
+	if _, err := m.compare(after); err == nil || !strings.Contains(err.Error(), "kernel.release") {
+		t.Errorf("error %v, want one that names the kernel", err)
+	}
+	if _, err := m.compare(before); err != nil {
+		t.Errorf("the machine is back: %v", err)
 	}
 }

@@ -1,0 +1,48 @@
+package machine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"krund/internal/control"
+	"krund/internal/durable"
+	"krund/internal/probe"
+)
+
+// compare holds the machine against the one that the experiment began on, which it keeps durably the first time. What has changed is returned as
+// remarks; where the configuration requires the same machine throughout it is an error instead.
+func (m *Machine) compare(now probe.Fingerprint) ([]string, error) {
+	text, err := durable.ReadFile(m.FS, m.Origin)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, m.remember(now)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the machine's fingerprint: %w", err)
+	}
+	var origin probe.Fingerprint
+	if err := json.Unmarshal(text, &origin); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w; remove it to take this machine, as it is, for the one the experiment began on", m.Origin, err)
+	}
+	var changed []string
+	for _, d := range probe.Diff(origin, now) {
+		changed = append(changed, "the machine is not the one that the experiment began on: "+d.String())
+	}
+	if len(changed) > 0 && m.Probes.Fingerprint == control.Require {
+		return nil, fmt.Errorf("%s\nundo the change, or remove %s to go on with the machine as it is", strings.Join(changed, "\n"), m.Origin)
+	}
+	return changed, nil
+}
+
+func (m *Machine) remember(now probe.Fingerprint) error {
+	text, err := json.MarshalIndent(now, "", " ")
+	if err == nil {
+		err = durable.WriteFile(m.FS, m.Origin, append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the machine's fingerprint: %w", err)
+	}
+	return nil
+}
