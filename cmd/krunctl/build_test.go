@@ -75,13 +75,13 @@ func newExperimentOf(t *testing.T, text string) *builder {
 	cfg, err := config.Parse(b.toml, []byte(text), "bencher7")
 	b.must(err)
 	b.cfg = cfg
-	b.folder, err = folder.Create(durable.OS(), folder.For(b.toml))
+	b.folder, err = folder.Create(lax(), folder.For(b.toml))
 	b.must(err)
-	b.must(durable.WriteFile(durable.OS(), b.folder.ConfigCopy(), []byte(text), 0o644))
+	b.must(durable.WriteFile(lax(), b.folder.ConfigCopy(), []byte(text), 0o644))
 	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: cfg.Experiment.Order, Seed: cfg.Experiment.Seed}
 	slots := schedule.Plan(cfg.Keys(), cfg.Experiment.Executions, cfg.Experiment.Order, cfg.Experiment.Seed)
-	b.must(schedule.Create(durable.OS(), b.folder.Schedule(), h, cfg.Slots(), slots))
-	b.sched, err = schedule.Open(durable.OS(), b.folder.Schedule(), true)
+	b.must(schedule.Create(lax(), b.folder.Schedule(), h, cfg.Slots(), slots))
+	b.sched, err = schedule.Open(lax(), b.folder.Schedule(), true)
 	b.must(err)
 	t.Cleanup(func() { _ = b.sched.Close() })
 	return b
@@ -113,7 +113,7 @@ func (b *builder) run(o results.Outcome, reasons ...string) results.Record {
 
 func (b *builder) append(rec results.Record) {
 	b.t.Helper()
-	b.must(results.NewAppender(durable.OS(), b.folder.Results()).Append(rec))
+	b.must(results.NewAppender(lax(), b.folder.Results()).Append(rec))
 }
 
 // record makes up what was measured: iteration i of run n takes (n+1) ms and
@@ -202,7 +202,7 @@ type ran struct {
 func krunctl(t *testing.T, args ...string) ran {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime }, host: "bencher7", fsys: durable.OS(), uid: 1000}
+	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime }, host: "bencher7", fsys: lax(), uid: 1000}
 	code := runIn(a, args, &stdout)
 	return ran{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
