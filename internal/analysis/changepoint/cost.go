@@ -1,40 +1,95 @@
 package changepoint
 
+import "math"
+
 // cost is a segment cost C(s, t), the cost of the values with indexes s to
-// t-1, together with the bound that lets whole groups of segments be skipped.
+// t-1, together with the bounds that let groups of segments be skipped.
 //
-// The bound rests on superadditivity: a segment never fits better than its
+// The bounds rest on superadditivity: a segment never fits better than its
 // two parts fitted apart, C(s,t) >= C(s,u) + C(u,t) for s < u < t. It holds
 // for exact numbers; rise subtracts what rounding can do to it.
 type cost interface {
 	// segment is C(s, t) as the reference implementation computes it.
 	segment(s, t int) float64
-	// atLeast is a lower bound on segment(s, t), close and cheap.
-	atLeast(s, t int) float64
 	// screen appends to out those candidates of list for which
 	// f[s] + segment(s, t) + price might be at most limit.
 	screen(out, list []int32, f []float64, t int, price, limit float64) []int32
-	// admit says whether rise can bound segment (s, t) when it grows, and
-	// notes in g what rise needs to know of it. g.at is t.
-	admit(g *group, s int32) bool
-	// rise is a lower bound, for every admitted member s of g, on how much
-	// f[s] + segment(s, t) grows from g.at to t, given that |f| <= scale.
-	// It may be -Inf.
-	rise(g *group, t int, scale float64) float64
+	// measure gives a lower bound on segment(s, t), close and cheap, and what
+	// rise needs to know of the segment; ok is false when rise could not
+	// bound it.
+	measure(s, t int) (least float64, m spread, ok bool)
+	// rise bounds from below how much f[s] + segment(s, ·) grows from g.at on,
+	// for every member s of g, at t and until the prefix length until, given
+	// that |f| <= scale up to t.
+	rise(g *group, t, until int, scale float64) line
 }
 
-// group is a set of candidates last looked at together, at the prefix length
-// at: none of them is worth less than least at that length, and none will be
-// worth less than least + rise(group, t, ...) at t.
+// spread describes a segment: its length, its variance and the sum of its
+// squared deviations. Costs that need none of it leave it zero.
+type spread struct {
+	length     int
+	v, squares float64
+}
+
+// line is a lower bound that changes with time: after j more steps it is
+// base + j slope − j²/length.
+type line struct{ base, slope, length float64 }
+
+// nothing is the line of a bound that says nothing.
+var nothing = line{base: math.Inf(-1), length: 1}
+
+func (l line) after(steps int) float64 {
+	j := float64(steps)
+	return l.base + j*l.slope - j*j/l.length
+}
+
+// group is a set of candidates last measured together, at the prefix length
+// at: none of them was worth less than least at that length.
 type group struct {
 	members []int32
 	at      int
-	least   float64 // lower bound on f[s] + segment(s, at) + price over the members
+	least   float64
 
-	oldest int // the smallest s
-	length int // the shortest segment, at - s
+	oldest    int // the smallest s
+	length    int // the shortest segment, at - s
+	squares   float64
+	low, high float64 // the range of the variances
 
-	// For normalCost: the smallest sum of squared deviations (plus floor),
-	// and the range of the variances.
-	spread, low, high float64
+	// bound is below the worth of every member from the length since until
+	// the length until.
+	bound        line
+	since, until int
+}
+
+// include adds a member that was measured at g.at and is worth at least
+// least.
+func (g *group) include(s int32, least float64, m spread) {
+	if len(g.members) == 0 {
+		g.least, g.oldest, g.length, g.squares, g.low, g.high = least, int(s), m.length, m.squares, m.v, m.v
+	}
+	g.members = append(g.members, s)
+	g.least = min(g.least, least)
+	g.oldest = min(g.oldest, int(s))
+	g.length = min(g.length, m.length)
+	g.squares = min(g.squares, m.squares)
+	g.low = min(g.low, m.v)
+	g.high = max(g.high, m.v)
+}
+
+// worth is a lower bound on the worth of every member at t, from the line
+// computed before.
+func (g *group) worth(t int) float64 {
+	if t > g.until {
+		return math.Inf(-1)
+	}
+	return g.bound.after(t - g.since)
+}
+
+// renew computes the line from t on.
+func (g *group) renew(c cost, t, n int, scale float64) {
+	const steps = 16 // at least; larger groups change less
+	until := min(n, t+max(steps, len(g.members)))
+	g.bound = c.rise(g, t, until, scale)
+	g.bound.base += g.least
+	g.since, g.until = t, until
 }

@@ -105,17 +105,30 @@ func newSegment(series []float64, start, end int) Segment {
 }
 
 // sums are the prefix sums a cost is computed from.
-type sums struct{ x, xx []float64 }
+type sums struct {
+	x, xx   []float64
+	largest float64 // of the values, without their signs
+}
 
 func newSums(series []float64) (sums, error) {
+	s := sums{}
 	for i, v := range series {
 		if math.IsInf(v*v, 0) {
-			return sums{}, fmt.Errorf("value %d is %g: %w", i+1, v, ErrMagnitude)
+			return s, fmt.Errorf("value %d is %g: %w", i+1, v, ErrMagnitude)
 		}
+		s.largest = max(s.largest, v, -v)
 	}
-	s := sums{x: arith.CumSum(series), xx: arith.CumSumSquares(series)}
+	s.x, s.xx = arith.CumSum(series), arith.CumSumSquares(series)
 	if n := len(series); math.IsInf(s.xx[n], 0) {
-		return sums{}, fmt.Errorf("sum of %d squares: %w", n, ErrMagnitude)
+		return s, fmt.Errorf("sum of %d squares: %w", n, ErrMagnitude)
 	}
 	return s, nil
+}
+
+// noise bounds by how much rounded prefix sums can make the sum of squared
+// deviations of a stretch from t to until, or of part of it, negative. Two
+// prefixes are rounded to doubles, and the 80-bit sum at every value between.
+func (c *sums) noise(t, until int) float64 {
+	n := float64(until)
+	return (0x1p-50 + float64(until-t)*0x1p-62) * (c.xx[until] + 2*n*c.largest*c.largest)
 }

@@ -84,23 +84,22 @@ func (c *empiricalCost) segment(s, t int) float64 {
 	return float64(c.factor * sum)
 }
 
-func (c *empiricalCost) atLeast(s, t int) float64 { return c.segment(s, t) }
-
 // screen keeps everything.
 func (c *empiricalCost) screen(out, list []int32, _ []float64, _ int, _, _ float64) []int32 {
 	return append(out, list...)
 }
 
-func (c *empiricalCost) admit(g *group, s int32) bool {
-	if g.length == 0 || int(s) < g.oldest {
-		g.oldest = int(s)
-	}
-	g.length = 1
-	return true
+func (c *empiricalCost) measure(s, t int) (least float64, m spread, ok bool) {
+	return c.segment(s, t), spread{}, true
 }
 
-// rise is the added values' own cost, by superadditivity, less rounding.
-func (c *empiricalCost) rise(g *group, t int, scale float64) float64 {
-	longest := c.h[min(2*(t-g.oldest), len(c.h)-1)] * -c.factor * float64(c.k)
-	return c.segment(g.at, t) - sumError*(scale+16*longest+16)
+// rise is the added values' own cost, by superadditivity, less rounding; more
+// values cost nothing at least.
+func (c *empiricalCost) rise(g *group, t, until int, scale float64) line {
+	own := 0.0
+	if t > g.at {
+		own = c.segment(g.at, t)
+	}
+	longest := c.h[min(2*(until-g.oldest), len(c.h)-1)] * -c.factor * float64(c.k)
+	return line{base: own - sumError*(scale+16*longest+16), length: math.Inf(1)}
 }

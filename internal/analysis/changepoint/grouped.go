@@ -7,8 +7,12 @@ import (
 
 const (
 	// recentLimit is how many new candidates are collected before they are
-	// grouped.
-	recentLimit = 24
+	// grouped, and shortest by how much their segments are then longer than
+	// the least: bounds on very short segments say little.
+	recentLimit = 12
+	shortest    = 4
+	// smallGroup is how many make a group that is not split.
+	smallGroup = 48
 	// nearlyBest is how close to the winner, in prices, a candidate may be
 	// without being kept out of the groups.
 	nearlyBest = 1.0 / 8
@@ -24,14 +28,16 @@ const (
 type grouped struct {
 	*solution
 	cost    cost
+	n       int
 	minimum int
 
 	recent  []int32 // the newest candidates, not yet in a group
 	singles []int32 // older ones that might soon win, or that rise cannot bound
 	groups  []*group
-	known   []int32 // known[s]: the last prefix at which R was found to keep s
-	dead    []bool  // R has pruned s
-	scale   float64 // the largest |f| so far
+	opened  []*group // scratch of lookIntoGroups
+	known   []int32  // known[s]: the last prefix at which R was found to keep s
+	dead    []bool   // R has pruned s
+	scale   float64  // the largest |f| so far
 	scratch []int32
 }
 
@@ -53,6 +59,7 @@ func peltGrouped(c cost, n, minimum int, price float64) *solution {
 	g := &grouped{
 		solution: newSolution(c, n, minimum, price),
 		cost:     c,
+		n:        n,
 		minimum:  minimum,
 		recent:   []int32{0, int32(minimum)},
 		known:    make([]int32, n+1),
@@ -83,14 +90,16 @@ func (g *grouped) step(t int) {
 	g.scratch = g.cost.screen(g.scratch[:0], g.singles, g.f, t, g.price, limit)
 	g.scratch = g.cost.screen(g.scratch, g.recent, g.f, t, g.price, limit)
 	for _, s := range g.scratch {
-		g.consider(&w, s, t, g.value(s, t))
+		if s != w.s {
+			g.consider(&w, s, t, g.value(s, t))
+		}
 	}
 	g.lookIntoGroups(&w, t)
 	g.f[t], g.last[t] = w.value, w.s
 	g.known[w.s] = int32(t)
 	g.scale = max(g.scale, w.value, -w.value)
 	g.recent = append(g.recent, int32(t-g.minimum+1))
-	if len(g.recent) >= recentLimit {
+	if len(g.recent) >= recentLimit+shortest+g.minimum {
 		g.tidy(t)
 	}
 }
@@ -123,18 +132,25 @@ func (g *grouped) alive(s int32, t int) bool {
 // winner at t, and drops the groups that R prunes.
 func (g *grouped) lookIntoGroups(w *winner, t int) {
 	kept := g.groups[:0]
-	var opened []*group
+	opened := g.opened[:0]
 	for _, group := range g.groups {
-		least := group.least + g.cost.rise(group, t, g.scale)
+		worth := group.worth(t)
+		if worth <= w.value {
+			group.renew(g.cost, t, g.n, g.scale)
+			worth = group.worth(t)
+		}
 		switch {
-		case least > w.value+g.price: // at least f[t] + price: pruned, all of them
-		case least > w.value:
+		case worth > w.value+g.price: // at least f[t] + price: pruned, all of them
+		case worth > w.value:
 			kept = append(kept, group)
 		default:
 			opened = append(opened, group)
 		}
 	}
-	g.groups = kept
+	g.groups, g.opened = kept, opened
+	if len(opened) == 0 {
+		return
+	}
 	for _, group := range opened {
 		for _, s := range group.members {
 			g.consider(w, s, t, g.value(s, t))
@@ -143,17 +159,13 @@ func (g *grouped) lookIntoGroups(w *winner, t int) {
 	for _, group := range opened {
 		g.regroup(group.members, t, w.value)
 	}
-	if len(opened) > 0 {
-		slices.SortFunc(g.groups, func(a, b *group) int { return int(a.members[0] - b.members[0]) })
-	}
+	g.sort()
 }
 
-// regroup evaluates candidates at t and forms one group of them, or two if
-// they are many; candidates that R prunes at t, whose value exceeds limit + price, are
-// left out (limit may be anything not below f[t]); those that are nearly the
-// best, and those that cannot be bounded, stay single.
+// regroup measures candidates at t and forms one group of them, or two if they
+// are many.
 func (g *grouped) regroup(members []int32, t int, limit float64) {
-	if len(members) > 2*recentLimit {
+	if len(members) > smallGroup {
 		half := len(members) / 2
 		g.form(members[:half], t, limit)
 		g.form(members[half:], t, limit)
@@ -162,6 +174,10 @@ func (g *grouped) regroup(members []int32, t int, limit float64) {
 	g.form(members, t, limit)
 }
 
+// form makes a group of candidates. Those that R prunes at t are left out:
+// their value exceeds limit + price, where limit may be anything not below
+// f[t]. Those that are nearly the best, and those that cannot be bounded, stay
+// single.
 func (g *grouped) form(members []int32, t int, limit float64) {
 	n := &group{at: t, members: make([]int32, 0, len(members))}
 	rounding := sumError * (g.scale + math.Abs(limit))
@@ -169,56 +185,60 @@ func (g *grouped) form(members []int32, t int, limit float64) {
 		if g.dead[s] {
 			continue
 		}
-		v := g.f[s] + g.cost.atLeast(int(s), t) + g.price - rounding
-		if v > limit+g.price {
+		least, m, ok := g.cost.measure(int(s), t)
+		least += g.f[s] + g.price - rounding
+		switch {
+		case least > limit+g.price:
 			g.dead[s] = true
-			continue
-		}
-		if v <= limit+g.price*nearlyBest || !g.cost.admit(n, s) {
+		case !ok || least <= limit+g.price*nearlyBest:
 			g.singles = append(g.singles, s)
-			continue
+		default:
+			n.include(s, least, m)
 		}
-		if len(n.members) == 0 || v < n.least {
-			n.least = v
-		}
-		n.members = append(n.members, s)
 	}
 	if len(n.members) > 0 {
+		n.renew(g.cost, t, g.n, g.scale)
 		g.groups = append(g.groups, n)
 	}
 }
 
-// tidy groups the recent candidates that have their minimum length, prunes
-// the stuck ones and merges quiet groups. f[t] is known.
+// sort keeps the groups in the order of their candidates.
+func (g *grouped) sort() {
+	slices.SortFunc(g.groups, func(a, b *group) int { return int(a.members[0] - b.members[0]) })
+}
+
+// tidy groups the recent candidates that are old enough and the
+// single ones, and merges quiet groups. f[t] is known.
 func (g *grouped) tidy(t int) {
 	ready := len(g.recent)
-	for ready > 0 && int(g.recent[ready-1]) > t-g.minimum {
+	for ready > 0 && int(g.recent[ready-1]) > t-g.minimum-shortest {
 		ready--
 	}
-	ripe := slices.Clone(g.recent[:ready])
+	ripe := append(g.scratch[:0], g.recent[:ready]...)
 	g.recent = append(g.recent[:0], g.recent[ready:]...)
 	ripe = append(ripe, g.singles...)
+	g.scratch = ripe
 	g.singles = g.singles[:0]
 	g.form(ripe, t, g.f[t])
-	slices.SortFunc(g.groups, func(a, b *group) int { return int(a.members[0] - b.members[0]) })
+	g.sort()
 	g.merge(t)
 }
 
-// merge joins the newest group with the older ones that are not larger than
-// what has been joined so far, and elsewhere neighbours of which the older is
-// not the larger and both have been quiet for as long as evaluating them takes.
+// merge joins the newest groups when there are four of about a size, and
+// elsewhere neighbours of which the older is not the larger and both have been
+// quiet for as long as measuring them takes.
 func (g *grouped) merge(t int) {
 	last := len(g.groups) - 1
-	if last < 1 {
-		return
-	}
-	first, size := last, len(g.groups[last].members)
-	for first > 0 && len(g.groups[first-1].members) <= size {
-		first--
+	first, size := last, 0
+	for first >= 0 && len(g.groups[first].members) <= size+recentLimit {
 		size += len(g.groups[first].members)
+		first--
 	}
-	g.join(first, last, t)
-	for i := first - 1; i > 0; i-- {
+	first++
+	if last-first >= 3 {
+		g.join(first, last, t)
+	}
+	for i := min(first, len(g.groups)) - 1; i > 0; i = min(i, len(g.groups)) - 1 {
 		a, b := g.groups[i-1], g.groups[i]
 		if len(a.members) <= len(b.members) && t-max(a.at, b.at) >= len(a.members)+len(b.members) {
 			g.join(i-1, i, t)
@@ -228,15 +248,15 @@ func (g *grouped) merge(t int) {
 
 // join makes one group of groups first to last.
 func (g *grouped) join(first, last, t int) {
-	if first == last {
-		return
-	}
-	var members []int32
+	g.scratch = g.scratch[:0]
 	for _, group := range g.groups[first : last+1] {
-		members = append(members, group.members...)
+		g.scratch = append(g.scratch, group.members...)
 	}
-	rest := slices.Clone(g.groups[last+1:])
-	g.groups = g.groups[:first]
-	g.form(members, t, g.f[t])
-	g.groups = append(g.groups, rest...)
+	before := len(g.groups)
+	g.form(g.scratch, t, g.f[t])
+	if joined := g.groups[before:]; len(joined) == 1 {
+		g.groups[first] = joined[0]
+		first++
+	}
+	g.groups = slices.Delete(g.groups[:before], first, last+1)
 }

@@ -47,17 +47,6 @@ func (c *normalCost) segment(s, t int) float64 {
 	return value
 }
 
-func (c *normalCost) atLeast(s, t int) float64 {
-	v := c.variance(s, t)
-	if c.floor > 0 {
-		v = max(v+c.floor, c.floor/2)
-	}
-	if v < smallestBounded {
-		return c.segment(s, t)
-	}
-	return float64(t-s) * (logTwoPi + arith.LogRough(v) + 1 - 2*arith.RoughError)
-}
-
 // Rounding, in units of the last place (2^-53), generously: the difference
 // Σx² − (Σx)²/n is off by at most 8 units of Σx², a logarithm of a double
 // (at most 745) times n by a few units of itself.
@@ -67,30 +56,38 @@ const (
 	sumError        = 0x1p-48
 	largestLog      = 760
 	tooUncertain    = 0x1p-12 // relative error of v beyond which it is not bounded
+	smallestBounded = 1e-290  // variances below this may be rounded like subnormals
 	shortSegment    = 64
-	smallestBounded = 1e-290 // variances below this may be rounded like subnormals
 )
+
+// reciprocals are 1/n for the lengths of short segments.
+var reciprocals = func() (r [shortSegment]float64) {
+	for n := 1; n < shortSegment; n++ {
+		r[n] = 1 / float64(n)
+	}
+	return r
+}()
 
 // screen bounds log v from below: by the exponent and fraction of v, which is
 // at most 0.06 too small, for short segments, more closely for long ones.
 func (c *normalCost) screen(out, list []int32, f []float64, t int, price, limit float64) []int32 {
+	const constant = logTwoPi + 1 - 0x1p-17
 	xt, xxt := c.x[t], c.xx[t]
+	limit -= price
 	for _, s := range list {
-		n := float64(t - int(s))
+		k := t - int(s)
+		n := float64(k)
 		x, xx := xt-c.x[s], xxt-c.xx[s]
-		d := xx - float64(float64(x*x)/n) + float64(n*c.floor)
-		if d <= xx*0x1p-30 || d < smallestBounded {
-			out = append(out, s)
-			continue
-		}
-		var low float64
-		if n < shortSegment {
-			low = logBelow(d / n)
+		var v, low float64
+		if k < shortSegment {
+			r := reciprocals[k]
+			v = (xx-float64(float64(x*x)*r))*r + c.floor
+			low = logBelow(v)
 		} else {
-			low = arith.LogRough(d / n)
+			v = (xx-float64(x*x)/n)/n + c.floor
+			low = arith.LogRough(max(v, smallestBounded))
 		}
-		value := f[s] + float64(n*(logTwoPi+1-0x1p-17+low)) + price
-		if value <= limit {
+		if n*v <= xx*0x1p-30 || v < smallestBounded || f[s]+float64(n*(constant+low)) <= limit {
 			out = append(out, s)
 		}
 	}
@@ -103,23 +100,15 @@ func logBelow(x float64) float64 {
 	return float64(int64(math.Float64bits(x))-one) * (math.Ln2 / (1 << 52))
 }
 
-func (c *normalCost) admit(g *group, s int32) bool {
-	n := g.at - int(s)
-	v := c.variance(int(s), g.at) + c.floor
-	spread := float64(v * float64(n))
-	if !(v > max(smallestBounded, c.floor/2)) || differenceError*(c.xx[g.at]-c.xx[s]) > tooUncertain*spread {
-		return false
+func (c *normalCost) measure(s, t int) (least float64, m spread, ok bool) {
+	n := float64(t - s)
+	v := c.variance(s, t) + c.floor
+	m = spread{length: t - s, v: v, squares: float64(v * n)}
+	if !(v > max(smallestBounded, c.floor/2)) {
+		return c.segment(s, t), m, false
 	}
-	if g.length == 0 {
-		g.oldest, g.length, g.spread, g.low, g.high = int(s), n, spread, v, v
-		return true
-	}
-	g.oldest = min(g.oldest, int(s))
-	g.length = min(g.length, n)
-	g.spread = min(g.spread, spread)
-	g.low = min(g.low, v)
-	g.high = max(g.high, v)
-	return true
+	least = float64(n * (logTwoPi + arith.LogRough(v) + 1 - 2*arith.RoughError))
+	return least, m, differenceError*(c.xx[t]-c.xx[s]) <= tooUncertain*m.squares
 }
 
 // rise bounds C(s,t) − C(s,g.at) for segments of at least n = g.length values
@@ -131,17 +120,38 @@ func (c *normalCost) admit(g *group, s int32) bool {
 //
 // which grows with n, and is least at v = b/k or the end of v's range next to
 // it. (At v = b/k it is the cost of the added values alone: superadditivity.)
-func (c *normalCost) rise(g *group, t int, scale float64) float64 {
-	k, n, longest := float64(t-g.at), float64(g.length), float64(t-g.oldest)
-	added := c.variance(g.at, t)*k - differenceError*(c.xx[t]-c.xx[g.at]) + c.floor*k
-	uncertain := differenceError * ((c.xx[t]-c.xx[g.oldest])/(g.spread+added) + 1)
-	if !(uncertain <= 2*tooUncertain) || -added > g.spread*0x1p-11 {
-		return math.Inf(-1)
+//
+// From t on, j more values that all lie on the segment's mean add the least:
+// with w the smallest (n v + b)/(n+k) of the group,
+//
+//	(n+k+j) log(w (n+k)/(n+k+j)) − (n+k) log w >= j log w − j (1 + j/(n+k)).
+func (c *normalCost) rise(g *group, t, until int, scale float64) line {
+	k, n, longest := float64(t-g.at), float64(g.length), float64(until-g.oldest)
+	added := -c.noise(t, until)
+	if t > g.at {
+		added += c.variance(g.at, t)*k - differenceError*(c.xx[t]-c.xx[g.at]) + c.floor*k
 	}
-	slack := 2*longest*(1.01*uncertain+perValueError) + sumError*(scale+largestLog*longest)
-	v := min(max(added/k, g.low*(1-2*tooUncertain)), g.high*(1+2*tooUncertain))
+	uncertain := differenceError * ((c.xx[until]-c.xx[g.oldest])/(g.squares+added) + 1)
+	if !(uncertain <= 2*tooUncertain) || -added > g.squares*0x1p-11 {
+		return nothing
+	}
+	slack := 2*longest*(1.01*uncertain+perValueError) + sumError*(scale+2*largestLog*longest)
+	if added < 0 { // n v + b is at most so much too small, in proportion
+		slack -= 2 * longest * added / g.squares
+		added = 0
+	}
+	low, high := g.low*(1-2*tooUncertain), g.high*(1+2*tooUncertain)
+	v := low
+	if k > 0 {
+		v = min(max(added/k, low), high)
+	}
 	grown := float64((n+k)*arith.LogRough((n*v+added)/(n+k))) - float64(n*arith.LogRough(v))
-	return k*(logTwoPi+1) + grown - (2*n+k)*arith.RoughError - slack
+	least := min(low, (n*low+added)/(n+k))
+	return line{
+		base:   k*(logTwoPi+1) + grown - (2*n+k)*arith.RoughError - slack,
+		slope:  logTwoPi + arith.LogRough(least) - arith.RoughError,
+		length: n + k,
+	}
 }
 
 // centre takes the median off a series and scales it by a power of two so
