@@ -65,21 +65,11 @@ var install = sync.OnceValue(func() error {
 	return nil
 })
 
-// python is an interpreter of the given major version, not one of the scripts that choose one by the environment.
-func python(t *testing.T, major string) string {
-	t.Helper()
-	for name, path := range runnertest.Pythons(t) {
-		if !strings.HasPrefix(name, "CPython "+major) {
-			continue
-		}
-		out, err := exec.CommandContext(t.Context(), path, "-c", "import sys; print(sys.executable)").Output()
-		if err == nil {
-			return strings.TrimSpace(string(out))
-		}
-	}
-	t.Skipf("no CPython %s", major)
-	return ""
-}
+// python3 is an interpreter, and not one of the scripts that choose one by the environment.
+var python3 = sync.OnceValues(func() (string, error) {
+	out, err := exec.CommandContext(context.Background(), "python3", "-c", "import sys; print(sys.executable)").Output()
+	return strings.TrimSpace(string(out)), err
+})
 
 // experiment is a configuration with its benchmarks in a folder of its own.
 type experiment struct {
@@ -198,7 +188,11 @@ func (e *experiment) c(name, source string) {
 func (e *experiment) py(name, source string) {
 	e.t.Helper()
 	if e.python == "" {
-		e.python = python(e.t, "3")
+		path, err := python3()
+		if err != nil {
+			e.t.Skipf("no Python 3: %v", err)
+		}
+		e.python = path
 	}
 	e.add(name, "Python")
 	e.write(filepath.Join("benchmarks", name, "bench.py"), source)
