@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/exchange"
+	"krund/internal/report"
+	"krund/internal/results"
+	"krund/internal/version"
+)
+
+const reportHelp = `Report writes a folder of HTML pages about an experiment: what was measured,
+where and under which controls, a table of all keys, and for each key plots of
+its process executions. It needs no network: open index.html from the disk.
+
+It reads what krunctl analyze reads, and analyses what has not been analysed:
+give analyze's options first, and report will use that analysis.
+
+EXAMPLES
+  krunctl report warmup.toml -o out/
+  krunctl report warmup_results.json.bz2 -o out/
+` + exitHelp
+
+func reportCommand(a *app) *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "report DIR|NAME.toml|FILE -o FOLDER",
+		Short: "Write the results as HTML pages with plots",
+		Long:  reportHelp,
+		Args:  arguments(1, 1, "an experiment or a file of results"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if output == "" {
+				return usageError{errors.New("where to? -o FOLDER")}
+			}
+			return a.report(args[0], output)
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "folder of the pages; made if need be")
+	return c
+}
+
+// report writes the pages and says where they are.
+func (a *app) report(arg, output string) error {
+	in, doc, err := a.analysed(arg)
+	if err != nil {
+		return err
+	}
+	input := report.Input{Document: doc, Data: in.data, Version: version.String()}
+	if in.data.Format == exchange.FormatKrund {
+		if err := a.addFacts(&input, arg); err != nil {
+			return err
+		}
+	}
+	size, err := report.Site(pagesFolder{a, output}, input)
+	if err != nil {
+		return err
+	}
+	a.print("%s\n", filepath.Join(output, "index.html"))
+	a.talk("%s, %s", plural(size.Files, "file"), sizeText(size.Bytes))
+	return nil
+}
+
+func sizeText(bytes int64) string { return size(bytes) }
+
+// analysed reads an experiment or a file of results with its stored analysis,
+// or an analysis made now with the study's parameters where that is missing
+// or of other data.
+func (a *app) analysed(arg string) (analysisInput, *warmup.Document, error) {
+	o := analyzeOptions{column: dataset.Wall, seed: 1, workers: runtime.NumCPU()}
+	probe := analysisInput{output: stem(arg) + ".analysis.json"}
+	if a.isExperiment(arg) {
+		probe.output = filepath.Join(folderOf(arg), "analysis.json")
+	}
+	previous := a.previousAnalysis(probe, o)
+	if previous != nil {
+		o.column = previous.Parameters.Column
+	}
+	in, err := a.analysisInput(arg, o)
+	if err != nil {
+		return in, nil, err
+	}
+	p, err := o.parameters(warmup.Unit(in.data, o.column))
+	if err != nil {
+		return in, nil, err
+	}
+	if previous != nil {
+		p = previous.Parameters
+	}
+	bar := newProgressBar(a, in.data.Source)
+	doc, err := warmup.Analyze(in.data, p, warmup.Options{Workers: o.workers, Previous: previous, Progress: bar.show})
+	bar.clear()
+	if err != nil {
+		return in, nil, fmt.Errorf("analyse %s: %w", arg, err)
+	}
+	return in, doc, nil
+}
+
+// recordNames are where the records of a key's executions lie, in the order
+// the dataset has them.
+type recordNames [][]results.Name
+
+// addFacts reads the records once for what they say beside the series, and
+// has the other columns read again when they are written: all of them together
+// may not fit into memory.
+func (a *app) addFacts(input *report.Input, arg string) error {
+	f, err := a.openFolder(arg)
+	if err != nil {
+		return err
+	}
+	input.Facts = &report.Facts{}
+	reader := a.reader(f)
+	for rec, err := range reader.All() {
+		var damaged *results.FileError
+		switch {
+		case errors.As(err, &damaged):
+			continue // the dataset's problems name it
+		case err != nil:
+			return fmt.Errorf("%s: %w", f.Dir(), err)
+		}
+		if rec.Check() == nil {
+			input.Facts.Add(&rec)
+		}
+	}
+	names := make(recordNames, len(input.Data.Pairs))
+	for i, pair := range input.Data.Pairs {
+		names[i] = input.Facts.Names(pair.Key)
+	}
+	input.Columns = func(pair, execution int) ([]dataset.Column, error) {
+		if execution >= len(names[pair]) {
+			return nil, nil
+		}
+		rec, err := reader.Load(names[pair][execution])
+		if err != nil {
+			return nil, err
+		}
+		e := exchange.KrundExecution(&rec)
+		return e.Columns, nil
+	}
+	return nil
+}
+
+// pagesFolder makes files below a folder of the file system.
+type pagesFolder struct {
+	a   *app
+	dir string
+}
+
+// Create makes a file, and its folder. A report is made again after a crash,
+// so nothing is synced.
+func (p pagesFolder) Create(name string) (io.WriteCloser, error) {
+	file := filepath.Join(p.dir, filepath.FromSlash(name))
+	if err := p.mkdir(filepath.Dir(file)); err != nil {
+		return nil, err
+	}
+	return p.a.fsys.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+}
+
+func (p pagesFolder) mkdir(dir string) error {
+	const usual = 0o755
+	err := p.a.fsys.Mkdir(dir, usual)
+	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) && strings.Contains(dir, string(filepath.Separator)) {
+		if err := p.mkdir(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		err = p.a.fsys.Mkdir(dir, usual)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}

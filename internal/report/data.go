@@ -1,0 +1,136 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+)
+
+// A report's data are scripts, because pages that are opened from a disk may
+// load nothing else. Each calls a function of report.js with one JSON value:
+//
+//	krund.pair(K, {unit, executions: [{number, label, values, outliers, ...}]})
+//	krund.columns(K, E, [{name, unit, core, values}])
+//
+// K and E are indexes from 0 of the pair and of its execution. Values are
+// numbers as short as they can be, null where there is none.
+
+// writePairData writes all executions of the column that was analysed.
+func writePairData(w io.Writer, index int, unit string, runs []executionView) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "krund.pair(%d,{\"unit\":%s,\"executions\":[\n", index, jsonText(unit))
+	for i, run := range runs {
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		fmt.Fprintf(b, `{"number":%d,"label":%s,"more":%t,"values":`, run.Number, jsonText(run.Label), run.HasColumns)
+		jsonReals(b, run.Run.Values)
+		b.WriteString(`,"outliers":`)
+		jsonInts(b, run.Run.Outliers)
+		b.WriteString(`,"common":`)
+		jsonInts(b, run.Run.Common)
+		b.WriteString(`,"changes":`)
+		jsonInts(b, run.Run.Changes)
+		b.WriteString(`,"means":[`)
+		for k, m := range run.Run.Means() {
+			if k > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(b, "[%g,%g,%s,%d]", m.From, m.To, jsonReal(m.Mean), number(m.Equivalent))
+		}
+		b.WriteString(`],"moves":[`)
+		if c := run.Analysis; c != nil && c.Cores != nil {
+			for k, m := range c.Cores.Moves {
+				if k > 0 {
+					b.WriteByte(',')
+				}
+				fmt.Fprintf(b, "[%d,%d,%d]", m.Iteration-1, m.From, m.To)
+			}
+		}
+		b.WriteString("]}")
+	}
+	b.WriteString("]});\n")
+	return b.Flush()
+}
+
+// writeColumns writes the other columns of one execution.
+func writeColumns(w io.Writer, pair, execution int, columns []dataset.Column) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "krund.columns(%d,%d,[", pair, execution)
+	for i := range columns {
+		c := &columns[i]
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, "\n{\"name\":%s,\"unit\":%s,\"core\":%d,\"values\":", jsonText(c.Name), jsonText(c.Unit), c.Core)
+		switch {
+		case c.Counts != nil:
+			jsonList(b, len(c.Counts), func(buf []byte, i int) []byte { return strconv.AppendUint(buf, c.Counts[i], 10) })
+		case c.Ints != nil:
+			jsonList(b, len(c.Ints), func(buf []byte, i int) []byte {
+				if c.Ints[i] == dataset.MissingInt {
+					return append(buf, "null"...)
+				}
+				return strconv.AppendInt(buf, c.Ints[i], 10)
+			})
+		default:
+			jsonReals(b, c.Reals)
+		}
+		b.WriteByte('}')
+	}
+	b.WriteString("]);\n")
+	return b.Flush()
+}
+
+func jsonList(b *bufio.Writer, n int, add func([]byte, int) []byte) {
+	var buf [32]byte
+	b.WriteByte('[')
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(add(buf[:0], i))
+	}
+	b.WriteByte(']')
+}
+
+func jsonInts(b *bufio.Writer, values []int) {
+	jsonList(b, len(values), func(buf []byte, i int) []byte { return strconv.AppendInt(buf, int64(values[i]), 10) })
+}
+
+func jsonReals(b *bufio.Writer, values []float64) {
+	jsonList(b, len(values), func(buf []byte, i int) []byte { return append(buf, jsonReal(values[i])...) })
+}
+
+// jsonReal is the shortest text that reads as the same number; null for none.
+func jsonReal(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "null"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// executionView is an execution as the pages show it.
+type executionView struct {
+	Index      int
+	Number     int
+	Label      string // "2: warmup", "3: error"
+	Analysis   *warmup.Execution
+	Facts      *RunFacts
+	Run        Run
+	HasColumns bool
+	SVG        string // file beside the page
+}
+
+// Class is the class of an execution that was analysed, else why not.
+func (e *executionView) Class() string {
+	if e.Analysis.Status == warmup.Analysed {
+		return string(e.Analysis.Classification)
+	}
+	return string(e.Analysis.Status)
+}

@@ -1,0 +1,15 @@
+// Package report turns an analysis into what people read: tables in six
+// formats, plots, and a folder of HTML pages.
+//
+// It computes nothing that a reader could take for a result: classes,
+// intervals and warnings come from the analysis document (package warmup) and
+// the facts in the records. What it makes up are ranges of axes and bins of
+// histograms.
+//
+// Start with [Rows], the study's Table 2 as values, which every table format
+// writes, and [NewRun], the geometry of a run-sequence plot, which the SVG, the
+// PDF and the PNG share. [Site] writes the pages.
+//
+// Everything that comes from files (names of benchmarks, messages of kernels)
+// is text: HTML and LaTeX are escaped by context.
+package report

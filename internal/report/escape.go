@@ -1,0 +1,49 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"strings"
+	"unicode"
+)
+
+// escapeXML makes text fit for XML, and for a terminal that shows it.
+func escapeXML(s string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(printable(s))) // a buffer has no errors
+	return b.String()
+}
+
+// jsonText is a JSON string that may stand in a script.
+func jsonText(s string) string {
+	text, err := json.Marshal(strings.ToValidUTF8(s, "\uFFFD")) // escapes <, > and & for HTML
+	if err != nil {
+		return `""` // strings have no errors
+	}
+	return string(text)
+}
+
+// printable replaces what is not to be seen (control characters, escape
+// sequences, direction marks, broken UTF-8) by U+FFFD.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}
+
+var latexSpecial = strings.NewReplacer(
+	`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`, `\%`, `_`, `\_`,
+	`^`, `\textasciicircum{}`, `~`, `\textasciitilde{}`, `<`, `\textless{}`, `>`, `\textgreater{}`, `|`, `\textbar{}`, `"`, `\textquotedbl{}`,
+)
+
+func escapeLaTeX(s string) string { return latexSpecial.Replace(printable(s)) }
+
+var markdownSpecial = strings.NewReplacer(
+	`\`, `\\`, `|`, `\|`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `&lt;`, `>`, `&gt;`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`, `&`, `&amp;`, `!`, `\!`,
+)
+
+func escapeMarkdown(s string) string { return markdownSpecial.Replace(printable(s)) }

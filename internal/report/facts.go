@@ -1,0 +1,229 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"krund/internal/analysis/warmup"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// Facts are what krund's records say beside the measured values: where, when
+// and under which controls. Build one by Add; the zero value is empty.
+type Facts struct {
+	Records     int
+	First, Last time.Time // begin of the first and the last execution; zero: none
+	Values      []Fact    // host, krund, clock, ... with how often each value occurs
+	Fingerprint []Fact    // of the machine
+	Controls    []ControlFact
+	runs        map[key.Key][]RunFacts
+}
+
+// Fact is a value and the number of records that have it. A name with several
+// values says that records differ.
+type Fact struct {
+	Name, Value string
+	Records     int
+}
+
+// ControlFact is how often a control ended in a status.
+type ControlFact struct {
+	Name, Policy, Status, Wanted, Found, Detail string
+	Records                                     int
+}
+
+// Fit says that the setting was as wanted.
+func (c *ControlFact) Fit() bool {
+	return c.Status == "ok" || c.Status == "set" || c.Status == "off"
+}
+
+// RunFacts are what one record says of its execution.
+type RunFacts struct {
+	Pexec, Slot, Attempt int
+	Outcome              results.Outcome
+	Started              time.Time
+	StartupNS            int64    // from exec to the first iteration; 0: not known
+	Temperatures         []string // "coretemp/1 45.0 → 47.5 °C"
+	Events               []string // throttling, kernel messages, findings
+	Reasons              []string
+}
+
+// Add notes a record.
+func (f *Facts) Add(r *results.Record) {
+	f.Records++
+	if f.First.IsZero() || r.Started.Before(f.First) {
+		f.First = r.Started
+	}
+	if r.Started.After(f.Last) {
+		f.Last = r.Started
+	}
+	for _, v := range [][2]string{
+		{"machine", r.Host}, {"krund", r.Krund}, {"configuration", r.ConfigHash}, {"clock", r.Clock},
+		{"counters", r.CounterSource}, {"reboot before each execution", r.Reboot},
+	} {
+		note(&f.Values, v[0], v[1])
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Machine.Fingerprint)) {
+		note(&f.Fingerprint, name, r.Machine.Fingerprint[name])
+	}
+	for _, c := range r.Machine.Controls {
+		f.control(c)
+	}
+	if f.runs == nil {
+		f.runs = map[key.Key][]RunFacts{}
+	}
+	f.runs[r.Key] = append(f.runs[r.Key], runFacts(r))
+}
+
+func note(list *[]Fact, name, value string) {
+	for i := range *list {
+		if v := &(*list)[i]; v.Name == name && v.Value == value {
+			v.Records++
+			return
+		}
+	}
+	*list = append(*list, Fact{name, value, 1})
+}
+
+func (f *Facts) control(c results.Control) {
+	one := ControlFact{c.Name, c.Policy, c.Status, c.Wanted, c.Found, c.Detail, 0}
+	for i := range f.Controls {
+		// The first record says what was found, later ones that krund had set it.
+		v := &f.Controls[i]
+		if v.Name == one.Name && v.Status == one.Status && v.Policy == one.Policy {
+			v.Records++
+			return
+		}
+	}
+	one.Records = 1
+	f.Controls = append(f.Controls, one)
+}
+
+func runFacts(r *results.Record) RunFacts {
+	f := RunFacts{
+		Pexec: r.Pexec, Slot: r.Slot, Attempt: r.Attempt, Outcome: r.Outcome, Started: r.Started, Reasons: r.Reasons,
+	}
+	if s := r.Startup; s.ExecNS != nil && s.FirstNS != nil {
+		f.StartupNS = *s.FirstNS - *s.ExecNS
+	}
+	before := map[string]int{}
+	for _, t := range r.Machine.Temperatures.Before {
+		before[t.Sensor] = t.MilliC
+	}
+	for _, t := range r.Machine.Temperatures.After {
+		if b, ok := before[t.Sensor]; ok {
+			f.Temperatures = append(f.Temperatures, fmt.Sprintf("%s %.1f → %.1f °C", t.Sensor, float64(b)/1000, float64(t.MilliC)/1000))
+		}
+	}
+	counts := map[string]uint64{}
+	for _, c := range r.Machine.Throttle.Before {
+		counts[c.Name] = c.Count
+	}
+	for _, c := range r.Machine.Throttle.After {
+		if b, ok := counts[c.Name]; ok && c.Count > b {
+			f.Events = append(f.Events, fmt.Sprintf("throttled: %s rose by %d", c.Name, c.Count-b))
+		}
+	}
+	for _, line := range r.Machine.KernelLog.Lines {
+		f.Events = append(f.Events, "kernel: "+line)
+	}
+	if n := r.Machine.KernelLog.Lost; n > 0 {
+		f.Events = append(f.Events, fmt.Sprintf("%d kernel messages were lost", n))
+	}
+	f.Events = append(f.Events, r.Process.Findings...)
+	return f
+}
+
+// of gives the facts of a key's executions in the order that datasets have:
+// by number of the execution, then slot and attempt.
+func (f *Facts) of(k key.Key) []RunFacts {
+	if f == nil {
+		return nil
+	}
+	return slices.SortedStableFunc(slices.Values(f.runs[k]), func(a, b RunFacts) int { return cmp.Compare(a.Pexec, b.Pexec) })
+}
+
+// kernelNames are the parts of a fingerprint that may not differ within an
+// experiment whose numbers are compared.
+var kernelNames = []string{"kernel.release", "kernel.version", "cpu.model", "cpu.microcode"}
+
+// Warnings lists what in the records weakens results, with the remedy.
+func (f *Facts) Warnings() []warmup.Warning {
+	if f == nil || f.Records == 0 {
+		return nil
+	}
+	var list []warmup.Warning
+	warn := func(code, format string, args ...any) {
+		list = append(list, warmup.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
+	}
+	for _, v := range f.Values {
+		switch {
+		case v.Name == "reboot before each execution" && v.Value == results.RebootNone:
+			warn("no_reboot", "%d of %d executions ran without a reboot before; set reboot = \"hardware\" to start each from the same state", v.Records, f.Records)
+		case (v.Name == "machine" || v.Name == "krund" || v.Name == "configuration") && v.Records < f.Records:
+			warn("mixed", "%d of %d executions have %s %s; do not compare executions across", v.Records, f.Records, v.Name, v.Value)
+		}
+	}
+	for _, v := range f.Fingerprint {
+		if slices.Contains(kernelNames, v.Name) && v.Records < f.Records {
+			warn("mixed", "%d of %d executions ran with %s %s; measure all of them on one kernel and machine", v.Records, f.Records, v.Name, v.Value)
+		}
+	}
+	if f.virtual() {
+		warn("virtual_machine", "the machine is virtual: its host decides on frequency, processors and interruptions; measure on hardware")
+	}
+	var unfit []string
+	for _, c := range f.Controls {
+		if !c.Fit() && !slices.Contains(unfit, c.Name) {
+			unfit = append(unfit, c.Name)
+		}
+	}
+	if len(unfit) > 0 {
+		warn("controls", "controls that were not as wanted: %s; the table of controls says why, and policy \"require\" refuses to measure then", strings.Join(unfit, ", "))
+	}
+	reruns := 0
+	for _, runs := range f.runs {
+		for _, r := range runs {
+			reruns += number(r.Outcome == results.Rerun)
+		}
+	}
+	if reruns > 0 {
+		warn("reruns", "%d of %d executions were disturbed and run again; the pages of their keys say why", reruns, f.Records)
+	}
+	return list
+}
+
+// virtual says whether krund found that it runs in a virtual machine.
+func (f *Facts) virtual() bool {
+	for _, c := range f.Controls {
+		if strings.Contains(c.Detail, "virtual machine") || c.Name == "virtualisation" && !c.Fit() {
+			return true
+		}
+	}
+	return slices.ContainsFunc(f.Fingerprint, func(v Fact) bool {
+		return (v.Name == "hypervisor" || strings.HasPrefix(v.Name, "virtualisation")) && v.Value != "" && v.Value != "none"
+	})
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Names gives the records of a key's executions in the order that datasets
+// have them.
+func (f *Facts) Names(k key.Key) []results.Name {
+	runs := f.of(k)
+	names := make([]results.Name, len(runs))
+	for i, r := range runs {
+		names[i] = results.Name{Slot: r.Slot, Attempt: r.Attempt}
+	}
+	return names
+}

@@ -1,0 +1,105 @@
+package report
+
+import (
+	"flag"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/key"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// levels makes up iterations: (count, seconds) pairs with a spread of 1%.
+func levels(seed uint64, parts ...float64) []float64 {
+	r := rand.New(rand.NewPCG(seed, 7))
+	var values []float64
+	for i := 0; i+1 < len(parts); i += 2 {
+		for range int(parts[i]) {
+			values = append(values, parts[i+1]*(1+0.01*r.NormFloat64()))
+		}
+	}
+	return values
+}
+
+func execution(values []float64) dataset.Execution {
+	return dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
+		{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values},
+	}}
+}
+
+// sample has a key of every class, a hostile name, a key without executions
+// and one of errors only.
+func sample() *dataset.Dataset {
+	d := &dataset.Dataset{Info: dataset.Info{Source: "test.krun", Format: "krund", Machine: "bencher5", Experiment: "test"}}
+	add := func(benchmark string, runs ...[]float64) {
+		for _, values := range runs {
+			d.Add(key.Key{Benchmark: benchmark, VM: "PyPy", Variant: "default-python"}, execution(values))
+		}
+	}
+	const long, short = 260.0, 140.0
+	for seed := range uint64(3) {
+		add("flat", levels(seed, 400, 0.2))
+		add("warm_up", levels(10+seed, long-float64(seed)*40, 0.5, short+float64(seed)*40, 0.2))
+		add("slowdown", levels(20+seed, 200, 0.2, 200, 0.5))
+		add("unsteady", levels(30+seed, 350, 0.2, 50, 0.5))
+	}
+	add("good", levels(40, 400, 0.2), levels(41, 100, 0.5, 300, 0.2))
+	add("bad", levels(50, 400, 0.2), levels(51, 350, 0.2, 50, 0.5), levels(52, 400, 0.3))
+	add(hostile, levels(60, 400, 0.001))
+	d.Pairs = append(d.Pairs, dataset.Pair{Key: key.Key{Benchmark: "none", VM: "PyPy", Variant: "default-python"}})
+	d.Add(key.Key{Benchmark: "crash", VM: "PyPy", Variant: "default-python"},
+		dataset.Execution{Outcome: dataset.Error, Reasons: []string{"signal SIGSEGV"}})
+	return d
+}
+
+// hostile is a benchmark's name that would be code in a page, a script, LaTeX,
+// Markdown or a terminal.
+const hostile = "<script>alert(1)</script>\"'|%$\\input{x}_*\x1b[31m"
+
+func analysed(t *testing.T, d *dataset.Dataset) *warmup.Document {
+	t.Helper()
+	p := warmup.Default(classify.Paper)
+	p.Resamples = 1000
+	doc, err := warmup.Analyze(d, p, warmup.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// pages keeps a report in memory.
+type pages map[string]*page
+
+type page struct{ text []byte }
+
+func (p *page) Write(b []byte) (int, error) { p.text = append(p.text, b...); return len(b), nil }
+func (p *page) Close() error                { return nil }
+
+func (p pages) Create(name string) (io.WriteCloser, error) {
+	p[name] = &page{}
+	return p[name], nil
+}
+
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("%s differs (run with -update and read the difference):\n%s", file, text)
+	}
+}

@@ -1,0 +1,270 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+func write(t *testing.T, in Input) pages {
+	t.Helper()
+	out := pages{}
+	size, err := Site(out, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bytes int64
+	for _, p := range out {
+		bytes += int64(len(p.text))
+	}
+	if size.Files != len(out) || size.Bytes != bytes {
+		t.Errorf("size %+v of %d files, %d bytes", size, len(out), bytes)
+	}
+	return out
+}
+
+// TestSite: every page is there, links lead to pages, and hostile text stays
+// text.
+func TestSite(t *testing.T) {
+	d := sample()
+	out := write(t, Input{Document: analysed(t, d), Data: d})
+	for i := range d.Pairs {
+		for _, name := range []string{"keys/%s.html", "data/%s.js"} {
+			if _, ok := out[fmt.Sprintf(name, pageName(i))]; !ok {
+				t.Errorf("there is no %s", fmt.Sprintf(name, pageName(i)))
+			}
+		}
+	}
+	for name, p := range out {
+		text := string(p.text)
+		if strings.HasPrefix(name, "assets/") {
+			continue
+		}
+		for _, bad := range []string{"<script>alert", "\x1b", "ZgotmplZ", "http://cdn", "https://"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s contains %q", name, bad)
+			}
+		}
+		if strings.HasSuffix(name, ".svg") {
+			if err := xml.Unmarshal(p.text, new(struct{})); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	index := string(out["index.html"].text)
+	for _, want := range []string{"&lt;script&gt;alert", "keys/k0000.html", "bencher5", "no steady state", "role=\"region\"", "0.20"} {
+		if !strings.Contains(index, want) {
+			t.Errorf("the front page lacks %q", want)
+		}
+	}
+}
+
+// TestData: scripts hold the values exactly, as JSON.
+func TestData(t *testing.T) {
+	d := sample()
+	d.Pairs[0].Executions[1].Columns = append(d.Pairs[0].Executions[1].Columns,
+		dataset.Column{Name: "cycles", Core: 3, Counts: slices.Repeat([]uint64{1<<64 - 1}, 400)},
+		dataset.Column{Name: "gc", Unit: "ns", Core: dataset.NoCore, Ints: slices.Repeat([]int64{dataset.MissingInt}, 400)})
+	doc := analysed(t, d)
+	out := write(t, Input{Document: doc, Data: d})
+	var got struct {
+		Unit       string
+		Executions []struct {
+			Number   int
+			More     bool
+			Values   []float64
+			Outliers []int
+			Means    [][4]float64
+		}
+	}
+	call(t, out["data/k0000.js"].text, "krund.pair(0,", &got)
+	for i, e := range got.Executions {
+		if !slices.Equal(e.Values, d.Pairs[0].Executions[i].Columns[0].Reals) || e.More != (i == 1) || e.Number != i+1 {
+			t.Errorf("execution %d differs", i)
+		}
+		if !slices.Equal(e.Outliers, doc.Pairs[0].Executions[i].Outliers) || len(e.Means) != len(doc.Pairs[0].Executions[i].Segments) {
+			t.Errorf("marks of execution %d: %v, %v", i, e.Outliers, e.Means)
+		}
+	}
+	var columns []struct {
+		Name   string
+		Core   int
+		Values []json.RawMessage
+	}
+	call(t, out["data/k0000-1.js"].text, "krund.columns(0,1,", &columns)
+	if len(columns) != 2 || string(columns[0].Values[0]) != "18446744073709551615" || string(columns[1].Values[399]) != "null" || columns[0].Core != 3 {
+		t.Errorf("columns %.200v", columns)
+	}
+}
+
+func call(t *testing.T, text []byte, function string, into any) {
+	t.Helper()
+	argument, ok := bytes.CutPrefix(text, []byte(function))
+	if !ok {
+		t.Fatalf("%.60s is no call of %s", text, function)
+	}
+	if err := json.Unmarshal(bytes.TrimSuffix(bytes.TrimSpace(argument), []byte(");")), into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSmallAndLargeSites: no pairs, one execution, errors only, 100 cores.
+func TestSmallAndLargeSites(t *testing.T) {
+	k := key.Key{Benchmark: "b", VM: "v", Variant: "x"}
+	one := &dataset.Dataset{}
+	one.Add(k, execution(levels(1, 300, 0.5)))
+	failed := &dataset.Dataset{}
+	failed.Add(k, dataset.Execution{Outcome: dataset.Timeout})
+	cores := &dataset.Dataset{}
+	e := execution(levels(1, 300, 0.5))
+	for core := range 100 {
+		e.Columns = append(e.Columns, dataset.Column{Name: dataset.CoreCycles, Core: core, Counts: make([]uint64, 300)})
+	}
+	cores.Add(k, e)
+	for _, c := range []struct {
+		name  string
+		data  *dataset.Dataset
+		index string // text on the front page
+		files int
+	}{
+		{"no pairs", &dataset.Dataset{}, "Nothing was measured.", 6},
+		{"one execution", one, "1 analysed executions", 9},
+		{"errors only", failed, "0 of 1", 8},
+		{"100 cores", cores, "1 analysed executions", 10},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out := write(t, Input{Document: analysed(t, c.data), Data: c.data})
+			if !strings.Contains(string(out["index.html"].text), c.index) || len(out) != c.files {
+				t.Errorf("%d files; the front page lacks %q:\n%s", len(out), c.index, out["index.html"].text)
+			}
+		})
+	}
+}
+
+func TestSiteRefusesOtherData(t *testing.T) {
+	d := sample()
+	doc := analysed(t, d)
+	other := sample()
+	other.Pairs[2].Executions = other.Pairs[2].Executions[1:]
+	for _, data := range []*dataset.Dataset{other, {}} {
+		if _, err := Site(pages{}, Input{Document: doc, Data: data}); !errors.Is(err, ErrMismatch) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// full fails every write after so many files.
+type full struct{ left int }
+
+var errFull = errors.New("no space left")
+
+func (f *full) Create(string) (io.WriteCloser, error) {
+	f.left--
+	if f.left < 0 {
+		return failing{}, nil
+	}
+	return &page{}, nil
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errFull }
+func (failing) Close() error              { return nil }
+
+func TestSiteReportsFailedWrites(t *testing.T) {
+	d := sample()
+	in := Input{Document: analysed(t, d), Data: d}
+	files := len(write(t, in))
+	for k := range files {
+		if _, err := Site(&full{k}, in); !errors.Is(err, errFull) {
+			t.Fatalf("with room for %d files: %v", k, err)
+		}
+	}
+}
+
+// TestFacts: what records say is counted, and weakens results in words.
+func TestFacts(t *testing.T) {
+	var f Facts
+	k := key.Key{Benchmark: "b", VM: "v", Variant: "x"}
+	began := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	for i := range 4 {
+		r := results.Record{Key: k, Host: "a", Slot: i, Attempt: 1, Pexec: 4 - i, Outcome: results.Completed, Reboot: results.RebootHardware, Started: began.Add(time.Duration(i) * time.Hour)}
+		r.Machine.Fingerprint = map[string]string{"kernel.release": "6.1"}
+		r.Machine.Controls = []results.Control{{Name: "turbo", Policy: "warn", Status: "cannot"}, {Name: "aslr", Status: "ok"}}
+		r.Machine.Temperatures.Before = []results.Temperature{{Sensor: "cpu", MilliC: 45000}}
+		r.Machine.Temperatures.After = []results.Temperature{{Sensor: "cpu", MilliC: 47500}, {Sensor: "new", MilliC: 1}}
+		if i == 3 {
+			r.Outcome, r.Reboot = results.Rerun, results.RebootNone
+			r.Machine.Fingerprint["kernel.release"] = "6.2"
+			r.Machine.KernelLog.Lines = []string{"mce: hot"}
+		}
+		f.Add(&r)
+	}
+	var codes []string
+	for _, w := range f.Warnings() {
+		codes = append(codes, w.Code)
+	}
+	if want := []string{"no_reboot", "mixed", "mixed", "controls", "reruns"}; !slices.Equal(codes, want) {
+		t.Errorf("warnings %v, want %v", codes, want)
+	}
+	runs := f.of(k)
+	if runs[0].Pexec != 1 || !slices.Equal(runs[0].Events, []string{"kernel: mce: hot"}) || !slices.Equal(runs[0].Temperatures, []string{"cpu 45.0 → 47.5 °C"}) {
+		t.Errorf("first execution %+v", runs[0])
+	}
+	if names := f.Names(k); names[0] != (results.Name{Slot: 3, Attempt: 1}) {
+		t.Errorf("names %v", names)
+	}
+	if !f.First.Equal(began) || !f.Last.Equal(began.Add(3*time.Hour)) || f.Records != 4 {
+		t.Errorf("%d records from %v to %v", f.Records, f.First, f.Last)
+	}
+	if got := (*Facts)(nil).Warnings(); got != nil {
+		t.Errorf("no facts warn %v", got)
+	}
+}
+
+// TestRun: the ranges hold what they are for.
+func TestRun(t *testing.T) {
+	values := levels(1, 50, 5, 350, 0.2)
+	values[399] = 9
+	r := NewRun(values, nil)
+	if r.Full.Low > 0.19 || r.Full.High < 9 || r.Inset != 50 {
+		t.Errorf("%+v", r.Full)
+	}
+	if r.Zoom.High > 0.3 || r.Zoom.Low < 0.1 {
+		t.Errorf("the strip is %+v", r.Zoom)
+	}
+	for _, few := range [][]float64{nil, {0}, {1, 1, 1}} {
+		r := NewRun(few, &warmup.Execution{})
+		if !(r.Full.Low < r.Full.High && r.Zoom.Low < r.Zoom.High) || r.Inset != 0 {
+			t.Errorf("%v: %+v", few, r)
+		}
+		if svg := r.SVG("<", "s"); xml.Unmarshal(svg, new(struct{})) != nil || bytes.Contains(svg, []byte("NaN")) {
+			t.Errorf("%v: %s", few, svg)
+		}
+	}
+}
+
+// TestTicks: they are round, inside and neither few nor many.
+func TestTicks(t *testing.T) {
+	for _, s := range []Span{{0, 1}, {0.0123, 0.0131}, {-5, 1e9}, {1e-9, 3e-9}, {0, 1999}} {
+		ticks := s.Ticks(5)
+		if len(ticks) < 2 || len(ticks) > 6 || ticks[0] < s.Low || ticks[len(ticks)-1] > s.High {
+			t.Errorf("%v: %v", s, ticks)
+		}
+	}
+	if got := (Span{1, 1}).Ticks(5); got != nil {
+		t.Errorf("an empty span has ticks %v", got)
+	}
+}
