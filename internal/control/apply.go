@@ -152,7 +152,7 @@ func (m *Machine) do(ctx context.Context, s Step) (string, error) {
 func ApplyAll(ctx context.Context, m *Machine, s Settings, j *Journal) ([]Finding, Undo, []Problem) {
 	nothing := undoOf(m, j, nil)
 	if _, err := Restore(ctx, m, j); err != nil {
-		return nil, nothing, []Problem{{"journal", oneLine(err.Error()), "run `krunctl restore`, or reboot"}}
+		return CheckAll(ctx, m, s), nothing, []Problem{{"journal", oneLine(err.Error()), "run `krunctl restore`, or reboot"}}
 	}
 	a := applied{m: m, j: j, controls: Controls(s)}
 	for _, c := range a.controls {
@@ -167,6 +167,7 @@ func ApplyAll(ctx context.Context, m *Machine, s Settings, j *Journal) ([]Findin
 		}
 	}
 	if len(Problems(a.parts)) == 0 {
+		m.wait(ctx, consequences)
 		for i := range a.controls {
 			a.second(ctx, i)
 		}

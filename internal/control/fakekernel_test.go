@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"krund/internal/sysroot"
 )
@@ -25,6 +27,7 @@ type fakeKernel struct {
 	writes []string                           // "name=value" of every change, in order
 	wishes map[string]int64                   // limits as asked for, before the hardware's are laid over them
 	turbos map[string]int64                   // hardware maximum of policies whose driver lowers it without turbo
+	late   map[string]bool                    // policies with a request that is not in force yet; nil puts them into force at once
 	fuse   *fuse                              // kills the process before a change; nil never does
 }
 
@@ -149,8 +152,8 @@ func (k *fakeKernel) governor(dir, value string) error {
 	return nil
 }
 
-// limit keeps the wish and shows it within the hardware's limits, as the frequency QoS of Linux does; a minimum above the maximum is
-// refused, as it was before that.
+// limit keeps the wish and shows it within the hardware's limits. Before Linux 5.4 that was at once, and a minimum above the maximum was
+// refused; since then it is a request, which comes into force while somebody sleeps.
 func (k *fakeKernel) limit(dir, file, value string) error {
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
@@ -158,7 +161,7 @@ func (k *fakeKernel) limit(dir, file, value string) error {
 	}
 	lo, _ := strconv.ParseInt(k.get(dir+"scaling_min_freq"), 10, 64)
 	hi, _ := strconv.ParseInt(k.get(dir+"scaling_max_freq"), 10, 64)
-	if file == "scaling_min_freq" && n > hi || file == "scaling_max_freq" && n < lo {
+	if k.late == nil && (file == "scaling_min_freq" && n > hi || file == "scaling_max_freq" && n < lo) {
 		return syscall.EINVAL
 	}
 	if k.wishes == nil {
@@ -169,8 +172,26 @@ func (k *fakeKernel) limit(dir, file, value string) error {
 	return nil
 }
 
-// lay shows the wishes of a policy within its hardware limits.
+// Sleep puts requests into force.
+func (k *fakeKernel) Sleep(ctx context.Context, _ time.Duration) error {
+	for dir := range k.late {
+		k.force(dir)
+	}
+	clear(k.late)
+	return ctx.Err()
+}
+
+// lay puts the wishes of a policy into force, now or later.
 func (k *fakeKernel) lay(dir string) {
+	if k.late != nil {
+		k.late[dir] = true
+		return
+	}
+	k.force(dir)
+}
+
+// force shows the wishes of a policy within its hardware limits.
+func (k *fakeKernel) force(dir string) {
 	lo, _ := strconv.ParseInt(k.get(dir+"cpuinfo_min_freq"), 10, 64)
 	hi, _ := strconv.ParseInt(k.get(dir+"cpuinfo_max_freq"), 10, 64)
 	for _, file := range []string{"scaling_min_freq", "scaling_max_freq"} {
@@ -232,7 +253,7 @@ func (k *fakeKernel) boost(on bool) {
 			k.put(dir+"cpuinfo_max_freq", top)
 		}
 		n, _ := strconv.ParseInt(top, 10, 64)
-		k.lay(dir)
+		k.force(dir) // learns the wishes
 		k.wishes[dir+"scaling_max_freq"] = n
 		k.lay(dir)
 	}

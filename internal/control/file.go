@@ -6,30 +6,58 @@ import (
 	"io/fs"
 	"strings"
 	"syscall"
+	"time"
 
 	"krund/internal/sysroot"
 )
 
 // fileActor changes files of /proc and /sys.
-type fileActor struct{ root sysroot.Root }
+type fileActor struct{ m *Machine }
 
 // do writes the value, unless it is there already: a step whose old and new values are the same only notes what is to be put back.
-func (a fileActor) do(_ context.Context, s Step) (string, error) {
-	if text, err := a.root.Read(s.Target); err == nil && s.Form.show(text) == s.Form.show(s.New) {
+func (a fileActor) do(ctx context.Context, s Step) (string, error) {
+	if text, err := a.m.Root.Read(s.Target); err == nil && s.Form.show(text) == s.Form.show(s.New) {
 		return text, nil
 	}
-	return a.root.Set(s.Target, s.New, s.Form.show)
+	return a.set(ctx, s, s.New)
 }
 
-func (a fileActor) undo(_ context.Context, s Step) (Outcome, error) {
-	text, err := a.root.Read(s.Target)
+// settleSteps and settleFirst say how long to wait for a frequency limit to show: 1, 2, 4, ... milliseconds, a second in all. On an idle
+// machine it takes less than one; a busy emulated one was seen to need ten.
+const (
+	settleSteps = 10
+	settleFirst = time.Millisecond
+)
+
+// set writes a value and reads it back. Since Linux 5.4 writing a frequency limit only makes a request, which a kernel thread puts into
+// force; until then the file shows the old limit. So a limit that reads back wrong is read again for a while.
+func (a fileActor) set(ctx context.Context, s Step, value string) (string, error) {
+	text, err := a.m.Root.Set(s.Target, value, s.Form.show)
+	if s.Form != FormLimit || a.m.Clock == nil {
+		return text, err
+	}
+	for i := range settleSteps {
+		if _, wrong := errors.AsType[*sysroot.Mismatch](err); !wrong {
+			return text, err
+		}
+		a.m.wait(ctx, settleFirst<<i)
+		var again error
+		if text, again = a.m.Root.Read(s.Target); again == nil && s.Form.show(text) == s.Form.show(value) {
+			return text, nil
+		}
+	}
+	return text, err
+}
+
+func (a fileActor) undo(ctx context.Context, s Step) (Outcome, error) {
+	text, err := a.m.Root.Read(s.Target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Gone, nil // the CPU, interrupt or driver is no longer there
 	case err == nil && s.Form.show(text) == s.Form.show(s.Old):
 		return Already, nil
 	}
-	if _, err := a.root.Set(s.Target, s.Old, s.Form.show); err != nil {
+	if _, err := a.set(ctx, s, s.Old); err != nil {
 		return Failed, err
 	}
 	return Restored, nil

@@ -128,8 +128,8 @@ func planLimits(policies []cpuPolicy, khz int64) Plan {
 
 // limits returns the steps that bring both limits of a policy to one frequency.
 func (p cpuPolicy) limits(to int64) []Step {
-	lower := Step{Kind: KindFile, Target: p.file("scaling_min_freq"), Old: fmt.Sprint(p.min), New: fmt.Sprint(to)}
-	upper := Step{Kind: KindFile, Target: p.file("scaling_max_freq"), Old: fmt.Sprint(p.max), New: fmt.Sprint(to)}
+	lower := Step{Kind: KindFile, Target: p.file("scaling_min_freq"), Old: fmt.Sprint(p.min), New: fmt.Sprint(to), Form: FormLimit}
+	upper := Step{Kind: KindFile, Target: p.file("scaling_max_freq"), Old: fmt.Sprint(p.max), New: fmt.Sprint(to), Form: FormLimit}
 	var steps []Step
 	if p.min > to { // the minimum must come down before the maximum can
 		steps = []Step{lower, upper}

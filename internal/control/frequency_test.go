@@ -188,3 +188,42 @@ func FuzzReadPolicy(f *testing.F) {
 		planClamp([]cpuPolicy{p})
 	})
 }
+
+// TestLimitsShowLate: since Linux 5.4 a limit comes into force after the write has returned.
+func TestLimitsShowLate(t *testing.T) {
+	m, k := fakeMachine(t, "amd-pstate-epp")
+	k.late, m.Clock = map[string]bool{}, k
+	before := state(t, m, k)
+	f, undo, err := frequencyLimits(FrequencySettings{Policy: Require}).Apply(t.Context(), m, openJournal(t, m))
+	if err != nil || f.Status != StatusSet {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := k.Sleep(t.Context(), 0); err != nil { // whatever is still on its way comes now
+		t.Error(err)
+	}
+	sameTree(t, state(t, m, k), before)
+}
+
+// TestLimitThatNeverShows gives up, and takes back what is on its way.
+func TestLimitThatNeverShows(t *testing.T) {
+	m, k := fakeMachine(t, "amd-pstate-epp")
+	k.late, m.Clock = map[string]bool{}, k
+	before := state(t, m, k)
+	k.refuse = func(_, name, value string) error {
+		if strings.HasSuffix(name, "policy2/scaling_min_freq") && value == "3800000" {
+			return errKeep
+		}
+		return nil
+	}
+	f, _, err := frequencyLimits(FrequencySettings{Policy: Require}).Apply(t.Context(), m, openJournal(t, m))
+	if err == nil || f.Status != StatusCannot || !strings.Contains(f.Detail, `reads back "550000"`) {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if err := k.Sleep(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	sameTree(t, state(t, m, k), before)
+}

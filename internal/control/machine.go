@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"krund/internal/sysroot"
 )
@@ -18,8 +19,14 @@ type Machine struct {
 	Swap     Swap     // swapon(2), swapoff(2)
 	Units    Units    // services, timers, sockets
 	Links    Links    // network interfaces
+	Clock    Clock    // for settings that take a moment; nil never waits
 
 	held map[string]io.Closer // devices held open by KindHold steps
+}
+
+// Clock lets time pass. Sleep returns after d, or with the context's error when that ends first.
+type Clock interface {
+	Sleep(ctx context.Context, d time.Duration) error
 }
 
 // Commands runs small programs of the system: apm, sysctl, rcctl, systemctl.
@@ -80,7 +87,7 @@ type actor interface {
 func (m *Machine) actor(k Kind) (actor, error) {
 	switch k {
 	case KindFile:
-		return fileActor{m.Root}, nil
+		return fileActor{m}, nil
 	case KindMSR:
 		return msrActor{m.Root}, nil
 	case KindHold:
@@ -115,6 +122,13 @@ func (m *Machine) actor(k Kind) (actor, error) {
 		}
 	}
 	return nil, fmt.Errorf("this system cannot change things of kind %q", k)
+}
+
+// wait lets time pass. It returns without having waited when there is no clock or ctx has ended: what follows looks at the machine anyway.
+func (m *Machine) wait(ctx context.Context, d time.Duration) {
+	if m.Clock != nil {
+		_ = m.Clock.Sleep(ctx, d)
+	}
 }
 
 // online returns the CPUs in use.

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 
+	"krund/internal/clock"
 	"krund/internal/sysroot"
 )
 
@@ -12,6 +13,7 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 	m := &Machine{Root: root}
 	m.Boot, _ = root.Read("/proc/sys/kernel/random/boot_id") // unknown is "", and then counts as any boot
 	if root.IsMachine() {
+		m.Clock = clock.Real{}
 		m.Commands = Programs{}
 		m.Swap = linuxSwap{}
 		m.Units = Systemd{Fallback: Systemctl{m.Commands}}

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 
+	"krund/internal/clock"
 	"krund/internal/sysroot"
 )
 
@@ -10,6 +11,7 @@ import (
 func NewMachine(ctx context.Context, root sysroot.Root) *Machine {
 	m := &Machine{Root: root}
 	if root.IsMachine() {
+		m.Clock = clock.Real{}
 		m.Commands = Programs{}
 		m.Boot, _ = sysctlGet(ctx, m.Commands, "kern.boottime") // unknown is "", and then counts as any boot
 		m.Units = Rcctl{m.Commands}

@@ -207,6 +207,9 @@ func (u *fakeUnits) set(verb, name string, active bool) error {
 	if err := u.fail[verb+" "+name]; err != nil {
 		return err
 	}
+	if service, isSocket := strings.CutSuffix(name, ".socket"); verb == "start" && isSocket && slices.Contains(u.active(), service+".service") {
+		return errors.New("socket service already active, refusing") // as systemd does
+	}
 	for i := range u.units {
 		if u.units[i].Name == name {
 			u.units[i].Active = active

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 )
 
 // An Outcome says what became of taking one change back.
@@ -111,6 +112,10 @@ func reversal(e Entry, o Outcome) Reversal {
 // value only after turbo is on again, and switching turbo on moves limits that were put back before.
 const restorePasses = 3
 
+// consequences is how long to wait before looking whether settings have moved each other: the kernel moves frequency limits after a
+// change of turbo in a thread of its own.
+const consequences = 50 * time.Millisecond
+
 // takeBack undoes entries, given oldest first, in reverse order, and again until nothing moves any more (at most restorePasses times). Of
 // several changes to one thing the oldest knows the value to put back.
 func takeBack(ctx context.Context, m *Machine, entries []Entry) Report {
@@ -120,7 +125,10 @@ func takeBack(ctx context.Context, m *Machine, entries []Entry) Report {
 		report = append(report, reversal(oldest(entries, e), ""))
 		report[len(report)-1].Entry = e
 	}
-	for range restorePasses {
+	for pass := range restorePasses {
+		if pass > 0 {
+			m.wait(ctx, consequences)
+		}
 		again := false
 		for i := range report {
 			x := &report[i]

@@ -66,7 +66,9 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// planServices stops the active units that match a pattern. What would start one of them again is stopped before it, and so started after.
+// planServices stops the active units that match a pattern, and what would start one of them again. Those go after all services, and so are
+// started before them: systemd refuses to start a socket whose service is running. A service that is started again in the moment between
+// is found and stopped in the second round of ApplyAll.
 func planServices(units []Unit, patterns []string, wanted string) Plan {
 	byName := map[string]Unit{}
 	for _, u := range units {
@@ -90,7 +92,6 @@ func planServices(units []Unit, patterns []string, wanted string) Plan {
 	if len(names) == 0 {
 		return ok("stopped", wanted)
 	}
-	// All that starts others goes first, also when it matched a pattern itself.
 	slices.SortStableFunc(names, func(a, b string) int { return trigger(a) - trigger(b) })
 	var steps []Step
 	for _, name := range names {
@@ -99,13 +100,13 @@ func planServices(units []Unit, patterns []string, wanted string) Plan {
 	return willSet(strings.Join(names, ", ")+" running", wanted, steps...)
 }
 
-// trigger orders units that start others before services.
+// trigger orders services before the units that start others.
 func trigger(name string) int {
 	switch path.Ext(name) {
 	case ".timer", ".socket", ".path":
-		return 0
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // unitActor stops and starts units.
@@ -132,13 +133,15 @@ func (a unitActor) do(ctx context.Context, s Step) (string, error) {
 		return "", fmt.Errorf("stop %s: %w", s.Target, err)
 	}
 	active, err := a.active(ctx, s.Target)
-	if errors.Is(err, errNoUnit) {
-		err = nil // a stopped unit that nothing refers to is forgotten by systemd
+	switch {
+	case errors.Is(err, errNoUnit):
+		return "inactive", nil // a stopped unit that nothing refers to is forgotten by systemd
+	case err != nil:
+		return "", err
+	case active:
+		return "active", nil // its socket or timer has started it again; that is stopped next, and then this once more
 	}
-	if err == nil && active {
-		err = fmt.Errorf("stop %s: it is active again", s.Target)
-	}
-	return "inactive", err
+	return "inactive", nil
 }
 
 func (a unitActor) undo(ctx context.Context, s Step) (Outcome, error) {

@@ -30,6 +30,7 @@ type Form string
 // The forms of a KindFile step.
 const (
 	FormText      Form = ""          // the value and nothing else
+	FormLimit     Form = "limit"     // a frequency limit: the kernel takes it at once and shows it a moment later
 	FormChoice    Form = "choice"    // all choices, the one in force in brackets: "always [madvise] never"
 	FormCPUList   Form = "cpulist"   // a set of CPUs as a list: "0-3"
 	FormCPUMask   Form = "cpumask"   // a set of CPUs as a mask: "f"

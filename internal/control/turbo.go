@@ -46,8 +46,8 @@ func noteLimits(policies []cpuPolicy) []Step {
 	for _, c := range policies {
 		lower, upper := fmt.Sprint(c.min), fmt.Sprint(c.max)
 		steps = append(steps,
-			Step{Kind: KindFile, Target: c.file("scaling_min_freq"), Old: lower, New: lower},
-			Step{Kind: KindFile, Target: c.file("scaling_max_freq"), Old: upper, New: upper})
+			Step{Kind: KindFile, Target: c.file("scaling_min_freq"), Old: lower, New: lower, Form: FormLimit},
+			Step{Kind: KindFile, Target: c.file("scaling_max_freq"), Old: upper, New: upper, Form: FormLimit})
 	}
 	return steps
 }
@@ -155,7 +155,7 @@ func planClamp(policies []cpuPolicy) (p Plan, known bool) {
 			steps = append(steps, c.limits(nominal)...)
 			continue
 		}
-		steps = append(steps, Step{Kind: KindFile, Target: c.file("scaling_max_freq"), Old: fmt.Sprint(c.max), New: fmt.Sprint(nominal)})
+		steps = append(steps, Step{Kind: KindFile, Target: c.file("scaling_max_freq"), Old: fmt.Sprint(c.max), New: fmt.Sprint(nominal), Form: FormLimit})
 	}
 	switch {
 	case len(policies) == 0:
