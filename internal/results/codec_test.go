@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -206,7 +207,6 @@ func TestDecodeDamage(t *testing.T) {
 		{"other key", edited(t, `"vm":"CPython"`, `"vm":"PyPy"`), `key "nbody:CPython:default-python" does not go with benchmark, vm and variant "nbody:PyPy:default-python"`},
 		{"bad key", edited(t, `"vm":"CPython"`, `"vm":"C Python"`), `contains ' '`},
 		{"negative counter", edited(t, `[0,9007199254740993,`, `[0,-9007199254740993,`), "column aperf"},
-		{"counter without a value", edited(t, `[0,9007199254740993,`, `[0,null,`), "column aperf: a value of a counter is null"},
 		{"user value", edited(t, `[-7,null,`, `[-7,"x",`), "column gc_time"},
 		{"kind", edited(t, `"gc_time","unit":"ns","kind":"user"`, `"gc_time","unit":"ns","kind":"gauge"`), `kind "gauge" is neither counter nor user`},
 		{"year", edited(t, "2026-11-21T09:30:01.123456789Z", "9999-12-31T23:59:59-01:00"), "started in the year 10000"},
@@ -323,4 +323,21 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%+v comes back as %+v, %v", r, again, err)
 		}
 	})
+}
+
+func TestMissingValuesAreNull(t *testing.T) {
+	r := full()
+	core := 0
+	r.Columns = []results.Column{{Name: "aperf", Kind: results.KindCounter, Core: &core, Counts: []uint64{3, results.MissingCount, 1<<64 - 1}}}
+	packed, err := results.Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := results.Decode(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := again.Columns[0].Counts; !slices.Equal(got, r.Columns[0].Counts) || !math.IsNaN(again.Columns[0].Float(1)) {
+		t.Errorf("counts %v, want %v with the second missing", got, r.Columns[0].Counts)
+	}
 }

@@ -3,7 +3,6 @@ package results
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -22,6 +21,17 @@ const (
 // in JSON.
 const Missing int64 = math.MinInt64
 
+// MissingCount is a counter's value for an iteration in which it could not be read; null in JSON. No counter gets that far in an iteration.
+const MissingCount uint64 = 1 << 63
+
+// Total is what a counter counted over all iterations of an execution, from before the first one until the runner was done.
+type Total struct {
+	Name  string  `json:"name"`
+	Unit  string  `json:"unit"`  // "" for plain counts
+	Core  *int    `json:"core"`  // processor of a per-core counter; nil otherwise
+	Value *uint64 `json:"value"` // nil: could not be read
+}
+
 // Column is one series of integers beside the wall times: one value per
 // complete iteration. In JSON both kinds have their numbers in "values".
 type Column struct {
@@ -30,7 +40,7 @@ type Column struct {
 	Kind Kind
 	Core *int // processor of a per-core counter; nil for a total
 
-	Counts []uint64 // of a counter: increase during the iteration; nil for user columns
+	Counts []uint64 // of a counter: increase during the iteration, MissingCount possible; nil for user columns
 	Values []int64  // of a user column, Missing possible; nil for counters
 }
 
@@ -46,6 +56,8 @@ func (c Column) Len() int {
 // rounded.
 func (c Column) Float(i int) float64 {
 	switch {
+	case c.Kind == KindCounter && c.Counts[i] == MissingCount:
+		return math.NaN()
 	case c.Kind == KindCounter:
 		return float64(c.Counts[i])
 	case c.Values[i] == Missing:
@@ -72,7 +84,7 @@ func (c Column) MarshalJSON() ([]byte, error) {
 		if c.Values != nil {
 			return nil, fmt.Errorf("column %s: a counter has Counts, not Values", c.Name)
 		}
-		j.Values = appendList(c.Counts, strconv.AppendUint)
+		j.Values = appendList(c.Counts, appendCount)
 	case KindUser:
 		if c.Counts != nil {
 			return nil, fmt.Errorf("column %s: a user column has Values, not Counts", c.Name)
@@ -99,6 +111,13 @@ func appendList[T any](list []T, format func([]byte, T, int) []byte) []byte {
 		text = format(text, v, 10)
 	}
 	return append(text, ']')
+}
+
+func appendCount(text []byte, v uint64, base int) []byte {
+	if v == MissingCount {
+		return append(text, "null"...)
+	}
+	return strconv.AppendUint(text, v, base)
 }
 
 func appendValue(text []byte, v int64, base int) []byte {
@@ -132,30 +151,24 @@ func (c *Column) UnmarshalJSON(text []byte) error {
 
 var null = []byte("null")
 
-// parseCounts refuses a null among the numbers, which encoding/json would make
-// a zero of.
-func parseCounts(text []byte) ([]uint64, error) {
-	if bytes.Contains(text, null) && !bytes.Equal(text, null) {
-		return nil, errors.New("a value of a counter is null")
-	}
-	var counts []uint64
-	err := json.Unmarshal(text, &counts)
-	return counts, err
-}
+func parseCounts(text []byte) ([]uint64, error) { return parseList(text, MissingCount) }
 
-func parseValues(text []byte) ([]int64, error) {
+func parseValues(text []byte) ([]int64, error) { return parseList(text, Missing) }
+
+// parseList reads a list in which a null stands for missing; encoding/json alone would make a zero of it.
+func parseList[T int64 | uint64](text []byte, missing T) ([]T, error) {
 	if !bytes.Contains(text, null) || bytes.Equal(text, null) {
-		var values []int64
+		var values []T
 		err := json.Unmarshal(text, &values)
 		return values, err
 	}
-	var list []*int64
+	var list []*T
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, err
 	}
-	values := make([]int64, len(list))
+	values := make([]T, len(list))
 	for i, v := range list {
-		values[i] = Missing
+		values[i] = missing
 		if v != nil {
 			values[i] = *v
 		}

@@ -76,7 +76,12 @@
 //	  kind           "counter" (processor or kernel) or "user" (set by the benchmark)
 //	  core           processor number of a per-core counter, else null
 //	  values         one per complete iteration: of a counter the increase during
-//	                 it; of a user column what was set, null where nothing was
+//	                 it; of a user column what was set. null where it could not be
+//	                 read, or nothing was set
+//	totals           list, null without counters around the whole execution:
+//	  name, unit, core   as of columns
+//	  value          increase from before the first iteration until the runner was
+//	                 done; null when it could not be read
 //	library          state of the shared buffer at the end, null without libkrun
 //	  state          "new" (never attached), "ready" (not ended properly), "done"
 //	  error          first error libkrun returned to the runner, "" for none

@@ -71,6 +71,7 @@ type Record struct {
 	StartNS []int64  `json:"start_ns"` // start stamp of each complete iteration; nil when there are only durations
 	WallNS  []int64  `json:"wall_ns"`  // duration of each complete iteration
 	Columns []Column `json:"columns"`
+	Totals  []Total  `json:"totals"`  // of counters that are read around the whole execution; nil when there are none
 	Library *Library `json:"library"` // what libkrun left behind; nil when the process does not use it
 
 	Process Process `json:"process"`

@@ -36,6 +36,9 @@ func full() results.Record {
 			{Name: "gc_time", Unit: "ns", Kind: results.KindUser, Values: []int64{-7, results.Missing, math.MaxInt64}},
 			{Name: "jit_time", Unit: "ns", Kind: results.KindUser, Values: []int64{0, 1, 2}},
 		},
+		Totals: []results.Total{
+			{Name: "cycles", Unit: "cycles", Core: ptr(1), Value: ptr[uint64](1<<63 + 1)}, {Name: "smi", Unit: "", Core: nil, Value: nil},
+		},
 		Library: &results.Library{State: "done", Error: "KRUN_EORDER", BegunNS: ptr[int64](2061000), Findings: []string{"odd"}},
 		Process: fullProcess(),
 		Machine: fullMachine(),
