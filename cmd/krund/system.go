@@ -50,7 +50,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 			FS:       durable.OS(),
 			Clock:    clock.Real{},
 			Log:      log,
-			Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed},
+			Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/")},
 			Machine: &machine.Machine{
 				Control: m, Settings: machine.Settings(cfg, relaxed), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
 				Temperature: cfg.Temperature, Probes: machine.ProbeSettings(cfg, relaxed), Allow: cfg.KernelLog.Allow,

@@ -172,7 +172,7 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 		return applied, results.Record{}, context.Cause(ctx)
 	}
 	measured.Process.Findings = slices.Concat([]string{}, remarks, measured.Process.Findings)
-	record := x.record(slot, job, started, measured)
+	record := x.record(slot, started, measured)
 	record.Machine = seen.Machine
 	record.Machine.Controls = applied.Controls
 	record.Machine.Temperatures.Base = temperatures(base)

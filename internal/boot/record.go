@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"slices"
 	"time"
 
 	"krund/internal/pexec"
@@ -17,19 +18,17 @@ func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
 		Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec,
 		Parameter: int64(benchmark.Parameter), Iterations: x.cfg.Iterations(slot.Key),
 		Reasons: []string{}, Reboot: x.reboot, BootID: x.BootID, Started: x.Clock.Now().UTC(),
-		CounterSource: "none", CounterReason: "processor counters are not read by this version",
+		CounterSource: "none",
 	}
 }
 
 // record puts together what is known about a run, without the machine's part and the verdict.
-func (x *experiment) record(slot schedule.Slot, job pexec.Job, started time.Time, m pexec.Measured) results.Record {
+func (x *experiment) record(slot schedule.Slot, started time.Time, m pexec.Measured) results.Record {
 	r := x.emptyRecord(slot)
 	r.Started = started.UTC()
 	r.Clock = m.Clock
-	if job.External() {
-		r.CounterSource, r.CounterReason = "external", ""
-	}
-	r.Startup, r.StartNS, r.WallNS, r.Columns, r.Library = m.Startup, m.StartNS, m.WallNS, m.Columns, m.Library
+	r.CounterSource, r.CounterReason = m.CounterSource, m.CounterReason
+	r.Startup, r.StartNS, r.WallNS, r.Columns, r.Totals, r.Library = m.Startup, m.StartNS, m.WallNS, m.Columns, m.Totals, m.Library
 	r.Process, r.Daemon = m.Process, m.Daemon
 	return r
 }
@@ -37,7 +36,7 @@ func (x *experiment) record(slot schedule.Slot, job pexec.Job, started time.Time
 // judge fills in the outcome.
 func (x *experiment) judge(r *results.Record, m pexec.Measured, seen Seen) {
 	e := m.Execution
-	e.Disturbed = seen.Disturbed
+	e.Disturbed = slices.Concat(e.Disturbed, seen.Disturbed)
 	o := verdict.Judge(e, verdict.Limits{
 		AttemptsLeft: x.cfg.Experiment.Attempts - r.Attempt,
 		Disturbed:    verdict.Policy(x.cfg.Verdict.Policy),

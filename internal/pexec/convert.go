@@ -50,6 +50,24 @@ func columns(from []libkrun.ColumnData) []results.Column {
 	return to
 }
 
+// totals translates counters of the whole execution; nil when there are none.
+func totals(from []libkrun.Total) []results.Total {
+	var to []results.Total
+	for _, t := range from {
+		r := results.Total{Name: t.Name, Unit: t.Unit}
+		if t.Core != libkrun.NoCore {
+			core := t.Core
+			r.Core = &core
+		}
+		if t.Value != libkrun.Missing {
+			value := uint64(t.Value) //nolint:gosec // two's complement is what the counter's register held
+			r.Value = &value
+		}
+		to = append(to, r)
+	}
+	return to
+}
+
 // externalColumns names what a suite counted as libkrun would.
 func externalColumns(r external.Result) []results.Column {
 	var to []results.Column

@@ -45,6 +45,8 @@ type Job struct {
 	Parameter  int
 	Iterations int
 	Limits     config.Limits
+	Counters   config.Counters
+	Verdict    config.Verdict
 	Account    child.Account // zero: as the caller
 	Program    string        // absolute path of the VM; for native code "" is the installed runner
 	Missing    string        // why there is no such program; "" when there is
@@ -63,6 +65,7 @@ func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 	j := Job{
 		Key: k, VM: vm, Entry: cfg.EntryPath(k), Benchmark: bench.Name, Parameter: bench.Parameter,
 		Iterations: cfg.Iterations(k), Limits: cfg.Limits,
+		Counters: cfg.Counters, Verdict: cfg.Verdict,
 	}
 	if vm.Path != "" {
 		if j.Program, err = config.LookPath(vm.Path); err != nil {

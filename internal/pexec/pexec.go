@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
 	"krund/internal/results"
+	"krund/internal/sysroot"
 	"krund/internal/verdict"
 	"krund/runners"
 	"krund/runners/external"
@@ -22,12 +24,16 @@ type Measured struct {
 	StartNS []int64
 	WallNS  []int64
 	Columns []results.Column
+	Totals  []results.Total
 	Library *results.Library // nil for external suites
 	Process results.Process
 	Daemon  results.Daemon
 
+	CounterSource string // "perf", "msr", "none", "external"
+	CounterReason string // why this one
+
 	Interrupted bool              // the context ended and the benchmark was killed: nothing of this counts
-	Execution   verdict.Execution // without the disturbances, which the caller's probes know
+	Execution   verdict.Execution // Disturbed has what the counters say; the caller's probes know more
 }
 
 // Runner runs a process; *child.Runner is one.
@@ -39,6 +45,7 @@ type Runner interface {
 type Executor struct {
 	Runner    Runner
 	Installed Installed
+	Root      sysroot.Root // for the devices and settings of the counters
 }
 
 // Execute runs j once. Whatever the benchmark does is in Measured; the error is for what krund could not do itself.
@@ -51,11 +58,33 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if j.External() {
 		return e.executeExternal(ctx, j)
 	}
-	buffer, err := libkrun.Create(libkrun.Spec{Iterations: j.Iterations, UserColumns: userColumns})
+	// Counters of a task count the children of the thread that opened them.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	counters, reason := e.open(ctx, j)
+	spec, err := counters.Apply(libkrun.Spec{Iterations: j.Iterations, UserColumns: userColumns}, bufferFD+1)
+	if err != nil {
+		return Measured{}, errors.Join(fmt.Errorf("plan the counters: %w", err), counters.Close())
+	}
+	m, err := e.measure(ctx, j, spec, counters.Files())
+	if err = errors.Join(err, counters.Close()); err != nil {
+		return Measured{}, err
+	}
+	m.CounterSource, m.CounterReason = counters.Source(), reason
+	m.judgeCounters(j)
+	return m, nil
+}
+
+// measure has the process run with a buffer of its own.
+func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counters []*os.File) (Measured, error) {
+	buffer, err := libkrun.Create(spec)
 	if err != nil {
 		return Measured{}, fmt.Errorf("make the measuring buffer for %d iterations: %w", j.Iterations, err)
 	}
-	run, err := e.run(ctx, j, buffer)
+	c := j.command(e.Installed)
+	c.Files = append([]*os.File{buffer.File()}, counters...)
+	c.Stamp, c.StampOffset = buffer.File(), buffer.ExecOffset()
+	run, err := e.Runner.Run(ctx, c)
 	if err != nil {
 		return Measured{}, errors.Join(err, buffer.Close())
 	}
@@ -70,18 +99,11 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	return m, nil
 }
 
-func (e Executor) run(ctx context.Context, j Job, buffer *libkrun.Buffer) (child.Run, error) {
-	c := j.command(e.Installed)
-	c.Files = []*os.File{buffer.File()}
-	c.Stamp, c.StampOffset = buffer.File(), buffer.ExecOffset()
-	return e.Runner.Run(ctx, c)
-}
-
 // takeSeries puts what libkrun measured into the parts of the record.
 func (m *Measured) takeSeries(s libkrun.Series, run child.Run) {
 	m.Startup = results.Startup{ExecNS: stamp(s.ExecNS), InitNS: stamp(s.InitNS), FirstNS: stamp(s.FirstNS), DoneNS: stamp(s.DoneNS)}
 	if run.NotStarted == nil {
-		m.StartNS, m.WallNS, m.Columns = s.StartNS, s.WallNS, columns(s.Columns)
+		m.StartNS, m.WallNS, m.Columns, m.Totals = s.StartNS, s.WallNS, columns(s.Columns), totals(s.Totals)
 	}
 	m.Library = &results.Library{State: stateName(s.State), BegunNS: stamp(s.BegunNS), Findings: append([]string{}, s.Findings...)}
 	if s.Error != libkrun.OK {
@@ -117,7 +139,7 @@ func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) 
 		return Measured{}, err
 	}
 	m := fromRun(j, run, e.Installed)
-	m.Clock = "external"
+	m.Clock, m.CounterSource = "external", "external"
 	if run.NotStarted != nil || run.Exit == nil || *run.Exit != 0 {
 		return m, nil
 	}

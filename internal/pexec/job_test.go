@@ -1,0 +1,191 @@
+package pexec
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/child"
+	"krund/internal/config"
+	"krund/internal/key"
+)
+
+var installed = Installed{
+	RunnerC: "/opt/libexec/krund/runner-c", RunnerPython: "/opt/libexec/krund/runner.py", Library: "/opt/lib/krund/libkrun.so",
+	Cgroup: "krund-1", CallerName: "ann", CallerHome: "/home/ann",
+}
+
+const configText = `[experiment]
+iterations = 7
+benchmarks = "/b"
+[limits]
+heap = "1GiB"
+stack = "8MiB"
+timeout = "90s"
+output = "64KiB"
+[vms.C]
+runner = "c"
+variants = ["so"]
+[vms.Tuned]
+runner = "c"
+path = "/usr/bin/env"
+args = ["-u", "NOTHING"]
+iterations = 9
+variants = ["so"]
+[vms.Py]
+runner = "python"
+path = "/usr/bin/env"
+args = ["-O"]
+env = { PYTHONHASHSEED = "0", LANG = "C" }
+variants = ["py"]
+[vms.Suite]
+runner = "external"
+path = "/usr/bin/env"
+args = ["-jar", "suite.jar"]
+variants = ["none", "jar"]
+[vms.Gone]
+runner = "python"
+path = "/nowhere/python"
+variants = ["py"]
+[variants.so]
+entry = "bench.so"
+subfolder = "c"
+[variants.py]
+entry = "bench.py"
+[variants.none]
+entry = ""
+[variants.jar]
+entry = "bench.jar"
+[benchmarks]
+nbody = { parameter = -5 }
+`
+
+func job(t *testing.T, name string) Job {
+	t.Helper()
+	cfg, err := config.Parse("/x/test.toml", []byte(configText), "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := key.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := NewJob(cfg, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func TestCommandLines(t *testing.T) {
+	for _, test := range []struct{ key, argv, dir string }{
+		{"nbody:C:so", "/opt/libexec/krund/runner-c /b/nbody/c/bench.so -5", "/b/nbody/c"},
+		{"nbody:Tuned:so", "/usr/bin/env -u NOTHING /b/nbody/c/bench.so -5", "/b/nbody/c"},
+		{"nbody:Py:py", "/usr/bin/env -O /opt/libexec/krund/runner.py /b/nbody/bench.py -5", "/b/nbody"},
+		{"nbody:Suite:none", "/usr/bin/env -jar suite.jar nbody 7 -5 0", "/"},
+		{"nbody:Suite:jar", "/usr/bin/env -jar suite.jar /b/nbody/bench.jar nbody 7 -5 0", "/b/nbody"},
+		{"nbody:Gone:py", "/nowhere/python /opt/libexec/krund/runner.py /b/nbody/bench.py -5", "/b/nbody"},
+	} {
+		t.Run(test.key, func(t *testing.T) {
+			c := job(t, test.key).command(installed)
+			if got := strings.Join(c.Args, " "); got != test.argv {
+				t.Errorf("argv %q, want %q", got, test.argv)
+			}
+			if c.Path != c.Args[0] || c.Dir != test.dir || c.Cgroup != "krund-1" {
+				t.Errorf("path %s, folder %s, control group %s", c.Path, c.Dir, c.Cgroup)
+			}
+		})
+	}
+}
+
+// TestArgumentsAreNotShared: planning one job must not change another one's VM.
+func TestArgumentsAreNotShared(t *testing.T) {
+	j := job(t, "nbody:Tuned:so")
+	j.VM.Args = append(make([]string, 0, 8), "-x")
+	first := j.argv(installed)
+	other := j
+	other.Entry = "/b/other.so"
+	other.argv(installed)
+	if first[2] != "/b/nbody/c/bench.so" {
+		t.Errorf("argv changed to %q", first)
+	}
+}
+
+func TestEnvironments(t *testing.T) {
+	caller := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/ann", "USER=ann", "LOGNAME=ann", "SHELL=/bin/sh", "LANG=C.UTF-8"}
+	fresh := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/krun", "USER=krun", "LOGNAME=krun", "SHELL=/bin/sh", "LANG=C.UTF-8"}
+	buffer := []string{"KRUN_BUFFER_FD=3", "KRUN_LIBRARY=/opt/lib/krund/libkrun.so"}
+	for _, test := range []struct {
+		name   string
+		key    string
+		change func(*Job)
+		want   []string
+	}{
+		{"caller", "nbody:C:so", nil, slices.Concat(caller, buffer)},
+		{
+			"fresh account", "nbody:C:so", func(j *Job) { j.Account = child.Account{Name: "krun", UID: 900, GID: 900, Home: "/home/krun"} },
+			slices.Concat(fresh, buffer),
+		},
+		{"external suites know nothing of libkrun", "nbody:Suite:none", nil, caller},
+		{
+			"of the controls", "nbody:C:so", func(j *Job) { j.ExtraEnv = []string{"MALLOC_OPTIONS=sfghjpru"} },
+			slices.Concat(caller, buffer, []string{"MALLOC_OPTIONS=sfghjpru"}),
+		},
+		{ // a name that is there twice means different things to different programs
+			"a VM's replaces the usual", "nbody:Py:py", nil, slices.Concat(caller[:5], []string{"LANG=C"}, buffer, []string{"PYTHONHASHSEED=0"}),
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			j := job(t, test.key)
+			if test.change != nil {
+				test.change(&j)
+			}
+			if got := j.command(installed).Env; !slices.Equal(got, test.want) {
+				t.Errorf("environment\n%q, want\n%q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestLimitsAndPriority(t *testing.T) {
+	const kept = 64 << 10
+	want := child.Limits{Heap: 1 << 30, Stack: 8 << 20, Output: kept, Timeout: 90 * time.Second}
+	c := job(t, "nbody:C:so").command(installed)
+	if c.Limits != want || c.Nice != 0 || c.CPUs != nil || !c.Account.IsCaller() {
+		t.Errorf("limits %+v, nice %d, processors %v, account %+v", c.Limits, c.Nice, c.CPUs, c.Account)
+	}
+	j := job(t, "nbody:Suite:none")
+	j.Root, j.CPUs = true, []int{2, 3}
+	want.Stdout = externalOutput
+	if c = j.command(installed); c.Limits != want || c.Nice != -20 || !slices.Equal(c.CPUs, []int{2, 3}) {
+		t.Errorf("external as root: limits %+v, nice %d, processors %v", c.Limits, c.Nice, c.CPUs)
+	}
+}
+
+func TestIterationsAreTheVMsOwn(t *testing.T) {
+	for name, want := range map[string]int{"nbody:C:so": 7, "nbody:Tuned:so": 9} {
+		if j := job(t, name); j.Iterations != want || j.Parameter != -5 {
+			t.Errorf("%s: %d iterations, parameter %d; want %d, -5", name, j.Iterations, j.Parameter, want)
+		}
+	}
+}
+
+func TestVanishedProgramIsAnOutcome(t *testing.T) {
+	if j := job(t, "nbody:Gone:py"); j.Program != "/nowhere/python" || !strings.Contains(j.Missing, "/nowhere/python cannot be found") {
+		t.Errorf("program %q, missing %q", j.Program, j.Missing)
+	}
+	if j := job(t, "nbody:Py:py"); j.Missing != "" {
+		t.Errorf("missing %q", j.Missing)
+	}
+}
+
+func TestUnknownKey(t *testing.T) {
+	cfg, err := config.Parse("/x/test.toml", []byte(configText), "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewJob(cfg, key.Key{Benchmark: "nbody", VM: "Ruby", Variant: "so"}); err == nil || !strings.Contains(err.Error(), `no VM "Ruby"`) {
+		t.Errorf("error %v", err)
+	}
+}

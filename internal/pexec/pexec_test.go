@@ -1,0 +1,263 @@
+package pexec
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	libkrun "krund/cgo"
+	"krund/internal/child"
+	"krund/internal/results"
+)
+
+// fake is a runner that starts nothing: it plays the benchmark with the command it is given, and answers with run.
+type fake struct {
+	run  child.Run
+	err  error
+	play func(child.Command)
+	seen *child.Command
+}
+
+func (f fake) Run(_ context.Context, c child.Command) (child.Run, error) {
+	if f.seen != nil {
+		*f.seen = c
+	}
+	if f.play != nil {
+		f.play(c)
+	}
+	return f.run, f.err
+}
+
+func exited(status int) child.Run { return child.Run{Pid: 4711, Exit: &status} }
+
+func execute(t *testing.T, name string, f fake) Measured {
+	t.Helper()
+	m, err := Executor{Runner: f, Installed: installed}.Execute(t.Context(), job(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func wantSeries(t *testing.T, m Measured, done int, doubts ...string) {
+	t.Helper()
+	if m.Execution.Done != done || len(m.WallNS) != done {
+		t.Errorf("%d iterations with %d times, want %d", m.Execution.Done, len(m.WallNS), done)
+	}
+	text := strings.Join(m.Execution.Series, "\n")
+	for _, doubt := range doubts {
+		if !strings.Contains(text, doubt) {
+			t.Errorf("no doubt %q in %q", doubt, m.Execution.Series)
+		}
+	}
+	if len(doubts) == 0 && len(m.Execution.Series) > 0 {
+		t.Errorf("doubts %q, want none", m.Execution.Series)
+	}
+}
+
+func TestExecTimeGoesIntoTheBuffer(t *testing.T) {
+	var seen child.Command
+	m := execute(t, "nbody:C:so", fake{run: exited(0), seen: &seen, play: func(c child.Command) {
+		var stamp [8]byte
+		binary.NativeEndian.PutUint64(stamp[:], uint64(libkrun.Now()))
+		if _, err := c.Stamp.WriteAt(stamp[:], c.StampOffset); err != nil {
+			t.Error(err)
+		}
+	}})
+	if len(seen.Files) != 1 || seen.Stamp != seen.Files[0] {
+		t.Errorf("files %v, stamp %v; want the buffer as both", seen.Files, seen.Stamp)
+	}
+	if m.Startup.ExecNS == nil || m.Startup.InitNS != nil || m.Clock != libkrun.ClockName() {
+		t.Errorf("startup %+v on %s", m.Startup, m.Clock)
+	}
+	wantSeries(t, m, 0, "ended without using libkrun")
+	if m.Library == nil || m.Library.State != "new" || m.Library.Findings == nil {
+		t.Errorf("library %+v", m.Library)
+	}
+}
+
+// TestEndSaysMore: how a process ended explains why there is no series.
+func TestEndSaysMore(t *testing.T) {
+	m := execute(t, "nbody:C:so", fake{run: exited(66)})
+	wantSeries(t, m, 0)
+	if m.Execution.ExitText != "the benchmark file cannot be loaded" || m.Execution.Planned != 7 {
+		t.Errorf("execution %+v", m.Execution)
+	}
+	m = execute(t, "nbody:C:so", fake{run: child.Run{Pid: 1, Signal: "SIGSEGV"}})
+	wantSeries(t, m, 0)
+	if m.Execution.Signal != "SIGSEGV" || m.Process.Signal != "SIGSEGV" || m.Process.Exit != nil {
+		t.Errorf("execution %+v", m.Execution)
+	}
+}
+
+func TestNotStarted(t *testing.T) {
+	run := child.Run{NotStarted: &child.StartFailure{Step: "exec", Errno: "EACCES", Text: "execute it: permission denied"}}
+	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
+		m := execute(t, name, fake{run: run})
+		wantSeries(t, m, 0)
+		if m.Execution.NotStarted != "execute it: permission denied" || *m.Process.NotStarted != (results.StartFailure{Step: "exec", Errno: "EACCES", Text: "execute it: permission denied"}) {
+			t.Errorf("%s: %+v", name, m.Process.NotStarted)
+		}
+	}
+}
+
+func TestVanishedProgramIsNotStarted(t *testing.T) {
+	m := execute(t, "nbody:Gone:py", fake{err: errors.New("must not be called")})
+	if !strings.Contains(m.Execution.NotStarted, "/nowhere/python cannot be found") || m.Process.NotStarted.Errno != "ENOENT" || m.Process.Argv[0] != "/nowhere/python" {
+		t.Errorf("%+v", m.Process)
+	}
+}
+
+func TestKrundsOwnFailure(t *testing.T) {
+	own := errors.New("no processes")
+	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
+		if _, err := (Executor{Runner: fake{err: own}}).Execute(t.Context(), job(t, name)); !errors.Is(err, own) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	j := job(t, "nbody:C:so")
+	j.Iterations = 0
+	if _, err := (Executor{Runner: fake{}}).Execute(t.Context(), j); err == nil || !strings.Contains(err.Error(), "0 iterations") {
+		t.Errorf("no buffer: error %v", err)
+	}
+}
+
+// TestNoDescriptorIsLeft: an experiment has thousands of executions.
+func TestNoDescriptorIsLeft(t *testing.T) {
+	count := func() int {
+		entries, err := os.ReadDir("/dev/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(entries)
+	}
+	before := count()
+	for range 20 {
+		execute(t, "nbody:C:so", fake{run: exited(0)})
+		if _, err := (Executor{Runner: fake{err: errors.New("x")}}).Execute(t.Context(), job(t, "nbody:C:so")); err == nil {
+			t.Fatal("no error")
+		}
+	}
+	if after := count(); after > before+2 {
+		t.Errorf("%d descriptors, before it were %d", after, before)
+	}
+}
+
+func TestProcessIsTranslated(t *testing.T) {
+	run := exited(3)
+	run.Interrupted, run.Wall, run.UTime, run.STime, run.MaxRSS, run.Strays, run.OOMKills = true, 4*time.Second, 3*time.Second, time.Second, 1<<20, 2, 1
+	run.Seen = child.Seen{UID: 900, GID: 901, Nice: -20, Policy: "SCHED_OTHER", CPUs: []int{1}}
+	run.Stderr = child.Output{Text: "first\nlast words\n\n", Bytes: 18}
+	run.Daemon = child.DaemonUsage{CPU: 5 * time.Millisecond, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBefore: 10, RSS: 11}
+	m := execute(t, "nbody:C:so", fake{run: run})
+	p := m.Process
+	if p.UID != 900 || p.GID != 901 || p.Nice != -20 || p.WallNS != 4e9 || p.UTimeNS != 3e9 || p.STimeNS != 1e9 || p.Strays != 2 || p.PID != 4711 || *p.Exit != 3 {
+		t.Errorf("process %+v", p)
+	}
+	if p.Account != "ann" || p.FreshHome || !slices.Equal(p.Argv, job(t, "nbody:C:so").argv(installed)) || p.Findings == nil {
+		t.Errorf("account %q, argv %q, findings %v", p.Account, p.Argv, p.Findings)
+	}
+	if *p.Limits.HeapBytes != 1<<30 || *p.Limits.StackBytes != 8<<20 || *p.Limits.TimeoutNS != 90e9 || *p.Limits.OutputBytes != 64<<10 {
+		t.Errorf("limits %+v", p.Limits)
+	}
+	if e := m.Execution; !m.Interrupted || e.OOMKills != 1 || e.LastWords != "last words" || e.Timeout != 90*time.Second || e.ExitText != "" {
+		t.Errorf("execution %+v", e)
+	}
+	if m.Daemon != (results.Daemon{CPUNS: 5e6, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBeforeBytes: 10, RSSBytes: 11}) {
+		t.Errorf("daemon %+v", m.Daemon)
+	}
+}
+
+func TestNoLimitIsNull(t *testing.T) {
+	if l := limits(child.Limits{}); l != (results.Limits{}) {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestLastWords(t *testing.T) {
+	long := strings.Repeat("é", 200)
+	for _, test := range []struct{ name, stdout, stderr, want string }{
+		{"silence", "", "", ""},
+		{"blank lines", " \n\t\n", "\n", ""},
+		{"stderr first", "out\n", "warning\nerror: x\n \n", "error: x"},
+		{"stdout when stderr is blank", "checksum 1 != 2", "\n\n", "checksum 1 != 2"},
+		{"cut between letters", "", long, strings.Repeat("é", 150) + "..."},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := lastWords(child.Run{Stdout: child.Output{Text: test.stdout}, Stderr: child.Output{Text: test.stderr}}); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestColumns(t *testing.T) {
+	got := columns([]libkrun.ColumnData{
+		{Kind: libkrun.KindCounter, Column: libkrun.Column{Name: "aperf", Unit: "cycles", Core: 1}, Values: []int64{3, -1, libkrun.Missing}},
+		{Kind: libkrun.KindUser, Column: libkrun.Column{Name: "gc", Unit: "ns", Core: libkrun.NoCore}, Values: []int64{-2, libkrun.Missing, 0}},
+	})
+	if len(got) != 2 || got[0].Kind != results.KindCounter || *got[0].Core != 1 || !slices.Equal(got[0].Counts, []uint64{3, 1<<64 - 1, 1 << 63}) {
+		t.Errorf("counter %+v", got)
+	}
+	if got[1].Kind != results.KindUser || got[1].Core != nil || got[1].Unit != "ns" || !slices.Equal(got[1].Values, []int64{-2, libkrun.Missing, 0}) {
+		t.Errorf("user column %+v", got[1])
+	}
+}
+
+const suiteOutput = `{"wallclock_times": [1, 2, 3, 4, 5, 6, 0.000000001], "core_cycle_counts": [[1, 2, 3, 4, 5, 6, 7], [7, 6, 5, 4, 3, 2, 1]],
+ "aperf_counts": [], "mperf_counts": []}`
+
+func TestExternalSuite(t *testing.T) {
+	say := func(status int, stdout string) child.Run {
+		run := exited(status)
+		run.Stdout = child.Output{Text: stdout, Bytes: int64(len(stdout))}
+		return run
+	}
+	m := execute(t, "nbody:Suite:none", fake{run: say(0, suiteOutput)})
+	wantSeries(t, m, 7)
+	if m.Clock != "external" || m.Library != nil || m.StartNS != nil || m.Startup != (results.Startup{}) {
+		t.Errorf("clock %s, library %v, starts %v, startup %+v", m.Clock, m.Library, m.StartNS, m.Startup)
+	}
+	if len(m.Columns) != 2 || m.Columns[1].Name != "cycles" || *m.Columns[1].Core != 1 || m.Columns[1].Counts[0] != 7 {
+		t.Errorf("columns %+v", m.Columns)
+	}
+	wantSeries(t, execute(t, "nbody:Suite:none", fake{run: say(0, "hello")}), 0, "the suite's output")
+	wantSeries(t, execute(t, "nbody:Suite:none", fake{run: say(0, "")}), 0, "the suite's output")
+	m = execute(t, "nbody:Suite:none", fake{run: say(65, suiteOutput)}) // what a failed suite printed counts for nothing
+	wantSeries(t, m, 0)
+	if m.Execution.ExitText != "" {
+		t.Errorf("a suite's status explained as a runner's: %q", m.Execution.ExitText)
+	}
+	timedOut := child.Run{Pid: 1, Signal: "SIGKILL", TimedOut: true, Stdout: child.Output{Text: suiteOutput}}
+	wantSeries(t, execute(t, "nbody:Suite:none", fake{run: timedOut}), 0)
+}
+
+// TestRecordStaysSmall: an external suite's times are columns; its output is not kept a second time, however long it is.
+func TestRecordStaysSmall(t *testing.T) {
+	const kept = 64 << 10 // limits.output
+	for _, truncated := range []bool{false, true} {
+		run := exited(0)
+		run.Stdout = child.Output{Text: "begin" + strings.Repeat("é", 1<<20) + "end", Bytes: 1 << 30, Truncated: truncated}
+		m := execute(t, "nbody:Suite:none", fake{run: run})
+		o := m.Process.Stdout
+		if len(o.Text) > kept+100 || !o.Truncated || o.Bytes != 1<<30 || !strings.HasPrefix(o.Text, "begin") || !strings.HasSuffix(o.Text, "end") {
+			t.Errorf("truncated %v: %d bytes kept of %d, truncated %v", truncated, len(o.Text), o.Bytes, o.Truncated)
+		}
+		if strings.ContainsRune(o.Text, '\uFFFD') || !strings.Contains(o.Text, "bytes left out") {
+			t.Errorf("truncated %v: cut within a letter, or in silence", truncated)
+		}
+		if truncated {
+			wantSeries(t, m, 0, "the suite printed 1073741824 bytes")
+		}
+	}
+	run := exited(0) // a benchmark's output was bounded by internal/child: its two ends must both stay
+	run.Stdout = child.Output{Text: strings.Repeat("\uFFFD", kept/2) + "\n[9 bytes left out]\n" + strings.Repeat("x", kept/2), Bytes: kept + 9, Truncated: true}
+	if o := execute(t, "nbody:C:so", fake{run: run}).Process.Stdout; o.Text != run.Stdout.Text {
+		t.Errorf("%d bytes kept of %d", len(o.Text), len(run.Stdout.Text))
+	}
+}
