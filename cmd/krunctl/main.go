@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -10,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/clock"
+	"krund/internal/control"
 	"krund/internal/durable"
+	"krund/internal/sysroot"
 	"krund/internal/unit"
 )
 
@@ -24,7 +27,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		host = "localhost"
 	}
-	return runIn(&app{stdin: stdin, stderr: stderr, now: clock.Real{}.Now, host: host, fsys: durable.OS(), uid: os.Geteuid(), systemctl: unit.Systemctl}, args, stdout)
+	return runIn(&app{
+		stdin: stdin, stderr: stderr, now: clock.Real{}.Now, host: host, fsys: durable.OS(), uid: os.Geteuid(), systemctl: unit.Systemctl,
+		machine: func(ctx context.Context) *control.Machine { return control.NewMachine(ctx, sysroot.New("/")) },
+	}, args, stdout)
 }
 
 // runIn is run in a world that a test may have made.
@@ -83,9 +89,10 @@ func rootCommand(a *app) *cobra.Command {
 // commands is the list of the subcommands, in the order of an experiment's life.
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
+		doctorCommand(a),
 		planCommand(a), statusCommand(a), showCommand(a), exportCommand(a), summaryCommand(a), checkDataCommand(a), repairCommand(a), restoreCommand(a),
 		enableCommand(a), disableCommand(a),
-		analyzeCommand(a),
+		analyzeCommand(a), reportCommand(a),
 		versionCommand(a),
 	}
 }
