@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/config"
+	"krund/internal/control"
 	"krund/internal/durable"
 )
 
@@ -24,6 +25,7 @@ type app struct {
 	fsys           durable.FS
 	uid            int                                             // of the caller
 	systemctl      func(ctx context.Context, args ...string) error // tells systemd
+	machine        func(context.Context) *control.Machine          // this machine, or a test's copy of one
 }
 
 // talk prints a message for people. Its lines are made fit for a terminal.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -13,10 +14,12 @@ import (
 	"time"
 
 	"krund/internal/config"
+	"krund/internal/control"
 	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/sysroot"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -202,7 +205,9 @@ type ran struct {
 func krunctl(t *testing.T, args ...string) ran {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime }, host: "bencher7", fsys: lax(), uid: 1000}
+	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime }, host: "bencher7", fsys: lax(), uid: 1000, machine: func(ctx context.Context) *control.Machine {
+		return control.NewMachine(ctx, sysroot.New(captured+"intel-pstate-active"))
+	}}
 	code := runIn(a, args, &stdout)
 	return ran{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }

@@ -17,7 +17,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range []any{planJSON{}, planSlotJSON{}, statusJSON{}, summaryJSON{}, checkDataJSON{}, integrity.Problem{}} {
+	for _, document := range []any{planJSON{}, planSlotJSON{}, statusJSON{}, summaryJSON{}, checkDataJSON{}, doctorJSON{}, integrity.Problem{}} {
 		for name := range fields(reflect.TypeOf(document)) {
 			if !strings.Contains(string(text), "`"+name+"`") {
 				t.Errorf("%T: %s is not in docs/output.md", document, name)
@@ -80,4 +80,42 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 	if found < 25 {
 		t.Errorf("only %d codes were found in the source", found)
 	}
+}
+
+// TestTheRecordIsDocumented compares the fields of the record in docs/output.md
+// with the specification in package results. -update copies it.
+func TestTheRecordIsDocumented(t *testing.T) {
+	const page = "../../docs/output.md"
+	source, err := os.ReadFile("../../internal/results/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, spec, found := strings.Cut(string(source), "//\tformat ")
+	spec, _, end := strings.Cut("//\tformat "+spec, "package results")
+	if !found || !end {
+		t.Fatal("the specification is not where it was")
+	}
+	var want strings.Builder
+	for line := range strings.Lines(spec) {
+		want.WriteString(strings.TrimPrefix(strings.TrimPrefix(line, "//"), "\t"))
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, _ := strings.Cut(string(text), "```text\n")
+	block, tail, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatalf("%s has no block of text", page)
+	}
+	if block == want.String() {
+		return
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(head+"```text\n"+want.String()+"```"+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("%s is not what package results says (run with -update):\n%s", page, want.String())
 }

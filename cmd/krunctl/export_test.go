@@ -79,7 +79,7 @@ func TestColumnsOfTheSameName(t *testing.T) {
 	rec := b.record(slot, results.Completed)
 	rec.Columns = []results.Column{
 		{Name: "wall_ns", Kind: results.KindUser, Values: []int64{1, 2, 3, 4}},
-		{Name: "cycles", Kind: results.KindCounter, Counts: []uint64{5, 6, 7, 1<<64 - 1}},
+		{Name: "cycles", Kind: results.KindCounter, Counts: []uint64{5, 6, results.MissingCount, 1<<64 - 1}},
 		{Name: "cycles", Kind: results.KindUser, Values: []int64{-9, results.Missing, -7, -6}},
 		{Name: "outcome", Kind: results.KindUser, Values: []int64{1, 1, 1, 1}},
 	}
@@ -87,6 +87,9 @@ func TestColumnsOfTheSameName(t *testing.T) {
 	r := krunctl(t, "export", "--csv", "--iterations", "3", b.dir())
 	head, row, _ := strings.Cut(r.stdout, "\n")
 	if !strings.HasSuffix(head, ",wall_s,user_wall_ns,cycles,user_cycles,outcome") || !strings.HasSuffix(row, ",4,18446744073709551615,-6,1\n") {
+		t.Error(r.text())
+	}
+	if r := krunctl(t, "export", "--csv", "--iterations", "2", b.dir()); !strings.HasSuffix(r.stdout, ",3,,-7,1\n") {
 		t.Error(r.text())
 	}
 	r = krunctl(t, "export", "--jsonl", "--iterations", "1", b.dir())

@@ -1,6 +1,12 @@
 package main
 
-import "testing"
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"testing"
+)
 
 // TestGoldens runs the commands that print over the same experiments.
 func TestGoldens(t *testing.T) {
@@ -19,7 +25,6 @@ func TestGoldens(t *testing.T) {
 		"show":              {mixed, func(b *builder) []string { return []string{"show", b.dir(), "0"} }},
 		"show-series":       {mixed, func(b *builder) []string { return []string{"show", "--series", b.dir(), "3-2"} }},
 		"show-error":        {mixed, func(b *builder) []string { return []string{"show", b.toml, "2-1"} }},
-		"show-json":         {mixed, func(b *builder) []string { return []string{"show", "--json", b.dir() + "/results/0000000-001.json.gz"} }},
 		"show-no-record":    {mixed, func(b *builder) []string { return []string{"show", b.dir(), "5"} }},
 		"show-no-attempt":   {mixed, func(b *builder) []string { return []string{"show", b.dir(), "0-9"} }},
 		"show-which-record": {mixed, func(b *builder) []string { return []string{"show", b.dir()} }},
@@ -49,5 +54,21 @@ func TestGoldens(t *testing.T) {
 			b := c.make(t)
 			golden(t, name, krunctl(t, c.args(b)...).in(b).text())
 		})
+	}
+}
+
+// TestShowJSONIsTheDocument: byte for byte what krund has written.
+func TestShowJSONIsTheDocument(t *testing.T) {
+	b := mixed(t)
+	packed, err := os.ReadFile(b.recordPath(3, 2))
+	b.must(err)
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	b.must(err)
+	want, err := io.ReadAll(z)
+	b.must(err)
+	for _, args := range [][]string{{b.dir(), "3"}, {b.toml, "3-2"}, {b.recordPath(3, 2)}} {
+		if r := krunctl(t, append([]string{"show", "--json"}, args...)...); r.code != exitOK || r.stdout != string(want) {
+			t.Errorf("%v: %s, want %s", args, r.text(), want)
+		}
 	}
 }

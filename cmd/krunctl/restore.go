@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/control"
-	"krund/internal/sysroot"
 )
 
 const restoreHelp = `Restore puts back every setting of the machine that a krund which was killed has
@@ -48,7 +47,7 @@ func (a *app) restore(ctx context.Context, arg string) error {
 		a.print("nothing to put back\n")
 		return nil
 	}
-	m := control.NewMachine(ctx, sysroot.New("/"))
+	m := a.machine(ctx)
 	journal, err := control.OpenJournal(a.fsys, f.Journal(), m.Boot, a.now)
 	if err != nil {
 		return fmt.Errorf("open the journal of settings: %w", err)

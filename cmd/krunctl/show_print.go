@@ -31,6 +31,13 @@ func (a *app) printRecord(r results.Record) {
 	for _, c := range r.Columns {
 		a.line("column", "%s, %s, %d values%s", columnName(c), c.Kind, c.Len(), inBrackets(c.Unit))
 	}
+	for _, t := range r.Totals {
+		value := "unknown"
+		if t.Value != nil {
+			value = strconv.FormatUint(*t.Value, 10)
+		}
+		a.line("total", "%s %s%s", columnName(results.Column{Name: t.Name, Core: t.Core}), value, inBrackets(t.Unit))
+	}
 	if r.Library != nil {
 		a.line("libkrun", "%s%s", r.Library.State, inBrackets(r.Library.Error))
 		a.list(r.Library.Findings)
@@ -171,7 +178,7 @@ func columnName(c results.Column) string {
 // cell is value i of a column, exactly; "" when it is missing.
 func cell(c results.Column, i int) string {
 	switch {
-	case i < len(c.Counts):
+	case i < len(c.Counts) && c.Counts[i] != results.MissingCount:
 		return strconv.FormatUint(c.Counts[i], 10)
 	case i < len(c.Values) && c.Values[i] != results.Missing:
 		return strconv.FormatInt(c.Values[i], 10)
