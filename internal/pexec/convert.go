@@ -96,12 +96,19 @@ func limits(l child.Limits) results.Limits {
 	}
 }
 
-// output bounds what is kept of a stream in the record: an external suite's times are columns by then.
-func output(o child.Output, most int64) results.Output {
-	text, truncated := o.Text, o.Truncated
-	if most > 0 && !truncated && int64(len(text)) > most {
-		text = strings.ToValidUTF8(text[:most], "") + fmt.Sprintf("\n[%d bytes left out]\n", int64(len(text))-most)
-		truncated = true
+// output translates a stream, of which internal/child has kept as much as the record is to have.
+func output(o child.Output) results.Output {
+	return results.Output{Text: o.Text, Bytes: o.Bytes, Truncated: o.Truncated}
+}
+
+// shorten is output for an external suite, whose times are columns by now: the first and the last half of most bytes stay.
+func shorten(o child.Output, most int64) results.Output {
+	kept := output(o)
+	if int64(len(o.Text)) <= most {
+		return kept
 	}
-	return results.Output{Text: text, Bytes: o.Bytes, Truncated: truncated}
+	first, last := o.Text[:most/2], o.Text[int64(len(o.Text))-most/2:]
+	kept.Text = strings.ToValidUTF8(first, "") + fmt.Sprintf("\n[about %d bytes left out]\n", max(o.Bytes-most, 0)) + strings.ToValidUTF8(last, "")
+	kept.Truncated = true
+	return kept
 }

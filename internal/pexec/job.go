@@ -5,7 +5,9 @@ package pexec
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
@@ -111,8 +113,20 @@ func (j Job) environment(in Installed) []string {
 	if !j.External() {
 		env = append(env, fmt.Sprintf("%s=%d", libkrun.EnvFD, bufferFD), libkrun.EnvLibrary+"="+in.Library)
 	}
-	env = append(env, j.ExtraEnv...)
-	return append(env, j.VM.Env...)
+	for _, variable := range slices.Concat(j.ExtraEnv, j.VM.Env) {
+		env = set(env, variable)
+	}
+	return env
+}
+
+// set replaces the variable of that name, or adds it. A name that is there twice means its first value to some programs, its last to others.
+func set(env []string, variable string) []string {
+	name, _, _ := strings.Cut(variable, "=")
+	if i := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") }); i >= 0 {
+		env[i] = variable
+		return env
+	}
+	return append(env, variable)
 }
 
 // dir is the working directory: the benchmark's own folder, so that it finds its data files.

@@ -24,6 +24,8 @@ heap = "1GiB"
 stack = "8MiB"
 timeout = "90s"
 output = "64KiB"
+[counters]
+sources = ["none"]
 [vms.C]
 runner = "c"
 variants = ["so"]

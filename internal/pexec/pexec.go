@@ -52,7 +52,7 @@ type Executor struct {
 func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if j.Missing != "" {
 		m := fromRun(j, child.Run{NotStarted: &child.StartFailure{Step: "find", Errno: "ENOENT", Text: j.Missing}}, e.Installed)
-		m.Clock = libkrun.ClockName()
+		m.Clock, m.CounterSource, m.CounterReason = libkrun.ClockName(), "none", "nothing was started"
 		return m, nil
 	}
 	if j.External() {
@@ -127,7 +127,7 @@ func doubts(s libkrun.Series, run child.Run) []string {
 		d = append(d, "the process ended without using libkrun; is the VM's runner right?")
 	case s.State == libkrun.StateReady:
 		d = append(d, "the process ended before the runner said that it was done")
-	case s.Pid != run.Pid:
+	case s.Pid > 0 && s.Pid != run.Pid:
 		d = append(d, fmt.Sprintf("measured by process %d, a child of the one that was started (%d)", s.Pid, run.Pid))
 	}
 	return d
@@ -168,8 +168,11 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 		WallNS: run.Wall.Nanoseconds(), UTimeNS: run.UTime.Nanoseconds(), STimeNS: run.STime.Nanoseconds(),
 		MaxRSSBytes: run.MaxRSS, MaxRSSFloorBytes: run.MaxRSSFloor, MinorFaults: run.MinorFaults, MajorFaults: run.MajorFaults,
 		VoluntarySwitches: run.VoluntarySwitches, InvoluntarySwitches: run.InvoluntarySwitches,
-		Stdout: output(run.Stdout, c.Limits.Output), Stderr: output(run.Stderr, c.Limits.Output),
+		Stdout: output(run.Stdout), Stderr: output(run.Stderr),
 		Strays: run.Strays, OOMKills: run.OOMKills, Findings: append([]string{}, run.Findings...),
+	}
+	if j.External() {
+		p.Stdout = shorten(run.Stdout, c.Limits.Output)
 	}
 	if p.Account == "" {
 		p.Account = in.CallerName

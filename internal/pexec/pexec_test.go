@@ -108,7 +108,7 @@ func TestNotStarted(t *testing.T) {
 
 func TestVanishedProgramIsNotStarted(t *testing.T) {
 	m := execute(t, "nbody:Gone:py", fake{err: errors.New("must not be called")})
-	if !strings.Contains(m.Execution.NotStarted, "/nowhere/python cannot be found") || m.Process.NotStarted.Errno != "ENOENT" || m.Process.Argv[0] != "/nowhere/python" {
+	if !strings.Contains(m.Execution.NotStarted, "/nowhere/python cannot be found") || m.Process.NotStarted.Errno != "ENOENT" || m.Process.Argv[0] != "/nowhere/python" || m.CounterSource != "none" {
 		t.Errorf("%+v", m.Process)
 	}
 }
