@@ -1,0 +1,183 @@
+package integrity_test
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+	"krund/internal/folder"
+	"krund/internal/integrity"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+var seed = flag.Uint64("seed", 1, "of the random crashes")
+
+const (
+	toml = "/x/test.toml"
+	dir  = "/x/test.krun"
+	text = `[experiment]
+executions = 3
+reboot = "none"
+account = "caller"
+[vms.C]
+runner = "c"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+nbody = { parameter = 1 }
+fasta = { parameter = 1 }
+`
+)
+
+var options = integrity.MendOptions{
+	Options:  integrity.Options{Hosts: []string{"lab1"}, Name: toml},
+	Original: toml,
+	Now:      time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+}
+
+// experiment has six slots: four completed, one with an error, one outstanding.
+func experiment(t *testing.T) (*crashfs.FS, folder.Folder) {
+	t.Helper()
+	fsys := crashfs.New("/x")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(durable.WriteFile(fsys, toml, []byte(text), 0o644))
+	cfg, err := config.Parse(toml, []byte(text), "lab1")
+	must(err)
+	f, err := folder.Create(fsys, dir)
+	must(err)
+	must(durable.WriteFile(fsys, f.ConfigCopy(), []byte(text), 0o644))
+	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin, Seed: 1}
+	must(schedule.Create(fsys, f.Schedule(), h, cfg.Slots(), schedule.Plan(cfg.Keys(), 3, h.Order, 1)))
+	s, err := schedule.Open(fsys, f.Schedule(), true)
+	must(err)
+	for i := range 5 {
+		slot, err := s.Begin()
+		must(err)
+		rec := results.Record{
+			Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1, Outcome: results.Completed, Reasons: []string{},
+			ConfigHash: cfg.Hash, Host: "lab1", Started: options.Now, StartNS: []int64{5}, WallNS: []int64{7},
+		}
+		flag := schedule.Completed
+		if i == 2 {
+			rec.Outcome, flag = results.Error, schedule.Error
+		}
+		must(results.NewAppender(fsys, f.Results()).Append(rec))
+		must(s.Finish(slot, flag))
+	}
+	must(s.Close())
+	return fsys, f
+}
+
+// overwrite writes over the beginning of a file, durably.
+func overwrite(t *testing.T, fsys *crashfs.FS, name string, offset int64) {
+	t.Helper()
+	f, err := fsys.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("damaged"), offset); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// broken is the experiment with its headers, a slot, a record and its
+// configuration lost.
+func broken(t *testing.T) (*crashfs.FS, folder.Folder) {
+	fsys, f := experiment(t)
+	overwrite(t, fsys, f.Schedule(), 30)
+	overwrite(t, fsys, f.Schedule(), 512+30)
+	overwrite(t, fsys, f.Schedule(), 1024+128)
+	overwrite(t, fsys, f.Results()+"/0000003-001.json.gz", 20)
+	if err := fsys.Remove(f.ConfigCopy()); err != nil {
+		t.Fatal(err)
+	}
+	if err := fsys.SyncDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	return fsys, f
+}
+
+func problems(list []integrity.Problem) string {
+	var b strings.Builder
+	for _, p := range list {
+		b.WriteString(string(p.Code) + " " + p.File + ": " + p.What + "\n")
+	}
+	return b.String()
+}
+
+func TestASoundExperimentIsLeftAlone(t *testing.T) {
+	fsys, f := experiment(t)
+	if r := integrity.Check(fsys, f, options.Options); len(r.Problems)+len(r.Notes) > 0 || r.Completed != 4 || r.Records != 5 || r.Slots.Completed != 4 || r.Slots.Error != 1 {
+		t.Errorf("%+v", r)
+	}
+	before := len(fsys.Log())
+	done, err := integrity.Mend(fsys, f, options)
+	if err != nil || len(done) > 0 || len(fsys.Log()) != before {
+		t.Errorf("done %q, error %v, %d operations", done, err, len(fsys.Log())-before)
+	}
+}
+
+// TestMendCut: whenever a repair is interrupted, doing it again ends well, and
+// the records that were whole still are.
+func TestMendCut(t *testing.T) {
+	build := func() *crashfs.FS { fsys, _ := broken(t); return fsys }
+	program := func(fsys *crashfs.FS) error {
+		f, err := folder.Open(fsys, dir)
+		if err != nil {
+			return err
+		}
+		_, err = integrity.Mend(fsys, f, options)
+		return err
+	}
+	cuts := 0
+	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(*seed)...) {
+		cuts++
+		if err := program(after); err != nil {
+			t.Fatalf("%s: %v", cut, err)
+		}
+		f, err := folder.Open(after, dir)
+		if err != nil {
+			t.Fatalf("%s: %v", cut, err)
+		}
+		r := integrity.Check(after, f, options.Options)
+		if len(r.Problems) > 0 || r.Completed != 3 || r.Slots.Completed != 3 || r.Slots.Error != 1 || r.Slots.Outstanding != 2 {
+			t.Fatalf("%s: %+v\n%s", cut, r.Slots, problems(r.Problems))
+		}
+		if done, err := integrity.Mend(after, f, options); len(done) > 0 || err != nil {
+			t.Fatalf("%s: a third time: %q, error %v", cut, done, err)
+		}
+	}
+	if cuts < 100 {
+		t.Errorf("only %d cuts", cuts)
+	}
+}
+
+func TestMendWithoutConfiguration(t *testing.T) {
+	fsys, f := broken(t)
+	o := options
+	o.Original = "/x/other.toml"
+	if _, err := integrity.Mend(fsys, f, o); err == nil || !strings.Contains(err.Error(), "config.toml") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := schedule.Open(fsys, f.Schedule(), false); err == nil {
+		t.Error("the schedule is whole")
+	}
+}
