@@ -216,7 +216,7 @@ func (e *experiment) config() string {
 	fmt.Fprintf(&b, "[experiment]\niterations = %d\nexecutions = %d\nreboot = \"none\"\naccount = \"caller\"\nskip = [%s]\n",
 		e.iterations, e.executions, strings.Join(skip, ", "))
 	fmt.Fprintf(&b, "[limits]\nheap = %q\ntimeout = %q\noutput = %q\n", e.heap, e.timeout, e.output)
-	b.WriteString("[wait]\nstartup = \"0s\"\nsync = \"0s\"\n[temperature]\nbase_wait = \"0s\"\n")
+	b.WriteString("[wait]\nstartup = \"0s\"\nsync = \"0s\"\n[temperature]\nbase_wait = \"0s\"\n[counters]\nsources = [\"none\"]\n")
 	vms := map[string]string{
 		"C":        "runner = \"c\"\nvariants = [\"so\"]\n",
 		"Python":   fmt.Sprintf("runner = \"python\"\npath = %q\nvariants = [\"py\"]\n", e.python),
@@ -360,6 +360,9 @@ func (e *experiment) records() []results.Record {
 			e.t.Errorf("slot %d has two records that count", r.Slot)
 		}
 		counted[r.Slot] = r.Outcome != results.Rerun
+		if r.Process.Findings == nil || r.Reasons == nil {
+			e.t.Errorf("slot %d: findings %v, reasons %v; null means that nobody knows", r.Slot, r.Process.Findings, r.Reasons)
+		}
 		list = append(list, r)
 	}
 	return list

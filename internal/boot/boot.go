@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"krund/internal/config"
@@ -171,7 +170,7 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	if measured.Interrupted {
 		return applied, results.Record{}, context.Cause(ctx)
 	}
-	measured.Process.Findings = slices.Concat([]string{}, remarks, measured.Process.Findings)
+	measured.Process.Findings = append(append([]string{}, remarks...), measured.Process.Findings...) // never nil: that means unknown
 	record := x.record(slot, started, measured)
 	record.Machine = seen.Machine
 	record.Machine.Controls = applied.Controls
