@@ -35,6 +35,7 @@ type grouped struct {
 	singles []int32 // older ones that might soon win, or that rise cannot bound
 	groups  []*group
 	opened  []*group // scratch of lookIntoGroups
+	free    []*group // given up, to be used again
 	known   []int32  // known[s]: the last prefix at which R was found to keep s
 	dead    []bool   // R has pruned s
 	scale   float64  // the largest |f| so far
@@ -141,6 +142,7 @@ func (g *grouped) lookIntoGroups(w *winner, t int) {
 		}
 		switch {
 		case worth > w.value+g.price: // at least f[t] + price: pruned, all of them
+			g.free = append(g.free, group)
 		case worth > w.value:
 			kept = append(kept, group)
 		default:
@@ -159,6 +161,7 @@ func (g *grouped) lookIntoGroups(w *winner, t int) {
 	for _, group := range opened {
 		g.regroup(group.members, t, w.value)
 	}
+	g.free = append(g.free, opened...)
 	g.sort()
 }
 
@@ -179,7 +182,7 @@ func (g *grouped) regroup(members []int32, t int, limit float64) {
 // f[t]. Those that are nearly the best, and those that cannot be bounded, stay
 // single.
 func (g *grouped) form(members []int32, t int, limit float64) {
-	n := &group{at: t, members: make([]int32, 0, len(members))}
+	n := g.newGroup(t)
 	rounding := sumError * (g.scale + math.Abs(limit))
 	for _, s := range members {
 		if g.dead[s] {
@@ -196,10 +199,24 @@ func (g *grouped) form(members []int32, t int, limit float64) {
 			n.include(s, least, m)
 		}
 	}
-	if len(n.members) > 0 {
-		n.renew(g.cost, t, g.n, g.scale)
-		g.groups = append(g.groups, n)
+	if len(n.members) == 0 {
+		g.free = append(g.free, n)
+		return
 	}
+	n.renew(g.cost, t, g.n, g.scale)
+	g.groups = append(g.groups, n)
+}
+
+// newGroup gives an empty group, if it can one that was given up.
+func (g *grouped) newGroup(t int) *group {
+	last := len(g.free) - 1
+	if last < 0 {
+		return &group{at: t}
+	}
+	n := g.free[last]
+	g.free = g.free[:last]
+	*n = group{at: t, members: n.members[:0]}
+	return n
 }
 
 // sort keeps the groups in the order of their candidates.
@@ -251,6 +268,7 @@ func (g *grouped) join(first, last, t int) {
 	g.scratch = g.scratch[:0]
 	for _, group := range g.groups[first : last+1] {
 		g.scratch = append(g.scratch, group.members...)
+		g.free = append(g.free, group)
 	}
 	before := len(g.groups)
 	g.form(g.scratch, t, g.f[t])

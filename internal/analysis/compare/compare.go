@@ -1,0 +1,356 @@
+// Package compare says of each key what changed between two experiments: its
+// class, when it gets steady, and how fast it then is.
+//
+// Every verdict is the mirror of that with the experiments exchanged: better
+// becomes worse, and a ratio its reciprocal. Two rules are applied to the steady
+// performance:
+//
+//   - Intervals, that of warmup_stats' diffs: the confidence intervals of the
+//     two experiments do not overlap. They are where the mean of one execution
+//     lies (package bootstrap), so this finds only large changes.
+//   - Ratio: the interval of after/before from a bootstrap over executions and
+//     iterations (Kalibera and Jones, "Rigorous benchmarking in reasonable
+//     time", ISMM 2013). Its level is corrected for the number of keys
+//     (Bonferroni), so that the confidence is that of the whole table. Wholly
+//     below 1 is better, above worse; wholly within the margin around 1 is the
+//     same; anything else cannot be told.
+//
+// The effect size is Cliff's delta of the executions' steady means.
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/steady"
+	"krund/internal/analysis/warmup"
+	"krund/internal/key"
+)
+
+// Verdict is what a change means.
+type Verdict string
+
+// The verdicts. Less is better, for iterations and times as for counts.
+const (
+	Better     Verdict = "better"
+	Worse      Verdict = "worse"
+	Same       Verdict = "same"
+	CannotTell Verdict = "cannot tell"
+)
+
+// Mirror is the verdict with before and after exchanged.
+func (v Verdict) Mirror() Verdict {
+	switch v {
+	case Better:
+		return Worse
+	case Worse:
+		return Better
+	}
+	return v
+}
+
+// ErrDifferent says that two analyses cannot be compared.
+var ErrDifferent = errors.New("these analyses cannot be compared")
+
+// Side is one of the two experiments: the data, and its analysis.
+type Side struct {
+	Doc  *warmup.Document
+	Data *dataset.Dataset
+}
+
+// Options of Of. The zero value is usable.
+type Options struct {
+	Confidence float64 // of the whole table; 0: 0.99
+	Margin     float64 // ratios within 1±Margin are the same; 0: 0.01
+	Resamples  int     // of each ratio; 0: as many as the corrected level needs, 10,000 or more
+}
+
+// Result is the comparison of two experiments.
+type Result struct {
+	Before     warmup.Source    `json:"before"`
+	After      warmup.Source    `json:"after"`
+	Unit       string           `json:"unit"`
+	Confidence float64          `json:"confidence"` // of the table
+	Tests      int              `json:"tests"`      // ratios in it
+	Level      float64          `json:"level"`      // confidence of each interval
+	Margin     float64          `json:"margin"`
+	Changes    []Change         `json:"changes"` // keys in the order of before, then those that only after has
+	Counts     map[Verdict]int  `json:"counts"`  // of the keys' verdicts
+	Warnings   []warmup.Warning `json:"warnings"`
+}
+
+// Change is what became of a key.
+type Change struct {
+	Key    string             `json:"key"`
+	Before classify.PairClass `json:"classification_before"`
+	After  classify.PairClass `json:"classification_after"`
+	// OnlyIn is "before" or "after" for keys that the other lacks.
+	OnlyIn string `json:"only_in"`
+
+	Classification  Verdict  `json:"classification"`
+	SteadyIteration Interval `json:"steady_iteration"`
+	SteadySeconds   Interval `json:"steady_seconds"`
+	Performance     Interval `json:"steady_performance_intervals"`
+	Ratio           Ratio    `json:"steady_performance_ratio"`
+
+	Verdict  Verdict          `json:"verdict"` // of all: see overall
+	Warnings []warmup.Warning `json:"warnings"`
+}
+
+// Interval compares intervals: those that do not overlap differ. Before and
+// After are {median, 5th, 95th percentile}, or {mean, low, high}; nil when
+// there is none, and the verdict cannot be told.
+type Interval struct {
+	Before  *quantile.Spread `json:"before"`
+	After   *quantile.Spread `json:"after"`
+	Verdict Verdict          `json:"verdict"`
+}
+
+// Of compares two experiments. The errors wrap ErrDifferent.
+func Of(before, after Side, o Options) (*Result, error) {
+	if err := comparable(before, after); err != nil {
+		return nil, err
+	}
+	if o.Confidence == 0 {
+		o.Confidence = 0.99
+	}
+	if o.Margin == 0 {
+		o.Margin = 0.01
+	}
+	r := &Result{
+		Before: before.Doc.Source, After: after.Doc.Source, Unit: before.Doc.Unit,
+		Confidence: o.Confidence, Margin: o.Margin, Changes: []Change{}, Counts: map[Verdict]int{}, Warnings: []warmup.Warning{},
+	}
+	r.Tests = tests(before.Doc, after.Doc)
+	r.Level = 1 - (1-o.Confidence)/float64(max(r.Tests, 1))
+	for i := range before.Doc.Pairs {
+		p := &before.Doc.Pairs[i]
+		q := find(after.Doc, p.ParsedKey())
+		if q < 0 {
+			r.Changes = append(r.Changes, only(p, "before"))
+			continue
+		}
+		r.Changes = append(r.Changes, change(
+			half{p, &before.Data.Pairs[i], before.Doc.Parameters.Column},
+			half{&after.Doc.Pairs[q], &after.Data.Pairs[q], after.Doc.Parameters.Column}, r.Level, o))
+	}
+	for i := range after.Doc.Pairs {
+		if p := &after.Doc.Pairs[i]; find(before.Doc, p.ParsedKey()) < 0 {
+			r.Changes = append(r.Changes, only(p, "after"))
+		}
+	}
+	for _, c := range r.Changes {
+		r.Counts[c.Verdict]++
+	}
+	if before.Doc.Source.Machine != after.Doc.Source.Machine {
+		r.Warnings = append(r.Warnings, warmup.Warning{Code: "machines", Text: fmt.Sprintf(
+			"before was measured on %q and after on %q: a change may be the machine's; measure both on one", before.Doc.Source.Machine, after.Doc.Source.Machine)})
+	}
+	return r, nil
+}
+
+// comparable refuses analyses of different things.
+func comparable(before, after Side) error {
+	p, q := before.Doc.Parameters, after.Doc.Parameters
+	for _, c := range []struct {
+		what string
+		a, b any
+	}{
+		{"column", p.Column, q.Column}, {"unit", before.Doc.Unit, after.Doc.Unit}, {"mode", p.Mode, q.Mode}, {"delta", p.Delta, q.Delta},
+		{"steady", p.Steady, q.Steady}, {"window", p.Window, q.Window}, {"penalty", p.Penalty, q.Penalty}, {"cost", p.Cost, q.Cost},
+	} {
+		if c.what == "unit" && (len(before.Doc.Pairs) == 0 || len(after.Doc.Pairs) == 0) {
+			continue
+		}
+		if c.a != c.b {
+			return fmt.Errorf("%w: before has %s %v, after %v; analyse both with the same options", ErrDifferent, c.what, c.a, c.b)
+		}
+	}
+	for _, s := range []Side{before, after} {
+		if len(s.Doc.Pairs) != len(s.Data.Pairs) {
+			return fmt.Errorf("%w: the analysis of %s is of other data", ErrDifferent, s.Doc.Source.Name)
+		}
+		for i := range s.Doc.Pairs {
+			if s.Doc.Pairs[i].ParsedKey() != s.Data.Pairs[i].Key || len(s.Doc.Pairs[i].Executions) != len(s.Data.Pairs[i].Executions) {
+				return fmt.Errorf("%w: the analysis of %s is of other data", ErrDifferent, s.Doc.Source.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func find(d *warmup.Document, k key.Key) int {
+	for i := range d.Pairs {
+		if d.Pairs[i].ParsedKey() == k {
+			return i
+		}
+	}
+	return -1
+}
+
+// tests counts the keys whose steady performance both sides have.
+func tests(before, after *warmup.Document) int {
+	n := 0
+	for i := range before.Pairs {
+		q := find(after, before.Pairs[i].ParsedKey())
+		if q >= 0 && before.Pairs[i].SteadyPerformance != nil && after.Pairs[q].SteadyPerformance != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func only(p *warmup.Pair, side string) Change {
+	none := Interval{Verdict: CannotTell}
+	c := Change{
+		Key: p.Key, OnlyIn: side, Classification: CannotTell, SteadyIteration: none, SteadySeconds: none, Performance: none,
+		Ratio: Ratio{Verdict: CannotTell}, Verdict: CannotTell,
+		Warnings: []warmup.Warning{{Code: "only_one", Text: "only " + side + " has this key"}},
+	}
+	c.Before = p.Classification
+	if side == "after" {
+		c.Before, c.After = "", p.Classification
+	}
+	return c
+}
+
+// half is a key in one experiment.
+type half struct {
+	pair   *warmup.Pair
+	data   *dataset.Pair
+	column string
+}
+
+func change(before, after half, level float64, o Options) Change {
+	p, q := before.pair, after.pair
+	c := Change{
+		Key: p.Key, Before: p.Classification, After: q.Classification,
+		Classification:  classes(p.Classification, q.Classification),
+		SteadyIteration: intervals(steadyFrom(p, p.SteadyIteration, 1), steadyFrom(q, q.SteadyIteration, 1)),
+		SteadySeconds:   intervals(steadyFrom(p, p.SteadySeconds, 0), steadyFrom(q, q.SteadySeconds, 0)),
+		Performance:     intervals(performance(p), performance(q)),
+		Warnings:        []warmup.Warning{},
+	}
+	c.Ratio = ratio(before, after, level, o)
+	if c.Ratio.Reason != "" {
+		c.Warnings = append(c.Warnings, warmup.Warning{Code: "ratio", Text: c.Ratio.Reason})
+	}
+	c.Verdict = overall(&c)
+	return c
+}
+
+// steadyFrom is when a pair is steady: pairs that are consistently flat are so
+// from the first iteration on.
+func steadyFrom(p *warmup.Pair, s *quantile.Spread, flat float64) *quantile.Spread {
+	if s == nil && p.Classification == classify.PairClass(classify.Flat) {
+		return &quantile.Spread{Median: flat, P5: flat, P95: flat}
+	}
+	return s
+}
+
+func performance(p *warmup.Pair) *quantile.Spread {
+	if p.SteadyPerformance == nil {
+		return nil
+	}
+	return &quantile.Spread{Median: p.SteadyPerformance.Mean, P5: p.SteadyPerformance.Low, P95: p.SteadyPerformance.High}
+}
+
+// classes compares classes: from bad to good is better. Two different classes
+// that are both good, or both bad, cannot be ranked.
+func classes(before, after classify.PairClass) Verdict {
+	good := func(c classify.PairClass) bool {
+		return c == classify.PairClass(classify.Flat) || c == classify.PairClass(classify.Warmup) || c == classify.GoodInconsistent
+	}
+	switch {
+	case before == classify.None || after == classify.None:
+		return CannotTell
+	case before == after:
+		return Same
+	case good(after) && !good(before):
+		return Better
+	case good(before) && !good(after):
+		return Worse
+	}
+	return CannotTell
+}
+
+func intervals(before, after *quantile.Spread) Interval {
+	v := Interval{before, after, Same}
+	switch {
+	case before == nil || after == nil:
+		v.Verdict = CannotTell
+	case after.P95 < before.P5:
+		v.Verdict = Better
+	case after.P5 > before.P95:
+		v.Verdict = Worse
+	}
+	return v
+}
+
+// overall is a key's verdict: what class and performance say together. Where
+// they contradict each other, nothing can be told; when a key gets steady is
+// not weighed.
+func overall(c *Change) Verdict {
+	class, ratio := c.Classification, c.Ratio.Verdict
+	switch {
+	case class == Better && ratio == Worse, class == Worse && ratio == Better:
+		return CannotTell
+	case class == Better, class == Worse:
+		return class
+	}
+	return ratio
+}
+
+// steadyValues gives the values of each steady execution by segment.
+func (h half) steadyValues() [][][]float64 {
+	var values [][][]float64
+	for i := range h.pair.Executions {
+		e := &h.pair.Executions[i]
+		if e.Steady == nil {
+			continue
+		}
+		series := series(&h.data.Executions[i], h.column)
+		if len(series) == e.Iterations {
+			values = append(values, steady.Values(series, e.Outliers, e.Steady.Ranges))
+		}
+	}
+	return values
+}
+
+// series gives a column's values; of a per-core column the sums.
+func series(e *dataset.Execution, column string) []float64 {
+	if c, ok := e.Column(column, dataset.NoCore); ok {
+		values, _ := c.Floats()
+		return values
+	}
+	var sum []float64
+	for _, c := range e.Cores(column) {
+		values, _ := c.Floats()
+		if sum == nil {
+			sum = make([]float64, len(values))
+		}
+		for i := range min(len(values), len(sum)) {
+			sum[i] += values[i]
+		}
+	}
+	return sum
+}
+
+// meanOf is the mean of all values of an execution.
+func meanOf(segments [][]float64) float64 {
+	sum, n := 0.0, 0
+	for _, s := range segments {
+		for _, v := range s {
+			sum += v
+		}
+		n += len(s)
+	}
+	if n == 0 {
+		return math.NaN()
+	}
+	return sum / float64(n)
+}
