@@ -156,7 +156,7 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	if err := x.Machine.Gate(ctx, base); err != nil {
 		return applied, results.Record{}, unfit("temperature", err)
 	}
-	job.ExtraEnv, job.CPUs, job.Root = applied.Env, applied.CPUs, x.Root
+	job.ExtraEnv, job.CPUs, job.Cgroup, job.Root = applied.Env, applied.CPUs, applied.Cgroup, x.Root
 	watched, err := x.Machine.Watch(ctx)
 	if err != nil {
 		return applied, results.Record{}, unfit("probes", err)

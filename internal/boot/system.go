@@ -63,6 +63,7 @@ type Applied struct {
 	Controls []results.Control
 	Env      []string // for the benchmark's environment
 	CPUs     []int    // the benchmark may run on; nil: any
+	Cgroup   string   // the control group it must run in; "": its own
 	Undo     func(context.Context) error
 }
 

@@ -48,8 +48,9 @@ func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
 		m.Log.Warn("the journal of settings was damaged", "line", damage)
 	}
 	findings, undo, problems := control.ApplyAll(ctx, m.Control, m.Settings, journal)
+	place := control.Placement(m.Control, m.Settings, findings)
 	applied := boot.Applied{
-		Env: control.Environment(m.Settings),
+		Env: control.Environment(m.Settings), Cgroup: place.Cgroup, CPUs: place.CPUs,
 		Undo: func(ctx context.Context) error {
 			return errors.Join(undo(ctx), journal.Close())
 		},
@@ -88,6 +89,10 @@ func (m *Machine) Base(ctx context.Context) ([]schedule.Temperature, error) {
 	for _, remark := range now.Remarks {
 		m.Log.Warn("temperature", "remark", remark)
 	}
+	if len(now.Readings) == 0 && m.Probes.Temperature == control.Require {
+		return nil, errors.New("this machine shows no temperature sensors and controls.temperature is \"require\"; " +
+			"load their driver (coretemp, k10temp, nct6775), or make it \"warn\"")
+	}
 	base := make([]schedule.Temperature, len(now.Readings))
 	for i, t := range now.Readings {
 		base[i] = schedule.Temperature{Sensor: t.Sensor, MilliC: int(t.MilliC)}
@@ -104,14 +109,17 @@ func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
 	for i, t := range base {
 		wanted[i] = probe.Temperature{Sensor: t.Sensor, MilliC: int64(t.MilliC)}
 	}
+	limits := probe.GateSettings{Tolerance: m.Temperature.Tolerance, Timeout: m.Temperature.Timeout, Sensors: m.Temperature.Sensors}
+	d := probe.Compare(wanted, probe.ReadTemperatures(ctx, m.Control).Readings, limits)
+	if m.Probes.Temperature == control.Require && d.Within+len(d.Hot)+len(d.Cold) == 0 {
+		return fmt.Errorf("none of the temperature sensors that the experiment began with can be read (%s)", strings.Join(d.Missing, ", "))
+	}
 	gate := probe.Gate{
 		Clock: m.Clock,
 		Read:  func(ctx context.Context) probe.Temperatures { return probe.ReadTemperatures(ctx, m.Control) },
 		Heat:  func(ctx context.Context, d time.Duration) error { return probe.Heat(ctx, m.Clock, d) },
 	}
-	passed, err := gate.Wait(ctx, wanted, probe.GateSettings{
-		Tolerance: m.Temperature.Tolerance, Timeout: m.Temperature.Timeout, Sensors: m.Probes.Sensors,
-	})
+	passed, err := gate.Wait(ctx, wanted, limits)
 	for _, remark := range passed.Remarks {
 		m.Log.Warn("temperature", "remark", remark)
 	}

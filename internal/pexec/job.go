@@ -54,6 +54,7 @@ type Job struct {
 	Missing    string        // why there is no such program; "" when there is
 	ExtraEnv   []string      // what controls want in the environment
 	CPUs       []int         // nil: all
+	Cgroup     string        // "": the experiment's own
 	Root       bool          // krund is root
 }
 
@@ -143,6 +144,9 @@ func (j Job) command(in Installed) child.Command {
 	c := child.Command{
 		Path: argv[0], Args: argv, Env: j.environment(in), Dir: j.dir(), Account: j.Account, CPUs: j.CPUs, Cgroup: in.Cgroup,
 		Limits: child.Limits{Heap: j.Limits.Heap, Stack: j.Limits.Stack, Output: j.Limits.Output, Timeout: j.Limits.Timeout},
+	}
+	if j.Cgroup != "" {
+		c.Cgroup = j.Cgroup
 	}
 	if j.Root {
 		c.Nice = priority
