@@ -1,0 +1,187 @@
+package pexec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"krund/internal/child"
+	"krund/internal/config"
+	"krund/internal/key"
+	"krund/runners/runnertest"
+)
+
+// These tests run real processes with the real runners and libkrun.
+
+// scratch is where libkrun and the runners are built. TestMain makes and removes it.
+var scratch string
+
+func TestMain(m *testing.M) {
+	child.Stage() // this program is krund to internal/child: it starts the benchmark
+	os.Exit(inScratch(m.Run))
+}
+
+func inScratch(run func() int) int {
+	dir, err := os.MkdirTemp("", "krund-pexec-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	scratch = dir
+	return run()
+}
+
+var build = sync.OnceValue(func() error {
+	out, err := exec.CommandContext(context.Background(), "make", "--silent", "-C", "../../runners", "build", "BUILD="+scratch).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("build the runners: %w\n%s", err, out)
+	}
+	return nil
+})
+
+// live is a job and an executor for one benchmark file.
+func live(t *testing.T, vm config.VM, file, source string) (Executor, Job) {
+	t.Helper()
+	cc := runnertest.Compiler(t)
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), file)
+	if err := os.WriteFile(path, []byte(source), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if name, ok := strings.CutSuffix(path, ".c"); ok {
+		out, err := exec.CommandContext(t.Context(), cc, "-w", "-shared", "-fPIC", "-o", name+".so", path).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		path = name + ".so"
+	}
+	e := Executor{Runner: child.Runner{}, Installed: Installed{
+		RunnerC: filepath.Join(scratch, "runners/c/runner"), RunnerPython: filepath.Join(scratch, "runners/python/runner.py"),
+		Library: filepath.Join(scratch, "lib/libkrun.so"), Cgroup: fmt.Sprintf("krund-pexec-%d", os.Getpid()), CallerName: "ann", CallerHome: "/",
+	}}
+	j := Job{
+		Key: key.Key{Benchmark: "b", VM: "v", Variant: "x"}, VM: vm, Entry: path, Benchmark: "b", Parameter: 3, Iterations: 6,
+		Limits:   config.Limits{Heap: 1 << 30, Stack: 8 << 20, Output: 1 << 16, Timeout: time.Minute},
+		Counters: config.Counters{Sources: []string{"none"}},
+	}
+	return e, j
+}
+
+func mustExecute(t *testing.T, e Executor, j Job) Measured {
+	t.Helper()
+	m, err := e.Execute(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Process.NotStarted != nil {
+		t.Fatalf("not started: %+v", m.Process.NotStarted)
+	}
+	return m
+}
+
+var nativeVM = config.VM{Name: "v", Runner: config.RunnerC}
+
+func TestLiveC(t *testing.T) {
+	e, j := live(t, nativeVM, "bench.c", `#include <stdio.h>
+		extern char **environ;
+		void run_iter(int p) { static int n; if (n++ == 0) { for (char **v = environ; *v; v++) puts(*v); printf("p=%d\n", p); } }`)
+	m := mustExecute(t, e, j)
+	wantSeries(t, m, 6)
+	s := m.Startup
+	if s.ExecNS == nil || s.InitNS == nil || s.FirstNS == nil || s.DoneNS == nil ||
+		!slices.IsSorted([]int64{*s.ExecNS, *s.InitNS, *s.FirstNS, m.StartNS[5], *s.DoneNS}) || m.StartNS[0] != *s.FirstNS {
+		t.Errorf("startup %+v, starts %v", s, m.StartNS)
+	}
+	if want := strings.Join(m.Process.Env, "\n") + "\np=3\n"; m.Process.Stdout.Text != want {
+		t.Errorf("the benchmark saw\n%swant\n%s", m.Process.Stdout.Text, want)
+	}
+	if m.Library.State != "done" || *m.Process.Exit != 0 || m.Process.EnvBytes != child.EnvBytes(m.Process.Env) {
+		t.Errorf("state %s, exit %d, environment of %d bytes", m.Library.State, *m.Process.Exit, m.Process.EnvBytes)
+	}
+}
+
+// TestLiveCrash: what was measured before is not lost.
+func TestLiveCrash(t *testing.T) {
+	e, j := live(t, nativeVM, "bench.c", `void run_iter(int p) { static int n; if (n++ == 4) __builtin_trap(); }`)
+	m := mustExecute(t, e, j)
+	wantSeries(t, m, 4)
+	if m.Execution.Signal == "" || m.Library.State != "ready" || m.Library.BegunNS == nil || *m.Library.BegunNS < m.StartNS[3] {
+		t.Errorf("signal %q, library %+v", m.Execution.Signal, m.Library)
+	}
+}
+
+func TestLiveTimeout(t *testing.T) {
+	e, j := live(t, nativeVM, "bench.c", `void run_iter(int p) { static int n; if (n++ == 2) for (;;); }`)
+	j.Limits.Timeout = 2 * time.Second
+	m := mustExecute(t, e, j)
+	wantSeries(t, m, 2)
+	if !m.Execution.TimedOut || !m.Process.TimedOut || m.Interrupted {
+		t.Errorf("execution %+v", m.Execution)
+	}
+}
+
+// TestLiveInterrupt ends the context as soon as the benchmark has begun to iterate.
+func TestLiveInterrupt(t *testing.T) {
+	e, j := live(t, nativeVM, "bench.c", `#include <fcntl.h>
+		#include <unistd.h>
+		void run_iter(int p) { close(open("begun", O_CREAT | O_WRONLY, 0600)); for (;;) pause(); }`)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	begun := filepath.Join(filepath.Dir(j.Entry), "begun")
+	go func() {
+		for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
+			if _, err := os.Stat(begun); err == nil || ctx.Err() != nil {
+				cancel()
+				return
+			}
+		}
+	}()
+	m, err := e.Execute(ctx, j)
+	if err != nil || !m.Interrupted || m.Execution.TimedOut {
+		t.Errorf("interrupted %v, execution %+v, error %v", m.Interrupted, m.Execution, err)
+	}
+	if _, err := os.Stat(begun); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLivePython(t *testing.T) {
+	program, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	e, j := live(t, config.VM{Name: "v", Runner: config.RunnerPython, Args: []string{"-E"}, Env: []string{"HOME=/elsewhere"}}, "bench.py",
+		"import os\nn = 0\ndef run_iter(p):\n    global n\n    n += p\n    if n == 9: print(os.environ['HOME'], os.getcwd())\n    if n == 15: raise KeyError('here')\n")
+	j.Program = program
+	m := mustExecute(t, e, j)
+	wantSeries(t, m, 4)
+	if want := "/elsewhere " + filepath.Dir(j.Entry) + "\n"; m.Process.Stdout.Text != want || *m.Process.Exit != 70 || m.Execution.ExitText == "" {
+		t.Errorf("stdout %q, exit %d (%s)", m.Process.Stdout.Text, *m.Process.Exit, m.Execution.ExitText)
+	}
+}
+
+func TestLiveExternal(t *testing.T) {
+	e, j := live(t, config.VM{Name: "v", Runner: config.RunnerExternal, Args: []string{"-u"}}, "suite.sh",
+		`echo "$*" >&2; echo '{"wallclock_times": [1, 2, 3, 4, 5, 6], "core_cycle_counts": [], "aperf_counts": [], "mperf_counts": []}'`)
+	j.Program = "/bin/sh"
+	m := mustExecute(t, e, j)
+	wantSeries(t, m, 6)
+	if m.Process.Stderr.Text != "b 6 3 0\n" {
+		t.Errorf("the suite was called with %q", m.Process.Stderr.Text)
+	}
+	j.Program = "/dev/null"
+	if m, err := e.Execute(t.Context(), j); err != nil || m.Process.NotStarted == nil || m.Execution.NotStarted == "" {
+		t.Errorf("a program that cannot be executed: %+v, error %v", m.Process, errors.Join(err))
+	}
+}
