@@ -91,5 +91,6 @@ clean:
 	rm -rf $(BUILD) demo.krun
 	@$(MAKE) --no-print-directory -C benchmarks clean
 
--include rig/rig.mk
+## rig         boots real machines in QEMU: rig-image, rig-smoke, rig, rig-powercut (see rig/README.md)
 RIG_NEEDS := build
+include rig/rig.mk

@@ -120,6 +120,9 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
+	if ending == boot.Finished && !o.quiet {
+		fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results\n", o.folder)
+	}
 	if ending == boot.Interrupted {
 		fmt.Fprintf(stderr, "krund: interrupted; the same command goes on where it stopped\n")
 		return errInterrupted

@@ -71,6 +71,7 @@ type experiment struct {
 	schedule *schedule.Schedule
 	results  *results.Appender
 	reader   *results.Reader
+	worked   bool // this process has ended a slot
 }
 
 // pass is one process execution from start to end: the line that the package is about.
@@ -200,6 +201,7 @@ func (x *experiment) account(ctx context.Context, job *pexec.Job) ([]string, err
 // store makes the record durable and then finishes the slot, in this order: a crash between the two is mended by reconcile, and so is an error,
 // which leaves the slot running because nobody knows whether the record is there.
 func (x *experiment) store(slot schedule.Slot, record results.Record) error {
+	x.worked = true
 	if err := x.results.Append(record); err != nil {
 		return fmt.Errorf("store the record of slot %d: %w; nothing else is lost: start krund again when the disk is in order", slot.Index, err)
 	}

@@ -24,7 +24,7 @@ func (x *experiment) outstanding() bool {
 func (x *experiment) finish(ctx context.Context) (Ending, error) {
 	err := x.Retire(ctx)
 	s, sumErr := x.schedule.Summarize()
-	if sumErr == nil {
+	if sumErr == nil && x.worked { // otherwise it was finished, and told, before
 		x.Log.Info("finished", "completed", s.Completed, "errors", s.Error, "timeouts", s.Timeout, "skipped", s.Skipped)
 		x.tell(ctx, notify.Finished, fmt.Sprintf("finished: %d of %d completed", s.Completed, s.Total()),
 			fmt.Sprintf("completed %d, errors %d, timeouts %d, skipped %d\n", s.Completed, s.Error, s.Timeout, s.Skipped))

@@ -34,6 +34,7 @@ func (x *experiment) reconcile(ctx context.Context) error {
 		if err := x.FS.SyncDir(x.folder.Results()); err != nil {
 			return fmt.Errorf("make the record of slot %d durable: %w", slot.Index, err)
 		}
+		x.worked = true
 		x.Log.Info("the record of a slot left running is complete", "slot", slot.Index, "outcome", string(record.Outcome))
 		return x.schedule.Finish(slot, flagOf(record.Outcome))
 	case !errors.Is(err, fs.ErrNotExist):
