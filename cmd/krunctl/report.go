@@ -57,8 +57,12 @@ func (a *app) report(arg, output string) error {
 		return err
 	}
 	input := report.Input{Document: doc, Data: in.data, Version: version.String()}
-	if in.data.Format == exchange.FormatKrund {
-		if err := a.addFacts(&input, arg); err != nil {
+	facts, err := a.facts(in, arg)
+	if err != nil {
+		return err
+	}
+	if facts != nil {
+		if err := a.addFacts(&input, facts, arg); err != nil {
 			return err
 		}
 	}
@@ -110,28 +114,41 @@ func (a *app) analysed(arg string) (analysisInput, *warmup.Document, error) {
 // the dataset has them.
 type recordNames [][]results.Name
 
-// addFacts reads the records once for what they say beside the series, and
-// has the other columns read again when they are written: all of them together
-// may not fit into memory.
-func (a *app) addFacts(input *report.Input, arg string) error {
+// facts reads the records of an experiment of krund for what they say beside
+// the series; nil for files of other tools.
+func (a *app) facts(in analysisInput, arg string) (*report.Facts, error) {
+	if in.data.Format != exchange.FormatKrund {
+		return nil, nil
+	}
 	f, err := a.openFolder(arg)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	input.Facts = &report.Facts{}
-	reader := a.reader(f)
-	for rec, err := range reader.All() {
+	facts := &report.Facts{}
+	for rec, err := range a.reader(f).All() {
 		var damaged *results.FileError
 		switch {
 		case errors.As(err, &damaged):
 			continue // the dataset's problems name it
 		case err != nil:
-			return fmt.Errorf("%s: %w", f.Dir(), err)
+			return nil, fmt.Errorf("%s: %w", f.Dir(), err)
 		}
 		if rec.Check() == nil {
-			input.Facts.Add(&rec)
+			facts.Add(&rec)
 		}
 	}
+	return facts, nil
+}
+
+// addFacts adds the facts, and has the other columns read again when they are
+// written: all of them together may not fit into memory.
+func (a *app) addFacts(input *report.Input, facts *report.Facts, arg string) error {
+	f, err := a.openFolder(arg)
+	if err != nil {
+		return err
+	}
+	input.Facts = facts
+	reader := a.reader(f)
 	names := make(recordNames, len(input.Data.Pairs))
 	for i, pair := range input.Data.Pairs {
 		names[i] = input.Facts.Names(pair.Key)

@@ -38,6 +38,7 @@ func printable(s string) string {
 var latexSpecial = strings.NewReplacer(
 	`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`, `\%`, `_`, `\_`,
 	`^`, `\textasciicircum{}`, `~`, `\textasciitilde{}`, `<`, `\textless{}`, `>`, `\textgreater{}`, `|`, `\textbar{}`, `"`, `\textquotedbl{}`,
+	`[`, `{[}`, // after \\ it would begin an option
 )
 
 func escapeLaTeX(s string) string { return latexSpecial.Replace(printable(s)) }

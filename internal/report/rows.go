@@ -177,6 +177,10 @@ func withInterval(mean, half float64) (string, string) {
 	if !(half > 0) || half < math.Abs(mean)*1e-6 {
 		return strconv.FormatFloat(mean, 'g', 6, 64), strconv.FormatFloat(half, 'g', 2, 64)
 	}
+	if math.Abs(mean) < 1e-4 {
+		digits := int(math.Floor(math.Log10(math.Abs(mean)))) - int(math.Floor(math.Log10(half))) + 1
+		return strconv.FormatFloat(mean, 'e', min(max(digits, 1), 12), 64), strconv.FormatFloat(half, 'e', 1, 64)
+	}
 	places := min(max(1-int(math.Floor(math.Log10(half))), 0), 12)
 	return strconv.FormatFloat(mean, 'f', places, 64), strconv.FormatFloat(half, 'f', places, 64)
 }

@@ -112,7 +112,7 @@ type Interval struct {
 
 // Of compares two experiments. The errors wrap ErrDifferent.
 func Of(before, after Side, o Options) (*Result, error) {
-	if err := comparable(before, after); err != nil {
+	if err := alike(before, after); err != nil {
 		return nil, err
 	}
 	if o.Confidence == 0 {
@@ -153,8 +153,8 @@ func Of(before, after Side, o Options) (*Result, error) {
 	return r, nil
 }
 
-// comparable refuses analyses of different things.
-func comparable(before, after Side) error {
+// alike refuses analyses of different things.
+func alike(before, after Side) error {
 	p, q := before.Doc.Parameters, after.Doc.Parameters
 	for _, c := range []struct {
 		what string

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/warmup"
+	"krund/internal/report"
+)
+
+const tableHelp = `Table prints the study's tables of an experiment: of each key the class, when it
+gets steady, how fast it then is, and thumbnails of the executions; then how
+many keys and executions have each class; and what weakens all this.
+
+It reads what krunctl analyze reads, and uses its analysis (with its options)
+where there is one. LaTeX needs the packages booktabs, longtable and sparklines;
+HTML is a part of a page; csv and json have numbers with all their digits.
+
+EXAMPLES
+  krunctl table warmup.toml
+  krunctl table --format latex -o warmup.tex warmup.krun
+  krunctl table --format csv warmup_results.json.bz2
+` + exitHelp
+
+// tableOptions are the flags of table and compare.
+type tableOptions struct {
+	format, output string
+}
+
+func (o *tableOptions) flags(c *cobra.Command) {
+	c.Flags().StringVarP(&o.format, "format", "f", "text", "text, markdown, html, latex, csv or json")
+	c.Flags().StringVarP(&o.output, "output", "o", "", "write to this file instead of standard output")
+}
+
+func tableCommand(a *app) *cobra.Command {
+	var o tableOptions
+	c := &cobra.Command{
+		Use:   "table DIR|NAME.toml|FILE",
+		Short: "Print classes, steady state and steady performance",
+		Long:  tableHelp,
+		Args:  arguments(1, 1, "an experiment or a file of results"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			format, err := report.ParseFormat(o.format)
+			if err != nil {
+				return usageError{err}
+			}
+			in, doc, err := a.analysed(args[0])
+			if err != nil {
+				return err
+			}
+			facts, err := a.facts(in, args[0])
+			if err != nil {
+				return err
+			}
+			return a.toOutput(o.output, func(w io.Writer) error { return writeTables(w, doc, facts, format) })
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+func writeTables(w io.Writer, doc *warmup.Document, facts *report.Facts, f report.Format) error {
+	switch f {
+	case report.CSV:
+		return report.ResultCSV(w, doc)
+	case report.JSON:
+		return report.ResultJSON(w, doc)
+	}
+	results, shares := report.ResultTable(doc, facts), report.ShareTable(doc)
+	if err := results.Write(w, f); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return shares.Write(w, f)
+}

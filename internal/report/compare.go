@@ -1,0 +1,131 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/warmup"
+)
+
+// CompareTable is a comparison as a table for people.
+func CompareTable(r *compare.Result) Table {
+	t := Table{
+		Caption: fmt.Sprintf("%s → %s: %d better, %d worse, %d the same, %d cannot be told", r.Before.Name, r.After.Name,
+			r.Counts[compare.Better], r.Counts[compare.Worse], r.Counts[compare.Same], r.Counts[compare.CannotTell]),
+		Label: "tab:compare",
+		Columns: []TableColumn{
+			{"Key", false}, {"Verdict", false}, {"Class", false}, {"Steady iter (#)", true}, {"", false}, {"Steady iter (s)", true}, {"", false},
+			{"Steady perf, after/before", true}, {"", false}, {"Cliff's delta", true}, {"Intervals", false},
+		},
+	}
+	for i := range r.Changes {
+		t.Rows = append(t.Rows, compareRow(&r.Changes[i]))
+	}
+	t.Notes = compareNotes(r)
+	return t
+}
+
+func compareRow(c *compare.Change) []Cell {
+	class := Cell{Class: func(symbol func(classify.PairClass) string) string {
+		if c.Before == c.After {
+			return symbolOr(symbol, c.Before)
+		}
+		return symbolOr(symbol, c.Before) + " to " + symbolOr(symbol, c.After)
+	}}
+	row := []Cell{{Text: c.Key}, {Text: string(c.Verdict)}, class}
+	for _, i := range []compare.Interval{c.SteadyIteration, c.SteadySeconds} {
+		row = append(row, Cell{Text: changeText(i.Before, i.After)}, Cell{Text: string(i.Verdict)})
+	}
+	ratio, effect := "", ""
+	if c.Ratio.Resamples > 0 {
+		ratio = fmt.Sprintf("%.4f (%.4f, %.4f)", c.Ratio.Ratio, c.Ratio.Low, c.Ratio.High)
+		effect = fmt.Sprintf("%+.2f", c.Ratio.Effect)
+	}
+	return append(row, Cell{Text: ratio}, Cell{Text: string(c.Ratio.Verdict)}, Cell{Text: effect}, Cell{Text: string(c.Performance.Verdict)})
+}
+
+func symbolOr(symbol func(classify.PairClass) string, c classify.PairClass) string {
+	if c == classify.None {
+		return "?"
+	}
+	return symbol(c)
+}
+
+func changeText(before, after *quantile.Spread) string {
+	text := func(s *quantile.Spread) string {
+		if s == nil {
+			return "none"
+		}
+		return Number(s.Median)
+	}
+	if before == nil && after == nil {
+		return ""
+	}
+	return text(before) + " → " + text(after)
+}
+
+func compareNotes(r *compare.Result) []string {
+	notes := []string{fmt.Sprintf(
+		"%d ratios were tested: each interval has a confidence of %s, so that all of them hold together with %s (Bonferroni); ratios within 1±%s are the same",
+		r.Tests, Number(r.Level), Number(r.Confidence), Number(r.Margin))}
+	for _, w := range r.Warnings {
+		notes = append(notes, w.Text)
+	}
+	keys := map[string][]string{}
+	var order []warmup.Warning
+	for _, c := range r.Changes {
+		for _, w := range c.Warnings {
+			if keys[w.Text] == nil {
+				order = append(order, w)
+			}
+			keys[w.Text] = append(keys[w.Text], c.Key)
+		}
+	}
+	for _, w := range order {
+		text := keys[w.Text][0]
+		if more := len(keys[w.Text]) - 1; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		notes = append(notes, text+": "+w.Text)
+	}
+	return notes
+}
+
+// CompareCSV writes a comparison for programs.
+func CompareCSV(w io.Writer, r *compare.Result) error {
+	rows := [][]string{{
+		"key", "verdict", "only_in", "classification_before", "classification_after", "classification",
+		"steady_iteration_before", "steady_iteration_after", "steady_iteration",
+		"steady_seconds_before", "steady_seconds_after", "steady_seconds",
+		"ratio", "ratio_low", "ratio_high", "level", "performance", "cliffs_delta", "performance_intervals",
+	}}
+	median := func(s *quantile.Spread) string {
+		if s == nil {
+			return ""
+		}
+		return exact(s.Median)
+	}
+	for _, c := range r.Changes {
+		row := []string{c.Key, string(c.Verdict), c.OnlyIn, string(c.Before), string(c.After), string(c.Classification)}
+		for _, i := range []compare.Interval{c.SteadyIteration, c.SteadySeconds} {
+			row = append(row, median(i.Before), median(i.After), string(i.Verdict))
+		}
+		numbers := []string{"", "", "", exact(r.Level)}
+		effect := ""
+		if c.Ratio.Resamples > 0 {
+			numbers = []string{exact(c.Ratio.Ratio), exact(c.Ratio.Low), exact(c.Ratio.High), exact(r.Level)}
+			effect = strconv.FormatFloat(c.Ratio.Effect, 'g', -1, 64)
+		}
+		row = append(append(row, numbers...), string(c.Ratio.Verdict), effect, string(c.Performance.Verdict))
+		rows = append(rows, row)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// CompareJSON writes a comparison with everything it knows.
+func CompareJSON(w io.Writer, r *compare.Result) error { return writeJSON(w, r) }

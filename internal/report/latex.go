@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"krund/internal/analysis/classify"
+)
+
+// latex is the table as a part of a document that loads booktabs, longtable
+// and sparklines, which warmup_stats' tables need, too.
+func (t *Table) latex() string {
+	var b strings.Builder
+	b.WriteString("% \\usepackage{booktabs,longtable,sparklines}\n")
+	align := ""
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = escapeLaTeX(c.Name)
+		if c.Right {
+			align += "r"
+		} else {
+			align += "l"
+		}
+	}
+	fmt.Fprintf(&b, "\\begin{longtable}{%s}\n\\caption{%s\\label{%s}}\\\\\n\\toprule\n%s \\\\\n\\midrule\n\\endhead\n\\bottomrule\n\\endfoot\n",
+		align, latexText(t.Caption), t.Label, strings.Join(names, " & "))
+	for _, row := range t.Rows {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = c.latex()
+		}
+		b.WriteString(strings.Join(cells, " & ") + " \\\\\n")
+	}
+	b.WriteString("\\end{longtable}\n")
+	for i, note := range t.Notes {
+		if i == 0 {
+			b.WriteString("\\begin{itemize}\n")
+		}
+		fmt.Fprintf(&b, "\\item %s\n", latexText(note))
+		if i == len(t.Notes)-1 {
+			b.WriteString("\\end{itemize}\n")
+		}
+	}
+	return b.String()
+}
+
+func (c Cell) latex() string {
+	switch {
+	case c.Class != nil:
+		return c.Class(latexSymbol)
+	case c.Histogram != nil:
+		return c.Histogram.latex()
+	}
+	return latexText(c.Text)
+}
+
+// latexText escapes text and gives the signs that tables use.
+func latexText(s string) string {
+	return strings.NewReplacer("±", `$\pm$`, "×", `$\times$`, "→", `$\rightarrow$`, "≠", `$\neq$`, "\uFFFD", "?").Replace(escapeLaTeX(s))
+}
+
+func latexSymbol(c classify.PairClass) string {
+	switch c {
+	case "flat":
+		return `$-$`
+	case "warmup":
+		return `$\searrow$`
+	case "slowdown":
+		return `$\nearrow$`
+	case "no steady state":
+		return `$\sim$`
+	case classify.GoodInconsistent:
+		return `$=$`
+	case classify.BadInconsistent:
+		return `$\neq$`
+	}
+	return "?"
+}
+
+// latex draws the thumbnail with the package sparklines.
+func (h *Histogram) latex() string {
+	most := slices.Max(h.Counts[:])
+	var b strings.Builder
+	b.WriteString(`\begin{sparkline}{5}`)
+	for i, n := range h.Counts {
+		if n > 0 {
+			fmt.Fprintf(&b, ` \sparkspike %.2f %.2f`, (float64(i)+0.5)/bins, float64(n)/float64(most))
+		}
+	}
+	b.WriteString(` \end{sparkline}`)
+	return b.String()
+}

@@ -1,0 +1,270 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/warmup"
+)
+
+// Format is a form that tables can have.
+type Format string
+
+// The formats.
+const (
+	Text     Format = "text"
+	Markdown Format = "markdown"
+	HTML     Format = "html"
+	LaTeX    Format = "latex"
+	CSV      Format = "csv"
+	JSON     Format = "json"
+)
+
+// Formats are all of them.
+var Formats = []Format{Text, Markdown, HTML, LaTeX, CSV, JSON}
+
+// ParseFormat reads a format's name.
+func ParseFormat(s string) (Format, error) {
+	for _, f := range Formats {
+		if string(f) == s {
+			return f, nil
+		}
+	}
+	return "", fmt.Errorf("there is no format %q; there are text, markdown, html, latex, csv and json", s)
+}
+
+// Table is what the formats for people have in common.
+type Table struct {
+	Caption string
+	Label   string // of LaTeX
+	Columns []TableColumn
+	Rows    [][]Cell
+	Notes   []string // sentences below: what weakens the table, and what signs mean
+}
+
+// TableColumn is a column's head. Right-flush columns hold numbers.
+type TableColumn struct {
+	Name  string
+	Right bool
+}
+
+// Cell is text, or a list of classes, or a thumbnail.
+type Cell struct {
+	Text      string
+	Class     func(symbol func(classify.PairClass) string) string // nil: Text
+	Histogram *Histogram
+}
+
+// plainText is the cell in characters.
+func (c Cell) plainText() string {
+	switch {
+	case c.Class != nil:
+		return c.Class(plain)
+	case c.Histogram != nil:
+		return c.Histogram.Text()
+	}
+	return printable(c.Text)
+}
+
+// ResultTable is the study's Table 2 of a document. facts may be nil.
+func ResultTable(doc *warmup.Document, facts *Facts) Table {
+	unit := ""
+	if doc.Unit != "" {
+		unit = " (" + doc.Unit + ")"
+	}
+	t := Table{
+		Caption: fmt.Sprintf("%s: %s of %d keys, mode %s, delta %s", doc.Source.Name, doc.Parameters.Column, len(doc.Pairs), doc.Parameters.Mode, doc.Parameters.Delta),
+		Label:   "tab:warmup",
+		Columns: []TableColumn{
+			{"Benchmark", false}, {"VM", false}, {"Variant", false}, {"Executions", true}, {"Class", false},
+			{"Steady iter (#)", true}, {"", false}, {"Steady iter (s)", true}, {"Steady perf" + unit, true}, {"", false},
+		},
+	}
+	for _, r := range Rows(doc) {
+		t.Rows = append(t.Rows, []Cell{
+			{Text: r.Benchmark}, {Text: r.VM}, {Text: r.Variant}, {Text: r.ExecutionsText()}, {Class: r.ClassText},
+			{Text: spreadText(r.SteadyIteration)}, {Histogram: r.IterationHistogram},
+			{Text: spreadText(r.SteadySeconds)}, {Text: performanceText(r.SteadyPerformance, "±")}, {Histogram: r.PerformanceHistogram},
+		})
+	}
+	for _, w := range facts.Warnings() {
+		t.Notes = append(t.Notes, w.Text)
+	}
+	t.Notes = append(t.Notes, warningNotes(doc)...)
+	return t
+}
+
+// ShareTable is the study's Table 1 of a document.
+func ShareTable(doc *warmup.Document) Table {
+	t := Table{
+		Caption: "Classes of " + doc.Source.Name, Label: "tab:classes",
+		Columns: []TableColumn{{"", false}, {"Class", false}, {"Keys", true}, {"", true}, {"Executions", true}, {"", true}},
+	}
+	pairs, executions := classified(doc)
+	for _, s := range Shares(doc) {
+		row := []Cell{
+			{Class: func(symbol func(classify.PairClass) string) string { return symbol(s.Class) }},
+			{Text: string(s.Class)}, {Text: fmt.Sprint(s.Pairs)}, {Text: percent(s.Pairs, pairs)}, {}, {},
+		}
+		if s.Executions != nil {
+			row[4], row[5] = Cell{Text: fmt.Sprint(*s.Executions)}, Cell{Text: percent(*s.Executions, executions)}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// warningNotes are a document's warnings, those of pairs grouped.
+func warningNotes(doc *warmup.Document) []string {
+	var notes []string
+	for _, w := range doc.Warnings {
+		notes = append(notes, w.Text)
+	}
+	for _, g := range GroupWarnings(doc) {
+		const named = 3
+		keys := strings.Join(g.Keys[:min(named, len(g.Keys))], ", ")
+		if more := len(g.Keys) - named; more > 0 {
+			keys += fmt.Sprintf(" and %d more", more)
+		}
+		notes = append(notes, keys+": "+g.Text)
+	}
+	return notes
+}
+
+// Write writes the table in a format for people: Text, Markdown, HTML, LaTeX.
+func (t *Table) Write(w io.Writer, f Format) error {
+	var text string
+	switch f {
+	case Text:
+		text = t.text()
+	case Markdown:
+		text = t.markdown()
+	case HTML:
+		text = t.html()
+	case LaTeX:
+		text = t.latex()
+	default:
+		return fmt.Errorf("a table cannot be written as %s", f)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func (t *Table) text() string {
+	width := make([]int, len(t.Columns))
+	lines := make([][]string, 0, len(t.Rows)+1)
+	head := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		head[i] = c.Name
+	}
+	lines = append(lines, head)
+	for _, row := range t.Rows {
+		line := make([]string, len(t.Columns))
+		for i, c := range row {
+			line[i] = c.plainText()
+		}
+		lines = append(lines, line)
+	}
+	for _, line := range lines {
+		for i, cell := range line {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", printable(t.Caption))
+	for _, line := range lines {
+		var out strings.Builder
+		for i, cell := range line {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if i > 0 {
+				out.WriteString("  ")
+			}
+			if t.Columns[i].Right {
+				out.WriteString(pad + cell)
+			} else {
+				out.WriteString(cell + pad)
+			}
+		}
+		b.WriteString(strings.TrimRight(out.String(), " ") + "\n")
+	}
+	for i, note := range t.Notes {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "  * %s\n", printable(note))
+	}
+	return b.String()
+}
+
+func (t *Table) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(t.Caption))
+	for _, c := range t.Columns {
+		b.WriteString("| " + c.Name + " ")
+	}
+	b.WriteString("|\n")
+	for _, c := range t.Columns {
+		if c.Right {
+			b.WriteString("|---:")
+		} else {
+			b.WriteString("|---")
+		}
+	}
+	b.WriteString("|\n")
+	for _, row := range t.Rows {
+		for _, c := range row {
+			text := escapeMarkdown(c.plainText())
+			if c.Class != nil {
+				text = escapeMarkdown(c.Class(unicodeSymbol))
+			}
+			b.WriteString("| " + text + " ")
+		}
+		b.WriteString("|\n")
+	}
+	for i, note := range t.Notes {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "- %s\n", escapeMarkdown(note))
+	}
+	return b.String()
+}
+
+// html is the table as a part of a page.
+func (t *Table) html() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<table>\n<caption>%s</caption>\n<thead><tr>", escapeXML(t.Caption))
+	for _, c := range t.Columns {
+		fmt.Fprintf(&b, `<th scope="col">%s</th>`, escapeXML(c.Name))
+	}
+	b.WriteString("</tr></thead>\n<tbody>\n")
+	for _, row := range t.Rows {
+		b.WriteString("<tr>")
+		for i, c := range row {
+			open, text := "<td>", escapeXML(c.Text)
+			switch {
+			case c.Class != nil:
+				text = escapeXML(c.Class(unicodeSymbol))
+			case c.Histogram != nil:
+				text = string(htmlHistogram(c.Histogram, "Number"))
+			}
+			if t.Columns[i].Right {
+				open = `<td style="text-align:right">`
+			}
+			b.WriteString(open + text + "</td>")
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</tbody>\n</table>\n")
+	if len(t.Notes) > 0 {
+		b.WriteString("<ul>\n")
+		for _, note := range t.Notes {
+			fmt.Fprintf(&b, "<li>%s</li>\n", escapeXML(note))
+		}
+		b.WriteString("</ul>\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/warmup"
+)
+
+func rendered(t *testing.T, doc *warmup.Document, f Format) string {
+	t.Helper()
+	var b bytes.Buffer
+	var err error
+	results, shares := ResultTable(doc, &Facts{Records: 1, Values: []Fact{{"reboot before each execution", "none", 1}}}), ShareTable(doc)
+	switch f {
+	case CSV:
+		err = ResultCSV(&b, doc)
+	case JSON:
+		err = ResultJSON(&b, doc)
+	default:
+		if err = results.Write(&b, f); err == nil {
+			b.WriteString("\n")
+			err = shares.Write(&b, f)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTableGoldens(t *testing.T) {
+	doc := analysed(t, sample())
+	for i := range doc.Pairs { // the analysis has tests of its own for its words
+		doc.Pairs[i].Warnings = nil
+		if i%2 == 0 {
+			doc.Pairs[i].Warnings = []warmup.Warning{{Code: "few", Text: "3 executions are few; measure 10 & more"}}
+		}
+	}
+	for _, f := range Formats {
+		t.Run(string(f), func(t *testing.T) {
+			text := rendered(t, doc, f)
+			if f != JSON && strings.Contains(text, "\x1b") && f != CSV {
+				t.Error("an escape sequence got through")
+			}
+			golden(t, "table."+string(f), text)
+		})
+	}
+}
+
+// TestTablesAreReadable: what programs read is well-formed, and has a row per
+// key.
+func TestTablesAreReadable(t *testing.T) {
+	doc := analysed(t, sample())
+	rows, err := csv.NewReader(strings.NewReader(rendered(t, doc, CSV))).ReadAll()
+	if err != nil || len(rows) != len(doc.Pairs)+1 {
+		t.Errorf("CSV has %d rows: %v", len(rows), err)
+	}
+	var object struct{ Rows []Row }
+	if err := json.Unmarshal([]byte(rendered(t, doc, JSON)), &object); err != nil || len(object.Rows) != len(doc.Pairs) {
+		t.Errorf("JSON has %d rows: %v", len(object.Rows), err)
+	}
+	if err := xml.Unmarshal([]byte("<x>"+rendered(t, doc, HTML)+"</x>"), new(struct{})); err != nil {
+		t.Errorf("HTML: %v", err)
+	}
+	for _, line := range strings.Split(rendered(t, doc, LaTeX), "\n") {
+		if strings.Count(line, "{") != strings.Count(line, "}") {
+			t.Errorf("LaTeX braces do not match: %s", line)
+		}
+	}
+	empty := &warmup.Document{}
+	for _, f := range Formats {
+		if rendered(t, empty, f) == "" {
+			t.Errorf("no keys give no %s", f)
+		}
+	}
+}
+
+func TestParseFormat(t *testing.T) {
+	for _, f := range Formats {
+		if got, err := ParseFormat(string(f)); got != f || err != nil {
+			t.Errorf("%s: %v, %v", f, got, err)
+		}
+	}
+	if _, err := ParseFormat("pdf"); err == nil {
+		t.Error("pdf was not refused")
+	}
+	table := Table{}
+	if err := table.Write(new(bytes.Buffer), CSV); err == nil {
+		t.Error("a table for people was written as CSV")
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	for _, c := range []struct {
+		values    []float64
+		low, high float64
+		want      [bins]int
+		text      string
+	}{
+		{[]float64{0, 10, 10, 5}, 0, 10, [bins]int{1, 0, 0, 0, 0, 1, 0, 0, 0, 2}, "▄    ▄   █"},
+		{[]float64{3, 3}, 3, 3, [bins]int{5: 2}, "     █    "},
+	} {
+		h := newHistogram(c.values, c.low, c.high)
+		if h.Counts != c.want || h.Text() != c.text {
+			t.Errorf("%v: %v %q", c.values, h.Counts, h.Text())
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 1234.56: "1234.6", 0.123456: "0.1235", 1.5e-7: "1.500e-07", -2: "-2"} {
+		if got := Number(v); got != want {
+			t.Errorf("Number(%g) is %s", v, got)
+		}
+	}
+	for _, c := range [][2]float64{{0.123456789, 0.00123}, {123.456, 12.3}, {1e-7, 2e-9}, {5, 0}, {1, 1e-9}} {
+		mean, half := withInterval(c[0], c[1])
+		t.Logf("%v: %s ± %s", c, mean, half)
+		if slices.Contains([]string{mean, half}, "") || strings.Contains(mean, "NaN") {
+			t.Errorf("%v: %s ± %s", c, mean, half)
+		}
+	}
+	if mean, half := withInterval(0.123456789, 0.00123); mean != "0.1235" || half != "0.0012" {
+		t.Errorf("%s ± %s", mean, half)
+	}
+}
