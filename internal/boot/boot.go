@@ -77,7 +77,7 @@ type experiment struct {
 // pass is one process execution from start to end: the line that the package is about.
 func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	if err := x.reconcile(ctx); err != nil { // what a crash left open
-		return 0, err
+		return 0, x.stop(ctx, err)
 	}
 	slot, err := x.begin() // the attempt is counted, durably, before anything can fail
 	switch {
@@ -112,7 +112,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	}
 	x.Progress.End(slot, x.schedule.Header().Slots, record.Outcome, record.Reasons, x.Clock.Now().Sub(began))
 	x.flag(after, slot, record)
-	if x.hardware() && x.outstanding() {
+	if x.hardware() && x.outstanding() && ctx.Err() == nil {
 		return x.restart(ctx, applied.Undo)
 	}
 	if err := applied.Undo(after); err != nil {
