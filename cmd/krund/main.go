@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -44,12 +45,12 @@ Flags of run:
 
 With experiment.reboot = "hardware" let ` + "`krunctl enable NAME.toml`" + ` start krund at every boot.
 
-Ctrl-C (SIGINT) or SIGTERM ends the benchmark that is running, makes its slot outstanding again, restores the machine and exits; a second
-one exits at once, and ` + "`krunctl restore`" + ` cleans up.
+Ctrl-C (SIGINT) or SIGTERM ends the benchmark that is running, makes its slot outstanding again,
+restores the machine and exits; a second one exits at once, and ` + "`krunctl restore`" + ` cleans up.
 
 Exit status:
   0    nothing is outstanding, or the machine is restarting
-  1    the experiment stopped: the message says why and what to do
+  1    the experiment stopped, or check found the machine unfit: the message says why and what to do
   2    wrong usage, or mistakes in the configuration; nothing was started
   130  interrupted
 `
@@ -83,7 +84,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "krund: no command %q; `krund help` lists them\n", name)
 			return exitUsage
 		}
-		return status(command(ctx, args[1:], stdout, stderr), stderr)
+		err := command(ctx, args[1:], stdout, stderr)
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(stdout, usage)
+			return exitOK
+		}
+		return status(err, stderr)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -47,11 +48,16 @@ func parseRun(args []string) (runOptions, error) {
 	return o, err
 }
 
-// parseWithFile parses flags that may stand before and after the one file, and returns the file's absolute path.
+// parseWithFile parses flags that may stand before and after the one file, and returns the file's absolute path. Errors: flag.ErrHelp,
+// usageError.
 func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 	var files []string
 	for {
-		if err := flags.Parse(args); err != nil {
+		err := flags.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			return "", err
+		}
+		if err != nil {
 			return "", usageError{err.Error()}
 		}
 		if flags.NArg() == 0 {

@@ -43,7 +43,7 @@ func (t *talk) Handle(_ context.Context, r slog.Record) error {
 		if a.Key != "error" {
 			b.WriteString(a.Key + " ")
 		}
-		b.WriteString(printable(a.Value.String()))
+		b.WriteString(printable(strings.ReplaceAll(a.Value.String(), "\n", "; "))) // errors.Join gives a line per error
 		separator = ", "
 		return true
 	}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func krund(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, talk bytes.Buffer
+	code = run(t.Context(), args, &out, &talk)
+	return code, out.String(), talk.String()
+}
+
+func TestHelp(t *testing.T) {
+	golden := filepath.Join("testdata", "help.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(usage), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"run", "--help"}, {"check", "-h"}, {"run", "x.toml", "-h"}} {
+		if code, stdout, stderr := krund(t, args...); code != exitOK || stdout != string(want) || stderr != "" {
+			t.Errorf("krund %s: status %d, stderr %q, stdout\n%s\nwant (run with -update and read the difference)\n%s",
+				strings.Join(args, " "), code, stderr, stdout, want)
+		}
+	}
+	for line := range strings.Lines(usage) {
+		if len(strings.TrimRight(line, "\n")) > 105 {
+			t.Errorf("too long for a terminal: %s", line)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, stdout, stderr := krund(t, "version")
+	if code != exitOK || !strings.HasPrefix(stdout, "krund ") || strings.Count(stdout, "\n") != 1 || stderr != "" {
+		t.Errorf("status %d, %q, %q", code, stdout, stderr)
+	}
+	if _, again, _ := krund(t, "--version"); again != stdout {
+		t.Errorf("--version says %q, version %q", again, stdout)
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"nothing", nil, "Usage:"},
+		{"unknown command", []string{"measure"}, `no command "measure"`},
+		{"no file", []string{"run"}, "krund run takes one NAME.toml, not 0"},
+		{"two files", []string{"run", "a.toml", "--quiet", "b.toml"}, "krund run takes one NAME.toml, not 2"},
+		{"unknown flag", []string{"run", "--fast", "a.toml"}, "-fast"},
+		{"unknown flag after the file", []string{"check", "a.toml", "--fast"}, "-fast"},
+		{"flag of another command", []string{"check", "--quiet", "a.toml"}, "-quiet"},
+		{"flag without a value", []string{"run", "a.toml", "--folder"}, "-folder"},
+		{"unknown mode", []string{"run", "--reboot", "soft", "a.toml"}, "--reboot soft: it is hardware or none"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			code, stdout, stderr := krund(t, test.args...)
+			if code != exitUsage || stdout != "" || !strings.Contains(stderr, test.want) || !strings.Contains(stderr, "krund help") {
+				t.Errorf("status %d, stdout %q, stderr %q; want %q", code, stdout, stderr, test.want)
+			}
+		})
+	}
+}
+
+func TestParseRun(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args string
+		want runOptions
+	}{
+		{"/x/a.toml", runOptions{path: "/x/a.toml", folder: "/x/a.krun"}},
+		{"sub/a.toml", runOptions{path: here + "/sub/a.toml", folder: here + "/sub/a.krun"}},
+		{"/x/odd", runOptions{path: "/x/odd", folder: "/x/odd.krun"}},
+		{"--quiet /x/a.toml --folder d --reboot none", runOptions{path: "/x/a.toml", folder: here + "/d", reboot: "none", quiet: true}},
+		{"--verbose --reboot=hardware -folder=/y/z/../w /x/a.toml", runOptions{path: "/x/a.toml", folder: "/y/w", reboot: "hardware", verbose: true}},
+	} {
+		got, err := parseRun(strings.Fields(test.args))
+		if err != nil || got != test.want {
+			t.Errorf("%s: %+v, error %v; want %+v", test.args, got, err, test.want)
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	mistakes := config.Errors{{File: "a.toml", Line: 3, What: "x", Fix: "y"}, {File: "a.toml", Line: 4, What: "z", Fix: "w"}}
+	for _, test := range []struct {
+		name   string
+		err    error
+		code   int
+		stderr string
+	}{
+		{"well", nil, exitOK, ""},
+		{"interrupted", fmt.Errorf("a: %w", errInterrupted), exitInterrupted, ""},
+		{"said already", errSilent, exitError, ""},
+		{"mistakes in the configuration", fmt.Errorf("a: %w", mistakes), exitUsage, "a.toml:3: x; y\na.toml:4: z; w\n"},
+		{"usage", usageError{"no"}, exitUsage, "krund: no; see `krund help`\n"},
+		{"other", errors.New("disk on fire"), exitError, "krund: disk on fire\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var stderr bytes.Buffer
+			if code := status(test.err, &stderr); code != test.code || stderr.String() != test.stderr {
+				t.Errorf("%d, %q; want %d, %q", code, stderr.String(), test.code, test.stderr)
+			}
+		})
+	}
+}
+
+// TestTrusted: what is started at every boot must be nobody's but root's; what a person starts by hand is that person's business.
+func TestTrusted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.toml")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := trusted(path, config.RebootNone); err != nil {
+		t.Errorf("without reboots: %v", err)
+	}
+	if err := trusted(path, config.RebootHardware); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("with reboots: %v; want an error that names the file", err)
+	}
+}

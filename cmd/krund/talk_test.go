@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/key"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+func TestTalk(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		journal bool
+		level   slog.Level
+		log     func(*slog.Logger)
+		want    string
+	}{
+		{"words and values", false, slog.LevelInfo, func(l *slog.Logger) { l.Info("began", "slot", 3, "took", 2*time.Second) }, "krund: began: slot 3, took 2s\n"},
+		{"no values", false, slog.LevelInfo, func(l *slog.Logger) { l.Info("began") }, "krund: began\n"},
+		{"an error needs no name", false, slog.LevelWarn, func(l *slog.Logger) { l.Error("hook", "error", errors.New("no disk"), "argv", "x") }, "krund: hook: no disk, argv x\n"},
+		{"too unimportant", false, slog.LevelWarn, func(l *slog.Logger) { l.Info("began") }, ""},
+		{"with", false, slog.LevelInfo, func(l *slog.Logger) { l.With("slot", 1).With("key", "a:b:c").Warn("x", "y", 2) }, "krund: x: slot 1, key a:b:c, y 2\n"},
+		{"group", false, slog.LevelInfo, func(l *slog.Logger) { l.WithGroup("g").Info("x", "y", 2) }, "krund: x: y 2\n"},
+		{"control characters", false, slog.LevelInfo, func(l *slog.Logger) { l.Info("x", "y", "\x1b[2J\u009b\x7fé\r") }, "krund: x: y \uFFFD[2J\uFFFD\uFFFDé\uFFFD\n"},
+		{
+			"several errors stay on one line", false, slog.LevelInfo,
+			func(l *slog.Logger) { l.Error("x", "error", errors.Join(errors.New("a"), errors.New("b"))) }, "krund: x: a; b\n",
+		},
+		{"journal", true, slog.LevelInfo, func(l *slog.Logger) {
+			l.Error("a")
+			l.Warn("b")
+			l.Info("c")
+			l.Debug("d")
+		}, "<3>a\n<4>b\n<6>c\n"},
+		{"journal takes more than a terminal", true, slog.LevelError, func(l *slog.Logger) { l.Info("c") }, "<6>c\n"},
+		{"journal, verbose", true, slog.LevelDebug, func(l *slog.Logger) { l.Debug("d") }, "<7>d\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("JOURNAL_STREAM", map[bool]string{true: "8:1234"}[test.journal])
+			var b bytes.Buffer
+			test.log(slog.New(newTalk(&b, test.level)))
+			if b.String() != test.want {
+				t.Errorf("%q, want %q", b.String(), test.want)
+			}
+		})
+	}
+}
+
+// TestLog: everything is in the file, and on stderr what the flags ask for.
+func TestLog(t *testing.T) {
+	t.Setenv("JOURNAL_STREAM", "")
+	for _, test := range []struct {
+		name string
+		o    runOptions
+		want string
+	}{
+		{"usual", runOptions{}, "krund: warning\nkrund: error\n"},
+		{"quiet", runOptions{quiet: true}, "krund: error\n"},
+		{"verbose", runOptions{verbose: true}, "krund: debug\nkrund: info\nkrund: warning\nkrund: error\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "log")
+			for range 2 { // the second krund writes behind the first
+				var stderr bytes.Buffer
+				log, done, err := newLog(path, test.o, &stderr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				log.Debug("debug")
+				log.Info("info")
+				log.Warn("warning")
+				log.Error("error")
+				done()
+				if stderr.String() != test.want {
+					t.Errorf("stderr %q, want %q", stderr.String(), test.want)
+				}
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, message := range []string{"debug", "info", "warning", "error"} {
+				if n := strings.Count(string(text), "msg="+message); n != 2 {
+					t.Errorf("%s is %d times in the log, want 2:\n%s", message, n, text)
+				}
+			}
+		})
+	}
+	if _, _, err := newLog(filepath.Join(t.TempDir(), "no", "log"), runOptions{}, io.Discard); err == nil || !strings.Contains(err.Error(), "open the log") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	slot := func(index, attempt int) schedule.Slot {
+		return schedule.Slot{Index: index, Attempts: attempt, Pexec: 2, Key: key.Key{Benchmark: "nbody", VM: "C", Variant: "so"}}
+	}
+	show := func(terminal bool) string {
+		var b bytes.Buffer
+		p := &progress{w: &b, terminal: terminal}
+		p.Begin(slot(0, 1), 12)
+		p.End(slot(0, 1), 12, results.Completed, nil, 2*time.Second)
+		p.Begin(slot(10, 3), 12)
+		p.End(slot(10, 3), 12, results.Error, []string{"it said last: \x1b[31mred\nline", "second"}, 4*time.Second)
+		p.Begin(slot(11, 1), 12)
+		p.End(slot(11, 1), 12, results.Timeout, nil, time.Minute)
+		return b.String()
+	}
+	const plain = "[ 1/12] nbody:C:so, execution 2                           completed    2.0 s  left 22s\n" +
+		"[11/12] nbody:C:so, execution 2, attempt 3                error        4.0 s  left 3s\n" +
+		"    it said last: \uFFFD[31mred\uFFFDline\n    second\n" +
+		"[12/12] nbody:C:so, execution 2                           timeout     60.0 s  \n"
+	if got := show(false); got != plain {
+		t.Errorf("not on a terminal:\n%swant\n%s", got, plain)
+	}
+	got := show(true)
+	if !strings.HasPrefix(got, "[ 1/12] nbody:C:so, execution 2                           running  \r\x1b[K[ 1/12] ") || strings.Count(got, "running") != 3 {
+		t.Errorf("on a terminal: %q", got)
+	}
+	if !strings.Contains(got, "running  left 4s\r\x1b[K[11/12]") {
+		t.Errorf("on a terminal, the second: %q", got)
+	}
+	if strings.Contains(got, "\x1b[31m") {
+		t.Errorf("the benchmark's own control characters came through: %q", got)
+	}
+}
+
+// TestQuiet: --quiet prints no progress, and a file is no terminal.
+func TestQuiet(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // nobody reads it again
+	for _, o := range []runOptions{{}, {quiet: true}} {
+		p := newProgress(o, file)
+		p.Begin(schedule.Slot{}, 1)
+		p.End(schedule.Slot{}, 1, results.Completed, nil, time.Second)
+	}
+	text, err := os.ReadFile(file.Name())
+	if err != nil || strings.Count(string(text), "\n") != 1 || strings.Contains(string(text), "\x1b") {
+		t.Errorf("%q, error %v; want the one line that was not quiet", text, err)
+	}
+}
