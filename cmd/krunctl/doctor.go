@@ -15,8 +15,8 @@ import (
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/folder"
-	"krund/internal/machine"
 	"krund/internal/probe"
+	"krund/internal/settings"
 )
 
 const doctorHelp = `Doctor says whether this machine is fit to measure: a row for each setting that
@@ -90,7 +90,7 @@ func (a *app) wishesOf(args []string) (wishes, error) {
 		return wishes{}, err
 	}
 	relaxed := cfg.Experiment.Reboot != config.RebootHardware
-	return wishes{machine.Settings(cfg, relaxed), machine.ProbeSettings(cfg, relaxed)}, nil
+	return wishes{settings.Controls(cfg, relaxed), settings.Probes(cfg, relaxed)}, nil
 }
 
 func (a *app) doctor(ctx context.Context, args []string, o doctorOptions) error {

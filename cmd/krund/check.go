@@ -10,8 +10,8 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/control"
-	"krund/internal/machine"
 	"krund/internal/probe"
+	"krund/internal/settings"
 	"krund/internal/sysroot"
 )
 
@@ -38,8 +38,8 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	m := control.NewMachine(ctx, sysroot.New("/"))
 	relaxed := cfg.Experiment.Reboot != config.RebootHardware
 	table := control.Table{Findings: append(
-		control.CheckAll(ctx, m, machine.Settings(cfg, relaxed)),
-		probe.Check(ctx, m, machine.ProbeSettings(cfg, relaxed))...)}
+		control.CheckAll(ctx, m, settings.Controls(cfg, relaxed)),
+		probe.Check(ctx, m, settings.Probes(cfg, relaxed))...)}
 	if *asJSON {
 		out := json.NewEncoder(stdout)
 		out.SetIndent("", " ")

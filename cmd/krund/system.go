@@ -23,6 +23,7 @@ import (
 	"krund/internal/notify"
 	"krund/internal/pexec"
 	"krund/internal/reboot"
+	"krund/internal/settings"
 	"krund/internal/sysroot"
 	"krund/internal/version"
 )
@@ -52,8 +53,8 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 			Log:      log,
 			Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/")},
 			Machine: &machine.Machine{
-				Control: m, Settings: machine.Settings(cfg, relaxed), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
-				Temperature: cfg.Temperature, Probes: machine.ProbeSettings(cfg, relaxed), Allow: cfg.KernelLog.Allow,
+				Control: m, Settings: settings.Controls(cfg, relaxed), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
+				Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 				Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
 			},
 			Hooks:    hooks.Set{BeforeArgv: cfg.Hooks.Before, AfterArgv: cfg.Hooks.After, Timeout: cfg.Hooks.Timeout, Log: log},

@@ -13,6 +13,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/durable/crashfs"
 	"krund/internal/probe"
+	"krund/internal/settings"
 	"krund/internal/sysroot"
 )
 
@@ -34,36 +35,6 @@ func parse(t *testing.T, more string) *config.Config {
 		t.Fatal(err)
 	}
 	return cfg
-}
-
-// TestDefaultsAreTheStudys holds the two tables of defaults together: the configuration's, which users see, and the controls' own.
-func TestDefaultsAreTheStudys(t *testing.T) {
-	cfg := parse(t, "")
-	want := control.Defaults()
-	want.Heap = cfg.Limits.Heap
-	got := Settings(cfg, false)
-	m := control.NewMachine(t.Context(), sysroot.New(t.TempDir()))
-	a, b := control.CheckAll(t.Context(), m, got), control.CheckAll(t.Context(), m, want)
-	if len(a) != len(b) || len(a) == 0 {
-		t.Fatalf("%d findings, want %d", len(a), len(b))
-	}
-	for i := range a {
-		if a[i].Name != b[i].Name || a[i].Policy != b[i].Policy || a[i].Wanted != b[i].Wanted {
-			t.Errorf("configuration says %s %s %q, the control %s %s %q",
-				a[i].Name, a[i].Policy, a[i].Wanted, b[i].Name, b[i].Policy, b[i].Wanted)
-		}
-	}
-	if p := ProbeSettings(cfg, false); p.Temperature != probe.Defaults().Temperature || p.KernelLog != probe.Defaults().KernelLog {
-		t.Errorf("probes %+v, want %+v", p, probe.Defaults())
-	}
-}
-
-func TestRelaxedDemandsNothingThatIsNotStated(t *testing.T) {
-	cfg := parse(t, "[controls]\naslr = \"require\"\n")
-	s := Settings(cfg, true)
-	if s.ASLR.Policy != control.Require || s.Turbo.Policy != control.Warn || s.Swap.Policy != control.Off {
-		t.Errorf("aslr %s, turbo %s, swap %s; want require, warn, off", s.ASLR.Policy, s.Turbo.Policy, s.Swap.Policy)
-	}
 }
 
 // kernel makes a root with the files of two settings and a sensor.
@@ -96,8 +67,8 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 	root, read := kernel(t)
 	cfg := parse(t, "[controls]\naslr = \"require\"\n")
 	m := &Machine{
-		Control: control.NewMachine(t.Context(), root), Settings: Settings(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler), Probes: ProbeSettings(cfg, true), Temperature: cfg.Temperature,
+		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
+		Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
 	}
 	applied, err := m.Apply(t.Context())
 	if err != nil {
@@ -125,7 +96,7 @@ func TestAnUnfitMachineIsAnError(t *testing.T) {
 	root, _ := kernel(t)
 	cfg := parse(t, "[controls]\nturbo = \"require\"\n")
 	m := &Machine{
-		Control: control.NewMachine(t.Context(), root), Settings: Settings(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
+		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
 		Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
 	}
 	applied, err := m.Apply(t.Context())
@@ -142,7 +113,7 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	cfg := parse(t, "")
 	m := &Machine{
 		Control: control.NewMachine(t.Context(), root), Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
-		Probes: ProbeSettings(cfg, false), Temperature: cfg.Temperature, FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
+		Probes: settings.Probes(cfg, false), Temperature: cfg.Temperature, FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
 	}
 	base, err := m.Base(t.Context())
 	if err != nil || len(base) != 1 || base[0].MilliC != 40000 {

@@ -1,4 +1,6 @@
-package machine
+// Package settings translates a configuration into what the controls (internal/control) and the probes (internal/probe) are asked for. It reads
+// nothing and changes nothing; krund and krunctl share it, so that doctor and check say what run will do.
+package settings
 
 import (
 	"krund/internal/config"
@@ -6,9 +8,9 @@ import (
 	"krund/internal/probe"
 )
 
-// Settings translates the configuration's controls. With relaxed, demands that only the defaults make become warnings: an experiment
+// Controls translates the configuration's controls. With relaxed, demands that only the defaults make become warnings: an experiment
 // without reboots runs on a laptop and leaves it as it is.
-func Settings(cfg *config.Config, relaxed bool) control.Settings {
+func Controls(cfg *config.Config, relaxed bool) control.Settings {
 	get := func(name string) config.Control { return controlOf(cfg, name, relaxed) }
 	policy := func(name string) control.Policy { return control.Policy(get(name).Policy) }
 	number := func(name, option string) int { return int(get(name).Whole(option)) }
@@ -42,8 +44,8 @@ func Settings(cfg *config.Config, relaxed bool) control.Settings {
 	return s
 }
 
-// ProbeSettings translates the configuration's probes in the same way.
-func ProbeSettings(cfg *config.Config, relaxed bool) probe.Settings {
+// Probes translates the configuration's probes in the same way.
+func Probes(cfg *config.Config, relaxed bool) probe.Settings {
 	policy := func(name string) control.Policy { return control.Policy(controlOf(cfg, name, relaxed).Policy) }
 	return probe.Settings{
 		Temperature: policy("temperature"), KernelLog: policy("kernel_log"), Throttle: policy("throttle"),
