@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -269,6 +270,76 @@ func TestDisks(t *testing.T) {
 		e.must(os.Mkdir(e.folder, 0o755))
 		e.must(os.Chmod(e.folder, 0o777))
 		e.run().want(t, exitError, "may be written by others", "chmod go-w")
+	})
+}
+
+// TestLinksAreNotFollowed: root must not be made to write elsewhere, not even the log.
+func TestLinksAreNotFollowed(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("others than root can only write what is theirs")
+	}
+	for _, name := range []string{"log", "lock", "journal", "schedule", "config.toml", "results"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newExperiment(t)
+			e.c("good", good)
+			e.must(os.Mkdir(e.folder, 0o755))
+			outside, link := filepath.Join(e.dir, "outside"), filepath.Join(e.folder, name)
+			e.must(os.Symlink(outside, link))
+			if out := e.run(); out.code != exitError || !strings.Contains(out.stderr, link) {
+				t.Errorf("link to nothing: exit status %d, %s", out.code, out.stderr)
+			}
+			if _, err := os.Lstat(outside); err == nil {
+				t.Error("made a file outside")
+			}
+			e.write("outside", "precious")
+			e.run().want(t, exitError, link)
+			text, err := os.ReadFile(outside)
+			e.must(err)
+			if string(text) != "precious" {
+				t.Errorf("the file outside was changed: %q", text)
+			}
+		})
+	}
+}
+
+// TestCheck: it says whether krund could run the experiment here, and changes nothing.
+func TestCheck(t *testing.T) {
+	prefix := filepath.Join(scratch, "prefix")
+	t.Run("fit", func(t *testing.T) {
+		t.Parallel()
+		e := newExperiment(t)
+		e.c("good", good)
+		path := e.write("test.toml", e.config())
+		startKrund(t, prefix, "check", path).wait().want(t, exitOK, "test: 1 process executions of 1 keys", "fit to measure")
+		out := startKrund(t, prefix, "check", "--json", path).wait()
+		out.want(t, exitOK)
+		var table struct {
+			Findings []struct{ Name, Policy, Status string }
+		}
+		if err := json.Unmarshal([]byte(out.stdout), &table); err != nil || len(table.Findings) < 20 || table.Findings[0].Policy != "off" {
+			t.Errorf("%v: %.200s", err, out.stdout)
+		}
+		if _, err := os.Lstat(e.folder); err == nil {
+			t.Error("the folder was made")
+		}
+	})
+	t.Run("unfit", func(t *testing.T) {
+		t.Parallel()
+		e := newExperiment(t)
+		e.c("good", good)
+		text := strings.Replace(e.config(), "temperature = \"off\"", `temperature = "require"`, 1)
+		text = strings.Replace(text, "base_wait", "sensors = [\"no-such-sensor\"]\nbase_wait", 1)
+		path := e.write("test.toml", text)
+		startKrund(t, prefix, "check", path).wait().want(t, exitError, "temperature")
+	})
+	t.Run("missing benchmark", func(t *testing.T) {
+		t.Parallel()
+		e := newExperiment(t)
+		e.c("good", good)
+		path := e.write("test.toml", e.config())
+		e.must(os.Remove(e.entry("good")))
+		startKrund(t, prefix, "check", path).wait().want(t, exitUsage, "test.toml:", "good/bench.so", "build the benchmark")
 	})
 }
 

@@ -41,6 +41,9 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	if err != nil {
 		return boot.System{}, nil, err
 	}
+	if err := f.Check(); err != nil { // the log may be a link to somebody else's file
+		return boot.System{}, nil, err
+	}
 	log, closeLog, err := newLog(f.Log(), o, stderr)
 	if err != nil {
 		return boot.System{}, nil, err
