@@ -33,7 +33,13 @@ func Detect(series []float64, o Options) (*Segmentation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.solve(price).segmentation(series), nil
+	found := p.solve(price).segmentation(series)
+	for _, s := range found.Segments {
+		if math.IsInf(s.Variance, 0) { // Stable arithmetic got so far
+			return nil, fmt.Errorf("values %d to %d: %w", s.Start+1, s.End, ErrMagnitude)
+		}
+	}
+	return found, nil
 }
 
 // problem is a series made ready for PELT runs at several prices.

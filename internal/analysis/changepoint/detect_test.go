@@ -31,6 +31,7 @@ func TestDetectRefuses(t *testing.T) {
 		{"infinity", []float64{1, 2, math.Inf(1), 3, 4}, Options{}, ErrNotFinite},
 		{"squares overflow", []float64{1, 2, 1e200, 3, 4}, Options{}, ErrMagnitude},
 		{"sum of squares overflows", slices.Repeat([]float64{1e154}, 20), Options{}, ErrMagnitude},
+		{"variance overflows, stable", []float64{1e300, -1e300, 1e300, -1e300}, Options{Arithmetic: Stable}, ErrMagnitude},
 		{"segments of one value, variance", []float64{1, 2, 3, 4}, Options{MinSegment: 1}, ErrOptions},
 		{"negative price", []float64{1, 2, 3, 4}, Options{Penalty: Manual(-1)}, ErrOptions},
 		{"price not a number", []float64{1, 2, 3, 4}, Options{Penalty: LogN(math.NaN())}, ErrOptions},

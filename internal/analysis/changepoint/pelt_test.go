@@ -145,14 +145,19 @@ var shapes = []shape{
 func peltOptions() []Options {
 	var all []Options
 	for _, price := range []Penalty{LogN(15), LogN(4), Manual(0), Manual(1e6), MBIC, Manual(2.5)} {
-		all = append(all,
-			Options{Penalty: price},
-			Options{Penalty: price, Arithmetic: Stable},
-			Options{Penalty: price, MinSegment: 5},
-			Options{Penalty: price, Cost: Mean},
-			Options{Penalty: price, Cost: EmpiricalDistribution})
+		all = append(all, peltOptionsOf(price)...)
 	}
 	return all
+}
+
+func peltOptionsOf(price Penalty) []Options {
+	return []Options{
+		{Penalty: price},
+		{Penalty: price, Arithmetic: Stable},
+		{Penalty: price, MinSegment: 5},
+		{Penalty: price, Cost: Mean},
+		{Penalty: price, Cost: EmpiricalDistribution},
+	}
 }
 
 // samePELT compares the two implementations bit for bit.
