@@ -7,6 +7,8 @@
 //	NAME.krun/log            what krund has said
 //	NAME.krun/config.toml    the text of the configuration it was started with
 //	NAME.krun/lock           held while krund runs
+//	NAME.krun/hold           do nothing until it is gone; a person asks for it
+//	NAME.krun/stop           end after the running process execution
 //
 // All state of an experiment is in its folder: copying it copies the
 // experiment. The package never looks into the files, the lock's apart.

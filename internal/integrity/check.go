@@ -179,7 +179,7 @@ const (
 
 var ownFiles = map[string]bool{
 	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true, "analysis.json": true,
-	"fingerprint.json": true,
+	"fingerprint.json": true, string(folder.Hold): true, string(folder.Stop): true,
 }
 
 // brokenMark is in the names of what a repair has kept.

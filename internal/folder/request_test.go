@@ -1,0 +1,77 @@
+package folder
+
+import (
+	"testing"
+
+	"krund/internal/durable/crashfs"
+)
+
+func TestRequests(t *testing.T) {
+	fsys := crashfs.New("/x")
+	if asked, err := Asked(fsys, dir, Hold); asked || err != nil {
+		t.Errorf("in a folder that is not there: %t, %v", asked, err)
+	}
+	f, err := Create(fsys, dir)
+	must(t, err)
+	must(t, f.Ask(Hold, "for a look"))
+	must(t, f.Ask(Hold, "twice"))
+	if text := string(fsys.Files()[dir+"/hold"]); text != "twice\n" {
+		t.Errorf("text %q", text)
+	}
+	for request, want := range map[Request]bool{Hold: true, Stop: false} {
+		if asked, err := f.Asked(request); asked != want || err != nil {
+			t.Errorf("%s: %t, %v; want %t", request, asked, err, want)
+		}
+		if was, err := f.TakeBack(request); was != want || err != nil {
+			t.Errorf("take %s back: %t, %v; want %t", request, was, err, want)
+		}
+	}
+	if asked, err := f.Asked(Hold); asked || err != nil {
+		t.Errorf("after it was taken back: %t, %v", asked, err)
+	}
+}
+
+// TestRequestCut: a request that was made, or taken back, stays so when the
+// power fails.
+func TestRequestCut(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		program func(Folder) error
+		want    bool
+	}{
+		{"made", func(f Folder) error { return f.Ask(Stop, "") }, true},
+		{"taken back", func(f Folder) error {
+			_, err := f.TakeBack(Hold)
+			return err
+		}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			build := func() *crashfs.FS {
+				fsys := crashfs.New("/x")
+				f, err := Create(fsys, dir)
+				must(t, err)
+				must(t, f.Ask(Hold, ""))
+				return fsys
+			}
+			program := func(fsys *crashfs.FS) error {
+				f, err := Open(fsys, dir)
+				must(t, err)
+				return test.program(f)
+			}
+			request := map[bool]Request{true: Stop, false: Hold}[test.want]
+			done := 0
+			for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(1)...) {
+				if cut.Err != nil {
+					continue
+				}
+				done++
+				if there, err := Asked(after, dir, request); there != test.want || err != nil {
+					t.Errorf("%+v: %s there: %t, %v", cut, request, there, err)
+				}
+			}
+			if done == 0 {
+				t.Error("it never came to its end")
+			}
+		})
+	}
+}

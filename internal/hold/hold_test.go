@@ -1,0 +1,75 @@
+package hold_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/durable/crashfs"
+	"krund/internal/folder"
+	"krund/internal/hold"
+	"krund/internal/sysroot"
+)
+
+func TestHasArgument(t *testing.T) {
+	for cmdline, want := range map[string]bool{
+		"": false, "root=/dev/sda1 ro quiet": false, "root=/dev/sda1 krund.hold quiet\n": true, "krund.hold=1": true, "krund.hold=yes": true,
+		"krund.hold=0": false, "krund.hold=off": false, "krund.hold krund.hold=0": false, "krund.holding": false, "xkrund.hold": false,
+		"quiet -- krund.hold": false, `"krund.hold"`: true,
+	} {
+		if got := hold.HasArgument(cmdline); got != want {
+			t.Errorf("%q: %t, want %t", cmdline, got, want)
+		}
+	}
+}
+
+func FuzzHasArgument(f *testing.F) {
+	f.Add("root=/dev/sda1 krund.hold=1")
+	f.Fuzz(func(t *testing.T, cmdline string) {
+		if hold.HasArgument(cmdline) && !strings.Contains(cmdline, hold.Argument) {
+			t.Errorf("%q holds", cmdline)
+		}
+		if strings.Contains(cmdline, "--") {
+			return
+		}
+		if !hold.HasArgument(cmdline + " krund.hold") {
+			t.Errorf("%q with the argument at its end does not hold", cmdline)
+		}
+	})
+}
+
+func TestFind(t *testing.T) {
+	const dir = "/lab/x.krun"
+	fsys, root := crashfs.New("/lab"), t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(part string) {
+		t.Helper()
+		why, err := hold.Find(fsys, dir, sysroot.New(root))
+		if err != nil || (why == "") != (part == "") || !strings.Contains(why, part) {
+			t.Errorf("%q, %v; want %q", why, err, part)
+		}
+	}
+	want("") // no folder, no /proc
+	write("proc/cmdline", "quiet krund.hold\n")
+	want("kernel argument krund.hold")
+	write("etc/krund/hold", "")
+	want("held by /etc/krund/hold")
+	f, err := folder.Create(fsys, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Ask(folder.Hold, "test"); err != nil {
+		t.Fatal(err)
+	}
+	want("krunctl resume " + dir)
+}
