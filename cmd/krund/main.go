@@ -48,8 +48,12 @@ With experiment.reboot = "hardware" let ` + "`krunctl enable NAME.toml`" + ` sta
 Ctrl-C (SIGINT) or SIGTERM ends the benchmark that is running, makes its slot outstanding again,
 restores the machine and exits; a second one exits at once, and ` + "`krunctl restore`" + ` cleans up.
 
+An experiment that is held is left alone: by the file hold in its folder (` + "`krunctl hold`" + `,
+` + "`krunctl resume`" + `), by the file /etc/krund/hold, or by the kernel argument krund.hold.
+` + "`krunctl stop`" + ` lets the running process execution finish, and ends the experiment then.
+
 Exit status:
-  0    nothing is outstanding, or the machine is restarting
+  0    nothing is outstanding, the machine is restarting, or the experiment is held or was stopped
   1    the experiment stopped, or check found the machine unfit: the message says why and what to do
   2    wrong usage, or mistakes in the configuration; nothing was started
   130  interrupted

@@ -103,6 +103,15 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
+	why, err := held(o.folder) // before anything is made, or found wrong
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		ready() // it has done what it should
+		fmt.Fprintf(stdout, "krund: nothing is run: %s\n", why)
+		return nil
+	}
 	cfg, err := loadConfig(o.path, o.folder)
 	if err != nil {
 		return err
@@ -129,9 +138,13 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if ending == boot.Finished && !o.quiet {
 		fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results\n", o.folder)
 	}
-	if ending == boot.Interrupted {
+	switch ending {
+	case boot.Interrupted:
 		fmt.Fprintf(stderr, "krund: interrupted; the same command goes on where it stopped\n")
 		return errInterrupted
+	case boot.Stopped:
+		fmt.Fprintf(stdout, "krund: stopped, as asked; the same command goes on where it stopped\n")
+	default: // the log has said it
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/durable"
 	"krund/internal/folder"
+	"krund/internal/hold"
 	"krund/internal/hooks"
 	"krund/internal/machine"
 	"krund/internal/notify"
@@ -69,6 +70,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 			Account:  child.FreshAccount,
 			Sync:     syncDisks,
 			Retire:   retire(cfg, mode),
+			Held:     func() (string, error) { return held(o.folder) },
 			Progress: newProgress(o, stdout),
 			Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
 		}, func() {
@@ -78,6 +80,9 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 			closeLog()
 		}, nil
 }
+
+// held says why this boot is to be an ordinary one for the experiment in the folder dir; "" when it is not.
+func held(dir string) (string, error) { return hold.Find(durable.OS(), dir, sysroot.New("/")) }
 
 // findInstalled looks for krund's other parts relative to its own place: PREFIX/bin/krund has PREFIX/libexec/krund and PREFIX/lib/krund, in the
 // build folder as on an installed machine.

@@ -35,6 +35,8 @@ const (
 	Finished    Ending = iota // nothing is outstanding
 	Rebooting                 // the machine is about to restart
 	Interrupted               // the context ended; the running slot is outstanding again
+	Held                      // somebody wants an ordinary boot: nothing was touched
+	Stopped                   // somebody asked to stop, and what was running has finished
 	again                     // the next pass follows at once
 )
 
@@ -43,10 +45,14 @@ const (
 var ErrUnfit = errors.New("the machine is not fit to measure")
 
 // Run works on the experiment in dir, starting it when there is none, until nothing is outstanding, the machine restarts, ctx ends or the
-// experiment cannot go on. reboot is config.RebootHardware or config.RebootNone, whatever cfg says: the caller may override it.
+// experiment cannot go on; or somebody wants it held (package hold) or stopped (folder.Stop). reboot is config.RebootHardware or
+// config.RebootNone, whatever cfg says: the caller may override it.
 //
 // Errors: *folder.LockedError when another krund works on it, *OtherConfig, ErrUnfit, ErrReboots, and those of the files.
 func Run(ctx context.Context, cfg *config.Config, dir, reboot string, sys System) (Ending, error) {
+	if why, err := sys.Held(); err != nil || why != "" {
+		return Held, err
+	}
 	x, err := open(ctx, cfg, dir, reboot, sys)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
@@ -78,6 +84,9 @@ type experiment struct {
 func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	if err := x.reconcile(ctx); err != nil { // what a crash left open
 		return 0, x.stop(ctx, err)
+	}
+	if asked, err := x.askedToStop(); err != nil || asked {
+		return Stopped, x.obey(ctx, err)
 	}
 	slot, err := x.begin() // the attempt is counted, durably, before anything can fail
 	switch {
@@ -112,7 +121,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	}
 	x.Progress.End(slot, x.schedule.Header().Slots, record.Outcome, record.Reasons, x.Clock.Now().Sub(began))
 	x.flag(after, slot, record)
-	if x.hardware() && x.outstanding() && ctx.Err() == nil {
+	if x.hardware() && x.outstanding() && !x.stopping() && ctx.Err() == nil {
 		return x.restart(ctx, applied.Undo)
 	}
 	if err := applied.Undo(after); err != nil {

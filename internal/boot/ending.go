@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"krund/internal/config"
+	"krund/internal/folder"
 	"krund/internal/notify"
 	"krund/internal/schedule"
 )
@@ -23,6 +24,9 @@ func (x *experiment) outstanding() bool {
 // finish ends an experiment with nothing outstanding: people are told, and the next boots are ordinary ones.
 func (x *experiment) finish(ctx context.Context) (Ending, error) {
 	err := x.Retire(ctx)
+	if _, stopErr := x.folder.TakeBack(folder.Stop); err == nil { // asked for during the last execution
+		err = stopErr
+	}
 	s, sumErr := x.schedule.Summarize()
 	if sumErr == nil && x.worked { // otherwise it was finished, and told, before
 		x.Log.Info("finished", "completed", s.Completed, "errors", s.Error, "timeouts", s.Timeout, "skipped", s.Skipped)
@@ -38,6 +42,33 @@ func (x *experiment) stop(ctx context.Context, err error) error {
 	defer cancel()
 	x.tell(after, notify.Stopped, "stopped", err.Error()+"\n\nThe results so far are safe. `krunctl status` shows them; start krund again to go on.\n")
 	return errors.Join(err, x.Retire(after))
+}
+
+// askedToStop says whether somebody wants the experiment to end here although something is outstanding.
+func (x *experiment) askedToStop() (bool, error) {
+	asked, err := x.folder.Asked(folder.Stop)
+	return asked && x.outstanding(), err
+}
+
+// stopping is askedToStop for a moment at which an error must not keep the machine from restarting: the next pass meets it again.
+func (x *experiment) stopping() bool {
+	asked, err := x.askedToStop()
+	return asked && err == nil
+}
+
+// obey ends the experiment because somebody asked for it: the next boots are ordinary ones, then the request is taken back, so that whoever
+// starts krund again goes on. In the other order a power cut between the two would lose the request.
+func (x *experiment) obey(ctx context.Context, err error) error {
+	if err != nil {
+		return x.stop(ctx, err)
+	}
+	if err := x.Retire(ctx); err != nil {
+		return err
+	}
+	x.Log.Info("stopped, as somebody asked", "file", x.folder.RequestFile(folder.Stop))
+	x.tell(ctx, notify.Stopped, "stopped, as somebody asked", "The results so far are safe. `krunctl status` shows them; start krund again to go on.\n")
+	_, err = x.folder.TakeBack(folder.Stop)
+	return err
 }
 
 // restart counts a reboot, durably, and then asks for it. undo is called when there will be no reboot after all.

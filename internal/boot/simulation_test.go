@@ -13,10 +13,12 @@ import (
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/hold"
 	"krund/internal/notify"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/sysroot"
 	"krund/internal/verdict"
 )
 
@@ -33,11 +35,12 @@ type simulated struct {
 	retired bool
 	log     strings.Builder
 	during  func(ctx context.Context) // called while the benchmark runs
+	root    string                    // folder that stands for "/"
 	events  []string                  // the order of things, for the test of the line
 }
 
 func newSimulated(t testing.TB) *simulated {
-	return &simulated{t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good}
+	return &simulated{t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good, root: "/no/such/folder"}
 }
 
 func (s *simulated) event(name string) { s.events = append(s.events, name) }
@@ -72,6 +75,7 @@ func (s *simulated) system(fsys durable.FS) System {
 		},
 		Sync:     func() { s.event("sync") },
 		Retire:   func(context.Context) error { s.retired = true; return nil },
+		Held:     func() (string, error) { return hold.Find(fsys, dir, sysroot.New(s.root)) },
 		Progress: s, Version: "test", Host: "simulated", BootID: fmt.Sprintf("boot-%d", s.boot), PID: 1,
 	}
 }

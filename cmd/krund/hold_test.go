@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/folder"
+)
+
+// TestHeld: a held experiment is left alone, even when its configuration is broken, and that is no error.
+func TestHeld(t *testing.T) {
+	dir := t.TempDir()
+	toml := filepath.Join(dir, "test.toml")
+	if err := os.WriteFile(toml, []byte("this is no TOML"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := folder.Create(durable.OS(), filepath.Join(dir, "test.krun"))
+	if err == nil {
+		err = f.Ask(folder.Hold, "test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := krund(t, "run", toml)
+	if code != exitOK || !strings.Contains(stdout, "krunctl resume "+f.Dir()) || stderr != "" {
+		t.Errorf("status %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	entries, err := os.ReadDir(f.Dir())
+	if err != nil || len(entries) != 2 { // hold and results
+		t.Errorf("in the folder: %v, %v", entries, err)
+	}
+	if _, err := f.TakeBack(folder.Hold); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := krund(t, "run", toml); code != exitUsage || !strings.Contains(stderr, "test.toml:1") {
+		t.Errorf("after resume: status %d, stderr %q", code, stderr)
+	}
+}

@@ -1,0 +1,196 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/durable/crashfs"
+	"krund/internal/folder"
+	"krund/internal/pexec"
+)
+
+// ask leaves a request in the experiment's folder, as a person would.
+func ask(t *testing.T, fsys *crashfs.FS, r folder.Request) folder.Folder {
+	t.Helper()
+	f, err := folder.Create(fsys, dir)
+	if err == nil {
+		err = f.Ask(r, "test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func asked(t *testing.T, f folder.Folder, r folder.Request) bool {
+	t.Helper()
+	there, err := f.Asked(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return there
+}
+
+func TestHeldBootsTouchNothing(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.oneBoot(cfg, fsys)
+	f := ask(t, fsys, folder.Hold)
+	before, reboots, ops := fsys.Files(), s.reboots, fsys.Ops()
+	s.events = nil
+	for range 3 {
+		s.boot++
+		if ending := s.oneBoot(cfg, fsys); ending != Held {
+			t.Fatalf("ending %d, want Held", ending)
+		}
+	}
+	if len(s.events) > 0 || s.retired || s.reboots != reboots || fsys.Ops() != ops || len(fsys.Files()) != len(before) {
+		t.Errorf("events %q, retired %t, %d reboots, %d operations on the disk", s.events, s.retired, s.reboots-reboots, fsys.Ops()-ops)
+	}
+	if _, err := f.TakeBack(folder.Hold); err != nil {
+		t.Fatal(err)
+	}
+	s.boot++
+	fsys, err := s.lifetime(cfg, fsys, 10, func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := audit(fsys, cfg, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHeldByTheMachine(t *testing.T) {
+	for name, text := range map[string]string{"etc/krund/hold": "", "proc/cmdline": "root=/dev/vda1 krund.hold quiet\n"} {
+		t.Run(name, func(t *testing.T) {
+			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s.root = t.TempDir()
+			file := filepath.Join(s.root, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			if ending := s.oneBoot(parse(t, hardware("")), fsys); ending != Held || len(s.events) > 0 || len(fsys.Files()) > 0 {
+				t.Errorf("ending %d, events %q, files %d; want Held and nothing touched", ending, s.events, len(fsys.Files()))
+			}
+		})
+	}
+}
+
+func TestHoldDuringAnExecutionLetsTheNextBootBeOrdinary(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.oneBoot(cfg, fsys)
+	s.boot++
+	s.during = func(context.Context) { ask(t, fsys, folder.Hold) }
+	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
+		t.Errorf("ending %d, want Rebooting: what runs goes on as if nothing was", ending)
+	}
+	s.boot++
+	if ending := s.oneBoot(cfg, fsys); ending != Held || s.retired {
+		t.Errorf("ending %d, retired %t; want Held, false", ending, s.retired)
+	}
+}
+
+func TestStopLetsTheExecutionFinish(t *testing.T) {
+	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
+		t.Run(reboot, func(t *testing.T) {
+			cfg := parse(t, experimentText("executions = 2\nreboot = \""+reboot+"\""))
+			s, fsys := newSimulated(t), crashfs.New("/lab")
+			if reboot == config.RebootHardware {
+				s.oneBoot(cfg, fsys)
+				s.boot++
+			}
+			s.reboots = 0
+			s.during = func(context.Context) { ask(t, fsys, folder.Stop) }
+			if ending := s.oneBoot(cfg, fsys); ending != Stopped {
+				t.Fatalf("ending %d, want Stopped", ending)
+			}
+			f, err := folder.Open(fsys, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(records(fsys)); n != 1 || !s.retired || s.reboots != 0 || s.applied != 0 || asked(t, f, folder.Stop) {
+				t.Errorf("%d records, retired %t, %d reboots, %d settings left, still asked %t", n, s.retired, s.reboots, s.applied, asked(t, f, folder.Stop))
+			}
+			if !slices.Contains(s.mails, "stopped") {
+				t.Errorf("nobody was told: %q", s.mails)
+			}
+			s.during = nil // and whoever starts it again goes on
+			s.boot++
+			fsys, err = s.lifetime(cfg, fsys, 10, func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+			if err == nil {
+				err = audit(fsys, cfg, nil)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestStopDuringTheLastExecution(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.during = func(context.Context) { ask(t, fsys, folder.Stop) }
+	s.outcome = func(j pexec.Job, boot int) pexec.Measured { return good(j, boot) }
+	if ending := s.oneBoot(cfg, fsys); ending != Stopped { // of two executions the first one
+		t.Fatalf("ending %d, want Stopped", ending)
+	}
+	if ending := s.oneBoot(cfg, fsys); ending != Finished {
+		t.Errorf("ending %d, want Finished: there was nothing left to stop", ending)
+	}
+	if _, there := fsys.Files()[dir+"/stop"]; there {
+		t.Error("the request is still there")
+	}
+}
+
+// TestStopSurvivesAPowerCut cuts the power in each operation of a boot that is asked to stop: it stops once, and no reboot follows.
+func TestStopSurvivesAPowerCut(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	cuts := 0
+	for op := 1; ; op++ {
+		s, fsys := newSimulated(t), crashfs.New("/lab")
+		s.oneBoot(cfg, fsys)
+		ask(t, fsys, folder.Stop)
+		fsys = fsys.Reboot(crashfs.Nothing)
+		s.boot, s.reboots = 2, 0
+		fsys.CrashAt(op)
+		ending, err := Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
+		if !fsys.IsCut() {
+			if ending != Stopped || err != nil {
+				t.Errorf("without a cut: ending %d, %v", ending, err)
+			}
+			break
+		}
+		cuts++
+		retired := s.retired
+		fsys = fsys.Reboot(crashfs.Nothing)
+		if retired { // the unit is disabled: krund is not started by this boot
+			continue
+		}
+		s.boot++
+		if ending := s.oneBoot(cfg, fsys); ending != Stopped || !s.retired || s.reboots != 0 {
+			t.Errorf("cut in operation %d: ending %d, retired %t, %d reboots; want Stopped, true, 0", op, ending, s.retired, s.reboots)
+		}
+	}
+	if cuts == 0 {
+		t.Error("no power cut")
+	}
+}
+
+func TestARequestThatCannotBeLookedForStops(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	sys := s.system(fsys)
+	broken := errors.New("input/output error")
+	sys.Held = func() (string, error) { return "", broken }
+	if _, err := Run(t.Context(), cfg, dir, config.RebootHardware, sys); !errors.Is(err, broken) || len(s.events) > 0 || strings.Contains(s.log.String(), "started") {
+		t.Errorf("error %v, events %q", err, s.events)
+	}
+}
