@@ -144,6 +144,9 @@ func (o *analyzeOptions) parameters(unit string) (warmup.Parameters, error) {
 		override("penalty", o.penalty, &p.Penalty, changepoint.ParsePenalty),
 		override("cost", o.cost, &p.Cost, changepoint.ParseCost),
 	)
+	if p.Cost == changepoint.Mean {
+		p.Arithmetic = changepoint.Stable // else the penalty would have the unit of the column
+	}
 	return p, err
 }
 

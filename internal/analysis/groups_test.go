@@ -9,9 +9,12 @@ import (
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/steady"
+	"krund/internal/analysis/warmup"
+	"krund/internal/key"
 )
 
 // groupFile is a pair's executions with warmup_stats' summary of them.
@@ -183,4 +186,64 @@ func TestFixtureGroupsAsInWarmupStats(t *testing.T) {
 		executions += len(g.Values)
 	}
 	t.Logf("%d groups with %d executions compared with warmup_stats", len(names), executions)
+}
+
+// asDataset makes a pair of a group, as a reader would.
+func asDataset(g *groupFile) *dataset.Dataset {
+	d := &dataset.Dataset{}
+	for _, values := range g.Values {
+		d.Add(key.Key{Benchmark: g.ID, VM: "vm", Variant: "v"}, dataset.Execution{
+			Outcome: dataset.Completed,
+			Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}},
+		})
+	}
+	return d
+}
+
+// TestFixtureGroupsInADocument compares what the whole analysis says, with its
+// percentages for window and steady state, which are 200 and 500 of 2000.
+func TestFixtureGroupsInADocument(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(fixtures(t, "changepoint"), "g*.json"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no groups: %v", err)
+	}
+	for _, name := range names {
+		var g groupFile
+		decodeFile(t, name, &g)
+		doc, err := warmup.Analyze(asDataset(&g), warmup.Default(classify.Paper), warmup.Options{Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareDocument(t, &g, doc)
+	}
+	t.Logf("%d groups compared with warmup_stats", len(names))
+}
+
+func compareDocument(t *testing.T, g *groupFile, doc *warmup.Document) {
+	t.Helper()
+	pair, want := &doc.Pairs[0], &g.Summary
+	if pair.Classification != want.Classification || pair.Executions[0].Window != g.Window || pair.Executions[0].SteadyLength != g.Steady {
+		t.Errorf("%s: %q with window %d and steady length %d, want %q, %d, %d", g.ID, pair.Classification,
+			pair.Executions[0].Window, pair.Executions[0].SteadyLength, want.Classification, g.Window, g.Steady)
+	}
+	for i, e := range pair.Executions {
+		if !slices.Equal(e.Outliers, g.Pexecs[i].Outliers) || !slices.Equal(e.CommonOutliers, g.CommonOutliers[i]) ||
+			!slices.Equal(e.Changepoints, g.Pexecs[i].Changepoints) || e.Classification != g.Pexecs[i].Classification {
+			t.Errorf("%s execution %d: %+v", g.ID, i, e)
+		}
+	}
+	if (pair.SteadyIteration != nil) != (want.Iteration != nil) || (pair.SteadyPerformance != nil) != (want.Bootstrap != nil) {
+		t.Errorf("%s: steady iteration %v, performance %v", g.ID, pair.SteadyIteration, pair.SteadyPerformance)
+		return
+	}
+	if want.Iteration != nil {
+		compareSpread(t, g.ID, *pair.SteadyIteration, *want.Iteration, want.IterationIQR)
+		compareSpread(t, g.ID, *pair.SteadySeconds, *want.Secs, want.SecsIQR)
+	}
+	if b := want.Bootstrap; b != nil {
+		p := pair.SteadyPerformance
+		if math.Abs(p.Mean-b.MedianMean) > 6*b.MedianSD || math.Abs(p.Half-b.CIMean) > 6*b.CISD || p.Resamples != b.Iterations {
+			t.Errorf("%s: performance %+v, want %+v", g.ID, *p, *b)
+		}
+	}
 }

@@ -68,8 +68,11 @@ func newCost(series []float64, o Options) (cost, error) {
 		return newEmpirical(series, o.Quantiles)
 	}
 	floor := 0.0
-	if o.Cost == MeanVariance && o.Arithmetic == Stable {
+	if o.Arithmetic == Stable {
 		series, floor = centre(series), StableFloor*StableFloor
+		if o.Cost == Mean {
+			series = overNoise(series)
+		}
 	}
 	s, err := newSums(series)
 	if err != nil {

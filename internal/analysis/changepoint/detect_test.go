@@ -129,6 +129,25 @@ func TestStableIsScaleFree(t *testing.T) {
 	}
 }
 
+// TestMeanOverItsNoise: Stable arithmetic makes the price of Mean mean the same
+// in every unit.
+func TestMeanOverItsNoise(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for _, unit := range []float64{1e-9, 1, 1e6} {
+		series := make([]float64, 600)
+		for i := range series {
+			series[i] = unit * (1 + 0.01*r.NormFloat64() + 0.03*float64(i/200%2))
+		}
+		found, err := Detect(series, Options{Cost: Mean, Arithmetic: Stable, Penalty: SIC})
+		if err != nil || len(found.Segments) != 3 || found.Segments[0].End < 198 || found.Segments[0].End > 202 {
+			t.Errorf("unit %g: %+v, %v; want changes at 200 and 400", unit, found, err)
+		}
+	}
+	if found, err := Detect(slices.Repeat([]float64{0.1}, 50), Options{Cost: Mean, Arithmetic: Stable, Penalty: SIC}); err != nil || len(found.Segments) != 1 {
+		t.Errorf("constant: %v, %v", found, err)
+	}
+}
+
 // TestStableSeesNoChangeInConstants: R finds dozens in 0.1 repeated.
 func TestStableSeesNoChangeInConstants(t *testing.T) {
 	for _, v := range []float64{0, 0.1, 1e-9, 1e300, -7} {

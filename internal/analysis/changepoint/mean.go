@@ -2,8 +2,10 @@ package changepoint
 
 import (
 	"math"
+	"slices"
 
 	"krund/internal/analysis/arith"
+	"krund/internal/analysis/quantile"
 )
 
 // meanCost is Mean: C = Σx² − (Σx)²/n (R: mll_mean; mbic_mean with perLength).
@@ -41,4 +43,27 @@ func (c *meanCost) rise(g *group, t, until int, scale float64) line {
 	}
 	slack := 4*differenceError*(c.xx[until]-c.xx[g.oldest]) + 2*c.noise(t, until) + sumError*(scale+c.xx[until]+largestLog)
 	return line{base: own - slack, length: math.Inf(1)}
+}
+
+// medianStep is the median of |x − y| for independent x, y of the standard
+// normal distribution.
+const medianStep = 0.9538725524
+
+// overNoise divides a centred series by its noise: see Stable. A series of
+// which half the steps are 0 is left as it is.
+func overNoise(series []float64) []float64 {
+	steps := make([]float64, len(series)-1)
+	for i := range steps {
+		steps[i] = math.Abs(series[i+1] - series[i])
+	}
+	slices.Sort(steps)
+	noise := quantile.Median(steps) / medianStep
+	if !(noise > 0) {
+		return series
+	}
+	scaled := make([]float64, len(series))
+	for i, v := range series {
+		scaled[i] = v / noise
+	}
+	return scaled
 }

@@ -11,16 +11,16 @@ import (
 type Cost int
 
 const (
-	// MeanVariance: normal values whose mean and variance both change.
+	// MeanVariance is for normal values whose mean and variance both change:
 	// C = n (log 2π + log v + 1), v the mean squared deviation of the segment.
 	// R: cpt.meanvar(test.stat="Normal"). At least 2 values a segment.
 	MeanVariance Cost = iota
-	// Mean: normal values of known variance 1 whose mean changes.
-	// C = sum of squared deviations. R: cpt.mean(test.stat="Normal"). The
-	// penalty then has the unit of the data squared: divide the series by its
-	// noise first.
+	// Mean is for normal values of known variance 1 whose mean changes:
+	// C = sum of squared deviations. R: cpt.mean(test.stat="Normal"). With
+	// AsR arithmetic the penalty has the unit of the data squared; with Stable
+	// the series is divided by its noise first.
 	Mean
-	// EmpiricalDistribution: any change of distribution, for heavy tails
+	// EmpiricalDistribution is for any change of distribution, and heavy tails
 	// (ed-PELT: Haynes, Fearnhead and Eckley 2017; R: changepoint.np::cpt.np).
 	EmpiricalDistribution
 )
@@ -49,7 +49,7 @@ func (c *Cost) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Arithmetic is how MeanVariance computes a segment's variance.
+// Arithmetic is how MeanVariance and Mean compute a segment's cost.
 type Arithmetic int
 
 const (
@@ -59,7 +59,9 @@ const (
 	// power of two below the median of |x|, then adds StableFloor^2 to every
 	// variance. Nothing is decided by rounding, multiplying the series by a
 	// power of two changes nothing, and spreads below about a millionth of
-	// the typical value are all taken for the same.
+	// the typical value are all taken for the same. For Mean it divides the
+	// series by its noise: the median step between neighbours, which changes of
+	// the mean hardly affect, over that of normal values of variance 1.
 	Stable
 )
 
