@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/durable"
+	"krund/internal/exchange"
+)
+
+const convertHelp = `Convert writes the measured series in the format of another tool.
+
+  --to krun     Krun's results, NAME_results.json.bz2, for warmup_stats
+  --to go       Go's benchmark format, for benchstat; an iteration is a line
+  --to parquet  Parquet for DuckDB, Spark and pandas: a row per iteration, in a
+                file for each key below the folder -o, named
+                benchmark=B/vm=V/variant=X/iterations.parquet
+
+It reads experiments of krund, results of Krun and CSV files of warmup_stats,
+with all columns; and with --jmh, --pyperf, --hyperfine or --go the files of
+these tools. CSV and JSON lines are written by krunctl export.
+
+EXAMPLES
+  krunctl convert --to krun -o warmup_results.json.bz2 warmup.krun
+  krunctl convert --to parquet -o warmup/ warmup.krun
+  krunctl convert --to go warmup.krun | benchstat -col /vm -
+` + exitHelp
+
+func convertCommand(a *app) *cobra.Command {
+	var o importOptions
+	var to string
+	c := &cobra.Command{
+		Use:   "convert --to krun|go|parquet DIR|NAME.toml|FILE",
+		Short: "Write the measured series for other tools",
+		Long:  convertHelp,
+		Args:  arguments(1, 1, "an experiment or a file of results"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			at, err := o.chosen()
+			switch {
+			case err != nil:
+				return err
+			case to != "krun" && to != "go" && to != "parquet":
+				return usageError{fmt.Errorf("--to %q: krun, go or parquet", to)}
+			case to != "go" && o.output == "":
+				return usageError{fmt.Errorf("where to? --to %s needs -o", to)}
+			}
+			d, config, err := a.series(args[0], at, o)
+			if err != nil {
+				return err
+			}
+			return a.convert(d, config, to, o.output)
+		},
+	}
+	o.flags(c)
+	c.Flags().StringVar(&to, "to", "", "format: krun, go or parquet")
+	return c
+}
+
+// series reads all columns of what arg names, and the text of the experiment's
+// configuration where there is one.
+func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, string, error) {
+	if tool >= 0 {
+		d, err := a.imported(arg, tool, o)
+		return d, "", err
+	}
+	if !a.isExperiment(arg) {
+		d, err := a.readResultsFile(arg, analyzeOptions{column: dataset.APERF, vm: o.vm, variant: o.variant})
+		return d, "", err
+	}
+	f, err := a.openFolder(arg)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := exchange.ReadKrundResults(a.fsys, f.Results(), nil)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", f.Dir(), err)
+	}
+	for _, problem := range d.Problems {
+		a.talk("%s: %s", arg, problem)
+	}
+	text, err := durable.ReadFile(a.fsys, f.ConfigCopy())
+	if err != nil {
+		a.talk("%s: its configuration is not in the output: %v", arg, err)
+	}
+	return d, string(text), nil
+}
+
+func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
+	switch to {
+	case "krun":
+		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteKrunJSON(w, d, config) })
+	case "go":
+		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteGo(w, d) })
+	}
+	for i := range d.Pairs {
+		if err := a.parquetFile(d, &d.Pairs[i], output); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parquetFile writes a pair where tools that know partitions look for it.
+func (a *app) parquetFile(d *dataset.Dataset, p *dataset.Pair, dir string) (err error) {
+	part := func(name, value string) string {
+		return name + "=" + strings.ReplaceAll(url.PathEscape(value), "/", "%2F")
+	}
+	name := filepath.ToSlash(filepath.Join(part("benchmark", p.Key.Benchmark), part("vm", p.Key.VM), part("variant", p.Key.Variant), "iterations.parquet"))
+	file, err := pagesFolder{a, dir}.Create(name)
+	if err != nil {
+		return fmt.Errorf("write Parquet: %w", err)
+	}
+	defer func() { err = firstOf(err, file.Close()) }()
+	return exchange.WriteParquet(file, d, p)
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/exchange"
+)
+
+const importHelp = `Import reads the results of other tools and writes them as results of Krun, a
+file NAME_results.json.bz2, which krunctl analyze, report, table and compare
+take, and warmup_stats, too.
+
+  --jmh        JMH (-rf json): a fork is a process execution. Measure with
+               -wi 0 -bm avgt: warmup iterations are not in JMH's files
+  --pyperf     pyperf: a run is a process execution, its warmups come first
+  --hyperfine  hyperfine (--export-json): a time is a process execution of one
+               iteration
+  --go         go test -bench -count N: a line is an iteration, a test binary
+               a process execution
+
+Times become seconds with all their digits. Results in other units (operations
+per second, bytes) have no place in Krun's files and are refused; krunctl
+convert writes them in other formats.
+
+EXAMPLES
+  krunctl import --jmh -o fib_results.json.bz2 jmh.json
+  krunctl import --go --vm go1.26 -o json_results.json.bz2 bench.txt
+` + exitHelp
+
+// importOptions say what tool's file it is, and what it does not hold.
+type importOptions struct {
+	tools   [4]bool
+	vm      string
+	variant string
+	output  string
+}
+
+// importers are the readers, by the name of their flag.
+var importers = [4]struct {
+	flag, help string
+	read       func(io.Reader, exchange.ImportOptions) (*dataset.Dataset, error)
+}{
+	{"jmh", "the file is of JMH", exchange.ReadJMH},
+	{"pyperf", "the file is of pyperf", exchange.ReadPyperf},
+	{"hyperfine", "the file is of hyperfine", exchange.ReadHyperfine},
+	{"go", "the file is of go test -bench", exchange.ReadGo},
+}
+
+func (o *importOptions) flags(c *cobra.Command) {
+	for i, tool := range importers {
+		c.Flags().BoolVar(&o.tools[i], tool.flag, false, tool.help)
+	}
+	c.Flags().StringVar(&o.vm, "vm", "", "name of the VM in the keys")
+	c.Flags().StringVar(&o.variant, "variant", "", "name of the variant in the keys")
+	c.Flags().StringVarP(&o.output, "output", "o", "", "file to write")
+}
+
+// chosen is the index of the tool whose flag was given, -1 for none.
+func (o *importOptions) chosen() (int, error) {
+	at := -1
+	for i, given := range o.tools {
+		if !given {
+			continue
+		}
+		if at >= 0 {
+			return 0, usageError{fmt.Errorf("--%s and --%s contradict each other", importers[at].flag, importers[i].flag)}
+		}
+		at = i
+	}
+	return at, nil
+}
+
+func importCommand(a *app) *cobra.Command {
+	var o importOptions
+	c := &cobra.Command{
+		Use:   "import --jmh|--pyperf|--hyperfine|--go FILE -o NAME_results.json.bz2",
+		Short: "Turn results of other tools into a file for the analysis",
+		Long:  importHelp,
+		Args:  arguments(1, 1, "one file of results"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			at, err := o.chosen()
+			switch {
+			case err != nil:
+				return err
+			case at < 0:
+				return usageError{errors.New("whose file is it? --jmh, --pyperf, --hyperfine or --go")}
+			case o.output == "":
+				return usageError{errors.New("where to? -o NAME_results.json.bz2")}
+			}
+			d, err := a.imported(args[0], at, o)
+			if err != nil {
+				return err
+			}
+			if err := a.toOutput(o.output, func(w io.Writer) error { return exchange.WriteKrunJSON(w, d, "") }); err != nil {
+				return err
+			}
+			executions := 0
+			for _, p := range d.Pairs {
+				executions += len(p.Executions)
+			}
+			a.talk("%s: %s, %s", o.output, plural(len(d.Pairs), "key"), plural(executions, "process execution"))
+			return nil
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+// imported reads another tool's file, and says what of it was left out.
+func (a *app) imported(name string, tool int, o importOptions) (d *dataset.Dataset, err error) {
+	file, err := a.fsys.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read the results: %w", err)
+	}
+	defer func() { err = firstOf(err, file.Close()) }()
+	d, err = importers[tool].read(file, exchange.ImportOptions{VM: o.vm, Variant: o.variant})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	d.Source = name
+	for _, problem := range d.Problems {
+		a.talk("%s: %s", name, problem)
+	}
+	return d, nil
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/warmup"
+)
+
+func save(t *testing.T, name, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestImport: each tool's file becomes one that the analysis takes.
+func TestImport(t *testing.T) {
+	for flag, text := range map[string]string{
+		"--jmh":       `[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`,
+		"--pyperf":    `{"version":"1.0","benchmarks":[{"metadata":{"name":"x.Y.z"},"runs":[{"values":[0.1,0.101,0.102]}]}]}`,
+		"--hyperfine": `{"results":[{"command":"x.Y.z","times":[0.1,0.101]}]}`,
+		"--go":        "BenchmarkX 1 100000000 ns/op\nBenchmarkX 1 101000000 ns/op\n",
+	} {
+		t.Run(flag, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "x_results.json.bz2")
+			if r := krunctl(t, "import", flag, "--vm", "V", "-o", out, save(t, "in", text)); r.code != exitOK || !strings.Contains(r.stderr, "1 key") {
+				t.Fatal(r.text())
+			}
+			r := krunctl(t, "table", "-f", "csv", out)
+			if r.code != exitOK || !strings.Contains(r.stdout, ",V,default,") || !strings.Contains(r.stdout, ",flat,") {
+				t.Error(r.text())
+			}
+		})
+	}
+}
+
+func TestImportRefuses(t *testing.T) {
+	throughput := save(t, "in.json", `[{"benchmark":"x","primaryMetric":{"scoreUnit":"ops/s","rawData":[[1]]}}]`)
+	out := filepath.Join(t.TempDir(), "out")
+	for _, c := range []struct {
+		args []string
+		code int
+		say  string
+	}{
+		{[]string{"import", throughput, "-o", out}, exitUsage, "whose file"},
+		{[]string{"import", "--jmh", "--go", throughput, "-o", out}, exitUsage, "contradict"},
+		{[]string{"import", "--jmh", throughput}, exitUsage, "where to"},
+		{[]string{"import", "--jmh", "-o", out, throughput}, exitError, "ops/s"},
+		{[]string{"import", "--go", "-o", out, out + ".missing"}, exitError, "no such file"},
+		{[]string{"convert", "--to", "pdf", throughput}, exitUsage, "krun, go or parquet"},
+		{[]string{"convert", "--to", "krun", throughput}, exitUsage, "needs -o"},
+		{[]string{"table", "-f", "pdf", throughput}, exitUsage, "no format"},
+		{[]string{"compare", "--margin", "2", throughput, throughput}, exitUsage, "--margin"},
+		{[]string{"report", throughput}, exitUsage, "where to"},
+	} {
+		if r := krunctl(t, c.args...); r.code != c.code || !strings.Contains(r.stderr, c.say) {
+			t.Errorf("%v:\n%s", c.args, r.text())
+		}
+	}
+}
+
+// TestConvert: an experiment of krund goes to each format and back.
+func TestConvert(t *testing.T) {
+	dir := t.TempDir()
+	in := krundFolder(t, dir)
+	krun, parquet := filepath.Join(dir, "x_results.json.bz2"), filepath.Join(dir, "parquet")
+	for _, args := range [][]string{{"--to", "krun", "-o", krun, in}, {"--to", "parquet", "-o", parquet, in}} {
+		if r := krunctl(t, append([]string{"convert"}, args...)...); r.code != exitOK {
+			t.Fatal(r.text())
+		}
+	}
+	if _, err := os.Stat(filepath.Join(parquet, "benchmark=fasta", "vm=C", "variant=default-c", "iterations.parquet")); err != nil {
+		t.Error(err)
+	}
+	text := krunctl(t, "convert", "--to", "go", in)
+	again := krunctl(t, "convert", "--to", "go", krun)
+	lines := func(r ran) int {
+		return strings.Count(r.stdout, "BenchmarkKrund/benchmark=fasta/vm=C/variant=default-c 1 ")
+	}
+	if text.code != exitOK || lines(text) != 1600 || lines(again) != 1600 {
+		t.Errorf("%d and %d iterations", lines(text), lines(again))
+	}
+	class := func(in string) string {
+		var doc struct {
+			Rows []struct{ Classification string }
+		}
+		if err := json.Unmarshal([]byte(krunctl(t, "table", "-f", "json", in).stdout), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc.Rows[0].Classification
+	}
+	if a, b := class(in), class(krun); a != b || a == "" {
+		t.Errorf("the class is %q before and %q after", a, b)
+	}
+}
+
+// TestReportAndCompare: commands that stand on the analysis.
+func TestReportAndCompare(t *testing.T) {
+	dir := t.TempDir()
+	in := krundFolder(t, dir)
+	if r := analyzed(t, "--delta", "5%", in); r.code != exitOK {
+		t.Fatal(r.text())
+	}
+	out := filepath.Join(dir, "deep", "er", "out")
+	r := krunctl(t, "report", in, "-o", out)
+	if r.code != exitOK || strings.TrimSpace(r.stdout) != filepath.Join(out, "index.html") {
+		t.Fatal(r.text())
+	}
+	index, err := os.ReadFile(filepath.Join(out, "index.html"))
+	if err != nil || !strings.Contains(string(index), "delta 5%") {
+		t.Errorf("the report does not use the stored analysis: %v", err)
+	}
+	columns, err := os.ReadFile(filepath.Join(out, "data", "k0000-0.js"))
+	if err != nil || !strings.Contains(string(columns), `"cycles"`) {
+		t.Errorf("no core cycles: %v", err)
+	}
+	if r := krunctl(t, "compare", in, in); r.code != exitOK || !strings.Contains(r.stdout, "1 the same") {
+		t.Error(r.text())
+	}
+	other := krunFile(t, t.TempDir())
+	if r := krunctl(t, "compare", in, other); r.code != exitError || !strings.Contains(r.stderr, "cannot be compared") {
+		t.Error(r.text())
+	}
+}
+
+// TestCompareExitCode: a key that got worse is an exit code for CI.
+func TestCompareExitCode(t *testing.T) {
+	file := func(level string) string {
+		fork := "[" + strings.TrimSuffix(strings.Repeat(level+","+level+".01,", 150), ",") + "]"
+		text := `[{"benchmark":"x","primaryMetric":{"scoreUnit":"ms/op","rawData":[` + strings.Join([]string{fork, fork, fork}, ",") + `]}}]`
+		out := filepath.Join(t.TempDir(), "x_results.json.bz2")
+		if r := krunctl(t, "import", "--jmh", "-o", out, save(t, "in.json", text)); r.code != exitOK {
+			t.Fatal(r.text())
+		}
+		return out
+	}
+	fast, slow := file("100"), file("120")
+	if r := krunctl(t, "compare", fast, slow); r.code != exitError || !strings.Contains(r.stdout, "1 worse") || r.stderr != "" {
+		t.Error(r.text())
+	}
+	if r := krunctl(t, "compare", slow, fast); r.code != exitOK || !strings.Contains(r.stdout, "1 better") {
+		t.Error(r.text())
+	}
+}
+
+// TestImportedFixtures: real JMH series that went through import have the
+// classes that warmup_stats gives them.
+func TestImportedFixtures(t *testing.T) {
+	root := os.Getenv("KRUND_FIXTURES")
+	if root == "" {
+		t.Skip("KRUND_FIXTURES is not set: real series are not part of this repository")
+	}
+	files, err := filepath.Glob(filepath.Join(root, "changepoint", "g*.json"))
+	if err != nil || len(files) == 0 {
+		t.Skipf("no groups in %s: %v", root, err)
+	}
+	compared := 0
+	for _, name := range files {
+		compared += importedGroup(t, name)
+	}
+	t.Logf("%d executions of %d pairs compared", compared, len(files))
+}
+
+func importedGroup(t *testing.T, name string) int {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g struct {
+		ID, Delta      string
+		Window, Steady int
+		Values         json.RawMessage
+		Pexecs         []struct{ Classification classify.Class }
+		Summary        struct{ Classification classify.PairClass }
+	}
+	if err := json.Unmarshal(text, &g); err != nil {
+		t.Fatal(err)
+	}
+	in := save(t, "jmh.json", `[{"benchmark":"`+g.ID+`","mode":"avgt","primaryMetric":{"scoreUnit":"s/op","rawData":`+string(g.Values)+`}}]`)
+	dir := t.TempDir()
+	out := filepath.Join(dir, "x_results.json.bz2")
+	if r := krunctl(t, "import", "--jmh", "-o", out, in); r.code != exitOK {
+		t.Fatal(r.text())
+	}
+	if r := analyzed(t, "--delta", g.Delta, out); r.code != exitOK {
+		t.Fatal(r.text())
+	}
+	stored, err := os.ReadFile(filepath.Join(dir, "x_results.analysis.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := warmup.Decode(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := krunctl(t, "report", out, "-o", filepath.Join(dir, "out")); r.code != exitOK {
+		t.Fatal(r.text())
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "out", "index.html"))
+	if err != nil || !strings.Contains(string(page), `data-class="`+string(g.Summary.Classification)+`"`) {
+		t.Errorf("%s: the report does not say %s: %v", g.ID, g.Summary.Classification, err)
+	}
+	for i, e := range g.Pexecs {
+		if got := doc.Pairs[0].Executions[i].Classification; got != e.Classification {
+			t.Errorf("%s, execution %d: %s, want %s", g.ID, i+1, got, e.Classification)
+		}
+	}
+	if got := doc.Pairs[0].Classification; got != g.Summary.Classification {
+		t.Errorf("%s: %s, want %s", g.ID, got, g.Summary.Classification)
+	}
+	return len(g.Pexecs)
+}

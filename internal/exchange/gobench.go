@@ -1,0 +1,269 @@
+package exchange
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+// FormatGo is dataset.Info.Format of Go's benchmark format.
+const FormatGo = "Go benchmarks"
+
+// goPrefix begins the names that WriteGo writes; their parts are the key's.
+const goPrefix = "Krund/benchmark="
+
+// ReadGo reads Go's benchmark format (golang.org/design/14313-benchmark-format):
+// what `go test -bench` prints, and what WriteGo writes. A line is an
+// iteration, whose time is the mean over b.N calls; the lines of one test
+// binary (up to "PASS", "ok" or the next "goos:" or "pexec:") are a process
+// execution. ns/op becomes seconds, each other unit a column of its own. Other
+// lines are passed over. The errors wrap ErrFormat and name the line, or are
+// those of r.
+func ReadGo(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, 1<<20)
+	g := goReader{d: &dataset.Dataset{Info: dataset.Info{Format: FormatGo}}, names: newNamer(o, "Go", "default")}
+	for line := 1; in.Scan(); line++ {
+		if err := g.line(in.Text()); err != nil {
+			return nil, fmt.Errorf("read Go benchmarks: %w: line %d: %w", ErrFormat, line, err)
+		}
+	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("read Go benchmarks: %w: %w", ErrFormat, err)
+	case err != nil:
+		return nil, fmt.Errorf("read Go benchmarks: %w", err)
+	}
+	g.flush()
+	return g.d, nil
+}
+
+type goReader struct {
+	d     *dataset.Dataset
+	names *namer
+	pkg   string
+	order []key.Key
+	open  map[key.Key]*goRun
+}
+
+// goRun is what one execution measured of one benchmark.
+type goRun struct {
+	units  []string
+	values map[string][]float64
+	n      int
+}
+
+func (g *goReader) line(s string) error {
+	fields := strings.Fields(s)
+	if len(fields) == 0 {
+		return nil
+	}
+	switch {
+	case fields[0] == "PASS", fields[0] == "FAIL", fields[0] == "ok":
+		g.flush()
+	case fields[0] == "goos:" || fields[0] == "pexec:":
+		g.flush()
+	case fields[0] == "pkg:" && len(fields) > 1:
+		g.flush()
+		g.pkg = fields[1]
+	case strings.HasPrefix(fields[0], "Benchmark") && len(fields) >= 4 && len(fields)%2 == 0:
+		if n, err := strconv.ParseInt(fields[1], 10, 64); err != nil || n < 1 {
+			return nil // a line of text that begins like a result
+		}
+		return g.result(strings.TrimPrefix(fields[0], "Benchmark"), fields[2:])
+	}
+	return nil
+}
+
+func (g *goReader) result(name string, pairs []string) error {
+	k := g.key(name)
+	if g.open == nil {
+		g.open = map[key.Key]*goRun{}
+	}
+	run := g.open[k]
+	if run == nil {
+		run = &goRun{values: map[string][]float64{}}
+		g.open[k] = run
+		g.order = append(g.order, k)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		v, err := strconv.ParseFloat(pairs[i], 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a number", pairs[i])
+		}
+		unit := pairs[i+1]
+		list, known := run.values[unit]
+		if !known {
+			run.units = append(run.units, unit)
+		}
+		if len(list) > run.n {
+			return fmt.Errorf("unit %s occurs twice", unit)
+		}
+		run.values[unit] = append(gaps(list, run.n), v)
+	}
+	run.n++
+	return nil
+}
+
+// gaps fills a list up with NaN for iterations that had no value.
+func gaps(list []float64, n int) []float64 {
+	for len(list) < n {
+		list = append(list, math.NaN())
+	}
+	return list
+}
+
+// key gives a benchmark's key; of names that WriteGo made, the one it had.
+func (g *goReader) key(name string) key.Key {
+	if rest, ok := strings.CutPrefix(name, goPrefix); ok {
+		benchmark, rest, ok := strings.Cut(rest, "/vm=")
+		vm, variant, ok2 := strings.Cut(rest, "/variant=")
+		if k := (key.Key{Benchmark: benchmark, VM: vm, Variant: variant}); ok && ok2 {
+			if _, err := key.Parse(k.String()); err == nil {
+				return k
+			}
+		}
+	}
+	if g.pkg != "" {
+		name = g.pkg + "." + name
+	}
+	return g.names.key(name)
+}
+
+// flush ends the executions that are open.
+func (g *goReader) flush() {
+	for _, k := range g.order {
+		run := g.open[k]
+		e := dataset.Execution{Outcome: dataset.Completed}
+		for _, unit := range run.units {
+			values := gaps(run.values[unit], run.n)
+			if unit == "ns/op" {
+				e.Columns = append([]dataset.Column{wallOf(values, "ns")}, e.Columns...)
+				continue
+			}
+			e.Columns = append(e.Columns, dataset.Column{Name: unit, Unit: unit, Core: dataset.NoCore, Reals: values})
+		}
+		g.d.Add(k, e)
+	}
+	g.order, g.open = nil, nil
+}
+
+// WriteGo writes the wall times of all completed executions in Go's benchmark
+// format, which benchstat reads: a line per iteration, ns/op exact, and the
+// number of the execution as "pexec:" before. Per-core columns are summed, and
+// missing values are left out.
+func WriteGo(w io.Writer, d *dataset.Dataset) error {
+	b := bufio.NewWriter(w)
+	for _, info := range [][2]string{{"experiment", d.Experiment}, {"machine", d.Machine}} {
+		if v := strings.Join(strings.Fields(info[1]), " "); v != "" {
+			fmt.Fprintf(b, "%s: %s\n", info[0], v)
+		}
+	}
+	for _, p := range d.Pairs {
+		for i := range p.Executions {
+			e := &p.Executions[i]
+			if e.Outcome != dataset.Completed && e.Outcome != "" {
+				continue
+			}
+			if err := e.Check(); err != nil {
+				return fmt.Errorf("write Go benchmarks: %s: %w", p.Key, err)
+			}
+			wall, ok := e.Column(dataset.Wall, dataset.NoCore)
+			if !ok || wall.Len() == 0 {
+				continue
+			}
+			fmt.Fprintf(b, "pexec: %d\n", e.Number)
+			writeGoRun(b, p.Key, wall, goColumns(e))
+		}
+	}
+	return b.Flush()
+}
+
+// goColumn is a column with a name that may be a unit.
+type goColumn struct {
+	unit   string
+	values []float64
+}
+
+func goColumns(e *dataset.Execution) []goColumn {
+	var list []goColumn
+	index := map[string]int{}
+	for i := range e.Columns {
+		c := &e.Columns[i]
+		unit := strings.Join(strings.Fields(c.Name), "_")
+		if c.Name == dataset.Wall || unit == "" {
+			continue
+		}
+		values, _ := c.Floats()
+		at, ok := index[unit]
+		if !ok {
+			index[unit] = len(list)
+			list = append(list, goColumn{unit, append([]float64(nil), values...)})
+			continue
+		}
+		for j := range values {
+			list[at].values[j] += values[j]
+		}
+	}
+	return list
+}
+
+func writeGoRun(b *bufio.Writer, k key.Key, wall *dataset.Column, columns []goColumn) {
+	name := "Benchmark" + goPrefix + plainName(k.Benchmark) + "/vm=" + plainName(k.VM) + "/variant=" + plainName(k.Variant)
+	for i := range wall.Len() {
+		value, unit := goWall(wall, i)
+		if value == "" {
+			continue
+		}
+		fmt.Fprintf(b, "%s 1 %s %s", name, value, unit)
+		for _, c := range columns {
+			if v := c.values[i]; !math.IsNaN(v) {
+				fmt.Fprintf(b, " %s %s", strconv.FormatFloat(v, 'g', -1, 64), c.unit)
+			}
+		}
+		b.WriteString("\n")
+	}
+}
+
+// goWall is an iteration's time in nanoseconds, which Go's tools expect, or
+// its value in another unit; "" when there is none.
+func goWall(c *dataset.Column, i int) (value, unit string) {
+	if c.Ints != nil {
+		if c.Ints[i] == dataset.MissingInt {
+			return "", ""
+		}
+		value = strconv.FormatInt(c.Ints[i], 10)
+	} else {
+		v := c.Reals[i]
+		if math.IsNaN(v) {
+			return "", ""
+		}
+		if c.Unit == dataset.Seconds {
+			return shifted(v), "ns/op"
+		}
+		value = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	if c.Unit == dataset.Nanoseconds {
+		return value, "ns/op"
+	}
+	return value, strings.Join(strings.Fields(orElse(c.Unit, "value")), "_")
+}
+
+// shifted writes seconds as nanoseconds, by moving the decimal point: no
+// digit is lost to a multiplication.
+func shifted(seconds float64) string {
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(seconds, 'e', -1, 64), "e")
+	n, err := strconv.Atoi(exponent)
+	if err != nil {
+		return mantissa // an infinity has no exponent
+	}
+	const nano = 9
+	return mantissa + "e" + fmt.Sprintf("%+03d", n+nano)
+}

@@ -1,0 +1,82 @@
+package exchange
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"krund/internal/analysis/dataset"
+)
+
+// FormatJMH is dataset.Info.Format of JMH's results.
+const FormatJMH = "JMH JSON"
+
+// jmhResult is what is read of one entry of a file.
+type jmhResult struct {
+	Benchmark string
+	Mode      string
+	VMName    string `json:"vmName"`
+	Params    map[string]string
+	Primary   *struct {
+		ScoreUnit string
+		RawData   [][]float64
+		Histogram json.RawMessage `json:"rawDataHistogram"`
+	} `json:"primaryMetric"`
+}
+
+// ReadJMH reads JMH's results (-rf json). A fork is a process execution, a
+// measurement iteration an in-process one; warmup iterations are not in these
+// files, so measure with -wi 0. Times per operation are converted to seconds;
+// throughput (ops/s) keeps its unit. Parameters become part of the benchmark's
+// name. The errors wrap ErrFormat, or are those of r.
+func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
+	var list []jmhResult
+	if err := decodeJSON(r, &list); err != nil {
+		return nil, fmt.Errorf("read JMH results: %w", err)
+	}
+	d := &dataset.Dataset{Info: dataset.Info{Format: FormatJMH}}
+	names := newNamer(o, "JVM", "default")
+	for i, entry := range list {
+		if entry.Benchmark == "" || entry.Primary == nil {
+			return nil, fmt.Errorf("read JMH results: %w: entry %d has no benchmark or no primaryMetric", ErrFormat, i)
+		}
+		name := entry.Benchmark
+		for _, p := range slices.Sorted(maps.Keys(entry.Params)) {
+			name += fmt.Sprintf("-%s=%s", p, entry.Params[p])
+		}
+		if entry.Mode != "" && entry.Mode != "avgt" && entry.Mode != "ss" {
+			name += "-" + entry.Mode // one benchmark may be measured in several modes
+		}
+		k := names.key(name)
+		if len(entry.Primary.RawData) == 0 {
+			d.Pairs = append(d.Pairs, dataset.Pair{Key: k})
+			if entry.Primary.Histogram != nil {
+				d.Problems = append(d.Problems, fmt.Sprintf("%s: mode %s has histograms in place of iterations; measure with -bm avgt", entry.Benchmark, entry.Mode))
+			}
+		}
+		unit := strings.TrimSuffix(entry.Primary.ScoreUnit, "/op")
+		for _, fork := range entry.Primary.RawData {
+			e := dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{wallOf(fork, unit)}}
+			if len(fork) == 0 {
+				e.Outcome, e.Reasons = dataset.Error, []string{"the fork has no iterations"}
+			}
+			d.Add(k, e)
+		}
+	}
+	return d, nil
+}
+
+// decodeJSON reads one JSON value and nothing after it.
+func decodeJSON(r io.Reader, into any) error {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package exchange
+
+import (
+	"fmt"
+	"strings"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+// plainName makes another tool's name of a benchmark fit for a key: whatever
+// krund does not allow in names becomes "_". Names may stay longer than krund's.
+func plainName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("_-.+", r):
+			return r
+		}
+		return '_'
+	}, s)
+	if s == "" {
+		return "_"
+	}
+	return s
+}
+
+// namer gives different names of another tool different keys.
+type namer struct {
+	vm, variant string
+	given       map[string]key.Key
+	taken       map[key.Key]bool
+}
+
+func newNamer(o ImportOptions, vm, variant string) *namer {
+	n := &namer{vm: plainName(orElse(o.VM, vm)), variant: plainName(orElse(o.Variant, variant))}
+	n.given, n.taken = map[string]key.Key{}, map[key.Key]bool{}
+	return n
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// key gives the key of a name: the same one every time.
+func (n *namer) key(name string) key.Key {
+	if k, ok := n.given[name]; ok {
+		return k
+	}
+	k := key.Key{Benchmark: plainName(name), VM: n.vm, Variant: n.variant}
+	for i := 2; n.taken[k]; i++ {
+		k.Benchmark = fmt.Sprintf("%s_%d", plainName(name), i)
+	}
+	n.given[name], n.taken[k] = k, true
+	return k
+}
+
+// ImportOptions are what other tools' files do not hold.
+type ImportOptions struct {
+	VM      string // "": taken from the file where it says, else the tool's name
+	Variant string // "": "default"
+}
+
+// timeUnits are names of units of time, and how many make a second.
+var timeUnits = map[string]float64{
+	"s": 1, "second": 1, "sec": 1, "ms": 1e3, "us": 1e6, "ns": 1e9, "min": 1. / 60, "hr": 1. / 3600, "day": 1. / 86400,
+}
+
+// inSeconds converts times of a unit. ok is false when it is not one of time.
+func inSeconds(values []float64, unit string) (seconds []float64, ok bool) {
+	per, ok := timeUnits[unit]
+	if !ok {
+		return values, false
+	}
+	seconds = make([]float64, len(values))
+	for i, v := range values {
+		seconds[i] = v / per
+	}
+	return seconds, true
+}
+
+// wallOf makes the column of what was measured: seconds for times, else the
+// values as they are, with their unit.
+func wallOf(values []float64, unit string) dataset.Column {
+	c := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore}
+	var ok bool
+	if c.Reals, ok = inSeconds(values, unit); !ok {
+		c.Unit = unit
+	}
+	return c
+}

@@ -1,0 +1,187 @@
+package exchange
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+
+	"krund/internal/analysis/dataset"
+)
+
+// WriteParquet writes the executions of one pair as a Parquet file: a row per
+// iteration, with the columns
+//
+//	benchmark, vm, variant   strings
+//	pexec                    int32, number of the execution, from 1
+//	outcome                  string: completed, error, timeout, rerun
+//	iteration                int32, from 0
+//	wall_ns                  int64, when the source has nanoseconds; and
+//	wall                     double, in seconds (or the source's unit)
+//
+// and for each other column NAME or NAME_coreN: uint64 for counters, int64 for
+// a benchmark's own, double for anything else; null where there is no value.
+// The file's key-value section says experiment, machine, source, and the unit
+// of each column ("krund.unit.NAME"). Columns are in the order of their names.
+func WriteParquet(w io.Writer, d *dataset.Dataset, pair *dataset.Pair) error {
+	t, err := newParquetTable(pair)
+	if err != nil {
+		return fmt.Errorf("write Parquet: %s: %w", pair.Key, err)
+	}
+	options := []parquet.WriterOption{
+		parquet.NewSchema("krund", t.group), parquet.Compression(&parquet.Snappy),
+		parquet.KeyValueMetadata("krund.format", "iterations 1"), parquet.KeyValueMetadata("krund.experiment", d.Experiment),
+		parquet.KeyValueMetadata("krund.machine", d.Machine), parquet.KeyValueMetadata("krund.source", d.Format),
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.units)) {
+		options = append(options, parquet.KeyValueMetadata("krund.unit."+name, t.units[name]))
+	}
+	config, err := parquet.NewWriterConfig(options...)
+	if err != nil {
+		return fmt.Errorf("write Parquet: %w", err)
+	}
+	out := parquet.NewWriter(w, config)
+	for i := range pair.Executions {
+		if err := t.write(out, pair, &pair.Executions[i]); err != nil {
+			return fmt.Errorf("write Parquet: %s: %w", pair.Key, err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		return fmt.Errorf("write Parquet: %w", err)
+	}
+	return nil
+}
+
+// parquetTable is the schema of a pair: which columns its executions have.
+type parquetTable struct {
+	group parquet.Group
+	units map[string]string
+	index map[string]int // of each column, as Parquet orders them
+}
+
+// fixed are the columns every file has.
+var fixed = map[string]parquet.Node{
+	"benchmark": parquet.Encoded(parquet.String(), &parquet.RLEDictionary), "vm": parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
+	"variant": parquet.Encoded(parquet.String(), &parquet.RLEDictionary), "outcome": parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
+	"pexec": parquet.Int(32), "iteration": parquet.Int(32), "wall": parquet.Optional(parquet.Leaf(parquet.DoubleType)),
+}
+
+func newParquetTable(pair *dataset.Pair) (*parquetTable, error) {
+	t := &parquetTable{group: parquet.Group{}, units: map[string]string{"wall": dataset.Seconds}, index: map[string]int{}}
+	maps.Copy(t.group, fixed)
+	kinds := map[string]string{}
+	for i := range pair.Executions {
+		e := &pair.Executions[i]
+		if err := e.Check(); err != nil {
+			return nil, err
+		}
+		for j := range e.Columns {
+			c := &e.Columns[j]
+			name := parquetName(c)
+			kind, node := parquetKind(c)
+			if before, seen := kinds[name]; seen && before != kind {
+				return nil, fmt.Errorf("execution %d: column %s is %s, and was %s before", e.Number, name, kind, before)
+			}
+			kinds[name] = kind
+			t.units[name] = c.Unit
+			t.group[name] = node
+		}
+	}
+	for i, name := range slices.Sorted(maps.Keys(t.group)) {
+		t.index[name] = i
+	}
+	return t, nil
+}
+
+// parquetName is the name of a column in the file. The wall times in
+// nanoseconds are called wall_ns, for wall to be seconds in every file; a
+// benchmark's column with a name that is taken is called user_NAME.
+func parquetName(c *dataset.Column) string {
+	name := c.Name
+	switch {
+	case c.Core != dataset.NoCore:
+		return fmt.Sprintf("%s_core%d", name, c.Core)
+	case name == dataset.Wall && c.Unit == dataset.Nanoseconds:
+		return "wall_ns"
+	case name == dataset.Wall:
+		return name
+	}
+	if _, taken := fixed[name]; taken || name == "wall_ns" {
+		return "user_" + name
+	}
+	return name
+}
+
+func parquetKind(c *dataset.Column) (string, parquet.Node) {
+	switch {
+	case c.Counts != nil:
+		return "uint64", parquet.Optional(parquet.Uint(64))
+	case c.Ints != nil:
+		return "int64", parquet.Optional(parquet.Int(64))
+	}
+	return "double", parquet.Optional(parquet.Leaf(parquet.DoubleType))
+}
+
+// write adds the rows of an execution.
+func (t *parquetTable) write(out *parquet.Writer, pair *dataset.Pair, e *dataset.Execution) error {
+	n := 0
+	if len(e.Columns) > 0 {
+		n = e.Columns[0].Len()
+	}
+	rows := make([]parquet.Row, n)
+	var seconds []float64
+	if c, ok := e.Column(dataset.Wall, dataset.NoCore); ok && c.Unit == dataset.Nanoseconds {
+		seconds, _ = c.Floats()
+	}
+	for i := range rows {
+		row := make(parquet.Row, len(t.index))
+		for name, at := range t.index {
+			row[at] = parquet.NullValue().Level(0, 0, at)
+			_, must := fixed[name]
+			if must && name != "wall" {
+				row[at] = t.fixedValue(name, pair, e, i).Level(0, 0, at)
+			}
+		}
+		if seconds != nil && e.Columns != nil {
+			t.set(row, "wall", parquet.DoubleValue(seconds[i]))
+		}
+		for j := range e.Columns {
+			c := &e.Columns[j]
+			switch name := parquetName(c); {
+			case c.Counts != nil:
+				t.set(row, name, parquet.Int64Value(int64(c.Counts[i])))
+			case c.Ints != nil && c.Ints[i] != dataset.MissingInt:
+				t.set(row, name, parquet.Int64Value(c.Ints[i]))
+			case c.Ints == nil && c.Reals[i] == c.Reals[i]:
+				t.set(row, name, parquet.DoubleValue(c.Reals[i]))
+			}
+		}
+		rows[i] = row
+	}
+	_, err := out.WriteRows(rows)
+	return err
+}
+
+// set gives an optional column its value.
+func (t *parquetTable) set(row parquet.Row, name string, v parquet.Value) {
+	at := t.index[name]
+	row[at] = v.Level(0, 1, at)
+}
+
+func (t *parquetTable) fixedValue(name string, pair *dataset.Pair, e *dataset.Execution, i int) parquet.Value {
+	switch name {
+	case "benchmark":
+		return parquet.ByteArrayValue([]byte(pair.Key.Benchmark))
+	case "vm":
+		return parquet.ByteArrayValue([]byte(pair.Key.VM))
+	case "variant":
+		return parquet.ByteArrayValue([]byte(pair.Key.Variant))
+	case "outcome":
+		return parquet.ByteArrayValue([]byte(orElse(string(e.Outcome), string(dataset.Completed))))
+	case "pexec":
+		return parquet.Int32Value(int32(e.Number))
+	}
+	return parquet.Int32Value(int32(i))
+}

@@ -1,0 +1,79 @@
+package exchange
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"krund/internal/analysis/dataset"
+)
+
+// FormatPyperf is dataset.Info.Format of pyperf's results.
+const FormatPyperf = "pyperf JSON"
+
+type pyperfMetadata struct {
+	Name, Unit, Hostname string
+	Implementation       string `json:"python_implementation"`
+}
+
+func (m pyperfMetadata) over(outer pyperfMetadata) pyperfMetadata {
+	return pyperfMetadata{
+		orElse(m.Name, outer.Name), orElse(m.Unit, outer.Unit), orElse(m.Hostname, outer.Hostname), orElse(m.Implementation, outer.Implementation),
+	}
+}
+
+type pyperfFile struct {
+	Benchmarks []struct {
+		Metadata pyperfMetadata
+		Runs     []struct {
+			Metadata pyperfMetadata
+			Warmups  [][2]float64 // loops, and the value of one
+			Values   []float64
+		}
+	}
+	Metadata pyperfMetadata
+	Version  json.RawMessage
+}
+
+// ReadPyperf reads pyperf's results (-o FILE). A run is a process execution;
+// its iterations are the warmups, then the values, each a mean over pyperf's
+// loops. Runs that only calibrated the loops are left out. The unit "second"
+// becomes seconds, others (byte, integer) stay. The errors wrap ErrFormat, or
+// are those of r.
+func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
+	var f pyperfFile
+	if err := decodeJSON(r, &f); err != nil {
+		return nil, fmt.Errorf("read pyperf results: %w", err)
+	}
+	if f.Version == nil || f.Benchmarks == nil {
+		return nil, fmt.Errorf("read pyperf results: %w: there is no version or no benchmarks", ErrFormat)
+	}
+	d := &dataset.Dataset{Info: dataset.Info{Format: FormatPyperf, Machine: f.Metadata.Hostname}}
+	var names *namer
+	for i, b := range f.Benchmarks {
+		outer := b.Metadata.over(f.Metadata)
+		calibrations := 0
+		for _, run := range b.Runs {
+			m := run.Metadata.over(outer)
+			if names == nil {
+				names = newNamer(o, orElse(m.Implementation, "python"), "default")
+				d.Machine = m.Hostname
+			}
+			if len(run.Values) == 0 {
+				calibrations++
+				continue
+			}
+			values := make([]float64, 0, len(run.Warmups)+len(run.Values))
+			for _, w := range run.Warmups {
+				values = append(values, w[1])
+			}
+			d.Add(names.key(orElse(m.Name, fmt.Sprintf("benchmark_%d", i+1))), dataset.Execution{
+				Outcome: dataset.Completed, Columns: []dataset.Column{wallOf(append(values, run.Values...), orElse(m.Unit, "second"))},
+			})
+		}
+		if calibrations > 0 {
+			d.Problems = append(d.Problems, fmt.Sprintf("%s: %d runs only calibrated pyperf's loops and are left out", orElse(outer.Name, "a benchmark"), calibrations))
+		}
+	}
+	return d, nil
+}
