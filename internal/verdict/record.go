@@ -1,0 +1,110 @@
+package verdict
+
+import (
+	"krund/internal/results"
+)
+
+// RunOf collects the per-core counters of a record: its columns, or when it has none of them its totals, which are one "iteration" from the begin
+// of the first one until the runner was done. Of the record only the series, the totals and the start-up stamps are looked at. ok is false when
+// there is nothing to judge. The slices are the record's.
+func RunOf(r results.Record) (run CounterRun, ok bool) {
+	var cores collector
+	for _, c := range r.Columns {
+		if c.Kind == results.KindCounter {
+			cores.put(c.Core, c.Name, c.Counts)
+		}
+	}
+	run = CounterRun{StartNS: r.StartNS, WallNS: r.WallNS}
+	if len(cores.list) == 0 && len(r.Totals) > 0 && r.Startup.FirstNS != nil && r.Startup.DoneNS != nil {
+		for _, t := range r.Totals {
+			value := results.MissingCount
+			if t.Value != nil {
+				value = *t.Value
+			}
+			cores.put(t.Core, t.Name, []uint64{value})
+		}
+		first, done := *r.Startup.FirstNS, *r.Startup.DoneNS
+		run = CounterRun{StartNS: []int64{first}, WallNS: []int64{done - first}, Whole: true}
+	}
+	run.Cores = cores.list
+	return run, len(run.Cores) > 0 && len(run.WallNS) > 0
+}
+
+// collector sorts counters by core, in the order in which the cores come.
+type collector struct {
+	list []CoreCounts
+}
+
+// put adds a series; of other counters, and of those of no core, nothing.
+func (c *collector) put(core *int, name string, counts []uint64) {
+	if core == nil || name != "aperf" && name != "mperf" && name != "cycles" {
+		return
+	}
+	at := c.of(*core)
+	switch name {
+	case "aperf":
+		at.APERF = counts
+	case "mperf":
+		at.MPERF = counts
+	default:
+		at.Cycles = counts
+	}
+}
+
+func (c *collector) of(core int) *CoreCounts {
+	for i := range c.list {
+		if c.list[i].Core == core {
+			return &c.list[i]
+		}
+	}
+	c.list = append(c.list, CoreCounts{Core: core})
+	return &c.list[len(c.list)-1]
+}
+
+// HasRatio says whether some core has both APERF and MPERF.
+func (r CounterRun) HasRatio() bool {
+	for _, c := range r.Cores {
+		if len(c.APERF) > 0 && len(c.MPERF) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Join puts runs together into one, for a calibration that took several. Cores are matched by number; where a run lacks a core or a counter its
+// iterations are missing. Start stamps are left out: the clocks of different runs do not continue each other.
+func Join(runs ...CounterRun) CounterRun {
+	var all collector
+	var joined CounterRun
+	for _, r := range runs {
+		for _, c := range r.Cores {
+			all.of(c.Core)
+		}
+		joined.WallNS = append(joined.WallNS, r.WallNS...)
+		joined.Whole = joined.Whole || r.Whole
+	}
+	for _, r := range runs {
+		n := len(r.WallNS)
+		own := collector{list: append([]CoreCounts(nil), r.Cores...)}
+		for i := range all.list {
+			to, from := &all.list[i], own.of(all.list[i].Core)
+			to.APERF = extend(to.APERF, from.APERF, n)
+			to.MPERF = extend(to.MPERF, from.MPERF, n)
+			to.Cycles = extend(to.Cycles, from.Cycles, n)
+		}
+	}
+	joined.Cores = all.list
+	return joined
+}
+
+// extend appends n values: those of more, and missing ones where it has none.
+func extend(counts, more []uint64, n int) []uint64 {
+	for i := range n {
+		value := MissingCount
+		if i < len(more) {
+			value = more[i]
+		}
+		counts = append(counts, value)
+	}
+	return counts
+}
