@@ -249,7 +249,9 @@ func (e *experiment) config() string {
 type running struct {
 	t              *testing.T
 	cmd            *exec.Cmd
-	stdout, stderr bytes.Buffer
+	stdout, stderr bytes.Buffer // to be read when it has ended
+	done           chan struct{}
+	err            error // of its end
 }
 
 // ended is one that is not any more.
@@ -273,12 +275,16 @@ func startKrund(t *testing.T, prefix string, args ...string) *running {
 	const hung = time.Minute // no test takes that long
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	t.Cleanup(cancel)
-	r := &running{t: t, cmd: exec.CommandContext(ctx, filepath.Join(prefix, "bin", "krund"), args...)}
+	r := &running{t: t, cmd: exec.CommandContext(ctx, filepath.Join(prefix, "bin", "krund"), args...), done: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	r.cmd.WaitDelay = time.Second
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		defer close(r.done)
+		r.err = r.cmd.Wait()
+	}()
 	return r
 }
 
@@ -292,8 +298,9 @@ func (r *running) signal(s os.Signal) {
 func (r *running) wait() ended {
 	r.t.Helper()
 	var exit *exec.ExitError
-	if err := r.cmd.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
-		r.t.Fatal(err)
+	<-r.done
+	if r.err != nil && !errors.As(r.err, &exit) && !errors.Is(r.err, exec.ErrWaitDelay) {
+		r.t.Fatal(r.err)
 	}
 	return ended{r.cmd.ProcessState.ExitCode(), r.stdout.String(), r.stderr.String()}
 }
@@ -317,12 +324,19 @@ func (r ended) want(t *testing.T, code int, messages ...string) {
 	}
 }
 
-// meet waits until the benchmark has come to meet().
+// meet waits until the benchmark has come to meet(). When krund ends before, it never will.
 func (e *experiment) meet(r *running) {
 	e.t.Helper()
-	e.must(e.ready.SetReadDeadline(time.Now().Add(30 * time.Second)))
-	if _, err := e.ready.Read(make([]byte, 1)); err != nil {
-		e.t.Fatalf("the benchmark does not come: %v\nstdout: %s\nstderr: %s", err, r.stdout.String(), r.stderr.String())
+	met := make(chan error, 1)
+	go func() {
+		_, err := e.ready.Read(make([]byte, 1))
+		met <- err
+	}()
+	select {
+	case err := <-met:
+		e.must(err)
+	case <-r.done:
+		e.t.Fatalf("krund ended before the benchmark came\nstdout: %s\nstderr: %s", r.stdout.String(), r.stderr.String())
 	}
 }
 
