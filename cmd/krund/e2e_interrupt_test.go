@@ -1,0 +1,103 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"krund/internal/results"
+)
+
+// TestInterruptions: signals to krund in the middle of an execution. Nothing is lost, nothing counts twice, and the same command goes on.
+func TestInterruptions(t *testing.T) {
+	blocking := func(t *testing.T) *experiment {
+		e := newExperiment(t)
+		e.c("first", good)
+		e.c("blocks", `void run_iter(int p) { if (++n == 3) meet(); }`)
+		e.c("last", good)
+		return e
+	}
+	complete := func(t *testing.T, e *experiment, messages ...string) {
+		t.Helper()
+		r := e.start()
+		e.meet(r)
+		e.letGo()
+		r.wait().want(t, exitOK, messages...)
+		if got := e.flags(); got != "CCC" {
+			t.Errorf("slots %s, want CCC", got)
+		}
+		for _, name := range e.benchmarks {
+			if r := e.outcome(name, results.Completed, 5); r.Attempt != 1 {
+				t.Errorf("%s: attempt %d, want 1: an interruption does not count", name, r.Attempt)
+			}
+		}
+	}
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			e := blocking(t)
+			r := e.start()
+			e.meet(r)
+			r.signal(s)
+			r.wait().want(t, exitInterrupted, "interrupted; the same command goes on where it stopped")
+			if got := e.flags(); got != "COO" {
+				t.Errorf("slots %s, want COO", got)
+			}
+			complete(t, e)
+		})
+	}
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		e := blocking(t)
+		r := e.start()
+		e.meet(r)
+		r.signal(syscall.SIGKILL)
+		r.wait()
+		if got := e.flags(); got != "CRO" {
+			t.Errorf("slots %s, want CRO", got)
+		}
+		complete(t, e, "krund ended in the middle of an execution, which is run again")
+	})
+	t.Run("second interrupt ends krund at once", func(t *testing.T) {
+		t.Parallel()
+		e := blocking(t)
+		e.extra = fmt.Sprintf("[hooks]\ntimeout = \"50s\"\nafter = [[\"sh\", \"-c\", \"test -e %[1]s/quick || { echo x >%[1]s/ready; sleep 50; }\"]]\n", e.dir)
+		e.write("quick", "")
+		r := e.start()
+		e.meet(r)
+		e.must(os.Remove(filepath.Join(e.dir, "quick")))
+		r.signal(syscall.SIGINT)
+		e.meet(r) // the hook
+		began := time.Now()
+		r.signal(syscall.SIGINT)
+		r.wait().want(t, exitInterrupted)
+		if waited := time.Since(began); waited > 40*time.Second {
+			t.Errorf("krund took %s", waited)
+		}
+		if got := e.flags(); got != "COO" {
+			t.Errorf("slots %s, want COO", got)
+		}
+		e.write("quick", "")
+		complete(t, e)
+	})
+	t.Run("interrupt during a wait", func(t *testing.T) {
+		t.Parallel()
+		e := newExperiment(t)
+		e.c("good", good)
+		e.write("test.toml", strings.Replace(e.config(), "sync = \"0s\"", "sync = \"50s\"", 1)+
+			fmt.Sprintf("[hooks]\nbefore = [[\"sh\", \"-c\", \"echo x >%s/ready\"]]\n", e.dir))
+		r := e.start()
+		e.meet(r) // the hook; the wait follows
+		r.signal(syscall.SIGINT)
+		r.wait().want(t, exitInterrupted)
+		if got, n := e.flags(), len(e.records()); got != "O" || n != 0 {
+			t.Errorf("slot %s, %d records; want O and none", got, n)
+		}
+	})
+}
