@@ -92,7 +92,7 @@ func commands(a *app) []*cobra.Command {
 		doctorCommand(a),
 		planCommand(a), statusCommand(a), showCommand(a), exportCommand(a), summaryCommand(a), checkDataCommand(a), repairCommand(a), restoreCommand(a),
 		enableCommand(a), disableCommand(a),
-		analyzeCommand(a), reportCommand(a), tableCommand(a), compareCommand(a), importCommand(a), convertCommand(a),
+		analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a), importCommand(a), convertCommand(a),
 		versionCommand(a),
 	}
 }

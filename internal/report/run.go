@@ -80,7 +80,7 @@ func (s Span) Ticks(n int) []float64 {
 	}
 	var ticks []float64
 	for i := math.Ceil(s.Low / step); i*step <= s.High && len(ticks) <= 2*n; i++ {
-		ticks = append(ticks, i*step)
+		ticks = append(ticks, i*step+0) // + 0 makes a zero of a negative zero
 	}
 	return ticks
 }

@@ -86,7 +86,7 @@ window.krund = {
   },
 };
 
-const number = (v) => v === null || v === undefined ? "no value" : Math.abs(v) >= 1e-4 && Math.abs(v) < 1e6 ? String(Number(v.toPrecision(7))) : v.toPrecision(7);
+const number = (v) => v === null || v === undefined ? "no value" : v === 0 ? "0" : Math.abs(v) >= 1e-4 && Math.abs(v) < 1e6 ? String(Number(v.toPrecision(7))) : v.toPrecision(7);
 const bound = (v, low, high) => Math.min(Math.max(v, low), high);
 const run = () => data.executions[current];
 const last = () => Math.max(run().values.length - 1, 1);

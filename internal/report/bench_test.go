@@ -1,0 +1,51 @@
+package report
+
+import (
+	"fmt"
+	"testing"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/key"
+)
+
+// study makes up an experiment of the study's size: keys times 30 executions of
+// 2,000 iterations, each key with the same values.
+func study(b *testing.B, keys int) Input {
+	b.Helper()
+	one := &dataset.Dataset{}
+	for seed := range uint64(30) {
+		one.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, execution(levels(seed, 20, 0.9, 700, 0.31, 1280, 0.3)))
+	}
+	p := warmup.Default(classify.Paper)
+	p.Resamples = 1000
+	doc, err := warmup.Analyze(one, p, warmup.Options{Workers: 2})
+	if err != nil {
+		b.Fatal(err)
+	}
+	in := Input{Document: doc, Data: &dataset.Dataset{}}
+	pair := doc.Pairs[0]
+	doc.Pairs = nil
+	for i := range keys {
+		pair.Benchmark = fmt.Sprintf("benchmark_%03d", i)
+		pair.Key = pair.ParsedKey().String()
+		doc.Pairs = append(doc.Pairs, pair)
+		in.Data.Pairs = append(in.Data.Pairs, dataset.Pair{Key: pair.ParsedKey(), Executions: one.Pairs[0].Executions})
+	}
+	return in
+}
+
+// BenchmarkStudy writes the report of 3,660 executions.
+func BenchmarkStudy(b *testing.B) {
+	in := study(b, 122)
+	dir := b.TempDir()
+	for b.Loop() {
+		size, err := Site(disk(dir), in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(size.Bytes)/1e6, "MB")
+		b.ReportMetric(float64(size.Files), "files")
+	}
+}

@@ -1,0 +1,168 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/analysis/dataset"
+)
+
+// disk is a folder for a report.
+type disk string
+
+func (d disk) Create(name string) (io.WriteCloser, error) {
+	file := filepath.Join(string(d), name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return nil, err
+	}
+	return os.Create(file)
+}
+
+// browse opens a page of a report from the disk in headless Chromium, with a
+// script that acts as a reader would, and gives what the script returned and
+// what the page said on the console.
+func browse(t *testing.T, page, script string) (result []byte, console string) {
+	t.Helper()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("chromium is not installed: the report is not tried in a browser")
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := strings.TrimSuffix(page, ".html") + "-tried.html"
+	harness := `<script>window.faults=[];addEventListener("error",(e)=>faults.push(e.message||"a file is missing: "+e.target.src),true);
+const until=async(ready)=>{for(let i=0;i<500&&!ready();i++)await new Promise((r)=>setTimeout(r,10));if(!ready())throw new Error("waited in vain for "+ready);};
+const act=async()=>{` + script + `};
+addEventListener("load",()=>act().catch((e)=>({failed:String(e)})).then((r)=>{
+ const out=document.createElement("pre");out.id="result";out.textContent=JSON.stringify({...r,faults});document.body.append(out);}));</script>`
+	text = bytes.Replace(text, []byte("<head>"), []byte("<head>"+harness), 1)
+	if err := os.WriteFile(tried, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const limit = 2 * time.Minute // of a machine that does much else
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	c := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+		"--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(), "--window-size=1200,900", "--enable-logging=stderr",
+		"--virtual-time-budget=20000", "--dump-dom", "file://"+tried)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		t.Fatalf("chromium: %v\n%s", err, stderr.String())
+	}
+	found := regexp.MustCompile(`(?s)<pre id="result">(.*?)</pre>`).FindSubmatch(stdout.Bytes())
+	if found == nil {
+		t.Fatalf("the script did not end:\n%.2000s", stdout.String())
+	}
+	for line := range strings.Lines(stderr.String()) {
+		if strings.Contains(line, ":CONSOLE") {
+			console += line
+		}
+	}
+	plain := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&nbsp;", " ").Replace(string(found[1]))
+	return []byte(plain), console
+}
+
+func reportOnDisk(t *testing.T) string {
+	t.Helper()
+	d := sample()
+	d.Pairs[1].Executions[1].Columns = append(d.Pairs[1].Executions[1].Columns, dataset.Column{
+		Name: dataset.CoreCycles, Unit: "cycles", Core: 0, Counts: slices.Repeat([]uint64{7}, 400)})
+	dir := t.TempDir()
+	if _, err := Site(disk(dir), Input{Document: analysed(t, d), Data: d}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestFrontPageInBrowser: tables sort and filter, links lead to pages.
+func TestFrontPageInBrowser(t *testing.T) {
+	text, console := browse(t, filepath.Join(reportOnDisk(t), "index.html"), `
+const names=()=>[...document.querySelectorAll("#table tbody tr")].filter((r)=>!r.hidden).map((r)=>r.cells[0].textContent);
+const head=(i)=>document.querySelectorAll("#table thead th")[i];
+const r={before:names()};
+head(0).querySelector("button").click(); r.ascending=names(); r.aria=head(0).getAttribute("aria-sort");
+head(0).querySelector("button").click(); r.descending=names();
+head(7).querySelector("button").click(); r.byPerformance=names();
+document.getElementById("filter").value="WARM"; document.getElementById("filter").dispatchEvent(new Event("input")); r.filtered=names();
+r.shown=document.getElementById("shown").textContent; r.link=document.querySelector("#table tbody tr:not([hidden]) a").getAttribute("href");
+return r;`)
+	var r struct {
+		Before, Ascending, Descending, ByPerformance, Filtered, Faults []string
+		Aria, Shown, Link, Failed                                      string
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	reversed := slices.Clone(r.Ascending)
+	slices.Reverse(reversed)
+	switch {
+	case r.Failed != "" || len(r.Faults) > 0 || console != "":
+		t.Errorf("%s %q %s", r.Failed, r.Faults, console)
+	case len(r.Before) != 9 || slices.Equal(r.Before, r.Ascending) || r.Aria != "ascending" || !slices.Equal(r.Descending, reversed):
+		t.Errorf("sorted from %q to %q and %q", r.Before, r.Ascending, r.Descending)
+	case r.ByPerformance[0] != printable(hostile):
+		t.Errorf("by performance: %q", r.ByPerformance)
+	case !slices.Equal(r.Filtered, []string{"warm_up"}) || r.Shown != "1 of 9 keys" || r.Link != "keys/k0001.html":
+		t.Errorf("filtered %q, %q, link %q", r.Filtered, r.Shown, r.Link)
+	}
+}
+
+// TestKeyPageInBrowser: values are read, zoomed and panned by keyboard, and
+// other executions are chosen.
+func TestKeyPageInBrowser(t *testing.T) {
+	text, console := browse(t, filepath.Join(reportOnDisk(t), "keys", "k0001.html"), `
+const $=(id)=>document.getElementById(id), range=()=>$("plot").dataset.range;
+const press=(key)=>$("plot").dispatchEvent(new KeyboardEvent("keydown",{key}));
+await until(()=>range());
+const r={whole:range()};
+press("ArrowRight"); press("ArrowRight"); r.value=$("value").textContent;
+press("+"); await new Promise((f)=>setTimeout(f,50)); r.zoomed=range();
+press("PageDown"); await new Promise((f)=>setTimeout(f,50)); r.panned=range();
+press("0"); await new Promise((f)=>setTimeout(f,50)); r.reset=range();
+$("execution").value="1"; $("execution").dispatchEvent(new Event("change"));
+await until(()=>document.querySelectorAll("#more canvas").length>0);
+r.headings=[...document.querySelectorAll("#more h3")].map((h)=>h.textContent);
+press("]"); r.execution=$("execution").value; r.canvases=document.querySelectorAll("#plot canvas").length;
+return r;`)
+	var r struct {
+		Whole, Value, Zoomed, Panned, Reset, Execution, Failed string
+		Headings, Faults                                       []string
+		Canvases                                               int
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	span := func(s string) (low, high float64) {
+		if _, err := fmt.Sscan(s, &low, &high); err != nil {
+			t.Errorf("range %q: %v", s, err)
+		}
+		return low, high
+	}
+	low, high := span(r.Zoomed)
+	_, panned := span(r.Panned)
+	switch {
+	case r.Failed != "" || len(r.Faults) > 0 || console != "":
+		t.Errorf("%s %q %s", r.Failed, r.Faults, console)
+	case r.Whole != "0 399" || r.Reset != "0 399" || high-low > 200 || panned <= high:
+		t.Errorf("ranges %s, %s, %s, %s", r.Whole, r.Zoomed, r.Panned, r.Reset)
+	case !strings.HasPrefix(r.Value, "iteration 1: wall (s) 0.") || !strings.Contains(r.Value, "segment mean 0.5"):
+		t.Errorf("value %q", r.Value)
+	case !slices.Equal(r.Headings, []string{"cycles per core"}) || r.Execution != "2" || r.Canvases != 1:
+		t.Errorf("%+v", r)
+	}
+}
