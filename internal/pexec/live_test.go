@@ -35,10 +35,16 @@ func inScratch(run func() int) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer func() {
+		_ = os.RemoveAll(dir)
+		_ = child.RemoveGroup(group()) // there may be none
+	}()
 	scratch = dir
 	return run()
 }
+
+// group is the control group of this test's benchmarks.
+func group() string { return fmt.Sprintf("krund-pexec-%d", os.Getpid()) }
 
 var build = sync.OnceValue(func() error {
 	out, err := exec.CommandContext(context.Background(), "make", "--silent", "-C", "../../runners", "build", "BUILD="+scratch).CombinedOutput()
@@ -68,7 +74,7 @@ func live(t *testing.T, vm config.VM, file, source string) (Executor, Job) {
 	}
 	e := Executor{Runner: child.Runner{}, Installed: Installed{
 		RunnerC: filepath.Join(scratch, "runners/c/runner"), RunnerPython: filepath.Join(scratch, "runners/python/runner.py"),
-		Library: filepath.Join(scratch, "lib/libkrun.so"), Cgroup: fmt.Sprintf("krund-pexec-%d", os.Getpid()), CallerName: "ann", CallerHome: "/",
+		Library: filepath.Join(scratch, "lib/libkrun.so"), Cgroup: group(), CallerName: "ann", CallerHome: "/",
 	}}
 	j := Job{
 		Key: key.Key{Benchmark: "b", VM: "v", Variant: "x"}, VM: vm, Entry: path, Benchmark: "b", Parameter: 3, Iterations: 6,
