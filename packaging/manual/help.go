@@ -1,0 +1,183 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// listed is a command as `krunctl --help` lists it.
+type listed struct{ name, short string }
+
+// parseCommands finds the list of commands in krunctl's help.
+func parseCommands(help string) []listed {
+	var all []listed
+	for _, s := range parseHelp(help) {
+		if s.title != "Available Commands" {
+			continue
+		}
+		for _, l := range s.lines {
+			name, short, _ := strings.Cut(strings.TrimSpace(l), " ")
+			if name != "" && name != "help" { // which has nothing to say of its own
+				all = append(all, listed{name, strings.TrimSpace(short)})
+			}
+		}
+	}
+	return all
+}
+
+// section is a part of a help text. The text before any title has none.
+type section struct {
+	title string
+	lines []string
+}
+
+var (
+	ownTitle   = regexp.MustCompile(`^[A-Z][A-Z ]+$`)
+	cobraTitle = regexp.MustCompile(`^([A-Z][A-Za-z ]+):$`)
+)
+
+// parseHelp cuts a help text into its parts: krunctl's own titles are in
+// capitals, those that cobra adds end with a colon.
+func parseHelp(help string) []section {
+	all := []section{{}}
+	for l := range strings.Lines(help) {
+		l = strings.TrimRight(l, " \n")
+		if strings.HasPrefix(l, "Use \"") { // cobra's advice to ask for help
+			continue
+		}
+		title := ""
+		if m := cobraTitle.FindStringSubmatch(l); m != nil {
+			title = m[1]
+		}
+		if ownTitle.MatchString(l) {
+			title = l
+		}
+		if title != "" {
+			all = append(all, section{title: title})
+			continue
+		}
+		last := &all[len(all)-1]
+		last.lines = append(last.lines, l)
+	}
+	return all
+}
+
+// order of the sections of a page; a title and what it becomes.
+var order = [][2]string{
+	{"Usage", "SYNOPSIS"}, {"", "DESCRIPTION"}, {"Available Commands", "COMMANDS"}, {"Flags", "OPTIONS"}, {"EXIT STATUS", "EXIT STATUS"}, {"EXAMPLES", "EXAMPLES"},
+}
+
+// helpBlocks sets a help text. Parts that order does not know follow the
+// description under their own titles.
+func helpBlocks(help string) []block {
+	parts := parseHelp(help)
+	titles := slices.Clone(order)
+	for _, s := range parts {
+		if !slices.ContainsFunc(order, func(o [2]string) bool { return o[0] == s.title }) {
+			titles = slices.Insert(titles, 2, [2]string{s.title, strings.ToUpper(s.title)})
+		}
+	}
+	var all []block
+	for _, t := range titles {
+		for _, s := range parts {
+			if s.title != t[0] {
+				continue
+			}
+			if body := s.blocks(); len(body) > 0 {
+				all = append(append(all, block{kind: heading, text: t[1]}), body...)
+			}
+		}
+	}
+	return all
+}
+
+func (s section) blocks() []block {
+	switch s.title {
+	case "Usage", "EXAMPLES":
+		return []block{{kind: literal, text: strings.Trim(dedent(s.lines), "\n")}}
+	case "Available Commands", "Flags", "EXIT STATUS":
+		return items(s.lines)
+	}
+	return prose(s.lines)
+}
+
+func dedent(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(strings.TrimPrefix(l, "  ") + "\n")
+	}
+	return b.String()
+}
+
+var twoSpaces = regexp.MustCompile(` {2,}`)
+
+// items reads a list of two columns, with at least two spaces between them. An
+// indented line without a first column goes on with the text before it.
+func items(lines []string) []block {
+	var all []block
+	indent := len("  ")
+	for _, l := range lines {
+		trimmed := strings.TrimSpace(l)
+		if trimmed == "" {
+			continue
+		}
+		cut := twoSpaces.FindStringIndex(trimmed)
+		if cut == nil && len(all) > 0 && len(l)-len(strings.TrimLeft(l, " ")) > indent && !strings.HasPrefix(trimmed, "-") {
+			all[len(all)-1].text += " " + trimmed
+			continue
+		}
+		tag, text := trimmed, ""
+		if cut != nil {
+			tag, text = trimmed[:cut[0]], trimmed[cut[1]:]
+		}
+		all = append(all, block{kind: item, tag: "**" + tag + "**", text: text})
+	}
+	return all
+}
+
+// prose reads paragraphs, and indented lines that stay as they are.
+func prose(lines []string) []block {
+	var all []block
+	add := func(k kind, l string) {
+		if n := len(all); n > 0 && all[n-1].kind == k && all[n-1].text != "" {
+			all[n-1].text += "\n" + l
+			return
+		}
+		all = append(all, block{kind: k, text: l})
+	}
+	for i, l := range lines {
+		switch {
+		case l == "":
+			if i+1 < len(lines) && strings.HasPrefix(lines[i+1], "  ") && len(all) > 0 && all[len(all)-1].kind == literal {
+				all[len(all)-1].text += "\n" // a gap in a table
+				continue
+			}
+			all = append(all, block{kind: paragraph}) // what follows is another one
+		case strings.HasPrefix(l, "  "):
+			add(literal, strings.TrimPrefix(l, "  "))
+		default:
+			add(paragraph, l)
+		}
+	}
+	return slices.DeleteFunc(all, func(b block) bool { return b.text == "" })
+}
+
+// overview is krunctl(1).
+func overview(help string, commands []listed) page {
+	short, _, _ := strings.Cut(strings.TrimSpace(help), ".")
+	p := page{name: "krunctl", section: 1, short: strings.TrimPrefix(strings.Join(strings.Fields(short), " "), "krunctl "), blocks: helpBlocks(help)}
+	see := "krund(8), krund.toml(5)"
+	for _, c := range commands {
+		see += ", krunctl-" + c.name + "(1)"
+	}
+	p.blocks = append(p.blocks, block{kind: heading, text: "SEE ALSO"}, block{kind: paragraph, text: see})
+	return p
+}
+
+// commandPage is krunctl-COMMAND(1).
+func commandPage(c listed, help string) page {
+	p := page{name: "krunctl-" + c.name, section: 1, short: strings.ToLower(c.short[:1]) + c.short[1:], blocks: helpBlocks(help)}
+	p.blocks = append(p.blocks, block{kind: heading, text: "SEE ALSO"}, block{kind: paragraph, text: "krunctl(1), krund(8), krund.toml(5)"})
+	return p
+}
