@@ -1,9 +1,11 @@
 package exchange
 
 import (
-	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
@@ -15,52 +17,90 @@ import (
 const FormatKrund = "krund"
 
 // ReadKrundResults reads the records in a results folder. Of their columns
-// those are kept for which keep (called with a name) is true, and always the
-// wall times; a nil keep keeps all. Executions are ordered by key as they first
-// occur in the schedule, and within a key by number and attempt. Attempts that
-// were run again are kept, with the outcome that says so; of a slot with
-// several completed attempts the first counts, and the others are such too.
+// those are kept for which keep (called with a name, from several goroutines)
+// is true, and always the wall times; a nil keep keeps all. Executions are
+// ordered by key as they first occur in the schedule, and within a key by
+// number and attempt. Attempts that were run again are kept, with the outcome
+// that says so; of a slot with several completed attempts the first counts, and
+// the others are such too.
 //
 // A record that cannot be read does not end the reading: it becomes one of the
 // dataset's Problems. The error is that of the folder.
 func ReadKrundResults(fsys durable.FS, dir string, keep func(column string) bool) (*dataset.Dataset, error) {
+	reader := results.NewReader(fsys, dir)
+	list, err := reader.List()
+	if err != nil {
+		return nil, fmt.Errorf("read krund results: %w", err)
+	}
 	d := &dataset.Dataset{Info: dataset.Info{Format: FormatKrund}}
 	pairs := map[key.Key]int{}
 	counts := map[int]int{} // by slot: the attempt that counts
-	for record, err := range results.NewReader(fsys, dir).All() {
-		var damaged *results.FileError
-		switch {
-		case errors.As(err, &damaged):
-			d.Problems = append(d.Problems, err.Error())
-			continue
-		case err != nil:
-			return nil, fmt.Errorf("read krund results: %w", err)
-		}
-		if err := record.Check(); err != nil {
-			d.Problems = append(d.Problems, fmt.Sprintf("record of slot %d, attempt %d, is left out: %v", record.Slot, record.Attempt, err))
+	for _, r := range loadRecords(reader, list.Records, keep) {
+		if r.problem != "" {
+			d.Problems = append(d.Problems, r.problem)
 			continue
 		}
-		if record.Outcome == results.Completed {
-			if attempt, ok := counts[record.Slot]; ok {
-				record.Outcome = results.Rerun
-				record.Reasons = append(record.Reasons, fmt.Sprintf("attempt %d of this slot was completed before", attempt))
+		if r.execution.Outcome == dataset.Completed {
+			if attempt, ok := counts[r.slot]; ok {
+				r.execution.Outcome = dataset.Rerun
+				r.execution.Reasons = append(r.execution.Reasons, fmt.Sprintf("attempt %d of this slot was completed before", attempt))
 			} else {
-				counts[record.Slot] = record.Attempt
+				counts[r.slot] = r.attempt
 			}
 		}
-		i, ok := pairs[record.Key]
+		i, ok := pairs[r.key]
 		if !ok {
 			i = len(d.Pairs)
-			pairs[record.Key] = i
-			d.Pairs = append(d.Pairs, dataset.Pair{Key: record.Key})
+			pairs[r.key] = i
+			d.Pairs = append(d.Pairs, dataset.Pair{Key: r.key})
 		}
-		d.Pairs[i].Executions = append(d.Pairs[i].Executions, krundExecution(&record, keep))
-		noteSource(d, record.Host, record.Experiment)
+		d.Pairs[i].Executions = append(d.Pairs[i].Executions, r.execution)
+		noteSource(d, r.host, r.experiment)
 	}
 	for i := range d.Pairs {
 		slices.SortStableFunc(d.Pairs[i].Executions, func(a, b dataset.Execution) int { return a.Number - b.Number })
 	}
 	return d, nil
+}
+
+// loaded is what is kept of a record, or why there is nothing.
+type loaded struct {
+	key              key.Key
+	slot, attempt    int
+	host, experiment string
+	execution        dataset.Execution
+	problem          string
+}
+
+// loadRecords reads records on all processors: unpacking them is most of the
+// work of an analysis. The order is that of names.
+func loadRecords(reader *results.Reader, names []results.Name, keep func(string) bool) []loaded {
+	list := make([]loaded, len(names))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(names)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(names); i = int(next.Add(1)) - 1 {
+				list[i] = loadRecord(reader, names[i], keep)
+			}
+		})
+	}
+	workers.Wait()
+	return list
+}
+
+func loadRecord(reader *results.Reader, name results.Name, keep func(string) bool) loaded {
+	r, err := reader.Load(name)
+	if err != nil {
+		return loaded{problem: err.Error()}
+	}
+	if err := r.Check(); err != nil {
+		return loaded{problem: fmt.Sprintf("record of slot %d, attempt %d, is left out: %v", r.Slot, r.Attempt, err)}
+	}
+	return loaded{
+		key: r.Key, slot: r.Slot, attempt: r.Attempt, host: r.Host, experiment: r.Experiment,
+		execution: krundExecution(&r, keep),
+	}
 }
 
 // krundExecution takes the series out of a record.
