@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"krund/internal/analysis/classify"
@@ -16,7 +17,11 @@ func study(b *testing.B, keys int) Input {
 	b.Helper()
 	one := &dataset.Dataset{}
 	for seed := range uint64(30) {
-		one.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, execution(levels(seed, 20, 0.9, 700, 0.31, 1280, 0.3)))
+		values := levels(seed, 20, 0.9, 700, 0.31, 1280, 0.3)
+		for i := range values {
+			values[i] = math.Round(values[i]*1e9) / 1e9 // whole nanoseconds, as records have
+		}
+		one.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, execution(values))
 	}
 	p := warmup.Default(classify.Paper)
 	p.Resamples = 1000
