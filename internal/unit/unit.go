@@ -4,6 +4,7 @@
 //
 //	/etc/systemd/system/krund@NAME.service.d/experiment.conf
 //	/etc/systemd/system/multi-user.target.wants/krund@NAME.service
+//	/etc/systemd/system/bench.target.wants/krund@NAME.service
 //
 // krunctl enables it; krund disables it when nothing is outstanding, so that
 // the next boot is an ordinary one.
@@ -125,17 +126,34 @@ func (i Installer) Install(ctx context.Context, experiment, config string) ([]st
 		}
 		return append(made, i.link(name)), nil
 	}
-	if err := makeFolder(filepath.Dir(i.link(name))); err != nil {
-		return made, err
+	for _, link := range i.links(name) {
+		if err := makeFolder(filepath.Dir(link)); err != nil {
+			return made, err
+		}
+		if err := os.Symlink(source, link); err != nil && !errors.Is(err, fs.ErrExist) {
+			return made, fmt.Errorf("enable %s: %w", name, err)
+		}
+		if err := i.FS.SyncDir(filepath.Dir(link)); err != nil {
+			return made, fmt.Errorf("enable %s: %w", name, err)
+		}
 	}
-	if err := os.Symlink(source, i.link(name)); err != nil && !errors.Is(err, fs.ErrExist) {
-		return made, fmt.Errorf("enable %s: %w", name, err)
-	}
-	return append(made, i.link(name)), i.FS.SyncDir(filepath.Dir(i.link(name)))
+	return append(made, i.link(name)), nil
 }
 
-// link is what makes systemd start the unit at boot.
-func (i Installer) link(name string) string { return i.path("multi-user.target.wants", name) }
+// targets are what the unit is started with: WantedBy= of the template.
+var targets = []string{"multi-user.target", "bench.target"}
+
+// links are what makes systemd start the unit at boot, one for each target.
+func (i Installer) links(name string) []string {
+	var all []string
+	for _, target := range targets {
+		all = append(all, i.path(target+".wants", name))
+	}
+	return all
+}
+
+// link is the one of the links that says whether the unit is enabled.
+func (i Installer) link(name string) string { return i.links(name)[0] }
 
 // template returns the path of the unit that is instantiated, without Root.
 func (i Installer) template() (string, error) {
@@ -174,10 +192,15 @@ func (i Installer) Unlink(ctx context.Context, experiment string) error {
 		}
 		return nil
 	}
-	if err := os.Remove(i.link(name)); err != nil {
-		return fmt.Errorf("disable %s: %w", name, err)
+	for _, link := range i.links(name) {
+		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("disable %s: %w", name, err)
+		}
+		if err := i.FS.SyncDir(filepath.Dir(link)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("disable %s: %w", name, err)
+		}
 	}
-	return i.FS.SyncDir(filepath.Dir(i.link(name)))
+	return nil
 }
 
 // Remove disables the unit of an experiment and removes its drop-in. It

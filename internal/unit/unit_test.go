@@ -70,16 +70,40 @@ func TestInstallAndRemoveInAnImage(t *testing.T) {
 		if err != nil || target != "/usr/lib/systemd/system/krund@.service" {
 			t.Errorf("the link leads to %q, error %v", target, err)
 		}
+		for _, target := range templateTargets(t) {
+			if _, err := os.Lstat(filepath.Join(root, "etc/systemd/system", target+".wants", "krund@warmup.service")); err != nil {
+				t.Errorf("not started with %s: %v", target, err)
+			}
+		}
 	}
 	if removed, err := i.Remove(t.Context(), "warmup"); !removed || err != nil || i.Enabled("warmup") {
 		t.Errorf("removed %v, error %v", removed, err)
 	}
-	if left, err := os.ReadDir(filepath.Join(root, "etc/systemd/system")); err != nil || len(left) != 1 {
-		t.Errorf("left %v, error %v", left, err) // multi-user.target.wants
+	if left, err := os.ReadDir(filepath.Join(root, "etc/systemd/system")); err != nil || len(left) != 2 {
+		t.Errorf("left %v, error %v", left, err) // multi-user.target.wants, bench.target.wants
+	}
+	if left, err := filepath.Glob(filepath.Join(root, "etc/systemd/system/*/*")); err != nil || len(left) != 0 {
+		t.Errorf("left %v, error %v", left, err)
 	}
 	if removed, err := i.Remove(t.Context(), "warmup"); removed || err != nil {
 		t.Errorf("a second time: removed %v, error %v", removed, err)
 	}
+}
+
+// templateTargets are those that the template names, so that image and machine
+// start an experiment with the same.
+func templateTargets(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../systemd/krund@.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, found := strings.Cut(string(text), "\nWantedBy=")
+	if !found {
+		t.Fatal("the template has no WantedBy=")
+	}
+	list, _, _ = strings.Cut(list, "\n")
+	return strings.Fields(list)
 }
 
 func TestSystemdIsTold(t *testing.T) {
