@@ -39,7 +39,7 @@ func (m *Machine) PState(cpu int) int {
 	value := m.port(portPState + uint16(cpu))
 	mhz, ok := map[byte]int{0: 0, 0x10: 3000, 0x18: 2400, 0x20: 1800, 0x28: 800}[value]
 	if !ok {
-		m.fatal(fmt.Errorf("P-state register of CPU %d holds %#x", cpu, value))
+		m.fatal(fmt.Errorf("the P-state register of CPU %d holds %#x", cpu, value))
 	}
 	return mhz
 }

@@ -352,7 +352,7 @@ func (e *experiment) flags() string {
 	e.t.Helper()
 	s, err := schedule.Open(durable.OS(), filepath.Join(e.folder, "schedule"), false)
 	e.must(err)
-	defer s.Close() //nolint:errcheck // only read
+	defer s.Close()
 	var flags strings.Builder
 	for slot, err := range s.Slots() {
 		e.must(err)

@@ -123,6 +123,11 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err := trusted(o.path, reboot); err != nil {
 		return err
 	}
+	release, err := lockMachine(cfg, reboot, os.Geteuid() == 0, "/run", "/var/run")
+	if err != nil {
+		return err
+	}
+	defer release()
 	sys, done, err := newSystem(ctx, cfg, o, reboot, stdout, stderr)
 	if err != nil {
 		return err

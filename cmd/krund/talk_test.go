@@ -140,7 +140,7 @@ func TestQuiet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // nobody reads it again
+	defer file.Close()
 	for _, o := range []runOptions{{}, {quiet: true}} {
 		p := newProgress(o, file)
 		p.Begin(schedule.Slot{}, 1)

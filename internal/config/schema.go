@@ -181,23 +181,22 @@ func (s *section) commands(name string) [][]string {
 			continue
 		}
 		s.lines[join(s.path, at)] = item.line
-		argv, _ := s.command(item, at)
-		list = append(list, argv)
+		list = append(list, s.command(item, at))
 	}
 	return list
 }
 
-// command reads one command, whose program must be named.
-func (s *section) command(n *node, name string) ([]string, bool) {
+// command reads one command, whose program must be named; nil after a mistake.
+func (s *section) command(n *node, name string) []string {
 	argv, ok := s.arguments(n, name)
 	if !ok {
-		return nil, false
+		return nil
 	}
 	if len(argv) == 0 || argv[0] == "" {
 		s.add(n.line, join(s.path, name)+" names no program", `write a list of strings, such as ["program", "argument"]`)
-		return nil, false
+		return nil
 	}
-	return argv, true
+	return argv
 }
 
 func (r *reader) notify(n *node) Notify {
@@ -210,7 +209,7 @@ func (r *reader) notify(n *node) Notify {
 		Webhook:  s.text("webhook", ""),
 	}
 	if n := s.get("command", "[]"); n != nil && (n.list == nil || len(n.list) > 0) {
-		notify.Command, _ = s.command(n, "command")
+		notify.Command = s.command(n, "command")
 	}
 	if u, err := url.Parse(notify.Webhook); notify.Webhook != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		s.bad(s.node.child("webhook"), "webhook", `write an address that begins with "https://" or "http://"`)
