@@ -221,13 +221,13 @@ func indexes(n int, o Options) (lower, upper int) {
 	if confidence == 0 {
 		confidence = DefaultConfidence
 	}
-	exclude := int(math.Round((1 - confidence) / 2 * million))
-	lower = exclude * n / million
+	count, exclude := int64(n), int64(math.Round((1-confidence)/2*million))
+	lower = int(exclude * count / million)
 	if o.Exact {
-		upper = ((million-exclude)*n + million - 1) / million
+		upper = int(((million-exclude)*count + million - 1) / million)
 	} else {
 		const tenth = million / 10
-		upper = ((million-exclude)*n + tenth - 1) / tenth / 10
+		upper = int(((million-exclude)*count + tenth - 1) / tenth / 10)
 	}
 	return lower, max(upper, lower+1)
 }

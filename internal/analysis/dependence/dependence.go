@@ -43,9 +43,9 @@ func Of(x []float64) Result {
 	}
 	var product, square float64
 	for i, v := range x {
-		square += (v - mean) * (v - mean)
+		square += float64((v - mean) * (v - mean))
 		if i > 0 {
-			product += (v - mean) * (x[i-1] - mean)
+			product += float64((v - mean) * (x[i-1] - mean))
 		}
 	}
 	if !(square > 0) || math.IsInf(square, 0) {

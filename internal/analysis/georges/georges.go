@@ -50,7 +50,7 @@ func variation(window []float64) float64 {
 		mean += v / n
 	}
 	for _, v := range window {
-		squares += (v - mean) * (v - mean)
+		squares += float64((v - mean) * (v - mean))
 	}
 	if mean == 0 {
 		return math.NaN()
