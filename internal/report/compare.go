@@ -128,4 +128,9 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 }
 
 // CompareJSON writes a comparison with everything it knows.
-func CompareJSON(w io.Writer, r *compare.Result) error { return writeJSON(w, r) }
+func CompareJSON(w io.Writer, r *compare.Result) error {
+	return writeJSON(w, struct {
+		Format int `json:"format"`
+		*compare.Result
+	}{jsonFormat, r})
+}

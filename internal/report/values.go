@@ -56,16 +56,21 @@ func performanceCells(p *warmup.Performance) []string {
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
+// jsonFormat is the number of the form of the JSON documents here. A change
+// that an old reader would misunderstand raises it.
+const jsonFormat = 1
+
 // ResultJSON writes both tables of the study as one object.
 func ResultJSON(w io.Writer, doc *warmup.Document) error {
 	return writeJSON(w, struct {
+		Format     int               `json:"format"`
 		Source     warmup.Source     `json:"source"`
 		Parameters warmup.Parameters `json:"parameters"`
 		Unit       string            `json:"unit"`
 		Rows       []Row             `json:"rows"`
 		Shares     []Share           `json:"shares"`
 		Warnings   []warmup.Warning  `json:"warnings"`
-	}{doc.Source, doc.Parameters, doc.Unit, Rows(doc), Shares(doc), doc.Warnings})
+	}{jsonFormat, doc.Source, doc.Parameters, doc.Unit, Rows(doc), Shares(doc), doc.Warnings})
 }
 
 func writeJSON(w io.Writer, v any) error {
