@@ -1,0 +1,136 @@
+// Package startup gives the start-up times of VMs, as the study's Table 3: from exec to the begin of the first in-process iteration, with a
+// bootstrap confidence interval of the mean. No special runs are needed: every record has the stamps.
+//
+//  1. [Collector.Add] takes the records that count.
+//  2. [Collector.Rows] gives a row per VM, or per key.
+//
+// It is pure: the same records and the same seed give the same numbers, whatever the order of the VMs and the number of processors.
+package startup
+
+import (
+	"runtime"
+	"slices"
+
+	"krund/internal/analysis/bootstrap"
+	"krund/internal/analysis/quantile"
+	"krund/internal/results"
+)
+
+// By says what makes a row.
+type By string
+
+// The rows.
+const (
+	ByVM  By = "vm"  // all benchmarks and variants of a VM together
+	ByKey By = "key" // each key for itself
+)
+
+// Options of the rows.
+type Options struct {
+	Resamples  int     // 0: bootstrap.DefaultResamples
+	Confidence float64 // 0: bootstrap.DefaultConfidence, 0.99
+	Seed       uint64
+}
+
+// Time describes one of the times over the executions of a row, in nanoseconds.
+type Time struct {
+	Executions int      `json:"executions"` // with both stamps
+	Mean       float64  `json:"mean_ns"`    // of them
+	Low        *float64 `json:"low_ns"`     // bounds of the confidence interval of the mean; nil for less than two executions
+	High       *float64 `json:"high_ns"`    //
+	Min        int64    `json:"min_ns"`
+	Median     float64  `json:"median_ns"`
+	Max        int64    `json:"max_ns"`
+}
+
+// Row is a VM or a key.
+type Row struct {
+	Name       string
+	VM         string
+	Executions int   // records, with stamps or without
+	Init       *Time // from just before exec to the runner's first call of libkrun; nil without stamps
+	First      *Time // from just before exec to the begin of the first iteration
+}
+
+// Collector takes records in any order.
+type Collector struct {
+	by    By
+	order []string
+	rows  map[string]*state
+}
+
+type state struct {
+	row         Row
+	init, first []int64
+}
+
+// New returns a collector for rows of the given kind.
+func New(by By) *Collector { return &Collector{by: by, rows: make(map[string]*state)} }
+
+// Add takes a record that counts. Rows come out in the order in which they are first met. A stamp that lies before exec is taken for none: a
+// benchmark can write what it likes into its buffer.
+func (c *Collector) Add(r results.Record) {
+	name := r.Key.VM
+	if c.by == ByKey {
+		name = r.Key.String()
+	}
+	s := c.rows[name]
+	if s == nil {
+		s = &state{row: Row{Name: name, VM: r.Key.VM}}
+		c.rows[name], c.order = s, append(c.order, name)
+	}
+	s.row.Executions++
+	s.init = since(s.init, r.Startup.ExecNS, r.Startup.InitNS)
+	s.first = since(s.first, r.Startup.ExecNS, r.Startup.FirstNS)
+}
+
+func since(times []int64, exec, stamp *int64) []int64 {
+	if exec == nil || stamp == nil || *stamp < *exec {
+		return times
+	}
+	return append(times, *stamp-*exec)
+}
+
+// Rows describes what was added. The errors are those of the bootstrap's options.
+func (c *Collector) Rows(o Options) ([]Row, error) {
+	rows := make([]Row, 0, len(c.order))
+	for _, name := range c.order {
+		s := c.rows[name]
+		row := s.row
+		var err error
+		if row.Init, err = describe(s.init, o); err != nil {
+			return nil, err
+		}
+		if row.First, err = describe(s.first, o); err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// describe resamples the executions: as many as there are, with replacement, again and again; the quantiles of the means bound the interval
+// (Efron's percentile bootstrap). Values are sorted first, so that the order of the records does not matter.
+func describe(times []int64, o Options) (*Time, error) {
+	if len(times) == 0 {
+		return nil, nil //nolint:nilnil // no stamps, and no mistake
+	}
+	times = slices.Sorted(slices.Values(times))
+	values := make([]float64, len(times))
+	sum := 0.0
+	for i, ns := range times {
+		values[i] = float64(ns)
+		sum += values[i]
+	}
+	t := &Time{Executions: len(times), Mean: sum / float64(len(times)), Min: times[0], Median: quantile.Median(values), Max: times[len(times)-1]}
+	interval, err := bootstrap.Mean([][][]float64{{values}}, bootstrap.Options{
+		Resamples: o.Resamples, Confidence: o.Confidence, Seed: o.Seed, Workers: runtime.GOMAXPROCS(0), Exact: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(times) > 1 {
+		t.Low, t.High = &interval.Low, &interval.High
+	}
+	return t, nil
+}

@@ -1,0 +1,111 @@
+package startup_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"krund/internal/analysis/bootstrap"
+	"krund/internal/key"
+	"krund/internal/results"
+	"krund/internal/startup"
+)
+
+// record has its runner's first stamp and its first iteration so long after exec; below 0 is none.
+func record(vm, benchmark string, initNS, firstNS int64) results.Record {
+	const exec = 1_000_000_000
+	at := func(ns int64) *int64 {
+		if ns < 0 {
+			return nil
+		}
+		ns += exec
+		return &ns
+	}
+	return results.Record{Key: key.Key{Benchmark: benchmark, VM: vm, Variant: "x"}, Startup: results.Startup{ExecNS: at(0), InitNS: at(initNS), FirstNS: at(firstNS)}}
+}
+
+func rows(t *testing.T, by startup.By, o startup.Options, records ...results.Record) []startup.Row {
+	t.Helper()
+	c := startup.New(by)
+	for _, r := range records {
+		c.Add(r)
+	}
+	all, err := c.Rows(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestRows(t *testing.T) {
+	records := []results.Record{
+		record("C", "a", 10, 20), record("Java", "a", 100, 300), record("C", "b", 30, 40), record("C", "b", -1, 60), record("None", "a", -1, -1),
+	}
+	early := record("C", "a", 0, 0)
+	*early.Startup.InitNS, *early.Startup.FirstNS = 5, 6 // before exec
+	got := rows(t, startup.ByVM, startup.Options{}, append(records, early)...)
+	if len(got) != 3 || got[0].Name != "C" || got[1].Name != "Java" || got[2].Name != "None" {
+		t.Fatalf("rows %+v", got)
+	}
+	c := got[0]
+	if c.Executions != 4 || c.Init.Executions != 2 || c.Init.Mean != 20 || c.First.Executions != 3 || c.First.Mean != 40 || c.First.Min != 20 || c.First.Max != 60 || c.First.Median != 40 {
+		t.Errorf("C: %+v, init %+v, first %+v", c, *c.Init, *c.First)
+	}
+	if j := got[1].First; j.Mean != 300 || j.Low != nil || j.High != nil {
+		t.Errorf("one execution has no interval: %+v", *j)
+	}
+	if got[2].Init != nil || got[2].First != nil || got[2].Executions != 1 {
+		t.Errorf("without stamps: %+v", got[2])
+	}
+	if keys := rows(t, startup.ByKey, startup.Options{}, records...); len(keys) != 4 || keys[0].Name != "a:C:x" || keys[2].Name != "b:C:x" {
+		t.Errorf("keys %+v", keys)
+	}
+}
+
+// TestInterval compares with the normal approximation, mean +- 2.5758 s/sqrt(n) (qnorm(0.995) in R), which 400 draws of a uniform distribution
+// come close to.
+func TestInterval(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var records []results.Record
+	var sum, squares float64
+	const n = 400
+	for range n {
+		ns := 1_000_000 + r.Int64N(1_000_000)
+		sum, squares = sum+float64(ns), squares+float64(ns)*float64(ns)
+		records = append(records, record("C", "a", ns, ns))
+	}
+	mean := sum / n
+	half := 2.5758 * math.Sqrt((squares/n-mean*mean)/n)
+	got := rows(t, startup.ByVM, startup.Options{}, records...)[0].First
+	if math.Abs(got.Mean-mean) > 1e-6*mean || math.Abs(*got.Low-(mean-half)) > 0.05*half || math.Abs(*got.High-(mean+half)) > 0.05*half {
+		t.Errorf("%f [%f, %f], want about %f [%f, %f]", got.Mean, *got.Low, *got.High, mean, mean-half, mean+half)
+	}
+}
+
+func TestTheOrderDoesNotMatter(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var records []results.Record
+	for range 30 {
+		records = append(records, record("C", "a", r.Int64N(1000), 1000+r.Int64N(1000)))
+	}
+	o := startup.Options{Resamples: 1000, Seed: 7}
+	before := rows(t, startup.ByVM, o, records...)
+	r.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+	if after := rows(t, startup.ByVM, o, records...); !reflect.DeepEqual(before, after) {
+		t.Errorf("%+v\n%+v", *before[0].First, *after[0].First)
+	}
+	o.Seed++
+	if other := rows(t, startup.ByVM, o, records...); reflect.DeepEqual(before, other) {
+		t.Error("the seed changes nothing")
+	}
+}
+
+func TestWrongOptions(t *testing.T) {
+	c := startup.New(startup.ByVM)
+	c.Add(record("C", "a", 1, 2))
+	if _, err := c.Rows(startup.Options{Confidence: 1}); !errors.Is(err, bootstrap.ErrOptions) {
+		t.Errorf("error %v", err)
+	}
+}
