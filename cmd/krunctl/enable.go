@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/config"
+	"krund/internal/folder"
 	"krund/internal/unit"
 )
 
@@ -125,6 +127,9 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := a.forgetStop(cfg.Path); err != nil {
+		return err
+	}
 	made, err := i.Install(ctx, cfg.Experiment.Name, cfg.Path)
 	for _, file := range made {
 		a.line("installed", "%s", file)
@@ -141,6 +146,18 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 		a.line("started", "%s; `journalctl -fu %s` follows it", name, name)
 	}
 	return nil
+}
+
+// forgetStop takes back an old request to stop, which would end the next krund.
+func (a *app) forgetStop(path string) error {
+	f, err := a.openFolder(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it has not begun
+	}
+	if err == nil {
+		_, err = f.TakeBack(folder.Stop)
+	}
+	return explainRights(err)
 }
 
 // announce says what will happen, and how to put an end to it.
@@ -162,6 +179,9 @@ func (a *app) announce(cfg *config.Config, p planJSON) {
 	}
 	if wait := cfg.Wait.Startup; p.Reboot == config.RebootHardware && wait > 0 {
 		a.line("log in", "within %s of each boot, before a benchmark runs", long(wait.Round(time.Second)))
+	}
+	if asked, err := folder.Asked(a.fsys, p.Folder, folder.Hold); err == nil && asked {
+		a.line("held", "nothing runs until `krunctl resume %s`", p.Config)
 	}
 	a.line("watch", "krunctl status %s", p.Config)
 	a.line("stop", "krunctl disable --stop %s", p.Experiment)

@@ -81,7 +81,7 @@ func TestExamples(t *testing.T) {
 					}
 					return
 				}
-				if c.Name() == "doctor" { // says what it thinks of a machine that is not fit
+				if c.Name() == "doctor" || c.Name() == "amperf" { // a machine that is not fit, records without counters
 					if r.code > exitError || r.stdout == "" {
 						t.Error(r.text())
 					}

@@ -91,7 +91,8 @@ func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		doctorCommand(a),
 		planCommand(a), statusCommand(a), showCommand(a), exportCommand(a), summaryCommand(a), checkDataCommand(a), repairCommand(a), restoreCommand(a),
-		enableCommand(a), disableCommand(a),
+		enableCommand(a), holdCommand(a), resumeCommand(a), stopCommand(a), disableCommand(a),
+		amperfCommand(a), startupCommand(a),
 		analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a), importCommand(a), convertCommand(a),
 		versionCommand(a),
 	}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// mostViolating is how many violating records are explained; JSON has all.
+const mostViolating = 20
+
+func (a *app) printAmperf(d amperfJSON) {
+	threshold := "a thousandth of the base frequency"
+	if d.Threshold > 0 {
+		threshold = fmt.Sprintf("%.0f", d.Threshold)
+	}
+	a.print("APERF/MPERF within 1 +- %v, on cores with at least %s in APERF/s\n\n", d.Tolerance, threshold)
+	table := make([][]string, 0, len(d.Keys))
+	for _, k := range d.Keys {
+		table = append(table, []string{
+			k.Key, fmt.Sprintf("%d/%d", k.Judged, k.Records), strconv.Itoa(k.Violating), strconv.Itoa(k.Iterations),
+			strconv.Itoa(k.Throttled), strconv.Itoa(k.Turbo), ratioText(k.Lowest), ratioText(k.Highest),
+		})
+	}
+	a.table([]string{"key", ">judged", ">violating", ">iterations", ">throttled", ">turbo", ">lowest", ">highest"}, table)
+	if len(d.Violating) > 0 {
+		a.print("\n")
+	}
+	for i, v := range d.Violating {
+		if i == mostViolating {
+			a.print("... and %s more; --json has all\n", plural(len(d.Violating)-i, "record"))
+			break
+		}
+		a.print("%d-%d %s, %s\n", v.Slot, v.Attempt, visible(v.Key), v.Outcome)
+		for _, reason := range v.Reasons {
+			a.print("    %s\n", visible(reason))
+		}
+	}
+}
+
+func ratioText(ratio *float64) string {
+	if ratio == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", *ratio)
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// Per nanosecond: a processor of 2 GHz.
+const baseRate = 2
+
+// withRatios gives a record APERF and MPERF of two cores: the first one is busy
+// and has APERF/MPERF as given, iteration by iteration; the second one is idle.
+func withRatios(rec results.Record, ratios ...float64) results.Record {
+	busy, idle := 0, 1
+	var a0, m0, a1, m1 []uint64
+	for i, wall := range rec.WallNS {
+		cycles := uint64(wall) * baseRate
+		m0 = append(m0, cycles)
+		a0 = append(a0, uint64(float64(cycles)*ratios[i%len(ratios)]))
+		m1 = append(m1, cycles/10000)
+		a1 = append(a1, cycles/20000) // a ratio of 0.5 that means nothing
+	}
+	rec.CounterSource, rec.CounterReason = "perf", "perf: available"
+	rec.Columns = []results.Column{
+		{Name: "aperf", Unit: "cycles", Kind: results.KindCounter, Core: &busy, Counts: a0},
+		{Name: "mperf", Unit: "cycles", Kind: results.KindCounter, Core: &busy, Counts: m0},
+		{Name: "aperf", Unit: "cycles", Kind: results.KindCounter, Core: &idle, Counts: a1},
+		{Name: "mperf", Unit: "cycles", Kind: results.KindCounter, Core: &idle, Counts: m1},
+	}
+	return rec
+}
+
+// next appends a completed record of the next slot, as change makes it.
+func (b *builder) next(change func(results.Record) results.Record) {
+	b.t.Helper()
+	slot, err := b.sched.Begin()
+	b.must(err)
+	b.append(change(b.record(slot, results.Completed)))
+	b.must(b.sched.Finish(slot, schedule.Completed))
+}
+
+// clocked has an execution at the base frequency, one without counters, one
+// with turbo in each second iteration, and one that was throttled.
+func clocked(t *testing.T) *builder {
+	b := newExperiment(t)
+	b.next(func(r results.Record) results.Record { return withRatios(r, 1, 1.01) })
+	b.next(func(r results.Record) results.Record { r.Columns = nil; return r })
+	b.next(func(r results.Record) results.Record { return withRatios(r, 1, 1.25) })
+	b.next(func(r results.Record) results.Record { return withRatios(r, 0.5) })
+	return b
+}
+
+func TestAmperf(t *testing.T) {
+	b := clocked(t)
+	r := krunctl(t, "amperf", b.dir()).in(b)
+	golden(t, "amperf", r.text())
+	if r.code != exitError {
+		t.Error("violations are not in the exit status")
+	}
+	golden(t, "amperf-json", krunctl(t, "amperf", "--json", "--tolerance", "0.3", b.toml).in(b).text())
+	if r := krunctl(t, "amperf", "--tolerance", "0.6", b.dir()); r.code != exitOK || r.stderr != "" {
+		t.Errorf("with a tolerance that takes everything:\n%s", r.text())
+	}
+	if r := krunctl(t, "amperf", "--tolerance", "0.3", "--threshold", "1e12", b.dir()); r.code != exitOK {
+		t.Errorf("with a threshold that no core reaches:\n%s", r.text())
+	}
+	var doc amperfJSON
+	if err := json.Unmarshal([]byte(krunctl(t, "amperf", "--json", b.dir()).stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	judged := 0
+	for _, k := range doc.Keys {
+		judged += k.Judged
+	}
+	if judged != 3 || len(doc.Violating) != 2 || doc.Violating[0].Slot != 2 || doc.Violating[0].Turbo == 0 || doc.Violating[1].Throttled == 0 {
+		t.Errorf("%+v", doc)
+	}
+}
+
+func TestAmperfWithoutCounters(t *testing.T) {
+	b := complete(t)
+	if r := krunctl(t, "amperf", b.dir()); r.code != exitError || !strings.Contains(r.stderr, "a virtual machine") {
+		t.Error(r.text())
+	}
+	b = newExperiment(t)
+	if r := krunctl(t, "amperf", b.dir()); r.code != exitError || !strings.Contains(r.stderr, "no records") {
+		t.Error(r.text())
+	}
+}
+
+func TestCalibrate(t *testing.T) {
+	b := newExperiment(t)
+	resting := func(r results.Record) results.Record {
+		r = withRatios(r, 1)
+		r.Columns[0].Counts, r.Columns[1].Counts = r.Columns[2].Counts, r.Columns[3].Counts
+		return r
+	}
+	working := func(r results.Record) results.Record {
+		r = withRatios(r, 1, 1.004, 0.99)
+		r.Columns = r.Columns[:2]
+		return r
+	}
+	b.next(resting)
+	b.next(working)
+	b.next(working)
+	busy := b.cfg.Keys()
+	r := krunctl(t, "amperf", "--idle", "0", "--busy", "1-1", b.dir())
+	golden(t, "amperf-calibrate", r.text())
+	golden(t, "amperf-calibrate-json", krunctl(t, "amperf", "--json", "--idle", "0", "--busy", "2", b.dir()).in(b).text())
+	if r := krunctl(t, "amperf", "--idle", "0", "--busy", busy[1].String(), b.dir()); r.code != exitOK {
+		t.Error(r.text())
+	}
+	for want, args := range map[string][]string{
+		"idle cores count as fast": {"--idle", "1", "--busy", "2"}, "no record of it": {"--idle", "0", "--busy", "5"},
+	} {
+		if r := krunctl(t, append([]string{"amperf", b.dir()}, args...)...); r.code != exitError || !strings.Contains(r.stderr, want) || r.stdout != "" {
+			t.Errorf("%v:\n%s", args, r.text())
+		}
+	}
+	for _, args := range [][]string{{"--idle", "0"}, {"--busy", "0"}, {"--idle", "x", "--busy", "1"}, {"--idle", "a:b", "--busy", "1"}} {
+		if r := krunctl(t, append([]string{"amperf", b.dir()}, args...)...); r.code != exitUsage || r.stdout != "" {
+			t.Errorf("%v:\n%s", args, r.text())
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/durable"
+	"krund/internal/folder"
+	"krund/internal/hold"
+	"krund/internal/sysroot"
+)
+
+const holdHelp = `Hold makes the next boots of this machine ordinary ones as far as the experiment
+is concerned, until "krunctl resume": krund is started as before, says that it is
+held, touches nothing and ends. Its unit stays enabled, and what is outstanding
+stays outstanding.
+
+A process execution that runs already goes on and is recorded; then the machine
+restarts once more, into an ordinary boot. To end krund after that execution
+without a restart use "krunctl stop", to end it at once "krunctl disable --stop".
+
+An experiment that has not begun is held as well: the hold is a file of that
+name in its folder.
+
+There are two more ways, for somebody who cannot log in for long enough: the
+file /etc/krund/hold holds all experiments of the machine, also when it was made
+while the disk was in another one; the kernel argument krund.hold, typed into
+the boot loader's menu, holds them for that boot.
+
+EXAMPLES
+  krunctl hold warmup.toml
+  krunctl hold warmup.krun
+` + exitHelp
+
+const resumeHelp = `Resume ends a hold: from the next boot on krund goes on where it was. It does not
+start krund now; for that restart the machine, or start the experiment's unit.
+
+When the experiment is held in another way, too (/etc/krund/hold, the kernel
+argument krund.hold), resume says so.
+
+EXAMPLES
+  krunctl resume warmup.toml
+` + exitHelp
+
+func holdCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "hold DIR|NAME.toml",
+		Short: "Make the next boots ordinary ones, until resume",
+		Long:  holdHelp,
+		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		RunE:  func(_ *cobra.Command, args []string) error { return a.hold(args[0]) },
+	}
+}
+
+func resumeCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "resume DIR|NAME.toml",
+		Short: "End a hold: krund goes on with the next boot",
+		Long:  resumeHelp,
+		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		RunE:  func(c *cobra.Command, args []string) error { return a.resume(a.machine(contextOf(c)).Root, args[0]) },
+	}
+}
+
+func (a *app) hold(arg string) error {
+	f, err := a.folderToAsk(arg)
+	if err != nil {
+		return err
+	}
+	was, err := f.Asked(folder.Hold)
+	if err != nil {
+		return err
+	}
+	if !was {
+		if err := f.Ask(folder.Hold, a.signature("hold")); err != nil {
+			return explainRights(err)
+		}
+	}
+	a.line("held", "%s; the next boots are ordinary ones", f.Dir())
+	who, err := a.whoRuns(f)
+	if err != nil {
+		return err
+	}
+	if who != "" {
+		a.line("running", "%s; it finishes the execution that runs, and one restart follows", who)
+	}
+	a.line("go on", "krunctl resume %s", arg)
+	return nil
+}
+
+func (a *app) resume(root sysroot.Root, arg string) error {
+	f, err := a.openFolder(arg)
+	if err != nil {
+		return err
+	}
+	was, err := f.TakeBack(folder.Hold)
+	if err != nil {
+		return explainRights(err)
+	}
+	if was {
+		a.line("resumed", "%s", f.Dir())
+	} else {
+		a.line("nothing to do", "%s has no hold", f.Dir())
+	}
+	why, err := hold.Find(a.fsys, f.Dir(), root)
+	if err == nil && why != "" {
+		a.line("but", "%s", why)
+	}
+	return err
+}
+
+// folderToAsk opens the experiment's folder, and makes it for an experiment
+// that has not begun.
+func (a *app) folderToAsk(arg string) (folder.Folder, error) {
+	f, err := a.openFolder(arg)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(arg, ".toml") {
+		return f, err
+	}
+	if _, err := a.fsys.Lstat(arg); err != nil {
+		return f, err
+	}
+	f, err = folder.Create(a.fsys, folderOf(arg))
+	return f, explainRights(err)
+}
+
+// signature is the text of a request: who made it, and when.
+func (a *app) signature(what string) string {
+	return fmt.Sprintf("krunctl %s, user %d on %s, %s", what, a.uid, a.host, a.now().UTC().Format(time.RFC3339))
+}
+
+// explainRights adds what helps to an error of missing rights.
+func explainRights(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w; do it as the owner of the experiment's folder, or with sudo", err)
+	}
+	return err
+}
+
+// whoRuns says which krund works on the experiment; "" for none.
+func (a *app) whoRuns(f folder.Folder) (string, error) {
+	lock, err := f.Lock(os.Getpid(), a.host)
+	var locked *folder.LockedError
+	switch {
+	case errors.As(err, &locked) && locked.PID > 0:
+		return fmt.Sprintf("krund, process %d on %s", locked.PID, locked.Host), nil
+	case errors.Is(err, durable.ErrLocked):
+		return "krund", nil
+	case err != nil:
+		return "", err
+	}
+	return "", lock.Release()
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/folder"
+)
+
+func (b *builder) asked(r folder.Request) bool {
+	b.t.Helper()
+	asked, err := b.folder.Asked(r)
+	b.must(err)
+	return asked
+}
+
+func TestHoldAndResume(t *testing.T) {
+	b := mixed(t)
+	golden(t, "hold", krunctl(t, "hold", b.toml).in(b).text())
+	if !b.asked(folder.Hold) {
+		t.Fatal("it is not held")
+	}
+	text, err := os.ReadFile(b.folder.RequestFile(folder.Hold))
+	if err != nil || !strings.Contains(string(text), "user 1000 on bencher7, 2026-11-21T12:00:00Z") {
+		t.Errorf("it does not say who: %q, %v", text, err)
+	}
+	if r := krunctl(t, "hold", b.dir()); r.code != exitOK {
+		t.Errorf("a second time:\n%s", r.text())
+	}
+	if r := krunctl(t, "check-data", b.dir()); strings.Contains(r.stdout, "krund did not put it there") {
+		t.Errorf("check-data does not know the hold:\n%s", r.text())
+	}
+	golden(t, "resume", krunctl(t, "resume", b.dir()).in(b).text())
+	golden(t, "resume-again", krunctl(t, "resume", b.dir()).in(b).text())
+	if b.asked(folder.Hold) {
+		t.Error("it is still held")
+	}
+}
+
+func TestHoldWhileKrundRuns(t *testing.T) {
+	b := mixed(t)
+	lock, err := b.folder.Lock(4711, "bencher7")
+	b.must(err)
+	defer lock.Release()
+	if r := krunctl(t, "hold", b.dir()); r.code != exitOK || !strings.Contains(r.stdout, "process 4711 on bencher7") || !b.asked(folder.Hold) {
+		t.Error(r.text())
+	}
+}
+
+func TestHoldBeforeTheBeginning(t *testing.T) {
+	toml := filepath.Join(t.TempDir(), "new.toml")
+	if r := krunctl(t, "hold", toml); r.code != exitError || r.stdout != "" {
+		t.Errorf("there is no such experiment:\n%s", r.text())
+	}
+	if err := os.WriteFile(toml, []byte(experimentText), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := krunctl(t, "hold", toml); r.code != exitOK {
+		t.Error(r.text())
+	}
+	if asked, err := folder.Asked(lax(), folder.For(toml), folder.Hold); !asked || err != nil {
+		t.Errorf("held %t, %v", asked, err)
+	}
+	if r := krunctl(t, "hold", filepath.Join(t.TempDir(), "missing.krun")); r.code != exitError {
+		t.Error(r.text())
+	}
+}
+
+func TestStop(t *testing.T) {
+	b := mixed(t)
+	golden(t, "stop-idle", krunctl(t, "stop", b.toml).in(b).text())
+	if b.asked(folder.Stop) {
+		t.Error("a request without anybody to obey it would end the next krund")
+	}
+	lock, err := b.folder.Lock(4711, "bencher7")
+	b.must(err)
+	golden(t, "stop", krunctl(t, "stop", b.dir()).in(b).text())
+	if !b.asked(folder.Stop) {
+		t.Error("krund was not asked")
+	}
+	b.must(lock.Release())
+	if r := krunctl(t, "stop", b.dir()); r.code != exitOK || b.asked(folder.Stop) {
+		t.Errorf("krund is gone, and its request is still there:\n%s", r.text())
+	}
+}
+
+func TestEnableForgetsAStopAndTellsOfAHold(t *testing.T) {
+	b, root := startable(t)
+	b.must(b.folder.Ask(folder.Stop, "test"))
+	b.must(b.folder.Ask(folder.Hold, "test"))
+	r := krunctl(t, "enable", "--root", root, b.toml)
+	if r.code != exitOK || b.asked(folder.Stop) || !b.asked(folder.Hold) || !strings.Contains(r.stdout, "krunctl resume") {
+		t.Error(r.text())
+	}
+}

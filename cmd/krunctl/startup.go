@@ -1,0 +1,165 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/bootstrap"
+	"krund/internal/startup"
+)
+
+const startupHelp = `Startup prints how long each VM takes to start, as Table 3 of the warmup study:
+the mean time from exec to the begin of the first in-process iteration, with a
+bootstrap confidence interval (99%), over all process executions that count. No
+special runs are needed: every record has the stamps.
+
+The columns: executions is how many have the stamps; runner is from exec to the
+runner's first call of libkrun (the VM is up and runs the runner's code); first
+is from exec to the first iteration (the benchmark is loaded, too). The interval
+is of the mean: it gets narrower with more executions. One execution has none.
+
+A VM's row takes all its benchmarks together. The study measured with one
+benchmark that does nothing; do the same for numbers that are the VM's alone, or
+choose a benchmark by --key, or a row for each key by --by key.
+
+The interval is found by resampling, with random numbers that --seed starts: the
+same records and seed give the same output.
+
+EXAMPLES
+  krunctl startup warmup.toml
+  krunctl startup --by key --key 'nbody:*:*' warmup.krun
+  krunctl startup --json --seed 7 warmup.krun
+` + exitHelp
+
+type startupOptions struct {
+	json       bool
+	by         string
+	key        string
+	seed       uint64
+	resamples  int
+	confidence float64
+}
+
+func startupCommand(a *app) *cobra.Command {
+	var o startupOptions
+	c := &cobra.Command{
+		Use:   "startup DIR|NAME.toml",
+		Short: "Print how long each VM takes to start",
+		Long:  startupHelp,
+		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		RunE:  func(_ *cobra.Command, args []string) error { return a.startup(args[0], o) },
+	}
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	c.Flags().StringVar(&o.by, "by", string(startup.ByVM), "what makes a row: vm or key")
+	c.Flags().StringVar(&o.key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
+	c.Flags().Uint64Var(&o.seed, "seed", 0, "of the random numbers")
+	c.Flags().IntVar(&o.resamples, "resamples", bootstrap.DefaultResamples, "how often the executions are resampled")
+	c.Flags().Float64Var(&o.confidence, "confidence", bootstrap.DefaultConfidence, "level of the interval, between 0 and 1")
+	return c
+}
+
+// Format of the JSON of startup. See docs/output.md.
+const startupFormat = 1
+
+type (
+	startupJSON struct {
+		Format     int              `json:"format"`
+		Experiment string           `json:"experiment"`
+		Folder     string           `json:"folder"`
+		By         string           `json:"by"`
+		Confidence float64          `json:"confidence"`
+		Resamples  int              `json:"resamples"`
+		Seed       uint64           `json:"seed"`
+		Damaged    int              `json:"damaged_records"`
+		Rows       []startupRowJSON `json:"rows"`
+	}
+	startupRowJSON struct {
+		VM         string        `json:"vm"`
+		Key        *string       `json:"key"` // null in a row of a VM
+		Executions int           `json:"executions"`
+		Init       *startup.Time `json:"exec_to_init"`
+		First      *startup.Time `json:"exec_to_first"`
+	}
+)
+
+func (a *app) startup(arg string, o startupOptions) error {
+	pattern, err := parsePattern(o.key)
+	if err != nil {
+		return err
+	}
+	by := startup.By(o.by)
+	switch {
+	case by != startup.ByVM && by != startup.ByKey:
+		return usageError{fmt.Errorf("--by %q: vm or key", o.by)}
+	case o.resamples < 1:
+		return usageError{fmt.Errorf("--resamples %d: at least 1", o.resamples)}
+	case !(o.confidence > 0 && o.confidence < 1):
+		return usageError{fmt.Errorf("--confidence %v: between 0 and 1, as 0.99", o.confidence)}
+	}
+	f, err := a.openFolder(arg)
+	if err != nil {
+		return err
+	}
+	m, err := a.measurements(f, pattern)
+	if err != nil {
+		return err
+	}
+	doc := startupJSON{
+		Format: startupFormat, Folder: f.Dir(), By: o.by, Confidence: o.confidence, Resamples: o.resamples, Seed: o.seed, Rows: []startupRowJSON{},
+	}
+	c := startup.New(by)
+	for rec := range m.all() {
+		doc.Experiment = rec.Experiment
+		if rec.Counts {
+			c.Add(rec.Record)
+		}
+	}
+	rows, err := c.Rows(startup.Options{Resamples: o.resamples, Confidence: o.confidence, Seed: o.seed})
+	if err != nil {
+		return err
+	}
+	doc.Damaged = len(m.damaged)
+	if o.json {
+		for _, r := range rows {
+			row := startupRowJSON{VM: r.VM, Executions: r.Executions, Init: r.Init, First: r.First}
+			if by == startup.ByKey {
+				row.Key = &r.Name
+			}
+			doc.Rows = append(doc.Rows, row)
+		}
+		return firstOf(a.printJSON(doc), m.damage())
+	}
+	if len(rows) == 0 {
+		return firstOf(m.damage(), errors.New("no record counts yet: `krunctl status` says how far the experiment is"))
+	}
+	a.printStartup(o, rows)
+	return m.damage()
+}
+
+func (a *app) printStartup(o startupOptions, rows []startup.Row) {
+	interval := strconv.FormatFloat(100*o.confidence, 'f', -1, 64) + "% interval"
+	table := make([][]string, 0, len(rows))
+	for _, r := range rows {
+		stamped := 0
+		if r.First != nil {
+			stamped = r.First.Executions
+		}
+		cells := []string{r.Name, fmt.Sprintf("%d/%d", stamped, r.Executions)}
+		for _, t := range []*startup.Time{r.Init, r.First} {
+			if t == nil {
+				cells = append(cells, "-", "-")
+				continue
+			}
+			bounds := "-"
+			if t.Low != nil && t.High != nil {
+				bounds = short(*t.Low) + " - " + short(*t.High)
+			}
+			cells = append(cells, short(t.Mean), bounds)
+		}
+		table = append(table, cells)
+	}
+	a.table([]string{o.by, ">executions", ">runner", ">" + interval, ">first", ">" + interval}, table)
+}

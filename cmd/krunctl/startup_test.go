@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// started is an experiment whose n-th execution takes longer to start than the
+// one before, and whose error has no say.
+func started(t *testing.T) *builder {
+	b := newExperiment(t)
+	for i := range b.cfg.Slots() {
+		slot, err := b.sched.Begin()
+		b.must(err)
+		outcome := results.Completed
+		if i == 4 {
+			outcome = results.Error
+		}
+		rec := b.record(slot, outcome)
+		late := int64(i) * 100_000
+		*rec.Startup.InitNS += late
+		*rec.Startup.FirstNS += 2 * late
+		for j := range rec.StartNS {
+			rec.StartNS[j] += 2 * late
+		}
+		b.append(rec)
+		flag := schedule.Completed
+		if outcome == results.Error {
+			flag = schedule.Error
+		}
+		b.must(b.sched.Finish(slot, flag))
+	}
+	return b
+}
+
+func TestStartup(t *testing.T) {
+	b := started(t)
+	golden(t, "startup", krunctl(t, "startup", b.dir()).in(b).text())
+	golden(t, "startup-json", krunctl(t, "startup", "--json", "--by", "key", "--resamples", "1000", "--seed", "7", b.toml).in(b).text())
+	again := krunctl(t, "startup", "--json", "--by", "key", "--resamples", "1000", "--seed", "7", b.dir()).in(b)
+	other := krunctl(t, "startup", "--json", "--by", "key", "--resamples", "1000", "--seed", "8", b.dir()).in(b)
+	if again.stdout == other.stdout {
+		t.Error("the seed has no effect")
+	}
+	var doc startupJSON
+	if err := json.Unmarshal([]byte(again.stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	executions := 0
+	for _, r := range doc.Rows {
+		executions += r.Executions
+		if r.Key == nil || r.First == nil || r.First.Low == nil != (r.First.Executions < 2) {
+			t.Errorf("row %+v", r)
+		}
+	}
+	if want := b.cfg.Slots() - 1; executions != want {
+		t.Errorf("%d executions, want %d: an error has no say", executions, want)
+	}
+}
+
+func TestStartupRefuses(t *testing.T) {
+	b := newExperiment(t)
+	if r := krunctl(t, "startup", b.dir()); r.code != exitError || !strings.Contains(r.stderr, "no record counts") || r.stdout != "" {
+		t.Error(r.text())
+	}
+	for _, args := range [][]string{{"--by", "x"}, {"--resamples", "0"}, {"--confidence", "1"}, {"--confidence", "NaN"}, {"--key", "x"}, {"--seed", "-1"}} {
+		if r := krunctl(t, append([]string{"startup", b.dir()}, args...)...); r.code != exitUsage || r.stdout != "" {
+			t.Errorf("%v:\n%s", args, r.text())
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/folder"
+	"krund/internal/unit"
+)
+
+const stopHelp = `Stop ends an experiment after the process execution that runs: krund finishes and
+records it, does not restart the machine, puts back all settings and ends. The
+experiment's unit is disabled, so that the next boot is an ordinary one. What is
+outstanding stays so: starting krund again, or "krunctl enable", goes on.
+
+The command returns at once; "krunctl status" shows how far krund is. When no
+krund works on the experiment only the unit is disabled. Where there is a unit,
+and no krund that would disable it, stop needs root.
+
+To end it without waiting for the execution use "krunctl disable --stop"; to have
+ordinary boots for a while, and then go on, "krunctl hold".
+
+EXAMPLES
+  krunctl stop warmup.toml
+  krunctl stop warmup.krun
+` + exitHelp
+
+func stopCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stop DIR|NAME.toml",
+		Short: "End an experiment after the execution that runs",
+		Long:  stopHelp,
+		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		RunE:  func(c *cobra.Command, args []string) error { return a.stop(contextOf(c), args[0]) },
+	}
+}
+
+func (a *app) stop(ctx context.Context, arg string) error {
+	f, err := a.openFolder(arg)
+	if err != nil {
+		return err
+	}
+	who, err := a.whoRuns(f)
+	if err != nil {
+		return explainRights(err)
+	}
+	if who != "" {
+		if err := f.Ask(folder.Stop, a.signature("stop")); err != nil {
+			return explainRights(err)
+		}
+		a.line("asked", "%s ends after the execution that runs", who)
+	} else {
+		if _, err := f.TakeBack(folder.Stop); err != nil { // an old request would end the next krund
+			return explainRights(err)
+		}
+		a.line("not running", "no krund works on %s", f.Dir())
+	}
+	return a.disableAfter(ctx, a.nameIn(f, arg), who != "")
+}
+
+// disableAfter disables the unit of an experiment, or says who will.
+func (a *app) disableAfter(ctx context.Context, experiment string, running bool) error {
+	i := unit.Installer{FS: a.fsys, Systemctl: a.systemctl}
+	name := unit.Name(experiment)
+	switch {
+	case !i.Enabled(experiment):
+		a.line("next boot", "an ordinary one: %s is not enabled", name)
+		return nil
+	case a.uid != 0 && running:
+		a.line("next boot", "an ordinary one: krund disables %s when it ends", name)
+		return nil
+	case a.uid != 0:
+		return errors.New("only root may disable " + name + "; use sudo")
+	}
+	if err := i.Unlink(ctx, experiment); err != nil {
+		return fmt.Errorf("make the next boots ordinary ones: %w", err)
+	}
+	a.line("disabled", "%s; the next boot is an ordinary one", name)
+	return nil
+}
+
+// nameIn is the name of the experiment in f: that of the configuration it was
+// started with, else what arg says.
+func (a *app) nameIn(f folder.Folder, arg string) string {
+	if cfg, err := a.copiedConfig(f, a.host); err == nil {
+		return cfg.Experiment.Name
+	}
+	name, err := a.experimentName(arg)
+	if err != nil { // a configuration with mistakes: its file's name is all there is
+		name, _ = a.experimentName(f.Dir())
+	}
+	return name
+}
