@@ -14,7 +14,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.6.1
 DAEMON := CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build demo test test-c lint fuzz bench cross kill-test install clean
+.PHONY: help setup build demo test test-c lint fuzz bench cross kill-test clean
 help:
 	@sed -n 's/^## //p' Makefile
 
@@ -29,7 +29,7 @@ build:
 	$(DAEMON) -o $(BUILD)/bin/krunctl ./cmd/krunctl
 	@$(MAKE) --no-print-directory -C cgo build BUILD=$(BUILD) CC="$(CC)"
 	@$(MAKE) --no-print-directory -C runners build BUILD=$(BUILD) CC="$(CC)"
-	@$(MAKE) --no-print-directory -C benchmarks build CC="$(CC)"
+	@$(MAKE) --no-print-directory -C benchmarks build OUT=$(BENCHMARKS) CC="$(CC)"
 	@cp -u $(BUILD)/lib/libkrun.so $(BUILD)/lib/krund/libkrun.so
 	@cp -u $(BUILD)/runners/c/runner $(BUILD)/libexec/krund/runner-c
 	@cp -u $(BUILD)/runners/python/runner.py $(BUILD)/libexec/krund/runner.py
@@ -77,14 +77,9 @@ bench: build
 kill-test: build
 	./scripts/kill-test.sh
 
-## install     into $(DESTDIR)$(PREFIX); the systemd unit into $(DESTDIR)/lib/systemd/system
-install: build
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/krund $(DESTDIR)$(PREFIX)/libexec/krund $(DESTDIR)/lib/systemd/system
-	install -m 755 $(BUILD)/bin/krund $(BUILD)/bin/krunctl $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(BUILD)/lib/libkrun.so $(DESTDIR)$(PREFIX)/lib/krund
-	install -m 755 $(BUILD)/libexec/krund/runner-c $(DESTDIR)$(PREFIX)/libexec/krund
-	install -m 644 $(BUILD)/libexec/krund/runner.py $(DESTDIR)$(PREFIX)/libexec/krund
-	sed 's,@PREFIX@,$(PREFIX),' systemd/krund@.service >$(DESTDIR)/lib/systemd/system/krund@.service
+## install     into $(DESTDIR)$(PREFIX); units into $(DESTDIR)/usr/lib/systemd/system; `make uninstall` removes it again
+## release     .tar.gz, .deb and .rpm below build/release/; see packaging/README.md
+include packaging/packaging.mk
 
 ## clean       remove what was built
 clean:

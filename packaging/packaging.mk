@@ -1,0 +1,89 @@
+# Installing and releasing, included by the Makefile at the top.
+#
+#   make install      into $(DESTDIR)$(PREFIX), by default /usr/local; units into $(DESTDIR)$(UNITDIR)
+#   make uninstall    removes what make install has put there
+#   make release      .tar.gz, .deb and .rpm below build/release/, the same bytes for the same commit and tools
+#
+# Nothing of krund needs tmpfiles.d or sysusers.d: it makes its account anew for each process execution, and keeps nothing in /run or /var.
+
+# systemd looks here for units whatever the prefix is. Empty: no units, as on OpenBSD or for an installation below a home folder.
+UNITDIR ?= /usr/lib/systemd/system
+# Compiled benchmarks are taken from here.
+BENCHMARKS ?= $(CURDIR)/benchmarks
+VERSION := $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/version.go)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
+# The last version whose modules all of Go's proxies have; see packaging/README.md.
+NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
+
+INTO := $(DESTDIR)$(PREFIX)
+DOC := $(INTO)/share/doc/krund
+NAMES = $(notdir $(patsubst %/c/,%,$(wildcard benchmarks/*/c/)))
+
+.PHONY: install uninstall release stage
+
+# Pages and completions are what krunctl says about itself.
+$(BUILD)/share/.made: $(BUILD)/bin/krunctl docs/config.md $(wildcard packaging/manual/*.go)
+	@mkdir -p $(BUILD)/share/man $(BUILD)/share/completions
+	@rm -f $(BUILD)/share/man/*
+	$(GO) run ./packaging/manual -krunctl $< -config docs/config.md -version $(VERSION) -o $(BUILD)/share/man \
+	  -date "$$(date -u -d @$(SOURCE_DATE_EPOCH) +%F 2>/dev/null || date -u -r $(SOURCE_DATE_EPOCH) +%F)"
+	@for shell in bash zsh fish; do $< completion $$shell >$(BUILD)/share/completions/$$shell || exit 1; done
+	@touch $@
+
+# What make builds has no rule of its own that make could see.
+$(BUILD)/bin/krunctl: build ;
+
+install: build $(BUILD)/share/.made
+	install -d $(INTO)/bin $(INTO)/lib/krund $(INTO)/libexec/krund
+	install -m 755 $(BUILD)/bin/krund $(BUILD)/bin/krunctl $(INTO)/bin
+	install -m 644 $(BUILD)/lib/libkrun.so $(INTO)/lib/krund
+	install -m 755 $(BUILD)/libexec/krund/runner-c $(INTO)/libexec/krund
+	install -m 644 $(BUILD)/libexec/krund/runner.py $(INTO)/libexec/krund
+	@$(MAKE) --no-print-directory -C cgo install BUILD=$(BUILD) CC="$(CC)" PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+	for name in $(NAMES); do \
+	  install -d $(INTO)/lib/krund/benchmarks/$$name/c $(INTO)/lib/krund/benchmarks/$$name/python && \
+	  install -m 644 benchmarks/$$name/c/bench.c $(BENCHMARKS)/$$name/c/bench.so $(INTO)/lib/krund/benchmarks/$$name/c && \
+	  install -m 644 benchmarks/$$name/python/bench.py $(INTO)/lib/krund/benchmarks/$$name/python || exit 1; \
+	done
+	install -d $(INTO)/share/man/man1 $(INTO)/share/man/man5 $(INTO)/share/man/man8
+	install -m 644 $(BUILD)/share/man/*.1 $(INTO)/share/man/man1
+	install -m 644 $(BUILD)/share/man/*.5 $(INTO)/share/man/man5
+	install -m 644 packaging/man/krund.8 $(INTO)/share/man/man8
+	install -d $(INTO)/share/bash-completion/completions $(INTO)/share/zsh/site-functions $(INTO)/share/fish/vendor_completions.d
+	install -m 644 $(BUILD)/share/completions/bash $(INTO)/share/bash-completion/completions/krunctl
+	install -m 644 $(BUILD)/share/completions/zsh $(INTO)/share/zsh/site-functions/_krunctl
+	install -m 644 $(BUILD)/share/completions/fish $(INTO)/share/fish/vendor_completions.d/krunctl.fish
+	install -d $(DOC)/docs $(DOC)/runners $(DOC)/benchmarks $(DOC)/examples
+	install -m 644 README.md CHANGELOG.md LICENSE $(DOC)
+	install -m 644 docs/*.md $(DOC)/docs
+	install -m 644 runners/README.md $(DOC)/runners
+	install -m 644 benchmarks/README.md $(DOC)/benchmarks
+	@# A copied example finds the benchmarks from wherever it is.
+	for file in configs/*.toml; do \
+	  sed 's,"../benchmarks","$(PREFIX)/lib/krund/benchmarks",;s,configs/,,g' $$file >$(DOC)/examples/$${file##*/} || exit 1; \
+	done
+	chmod 644 $(DOC)/examples/*.toml
+ifneq ($(UNITDIR),)
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's,@PREFIX@,$(PREFIX),' systemd/krund@.service >$(DESTDIR)$(UNITDIR)/krund@.service
+	install -m 644 systemd/bench.target $(DESTDIR)$(UNITDIR)
+	chmod 644 $(DESTDIR)$(UNITDIR)/krund@.service
+endif
+	@$(if $(DESTDIR)$(if $(UNITDIR),,none),:,echo "Nothing is started. Next: systemctl daemon-reload && krunctl doctor")
+
+uninstall:
+	rm -f $(INTO)/bin/krund $(INTO)/bin/krunctl
+	rm -rf $(INTO)/lib/krund $(INTO)/libexec/krund $(DOC)
+	rm -f $(INTO)/lib/libkrun.so $(INTO)/lib/libkrun.a $(INTO)/lib/pkgconfig/krun.pc $(INTO)/include/krun.h
+	rm -f $(INTO)/share/man/man1/krunctl.1 $(INTO)/share/man/man1/krunctl-*.1 $(INTO)/share/man/man3/libkrun.3
+	rm -f $(INTO)/share/man/man5/krund.toml.5 $(INTO)/share/man/man8/krund.8
+	rm -f $(INTO)/share/bash-completion/completions/krunctl $(INTO)/share/zsh/site-functions/_krunctl $(INTO)/share/fish/vendor_completions.d/krunctl.fish
+ifneq ($(UNITDIR),)
+	rm -f $(DESTDIR)$(UNITDIR)/krund@.service $(DESTDIR)$(UNITDIR)/bench.target
+endif
+
+# Built anew, apart from what is built for daily use, with nothing in it that depends on this machine's folders or clock.
+RELEASE := $(BUILD)/release
+release:
+	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) packaging/release.sh $(RELEASE) $(VERSION) "$(GO)" $(NFPM) \
+	  $(MAKE) --no-print-directory BUILD=$(RELEASE)/build BENCHMARKS=$(RELEASE)/benchmarks CFLAGS="-O2" CC="$(CC)" GO="$(GO)"

@@ -1,0 +1,44 @@
+#!/bin/sh
+# Makes the release: a .tar.gz to unpack in /, a .deb and an .rpm. make release calls it:
+#
+#   SOURCE_DATE_EPOCH=SECONDS release.sh FOLDER VERSION GO NFPM MAKE...
+#
+# The same sources, compiler and SOURCE_DATE_EPOCH give the same bytes.
+set -eu
+umask 022
+export LC_ALL=C SOURCE_DATE_EPOCH
+out=$1 VERSION=$2 go=$3 nfpm=$4
+shift 4
+ARCH=$($go env GOARCH)
+export VERSION ARCH
+here=$(cd "$(dirname "$0")" && pwd)
+
+rm -rf "$out"
+mkdir -p "$out"
+
+# stage PREFIX FOLDER: an installation, with all files of the same age
+stage() {
+	"$@" >"$out/$folder.log" 2>&1 || { cat "$out/$folder.log" >&2; exit 1; }
+	find "$out/$folder" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+}
+
+folder=package
+stage "$@" install PREFIX=/usr DESTDIR="$out/package"
+# The lowest C library that will do is what the packages ask for.
+needed=$(find "$out/package" -type f \( -name runner-c -o -name '*.so' \) -exec objdump -T {} + | sed -n 's/.*(\?GLIBC_\([0-9.]*\))\? .*/\1/p' | sort -uV | tail -n 1)
+GLIBC=$needed
+export GLIBC
+find "$out/package/usr/share/man" -type f -exec gzip -9n {} +
+find "$out/package" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+cp "$here/nfpm.yaml" "$here/reload.sh" "$out/package"
+touch -d "@$SOURCE_DATE_EPOCH" "$out/package/nfpm.yaml" "$out/package/reload.sh"
+for kind in deb rpm; do
+	(cd "$out/package" && $go run "$nfpm" package -f nfpm.yaml -p "$kind" -t "$out")
+done
+
+folder=tar
+stage "$@" -o build install PREFIX=/usr/local DESTDIR="$out/tar"
+# Without folders: unpacking must not change those that are there.
+(cd "$out/tar" && find . -type f -o -type l | sort | tar --create --no-recursion --files-from=- --owner=0 --group=0 --numeric-owner --format=gnu) |
+	gzip -9n >"$out/krund-$VERSION-linux-$ARCH.tar.gz"
+(cd "$out" && sha256sum ./*.tar.gz ./*.deb ./*.rpm | tee SHA256SUMS)
