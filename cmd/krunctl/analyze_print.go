@@ -177,6 +177,16 @@ func (a *app) printHowLong(s *howlong.Study) {
 	a.table(append([]string{">iterations"}, columns...), shareRows(s.Iterations))
 	a.print("\n")
 	a.table(append([]string{">executions"}, columns...), shareRows(s.Executions))
+	a.print("\n%s\n", leastSentence(s))
+}
+
+// leastSentence says what would have been enough.
+func leastSentence(s *howlong.Study) string {
+	if least, ok := s.Least(); ok {
+		return fmt.Sprintf("With %d iterations and %d executions you would have concluded the same in %.1f%%.",
+			least.Iterations, least.Executions, least.Overall.Percent)
+	}
+	return fmt.Sprintf("No shorter experiment would have concluded the same in %d%%.", howlong.Enough)
 }
 
 func shareRows(points []howlong.Point) [][]string {

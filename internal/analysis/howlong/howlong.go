@@ -57,12 +57,36 @@ type Point struct {
 	Overall           Share `json:"overall"` // all that were compared agree
 }
 
-// Study is both curves.
+// Study is both curves, and what becomes of doing with less of both.
 type Study struct {
-	Confidence float64 `json:"confidence"`
-	Samples    int     `json:"samples"` // per pair and number of executions
-	Iterations []Point `json:"iterations"`
-	Executions []Point `json:"executions"`
+	Confidence float64   `json:"confidence"`
+	Samples    int       `json:"samples"` // per pair and number of executions
+	Iterations []Point   `json:"iterations"`
+	Executions []Point   `json:"executions"`
+	Both       []Shorter `json:"both"`
+}
+
+// Shorter is an experiment with less of both: samples of so many executions,
+// each cut to so many iterations.
+type Shorter struct {
+	Iterations int   `json:"iterations"`
+	Executions int   `json:"executions"`
+	Overall    Share `json:"overall"`
+}
+
+// Enough is the share of conclusions, in percent, from which on a shorter
+// experiment counts as enough.
+const Enough = 95
+
+// Least gives the entry of Both with the least work, iterations times
+// executions, that is enough. ok is false when none is.
+func (s *Study) Least() (least Shorter, ok bool) {
+	for _, b := range s.Both {
+		if b.Overall.Percent >= Enough && (!ok || b.Iterations*b.Executions < least.Iterations*least.Executions) {
+			least, ok = b, true
+		}
+	}
+	return least, ok
 }
 
 // Iterations compares the conclusions from executions cut to each length with
@@ -87,9 +111,11 @@ func Iterations(full []Conclusion, lengths []int, confidence float64, cut func(i
 }
 
 // Executions compares the conclusions from samples of each number of
-// executions, drawn with replacement, with those from all of them. The result
+// executions of from, drawn with replacement, with those from all executions
+// of full, pair by pair. from is full itself, or the same pairs cut to fewer
+// iterations; a pair of which nothing is left in it disagrees. The result
 // depends on the seed only.
-func Executions(full []Conclusion, sizes []int, samples int, confidence float64, seed uint64) []Point {
+func Executions(full, from []Conclusion, sizes []int, samples int, confidence float64, seed uint64) []Point {
 	p := newProportions(confidence)
 	points := make([]Point, len(sizes))
 	for k, n := range sizes {
@@ -99,20 +125,28 @@ func Executions(full []Conclusion, sizes []int, samples int, confidence float64,
 		if len(c.Classes) == 0 {
 			continue
 		}
-		g := newGrid(c.Means)
-		whole := p.summarise(g, c, all(len(c.Classes)))
+		whole := p.whole(c)
+		g := newGrid(from[i].Means)
 		for k, n := range sizes {
 			random := rand.New(rand.NewPCG(seed, uint64(i)<<32|uint64(n)))
-			chosen := make([]int, n)
 			for range samples {
-				for j := range chosen {
-					chosen[j] = random.IntN(len(c.Classes))
-				}
-				points[k].add(whole.compare(p.summarise(g, c, chosen)))
+				points[k].add(whole.compare(p.sample(g, from[i], n, random)))
 			}
 		}
 	}
 	return points
+}
+
+// sample summarises n executions of c, drawn with replacement.
+func (p proportions) sample(g grid, c Conclusion, n int, random *rand.Rand) summary {
+	if len(c.Classes) == 0 {
+		return summary{}
+	}
+	chosen := make([]int, n)
+	for j := range chosen {
+		chosen[j] = random.IntN(len(c.Classes))
+	}
+	return p.summarise(g, c, chosen)
 }
 
 func all(n int) []int {

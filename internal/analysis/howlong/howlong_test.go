@@ -60,22 +60,46 @@ func TestIterations(t *testing.T) {
 // them; one with a rare class only from many.
 func TestExecutions(t *testing.T) {
 	alike := []Conclusion{conclusion(1, repeated(classify.Warmup, 30)...)}
-	points := Executions(alike, []int{2, 10}, 200, 0.99, 1)
+	points := Executions(alike, alike, []int{2, 10}, 200, 0.99, 1)
 	for _, p := range points {
 		if p.Classification.Percent != 100 || p.Classification.Compared != 200 || p.SteadyPerformance.Percent != 100 {
 			t.Errorf("executions that are alike: %+v", p)
 		}
 	}
 	mixed := []Conclusion{conclusion(1, append(repeated(classify.Warmup, 15), repeated(classify.Slowdown, 15)...)...)}
-	points = Executions(mixed, []int{2, 6, 30}, 400, 0.99, 1)
+	points = Executions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1)
 	if a, b, c := points[0].Overall.Percent, points[1].Overall.Percent, points[2].Overall.Percent; !(a <= b && b <= c && c > 99) {
 		t.Errorf("half and half: %v, %v and %v%% for 2, 6 and 30 executions", a, b, c)
 	}
-	if again := Executions(mixed, []int{2, 6, 30}, 400, 0.99, 1); !reflect.DeepEqual(again, points) {
+	if again := Executions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1); !reflect.DeepEqual(again, points) {
 		t.Error("the same seed gave another result")
 	}
-	if none := Executions([]Conclusion{{}}, []int{2}, 10, 0.99, 1); none[0].Overall.Compared != 0 {
+	if none := Executions([]Conclusion{{}}, []Conclusion{{}}, []int{2}, 10, 0.99, 1); none[0].Overall.Compared != 0 {
 		t.Errorf("nothing to compare: %+v", none)
+	}
+}
+
+// TestExecutionsOfCutOnes: samples of another experiment are compared with the
+// whole one; a pair that could not be cut disagrees.
+func TestExecutionsOfCutOnes(t *testing.T) {
+	full := []Conclusion{
+		conclusion(1, repeated(classify.Warmup, 20)...), conclusion(2, repeated(classify.Warmup, 20)...), conclusion(3, repeated(classify.Flat, 20)...),
+	}
+	cut := []Conclusion{full[0], {}, conclusion(4, repeated(classify.Flat, 20)...)}
+	points := Executions(full, cut, []int{5}, 10, 0.99, 1)
+	if p := points[0]; p.Overall.Same != 10 || p.Overall.Compared != 30 || p.Classification.Same != 20 || p.SteadyPerformance.Compared != 20 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestLeast(t *testing.T) {
+	enough, little := Share{Percent: 95}, Share{Percent: 94.9}
+	s := Study{Both: []Shorter{{1000, 5, little}, {1500, 5, enough}, {1000, 7, enough}, {500, 20, enough}}}
+	if got, ok := s.Least(); !ok || got != (Shorter{1000, 7, enough}) {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	if got, ok := (&Study{Both: []Shorter{{1000, 5, little}}}).Least(); ok {
+		t.Errorf("%+v is not enough", got)
 	}
 }
 

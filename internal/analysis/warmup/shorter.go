@@ -35,30 +35,65 @@ func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*howlong.Stud
 		return nil, err
 	}
 	study := &howlong.Study{
-		Confidence: p.Confidence, Samples: o.Samples, Iterations: []howlong.Point{},
-		Executions: howlong.Executions(full, o.Sizes, o.Samples, p.Confidence, p.Seed),
+		Confidence: p.Confidence, Samples: o.Samples, Iterations: []howlong.Point{}, Both: []howlong.Shorter{},
+		Executions: howlong.Executions(full, full, o.Sizes, o.Samples, p.Confidence, p.Seed),
 	}
+	longest := longestExecution(doc)
+	points := make([][]howlong.Point, len(o.Percents))
+	both := make([][]howlong.Shorter, len(o.Percents))
+	fails := make([]error, len(o.Percents))
+	parallel(len(o.Percents), o.Workers, func(k int) {
+		part := o.Percents[k] / 100
+		points[k], both[k], fails[k] = cutStudy(d, full, part, int(part*float64(longest)), p, o)
+	})
+	for k := range o.Percents {
+		study.Iterations = append(study.Iterations, points[k]...)
+		study.Both = append(study.Both, both[k]...)
+	}
+	return study, first(fails)
+}
+
+// bothSamples is how many samples of executions are drawn of cut executions,
+// and bothSizes the numbers of executions tried.
+const bothSamples = 100
+
+var bothSizes = []int{3, 5, 10, 15, 20, 30}
+
+// cutStudy compares the conclusions from executions cut to a part of their
+// iterations, of which the longest then has n, with the full ones.
+func cutStudy(d *dataset.Dataset, full []howlong.Conclusion, part float64, n int, p Parameters, o ShorterOptions) ([]howlong.Point, []howlong.Shorter, error) {
+	short := make([]howlong.Conclusion, len(full))
+	for i := range full {
+		var err error
+		if short[i], err = cutConclusion(&d.Pairs[i], part, p, o.Resamples); err != nil {
+			return nil, nil, err
+		}
+	}
+	cut := func(i, _ int) (howlong.Conclusion, bool) {
+		return short[i], len(short[i].Classes) == len(full[i].Classes)
+	}
+	points := howlong.Iterations(full, []int{n}, p.Confidence, cut)
+	var sizes []int
+	for _, size := range bothSizes {
+		if len(o.Sizes) > 0 && size <= slices.Max(o.Sizes) {
+			sizes = append(sizes, size)
+		}
+	}
+	var both []howlong.Shorter
+	for _, e := range howlong.Executions(full, short, sizes, min(o.Samples, bothSamples), p.Confidence, p.Seed) {
+		both = append(both, howlong.Shorter{Iterations: n, Executions: e.N, Overall: e.Overall})
+	}
+	return points, both, nil
+}
+
+func longestExecution(doc *Document) int {
 	longest := 0
 	for i := range doc.Pairs {
 		for _, e := range doc.Pairs[i].Executions {
 			longest = max(longest, e.Iterations)
 		}
 	}
-	for _, percent := range o.Percents {
-		short := make([]howlong.Conclusion, len(full))
-		parallel(len(full), o.Workers, func(i int) {
-			short[i], errs[i] = cutConclusion(&d.Pairs[i], percent/100, p, o.Resamples)
-		})
-		if err := first(errs); err != nil {
-			return nil, err
-		}
-		n := int(percent / 100 * float64(longest))
-		cut := func(i, _ int) (howlong.Conclusion, bool) {
-			return short[i], len(short[i].Classes) == len(full[i].Classes)
-		}
-		study.Iterations = append(study.Iterations, howlong.Iterations(full, []int{n}, p.Confidence, cut)...)
-	}
-	return study, nil
+	return longest
 }
 
 func (o *ShorterOptions) fill(doc *Document) {

@@ -376,6 +376,10 @@ func TestHowLong(t *testing.T) {
 	if len(study.Executions) != 4 || study.Executions[0].N != 2 || study.Executions[0].Overall.Compared != 200 {
 		t.Errorf("executions: %+v", study.Executions)
 	}
+	// No pair has more than five executions: 3 and 5 of two lengths each.
+	if len(study.Both) != 4 || study.Both[3].Iterations != 200 || study.Both[3].Executions != 5 || study.Both[3].Overall.Compared != 200 {
+		t.Errorf("less of both: %+v", study.Both)
+	}
 	o.Workers = 3
 	if again, err := HowLong(d, doc, o); err != nil || !reflect.DeepEqual(again, study) {
 		t.Errorf("three workers give another study, %v", err)
