@@ -24,7 +24,7 @@ Both must have been analysed with the same options (see krunctl analyze).
 
 EXAMPLES
   krunctl compare before.krun after.krun
-  krunctl compare --format markdown main.krun branch.krun >> comment.md
+  krunctl compare --format markdown main.krun branch.krun > comment.md
 
 EXIT STATUS
   0  no key got worse

@@ -30,7 +30,7 @@ convert writes them in other formats.
 
 EXAMPLES
   krunctl import --jmh -o fib_results.json.bz2 jmh.json
-  krunctl import --go --vm go1.26 -o json_results.json.bz2 bench.txt
+  krunctl import --pyperf --vm PyPy -o json_results.json.bz2 bench.json
 ` + exitHelp
 
 // importOptions say what tool's file it is, and what it does not hold.

@@ -125,7 +125,7 @@ func parquetKind(c *dataset.Column) (string, parquet.Node) {
 }
 
 // write adds the rows of an execution.
-func (t *parquetTable) write(out *parquet.Writer, pair *dataset.Pair, e *dataset.Execution) error {
+func (t *parquetTable) write(out parquet.RowWriter, pair *dataset.Pair, e *dataset.Execution) error {
 	n := 0
 	if len(e.Columns) > 0 {
 		n = e.Columns[0].Len()
