@@ -65,7 +65,7 @@ func writeTables(w io.Writer, doc *warmup.Document, facts *report.Facts, f repor
 	case report.CSV:
 		return report.ResultCSV(w, doc)
 	case report.JSON:
-		return report.ResultJSON(w, doc)
+		return report.ResultJSON(w, doc, facts)
 	}
 	results, shares := report.ResultTable(doc, facts), report.ShareTable(doc)
 	if err := results.Write(w, f); err != nil {

@@ -162,7 +162,7 @@ return r;`)
 		t.Errorf("ranges %s, %s, %s, %s", r.Whole, r.Zoomed, r.Panned, r.Reset)
 	case !strings.HasPrefix(r.Value, "iteration 1: wall (s) 0.") || !strings.Contains(r.Value, "segment mean 0.5"):
 		t.Errorf("value %q", r.Value)
-	case !slices.Equal(r.Headings, []string{"cycles per core"}) || r.Execution != "2" || r.Canvases != 1:
+	case !slices.Equal(r.Headings, []string{"cycles per core"}) || r.Execution != "2" || r.Canvases != 2:
 		t.Errorf("%+v", r)
 	}
 }

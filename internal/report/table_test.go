@@ -16,12 +16,13 @@ func rendered(t *testing.T, doc *warmup.Document, f Format) string {
 	t.Helper()
 	var b bytes.Buffer
 	var err error
-	results, shares := ResultTable(doc, &Facts{Records: 1, Values: []Fact{{"reboot before each execution", "none", 1}}}), ShareTable(doc)
+	facts := &Facts{Records: 1, Values: []Fact{{"reboot before each execution", "none", 1}}}
+	results, shares := ResultTable(doc, facts), ShareTable(doc)
 	switch f {
 	case CSV:
 		err = ResultCSV(&b, doc)
 	case JSON:
-		err = ResultJSON(&b, doc)
+		err = ResultJSON(&b, doc, facts)
 	default:
 		if err = results.Write(&b, f); err == nil {
 			b.WriteString("\n")

@@ -60,8 +60,8 @@ func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 // that an old reader would misunderstand raises it.
 const jsonFormat = 1
 
-// ResultJSON writes both tables of the study as one object.
-func ResultJSON(w io.Writer, doc *warmup.Document) error {
+// ResultJSON writes both tables of the study as one object. facts may be nil.
+func ResultJSON(w io.Writer, doc *warmup.Document, facts *Facts) error {
 	return writeJSON(w, struct {
 		Format     int               `json:"format"`
 		Source     warmup.Source     `json:"source"`
@@ -70,7 +70,7 @@ func ResultJSON(w io.Writer, doc *warmup.Document) error {
 		Rows       []Row             `json:"rows"`
 		Shares     []Share           `json:"shares"`
 		Warnings   []warmup.Warning  `json:"warnings"`
-	}{jsonFormat, doc.Source, doc.Parameters, doc.Unit, Rows(doc), Shares(doc), doc.Warnings})
+	}{jsonFormat, doc.Source, doc.Parameters, doc.Unit, Rows(doc), Shares(doc), append(append([]warmup.Warning{}, facts.Warnings()...), doc.Warnings...)})
 }
 
 func writeJSON(w io.Writer, v any) error {

@@ -162,6 +162,7 @@ function wide(u, low, high) {
   return [low - around, high + around];
 }
 
+// options of a plot: main ones name the iterations, and its hook draws marks.
 function options(height, label, range, hook, zooms) {
   const axis = {stroke: colour("--fg"), grid: {stroke: colour("--line"), width: 0.5}, ticks: {stroke: colour("--line")}};
   return {
@@ -200,7 +201,10 @@ function draw(index) {
   const e = run();
   if (!e.values.length) { $("plot").textContent = "This execution measured no iteration."; return; }
   const range = (u, low, high) => ($("hide").checked && narrow()) || wide(u, low, high);
-  plots.push(new uPlot(options(430, data.unit, range, marks, true), [e.values.map((_, i) => i), e.values], $("plot")));
+  const indexes = e.values.map((_, i) => i), strip = document.createElement("div"), main = document.createElement("div");
+  $("plot").append(strip, main);
+  plots.push(new uPlot(options(400, data.unit, range, marks, true), [indexes, e.values], main));
+  plots.push(new uPlot(options(120, "narrowed", (u, low, high) => narrow() || wide(u, low, high), marks, true), [indexes, e.values], strip));
   $("plot").dataset.range = `0 ${e.values.length - 1}`;
   if (!e.more) return;
   if (others.has(index)) drawOthers(); else load(`${name}-${index}.js`);
