@@ -7,14 +7,19 @@ import (
 	"strings"
 )
 
-// WaitUp waits until this start takes commands, and says which boot it is. Services may still be starting: WaitRunning waits for these.
+// WaitUp waits until this start takes commands, and says which boot it is; once it does, later calls say the same at once. Services may still be
+// starting: WaitRunning waits for these.
 func (m *Machine) WaitUp() Up {
 	m.tb.Helper()
-	ctx, cancel := m.limit()
-	defer cancel()
-	up, err := m.mustBeOn().agent.waitUp(ctx)
-	m.check(err)
-	return up
+	p := m.mustBeOn()
+	if p.up == nil {
+		ctx, cancel := m.limit()
+		defer cancel()
+		up, err := p.agent.waitUp(ctx)
+		m.check(err)
+		p.up = &up
+	}
+	return *p.up
 }
 
 // WaitRunning waits until systemd has nothing left to start, and returns what it says of the system: running or degraded, mostly.

@@ -1,10 +1,13 @@
 package rig
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
@@ -17,28 +20,16 @@ const ExperimentHome = "/srv/krund"
 // UnitOf returns the unit that runs an experiment. That of no name is the template.
 func UnitOf(experiment string) string { return "krund@" + experiment + ".service" }
 
-// installed are the files of the repository that a guest gets: where they are after make build, as patterns, and the guest's folder for them. A
-// pattern's fixed part before keep is cut off.
-var installed = [...]struct{ pattern, keep, folder string }{
-	{"build/bin/krund", "build/bin", "/usr/bin"},
-	{"build/bin/krunctl", "build/bin", "/usr/bin"},
-	{"build/lib/libkrun.so", "build/lib", "/usr/lib"},
-	{"build/libexec/krund/*", "build/libexec", "/usr/libexec"},
-	{"benchmarks/*/c/bench.so", "benchmarks", ExperimentHome + "/benchmarks"},
-	{"benchmarks/*/python/bench.py", "benchmarks", ExperimentHome + "/benchmarks"},
-	{"systemd/krund@.service", "systemd", "/usr/lib/systemd/system"},
-}
-
-// Krund makes a machine with krund installed from the repository's last make build: programs, library, runners, benchmarks and the unit, which
+// Krund makes a machine with krund installed from the repository's last make build, by make install as a user would, and all benchmarks. The unit
 // announces its end (RunToEnd). The machine is off, and runs no experiment until the payload or a command enables one.
 //
 // The compiled benchmarks and runners are the host's: they run in the guest as long as the host's C library is not newer than Debian 12's.
 func Krund(tb testing.TB, o Options) *Machine {
 	tb.Helper()
-	image := FindImage(tb) // before anything is demanded of the repository
-	files, err := krundPayload()
+	FindImage(tb) // before anything is demanded of the repository
+	files, err := krundPayload(tb.Context(), tb.TempDir())
 	if err != nil {
-		tb.Fatalf("install krund in %s: %v", filepath.Base(image.Dir), err)
+		tb.Fatalf("install krund in the machine: %v", err)
 	}
 	if o.Payload != nil {
 		files.Merge(o.Payload)
@@ -47,18 +38,64 @@ func Krund(tb testing.TB, o Options) *Machine {
 	return New(tb, o)
 }
 
-// krundPayload is what Krund installs.
-func krundPayload() (*Payload, error) {
+// krundPayload is what Krund installs. dir is an empty folder for the installation.
+func krundPayload(ctx context.Context, dir string) (*Payload, error) {
 	root, err := repository()
 	if err != nil {
 		return nil, err
 	}
-	files, err := collect(root)
-	if err != nil {
+	if err := install(ctx, root, dir); err != nil {
+		return nil, err
+	}
+	var files Payload
+	if err := files.Tree("/", dir); err != nil {
+		return nil, err
+	}
+	if err := addBenchmarks(&files, root); err != nil {
 		return nil, err
 	}
 	files.Announce(UnitOf(""))
-	return files, nil
+	return &files, nil
+}
+
+// install runs make install of what was built, without building it again.
+func install(ctx context.Context, root, dir string) error {
+	if _, err := os.Stat(filepath.Join(root, "build/bin/krund")); err != nil {
+		return fmt.Errorf("%w; run: make build", err)
+	}
+	cmd := exec.CommandContext(ctx, "make", "-s", "-o", "build", "install", "DESTDIR="+dir)
+	cmd.Dir = root
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "MFLAGS=") { // those of a make around this one
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("make install: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// Files of a benchmark that an experiment needs.
+var benchmarkFiles = [...]string{"benchmarks/*/c/bench.so", "benchmarks/*/python/bench.py"}
+
+// addBenchmarks puts the repository's benchmarks beside the experiments. Each language must have some.
+func addBenchmarks(files *Payload, root string) error {
+	for _, pattern := range benchmarkFiles {
+		found, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil {
+			return fmt.Errorf("find %s: %w", pattern, err)
+		}
+		if len(found) == 0 {
+			return fmt.Errorf("no %s in %s; run: make build", pattern, root)
+		}
+		for _, name := range found {
+			if err := files.Copy(path.Join(ExperimentHome, name), filepath.Join(root, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // repository returns the folder of the module, from the working directory upwards.
@@ -78,30 +115,17 @@ func repository() (string, error) {
 	return "", err
 }
 
-// collect takes the installed files of a repository. Each pattern must match.
-func collect(root string) (*Payload, error) {
-	var files Payload
-	for _, from := range installed {
-		found, err := fs.Glob(os.DirFS(root), from.pattern)
-		if err != nil {
-			return nil, fmt.Errorf("find %s: %w", from.pattern, err)
-		}
-		if len(found) == 0 {
-			return nil, fmt.Errorf("no %s in %s; run: make build", from.pattern, root)
-		}
-		for _, name := range found {
-			to := path.Join(from.folder, strings.TrimPrefix(name, from.keep))
-			if err := files.Copy(to, filepath.Join(root, name)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return &files, nil
-}
-
 // Experiment adds an experiment and returns its path in the guest. Its folder will be beside it: NAME.krun.
 func (p *Payload) Experiment(name, toml string) string {
 	file := path.Join(ExperimentHome, name+".toml")
 	p.Text(file, toml)
 	return file
+}
+
+// Enable makes systemd start an experiment at every boot from the first on, as krunctl enable does on a machine that runs. krund ends that itself
+// when nothing is outstanding.
+func (p *Payload) Enable(experiment string) {
+	unit := UnitOf(experiment)
+	p.Text("/etc/systemd/system/"+unit+".d/config.conf", "[Service]\nEnvironment=KRUND_CONFIG="+path.Join(ExperimentHome, experiment+".toml")+"\n")
+	p.Link("/etc/systemd/system/multi-user.target.wants/"+unit, "/lib/systemd/system/"+UnitOf(""))
 }

@@ -4,42 +4,64 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
 
-func TestCollectInstallsWhatMakeBuilt(t *testing.T) {
+// fakeRepository has the given files, and a Makefile whose install needs a build that must not be made.
+func fakeRepository(t *testing.T, names ...string) string {
+	t.Helper()
 	root := t.TempDir()
-	if _, err := collect(root); err == nil || !strings.Contains(err.Error(), "no build/bin/krund in "+root+"; run: make build") {
-		t.Errorf("nothing built: %v", err)
-	}
-	for _, name := range []string{
-		"build/bin/krund", "build/bin/krunctl", "build/lib/libkrun.so", "build/libexec/krund/runner-c", "build/libexec/krund/runner.py",
-		"benchmarks/nbody/c/bench.so", "benchmarks/fasta/c/bench.so", "benchmarks/nbody/python/bench.py", "systemd/krund@.service",
-	} {
+	write(t, filepath.Join(root, "Makefile"), "build:\n\tfalse\n.PHONY: build install\ninstall: build\n"+
+		"\tmkdir -p $(DESTDIR)/usr/bin && cp -r build/bin/* $(DESTDIR)/usr/bin && test $(MAKELEVEL) = 0\n")
+	for _, name := range names {
 		name = filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		write(t, name, "content")
 	}
-	files, err := collect(root)
-	if err != nil {
+	return root
+}
+
+func TestInstallTakesWhatMakeInstallMakes(t *testing.T) {
+	root := fakeRepository(t)
+	if err := install(t.Context(), root, t.TempDir()); err == nil || !strings.Contains(err.Error(), "run: make build") {
+		t.Errorf("nothing built: %v", err)
+	}
+	root = fakeRepository(t, "build/bin/krund", "build/bin/krunctl")
+	t.Setenv("MAKELEVEL", "7")
+	dir := t.TempDir()
+	if err := install(t.Context(), root, dir); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{
-		"/srv/krund/benchmarks/fasta/c/bench.so", "/srv/krund/benchmarks/nbody/c/bench.so", "/srv/krund/benchmarks/nbody/python/bench.py",
-		"/usr/bin/krunctl", "/usr/bin/krund", "/usr/lib/libkrun.so", "/usr/lib/systemd/system/krund@.service",
-		"/usr/libexec/krund/runner-c", "/usr/libexec/krund/runner.py",
+	var files Payload
+	if err := files.Tree("/", dir); err != nil {
+		t.Fatal(err)
 	}
-	var got []string
-	for name := range files.entries {
-		got = append(got, name)
+	if got := listing(t, packed(t, &files)); got != "usr/bin/krunctl 0 -rw-r--r-- content\nusr/bin/krund 0 -rw-r--r-- content\n" {
+		t.Errorf("installed:\n%s", got)
 	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("files:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	write(t, filepath.Join(root, "Makefile"), "build:\ninstall: build\n\t@echo no such compiler; exit 3\n")
+	if err := install(t.Context(), root, dir); err == nil || !strings.Contains(err.Error(), "no such compiler") {
+		t.Errorf("broken make install: %v", err)
+	}
+}
+
+func TestBenchmarksGoBesideTheExperiments(t *testing.T) {
+	root := fakeRepository(t, "benchmarks/nbody/c/bench.so", "benchmarks/nbody/c/bench.c", "benchmarks/fasta/c/bench.so")
+	var files Payload
+	if err := addBenchmarks(&files, root); err == nil || !strings.Contains(err.Error(), "no benchmarks/*/python/bench.py in "+root) {
+		t.Errorf("no Python: %v", err)
+	}
+	root = fakeRepository(t, "benchmarks/nbody/c/bench.so", "benchmarks/nbody/c/bench.c", "benchmarks/nbody/python/bench.py")
+	files = Payload{}
+	if err := addBenchmarks(&files, root); err != nil {
+		t.Fatal(err)
+	}
+	want := "srv/krund/benchmarks/nbody/c/bench.so 0 -rw-r--r-- content\nsrv/krund/benchmarks/nbody/python/bench.py 0 -rw-r--r-- content\n"
+	if got := listing(t, packed(t, &files)); got != want {
+		t.Errorf("files:\n%s\nwant:\n%s", got, want)
 	}
 }
 
@@ -62,8 +84,12 @@ func TestExperimentFile(t *testing.T) {
 	if got := p.Experiment("quick", "[experiment]\n"); got != "/srv/krund/quick.toml" {
 		t.Errorf("path is %s", got)
 	}
-	if got := listing(t, packed(t, &p)); got != "srv/krund/quick.toml 0 -rw-r--r-- [experiment]\n" {
-		t.Errorf("archive: %q", got)
+	p.Enable("quick")
+	want := "etc/systemd/system/krund@quick.service.d/config.conf 0 -rw-r--r-- [Service]\nEnvironment=KRUND_CONFIG=/srv/krund/quick.toml\n" +
+		"etc/systemd/system/multi-user.target.wants/krund@quick.service 2 -rwxrwxrwx /lib/systemd/system/krund@.service\n" +
+		"srv/krund/quick.toml 0 -rw-r--r-- [experiment]\n"
+	if got := listing(t, packed(t, &p)); got != want {
+		t.Errorf("archive:\n%s\nwant:\n%s", got, want)
 	}
 }
 

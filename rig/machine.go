@@ -165,6 +165,27 @@ func (m *Machine) PowerCutAfter(d time.Duration) {
 	}
 }
 
+// RunAndCut cuts the power d after now, however often the machine reboots itself until then; it applies power first when the machine is off.
+func (m *Machine) RunAndCut(d time.Duration) {
+	m.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	for {
+		if !m.On() {
+			m.PowerOn()
+		}
+		select {
+		case <-ctx.Done():
+			m.PowerCut()
+			return
+		case <-m.power.off:
+			if off := m.WaitOff(); off.Reason != OffRebooted {
+				m.fatal(fmt.Errorf("the machine ended with %s before the cut", off.Reason))
+			}
+		}
+	}
+}
+
 // ResetButton presses it: like a power cut for the guest, and the machine is off afterwards.
 func (m *Machine) ResetButton() Off {
 	m.tb.Helper()

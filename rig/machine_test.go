@@ -155,6 +155,9 @@ func TestMachineRebootsAndCounts(t *testing.T) {
 		if up := m.WaitUp(); up != (Up{"boot-1", 2.5}) {
 			t.Errorf("up: %+v", up)
 		}
+		if again := m.WaitUp(); again != (Up{"boot-1", 2.5}) {
+			t.Errorf("up, asked again: %+v", again)
+		}
 		m.WaitConsole(`first=1 rig\.payload$`)
 		if got := m.Sh("boots"); got != "1" {
 			t.Errorf("output %q", got)
@@ -251,6 +254,25 @@ func TestRunUntilKeepsThePowerOn(t *testing.T) {
 	m.RunUntil(`^kernel `, 0)
 	if m.Starts() != 4 {
 		t.Errorf("%d starts, want 4", m.Starts())
+	}
+}
+
+func TestRunAndCutGoesOnOverReboots(t *testing.T) {
+	useStandIn(t)
+	m := Boot(t, Options{})
+	m.Send("end guest-reset")
+	<-m.power.off
+	m.RunAndCut(time.Millisecond)
+	if m.On() || m.Starts() != 2 || m.figures.cuts != 1 {
+		t.Errorf("on %v, %d starts, %d cuts; want off, 2, 1", m.On(), m.Starts(), m.figures.cuts)
+	}
+	got := failure(t, func(tb testing.TB) {
+		m := Boot(t, Options{})
+		m.Send("end guest-shutdown")
+		m.For(tb).RunAndCut(time.Hour)
+	})
+	if !strings.Contains(got, "guest-shutdown before the cut") {
+		t.Errorf("machine powers itself off: failed with %q", got)
 	}
 }
 

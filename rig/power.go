@@ -42,6 +42,7 @@ type power struct {
 	cut    chan struct{} // closed before the rig kills it
 	off    chan struct{} // closed when it has ended and all its output is read
 	how    Off           // valid after off
+	up     *Up           // what the guest said when it came up; nil until somebody has waited for it
 	known  bool          // the test has been told that it is off
 	told   bool          // its figures were collected
 }
