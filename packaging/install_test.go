@@ -1,0 +1,272 @@
+// Package packaging has no code: its tests install krund as make install does
+// and run what was installed. See README.md.
+package packaging
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// makeInRoot runs make in the repository without what a make around this test
+// has put into the environment.
+func makeInRoot(t *testing.T, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "make", append([]string{"--no-print-directory"}, args...)...)
+	c.Dir = ".."
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "MAKE") && name != "MFLAGS" && name != "DESTDIR" && name != "PREFIX" {
+			c.Env = append(c.Env, v)
+		}
+	}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("make %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// built skips a test where make build has not run.
+func built(t *testing.T) {
+	t.Helper()
+	for _, file := range []string{"../build/bin/krund", "../build/bin/krunctl", "../build/libexec/krund/runner-c", "../benchmarks/nbody/c/bench.so"} {
+		if _, err := os.Stat(file); err != nil {
+			t.Skipf("%v; make build makes it", err)
+		}
+	}
+}
+
+// installed returns the files below root with their permissions.
+func installed(t *testing.T, root string) map[string]fs.FileMode {
+	t.Helper()
+	all := make(map[string]fs.FileMode)
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		all[strings.TrimPrefix(file, root)] = info.Mode()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// wanted are all files of an installation in /opt/krund, but for one manual
+// page for each command of krunctl.
+func wanted(t *testing.T) []string {
+	t.Helper()
+	const prefix = "/opt/krund/"
+	var all []string
+	for _, file := range []string{
+		"bin/krund", "bin/krunctl", "lib/krund/libkrun.so", "libexec/krund/runner-c", "libexec/krund/runner.py",
+		"lib/libkrun.so", "lib/libkrun.a", "lib/pkgconfig/krun.pc", "include/krun.h",
+		"share/man/man1/krunctl.1", "share/man/man3/libkrun.3", "share/man/man5/krund.toml.5", "share/man/man8/krund.8",
+		"share/bash-completion/completions/krunctl", "share/zsh/site-functions/_krunctl", "share/fish/vendor_completions.d/krunctl.fish",
+		"share/doc/krund/README.md", "share/doc/krund/CHANGELOG.md", "share/doc/krund/LICENSE", "share/doc/krund/runners/README.md", "share/doc/krund/benchmarks/README.md",
+	} {
+		all = append(all, prefix+file)
+	}
+	for _, name := range []string{"binary_trees", "fannkuch_redux", "fasta", "nbody", "richards", "spectralnorm"} {
+		for _, file := range []string{"c/bench.c", "c/bench.so", "python/bench.py"} {
+			all = append(all, prefix+"lib/krund/benchmarks/"+name+"/"+file)
+		}
+	}
+	for pattern, folder := range map[string]string{"../docs/*.md": "docs/", "../configs/*.toml": "examples/"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) < 3 {
+			t.Fatalf("%s: %v, %v", pattern, found, err)
+		}
+		for _, file := range found {
+			all = append(all, prefix+"share/doc/krund/"+folder+filepath.Base(file))
+		}
+	}
+	return append(all, "/usr/lib/systemd/system/krund@.service", "/usr/lib/systemd/system/bench.target")
+}
+
+func TestInstallPutsEverythingInPlace(t *testing.T) {
+	built(t)
+	root := t.TempDir()
+	makeInRoot(t, "-o", "build", "install", "PREFIX=/opt/krund", "DESTDIR="+root)
+	got := installed(t, root)
+	pages := 0
+	for file, mode := range got {
+		page, err := filepath.Match("/opt/krund/share/man/man1/krunctl-*.1", file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page {
+			pages++
+		} else if !slices.Contains(wanted(t), file) {
+			t.Errorf("%s is installed, and no test says so", file)
+		}
+		want := fs.FileMode(0o644)
+		if strings.Contains(file, "/bin/") || strings.HasSuffix(file, "/runner-c") || file == "/opt/krund/lib/libkrun.so" {
+			want = 0o755
+		}
+		if mode != want {
+			t.Errorf("%s has mode %v, want %v", file, mode, want)
+		}
+	}
+	for _, file := range wanted(t) {
+		if _, ok := got[file]; !ok {
+			t.Errorf("%s is not installed", file)
+		}
+	}
+	if pages < 15 {
+		t.Errorf("%d pages of commands", pages)
+	}
+	for _, file := range []string{"/usr/lib/systemd/system/krund@.service", "/opt/krund/lib/pkgconfig/krun.pc", "/opt/krund/share/doc/krund/examples/demo.toml"} {
+		text, err := os.ReadFile(root + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "@") && strings.Contains(string(text), "PREFIX@") || strings.Contains(string(text), root) || !strings.Contains(string(text), "/opt/krund") {
+			t.Errorf("%s has a wrong prefix:\n%s", file, text)
+		}
+	}
+	makeInRoot(t, "uninstall", "PREFIX=/opt/krund", "DESTDIR="+root)
+	if left := installed(t, root); len(left) != 0 {
+		t.Errorf("make uninstall leaves %v", left)
+	}
+}
+
+// TestInstalledRuns runs an installed example with what was installed only: a
+// shortened copy of the demonstration, from another folder, with bare
+// environment.
+func TestInstalledRuns(t *testing.T) {
+	built(t)
+	prefix, home := t.TempDir(), t.TempDir()
+	makeInRoot(t, "-o", "build", "install", "PREFIX="+prefix, "UNITDIR=")
+	text, err := os.ReadFile(filepath.Join(prefix, "share/doc/krund/examples/demo.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := regexp.MustCompile(`(?m)^(iterations|executions) = \d+`).ReplaceAllStringFunc(string(text), func(line string) string {
+		if strings.HasPrefix(line, "iterations") {
+			return "iterations = 3"
+		}
+		return "executions = 1"
+	})
+	file := filepath.Join(home, "demo.toml")
+	if err := os.WriteFile(file, []byte(short), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run := func(program string, args ...string) string {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), filepath.Join(prefix, "bin", program), args...)
+		c.Dir, c.Env = home, []string{"PATH=/usr/bin:/bin", "HOME=" + home}
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", program, args, err, out)
+		}
+		return string(out)
+	}
+	if out := run("krund", "run", file); !strings.Contains(out, "nothing is outstanding") {
+		t.Errorf("krund run:\n%s", out)
+	}
+	slots := len(regexp.MustCompile(`(?m)^(nbody|fannkuch_redux|spectralnorm) = `).FindAllString(short, -1)) * 2
+	if out := run("krunctl", "status", "--json", file); !strings.Contains(out, fmt.Sprintf(`"completed": %d`, slots)) || slots != 6 {
+		t.Errorf("%d slots; krunctl status:\n%s", slots, out)
+	}
+	if out := run("krunctl", "summary", file); strings.Count(out, "1/1") != slots {
+		t.Errorf("krunctl summary:\n%s", out)
+	}
+}
+
+// TestReloadScriptStartsNothing: what the packages run as root.
+func TestReloadScriptStartsNothing(t *testing.T) {
+	text, err := os.ReadFile("reload.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := regexp.MustCompile(`(?m)^[^#\n]*systemctl.*$`).FindAllString(string(text), -1)
+	if len(calls) != 1 || !strings.Contains(calls[0], "systemctl daemon-reload") {
+		t.Errorf("calls of systemctl: %q", calls)
+	}
+	config, err := os.ReadFile("nfpm.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts := regexp.MustCompile(`(?m)^\s+\w+: (\S+\.sh)$`).FindAllStringSubmatch(string(config), -1)
+	if len(scripts) != 2 {
+		t.Errorf("scripts %v", scripts)
+	}
+	for _, s := range scripts {
+		if s[1] != "reload.sh" {
+			t.Errorf("the packages run %s", s[1])
+		}
+	}
+	for _, file := range []string{"reload.sh", "release.sh", "../openbsd/krund.rc"} {
+		sh, err := exec.LookPath("sh")
+		if err != nil {
+			t.Skip(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), sh, "-n", file).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", file, err, out)
+		}
+	}
+}
+
+// TestUnits: what is in the units that nobody may take out.
+func TestUnits(t *testing.T) {
+	for file, lines := range map[string][]string{
+		"../systemd/bench.target":   {"Requires=sysinit.target", "AllowIsolate=yes", "Conflicts=timers.target rescue.service rescue.target"},
+		"../systemd/krund@.service": {"ExecStart=@PREFIX@/bin/krund run ${KRUND_CONFIG}", "Restart=no", "WantedBy=multi-user.target bench.target"},
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if !strings.Contains(string(text), "\n"+line+"\n") {
+				t.Errorf("%s has no line %s", file, line)
+			}
+		}
+	}
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("the units are not checked: ", err)
+	}
+	dir := t.TempDir()
+	unit, err := os.ReadFile("../systemd/krund@.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := os.ReadFile("../systemd/bench.target")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Programs that are certainly there, for what is checked is the unit.
+	for _, program := range []string{"krund", "krunctl"} {
+		if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "bin", program), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := []string{filepath.Join(dir, "krund@x.service"), filepath.Join(dir, "bench.target")}
+	for i, text := range []string{strings.ReplaceAll(string(unit), "@PREFIX@", dir), string(target)} {
+		if err := os.WriteFile(files[i], []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.CommandContext(t.Context(), analyze, append([]string{"verify", "--man=no"}, files...)...)
+	c.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+dir+":")
+	out, err := c.CombinedOutput()
+	if err != nil || strings.Contains(string(out), dir) {
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	}
+}
