@@ -40,6 +40,7 @@ type grouped struct {
 	dead    []bool   // R has pruned s
 	scale   float64  // the largest |f| so far
 	scratch []int32
+	values  []float64 // of the candidates in scratch
 }
 
 // peltGrouped gives the same f and last as peltPlain, in nearly linear time
@@ -90,19 +91,50 @@ func (g *grouped) step(t int) {
 	limit := w.value + sumError*g.scale
 	g.scratch = g.cost.screen(g.scratch[:0], g.singles, g.f, t, g.price, limit)
 	g.scratch = g.cost.screen(g.scratch, g.recent, g.f, t, g.price, limit)
+	g.values = g.values[:0]
+	incumbent := w
 	for _, s := range g.scratch {
-		if s != w.s {
-			g.consider(&w, s, t, g.value(s, t))
+		v := incumbent.value
+		if s != incumbent.s {
+			v = g.value(s, t)
 		}
+		g.values = append(g.values, v)
+		g.consider(&w, s, t, v)
 	}
 	g.lookIntoGroups(&w, t)
 	g.f[t], g.last[t] = w.value, w.s
 	g.known[w.s] = int32(t)
 	g.scale = max(g.scale, w.value, -w.value)
+	g.prune(t)
 	g.recent = append(g.recent, int32(t-g.minimum+1))
 	if len(g.recent) >= recentLimit+shortest+g.minimum {
 		g.tidy(t)
 	}
+}
+
+// prune takes out those of the candidates valued in this step that R prunes,
+// and remembers of the others that R has kept them. Where rounding decides,
+// every candidate is valued in every step, and most are pruned soon.
+func (g *grouped) prune(t int) {
+	pruned := false
+	for i, s := range g.scratch {
+		if g.values[i] > g.f[t]+g.price {
+			g.dead[s] = true
+			pruned = true
+		} else if g.unknown(s) == t {
+			g.known[s] = int32(t)
+		}
+	}
+	if pruned {
+		isDead := func(s int32) bool { return g.dead[s] }
+		g.singles = slices.DeleteFunc(g.singles, isDead)
+		g.recent = slices.DeleteFunc(g.recent, isDead)
+	}
+}
+
+// unknown is the first prefix at which it is not known whether R keeps s.
+func (g *grouped) unknown(s int32) int {
+	return max(int(g.known[s])+1, int(s)+g.minimum, 2*g.minimum)
 }
 
 // consider makes s the winner if it is better (or as good and earlier), and
@@ -119,7 +151,7 @@ func (g *grouped) alive(s int32, t int) bool {
 	if g.dead[s] {
 		return false
 	}
-	for u := max(int(g.known[s])+1, int(s)+g.minimum, 2*g.minimum); u < t; u++ {
+	for u := g.unknown(s); u < t; u++ {
 		if g.value(s, u) > g.f[u]+g.price {
 			g.dead[s] = true
 			return false

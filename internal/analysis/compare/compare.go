@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
@@ -67,6 +68,7 @@ type Options struct {
 	Confidence float64 // of the whole table; 0: 0.99
 	Margin     float64 // ratios within 1±Margin are the same; 0: 0.01
 	Resamples  int     // of each ratio; 0: as many as the corrected level needs, 10,000 or more
+	Workers    int     // goroutines; below 2: one. The result is the same
 }
 
 // Result is the comparison of two experiments.
@@ -127,6 +129,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	}
 	r.Tests = tests(before.Doc, after.Doc)
 	r.Level = 1 - (1-o.Confidence)/float64(max(r.Tests, 1))
+	var jobs []func() // each fills in a change of its own
 	for i := range before.Doc.Pairs {
 		p := &before.Doc.Pairs[i]
 		q := find(after.Doc, p.ParsedKey())
@@ -134,15 +137,20 @@ func Of(before, after Side, o Options) (*Result, error) {
 			r.Changes = append(r.Changes, only(p, "before"))
 			continue
 		}
-		r.Changes = append(r.Changes, change(
-			half{p, &before.Data.Pairs[i], before.Doc.Parameters.Column},
-			half{&after.Doc.Pairs[q], &after.Data.Pairs[q], after.Doc.Parameters.Column}, r.Level, o))
+		at := len(r.Changes)
+		r.Changes = append(r.Changes, Change{})
+		jobs = append(jobs, func() {
+			r.Changes[at] = change(
+				half{p, &before.Data.Pairs[i], before.Doc.Parameters.Column},
+				half{&after.Doc.Pairs[q], &after.Data.Pairs[q], after.Doc.Parameters.Column}, r.Level, o)
+		})
 	}
 	for i := range after.Doc.Pairs {
 		if p := &after.Doc.Pairs[i]; find(before.Doc, p.ParsedKey()) < 0 {
 			r.Changes = append(r.Changes, only(p, "after"))
 		}
 	}
+	do(jobs, o.Workers)
 	for _, c := range r.Changes {
 		r.Counts[c.Verdict]++
 	}
@@ -151,6 +159,24 @@ func Of(before, after Side, o Options) (*Result, error) {
 			"before was measured on %q and after on %q: a change may be the machine's; measure both on one", before.Doc.Source.Machine, after.Doc.Source.Machine)})
 	}
 	return r, nil
+}
+
+// do runs the jobs in so many goroutines.
+func do(jobs []func(), workers int) {
+	queue := make(chan func())
+	var group sync.WaitGroup
+	for range max(workers, 1) {
+		group.Go(func() {
+			for job := range queue {
+				job()
+			}
+		})
+	}
+	for _, job := range jobs {
+		queue <- job
+	}
+	close(queue)
+	group.Wait()
 }
 
 // alike refuses analyses of different things.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"krund/internal/analysis/classify"
@@ -120,6 +121,21 @@ func TestFalseAlarms(t *testing.T) {
 	t.Logf("%d of %d called different, %d the same", alarms, rounds, told)
 	if alarms > 3 { // 1% are expected, and a bootstrap of 10 is a little narrow
 		t.Errorf("%d of %d were called different", alarms, rounds)
+	}
+}
+
+// TestWorkers: their number changes nothing.
+func TestWorkers(t *testing.T) {
+	levels := map[string]float64{"a": 0.5, "b": 0.45, "c": 0.6, "d": -0.5}
+	a, b := side(t, 1, 4, 0.01, levels), side(t, 2, 4, 0.01, levels)
+	one, err := Of(a, b, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, workers := range []int{2, 9} {
+		if many, err := Of(a, b, Options{Workers: workers}); err != nil || !reflect.DeepEqual(one, many) {
+			t.Errorf("%d workers: %+v, %v", workers, many, err)
+		}
 	}
 }
 
