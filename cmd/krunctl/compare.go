@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -54,6 +55,7 @@ func compareCommand(a *app) *cobra.Command {
 	}
 	o.flags(command)
 	command.Flags().Float64Var(&c.Confidence, "confidence", 0.99, "confidence of all intervals together")
+	c.Workers = runtime.NumCPU()
 	command.Flags().Float64Var(&c.Margin, "margin", 0.01, "ratios so near to 1 are the same")
 	return command
 }

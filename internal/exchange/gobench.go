@@ -29,7 +29,7 @@ const goPrefix = "Krund/benchmark="
 func ReadGo(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<20)
-	g := goReader{d: &dataset.Dataset{Info: dataset.Info{Format: FormatGo}}, names: newNamer(o, "Go", "default")}
+	g := goReader{d: &dataset.Dataset{Info: dataset.Info{Format: FormatGo}}, names: newNamer(o, "Go")}
 	for line := 1; in.Scan(); line++ {
 		if err := g.line(in.Text()); err != nil {
 			return nil, fmt.Errorf("read Go benchmarks: %w: line %d: %w", ErrFormat, line, err)

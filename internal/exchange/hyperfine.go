@@ -28,7 +28,7 @@ func ReadHyperfine(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 		return nil, fmt.Errorf("read hyperfine results: %w: there are no results", ErrFormat)
 	}
 	d := &dataset.Dataset{Info: dataset.Info{Format: FormatHyperfine}}
-	names := newNamer(o, "command", "default")
+	names := newNamer(o, "command")
 	for _, result := range f.Results {
 		k := names.key(result.Command)
 		if len(result.Times) == 0 {

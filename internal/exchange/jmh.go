@@ -38,7 +38,7 @@ func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 		return nil, fmt.Errorf("read JMH results: %w", err)
 	}
 	d := &dataset.Dataset{Info: dataset.Info{Format: FormatJMH}}
-	names := newNamer(o, "JVM", "default")
+	names := newNamer(o, "JVM")
 	for i, entry := range list {
 		if entry.Benchmark == "" || entry.Primary == nil {
 			return nil, fmt.Errorf("read JMH results: %w: entry %d has no benchmark or no primaryMetric", ErrFormat, i)

@@ -31,8 +31,8 @@ type namer struct {
 	taken       map[key.Key]bool
 }
 
-func newNamer(o ImportOptions, vm, variant string) *namer {
-	n := &namer{vm: plainName(orElse(o.VM, vm)), variant: plainName(orElse(o.Variant, variant))}
+func newNamer(o ImportOptions, vm string) *namer {
+	n := &namer{vm: plainName(orElse(o.VM, vm)), variant: plainName(orElse(o.Variant, "default"))}
 	n.given, n.taken = map[string]key.Key{}, map[key.Key]bool{}
 	return n
 }

@@ -56,7 +56,7 @@ func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 		for _, run := range b.Runs {
 			m := run.Metadata.over(outer)
 			if names == nil {
-				names = newNamer(o, orElse(m.Implementation, "python"), "default")
+				names = newNamer(o, orElse(m.Implementation, "python"))
 				d.Machine = m.Hostname
 			}
 			if len(run.Values) == 0 {

@@ -1,0 +1,54 @@
+package report
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// FuzzEscape: whatever a name is, it stays text: in XML and HTML it reads back
+// as what can be seen of it, in LaTeX no command and no brace of its own is
+// left, in scripts it is one JSON string without a tag.
+func FuzzEscape(f *testing.F) {
+	for _, s := range []string{"", hostile, "\\end{document}", "{}$&#%_^~\"|[", "</script>", "a\nb\u202ec\xff", "𝒳 ±"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var back struct {
+			Text string `xml:",chardata"`
+		}
+		if err := xml.Unmarshal([]byte("<x>"+escapeXML(s)+"</x>"), &back); err != nil || back.Text != printable(s) {
+			t.Errorf("XML of %q reads as %q: %v", s, back.Text, err)
+		}
+		for _, r := range printable(s) {
+			if r != ' ' && r != unicode.ReplacementChar && !unicode.IsPrint(r) {
+				t.Errorf("%q keeps %q", s, r)
+			}
+		}
+		var text string
+		if err := json.Unmarshal([]byte(jsonText(s)), &text); err != nil || strings.ContainsAny(jsonText(s), "<>&") {
+			t.Errorf("JSON of %q: %s, %v", s, jsonText(s), err)
+		}
+		checkLaTeX(t, s)
+		for _, cell := range strings.Split(escapeMarkdown(s), `\|`) {
+			if strings.ContainsAny(cell, "|<>\n") {
+				t.Errorf("Markdown of %q: %q", s, cell)
+			}
+		}
+	})
+}
+
+// checkLaTeX takes the commands of the escaping out, and looks at the rest.
+func checkLaTeX(t *testing.T, s string) {
+	t.Helper()
+	rest := escapeLaTeX(s)
+	for _, command := range []string{`\textbackslash{}`, `\textasciicircum{}`, `\textasciitilde{}`, `\textless{}`, `\textgreater{}`, `\textbar{}`, `\textquotedbl{}`,
+		`{[}`, `\{`, `\}`, `\$`, `\&`, `\#`, `\%`, `\_`} {
+		rest = strings.ReplaceAll(rest, command, "")
+	}
+	if strings.ContainsAny(rest, `\{}$&#%_^~"|[<>`) {
+		t.Errorf("LaTeX of %q: %q", s, escapeLaTeX(s))
+	}
+}
