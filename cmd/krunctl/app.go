@@ -14,6 +14,9 @@ import (
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/durable"
+	"krund/internal/msr"
+	"krund/internal/probe"
+	"krund/internal/sysroot"
 )
 
 // app is the world that the commands work in.
@@ -26,6 +29,10 @@ type app struct {
 	uid            int                                             // of the caller
 	systemctl      func(ctx context.Context, args ...string) error // tells systemd
 	machine        func(context.Context) *control.Machine          // this machine, or a test's copy of one
+	state          string                                          // folder for what krunctl must find again after a crash
+
+	counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding // which counters there are
+	measure  func(context.Context, *control.Machine, control.CPUs, time.Duration) (probe.Proof, error)
 }
 
 // talk prints a message for people. Its lines are made fit for a terminal.

@@ -205,7 +205,7 @@ type ran struct {
 func krunctl(t *testing.T, args ...string) ran {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime }, host: "bencher7", fsys: lax(), uid: 1000, machine: func(ctx context.Context) *control.Machine {
+	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime }, host: "bencher7", fsys: lax(), uid: 1000, counters: noCounters, machine: func(ctx context.Context) *control.Machine {
 		return control.NewMachine(ctx, sysroot.New(captured+"intel-pstate-active"))
 	}}
 	code := runIn(a, args, &stdout)

@@ -4,12 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"krund/internal/control"
+	"krund/internal/msr"
+	"krund/internal/probe"
 	"krund/internal/sysroot"
 )
 
@@ -23,6 +30,15 @@ var captured = func() string {
 	return dir + "/"
 }()
 
+// noCounters is a machine without any.
+func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.Finding {
+	var list []msr.Finding
+	for _, source := range want.Sources {
+		list = append(list, msr.Finding{Source: source, Why: "the processor has none", Notes: []string{"a note"}})
+	}
+	return list
+}
+
 // doctorOn runs doctor over a copy of a machine.
 func doctorOn(t *testing.T, tree string, args ...string) ran {
 	t.Helper()
@@ -31,7 +47,7 @@ func doctorOn(t *testing.T, tree string, args ...string) ran {
 	}
 	var stdout, stderr bytes.Buffer
 	a := &app{
-		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 1000,
+		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 1000, counters: noCounters,
 		machine: func(ctx context.Context) *control.Machine { return control.NewMachine(ctx, sysroot.New(captured+tree)) },
 	}
 	code := runIn(a, append([]string{"doctor"}, args...), &stdout)
@@ -77,6 +93,151 @@ func TestProveNeedsRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := doctorOn(t, trees[0].Name(), "--prove"); r.code != exitError || !strings.Contains(r.stderr, "only root") {
+		t.Error(r.text())
+	}
+}
+
+func TestDoctorNamesTheCounters(t *testing.T) {
+	check := func(config string, f func(context.Context, sysroot.Root, msr.Want) []msr.Finding) (rows []control.Finding) {
+		t.Helper()
+		b := newExperimentOf(t, strings.ReplaceAll(experimentText, "[experiment_end]", config))
+		cfg := b.cfg.Counters
+		a := &app{counters: f}
+		return a.checkCounters(t.Context(), control.NewMachine(t.Context(), sysroot.New(captured+"kvm-guest")), msr.Want{Sources: cfg.Sources, Scope: cfg.Scope})
+	}
+	rows := check("", noCounters)
+	if len(rows) != 2 || rows[0].Name != "counters perf" || rows[1].Name != "counters msr" || rows[0].Fails() || rows[0].Status != control.StatusCannot ||
+		rows[0].Detail != "the processor has none; a note" || rows[0].Fix == "" {
+		t.Errorf("without counters: %+v", rows)
+	}
+	rows = check("[counters]\nsources = [\"msr\"]\n", noCounters)
+	if len(rows) != 1 || !rows[0].Fails() {
+		t.Errorf("counters are demanded, and there are none: %+v", rows)
+	}
+	rows = check("[counters]\nsources = [\"perf\", \"msr\"]\n", func(_ context.Context, _ sysroot.Root, want msr.Want) []msr.Finding {
+		list := noCounters(t.Context(), sysroot.Root{}, want)
+		list[1].Available = true
+		return list
+	})
+	if len(rows) != 2 || rows[0].Fails() || rows[1].Status != control.StatusOK {
+		t.Errorf("one source is enough: %+v", rows)
+	}
+}
+
+// files are the contents of all files of a tree.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			text, readErr := os.ReadFile(path)
+			all[path], err = string(text), readErr
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// errCtrlC makes a measurement be interrupted by a signal.
+var errCtrlC = errors.New("Ctrl-C")
+
+// proving is a root's krunctl on a copy of a machine whose governor is another
+// one than wanted, with a configuration of two settings. measure is called with
+// the governor of the moment.
+func proving(t *testing.T, demands string, measure func(n int, governor string) error) (ran, map[string]string, map[string]string) {
+	t.Helper()
+	tree := t.TempDir()
+	if err := os.CopyFS(tree, os.DirFS(captured+"intel-acpi-cpufreq")); err != nil {
+		t.Fatal(err)
+	}
+	toml := filepath.Join(t.TempDir(), "test.toml")
+	if err := os.WriteFile(toml, []byte(strings.ReplaceAll(experimentText, "[experiment_end]", "[controls]\n"+demands)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := files(t, tree)
+	var stdout, stderr bytes.Buffer
+	n := 0
+	a := &app{
+		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 0, counters: noCounters, state: t.TempDir(), now: func() time.Time { return testTime },
+		machine: func(context.Context) *control.Machine { return &control.Machine{Root: sysroot.New(tree), Boot: "this"} },
+		measure: func(ctx context.Context, m *control.Machine, cpus control.CPUs, d time.Duration) (probe.Proof, error) {
+			n++
+			aslr, err := m.Root.Read("/proc/sys/kernel/randomize_va_space")
+			if err != nil {
+				t.Error(err)
+			}
+			p := probe.Proof{Switches: float64(100 * n)}
+			err = measure(n, aslr)
+			if errors.Is(err, errCtrlC) {
+				err = syscall.Kill(os.Getpid(), syscall.SIGINT)
+				<-ctx.Done()
+			}
+			return p, err
+		},
+	}
+	code := runIn(a, []string{"doctor", "--prove", "--time", "1ms", toml}, &stdout)
+	return ran{code, stdout.String(), stderr.String()}, before, files(t, tree)
+}
+
+func TestProve(t *testing.T) {
+	const demand = "aslr = { policy = \"require\", value = 1 }\n"
+	var seen []string
+	r, before, after := proving(t, demand, func(_ int, aslr string) error { seen = append(seen, aslr); return nil })
+	if !slices.Equal(seen, []string{"2", "1"}) {
+		t.Errorf("randomize_va_space while measured: %q, want 2 before and 1 with the settings", seen)
+	}
+	for _, part := range []string{"100 context switches/s", "200 context switches/s", "before", "with the settings"} {
+		if !strings.Contains(r.stdout, part) {
+			t.Errorf("no %q in\n%s", part, r.text())
+		}
+	}
+	if !maps.Equal(before, after) {
+		t.Error("the machine is not as it was")
+	}
+}
+
+func TestProveRestoresAfterTrouble(t *testing.T) {
+	const demand = "aslr = { policy = \"require\", value = 1 }\n"
+	for name, measure := range map[string]func(n int, aslr string) error{
+		"an error before": func(int, string) error { return errors.New("no such processor") },
+		"an error with the settings": func(n int, _ string) error {
+			if n == 2 {
+				return errors.New("no such processor")
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, before, after := proving(t, demand, measure)
+			if r.code != exitError || !strings.Contains(r.stderr, "no such processor") {
+				t.Error(r.text())
+			}
+			if !maps.Equal(before, after) {
+				t.Error("the machine is not as it was")
+			}
+		})
+	}
+	for interrupted := 1; interrupted <= 2; interrupted++ {
+		r, before, after := proving(t, demand, func(n int, _ string) error {
+			if n == interrupted {
+				return errCtrlC
+			}
+			return nil
+		})
+		if r.code != exitError || !strings.Contains(r.stderr, "interrupted") || !maps.Equal(before, after) {
+			t.Errorf("interrupted in measurement %d, the same machine %t:\n%s", interrupted, maps.Equal(before, after), r.text())
+		}
+	}
+	r, before, after := proving(t, "turbo = \"require\"\nswap = \"require\"\n", func(n int, _ string) error {
+		if n == 2 {
+			t.Error("measured although something required cannot be had")
+		}
+		return nil
+	})
+	if r.code != exitError || !maps.Equal(before, after) {
 		t.Error(r.text())
 	}
 }
