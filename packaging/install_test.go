@@ -92,6 +92,13 @@ func wanted(t *testing.T) []string {
 			all = append(all, prefix+"share/doc/krund/"+folder+filepath.Base(file))
 		}
 	}
+	images, err := filepath.Glob("../docs/img/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range images {
+		all = append(all, prefix+"share/doc/krund/docs/img/"+filepath.Base(file))
+	}
 	return append(all, "/usr/lib/systemd/system/krund@.service", "/usr/lib/systemd/system/bench.target")
 }
 

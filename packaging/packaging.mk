@@ -56,6 +56,7 @@ install: build $(BUILD)/share/.made
 	install -d $(DOC)/docs $(DOC)/runners $(DOC)/benchmarks $(DOC)/examples
 	install -m 644 README.md CHANGELOG.md LICENSE $(DOC)
 	install -m 644 docs/*.md $(DOC)/docs
+	for file in $(wildcard docs/img/*); do install -D -m 644 $$file $(DOC)/$$file || exit 1; done
 	install -m 644 runners/README.md $(DOC)/runners
 	install -m 644 benchmarks/README.md $(DOC)/benchmarks
 	@# A copied example finds the benchmarks from wherever it is.

@@ -1,0 +1,44 @@
+package packaging
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestManualOfKrund: every command, flag and exit status of `krund help` is in
+// krund(8), and no flag that it does not have.
+func TestManualOfKrund(t *testing.T) {
+	built(t)
+	out, err := exec.CommandContext(t.Context(), "../build/bin/krund", "help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("man/krund.8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	help, manual := string(out), string(text)
+	compare := func(what, inHelp, inManual string) {
+		t.Helper()
+		found := regexp.MustCompile(inHelp).FindAllStringSubmatch(help, -1)
+		if len(found) == 0 {
+			t.Errorf("krund help has no %s", what)
+		}
+		for _, m := range found {
+			if !strings.Contains(manual, strings.ReplaceAll(inManual, "NAME", m[1])) {
+				t.Errorf("%s %s is not in krund(8)", what, m[1])
+			}
+		}
+	}
+	compare("command", `(?m)^  krund (\w+)`, "\n.It Cm NAME\n")
+	compare("flag", `(?m)^  --(\w+)`, "\n.It Fl -NAME")
+	compare("exit status", `(?m)^  (\d+) `, "\n.It NAME\n")
+	for _, m := range regexp.MustCompile(`Fl -(\w+)`).FindAllStringSubmatch(manual, -1) {
+		if m[1] != "stop" && !strings.Contains(help, "--"+m[1]) { // --stop is krunctl's
+			t.Errorf("--%s of krund(8) is not in krund help", m[1])
+		}
+	}
+}
