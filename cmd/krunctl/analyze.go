@@ -10,6 +10,7 @@ import (
 	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
 )
@@ -44,6 +45,7 @@ type analyzeOptions struct {
 	json, fresh, howLong, raw bool
 	output                    string
 	mode, column              string
+	outliers                  string
 	window, steady, delta     string
 	penalty, cost             string
 	resamples                 int
@@ -72,6 +74,7 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.howLong, "how-long", false, "also say how many iterations and executions would have been enough")
 	f.StringVar(&o.mode, "mode", "", "rules: paper or relative")
 	f.StringVar(&o.column, "column", dataset.Wall, "column to analyse: wall, cycles, ...; of per-core columns the sum")
+	f.StringVar(&o.outliers, "outliers", "", "how outliers are found: study, or traini for series of means of short calls (default study)")
 	f.StringVar(&o.window, "window", "", "outlier window, an amount (default 10%)")
 	f.StringVar(&o.steady, "steady", "", "iterations at the end that must be steady, an amount (default 25%)")
 	f.StringVar(&o.delta, "delta", "", "smallest difference that counts: seconds, or a percentage (default 0.001; mode relative: 1%)")
@@ -138,6 +141,7 @@ func (o *analyzeOptions) parameters(unit string) (warmup.Parameters, error) {
 		p.Resamples = o.resamples
 	}
 	err = firstOf(
+		override("outliers", o.outliers, &p.Outliers, outlier.ParseRule),
 		override("window", o.window, &p.Window, warmup.ParseAmount),
 		override("steady", o.steady, &p.Steady, warmup.ParseAmount),
 		override("delta", o.delta, &p.Delta, classify.ParseDelta),

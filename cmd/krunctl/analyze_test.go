@@ -177,6 +177,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 	}{
 		{[]string{}, exitUsage, "experiments or files"},
 		{[]string{"--delta", "x", in}, exitUsage, "--delta"},
+		{[]string{"--outliers", "tukey", in}, exitUsage, "--outliers"},
 		{[]string{"--window", "0", in}, exitUsage, "--window"},
 		{[]string{"--steady", "120%", in}, exitUsage, "--steady"},
 		{[]string{"--penalty", "much", in}, exitUsage, "--penalty"},

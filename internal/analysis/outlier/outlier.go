@@ -37,6 +37,51 @@ var ErrWindow = errors.New("outlier window must be at least 2 iterations")
 // "far from its neighbours" has no meaning.
 var ErrNotFinite = errors.New("not a finite number")
 
+// Rule is a way to find outliers.
+type Rule int
+
+// The rules.
+const (
+	Study  Rule = iota // Find
+	Traini             // FindUnion
+)
+
+// String is the name ParseRule reads.
+func (r Rule) String() string {
+	if r == Traini {
+		return "traini"
+	}
+	return "study"
+}
+
+// ParseRule reads "study" or "traini".
+func ParseRule(s string) (Rule, error) {
+	switch s {
+	case "study":
+		return Study, nil
+	case "traini":
+		return Traini, nil
+	}
+	return 0, fmt.Errorf("unknown outlier rule %q; write study or traini", s)
+}
+
+// MarshalText is String.
+func (r Rule) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText is ParseRule.
+func (r *Rule) UnmarshalText(text []byte) (err error) {
+	*r, err = ParseRule(string(text))
+	return err
+}
+
+// Find is the rule's function.
+func (r Rule) Find(series []float64, window int) ([]int, error) {
+	if r == Traini {
+		return FindUnion(series, window)
+	}
+	return Find(series, window)
+}
+
 // Find gives the indexes, from 0 and ascending, of the outliers of a series,
 // judged by windows of the given number of iterations. The series is not
 // changed. Time grows as n log n, whatever the window. The errors wrap

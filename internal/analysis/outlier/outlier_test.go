@@ -111,6 +111,31 @@ func TestFindRefuses(t *testing.T) {
 	}
 }
 
+func TestRules(t *testing.T) {
+	series := make([]float64, 400)
+	for i := range series {
+		series[i] = 0.1 + float64(i%7)/1e4
+	}
+	series[300] = 0.1025 // outside the band of 10% to 90%, in that of 1% to 99% with the spikes in it
+	series[310], series[320], series[330] = 0.11, 0.11, 0.11
+	for _, r := range []Rule{Study, Traini} {
+		got, err := r.Find(series, 100)
+		want, _ := Find(series, 100)
+		if r == Traini {
+			want, _ = FindUnion(series, 100)
+		}
+		if err != nil || !slices.Equal(got, want) || len(got) == 0 {
+			t.Errorf("%v: %v, %v; want %v", r, got, err, want)
+		}
+		if again, err := ParseRule(r.String()); err != nil || again != r {
+			t.Errorf("%v is read as %v, %v", r, again, err)
+		}
+	}
+	if _, err := ParseRule("tukey"); err == nil {
+		t.Error("an unknown rule was not refused")
+	}
+}
+
 func TestRemove(t *testing.T) {
 	kept, index := Remove([]float64{10, 11, 12, 13}, []int{0, 2})
 	if !slices.Equal(kept, []float64{11, 13}) || !slices.Equal(index, []int{1, 3}) {

@@ -8,6 +8,7 @@ import (
 	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/outlier"
 )
 
 // Parameters are everything that decides what an analysis says of given data.
@@ -18,8 +19,9 @@ type Parameters struct {
 	Column string `json:"column"`
 	// Mode is the set of rules: see classify.Mode, steady.Of.
 	Mode classify.Mode `json:"mode"`
-	// Window is the length of the outlier window.
-	Window Amount `json:"window"`
+	// Outliers is how outliers are found, Window the length of the window.
+	Outliers outlier.Rule `json:"outliers"`
+	Window   Amount       `json:"window"`
 	// Steady is how many iterations at the end must be equivalent.
 	Steady Amount `json:"steady"`
 	// Delta is the smallest difference of means that counts.
