@@ -17,6 +17,7 @@ import (
 const convertHelp = `Convert writes the measured series in the format of another tool.
 
   --to krun     Krun's results, NAME_results.json.bz2, for warmup_stats
+  --to csv      warmup_stats' CSV, for one VM and variant
   --to go       Go's benchmark format, for benchstat; an iteration is a line
   --to parquet  Parquet for DuckDB, Spark and pandas: a row per iteration, in a
                 file for each key below the folder -o, named
@@ -24,7 +25,8 @@ const convertHelp = `Convert writes the measured series in the format of another
 
 It reads experiments of krund, results of Krun and CSV files of warmup_stats,
 with all columns; and with --jmh, --pyperf, --hyperfine or --go the files of
-these tools. CSV and JSON lines are written by krunctl export.
+these tools. CSV and JSON lines with a row per iteration are written by krunctl
+export.
 
 EXAMPLES
   krunctl convert --to krun -o warmup_results.json.bz2 warmup.krun
@@ -36,7 +38,7 @@ func convertCommand(a *app) *cobra.Command {
 	var o importOptions
 	var to string
 	c := &cobra.Command{
-		Use:   "convert --to krun|go|parquet DIR|NAME.toml|FILE",
+		Use:   "convert --to krun|csv|go|parquet DIR|NAME.toml|FILE",
 		Short: "Write the measured series for other tools",
 		Long:  convertHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
@@ -45,9 +47,9 @@ func convertCommand(a *app) *cobra.Command {
 			switch {
 			case err != nil:
 				return err
-			case to != "krun" && to != "go" && to != "parquet":
-				return usageError{fmt.Errorf("--to %q: krun, go or parquet", to)}
-			case to != "go" && o.output == "":
+			case to != "krun" && to != "csv" && to != "go" && to != "parquet":
+				return usageError{fmt.Errorf("--to %q: krun, csv, go or parquet", to)}
+			case (to == "krun" || to == "parquet") && o.output == "":
 				return usageError{fmt.Errorf("where to? --to %s needs -o", to)}
 			}
 			d, config, err := a.series(args[0], at, o)
@@ -58,7 +60,7 @@ func convertCommand(a *app) *cobra.Command {
 		},
 	}
 	o.flags(c)
-	c.Flags().StringVar(&to, "to", "", "format: krun, go or parquet")
+	c.Flags().StringVar(&to, "to", "", "format: krun, csv, go or parquet")
 	return c
 }
 
@@ -95,6 +97,8 @@ func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
 	switch to {
 	case "krun":
 		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteKrunJSON(w, d, config) })
+	case "csv":
+		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteWarmupCSV(w, d) })
 	case "go":
 		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteGo(w, d) })
 	}

@@ -54,7 +54,7 @@ func TestImportRefuses(t *testing.T) {
 		{[]string{"import", "--jmh", throughput}, exitUsage, "where to"},
 		{[]string{"import", "--jmh", "-o", out, throughput}, exitError, "ops/s"},
 		{[]string{"import", "--go", "-o", out, out + ".missing"}, exitError, "no such file"},
-		{[]string{"convert", "--to", "pdf", throughput}, exitUsage, "krun, go or parquet"},
+		{[]string{"convert", "--to", "pdf", throughput}, exitUsage, "krun, csv, go or parquet"},
 		{[]string{"convert", "--to", "krun", throughput}, exitUsage, "needs -o"},
 		{[]string{"table", "-f", "pdf", throughput}, exitUsage, "no format"},
 		{[]string{"compare", "--margin", "2", throughput, throughput}, exitUsage, "--margin"},
@@ -86,6 +86,13 @@ func TestConvert(t *testing.T) {
 	}
 	if text.code != exitOK || lines(text) != 1600 || lines(again) != 1600 {
 		t.Errorf("%d and %d iterations", lines(text), lines(again))
+	}
+	csv := filepath.Join(dir, "x.csv")
+	if r := krunctl(t, "convert", "--to", "csv", "-o", csv, krun); r.code != exitOK {
+		t.Error(r.text())
+	}
+	if r := krunctl(t, "convert", "--to", "go", "--vm", "C", "--variant", "default-c", csv); lines(r) != 1600 {
+		t.Errorf("CSV has %d iterations", lines(r))
 	}
 	class := func(in string) string {
 		var doc struct {

@@ -1,0 +1,61 @@
+package exchange
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+func TestWarmupCSVRoundTrip(t *testing.T) {
+	d := &dataset.Dataset{}
+	wall := func(ns ...int64) []dataset.Column {
+		return []dataset.Column{{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: ns}}
+	}
+	reals := []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: []float64{1.232458e-07, 0.1, 3}}}
+	a, b := key.Key{Benchmark: "a,\"b\"", VM: "v", Variant: "x"}, key.Key{Benchmark: "c", VM: "v", Variant: "x"}
+	d.Add(a, dataset.Execution{Outcome: dataset.Error})
+	d.Add(a, dataset.Execution{Outcome: dataset.Completed, Columns: wall(1, 2_000_000_003, 4)})
+	d.Add(a, dataset.Execution{Outcome: dataset.Rerun, Columns: wall(9)})
+	d.Add(b, dataset.Execution{Outcome: dataset.Completed, Columns: reals})
+	var out bytes.Buffer
+	if err := WriteWarmupCSV(&out, d); err != nil {
+		t.Fatal(err)
+	}
+	want := "process_exec_num,bench_name,0,1,2\n0,\"a,\"\"b\"\"\",,,\n1,\"a,\"\"b\"\"\",0.000000001,2.000000003,0.000000004\n0,c,1.232458e-07,0.1,3\n"
+	if out.String() != want {
+		t.Errorf("%s", out.String())
+	}
+	back, err := ReadWarmupCSV(&out, WarmupCSVOptions{VM: "v", Variant: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := back.Find(a).Executions, back.Find(b).Executions
+	if first[0].Outcome != dataset.Error || !slices.Equal(first[1].Columns[0].Reals, []float64{1e-9, 2.000000003, 4e-9}) || !slices.Equal(second[0].Columns[0].Reals, reals[0].Reals) {
+		t.Errorf("%+v %+v", first, second)
+	}
+}
+
+func TestWarmupCSVRefuses(t *testing.T) {
+	if err := WriteWarmupCSV(&bytes.Buffer{}, mixed()); err == nil || !strings.Contains(err.Error(), "one VM") {
+		t.Errorf("several VMs: %v", err)
+	}
+	d := mixed()
+	d.Pairs = d.Pairs[1:2]
+	d.Add(d.Pairs[0].Key, mixed().Pairs[0].Executions[0])
+	if err := WriteWarmupCSV(&bytes.Buffer{}, d); err == nil || !strings.Contains(err.Error(), "iterations") {
+		t.Errorf("different lengths: %v", err)
+	}
+	ops := &dataset.Dataset{}
+	ops.Add(key.Key{Benchmark: "b"}, dataset.Execution{Columns: []dataset.Column{{Name: dataset.Wall, Unit: "ops/s", Core: dataset.NoCore, Reals: []float64{1}}}})
+	if err := WriteWarmupCSV(&bytes.Buffer{}, ops); !errors.Is(err, ErrFormat) {
+		t.Errorf("throughput: %v", err)
+	}
+	if err := WriteWarmupCSV(failing{}, ops); err == nil {
+		t.Error("a full disk gives no error")
+	}
+}
