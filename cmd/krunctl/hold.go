@@ -156,3 +156,23 @@ func (a *app) whoRuns(f folder.Folder) (string, error) {
 	}
 	return "", lock.Release()
 }
+
+// addRequests tells what people want of krund.
+func (st *statusJSON) addRequests(f folder.Folder) error {
+	for _, r := range []struct {
+		folder.Request
+		text string
+	}{
+		{folder.Hold, "held: the boots are ordinary ones until `krunctl resume " + f.Dir() + "`"},
+		{folder.Stop, "asked to stop: krund ends after the execution that runs"},
+	} {
+		asked, err := f.Asked(r.Request)
+		if err != nil {
+			return err
+		}
+		if asked {
+			st.Findings = append(st.Findings, r.text)
+		}
+	}
+	return nil
+}

@@ -26,6 +26,9 @@ func TestHoldAndResume(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "user 1000 on bencher7, 2026-11-21T12:00:00Z") {
 		t.Errorf("it does not say who: %q, %v", text, err)
 	}
+	if r := krunctl(t, "status", b.dir()); !strings.Contains(r.stdout, "held: the boots are ordinary ones") {
+		t.Errorf("status does not tell:\n%s", r.text())
+	}
 	if r := krunctl(t, "hold", b.dir()); r.code != exitOK {
 		t.Errorf("a second time:\n%s", r.text())
 	}

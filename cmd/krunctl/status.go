@@ -174,7 +174,7 @@ func (a *app) statusOf(arg string) (statusJSON, error) {
 	st.addLast(r, v)
 	st.addFailures(r, v)
 	a.addConfig(&st, f, v, v.samples(r))
-	return st, nil
+	return st, st.addRequests(f)
 }
 
 func fromHeader(f folder.Folder, s *schedule.Schedule, v *survey) statusJSON {

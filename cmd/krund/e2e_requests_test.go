@@ -1,0 +1,61 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/folder"
+)
+
+// TestStopIsObeyedBetweenExecutions: the execution that runs is finished and recorded, the next one is not begun, and whoever starts krund
+// again goes on.
+func TestStopIsObeyedBetweenExecutions(t *testing.T) {
+	t.Parallel()
+	e := newExperiment(t)
+	e.c("blocks", `void run_iter(int p) { if (++n == 2) meet(); }`)
+	e.c("good", good)
+	r := e.start()
+	e.meet(r)
+	f, err := folder.Open(durable.OS(), e.folder)
+	e.must(err)
+	e.must(f.Ask(folder.Stop, "test"))
+	e.letGo()
+	r.wait().want(t, exitOK)
+	if got := e.flags(); got != "CO" {
+		t.Errorf("slots %s, want CO", got)
+	}
+	if asked, err := f.Asked(folder.Stop); asked || err != nil {
+		t.Errorf("the request is still there: %t, %v", asked, err)
+	}
+	e.letGo() // in case that the first one ran again
+	e.run().want(t, exitOK)
+	if got := e.flags(); got != "CC" {
+		t.Errorf("slots %s, want CC", got)
+	}
+}
+
+// TestHeldExperimentIsNotBegun: a hold that is there before the experiment leaves everything as it is.
+func TestHeldExperimentIsNotBegun(t *testing.T) {
+	t.Parallel()
+	e := newExperiment(t)
+	e.c("good", good)
+	f, err := folder.Create(durable.OS(), e.folder)
+	e.must(err)
+	e.must(f.Ask(folder.Hold, "test"))
+	out := e.run()
+	out.want(t, exitOK)
+	if _, err := os.Lstat(filepath.Join(e.folder, "schedule")); err == nil || out.stdout == "" {
+		t.Errorf("the experiment was begun; stdout %q", out.stdout)
+	}
+	if _, err := f.TakeBack(folder.Hold); err != nil {
+		t.Fatal(err)
+	}
+	e.run().want(t, exitOK)
+	if got := e.flags(); got != "C" {
+		t.Errorf("slots %s, want C", got)
+	}
+}
