@@ -36,10 +36,13 @@ build:
 
 ## demo        a small real experiment without root or reboots; the results are in demo.krun/
 demo: setup build
-	@rm -rf demo.krun
+	@rm -rf demo.krun $(BUILD)/demo-report
 	$(BUILD)/bin/krund run --folder demo.krun configs/demo.toml
 	$(BUILD)/bin/krunctl summary demo.krun
+	$(BUILD)/bin/krunctl report demo.krun -o $(BUILD)/demo-report
+	@echo
 	@echo "The results are in demo.krun: try build/bin/krunctl status demo.krun, or show demo.krun 0"
+	@echo "The report is in $(BUILD)/demo-report/index.html: open it in a browser"
 
 ## test        every test, with the race detector; the C library's with sanitizers
 test: setup build test-c
