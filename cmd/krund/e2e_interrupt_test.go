@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -38,6 +39,9 @@ func TestInterruptions(t *testing.T) {
 			}
 		}
 	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // if the tests were started to ignore it, krund would be, too
+	t.Cleanup(func() { signal.Stop(hangups) })
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
@@ -52,6 +56,19 @@ func TestInterruptions(t *testing.T) {
 			complete(t, e)
 		})
 	}
+	t.Run("nohup", func(t *testing.T) {
+		t.Parallel()
+		e := blocking(t)
+		e.write("test.toml", e.config())
+		r := startProgram(t, "nohup", filepath.Join(scratch, "prefix", "bin", "krund"), "run", "--folder", e.folder, filepath.Join(e.dir, "test.toml"))
+		e.meet(r)
+		r.signal(syscall.SIGHUP)
+		e.letGo()
+		r.wait().want(t, exitOK)
+		if got := e.flags(); got != "CCC" {
+			t.Errorf("slots %s, want CCC", got)
+		}
+	})
 	t.Run("killed", func(t *testing.T) {
 		t.Parallel()
 		e := blocking(t)

@@ -272,10 +272,15 @@ func (e *experiment) start(args ...string) *running {
 
 func startKrund(t *testing.T, prefix string, args ...string) *running {
 	t.Helper()
+	return startProgram(t, filepath.Join(prefix, "bin", "krund"), args...)
+}
+
+func startProgram(t *testing.T, program string, args ...string) *running {
+	t.Helper()
 	const hung = time.Minute // no test takes that long
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	t.Cleanup(cancel)
-	r := &running{t: t, cmd: exec.CommandContext(ctx, filepath.Join(prefix, "bin", "krund"), args...), done: make(chan struct{})}
+	r := &running{t: t, cmd: exec.CommandContext(ctx, program, args...), done: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	r.cmd.WaitDelay = time.Second
 	if err := r.cmd.Start(); err != nil {

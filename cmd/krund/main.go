@@ -130,11 +130,15 @@ func status(err error, stderr io.Writer) int {
 	return exitError
 }
 
-// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP ends. The second ends the process there and then.
+// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP ends. The second ends the process there and then. A SIGHUP that krund
+// was started to ignore, as by nohup(1), stays ignored: a terminal that closes must not end a week of measuring.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		if _, ok := <-signals; !ok {
 			return
