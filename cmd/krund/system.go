@@ -29,7 +29,7 @@ import (
 	"krund/internal/version"
 )
 
-// newSystem wires the real machine. The function it returns closes the log and leaves no control group behind.
+// newSystem wires the real machine. The function it returns closes the log.
 func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode string, stdout, stderr io.Writer) (boot.System, func(), error) {
 	if mode == config.RebootHardware && os.Geteuid() != 0 {
 		return boot.System{}, nil, errors.New("experiment.reboot = \"hardware\" needs root: run it as root, or without reboots by --reboot none")
@@ -70,15 +70,11 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 			Account:  child.FreshAccount,
 			Sync:     syncDisks,
 			Retire:   retire(cfg, mode),
+			Tidy:     func() error { return child.RemoveGroup(installed.Cgroup) },
 			Held:     func() (string, error) { return held(o.folder) },
 			Progress: newProgress(o, stdout),
 			Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
-		}, func() {
-			if err := child.RemoveGroup(installed.Cgroup); err != nil {
-				log.Warn("clean up", "error", err)
-			}
-			closeLog()
-		}, nil
+		}, closeLog, nil
 }
 
 // held says why this boot is to be an ordinary one for the experiment in the folder dir; "" when it is not.

@@ -35,13 +35,13 @@ func TestTheLine(t *testing.T) {
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
 		t.Fatalf("ending %d: the machine must restart before the very first execution, too", ending)
 	}
-	if want := []string{"wait 1m0s", "base", "reboot"}; !slices.Equal(s.events, want) {
+	if want := []string{"wait 1m0s", "base", "reboot", "tidy"}; !slices.Equal(s.events, want) {
 		t.Errorf("first start: %q, want %q", s.events, want)
 	}
 	s.boot, s.events = 2, nil
 	s.oneBoot(cfg, fsys)
 	want := []string{
-		"wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot",
+		"wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot", "tidy",
 	}
 	if !slices.Equal(s.events, want) {
 		t.Errorf("second boot: %q, want %q", s.events, want)
@@ -50,7 +50,7 @@ func TestTheLine(t *testing.T) {
 	if ending := s.oneBoot(cfg, fsys); ending != Finished {
 		t.Errorf("third boot ended as %d, want Finished", ending)
 	}
-	if last := s.events[len(s.events)-1]; last != "undo" || s.applied != 1 { // boot 2's settings ended with that boot
+	if last := s.events[len(s.events)-2]; last != "undo" || s.applied != 1 { // boot 2's settings ended with that boot
 		t.Errorf("the machine is not put back at the end: %q", s.events)
 	}
 	if !s.retired || s.reboots != 2 {
@@ -91,7 +91,7 @@ func TestInterruptionGivesTheAttemptBack(t *testing.T) {
 			t.Fatalf("ending %d, %v; want Interrupted", ending, err)
 		}
 	}
-	if s.applied != 0 || s.events[len(s.events)-2] != "hooks after" {
+	if s.applied != 0 || s.events[len(s.events)-3] != "hooks after" {
 		t.Errorf("not put back: %q", s.events)
 	}
 	s.during = nil
@@ -169,10 +169,14 @@ func TestTwoOfUs(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	var second error
+	other := newSimulated(t)
 	s.during = func(ctx context.Context) {
-		_, second = Run(ctx, cfg, dir, config.RebootNone, newSimulated(t).system(fsys))
+		_, second = Run(ctx, cfg, dir, config.RebootNone, other.system(fsys))
 	}
 	s.oneBoot(cfg, fsys)
+	if s.events[len(s.events)-1] != "tidy" || len(other.events) > 0 {
+		t.Errorf("events %q and of the second krund %q: only the one with the lock may clean up", s.events, other.events)
+	}
 	var locked *folder.LockedError
 	if !errors.As(second, &locked) || locked.PID != 1 || locked.Host != "simulated" {
 		t.Errorf("second krund got %v, want who has the lock", second)

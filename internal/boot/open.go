@@ -150,5 +150,8 @@ func (x *experiment) close() error {
 	if x.schedule != nil {
 		err = x.schedule.Close()
 	}
+	if tidyErr := x.Tidy(); tidyErr != nil {
+		x.Log.Warn("clean up", "error", tidyErr)
+	}
 	return errors.Join(err, x.lock.Release())
 }

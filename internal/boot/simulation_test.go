@@ -75,6 +75,7 @@ func (s *simulated) system(fsys durable.FS) System {
 		},
 		Sync:     func() { s.event("sync") },
 		Retire:   func(context.Context) error { s.retired = true; return nil },
+		Tidy:     func() error { s.event("tidy"); return nil },
 		Held:     func() (string, error) { return hold.Find(fsys, dir, sysroot.New(s.root)) },
 		Progress: s, Version: "test", Host: "simulated", BootID: fmt.Sprintf("boot-%d", s.boot), PID: 1,
 	}
