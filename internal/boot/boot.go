@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"krund/internal/config"
@@ -120,6 +121,8 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 		return 0, x.stop(after, errors.Join(err, undoErr))
 	}
 	x.Progress.End(slot, x.schedule.Header().Slots, record.Outcome, record.Reasons, x.Clock.Now().Sub(began))
+	x.Log.Debug("execution ended", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts, // for the file: people have Progress
+		"outcome", string(record.Outcome), "reasons", strings.Join(record.Reasons, "; "))
 	x.flag(after, slot, record)
 	if x.hardware() && x.outstanding() && !x.stopping() && ctx.Err() == nil {
 		return x.restart(ctx, applied.Undo)

@@ -115,6 +115,9 @@ func TestAnUnfitMachineStops(t *testing.T) {
 			t.Fatal("settings were left behind")
 		}
 	}
+	if !strings.Contains(s.log.String(), `msg=stopped error="the machine is not fit to measure: control: turbo cannot be switched off"`) {
+		t.Errorf("the log does not say why:\n%s", s.log.String())
+	}
 	if !slices.Contains(s.mails, "stopped") {
 		t.Errorf("nobody was told: %q", s.mails)
 	}
@@ -151,6 +154,11 @@ func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
 	}
 	if want := []string{"started", "flagged", "flagged"}; !slices.Equal(s.mails, want) {
 		t.Errorf("mails %q, want %q: the fourth is over the cap", s.mails, want)
+	}
+	for _, want := range []string{"msg=\"execution ended\" slot=0", "outcome=error reasons=\"exit status 1", "outcome=completed"} {
+		if !strings.Contains(s.log.String(), want) {
+			t.Errorf("%s is not in the log:\n%s", want, s.log.String())
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ func (x *experiment) finish(ctx context.Context) (Ending, error) {
 func (x *experiment) stop(ctx context.Context, err error) error {
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
+	x.Log.Debug("stopped", "error", err) // for the file: the caller prints it
 	x.tell(after, notify.Stopped, "stopped", err.Error()+"\n\nThe results so far are safe. `krunctl status` shows them; start krund again to go on.\n")
 	return errors.Join(err, x.Retire(after))
 }

@@ -68,7 +68,7 @@ func failed(j pexec.Job, boot int) pexec.Measured {
 
 func (s *simulated) system(fsys durable.FS) System {
 	return System{
-		FS: fsys, Clock: s, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Executor: s, Machine: s, Hooks: s, Rebooter: s, Notifier: s,
+		FS: fsys, Clock: s, Log: slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Executor: s, Machine: s, Hooks: s, Rebooter: s, Notifier: s,
 		Account: func(context.Context) (child.Account, []string, error) {
 			s.event("account")
 			return child.Account{}, nil, nil
