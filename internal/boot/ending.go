@@ -99,9 +99,11 @@ func (x *experiment) countReboot() error {
 	return x.schedule.UpdateHeader(func(h *schedule.Header) { h.Reboots++ })
 }
 
-// tell sends a notification. The count of mails is durable before a mail is sent, so that a fault can never flood anybody.
+// tell sends a notification. The count of mails is durable before a mail is sent, so that a fault can never flood anybody. The last mail is not for
+// single executions: many that fail must not keep the news that the experiment has ended from whoever waits for it.
 func (x *experiment) tell(ctx context.Context, event notify.Event, subject, text string) {
-	mail := x.Notifier.WantsMail() && x.schedule.Header().Mails < x.cfg.Notify.MaxMails
+	left := x.cfg.Notify.MaxMails - x.schedule.Header().Mails
+	mail := x.Notifier.WantsMail() && (left > 1 || left == 1 && event != notify.Flagged)
 	if mail {
 		if err := x.schedule.UpdateHeader(func(h *schedule.Header) { h.Mails++ }); err != nil {
 			x.Log.Error("count a mail", "error", err)
