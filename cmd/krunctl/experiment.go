@@ -69,7 +69,11 @@ func (a *app) parseConfig(path, host string) (*config.Config, error) {
 	}
 	text, err := durable.ReadFile(a.fsys, path)
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
+		err = fmt.Errorf("read the configuration: %w", err)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, usageError{err}
+		}
+		return nil, err
 	}
 	return config.Parse(path, text, host)
 }

@@ -115,7 +115,7 @@ func TestUsage(t *testing.T) {
 	wrong := filepath.Join(t.TempDir(), "wrong.toml")
 	b.must(os.WriteFile(wrong, []byte("[experiment]\nexecutionss = 2\n"), 0o644))
 	for _, args := range [][]string{
-		{"plan"}, {"plan", "a.toml", "b.toml"}, {"plan", b.dir()}, {"plan", wrong}, {"plan", "--limit", "-1", b.toml}, {"plan", "--nonsense", b.toml},
+		{"plan"}, {"plan", "/no/such/file.toml"}, {"plan", "a.toml", "b.toml"}, {"plan", b.dir()}, {"plan", wrong}, {"plan", "--limit", "-1", b.toml}, {"plan", "--nonsense", b.toml},
 		{"nonsense"}, {"statsu"}, {"status"}, {"show"}, {"show", b.dir(), "x"}, {"show", b.dir(), "-1"}, {"show", b.dir(), "1-0"}, {"show", b.dir(), "1", "2"},
 		{"summary", "--sort", "x", b.dir()}, {"summary", "--key", "x", b.dir()}, {"enable", b.dir()}, {"enable", "--start", "--root", "/x", b.toml},
 		{"export", "--csv", "--jsonl", b.dir()}, {"export", "--csv", "--wide", "--long", b.dir()}, {"export", "--csv", "--wide", "--all-outcomes", b.dir()},

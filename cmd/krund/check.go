@@ -30,7 +30,7 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	}
 	cfg, err := config.Load(path, host)
 	if err != nil {
-		return err
+		return misnamed(err)
 	}
 	if err := trusted(path, cfg.Experiment.Reboot); err != nil {
 		return err

@@ -70,6 +70,9 @@ func TestWrongUsage(t *testing.T) {
 		{"unknown flag after the file", []string{"check", "a.toml", "--fast"}, "-fast"},
 		{"flag of another command", []string{"check", "--quiet", "a.toml"}, "-quiet"},
 		{"flag without a value", []string{"run", "a.toml", "--folder"}, "-folder"},
+		{"no such file", []string{"run", "/no/such/file.toml"}, "/no/such/file.toml: no such file or directory"},
+		{"no such file to check", []string{"check", "/no/such/file.toml"}, "/no/such/file.toml: no such file or directory"},
+		{"a folder", []string{"check", "/"}, "/ is no regular file"},
 		{"unknown mode", []string{"run", "--reboot", "soft", "a.toml"}, "--reboot soft: it is hardware or none"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

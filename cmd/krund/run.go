@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -79,13 +80,22 @@ func loadConfig(path, dir string) (*config.Config, error) {
 		return nil, fmt.Errorf("name of this machine: %w", err)
 	}
 	if !boot.Started(durable.OS(), dir) {
-		return config.Load(path, host)
+		cfg, err := config.Load(path, host)
+		return cfg, misnamed(err)
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // the user names the file
+	text, err := config.Read(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
+		return nil, misnamed(err)
 	}
 	return config.Parse(path, text, host)
+}
+
+// misnamed makes a mistake on the command line of an error that says that the configuration is not there.
+func misnamed(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, config.ErrNotFile) {
+		return usageError{err.Error()}
+	}
+	return err
 }
 
 // trusted says whether a configuration may be believed. Where krund takes the machine over at every boot nobody but root may be able to change it;

@@ -52,29 +52,29 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	m := control.NewMachine(ctx, sysroot.New("/"))
 	relaxed := mode != config.RebootHardware
 	return boot.System{
-			FS:       durable.OS(),
-			Clock:    clock.Real{},
-			Log:      log,
-			Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/")},
-			Machine: &machine.Machine{
-				Control: m, Settings: settings.Controls(cfg, relaxed), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
-				Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
-				Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
-			},
-			Hooks:    hooks.Set{BeforeArgv: cfg.Hooks.Before, AfterArgv: cfg.Hooks.After, Timeout: cfg.Hooks.Timeout, Log: log},
-			Rebooter: reboot.New(log),
-			Notifier: notify.Notifier{
-				Mail: cfg.Notify.Mail, Sendmail: cfg.Notify.Sendmail, Command: cfg.Notify.Command, Webhook: cfg.Notify.Webhook,
-				Environ: []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin"},
-			},
-			Account:  child.FreshAccount,
-			Sync:     syncDisks,
-			Retire:   retire(cfg, mode),
-			Tidy:     func() error { return child.RemoveGroup(installed.Cgroup) },
-			Held:     func() (string, error) { return held(o.folder) },
-			Progress: newProgress(o, stdout),
-			Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
-		}, closeLog, nil
+		FS:       durable.OS(),
+		Clock:    clock.Real{},
+		Log:      log,
+		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/")},
+		Machine: &machine.Machine{
+			Control: m, Settings: settings.Controls(cfg, relaxed), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
+			Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
+			Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
+		},
+		Hooks:    hooks.Set{BeforeArgv: cfg.Hooks.Before, AfterArgv: cfg.Hooks.After, Timeout: cfg.Hooks.Timeout, Log: log},
+		Rebooter: reboot.New(log),
+		Notifier: notify.Notifier{
+			Mail: cfg.Notify.Mail, Sendmail: cfg.Notify.Sendmail, Command: cfg.Notify.Command, Webhook: cfg.Notify.Webhook,
+			Environ: []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin"},
+		},
+		Account:  child.FreshAccount,
+		Sync:     syncDisks,
+		Retire:   retire(cfg, mode),
+		Tidy:     func() error { return child.RemoveGroup(installed.Cgroup) },
+		Held:     func() (string, error) { return held(o.folder) },
+		Progress: newProgress(o, stdout),
+		Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
+	}, closeLog, nil
 }
 
 // held says why this boot is to be an ordinary one for the experiment in the folder dir; "" when it is not.

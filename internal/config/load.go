@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,9 +14,9 @@ import (
 
 // Load reads the file at path for the machine called hostname, and checks
 // that the files it names exist. The error is Errors when the configuration
-// is wrong, and another when the file cannot be read.
+// is wrong, and that of Read when the file cannot be read.
 func Load(path, hostname string) (*Config, error) {
-	text, err := readText(path)
+	text, err := Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -29,15 +30,20 @@ func Load(path, hostname string) (*Config, error) {
 	return c, nil
 }
 
-// readText reads at most one byte more than a configuration may have: enough
-// for Parse to refuse it.
-func readText(path string) ([]byte, error) {
+// ErrNotFile is the error for a folder, a pipe or a device in place of a
+// configuration.
+var ErrNotFile = errors.New("no regular file; name an experiment's TOML file")
+
+// Read reads the text of a configuration: at most one byte more than it may
+// have, which is enough for Parse to refuse it. Errors: fs.ErrNotExist,
+// ErrNotFile, and those of the file system.
+func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path) // opening a pipe would wait for its writer
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("configuration: %s is no regular file; name an experiment's TOML file", path)
+		return nil, fmt.Errorf("configuration: %s is %w", path, ErrNotFile)
 	}
 	file, err := os.Open(path)
 	if err != nil {
