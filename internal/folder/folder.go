@@ -39,13 +39,20 @@ func For(configPath string) string {
 	return strings.TrimSuffix(configPath, ".toml") + extension
 }
 
+// ErrNoResults is the error for an experiment whose folder of records is gone.
+var ErrNoResults = errors.New("the folder results is gone, and with it every record; get it from a copy, " +
+	"or make an empty one and run `krunctl repair`, which lets all be run again")
+
 // Open returns the folder dir of an experiment that was started before. It
-// changes nothing. The error wraps fs.ErrNotExist when there is none.
+// changes nothing. The error wraps fs.ErrNotExist when there is none, and is
+// ErrNoResults when only the records are gone.
 func Open(fsys durable.FS, dir string) (Folder, error) {
 	f := Folder{fsys: fsys, dir: dir}
 	for _, d := range []string{dir, f.Results()} {
 		info, err := fsys.Lstat(d)
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && f.hasSchedule():
+			return Folder{}, fmt.Errorf("%s: %w", dir, ErrNoResults)
 		case errors.Is(err, fs.ErrNotExist):
 			return Folder{}, fmt.Errorf("no experiment at %s; `krund` makes the folder when it starts one: %w", dir, err)
 		case err != nil:
@@ -61,9 +68,13 @@ func Open(fsys durable.FS, dir string) (Folder, error) {
 
 // Create makes the folder dir of an experiment durably, with an empty results
 // folder, and returns it. What is there already stays: a Create that a crash
-// interrupted is finished by the next one. Its parent must exist.
+// interrupted is finished by the next one. Its parent must exist. A results
+// folder that is lost is not replaced by an empty one: ErrNoResults.
 func Create(fsys durable.FS, dir string) (Folder, error) {
 	f := Folder{fsys: fsys, dir: dir}
+	if f.hasSchedule() {
+		return Open(fsys, dir)
+	}
 	for _, d := range []string{dir, f.Results()} {
 		const othersRead = 0o755
 		if err := fsys.Mkdir(d, othersRead); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -74,6 +85,12 @@ func Create(fsys durable.FS, dir string) (Folder, error) {
 		}
 	}
 	return Open(fsys, dir)
+}
+
+// hasSchedule says whether there is a schedule, which is made last.
+func (f Folder) hasSchedule() bool {
+	_, err := f.fsys.Lstat(f.Schedule())
+	return err == nil
 }
 
 // Clean removes the temporary files that crashes have left in the folder and

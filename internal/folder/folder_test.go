@@ -71,10 +71,10 @@ func TestCreateCut(t *testing.T) {
 
 func TestCreateKeepsWhatIsThere(t *testing.T) {
 	fsys := crashfs.New(dir)
-	fsys.Put(dir+"/schedule", []byte("precious"))
+	fsys.Put(dir+"/config.toml", []byte("precious"))
 	_, err := Create(fsys, dir)
 	must(t, err)
-	if got := fsys.Files()[dir+"/schedule"]; string(got) != "precious" {
+	if got := fsys.Files()[dir+"/config.toml"]; string(got) != "precious" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -84,6 +84,8 @@ func TestOpenRefused(t *testing.T) {
 	file.Put(dir, nil)
 	results := crashfs.New("/x")
 	results.Put(dir+"/results", nil)
+	lost := crashfs.New(dir)
+	lost.Put(dir+"/schedule", nil)
 	unreadable := crashfs.New(dir + "/results")
 	unreadable.FailReads(dir, syscall.EIO)
 	tests := []struct {
@@ -94,6 +96,7 @@ func TestOpenRefused(t *testing.T) {
 	}{
 		{"absent", crashfs.New("/x"), fs.ErrNotExist, "no experiment at " + dir},
 		{"half made", crashfs.New(dir), fs.ErrNotExist, "no experiment at " + dir},
+		{"records lost", lost, ErrNoResults, dir + ": the folder results is gone"},
 		{"a file", file, nil, dir + " is not a folder"},
 		{"results a file", results, nil, dir + "/results is not a folder"},
 		{"unreadable", unreadable, syscall.EIO, "open the experiment's folder"},
@@ -109,6 +112,9 @@ func TestOpenRefused(t *testing.T) {
 	}
 	if _, err := Create(crashfs.New(), dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Create without a parent: %v", err)
+	}
+	if _, err := Create(lost, dir); !errors.Is(err, ErrNoResults) || lost.Ops() != 0 {
+		t.Errorf("Create with the records lost: %v", err)
 	}
 	if _, err := Create(file, dir); err == nil || !strings.Contains(err.Error(), "make the experiment's folder") {
 		t.Errorf("Create over a file: %v", err)
