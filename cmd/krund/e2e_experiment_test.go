@@ -38,7 +38,7 @@ func TestExperimentFaults(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
 		missing := filepath.Join(e.dir, "nothing.toml")
-		startKrund(t, filepath.Join(scratch, "prefix"), "run", missing).wait().want(t, exitError, missing, "no such file")
+		startKrund(t, filepath.Join(scratch, "prefix"), "run", missing).wait().want(t, exitUsage, missing, "no such file")
 	})
 	t.Run("folder of another configuration", func(t *testing.T) {
 		t.Parallel()

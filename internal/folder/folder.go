@@ -89,8 +89,8 @@ func Create(fsys durable.FS, dir string) (Folder, error) {
 
 // hasSchedule says whether there is a schedule, which is made last.
 func (f Folder) hasSchedule() bool {
-	_, err := f.fsys.Lstat(f.Schedule())
-	return err == nil
+	info, err := f.fsys.Lstat(f.Schedule())
+	return err == nil && info.Mode().IsRegular() // a link is for Check to refuse
 }
 
 // Clean removes the temporary files that crashes have left in the folder and
