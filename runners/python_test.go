@@ -65,7 +65,7 @@ var pythonCases = []struct {
 	{"stopped", goodPython, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone, "", ""}},
 	{"is a module", mainPython, []string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "bench -7 True\nbench -7 True\n", ""}},
 	{"wrong checksum", checksumPython, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady, "bad checksum\n", ""}},
-	{"exception", raisingPython, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "", "ValueError: third"}},
+	{"exception", raisingPython, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "", "raised an exception in run_iter: ValueError: third"}},
 	{"no entry", "x = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
 	{"entry is no function", "run_iter = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
 	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot read the benchmark"}},
@@ -146,5 +146,5 @@ func testPython2(t *testing.T, interpreter string) {
 	r.do(t).check(t, expect{1, 0, libkrun.StateReady, "bad checksum: 4851 vs 4950\n", ""})
 	oldClass := "class Odd: pass\ndef run_iter(n):\n    raise Odd()\n"
 	r = run{argv: append(pythonArgv(interpreter, write(t, "bench.py", oldClass)), "1"), iterations: 5}
-	r.do(t).check(t, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter"})
+	r.do(t).check(t, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: Odd"})
 }

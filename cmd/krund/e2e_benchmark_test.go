@@ -56,7 +56,7 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "exception in Python", py: "n = 0\ndef run_iter(p):\n    global n\n    n += 1\n    if n == 3: raise ValueError('no such planet')\n",
-		outcome: results.Error, done: 2, reasons: []string{"exit status 70: the benchmark raised an exception in run_iter", "2 of 5"},
+		outcome: results.Error, done: 2, reasons: []string{"exit status 70: the benchmark raised an exception in run_iter", "run_iter: ValueError: no such planet", "2 of 5"},
 		check: func(t *testing.T, _ *experiment, r results.Record) {
 			if !strings.Contains(r.Process.Stderr.Text, "ValueError: no such planet") {
 				t.Errorf("no traceback on stderr: %q", r.Process.Stderr.Text)

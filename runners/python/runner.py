@@ -36,10 +36,12 @@ def fail(status, message):
 
 
 def fail_in_benchmark(status, message):
-    """Like fail, with the traceback of the exception being handled."""
+    """Like fail, with the traceback of the exception being handled. The message
+    ends in the exception: krund quotes the last line."""
     import traceback
     traceback.print_exc()
-    fail(status, message)
+    what = traceback.format_exception_only(*sys.exc_info()[:2])[-1]
+    fail(status, "%s: %s" % (message, " ".join(what.split())))
 
 
 def library_path():
