@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -48,7 +49,7 @@ func (f Folder) checkOne(path string, caller int, wantDir bool) error {
 	if !known {
 		owner = caller
 	}
-	return judge(path, info.Mode(), owner, caller, wantDir)
+	return judge(strings.TrimSuffix(path, "/."), info.Mode(), owner, caller, wantDir)
 }
 
 // ownerOf returns the user a file belongs to. A simulated file has none.

@@ -316,7 +316,7 @@ func TestCheck(t *testing.T) {
 	must(t, os.Chmod(f.Schedule(), 0o644))
 	must(t, os.Chmod(f.Results(), 0o755))
 	must(t, os.Chmod(f.Dir(), 0o757))
-	if err := f.Check(); err == nil || !strings.Contains(err.Error(), "may be written by others") {
+	if err := f.Check(); err == nil || !strings.Contains(err.Error(), f.Dir()+" may be written by others") {
 		t.Errorf("got %v", err)
 	}
 	must(t, os.Chmod(f.Dir(), 0o755))
