@@ -75,7 +75,11 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 	} else {
 		a.printProblems("problem", r.Problems)
 		a.printProblems("note", r.Notes)
-		a.print("%s: %d of %s completed, %s, %s, %s\n", visible(f.Dir()), r.Completed, plural(r.Slots.Total(), "slot"),
+		slots := plural(r.Slots.Total(), "slot")
+		if r.Slots.Total() == 0 { // no configuration plans so few
+			slots = "an unknown number of slots"
+		}
+		a.print("%s: %d of %s completed, %s, %s, %s\n", visible(f.Dir()), r.Completed, slots,
 			plural(r.Records, "record"), size(r.Bytes), plural(len(r.Problems), "problem"))
 	}
 	if err == nil && len(r.Problems) > 0 {

@@ -351,3 +351,13 @@ func newer(b *builder) []byte {
 	b.must(err)
 	return repack(b.t, packed, `{"format":1,`, `{"format":2,`)
 }
+
+// TestCheckDataWithoutSchedule: how many slots there are is not known then, and not none.
+func TestCheckDataWithoutSchedule(t *testing.T) {
+	b := complete(t)
+	b.must(os.Remove(b.path("schedule")))
+	r := krunctl(t, "check-data", b.dir())
+	if want := " of an unknown number of slots completed, "; r.code != exitError || !strings.Contains(r.stdout, want) {
+		t.Errorf("want %q:\n%s", want, r.text())
+	}
+}
