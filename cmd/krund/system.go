@@ -134,7 +134,7 @@ func newLog(path string, o runOptions, stderr io.Writer) (*slog.Logger, func(), 
 	}
 	handlers := slog.NewMultiHandler(
 		slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelDebug}),
-		newTalk(stderr, level),
+		newTalk(stderr, level, isJournal(stderr, os.Getenv("JOURNAL_STREAM"))),
 	)
 	return slog.New(handlers), func() { _ = file.Close() }, nil
 }

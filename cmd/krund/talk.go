@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // talk is a log handler for people: a line of words and values, without time and level, which the terminal's reader does not need and the journal
@@ -19,12 +21,26 @@ type talk struct {
 	attrs   []slog.Attr
 }
 
-func newTalk(w io.Writer, level slog.Level) *talk {
-	journal := os.Getenv("JOURNAL_STREAM") != ""
+// newTalk writes messages of at least this level to w; when that is the journal, which sorts them itself, of at least slog.LevelInfo.
+func newTalk(w io.Writer, level slog.Level, journal bool) *talk {
 	if journal {
 		level = min(level, slog.LevelInfo)
 	}
 	return &talk{mu: new(sync.Mutex), w: w, level: level, journal: journal}
+}
+
+// isJournal says whether w leads to systemd's journal. The variable alone does not: whatever a service starts inherits it, a terminal as well.
+func isJournal(w io.Writer, stream string) bool {
+	file, ok := w.(*os.File)
+	if !ok || stream == "" {
+		return false
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stream == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino) // as systemd.exec(5) has it
 }
 
 func (t *talk) Enabled(_ context.Context, level slog.Level) bool { return level >= t.level }

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,9 +47,8 @@ func TestTalk(t *testing.T) {
 		{"journal, verbose", true, slog.LevelDebug, func(l *slog.Logger) { l.Debug("d") }, "<7>d\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Setenv("JOURNAL_STREAM", map[bool]string{true: "8:1234"}[test.journal])
 			var b bytes.Buffer
-			test.log(slog.New(newTalk(&b, test.level)))
+			test.log(slog.New(newTalk(&b, test.level, test.journal)))
 			if b.String() != test.want {
 				t.Errorf("%q, want %q", b.String(), test.want)
 			}
@@ -55,9 +56,40 @@ func TestTalk(t *testing.T) {
 	}
 }
 
+func TestIsJournal(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "stream"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		t.Fatal("no device and inode")
+	}
+	own := fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
+	for _, test := range []struct {
+		name   string
+		w      io.Writer
+		stream string
+		want   bool
+	}{
+		{"the journal", file, own, true},
+		{"no journal", file, "", false},
+		{"inherited from a service, and redirected", file, "8:1", false},
+		{"no file", &bytes.Buffer{}, own, false},
+	} {
+		if got := isJournal(test.w, test.stream); got != test.want {
+			t.Errorf("%s: %t, want %t", test.name, got, test.want)
+		}
+	}
+}
+
 // TestLog: everything is in the file, and on stderr what the flags ask for.
 func TestLog(t *testing.T) {
-	t.Setenv("JOURNAL_STREAM", "")
 	for _, test := range []struct {
 		name string
 		o    runOptions
