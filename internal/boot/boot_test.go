@@ -240,4 +240,7 @@ func TestALostAttemptIsCountedOnlyWhenTheMachineStopped(t *testing.T) {
 	if err != nil || first.Outcome != results.Rerun || !strings.Contains(first.Reasons[0], "attempt 1") {
 		t.Errorf("record of the lost attempt: %v %q %v", first.Outcome, first.Reasons, err)
 	}
+	if first.BootID != "boot-1" {
+		t.Errorf("the lost attempt is put into %s, want boot-1, in which it was begun", first.BootID)
+	}
 }

@@ -54,6 +54,7 @@ func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
 	x.Log.Warn("an attempt was lost", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts, "outcome", string(o.Result))
 	record := x.emptyRecord(slot)
 	record.Outcome, record.Reasons = o.Result, o.Reasons
+	record.BootID = x.schedule.Header().Boot // that of the attempt, not this one, which is about to have an attempt of its own
 	if err := x.store(slot, record); err != nil {
 		return err
 	}
