@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 
 	"krund/internal/boot"
 	"krund/internal/child"
@@ -50,6 +51,8 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		return boot.System{}, nil, err
 	}
 	m := control.NewMachine(ctx, sysroot.New("/"))
+	// Hooks and notifications get the same environment however krund was started: by hand, or by the unit at boot.
+	environ := []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin", "HOME=" + installed.CallerHome, "LANG=C.UTF-8"}
 	relaxed := mode != config.RebootHardware
 	return boot.System{
 		FS:       durable.OS(),
@@ -61,11 +64,11 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 			Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 			Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
 		},
-		Hooks:    hooks.Set{BeforeArgv: cfg.Hooks.Before, AfterArgv: cfg.Hooks.After, Timeout: cfg.Hooks.Timeout, Log: log},
+		Hooks:    hooks.Set{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After), Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log},
 		Rebooter: reboot.New(log),
 		Notifier: notify.Notifier{
 			Mail: cfg.Notify.Mail, Sendmail: cfg.Notify.Sendmail, Command: cfg.Notify.Command, Webhook: cfg.Notify.Webhook,
-			Environ: []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin"},
+			Environ: environ,
 		},
 		Account:  child.FreshAccount,
 		Sync:     syncDisks,
@@ -137,4 +140,17 @@ func newLog(path string, o runOptions, stderr io.Writer) (*slog.Logger, func(), 
 		newTalk(stderr, level, isJournal(stderr, os.Getenv("JOURNAL_STREAM"))),
 	)
 	return slog.New(handlers), func() { _ = file.Close() }, nil
+}
+
+// found gives the programs of commands their full paths, which are those of the fixed PATH. One that has vanished keeps its name, and fails with it
+// when it is run.
+func found(commands [][]string) [][]string {
+	list := make([][]string, len(commands))
+	for i, argv := range commands {
+		list[i] = slices.Clone(argv)
+		if path, err := config.LookPath(argv[0]); err == nil {
+			list[i][0] = path
+		}
+	}
+	return list
 }

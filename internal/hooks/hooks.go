@@ -17,6 +17,7 @@ import (
 type Set struct {
 	BeforeArgv [][]string
 	AfterArgv  [][]string
+	Environ    []string      // the commands' whole environment, the same however krund was started; nil is that of this process
 	Timeout    time.Duration // per command
 	Log        *slog.Logger
 }
@@ -44,7 +45,7 @@ func (s Set) After(ctx context.Context) error {
 }
 
 func (s Set) run(ctx context.Context, when string, argv []string) error {
-	out, err := command.Run(ctx, command.Cmd{Argv: argv, Timeout: s.Timeout})
+	out, err := command.Run(ctx, command.Cmd{Argv: argv, Env: s.Environ, Timeout: s.Timeout})
 	if err != nil {
 		return err
 	}

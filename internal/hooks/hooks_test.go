@@ -48,3 +48,17 @@ func TestNoHooks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTheEnvironmentIsFixed(t *testing.T) {
+	t.Setenv("KRUND_STRAY", "from the shell that started krund")
+	s, file := set(t)
+	s.Environ = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
+	s.BeforeArgv = [][]string{{"/bin/sh", "-c", "/usr/bin/env >" + file}}
+	if err := s.Before(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := os.ReadFile(file)
+	if !strings.Contains(string(got), "PATH=/usr/bin:/bin\n") || strings.Contains(string(got), "KRUND_STRAY") {
+		t.Errorf("a hook saw %q", got)
+	}
+}
