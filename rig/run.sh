@@ -32,6 +32,8 @@ export KRUND_RIG=$image
 export KRUND_RIG_LOGS=${KRUND_RIG_LOGS:-$PWD/build/rig}
 export KRUND_RIG_SUMMARY=$KRUND_RIG_LOGS/summary.tsv
 mkdir -p "$KRUND_RIG_LOGS"
+exec 9>"$KRUND_RIG_LOGS/lock"
+flock -n 9 || { echo "rig: another run is under way here; waiting for its end" >&2; flock 9; }
 rm -f "$KRUND_RIG_LOGS"/*.console "$KRUND_RIG_SUMMARY"
 start=$SECONDS
 "${GO:-go}" test -count=1 -p 1 "$@"
