@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -78,20 +79,20 @@ func (k *krunWriter) file(d *dataset.Dataset, config string) error {
 	fmt.Fprintf(k.b, " \"audit\": {\n  \"uname\": %s\n },\n \"config\": %s,\n", jsonString("krund "+orElse(strings.Join(strings.Fields(d.Machine), "_"), "unknown")), jsonString(config))
 	k.counts("core_cycle_counts", dataset.CoreCycles)
 	fmt.Fprintf(k.b, " \"error_flag\": %t,\n", failed)
-	k.member("eta_estimates", func(e *dataset.Execution) error {
+	eta := k.member("eta_estimates", func(e *dataset.Execution) error {
 		k.b.WriteString(strconv.FormatFloat(total(e), 'g', -1, 64))
 		return nil
 	})
 	k.b.WriteString(",\n")
 	k.counts("mperf_counts", dataset.MPERF)
-	k.member("pexec_flags", func(e *dataset.Execution) error {
+	flags := k.member("pexec_flags", func(e *dataset.Execution) error {
 		k.b.WriteString(jsonString(krunFlag(e)))
 		return nil
 	})
 	k.b.WriteString(",\n")
-	err := k.member("wallclock_times", k.wall)
+	times := k.member("wallclock_times", k.wall)
 	k.b.WriteString("\n}\n")
-	return err
+	return errors.Join(eta, flags, times)
 }
 
 func krunFlag(e *dataset.Execution) string {
