@@ -217,7 +217,7 @@ func (x *experiment) store(slot schedule.Slot, record results.Record) error {
 	if err := x.results.Append(record); err != nil {
 		return fmt.Errorf("store the record of slot %d: %w; nothing else is lost: start krund again when the disk is in order", slot.Index, err)
 	}
-	return x.schedule.Finish(slot, flagOf(record.Outcome))
+	return x.schedule.Finish(slot, schedule.FlagOf(record.Outcome))
 }
 
 // flag tells people about a record that needs a look.

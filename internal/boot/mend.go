@@ -26,7 +26,7 @@ func Source(cfg *config.Config, records *results.Reader, created time.Time) sche
 			if err != nil || !ok {
 				return planned, err
 			}
-			planned.Flag, planned.Attempts = flagOf(record.Outcome), record.Attempt
+			planned.Flag, planned.Attempts = schedule.FlagOf(record.Outcome), record.Attempt
 			return planned, nil
 		},
 	}

@@ -36,7 +36,7 @@ func (x *experiment) reconcile(ctx context.Context) error {
 		}
 		x.worked = true
 		x.Log.Info("the record of a slot left running is complete", "slot", slot.Index, "outcome", string(record.Outcome))
-		return x.schedule.Finish(slot, flagOf(record.Outcome))
+		return x.schedule.Finish(slot, schedule.FlagOf(record.Outcome))
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("slot %d was left running and its record cannot be read: %w; `krunctl check-data` and `krunctl repair` tell more", slot.Index, err)
 	}
@@ -88,17 +88,4 @@ func (x *experiment) begin() (schedule.Slot, error) {
 		}
 	}
 	return x.schedule.Begin()
-}
-
-// flagOf is the flag of a slot whose attempt ended so.
-func flagOf(o results.Outcome) schedule.Flag {
-	switch o {
-	case results.Completed:
-		return schedule.Completed
-	case results.Timeout:
-		return schedule.Timeout
-	case results.Rerun:
-		return schedule.Outstanding
-	}
-	return schedule.Error
 }

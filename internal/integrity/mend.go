@@ -254,7 +254,7 @@ func (m *mending) state(planned schedule.Slot) schedule.Slot {
 	}
 	planned.Attempts = past.highest
 	if final, ok := past.of(planned).final(); ok {
-		planned.Flag = flagOf(final.outcome)
+		planned.Flag = schedule.FlagOf(final.outcome)
 	}
 	return planned
 }

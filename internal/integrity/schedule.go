@@ -141,7 +141,7 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 // is there now.
 func (c *check) appeared(slot schedule.Slot) bool {
 	rec, ok, err := results.NewReader(c.fsys, c.folder.Results()).Latest(slot.Index, slot.Attempts)
-	return ok && err == nil && flagOf(rec.Outcome) == slot.Flag
+	return ok && err == nil && schedule.FlagOf(rec.Outcome) == slot.Flag
 }
 
 // disagreement says in which way a slot and its records contradict each other;
@@ -155,7 +155,7 @@ func disagreement(slot schedule.Slot, h *history) (Code, string) {
 			return "", "" // the broken record was told
 		case !ok:
 			return RecordLost, copyFix + "; or " + repairFix + ": it lets the slot be run again"
-		case flagOf(final.outcome) != slot.Flag:
+		case schedule.FlagOf(final.outcome) != slot.Flag:
 			return OutcomeDiffers, repairFix + ": the record is the truth"
 		}
 	case schedule.Error:
@@ -193,19 +193,6 @@ func attempts(n int) string {
 		return "1 attempt"
 	}
 	return fmt.Sprintf("%d attempts", n)
-}
-
-// flagOf is the flag that a slot ends with after a record of this outcome.
-func flagOf(o results.Outcome) schedule.Flag {
-	switch o {
-	case results.Completed:
-		return schedule.Completed
-	case results.Error:
-		return schedule.Error
-	case results.Timeout:
-		return schedule.Timeout
-	}
-	return schedule.Outstanding
 }
 
 // strays tells of records of slots that the schedule does not have.
