@@ -107,7 +107,7 @@ func (x *experiment) start(ctx context.Context) error {
 	e := x.cfg.Experiment
 	header := schedule.Header{
 		ConfigHash: x.cfg.Hash, Order: e.Order, Seed: e.Seed, Created: x.Clock.Now().UTC().Format(time.RFC3339), Boot: x.BootID,
-		Sensors: max(len(base), spareSensors/8), BaseTemperatures: base,
+		Sensors: max(len(base), schedule.SpareSensors), BaseTemperatures: base,
 	}
 	plan := schedule.Plan(x.cfg.Keys(), e.Executions, e.Order, e.Seed)
 	if err := schedule.Create(x.FS, x.folder.Schedule(), header, x.cfg.Slots(), plan); err != nil {

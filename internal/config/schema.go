@@ -18,7 +18,7 @@ const (
 	maxIterations = 100_000_000
 	maxExecutions = 1_000_000
 	maxSlots      = 10_000_000
-	maxAttempts   = 100
+	MaxAttempts   = 100
 	maxReboots    = math.MaxInt32
 	maxMails      = 9999
 	maxOutput     = 64 << 20 // it is kept in the daemon's memory
@@ -58,7 +58,7 @@ func (r *reader) experiment(n *node) Experiment {
 		Order:       s.choice("order", OrderRoundRobin, OrderRoundRobin, OrderInterleaved),
 		Seed:        uint64(s.whole("seed", 1, 0, math.MaxInt64)),
 		Reboot:      s.choice("reboot", RebootHardware, RebootHardware, RebootNone),
-		Attempts:    s.count("attempts", 3, 1, maxAttempts),
+		Attempts:    s.count("attempts", 3, 1, MaxAttempts),
 		MaxReboots:  s.count("max_reboots", 0, 0, maxReboots),
 		Benchmarks:  s.filled("benchmarks", "benchmarks"),
 		Account:     s.choice("account", AccountFresh, AccountFresh, AccountCaller),

@@ -11,6 +11,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/folder"
+	"krund/internal/rebuild"
 	"krund/internal/recordscan"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -50,8 +51,8 @@ type check struct {
 	slots  map[int]*history // by slot
 	hosts  []string         // of the records
 	hashes map[string]results.Name
-	first  time.Time             // start of the first attempt; zero when there is none
-	base   []results.Temperature // base temperatures, from a record
+	newest time.Time     // start of the attempt that the base temperatures are of
+	facts  rebuild.Facts // for a header made anew
 
 	config *config.Config // nil when there is none that can be used
 	header *schedule.Header
@@ -59,33 +60,17 @@ type check struct {
 
 // history is what the records say about one slot.
 type history struct {
-	records   []brief        // that could be read, by attempt
-	broken    int            // that could not
+	rebuild.History
+	broken    int            // records that could not be read
 	damaged   []results.Name // those of them that are damaged, and not just unreadable
-	highest   int            // attempt of any of them
 	completed int
 }
 
-// brief is what has to be remembered of a record.
-type brief struct {
-	name    results.Name
-	key     string
-	pexec   int
-	outcome results.Outcome
-}
-
-// final returns the record that ends the slot: the completed one, else the last
-// that is not a rerun. ok is false when there is none.
-func (h *history) final() (b brief, ok bool) {
-	for _, r := range h.records {
-		if r.outcome == results.Completed {
-			return r, true
-		}
-		if r.outcome != results.Rerun {
-			b, ok = r, true
-		}
-	}
-	return b, ok
+// of leaves out records that are not of this slot's process execution.
+func (h *history) of(slot schedule.Slot) *history {
+	own := *h
+	own.History = h.Of(slot)
+	return &own
 }
 
 // records reads every record.
@@ -117,7 +102,8 @@ func (c *check) one(l recordscan.Loaded) {
 		h = &history{}
 		c.slots[l.Name.Slot] = h
 	}
-	h.highest = max(h.highest, l.Name.Attempt)
+	c.facts.Attempts += max(l.Name.Attempt-h.Highest, 0)
+	h.Highest = max(h.Highest, l.Name.Attempt)
 	var damaged *results.FileError
 	switch {
 	case l.Err == nil:
@@ -155,13 +141,13 @@ func (c *check) one(l recordscan.Loaded) {
 	if len(c.hosts) == 0 || c.hosts[len(c.hosts)-1] != rec.Host {
 		c.hosts = append(c.hosts, rec.Host)
 	}
-	if c.first.IsZero() || rec.Started.Before(c.first) {
-		c.first = rec.Started
+	if c.facts.First.IsZero() || rec.Started.Before(c.facts.First) {
+		c.facts.First = rec.Started
 	}
-	if c.base == nil {
-		c.base = rec.Machine.Temperatures.Base
+	if base := rec.Machine.Temperatures.Base; len(base) > 0 && !rec.Started.Before(c.newest) {
+		c.facts.Base, c.newest = base, rec.Started
 	}
-	h.records = append(h.records, brief{name: l.Name, key: rec.Key.String(), pexec: rec.Pexec, outcome: rec.Outcome})
+	h.Records = append(h.Records, rebuild.BriefOf(rec))
 }
 
 // unreadable tells errors of the file system, which say nothing about what is

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/folder"
+	"krund/internal/rebuild"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -178,8 +178,9 @@ func (m *mending) mendSchedule() error {
 	}
 	src := m.source()
 	if missing {
-		return m.step("made the schedule anew from the configuration and the records", func() error {
-			return schedule.Create(m.fsys, m.folder.Schedule(), src.Header, m.config.Slots(), m.rebuilt(src))
+		return m.step("made the schedule anew from the configuration and the records"+m.baseRemark(), func() error {
+			_, err := schedule.Repair(m.fsys, m.folder.Schedule(), src)
+			return err
 		})
 	}
 	if m.o.DryRun {
@@ -189,11 +190,19 @@ func (m *mending) mendSchedule() error {
 	if err != nil {
 		return err
 	}
-	m.done = append(m.done, describeRepair(report)...)
+	m.done = append(m.done, m.describe(report)...)
 	return nil
 }
 
-func describeRepair(r schedule.Report) []string {
+// baseRemark says of a header made anew that it knows of no temperatures to wait for.
+func (m *mending) baseRemark() string {
+	if len(m.facts.Base) > 0 {
+		return ""
+	}
+	return "; without base temperatures, which no record has, so krund will not wait for any"
+}
+
+func (m *mending) describe(r schedule.Report) []string {
 	if r.Clean() {
 		return nil
 	}
@@ -202,7 +211,7 @@ func describeRepair(r schedule.Report) []string {
 	case 1:
 		lines = append(lines, "wrote the damaged copy of the schedule's header anew, from the other one")
 	case 2: //nolint:mnd // there are two copies
-		lines = append(lines, "wrote the schedule's header anew, from the configuration and the records")
+		lines = append(lines, "wrote the schedule's header anew, from the configuration and the records"+m.baseRemark())
 	}
 	if r.Size != nil {
 		lines = append(lines, "gave the schedule its size again: "+r.Size.Error())
@@ -218,64 +227,12 @@ func describeRepair(r schedule.Report) []string {
 	return lines
 }
 
-// source is what the schedule is rebuilt from. Reboots and mails are as many as
-// there may have been, so that no bound is passed.
+// source is what the schedule is rebuilt from: all records are known already.
 func (m *mending) source() schedule.Source {
-	e := m.config.Experiment
-	h := schedule.Header{
-		ConfigHash: m.config.Hash, Order: e.Order, Seed: e.Seed, Created: m.o.Now.UTC().Format(time.RFC3339),
-		Mails: m.config.Notify.MaxMails, Sensors: len(m.base),
-	}
-	if !m.first.IsZero() {
-		h.Created = m.first.UTC().Format(time.RFC3339)
-	}
-	for _, past := range m.slots {
-		h.Reboots += past.highest
-	}
-	if e.Reboot == config.RebootNone {
-		h.Reboots = 0
-	}
-	for _, t := range m.base {
-		h.BaseTemperatures = append(h.BaseTemperatures, schedule.Temperature{Sensor: t.Sensor, MilliC: t.MilliC})
-	}
-	return schedule.Source{
-		Header: h,
-		Plan:   schedule.Plan(m.config.Keys(), e.Executions, e.Order, e.Seed),
-		State:  func(planned schedule.Slot) (schedule.Slot, error) { return m.state(planned), nil },
-	}
-}
-
-// state gives a planned slot the flag and the attempts that its records say.
-func (m *mending) state(planned schedule.Slot) schedule.Slot {
-	planned.Flag, planned.Attempts = schedule.Outstanding, 0
-	past := m.slots[planned.Index]
-	if past == nil {
-		return planned
-	}
-	planned.Attempts = past.highest
-	if final, ok := past.of(planned).final(); ok {
-		planned.Flag = schedule.FlagOf(final.outcome)
-	}
-	return planned
-}
-
-// of leaves out records that are not of this slot's process execution.
-func (h *history) of(slot schedule.Slot) *history {
-	own := &history{broken: h.broken, damaged: h.damaged, highest: h.highest}
-	for _, r := range h.records {
-		if r.key == slot.Key.String() && r.pexec == slot.Pexec {
-			own.records = append(own.records, r)
+	return rebuild.Source(m.config, rebuild.Header(m.config, m.facts, m.o.Now), func(slot int) (rebuild.History, error) {
+		if past := m.slots[slot]; past != nil {
+			return past.History, nil
 		}
-	}
-	return own
-}
-
-func (m *mending) rebuilt(src schedule.Source) func(func(schedule.Slot) bool) {
-	return func(yield func(schedule.Slot) bool) {
-		for planned := range src.Plan {
-			if !yield(m.state(planned)) {
-				return
-			}
-		}
-	}
+		return rebuild.History{}, nil
+	})
 }

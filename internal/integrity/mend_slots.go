@@ -51,13 +51,13 @@ func (m *mending) changeOf(slot schedule.Slot) (change, bool) {
 		past = &history{}
 	}
 	past = past.of(slot)
-	final, ok := past.final()
+	final, ok := past.Final()
 	code, _ := disagreement(slot, past)
 	switch {
 	case ok && (code == SlotBehind || code == OutcomeDiffers):
-		return change{slot, schedule.FlagOf(final.outcome), fmt.Sprintf("so says the record of attempt %d", final.name.Attempt)}, true
+		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d", final.Name.Attempt)}, true
 	case ok && slot.Flag == schedule.Running:
-		return change{slot, schedule.FlagOf(final.outcome), fmt.Sprintf("so says the record of attempt %d", final.name.Attempt)}, true
+		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d", final.Name.Attempt)}, true
 	case code == RecordLost:
 		return change{slot, schedule.Outstanding, "its record is lost, it will be run again"}, true
 	case !ok && slot.Flag.Final() && slot.Flag != schedule.Skipped && len(past.damaged) > 0 && len(past.damaged) == past.broken:

@@ -1,7 +1,9 @@
 package integrity_test
 
 import (
+	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -179,5 +181,65 @@ func TestMendWithoutConfiguration(t *testing.T) {
 	}
 	if _, err := schedule.Open(fsys, f.Schedule(), false); err == nil {
 		t.Error("the schedule is whole")
+	}
+}
+
+// TestBaseTemperaturesOfALostHeader: a header that is made anew has those of the newest record, so that krund goes on waiting for them.
+func TestBaseTemperaturesOfALostHeader(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		lost func(fsys *crashfs.FS, f folder.Folder) error
+		base []results.Temperature // of the newest record
+		want string
+	}{
+		{"headers", func(fsys *crashfs.FS, f folder.Folder) error {
+			overwrite(t, fsys, f.Schedule(), 30)
+			overwrite(t, fsys, f.Schedule(), 512+30)
+			return nil
+		}, []results.Temperature{{Sensor: "k10temp/Tctl", MilliC: 41500}}, "[{k10temp/Tctl 41500}]"},
+		{"all of it", func(fsys *crashfs.FS, f folder.Folder) error { return fsys.Remove(f.Schedule()) },
+			[]results.Temperature{{Sensor: "k10temp/Tctl", MilliC: 41500}}, "[{k10temp/Tctl 41500}]"},
+		{"no record knows any", func(fsys *crashfs.FS, f folder.Folder) error { return fsys.Remove(f.Schedule()) }, nil, "[]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			fsys, f := experiment(t)
+			s, err := schedule.Open(fsys, f.Schedule(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slot, err := s.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg, err := config.Parse(toml, []byte(text), "lab1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := results.Record{
+				Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1, Outcome: results.Completed, Reasons: []string{},
+				ConfigHash: cfg.Hash, Host: "lab1", Started: options.Now.Add(time.Hour), StartNS: []int64{5}, WallNS: []int64{7},
+			}
+			rec.Machine.Temperatures.Base = test.base
+			if err := errors.Join(results.NewAppender(fsys, f.Results()).Append(rec), s.Finish(slot, schedule.Completed), s.Close(), test.lost(fsys, f)); err != nil {
+				t.Fatal(err)
+			}
+			done, err := integrity.Mend(fsys, f, options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := strings.Contains(strings.Join(done, "\n"), "without base temperatures"); told != (test.base == nil) {
+				t.Errorf("done: %q", done)
+			}
+			s, err = schedule.Open(fsys, f.Schedule(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(s.Header().BaseTemperatures); got != test.want {
+				t.Errorf("base temperatures %s, want %s", got, test.want)
+			}
+			if r := integrity.Check(fsys, f, options.Options); len(r.Problems) > 0 || r.Slots.Completed != 5 {
+				t.Errorf("%s%+v", problems(r.Problems), r.Slots)
+			}
+		})
 	}
 }

@@ -117,23 +117,23 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 	if h == nil {
 		h = &history{}
 	}
-	for _, r := range h.records {
+	for _, r := range h.Records {
 		switch {
-		case r.key != slot.Key.String() || r.pexec != slot.Pexec:
-			c.report.record(RecordDiffers, r.name, fmt.Sprintf("it is of %s number %d, and slot %d is %s number %d", r.key, r.pexec, slot.Index, slot.Key, slot.Pexec),
+		case r.Key != slot.Key.String() || r.Pexec != slot.Pexec:
+			c.report.record(RecordDiffers, r.Name, fmt.Sprintf("it is of %s number %d, and slot %d is %s number %d", r.Key, r.Pexec, slot.Index, slot.Key, slot.Pexec),
 				"move records of other experiments out of the folder")
-		case r.name.Attempt > slot.Attempts:
-			if again, err := s.Slot(slot.Index); err == nil && again.Attempts >= r.name.Attempt {
+		case r.Name.Attempt > slot.Attempts:
+			if again, err := s.Slot(slot.Index); err == nil && again.Attempts >= r.Name.Attempt {
 				continue
 			}
-			c.report.record(RecordAhead, r.name, fmt.Sprintf("it is of attempt %d, and the slot has counted %s", r.name.Attempt, attempts(slot.Attempts)), "the schedule is older than the records: get both from the same copy of the folder")
+			c.report.record(RecordAhead, r.Name, fmt.Sprintf("it is of attempt %d, and the slot has counted %s", r.Name.Attempt, attempts(slot.Attempts)), "the schedule is older than the records: get both from the same copy of the folder")
 		}
 	}
 	if p, fix := disagreement(slot, h); p != "" && (p != RecordLost || !c.appeared(slot)) {
 		c.report.slot(p, scheduleFile, slot.Index, describe(p, slot, h), fix)
 	}
-	if f, ok := h.final(); ok && slot.Flag == schedule.Running && f.name.Attempt == slot.Attempts {
-		c.report.note(UnfinishedRecord, resultsDir+"/"+f.name.String(), fmt.Sprintf("the record is there and slot %d is still marked as running", slot.Index), "nothing: krund finishes the slot, at its next start if not now")
+	if f, ok := h.Final(); ok && slot.Flag == schedule.Running && f.Name.Attempt == slot.Attempts {
+		c.report.note(UnfinishedRecord, resultsDir+"/"+f.Name.String(), fmt.Sprintf("the record is there and slot %d is still marked as running", slot.Index), "nothing: krund finishes the slot, at its next start if not now")
 	}
 }
 
@@ -147,7 +147,7 @@ func (c *check) appeared(slot schedule.Slot) bool {
 // disagreement says in which way a slot and its records contradict each other;
 // "" when they do not.
 func disagreement(slot schedule.Slot, h *history) (Code, string) {
-	final, ok := h.final()
+	final, ok := h.Final()
 	switch slot.Flag {
 	case schedule.Completed, schedule.Timeout:
 		switch {
@@ -155,12 +155,12 @@ func disagreement(slot schedule.Slot, h *history) (Code, string) {
 			return "", "" // the broken record was told
 		case !ok:
 			return RecordLost, copyFix + "; or " + repairFix + ": it lets the slot be run again"
-		case schedule.FlagOf(final.outcome) != slot.Flag:
+		case schedule.FlagOf(final.Outcome) != slot.Flag:
 			return OutcomeDiffers, repairFix + ": the record is the truth"
 		}
 	case schedule.Error:
 		// A slot whose attempts all were cut off by a crash, or were reruns, has no final record.
-		if ok && final.outcome != results.Error {
+		if ok && final.Outcome != results.Error {
 			return OutcomeDiffers, repairFix + ": the record is the truth"
 		}
 	case schedule.Outstanding:
@@ -168,7 +168,7 @@ func disagreement(slot schedule.Slot, h *history) (Code, string) {
 			return SlotBehind, repairFix + ": it finishes the slot"
 		}
 	case schedule.Running:
-		if ok && final.name.Attempt < slot.Attempts {
+		if ok && final.Name.Attempt < slot.Attempts {
 			return SlotBehind, repairFix + ": it finishes the slot"
 		}
 	case schedule.Skipped:
@@ -177,14 +177,14 @@ func disagreement(slot schedule.Slot, h *history) (Code, string) {
 }
 
 func describe(c Code, slot schedule.Slot, h *history) string {
-	final, _ := h.final()
+	final, _ := h.Final()
 	switch c {
 	case RecordLost:
 		return fmt.Sprintf("the slot is %s after %s, and there is no record of it", slot.Flag, attempts(slot.Attempts))
 	case SlotBehind:
-		return fmt.Sprintf("the slot is %s, and the record of attempt %d says %s", slot.Flag, final.name.Attempt, final.outcome)
+		return fmt.Sprintf("the slot is %s, and the record of attempt %d says %s", slot.Flag, final.Name.Attempt, final.Outcome)
 	default:
-		return fmt.Sprintf("the slot says %s, and the record of attempt %d says %s", slot.Flag, final.name.Attempt, final.outcome)
+		return fmt.Sprintf("the slot says %s, and the record of attempt %d says %s", slot.Flag, final.Name.Attempt, final.Outcome)
 	}
 }
 
@@ -205,8 +205,8 @@ func (c *check) strays(slots int) {
 	}
 	slices.Sort(found)
 	for _, index := range found {
-		for _, r := range c.slots[index].records {
-			c.report.record(RecordStray, r.name, fmt.Sprintf("the schedule has %d slots", slots), "move records of other experiments out of the folder")
+		for _, r := range c.slots[index].Records {
+			c.report.record(RecordStray, r.Name, fmt.Sprintf("the schedule has %d slots", slots), "move records of other experiments out of the folder")
 		}
 	}
 }

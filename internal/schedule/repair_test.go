@@ -3,6 +3,7 @@ package schedule_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -142,7 +143,11 @@ func TestRepairRefused(t *testing.T) {
 		{"nonsense state", bad, func(s *schedule.Source) {
 			s.State = func(schedule.Slot) (schedule.Slot, error) { return schedule.Slot{Flag: 'Q'}, nil }
 		}, "unknown flag 'Q'"},
-		{"no room", func(d []byte, h schedule.Header) []byte { clear(d[:h.SlotOffset(0)]); return d }, func(s *schedule.Source) { s.Header.Sensors = 90 },
+		{"no room", func(d []byte, h schedule.Header) []byte { clear(d[:h.SlotOffset(0)]); return d }, func(s *schedule.Source) {
+			for i := range 90 {
+				s.Header.BaseTemperatures = append(s.Header.BaseTemperatures, schedule.Temperature{Sensor: fmt.Sprint("sensor", i), MilliC: 40000})
+			}
+		},
 			"no room in the schedule's header"},
 		{"newer", func(d []byte, _ schedule.Header) []byte {
 			return bytes.ReplaceAll(d, []byte("krund-schedule=1"), []byte("krund-schedule=2"))

@@ -80,7 +80,9 @@ func (s *Schedule) guess(src Source) (Header, error) {
 			}
 		}
 	}
-	if need := sectorsFor(src.Header); best.Sectors < need {
+	bare := src.Header
+	bare.Sensors = 0 // spare room is for new files
+	if need := sectorsFor(bare); best.Sectors < need {
 		return Header{}, fmt.Errorf("%w: it has %d sectors, the rebuilt header needs %d; leave out the base temperatures", ErrRoom, best.Sectors, need)
 	}
 	return best, nil

@@ -106,6 +106,11 @@ type Header struct {
 	BaseTemperatures []Temperature // nil: not measured yet
 }
 
+// SpareSensors is for how many base temperatures a schedule has room at least, so
+// that they can be stored when a machine, or a later kernel, has more sensors
+// than were found at first.
+const SpareSensors = 8
+
 // ErrDone is returned when every slot is finished.
 var ErrDone = errors.New("every slot of the schedule is finished")
 

@@ -1,0 +1,132 @@
+// Package rebuild says what a damaged schedule is rebuilt from: the plan follows from the configuration, the state of a slot from its records,
+// and what a lost header held from both. It decides and changes nothing: krund, which mends slots as it meets them, and `krunctl repair`, which
+// mends everything, hand its Source to schedule.Repair.
+//
+// An attempt that left no record is not known any more. The limit of attempts that a machine's crashes may use then starts anew for that
+// one slot; nothing that was measured is lost, and nothing is measured twice.
+package rebuild
+
+import (
+	"errors"
+	"io/fs"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// Facts are what all records together say, for a header whose two copies are both lost. The zero Facts are those of an experiment without records.
+type Facts struct {
+	First    time.Time             // when the first attempt began; zero: unknown
+	Attempts int                   // how many there were, in all slots
+	Base     []results.Temperature // base temperatures, of the newest record that has them; nil: none has
+}
+
+// Header is the header of the schedule of cfg. Reboots and mails are as many as there may have been, so that no bound is passed. now is
+// when the experiment began if facts do not know it.
+func Header(cfg *config.Config, facts Facts, now time.Time) schedule.Header {
+	e := cfg.Experiment
+	h := schedule.Header{
+		ConfigHash: cfg.Hash, Order: e.Order, Seed: e.Seed, Mails: cfg.Notify.MaxMails,
+		Sensors: max(len(facts.Base), schedule.SpareSensors),
+	}
+	began := now
+	if !facts.First.IsZero() {
+		began = facts.First
+	}
+	h.Created = began.UTC().Format(time.RFC3339)
+	if e.Reboot != config.RebootNone {
+		h.Reboots = facts.Attempts
+	}
+	for _, t := range facts.Base {
+		h.BaseTemperatures = append(h.BaseTemperatures, schedule.Temperature{Sensor: t.Sensor, MilliC: t.MilliC})
+	}
+	return h
+}
+
+// Source is what the schedule of cfg is rebuilt from. header is only used when both copies are lost; history gives the records of a slot.
+func Source(cfg *config.Config, header schedule.Header, history func(slot int) (History, error)) schedule.Source {
+	e := cfg.Experiment
+	return schedule.Source{
+		Header: header,
+		Plan:   schedule.Plan(cfg.Keys(), e.Executions, e.Order, e.Seed),
+		State: func(planned schedule.Slot) (schedule.Slot, error) {
+			h, err := history(planned.Index)
+			if err != nil {
+				return planned, err
+			}
+			return h.State(planned), nil
+		},
+	}
+}
+
+// Brief is what has to be remembered of a record.
+type Brief struct {
+	Name    results.Name
+	Key     string
+	Pexec   int
+	Outcome results.Outcome
+}
+
+// BriefOf is the brief of a record.
+func BriefOf(r results.Record) Brief {
+	return Brief{Name: results.Name{Slot: r.Slot, Attempt: r.Attempt}, Key: r.Key.String(), Pexec: r.Pexec, Outcome: r.Outcome}
+}
+
+// History is what the records of one slot say.
+type History struct {
+	Records []Brief // that could be read, by attempt
+	Highest int     // attempt of any of them, readable or not
+}
+
+// Final returns the record that ends the slot: the completed one, else the last that is not a rerun. ok is false when there is none.
+func (h History) Final() (b Brief, ok bool) {
+	for _, r := range h.Records {
+		if r.Outcome == results.Completed {
+			return r, true
+		}
+		if r.Outcome != results.Rerun {
+			b, ok = r, true
+		}
+	}
+	return b, ok
+}
+
+// Of leaves out records that are not of this slot's process execution.
+func (h History) Of(slot schedule.Slot) History {
+	own := History{Highest: h.Highest}
+	for _, r := range h.Records {
+		if r.Key == slot.Key.String() && r.Pexec == slot.Pexec {
+			own.Records = append(own.Records, r)
+		}
+	}
+	return own
+}
+
+// State gives a planned slot the flag and the attempts that its records say: outstanding when none of them is final.
+func (h History) State(planned schedule.Slot) schedule.Slot {
+	planned.Flag, planned.Attempts = schedule.Outstanding, h.Highest
+	if final, ok := h.Of(planned).Final(); ok {
+		planned.Flag = schedule.FlagOf(final.Outcome)
+	}
+	return planned
+}
+
+// Read reads the history of one slot, of the attempts 1 to most. It opens files by name, without a look at the folder, so that it costs the same
+// however many records there are. A record that cannot be read is an error: nobody knows whether the slot is finished.
+func Read(records *results.Reader, slot, most int) (History, error) {
+	var h History
+	for attempt := 1; attempt <= most; attempt++ {
+		rec, err := records.Load(results.Name{Slot: slot, Attempt: attempt})
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return History{}, err
+		}
+		h.Records = append(h.Records, BriefOf(rec))
+		h.Highest = attempt
+	}
+	return h, nil
+}
