@@ -186,14 +186,15 @@ int krun_init(krun **out)
 	*out = NULL;
 	if (init_ns == KRUN_MISSING)
 		return KRUN_ECLOCK;
-	k = aligned_alloc(KRUN_LINE, (sizeof *k + KRUN_LINE - 1) / KRUN_LINE * KRUN_LINE);
+	k = krun_handle_make();
 	if (!k)
 		return KRUN_ENOMEM;
 	err = map(&h);
 	if (err) {
-		free(k);
+		krun_handle_free(k);
 		return err;
 	}
+	krun_handle_keep(k, h);
 	fill(k, h);
 	touch(h);
 	err = krun_counters_open(k);
@@ -212,6 +213,7 @@ void krun_free(krun *k)
 	if (!k)
 		return;
 	krun_counters_free(k);
-	(void)munmap(k->header, k->bytes);
-	free(k);
+	if (k->header) /* else this is a child, whose mapping ends with it */
+		(void)munmap(k->header, k->bytes);
+	krun_handle_free(k);
 }

@@ -23,6 +23,7 @@ const (
 	EDONE    Error = -12
 	EREAD    Error = -13
 	EPART    Error = -14
+	ECHILD   Error = -15
 )
 
 // Error explains the code.
@@ -43,6 +44,7 @@ func (e Error) Error() string {
 		"krun_done was called before",
 		"a processor counter could not be read; krunctl doctor says which can be",
 		"a processor counter did not count all the time: something else uses the same hardware",
+		"the handle belongs to the process that this one was forked from; call krun_init in the process that measures",
 	}
 	if !e.known() {
 		return "unknown error " + strconv.Itoa(int(e))
@@ -51,4 +53,4 @@ func (e Error) Error() string {
 }
 
 // known says whether the code is one of krun.h.
-func (e Error) known() bool { return e <= OK && e >= EPART }
+func (e Error) known() bool { return e <= OK && e >= ECHILD }

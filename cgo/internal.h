@@ -1,4 +1,4 @@
-/* internal.h - the handle, shared by krun.c (measuring) and attach.c (making and ending handles). */
+/* internal.h - the handle, shared by krun.c (measuring) and attach.c (making and ending handles), which takes their memory from handle.c. */
 #ifndef KRUN_INTERNAL_H
 #define KRUN_INTERNAL_H
 
@@ -57,6 +57,21 @@ struct krun {
 	uint32_t user_count;
 	struct krun_counters *sampler; /* null without counters */
 };
+
+/*
+ * krun_handle_make returns a handle of zeros, or null. A child made by fork sees zeros there whatever the parent wrote (where the system can
+ * do that), so that begin and end refuse it by what they look at anyway: the capacity is 0, no iteration is open.
+ */
+krun *krun_handle_make(void);
+
+/* krun_handle_keep says which header the handle is about, where a child can still find it. */
+void krun_handle_keep(krun *k, struct krun_header *h);
+
+/* krun_handle_header is that header, in a child too. */
+struct krun_header *krun_handle_header(const krun *k);
+
+/* krun_handle_free releases the handle alone. */
+void krun_handle_free(krun *k);
 
 /* krun_spoil leaves the first measuring error where krund finds it, and returns it. */
 int krun_spoil(struct krun_header *h, int error);

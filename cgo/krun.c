@@ -12,8 +12,16 @@ int krun_spoil(struct krun_header *h, int error)
 	return error;
 }
 
+/* foreign says whether this process is a child of the handle's: there the handle reads as zeros. */
+static bool foreign(const krun *k)
+{
+	return !k->header;
+}
+
 static COLD int spoil(krun *k, int error)
 {
+	if (foreign(k))
+		return krun_spoil(krun_handle_header(k), KRUN_ECHILD);
 	return krun_spoil(k->header, error);
 }
 
@@ -79,6 +87,8 @@ int krun_done(krun *k)
 
 	if (!k)
 		return KRUN_EINVAL;
+	if (foreign(k))
+		return spoil(k, KRUN_ECHILD);
 	if (k->closed)
 		return KRUN_EDONE;
 	open = k->open;
@@ -119,6 +129,8 @@ int krun_column(krun *k, const char *name, const char *unit)
 
 	if (!k || !good_text(name, 1, KRUN_NAME_BYTES - 1, "") || !good_text(unit, 0, KRUN_UNIT_BYTES - 1, "/%"))
 		return KRUN_EINVAL;
+	if (foreign(k))
+		return KRUN_ECHILD;
 	if (k->closed)
 		return KRUN_EDONE;
 	if (k->open)
@@ -142,6 +154,8 @@ int krun_column(krun *k, const char *name, const char *unit)
 
 int krun_set(krun *k, int column, int64_t value)
 {
+	if (k && foreign(k))
+		return KRUN_ECHILD;
 	if (!k || column < 0 || (uint32_t)column >= k->user_count)
 		return KRUN_EINVAL;
 	if (k->closed)
@@ -215,9 +229,10 @@ const char *krun_strerror(int error)
 		"krun_done was called before",
 		"a processor counter could not be read; krunctl doctor says which can be",
 		"a processor counter did not count all the time: something else uses the same hardware",
+		"the handle belongs to the process that this one was forked from; call krun_init in the process that measures",
 	};
 
-	if (error > 0 || error < KRUN_EPART)
+	if (error > 0 || error < KRUN_ECHILD)
 		return "unknown error";
 	return text[-error];
 }

@@ -39,7 +39,9 @@
  *            synchronisation. There is no global state: handles do not know of
  *            each other. Threads a benchmark starts inside an iteration do not
  *            matter.
- * Processes  A child made by fork must not use its parent's handle. A process
+ * Processes  A child made by fork cannot use its parent's handle: every call
+ *            returns KRUN_ECHILD (from Linux 4.14 on, and on OpenBSD), since
+ *            what it measures is not what krund has prepared. A process
  *            may attach to krund's buffer once; a second krun_init, there or in
  *            a child that inherited the environment, returns KRUN_EBUSY.
  * Binding    Every argument is an int, an int64_t or a pointer; a krun* may be
@@ -79,7 +81,8 @@ enum krun_error {
 	KRUN_EORDER = -11,  /* begin inside an iteration, end outside, set before the first */
 	KRUN_EDONE = -12,   /* krun_done was called before */
 	KRUN_EREAD = -13,   /* a processor counter could not be read; only left in the buffer */
-	KRUN_EPART = -14    /* a counter did not count all the time; only left in the buffer */
+	KRUN_EPART = -14,   /* a counter did not count all the time; only left in the buffer */
+	KRUN_ECHILD = -15   /* the handle belongs to the process that this one was forked from */
 };
 
 /* KRUN_MISSING is the value of a user column where krun_set set none. */
@@ -103,7 +106,7 @@ KRUN_API int krun_iterations(const krun *k);
 
 /*
  * krun_begin starts an iteration; reading the clock is the last thing it does.
- * Errors: KRUN_EORDER, KRUN_EFULL, KRUN_EDONE, KRUN_EINVAL. After an error
+ * Errors: KRUN_EORDER, KRUN_EFULL, KRUN_EDONE, KRUN_ECHILD, KRUN_EINVAL. After an error
  * krun_end returns KRUN_EORDER unless an iteration was already running.
  */
 KRUN_API int krun_begin(krun *k);
@@ -111,14 +114,14 @@ KRUN_API int krun_begin(krun *k);
 /*
  * krun_end ends the iteration; reading the clock is the first thing it does.
  * Then it stores start stamp and wall time and publishes the iteration.
- * Errors: KRUN_EORDER, KRUN_EINVAL.
+ * Errors: KRUN_EORDER, KRUN_ECHILD, KRUN_EINVAL.
  */
 KRUN_API int krun_end(krun *k);
 
 /*
  * krun_should_stop returns 1 when no further iteration should begin: all
- * planned ones are done, krund asks to stop, krun_done was called or the
- * handle is null. Else 0.
+ * planned ones are done, krund asks to stop, krun_done was called, or the
+ * handle is null or another process's. Else 0.
  */
 KRUN_API int krun_should_stop(const krun *k);
 
@@ -128,8 +131,8 @@ KRUN_API int krun_should_stop(const krun *k);
  * iteration or between any two; not inside one, because it touches memory.
  * name: 1 to 47 characters of A-Z a-z 0-9 _ . - ; unit: 0 to 23 likewise or / %.
  * A name given again with the same unit returns the index it has.
- * Errors: KRUN_EINVAL, KRUN_EORDER, KRUN_EDONE, KRUN_EFULL (krund reserves a
- * fixed number; without krund there are 16).
+ * Errors: KRUN_EINVAL, KRUN_EORDER, KRUN_EDONE, KRUN_ECHILD, KRUN_EFULL (krund
+ * reserves a fixed number; without krund there are 16).
  */
 KRUN_API int krun_column(krun *k, const char *name, const char *unit);
 
@@ -137,14 +140,14 @@ KRUN_API int krun_column(krun *k, const char *name, const char *unit);
  * krun_set sets a user column's value for the iteration that runs, or, between
  * two iterations, for the one that ended last. KRUN_MISSING takes it back.
  * Errors: KRUN_EINVAL (no such column), KRUN_EORDER (no iteration yet),
- * KRUN_EDONE.
+ * KRUN_EDONE, KRUN_ECHILD.
  */
 KRUN_API int krun_set(krun *k, int column, int64_t value);
 
 /*
  * krun_done says that the measuring is over. Everything measured stays readable
  * until krun_free. An iteration that still runs is dropped and KRUN_EORDER
- * returned. Errors: KRUN_EORDER, KRUN_EDONE, KRUN_EINVAL.
+ * returned. Errors: KRUN_EORDER, KRUN_EDONE, KRUN_ECHILD, KRUN_EINVAL.
  */
 KRUN_API int krun_done(krun *k);
 

@@ -28,6 +28,7 @@ func TestLayout(t *testing.T) {
 		"KRUN_COLUMN_USER":      kindUser,
 		"KRUN_MISSING":          Missing,
 		"KRUN_EPART":            int64(EPART),
+		"KRUN_ECHILD":           int64(ECHILD),
 		"KRUN_MAX_GROUP":        maxGroup,
 		"KRUN_SOURCE_NONE":      0,
 		"KRUN_SOURCE_PERF":      int64(SourcePerf),
@@ -102,7 +103,7 @@ func TestPlaces(t *testing.T) {
 // share a text.
 func TestErrorTexts(t *testing.T) {
 	seen := make(map[string]Error)
-	for e := OK; e >= EPART; e-- {
+	for e := OK; e >= ECHILD; e-- {
 		if c := cErrorText(int(e)); c != e.Error() {
 			t.Errorf("code %d: C says %q, Go %q", e, c, e.Error())
 		}
@@ -111,13 +112,13 @@ func TestErrorTexts(t *testing.T) {
 		}
 		seen[e.Error()] = e
 	}
-	for _, e := range []int{1, int(EPART) - 1} {
+	for _, e := range []int{1, int(ECHILD) - 1} {
 		if c := cErrorText(e); c != "unknown error" {
 			t.Errorf("code %d: C says %q", e, c)
 		}
 	}
-	if got := (EPART - 1).Error(); got != "unknown error -15" {
-		t.Errorf("code %d: Go says %q", EPART-1, got)
+	if got := (ECHILD - 1).Error(); got != "unknown error -16" {
+		t.Errorf("code %d: Go says %q", ECHILD-1, got)
 	}
 }
 

@@ -63,6 +63,43 @@ static void killed(void)
 	maker_close(&m);
 }
 
+/* What a child finds of its parent's handle. The exit status is the number of what is wrong. */
+static krun *parents;
+
+static void measure_in_child(void)
+{
+	if (!krun_should_stop(parents) || krun_iterations(parents) != 0)
+		_exit(1);
+	if (krun_end(parents) != KRUN_ECHILD || krun_begin(parents) != KRUN_ECHILD)
+		_exit(2);
+	if (krun_column(parents, "gc", "ns") != KRUN_ECHILD || krun_set(parents, 0, 1) != KRUN_ECHILD)
+		_exit(3);
+	if (krun_done(parents) != KRUN_ECHILD)
+		_exit(4);
+	krun_free(parents);
+}
+
+static void not_in_children(void)
+{
+	struct maker m;
+
+	parents = attach(&m, 10, 1);
+	CHECK_INT(krun_begin(parents), KRUN_OK);
+	CHECK_INT(in_child(measure_in_child), 0); /* inside an iteration */
+	CHECK_INT(krun_end(parents), KRUN_OK);
+	CHECK_INT(in_child(measure_in_child), 0); /* between two */
+	CHECK_INT(m.header->progress.error, KRUN_ECHILD);
+	CHECK_INT(m.header->hot.done, 1);
+	while (!krun_should_stop(parents)) { /* the parent is not bothered */
+		CHECK_INT(krun_begin(parents), KRUN_OK);
+		CHECK_INT(krun_end(parents), KRUN_OK);
+	}
+	CHECK_INT(krun_done(parents), KRUN_OK);
+	CHECK_INT(m.header->hot.done, 10);
+	krun_free(parents);
+	maker_close(&m);
+}
+
 /* Iterations for the two tests below: 200 pages of each array. */
 enum { MANY = 200 * 512 };
 
@@ -214,6 +251,7 @@ void test_process(void)
 	killed();
 	no_faults();
 #ifdef __linux__
+	not_in_children();
 	no_system_calls();
 #endif
 }
