@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"krund/internal/durable"
@@ -57,5 +58,36 @@ func TestHeldExperimentIsNotBegun(t *testing.T) {
 	e.run().want(t, exitOK)
 	if got := e.flags(); got != "C" {
 		t.Errorf("slots %s, want C", got)
+	}
+}
+
+// TestNobodyLooks: where the unit has started krund, an experiment that cannot be opened tells whoever the configuration of its start names.
+func TestNobodyLooks(t *testing.T) {
+	e := newExperiment(t)
+	e.c("good", good)
+	inbox := filepath.Join(e.dir, "inbox")
+	script := e.write("tell", "#!/bin/sh\n{ echo \"$KRUND_EVENT $KRUND_SUBJECT\"; cat; } >>"+inbox+"\n")
+	e.extra = "[notify]\ncommand = [\"" + script + "\"]\n"
+	e.run().want(t, 0)
+	e.must(os.Remove(inbox))
+	e.iterations = 7 // a configuration cannot be changed
+	e.write("test.toml", e.config())
+	e.run().want(t, 1, "another configuration")
+	if _, err := os.Stat(inbox); err == nil {
+		t.Error("a person who looks was told")
+	}
+	t.Setenv("KRUND_UNIT", "krund@no-such-unit-of-a-test.service")
+	e.run().want(t, 1, "another configuration")
+	text, err := os.ReadFile(inbox)
+	if err != nil || !strings.Contains(string(text), "stopped cannot be started\n") || !strings.Contains(string(text), "another configuration") ||
+		!strings.Contains(string(text), "krund@no-such-unit-of-a-test.service is disabled") {
+		t.Errorf("told %q, error %v", text, err)
+	}
+	e.must(os.Remove(inbox))
+	e.timeout = "1 minute and a bit" // not even a configuration
+	e.write("test.toml", e.config())
+	e.run().want(t, 2, "timeout")
+	if text, err := os.ReadFile(inbox); err != nil || !strings.Contains(string(text), "timeout") {
+		t.Errorf("told %q, error %v", text, err)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"krund/internal/durable"
 )
 
+// errBusy is in the error when another krund works on this machine.
+var errBusy = errors.New("another krund")
+
 // lockMachine takes the machine for this krund when it is one that takes the machine over: with reboots, or with the account that it makes anew for
 // each execution, there can be only one at a time, whatever its experiment. Other experiments may run beside each other. The end of the process
 // releases the lock, too.
@@ -34,7 +37,7 @@ func lockFile(path string) (release func(), err error) {
 	if err := durable.Lock(file); err != nil {
 		closeErr := file.Close()
 		if errors.Is(err, durable.ErrLocked) {
-			return nil, fmt.Errorf("another krund works on this machine (%s is locked); wait until it has ended: `systemctl list-units 'krund@*'` shows which it is", path)
+			return nil, fmt.Errorf("%w works on this machine (%s is locked); wait until it has ended: `systemctl list-units 'krund@*'` shows which it is", errBusy, path)
 		}
 		return nil, errors.Join(fmt.Errorf("lock the machine: %w", err), closeErr)
 	}

@@ -115,45 +115,77 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	}
 	why, err := held(o.folder) // before anything is made, or found wrong
 	if err != nil {
-		return err
+		return giveUp(ctx, o, nil, stderr, err)
 	}
 	if why != "" {
 		ready() // it has done what it should
 		fmt.Fprintf(stdout, "krund: nothing is run: %s\n", why)
 		return nil
 	}
-	cfg, err := loadConfig(o.path, o.folder)
+	p, err := prepare(ctx, o, stdout, stderr)
+	defer p.close()
 	if err != nil {
-		return err
-	}
-	reboot := cfg.Experiment.Reboot
-	if o.reboot != "" {
-		reboot = o.reboot
-	}
-	if err := trusted(o.path, reboot); err != nil {
-		return err
-	}
-	release, err := lockMachine(cfg, reboot, os.Geteuid() == 0, "/run", "/var/run")
-	if err != nil {
-		return err
-	}
-	defer release()
-	sys, done, err := newSystem(ctx, cfg, o, reboot, stdout, stderr)
-	if err != nil {
-		return err
+		return giveUp(ctx, o, p.cfg, stderr, err)
 	}
 	ready()
-	ending, err := boot.Run(ctx, cfg, o.folder, reboot, sys)
-	if done != nil {
-		done()
+	ending, err := boot.Run(ctx, p.cfg, o.folder, p.reboot, p.system)
+	var notOpened *boot.NotOpened
+	if errors.As(err, &notOpened) {
+		return giveUp(ctx, o, p.cfg, stderr, err)
 	}
 	if err != nil {
 		return err
 	}
-	if ending == boot.Finished && !o.quiet {
-		fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results\n", o.folder)
+	return sayEnding(ending, o, stdout, stderr)
+}
+
+// prepared is what an experiment runs with.
+type prepared struct {
+	cfg      *config.Config // nil when it cannot be read, or not be believed
+	reboot   string
+	system   boot.System
+	closeLog func()
+	release  func()
+}
+
+// prepare makes everything ready that boot.Run needs. What it returns is to be closed, with an error as well.
+func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepared, error) {
+	var p prepared
+	cfg, err := loadConfig(o.path, o.folder)
+	if err != nil {
+		return p, err
 	}
+	p.reboot = cfg.Experiment.Reboot
+	if o.reboot != "" {
+		p.reboot = o.reboot
+	}
+	if err := trusted(o.path, p.reboot); err != nil {
+		return p, err
+	}
+	p.cfg = cfg
+	if p.release, err = lockMachine(cfg, p.reboot, os.Geteuid() == 0, "/run", "/var/run"); err != nil {
+		return p, err
+	}
+	p.system, p.closeLog, err = newSystem(ctx, cfg, o, p.reboot, stdout, stderr)
+	return p, err
+}
+
+func (p prepared) close() {
+	if p.closeLog != nil {
+		p.closeLog()
+	}
+	if p.release != nil {
+		p.release()
+	}
+}
+
+// sayEnding prints how an experiment ended well.
+func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error {
 	switch ending {
+	case boot.Finished:
+		if !o.quiet {
+			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl check-data %[1]s` says whether they are whole\n", o.folder)
+		}
 	case boot.Interrupted:
 		fmt.Fprintf(stderr, "krund: interrupted; the same command goes on where it stopped\n")
 		return errInterrupted

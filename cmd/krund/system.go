@@ -51,8 +51,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		return boot.System{}, nil, err
 	}
 	m := control.NewMachine(ctx, sysroot.New("/"))
-	// Hooks and notifications get the same environment however krund was started: by hand, or by the unit at boot.
-	environ := []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin", "HOME=" + installed.CallerHome, "LANG=C.UTF-8"}
+	environ := commandEnviron(installed.CallerHome)
 	relaxed := mode != config.RebootHardware
 	return boot.System{
 		FS:       durable.OS(),
@@ -66,10 +65,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		},
 		Hooks:    hooks.Set{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After), Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log},
 		Rebooter: reboot.New(log),
-		Notifier: notify.Notifier{
-			Mail: cfg.Notify.Mail, Sendmail: cfg.Notify.Sendmail, Command: cfg.Notify.Command, Webhook: cfg.Notify.Webhook,
-			Environ: environ,
-		},
+		Notifier: notifier(cfg, installed.CallerHome),
 		Account:  child.FreshAccount,
 		Sync:     syncDisks,
 		Retire:   retire(cfg, mode),
@@ -78,6 +74,16 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		Progress: newProgress(o, stdout),
 		Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
 	}, closeLog, nil
+}
+
+// commandEnviron is the environment of hooks and notifications: the same however krund was started, by hand or by the unit at boot.
+func commandEnviron(home string) []string {
+	return []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin", "HOME=" + home, "LANG=C.UTF-8"}
+}
+
+func notifier(cfg *config.Config, home string) notify.Notifier {
+	n := cfg.Notify
+	return notify.Notifier{Mail: n.Mail, Sendmail: n.Sendmail, Command: n.Command, Webhook: n.Webhook, Environ: commandEnviron(home)}
 }
 
 // held says why this boot is to be an ordinary one for the experiment in the folder dir; "" when it is not.
@@ -106,11 +112,16 @@ func findInstalled(dir string) (pexec.Installed, error) {
 	}
 	// Whatever a killed krund of the same experiment left in the group is killed before the next run; another experiment's must not be.
 	in.Cgroup = fmt.Sprintf("krund-%08x", crc32.ChecksumIEEE([]byte(dir)))
-	in.CallerName, in.CallerHome = "nobody", "/"
-	if u, err := user.Current(); err == nil {
-		in.CallerName, in.CallerHome = u.Username, u.HomeDir
-	}
+	in.CallerName, in.CallerHome = caller()
 	return in, nil
+}
+
+// caller is who krund runs as, by the system's list of accounts, not by the environment.
+func caller() (name, home string) {
+	if u, err := user.Current(); err == nil {
+		return u.Username, u.HomeDir
+	}
+	return "nobody", "/"
 }
 
 // newProgress shows the progress unless that was not wanted.

@@ -49,17 +49,18 @@ var ErrUnfit = errors.New("the machine is not fit to measure")
 // experiment cannot go on; or somebody wants it held (package hold) or stopped (folder.Stop). reboot is config.RebootHardware or
 // config.RebootNone, whatever cfg says: the caller may override it.
 //
-// Errors: *folder.LockedError when another krund works on it, *OtherConfig, ErrUnfit, ErrReboots, and those of the files.
+// Errors: *NotOpened, which may hold a *folder.LockedError when another krund works on it, or an *OtherConfig; ErrUnfit, ErrReboots, and those of
+// the files. People are told of all but a *NotOpened, which is the caller's to tell.
 func Run(ctx context.Context, cfg *config.Config, dir, reboot string, sys System) (Ending, error) {
 	if why, err := sys.Held(); err != nil || why != "" {
-		return Held, err
+		return Held, notOpened(err)
 	}
 	x, err := open(ctx, cfg, dir, reboot, sys)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return Interrupted, nil
 		}
-		return 0, err
+		return 0, notOpened(err)
 	}
 	ending := again
 	for ending == again && err == nil {

@@ -33,6 +33,22 @@ func (e *OtherConfig) Error() string {
 	return text + fmt.Sprintf("; undo the change (%s/config.toml is the text it was started with), or move the folder away to start anew", e.Dir)
 }
 
+// NotOpened is the error when the experiment could not be opened or begun. Without its schedule mails cannot be counted, so nobody was told, and
+// what starts krund at every boot would meet the same error again.
+type NotOpened struct{ Err error }
+
+func (e *NotOpened) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *NotOpened) Unwrap() error { return e.Err }
+
+func notOpened(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &NotOpened{Err: err}
+}
+
 // Started says whether the experiment in dir has a schedule, so that its configuration's files need not be there any more: one that is
 // missing then is the outcome of its executions.
 func Started(fsys durable.FS, dir string) bool {

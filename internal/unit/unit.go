@@ -71,7 +71,13 @@ func Systemctl(ctx context.Context, args ...string) error {
 // Disable makes the next boots ordinary ones: the unit of the experiment is not
 // started any more. One that was never enabled is no error. What runs goes on.
 func Disable(ctx context.Context, experiment string) error {
-	return Installer{FS: durable.OS(), Systemctl: Systemctl}.Unlink(ctx, experiment)
+	return DisableUnit(ctx, Name(experiment))
+}
+
+// DisableUnit is Disable for the name of a unit, as systemd hands it to what it
+// starts: for a krund that cannot find out which experiment it is.
+func DisableUnit(ctx context.Context, name string) error {
+	return Installer{FS: durable.OS(), Systemctl: Systemctl}.unlink(ctx, name)
 }
 
 // Installer installs and removes units.
@@ -182,10 +188,13 @@ func (i Installer) Enabled(experiment string) bool {
 // Unlink disables the unit of an experiment and leaves its drop-in, so that
 // it can still be started by hand.
 func (i Installer) Unlink(ctx context.Context, experiment string) error {
-	if !i.Enabled(experiment) {
+	return i.unlink(ctx, Name(experiment))
+}
+
+func (i Installer) unlink(ctx context.Context, name string) error {
+	if _, err := os.Lstat(i.link(name)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	name := Name(experiment)
 	if i.Systemctl != nil {
 		if err := i.Systemctl(ctx, "disable", name); err != nil {
 			return fmt.Errorf("disable %s: %w", name, err)

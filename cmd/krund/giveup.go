@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/durable"
+	"krund/internal/folder"
+	"krund/internal/notify"
+	"krund/internal/unit"
+)
+
+// unitVariable is set by krund's unit, to its own name: it says that krund was started by the boot and not by a person, who sees for himself.
+const unitVariable = "KRUND_UNIT"
+
+// giveUpTime bounds what is done before krund ends in spite of everything.
+const giveUpTime = 2 * time.Minute
+
+// giveUp returns err, which ends a krund whose experiment could not even be opened.
+//
+// Where krund was started by a person that is all. Where it was started by its unit, nobody looks, and every boot would end alike: the unit is
+// disabled, so that the boots to come are ordinary ones, and people are told, once for that reason, because mails can only be counted in a
+// schedule that is open. Another krund at work is no reason: the experiment goes on with a later boot. What was done is printed to stderr, which
+// is the journal.
+func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Writer, err error) error {
+	_, home := caller()
+	a := absence{
+		unit:    os.Getenv(unitVariable),
+		disable: unit.DisableUnit,
+		send: func(ctx context.Context, cfg *config.Config, m notify.Message) error {
+			return notifier(cfg, home).Send(ctx, m, cfg.Notify.MaxMails > 0)
+		},
+		stderr: stderr,
+	}
+	a.giveUp(ctx, o, cfg, err)
+	return err
+}
+
+// absence is what to do where nobody looks.
+type absence struct {
+	unit    string // that started krund; "" for none: somebody looks
+	disable func(ctx context.Context, unit string) error
+	send    func(ctx context.Context, cfg *config.Config, m notify.Message) error
+	stderr  io.Writer
+}
+
+func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, err error) {
+	var locked *folder.LockedError
+	if a.unit == "" || ctx.Err() != nil || errors.Is(err, errBusy) || errors.As(err, &locked) {
+		return
+	}
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)
+	defer cancel()
+	next := fmt.Sprintf("the unit %s is disabled, and the next boots are ordinary ones; when that is mended, `krunctl enable %s` and a reboot go on", a.unit, o.path)
+	if disableErr := a.disable(after, a.unit); disableErr != nil {
+		next = fmt.Sprintf("the unit %s could not be disabled and is tried again at each boot: %v", a.unit, disableErr)
+	}
+	fmt.Fprintln(a.stderr, "krund:", next)
+	if cfg == nil {
+		cfg = startedWith(o)
+	}
+	if cfg == nil {
+		fmt.Fprintln(a.stderr, "krund: nobody was told: whom to tell is not known without a configuration")
+		return
+	}
+	sendErr := a.send(after, cfg, notify.Message{
+		Event: notify.Stopped, Experiment: cfg.Experiment.Name, Host: cfg.Hostname, Subject: "cannot be started",
+		Text: err.Error() + "\n\nNothing was run, and no result was touched. Now " + next + ".\n",
+	})
+	if sendErr != nil {
+		fmt.Fprintf(a.stderr, "krund: notification not delivered: %v\n", sendErr)
+	}
+}
+
+// startedWith is the configuration that the experiment was started with, from its folder: what is in its place now cannot be read, or belongs to
+// somebody else. nil when there is none that can be believed.
+func startedWith(o runOptions) *config.Config {
+	f, err := folder.Open(durable.OS(), o.folder)
+	if err != nil || f.Check() != nil {
+		return nil
+	}
+	text, err := durable.ReadFile(durable.OS(), f.ConfigCopy())
+	if err != nil {
+		return nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil
+	}
+	cfg, err := config.Parse(o.path, text, host)
+	if err != nil {
+		return nil
+	}
+	return cfg
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/boot"
+	"krund/internal/config"
+	"krund/internal/folder"
+	"krund/internal/notify"
+)
+
+// giveUpText is a configuration that says whom to tell.
+const giveUpText = `[experiment]
+reboot = "none"
+account = "caller"
+[notify]
+mail = ["lab@localhost"]
+[vms.C]
+runner = "c"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+nbody = { parameter = 1 }
+`
+
+// told is what an absence did.
+type told struct {
+	disabled []string
+	sent     []notify.Message
+	stderr   strings.Builder
+}
+
+func (d *told) absence(unit string, disableErr, sendErr error) absence {
+	return absence{
+		unit:    unit,
+		disable: func(_ context.Context, unit string) error { d.disabled = append(d.disabled, unit); return disableErr },
+		send: func(_ context.Context, _ *config.Config, m notify.Message) error {
+			d.sent = append(d.sent, m)
+			return sendErr
+		},
+		stderr: &d.stderr,
+	}
+}
+
+func TestGiveUp(t *testing.T) {
+	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	broken := errors.New("the schedule is damaged")
+	const unit = "krund@test.service"
+	for _, test := range []struct {
+		name       string
+		ctx        context.Context
+		unit       string
+		err        error
+		disableErr error
+		sendErr    error
+		acts       bool
+		text       string // in the message
+		talk       string // on stderr
+	}{
+		{"a person looks", t.Context(), "", broken, nil, nil, false, "", ""},
+		{"the boot has started it", t.Context(), unit, broken, nil, nil, true, "the next boots are ordinary ones", "`krunctl enable /x/test.toml`"},
+		{"not opened", t.Context(), unit, &boot.NotOpened{Err: &boot.OtherConfig{Dir: "/x/test.krun"}}, nil, nil, true, "another configuration", "is disabled"},
+		{"the machine shuts down", over, unit, broken, nil, nil, false, "", ""},
+		{"another krund works on the machine", t.Context(), unit, fmt.Errorf("%w works on this machine", errBusy), nil, nil, false, "", ""},
+		{"another krund works on the experiment", t.Context(), unit, &boot.NotOpened{Err: &folder.LockedError{}}, nil, nil, false, "", ""},
+		{"the unit cannot be disabled", t.Context(), unit, broken, errors.New("refused"), nil, true, "tried again at each boot: refused", "refused"},
+		{"nobody can be told", t.Context(), unit, broken, nil, errors.New("no sendmail"), true, "damaged", "not delivered: no sendmail"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var did told
+			did.absence(test.unit, test.disableErr, test.sendErr).giveUp(test.ctx, runOptions{path: "/x/test.toml"}, cfg, test.err)
+			if !test.acts {
+				if len(did.disabled)+len(did.sent)+did.stderr.Len() > 0 {
+					t.Errorf("did %+v", did)
+				}
+				return
+			}
+			if !strings.Contains(did.stderr.String(), test.talk) {
+				t.Errorf("said %q", did.stderr.String())
+			}
+			if fmt.Sprint(did.disabled) != "["+unit+"]" || len(did.sent) != 1 {
+				t.Fatalf("did %+v", did)
+			}
+			m := did.sent[0]
+			if m.Event != notify.Stopped || m.Experiment != "test" || m.Host != "lab1" || !strings.Contains(m.Text, test.text) {
+				t.Errorf("told %+v", m)
+			}
+		})
+	}
+}
+
+// TestGiveUpAsksTheFolder: when the configuration has mistakes now, the one that the experiment was started with says whom to tell.
+func TestGiveUpAsksTheFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "test.krun")
+	o := runOptions{path: strings.TrimSuffix(dir, ".krun") + ".toml", folder: dir}
+	var did told
+	broken := errors.New("mistakes")
+	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
+	if len(did.disabled) != 1 || len(did.sent) != 0 {
+		t.Errorf("without a folder: did %+v", did)
+	}
+	for _, sub := range []string{dir, filepath.Join(dir, "results")} {
+		if err := os.Mkdir(sub, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(giveUpText), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
+	if len(did.sent) != 1 || did.sent[0].Experiment != "test" {
+		t.Errorf("did %+v", did)
+	}
+	if err := os.Chmod(filepath.Join(dir, "config.toml"), 0o666); err != nil { //nolint:gosec // that is the point
+		t.Fatal(err)
+	}
+	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
+	if len(did.sent) != 1 {
+		t.Errorf("a copy that anybody can change was believed: %+v", did)
+	}
+}
