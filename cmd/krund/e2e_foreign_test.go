@@ -3,6 +3,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -82,14 +83,19 @@ case "$1 $2 $3 $4" in
 	"aperf_counts": [[1, 1, 1], [2, 2, 2]], "mperf_counts": [[1, 1, 1], [2, 2, 2]]}' ;;
 "short 3 1000 0") echo "{\"wallclock_times\": [0.5], $none}" ;;
 "garbage 3 1000 0") echo "Segmentation fault (just kidding)" ;;
+"folder 3 1000 0") echo "{\"wallclock_times\": [1, 2, $(wc -l <data)], $none}" ;;
 "fails 3 1000 0") echo "{\"wallclock_times\": [0.5, 0.25, 1], $none}"; echo "no VM" >&2; exit 9 ;;
 *) exit 77 ;;
 esac
 `)
-	for _, name := range []string{"times", "cores", "short", "garbage", "fails", "missing-case"} {
+	for _, name := range []string{"times", "cores", "short", "garbage", "fails", "folder", "missing-case"} {
 		e.add(name, "External")
 	}
+	e.write("benchmarks/folder/data", "1\n2\n3\n")
 	e.run().want(t, exitOK)
+	if r := e.outcome("folder", results.Completed, 3); r.WallNS[2] != 3_000_000_000 || r.Process.Dir != filepath.Join(e.dir, "benchmarks/folder") {
+		t.Errorf("times %v in %s", r.WallNS, r.Process.Dir)
+	}
 	if r := e.outcome("times", results.Completed, 3); r.WallNS[2] != 1_000_000_001 || r.CounterSource != "external" || r.Library != nil || r.StartNS != nil {
 		t.Errorf("times %v, counters %s, library %v, starts %v", r.WallNS, r.CounterSource, r.Library, r.StartNS)
 	}

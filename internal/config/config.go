@@ -192,6 +192,19 @@ func (c *Config) Lookup(k key.Key) (VM, Variant, Benchmark, error) {
 	return vm, variant, benchmark, nil
 }
 
+// Folders returns where the files of k belong, the nearest first: the variant's
+// subfolder of the benchmark's folder, the benchmark's folder, the folder of all
+// benchmarks. They are absolute, and need not exist. nil when k is not in the
+// configuration.
+func (c *Config) Folders(k key.Key) []string {
+	_, variant, benchmark, err := c.Lookup(k)
+	if err != nil {
+		return nil
+	}
+	own := filepath.Join(c.Experiment.Benchmarks, benchmark.Name)
+	return []string{filepath.Join(own, variant.Subfolder), own, c.Experiment.Benchmarks}
+}
+
 // EntryPath returns the absolute path of the file that k enters a benchmark
 // by, or "" when k is not in the configuration or its variant has no entry.
 func (c *Config) EntryPath(k key.Key) string {

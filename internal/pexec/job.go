@@ -4,6 +4,7 @@ package pexec
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -43,6 +44,7 @@ type Job struct {
 	Key        key.Key
 	VM         config.VM
 	Entry      string // absolute path of the benchmark's file; "" is allowed for external suites
+	Folder     string // absolute path of the working directory of a suite without Entry; else it is that of Entry
 	Benchmark  string // name, for external suites
 	Parameter  int
 	Iterations int
@@ -69,6 +71,9 @@ func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 		Key: k, VM: vm, Entry: cfg.EntryPath(k), Benchmark: bench.Name, Parameter: bench.Parameter,
 		Iterations: cfg.Iterations(k), Limits: cfg.Limits,
 		Counters: cfg.Counters, Verdict: cfg.Verdict,
+	}
+	if j.Entry == "" {
+		j.Folder = workFolder(cfg.Folders(k))
 	}
 	if vm.Path != "" {
 		if j.Program, err = config.LookPath(vm.Path); err != nil {
@@ -130,12 +135,22 @@ func set(env []string, variable string) []string {
 	return append(env, variable)
 }
 
-// dir is the working directory: the benchmark's own folder, so that it finds its data files.
+// dir is the working directory: the folder of the benchmark's file, so that it finds its data.
 func (j Job) dir() string {
 	if j.Entry == "" {
-		return "/"
+		return j.Folder
 	}
 	return filepath.Dir(j.Entry)
+}
+
+// workFolder is where an external suite without a file of its own starts: in the nearest of the folders that there is, and in "/" when there is none.
+func workFolder(folders []string) string {
+	for _, folder := range folders {
+		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+			return folder
+		}
+	}
+	return "/"
 }
 
 // command is everything internal/child needs but the shared buffer.

@@ -1,6 +1,8 @@
 package pexec
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -189,5 +191,31 @@ func TestUnknownKey(t *testing.T) {
 	}
 	if _, err := NewJob(cfg, key.Key{Benchmark: "nbody", VM: "Ruby", Variant: "so"}); err == nil || !strings.Contains(err.Error(), `no VM "Ruby"`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestWorkFolder(t *testing.T) {
+	base := t.TempDir()
+	own := filepath.Join(base, "nbody")
+	folders := []string{filepath.Join(own, "suite"), own, base}
+	if got := workFolder([]string{filepath.Join(base, "nowhere")}); got != "/" {
+		t.Errorf("without any folder: %s", got)
+	}
+	if err := os.WriteFile(own, nil, 0o600); err != nil { // a file is no folder
+		t.Fatal(err)
+	}
+	if got := workFolder(folders); got != base {
+		t.Errorf("the folder of all benchmarks: %s", got)
+	}
+	if err := os.Remove(own); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{folders[1], folders[0]} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if got := workFolder(folders); got != folder {
+			t.Errorf("%s, want %s", got, folder)
+		}
 	}
 }
