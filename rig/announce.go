@@ -46,6 +46,13 @@ func (m *Machine) RunToEnd(unit string, boots int) Ended {
 	return Ended{Result: groups[1], Status: status}
 }
 
+// WaitOffOrEnded waits for what comes first: the machine is off, or the service has ended while the machine stays up (ended). The service must be
+// one of Announce.
+func (m *Machine) WaitOffOrEnded(unit string) (off Off, ended bool) {
+	m.tb.Helper()
+	return m.WaitOffOr(announced(unit))
+}
+
 // announced is the pattern of the line of a service that ends while the system does not. Of systemd's states only stopping says that it does;
 // a service that ends before everything is started sees one of the first two.
 func announced(unit string) string {

@@ -25,16 +25,24 @@ type Disk struct {
 func (m *Machine) Disk() *Disk {
 	m.tb.Helper()
 	m.mustBeOff("Disk")
+	d, err := m.copyOfDisk(m.tb.TempDir())
+	m.check(err)
+	return d
+}
+
+// copyOfDisk puts the copy into dir.
+func (m *Machine) copyOfDisk(dir string) (*Disk, error) {
 	ctx, cancel := m.limit()
 	defer cancel()
-	d := &Disk{m: m, image: filepath.Join(m.tb.TempDir(), "disk.raw")}
-	m.check(copyDisk(ctx, m.disk(), d.image))
-	dirty, err := needsRecovery(d.image)
-	m.check(err)
-	if dirty {
-		m.check(replayJournal(ctx, d.image))
+	d := &Disk{m: m, image: filepath.Join(dir, "disk.raw")}
+	if err := copyDisk(ctx, m.disk(), d.image); err != nil {
+		return nil, err
 	}
-	return d
+	dirty, err := needsRecovery(d.image)
+	if err == nil && dirty {
+		err = replayJournal(ctx, d.image)
+	}
+	return d, err
 }
 
 // Place and values in an ext4 superblock: fs/ext4/ext4.h of the kernel.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"reflect"
 
 	"krund/internal/durable"
 	"krund/internal/folder"
@@ -84,79 +83,4 @@ func (e *Experiment) Count(flag schedule.Flag) int {
 		}
 	}
 	return n
-}
-
-// Problems returns what must never be so, whatever happened to the machine, a sentence each: a completed slot without its record, two results of
-// one execution, an attempt that was not counted before it ran, two executions in one boot.
-func (e *Experiment) Problems() []string {
-	var problems []string
-	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	completed := make(map[int]int)
-	boots := make(map[string]string)
-	for _, r := range e.Records {
-		name := results.Name{Slot: r.Slot, Attempt: r.Attempt}.String()
-		if r.Slot >= len(e.Slots) || e.Slots[r.Slot].Key != r.Key || e.Slots[r.Slot].Pexec != r.Pexec {
-			say("%s is of %s execution %d, which is not what its slot was planned for", name, r.Key, r.Pexec)
-			continue
-		}
-		slot := e.Slots[r.Slot]
-		if r.Attempt > slot.Attempts {
-			say("%s: the schedule has counted %d attempts only", name, slot.Attempts)
-		}
-		if r.Outcome == results.Completed {
-			completed[r.Slot]++
-			if slot.Flag.Final() && slot.Flag != schedule.Completed {
-				say("%s is completed, its slot says %s", name, slot.Flag)
-			}
-		}
-		if other, seen := boots[r.BootID]; seen && r.Reboot == results.RebootHardware {
-			say("%s and %s ran in the same boot", other, name)
-		}
-		boots[r.BootID] = name
-	}
-	for _, slot := range e.Slots {
-		switch n := completed[slot.Index]; {
-		case n > 1:
-			say("slot %d has %d completed records: counted twice", slot.Index, n)
-		case n == 0 && slot.Flag == schedule.Completed:
-			say("slot %d is completed and has no completed record: lost", slot.Index)
-		}
-	}
-	return problems
-}
-
-// Since returns what must never have happened between the earlier state of the same experiment and this one: a record that is gone or changed, a
-// finished slot that is not what it was, attempts or reboots uncounted, a schedule of another size.
-func (e *Experiment) Since(earlier *Experiment) []string {
-	var problems []string
-	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	if e.Size != earlier.Size || len(e.Slots) != len(earlier.Slots) {
-		say("the schedule had %d bytes and %d slots, now %d and %d", earlier.Size, len(earlier.Slots), e.Size, len(e.Slots))
-		return problems
-	}
-	if e.Header.Reboots < earlier.Header.Reboots {
-		say("%d reboots were counted, now %d", earlier.Header.Reboots, e.Header.Reboots)
-	}
-	now := make(map[results.Name]results.Record)
-	for _, r := range e.Records {
-		now[results.Name{Slot: r.Slot, Attempt: r.Attempt}] = r
-	}
-	for _, was := range earlier.Records {
-		name := results.Name{Slot: was.Slot, Attempt: was.Attempt}
-		if r, ok := now[name]; !ok {
-			say("%s is gone", name)
-		} else if !reflect.DeepEqual(r, was) {
-			say("%s has changed", name)
-		}
-	}
-	for i, was := range earlier.Slots {
-		slot := e.Slots[i]
-		if was.Flag.Final() && slot.Flag != was.Flag {
-			say("slot %d was %s, now %s", i, was.Flag, slot.Flag)
-		}
-		if slot.Attempts < was.Attempts {
-			say("slot %d had %d attempts, now %d", i, was.Attempts, slot.Attempts)
-		}
-	}
-	return problems
 }

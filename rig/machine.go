@@ -279,6 +279,23 @@ func (m *Machine) RunUntil(pattern string, boots int) []string {
 	}
 }
 
+// WaitOffOr waits until the machine is off, or until a line of this start's console matches that no wait has passed yet: on says which. Other than
+// WaitOff alone it is for a machine that may stay on.
+func (m *Machine) WaitOffOr(pattern string) (off Off, on bool) {
+	m.tb.Helper()
+	m.mustBeOn()
+	ctx, cancel := m.limit()
+	defer cancel()
+	_, err := m.waitConsole(ctx, regexp.MustCompile(pattern))
+	switch {
+	case err == nil:
+		return Off{}, true
+	case !errors.Is(err, errMachineOff):
+		m.fatal(err)
+	}
+	return m.WaitOff(), false
+}
+
 // Console returns all lines of all starts.
 func (m *Machine) Console() []Line {
 	lines, _ := m.console.snapshot(0)
@@ -347,11 +364,15 @@ func (m *Machine) openLog() {
 	if dir == "" {
 		return
 	}
-	name := strings.NewReplacer("/", "-", " ", "_").Replace(m.tb.Name())
 	m.check(os.MkdirAll(dir, 0o755))
-	f, err := os.OpenFile(filepath.Join(dir, name+".console"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, m.logName()+".console"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	m.check(err)
 	m.log = f
+}
+
+// logName is the test's name as part of a file name.
+func (m *Machine) logName() string {
+	return strings.NewReplacer("/", "-", " ", "_").Replace(m.tb.Name())
 }
 
 func (m *Machine) close() {

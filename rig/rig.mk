@@ -4,7 +4,7 @@
 #   make rig-image        build the disk image, or find the cached one
 #   make rig-smoke        the short selection: every suite with -short
 #   make rig              every suite in full
-#   make rig-powercut     only the power cuts; N=100 says how many
+#   make rig-powercut     only the power cuts; N=100 says how many. Its log: build/rig/campaign.md
 #   make rig-clean        remove all cached images
 #
 # What the suites install in the guest is built first, by the targets in RIG_NEEDS.
@@ -24,7 +24,7 @@ rig: $(RIG_NEEDS)
 	rig/run.sh -timeout 4h ./rig/...
 
 rig-powercut: $(RIG_NEEDS)
-	KRUND_RIG_CUTS=$(N) rig/run.sh -timeout 24h -run PowerCut ./rig/...
+	KRUND_RIG_CUTS=$(N) rig/run.sh -v -timeout 24h -run PowerCut ./rig/lifecycle
 
 rig-clean:
 	rm -rf "$$(dirname "$$(rig/build-image.sh -k)")"

@@ -12,10 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OS returns the FS of the system. Package os already repeats calls that a
+// system is the FS of the system. Package os already repeats calls that a
 // signal interrupts (EINTR).
-func OS() FS { return system{} }
-
 type system struct{}
 
 // OpenFile never writes through a symbolic link: krund writes as root, and

@@ -4,83 +4,341 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"krund/internal/results"
+	"krund/internal/schedule"
 	"krund/rig"
 )
 
-// The longest time between two cuts. A start takes about five seconds on an idle host, so the cuts come in all phases of one to a few.
+// TestPowerCuts cuts the power twice in each of many short experiments, at random moments or exactly before one of krund's durable steps (a write, a
+// sync, a rename ...), looks at the disk after each cut, and lets the experiment end. KRUND_RIG_CUTS says how many cuts there are in all; from 150
+// on every step of the three kinds of boot is among them. The machines run side by side, one per processor (-parallel).
+//
+// In the short form it is one experiment with three cuts.
+func TestPowerCuts(t *testing.T) {
+	rig.FindImage(t)
+	s := &cutSuite{
+		campaign: rig.NewCampaign(t),
+		program:  rig.BuildKrund(t, "-tags", "rigcut"),
+	}
+	t.Cleanup(func() { s.campaign.Log(t) }) // after the experiments, which run in parallel
+	random := rig.Rand(t)
+	if testing.Short() {
+		s.launch(t, 1, []cut{{phase: making, step: 1 + random.IntN(20)}, {moment: moment(random)}, {phase: measured, step: 1 + random.IntN(30)}})
+		return
+	}
+	known := map[string]int{}
+	t.Run("the steps of an experiment without cuts", func(t *testing.T) { known = s.trace(t) })
+	if t.Failed() {
+		return
+	}
+	for i, cuts := range plan(known, rig.Cuts(t, 12), random) {
+		s.launch(t, i+1, cuts)
+	}
+}
+
+// The kinds of boots that krund makes in an experiment.
+const (
+	making   = "first boot, which makes the schedule"
+	measured = "boot with an execution"
+	last     = "boot with the last execution"
+)
+
+// cut is one power cut: at a step of the next boot of its phase, or, without a phase, a time after the one before.
+type cut struct {
+	phase  string
+	step   int
+	moment time.Duration
+}
+
+func (c cut) String() string {
+	if c.phase == "" {
+		return "after " + c.moment.Round(time.Millisecond).String()
+	}
+	return fmt.Sprintf("before step %d of the %s", c.step, c.phase)
+}
+
+// The longest time between two random cuts. A start takes about five seconds on an idle host, so the cuts come in all phases of one to a few.
 const longest = 15 * time.Second
 
-// TestPowerCuts cuts the power at random moments, three times per experiment, looks at the disk after each cut, and lets the experiment end.
-// KRUND_RIG_CUTS says how many cuts there are in all.
-func TestPowerCuts(t *testing.T) {
-	const perExperiment = 3
-	random := rig.Rand(t)
-	cuts := rig.Cuts(t, perExperiment)
-	for done := 0; done < cuts; done += perExperiment {
-		var moments []time.Duration
-		for range min(cuts-done, perExperiment) {
-			moments = append(moments, time.Duration(random.Int64N(int64(longest))))
+func moment(random *rand.Rand) time.Duration { return time.Duration(random.Int64N(int64(longest))) }
+
+// plan divides n cuts into experiments of two. Two thirds of them, but no more than there are, are at steps of the three phases.
+func plan(known map[string]int, n int, random *rand.Rand) [][]cut {
+	var all []cut
+	for _, phase := range []string{making, measured, last} {
+		for step := range known[phase] {
+			all = append(all, cut{phase: phase, step: step + 1})
 		}
-		t.Run(fmt.Sprintf("from cut %d", done+1), func(t *testing.T) { cutAt(t, moments) })
 	}
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	of := map[string][]cut{}
+	exact := min(len(all), n*2/3)
+	for _, c := range all[:exact] {
+		of[c.phase] = append(of[c.phase], c)
+	}
+	take := func(phases ...string) []cut { // one of the phase that has most left
+		phase := slices.MaxFunc(phases, func(a, b string) int { return len(of[a]) - len(of[b]) })
+		if len(of[phase]) == 0 {
+			return nil
+		}
+		c := of[phase][0]
+		of[phase] = of[phase][1:]
+		return []cut{c}
+	}
+	var experiments [][]cut
+	for n > 0 {
+		cuts := take(making)
+		if cuts == nil {
+			cuts = take(measured)
+		}
+		if cuts == nil || cuts[0].phase == making {
+			cuts = append(cuts, take(measured, last)...)
+		} else {
+			cuts = append(cuts, take(last)...)
+		}
+		for len(cuts) < min(n, 2) {
+			cuts = append(cuts, cut{moment: moment(random)})
+		}
+		cuts = cuts[:min(n, 2)]
+		experiments = append(experiments, cuts)
+		n -= len(cuts)
+	}
+	return experiments
 }
 
-func cutAt(t *testing.T, moments []time.Duration) {
-	t.Logf("cuts after %v", moments)
-	m := machine(t, true)
-	m.PowerOn()
-	m.WaitConsole("^RIG-PAYLOAD-OK$")
-	earlier := &rig.Experiment{}
-	for i, moment := range moments {
-		m.RunAndCut(moment)
-		e := afterCut(t, m)
-		if e == nil {
-			continue
-		}
-		for _, problem := range append(e.Problems(), sinceCut(e, earlier)...) {
-			t.Errorf("after cut %d: %s", i+1, problem)
-		}
-		earlier = e
+const shortSlots = 4
+
+// short is an experiment that is soon over, and allows as many attempts as there may be cuts.
+const short = `
+[experiment]
+executions = 4
+attempts = 20
+
+[limits]
+timeout = "5m"
+heap = "256MiB"
+
+[wait]
+startup = "0s"
+sync = "0s"
+
+[temperature]
+base_wait = "0s"
+
+[vms.C]
+runner = "c"
+iterations = 2
+variants = ["default-c"]
+
+[variants.default-c]
+entry = "bench.so"
+subfolder = "c"
+
+[benchmarks]
+nbody = { parameter = 100 }
+
+[controls]
+isolcpus = "warn"
+cstates = "warn"
+overcommit = "warn"
+`
+
+// cutSuite is what all experiments of a campaign share.
+type cutSuite struct {
+	campaign *rig.Campaign
+	program  string // krund that counts its steps
+}
+
+// machine has the experiment, which begins with the first start.
+func (s *cutSuite) machine(t *testing.T) *rig.Machine {
+	t.Helper()
+	var files rig.Payload
+	files.Experiment(name, short)
+	files.Enable(name)
+	if err := files.Copy(rig.InstalledKrund, s.program); err != nil {
+		t.Fatal(err)
 	}
-	if earlier.Slots == nil || !earlier.Finished() {
-		m.RunToEnd(rig.UnitOf(name), 3*slots)
-		m.WaitUp()
-		m.Shutdown()
+	return rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
+}
+
+// trace lets the experiment run to its end, and counts the steps of each phase.
+func (s *cutSuite) trace(t *testing.T) map[string]int {
+	m := s.machine(t)
+	m.SetKernelArguments(rig.Tickless + " rig.cut=trace")
+	m.RunToEnd(rig.UnitOf(name), shortSlots)
+	m.WaitUp()
+	m.Shutdown()
+	steps := map[int][]string{}
+	for _, line := range m.Console() {
+		if text, ok := strings.CutPrefix(line.Text, "RIG-STEP "); ok {
+			steps[line.Boot] = append(steps[line.Boot], text)
+		}
+	}
+	known := map[string]int{}
+	for boot, phase := range map[int]string{1: making, 2: measured, 1 + shortSlots: last} {
+		if len(steps[boot]) < 10 || !strings.HasPrefix(steps[boot][len(steps[boot])-1], fmt.Sprint(len(steps[boot]), " ")) {
+			t.Errorf("steps of the %s: %q", phase, steps[boot])
+		}
+		known[phase] = len(steps[boot])
+		s.campaign.Phase(phase, len(steps[boot]))
 	}
 	e := m.Experiment(folder)
-	for _, problem := range append(e.Problems(), sinceCut(e, earlier)...) {
-		t.Errorf("at the end: %s", problem)
-	}
-	if !e.Finished() {
-		t.Errorf("the experiment did not end: %v", e.Slots)
-	}
+	s.campaign.Ended(m, e.Count(schedule.Completed))
+	return known
 }
 
-// afterCut reads the experiment from the disk, or returns nil when it had not begun.
-func afterCut(t *testing.T, m *rig.Machine) *rig.Experiment {
-	t.Helper()
-	disk := m.Disk()
-	if _, err := disk.List(folder); errors.Is(err, fs.ErrNotExist) {
-		return nil
+// launch runs one experiment of the campaign, beside others.
+func (s *cutSuite) launch(t *testing.T, number int, cuts []cut) {
+	t.Run(fmt.Sprint("experiment ", number), func(t *testing.T) {
+		t.Parallel()
+		x := &cutExperiment{cutSuite: s, t: t, m: s.machine(t)}
+		ended := 0
+		defer func() { s.campaign.Ended(x.m, ended) }() // also when it is stopped by a failure
+		for _, c := range cuts {
+			t.Logf("cut %v", c)
+			x.make(c)
+			x.look()
+		}
+		ended = x.end()
+	})
+}
+
+// cutExperiment is an experiment whose power is cut.
+type cutExperiment struct {
+	*cutSuite
+	t       *testing.T
+	m       *rig.Machine
+	earlier *rig.Experiment // what the disk held after the last cut; nil when the experiment had not begun
+}
+
+func (x *cutExperiment) make(c cut) {
+	if c.phase == "" {
+		if x.m.Starts() == 0 {
+			x.m.PowerOn()
+			x.m.WaitConsole("^RIG-PAYLOAD-OK$")
+		}
+		x.m.RunAndCut(c.moment)
+		x.campaign.RandomCut()
+		return
 	}
-	if _, err := disk.Read(filepath.Join(folder, "schedule")); errors.Is(err, fs.ErrNotExist) {
-		return nil // its folder is made first
+	boots := 0 // without a cut before it
+	if c.phase != making && x.earlier == nil {
+		boots = 1
+	}
+	if c.phase == last {
+		boots += shortSlots - x.recorded() - 1
+	}
+	for range boots {
+		x.m.PowerOn()
+		if off, ended := x.m.WaitOffOrEnded(rig.UnitOf(name)); ended || off.Reason != rig.OffRebooted {
+			x.t.Fatalf("ended %v, off by %q, want a reboot", ended, off.Reason)
+		}
+	}
+	x.m.SetKernelArguments(rig.Tickless + " rig.cut=" + strconv.Itoa(c.step))
+	defer x.m.SetKernelArguments(rig.Tickless)
+	x.m.PowerOn()
+	if off, _ := x.m.WaitOffOrEnded(rig.UnitOf(name)); off.Reason == rig.OffPort {
+		for _, line := range x.m.ConsoleOfThisStart() {
+			if strings.HasPrefix(line.Text, "RIG-STEP ") {
+				x.t.Log(line.Text)
+			}
+		}
+		x.campaign.ExactCut(c.phase, c.step)
+		return
+	}
+	x.t.Logf("there was no step %d; the power is cut all the same", c.step)
+	x.m.RunAndCut(time.Duration(c.step) * 100 * time.Millisecond)
+	x.campaign.RandomCut()
+}
+
+// recorded is how many executions have a result that counts.
+func (x *cutExperiment) recorded() int {
+	n := 0
+	if x.earlier != nil {
+		for _, r := range x.earlier.Records {
+			if r.Outcome == results.Completed {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// harm is a finding that fails the test, and is counted.
+func (x *cutExperiment) harm(h rig.Harm) {
+	x.t.Helper()
+	x.t.Error(h)
+	x.campaign.Harm(h)
+}
+
+// look reads the experiment from the disk of the machine that is off, and judges it.
+func (x *cutExperiment) look() {
+	x.t.Helper()
+	disk := x.m.Disk()
+	for _, what := range []string{folder, path.Join(folder, "schedule")} { // the folder is made first
+		if _, err := disk.List(path.Dir(what)); err != nil {
+			x.t.Fatal(err)
+		}
+		if _, err := disk.Read(what); errors.Is(err, fs.ErrNotExist) {
+			if x.earlier != nil {
+				x.harm(rig.Harm{Kind: rig.Unreadable, Text: what + " is gone"})
+			}
+			return
+		}
 	}
 	e, err := rig.ReadExperiment(disk.Dump(folder))
 	if err != nil {
-		t.Fatalf("after a cut: %v", err)
+		x.harm(rig.Harm{Kind: rig.Unreadable, Text: err.Error()})
+		x.t.FailNow()
 	}
-	return e
+	for _, h := range e.Harms(x.earlier) {
+		x.harm(h)
+	}
+	x.earlier = e
 }
 
-// sinceCut is Since, for experiments that may not have begun before.
-func sinceCut(e, earlier *rig.Experiment) []string {
-	if earlier.Slots == nil {
-		return nil
+// end lets the experiment come to its end and returns how many results it has.
+func (x *cutExperiment) end() int {
+	over := false
+	defer func() {
+		if !over {
+			x.campaign.Harm(rig.Harm{Kind: rig.Endless})
+		}
+	}()
+	if x.enabled() {
+		if ended := x.m.RunToEnd(rig.UnitOf(name), 3*shortSlots); ended.Result != "success" {
+			x.t.Errorf("krund ended with %+v", ended)
+		}
+		x.m.WaitUp()
+		x.m.Shutdown()
 	}
-	return e.Since(earlier)
+	x.look()
+	if x.earlier == nil || !x.earlier.Finished() || x.enabled() {
+		x.t.Errorf("the experiment did not end: %+v, enabled: %v", x.earlier, x.enabled())
+		return 0
+	}
+	over = true
+	n := x.earlier.Count(schedule.Completed)
+	if n != shortSlots {
+		x.harm(rig.Harm{Kind: rig.Wrong, Text: fmt.Sprintf("%d of %d completed: %v", n, shortSlots, x.earlier.Slots)})
+	}
+	return n
+}
+
+// enabled says whether the next boot would go on with the experiment.
+func (x *cutExperiment) enabled() bool {
+	x.t.Helper()
+	entries, err := x.m.Disk().List("/etc/systemd/system/multi-user.target.wants")
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return slices.ContainsFunc(entries, func(e rig.Entry) bool { return e.Name == rig.UnitOf(name) })
 }

@@ -1,0 +1,57 @@
+package rig
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCampaignAddsUp(t *testing.T) {
+	c := &Campaign{began: now(), seed: 7, kernel: "6.1"}
+	c.Phase("first boot", 24)
+	c.RandomCut()
+	for _, step := range []int{3, 3, 4} {
+		c.ExactCut("first boot", step)
+	}
+	c.ExactCut("unknown", 1)
+	c.Harm(Harm{Kind: Lost})
+	for range 2 {
+		c.Harm(Harm{Kind: Endless})
+	}
+	for range 2 {
+		c.Ended(&Machine{tb: t, machine: &machine{figures: figures{boots: 6, cpu: 30 * time.Second}}}, 4)
+	}
+	text := c.Markdown()
+	for _, want := range []string{
+		"seed 7 |", "| boots | 12 |", "| experiments | 2 |", "| power cuts | 5: 1 at random moments, 4 at exact steps |", "| steps cut, first boot | 2 of 24 |",
+		"| completed results at the ends | 8 |", "lost** | **1** |", "counted twice** | **0** |", "could not be read** | **0** |", "did not end** | **2** |",
+		"1m0s of processor time",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	t.Setenv(envLogs, t.TempDir())
+	c.Log(t)
+}
+
+func TestHarmsHaveKinds(t *testing.T) {
+	dir := experiment(t)
+	earlier, e := read(t, dir), read(t, dir)
+	e.Records = e.Records[1:] // completed
+	kinds := map[HarmKind]int{}
+	for _, h := range e.Harms(earlier) {
+		kinds[h.Kind]++
+	}
+	if kinds[Lost] != 2 || len(kinds) != 1 {
+		t.Errorf("a completed record that is gone: %v, want it lost, twice seen", e.Harms(earlier))
+	}
+	e = read(t, dir)
+	e.Records = e.Records[:2] // without the one that is to be run again
+	if h := e.Harms(earlier); len(h) != 1 || h[0].Kind != Wrong {
+		t.Errorf("a record of a lost attempt that is gone: %v", h)
+	}
+	if h := e.Harms(nil); h != nil {
+		t.Errorf("without an earlier state: %v", h)
+	}
+}

@@ -1,0 +1,74 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// explainLimit is how long a machine in trouble has to show its journal.
+const explainLimit = time.Minute
+
+// explain tells in the test's log what is known when a test has failed: the journal of a machine that is on, and then, from the disk, the log of
+// each experiment. With KRUND_RIG_LOGS it keeps the folders of the experiments there. Nothing in it can fail the test.
+func (m *Machine) explain() {
+	if !m.tb.Failed() {
+		return
+	}
+	if m.On() {
+		ctx, cancel := context.WithTimeout(context.Background(), explainLimit)
+		r, err := m.power.agent.run(ctx, "journalctl -b --no-pager -o short-monotonic -u 'krund@*' -n 200; systemctl list-jobs --no-pager; sync")
+		cancel()
+		m.tb.Logf("the journal of this boot (%v):\n%s", err, r.Output)
+		m.PowerCut()
+	}
+	if m.power == nil {
+		return
+	}
+	if err := m.explainDisk(); err != nil {
+		m.tb.Logf("look at the disk of the machine that failed: %v", err)
+	}
+}
+
+func (m *Machine) explainDisk() error {
+	dir, err := os.MkdirTemp("", "krund-rig")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	disk, err := m.copyOfDisk(dir)
+	if err != nil {
+		return err
+	}
+	entries, err := disk.List(ExperimentHome)
+	if err != nil {
+		return err
+	}
+	keep := os.Getenv(envLogs)
+	var errs []error
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name, ".krun") {
+			continue
+		}
+		folder := path.Join(ExperimentHome, e.Name)
+		log, err := disk.Read(path.Join(folder, "log"))
+		m.tb.Logf("the log of %s (%v):\n%s", folder, err, log)
+		if keep == "" {
+			continue
+		}
+		to := filepath.Join(keep, m.logName()+".disk")
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if _, err := disk.request("rdump", folder, to); err != nil {
+			errs = append(errs, fmt.Errorf("keep %s: %w", folder, err))
+		}
+	}
+	return errors.Join(errs...)
+}

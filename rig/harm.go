@@ -1,0 +1,137 @@
+package rig
+
+import (
+	"fmt"
+	"reflect"
+
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// Harm is something that must never be so.
+type Harm struct {
+	Kind HarmKind
+	Text string // a sentence
+}
+
+// HarmKind tells the harms apart that a campaign counts.
+type HarmKind int
+
+// The kinds.
+const (
+	Lost       HarmKind = iota // a completed result that was there is gone
+	Twice                      // an execution has two results that count
+	Unreadable                 // the schedule, or a record, cannot be read
+	Endless                    // the experiment did not come to its end
+	Wrong                      // anything else
+)
+
+func (h Harm) String() string { return h.Text }
+
+// texts returns the sentences.
+func texts(harms []Harm) []string {
+	var list []string
+	for _, h := range harms {
+		list = append(list, h.Text)
+	}
+	return list
+}
+
+// Problems returns what must never be so, whatever happened to the machine, a sentence each: a completed slot without its record, two results of
+// one execution, an attempt that was not counted before it ran, two executions in one boot.
+func (e *Experiment) Problems() []string { return texts(e.harms()) }
+
+// Since returns what must never have happened between the earlier state of the same experiment and this one: a record that is gone or changed, a
+// finished slot that is not what it was, attempts or reboots uncounted, a schedule of another size.
+func (e *Experiment) Since(earlier *Experiment) []string { return texts(e.harmsSince(earlier)) }
+
+// Harms is Problems, and Since when there is an earlier state, with their kinds.
+func (e *Experiment) Harms(earlier *Experiment) []Harm {
+	harms := e.harms()
+	if earlier != nil {
+		harms = append(harms, e.harmsSince(earlier)...)
+	}
+	return harms
+}
+
+func (e *Experiment) harms() []Harm {
+	var harms []Harm
+	say := func(kind HarmKind, format string, args ...any) {
+		harms = append(harms, Harm{kind, fmt.Sprintf(format, args...)})
+	}
+	completed := make(map[int]int)
+	boots := make(map[string]string)
+	for _, r := range e.Records {
+		name := results.Name{Slot: r.Slot, Attempt: r.Attempt}.String()
+		if r.Slot >= len(e.Slots) || e.Slots[r.Slot].Key != r.Key || e.Slots[r.Slot].Pexec != r.Pexec {
+			say(Wrong, "%s is of %s execution %d, which is not what its slot was planned for", name, r.Key, r.Pexec)
+			continue
+		}
+		slot := e.Slots[r.Slot]
+		if r.Attempt > slot.Attempts {
+			say(Wrong, "%s: the schedule has counted %d attempts only", name, slot.Attempts)
+		}
+		if r.Outcome == results.Completed {
+			completed[r.Slot]++
+			if slot.Flag.Final() && slot.Flag != schedule.Completed {
+				say(Wrong, "%s is completed, its slot says %s", name, slot.Flag)
+			}
+		}
+		if other, seen := boots[r.BootID]; seen && r.Reboot == results.RebootHardware {
+			say(Wrong, "%s and %s ran in the same boot", other, name)
+		}
+		boots[r.BootID] = name
+	}
+	for _, slot := range e.Slots {
+		switch n := completed[slot.Index]; {
+		case n > 1:
+			say(Twice, "slot %d has %d completed records: counted twice", slot.Index, n)
+		case n == 0 && slot.Flag == schedule.Completed:
+			say(Lost, "slot %d is completed and has no completed record: lost", slot.Index)
+		}
+	}
+	return harms
+}
+
+func (e *Experiment) harmsSince(earlier *Experiment) []Harm {
+	var harms []Harm
+	say := func(kind HarmKind, format string, args ...any) {
+		harms = append(harms, Harm{kind, fmt.Sprintf(format, args...)})
+	}
+	if e.Size != earlier.Size || len(e.Slots) != len(earlier.Slots) {
+		say(Wrong, "the schedule had %d bytes and %d slots, now %d and %d", earlier.Size, len(earlier.Slots), e.Size, len(e.Slots))
+		return harms
+	}
+	if e.Header.Reboots < earlier.Header.Reboots {
+		say(Wrong, "%d reboots were counted, now %d", earlier.Header.Reboots, e.Header.Reboots)
+	}
+	now := make(map[results.Name]results.Record)
+	for _, r := range e.Records {
+		now[results.Name{Slot: r.Slot, Attempt: r.Attempt}] = r
+	}
+	for _, was := range earlier.Records {
+		name := results.Name{Slot: was.Slot, Attempt: was.Attempt}
+		if r, ok := now[name]; !ok {
+			say(lostIf(was.Outcome == results.Completed), "%s is gone", name)
+		} else if !reflect.DeepEqual(r, was) {
+			say(Wrong, "%s has changed", name)
+		}
+	}
+	for i, was := range earlier.Slots {
+		slot := e.Slots[i]
+		if was.Flag.Final() && slot.Flag != was.Flag {
+			say(lostIf(was.Flag == schedule.Completed), "slot %d was %s, now %s", i, was.Flag, slot.Flag)
+		}
+		if slot.Attempts < was.Attempts {
+			say(Wrong, "slot %d had %d attempts, now %d", i, was.Attempts, slot.Attempts)
+		}
+	}
+	return harms
+}
+
+func lostIf(completed bool) HarmKind {
+	if completed {
+		return Lost
+	}
+	return Wrong
+}

@@ -1,0 +1,35 @@
+package lifecycle
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+func TestPlanCutsEveryStepOnceWhenThereAreEnough(t *testing.T) {
+	known := map[string]int{making: 24, measured: 40, last: 35}
+	for _, n := range []int{1, 2, 3, 12, 99, 100, 150, 301} {
+		total, exact := 0, map[cut]int{}
+		for _, cuts := range plan(known, n, rand.New(rand.NewPCG(1, 2))) {
+			total += len(cuts)
+			if len(cuts) > 2 || len(cuts) == 2 && cuts[1].phase == making {
+				t.Errorf("%d cuts: experiment %v", n, cuts)
+			}
+			for _, c := range cuts {
+				if c.phase != "" {
+					exact[c]++
+				}
+			}
+		}
+		if total != n {
+			t.Errorf("%d cuts planned, want %d", total, n)
+		}
+		if want := min(99, n*2/3); len(exact) < want-1 || len(exact) > want {
+			t.Errorf("%d cuts: %d at different steps, want %d", n, len(exact), want)
+		}
+		for c, times := range exact {
+			if times != 1 {
+				t.Errorf("%d cuts: %d %v", n, times, c)
+			}
+		}
+	}
+}
