@@ -46,6 +46,8 @@ type Swap interface {
 type Units interface {
 	// List returns the loaded units whose names match one of the patterns (path.Match).
 	List(ctx context.Context, patterns []string) ([]Unit, error)
+	// Triggers returns what a socket, timer or path starts, also when it is not loaded.
+	Triggers(ctx context.Context, name string) ([]string, error)
 	// Stop and Start return when the unit is stopped or started.
 	Stop(ctx context.Context, name string) error
 	Start(ctx context.Context, name string) error
@@ -56,6 +58,8 @@ type Unit struct {
 	Name        string
 	Active      bool
 	TriggeredBy []string // sockets, timers and paths that would start it again
+	NeededBy    []string // units that stop with it, because they require it, are bound to it or are part of it
+	Transient   bool     // made while the system runs, as by systemd-run(1): stopped, it is forgotten and cannot be started again
 }
 
 // Links switches network interfaces.

@@ -201,6 +201,13 @@ func (u *fakeUnits) List(_ context.Context, patterns []string) ([]Unit, error) {
 	return list, nil
 }
 
+func (u *fakeUnits) Triggers(_ context.Context, name string) ([]string, error) {
+	if base, isSocket := strings.CutSuffix(name, ".socket"); isSocket {
+		return []string{base + ".service"}, nil
+	}
+	return nil, nil
+}
+
 func (u *fakeUnits) set(verb, name string, active bool) error {
 	u.kernel.fuse.burn()
 	u.log = append(u.log, verb+" "+name)

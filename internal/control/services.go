@@ -66,38 +66,83 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// planServices stops the active units that match a pattern, and what would start one of them again. Those go after all services, and so are
-// started before them: systemd refuses to start a socket whose service is running. A service that is started again in the moment between
-// is found and stopped in the second round of ApplyAll.
+// planServices stops the active units that match a pattern, what would start one of them again, and what systemd stops with them. Sockets, timers
+// and paths go after all services, and so are started before them: systemd refuses to start a socket whose service is running. A service that is
+// started again in the moment between is found and stopped in the second round of ApplyAll. What could not be started again is left running,
+// with a remark.
 func planServices(units []Unit, patterns []string, wanted string) Plan {
-	byName := map[string]Unit{}
+	c := choice{byName: map[string]Unit{}}
 	for _, u := range units {
-		byName[u.Name] = u
-	}
-	var names []string
-	add := func(name string) {
-		if u := byName[name]; u.Active && !matches(untouchable, name) && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		c.byName[u.Name] = u
 	}
 	for _, u := range units {
-		if !matches(patterns, u.Name) {
+		if !matches(patterns, u.Name) || matches(untouchable, u.Name) {
 			continue
 		}
 		for _, t := range u.TriggeredBy {
-			add(t)
+			c.add(t)
 		}
-		add(u.Name)
+		c.add(u.Name)
 	}
-	if len(names) == 0 {
-		return ok("stopped", wanted)
+	if len(c.names) == 0 {
+		p := ok("stopped", wanted)
+		p.Detail = strings.Join(c.remarks, "; ")
+		return p
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return trigger(a) - trigger(b) })
+	slices.SortStableFunc(c.names, func(a, b string) int { return trigger(a) - trigger(b) })
 	var steps []Step
-	for _, name := range names {
+	for _, name := range c.names {
 		steps = append(steps, Step{Kind: KindUnit, Target: name, Old: "active", New: "inactive"})
 	}
-	return willSet(strings.Join(names, ", ")+" running", wanted, steps...)
+	p := willSet(strings.Join(c.names, ", ")+" running", wanted, steps...)
+	p.Detail = strings.Join(c.remarks, "; ")
+	return p
+}
+
+// choice gathers the units to stop.
+type choice struct {
+	byName  map[string]Unit
+	names   []string // in the order of work
+	remarks []string
+}
+
+// add chooses an active unit, after those that stop with it, or remarks why it stays.
+func (c *choice) add(name string) {
+	if !c.byName[name].Active || slices.Contains(c.names, name) {
+		return
+	}
+	together, why := c.with(name, nil)
+	if why != "" {
+		c.remarks = append(c.remarks, why)
+		return
+	}
+	for _, n := range together {
+		if !slices.Contains(c.names, n) {
+			c.names = append(c.names, n)
+		}
+	}
+}
+
+// with returns what systemd stops when name stops, itself last; or why that must not be.
+func (c *choice) with(name string, seen []string) (together []string, why string) {
+	switch {
+	case matches(untouchable, name):
+		return nil, name + " must not be stopped"
+	case c.byName[name].Transient:
+		return nil, name + " is left running: it was made by systemd-run and could not be started again"
+	}
+	seen = append(seen, name)
+	for _, n := range c.byName[name].NeededBy {
+		if !c.byName[n].Active || slices.Contains(seen, n) {
+			continue
+		}
+		more, why := c.with(n, seen)
+		if why != "" {
+			return nil, fmt.Sprintf("%s is left running, since %s would stop with it: %s", name, n, why)
+		}
+		together = append(together, more...)
+	}
+	return append(together, name), ""
 }
 
 // trigger orders services before the units that start others.
@@ -152,8 +197,39 @@ func (a unitActor) undo(ctx context.Context, s Step) (Outcome, error) {
 	if active {
 		return Already, nil
 	}
-	if err := a.units.Start(ctx, s.Target); err != nil {
-		return Failed, fmt.Errorf("start %s: %w", s.Target, err)
+	if err := a.start(ctx, s.Target); err != nil {
+		return Failed, err
 	}
 	return Restored, nil
+}
+
+// start starts a unit. Services that a socket listens for are stopped for that moment: systemd refuses to start a socket whose service is running
+// (somebody else has started it, or krund was killed before it stopped it).
+func (a unitActor) start(ctx context.Context, name string) error {
+	var running []string
+	if path.Ext(name) == ".socket" {
+		services, err := a.units.Triggers(ctx, name)
+		if err != nil {
+			return err
+		}
+		for _, service := range services {
+			if active, err := a.active(ctx, service); err == nil && active {
+				running = append(running, service)
+			}
+		}
+	}
+	var errs []error
+	note := func(what, unit string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s %s: %w", what, unit, err))
+		}
+	}
+	for _, service := range running {
+		note("stop", service, a.units.Stop(ctx, service))
+	}
+	note("start", name, a.units.Start(ctx, name))
+	for _, service := range running {
+		note("start", service, a.units.Start(ctx, service))
+	}
+	return errors.Join(errs...)
 }

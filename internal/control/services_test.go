@@ -18,22 +18,41 @@ func TestPlanServices(t *testing.T) {
 		{Name: "dbus.service", Active: true},
 		{Name: "krund.service", Active: true},
 		{Name: "home.mount", Active: true},
+		{Name: "db.service", Active: true, NeededBy: []string{"app.service", "idle.service"}},
+		{Name: "app.service", Active: true, NeededBy: []string{"db.service", "web.service"}}, // a circle
+		{Name: "web.service", Active: true},
+		{Name: "idle.service"},
+		{Name: "base.service", Active: true, NeededBy: []string{"some.target"}},
+		{Name: "some.target", Active: true},
+		{Name: "by-hand.service", Active: true, Transient: true},
+		{Name: "under.service", Active: true, NeededBy: []string{"by-hand.service"}},
 	}
 	tests := []struct {
 		name     string
 		patterns []string
 		want     string // targets in order
+		remark   string
 	}{
-		{"one", []string{"cron.service"}, "cron.service"},
-		{"what would start it again goes last, to be started first", []string{"ssh.service"}, "ssh.service ssh.socket"},
-		{"an idle one whose timer runs", []string{"apt-daily.service"}, "apt-daily.timer"},
-		{"all but what must not be stopped", []string{"*"}, "cron.service ssh.service ssh.socket apt-daily.timer"},
-		{"none", []string{"nothing*"}, ""},
+		{"one", []string{"cron.service"}, "cron.service", ""},
+		{"what would start it again goes last, to be started first", []string{"ssh.service"}, "ssh.service ssh.socket", ""},
+		{"an idle one whose timer runs", []string{"apt-daily.service"}, "apt-daily.timer", ""},
+		{"all but what must not be stopped", []string{"*"}, "cron.service ssh.service web.service app.service db.service ssh.socket apt-daily.timer",
+			"base.service is left running, since some.target would stop with it: some.target must not be stopped; " +
+				"by-hand.service is left running: it was made by systemd-run and could not be started again; " +
+				"under.service is left running, since by-hand.service would stop with it: by-hand.service is left running: it was made by systemd-run and could not be started again"},
+		{"what stops with it goes first, to be started last", []string{"db.service"}, "web.service app.service db.service", ""},
+		{"a target would stop with it", []string{"base.service"}, "", "base.service is left running, since some.target would stop with it: some.target must not be stopped"},
+		{"made by hand", []string{"by-hand.service"}, "", "by-hand.service is left running: it was made by systemd-run and could not be started again"},
+		{"something made by hand stops with it", []string{"under.service", "cron*"}, "cron.service", "under.service is left running, since by-hand.service would stop with it: by-hand.service is left running: it was made by systemd-run and could not be started again"},
+		{"none", []string{"nothing*"}, "", ""},
 	}
 	for _, tt := range tests {
 		p := planServices(units, tt.patterns, "")
 		if got := targetsOf(p.Steps); got != tt.want {
 			t.Errorf("%s: stops %q, want %q", tt.name, got, tt.want)
+		}
+		if p.Detail != tt.remark {
+			t.Errorf("%s: remark %q, want %q", tt.name, p.Detail, tt.remark)
 		}
 		if (p.Status == StatusOK) != (tt.want == "") {
 			t.Errorf("%s: %s", tt.name, p.Status)
@@ -113,6 +132,17 @@ func TestServiceThatComesBack(t *testing.T) {
 	}
 }
 
+// TestSocketWhoseServiceRuns: systemd refuses to start a socket whose service is running.
+func TestSocketWhoseServiceRuns(t *testing.T) {
+	m, _ := fakeMachine(t, "arm64")
+	units := m.Units.(*fakeUnits)
+	units.units = []Unit{{Name: "ssh.service", Active: true}, {Name: "ssh.socket"}} // systemd forgets what could start a service when that is stopped
+	outcome, err := unitActor{m.Units}.undo(t.Context(), Step{Kind: KindUnit, Target: "ssh.socket", Old: "active", New: "inactive"})
+	if outcome != Restored || err != nil || len(units.active()) != 2 {
+		t.Errorf("%s, %v; running: %v", outcome, err, units.active())
+	}
+}
+
 func TestParseUnits(t *testing.T) {
 	// systemctl list-units --all --plain --full --no-legend of systemd 252; the mark as older versions print it.
 	const text = `  apt-daily.timer       loaded    active   waiting Daily apt download activities
@@ -174,13 +204,19 @@ func (s scripted) Output(_ context.Context, name string, args ...string) ([]byte
 func TestSystemctl(t *testing.T) {
 	s := Systemctl{scripted{
 		"systemctl list-units --all --plain --full --no-legend --no-pager -- *": "ssh.service loaded active running OpenBSD Secure Shell server\nssh.socket loaded active running x\n",
-		"systemctl show --property=Id,TriggeredBy -- ssh.service":               "TriggeredBy=ssh.socket other.socket\nId=ssh.service\n",
-		"systemctl stop -- ssh.service":                                         "",
-		"systemctl start -- ssh.service":                                        "",
+		"systemctl show --property=Id,Transient,TriggeredBy,RequiredBy,RequisiteOf,BoundBy,ConsistsOf -- ssh.service ssh.socket": "TriggeredBy=ssh.socket other.socket\nId=ssh.service\nRequiredBy=a.service b.target\nConsistsOf=c.service\nTransient=no\n" +
+			"\nId=ssh.socket\nTransient=yes\n",
+		"systemctl show --value --property=Triggers -- ssh.socket": "ssh.service\n",
+		"systemctl stop -- ssh.service":                            "",
+		"systemctl start -- ssh.service":                           "",
 	}}
 	units, err := s.List(t.Context(), []string{"*"})
-	if err != nil || len(units) != 2 || !slices.Equal(units[0].TriggeredBy, []string{"ssh.socket", "other.socket"}) || units[1].TriggeredBy != nil {
+	if err != nil || len(units) != 2 || !slices.Equal(units[0].TriggeredBy, []string{"ssh.socket", "other.socket"}) || units[1].TriggeredBy != nil ||
+		!slices.Equal(units[0].NeededBy, []string{"a.service", "b.target", "c.service"}) || units[0].Transient || !units[1].Transient {
 		t.Errorf("%+v, %v", units, err)
+	}
+	if names, err := s.Triggers(t.Context(), "ssh.socket"); err != nil || !slices.Equal(names, []string{"ssh.service"}) {
+		t.Errorf("%v, %v", names, err)
 	}
 	if err := errors.Join(s.Stop(t.Context(), "ssh.service"), s.Start(t.Context(), "ssh.service")); err != nil {
 		t.Error(err)

@@ -290,7 +290,11 @@ func FuzzParsers(f *testing.F) {
 				t.Errorf("unit without a name in %q", text)
 			}
 		}
-		parseTriggers(text)
+		for name, u := range parseShown(text) {
+			if name == "" || name != u.Name {
+				t.Errorf("unit %q is called %q in %q", u.Name, name, text)
+			}
+		}
 		parseIfconfig(text)
 		if again := unescape(text); len(again) > len(text) {
 			t.Errorf("unescaping %q made it longer", text)

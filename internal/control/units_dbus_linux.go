@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/dbus"
@@ -43,14 +42,40 @@ func (s Systemd) List(ctx context.Context, patterns []string) ([]Unit, error) {
 	var units []Unit
 	for _, st := range states {
 		u := Unit{Name: st.Name, Active: unitActive(st.ActiveState)}
-		if u.Active && strings.HasSuffix(u.Name, ".service") {
-			if p, err := c.GetUnitPropertyContext(ctx, u.Name, "TriggeredBy"); err == nil {
-				u.TriggeredBy, _ = p.Value.Value().([]string)
+		if u.Active && stoppable(u.Name) {
+			properties, err := c.GetUnitPropertiesContext(ctx, u.Name)
+			if err != nil {
+				return nil, fmt.Errorf("look at unit %s: %w", u.Name, err)
 			}
+			for _, name := range neededBy {
+				list, _ := properties[name].([]string)
+				u.NeededBy = append(u.NeededBy, list...)
+			}
+			u.TriggeredBy, _ = properties["TriggeredBy"].([]string)
+			u.Transient, _ = properties["Transient"].(bool)
 		}
 		units = append(units, u)
 	}
 	return units, nil
+}
+
+// Triggers returns what a socket, timer or path starts.
+func (s Systemd) Triggers(ctx context.Context, name string) ([]string, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		names, second := s.Fallback.Triggers(ctx, name)
+		if second != nil {
+			return nil, errors.Join(err, second)
+		}
+		return names, nil
+	}
+	defer c.Close()
+	p, err := c.GetUnitPropertyContext(ctx, name, "Triggers")
+	if err != nil {
+		return nil, fmt.Errorf("look at unit %s: %w", name, err)
+	}
+	names, _ := p.Value.Value().([]string)
+	return names, nil
 }
 
 // Stop stops a unit and waits for it.

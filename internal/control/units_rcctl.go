@@ -37,6 +37,9 @@ func (r Rcctl) names(ctx context.Context, what string) ([]string, error) {
 	return strings.Fields(string(out)), err
 }
 
+// Triggers returns nothing: only a service itself is started.
+func (Rcctl) Triggers(context.Context, string) ([]string, error) { return nil, nil }
+
 // Stop stops a service.
 func (r Rcctl) Stop(ctx context.Context, name string) error {
 	_, err := r.Commands.Output(ctx, "rcctl", "stop", name)

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"path"
 	"slices"
 	"strings"
 )
@@ -16,22 +17,25 @@ func (s Systemctl) List(ctx context.Context, patterns []string) ([]Unit, error) 
 		return nil, err
 	}
 	units := parseUnits(string(out))
-	var services []string
+	var names []string
 	for _, u := range units {
-		if u.Active && strings.HasSuffix(u.Name, ".service") {
-			services = append(services, u.Name)
+		if u.Active && stoppable(u.Name) {
+			names = append(names, u.Name)
 		}
 	}
-	if len(services) == 0 {
+	if len(names) == 0 {
 		return units, nil
 	}
-	out, err = s.Commands.Output(ctx, "systemctl", append([]string{"show", "--property=Id,TriggeredBy", "--"}, services...)...)
+	properties := "--property=Id,Transient,TriggeredBy," + strings.Join(neededBy[:], ",")
+	out, err = s.Commands.Output(ctx, "systemctl", append([]string{"show", properties, "--"}, names...)...)
 	if err != nil {
 		return nil, err
 	}
-	triggers := parseTriggers(string(out))
-	for i := range units {
-		units[i].TriggeredBy = triggers[units[i].Name]
+	shown := parseShown(string(out))
+	for i, u := range units {
+		if s, there := shown[u.Name]; there {
+			units[i].TriggeredBy, units[i].NeededBy, units[i].Transient = s.TriggeredBy, s.NeededBy, s.Transient
+		}
 	}
 	return units, nil
 }
@@ -57,26 +61,47 @@ func unitActive(state string) bool {
 	return state == "active" || state == "activating" || state == "reloading" || state == "refreshing"
 }
 
-// parseTriggers reads blocks of "Id=..." and "TriggeredBy=a b", in any order, parted by empty lines.
-func parseTriggers(text string) map[string][]string {
-	triggers := map[string][]string{}
+// stoppable tells whether a unit is of a kind that krund may stop.
+func stoppable(name string) bool {
+	switch path.Ext(name) {
+	case ".service", ".socket", ".timer", ".path":
+		return true
+	}
+	return false
+}
+
+// neededBy are the properties of a unit that name those that systemd stops with it (systemd.unit(5): Requires=, Requisite=, BindsTo=, PartOf=).
+var neededBy = [...]string{"RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf"}
+
+// parseShown reads blocks of "Id=...", "TriggeredBy=a b" and the like, in any order, parted by empty lines.
+func parseShown(text string) map[string]Unit {
+	units := map[string]Unit{}
 	for _, block := range strings.Split(text, "\n\n") {
-		var id string
-		var by []string
+		var u Unit
 		for line := range strings.Lines(block) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-			switch name {
-			case "Id":
-				id = value
-			case "TriggeredBy":
-				by = strings.Fields(value)
+			switch {
+			case name == "Id":
+				u.Name = value
+			case name == "Transient":
+				u.Transient = value == "yes"
+			case name == "TriggeredBy":
+				u.TriggeredBy = strings.Fields(value)
+			case slices.Contains(neededBy[:], name):
+				u.NeededBy = append(u.NeededBy, strings.Fields(value)...)
 			}
 		}
-		if id != "" && len(by) > 0 {
-			triggers[id] = by
+		if u.Name != "" {
+			units[u.Name] = u
 		}
 	}
-	return triggers
+	return units
+}
+
+// Triggers returns what a socket, timer or path starts.
+func (s Systemctl) Triggers(ctx context.Context, name string) ([]string, error) {
+	out, err := s.Commands.Output(ctx, "systemctl", "show", "--value", "--property=Triggers", "--", name)
+	return strings.Fields(string(out)), err
 }
 
 // Stop stops a unit and waits for it.
