@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"krund/internal/boot"
 	"krund/internal/child"
@@ -69,7 +70,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		Account:  child.FreshAccount,
 		Sync:     syncDisks,
 		Retire:   retire(cfg, mode),
-		Tidy:     func() error { return child.RemoveGroup(installed.Cgroup) },
+		Tidy:     func() error { return tidy(cfg, installed.Cgroup, log) },
 		Held:     func() (string, error) { return held(o.folder) },
 		Progress: newProgress(o, stdout),
 		Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
@@ -84,6 +85,24 @@ func commandEnviron(home string) []string {
 func notifier(cfg *config.Config, home string) notify.Notifier {
 	n := cfg.Notify
 	return notify.Notifier{Mail: n.Mail, Sendmail: n.Sendmail, Command: n.Command, Webhook: n.Webhook, Environ: commandEnviron(home)}
+}
+
+// tidyTime bounds the removal of the account: its processes, files and home.
+const tidyTime = time.Minute
+
+// tidy removes what executions needed and nobody needs afterwards: the benchmarks' control group and account.
+func tidy(cfg *config.Config, group string, log *slog.Logger) error {
+	err := child.RemoveGroup(group)
+	if cfg.Experiment.Account != config.AccountFresh {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tidyTime)
+	defer cancel()
+	findings, accountErr := child.RemoveAccount(ctx)
+	for _, finding := range findings {
+		log.Debug("account removed", "finding", finding)
+	}
+	return errors.Join(err, accountErr)
 }
 
 // held says why this boot is to be an ordinary one for the experiment in the folder dir; "" when it is not.

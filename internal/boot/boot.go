@@ -72,14 +72,15 @@ func Run(ctx context.Context, cfg *config.Config, dir, reboot string, sys System
 // experiment is an open experiment.
 type experiment struct {
 	System
-	cfg      *config.Config
-	reboot   string
-	folder   folder.Folder
-	lock     *folder.Lock
-	schedule *schedule.Schedule
-	results  *results.Appender
-	reader   *results.Reader
-	worked   bool // this process has ended a slot
+	cfg       *config.Config
+	reboot    string
+	folder    folder.Folder
+	lock      *folder.Lock
+	schedule  *schedule.Schedule
+	results   *results.Appender
+	reader    *results.Reader
+	worked    bool // this process has ended a slot
+	rebooting bool // the machine is about to restart
 }
 
 // pass is one process execution from start to end: the line that the package is about.

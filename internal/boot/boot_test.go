@@ -35,13 +35,13 @@ func TestTheLine(t *testing.T) {
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
 		t.Fatalf("ending %d: the machine must restart before the very first execution, too", ending)
 	}
-	if want := []string{"wait 1m0s", "base", "reboot", "tidy"}; !slices.Equal(s.events, want) {
+	if want := []string{"wait 1m0s", "base", "reboot"}; !slices.Equal(s.events, want) {
 		t.Errorf("first start: %q, want %q", s.events, want)
 	}
 	s.boot, s.events = 2, nil
 	s.oneBoot(cfg, fsys)
 	want := []string{
-		"wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot", "tidy",
+		"wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot",
 	}
 	if !slices.Equal(s.events, want) {
 		t.Errorf("second boot: %q, want %q", s.events, want)

@@ -77,6 +77,7 @@ func (x *experiment) restart(ctx context.Context, undo ...func(context.Context) 
 	err := x.countReboot()
 	if err == nil {
 		if err = x.Rebooter.Reboot(ctx); err == nil {
+			x.rebooting = true
 			return Rebooting, nil
 		}
 	}

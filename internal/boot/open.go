@@ -166,8 +166,10 @@ func (x *experiment) close() error {
 	if x.schedule != nil {
 		err = x.schedule.Close()
 	}
-	if tidyErr := x.Tidy(); tidyErr != nil {
-		x.Log.Warn("clean up", "error", tidyErr)
+	if !x.rebooting { // the next boot needs it again, or makes it anew
+		if tidyErr := x.Tidy(); tidyErr != nil {
+			x.Log.Warn("clean up", "error", tidyErr)
+		}
 	}
 	return errors.Join(err, x.lock.Release())
 }

@@ -18,7 +18,7 @@ import (
 const commandTime = 30 * time.Second
 
 // FreshAccount makes the account "krun" anew: its processes of the last time are killed, its files in the folders that
-// everybody may write to are removed, and so are its home and the account itself; then it is created again with the
+// everybody may write to and its System V objects are removed, and so are its home and the account itself; then it is created again with the
 // same user number and an empty home. The findings are remarks for the record.
 //
 // Without root there is nothing it could do: the account returned is the zero Account, the caller, and a finding says so.
@@ -34,6 +34,20 @@ func FreshAccount(ctx context.Context) (Account, []string, error) {
 	return a, findings, nil
 }
 
+// RemoveAccount removes what FreshAccount has made, with all that the account has left: its processes, its files in the folders that everybody may
+// write to, its home. It is for the end of an experiment. The findings are remarks, as of FreshAccount. Without root, without such an account, and
+// when the account of that name is not krund's own, there is nothing to do.
+func RemoveAccount(ctx context.Context) ([]string, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	findings, err := newAccountMaker("/").remove(ctx)
+	if err != nil {
+		return findings, fmt.Errorf("remove the account %s: %w", accountName, err)
+	}
+	return findings, nil
+}
+
 // accountMaker does what FreshAccount says, in the tree below root.
 type accountMaker struct {
 	root    string
@@ -41,11 +55,12 @@ type accountMaker struct {
 	scratch []string // where a user can leave files
 	call    func(ctx context.Context, argv []string) error
 	kill    func(context.Context, Account) error
+	objects func(uid int) (removed int, err error)
 }
 
 func newAccountMaker(root string) accountMaker {
 	return accountMaker{
-		root: root, goos: runtime.GOOS, call: callTool, kill: killUser,
+		root: root, goos: runtime.GOOS, call: callTool, kill: killUser, objects: removeObjects,
 		scratch: []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/mail", "/var/spool/mail"},
 	}
 }
@@ -58,24 +73,9 @@ func (m accountMaker) fresh(ctx context.Context) (Account, []string, error) {
 	if err := m.removeStaleLocks(); err != nil {
 		return Account{}, nil, err
 	}
-	users, _, err := m.read()
+	uid, findings, err := m.removeOld(ctx)
 	if err != nil {
-		return Account{}, nil, err
-	}
-	old, remove, err := planRemove(users)
-	if err != nil {
-		return Account{}, nil, err
-	}
-	var findings []string
-	uid := 0
-	if old != nil {
-		uid = old.uid
-		if findings, err = m.clear(ctx, *old); err != nil {
-			return Account{}, findings, err
-		}
-		if err := m.call(ctx, remove); err != nil {
-			return Account{}, findings, err
-		}
+		return Account{}, findings, err
 	}
 	if _, err := os.Lstat(m.path(accountHome)); !errors.Is(err, fs.ErrNotExist) {
 		return Account{}, findings, fmt.Errorf("%s: %w: it is there without an account %s; move it away (%v)",
@@ -83,6 +83,34 @@ func (m accountMaker) fresh(ctx context.Context) (Account, []string, error) {
 	}
 	a, err := m.add(ctx, uid)
 	return a, findings, err
+}
+
+// remove takes the account away for good.
+func (m accountMaker) remove(ctx context.Context) ([]string, error) {
+	if err := m.removeStaleLocks(); err != nil {
+		return nil, err
+	}
+	_, findings, err := m.removeOld(ctx)
+	if errors.Is(err, ErrForeignAccount) {
+		return findings, nil // somebody else's, or a home that nobody can tell whose it is
+	}
+	return findings, err
+}
+
+// removeOld removes krund's account of the last time, and returns its user number; 0 when there was none.
+func (m accountMaker) removeOld(ctx context.Context) (uid int, findings []string, err error) {
+	users, _, err := m.read()
+	if err != nil {
+		return 0, nil, err
+	}
+	old, remove, err := planRemove(users)
+	if err != nil || old == nil {
+		return 0, nil, err
+	}
+	if findings, err = m.clear(ctx, *old); err != nil {
+		return old.uid, findings, err
+	}
+	return old.uid, findings, m.call(ctx, remove)
 }
 
 // clear ends and removes what belongs to krund's account of the last time, but for its lines in the user database.
@@ -99,6 +127,13 @@ func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
 		if err != nil {
 			findings = append(findings, fmt.Sprintf("files of the last benchmark are left in %s: %v", dir, err))
 		}
+	}
+	removed, err := m.objects(old.uid)
+	if removed > 0 {
+		findings = append(findings, fmt.Sprintf("removed %d System V objects (shared memory, semaphores, message queues) of the last benchmark", removed))
+	}
+	if err != nil {
+		findings = append(findings, fmt.Sprintf("System V objects of the last benchmark are left: %v", err))
 	}
 	return findings, m.removeHome(old)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,6 +43,7 @@ func testMachine(t *testing.T, passwd string) accountMaker {
 		return callTool(ctx, slices.Insert(slices.Clone(argv), 1, "--prefix", root))
 	}
 	m.kill = func(context.Context, Account) error { return nil } // the numbers are those of the real machine's users
+	m.objects = func(int) (int, error) { return 0, nil }
 	return m
 }
 
@@ -111,6 +113,50 @@ func TestFreshAccount(t *testing.T) {
 	}
 	if s := m.text(t, "/etc/passwd"); strings.Count(s, "\nkrun:") != 1 || !strings.Contains(s, "anna:") {
 		t.Errorf("passwd %q", s)
+	}
+}
+
+func TestRemoveAccount(t *testing.T) {
+	m := testMachine(t, "anna:x:1000:1000::/home/anna:/bin/sh\n")
+	before := m.text(t, "/etc/passwd") + m.text(t, "/etc/group")
+	a, _ := mustFresh(t, m)
+	m.leave(t, a, accountHome+"/secret")
+	m.leave(t, a, "/tmp/left")
+	m.objects = func(uid int) (int, error) {
+		if uid != a.UID {
+			t.Errorf("objects of user %d are removed, not %d", uid, a.UID)
+		}
+		return 2, errors.New("a third one cannot be")
+	}
+	want := []string{
+		"removed 1 files that the last benchmark left in /tmp", "removed 2 System V objects (shared memory, semaphores, message queues) of the last benchmark",
+		"System V objects of the last benchmark are left: a third one cannot be",
+	}
+	if findings, err := m.remove(t.Context()); err != nil || !slices.Equal(findings, want) {
+		t.Errorf("findings %q, %v; want %q", findings, err, want)
+	}
+	if after := m.text(t, "/etc/passwd") + m.text(t, "/etc/group"); after != before {
+		t.Errorf("the user database was %q, is %q", before, after)
+	}
+	for _, name := range []string{accountHome, "/tmp/left"} {
+		if _, err := os.Lstat(m.path(name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is still there: %v", name, err)
+		}
+	}
+	if findings, err := m.remove(t.Context()); len(findings) != 0 || err != nil {
+		t.Errorf("with no account there: %q, %v", findings, err)
+	}
+}
+
+func TestRemoveAccountOfSomebodyElse(t *testing.T) {
+	const person = "krun:x:1000:1000:Karl Run:/home/krun:/bin/sh\n"
+	m := testMachine(t, person)
+	m.scratch = nil
+	if findings, err := m.remove(t.Context()); len(findings) != 0 || err != nil {
+		t.Errorf("%q, %v", findings, err)
+	}
+	if !strings.Contains(m.text(t, "/etc/passwd"), person) {
+		t.Error("the account is gone")
 	}
 }
 

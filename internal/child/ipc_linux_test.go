@@ -1,0 +1,54 @@
+package child
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kernel's own tables, whatever is in them.
+func TestRealObjects(t *testing.T) {
+	for _, kind := range objectKinds {
+		text, err := os.ReadFile(kind.table)
+		if err != nil {
+			t.Skip(err)
+		}
+		if list, err := parseObjects(text, kind.id); err != nil || len(list) != bytes.Count(text, []byte{'\n'})-1 {
+			t.Errorf("%s: %v, %v:\n%s", kind.table, list, err, text)
+		}
+	}
+}
+
+func TestRemoveObjects(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give objects away")
+	}
+	const uid, other = 4_100_001, 4_100_002 // nobody's
+	var ids []int
+	for _, owner := range []uint32{uid, uid, other} {
+		id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)
+		if err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
+		desc := unix.SysvShmDesc{Perm: unix.SysvIpcPerm{Uid: owner, Mode: 0o600}}
+		if _, err := unix.SysvShmCtl(id, unix.IPC_SET, &desc); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if removed, err := removeObjects(uid); removed != 2 || err != nil {
+		t.Errorf("removed %d, %v; want 2", removed, err)
+	}
+	for i, want := range []bool{false, false, true} {
+		var desc unix.SysvShmDesc
+		if _, err := unix.SysvShmCtl(ids[i], unix.IPC_STAT, &desc); (err == nil) != want {
+			t.Errorf("object %d: %v, want it there: %v", i, err, want)
+		}
+	}
+	if removed, err := removeObjects(uid); removed != 0 || err != nil {
+		t.Errorf("again: %d, %v", removed, err)
+	}
+}
