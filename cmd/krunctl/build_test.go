@@ -119,6 +119,12 @@ func (b *builder) append(rec results.Record) {
 	b.must(results.NewAppender(lax(), b.folder.Results()).Append(rec))
 }
 
+// joules is some energy, in microjoules.
+func joules(n int64) *uint64 {
+	uj := uint64(412_345_678 + n)
+	return &uj
+}
+
 // record makes up what was measured: iteration i of run n takes (n+1) ms and
 // i us; a failed run comes as far as its first iteration.
 func (b *builder) record(slot schedule.Slot, o results.Outcome, reasons ...string) results.Record {
@@ -152,7 +158,16 @@ func (b *builder) record(slot schedule.Slot, o results.Outcome, reasons ...strin
 			Stdout: results.Output{Text: "hello\n", Bytes: 6},
 		},
 		Machine: results.Machine{Controls: []results.Control{}, KernelLog: results.KernelLog{Lines: []string{}}},
-		Daemon:  results.Daemon{CPUNS: 400_000 + n, VoluntarySwitches: 4, RSSBytes: 8 << 20},
+		Energy: []results.Energy{
+			{Zone: "intel-rapl:0", Name: "package-0", UJ: joules(n)}, {Zone: "intel-rapl:0:1", Name: "dram", Reason: "the counter may have gone round"},
+		},
+		Daemon: results.Daemon{
+			CPUNS: 400_000 + n, VoluntarySwitches: 4, WakeUps: at(5 + n), CPUs: []int{0}, RSSBytes: 8 << 20,
+			KernelThreads: &results.KernelThreads{
+				All: results.Activity{CPUNS: 90_000 + n, Runs: 30}, Benchmark: results.Activity{CPUNS: 20_000 + n, Runs: 3},
+				Busiest: []results.KernelThread{{Name: "rcu_preempt", CPU: 1, Activity: results.Activity{CPUNS: 20_000 + n, Runs: 3}}},
+			},
+		},
 	}
 	start := int64(begin + 3*ms)
 	for i := range int64(done) {

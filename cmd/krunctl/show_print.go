@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"krund/internal/analysis/quantile"
+	"krund/internal/control"
 	"krund/internal/results"
 )
 
@@ -38,6 +39,13 @@ func (a *app) printRecord(r results.Record) {
 		}
 		a.line("total", "%s %s%s", columnName(results.Column{Name: t.Name, Core: t.Core}), value, inBrackets(t.Unit))
 	}
+	for _, e := range r.Energy {
+		used := "unknown: " + e.Reason
+		if e.UJ != nil {
+			used = fmt.Sprintf("%.6f J", float64(*e.UJ)/1e6)
+		}
+		a.line("energy", "%s (%s) %s", e.Name, e.Zone, used)
+	}
 	if r.Library != nil {
 		a.line("libkrun", "%s%s", r.Library.State, inBrackets(r.Library.Error))
 		a.list(r.Library.Findings)
@@ -46,10 +54,29 @@ func (a *app) printRecord(r results.Record) {
 	a.printProcess(r.Process)
 	a.print("\n")
 	a.printMachine(r.Machine)
-	a.line("daemon", "cpu %s, %d switches, resident %s", short(float64(r.Daemon.CPUNS)),
-		r.Daemon.VoluntarySwitches+r.Daemon.InvoluntarySwitches, size(r.Daemon.RSSBytes))
+	a.printDaemon(r.Daemon)
 	if err := r.Check(); err != nil {
 		a.line("doubtful", "%v", err)
+	}
+}
+
+func (a *app) printDaemon(d results.Daemon) {
+	wakes := ""
+	if d.WakeUps != nil {
+		wakes = fmt.Sprintf(", %d wake-ups", *d.WakeUps)
+	}
+	if d.CPUs != nil {
+		wakes += fmt.Sprintf(", kept to CPU %s", control.CPUs(d.CPUs))
+	}
+	a.line("daemon", "cpu %s, %d switches%s, resident %s", short(float64(d.CPUNS)), d.VoluntarySwitches+d.InvoluntarySwitches, wakes, size(d.RSSBytes))
+	k := d.KernelThreads
+	if k == nil {
+		return
+	}
+	a.line("kernel", "its threads: cpu %s in %d runs, on the benchmark's processors %s in %d", short(float64(k.All.CPUNS)), k.All.Runs,
+		short(float64(k.Benchmark.CPUNS)), k.Benchmark.Runs)
+	for _, t := range k.Busiest[:min(len(k.Busiest), 3)] {
+		a.line("", "%s on CPU %d: %s in %d", t.Name, t.CPU, short(float64(t.CPUNS)), t.Runs)
 	}
 }
 

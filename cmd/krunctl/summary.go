@@ -25,7 +25,9 @@ The columns: done is how many slots have a record that counts, of how many
 planned; min to p95 are of the iterations; init is from exec to the runner's
 first call, first from exec to the first iteration (medians); process is the
 median wall time of the whole process; daemon the most processor time that krund
-itself used during one execution.
+itself used during one execution, wakes the most often that it woke up meanwhile,
+and kernel the most processor time that the kernel's threads used on the
+benchmark's processors.
 
 EXAMPLES
   krunctl summary warmup.toml
@@ -79,6 +81,8 @@ type (
 		First      *summary.Spread  `json:"exec_to_first"`
 		Process    *summary.Spread  `json:"process_wall"`
 		Daemon     *int64           `json:"daemon_cpu_max_ns"`
+		WakeUps    *int64           `json:"daemon_wake_ups_max"`
+		Kernel     *int64           `json:"kernel_threads_cpu_max_ns"`
 	}
 )
 
@@ -150,7 +154,7 @@ func rowJSON(r summary.Row) summaryRowJSON {
 	return summaryRowJSON{
 		Key: r.Key.String(), Planned: r.Planned, Executions: r.Executions, Outcomes: r.Outcomes,
 		Iterations: r.Iterations, Low: r.IterationsLow, High: r.IterationsHigh,
-		Wall: r.Wall, Init: r.Init, First: r.First, Process: r.Process, Daemon: r.DaemonCPU,
+		Wall: r.Wall, Init: r.Init, First: r.First, Process: r.Process, Daemon: r.DaemonCPU, WakeUps: r.WakeUps, Kernel: r.KernelCPU,
 	}
 }
 
@@ -187,7 +191,7 @@ func sortOf(name string) (func(a, b summary.Row) int, error) {
 func (a *app) printSummary(rows []summary.Row) {
 	columns := []string{
 		"key", ">done", ">error", ">timeout", ">rerun", ">iterations", ">min", ">median", ">mean", ">p95",
-		">init", ">first", ">process", ">daemon",
+		">init", ">first", ">process", ">daemon", ">wakes", ">kernel",
 	}
 	table := make([][]string, 0, len(rows))
 	for _, r := range rows {
@@ -205,11 +209,11 @@ func (a *app) printSummary(rows []summary.Row) {
 			cells = append(cells, short(r.Wall.Min), short(r.Wall.Median), short(r.Wall.Mean), short(r.Wall.P95))
 		}
 		cells = append(cells, median(r.Init), median(r.First), median(r.Process))
-		daemon := "-"
-		if r.DaemonCPU != nil {
-			daemon = short(float64(*r.DaemonCPU))
+		wakes := "-"
+		if r.WakeUps != nil {
+			wakes = strconv.FormatInt(*r.WakeUps, 10)
 		}
-		table = append(table, append(cells, daemon))
+		table = append(table, append(cells, orUnknown(r.DaemonCPU), wakes, orUnknown(r.KernelCPU)))
 	}
 	a.table(columns, table)
 }
@@ -219,4 +223,12 @@ func median(s *summary.Spread) string {
 		return "-"
 	}
 	return short(s.Median)
+}
+
+// orUnknown prints nanoseconds.
+func orUnknown(ns *int64) string {
+	if ns == nil {
+		return "-"
+	}
+	return short(float64(*ns))
 }

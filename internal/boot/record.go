@@ -29,6 +29,7 @@ func (x *experiment) record(slot schedule.Slot, started time.Time, m pexec.Measu
 	r.Clock = m.Clock
 	r.CounterSource, r.CounterReason = m.CounterSource, m.CounterReason
 	r.Startup, r.StartNS, r.WallNS, r.Columns, r.Totals, r.Library = m.Startup, m.StartNS, m.WallNS, m.Columns, m.Totals, m.Library
+	r.Energy = m.Energy
 	r.Process, r.Daemon = m.Process, m.Daemon
 	return r
 }

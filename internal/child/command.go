@@ -31,6 +31,9 @@ type Command struct {
 	Nice int
 	// CPUs are the processors the benchmark may run on; nil means those krund itself may run on.
 	CPUs []int
+	// DaemonCPUs are the processors that krund itself keeps to during the run; nil means that it stays where it may run.
+	// A refusal is a finding.
+	DaemonCPUs []int
 	// Cgroup is the control group (version 2) the benchmark runs in: a name below krund's own group, or, with a
 	// leading slash, a path from the top of the hierarchy. It is created when absent, and kept: creating groups costs
 	// time. Empty means none. Where groups cannot be had the run goes on without, and Run.CgroupReason says why.

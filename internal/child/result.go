@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -83,7 +84,7 @@ func fillUsage(run *Run, total, start cost) {
 
 // findings lists what a reader of the record should know.
 func (s *session) findings(run Run, r report) []string {
-	var out []string
+	out := slices.Clone(s.remarks)
 	for _, text := range r.Remarks {
 		out = append(out, "refused, went on without: "+text)
 	}

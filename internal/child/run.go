@@ -90,4 +90,11 @@ type DaemonUsage struct {
 	InvoluntarySwitches int64
 	RSSBefore           int64 // resident bytes as the wait began
 	RSS                 int64 // resident bytes as it ended
+
+	// WakeUps is how often one of its threads got a processor, from just before the stage was made; nil where unknown.
+	WakeUps *int64
+	// CPUs are the processors it kept to; nil when it was left where it may run.
+	CPUs []int
+	// KernelThreads is what the kernel's own threads did meanwhile; nil where unknown.
+	KernelThreads *KernelThreads
 }

@@ -40,15 +40,36 @@ func (Runner) Run(ctx context.Context, c Command) (Run, error) {
 	// The benchmark is killed by the kernel when the thread that started it ends, which is to mean: the daemon.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if c.CPUs == nil && c.DaemonCPUs != nil {
+		c.CPUs = affinity() // what the benchmark would have had without krund's retreat
+	}
+	if c.CPUs == nil {
+		c.DaemonCPUs = nil // the benchmark would inherit them
+	}
 	s, err := newSession(c)
 	if err != nil {
 		return Run{}, fmt.Errorf("run the benchmark: %w", err)
 	}
 	defer s.close()
+	defer s.retreat()()
 	if err := s.run(ctx, &run); err != nil {
 		return Run{}, fmt.Errorf("run the benchmark: %w", err)
 	}
 	return run, nil
+}
+
+// retreat brings krund to its own processors and returns the function that gives the others back to it.
+func (s *session) retreat() (back func()) {
+	if len(s.command.DaemonCPUs) == 0 {
+		return func() {}
+	}
+	undo, err := confine(s.command.DaemonCPUs)
+	if err != nil {
+		s.remarks = append(s.remarks, "refused, went on without: "+err.Error())
+		return func() {}
+	}
+	s.confined = affinity()
+	return func() { _ = undo() } // krund works on one processor, too
 }
 
 // session holds what one run needs of the system. close gives everything back.
@@ -66,6 +87,9 @@ type session struct {
 	reason  string // why there is no group
 	cleared int    // processes of an earlier run found in the group
 	family  *family
+
+	confined []int    // processors krund keeps to, nil: it does not
+	remarks  []string // of krund's own, for the findings
 }
 
 func newSession(c Command) (_ *session, err error) {
@@ -159,6 +183,7 @@ func (s *session) prepareGroup() error {
 func (s *session) run(ctx context.Context, run *Run) error {
 	restore := hush()
 	kills, counted := memoryKills(s.group)
+	beside := readNeighbours()
 	begin := now()
 	pid, err := s.start()
 	if err != nil {
@@ -169,6 +194,8 @@ func (s *session) run(ctx context.Context, run *Run) error {
 	why, waitErr := s.wait(ctx, begin)
 	run.Wall = time.Duration(now() - begin)
 	run.Daemon = meter.usage()
+	beside.compare(&run.Daemon, s.command.CPUs)
+	run.Daemon.CPUs = s.confined
 	restore()
 	run.Pid = pid
 	run.TimedOut, run.Interrupted = why == expired, why == cancelled

@@ -49,3 +49,22 @@ func (m meter) usage() DaemonUsage {
 		RSS:                 residentBytes(),
 	}
 }
+
+// neighbours are the threads of the daemon and of the kernel before a run. They are read before the benchmark's process is made and after its
+// end was seen: reading them takes a file for each thread, which is nothing to do beside a benchmark.
+type neighbours struct {
+	own, kernel map[int]thread
+}
+
+func readNeighbours() neighbours { return neighbours{kernel: kernelThreads(), own: ownThreads()} }
+
+// compare adds what the neighbours did to a usage. cpus are the benchmark's processors, nil for all.
+func (n neighbours) compare(u *DaemonUsage, cpus []int) {
+	if own := ownThreads(); own != nil && n.own != nil {
+		runs := ran(n.own, own)
+		u.WakeUps = &runs
+	}
+	if kernel := kernelThreads(); kernel != nil && n.kernel != nil {
+		u.KernelThreads = since(n.kernel, kernel, cpus)
+	}
+}

@@ -2,8 +2,10 @@ package msr
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"strings"
+	"time"
 
 	"krund/internal/sysroot"
 )
@@ -15,6 +17,17 @@ type Energy struct {
 	Name string // package-0, core, dram, ...
 	UJ   uint64 // microjoules since some time
 	Most uint64 // the counter goes on from 0 after this value
+
+	// Limit is the highest of the power limits that the kernel shows for the zone or
+	// the one it is part of, in microwatts; 0: none is shown.
+	Limit uint64
+}
+
+// Used is what a zone used between two readings.
+type Used struct {
+	Zone, Name string
+	UJ         uint64
+	Unknown    string // why UJ says nothing; "" when it does
 }
 
 // ReadEnergy reads all energy counters, in the kernel's order. No such counter
@@ -57,30 +70,71 @@ func readZone(root sysroot.Root, dir string) (Energy, error) {
 	if now < 0 || most <= 0 || now > most {
 		return Energy{}, fmt.Errorf("%s: %d of at most %d microjoules", dir, now, most)
 	}
-	return Energy{Zone: path.Base(dir), Name: strings.TrimSpace(name), UJ: uint64(now), Most: uint64(most)}, nil
+	return Energy{Zone: path.Base(dir), Name: strings.TrimSpace(name), UJ: uint64(now), Most: uint64(most), Limit: powerLimit(root, dir)}, nil
 }
 
-// EnergyUsed is how many microjoules each zone used between two readings: those
-// of the zones that are in both, in the order of after, with the amount in UJ. A
-// counter that went past its end once is allowed for: at 200 W one of 262 kJ does
-// so every 22 minutes, so readings should be closer than that.
-func EnergyUsed(before, after []Energy) []Energy {
+// powerLimit looks for power limits in a zone's folder, or in that of the zone it
+// is part of: intel-rapl:0 of intel-rapl:0:1.
+func powerLimit(root sysroot.Root, dir string) uint64 {
+	found, err := root.Glob(dir + "/constraint_*_power_limit_uw")
+	if err != nil {
+		return 0
+	}
+	var most int64
+	for _, name := range found {
+		if limit, err := root.ReadInt(name); err == nil {
+			most = max(most, limit)
+		}
+	}
+	if at := strings.LastIndexByte(path.Base(dir), ':'); most == 0 && at > 0 && strings.Count(path.Base(dir), ":") > 1 {
+		return powerLimit(root, path.Join(path.Dir(dir), path.Base(dir)[:at]))
+	}
+	return uint64(most)
+}
+
+// Bounds of the power of a zone, in microwatts. No package of today takes more than
+// usualPower; for a moment limits are exceeded, hence the margin on them.
+const (
+	usualPower  = 500e6
+	limitMargin = 1.25
+)
+
+// longest is how long a zone's counter certainly takes to go round.
+func (e Energy) longest() time.Duration {
+	power := usualPower
+	if e.Limit > 0 {
+		power = limitMargin * float64(e.Limit)
+	}
+	const most = float64(math.MaxInt64 / 2)
+	return time.Duration(min(float64(e.Most)/power*float64(time.Second), most))
+}
+
+// EnergyUsed is how much each zone used between two readings that are took apart:
+// those of the zones that are in both, in the order of after. A counter that went
+// past its end once is allowed for. One that had the time to go round altogether (of
+// 262 kJ after 9 minutes at 500 W, or as the zone's power limits say) tells nothing:
+// nobody reads it meanwhile, because that would disturb the benchmark.
+func EnergyUsed(before, after []Energy, took time.Duration) []Used {
 	old := make(map[string]Energy, len(before))
 	for _, e := range before {
 		old[e.Zone] = e
 	}
-	var list []Energy
+	var list []Used
 	for _, e := range after {
 		b, ok := old[e.Zone]
 		if !ok || b.Name != e.Name || b.Most != e.Most {
 			continue
 		}
-		if e.UJ >= b.UJ {
-			e.UJ -= b.UJ
-		} else {
-			e.UJ += e.Most + 1 - b.UJ
+		u := Used{Zone: e.Zone, Name: e.Name}
+		switch {
+		case took > e.longest():
+			u.Unknown = fmt.Sprintf("the counter ends at %.0f J and may have gone round more than once in %s", float64(e.Most)/1e6, took.Round(time.Second))
+		case e.UJ >= b.UJ:
+			u.UJ = e.UJ - b.UJ
+		default:
+			u.UJ = e.UJ + e.Most + 1 - b.UJ
 		}
-		list = append(list, e)
+		list = append(list, u)
 	}
 	return list
 }

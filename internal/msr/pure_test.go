@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParseCores(t *testing.T) {
@@ -165,16 +166,55 @@ func TestEnergy(t *testing.T) {
 		t.Errorf("%v, %v; want three zones and an error for the fourth", after, err)
 	}
 	want := map[string]uint64{"package-0": 500_000, "core": 1000}
-	used := EnergyUsed(before, after)
+	used := EnergyUsed(before, after, time.Second)
 	if len(used) != 2 {
 		t.Fatalf("used %+v; want the two zones in both", used)
 	}
 	for _, e := range used {
-		if e.UJ != want[e.Name] {
-			t.Errorf("%s used %d uJ, want %d", e.Name, e.UJ, want[e.Name])
+		if e.UJ != want[e.Name] || e.Unknown != "" {
+			t.Errorf("%s used %d uJ, want %d; %s", e.Name, e.UJ, want[e.Name], e.Unknown)
 		}
 	}
 	if none, err := ReadEnergy(xeon.root(t)); err != nil || len(none) != 0 {
 		t.Errorf("without RAPL: %v, %v", none, err)
+	}
+}
+
+// TestEnergyOfALongRun: a counter that may have gone round says nothing. Without
+// limits a package is taken for one of 500 W; a part of it has the package's limits.
+func TestEnergyOfALongRun(t *testing.T) {
+	const zone = "/sys/class/powercap/intel-rapl:0"
+	limits := laptop.and(tree{
+		zone + "/constraint_0_power_limit_uw": "28000000\n",
+		zone + "/constraint_1_power_limit_uw": "40000000\n",
+		zone + "/constraint_2_power_limit_uw": "x\n",
+	})
+	for _, test := range []struct {
+		name    string
+		machine tree
+		took    time.Duration
+		known   bool
+	}{
+		{"no limits, short", laptop, 524 * time.Second, true},
+		{"no limits, long", laptop, 525 * time.Second, false},
+		{"40 W, short", limits, 5242 * time.Second, true},
+		{"40 W, long", limits, 5243 * time.Second, false},
+		{"backwards in time", laptop, -time.Second, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			now, err := ReadEnergy(test.machine.root(t))
+			if err != nil || len(now) != 2 {
+				t.Fatal(now, err)
+			}
+			for _, u := range EnergyUsed(now, now, test.took) {
+				if (u.Unknown == "") != test.known || u.UJ != 0 {
+					t.Errorf("%+v; known should be %v", u, test.known)
+				}
+			}
+		})
+	}
+	huge := Energy{Most: 1<<64 - 1, Limit: 1}
+	if huge.longest() <= 0 {
+		t.Errorf("a range that never ends lasts %v", huge.longest())
 	}
 }

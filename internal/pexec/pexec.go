@@ -10,6 +10,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
+	"krund/internal/clock"
 	"krund/internal/results"
 	"krund/internal/sysroot"
 	"krund/internal/verdict"
@@ -25,6 +26,7 @@ type Measured struct {
 	WallNS  []int64
 	Columns []results.Column
 	Totals  []results.Total
+	Energy  []results.Energy
 	Library *results.Library // nil for external suites
 	Process results.Process
 	Daemon  results.Daemon
@@ -75,25 +77,34 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	return m, nil
 }
 
+// command is what the machine at hand makes of a job.
+func (e Executor) command(j Job) child.Command {
+	c := j.command(e.Installed)
+	c.DaemonCPUs = housekeeping(e.Root, j.CPUs)
+	return c
+}
+
 // measure has the process run with a buffer of its own.
 func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counters []*os.File) (Measured, error) {
 	buffer, err := libkrun.Create(spec)
 	if err != nil {
 		return Measured{}, fmt.Errorf("make the measuring buffer for %d iterations: %w", j.Iterations, err)
 	}
-	c := j.command(e.Installed)
+	c := e.command(j)
 	c.Files = append([]*os.File{buffer.File()}, counters...)
 	c.Stamp, c.StampOffset = buffer.File(), buffer.ExecOffset()
+	used := energy(e.Root, clock.Real{}.Now)
 	run, err := e.Runner.Run(ctx, c)
 	if err != nil {
 		return Measured{}, errors.Join(err, buffer.Close())
 	}
+	spent := used()
 	series, err := buffer.Read()
 	if err = errors.Join(err, buffer.Close()); err != nil {
 		return Measured{}, fmt.Errorf("read the measuring buffer: %w", err)
 	}
 	m := fromRun(j, run, e.Installed)
-	m.Clock = libkrun.ClockName()
+	m.Clock, m.Energy = libkrun.ClockName(), spent
 	m.takeSeries(series, run)
 	m.Execution.Series = append(m.Execution.Series, doubts(series, run)...)
 	return m, nil
@@ -134,11 +145,13 @@ func doubts(s libkrun.Series, run child.Run) []string {
 }
 
 func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) {
-	run, err := e.Runner.Run(ctx, j.command(e.Installed))
+	used := energy(e.Root, clock.Real{}.Now)
+	run, err := e.Runner.Run(ctx, e.command(j))
 	if err != nil {
 		return Measured{}, err
 	}
 	m := fromRun(j, run, e.Installed)
+	m.Energy = used()
 	m.Clock, m.CounterSource = "external", "external"
 	if run.NotStarted != nil || run.Exit == nil || *run.Exit != 0 {
 		return m, nil
@@ -190,10 +203,7 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 	}
 	return Measured{
 		Process: p, Execution: e, Interrupted: run.Interrupted,
-		Daemon: results.Daemon{
-			CPUNS: run.Daemon.CPU.Nanoseconds(), VoluntarySwitches: run.Daemon.VoluntarySwitches,
-			InvoluntarySwitches: run.Daemon.InvoluntarySwitches, RSSBeforeBytes: run.Daemon.RSSBefore, RSSBytes: run.Daemon.RSS,
-		},
+		Daemon: daemon(run.Daemon),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -153,7 +154,14 @@ func TestProcessIsTranslated(t *testing.T) {
 	run.Interrupted, run.Wall, run.UTime, run.STime, run.MaxRSS, run.Strays, run.OOMKills = true, 4*time.Second, 3*time.Second, time.Second, 1<<20, 2, 1
 	run.Seen = child.Seen{UID: 900, GID: 901, Nice: -20, Policy: "SCHED_OTHER", CPUs: []int{1}}
 	run.Stderr = child.Output{Text: "first\nlast words\n\n", Bytes: 18}
-	run.Daemon = child.DaemonUsage{CPU: 5 * time.Millisecond, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBefore: 10, RSS: 11}
+	wakeUps := int64(3)
+	run.Daemon = child.DaemonUsage{
+		CPU: 5 * time.Millisecond, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBefore: 10, RSS: 11, WakeUps: &wakeUps, CPUs: []int{0},
+		KernelThreads: &child.KernelThreads{
+			All: child.Activity{CPU: 9, Runs: 8}, Benchmark: child.Activity{CPU: 7, Runs: 6},
+			Busiest: []child.KernelThread{{Name: "rcu", LastCPU: 1, Activity: child.Activity{CPU: 5, Runs: 4}}},
+		},
+	}
 	m := execute(t, "nbody:C:so", fake{run: run})
 	p := m.Process
 	if p.UID != 900 || p.GID != 901 || p.Nice != -20 || p.WallNS != 4e9 || p.UTimeNS != 3e9 || p.STimeNS != 1e9 || p.Strays != 2 || p.PID != 4711 || *p.Exit != 3 {
@@ -168,7 +176,13 @@ func TestProcessIsTranslated(t *testing.T) {
 	if e := m.Execution; !m.Interrupted || e.OOMKills != 1 || e.LastWords != "last words" || e.Timeout != 90*time.Second || e.ExitText != "" {
 		t.Errorf("execution %+v", e)
 	}
-	if m.Daemon != (results.Daemon{CPUNS: 5e6, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBeforeBytes: 10, RSSBytes: 11}) {
+	if want := (results.Daemon{
+		CPUNS: 5e6, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBeforeBytes: 10, RSSBytes: 11, WakeUps: &wakeUps, CPUs: []int{0},
+		KernelThreads: &results.KernelThreads{
+			All: results.Activity{CPUNS: 9, Runs: 8}, Benchmark: results.Activity{CPUNS: 7, Runs: 6},
+			Busiest: []results.KernelThread{{Name: "rcu", CPU: 1, Activity: results.Activity{CPUNS: 5, Runs: 4}}},
+		},
+	}); !reflect.DeepEqual(m.Daemon, want) {
 		t.Errorf("daemon %+v", m.Daemon)
 	}
 }

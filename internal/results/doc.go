@@ -82,6 +82,13 @@
 //	  name, unit, core   as of columns
 //	  value          increase from before the first iteration until the runner was
 //	                 done; null when it could not be read
+//	energy           list, null where the machine does not tell: what its parts used from
+//	                 just before the process was made until krund had seen its end,
+//	                 whoever caused it
+//	  zone, name     the kernel's name (intel-rapl:0:1), and what it is (package-0,
+//	                 core, dram, ...); a package contains its cores
+//	  energy_uj      microjoules; null when unknown, and then
+//	  reason         says why, else ""
 //	library          state of the shared buffer at the end, null without libkrun
 //	  state          "new" (never attached), "ready" (not ended properly), "done"
 //	  error          first error libkrun returned to the runner, "" for none
@@ -123,5 +130,14 @@
 //	  fingerprint    object of strings: hardware and software; null when not taken
 //	daemon           krund's own use of the machine during the run
 //	  cpu_ns, voluntary_switches, involuntary_switches
+//	  wake_ups       how often one of krund's threads got a processor, from just before
+//	                 the process was made until its end was seen; null unknown
+//	  cpus           list of processors krund kept to meanwhile, null when it was not
+//	                 confined
 //	  rss_before_bytes, rss_bytes   resident size at the start and the end of the wait
+//	  kernel_threads what the kernel's own threads did meanwhile, null unknown
+//	    all          cpu_ns, and runs: how often one of them got a processor
+//	    benchmark    the same of those that were last on a processor of the benchmark's
+//	    busiest      list of name, cpu (processor it was last on), cpu_ns and runs of
+//	                 those that ran longest, at most ten, the longest first
 package results

@@ -72,6 +72,7 @@ type Record struct {
 	WallNS  []int64  `json:"wall_ns"`  // duration of each complete iteration
 	Columns []Column `json:"columns"`
 	Totals  []Total  `json:"totals"`  // of counters that are read around the whole execution; nil when there are none
+	Energy  []Energy `json:"energy"`  // used meanwhile; nil: the machine does not tell
 	Library *Library `json:"library"` // what libkrun left behind; nil when the process does not use it
 
 	Process Process `json:"process"`
@@ -212,11 +213,42 @@ type KernelLog struct {
 	Lost  uint64   `json:"lost"`  // messages overwritten before they could be read
 }
 
-// Daemon is what krund itself used while the process ran.
+// Energy is what a part of the machine used during the execution, whoever caused it.
+type Energy struct {
+	Zone   string  `json:"zone"`      // the kernel's name: intel-rapl:0:1
+	Name   string  `json:"name"`      // package-0, core, dram, ...
+	UJ     *uint64 `json:"energy_uj"` // microjoules; nil: unknown
+	Reason string  `json:"reason"`    // why it is unknown; "" otherwise
+}
+
+// Daemon is what krund itself used while the process ran, and what the kernel's own threads did then.
 type Daemon struct {
-	CPUNS               int64 `json:"cpu_ns"`
-	VoluntarySwitches   int64 `json:"voluntary_switches"`
-	InvoluntarySwitches int64 `json:"involuntary_switches"`
-	RSSBeforeBytes      int64 `json:"rss_before_bytes"` // resident size as the wait began
-	RSSBytes            int64 `json:"rss_bytes"`        // and as it ended
+	CPUNS               int64          `json:"cpu_ns"`
+	VoluntarySwitches   int64          `json:"voluntary_switches"`
+	InvoluntarySwitches int64          `json:"involuntary_switches"`
+	WakeUps             *int64         `json:"wake_ups"`         // how often one of its threads got a processor; nil: unknown
+	CPUs                []int          `json:"cpus"`             // processors it kept to; nil: it was left where it may run
+	RSSBeforeBytes      int64          `json:"rss_before_bytes"` // resident size as the wait began
+	RSSBytes            int64          `json:"rss_bytes"`        // and as it ended
+	KernelThreads       *KernelThreads `json:"kernel_threads"`   // nil: unknown
+}
+
+// KernelThreads is what the kernel's threads did during the run.
+type KernelThreads struct {
+	All       Activity       `json:"all"`
+	Benchmark Activity       `json:"benchmark"` // those that were last on a processor of the benchmark's
+	Busiest   []KernelThread `json:"busiest"`   // those that ran longest, at most ten, the longest first
+}
+
+// Activity is how long threads ran, in nanoseconds, and how often one of them got a processor.
+type Activity struct {
+	CPUNS int64 `json:"cpu_ns"`
+	Runs  int64 `json:"runs"`
+}
+
+// KernelThread is one thread of the kernel.
+type KernelThread struct {
+	Name string `json:"name"`
+	CPU  int    `json:"cpu"` // processor it was last on
+	Activity
 }

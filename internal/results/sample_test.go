@@ -39,10 +39,19 @@ func full() results.Record {
 		Totals: []results.Total{
 			{Name: "cycles", Unit: "cycles", Core: ptr(1), Value: ptr[uint64](1<<63 + 1)}, {Name: "smi", Unit: "", Core: nil, Value: nil},
 		},
+		Energy: []results.Energy{
+			{Zone: "intel-rapl:0", Name: "package-0", UJ: ptr[uint64](1<<53 + 1)}, {Zone: "intel-rapl:0:0", Name: "core", Reason: "it went round"},
+		},
 		Library: &results.Library{State: "done", Error: "KRUN_EORDER", BegunNS: ptr[int64](2061000), Findings: []string{"odd"}},
 		Process: fullProcess(),
 		Machine: fullMachine(),
-		Daemon:  results.Daemon{CPUNS: 410000, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBeforeBytes: 9 << 20, RSSBytes: 8 << 20},
+		Daemon: results.Daemon{
+			CPUNS: 410000, VoluntarySwitches: 4, InvoluntarySwitches: 1, WakeUps: ptr[int64](6), CPUs: []int{0}, RSSBeforeBytes: 9 << 20, RSSBytes: 8 << 20,
+			KernelThreads: &results.KernelThreads{
+				All: results.Activity{CPUNS: 70000, Runs: 12}, Benchmark: results.Activity{CPUNS: 40000, Runs: 7},
+				Busiest: []results.KernelThread{{Name: "ksoftirqd/3", CPU: 3, Activity: results.Activity{CPUNS: 40000, Runs: 7}}},
+			},
+		},
 	}
 }
 

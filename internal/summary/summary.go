@@ -48,6 +48,10 @@ type Row struct {
 	First     *Spread // from exec to the first iteration
 	Process   *Spread // wall time of the process
 	DaemonCPU *int64  // the most CPU time that krund used during one execution, in nanoseconds
+	WakeUps   *int64  // the most often that krund's threads got a processor during one; nil when no record knows
+	// KernelCPU is the most CPU time in nanoseconds that the kernel's threads used on the benchmark's processors during one execution; nil
+	// when no record knows.
+	KernelCPU *int64
 }
 
 // Collector takes records in any order and makes the rows.
@@ -114,9 +118,20 @@ func (c *Collector) Add(r results.Record, counts bool) {
 		}
 	}
 	s.process = append(s.process, float64(r.Process.WallNS))
-	if cpu := r.Daemon.CPUNS; s.row.DaemonCPU == nil || cpu > *s.row.DaemonCPU {
-		s.row.DaemonCPU = &cpu
+	s.row.DaemonCPU = worst(s.row.DaemonCPU, &r.Daemon.CPUNS)
+	s.row.WakeUps = worst(s.row.WakeUps, r.Daemon.WakeUps)
+	if k := r.Daemon.KernelThreads; k != nil {
+		s.row.KernelCPU = worst(s.row.KernelCPU, &k.Benchmark.CPUNS)
 	}
+}
+
+// worst is the larger one; nil is unknown.
+func worst(a, b *int64) *int64 {
+	if b == nil || a != nil && *a >= *b {
+		return a
+	}
+	n := *b
+	return &n
 }
 
 // Rows returns a row per key.

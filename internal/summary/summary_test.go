@@ -75,3 +75,24 @@ func TestTheMeanKeepsItsDigits(t *testing.T) {
 		t.Errorf("mean %v, want 1", got)
 	}
 }
+
+// TestWorst: of the executions that count, each figure's own worst; a record that does not know it says nothing.
+func TestWorst(t *testing.T) {
+	var c summary.Collector
+	for i, d := range []results.Daemon{
+		{CPUNS: 5},
+		{CPUNS: 3, WakeUps: stamp(7), KernelThreads: &results.KernelThreads{All: results.Activity{CPUNS: 99}, Benchmark: results.Activity{CPUNS: 4}}},
+		{CPUNS: 4, WakeUps: stamp(6), KernelThreads: &results.KernelThreads{Benchmark: results.Activity{CPUNS: 8}}},
+		{CPUNS: 100, WakeUps: stamp(100)},
+	} {
+		c.Add(results.Record{Key: nbody, Outcome: results.Completed, Daemon: d}, i < 3)
+	}
+	if r := c.Rows()[0]; *r.DaemonCPU != 5 || *r.WakeUps != 7 || *r.KernelCPU != 8 {
+		t.Errorf("cpu %d, wake-ups %d, kernel %d; want 5, 7, 8", *r.DaemonCPU, *r.WakeUps, *r.KernelCPU)
+	}
+	var unknown summary.Collector
+	unknown.Add(results.Record{Key: nbody}, true)
+	if r := unknown.Rows()[0]; r.WakeUps != nil || r.KernelCPU != nil {
+		t.Errorf("row %+v", r)
+	}
+}

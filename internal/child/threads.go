@@ -1,0 +1,132 @@
+package child
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Activity is how long threads ran, and how often one of them got a processor.
+type Activity struct {
+	CPU  time.Duration
+	Runs int64
+}
+
+func (a *Activity) add(b Activity) {
+	a.CPU += b.CPU
+	a.Runs += b.Runs
+}
+
+// KernelThreads is what the kernel's own threads did.
+type KernelThreads struct {
+	All       Activity
+	Benchmark Activity       // those that were last on a processor of the benchmark's
+	Busiest   []KernelThread // those that ran longest, at most mostBusy, the longest first
+}
+
+// KernelThread is one of the kernel's threads.
+type KernelThread struct {
+	Name    string
+	LastCPU int // processor it was last on
+	Activity
+}
+
+// mostBusy is how many threads are named in a record.
+const mostBusy = 10
+
+// thread is one thread as /proc shows it.
+type thread struct {
+	name   string
+	start  uint64 // clock ticks after boot
+	kernel bool
+	cpu    int // processor it was last on
+	used   Activity
+}
+
+// parseSchedstat reads /proc/PID/schedstat: nanoseconds on a processor, nanoseconds of waiting for one, and how often it got one
+// (docs.kernel.org, scheduler/sched-stats).
+func parseSchedstat(text []byte) (Activity, error) {
+	f := bytes.Fields(text)
+	if len(f) != 3 {
+		return Activity{}, fmt.Errorf("%.80q: want three numbers", text)
+	}
+	cpu, err := strconv.ParseInt(string(f[0]), 10, 64)
+	if err != nil {
+		return Activity{}, fmt.Errorf("%.80q: want three numbers", text)
+	}
+	runs, err := strconv.ParseInt(string(f[2]), 10, 64)
+	if err != nil {
+		return Activity{}, fmt.Errorf("%.80q: want three numbers", text)
+	}
+	return Activity{time.Duration(cpu), runs}, nil
+}
+
+// kernelFlag is PF_KTHREAD of the kernel's linux/sched.h, in the flags of proc_pid_stat(5).
+const kernelFlag = 0x00200000
+
+// parseThread reads /proc/PID/stat as far as it matters here.
+func parseThread(text []byte) (thread, error) {
+	p, err := parseStat(text)
+	if err != nil {
+		return thread{}, err
+	}
+	// Field 9 of the manual page are the flags, field 39 the processor; field 3 is f[0].
+	const flags, processor = 9 - 3, 39 - 3
+	f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(f) <= processor {
+		return thread{}, fmt.Errorf("%.80q: %w", text, errStat)
+	}
+	bits, err := strconv.ParseUint(string(f[flags]), 10, 64)
+	if err != nil {
+		return thread{}, fmt.Errorf("%.80q: %w", text, errStat)
+	}
+	cpu, err := strconv.Atoi(string(f[processor]))
+	if err != nil {
+		return thread{}, fmt.Errorf("%.80q: %w", text, errStat)
+	}
+	return thread{name: p.Name, start: p.Start, kernel: bits&kernelFlag != 0, cpu: cpu}, nil
+}
+
+// since is what the kernel's threads of after did since before; those that were made meanwhile count whole. cpus are the benchmark's
+// processors, nil for all. Both are by thread number.
+func since(before, after map[int]thread, cpus []int) *KernelThreads {
+	k := &KernelThreads{Busiest: []KernelThread{}}
+	for id, now := range after {
+		if !now.kernel {
+			continue
+		}
+		did := now.used
+		if old, ok := before[id]; ok && old.start == now.start {
+			did.CPU -= old.used.CPU
+			did.Runs -= old.used.Runs
+		}
+		if did.CPU <= 0 && did.Runs <= 0 {
+			continue
+		}
+		k.All.add(did)
+		if cpus == nil || slices.Contains(cpus, now.cpu) {
+			k.Benchmark.add(did)
+		}
+		k.Busiest = append(k.Busiest, KernelThread{now.name, now.cpu, did})
+	}
+	slices.SortFunc(k.Busiest, func(a, b KernelThread) int {
+		return cmp.Or(-cmp.Compare(a.CPU, b.CPU), -cmp.Compare(a.Runs, b.Runs), cmp.Compare(a.Name, b.Name))
+	})
+	k.Busiest = k.Busiest[:min(len(k.Busiest), mostBusy)]
+	return k
+}
+
+// ran is how often one of the threads of after got a processor since before.
+func ran(before, after map[int]thread) int64 {
+	var runs int64
+	for id, now := range after {
+		runs += now.used.Runs
+		if old, ok := before[id]; ok && old.start == now.start {
+			runs -= old.used.Runs
+		}
+	}
+	return runs
+}

@@ -1,0 +1,55 @@
+package child
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// readThreads reads the threads that a folder of /proc has: "/proc" those of all processes (only the first of each, and all of the
+// kernel's), "/proc/self/task" the daemon's. Threads that end meanwhile are left out. nil when the kernel does not tell.
+func readThreads(dir string, wanted func(thread) bool) map[int]thread {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	threads := make(map[int]thread)
+	for _, e := range entries {
+		id, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name(), "stat"))
+		if err != nil {
+			continue
+		}
+		t, err := parseThread(text)
+		if err != nil {
+			return nil
+		}
+		if !wanted(t) {
+			continue
+		}
+		if text, err = os.ReadFile(filepath.Join(dir, e.Name(), "schedstat")); err != nil {
+			continue
+		}
+		if t.used, err = parseSchedstat(text); err != nil {
+			return nil
+		}
+		threads[id] = t
+	}
+	if len(threads) == 0 {
+		return nil
+	}
+	return threads
+}
+
+// ownThreads are the daemon's threads.
+func ownThreads() map[int]thread {
+	return readThreads("/proc/self/task", func(thread) bool { return true })
+}
+
+// kernelThreads are the kernel's.
+func kernelThreads() map[int]thread {
+	return readThreads("/proc", func(t thread) bool { return t.kernel })
+}

@@ -1,0 +1,112 @@
+package child
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// statLine is /proc/PID/stat with the flags, the start and the processor that matter here.
+func statLine(name string, flags, start, cpu int) string {
+	return fmt.Sprintf("15 (%s) S 2 0 0 0 -1 %d 0 0 0 0 0 3 0 0 20 0 1 0 %d 0 0 18446744073709551615 0 0 0 0 0 0 0 2147483647 0 1 0 0 17 %d 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+		name, flags, start, cpu)
+}
+
+func TestParseThread(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		want       thread
+		bad        bool
+	}{
+		{"kernel's", statLine("ksoftirqd/1", 69238848, 7, 1), thread{name: "ksoftirqd/1", start: 7, kernel: true, cpu: 1}, false},
+		{"ordinary", statLine("a) S 2 (b", 4194560, 99, 12), thread{name: "a) S 2 (b", start: 99, cpu: 12}, false},
+		{"short", "15 (x) S 2 0 0 0 -1 0 0 0 0 0 0 3 0 0 20 0 1 0 7 0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 17", thread{}, true},
+		{"flags", strings.Replace(statLine("x", 69238848, 7, 1), "69238848", "-1", 1), thread{}, true},
+		{"processor", strings.Replace(statLine("x", 0, 7, 1), " 17 1 ", " 17 one ", 1), thread{}, true},
+		{"empty", "", thread{}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := parseThread([]byte(test.text))
+			if (err != nil) != test.bad || got != test.want {
+				t.Errorf("%+v, %v; want %+v", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestParseSchedstat(t *testing.T) {
+	got, err := parseSchedstat([]byte("2046170 17 129\n"))
+	if err != nil || got != (Activity{2046170, 129}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, text := range []string{"", "1 2", "1 2 3 4", "x 0 0", "0 0 x", "99999999999999999999 0 0"} {
+		if got, err := parseSchedstat([]byte(text)); err == nil {
+			t.Errorf("%q is %+v", text, got)
+		}
+	}
+}
+
+func FuzzParseThread(f *testing.F) {
+	f.Add([]byte(statLine("ksoftirqd/1", 69238848, 7, 1)))
+	f.Add([]byte("1 2 3"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := parseStat(text)
+		got, threadErr := parseThread(text)
+		if threadErr == nil && (err != nil || got.name != p.Name || got.start != p.Start) {
+			t.Errorf("%+v, but %+v, %v", got, p, err)
+		}
+		_, _ = parseSchedstat(text) // only that it returns
+	})
+}
+
+func used(ms, runs int) Activity { return Activity{time.Duration(ms) * time.Millisecond, int64(runs)} }
+
+func TestWhatNeighboursDid(t *testing.T) {
+	before := map[int]thread{
+		2:  {name: "kthreadd", kernel: true, cpu: 0, used: used(5, 5)},
+		13: {name: "ksoftirqd/0", kernel: true, cpu: 0, used: used(10, 10)},
+		19: {name: "ksoftirqd/1", kernel: true, cpu: 1, used: used(10, 10)},
+		44: {name: "ended", kernel: true, cpu: 1, used: used(10, 10)},
+		45: {name: "other", kernel: true, start: 7, cpu: 1, used: used(10, 10)},
+		90: {name: "krund", cpu: 1, used: used(1, 1)},
+	}
+	after := map[int]thread{
+		2:  before[2],
+		13: {name: "ksoftirqd/0", kernel: true, cpu: 0, used: used(13, 12)},
+		19: {name: "ksoftirqd/1", kernel: true, cpu: 1, used: used(11, 14)},
+		45: {name: "made meanwhile", kernel: true, start: 8, cpu: 1, used: used(2, 1)},
+		90: {name: "krund", cpu: 1, used: used(3, 7)},
+		91: {name: "krund", cpu: 1, used: used(1, 1)},
+	}
+	want := KernelThreads{All: used(6, 7), Benchmark: used(3, 5), Busiest: []KernelThread{
+		{"ksoftirqd/0", 0, used(3, 2)}, {"made meanwhile", 1, used(2, 1)}, {"ksoftirqd/1", 1, used(1, 4)},
+	}}
+	if got := since(before, after, []int{1, 3}); !reflect.DeepEqual(*got, want) {
+		t.Errorf("%+v\nwant %+v", *got, want)
+	}
+	want.Benchmark = want.All
+	if got := since(before, after, nil); !reflect.DeepEqual(*got, want) {
+		t.Errorf("on all processors %+v\nwant %+v", *got, want)
+	}
+	own := func(all map[int]thread) map[int]thread {
+		list := map[int]thread{}
+		for id, t := range all {
+			if !t.kernel {
+				list[id] = t
+			}
+		}
+		return list
+	}
+	if got := ran(own(before), own(after)); got != 7 {
+		t.Errorf("woke up %d times, want 7", got)
+	}
+	many := map[int]thread{}
+	for i := range 30 {
+		many[i] = thread{name: "t", kernel: true, used: used(i, 1)}
+	}
+	if got := since(nil, many, nil); len(got.Busiest) != mostBusy || got.Busiest[0].CPU != 29*time.Millisecond || got.All.Runs != 30 {
+		t.Errorf("of many %+v", got)
+	}
+}

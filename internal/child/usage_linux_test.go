@@ -1,0 +1,66 @@
+package child
+
+import (
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestDaemonStepsAside: krund goes to its own processor, and the benchmark does not inherit that.
+func TestDaemonStepsAside(t *testing.T) {
+	mine := affinity()
+	if len(mine) < 2 {
+		t.Skip("one processor only")
+	}
+	last := mine[len(mine)-1:]
+	run := mustRun(t, Command{Path: "/bin/true", DaemonCPUs: last})
+	if !slices.Equal(run.Daemon.CPUs, last) || !slices.Equal(run.Seen.CPUs, mine) || len(run.Findings) > 0 {
+		t.Errorf("krund on %v, the benchmark on %v, findings %q; want %v and %v", run.Daemon.CPUs, run.Seen.CPUs, run.Findings, last, mine)
+	}
+	run = mustRun(t, Command{Path: "/bin/true", DaemonCPUs: last, CPUs: mine[:1]})
+	if !slices.Equal(run.Daemon.CPUs, last) || !slices.Equal(run.Seen.CPUs, mine[:1]) {
+		t.Errorf("krund on %v, the benchmark on %v", run.Daemon.CPUs, run.Seen.CPUs)
+	}
+	run = mustRun(t, Command{Path: "/bin/true", DaemonCPUs: []int{1000}})
+	if run.Daemon.CPUs != nil || !slices.Equal(run.Seen.CPUs, mine) || len(run.Findings) != 1 {
+		t.Errorf("no such processor: krund on %v, the benchmark on %v, findings %q", run.Daemon.CPUs, run.Seen.CPUs, run.Findings)
+	}
+	if err := eachThread(func(id int) error {
+		if got, err := threadAffinity(id); err != nil || !slices.Equal(got, mine) {
+			t.Errorf("afterwards thread %d may run on %v, %v; want %v", id, got, err, mine)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNeighbours: this kernel tells of its threads and of the daemon's.
+func TestNeighbours(t *testing.T) {
+	run := mustRun(t, Command{Path: "/bin/true"})
+	d := run.Daemon
+	if d.WakeUps == nil || *d.WakeUps < 1 {
+		t.Errorf("wake-ups %v; somebody must have seen the end", d.WakeUps)
+	}
+	if k := kernelThreads(); k == nil {
+		t.Skip("no kernel threads are visible here")
+	} else if _, ok := k[2]; !ok {
+		t.Errorf("kthreadd is not among the %d threads of the kernel", len(k))
+	}
+	if d.KernelThreads == nil || d.KernelThreads.Benchmark.CPU > d.KernelThreads.All.CPU {
+		t.Errorf("%+v", d.KernelThreads)
+	}
+}
+
+func threadAffinity(id int) ([]int, error) {
+	var set unix.CPUSet
+	err := unix.SchedGetaffinity(id, &set)
+	var cpus []int
+	for cpu := range 1024 {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus, err
+}

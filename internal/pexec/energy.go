@@ -1,0 +1,36 @@
+package pexec
+
+import (
+	"time"
+
+	"krund/internal/msr"
+	"krund/internal/results"
+	"krund/internal/sysroot"
+)
+
+// energy measures what the machine uses from now until the function it returns is called. nil means that the machine does not tell; zones that
+// cannot be read are left out.
+func energy(root sysroot.Root, now func() time.Time) func() []results.Energy {
+	before, _ := msr.ReadEnergy(root)
+	begin := now()
+	return func() []results.Energy {
+		took := now().Sub(begin)
+		if len(before) == 0 {
+			return nil
+		}
+		after, _ := msr.ReadEnergy(root)
+		return energies(msr.EnergyUsed(before, after, took))
+	}
+}
+
+func energies(used []msr.Used) []results.Energy {
+	var list []results.Energy
+	for _, u := range used {
+		e := results.Energy{Zone: u.Zone, Name: u.Name, Reason: u.Unknown}
+		if u.Unknown == "" {
+			e.UJ = &u.UJ
+		}
+		list = append(list, e)
+	}
+	return list
+}

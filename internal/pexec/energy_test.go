@@ -1,0 +1,64 @@
+package pexec
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"krund/internal/child"
+	"krund/internal/sysroot"
+)
+
+// machine is a folder that stands for the root of a machine.
+func machine(t *testing.T, files map[string]string) sysroot.Root {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		write(t, dir, name, text)
+	}
+	return sysroot.New(dir)
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	name = filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const rapl = "/sys/class/powercap/"
+
+// zone is a powercap zone whose counter ends at a million joules.
+func zone(id, name string, uj uint64) map[string]string {
+	return map[string]string{
+		rapl + id + "/name": name + "\n", rapl + id + "/max_energy_range_uj": "999999999999\n", rapl + id + "/energy_uj": fmt.Sprintln(uj),
+	}
+}
+
+func TestEnergyInRecord(t *testing.T) {
+	files := zone("intel-rapl:0", "package-0", 999_999_999_990)
+	maps.Copy(files, zone("intel-rapl:0:1", "dram", 40))
+	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
+		root := machine(t, files)
+		e := Executor{Installed: installed, Root: root, Runner: fake{run: exited(0), play: func(child.Command) {
+			write(t, root.Path("/"), rapl+"intel-rapl:0/energy_uj", "90\n") // past its end
+			write(t, root.Path("/"), rapl+"intel-rapl:0:1/energy_uj", "47\n")
+		}}}
+		m, err := e.Execute(t.Context(), job(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Energy) != 2 || *m.Energy[0].UJ != 100 || m.Energy[0].Name != "package-0" || *m.Energy[1].UJ != 7 || m.Energy[1].Zone != "intel-rapl:0:1" {
+			t.Errorf("%s: %+v", name, m.Energy)
+		}
+	}
+	if m := execute(t, "nbody:C:so", fake{run: exited(0)}); len(m.Energy) > 0 && m.Energy[0].Zone == "" {
+		t.Errorf("on this machine %+v", m.Energy)
+	}
+}

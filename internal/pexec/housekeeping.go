@@ -1,0 +1,36 @@
+package pexec
+
+import (
+	"slices"
+
+	"krund/internal/control"
+	"krund/internal/sysroot"
+)
+
+// housekeeping returns the processors for krund itself during a run: those that are online, not tickless (nohz_full), and not set apart for
+// the benchmark. nil when nothing tells the processors apart, or none is left: krund then stays where the system puts it.
+func housekeeping(root sysroot.Root, benchmark []int) []int {
+	read := func(name string) control.CPUs {
+		text, err := root.Read("/sys/devices/system/cpu/" + name)
+		if err != nil {
+			return nil
+		}
+		set, err := control.ParseCPUList(text)
+		if err != nil {
+			return nil
+		}
+		return set
+	}
+	taken := append(read("nohz_full"), benchmark...)
+	online := read("online")
+	var rest control.CPUs
+	for _, cpu := range online {
+		if !slices.Contains(taken, cpu) {
+			rest = append(rest, cpu)
+		}
+	}
+	if len(rest) == len(online) {
+		return nil
+	}
+	return rest
+}

@@ -1,0 +1,51 @@
+package pexec
+
+import (
+	"slices"
+	"testing"
+
+	"krund/internal/child"
+)
+
+func TestHousekeeping(t *testing.T) {
+	for _, test := range []struct {
+		name, online, nohz string
+		benchmark, want    []int
+	}{
+		{"nothing is set apart", "0-3\n", "", nil, nil},
+		{"built but unused", "0-3\n", "(null)\n", nil, nil},
+		{"tickless", "0-3\n", "1-3\n", nil, []int{0}},
+		{"tickless in the middle", "0-3\n", "1-2\n", nil, []int{0, 3}},
+		{"tickless and shielded", "0-3\n", "2-3\n", []int{1, 2, 3}, []int{0}},
+		{"shielded only", "0-3\n", "", []int{1, 2, 3}, []int{0}},
+		{"none is left", "0-3\n", "0-3\n", nil, nil},
+		{"the last one is the benchmark's", "0-3\n", "1-3\n", []int{0}, nil},
+		{"tickless CPUs that are offline", "0-1\n", "2-3\n", nil, nil},
+		{"unreadable", "x\n", "1-3\n", nil, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			files := map[string]string{"/sys/devices/system/cpu/online": test.online}
+			if test.nohz != "" {
+				files["/sys/devices/system/cpu/nohz_full"] = test.nohz
+			}
+			if got := housekeeping(machine(t, files), test.benchmark); !slices.Equal(got, test.want) {
+				t.Errorf("CPU %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestDaemonStepsAside: every run, an external suite's too, is told where krund belongs.
+func TestDaemonStepsAside(t *testing.T) {
+	root := machine(t, map[string]string{"/sys/devices/system/cpu/online": "0-3\n", "/sys/devices/system/cpu/nohz_full": "1-3\n"})
+	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
+		var seen child.Command
+		e := Executor{Runner: fake{run: exited(0), seen: &seen}, Installed: installed, Root: root}
+		if _, err := e.Execute(t.Context(), job(t, name)); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(seen.DaemonCPUs, []int{0}) || seen.CPUs != nil {
+			t.Errorf("%s: krund on CPU %v, the benchmark on %v", name, seen.DaemonCPUs, seen.CPUs)
+		}
+	}
+}
