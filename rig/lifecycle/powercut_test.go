@@ -183,7 +183,8 @@ func (s *cutSuite) trace(t *testing.T) map[string]int {
 		}
 	}
 	known := map[string]int{}
-	for boot, phase := range map[int]string{1: making, 2: measured, 1 + shortSlots: last} {
+	for i, phase := range []string{making, measured, last} {
+		boot := []int{1, 2, 1 + shortSlots}[i]
 		if len(steps[boot]) < 10 || !strings.HasPrefix(steps[boot][len(steps[boot])-1], fmt.Sprint(len(steps[boot]), " ")) {
 			t.Errorf("steps of the %s: %q", phase, steps[boot])
 		}

@@ -1,0 +1,92 @@
+package faults
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+	"krund/internal/schedule"
+	"krund/rig"
+)
+
+// TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory: each benchmark that takes the machine down is tried as often as the configuration allows, and
+// recorded; the others are measured.
+func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nine boots, and waits for a watchdog")
+	}
+	const name = "harm"
+	m := machine(t, name, "executions = 1\nattempts = 2\norder = \"round-robin\"", "eats", "good", "hangs", "panics")
+	if ended := m.RunToEnd(rig.UnitOf(name), 12); ended.Result != "success" {
+		t.Fatalf("krund ended with %+v", ended)
+	}
+	m.WaitUp()
+	ordinary(t, m, name)
+	e := m.Experiment(folderOf(name))
+	for _, problem := range e.Problems() {
+		t.Error(problem)
+	}
+	if !e.Finished() || e.Count(schedule.Completed) != 1 || e.Count(schedule.Error) != 3 {
+		t.Errorf("slots: %+v; want one completed, three with errors", e.Slots)
+	}
+	for _, benchmark := range []string{"panics", "hangs"} {
+		t.Run(benchmark, func(t *testing.T) { lostTwice(t, of(e, benchmark)) })
+	}
+	t.Run("eats", func(t *testing.T) {
+		records := of(e, "eats")
+		last := records[len(records)-1]
+		if last.Outcome != results.Error || last.Process.OOMKills == 0 || last.Process.Signal != "SIGKILL" || last.BootID == "" {
+			t.Errorf("%s, %d OOM kills, signal %q, reasons %q; want an error, killed for want of memory", last.Outcome, last.Process.OOMKills, last.Process.Signal, last.Reasons)
+		}
+		t.Logf("%d attempts; reasons %q, kernel log %q", len(records), last.Reasons, last.Machine.KernelLog.Lines)
+	})
+	t.Run("good", func(t *testing.T) {
+		if r := of(e, "good"); len(r) != 1 || r[0].Outcome != results.Completed || len(r[0].WallNS) != 2 {
+			t.Errorf("%+v", r)
+		}
+	})
+	faults := map[string]int{}
+	for _, line := range m.Console() {
+		if what, ok := strings.CutPrefix(line.Text, "RIG-FAULT "); ok {
+			faults[what]++
+		}
+	}
+	if reason, ok := rig.Panic(m.Console()); !ok || faults["panic"] != 2 || faults["hang"] != 2 {
+		t.Errorf("faults %v, panic %q; want two of each", faults, reason)
+	}
+}
+
+// lostTwice wants two attempts that the machine did not survive, the second one the last.
+func lostTwice(t *testing.T, records []results.Record) {
+	t.Helper()
+	if len(records) != 2 {
+		t.Fatalf("%d records, want 2", len(records))
+	}
+	for i, want := range []struct {
+		outcome results.Outcome
+		reason  string
+	}{{results.Rerun, "stopped in the middle of attempt 1"}, {results.Error, "all 2 attempts are used up"}} {
+		r := records[i]
+		if r.Outcome != want.outcome || !strings.Contains(strings.Join(r.Reasons, "; "), want.reason) || r.Attempt != i+1 || r.BootID == "" {
+			t.Errorf("attempt %d in boot %q: %s, %q; want %s with %q", r.Attempt, r.BootID, r.Outcome, r.Reasons, want.outcome, want.reason)
+		}
+	}
+	if records[0].BootID == records[1].BootID {
+		t.Error("both attempts have the same boot id")
+	}
+}
+
+// ordinary wants an experiment that does not run any more: the unit is disabled, and a further boot is an ordinary one that stays up. The machine is off
+// afterwards.
+func ordinary(t *testing.T, m *rig.Machine, name string) {
+	t.Helper()
+	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {
+		t.Errorf("the unit is %s, want disabled", state)
+	}
+	m.Reboot()
+	m.WaitRunning()
+	if out := m.Sh("journalctl -b -o cat -u " + rig.UnitOf(name)); strings.Contains(out, "krund") {
+		t.Errorf("krund ran in an ordinary boot:\n%s", out)
+	}
+	m.Shutdown()
+}

@@ -1,0 +1,122 @@
+// Package faults lets the machine itself fail under an experiment: the kernel panics, hangs or runs out of memory, again and again.
+package faults
+
+import (
+	"fmt"
+	"testing"
+
+	"krund/internal/results"
+	"krund/rig"
+)
+
+// trigger does as root what a benchmark asks for: it runs without rights.
+const trigger = `#!/bin/bash
+mkdir -p /run/rig
+mkfifo -m 622 /run/rig/trigger
+while read -r what </run/rig/trigger; do
+  echo "RIG-FAULT $what" >/dev/ttyS0
+  case $what in
+  panic) echo c >/proc/sysrq-trigger ;;
+  hang) # nothing else gets a processor any more, systemd included, which then does not feed the watchdog
+    echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+    for cpu in 0 1; do taskset -c $cpu chrt -f 99 bash -c 'while :; do :; done' & done ;;
+  esac
+done
+`
+
+// The benchmarks that do harm; each language must have its file.
+var harmful = map[string]string{
+	"panics": `import time
+def run_iter(p):
+    with open("/run/rig/trigger", "w") as f:
+        f.write("panic\n")
+    time.sleep(1000)
+`,
+	"hangs": `import time
+def run_iter(p):
+    with open("/run/rig/trigger", "w") as f:
+        f.write("hang\n")
+    time.sleep(1000)
+`,
+	"eats": `held = []
+def run_iter(p):
+    while True:
+        held.append(bytearray(b"x") * (8 << 20))
+`,
+	"good": `def run_iter(p):
+    sum(range(p))
+`,
+}
+
+// watchdog has systemd feed the watchdog of the machine, which resets it when that ends.
+func watchdog(files *rig.Payload) {
+	files.Text("/etc/modules-load.d/watchdog.conf", "i6300esb\n")
+	files.Text("/etc/systemd/system.conf.d/watchdog.conf", "[Manager]\nRuntimeWatchdogSec=30\n")
+}
+
+// machine has an experiment of the given benchmarks, one execution each.
+func machine(t *testing.T, name, top string, benchmarks ...string) *rig.Machine {
+	t.Helper()
+	var files rig.Payload
+	for _, b := range benchmarks {
+		files.Text(rig.ExperimentHome+"/benchmarks/"+b+"/python/bench.py", harmful[b])
+	}
+	files.Experiment(name, experiment(top, benchmarks...))
+	files.Enable(name)
+	files.Script("/usr/local/rig/trigger", trigger)
+	files.Unit("rig-trigger.service", "[Service]\nExecStart=/usr/local/rig/trigger\n", "multi-user.target")
+	watchdog(&files)
+	return rig.Krund(t, rig.Options{
+		Payload: &files, Kernel: rig.Tickless + " " + rig.PanicReboots, Devices: []string{"-device", "i6300esb", "-watchdog-action", "reset"},
+	})
+}
+
+// experiment returns a configuration; top are lines of [experiment].
+func experiment(top string, benchmarks ...string) string {
+	text := "[experiment]\n" + top + `
+[limits]
+timeout = "10m"
+heap = "none"
+
+[wait]
+startup = "0s"
+sync = "0s"
+
+[temperature]
+base_wait = "0s"
+
+[vms.CPython]
+runner = "python"
+path = "python3"
+iterations = 2
+variants = ["default-python"]
+
+[variants.default-python]
+entry = "bench.py"
+subfolder = "python"
+
+[controls]
+isolcpus = "warn"
+cstates = "warn"
+overcommit = "warn"
+
+[benchmarks]
+`
+	for _, b := range benchmarks {
+		text += fmt.Sprintf("%s = { parameter = 1000 }\n", b)
+	}
+	return text
+}
+
+func folderOf(name string) string { return rig.ExperimentHome + "/" + name + ".krun" }
+
+// of returns the records of a benchmark, by attempt.
+func of(e *rig.Experiment, benchmark string) []results.Record {
+	var list []results.Record
+	for _, r := range e.Records {
+		if r.Key.Benchmark == benchmark {
+			list = append(list, r)
+		}
+	}
+	return list
+}
