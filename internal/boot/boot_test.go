@@ -1,13 +1,17 @@
 package boot
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/folder"
 	"krund/internal/pexec"
@@ -170,6 +174,45 @@ func TestAnotherConfigurationIsRefused(t *testing.T) {
 	var other *OtherConfig
 	if !errors.As(err, &other) || other.Was != "executions = 1" || other.Is != "executions = 2" || other.Line != 4 {
 		t.Errorf("error %v, want the line that differs", err)
+	}
+}
+
+func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	for range 2 { // the schedule, and the first of two executions
+		s.boot++
+		s.oneBoot(cfg, fsys)
+	}
+	first := results.Name{Slot: 0, Attempt: 1}
+	file := dir + "/results/" + first.String()
+	r, err := results.NewReader(fsys, dir+"/results").Load(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := bytes.Replace(text, []byte(`"format":1,`), []byte(`"format":2,"beyond":[1],`), 1)
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	_, err = zip.Write(newer)
+	if err := errors.Join(err, zip.Close(), durable.WriteFile(fsys, file, packed.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := durable.ReadFile(fsys, dir+"/schedule")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.boot, s.events, s.retired = 9, nil, false
+	_, err = Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
+	if !errors.Is(err, results.ErrVersion) || !strings.Contains(err.Error(), "record of slot 0 has format 2") {
+		t.Errorf("error %v, want one of a newer format", err)
+	}
+	after, err := durable.ReadFile(fsys, dir+"/schedule")
+	if err != nil || !bytes.Equal(after, before) || s.retired || slices.Contains(s.events, "reboot") {
+		t.Errorf("%v; events %q, schedule changed: %v; want nothing touched", err, s.events, !bytes.Equal(after, before))
 	}
 }
 

@@ -98,6 +98,35 @@ func (x *experiment) openSchedule(ctx context.Context) error {
 	if s.Header().ConfigHash != x.cfg.Hash {
 		return x.otherConfig()
 	}
+	return x.notNewer()
+}
+
+// lookBack is how many slots notNewer looks at: those before may have been skipped, and have no records.
+const lookBack = 16
+
+// notNewer refuses an experiment that a newer krund has gone on with: results of both would follow each other, and the records of the newer one are not
+// understood here. The newest record tells.
+func (x *experiment) notNewer() error {
+	slot, err := x.schedule.Current()
+	if err != nil {
+		return nil //nolint:nilerr // nothing outstanding, or damage, which the first pass meets and mends
+	}
+	for index := slot.Index; index >= 0 && index > slot.Index-lookBack; index-- {
+		s, err := x.schedule.Slot(index)
+		if err != nil {
+			continue
+		}
+		for attempt := s.Attempts; attempt >= 1; attempt-- {
+			format, err := x.reader.Format(results.Name{Slot: index, Attempt: attempt})
+			if err == nil && format > results.Format {
+				return fmt.Errorf("a newer krund has worked on %s: its record of slot %d has format %d, and this krund knows those up to %d; "+
+					"install the newer one again, nothing was changed: %w", x.folder.Dir(), index, format, results.Format, results.ErrVersion)
+			}
+			if err == nil {
+				return nil
+			}
+		}
+	}
 	return nil
 }
 

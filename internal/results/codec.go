@@ -125,6 +125,24 @@ func Decode(packed []byte) (Record, error) {
 	return r, nil
 }
 
+// formatOf reads the number of the format at the beginning of a record's file.
+func formatOf(packed io.Reader) (int, error) {
+	zip, err := gzip.NewReader(packed)
+	if err != nil {
+		return 0, explain(err)
+	}
+	start := make([]byte, len(`{"format":`)+len("1234567,"))
+	n, err := io.ReadFull(zip, start)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, explain(err)
+	}
+	var format int
+	if _, err := fmt.Sscanf(string(start[:n]), `{"format":%d,`, &format); err != nil || format < 1 {
+		return 0, errors.New("not a record: it does not begin with a format number")
+	}
+	return format, nil
+}
+
 // decompress accepts exactly one gzip member.
 func decompress(packed []byte) ([]byte, error) {
 	rest := bufio.NewReader(bytes.NewReader(packed))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -82,6 +83,21 @@ func (r *Reader) Load(n Name) (Record, error) {
 		return Record{}, &FileError{File: n.String(), Err: err}
 	}
 	return rec, nil
+}
+
+// Format returns the number of the format that a record has, from the first
+// bytes of its file: it is the first field. What is no record of any format,
+// or is not there, is an error.
+func (r *Reader) Format(n Name) (int, error) {
+	f, err := r.fsys.OpenFile(filepath.Join(r.dir, n.String()), os.O_RDONLY, 0)
+	if err != nil {
+		return 0, &FileError{File: n.String(), Err: err}
+	}
+	format, err := formatOf(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return 0, &FileError{File: n.String(), Err: err}
+	}
+	return format, nil
 }
 
 // All reads every record, by slot, then attempt, one at a time. With an error

@@ -6,10 +6,6 @@ import (
 	"krund/internal/key"
 )
 
-// Format is the number of the record format that this package writes, and the
-// highest one it reads.
-const Format = 1
-
 // Outcome says what became of an attempt.
 type Outcome string
 

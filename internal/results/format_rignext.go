@@ -1,0 +1,7 @@
+//go:build rignext
+
+package results
+
+// Format, in a test build for the rig only (rig/README.md): that of a krund to
+// come, which reads the records of today's.
+const Format = 2

@@ -1,0 +1,42 @@
+package results
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/durable"
+)
+
+func TestFormatIsReadFromTheFirstBytes(t *testing.T) {
+	dir := t.TempDir()
+	reader := NewReader(durable.OS(), dir)
+	put := func(slot int, text string) Name {
+		t.Helper()
+		packed, err := compress([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := Name{Slot: slot, Attempt: 1}
+		if err := os.WriteFile(filepath.Join(dir, n.String()), packed, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for want, text := range map[int]string{1: `{"format":1,"key":"a:b:c"}`, 2: `{"format":2,"key":{"a":1},"x":[` + strings.Repeat("1,", 9999) + `1]}`, 9999999: `{"format":9999999,"key":0}`} {
+		if got, err := reader.Format(put(want, text)); err != nil || got != want {
+			t.Errorf("%.30s: format %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for i, text := range []string{"", "{}", `{"key":"a:b:c","format":1}`, `{"format":0,`, `{"format":-1,`, `{"format":"1",`, "[1]"} {
+		if got, err := reader.Format(put(100+i, text)); err == nil {
+			t.Errorf("%q: format %d, want an error", text, got)
+		}
+	}
+	if _, err := reader.Format(Name{Slot: 7, Attempt: 3}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no such record: %v", err)
+	}
+}
