@@ -2,6 +2,8 @@ package pexec
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 
 	libkrun "krund/cgo"
@@ -10,13 +12,16 @@ import (
 	"krund/internal/verdict"
 )
 
-// open opens the processor's counters for one execution, and says which source it is and why.
-func (e Executor) open(ctx context.Context, j Job) (counterSet, string) {
+// ErrNoCounters says that none of the wanted sources of counters works, and that the clock alone ("none") is not among them.
+var ErrNoCounters = errors.New("no processor counters")
+
+// open opens the processor's counters for one execution, and says which source it is and why. Errors: ErrNoCounters.
+func (e Executor) open(ctx context.Context, j Job) (counterSet, string, error) {
 	c, reason := msr.Open(ctx, e.Root, msr.Want{Sources: j.Counters.Sources, Scope: j.Counters.Scope})
 	if c == nil {
-		return clockOnly{}, reason.String()
+		return nil, "", fmt.Errorf("%w: %s; mend that, or add \"none\" to counters.sources to measure with the clock alone", ErrNoCounters, reason)
 	}
-	return c, reason.String()
+	return c, reason.String(), nil
 }
 
 // counterSet is what an execution needs of open counters; *msr.Counters is one.
@@ -26,14 +31,6 @@ type counterSet interface {
 	Apply(spec libkrun.Spec, first int) (libkrun.Spec, error)
 	Close() error
 }
-
-// clockOnly stands for counters where there are none, though the configuration asks for some: the record says why.
-type clockOnly struct{}
-
-func (clockOnly) Source() string                                    { return msr.None }
-func (clockOnly) Files() []*os.File                                 { return nil }
-func (clockOnly) Apply(s libkrun.Spec, _ int) (libkrun.Spec, error) { return s, nil }
-func (clockOnly) Close() error                                      { return nil }
 
 // judgeCounters adds to the disturbances what the counters tell about the frequency.
 func (m *Measured) judgeCounters(j Job) {

@@ -50,7 +50,8 @@ type Executor struct {
 	Root      sysroot.Root // for the devices and settings of the counters
 }
 
-// Execute runs j once. Whatever the benchmark does is in Measured; the error is for what krund could not do itself.
+// Execute runs j once. Whatever the benchmark does is in Measured; the error is for what krund could not do itself, and
+// ErrNoCounters.
 func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if j.Missing != "" {
 		m := fromRun(j, child.Run{NotStarted: &child.StartFailure{Step: "find", Errno: "ENOENT", Text: j.Missing}}, e.Installed)
@@ -63,14 +64,21 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	// Counters of a task count the children of the thread that opened them.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	counters, reason := e.open(ctx, j)
+	counters, reason, err := e.open(ctx, j)
+	if err != nil {
+		return Measured{}, err
+	}
 	spec, err := counters.Apply(libkrun.Spec{Iterations: j.Iterations, UserColumns: userColumns}, bufferFD+1)
 	if err != nil {
 		return Measured{}, errors.Join(fmt.Errorf("plan the counters: %w", err), counters.Close())
 	}
 	m, err := e.measure(ctx, j, spec, counters.Files())
-	if err = errors.Join(err, counters.Close()); err != nil {
-		return Measured{}, err
+	closeErr := counters.Close()
+	if err != nil {
+		return Measured{}, errors.Join(err, closeErr)
+	}
+	if closeErr != nil { // what was measured is as good as before
+		m.Process.Findings = append(m.Process.Findings, closeErr.Error())
 	}
 	m.CounterSource, m.CounterReason = counters.Source(), reason
 	m.judgeCounters(j)

@@ -13,7 +13,9 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
+	"krund/internal/config"
 	"krund/internal/results"
+	"krund/internal/sysroot"
 )
 
 // fake is a runner that starts nothing: it plays the benchmark with the command it is given, and answers with run.
@@ -111,6 +113,22 @@ func TestVanishedProgramIsNotStarted(t *testing.T) {
 	m := execute(t, "nbody:Gone:py", fake{err: errors.New("must not be called")})
 	if !strings.Contains(m.Execution.NotStarted, "/nowhere/python cannot be found") || m.Process.NotStarted.Errno != "ENOENT" || m.Process.Argv[0] != "/nowhere/python" || m.CounterSource != "none" {
 		t.Errorf("%+v", m.Process)
+	}
+}
+
+// TestNoCounters: who does not list "none" does not want times that nobody can judge.
+func TestNoCounters(t *testing.T) {
+	j := job(t, "nbody:C:so")
+	j.Counters = config.Counters{Sources: []string{"msr"}, Scope: "per-core"}
+	e := Executor{Runner: fake{err: errors.New("must not be called")}, Root: sysroot.New(t.TempDir())}
+	_, err := e.Execute(t.Context(), j)
+	if !errors.Is(err, ErrNoCounters) || !strings.Contains(err.Error(), "msr: not available: ") || !strings.Contains(err.Error(), `add "none" to counters.sources`) {
+		t.Errorf("error %v", err)
+	}
+	j.Counters.Sources = []string{"msr", "none"}
+	e.Runner = fake{run: child.Run{Exit: new(int)}}
+	if m, err := e.Execute(t.Context(), j); err != nil || m.CounterSource != "none" || !strings.Contains(m.CounterReason, "msr: not available: ") {
+		t.Errorf("with none: source %q, reason %q, error %v", m.CounterSource, m.CounterReason, err)
 	}
 }
 
