@@ -30,8 +30,8 @@ GLIBC=$needed
 export GLIBC
 find "$out/package/usr/share/man" -type f -exec gzip -9n {} +
 find "$out/package" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-cp "$here/nfpm.yaml" "$here/reload.sh" "$out/package"
-touch -d "@$SOURCE_DATE_EPOCH" "$out/package/nfpm.yaml" "$out/package/reload.sh"
+cp "$here/nfpm.yaml" "$here/reload.sh" "$here/remove.sh" "$out/package"
+touch -d "@$SOURCE_DATE_EPOCH" "$out/package/nfpm.yaml" "$out/package/reload.sh" "$out/package/remove.sh"
 for kind in deb rpm; do
 	(cd "$out/package" && $go run "$nfpm" package -f nfpm.yaml -p "$kind" -t "$out")
 done

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -46,6 +47,9 @@ func (m *Machine) explainDisk() error {
 		return err
 	}
 	entries, err := disk.List(ExperimentHome)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a machine without krund
+	}
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ const ExperimentHome = "/srv/krund"
 func UnitOf(experiment string) string { return "krund@" + experiment + ".service" }
 
 // Krund makes a machine with krund installed from the repository's last make build, by make install as a user would, and all benchmarks. The unit
-// announces its end (RunToEnd). When the test fails its log has krund's. The machine is off, and runs no experiment until the payload or a command enables one.
+// announces its end (RunToEnd). The machine is off, and runs no experiment until the payload or a command enables one.
 //
 // The compiled benchmarks and runners are the host's: they run in the guest as long as the host's C library is not newer than Debian 12's.
 func Krund(tb testing.TB, o Options) *Machine {
@@ -36,9 +36,7 @@ func Krund(tb testing.TB, o Options) *Machine {
 		files.Merge(o.Payload)
 	}
 	o.Payload = files
-	m := New(tb, o)
-	tb.Cleanup(m.explain) // before the machine is closed
-	return m
+	return New(tb, o)
 }
 
 // krundPayload is what Krund installs. dir is an empty folder for the installation.
@@ -82,8 +80,9 @@ func install(ctx context.Context, root, dir string) error {
 // InstalledKrund is where Krund installs the daemon: a payload that replaces the file puts another build of it there.
 const InstalledKrund = "/usr/local/bin/krund"
 
-// BuildKrund compiles another krund for the guest, with further arguments of go build such as -tags, and returns the host's file.
-func BuildKrund(tb testing.TB, arguments ...string) string {
+// Build compiles another krund or krunctl for the guest, with further arguments of go build such as -tags, and returns the host's file, which has the
+// program's name.
+func Build(tb testing.TB, program string, arguments ...string) string {
 	tb.Helper()
 	root, err := repository()
 	if err != nil {
@@ -93,11 +92,11 @@ func BuildKrund(tb testing.TB, arguments ...string) string {
 	if goTool == "" {
 		goTool = "go"
 	}
-	to := filepath.Join(tb.TempDir(), "krund")
-	cmd := exec.CommandContext(tb.Context(), goTool, slices.Concat([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", to}, arguments, []string{"./cmd/krund"})...)
+	to := filepath.Join(tb.TempDir(), program)
+	cmd := exec.CommandContext(tb.Context(), goTool, slices.Concat([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", to}, arguments, []string{"./cmd/" + program})...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		tb.Fatalf("build krund: %v: %s", err, bytes.TrimSpace(out))
+		tb.Fatalf("build %s: %v: %s", program, err, bytes.TrimSpace(out))
 	}
 	return to
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Machine is a machine with its disk, on or off. Its methods fail the test that it was made for, or that For names; they are for one goroutine.
-// When the test ends its power is cut.
+// When the test ends its power is cut; when it has failed, its log then has what krund said.
 type Machine struct {
 	tb testing.TB
 	*machine
@@ -29,6 +29,7 @@ type machine struct {
 	log     io.WriteCloser // the console as it came; nil when nobody keeps it
 	ports   map[uint16]byte
 	payload string // tar to unpack in the next start; "" for none
+	given   int    // console index where the payload was given
 	power   *power // the last start; nil before the first
 	begun   int    // console index where the last start began
 	seen    int    // console index up to which waits have looked
@@ -79,6 +80,7 @@ func (m *Machine) Install(files *Payload) {
 		return
 	}
 	m.payload = filepath.Join(m.dir, "payload.tar")
+	m.given = m.console.len()
 	f, err := os.Create(m.payload)
 	m.check(err)
 	m.check(errors.Join(files.writeTar(f), f.Close()))
@@ -127,9 +129,9 @@ func (m *Machine) PowerOn() {
 	m.check(p.qmp.execute(ctx, "cont", nil, nil))
 }
 
-// unpacked says whether a start so far has made the payload durable. A cut before that leaves it for the next start.
+// unpacked says whether a start since it was given has made the payload durable. A cut before that leaves it for the next start.
 func (m *Machine) unpacked() bool {
-	lines, _ := m.console.snapshot(m.begun)
+	lines, _ := m.console.snapshot(m.given)
 	for _, line := range lines {
 		if line.Text == "RIG-PAYLOAD-OK" {
 			return true
@@ -376,6 +378,7 @@ func (m *Machine) logName() string {
 }
 
 func (m *Machine) close() {
+	m.explain()
 	if m.On() {
 		m.power.kill()
 	}

@@ -205,8 +205,26 @@ func TestPayloadIsOfferedAgainUntilItIsDurable(t *testing.T) {
 	m.PowerOn()
 	m.WaitConsole(`rig\.payload$`)
 	m.PowerCut()
+	m.Install(&files) // a second one, after a start that had the first
+	m.PowerOn()
+	m.WaitConsole(`rig\.payload$`)
+	m.PowerCut()
 	m.PowerOn()
 	m.WaitConsole(`commit=300$`)
+}
+
+func TestWaitOffOrALine(t *testing.T) {
+	useStandIn(t)
+	m := Boot(t, Options{})
+	m.Send("say RIG-UNIT x.service success 0 running")
+	if _, ended := m.WaitOffOrEnded("x.service"); !ended || !m.On() {
+		t.Errorf("ended %v, on %v", ended, m.On())
+	}
+	m.WaitUp()
+	m.Send("end guest-reset")
+	if off, ended := m.WaitOffOrEnded("x.service"); ended || off.Reason != OffRebooted {
+		t.Errorf("ended %v, off %+v", ended, off)
+	}
 }
 
 func TestWhyAMachineIsOff(t *testing.T) {

@@ -86,9 +86,12 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 	m.WaitUp()
 	m.WaitRunning()
 	before := m.Sh(settings)
-	m.Sh("mkdir -p /etc/systemd/system/" + rig.UnitOf(name) + ".d && " +
-		"printf '[Service]\\nEnvironment=KRUND_CONFIG=" + rig.ExperimentHome + "/" + name + ".toml\\n' >/etc/systemd/system/" + rig.UnitOf(name) + ".d/config.conf")
-	m.Sh("systemctl enable " + rig.UnitOf(name) + " && systemctl start --no-block " + rig.UnitOf(name))
+	out := m.Sh("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
+	for _, want := range []string{fmt.Sprint(slots, " process executions"), "this machine restarts before each of them", "krunctl disable --stop " + name} {
+		if !strings.Contains(out, want) {
+			t.Errorf("krunctl enable does not say %q:\n%s", want, out)
+		}
+	}
 	if ended := m.RunToEnd(rig.UnitOf(name), 2*slots); ended.Result != "success" {
 		m.WaitUp()
 		t.Fatalf("krund ended with %+v; its log:\n%s", ended, m.Sh("journalctl -o cat -u "+rig.UnitOf(name)))

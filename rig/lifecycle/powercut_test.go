@@ -26,7 +26,7 @@ func TestPowerCuts(t *testing.T) {
 	rig.FindImage(t)
 	s := &cutSuite{
 		campaign: rig.NewCampaign(t),
-		program:  rig.BuildKrund(t, "-tags", "rigcut"),
+		program:  rig.Build(t, "krund", "-tags", "rigcut"),
 	}
 	t.Cleanup(func() { s.campaign.Log(t) }) // after the experiments, which run in parallel
 	random := rig.Rand(t)

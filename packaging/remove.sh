@@ -1,0 +1,26 @@
+#!/bin/sh
+# After removing and purging the Debian package. Removing leaves enabled experiments: installed again, krund goes on with them at the next boot. Purging
+# makes an end of that: what `krunctl enable` has put into /etc goes, and the account that benchmarks ran as. Experiments and their results stay.
+if [ "$1" = purge ]; then
+	for dropin in /etc/systemd/system/krund@*.service.d/experiment.conf; do
+		if [ -f "$dropin" ]; then
+			rm -f "$dropin"
+			rmdir --ignore-fail-on-non-empty "${dropin%/*}"
+		fi
+	done
+	rm -f /etc/systemd/system/multi-user.target.wants/krund@*.service /etc/systemd/system/bench.target.wants/krund@*.service
+	if [ -d /etc/systemd/system/bench.target.wants ]; then
+		rmdir --ignore-fail-on-non-empty /etc/systemd/system/bench.target.wants
+	fi
+	rm -f /etc/krund/hold
+	if [ -d /etc/krund ]; then
+		rmdir --ignore-fail-on-non-empty /etc/krund
+	fi
+	if [ "$(getent passwd krun | cut -d: -f5)" = "krund benchmark account" ]; then
+		userdel --remove krun 2>/dev/null || true
+	fi
+fi
+if [ -d /run/systemd/system ]; then
+	systemctl daemon-reload || true
+fi
+exit 0

@@ -1,0 +1,205 @@
+// Package install proves on real machines what a user does: installing krund, letting it begin, holding and stopping it, upgrading it.
+package install
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/schedule"
+	"krund/rig"
+)
+
+// brief is an experiment of two executions that finds the benchmarks where the package puts them.
+const brief = `
+[experiment]
+executions = 2
+benchmarks = "/usr/lib/krund/benchmarks"
+` + common
+
+// common is the rest of a configuration that is soon over.
+const common = `
+[limits]
+timeout = "5m"
+heap = "256MiB"
+
+[wait]
+startup = "0s"
+sync = "0s"
+
+[temperature]
+base_wait = "0s"
+
+[vms.C]
+runner = "c"
+iterations = 2
+variants = ["default-c"]
+
+[variants.default-c]
+entry = "bench.so"
+subfolder = "c"
+
+[benchmarks]
+nbody = { parameter = 100 }
+
+[controls]
+isolcpus = "warn"
+cstates = "warn"
+overcommit = "warn"
+`
+
+// debianPackage returns the package that make release has made; without one it skips.
+func debianPackage(t *testing.T) string {
+	t.Helper()
+	found, err := filepath.Glob("../../build/release/krund_*_amd64.deb")
+	if err != nil || len(found) != 1 {
+		const why = "no package in build/release; run: make release"
+		if os.Getenv("KRUND_RIG_REQUIRED") == "1" {
+			t.Fatal(why)
+		}
+		t.Skip(why)
+	}
+	return found[0]
+}
+
+// files lists what a package, krund or a user could leave behind.
+const files = `find /etc /usr /lib /opt /home /root /srv /var/lib /var/spool /run/systemd/system -xdev \( -path /var/lib/dpkg -o -path /var/lib/systemd \) -prune -o -print | sort`
+
+// TestPackageRunsAnExperimentAndLeavesNothingButData: a fresh machine, dpkg, krunctl enable, the experiment over reboots, purge.
+func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("five boots, and needs make release")
+	}
+	rig.FindImage(t)
+	var payload rig.Payload
+	if err := payload.Copy("/mnt/krund.deb", debianPackage(t)); err != nil {
+		t.Fatal(err)
+	}
+	payload.Announce(rig.UnitOf(""))
+	payload.Text(rig.ExperimentHome+"/brief.toml", brief)
+	m := rig.New(t, rig.Options{Payload: &payload, Kernel: rig.Tickless})
+	m.PowerOn()
+	m.WaitRunning()
+	before := m.Sh(files)
+	accounts := m.Sh("cat /etc/passwd /etc/group")
+	m.Sh("rm /etc/dpkg/dpkg.cfg.d/99mmdebstrap") // it leaves out manual pages
+	t.Log(m.Sh("dpkg -i /mnt/krund.deb"))
+	t.Run("everything is in place, and nothing is enabled", func(t *testing.T) { installed(t, m.For(t)) })
+	t.Run("enable says what will happen, and how to stop it", func(t *testing.T) { enable(t, m.For(t), "brief") })
+	m.Send("systemctl reboot")
+	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+		t.Fatalf("off by %s", off.Reason)
+	}
+	if ended := m.RunToEnd(rig.UnitOf("brief"), 4); ended.Result != "success" {
+		t.Fatalf("krund ended with %+v", ended)
+	}
+	m.WaitUp()
+	m.WaitRunning()
+	t.Log(m.Sh("krunctl status " + rig.ExperimentHome + "/brief.toml && krunctl check-data " + rig.ExperimentHome + "/brief.krun"))
+	m.Sh("dpkg --purge krund")
+	if after := without(m.Sh(files), rig.ExperimentHome+"/brief.krun"); after != without(before, "/etc/dpkg/dpkg.cfg.d/99mmdebstrap") {
+		t.Errorf("purging leaves a difference:\n%s", difference(before, after))
+	}
+	if after := m.Sh("cat /etc/passwd /etc/group"); after != accounts {
+		t.Errorf("purging leaves accounts:\n%s", difference(accounts, after))
+	}
+	if out, _ := m.Try("systemctl list-unit-files --no-legend 'krund*' 'bench*'"); strings.Contains(out, "krund@.service") || strings.Contains(out, "bench.target") {
+		t.Errorf("units after purging:\n%s", out)
+	}
+	m.Shutdown()
+	complete(t, m.Experiment(rig.ExperimentHome+"/brief.krun"), 2)
+}
+
+func installed(t *testing.T, m *rig.Machine) {
+	for _, file := range []string{
+		"/usr/bin/krund", "/usr/bin/krunctl", "/usr/libexec/krund/runner-c", "/usr/lib/krund/libkrun.so", "/usr/lib/systemd/system/krund@.service",
+		"/usr/lib/systemd/system/bench.target", "/usr/share/man/man8/krund.8.gz", "/usr/share/man/man1/krunctl.1.gz", "/usr/share/man/man1/krunctl-enable.1.gz",
+		"/usr/share/man/man5/krund.toml.5.gz", "/usr/share/bash-completion/completions/krunctl", "/usr/share/zsh/site-functions/_krunctl",
+		"/usr/share/fish/vendor_completions.d/krunctl.fish", "/usr/share/doc/krund/examples/warmup-study.toml", "/usr/share/doc/krund/copyright", "/etc/krund",
+	} {
+		if _, status := m.Try("test -e " + file); status != 0 {
+			t.Errorf("%s is not there", file)
+		}
+	}
+	for _, command := range []string{"krund --version", "krund version", "krunctl version", "dpkg --verify krund", "systemd-analyze verify --man=no krund@brief.service bench.target"} {
+		if out, status := m.Try(command); status != 0 || strings.Contains(out, "missing") {
+			t.Errorf("%s: status %d: %s", command, status, out)
+		}
+	}
+	if out, status := m.Try("krunctl doctor"); status > 1 || !strings.Contains(out, "frequency") {
+		t.Errorf("krunctl doctor: status %d: %s", status, out)
+	}
+	if out := m.Sh("systemctl list-units --all --no-legend 'krund@*' bench.target; ls /etc/systemd/system/*.wants"); strings.Contains(out, "krund@") {
+		t.Errorf("started or enabled:\n%s", out)
+	}
+}
+
+// enable enables an experiment and wants the announcement. The machine goes on.
+func enable(t *testing.T, m *rig.Machine, name string) {
+	out := m.Sh("krunctl enable " + rig.ExperimentHome + "/" + name + ".toml")
+	for _, want := range []string{
+		"/etc/systemd/system/krund@" + name + ".service.d/experiment.conf", "restarts before each of them", "krunctl disable --stop " + name, "krunctl status ",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("krunctl enable does not say %q:\n%s", want, out)
+		}
+	}
+	if state := m.Sh("systemctl is-enabled " + rig.UnitOf(name)); state != "enabled" {
+		t.Errorf("the unit is %s", state)
+	}
+	if state, _ := m.Try("systemctl is-active " + rig.UnitOf(name)); state != "inactive" {
+		t.Errorf("the unit is %s before the restart", state)
+	}
+}
+
+// complete wants an experiment without problems, all slots completed.
+func complete(t *testing.T, e *rig.Experiment, slots int) {
+	t.Helper()
+	for _, problem := range e.Problems() {
+		t.Error(problem)
+	}
+	if n := e.Count(schedule.Completed); n != slots || len(e.Slots) != slots {
+		t.Errorf("%d of %d slots completed, want %d", n, len(e.Slots), slots)
+	}
+}
+
+// without leaves out the lines that begin with prefix.
+func without(text, prefix string) string {
+	var kept []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if !strings.HasPrefix(line, prefix) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// difference lists the lines that only one of two texts has.
+func difference(before, after string) string {
+	var out []string
+	for _, c := range []struct{ sign, has, lacks string }{{"-", before, after}, {"+", after, before}} {
+		lacks := map[string]bool{}
+		for line := range strings.SplitSeq(c.lacks, "\n") {
+			lacks[line] = true
+		}
+		for line := range strings.SplitSeq(c.has, "\n") {
+			if !lacks[line] {
+				out = append(out, c.sign+line)
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// exists says whether a file is on the disk of a machine that is off.
+func exists(t *testing.T, m *rig.Machine, name string) bool {
+	t.Helper()
+	_, err := m.Disk().Read(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return err == nil
+}

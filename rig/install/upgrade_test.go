@@ -1,0 +1,128 @@
+package install
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/results"
+	"krund/rig"
+)
+
+// TestUpgradeInTheMiddleOfAnExperiment: a krund with a newer record format goes on with the experiment, and reads both; the older one, put back, says
+// that it cannot and changes nothing.
+func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seven boots")
+	}
+	const name = "brief"
+	var files rig.Payload
+	files.Experiment(name, "[experiment]\nexecutions = 4\n"+common)
+	files.Enable(name)
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
+	boots := func(n int) {
+		t.Helper()
+		for range n {
+			m.PowerOn()
+			if off, ended := m.WaitOffOrEnded(rig.UnitOf(name)); ended || off.Reason != rig.OffRebooted {
+				t.Fatalf("off by %q, ended %v; want a reboot", off.Reason, ended)
+			}
+		}
+	}
+	newer := programs(t, rig.Build(t, "krund", "-tags", "rignext"), rig.Build(t, "krunctl", "-tags", "rignext"))
+	older := programs(t, rig.Build(t, "krund"), rig.Build(t, "krunctl"))
+
+	boots(2) // the schedule, the first execution
+	m.Install(newer)
+	boots(1)
+	formats(t, m, name, 1, 2)
+
+	m.Install(older)
+	before := disk(t, m, name)
+	m.PowerOn()
+	if ended := m.RunToEnd(rig.UnitOf(name), 0); ended.Result != "exit-code" || ended.Status != 1 {
+		t.Errorf("the older krund ended with %+v, want exit status 1", ended)
+	}
+	m.WaitUp()
+	const message = "a newer krund has worked on"
+	if out := m.Sh("journalctl -b -o cat -u " + rig.UnitOf(name)); !strings.Contains(out, message) || !strings.Contains(out, "nothing was changed") {
+		t.Errorf("the journal does not say %q:\n%s", message, out)
+	}
+	if out, _ := m.Try("krunctl check-data " + rig.ExperimentHome + "/" + name + ".krun"); !strings.Contains(out, "newer format") {
+		t.Errorf("the older krunctl check-data says:\n%s", out)
+	}
+	m.Shutdown()
+	after := disk(t, m, name)
+	for file, content := range before {
+		if !bytes.Equal(after[file], content) {
+			t.Errorf("the older krund has changed %s", file)
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d files before the older krund, %d after it", len(before), len(after))
+	}
+
+	m.Install(newer)
+	if ended := m.RunToEnd(rig.UnitOf(name), 3); ended.Result != "success" {
+		t.Fatalf("krund ended with %+v", ended)
+	}
+	m.WaitUp()
+	folder := rig.ExperimentHome + "/" + name + ".krun"
+	if out := m.Sh("krunctl check-data " + folder + " && krunctl summary " + folder); strings.Contains(out, "damaged") {
+		t.Errorf("krunctl says:\n%s", out)
+	}
+	if out := m.Sh("krunctl status " + folder); !strings.Contains(out, "4") {
+		t.Errorf("krunctl status says:\n%s", out)
+	}
+	m.Shutdown()
+	formats(t, m, name, 1, 2, 2, 2)
+}
+
+// programs is a payload that replaces both programs.
+func programs(t *testing.T, krund, krunctl string) *rig.Payload {
+	t.Helper()
+	var files rig.Payload
+	for _, file := range []string{krund, krunctl} {
+		if err := files.Copy("/usr/local/bin/"+filepath.Base(file), file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &files
+}
+
+// disk returns the files of an experiment that hold its state: all but the lock and the log.
+func disk(t *testing.T, m *rig.Machine, name string) map[string][]byte {
+	t.Helper()
+	dir := m.Disk().Dump(rig.ExperimentHome + "/" + name + ".krun")
+	content := map[string][]byte{}
+	for _, pattern := range []string{"schedule", "config.toml", "journal", "results/*"} {
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, file := range names {
+			if content[strings.TrimPrefix(file, dir)], err = os.ReadFile(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return content
+}
+
+// formats wants records of these formats, one for each slot from the first on.
+func formats(t *testing.T, m *rig.Machine, name string, want ...int) {
+	t.Helper()
+	reader := results.NewReader(durable.OS(), filepath.Join(m.Disk().Dump(rig.ExperimentHome+"/"+name+".krun"), "results"))
+	list, err := reader.List()
+	if err != nil || len(list.Records) != len(want) {
+		t.Fatalf("%d records, %v; want %d", len(list.Records), err, len(want))
+	}
+	for i, n := range list.Records {
+		if format, err := reader.Format(n); err != nil || format != want[i] {
+			t.Errorf("%s has format %d, %v; want %d", n, format, err, want[i])
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/schedule"
+	"krund/rig"
+)
+
+// waits is a benchmark that says that it runs, and goes on when the test has made /run/rig/go.
+const waits = `import os, time
+def run_iter(p):
+    with open("/run/rig/bell", "w") as f:
+        f.write("ring\n")
+    while not os.path.exists("/run/rig/go"):
+        time.sleep(0.05)
+`
+
+// bell tells the test when a benchmark, which has no rights, rings it.
+const bell = `#!/bin/bash
+mkdir -p /run/rig
+mkfifo -m 622 /run/rig/bell
+while read -r what </run/rig/bell; do echo RIG-RUNNING >/dev/ttyS0; done
+`
+
+// waiting is an experiment of three executions, in Python, of that benchmark. /etc/systemd/system/noise.service is what an ordinary boot starts, and
+// bench.target does not.
+func waiting(t *testing.T, enabled bool) *rig.Machine {
+	t.Helper()
+	var files rig.Payload
+	config := strings.NewReplacer(`runner = "c"`, "runner = \"python\"\npath = \"python3\"", "bench.so", "bench.py", `"c"`, `"python"`, "nbody", "waits", "iterations = 2", "iterations = 1").Replace(common)
+	files.Experiment("ask", "[experiment]\nexecutions = 3\n"+config)
+	files.Text(rig.ExperimentHome+"/benchmarks/waits/python/bench.py", waits)
+	files.Script("/usr/local/rig/bell", bell)
+	files.Unit("rig-bell.service", "[Service]\nExecStart=/usr/local/rig/bell\n", "multi-user.target", "bench.target")
+	files.Unit("noise.service", "[Service]\nExecStart=/bin/sleep infinity\n", "multi-user.target")
+	files.Unit("noise.timer", "[Timer]\nOnBootSec=1s\nUnit=noise.service\n", "timers.target")
+	if enabled {
+		files.Enable("ask")
+	}
+	return rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
+}
+
+const (
+	askConfig = rig.ExperimentHome + "/ask.toml"
+	askFolder = rig.ExperimentHome + "/ask.krun"
+	askUnit   = "krund@ask.service"
+)
+
+// letGo lets the benchmark that runs end, when it has begun.
+func letGo(m *rig.Machine) {
+	m.WaitConsole("^RIG-RUNNING$")
+	m.Sh("touch /run/rig/go")
+}
+
+// heldBoot wants a boot in which krund has said why it is held, and everything else is as usual.
+func heldBoot(t *testing.T, m *rig.Machine, why string) {
+	t.Helper()
+	if ended := m.RunToEnd(askUnit, 0); ended.Result != "success" {
+		t.Errorf("krund ended with %+v, want a success", ended)
+	}
+	m.WaitUp()
+	if state := m.WaitRunning(); state != "running" {
+		t.Errorf("the system is %s, want running", state)
+	}
+	if out := m.Sh("journalctl -b -o cat -u " + askUnit); !strings.Contains(out, "nothing is run") || !strings.Contains(out, why) {
+		t.Errorf("the journal does not say %q:\n%s", why, out)
+	}
+}
+
+// TestHoldResumeAndStop: a person gets ordinary boots when they want them, and the experiment goes on afterwards.
+func TestHoldResumeAndStop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("eight boots")
+	}
+	m := waiting(t, true)
+	m.SetKernelArguments(rig.Tickless + " krund.hold")
+	m.PowerOn()
+	heldBoot(t, m, "krund.hold")
+	m.Shutdown()
+	if exists(t, m, askFolder+"/schedule") || exists(t, m, askFolder+"/lock") {
+		t.Error("a boot with krund.hold began the experiment")
+	}
+
+	m.SetKernelArguments(rig.Tickless)
+	m.PowerOn() // makes the schedule
+	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+		t.Fatalf("off by %s", off.Reason)
+	}
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitConsole("^RIG-RUNNING$")
+	if out := m.Sh("krunctl hold " + askConfig); !strings.Contains(out, "finishes the execution that runs") || !strings.Contains(out, "krunctl resume") {
+		t.Errorf("krunctl hold says:\n%s", out)
+	}
+	m.Send("touch /run/rig/go")
+	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+		t.Fatalf("off by %s", off.Reason)
+	}
+	m.PowerOn()
+	heldBoot(t, m, "krunctl resume "+askFolder)
+	if out := m.Sh("krunctl resume " + askConfig); !strings.Contains(out, "resumed") {
+		t.Errorf("krunctl resume says:\n%s", out)
+	}
+
+	m.Sh("mkdir -p /etc/krund && touch /etc/krund/hold && sync")
+	m.Reboot()
+	heldBoot(t, m, "/etc/krund/hold")
+	m.Sh("rm /etc/krund/hold && sync")
+
+	m.Reboot()
+	m.WaitConsole("^RIG-RUNNING$")
+	if out := m.Sh("krunctl stop " + askConfig); !strings.Contains(out, "after") {
+		t.Errorf("krunctl stop says:\n%s", out)
+	}
+	m.Sh("touch /run/rig/go")
+	if ended := m.RunToEnd(askUnit, 0); ended.Result != "success" {
+		t.Errorf("krund ended with %+v after krunctl stop", ended)
+	}
+	if state, _ := m.Try("systemctl is-enabled " + askUnit); state != "disabled" {
+		t.Errorf("after krunctl stop the unit is %s, want disabled", state)
+	}
+	m.Shutdown()
+	e := m.Experiment(askFolder)
+	for _, problem := range e.Problems() {
+		t.Error(problem)
+	}
+	if n := e.Count(schedule.Completed); n != 2 || e.Count(schedule.Outstanding) != 1 {
+		t.Errorf("slots %+v, want two completed, one outstanding", e.Slots)
+	}
+
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	m.Sh("krunctl enable --start " + askConfig)
+	letGo(m)
+	if ended := m.RunToEnd(askUnit, 1); ended.Result != "success" {
+		t.Errorf("krund ended with %+v after krunctl enable --start", ended)
+	}
+	m.Shutdown()
+	complete(t, m.Experiment(askFolder), 3)
+}
+
+// TestBenchTargetStartsOnlyWhatIsNeeded, and the boot after the experiment's end is an ordinary one.
+func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("six boots")
+	}
+	m := waiting(t, false)
+	m.PowerOn()
+	m.WaitRunning()
+	ordinary := m.Sh("systemctl list-units --no-legend --plain --type=service,timer --state=active | cut -d' ' -f1")
+	m.Sh("krunctl enable " + askConfig)
+	m.Sh("systemctl is-enabled noise.service noise.timer")
+	m.SetKernelArguments(rig.Tickless + " systemd.unit=bench.target")
+	m.Reboot() // makes the schedule
+	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+		t.Fatalf("off by %s", off.Reason)
+	}
+	for boot := range 3 {
+		m.PowerOn()
+		m.WaitUp()
+		m.WaitConsole("^RIG-RUNNING$")
+		if boot == 0 {
+			active := m.Sh("systemctl list-units --no-legend --plain --type=service,timer,target --state=active | cut -d' ' -f1")
+			for _, want := range []string{"bench.target", askUnit, "systemd-logind.service", "dbus.service"} {
+				if !strings.Contains(active, want) {
+					t.Errorf("%s is not active:\n%s", want, active)
+				}
+			}
+			for _, no := range []string{"noise.", ".timer", "timers.target", "multi-user.target"} {
+				if strings.Contains(active, no) {
+					t.Errorf("%s is active:\n%s", no, active)
+				}
+			}
+			t.Logf("services of an ordinary boot:\n%s\nof bench.target:\n%s", ordinary, active)
+		}
+		m.Send("touch /run/rig/go")
+		if boot < 2 {
+			if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+				t.Fatalf("off by %s", off.Reason)
+			}
+		}
+	}
+	if ended := m.RunToEnd(askUnit, 0); ended.Result != "success" {
+		t.Fatalf("krund ended with %+v", ended)
+	}
+	m.SetKernelArguments(rig.Tickless)
+	m.PowerCut() // the command that let it go was the last one of that boot
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	if state := m.Sh("systemctl is-active multi-user.target noise.service noise.timer"); state != "active\nactive\nactive" {
+		t.Errorf("after the end multi-user.target, service and timer are %q", state)
+	}
+	if out := m.Sh("journalctl -b -o cat -u " + askUnit); strings.Contains(out, "krund") {
+		t.Errorf("krund ran in the ordinary boot:\n%s", out)
+	}
+	m.Shutdown()
+	complete(t, m.Experiment(askFolder), 3)
+}

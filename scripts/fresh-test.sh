@@ -1,0 +1,71 @@
+#!/bin/bash
+# Does a clone work on a fresh machine? Makes a minimal Debian 12 with nothing in it but Go, git, make and gcc, and runs `make demo` and `make test` in a
+# clone of HEAD there; then makes the Debian package and installs it in another, still smaller one. As root, with network; some minutes.
+#
+#   scripts/fresh-test.sh [FOLDER]     default build/fresh; it is made anew, and its roots are removed at the end
+#
+# Exit status: 0 all passed, or it cannot be done here: the reason is on stderr (1 then with KRUND_FRESH_REQUIRED=1); 1 something failed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
+out=$(realpath -m "${1:-build/fresh}")
+skip() {
+	echo "fresh-test: SKIPPED: $*" >&2
+	[ "${KRUND_FRESH_REQUIRED:-0}" != 1 ] || exit 1
+	exit 0
+}
+[ "$(uname -s)" = Linux ] || skip "it is for Linux"
+[ "$(id -u)" = 0 ] || skip "it needs root; run: sudo $0"
+for tool in mmdebstrap unshare git; do
+	command -v $tool >/dev/null || skip "$tool is not installed; run: apt-get install mmdebstrap util-linux git"
+done
+goroot=$(go env GOROOT) || skip "Go is not installed here; its folder is what the fresh machine gets"
+unshare --mount true 2>/dev/null || skip "this machine does not allow mount namespaces"
+
+start=$SECONDS
+say() { printf '\n== fresh-test, %4d s: %s\n' $((SECONDS - start)) "$*"; }
+
+# root NAME PACKAGE...: a minimal Debian 12 in $out/NAME
+root() {
+	local name=$1
+	shift
+	mmdebstrap --quiet --variant=minbase --include="$(echo "$@" | tr ' ' ,)" bookworm "$out/$name" >"$out/$name.log" 2>&1
+}
+
+# inside NAME COMMAND: runs it there as root, with its own mounts, which end with it
+inside() {
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	unshare --mount --fork --pid bash -c '
+		mount --make-rprivate / && mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" &&
+		mount -t tmpfs tmpfs "$0/run" && cp -L /etc/resolv.conf "$0/etc/resolv.conf" &&
+		exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin \
+			GOPROXY="$2" GOSUMDB="$3" GOTOOLCHAIN=local bash -c "$1"' "$out/$1" "$2" "$(go env GOPROXY)" "$(go env GOSUMDB)"
+}
+
+rm -rf --one-file-system "$out"
+mkdir -p "$out"
+trap 'rm -rf --one-file-system "$out/builder" "$out/user"' EXIT
+say "a minimal Debian 12 with git, make and gcc"
+root builder git make gcc libc6-dev ca-certificates || skip "no Debian 12 could be made (is there network?): $(tail -n 1 "$out/builder.log")"
+mkdir -p "$out/builder/usr/local"
+cp -a "$goroot" "$out/builder/usr/local/go"
+git clone -q --no-local . "$out/builder/root/krund"
+
+for target in demo test release; do
+	say "make $target"
+	inside builder "cd && cd krund && make $target"
+done
+
+say "a minimal Debian 12 for the package"
+root user libc6
+cp "$out"/builder/root/krund/build/release/krund_*.deb "$out/user/root/krund.deb"
+inside user '
+	set -e
+	dpkg -i /root/krund.deb
+	krund --version
+	krunctl version
+	krunctl doctor || [ $? = 1 ] # this machine need not be fit
+	cp /usr/share/doc/krund/examples/demo.toml /root && krunctl plan /root/demo.toml
+	dpkg --purge krund
+	! command -v krund'
+say "all passed"
