@@ -64,6 +64,20 @@ type Locker interface {
 	TryLock() error
 }
 
+// Waiter is a Locker that can wait for its turn.
+type Waiter interface {
+	WaitLock() error
+}
+
+// LockWait is Lock that waits, for ever if need be, until nobody else has the
+// lock. It sleeps in one system call.
+func LockWait(f File) error {
+	if w, ok := f.(Waiter); ok {
+		return w.WaitLock()
+	}
+	return Lock(f)
+}
+
 // Lock takes the exclusive advisory lock of f without waiting. Close releases
 // it, and so does the end of the process in any way. The error is ErrLocked
 // when somebody else has the lock, and wraps errors.ErrUnsupported when files

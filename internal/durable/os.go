@@ -72,8 +72,13 @@ func (f systemFile) SyncData() error {
 
 // TryLock uses flock: the lock belongs to the open file, so it ends with the
 // process, and a child that execs does not inherit it (close-on-exec).
-func (f systemFile) TryLock() error {
-	err := f.onDescriptor(func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
+func (f systemFile) TryLock() error { return f.flock(unix.LOCK_EX | unix.LOCK_NB) }
+
+// WaitLock is TryLock that waits.
+func (f systemFile) WaitLock() error { return f.flock(unix.LOCK_EX) }
+
+func (f systemFile) flock(how int) error {
+	err := f.onDescriptor(func(fd int) error { return unix.Flock(fd, how) })
 	switch {
 	case err == nil:
 		return nil

@@ -192,6 +192,33 @@ func TestLock(t *testing.T) {
 	}
 }
 
+// TestLockWait: who waits for the lock gets it when the other lets go, and not before.
+func TestLockWait(t *testing.T) {
+	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
+	must(t, err)
+	first, err := f.Lock(1, "a")
+	must(t, err)
+	turn := make(chan *Lock)
+	go func() {
+		lock, err := f.LockWait(2, "b")
+		if err != nil {
+			t.Error(err)
+		}
+		turn <- lock
+	}()
+	select {
+	case <-turn:
+		t.Fatal("two have the lock")
+	default:
+	}
+	must(t, first.Release())
+	second := <-turn
+	if _, err := f.Lock(3, "c"); !errors.Is(err, durable.ErrLocked) {
+		t.Errorf("who waited has no lock: %v", err)
+	}
+	must(t, second.Release())
+}
+
 func TestLockAfterPowerCut(t *testing.T) {
 	fsys := crashfs.New("/x")
 	f, err := Create(fsys, dir)

@@ -43,13 +43,20 @@ func (e *LockedError) Is(target error) bool { return target == durable.ErrLocked
 // fs.ErrPermission where the folder cannot be written, and
 // errors.ErrUnsupported on a file system without locks: krund must not run on
 // any of them.
-func (f Folder) Lock(pid int, host string) (*Lock, error) {
+func (f Folder) Lock(pid int, host string) (*Lock, error) { return f.lock(pid, host, durable.Lock) }
+
+// LockWait is Lock that waits until the experiment is free.
+func (f Folder) LockWait(pid int, host string) (*Lock, error) {
+	return f.lock(pid, host, durable.LockWait)
+}
+
+func (f Folder) lock(pid int, host string, take func(durable.File) error) (*Lock, error) {
 	const othersRead = 0o644
 	file, err := f.fsys.OpenFile(f.lockFile(), os.O_RDWR|os.O_CREATE, othersRead)
 	if err != nil {
 		return nil, f.explainLock(err)
 	}
-	switch err := durable.Lock(file); {
+	switch err := take(file); {
 	case errors.Is(err, durable.ErrLocked):
 		return nil, errors.Join(f.holder(file), file.Close())
 	case err != nil:
