@@ -1,0 +1,120 @@
+package guard
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// The words of the two pipes. A word ends a line.
+const (
+	ready = "ready" // guard to krund: krund may change the machine now
+	done  = "done"  // krund to guard: everything has been put back; go
+)
+
+// startTime bounds how long a guard may take to stand. It takes milliseconds; a machine that needs longer is in no state to measure.
+const startTime = 30 * time.Second
+
+// A Guard is a process that waits for the end of this one.
+type Guard struct {
+	word *os.File // krund's end of the pipe that the guard sleeps on
+	gone *os.File // ends when the guard does
+}
+
+// Options are what a guard is told at its start.
+type Options struct {
+	Subject string   // what to put back: handed to the function that Stage got; a folder
+	CPUs    []int    // that it may run on; nil: any. It is a wish: a guard elsewhere is better than none
+	Log     *os.File // for what it prints; nil: nowhere
+}
+
+// Start starts a guard and returns when it stands. The program must call Stage first in main.
+func Start(ctx context.Context, o Options) (*Guard, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	g, err := start(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("start the guard that puts the machine back when krund is killed: %w", err)
+	}
+	return g, nil
+}
+
+func start(ctx context.Context, o Options) (*Guard, error) {
+	hears, word, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	gone, says, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, hears.Close(), word.Close())
+	}
+	g := &Guard{word: word, gone: gone}
+	err = g.launch(ctx, o, hears, says)
+	err = errors.Join(err, hears.Close(), says.Close())
+	if err == nil {
+		err = g.wait(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, g.close())
+	}
+	return g, nil
+}
+
+// launch runs the first copy to its end, which is when it has started the second.
+func (g *Guard) launch(ctx context.Context, o Options, hears, says *os.File) error {
+	program, err := self()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Args = arguments(first, o)
+	cmd.Env = environment(os.Environ())
+	cmd.Dir = "/" // keeps no file system busy
+	cmd.Stdin, cmd.Stdout = hears, says
+	if o.Log != nil {
+		cmd.Stderr = o.Log
+	}
+	return cmd.Run()
+}
+
+// wait returns when the guard has said that it stands.
+func (g *Guard) wait(ctx context.Context) error {
+	if limit, ok := ctx.Deadline(); ok {
+		if err := g.gone.SetReadDeadline(limit); err != nil {
+			return err
+		}
+	}
+	line, err := bufio.NewReader(g.gone).ReadString('\n')
+	switch {
+	case errors.Is(err, io.EOF):
+		return errors.New("it ended at once")
+	case err != nil:
+		return err
+	case line != ready+"\n":
+		return fmt.Errorf("it said %q", line)
+	}
+	return g.gone.SetReadDeadline(time.Time{})
+}
+
+// Release sends the guard away, because everything has been put back, and waits until it has gone. The error is io.ErrUnexpectedEOF or EPIPE
+// when it was gone before: then nobody would have put the machine back.
+func (g *Guard) Release() error {
+	_, err := io.WriteString(g.word, done+"\n")
+	if err == nil {
+		_, err = io.Copy(io.Discard, g.gone)
+	}
+	if err = errors.Join(err, g.close()); err != nil {
+		return fmt.Errorf("send the guard away: %w", err)
+	}
+	return nil
+}
+
+// Leave makes the guard put back what is still changed, as soon as this process lets go of the journal, by ending or earlier.
+func (g *Guard) Leave() error { return g.close() }
+
+func (g *Guard) close() error { return errors.Join(g.word.Close(), g.gone.Close()) }

@@ -1,0 +1,174 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/iotest"
+)
+
+// Subjects for which the guard of these tests is no good one.
+const (
+	dies    = "dies at once"
+	babbles = "babbles"
+)
+
+// TestMain lets the test binary play krund and its guard. What is put back is a line on standard error.
+func TestMain(m *testing.M) {
+	if part, o, ok := parse(os.Args); ok && part == second {
+		switch o.Subject {
+		case dies:
+			os.Exit(1)
+		case babbles:
+			_, _ = io.WriteString(os.Stdout, "hello\n")
+		}
+	}
+	Stage(func(subject string) error {
+		_, err := io.WriteString(os.Stderr, "put back "+subject+"\n")
+		return err
+	})
+	if os.Getenv("KRUND_TEST_PART") == "krund" {
+		os.Exit(playKrund())
+	}
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil { // or each of the processes would take a second to end
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// playKrund starts a guard, says so, and waits to be killed.
+func playKrund() int {
+	g, err := Start(context.Background(), Options{Subject: "/x/test.krun", Log: os.Stderr})
+	if err != nil {
+		return 1
+	}
+	_, _ = io.WriteString(os.Stdout, "guarded\n")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	_ = g.Release()
+	return 0
+}
+
+// TestGuardOutlivesKrund: krund is killed without warning, with all of its process group, after signals that ask to end: its guard puts back.
+func TestGuardOutlivesKrund(t *testing.T) {
+	stdin, hold, err := os.Pipe()
+	must(t, err)
+	t.Cleanup(func() { _ = hold.Close() })
+	log, says, err := os.Pipe()
+	must(t, err)
+	krund := exec.CommandContext(t.Context(), os.Args[0])
+	krund.Env = append(os.Environ(), "KRUND_TEST_PART=krund", "GOCOVERDIR="+t.TempDir())
+	krund.Stdin, krund.Stderr = stdin, says
+	krund.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := krund.StdoutPipe()
+	must(t, err)
+	must(t, krund.Start())
+	must(t, errors.Join(says.Close(), stdin.Close()))
+	said := make([]byte, len("guarded\n"))
+	if _, err := io.ReadFull(out, said); err != nil || string(said) != "guarded\n" {
+		t.Fatalf("krund said %q, %v", said, err)
+	}
+	must(t, syscall.Kill(-krund.Process.Pid, syscall.SIGKILL))
+	_ = krund.Wait() // it was killed: that is an error by intention
+	rest, err := io.ReadAll(log)
+	if err != nil || string(rest) != "put back /x/test.krun\n" {
+		t.Errorf("after the kill: %q, %v", rest, err)
+	}
+}
+
+func TestReleased(t *testing.T) {
+	log, says, err := os.Pipe()
+	must(t, err)
+	g, err := Start(t.Context(), Options{Subject: "/x/test.krun", Log: says})
+	must(t, err)
+	must(t, errors.Join(says.Close(), g.Release()))
+	if said, err := io.ReadAll(log); err != nil || len(said) != 0 {
+		t.Errorf("a guard that was sent away said %q, %v", said, err)
+	}
+	if err := g.Release(); err == nil {
+		t.Error("no error although the guard is gone")
+	}
+}
+
+func TestLeft(t *testing.T) {
+	log, says, err := os.Pipe()
+	must(t, err)
+	g, err := Start(t.Context(), Options{Subject: "/x/test.krun", Log: says})
+	must(t, err)
+	must(t, errors.Join(says.Close(), g.Leave()))
+	if said, err := io.ReadAll(log); err != nil || string(said) != "put back /x/test.krun\n" {
+		t.Errorf("a guard that was left said %q, %v", said, err)
+	}
+}
+
+func TestGuardThatDoesNotStand(t *testing.T) {
+	for subject, want := range map[string]string{dies: "ended at once", babbles: `said "hello`} {
+		if _, err := Start(t.Context(), Options{Subject: subject}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a guard that %s: %v", subject, err)
+		}
+	}
+}
+
+func TestWatch(t *testing.T) {
+	failed := errors.New("half put back")
+	tests := []struct {
+		name    string
+		said    io.Reader
+		putBack bool
+	}{
+		{"done", strings.NewReader("done\n"), false},
+		{"dead", strings.NewReader(""), true},
+		{"dead in the middle of the word", strings.NewReader("done"), true},
+		{"another word", strings.NewReader("until 7\n"), true},
+		{"broken pipe", iotest.ErrReader(errors.New("no such device")), true},
+	}
+	for _, tt := range tests {
+		called := false
+		err := watch(tt.said, io.Discard, func() error { called = true; return failed })
+		if called != tt.putBack || errors.Is(err, failed) != tt.putBack {
+			t.Errorf("%s: put back %t, %v", tt.name, called, err)
+		}
+	}
+	if err := watch(strings.NewReader(""), brokenWriter{}, func() error { t.Error("put back what was not changed"); return nil }); err == nil {
+		t.Error("no error although krund does not hear the guard")
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+func TestEnvironment(t *testing.T) {
+	got := environment([]string{"PATH=/bin", "SECRET=1", "GOGC=1", "HOME=/root", "broken"})
+	if want := []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "GOMAXPROCS=1", "GOGC=off"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestArguments(t *testing.T) {
+	for _, o := range []Options{{}, {Subject: "/x/a b,c.krun"}, {Subject: "/x", CPUs: []int{0}}, {Subject: "/x", CPUs: []int{0, 2, 17}}} {
+		for _, want := range []string{first, second} {
+			part, got, ok := parse(arguments(want, o))
+			if !ok || part != want || got.Subject != o.Subject || !slices.Equal(got.CPUs, o.CPUs) {
+				t.Errorf("%+v: got %s %+v %t", o, part, got, ok)
+			}
+		}
+	}
+	for _, args := range [][]string{nil, {"krund", "run", "x", ""}, {name, "x", "y", "z"}, {name, first, "/x"}, {name, first, "/x", "a"}, {name, second, "/x", "-1"}} {
+		if _, _, ok := parse(args); ok {
+			t.Errorf("%q starts a guard", args)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,114 @@
+package guard
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// name is the guard's name in lists of processes. It is not krund's: whoever looks for a krund at work must not find its guard.
+const name = "krund-guard"
+
+// The parts of a guard's life: its second argument.
+const (
+	first  = "start" // prepares and starts the other
+	second = "watch" // is the guard
+)
+
+func arguments(part string, o Options) []string {
+	cpus := make([]string, len(o.CPUs))
+	for i, n := range o.CPUs {
+		cpus[i] = strconv.Itoa(n)
+	}
+	return []string{name, part, o.Subject, strings.Join(cpus, ",")}
+}
+
+// parse is the inverse of arguments. ok is false for any other command line.
+func parse(args []string) (part string, o Options, ok bool) {
+	if len(args) != 4 || args[0] != name || args[1] != first && args[1] != second {
+		return "", Options{}, false
+	}
+	o.Subject = args[2]
+	for text := range strings.SplitSeq(args[3], ",") {
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return "", Options{}, false
+		}
+		o.CPUs = append(o.CPUs, n)
+	}
+	return args[1], o, true
+}
+
+// environment is that of a guard: what its small programs need, and a runtime that keeps still. GOCOVERDIR and GORACE are for test binaries.
+func environment(of []string) []string {
+	env := slices.DeleteFunc(slices.Clone(of), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return !slices.Contains([]string{"PATH", "HOME", "TZ", "GOCOVERDIR", "GORACE"}, name)
+	})
+	return append(env, "LC_ALL=C", "GOMAXPROCS=1", "GOGC=off")
+}
+
+// Stage must be called first in main. It returns at once unless this process was started by Start; then it becomes the guard, and never
+// returns. putBack is called when krund has died: it puts back what krund has changed in what Options.Subject names.
+func Stage(putBack func(subject string) error) {
+	part, o, ok := parse(os.Args)
+	if !ok {
+		return
+	}
+	var err error
+	if part == first {
+		err = prepare(o)
+	} else {
+		err = watch(os.Stdin, os.Stdout, func() error { return putBack(o.Subject) })
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// prepare starts the guard and lets go of it. What the guard inherits belongs to the thread that starts it.
+func prepare(o Options) error {
+	runtime.LockOSThread()
+	settle(o.CPUs)
+	program, err := self()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(context.Background(), program) // it has no deadline: it lives as long as krund
+	cmd.Args = arguments(second, o)
+	cmd.Env = os.Environ()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd.Start()
+}
+
+// watch is the guard's life. It returns putBack's error.
+func watch(hears io.Reader, says io.Writer, putBack func() error) error {
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
+	if _, err := io.WriteString(says, ready+"\n"); err != nil {
+		return err // krund is gone already, and had not changed anything
+	}
+	line, err := bufio.NewReader(hears).ReadString('\n')
+	switch {
+	case err == nil && line == done+"\n":
+		return nil
+	case err != nil && !errors.Is(err, io.EOF):
+		return errors.Join(fmt.Errorf("listen to krund: %w", err), putBack())
+	}
+	return putBack()
+}
