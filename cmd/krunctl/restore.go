@@ -16,6 +16,10 @@ left behind, in the reverse order of the changes, and says what it did. What
 krund changes is in the experiment's journal before it is changed. Settings of an
 earlier boot are void: the restart has taken them back.
 
+So is the account that krund makes for benchmarks, which goes with its home and
+files, unless it was there before krund. With --keep-account it stays, as it
+does from one boot of an experiment to the next.
+
 It needs root, takes the experiment's lock, and is refused while krund runs.
 Doing it again does nothing.
 
@@ -24,16 +28,19 @@ EXAMPLES
 ` + exitHelp
 
 func restoreCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var keepAccount bool
+	c := &cobra.Command{
 		Use:   "restore DIR|NAME.toml",
 		Short: "Put back settings of the machine that a killed krund has left",
 		Long:  restoreHelp,
 		Args:  arguments(1, 1, "the experiment's folder or configuration"),
-		RunE:  func(c *cobra.Command, args []string) error { return a.restore(contextOf(c), args[0]) },
+		RunE:  func(c *cobra.Command, args []string) error { return a.restore(contextOf(c), args[0], keepAccount) },
 	}
+	c.Flags().BoolVar(&keepAccount, "keep-account", false, "leave the account for benchmarks")
+	return c
 }
 
-func (a *app) restore(ctx context.Context, arg string) error {
+func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 	f, err := a.openFolder(arg)
 	if err != nil {
 		return err
@@ -55,6 +62,10 @@ func (a *app) restore(ctx context.Context, arg string) error {
 	for _, line := range journal.Damage() {
 		a.talk("krunctl: a damaged line of the journal was left out: %s", line)
 	}
-	report, err := control.Restore(ctx, m, journal)
+	restore := control.Restore
+	if keepAccount {
+		restore = control.RestoreSettings
+	}
+	report, err := restore(ctx, m, journal)
 	return errors.Join(report.Print(a.stdout), err, journal.Close())
 }

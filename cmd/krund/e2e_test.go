@@ -282,7 +282,7 @@ func startProgram(t *testing.T, program string, args ...string) *running {
 	t.Cleanup(cancel)
 	r := &running{t: t, cmd: exec.CommandContext(ctx, program, args...), done: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
-	r.cmd.WaitDelay = time.Second
+	r.cmd.WaitDelay = hung / 2 // a guard may outlive krund for a moment, and holds its standard error
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

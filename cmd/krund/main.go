@@ -14,6 +14,7 @@ import (
 
 	"krund/internal/child"
 	"krund/internal/config"
+	"krund/internal/guard"
 	"krund/internal/version"
 )
 
@@ -60,7 +61,8 @@ Exit status:
 `
 
 func main() {
-	child.Stage() // never returns in the copy of krund that becomes a benchmark
+	child.Stage()        // never returns in the copy of krund that becomes a benchmark,
+	guard.Stage(putBack) // and in the one that puts the machine back when krund is killed
 	ctx, stop := interruptible()
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))

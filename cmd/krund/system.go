@@ -54,20 +54,27 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	m := control.NewMachine(ctx, sysroot.New("/"))
 	environ := commandEnviron(installed.CallerHome)
 	relaxed := mode != config.RebootHardware
+	wanted := settings.Controls(cfg, relaxed)
+	taken := &machine.Machine{
+		Control: m, Settings: wanted, FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
+		Guard: newGuard(o.folder, m.SystemCPUs(wanted)), MakeAccount: child.FreshAccount,
+		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
+		Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
+	}
+	account := child.FreshAccount // which without root does nothing
+	if os.Geteuid() == 0 {
+		account = taken.Account
+	}
 	return boot.System{
 		FS:       durable.OS(),
 		Clock:    clock.Real{},
 		Log:      log,
 		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/")},
-		Machine: &machine.Machine{
-			Control: m, Settings: settings.Controls(cfg, relaxed), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
-			Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
-			Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
-		},
+		Machine:  taken,
 		Hooks:    hooks.Set{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After), Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log},
 		Rebooter: reboot.New(log),
 		Notifier: notifier(cfg, installed.CallerHome),
-		Account:  child.FreshAccount,
+		Account:  account,
 		Sync:     syncDisks,
 		Retire:   retire(cfg, mode),
 		Tidy:     func() error { return tidy(cfg, installed.Cgroup, log) },

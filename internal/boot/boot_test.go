@@ -39,13 +39,13 @@ func TestTheLine(t *testing.T) {
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
 		t.Fatalf("ending %d: the machine must restart before the very first execution, too", ending)
 	}
-	if want := []string{"wait 1m0s", "base", "reboot"}; !slices.Equal(s.events, want) {
+	if want := []string{"recover", "wait 1m0s", "base", "reboot"}; !slices.Equal(s.events, want) {
 		t.Errorf("first start: %q, want %q", s.events, want)
 	}
 	s.boot, s.events = 2, nil
 	s.oneBoot(cfg, fsys)
 	want := []string{
-		"wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot",
+		"recover", "wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot",
 	}
 	if !slices.Equal(s.events, want) {
 		t.Errorf("second boot: %q, want %q", s.events, want)
@@ -285,5 +285,17 @@ func TestALostAttemptIsCountedOnlyWhenTheMachineStopped(t *testing.T) {
 	}
 	if first.BootID != "boot-1" {
 		t.Errorf("the lost attempt is put into %s, want boot-1, in which it was begun", first.BootID)
+	}
+}
+
+// TestWhatCannotBeRestored: the experiment goes on to Apply, which decides, and the log has it.
+func TestWhatCannotBeRestored(t *testing.T) {
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.unrestored = errors.New("eth0 stays down")
+	if _, err := Run(t.Context(), parse(t, experimentText("executions = 1\nreboot = \"none\"")), dir, config.RebootNone, s.system(fsys)); err != nil || s.events[0] != "recover" {
+		t.Errorf("%v, events %q", err, s.events)
+	}
+	if !strings.Contains(s.log.String(), "eth0 stays down") {
+		t.Errorf("log:\n%s", s.log.String())
 	}
 }

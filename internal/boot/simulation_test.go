@@ -24,19 +24,20 @@ import (
 
 // simulated is a machine in memory: its disk can lose power, its benchmarks are made up, and it counts what happened to it.
 type simulated struct {
-	t       testing.TB
-	boot    int // number of this boot
-	now     time.Time
-	outcome func(j pexec.Job, boot int) pexec.Measured
-	fit     func(boot int) error // of Machine.Apply
-	reboots int
-	applied int // Apply without Undo
-	mails   []string
-	retired bool
-	log     strings.Builder
-	during  func(ctx context.Context) // called while the benchmark runs
-	root    string                    // folder that stands for "/"
-	events  []string                  // the order of things, for the test of the line
+	t          testing.TB
+	boot       int // number of this boot
+	now        time.Time
+	outcome    func(j pexec.Job, boot int) pexec.Measured
+	fit        func(boot int) error // of Machine.Apply
+	reboots    int
+	applied    int   // Apply without Undo
+	unrestored error // of Machine.Recover
+	mails      []string
+	retired    bool
+	log        strings.Builder
+	during     func(ctx context.Context) // called while the benchmark runs
+	root       string                    // folder that stands for "/"
+	events     []string                  // the order of things, for the test of the line
 }
 
 func newSimulated(t testing.TB) *simulated {
@@ -100,6 +101,8 @@ func (s *simulated) Execute(ctx context.Context, j pexec.Job) (pexec.Measured, e
 	m.Interrupted = ctx.Err() != nil
 	return m, nil
 }
+
+func (s *simulated) Recover(context.Context) error { s.event("recover"); return s.unrestored }
 
 func (s *simulated) Apply(context.Context) (Applied, error) {
 	s.event("apply")

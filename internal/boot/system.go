@@ -50,6 +50,8 @@ type Executor interface {
 
 // Machine is the machine's state: what is set for the measurement, waited for before it and watched during it.
 type Machine interface {
+	// Recover puts back what a krund that was killed has left changed. The error names what could not be.
+	Recover(ctx context.Context) error
 	// Apply brings the machine into the wanted state. An error means that it is not fit to measure; Applied is to be undone all the same.
 	Apply(ctx context.Context) (Applied, error)
 	// Base reads the temperatures that later executions start from.

@@ -151,7 +151,7 @@ func (m *Machine) do(ctx context.Context, s Step) (string, error) {
 // called when there are problems: a required setting may have failed half way through the list.
 func ApplyAll(ctx context.Context, m *Machine, s Settings, j *Journal) ([]Finding, Undo, []Problem) {
 	nothing := undoOf(m, j, nil)
-	if _, err := Restore(ctx, m, j); err != nil {
+	if _, err := RestoreSettings(ctx, m, j); err != nil {
 		return CheckAll(ctx, m, s), nothing, []Problem{{"journal", oneLine(err.Error()), "run `krunctl restore`, or reboot"}}
 	}
 	a := applied{m: m, j: j, controls: Controls(s)}

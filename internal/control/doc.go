@@ -8,8 +8,8 @@
 //     reads it back, and takes all of them back when one fails. A control is applied whole or not at all.
 //
 // What takes a step back is in the step itself, so that undoing in the same process, `krunctl restore` after a crash (restore.go) and the
-// guard that outlives krund (guard.go) are the same code. A step of another boot is void: no setting that krund changes outlives a
-// reboot, because krund writes no file that is read at boot and enables, disables or masks no service.
+// guard that outlives krund (package guard) are the same code. A step of another boot is void: no setting that krund changes outlives a
+// reboot, because krund writes no file that is read at boot and enables, disables or masks no service. Only the account for benchmarks does.
 //
 // Checks return Findings, which a Table prints. An unfit machine is a Problem, with what to do about it; an error means that the answer
 // could not be found or the work not be done.

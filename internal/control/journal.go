@@ -27,6 +27,7 @@ type Journal struct {
 	entries []Entry
 	damage  []string
 	broken  error // once set, no change may begin any more
+	before  func() error
 }
 
 // OpenJournal opens the journal at path for changes made in this boot, and creates it when there is none. Entries that are undone are
@@ -116,10 +117,20 @@ func (j *Journal) Damage() []string { return j.damage }
 // Close closes the file. Entries that are not undone stay in it.
 func (j *Journal) Close() error { return j.file.Close() }
 
+// Before has f called once, before the first change is written down: by whoever must know in time that the machine is going to be changed.
+// After an error of f's no change may begin.
+func (j *Journal) Before(f func() error) { j.before = f }
+
 // begin writes down that steps may be carried out now, and returns when that is on the disk. After an error none may be.
 func (j *Journal) begin(control string, steps []Step) ([]Entry, error) {
 	if j.broken != nil {
 		return nil, fmt.Errorf("write journal: an earlier write failed: %w", j.broken)
+	}
+	if before := j.before; before != nil {
+		if err := before(); err != nil {
+			return nil, err
+		}
+		j.before = nil
 	}
 	next := 1
 	if len(j.entries) > 0 {

@@ -19,6 +19,7 @@ type Machine struct {
 	Swap     Swap     // swapon(2), swapoff(2)
 	Units    Units    // services, timers, sockets
 	Links    Links    // network interfaces
+	Accounts Accounts // the account for benchmarks
 	Clock    Clock    // for settings that take a moment; nil never waits
 
 	held map[string]io.Closer // devices held open by KindHold steps
@@ -111,6 +112,10 @@ func (m *Machine) actor(k Kind) (actor, error) {
 	case KindLink:
 		if m.Links != nil {
 			return linkActor{m.Links}, nil
+		}
+	case KindAccount:
+		if m.Accounts != nil {
+			return accountActor{m.Accounts}, nil
 		}
 	case KindSlice:
 		if m.Commands != nil {

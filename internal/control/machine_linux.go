@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 
+	"krund/internal/child"
 	"krund/internal/clock"
 	"krund/internal/sysroot"
 )
@@ -17,6 +18,7 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 		m.Commands = Programs{}
 		m.Swap = linuxSwap{}
 		m.Units = Systemd{Fallback: Systemctl{m.Commands}}
+		m.Accounts = child.OwnAccount{}
 		m.Links = netlinkLinks{}
 	}
 	return m

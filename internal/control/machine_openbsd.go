@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 
+	"krund/internal/child"
 	"krund/internal/clock"
 	"krund/internal/sysroot"
 )
@@ -15,6 +16,7 @@ func NewMachine(ctx context.Context, root sysroot.Root) *Machine {
 		m.Commands = Programs{}
 		m.Boot, _ = sysctlGet(ctx, m.Commands, "kern.boottime") // unknown is "", and then counts as any boot
 		m.Units = Rcctl{m.Commands}
+		m.Accounts = child.OwnAccount{}
 		m.Links = Ifconfig{m.Commands}
 	}
 	return m

@@ -76,9 +76,18 @@ func (r Report) Print(w io.Writer) error {
 // cannot be taken back: they are in the report as Failed, stay in the journal, and are in the error. It does not stop when ctx ends,
 // since a machine half restored is the worst of states; ctx only carries values.
 func Restore(ctx context.Context, m *Machine, j *Journal) (Report, error) {
+	return restore(ctx, m, j, j.Pending())
+}
+
+// RestoreSettings is Restore for a krund that goes on with the experiment: it leaves the account for benchmarks.
+func RestoreSettings(ctx context.Context, m *Machine, j *Journal) (Report, error) {
+	return restore(ctx, m, j, slices.DeleteFunc(j.Pending(), isAccount))
+}
+
+func restore(ctx context.Context, m *Machine, j *Journal, pending []Entry) (Report, error) {
 	var live []Entry
 	var report Report
-	for _, e := range slices.Backward(j.Pending()) {
+	for _, e := range slices.Backward(pending) {
 		if m.stale(e) {
 			report = append(report, reversal(e, Void))
 			continue
@@ -95,13 +104,20 @@ func Restore(ctx context.Context, m *Machine, j *Journal) (Report, error) {
 	return report, err
 }
 
-// stale tells whether a reboot has taken a change back. Nothing that krund changes outlives one, with one exception: a kernel started by
-// kexec inherits the processor's registers.
+// stale tells whether a reboot has taken a change back. Nothing that krund changes outlives one, with two exceptions: the account for
+// benchmarks, and, in a kernel started by kexec, the processor's registers.
 func (m *Machine) stale(e Entry) bool {
 	if e.Boot == m.Boot || e.Boot == "" || m.Boot == "" {
 		return false
 	}
-	return e.Step.Kind != KindMSR || !msrActor{m.Root}.stands(e.Step)
+	switch e.Step.Kind {
+	case KindAccount:
+		return false
+	case KindMSR:
+		return !msrActor{m.Root}.stands(e.Step)
+	default:
+		return true
+	}
 }
 
 func reversal(e Entry, o Outcome) Reversal {

@@ -21,6 +21,7 @@ const (
 	KindGrant   Kind = "grant"   // a controller handed to the children of a control group; New "+cpuset"
 	KindSlice   Kind = "slice"   // the CPUs systemd allows to a slice or scope, until reboot
 	KindSysctl  Kind = "sysctl"  // a variable of sysctl(8) on OpenBSD
+	KindAccount Kind = "account" // the account for benchmarks; Old "absent", New "present"; the only kind that outlives a reboot
 	KindPerform Kind = "perform" // OpenBSD's performance policy; Old and New as perfState prints them
 )
 

@@ -61,6 +61,15 @@ func planTickless(m *Machine, cpus, online CPUs) Plan {
 	return ok(found, wanted)
 }
 
+// SystemCPUs returns the CPUs that benchmarks leave to everybody else; nil when there are none or nobody knows.
+func (m *Machine) SystemCPUs(s Settings) CPUs {
+	cpus, online, err := m.benchmarkCPUs(s.CPUs)
+	if err != nil || len(cpus) == 0 {
+		return nil
+	}
+	return online.Minus(cpus)
+}
+
 // benchmarkCPUs returns the CPUs that benchmarks run on and those that are online: the given list, or else all online ones but the lowest,
 // which keeps the time and takes the interrupts.
 func (m *Machine) benchmarkCPUs(list string) (cpus, online CPUs, err error) {

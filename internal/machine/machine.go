@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"krund/internal/boot"
+	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/durable"
@@ -26,7 +27,9 @@ import (
 // Machine is the machine at hand, or a test's copy of one.
 type Machine struct {
 	Control     *control.Machine
+	Guard       func(context.Context) (Guard, error) // starts what puts the machine back when krund is killed; nil: nothing does
 	Settings    control.Settings
+	MakeAccount func(context.Context) (child.Account, []string, error) // child.FreshAccount
 	FS          durable.FS
 	Journal     string // path of the journal of settings
 	Clock       probe.Clock
@@ -36,34 +39,15 @@ type Machine struct {
 	Allow       []*regexp.Regexp  // kernel messages that are no cause for concern, besides the built-in list
 	Extra       map[string]string // for the fingerprint
 	Origin      string            // path of the fingerprint of the machine that the experiment began on
+
+	journal *control.Journal // open from Apply to its Undo
+	undo    []control.Undo   // what Apply and Account have changed, in this order
 }
 
-// Apply sets what is to be set. The Undo also closes the journal.
-func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
-	journal, err := control.OpenJournal(m.FS, m.Journal, m.Control.Boot, m.Clock.Now)
-	if err != nil {
-		return boot.Applied{}, fmt.Errorf("open the journal of settings: %w", err)
-	}
-	for _, damage := range journal.Damage() {
-		m.Log.Warn("the journal of settings was damaged", "line", damage)
-	}
-	findings, undo, problems := control.ApplyAll(ctx, m.Control, m.Settings, journal)
-	place := control.Placement(m.Control, m.Settings, findings)
-	applied := boot.Applied{
-		Env: control.Environment(m.Settings), Cgroup: place.Cgroup, CPUs: place.CPUs,
-		Undo: func(ctx context.Context) error {
-			return errors.Join(undo(ctx), journal.Close())
-		},
-	}
-	for _, f := range findings {
-		if f.Policy != control.Off {
-			applied.Controls = append(applied.Controls, row(f))
-		}
-	}
-	if len(problems) > 0 {
-		return applied, errors.New(sentences(problems))
-	}
-	return applied, nil
+// Guard puts the machine back when krund cannot; *guard.Guard is one.
+type Guard interface {
+	Release() error // everything has been put back
+	Leave() error   // it has not, and krund gives up
 }
 
 func row(f control.Finding) results.Control {

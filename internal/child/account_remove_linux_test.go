@@ -1,0 +1,79 @@
+package child
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestTakeAway: afterwards the machine is as it was before the account, also where userdel leaves the group, and doing it again does nothing.
+func TestTakeAway(t *testing.T) {
+	for name, defs := range map[string]string{"group with the account": "yes", "group by itself": "no"} {
+		t.Run(name, func(t *testing.T) {
+			m := testMachine(t, "anna:x:1000:1000::/home/anna:/bin/sh\n")
+			text := strings.ReplaceAll(m.text(t, "/etc/login.defs"), "USERGROUPS_ENAB yes", "USERGROUPS_ENAB "+defs)
+			if err := os.WriteFile(m.path("/etc/login.defs"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			passwd, group := m.text(t, "/etc/passwd"), m.text(t, "/etc/group")
+			a, _ := mustFresh(t, m)
+			m.leave(t, a, "/tmp/left")
+			if account, group, err := m.exists(); err != nil || !account || !group {
+				t.Errorf("account %t, group %t, %v", account, group, err)
+			}
+			if removed, err := m.takeAway(t.Context(), false); err != nil || !removed {
+				t.Fatalf("removed %t, %v", removed, err)
+			}
+			if got := m.text(t, "/etc/passwd"); got != passwd {
+				t.Errorf("passwd\n%swas\n%s", got, passwd)
+			}
+			if got := m.text(t, "/etc/group"); got != group {
+				t.Errorf("group\n%swas\n%s", got, group)
+			}
+			for _, gone := range []string{accountHome, "/tmp/left"} {
+				if _, err := os.Stat(m.path(gone)); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("%s is still there: %v", gone, err)
+				}
+			}
+			if removed, err := m.takeAway(t.Context(), false); err != nil || removed {
+				t.Errorf("again: removed %t, %v", removed, err)
+			}
+		})
+	}
+}
+
+func TestTakeAwayIsForItsOwn(t *testing.T) {
+	const person = "krun:x:1000:1000:Karl Run:/home/krun:/bin/sh\n"
+	m := testMachine(t, person)
+	if removed, err := m.takeAway(t.Context(), false); removed || err != nil || !strings.Contains(m.text(t, "/etc/passwd"), person) {
+		t.Errorf("removed %t, %v", removed, err)
+	}
+}
+
+// TestKillListed ends the processes of a user one by one, and of nobody else.
+func TestKillListed(t *testing.T) {
+	needRoot(t)
+	const nobodys = 64123 // a user number that nobody has
+	sleep := exec.CommandContext(t.Context(), "sleep", "600")
+	sleep.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodys, Gid: nobodys}}
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- sleep.Wait() }()
+	if err := killListed(t.Context(), Account{UID: nobodys, GID: nobodys, Own: true}); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("ended with %v", err)
+	}
+	for _, a := range []Account{{UID: nobodys}, {Own: true}} {
+		if err := killListed(t.Context(), a); err == nil {
+			t.Errorf("no error for %+v", a)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"krund/internal/durable/crashfs"
+)
+
+// fakeAccounts is a machine's user database with room for one account.
+type fakeAccounts struct {
+	account, group bool
+	fail           error
+	keptGroup      bool
+}
+
+func (f *fakeAccounts) Name() string { return "krun" }
+
+func (f *fakeAccounts) Exists() (account, group bool, err error) { return f.account, f.group, f.fail }
+
+func (f *fakeAccounts) Remove(_ context.Context, keepGroup bool) (bool, error) {
+	if f.fail != nil {
+		return false, f.fail
+	}
+	was := f.account
+	f.account, f.group, f.keptGroup = false, f.group && keepGroup, keepGroup
+	return was, nil
+}
+
+// TestAccountGoesAgain: not when an execution has put its settings back, but at the end, with its group unless that was there before.
+func TestAccountGoesAgain(t *testing.T) {
+	for _, group := range []bool{false, true} {
+		accounts := &fakeAccounts{group: group}
+		m := &Machine{Boot: "this", Accounts: accounts}
+		j := openJournal(t, m)
+		for range 2 { // executions
+			if err := ExpectAccount(m, j); err != nil || len(j.Pending()) != 1 {
+				t.Fatalf("%v, journal %v", err, j.Pending())
+			}
+			accounts.account, accounts.group = true, true
+			if report, err := RestoreSettings(t.Context(), m, j); err != nil || len(report) != 0 || !accounts.account {
+				t.Errorf("%v, %v, account %t", report, err, accounts.account)
+			}
+		}
+		if _, err := Restore(t.Context(), m, j); err != nil || accounts.account || accounts.group != group || len(j.Pending()) != 0 {
+			t.Errorf("a group before %t: %v, left %+v, journal %v", group, err, accounts, j.Pending())
+		}
+	}
+}
+
+// TestAccountOfBefore: what was there before krund came stays, whatever happens.
+func TestAccountOfBefore(t *testing.T) {
+	accounts := &fakeAccounts{account: true}
+	m := &Machine{Boot: "this", Accounts: accounts}
+	j := openJournal(t, m)
+	if err := ExpectAccount(m, j); err != nil || len(j.Pending()) != 0 {
+		t.Fatalf("%v, journal %v", err, j.Pending())
+	}
+	if _, err := Restore(t.Context(), m, j); err != nil || !accounts.account {
+		t.Errorf("%v, account %t", err, accounts.account)
+	}
+}
+
+// TestAccountAfterACrash: the account is on record before it is made, and restore takes it away, also in a later boot, again when that failed.
+func TestAccountAfterACrash(t *testing.T) {
+	for _, made := range []bool{false, true} {
+		accounts := &fakeAccounts{}
+		m := &Machine{Boot: "first", Accounts: accounts}
+		fsys := crashfs.New("/x")
+		j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ExpectAccount(m, j); err != nil {
+			t.Fatal(err)
+		}
+		accounts.account, m.Boot = made, "second"
+		accounts.fail = errors.New("the user database is locked")
+		if report, err := restoreLater(t.Context(), m, fsys); err == nil || len(report) != 1 || report[0].Outcome != Failed {
+			t.Errorf("%v, %v; want one that failed", report, err)
+		}
+		accounts.fail = nil
+		want := map[bool]Outcome{true: Restored, false: Already}[made]
+		if report, err := restoreLater(t.Context(), m, fsys); err != nil || len(report) != 1 || report[0].Outcome != want || accounts.account {
+			t.Errorf("made %t: %v, %v, left %t", made, report, err, accounts.account)
+		}
+		if report, err := restoreLater(t.Context(), m, fsys); err != nil || len(report) != 0 {
+			t.Errorf("again: %v, %v", report, err)
+		}
+	}
+}
+
+func TestAccountTrouble(t *testing.T) {
+	m := &Machine{Boot: "this", Accounts: &fakeAccounts{fail: errors.New("no /etc/passwd")}}
+	if err := ExpectAccount(m, openJournal(t, m)); err == nil {
+		t.Error("no error without a user database")
+	}
+	m.Accounts = nil
+	if err := ExpectAccount(m, openJournal(t, m)); err != nil {
+		t.Errorf("a system without accounts: %v", err)
+	}
+	if outcome, err := m.undo(t.Context(), Step{Kind: KindAccount, Target: "krun"}); outcome != Failed || err == nil {
+		t.Errorf("%s, %v", outcome, err)
+	}
+	m.Accounts = &fakeAccounts{account: true}
+	if outcome, err := m.undo(t.Context(), Step{Kind: KindAccount, Target: "root"}); outcome != Failed || err == nil {
+		t.Errorf("a damaged journal: %s, %v", outcome, err)
+	}
+}
+
+// TestBefore: whoever must know is told once, before anything is written down, and can forbid it.
+func TestBefore(t *testing.T) {
+	m := &Machine{Boot: "this"}
+	j := openJournal(t, m)
+	forbidden := errors.New("no guard")
+	calls := 0
+	j.Before(func() error {
+		if calls++; calls == 1 {
+			return forbidden
+		}
+		return nil
+	})
+	for i := range 3 {
+		if _, err := j.begin("aslr", []Step{{Kind: KindFile}}); (i == 0) != errors.Is(err, forbidden) || len(j.Pending()) != i {
+			t.Errorf("%d: %v, pending %d", i, err, len(j.Pending()))
+		}
+	}
+	if calls != 2 {
+		t.Errorf("called %d times, want once more after its error", calls)
+	}
+}

@@ -1,0 +1,112 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"krund/internal/boot"
+	"krund/internal/child"
+	"krund/internal/control"
+)
+
+// Recover puts back what a krund that was killed has left changed, as the journal has it, and says so in the log. The error names what could not
+// be put back; Apply meets it again, and does not go on then.
+func (m *Machine) Recover(ctx context.Context) error {
+	pending, err := control.ReadJournal(m.FS, m.Journal)
+	if err == nil && len(pending) == 0 {
+		return nil
+	}
+	journal, err := m.openJournal()
+	if err != nil {
+		return err
+	}
+	m.Log.Warn("krund was killed before it had put the machine back, which is done now")
+	report, err := control.Restore(ctx, m.Control, journal)
+	for _, x := range report {
+		m.Log.Info(string(x.Outcome), "what", x.Target, "value", x.Value)
+	}
+	return errors.Join(err, journal.Close())
+}
+
+func (m *Machine) openJournal() (*control.Journal, error) {
+	journal, err := control.OpenJournal(m.FS, m.Journal, m.Control.Boot, m.Clock.Now)
+	if err != nil {
+		return nil, fmt.Errorf("open the journal of settings: %w", err)
+	}
+	for _, damage := range journal.Damage() {
+		m.Log.Warn("the journal of settings was damaged", "line", damage)
+	}
+	return journal, nil
+}
+
+// Apply sets what is to be set; before the first change a guard stands. The Undo also closes the journal and sends the guard away.
+func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
+	journal, err := m.openJournal()
+	if err != nil {
+		return boot.Applied{}, err
+	}
+	var guard Guard
+	journal.Before(func() (err error) {
+		if m.Guard != nil {
+			guard, err = m.Guard(ctx)
+		}
+		return err
+	})
+	findings, undo, problems := control.ApplyAll(ctx, m.Control, m.Settings, journal)
+	m.journal, m.undo = journal, []control.Undo{undo}
+	place := control.Placement(m.Control, m.Settings, findings)
+	applied := boot.Applied{
+		Env: control.Environment(m.Settings), Cgroup: place.Cgroup, CPUs: place.CPUs,
+		Undo: func(ctx context.Context) error {
+			err := m.takeBack(ctx)
+			m.dismiss(guard, err)
+			guard = nil
+			return err
+		},
+	}
+	for _, f := range findings {
+		if f.Policy != control.Off {
+			applied.Controls = append(applied.Controls, row(f))
+		}
+	}
+	if len(problems) > 0 {
+		return applied, errors.New(sentences(problems))
+	}
+	return applied, nil
+}
+
+// Account makes the account for benchmarks anew (MakeAccount), between Apply and its Undo, which takes it away unless it was there before.
+func (m *Machine) Account(ctx context.Context) (child.Account, []string, error) {
+	undo, err := control.ExpectAccount(m.Control, m.journal)
+	if err != nil {
+		return child.Account{}, nil, err
+	}
+	m.undo = append(m.undo, undo)
+	return m.MakeAccount(ctx)
+}
+
+// takeBack undoes the changes, the last ones first, and closes the journal.
+func (m *Machine) takeBack(ctx context.Context) error {
+	var errs []error
+	for _, undo := range slices.Backward(m.undo) {
+		errs = append(errs, undo(ctx))
+	}
+	m.undo = nil
+	return errors.Join(append(errs, m.journal.Close())...)
+}
+
+// dismiss sends the guard away when everything is as it was. Otherwise it shall try again when krund has ended.
+func (m *Machine) dismiss(guard Guard, failed error) {
+	if guard == nil {
+		return
+	}
+	act := guard.Release
+	if failed != nil {
+		act = guard.Leave
+	}
+	if err := act(); err != nil {
+		m.Log.Warn("guard", "error", err)
+	}
+}

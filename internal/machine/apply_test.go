@@ -1,0 +1,164 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/child"
+	"krund/internal/clock"
+	"krund/internal/control"
+	"krund/internal/durable/crashfs"
+	"krund/internal/settings"
+)
+
+// fakeGuard counts what it is told.
+type fakeGuard struct {
+	started, released, left int
+	refuse                  error
+}
+
+func (g *fakeGuard) start(context.Context) (Guard, error) {
+	if g.refuse != nil {
+		return nil, g.refuse
+	}
+	g.started++
+	return g, nil
+}
+
+func (g *fakeGuard) Release() error { g.released++; return nil }
+func (g *fakeGuard) Leave() error   { g.left++; return nil }
+
+// fakeAccounts is a machine's user database with room for one account.
+type fakeAccounts struct{ there bool }
+
+func (f *fakeAccounts) Name() string                { return "krun" }
+func (f *fakeAccounts) Exists() (bool, bool, error) { return f.there, f.there, nil }
+func (f *fakeAccounts) Remove(context.Context, bool) (bool, error) {
+	was := f.there
+	f.there = false
+	return was, nil
+}
+
+// guarded is a machine with a guard that has one setting to make, or none.
+func guarded(t *testing.T, controls string) (*Machine, *fakeGuard, func(string) string, string) {
+	t.Helper()
+	root, read := kernel(t)
+	cfg := parse(t, "[controls]\n"+controls)
+	g := &fakeGuard{}
+	return &Machine{
+		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"),
+		Journal: "/x/journal", Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+	}, g, read, root.Path("/proc/sys/kernel/randomize_va_space")
+}
+
+func TestGuardStandsBeforeTheFirstChange(t *testing.T) {
+	m, g, read, _ := guarded(t, `aslr = "require"`)
+	start := m.Guard
+	m.Guard = func(ctx context.Context) (Guard, error) {
+		if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
+			t.Errorf("the guard comes when the machine is changed already: %s", got)
+		}
+		return start(ctx)
+	}
+	applied, err := m.Apply(t.Context())
+	if err != nil || g.started != 1 || g.released+g.left != 0 {
+		t.Fatalf("%v, guard %+v", err, g)
+	}
+	if err := applied.Undo(t.Context()); err != nil || g.released != 1 || g.left != 0 {
+		t.Errorf("%v, guard %+v", err, g)
+	}
+}
+
+// TestNoGuardForNothing: an experiment on a laptop that changes nothing has no second process.
+func TestNoGuardForNothing(t *testing.T) {
+	m, g, _, _ := guarded(t, `aslr = "warn"`)
+	applied, err := m.Apply(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := applied.Undo(t.Context()); err != nil || *g != (fakeGuard{}) {
+		t.Errorf("%v, guard %+v", err, g)
+	}
+}
+
+func TestWithoutAGuardNothingIsChanged(t *testing.T) {
+	m, g, read, _ := guarded(t, `aslr = "require"`)
+	g.refuse = errors.New("no more processes")
+	applied, err := m.Apply(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no more processes") {
+		t.Errorf("error %v", err)
+	}
+	if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
+		t.Errorf("changed all the same: %s", got)
+	}
+	if err := applied.Undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGuardStaysWhenPuttingBackFails: what krund could not put back, the guard tries again.
+func TestGuardStaysWhenPuttingBackFails(t *testing.T) {
+	m, g, _, file := guarded(t, `aslr = "require"`)
+	applied, err := m.Apply(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := applied.Undo(t.Context()); err == nil || g.left != 1 || g.released != 0 {
+		t.Errorf("%v, guard %+v", err, g)
+	}
+}
+
+func TestAccountComesAndGoes(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		m, g, _, _ := guarded(t, "")
+		accounts := &fakeAccounts{there: before}
+		m.Control.Accounts = accounts
+		m.MakeAccount = func(context.Context) (child.Account, []string, error) {
+			if !before && g.started != 1 {
+				t.Error("the account is made without a guard")
+			}
+			accounts.there = true
+			return child.Account{Name: "krun"}, []string{"a remark"}, nil
+		}
+		applied, err := m.Apply(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, remarks, err := m.Account(t.Context()); err != nil || a.Name != "krun" || len(remarks) != 1 {
+			t.Errorf("%+v, %q, %v", a, remarks, err)
+		}
+		if err := applied.Undo(t.Context()); err != nil || accounts.there != before {
+			t.Errorf("%v; an account before %t, now %t", err, before, accounts.there)
+		}
+	}
+}
+
+func TestRecover(t *testing.T) {
+	m, _, read, file := guarded(t, `aslr = "require"`)
+	var said strings.Builder
+	m.Log = slog.New(slog.NewTextHandler(&said, nil))
+	if err := m.Recover(t.Context()); err != nil || said.Len() > 0 {
+		t.Errorf("without a journal: %v, %s", err, &said)
+	}
+	if _, err := m.Apply(t.Context()); err != nil { // and then krund is killed
+		t.Fatal(err)
+	}
+	if err := m.Recover(t.Context()); err != nil || read("proc/sys/kernel/randomize_va_space") != "0" {
+		t.Errorf("%v, randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
+	}
+	if !strings.Contains(said.String(), "krund was killed") || !strings.Contains(said.String(), filepath.Base(file)) {
+		t.Errorf("log:\n%s", &said)
+	}
+	said.Reset()
+	if err := m.Recover(t.Context()); err != nil || said.Len() > 0 {
+		t.Errorf("again: %v, %s", err, &said)
+	}
+}
