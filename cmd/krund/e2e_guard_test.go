@@ -44,7 +44,7 @@ func TestGuard(t *testing.T) {
 	}
 	r.signal(syscall.SIGKILL)
 	out := r.wait() // standard error ends with the guard
-	for _, part := range []string{"krund was killed", "/proc/sys/vm/stat_interval", "value=" + before} {
+	for _, part := range []string{"put back what an earlier krund had changed", "/proc/sys/vm/stat_interval", "value=" + before} {
 		log, err := os.ReadFile(filepath.Join(e.folder, "log"))
 		e.must(err)
 		if !strings.Contains(out.stderr+string(log), part) {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"krund/internal/clock"
+	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/durable"
 	"krund/internal/folder"
@@ -14,15 +16,20 @@ import (
 )
 
 // newGuard returns what starts a guard of the experiment in the folder dir.
-func newGuard(dir string, cpus control.CPUs) func(context.Context) (machine.Guard, error) {
+func newGuard(dir, mode string, cpus control.CPUs) func(context.Context) (machine.Guard, error) {
 	return func(ctx context.Context) (machine.Guard, error) {
-		return guard.Start(ctx, guard.Options{Subject: dir, CPUs: cpus, Log: os.Stderr})
+		return guard.Start(ctx, guard.Options{About: []string{dir, mode}, CPUs: cpus, Log: os.Stderr})
 	}
 }
 
-// putBack is what a guard does when krund has died: it puts back what the journal of the experiment in dir still holds, and says so on standard
-// error and in the experiment's log. When another krund works on the experiment by then, it waits for its end.
-func putBack(dir string) error {
+// putBack is what a guard does when krund has died: it puts back what the journal of the experiment still holds, and says so on standard error
+// and in the experiment's log. When another krund works on the experiment by then, it waits for its end. With reboots the account for benchmarks
+// stays: the next boot goes on with the experiment.
+func putBack(about []string) error {
+	if len(about) != 2 {
+		return fmt.Errorf("told about %q, want a folder and whether there are reboots", about)
+	}
+	dir, mode := about[0], about[1]
 	f, err := folder.Open(durable.OS(), dir)
 	if err != nil {
 		return err
@@ -45,7 +52,11 @@ func putBack(dir string) error {
 	m := machine.Machine{
 		Control: control.NewMachine(ctx, sysroot.New("/")), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
 	}
-	if err := m.Recover(ctx); err != nil {
+	back := m.PutBack
+	if mode == config.RebootHardware {
+		back = m.Recover
+	}
+	if err := back(ctx); err != nil {
 		log.Error("put the machine back", "error", err, "again", "krunctl restore "+dir)
 		return errSilent
 	}

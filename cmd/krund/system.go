@@ -57,7 +57,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	wanted := settings.Controls(cfg, relaxed)
 	taken := &machine.Machine{
 		Control: m, Settings: wanted, FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
-		Guard: newGuard(o.folder, m.SystemCPUs(wanted)), MakeAccount: child.FreshAccount,
+		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted)), MakeAccount: child.FreshAccount,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
 	}
@@ -77,7 +77,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		Account:  account,
 		Sync:     syncDisks,
 		Retire:   retire(cfg, mode),
-		Tidy:     func() error { return tidy(cfg, installed.Cgroup, log) },
+		Tidy:     func() error { return tidy(cfg, installed.Cgroup, taken) },
 		Held:     func() (string, error) { return held(o.folder) },
 		Progress: newProgress(o, stdout),
 		Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
@@ -98,7 +98,7 @@ func notifier(cfg *config.Config, home string) notify.Notifier {
 const tidyTime = time.Minute
 
 // tidy removes what executions needed and nobody needs afterwards: the benchmarks' control group and account.
-func tidy(cfg *config.Config, group string, log *slog.Logger) error {
+func tidy(cfg *config.Config, group string, m *machine.Machine) error {
 	err := child.RemoveGroup(group)
 	if cfg.Experiment.Account != config.AccountFresh {
 		return err
@@ -107,9 +107,9 @@ func tidy(cfg *config.Config, group string, log *slog.Logger) error {
 	defer cancel()
 	findings, accountErr := child.RemoveAccount(ctx)
 	for _, finding := range findings {
-		log.Debug("account removed", "finding", finding)
+		m.Log.Debug("account removed", "finding", finding)
 	}
-	return errors.Join(err, accountErr)
+	return errors.Join(err, accountErr, m.PutBack(ctx)) // the latter for the journal, which says that there is an account
 }
 
 // held says why this boot is to be an ordinary one for the experiment in the folder dir; "" when it is not.

@@ -28,9 +28,9 @@ type Guard struct {
 
 // Options are what a guard is told at its start.
 type Options struct {
-	Subject string   // what to put back: handed to the function that Stage got; a folder
-	CPUs    []int    // that it may run on; nil: any. It is a wish: a guard elsewhere is better than none
-	Log     *os.File // for what it prints; nil: nowhere
+	About []string // what to put back: handed to the function that Stage got
+	CPUs  []int    // that it may run on; nil: any. It is a wish: a guard elsewhere is better than none
+	Log   *os.File // for what it prints; nil: nowhere
 }
 
 // Start starts a guard and returns when it stands. The program must call Stage first in main.

@@ -20,7 +20,7 @@ func TestApart(t *testing.T) {
 		cpu++
 	}
 	subject := t.TempDir()
-	g, err := Start(t.Context(), Options{Subject: subject, CPUs: []int{cpu}})
+	g, err := Start(t.Context(), Options{About: []string{subject}, CPUs: []int{cpu}})
 	must(t, err)
 	pid := find(t, subject)
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -51,7 +51,7 @@ func find(t *testing.T, subject string) int {
 	must(t, err)
 	for _, file := range list {
 		text, err := os.ReadFile(file)
-		if err == nil && strings.HasPrefix(string(text), strings.Join([]string{name, second, subject}, "\x00")) {
+		if err == nil && strings.Contains(string(text), subject) && strings.HasPrefix(string(text), name+"\x00"+second+"\x00") {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 			must(t, err)
 			return pid

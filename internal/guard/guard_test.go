@@ -13,7 +13,7 @@ import (
 	"testing/iotest"
 )
 
-// Subjects for which the guard of these tests is no good one.
+// What a guard is told so that it is no good one.
 const (
 	dies    = "dies at once"
 	babbles = "babbles"
@@ -22,15 +22,15 @@ const (
 // TestMain lets the test binary play krund and its guard. What is put back is a line on standard error.
 func TestMain(m *testing.M) {
 	if part, o, ok := parse(os.Args); ok && part == second {
-		switch o.Subject {
+		switch o.About[0] {
 		case dies:
 			os.Exit(1)
 		case babbles:
 			_, _ = io.WriteString(os.Stdout, "hello\n")
 		}
 	}
-	Stage(func(subject string) error {
-		_, err := io.WriteString(os.Stderr, "put back "+subject+"\n")
+	Stage(func(about []string) error {
+		_, err := io.WriteString(os.Stderr, "put back "+strings.Join(about, " ")+"\n")
 		return err
 	})
 	if os.Getenv("KRUND_TEST_PART") == "krund" {
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 
 // playKrund starts a guard, says so, and waits to be killed.
 func playKrund() int {
-	g, err := Start(context.Background(), Options{Subject: "/x/test.krun", Log: os.Stderr})
+	g, err := Start(context.Background(), Options{About: []string{"/x/test.krun"}, Log: os.Stderr})
 	if err != nil {
 		return 1
 	}
@@ -84,7 +84,7 @@ func TestGuardOutlivesKrund(t *testing.T) {
 func TestReleased(t *testing.T) {
 	log, says, err := os.Pipe()
 	must(t, err)
-	g, err := Start(t.Context(), Options{Subject: "/x/test.krun", Log: says})
+	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
 	must(t, err)
 	must(t, errors.Join(says.Close(), g.Release()))
 	if said, err := io.ReadAll(log); err != nil || len(said) != 0 {
@@ -98,7 +98,7 @@ func TestReleased(t *testing.T) {
 func TestLeft(t *testing.T) {
 	log, says, err := os.Pipe()
 	must(t, err)
-	g, err := Start(t.Context(), Options{Subject: "/x/test.krun", Log: says})
+	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
 	must(t, err)
 	must(t, errors.Join(says.Close(), g.Leave()))
 	if said, err := io.ReadAll(log); err != nil || string(said) != "put back /x/test.krun\n" {
@@ -108,7 +108,7 @@ func TestLeft(t *testing.T) {
 
 func TestGuardThatDoesNotStand(t *testing.T) {
 	for subject, want := range map[string]string{dies: "ended at once", babbles: `said "hello`} {
-		if _, err := Start(t.Context(), Options{Subject: subject}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Start(t.Context(), Options{About: []string{subject}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a guard that %s: %v", subject, err)
 		}
 	}
@@ -151,15 +151,15 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	for _, o := range []Options{{}, {Subject: "/x/a b,c.krun"}, {Subject: "/x", CPUs: []int{0}}, {Subject: "/x", CPUs: []int{0, 2, 17}}} {
+	for _, o := range []Options{{}, {About: []string{"/x/a b,c.krun", ""}}, {About: []string{"/x"}, CPUs: []int{0}}, {CPUs: []int{0, 2, 17}}} {
 		for _, want := range []string{first, second} {
 			part, got, ok := parse(arguments(want, o))
-			if !ok || part != want || got.Subject != o.Subject || !slices.Equal(got.CPUs, o.CPUs) {
+			if !ok || part != want || !slices.Equal(got.About, o.About) || !slices.Equal(got.CPUs, o.CPUs) {
 				t.Errorf("%+v: got %s %+v %t", o, part, got, ok)
 			}
 		}
 	}
-	for _, args := range [][]string{nil, {"krund", "run", "x", ""}, {name, "x", "y", "z"}, {name, first, "/x"}, {name, first, "/x", "a"}, {name, second, "/x", "-1"}} {
+	for _, args := range [][]string{nil, {"krund", "run", "x", ""}, {name, "x", "", "z"}, {name, first}, {name, first, "a", "/x"}, {name, second, "-1", "/x"}} {
 		if _, _, ok := parse(args); ok {
 			t.Errorf("%q starts a guard", args)
 		}

@@ -30,16 +30,16 @@ func arguments(part string, o Options) []string {
 	for i, n := range o.CPUs {
 		cpus[i] = strconv.Itoa(n)
 	}
-	return []string{name, part, o.Subject, strings.Join(cpus, ",")}
+	return append([]string{name, part, strings.Join(cpus, ",")}, o.About...)
 }
 
 // parse is the inverse of arguments. ok is false for any other command line.
 func parse(args []string) (part string, o Options, ok bool) {
-	if len(args) != 4 || args[0] != name || args[1] != first && args[1] != second {
+	if len(args) < 3 || args[0] != name || args[1] != first && args[1] != second {
 		return "", Options{}, false
 	}
-	o.Subject = args[2]
-	for text := range strings.SplitSeq(args[3], ",") {
+	o.About = args[3:]
+	for text := range strings.SplitSeq(args[2], ",") {
 		if text == "" {
 			continue
 		}
@@ -62,8 +62,8 @@ func environment(of []string) []string {
 }
 
 // Stage must be called first in main. It returns at once unless this process was started by Start; then it becomes the guard, and never
-// returns. putBack is called when krund has died: it puts back what krund has changed in what Options.Subject names.
-func Stage(putBack func(subject string) error) {
+// returns. putBack is called when krund has died: it puts back what krund has changed in what Options.About says.
+func Stage(putBack func(about []string) error) {
 	part, o, ok := parse(os.Args)
 	if !ok {
 		return
@@ -72,7 +72,7 @@ func Stage(putBack func(subject string) error) {
 	if part == first {
 		err = prepare(o)
 	} else {
-		err = watch(os.Stdin, os.Stdout, func() error { return putBack(o.Subject) })
+		err = watch(os.Stdin, os.Stdout, func() error { return putBack(o.About) })
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)

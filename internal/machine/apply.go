@@ -4,16 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"log/slog"
 
 	"krund/internal/boot"
 	"krund/internal/child"
 	"krund/internal/control"
 )
 
-// Recover puts back what a krund that was killed has left changed, as the journal has it, and says so in the log. The error names what could not
-// be put back; Apply meets it again, and does not go on then.
-func (m *Machine) Recover(ctx context.Context) error {
+// Recover puts back the settings that a krund that was killed has left changed, as the journal has them, and says so in the log. The error names
+// what could not be put back; Apply meets it again, and does not go on then.
+func (m *Machine) Recover(ctx context.Context) error { return m.restore(ctx, control.RestoreSettings) }
+
+// PutBack is Recover at the end of an experiment: the account for benchmarks goes as well.
+func (m *Machine) PutBack(ctx context.Context) error { return m.restore(ctx, control.Restore) }
+
+func (m *Machine) restore(ctx context.Context, how func(context.Context, *control.Machine, *control.Journal) (control.Report, error)) error {
 	pending, err := control.ReadJournal(m.FS, m.Journal)
 	if err == nil && len(pending) == 0 {
 		return nil
@@ -22,10 +27,13 @@ func (m *Machine) Recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.Log.Warn("krund was killed before it had put the machine back, which is done now")
-	report, err := control.Restore(ctx, m.Control, journal)
+	report, err := how(ctx, m.Control, journal)
 	for _, x := range report {
-		m.Log.Info(string(x.Outcome), "what", x.Target, "value", x.Value)
+		level := slog.LevelWarn
+		if x.Outcome == control.Void || x.Outcome == control.Already { // a restart has done it, as it does after each execution
+			level = slog.LevelDebug
+		}
+		m.Log.Log(ctx, level, "put back what an earlier krund had changed", "what", x.Target, "value", x.Value, "outcome", string(x.Outcome))
 	}
 	return errors.Join(err, journal.Close())
 }
@@ -55,12 +63,12 @@ func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
 		return err
 	})
 	findings, undo, problems := control.ApplyAll(ctx, m.Control, m.Settings, journal)
-	m.journal, m.undo = journal, []control.Undo{undo}
+	m.journal = journal
 	place := control.Placement(m.Control, m.Settings, findings)
 	applied := boot.Applied{
 		Env: control.Environment(m.Settings), Cgroup: place.Cgroup, CPUs: place.CPUs,
 		Undo: func(ctx context.Context) error {
-			err := m.takeBack(ctx)
+			err := errors.Join(undo(ctx), journal.Close())
 			m.dismiss(guard, err)
 			guard = nil
 			return err
@@ -77,24 +85,12 @@ func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
 	return applied, nil
 }
 
-// Account makes the account for benchmarks anew (MakeAccount), between Apply and its Undo, which takes it away unless it was there before.
+// Account makes the account for benchmarks anew (MakeAccount), between Apply and its Undo. PutBack takes it away, unless it was there before.
 func (m *Machine) Account(ctx context.Context) (child.Account, []string, error) {
-	undo, err := control.ExpectAccount(m.Control, m.journal)
-	if err != nil {
+	if err := control.ExpectAccount(m.Control, m.journal); err != nil {
 		return child.Account{}, nil, err
 	}
-	m.undo = append(m.undo, undo)
 	return m.MakeAccount(ctx)
-}
-
-// takeBack undoes the changes, the last ones first, and closes the journal.
-func (m *Machine) takeBack(ctx context.Context) error {
-	var errs []error
-	for _, undo := range slices.Backward(m.undo) {
-		errs = append(errs, undo(ctx))
-	}
-	m.undo = nil
-	return errors.Join(append(errs, m.journal.Close())...)
 }
 
 // dismiss sends the guard away when everything is as it was. Otherwise it shall try again when krund has ended.

@@ -135,7 +135,10 @@ func TestAccountComesAndGoes(t *testing.T) {
 		if a, remarks, err := m.Account(t.Context()); err != nil || a.Name != "krun" || len(remarks) != 1 {
 			t.Errorf("%+v, %q, %v", a, remarks, err)
 		}
-		if err := applied.Undo(t.Context()); err != nil || accounts.there != before {
+		if err := applied.Undo(t.Context()); err != nil || !accounts.there {
+			t.Errorf("%v; account %t, but there are more executions to come", err, accounts.there)
+		}
+		if err := m.PutBack(t.Context()); err != nil || accounts.there != before {
 			t.Errorf("%v; an account before %t, now %t", err, before, accounts.there)
 		}
 	}
@@ -154,7 +157,7 @@ func TestRecover(t *testing.T) {
 	if err := m.Recover(t.Context()); err != nil || read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("%v, randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
 	}
-	if !strings.Contains(said.String(), "krund was killed") || !strings.Contains(said.String(), filepath.Base(file)) {
+	if !strings.Contains(said.String(), "put back what an earlier krund had changed") || !strings.Contains(said.String(), filepath.Base(file)) {
 		t.Errorf("log:\n%s", &said)
 	}
 	said.Reset()

@@ -41,7 +41,6 @@ type Machine struct {
 	Origin      string            // path of the fingerprint of the machine that the experiment began on
 
 	journal *control.Journal // open from Apply to its Undo
-	undo    []control.Undo   // what Apply and Account have changed, in this order
 }
 
 // Guard puts the machine back when krund cannot; *guard.Guard is one.
