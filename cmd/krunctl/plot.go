@@ -10,8 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/warmup"
 	"krund/internal/key"
 	"krund/internal/report"
 )
@@ -20,20 +18,29 @@ const plotHelp = `Plot draws process executions as the study's figures do: value
 iterations, above them a strip with a narrower axis, in them an inset of the
 first iterations; outliers circled (green: other executions have them, too),
 changepoints and segment means dashed, means of segments that are equivalent to
-the last black, others grey.
+the last black, others grey. Kernel messages, throttling and temperatures are
+marked on the axis of iterations.
 
-The name given with -o says the format: .pdf, .svg or .png. A PDF has --per-page
-executions on each page; the other formats have all on one, so choose few.
+--columns adds other columns on the same axis: the benchmark's own (gc, jit)
+above, as they are by default; counters per core below, as core cycles in the
+study's Figure 2.
+
+The name given with -o says the format: .pdf, .svg or .png. A PDF has as many
+executions on each page as fit on a sheet of A4, or --per-page; the other formats
+have all on one, so choose few.
 
 EXAMPLES
   krunctl plot --key 'fasta:PyPy:*' -o fasta.pdf warmup.krun
   krunctl plot --key 'fasta:PyPy:*' --execution 3 -o figure1.svg warmup.krun
+  krunctl plot --columns cycles,user --per-page 1 -o figure2.pdf warmup.krun
 ` + exitHelp
 
 type plotOptions struct {
 	output     string
 	key        string
 	executions []int
+	columns    []string
+	cores      int
 	perPage    int
 }
 
@@ -49,7 +56,9 @@ func plotCommand(a *app) *cobra.Command {
 	c.Flags().StringVarP(&o.output, "output", "o", "", "file to write: NAME.pdf, NAME.svg or NAME.png")
 	c.Flags().StringVar(&o.key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
 	c.Flags().IntSliceVar(&o.executions, "execution", nil, "only executions with these numbers")
-	c.Flags().IntVar(&o.perPage, "per-page", 4, "executions on a page of a PDF")
+	c.Flags().StringSliceVar(&o.columns, "columns", []string{report.UserColumns}, "other columns beside the values: names such as cycles, or user for all the benchmark's own")
+	c.Flags().IntVar(&o.cores, "cores", 8, "cores to draw of a per-core column, the busiest")
+	c.Flags().IntVar(&o.perPage, "per-page", 0, "executions on a page of a PDF; 0: as many as fit on A4")
 	return c
 }
 
@@ -61,22 +70,24 @@ func (a *app) plot(arg string, o plotOptions) error {
 	if !slices.Contains([]report.PlotFormat{report.PDF, report.SVG, report.PNG}, format) {
 		return usageError{errors.New("where to? -o NAME.pdf, NAME.svg or NAME.png")}
 	}
-	if o.perPage < 1 || o.perPage > mostOnPage {
-		return usageError{fmt.Errorf("--per-page %d: a number from 1 to %d", o.perPage, mostOnPage)}
+	if o.cores < 1 {
+		return usageError{fmt.Errorf("--cores %d: a number above 0", o.cores)}
+	}
+	if o.perPage < 0 || o.perPage > mostOnPage {
+		return usageError{fmt.Errorf("--per-page %d: a number from 0 to %d", o.perPage, mostOnPage)}
 	}
 	pattern, err := parsePattern(o.key)
 	if err != nil {
 		return err
 	}
-	in, doc, err := a.analysed(arg)
+	figures, err := a.figures(arg, pattern, o)
 	if err != nil {
 		return err
 	}
-	figures := figuresOf(doc, in.data, pattern, o.executions)
 	if len(figures) == 0 {
 		return fmt.Errorf("%s: no execution with iterations matches --key and --execution", arg)
 	}
-	pages := slices.Collect(slices.Chunk(figures, o.perPage))
+	pages := report.Pages(figures, o.perPage)
 	if format != report.PDF {
 		if len(figures) > mostOnPage {
 			return fmt.Errorf("%d executions are too many for one picture; choose with --key and --execution, or write a PDF", len(figures))
@@ -86,27 +97,33 @@ func (a *app) plot(arg string, o plotOptions) error {
 	return a.toOutput(o.output, func(w io.Writer) error { return report.WritePlot(w, format, pages) })
 }
 
-func figuresOf(doc *warmup.Document, data *dataset.Dataset, pattern *key.Pattern, numbers []int) []report.Figure {
+// figures prepares the executions that were asked for.
+func (a *app) figures(arg string, pattern *key.Pattern, o plotOptions) ([]report.Figure, error) {
+	in, doc, err := a.analysed(arg)
+	if err != nil {
+		return nil, err
+	}
+	input, err := a.reportInput(in, doc, arg)
+	if err != nil {
+		return nil, err
+	}
 	var list []report.Figure
 	for i := range doc.Pairs {
-		p := &doc.Pairs[i]
-		if pattern != nil && !pattern.Match(p.ParsedKey()) {
+		if pattern != nil && !pattern.Match(doc.Pairs[i].ParsedKey()) {
 			continue
 		}
-		for e := range p.Executions {
-			x := &p.Executions[e]
-			if x.Iterations == 0 || len(numbers) > 0 && !slices.Contains(numbers, x.Number) {
+		for e := range doc.Pairs[i].Executions {
+			if len(o.executions) > 0 && !slices.Contains(o.executions, doc.Pairs[i].Executions[e].Number) {
 				continue
 			}
-			class := string(x.Classification)
-			if x.Status != warmup.Analysed {
-				class = string(x.Status)
+			f, ok, err := input.Figure(i, e, o.columns, o.cores)
+			if err != nil {
+				return nil, err
 			}
-			list = append(list, report.Figure{
-				Title: fmt.Sprintf("%s, execution %d: %s", p.Key, x.Number, class), Axis: report.AxisName(doc),
-				Run: report.NewRun(report.Values(&data.Pairs[i].Executions[e], doc.Parameters.Column), x),
-			})
+			if ok {
+				list = append(list, f)
+			}
 		}
 	}
-	return list
+	return list, nil
 }

@@ -56,15 +56,9 @@ func (a *app) report(arg, output string) error {
 	if err != nil {
 		return err
 	}
-	input := report.Input{Document: doc, Data: in.data, Version: version.String()}
-	facts, err := a.facts(in, arg)
+	input, err := a.reportInput(in, doc, arg)
 	if err != nil {
 		return err
-	}
-	if facts != nil {
-		if err := a.addFacts(&input, facts, arg); err != nil {
-			return err
-		}
 	}
 	size, err := report.Site(pagesFolder{a, output}, input)
 	if err != nil {
@@ -73,6 +67,17 @@ func (a *app) report(arg, output string) error {
 	a.print("%s\n", filepath.Join(output, "index.html"))
 	a.talk("%s, %s", plural(size.Files, "file"), sizeText(size.Bytes))
 	return nil
+}
+
+// reportInput puts an analysis together with its data and, of experiments of
+// krund, with what the records say.
+func (a *app) reportInput(in analysisInput, doc *warmup.Document, arg string) (report.Input, error) {
+	input := report.Input{Document: doc, Data: in.data, Version: version.String()}
+	facts, err := a.facts(in, arg)
+	if err != nil || facts == nil {
+		return input, err
+	}
+	return input, a.addFacts(&input, facts, arg)
 }
 
 func sizeText(bytes int64) string { return size(bytes) }

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+	"krund/internal/results"
 )
 
 // disk is a folder for a report.
@@ -82,11 +84,28 @@ func reportOnDisk(t *testing.T) string {
 	d := sample()
 	d.Pairs[1].Executions[1].Columns = append(d.Pairs[1].Executions[1].Columns, dataset.Column{
 		Name: dataset.CoreCycles, Unit: "cycles", Core: 0, Counts: slices.Repeat([]uint64{7}, 400)})
+	facts := &Facts{}
+	for i := range d.Pairs[1].Executions {
+		facts.Add(throttledRun(d.Pairs[1].Key, i+1))
+	}
 	dir := t.TempDir()
-	if _, err := Site(disk(dir), Input{Document: analysed(t, d), Data: d}); err != nil {
+	if _, err := Site(disk(dir), Input{Document: analysed(t, d), Data: d, Facts: facts}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// throttledRun is a record of 400 iterations of 0.3 s, the first at 100 s; at
+// 130.1 s, in iteration 101, the kernel speaks.
+func throttledRun(k key.Key, number int) *results.Record {
+	r := hotRun()
+	r.Key, r.Pexec, r.Slot = k, number, number
+	r.StartNS, r.WallNS = nil, nil
+	for i := range int64(400) {
+		r.StartNS, r.WallNS = append(r.StartNS, 100e9+i*3e8), append(r.WallNS, 3e8)
+	}
+	r.Machine.KernelLog.Lines = []string{"[  130.100000] mce: <b>hot</b>"}
+	return r
 }
 
 // TestFrontPageInBrowser: tables sort and filter, links lead to pages.
@@ -129,20 +148,25 @@ func TestKeyPageInBrowser(t *testing.T) {
 const $=(id)=>document.getElementById(id), range=()=>$("plot").dataset.range;
 const press=(key)=>$("plot").dispatchEvent(new KeyboardEvent("keydown",{key}));
 await until(()=>range());
-const r={whole:range()};
-press("ArrowRight"); press("ArrowRight"); r.value=$("value").textContent;
+const r={whole:range(),inset:document.querySelectorAll(".inset canvas").length};
+r.events=[...document.querySelectorAll("#events li")].map((e)=>e.textContent);
+document.querySelector("#events .kernel button").click(); r.hot=$("value").textContent;
+press("0");
+for(let i=0;i<99;i++) press("ArrowLeft"); r.value=$("value").textContent;
 press("+"); await new Promise((f)=>setTimeout(f,50)); r.zoomed=range();
 press("PageDown"); await new Promise((f)=>setTimeout(f,50)); r.panned=range();
 press("0"); await new Promise((f)=>setTimeout(f,50)); r.reset=range();
 $("execution").value="1"; $("execution").dispatchEvent(new Event("change"));
 await until(()=>document.querySelectorAll("#more canvas").length>0);
 r.headings=[...document.querySelectorAll("#more h3")].map((h)=>h.textContent);
-press("]"); r.execution=$("execution").value; r.canvases=document.querySelectorAll("#plot canvas").length;
+press("]"); r.execution=$("execution").value; r.hash=location.hash; press("0"); r.hidden=document.querySelector(".inset").hidden; press("+"); await new Promise((f)=>setTimeout(f,50)); r.insetZoomed=document.querySelector(".inset").hidden; r.canvases=document.querySelectorAll("#plot canvas").length;
 return r;`)
 	var r struct {
 		Whole, Value, Zoomed, Panned, Reset, Execution, Failed string
-		Headings, Faults                                       []string
-		Canvases                                               int
+		Hot, Hash                                              string
+		Headings, Faults, Events                               []string
+		Canvases, Inset                                        int
+		Hidden, InsetZoomed                                    bool
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -158,11 +182,17 @@ return r;`)
 	switch {
 	case r.Failed != "" || len(r.Faults) > 0 || console != "":
 		t.Errorf("%s %q %s", r.Failed, r.Faults, console)
-	case r.Whole != "0 399" || r.Reset != "0 399" || high-low > 200 || panned <= high:
+	case r.Whole != "1 400" || r.Reset != "1 400" || high-low > 200 || panned <= high:
 		t.Errorf("ranges %s, %s, %s, %s", r.Whole, r.Zoomed, r.Panned, r.Reset)
-	case !strings.HasPrefix(r.Value, "iteration 1: wall (s) 0.") || !strings.Contains(r.Value, "segment mean 0.5"):
+	case !strings.HasPrefix(r.Value, "iteration 2: wall (s) 0.") || !strings.Contains(r.Value, "segment mean 0.5"):
 		t.Errorf("value %q", r.Value)
-	case !slices.Equal(r.Headings, []string{"cycles per core"}) || r.Execution != "2" || r.Canvases != 2:
+	case len(r.Events) != 4 || !slices.Contains(r.Events, "iteration 101 kernel: [  130.100000] mce: <b>hot</b>"):
+		t.Errorf("events %q", r.Events)
+	case !strings.Contains(r.Hot, "iteration 101: wall") || !strings.Contains(r.Hot, "mce: <b>hot</b>"):
+		t.Errorf("at the event it says %q", r.Hot)
+	case r.Inset != 1 || r.Hidden || !r.InsetZoomed || r.Hash != "#3":
+		t.Errorf("%d insets, hidden %v and %v, address %s", r.Inset, r.Hidden, r.InsetZoomed, r.Hash)
+	case !slices.Equal(r.Headings, []string{"cycles per core"}) || r.Execution != "2" || r.Canvases != 3:
 		t.Errorf("%+v", r)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/warmup"
 )
 
 // A report's data are scripts, because pages that are opened from a disk may
@@ -52,10 +51,24 @@ func writePairData(w io.Writer, index int, unit string, runs []executionView) er
 				fmt.Fprintf(b, "[%d,%d,%d]", m.Iteration-1, m.From, m.To)
 			}
 		}
-		b.WriteString("]}")
+		b.WriteString("],")
+		writeMarks(b, &run.Run)
+		b.WriteByte('}')
 	}
 	b.WriteString("]});\n")
 	return b.Flush()
+}
+
+// writeMarks writes the place of the inset, and events.
+func writeMarks(b *bufio.Writer, r *Run) {
+	fmt.Fprintf(b, `"inset":[%d,%g,%g],"events":[`, r.Inset, r.InsetLeft, r.InsetTop)
+	for i, e := range r.Events {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, `{"at":%g,"kind":%s,"where":%s,"text":%s,"label":%s}`, e.At, jsonText(string(e.Kind)), jsonText(e.Where(len(r.Values))), jsonText(printable(e.Text)), jsonText(e.Label))
+	}
+	b.WriteByte(']')
 }
 
 // writeColumns writes the other columns of one execution.
@@ -113,24 +126,4 @@ func jsonReal(v float64) string {
 		return "null"
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
-}
-
-// executionView is an execution as the pages show it.
-type executionView struct {
-	Index      int
-	Number     int
-	Label      string // "2: warmup", "3: error"
-	Analysis   *warmup.Execution
-	Facts      *RunFacts
-	Run        Run
-	HasColumns bool
-	SVG        string // file beside the page
-}
-
-// Class is the class of an execution that was analysed, else why not.
-func (e *executionView) Class() string {
-	if e.Analysis.Status == warmup.Analysed {
-		return string(e.Analysis.Classification)
-	}
-	return string(e.Analysis.Status)
 }

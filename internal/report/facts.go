@@ -47,10 +47,27 @@ type RunFacts struct {
 	Pexec, Slot, Attempt int
 	Outcome              results.Outcome
 	Started              time.Time
-	StartupNS            int64    // from exec to the first iteration; 0: not known
-	Temperatures         []string // "coretemp/1 45.0 → 47.5 °C"
-	Events               []string // throttling, kernel messages, findings
+	StartupNS            int64   // from exec to the first iteration; 0: not known
+	Temperatures         string  // of the hottest sensor: "42.4 °C before, 58.4 °C after"; "" unknown
+	Events               []Event // temperatures, throttling, kernel messages, findings
 	Reasons              []string
+}
+
+// rebootFact is the name of the fact that says how executions were separated.
+const rebootFact = "reboot before each execution"
+
+// controls are the names of those that have a property, each once.
+func (f *Facts) controls(has func(*ControlFact) bool) []string {
+	if f == nil {
+		return nil
+	}
+	var names []string
+	for i := range f.Controls {
+		if c := &f.Controls[i]; has(c) && !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // Add notes a record.
@@ -64,7 +81,7 @@ func (f *Facts) Add(r *results.Record) {
 	}
 	for _, v := range [][2]string{
 		{"machine", r.Host}, {"krund", r.Krund}, {"configuration", r.ConfigHash}, {"clock", r.Clock},
-		{"counters", r.CounterSource}, {"reboot before each execution", r.Reboot},
+		{"counters", r.CounterSource}, {rebootFact, r.Reboot},
 	} {
 		note(&f.Values, v[0], v[1])
 	}
@@ -111,31 +128,15 @@ func runFacts(r *results.Record) RunFacts {
 	if s := r.Startup; s.ExecNS != nil && s.FirstNS != nil {
 		f.StartupNS = *s.FirstNS - *s.ExecNS
 	}
-	before := map[string]int{}
-	for _, t := range r.Machine.Temperatures.Before {
-		before[t.Sensor] = t.MilliC
+	f.Events = eventsOf(r)
+	var parts []string
+	if t, ok := hottest(r.Machine.Temperatures.Before); ok {
+		parts = append(parts, t+" before")
 	}
-	for _, t := range r.Machine.Temperatures.After {
-		if b, ok := before[t.Sensor]; ok {
-			f.Temperatures = append(f.Temperatures, fmt.Sprintf("%s %.1f → %.1f °C", t.Sensor, float64(b)/1000, float64(t.MilliC)/1000))
-		}
+	if t, ok := hottest(r.Machine.Temperatures.After); ok {
+		parts = append(parts, t+" after")
 	}
-	counts := map[string]uint64{}
-	for _, c := range r.Machine.Throttle.Before {
-		counts[c.Name] = c.Count
-	}
-	for _, c := range r.Machine.Throttle.After {
-		if b, ok := counts[c.Name]; ok && c.Count > b {
-			f.Events = append(f.Events, fmt.Sprintf("throttled: %s rose by %d", c.Name, c.Count-b))
-		}
-	}
-	for _, line := range r.Machine.KernelLog.Lines {
-		f.Events = append(f.Events, "kernel: "+line)
-	}
-	if n := r.Machine.KernelLog.Lost; n > 0 {
-		f.Events = append(f.Events, fmt.Sprintf("%d kernel messages were lost", n))
-	}
-	f.Events = append(f.Events, r.Process.Findings...)
+	f.Temperatures = strings.Join(parts, ", ")
 	return f
 }
 
@@ -163,7 +164,7 @@ func (f *Facts) Warnings() []warmup.Warning {
 	}
 	for _, v := range f.Values {
 		switch {
-		case v.Name == "reboot before each execution" && v.Value == results.RebootNone:
+		case v.Name == rebootFact && v.Value == results.RebootNone:
 			warn("no_reboot", "%d of %d executions ran without a reboot before; set reboot = \"hardware\" to start each from the same state", v.Records, f.Records)
 		case (v.Name == "machine" || v.Name == "krund" || v.Name == "configuration") && v.Records < f.Records:
 			warn("mixed", "%d of %d executions have %s %s; do not compare executions across", v.Records, f.Records, v.Name, v.Value)
@@ -177,12 +178,7 @@ func (f *Facts) Warnings() []warmup.Warning {
 	if f.virtual() {
 		warn("virtual_machine", "the machine is virtual: its host decides on frequency, processors and interruptions; measure on hardware")
 	}
-	var unfit []string
-	for _, c := range f.Controls {
-		if !c.Fit() && !slices.Contains(unfit, c.Name) {
-			unfit = append(unfit, c.Name)
-		}
-	}
+	unfit := f.unfit()
 	if len(unfit) > 0 {
 		warn("controls", "controls that were not as wanted: %s; the table of controls says why, and policy \"require\" refuses to measure then", strings.Join(unfit, ", "))
 	}

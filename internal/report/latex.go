@@ -8,11 +8,19 @@ import (
 	"krund/internal/analysis/classify"
 )
 
+// latexHead says what the document must load, and defines the bar that holds
+// the median, which the study's tables have in red. A spike is drawn from its
+// own numbers, so that its command can be swapped for another.
+const latexHead = `% \usepackage{booktabs,longtable,sparklines}
+\providecommand{\medianspike}{}
+\def\medianspike #1 #2 {{\definecolor{sparkspikecolor}{rgb}{0.84,0.37,0}\sparkspike #1 #2 }}
+`
+
 // latex is the table as a part of a document that loads booktabs, longtable
 // and sparklines, which warmup_stats' tables need, too.
 func (t *Table) latex() string {
 	var b strings.Builder
-	b.WriteString("% \\usepackage{booktabs,longtable,sparklines}\n")
+	b.WriteString(latexHead)
 	align := ""
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -57,7 +65,7 @@ func (c Cell) latex() string {
 
 // latexText escapes text and gives the signs that tables use.
 func latexText(s string) string {
-	return strings.NewReplacer("±", `$\pm$`, "×", `$\times$`, "→", `$\rightarrow$`, "≠", `$\neq$`, "\uFFFD", "?").Replace(escapeLaTeX(s))
+	return strings.NewReplacer("±", `$\pm$`, "×", `$\times$`, "→", `$\rightarrow$`, "≠", `$\neq$`, "°", `$^\circ$`, "µ", `$\mu$`).Replace(escapeLaTeX(s))
 }
 
 func latexSymbol(c classify.PairClass) string {
@@ -82,10 +90,14 @@ func latexSymbol(c classify.PairClass) string {
 func (h *Histogram) latex() string {
 	most := slices.Max(h.Counts[:])
 	var b strings.Builder
-	b.WriteString(`\begin{sparkline}{5}`)
+	b.WriteString(`\begin{sparkline}{7}`)
 	for i, n := range h.Counts {
+		command := `\sparkspike`
+		if i == h.median() {
+			command = `\medianspike`
+		}
 		if n > 0 {
-			fmt.Fprintf(&b, ` \sparkspike %.2f %.2f`, (float64(i)+0.5)/bins, float64(n)/float64(most))
+			fmt.Fprintf(&b, ` %s %.2f %.2f`, command, (float64(i)+0.5)/bins, float64(n)/float64(most))
 		}
 	}
 	b.WriteString(` \end{sparkline}`)

@@ -5,6 +5,8 @@ import (
 	"encoding/xml"
 	"image/png"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"krund/internal/analysis/warmup"
@@ -62,6 +64,68 @@ func TestWritePlotRefuses(t *testing.T) {
 	} {
 		if err == nil {
 			t.Errorf("%s were not refused", name)
+		}
+	}
+}
+
+// TestPages: as many as fit on a sheet, or as many as are asked for.
+func TestPages(t *testing.T) {
+	one := Figure{Run: NewRun([]float64{1, 2}, nil)}
+	high := one
+	high.Run.Panels = make([]Panel, 20)
+	list := []Figure{one, one, one, one, one, one, high, one}
+	count := func(perPage int) (counts []int) {
+		for _, page := range Pages(list, perPage) {
+			counts = append(counts, len(page))
+		}
+		return counts
+	}
+	for perPage, want := range map[int][]int{0: {4, 2, 1, 1}, 1: {1, 1, 1, 1, 1, 1, 1, 1}, 5: {5, 3}} {
+		if got := count(perPage); !slices.Equal(got, want) {
+			t.Errorf("%d on a page: %v, want %v", perPage, got, want)
+		}
+	}
+	if Pages(nil, 0) != nil {
+		t.Error("no figures have pages")
+	}
+}
+
+// TestPlotWithAll: other columns and events are drawn in every format, and
+// text beyond ASCII is what it says.
+func TestPlotWithAll(t *testing.T) {
+	f := Figure{Title: "schön 漢", Axis: "wall (s)", Run: NewRun(levels(1, 300, 0.5), nil)}
+	f.Run.Events = placed(eventsOf(hotRun()))
+	f.Run.Panels = []Panel{{Title: "gc (s)", Values: levels(2, 300, 0.1), Span: Span{0, 1}, Core: -1}, {Title: "cycles, core 0", Values: make([]float64, 300), Span: Span{0, 1}}}
+	var pdf, svg, image bytes.Buffer
+	for format, out := range map[PlotFormat]*bytes.Buffer{PDF: &pdf, SVG: &svg, PNG: &image} {
+		if err := WritePlot(out, format, [][]Figure{{f}}); err != nil {
+			t.Fatalf("%s: %v", format, err)
+		}
+	}
+	for _, want := range []string{"gc (s)", "cycles, core 0", "42.4 °C", "kernel message", "schön"} {
+		if !strings.Contains(svg.String(), want) {
+			t.Errorf("the SVG lacks %q", want)
+		}
+	}
+	for text, want := range map[string]string{"58.4 °C": "58.4 \xb0C", "schön 漢 – €": "sch\xf6n ? \x96 \x80", "\uFFFD\u0081": "??"} {
+		if got := codePage1252(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestTickText: prefixes are the same on all of an axis.
+func TestTickText(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		s    Span
+		want string
+	}{
+		{0, Span{0, 1e9}, "0"}, {1e9, Span{0, 1.04e9}, "1.0G"}, {5e8, Span{0, 1.04e9}, "0.5G"}, {2e-5, Span{1e-5, 3e-5}, "20µ"},
+		{0.25, Span{0.2, 0.3}, "0.25"}, {1500, Span{1, 2000}, "1500"}, {3e-10, Span{0, 1e-9}, "0.3n"},
+	} {
+		if got := tickText(c.v, c.s); got != c.want {
+			t.Errorf("%g in %v: %s, want %s", c.v, c.s, got, c.want)
 		}
 	}
 }

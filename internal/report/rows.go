@@ -78,13 +78,32 @@ type Histogram struct {
 func newHistogram(values []float64, low, high float64) *Histogram {
 	h := &Histogram{Low: low, High: high}
 	for _, v := range values {
-		i := bins / 2 // all values are equal
-		if high > low {
-			i = int(math.Floor((v - low) / (high - low) * bins))
-		}
-		h.Counts[min(max(i, 0), bins-1)]++
+		h.Counts[h.bin(v)]++
 	}
 	return h
+}
+
+// bin is the index of the bin that a value belongs to.
+func (h *Histogram) bin(v float64) int {
+	if !(h.High > h.Low) {
+		return bins / 2 // all values are equal
+	}
+	return min(max(int(math.Floor((v-h.Low)/(h.High-h.Low)*bins)), 0), bins-1)
+}
+
+// median is the index of the bin that holds the median value, of two the lower;
+// tables mark it, as the study's do. -1 without values.
+func (h *Histogram) median() int {
+	total, sum := 0, 0
+	for _, n := range h.Counts {
+		total += n
+	}
+	for i, n := range h.Counts {
+		if sum += n; total > 0 && 2*sum >= total {
+			return i
+		}
+	}
+	return -1
 }
 
 // bars are the eight block characters of a thumbnail in text.

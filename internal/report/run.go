@@ -22,6 +22,12 @@ type Run struct {
 	// because there are so few in all.
 	Inset     int
 	InsetSpan Span
+	// InsetLeft and InsetTop are where in the main plot the inset hides least:
+	// parts of its width and height, from the upper left.
+	InsetLeft, InsetTop float64
+
+	Events []Event // with a place on the axis
+	Panels []Panel // other columns: those of cores are drawn below, others above
 }
 
 // Span is a range of an axis, Low < High.
@@ -33,6 +39,8 @@ const (
 	zoomTail        = 0.02 // part of the values that may lie above, and below, the strip
 	zoomMargin      = 0.25
 	fullMargin      = 0.04
+	insetWidth      = 0.28 // of the main plot
+	insetHeight     = 0.46
 )
 
 // NewRun prepares the plot of an execution. values may be empty; NaN leave gaps.
@@ -45,9 +53,41 @@ func NewRun(values []float64, e *warmup.Execution) Run {
 	if len(values) >= smallestInset {
 		r.Inset = insetIterations
 		r.InsetSpan = spanOf(values[:r.Inset], 0, fullMargin)
+		r.placeInset()
 	}
 	return r
 }
+
+// placeInset looks for the place where the inset hides the fewest values: on
+// the right if nothing speaks against it, at the top before the bottom.
+func (r *Run) placeInset() {
+	const gap, places = 0.015, 6
+	fewest := len(r.Values) + 1
+	for _, top := range []float64{2 * gap, 1 - 2*gap - insetHeight} {
+		for k := places; k >= 0; k-- {
+			left := gap + (1-2*gap-insetWidth)*float64(k)/places
+			if n := r.hidden(left, top); n < fewest {
+				fewest, r.InsetLeft, r.InsetTop = n, left, top
+			}
+		}
+	}
+}
+
+// hidden counts the values behind an inset.
+func (r *Run) hidden(left, top float64) int {
+	n, height := float64(len(r.Values)), r.Full.High-r.Full.Low
+	count := 0
+	for _, v := range r.Values[int(left*n):int((left+insetWidth)*n)] {
+		if down := (r.Full.High - v) / height; down > top && down < top+insetHeight {
+			count++
+		}
+	}
+	return count
+}
+
+// Numbers are the iterations on the axis, from 1, as in the study's plots; the
+// other fields of a Run are indexes, from 0.
+func (r *Run) Numbers() Span { return Span{1, max(float64(len(r.Values)), 2)} }
 
 // spanOf is the range of the values without a part of them at each end, and a
 // margin around. Without values it is 0 to 1.
@@ -63,26 +103,6 @@ func spanOf(values []float64, tail, margin float64) Span {
 		around = max(math.Abs(high)*0.01, 1e-12)
 	}
 	return Span{low - around, high + around}
-}
-
-// Ticks gives up to about n round values within the span.
-func (s Span) Ticks(n int) []float64 {
-	width := s.High - s.Low
-	if !(width > 0) || math.IsInf(width, 0) || n < 1 {
-		return nil
-	}
-	step := math.Pow(10, math.Floor(math.Log10(width/float64(n))))
-	for _, k := range []float64{1, 2, 5, 10} {
-		if width/(step*k) <= float64(n) {
-			step *= k
-			break
-		}
-	}
-	var ticks []float64
-	for i := math.Ceil(s.Low / step); i*step <= s.High && len(ticks) <= 2*n; i++ {
-		ticks = append(ticks, i*step+0) // + 0 makes a zero of a negative zero
-	}
-	return ticks
 }
 
 // MeanLine is a horizontal dashed line of a plot: a segment's mean.

@@ -117,23 +117,6 @@ func ShareTable(doc *warmup.Document) Table {
 	return t
 }
 
-// warningNotes are a document's warnings, those of pairs grouped.
-func warningNotes(doc *warmup.Document) []string {
-	var notes []string
-	for _, w := range doc.Warnings {
-		notes = append(notes, w.Text)
-	}
-	for _, g := range GroupWarnings(doc) {
-		const named = 3
-		keys := strings.Join(g.Keys[:min(named, len(g.Keys))], ", ")
-		if more := len(g.Keys) - named; more > 0 {
-			keys += fmt.Sprintf(" and %d more", more)
-		}
-		notes = append(notes, keys+": "+g.Text)
-	}
-	return notes
-}
-
 // Write writes the table in a format for people: Text, Markdown, HTML, LaTeX.
 func (t *Table) Write(w io.Writer, f Format) error {
 	var text string

@@ -1,0 +1,377 @@
+// The page of a key: interactive plots of its executions, from data that are
+// loaded as scripts on demand (see data.go for their form). Iterations are
+// indexes from 0 in the data and numbers from 1 for people.
+"use strict";
+(() => {
+const root = document.documentElement;
+const $ = (id) => document.getElementById(id);
+const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+const make = (tag, text, className) => {
+  const e = document.createElement(tag);
+  if (text) e.textContent = text;
+  if (className) e.className = className;
+  return e;
+};
+const pair = Number(document.body.dataset.pair ?? -1);
+const name = document.body.dataset.name;
+if (pair < 0 || !$("execution").options.length) return;
+
+let data = null;      // what krund.pair brought
+let current = 0;      // index of the execution
+let plots = [];       // main plot first, then the strip and those of other columns
+let inset = null;     // plot of the first iterations
+const others = new Map(); // execution -> columns
+let cursor = null;    // index of the iteration that is read
+
+function load(file) {
+  const script = make("script");
+  script.src = "../data/" + file;
+  script.onerror = () => { $("value").textContent = "The report's file data/" + file + " is missing."; };
+  document.head.append(script);
+}
+
+window.krund = {
+  pair(index, value) { if (index === pair) { data = value; draw(wanted()); } },
+  columns(index, execution, columns) {
+    if (index !== pair) return;
+    others.set(execution, columns);
+    if (execution === current) drawOthers();
+  },
+};
+
+const number = (v) => v === null || v === undefined ? "no value" : v === 0 ? "0" : Math.abs(v) >= 1e-4 && Math.abs(v) < 1e9 ? String(Number(v.toPrecision(7))) : v.toPrecision(7);
+const prefixes = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
+// ticks writes the values of an axis, very large and small ones with a prefix.
+function ticks(values) {
+  const most = Math.max(...values.map(Math.abs));
+  const [factor, letter] = most >= 1e6 || most < 1e-4 ? prefixes.find((p) => most >= p[0]) ?? [1, ""] : [1, ""];
+  return values.map((v) => v === 0 ? "0" : Number((v / factor).toPrecision(6)) + letter);
+}
+const bound = (v, low, high) => Math.min(Math.max(v, low), high);
+const run = () => data.executions[current];
+const count = () => run().values.length;
+const end = () => Math.max(count(), 2);
+
+// clipped lets paint draw within the plot's area only.
+function clipped(u, paint) {
+  const c = u.ctx;
+  c.save();
+  c.beginPath();
+  c.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+  c.clip();
+  paint(c);
+  c.restore();
+}
+
+function dashes(u, lines, style, dash, width) {
+  clipped(u, (c) => {
+    c.strokeStyle = style;
+    c.setLineDash(dash.map((d) => d * devicePixelRatio));
+    c.lineWidth = width * devicePixelRatio;
+    c.beginPath();
+    for (const [x0, y0, x1, y1] of lines) { c.moveTo(x0, y0); c.lineTo(x1, y1); }
+    c.stroke();
+  });
+}
+
+const upright = (u, list) => list.map((i) => { const x = u.valToPos(i + 1, "x", true); return [x, u.bbox.top, x, u.bbox.top + u.bbox.height]; });
+
+function circles(u, outliers, common, values) {
+  clipped(u, (c) => {
+    c.lineWidth = devicePixelRatio;
+    for (const i of outliers) {
+      if (i + 1 < u.scales.x.min || i + 1 > u.scales.x.max || values[i] === null || values[i] === undefined) continue;
+      c.strokeStyle = colour(common.has(i) ? "--common" : "--hot");
+      c.beginPath();
+      c.arc(u.valToPos(i + 1, "x", true), u.valToPos(values[i], "y", true), 4 * devicePixelRatio, 0, 7);
+      c.stroke();
+    }
+  });
+}
+
+// marks draws what the analysis found: means, changepoints and outliers.
+function marks(u) {
+  const e = run(), x = (v) => u.valToPos(v + 1, "x", true), y = (v) => u.valToPos(v, "y", true);
+  dashes(u, upright(u, e.changes), colour("--hot"), [6, 5], 1);
+  const mean = (equivalent) => e.means.filter((m) => m[3] === equivalent).map((m) => [x(m[0]), y(m[2]), x(m[1]), y(m[2])]);
+  dashes(u, mean(0), colour("--ne"), [9, 5], 2);
+  dashes(u, mean(1), colour("--eq"), [9, 5], 2);
+  circles(u, e.outliers, new Set(e.common), e.values);
+  dashes(u, upright(u, e.events.filter((v) => v.kind === "kernel").map((v) => v.at)), colour("--kernel"), [1, 3], 1);
+}
+
+const shapes = {
+  kernel: [[0, -6], [6, 5], [-6, 5]],
+  throttle: [[0, -6], [6, 0], [0, 6], [-6, 0]],
+  temperature: [[-5, -5], [5, -5], [5, 5], [-5, 5]],
+};
+
+// signs draws the events at the foot of the main plot.
+function signs(u) {
+  const e = run(), c = u.ctx, px = devicePixelRatio, y = u.bbox.top + u.bbox.height - 9 * px;
+  c.save();
+  c.font = `${12 * px}px system-ui, sans-serif`;
+  c.textBaseline = "middle";
+  for (const v of [...e.events].sort((a, b) => Boolean(a.label) - Boolean(b.label))) {
+    if (v.kind !== "throttle" && v.at + 1.5 < u.scales.x.min || v.kind !== "throttle" && v.at + 0.5 > u.scales.x.max) continue;
+    const x = bound(u.valToPos(v.at + 1, "x", true), u.bbox.left, u.bbox.left + u.bbox.width);
+    c.fillStyle = c.strokeStyle = colour("--" + v.kind);
+    if (v.kind === "throttle") clipped(u, () => { // some time in the run
+      c.lineWidth = px;
+      c.beginPath();
+      c.moveTo(u.valToPos(1, "x", true), y);
+      c.lineTo(u.valToPos(count(), "x", true), y);
+      c.stroke();
+    });
+    c.beginPath();
+    for (const [dx, dy] of shapes[v.kind] ?? shapes.temperature) c.lineTo(x + dx * px, y + dy * px);
+    c.closePath();
+    c.fill();
+    if (!v.label) continue;
+    c.textAlign = v.at < 0 ? "left" : "right";
+    c.fillStyle = colour("--fg");
+    c.strokeStyle = colour("--bg"); // a halo, so that lines do not cross it
+    c.lineWidth = 4 * px;
+    c.strokeText(v.label, x + (v.at < 0 ? 9 : -9) * px, y);
+    c.fillText(v.label, x + (v.at < 0 ? 9 : -9) * px, y);
+  }
+  c.restore();
+}
+
+// near lists the events at an iteration, or a few pixels beside it.
+function near(i) {
+  const u = plots[0], width = 6 * (u.scales.x.max - u.scales.x.min) / Math.max(u.bbox.width / devicePixelRatio, 1);
+  return run().events.filter((v) => Math.abs(bound(v.at, 0, count() - 1) - i) <= Math.max(width, 0.5));
+}
+
+function read(i) {
+  const e = run();
+  if (i === null || i === undefined || i < 0 || i >= count()) return;
+  cursor = i;
+  let text = `iteration ${i + 1}: ${data.unit} ${number(e.values[i])}`;
+  if (e.outliers.includes(i)) text += e.common.includes(i) ? ", outlier in other executions, too" : ", outlier";
+  const segment = e.means.findLast((m) => m[0] <= i);
+  if (segment) text += `; segment mean ${number(segment[2])}${segment[3] ? "" : ", not equivalent to the last"}`;
+  const extra = (others.get(current) ?? []).filter((c) => c.core < 0).map((c) => `${c.name} ${number(c.values[i])}${c.unit ? " " + c.unit : ""}`);
+  $("value").textContent = [text, ...extra].join("; ");
+  for (const v of near(i)) $("value").append(make("span", v.text, "event " + v.kind));
+}
+
+function narrow() {
+  const tail = run().values.slice(Math.floor(count() / 2)).filter((v) => v !== null).sort((a, b) => a - b);
+  if (!tail.length) return null;
+  const cut = Math.floor(tail.length * 0.02), low = tail[cut], high = tail[tail.length - 1 - cut];
+  const around = (high - low) * 0.25 || Math.abs(high) * 0.01 || 1e-12;
+  return [low - around, high + around];
+}
+
+function wide(u, low, high) {
+  if (low === null || high === null) return [0, 1];
+  const around = (high - low) * 0.04 || Math.abs(high) * 0.01 || 1e-12;
+  return [low - around, high + around];
+}
+
+const whole = [1, 2, 5].flatMap((k) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6].map((p) => k * p)).sort((a, b) => a - b);
+
+// options of a plot: its size, the name of its axis, its range, and what is
+// drawn over its values.
+function options(place, height, label, range, hooks, title) {
+  const axis = {stroke: colour("--fg"), font: "12px system-ui, sans-serif", grid: {stroke: colour("--line"), width: 0.5}, ticks: {stroke: colour("--line"), size: 5}};
+  const x = {...axis, incrs: whole, space: 60, size: title ? 46 : 26, values: (u, list) => list.map((v) => v.toLocaleString("en").replaceAll(",", "\u2009"))};
+  if (title) Object.assign(x, {label: title, labelSize: 20, labelFont: "13px system-ui, sans-serif"});
+  return {
+    width: Math.max(place.clientWidth, 280), height,
+    cursor: {sync: {key: "krund", setSeries: false}, drag: {x: true, y: false, setScale: true}},
+    legend: {show: false},
+    scales: {x: {time: false, range: (u, low, high) => low === high ? [low - 1, high + 1] : [low, high]}, y: {range}},
+    axes: [x, {...axis, size: 62, space: 28, label, labelSize: label ? 22 : 0, labelFont: "13px system-ui, sans-serif", values: (u, list) => ticks(list)}],
+    series: [{}, {stroke: colour("--series"), width: 1, points: {show: (u) => u.scales.x.max - u.scales.x.min < 60, size: 4, fill: colour("--series")}}],
+    hooks: {draw: hooks, setCursor: [(u) => { if (u === plots[0] && u.cursor.left >= 0) read(u.cursor.idx); }], setScale: [together]},
+  };
+}
+
+const numbers = (values) => values.map((_, i) => i + 1);
+
+let busy = false;
+// together gives all plots the iterations that one of them was zoomed to.
+function together(u, scale) {
+  if (scale !== "x" || busy || u === inset) return;
+  busy = true;
+  const {min, max} = u.scales.x;
+  for (const p of plots) if (p !== u) p.setScale("x", {min, max});
+  $("plot").dataset.range = `${min} ${max}`;
+  if (inset) inset.root.parentNode.hidden = min > 1 || max < end();
+  busy = false;
+}
+
+// drawInset puts the first iterations over the main plot, where they hide least.
+function drawInset(main) {
+  const [n, left, top] = run().inset;
+  if (inset) inset.root.parentNode.remove();
+  inset = null;
+  const u = plots[0], width = u.bbox.width / devicePixelRatio, height = u.bbox.height / devicePixelRatio;
+  if (!n || !$("first").checked || $("narrow").checked || width < 480) return;
+  const box = make("div", "", "inset");
+  Object.assign(box.style, {left: `${u.bbox.left / devicePixelRatio + left * width}px`, top: `${u.bbox.top / devicePixelRatio + top * height}px`, width: `${0.28 * width}px`, height: `${0.46 * height}px`});
+  box.title = `The first ${n} iterations; click to zoom there`;
+  main.append(box);
+  const values = run().values.slice(0, n), o = options(box, 0.46 * height - 2, null, wide, [(p) => circles(p, run().outliers.filter((i) => i < n), new Set(run().common), values)]);
+  Object.assign(o, {width: 0.28 * width - 2, cursor: {show: false}});
+  o.axes[0].space = 40;
+  o.axes[0].size = 20;
+  o.axes[1].size = 46;
+  for (const a of o.axes) a.font = "10px system-ui, sans-serif";
+  o.hooks = {draw: o.hooks.draw};
+  inset = new uPlot(o, [numbers(values), values], box);
+  box.append(make("span", `first ${n}`));
+  box.addEventListener("click", () => plots[0].setScale("x", {min: 1, max: n}));
+}
+
+function draw(index) {
+  for (const p of plots) p.destroy();
+  if (inset) inset.destroy();
+  plots = [];
+  inset = null;
+  $("plot").replaceChildren();
+  $("more").replaceChildren();
+  $("events").replaceChildren();
+  $("value").textContent = "";
+  cursor = null;
+  current = index;
+  $("execution").value = String(index);
+  $("earlier").disabled = index === 0;
+  $("later").disabled = index === data.executions.length - 1;
+  const e = run();
+  if (!count()) { $("plot").textContent = "This execution measured no iteration."; return; }
+  const foot = (range) => { if (e.events.length) range[0] -= (range[1] - range[0]) * 0.07; return range; };
+  const range = (u, low, high) => foot(($("narrow").checked && narrow()) || wide(u, low, high));
+  const strip = make("div"), main = make("div", "", "main");
+  $("plot").append(strip, main);
+  plots.push(new uPlot(options(main, 420, data.unit, range, [marks, signs], "in-process iteration"), [numbers(e.values), e.values], main));
+  plots.push(new uPlot(options(strip, 130, "narrowed", (u, low, high) => narrow() || wide(u, low, high), [marks]), [numbers(e.values), e.values], strip));
+  $("plot").dataset.range = `1 ${count()}`;
+  drawInset(main);
+  listEvents();
+  if (!e.more) return;
+  if (others.has(index)) drawOthers(); else load(`${name}-${index}.js`);
+}
+
+// listEvents names the events in words; a click goes to the iteration.
+function listEvents() {
+  for (const v of run().events) {
+    const item = make("li", "", v.kind), at = make(v.kind === "kernel" ? "button" : "span", v.where);
+    if (v.kind === "kernel") {
+      at.type = "button";
+      at.addEventListener("click", () => show(bound(Math.floor(v.at), 0, count() - 1)));
+    }
+    item.append(at, v.kind === "kernel" ? " " : ": ", v.text);
+    $("events").append(item);
+  }
+}
+
+const few = 8; // per-core plots that are drawn at once
+
+function drawOthers() {
+  $("more").replaceChildren();
+  const groups = new Map();
+  for (const c of others.get(current)) groups.set(c.name, [...(groups.get(c.name) ?? []), c]);
+  const first = (list) => list[0].core < 0 ? 0 : list[0].name === "cycles" ? 1 : 2;
+  for (const [title, list] of [...groups].sort((a, b) => first(a[1]) - first(b[1]))) {
+    const part = make("details"), heading = make("h3", list[0].core < 0 ? title : `${title} per core`), summary = make("summary");
+    summary.append(heading);
+    part.append(summary);
+    $("more").append(part);
+    part.addEventListener("toggle", () => { if (part.open && !part.dataset.drawn) { part.dataset.drawn = "1"; group(part, list); } });
+    part.open = first(list) < 2;
+  }
+}
+
+function group(part, list) {
+  const box = make("div");
+  part.append(box);
+  const total = (c) => c.values.reduce((sum, v) => sum + (v ?? 0), 0);
+  const top = list.reduce((most, c) => c.values.reduce((m, v) => Math.max(m, v ?? 0), most), 0) || 1;
+  const range = list[0].core < 0 ? wide : () => [0, top * 1.04]; // cores share an axis
+  const order = list.length > few ? [...list].sort((a, b) => total(b) - total(a)) : list;
+  const rest = order.slice(few);
+  for (const c of order.slice(0, few).sort((a, b) => a.core - b.core)) one(box, c, range);
+  if (!rest.length) return;
+  const button = make("button", `Show the other ${rest.length} cores`);
+  button.type = "button";
+  button.addEventListener("click", () => { button.remove(); for (const c of rest.sort((a, b) => a.core - b.core)) one(box, c, range); });
+  part.append(button);
+}
+
+function one(box, c, range) {
+  const place = make("div", "", "chart");
+  box.append(place);
+  const label = (c.core < 0 ? c.name : `core ${c.core}`) + (c.unit ? ` (${c.unit})` : "");
+  const moved = (u) => dashes(u, upright(u, run().moves.map((m) => m[0])), colour("--hot"), [2, 3], 1);
+  const u = new uPlot(options(place, c.core < 0 ? 160 : 105, label, range, [moved]), [numbers(c.values), c.values], place);
+  plots.push(u);
+  const {min, max} = plots[0].scales.x;
+  if (min !== undefined && min !== null) u.setScale("x", {min, max});
+}
+
+function zoom(factor, shift) {
+  if (!plots.length) return;
+  const u = plots[0], {min, max} = u.scales.x, seen = cursor !== null && cursor + 1 >= min && cursor + 1 <= max;
+  const middle = (seen && factor < 1 ? cursor + 1 : (min + max) / 2) + shift * (max - min);
+  const half = Math.min(Math.max((max - min) / 2 * factor, 2), (end() - 1) / 2);
+  const at = bound(middle, 1 + half, Math.max(end() - half, 1 + half));
+  u.setScale("x", {min: at - half, max: at + half});
+}
+
+// show moves the cursor to an iteration, and the range if it is outside.
+function show(i) {
+  const u = plots[0], {min, max} = u.scales.x;
+  if (i + 1 < min || i + 1 > max) zoom(1, (i + 1 - (min + max) / 2) / (max - min));
+  const v = run().values[i];
+  u.setCursor({left: u.valToPos(i + 1, "x"), top: v === null ? 0 : u.valToPos(v, "y")});
+  read(i);
+}
+
+function step(by) {
+  if (plots.length) show(bound((cursor ?? Math.round(plots[0].scales.x.min) - 1 - by) + by, 0, count() - 1));
+}
+
+// wanted is the execution that the address names: k0003.html#4.
+function wanted() {
+  const at = data.executions.findIndex((e) => e.number === Number(location.hash.slice(1)));
+  return at < 0 ? current : at;
+}
+
+function choose(index) {
+  if (!data) return;
+  draw(bound(index, 0, data.executions.length - 1));
+  history.replaceState(null, "", "#" + run().number);
+}
+function reset() { if (plots.length) plots[0].setScale("x", {min: 1, max: end()}); }
+
+$("execution").addEventListener("change", () => choose(Number($("execution").value)));
+$("earlier").addEventListener("click", () => choose(current - 1));
+$("later").addEventListener("click", () => choose(current + 1));
+$("in").addEventListener("click", () => zoom(0.5, 0));
+$("out").addEventListener("click", () => zoom(2, 0));
+$("left").addEventListener("click", () => zoom(1, -0.25));
+$("right").addEventListener("click", () => zoom(1, 0.25));
+$("reset").addEventListener("click", reset);
+for (const id of ["narrow", "first"]) $(id).addEventListener("change", () => { if (data) draw(current); });
+const keys = {
+  ArrowLeft: () => step(-1), ArrowRight: () => step(1), "+": () => zoom(0.5, 0), "=": () => zoom(0.5, 0), "-": () => zoom(2, 0),
+  0: reset, "[": () => choose(current - 1), "]": () => choose(current + 1), PageUp: () => zoom(1, -0.5), PageDown: () => zoom(1, 0.5),
+};
+$("plot").addEventListener("keydown", (event) => {
+  const action = keys[event.key];
+  if (!action || event.ctrlKey || event.altKey || event.metaKey) return;
+  action();
+  event.preventDefault();
+});
+addEventListener("hashchange", () => { if (data) draw(wanted()); });
+addEventListener("resize", () => {
+  for (const p of plots) p.setSize({width: Math.max($("plot").clientWidth, 280), height: p.height});
+  if (plots.length) drawInset(plots[0].root.parentNode);
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (data) draw(current); });
+load(name + ".js");
+})();

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/results"
+)
+
+// EventKind says what an event is.
+type EventKind string
+
+// The kinds of events.
+const (
+	KernelEvent      EventKind = "kernel"      // a message of the kernel's log
+	ThrottleEvent    EventKind = "throttle"    // the processor counted that it was slowed down
+	TemperatureEvent EventKind = "temperature" // readings before and after the run
+	OtherEvent       EventKind = "other"       // what krund found of the process
+)
+
+// Event is what happened to an execution, with its place on the axis of
+// iterations.
+//
+// Kernel messages bear stamps of the kernel's own clock, which runs from the
+// boot on as the benchmark's does, but is neither set nor slewed by the same
+// rules: they drift apart by some ten milliseconds in hours. So an event's
+// iteration is right to within iterations of that length. What krund reads only
+// before and after the run lies outside the first and the last iteration;
+// throttling, which is counted then, may have been anywhere between.
+type Event struct {
+	At   float64 // index of the iteration in which, or after which, it happened; -0.5 before the first, n-0.5 after the last of n; NaN unknown
+	Kind EventKind
+	Text string
+	// Label stands beside the sign in plots: of temperatures the hottest
+	// sensor's, "45.0 °C".
+	Label string
+}
+
+// Placed says that the event has a place on the axis.
+func (e Event) Placed() bool { return !math.IsNaN(e.At) }
+
+// Where says in words at which of n iterations it happened; "" unknown.
+func (e Event) Where(n int) string {
+	switch {
+	case !e.Placed():
+		return ""
+	case e.Kind == ThrottleEvent:
+		return "some time in the run"
+	case e.At < 0:
+		return "before the first iteration"
+	case e.At > float64(n)-1:
+		return "after the last iteration"
+	}
+	return fmt.Sprintf("iteration %d", int(e.At)+1)
+}
+
+// Title is the event with its place among n iterations.
+func (e Event) Title(n int) string {
+	if where := e.Where(n); where != "" && e.Kind != TemperatureEvent {
+		return where + ": " + e.Text
+	}
+	return e.Text
+}
+
+// eventsOf lists what a record says of its run, in the order of the axis, what
+// has no place last.
+func eventsOf(r *results.Record) []Event {
+	end := float64(len(r.WallNS)) - 0.5
+	var list []Event
+	for _, t := range []struct {
+		when     string
+		at       float64
+		readings []results.Temperature
+	}{{"before", -0.5, r.Machine.Temperatures.Before}, {"after", end, r.Machine.Temperatures.After}} {
+		if label, ok := hottest(t.readings); ok {
+			list = append(list, Event{t.at, TemperatureEvent, t.when + " the run: " + temperatureText(t.readings), label})
+		}
+	}
+	for _, line := range r.Machine.KernelLog.Lines {
+		list = append(list, Event{At: iterationOf(r, line), Kind: KernelEvent, Text: "kernel: " + line})
+	}
+	counts := map[string]uint64{}
+	for _, c := range r.Machine.Throttle.Before {
+		counts[c.Name] = c.Count
+	}
+	for _, c := range r.Machine.Throttle.After {
+		if b, ok := counts[c.Name]; ok && c.Count > b {
+			list = append(list, Event{At: float64(len(r.WallNS)-1) / 2, Kind: ThrottleEvent, Text: fmt.Sprintf("throttled: %s rose by %d", c.Name, c.Count-b)})
+		}
+	}
+	if n := r.Machine.KernelLog.Lost; n > 0 {
+		list = append(list, Event{At: math.NaN(), Kind: KernelEvent, Text: fmt.Sprintf("%d kernel messages were lost", n)})
+	}
+	for _, text := range r.Process.Findings {
+		list = append(list, Event{At: math.NaN(), Kind: OtherEvent, Text: text})
+	}
+	slices.SortStableFunc(list, func(a, b Event) int {
+		switch {
+		case a.At < b.At || a.Placed() && !b.Placed():
+			return -1
+		case a.At > b.At || !a.Placed() && b.Placed():
+			return 1
+		}
+		return 0
+	})
+	return list
+}
+
+// placed keeps the events that a plot can show.
+func placed(events []Event) []Event {
+	return slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return !e.Placed() })
+}
+
+// temperatureText lists readings: "coretemp/1 45.0 °C, acpitz/1 38.0 °C".
+func temperatureText(readings []results.Temperature) string {
+	var parts []string
+	for _, t := range readings {
+		parts = append(parts, t.Sensor+" "+celsius(t.MilliC))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// hottest is the highest reading; ok is false when there is none.
+func hottest(readings []results.Temperature) (text string, ok bool) {
+	if len(readings) == 0 {
+		return "", false
+	}
+	return celsius(slices.MaxFunc(readings, func(a, b results.Temperature) int { return a.MilliC - b.MilliC }).MilliC), true
+}
+
+func celsius(milli int) string { return fmt.Sprintf("%.1f °C", float64(milli)/1000) }
+
+// iterationOf finds the iteration in which the kernel said a line: the last one
+// that began before. NaN where line or record have no stamps that can be held
+// against each other.
+func iterationOf(r *results.Record, line string) float64 {
+	stamp, ok := kernelStamp(line)
+	n := len(r.StartNS)
+	if !ok || n == 0 || n != len(r.WallNS) || !strings.HasPrefix(r.Clock, "CLOCK_MONOTONIC") {
+		return math.NaN()
+	}
+	after, _ := slices.BinarySearch(r.StartNS, stamp+1) // the first that began later
+	switch last := n - 1; {
+	case after == 0:
+		return -0.5
+	case after == n && stamp >= r.StartNS[last]+r.WallNS[last]:
+		return float64(last) + 0.5
+	}
+	return float64(after - 1)
+}
+
+// kernelStamp reads the stamp of a line of the kernel's log as dmesg(1) prints
+// it, in nanoseconds since boot: "[   12.345678] mce: ...".
+func kernelStamp(line string) (ns int64, ok bool) {
+	rest, ok := strings.CutPrefix(line, "[")
+	text, _, closed := strings.Cut(rest, "]")
+	if !ok || !closed {
+		return 0, false
+	}
+	whole, fraction, dot := strings.Cut(strings.TrimLeft(text, " "), ".")
+	const digits = 6 // microseconds
+	seconds, err1 := strconv.ParseUint(whole, 10, 32)
+	micros, err2 := strconv.ParseUint(fraction, 10, 32)
+	if !dot || len(fraction) != digits || err1 != nil || err2 != nil {
+		return 0, false
+	}
+	return int64(seconds)*1e9 + int64(micros)*1e3, true
+}

@@ -1,0 +1,168 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// hotRun is a record of 4 iterations, from 10 s to 14.4 s on the clock with
+// a pause of 0.1 s after each, with all kinds of events.
+func hotRun() *results.Record {
+	r := &results.Record{
+		Key: key.Key{Benchmark: "b", VM: "v", Variant: "x"}, Slot: 0, Attempt: 1, Pexec: 1, Outcome: results.Completed, Clock: "CLOCK_MONOTONIC_RAW",
+		StartNS: []int64{10e9, 11.1e9, 12.2e9, 13.3e9}, WallNS: []int64{1e9, 1e9, 1e9, 1e9},
+	}
+	m := &r.Machine
+	m.Temperatures.Before = []results.Temperature{{Sensor: "a", MilliC: 41000}, {Sensor: "b", MilliC: 42400}}
+	m.Temperatures.After = []results.Temperature{{Sensor: "a", MilliC: 58100}}
+	m.Throttle.Before, m.Throttle.After = []results.Count{{Name: "cpu0", Count: 2}, {Name: "cpu1", Count: 1}}, []results.Count{{Name: "cpu0", Count: 5}, {Name: "cpu1", Count: 1}}
+	m.KernelLog = results.KernelLog{Lost: 3, Lines: []string{"[   12.500000] mce: hot", "[    9.000000] early", "[   14.300000] late", "no stamp"}}
+	r.Process.Findings = []string{"odd"}
+	return r
+}
+
+func TestEvents(t *testing.T) {
+	r := hotRun()
+	var got []string
+	for _, e := range eventsOf(r) {
+		got = append(got, e.Where(len(r.WallNS))+" | "+e.Text)
+	}
+	want := []string{
+		"before the first iteration | before the run: a 41.0 °C, b 42.4 °C",
+		"before the first iteration | kernel: [    9.000000] early",
+		"some time in the run | throttled: cpu0 rose by 3",
+		"iteration 3 | kernel: [   12.500000] mce: hot",
+		"after the last iteration | after the run: a 58.1 °C",
+		"after the last iteration | kernel: [   14.300000] late",
+		" | kernel: no stamp",
+		" | 3 kernel messages were lost",
+		" | odd",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestIterationOf: a message belongs to the last iteration that began before.
+func TestIterationOf(t *testing.T) {
+	external := hotRun()
+	external.Clock = "external"
+	durations := hotRun()
+	durations.StartNS = nil
+	for _, c := range []struct {
+		name string
+		r    *results.Record
+		line string
+		want float64
+	}{
+		{"at the very begin", hotRun(), "[   10.000000] x", 0},
+		{"just before it", hotRun(), "[    9.999999] x", -0.5},
+		{"between two", hotRun(), "[   11.050000] x", 0},
+		{"in the last", hotRun(), "[   14.299999] x", 3},
+		{"at its end", hotRun(), "[   14.300000] x", 3.5},
+		{"the suite's own clock", external, "[   12.000000] x", math.NaN()},
+		{"durations only", durations, "[   12.000000] x", math.NaN()},
+		{"no stamp", hotRun(), "x", math.NaN()},
+		{"nothing", &results.Record{Clock: "CLOCK_MONOTONIC_RAW"}, "[   12.000000] x", math.NaN()},
+	} {
+		if got := iterationOf(c.r, c.line); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+			t.Errorf("%s: %g, want %g", c.name, got, c.want)
+		}
+	}
+}
+
+func FuzzKernelStamp(f *testing.F) {
+	for _, s := range []string{"[   12.345678] mce", "[4294967295.999999]", "[]", "[.]", "[ 1.5] x", "[-1.000000]", "[1.+00001]"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		ns, ok := kernelStamp(line)
+		if !ok && ns != 0 || ns < 0 {
+			t.Fatalf("%q: %d, %v", line, ns, ok)
+		}
+		if ok {
+			again, _ := kernelStamp(fmt.Sprintf("[%5d.%06d] x", ns/1e9, ns%1e9/1e3))
+			if again != ns {
+				t.Errorf("%q: %d, then %d", line, ns, again)
+			}
+		}
+	})
+}
+
+// TestEventsInPictures: signs, texts and a legend are in the static plot.
+func TestEventsInPictures(t *testing.T) {
+	run := NewRun([]float64{1, 1, 1, 1}, nil)
+	plain := run.SVGHeight()
+	run.Events = placed(eventsOf(hotRun()))
+	svg := string(run.SVG("t", "s"))
+	for _, want := range []string{`class="kernel"`, `class="throttle"`, `class="temperature"`, "<title>iteration 3: kernel: [   12.500000] mce: hot</title>", ">42.4 °C<", ">58.1 °C<", ">kernel message<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the plot lacks %s", want)
+		}
+	}
+	if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil || strings.Contains(svg, "NaN") {
+		t.Errorf("%v: %s", err, svg)
+	}
+	if run.SVGHeight() <= plain {
+		t.Error("events have no room")
+	}
+}
+
+// TestPanels: columns are chosen by name, cores by how busy they are.
+func TestPanels(t *testing.T) {
+	count := func(core int, values ...uint64) dataset.Column {
+		return dataset.Column{Name: "cycles", Core: core, Counts: values}
+	}
+	columns := []dataset.Column{
+		count(3, 5, 5), count(0, 1, 90), count(1, 0, 0), count(2, 40, 40),
+		{Name: "gc", Unit: "ns", Core: dataset.NoCore, Ints: []int64{5e8, dataset.MissingInt}},
+		{Name: "faults", Core: dataset.NoCore, Counts: []uint64{1, 2}},
+		{Name: "empty", Core: dataset.NoCore, Ints: []int64{}},
+	}
+	titles := func(list []Panel) (all []string) {
+		for _, p := range list {
+			all = append(all, p.Title)
+		}
+		return all
+	}
+	for _, c := range []struct {
+		names []string
+		most  int
+		want  []string
+	}{
+		{[]string{"user", "cycles"}, 8, []string{"gc (s)", "cycles, core 0", "cycles, core 1", "cycles, core 2", "cycles, core 3"}},
+		{[]string{"cycles"}, 2, []string{"cycles, core 0 (of the busiest 2 of 4)", "cycles, core 2"}},
+		{[]string{"faults", "faults", "other"}, 8, []string{"faults"}},
+		{nil, 8, nil},
+	} {
+		list := Panels(columns, c.names, c.most)
+		if got := titles(list); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %q, want %q", c.names, got, c.want)
+		}
+		for _, p := range list {
+			if p.Span.Low != 0 || !(p.Span.High > 0) || p.Core != dataset.NoCore && p.Span != list[len(list)-1].Span {
+				t.Errorf("%s: span %v", p.Title, p.Span)
+			}
+		}
+	}
+}
+
+// TestInsetHidesLeast: the inset goes where the values are not.
+func TestInsetHidesLeast(t *testing.T) {
+	high := append(levels(1, 300, 0.2), levels(2, 200, 1)...)
+	low := append(levels(1, 250, 1), levels(2, 250, 0.2)...)
+	if r := NewRun(high, nil); r.InsetLeft+insetWidth > 0.62 || r.hidden(r.InsetLeft, r.InsetTop) > 0 {
+		t.Errorf("after a slowdown at %g, %g", r.InsetLeft, r.InsetTop)
+	}
+	if r := NewRun(low, nil); r.InsetLeft < 0.5 || r.InsetTop > 0.1 {
+		t.Errorf("after warmup at %g, %g", r.InsetLeft, r.InsetTop)
+	}
+}

@@ -1,0 +1,142 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+)
+
+// executionView is an execution as the pages show it.
+type executionView struct {
+	Index      int
+	Number     int
+	Label      string // "2: warmup", "3: error"
+	Analysis   *warmup.Execution
+	Facts      *RunFacts
+	Run        Run
+	HasColumns bool
+	SVG        string // file beside the page
+	Height     float64
+	Columns    []dataset.Column // others than the one analysed
+}
+
+// Class is the class of an execution that was analysed, else why not.
+func (e *executionView) Class() string {
+	if e.Analysis.Status == warmup.Analysed {
+		return string(e.Analysis.Classification)
+	}
+	return string(e.Analysis.Status)
+}
+
+// staticCores is how many cores' cycles the static plots of a report show.
+const staticCores = 4
+
+// view prepares an execution.
+func (in *Input) view(pair, execution int) (executionView, error) {
+	p := &in.Document.Pairs[pair]
+	a := &p.Executions[execution]
+	data := &in.Data.Pairs[pair].Executions[execution]
+	v := executionView{Index: execution, Number: a.Number, Analysis: a, Run: NewRun(Values(data, in.Document.Parameters.Column), a)}
+	facts := in.Facts.of(p.ParsedKey())
+	if len(facts) == len(p.Executions) && facts[execution].Pexec == a.Number {
+		v.Facts = &facts[execution]
+		v.Run.Events = placed(v.Facts.Events)
+	}
+	v.Label = fmt.Sprintf("%d: %s", a.Number, v.Class())
+	if a.Status == warmup.NotCompleted {
+		v.Label = fmt.Sprintf("%d: %s", a.Number, a.Outcome)
+	}
+	var err error
+	v.Columns, err = in.columns(pair, execution)
+	return v, err
+}
+
+// execution prepares an execution, and writes its plot and its other columns.
+func (s *site) execution(i, e int) (executionView, error) {
+	v, err := s.in.view(i, e)
+	if err != nil {
+		return v, err
+	}
+	if len(v.Columns) > 0 {
+		if err := s.write(fmt.Sprintf("data/%s-%d.js", pageName(i), e), func(w io.Writer) error { return writeColumns(w, i, e, v.Columns) }); err != nil {
+			return v, err
+		}
+	}
+	if len(v.Run.Values) == 0 {
+		return v, nil
+	}
+	v.SVG = fmt.Sprintf("%s-%d.svg", pageName(i), e)
+	v.Run.Panels = Panels(v.Columns, []string{UserColumns, dataset.CoreCycles}, staticCores)
+	v.Height = v.Run.SVGHeight()
+	title := fmt.Sprintf("%s, execution %s", s.in.Document.Pairs[i].Key, v.Label)
+	err = s.write("plots/"+v.SVG, func(w io.Writer) error {
+		_, err := w.Write(v.Run.SVG(title, s.axis()))
+		return err
+	})
+	v.HasColumns, v.Columns, v.Run.Panels = len(v.Columns) > 0, nil, nil // they are written: let them go
+	return v, err
+}
+
+// columns are those of an execution that are not the one analysed.
+func (in *Input) columns(i, e int) ([]dataset.Column, error) {
+	all := in.Data.Pairs[i].Executions[e].Columns
+	if in.Columns != nil {
+		var err error
+		if all, err = in.Columns(i, e); err != nil {
+			return nil, err
+		}
+	}
+	var others []dataset.Column
+	for _, c := range all {
+		if (c.Name != in.Document.Parameters.Column || c.Core != dataset.NoCore) && c.Len() > 0 {
+			others = append(others, c)
+		}
+	}
+	return others, nil
+}
+
+// Values gives the values of the analysed column as the analysis used them; of
+// a per-core column the sums over the cores; none when there is no such column.
+func Values(e *dataset.Execution, column string) []float64 {
+	if c, ok := e.Column(column, dataset.NoCore); ok {
+		values, _ := c.Floats()
+		return values
+	}
+	var sum []float64
+	for _, c := range e.Cores(column) {
+		values, _ := c.Floats()
+		if sum == nil {
+			sum = make([]float64, len(values))
+		}
+		for i := range min(len(sum), len(values)) {
+			sum[i] += values[i]
+		}
+	}
+	return sum
+}
+
+// axis names the y axis.
+func (s *site) axis() string { return AxisName(s.in.Document) }
+
+// AxisName names the axis of a document's values: "wall (s)".
+func AxisName(doc *warmup.Document) string {
+	if doc.Unit == "" {
+		return doc.Parameters.Column
+	}
+	return doc.Parameters.Column + " (" + doc.Unit + ")"
+}
+
+// Figure prepares the plot of an execution with columns of these names beside
+// its values: see Panels. ok is false when it has no iterations.
+func (in *Input) Figure(pair, execution int, names []string, most int) (f Figure, ok bool, err error) {
+	v, err := in.view(pair, execution)
+	if err != nil || v.Analysis.Iterations == 0 {
+		return Figure{}, false, err
+	}
+	v.Run.Panels = Panels(v.Columns, names, most)
+	return Figure{
+		Title: fmt.Sprintf("%s, execution %s", in.Document.Pairs[pair].Key, v.Label), Axis: AxisName(in.Document), Run: v.Run,
+	}, true, nil
+}

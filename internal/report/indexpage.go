@@ -1,0 +1,150 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"krund/internal/analysis/warmup"
+	"krund/internal/results"
+)
+
+// indexPage is what index.html shows.
+type indexPage struct {
+	Input
+	Title      string
+	Iterations string // of every execution; "" where they differ
+	When       string
+	Hardware   string // processor and kernel
+	Conditions string
+	Fit        int // controls that were looked at
+	FitText    string
+	Unfit      []string // names of controls that were not as wanted
+	Confidence string
+	Rows       []Row
+	Shares     []Share
+	Warnings   []warmup.Warning
+	Grouped    []GroupedWarning
+	Pairs      int // that have a class
+	Analysed   int // executions
+}
+
+func (s *site) index() error {
+	doc, facts := s.in.Document, s.in.Facts
+	p := indexPage{
+		Input: s.in, Title: doc.Source.Experiment, Iterations: iterations(doc), When: facts.when(), Hardware: facts.hardware(),
+		Conditions: facts.conditions(), Unfit: facts.unfit(), Confidence: percentText(doc.Parameters.Confidence),
+		Rows: Rows(doc), Shares: Shares(doc), Grouped: GroupWarnings(doc), Warnings: documentWarnings(doc, facts),
+	}
+	if p.Title == "" {
+		p.Title = doc.Source.Name
+	}
+	p.Pairs, p.Analysed = classified(doc)
+	if names := facts.controlNames(); len(names) > 0 {
+		p.Fit = len(names)
+		p.FitText = fmt.Sprintf("%d of %d as wanted", len(names)-len(p.Unfit), len(names))
+	}
+	return s.write("index.html", func(w io.Writer) error { return s.pages.ExecuteTemplate(w, "index.html", p) })
+}
+
+// iterations is the number of iterations that all analysed executions have,
+// or from the fewest to the most.
+func iterations(doc *warmup.Document) string {
+	low, high := 0, 0
+	for i := range doc.Pairs {
+		for j := range doc.Pairs[i].Executions {
+			e := &doc.Pairs[i].Executions[j]
+			if e.Status != warmup.Analysed {
+				continue
+			}
+			if low == 0 || e.Iterations < low {
+				low = e.Iterations
+			}
+			high = max(high, e.Iterations)
+		}
+	}
+	switch {
+	case high == 0:
+		return ""
+	case low == high:
+		return fmt.Sprint(high)
+	}
+	return fmt.Sprintf("%d to %d", low, high)
+}
+
+// when is the time of the measurements.
+func (f *Facts) when() string {
+	if f == nil || f.Records == 0 {
+		return ""
+	}
+	first, last := f.First.UTC(), f.Last.UTC()
+	const day, minute = "2 January 2006", "15:04"
+	if first.Format(day) == last.Format(day) {
+		return fmt.Sprintf("%s, %s to %s UTC", first.Format(day), first.Format(minute), last.Format(minute))
+	}
+	return fmt.Sprintf("%s to %s (UTC)", first.Format(day+", "+minute), last.Format(day+", "+minute))
+}
+
+// value is that of a name in a list of facts, with ", ..." when records differ.
+func value(list []Fact, name string) string {
+	text := ""
+	for _, v := range list {
+		switch {
+		case v.Name != name || v.Value == "":
+		case text == "":
+			text = v.Value
+		default:
+			return text + ", ..."
+		}
+	}
+	return text
+}
+
+// hardware names the processor and the kernel.
+func (f *Facts) hardware() string {
+	if f == nil {
+		return ""
+	}
+	var parts []string
+	if cpu := value(f.Fingerprint, "cpu.model"); cpu != "" {
+		parts = append(parts, cpu)
+	}
+	if kernel := value(f.Fingerprint, "kernel.release"); kernel != "" {
+		parts = append(parts, "kernel "+kernel)
+	}
+	if f.virtual() {
+		parts = append(parts, "virtual")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// conditions say how executions were separated and counted.
+func (f *Facts) conditions() string {
+	if f == nil || f.Records == 0 {
+		return ""
+	}
+	var parts []string
+	switch value(f.Values, rebootFact) {
+	case results.RebootHardware:
+		parts = append(parts, "a reboot before each execution")
+	case results.RebootNone:
+		parts = append(parts, "no reboots")
+	default:
+		parts = append(parts, "a reboot before some executions")
+	}
+	if source := value(f.Values, "counters"); source != "" && source != "none" {
+		parts = append(parts, "counters by "+source)
+	}
+	if krund := value(f.Values, "krund"); krund != "" {
+		parts = append(parts, "krund "+krund)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// controlNames are the controls that were looked at, each once.
+func (f *Facts) controlNames() []string {
+	return f.controls(func(c *ControlFact) bool { return c.Status != "off" })
+}
+
+// unfit are the controls that were not as wanted in some execution.
+func (f *Facts) unfit() []string { return f.controls(func(c *ControlFact) bool { return !c.Fit() }) }

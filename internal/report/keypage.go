@@ -1,0 +1,45 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"krund/internal/analysis/warmup"
+)
+
+func pageName(i int) string { return fmt.Sprintf("k%04d", i) }
+
+// pairPage is what pair.html shows.
+type pairPage struct {
+	Input
+	Index      int
+	Name       string
+	Pair       *warmup.Pair
+	Row        Row
+	Executions []executionView
+	Previous   string // file names of the neighbours; "": none
+	Next       string
+}
+
+func (s *site) pair(i int) error {
+	doc := s.in.Document
+	p := pairPage{Input: s.in, Index: i, Name: pageName(i), Pair: &doc.Pairs[i], Row: rowOf(&doc.Pairs[i])}
+	if i > 0 {
+		p.Previous = pageName(i-1) + ".html"
+	}
+	if i+1 < len(doc.Pairs) {
+		p.Next = pageName(i+1) + ".html"
+	}
+	for e := range p.Pair.Executions {
+		view, err := s.execution(i, e)
+		if err != nil {
+			return err
+		}
+		p.Executions = append(p.Executions, view)
+	}
+	unit := s.axis()
+	if err := s.write("data/"+p.Name+".js", func(w io.Writer) error { return writePairData(w, i, unit, p.Executions) }); err != nil {
+		return err
+	}
+	return s.write("keys/"+p.Name+".html", func(w io.Writer) error { return s.pages.ExecuteTemplate(w, "pair.html", p) })
+}

@@ -1,0 +1,116 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"krund/internal/analysis/dataset"
+)
+
+// Panel is another column of an execution, drawn above or below its values on
+// the same axis of iterations.
+type Panel struct {
+	Title  string // "gc (s)", "cycles, core 3"
+	Values []float64
+	Span   Span // from 0; of the cores of a counter the same, as in the study's Figure 2
+	Core   int  // processor, or dataset.NoCore; panels of cores stand below
+}
+
+// UserColumns asks Panels for the columns that the benchmark itself set, such
+// as the times of garbage collection and compilation of the study's Figure 6.
+const UserColumns = "user"
+
+// Panels chooses columns by name, in the order of names: a counter of several
+// cores gives a panel for each, by core, but no more than most, those with the
+// highest sums. Columns of other names, and ones that hold nothing, are left
+// out.
+func Panels(columns []dataset.Column, names []string, most int) []Panel {
+	var list []Panel
+	seen := map[string]bool{}
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			list = append(list, panelsOf(columns, name, most)...)
+		}
+	}
+	for _, name := range names {
+		if name != UserColumns {
+			add(name)
+			continue
+		}
+		for i := range columns {
+			if c := &columns[i]; c.Ints != nil && c.Name != dataset.Wall {
+				add(c.Name)
+			}
+		}
+	}
+	return list
+}
+
+func panelsOf(columns []dataset.Column, name string, most int) []Panel {
+	var list []Panel
+	var sums []float64
+	top := 0.0
+	for i := range columns {
+		c := &columns[i]
+		if c.Name != name || c.Len() == 0 {
+			continue
+		}
+		p := Panel{Title: c.Name, Core: c.Core}
+		values, unit := c.Floats()
+		p.Values = values
+		if unit != "" && unit != name {
+			p.Title += " (" + unit + ")"
+		}
+		if c.Core != dataset.NoCore {
+			p.Title += fmt.Sprintf(", core %d", c.Core)
+		}
+		sum := 0.0
+		for _, v := range values {
+			if v > 0 { // and no NaN
+				sum += v
+				top = max(top, v)
+			}
+		}
+		list, sums = append(list, p), append(sums, sum)
+	}
+	list = busiest(list, sums, most)
+	if top == 0 || math.IsInf(top, 0) {
+		top = 1
+	}
+	for i := range list {
+		list[i].Span = Span{0, top * (1 + fullMargin)}
+	}
+	return list
+}
+
+// busiest keeps the panels with the highest sums, by core.
+func busiest(list []Panel, sums []float64, most int) []Panel {
+	all := len(list)
+	if all > most {
+		order := make([]int, all)
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int {
+			switch {
+			case sums[a] > sums[b]:
+				return -1
+			case sums[a] < sums[b]:
+				return 1
+			}
+			return 0
+		})
+		kept := make([]Panel, most)
+		for i := range kept {
+			kept[i] = list[order[i]]
+		}
+		list = kept
+	}
+	slices.SortStableFunc(list, func(a, b Panel) int { return a.Core - b.Core })
+	if all > most && most > 0 {
+		list[0].Title += fmt.Sprintf(" (of the busiest %d of %d)", most, all)
+	}
+	return list
+}
