@@ -37,11 +37,26 @@ func printable(s string) string {
 
 var latexSpecial = strings.NewReplacer(
 	`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`, `\%`, `_`, `\_`,
-	`^`, `\textasciicircum{}`, `~`, `\textasciitilde{}`, `<`, `\textless{}`, `>`, `\textgreater{}`, `|`, `\textbar{}`, `"`, `\textquotedbl{}`,
+	`^`, `\textasciicircum{}`, `~`, `\textasciitilde{}`, `<`, `\textless{}`, `>`, `\textgreater{}`, `|`, `\textbar{}`, `"`, `''`,
 	`[`, `{[}`, // after \\ it would begin an option
 )
 
-func escapeLaTeX(s string) string { return latexSpecial.Replace(printable(s)) }
+// escapeLaTeX makes text fit for LaTeX with any of its engines and font
+// encodings: letters that its own fonts (OT1) cannot make become "?".
+func escapeLaTeX(s string) string {
+	return latexSpecial.Replace(strings.Map(func(r rune) rune {
+		switch {
+		case r < unicode.MaxASCII, strings.ContainsRune(latexSigns, r):
+			return r
+		case r >= 'À' && r <= 'ÿ' && !strings.ContainsRune("ÐÞðþ", r):
+			return r
+		}
+		return '?'
+	}, printable(s)))
+}
+
+// latexSigns are those that latexText gives commands for.
+const latexSigns = "±×→≠°µ"
 
 var markdownSpecial = strings.NewReplacer(
 	`\`, `\\`, `|`, `\|`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `&lt;`, `>`, `&gt;`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`, `&`, `&amp;`, `!`, `\!`,
