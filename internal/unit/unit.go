@@ -130,6 +130,9 @@ func (i Installer) Install(ctx context.Context, experiment, config string) ([]st
 		if err := i.Systemctl(ctx, "enable", name); err != nil {
 			return made, fmt.Errorf("enable %s: %w", name, err)
 		}
+		if err := i.syncLinks(name); err != nil {
+			return made, fmt.Errorf("enable %s: %w", name, err)
+		}
 		return append(made, i.link(name)), nil
 	}
 	for _, link := range i.links(name) {
@@ -156,6 +159,17 @@ func (i Installer) links(name string) []string {
 		all = append(all, i.path(target+".wants", name))
 	}
 	return all
+}
+
+// syncLinks makes durable what systemctl has done to the links, which it does
+// not do itself: a power cut must not undo it.
+func (i Installer) syncLinks(name string) error {
+	for _, link := range i.links(name) {
+		if err := i.FS.SyncDir(filepath.Dir(link)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return i.FS.SyncDir(i.path()) // where their folders are
 }
 
 // link is the one of the links that says whether the unit is enabled.
@@ -197,6 +211,9 @@ func (i Installer) unlink(ctx context.Context, name string) error {
 	}
 	if i.Systemctl != nil {
 		if err := i.Systemctl(ctx, "disable", name); err != nil {
+			return fmt.Errorf("disable %s: %w", name, err)
+		}
+		if err := i.syncLinks(name); err != nil {
 			return fmt.Errorf("disable %s: %w", name, err)
 		}
 		return nil

@@ -137,6 +137,60 @@ func TestSystemdIsTold(t *testing.T) {
 	}
 }
 
+// recorder notes which folders are synced, and what systemctl is told.
+type recorder struct {
+	durable.FS
+	events []string
+}
+
+func (r *recorder) SyncDir(name string) error {
+	r.events = append(r.events, "sync "+filepath.Base(name))
+	return r.FS.SyncDir(name)
+}
+
+// systemctl does what the real one does to the links.
+func (r *recorder) systemctl(root string) func(context.Context, ...string) error {
+	return func(_ context.Context, args ...string) error {
+		r.events = append(r.events, args[0])
+		for _, target := range []string{"multi-user.target", "bench.target"} {
+			dir := filepath.Join(root, "etc/systemd/system", target+".wants")
+			link := filepath.Join(dir, args[len(args)-1])
+			switch args[0] {
+			case "enable":
+				if err := errors.Join(os.MkdirAll(dir, 0o755), os.Symlink("x", link)); err != nil {
+					return err
+				}
+			case "disable":
+				if err := os.Remove(link); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// systemctl does not sync what it makes and removes: a power cut just after it would undo that.
+func TestWhatSystemctlDoesIsMadeDurable(t *testing.T) {
+	root := image(t)
+	r := &recorder{FS: durable.OS()}
+	i := unit.Installer{FS: r, Root: root, Systemctl: r.systemctl(root)}
+	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"sync multi-user.target.wants", "sync bench.target.wants", "sync system"}
+	if n := len(r.events); n < 4 || !slices.Equal(r.events[n-4:], append([]string{"enable"}, want...)) {
+		t.Errorf("enabling: %q, want %q after enable", r.events, want)
+	}
+	r.events = nil
+	if err := i.Unlink(t.Context(), "warmup"); err != nil || i.Enabled("warmup") {
+		t.Errorf("error %v, enabled %v", err, i.Enabled("warmup"))
+	}
+	if !slices.Equal(r.events, append([]string{"disable"}, want...)) {
+		t.Errorf("disabling: %q, want %q after disable", r.events, want)
+	}
+}
+
 func TestErrorsOfSystemdAreTold(t *testing.T) {
 	refused := errors.New("refused")
 	i := unit.Installer{FS: durable.OS(), Root: image(t), Systemctl: func(context.Context, ...string) error { return refused }}
