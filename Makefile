@@ -84,6 +84,11 @@ kill-test: build
 ## release     .tar.gz, .deb and .rpm below build/release/; see packaging/README.md
 include packaging/packaging.mk
 
+## fresh-test  a clone, and the package, in minimal Debian 12 systems made for it (root, mmdebstrap, network)
+.PHONY: fresh-test
+fresh-test:
+	scripts/fresh-test.sh $(BUILD)/fresh
+
 ## clean       remove what was built
 clean:
 	rm -rf $(BUILD) demo.krun

@@ -3,8 +3,9 @@
 #
 #   make rig-image        build the disk image, or find the cached one
 #   make rig-smoke        the short selection: every suite with -short
-#   make rig              every suite in full
+#   make rig              every suite in full, with the packages of make release
 #   make rig-powercut     only the power cuts; N=100 says how many. Its log: build/rig/campaign.md
+#   make rig-log          put the log of the last campaign into docs/reliability.md
 #   make rig-clean        remove all cached images
 #
 # What the suites install in the guest is built first, by the targets in RIG_NEEDS.
@@ -12,7 +13,7 @@
 RIG_NEEDS ?= build
 N ?= 100
 
-.PHONY: rig rig-image rig-smoke rig-powercut rig-clean
+.PHONY: rig rig-image rig-smoke rig-powercut rig-log rig-clean
 
 rig-image:
 	rig/run.sh -image
@@ -20,11 +21,15 @@ rig-image:
 rig-smoke: $(RIG_NEEDS)
 	rig/run.sh -short -timeout 30m ./rig/...
 
-rig: $(RIG_NEEDS)
+rig: $(RIG_NEEDS) release
 	rig/run.sh -timeout 4h ./rig/...
 
 rig-powercut: $(RIG_NEEDS)
 	KRUND_RIG_CUTS=$(N) rig/run.sh -v -timeout 24h -run PowerCut ./rig/lifecycle
+
+rig-log:
+	@test -s build/rig/campaign.md || { echo "no campaign: run make rig-powercut first"; exit 1; }
+	sed -i -e '/^<!-- campaign/,/^<!-- end of campaign/{//!d}' -e '/^<!-- campaign/r build/rig/campaign.md' docs/reliability.md
 
 rig-clean:
 	rm -rf "$$(dirname "$$(rig/build-image.sh -k)")"

@@ -38,6 +38,9 @@ inside() {
 	unshare --mount --fork --pid bash -c '
 		mount --make-rprivate / && mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" &&
 		mount -t tmpfs tmpfs "$0/run" && cp -L /etc/resolv.conf "$0/etc/resolv.conf" &&
+		if [ -d "$0/etc/ssl/certs" ] && [ -e /etc/ssl/certs/ca-certificates.crt ]; then # those that this network needs
+			cp -L /etc/ssl/certs/ca-certificates.crt "$0/etc/ssl/certs/"
+		fi &&
 		exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin \
 			GOPROXY="$2" GOSUMDB="$3" GOTOOLCHAIN=local bash -c "$1"' "$out/$1" "$2" "$(go env GOPROXY)" "$(go env GOSUMDB)"
 }
