@@ -9,7 +9,10 @@ import (
 )
 
 const (
-	logTwoPi = 1.8378770664093454835606594728112352797 // R: log(2*M_PI)
+	// logTwoPi is R's log(2*M_PI): the logarithm of the double next to 2π, not
+	// the double next to log 2π, which is one unit in the last place larger.
+	// Between equally good segmentations that unit decides.
+	logTwoPi = 0x1.d67f1c864beb4p+0
 	// zeroVariance replaces a variance that is not positive, as in R
 	// (cost_general_functions.c, mll_meanvar).
 	zeroVariance = 1e-11
