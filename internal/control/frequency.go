@@ -33,7 +33,11 @@ func frequencyGovernor(s FrequencySettings) Control {
 		if len(policies) == 0 {
 			return noFrequencyDriver(m, performance)
 		}
-		return planGovernor(policies, dynamicBoost(m))
+		p := planGovernor(policies, dynamicBoost(m))
+		if p.Status == StatusWillSet {
+			p.Steps = append(noteTunables(m, policies), p.Steps...)
+		}
+		return p
 	}}
 }
 
@@ -55,6 +59,27 @@ func dynamicBoost(m *Machine) []Step {
 		return []Step{{Kind: KindFile, Target: dynamicBoostFile, Old: "1", New: "0"}}
 	}
 	return nil
+}
+
+// noteTunables returns steps that change nothing and remember the settings of governors that are about to go: the kernel forgets them with the
+// governor's last policy, and begins with its defaults when it comes back. They are the first steps, so that they are put back after the governor.
+func noteTunables(m *Machine, policies []cpuPolicy) []Step {
+	var dirs []string
+	for _, p := range policies {
+		if p.governor != performance {
+			dirs = append(dirs, cpufreqDir+"/"+p.governor, p.file(p.governor)) // of all policies, or each its own: the driver decides
+		}
+	}
+	slices.Sort(dirs)
+	var steps []Step
+	for _, dir := range slices.Compact(dirs) {
+		for _, name := range m.Root.List(dir) {
+			if text, err := m.Root.Read(dir + "/" + name); err == nil && text != "" {
+				steps = append(steps, Step{Kind: KindFile, Target: dir + "/" + name, Old: text, New: text, Optional: true})
+			}
+		}
+	}
+	return steps
 }
 
 // planGovernor wants governor and energy preference "performance" in every policy.

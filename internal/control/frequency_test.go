@@ -1,7 +1,10 @@
 package control
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -149,6 +152,30 @@ func TestHybridCoresHaveTheirOwnBase(t *testing.T) {
 	f := find(t, CheckAll(t.Context(), m, Defaults()), "frequency")
 	if want := "performance, 1700 MHz on CPU 0-1, 1200 MHz on CPU 2-3"; f.Wanted != want {
 		t.Errorf("wanted %q, want %q", f.Wanted, want)
+	}
+}
+
+// TestGovernorsSettingsComeBack: a kernel forgets what was set of a governor when its last policy leaves it.
+func TestGovernorsSettingsComeBack(t *testing.T) {
+	m, k := fakeMachine(t, "intel-acpi-cpufreq")
+	governor := k.get(cpufreqDir + "/policy0/scaling_governor")
+	file := filepath.Join(k.dir, cpufreqDir, governor, "up_threshold")
+	write := func(text string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text+"\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("71")
+	_, undo, err := frequencyGovernor(FrequencySettings{Policy: Require}).Apply(t.Context(), m, openJournal(t, m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("95") // the kernel's default, as it is when the governor comes back
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := k.get(cpufreqDir + "/" + governor + "/up_threshold"); got != "71" {
+		t.Errorf("up_threshold of %s is %s, want 71", governor, got)
 	}
 }
 

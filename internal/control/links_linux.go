@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
 
-// netlinkLinks switches interfaces of Linux. Taking one down removes its routes, and its addresses of IPv6; nobody brings them back unless
+// netlinkLinks switches interfaces of Linux. Taking one down removes its routes, its permanent neighbours, and its addresses of IPv6; nobody brings them back unless
 // a network manager watches. So they are saved and put back, as `ip route save` and `ip route restore` would.
 type netlinkLinks struct{}
 
@@ -25,7 +26,7 @@ func (netlinkLinks) List() ([]Link, error) {
 	return links, nil
 }
 
-// Save returns the routes and addresses that going down would destroy.
+// Save returns the routes, addresses and entries of the neighbour tables that going down would destroy.
 func (netlinkLinks) Save(name string) (string, error) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
@@ -39,7 +40,12 @@ func (netlinkLinks) Save(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("routes of %s: %w", name, err)
 	}
-	return encodeSaved(selectAddresses(addresses, uint32(i.Index)), selectRoutes(routes, uint32(i.Index)))
+	neighbours, err := dump(unix.RTM_GETNEIGH)
+	if err != nil {
+		return "", fmt.Errorf("neighbours of %s: %w", name, err)
+	}
+	index := uint32(i.Index)
+	return encodeSaved(bodies{selectAddresses(addresses, index), selectNeighbours(neighbours, index), selectRoutes(routes, index)})
 }
 
 // Down takes an interface down.
@@ -50,7 +56,7 @@ func (netlinkLinks) Down(name string) error {
 
 // Up brings an interface up, and then what was saved.
 func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
-	addresses, routes, err := decodeSaved(saved)
+	b, err := decodeSaved(saved)
 	if err != nil {
 		return false, err
 	}
@@ -58,13 +64,14 @@ func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, message := range append(asMessages(unix.RTM_NEWADDR, addresses), asMessages(unix.RTM_NEWROUTE, routes)...) {
+	messages := slices.Concat(asMessages(unix.RTM_NEWADDR, b.addresses), asMessages(unix.RTM_NEWNEIGH, b.neighbours), asMessages(unix.RTM_NEWROUTE, b.routes))
+	for _, message := range messages {
 		switch one := request(message); {
 		case one == nil:
 			changed = true
 		case errors.Is(one, unix.EEXIST): // it is there already
 		default:
-			err = errors.Join(err, fmt.Errorf("put back an address or route of %s: %w", name, one))
+			err = errors.Join(err, fmt.Errorf("put back an address, neighbour or route of %s: %w", name, one))
 		}
 	}
 	return changed, err

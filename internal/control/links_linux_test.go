@@ -47,6 +47,7 @@ func configuredNetwork(ip func(args ...string) string) []string {
 	var lines []string
 	for _, args := range [][]string{
 		{"-o", "addr", "show", "scope", "global"}, {"route", "show"}, {"-6", "route", "show", "proto", "boot"}, {"-6", "route", "show", "proto", "static"},
+		{"neigh", "show", "nud", "permanent"},
 	} {
 		for line := range strings.Lines(ip(args...)) {
 			line = strings.NewReplacer(" tentative", "", " dadfailed", "", " linkdown", "").Replace(line)
@@ -65,6 +66,7 @@ func TestInterfaceDownAndUp(t *testing.T) {
 			"addr add 192.0.2.1/24 dev k0", "addr add 2001:db8::1/64 dev k0 nodad",
 			"route add default via 192.0.2.254 dev k0", "route add 198.51.100.0/24 via 192.0.2.2 metric 50 proto static",
 			"route add 203.0.113.0/24 dev k0 table 77", "route add 203.0.113.7 via 10.1.1.1 dev k0 onlink",
+			"neigh add 192.0.2.77 lladdr 02:00:00:00:00:77 dev k0 nud permanent", "neigh add 2001:db8::77 lladdr 02:00:00:00:00:77 dev k0 nud permanent",
 			"-6 route add default via 2001:db8::ff dev k0", "-6 route add 2001:db8:9::/48 dev k0 proto static",
 		} {
 			ip(strings.Fields(args)...)
@@ -117,14 +119,14 @@ func FuzzNetlink(f *testing.F) {
 	f.Add([]byte{}, []byte{2, 0, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0, 20, 0, 9, 0, 16, 0, 0, 0, 2, 0, 0, 0}, `{"routes":["AAAA"]}`)
 	f.Fuzz(func(t *testing.T, address, route []byte, text string) {
 		routes := selectRoutes([][]byte{route, route}, 2)
-		saved, err := encodeSaved(selectAddresses([][]byte{address}, 2), routes)
+		saved, err := encodeSaved(bodies{selectAddresses([][]byte{address}, 2), selectNeighbours([][]byte{address, route}, 2), routes})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, back, err := decodeSaved(saved); err != nil || len(back) != len(routes) {
-			t.Errorf("saved %d routes, read %d, %v", len(routes), len(back), err)
+		if back, err := decodeSaved(saved); err != nil || len(back.routes) != len(routes) {
+			t.Errorf("saved %d routes, read %d, %v", len(routes), len(back.routes), err)
 		}
-		_, _, _ = decodeSaved(text)
+		_, _ = decodeSaved(text)
 		_ = parseAnswer(route)
 	})
 }

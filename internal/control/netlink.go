@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -32,6 +33,11 @@ const (
 	protoKernel   = 2 // made by the kernel along with an address
 	protoRA       = 9 // learned from router advertisements
 
+	neighbourHeader = 12   // struct ndmsg: family, padding (3 bytes), index (4 bytes), state (2 bytes), flags, type
+	neighbourIndex  = 4    //
+	neighbourState  = 8    //
+	neighbourStays  = 0x80 // NUD_PERMANENT: configured, not learned
+
 	flagCloned = 0x200 // RTM_F_CLONED: an entry of a cache
 	flagOnlink = 4     // RTNH_F_ONLINK: the only flag that a person sets; the others are states
 
@@ -43,31 +49,37 @@ const (
 
 // saved is the text form of what was saved: bodies in base64.
 type saved struct {
-	Addresses []string `json:"addresses,omitempty"`
-	Routes    []string `json:"routes,omitempty"`
+	Addresses  []string `json:"addresses,omitempty"`
+	Neighbours []string `json:"neighbours,omitempty"`
+	Routes     []string `json:"routes,omitempty"`
 }
 
-func encodeSaved(addresses, routes [][]byte) (string, error) {
-	if len(addresses)+len(routes) == 0 {
+// bodies is what was saved: addresses, permanent entries of the neighbour tables, routes.
+type bodies struct{ addresses, neighbours, routes [][]byte }
+
+func encodeSaved(b bodies) (string, error) {
+	if len(b.addresses)+len(b.neighbours)+len(b.routes) == 0 {
 		return "", nil
 	}
-	text, err := json.Marshal(saved{Addresses: encode64(addresses), Routes: encode64(routes)})
+	text, err := json.Marshal(saved{Addresses: encode64(b.addresses), Neighbours: encode64(b.neighbours), Routes: encode64(b.routes)})
 	return string(text), err
 }
 
-func decodeSaved(text string) (addresses, routes [][]byte, err error) {
+func decodeSaved(text string) (bodies, error) {
 	if text == "" {
-		return nil, nil, nil
+		return bodies{}, nil
 	}
 	var s saved
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return nil, nil, fmt.Errorf("saved addresses and routes: %w", err)
+		return bodies{}, fmt.Errorf("saved addresses and routes: %w", err)
 	}
-	if addresses, err = decode64(s.Addresses, addrHeader); err != nil {
-		return nil, nil, err
+	addresses, err1 := decode64(s.Addresses, addrHeader)
+	neighbours, err2 := decode64(s.Neighbours, neighbourHeader)
+	routes, err3 := decode64(s.Routes, routeHeader)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return bodies{}, err
 	}
-	routes, err = decode64(s.Routes, routeHeader)
-	return addresses, routes, err
+	return bodies{addresses, neighbours, routes}, nil
 }
 
 func encode64(bodies [][]byte) []string {
@@ -86,7 +98,7 @@ func decode64(texts []string, header int) ([][]byte, error) {
 			err = fmt.Errorf("%d bytes are too few", len(b))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("saved address or route: %w", err)
+			return nil, fmt.Errorf("saved address, neighbour or route: %w", err)
 		}
 		bodies = append(bodies, b)
 	}
@@ -102,6 +114,18 @@ func selectAddresses(bodies [][]byte, index uint32) [][]byte {
 			continue
 		}
 		if b[2]&permanent != 0 && (b[3] == scopeGlobal || b[3] == scopeSite) {
+			chosen = append(chosen, b)
+		}
+	}
+	return chosen
+}
+
+// selectNeighbours returns the entries that somebody made for an interface: going down removes these, too.
+func selectNeighbours(bodies [][]byte, index uint32) [][]byte {
+	var chosen [][]byte
+	for _, b := range bodies {
+		if len(b) >= neighbourHeader && binary.NativeEndian.Uint32(b[neighbourIndex:]) == index &&
+			binary.NativeEndian.Uint16(b[neighbourState:])&neighbourStays != 0 {
 			chosen = append(chosen, b)
 		}
 	}
