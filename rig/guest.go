@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"io/fs"
@@ -49,6 +50,19 @@ func (m *Machine) Sh(command string) string {
 		m.fatal(fmt.Errorf("%s: exit status %d: %s", command, status, output))
 	}
 	return output
+}
+
+// Await looks at the machine from outside, a few times a second of its own time, until what is awaited is so.
+func (m *Machine) Await(what string, so func() bool) {
+	m.tb.Helper()
+	ctx, cancel := m.limit()
+	defer cancel()
+	for !so() {
+		if ctx.Err() != nil {
+			m.fatal(fmt.Errorf("wait until %s: %w", what, context.Cause(ctx)))
+		}
+		m.Sh("sleep 0.2")
+	}
 }
 
 // Put writes a file inside while the machine runs, at about 40 KB/s: larger ones belong into the payload. It is not synced.

@@ -1,0 +1,67 @@
+package controls
+
+import (
+	"testing"
+
+	"krund/rig"
+)
+
+const fullSpeed = `
+[controls]
+frequency = "require"
+`
+
+const governors = `
+/sys/devices/system/cpu/cpufreq/policy0/scaling_governor ondemand
+/sys/devices/system/cpu/cpufreq/policy1/scaling_governor ondemand
+/sys/devices/system/cpu/cpufreq/policy1/scaling_min_freq 800000
+/sys/devices/system/cpu/cpufreq/policy1/scaling_max_freq 3000000
+`
+
+// TestGovernor uses one start. What the processor really does is seen from outside: in the register that the frequency driver writes.
+func TestGovernor(t *testing.T) {
+	var files rig.Payload
+	files.Held()
+	m := rig.Krund(t, rig.Options{Payload: &files})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	m.Sh("for p in /sys/devices/system/cpu/cpufreq/policy*; do echo ondemand >$p/scaling_governor; done")
+	t.Run("ondemand before: an idle processor slows down", func(t *testing.T) { slowsDown(m.For(t)) })
+	t.Run("performance during the run, ondemand after it", func(t *testing.T) {
+		m := m.For(t)
+		krund := heldAtFullSpeed(t, m)
+		m.LetGo()
+		ended(t, m, krund)
+		as(t, m, governors)
+		slowsDown(m)
+	})
+	t.Run("ondemand after krund was killed in the middle of a run, and krunctl restore", func(t *testing.T) {
+		m := m.For(t)
+		krund := heldAtFullSpeed(t, m)
+		krund.Kill()
+		t.Log(m.Sh("krunctl restore " + toml("governor")))
+		as(t, m, governors)
+		m.LetGo()
+		slowsDown(m)
+	})
+}
+
+// slowsDown waits until both processors, which have nothing to do, are at their lowest speed.
+func slowsDown(m *rig.Machine) {
+	m.Await("the processors slow down", func() bool { return m.PState(0) == 800 && m.PState(1) == 800 })
+}
+
+// heldAtFullSpeed starts krund, and stops the benchmark in its first iteration: it sleeps, so that ondemand would slow the processors down.
+func heldAtFullSpeed(t *testing.T, m *rig.Machine) *rig.Process {
+	m.Hold()
+	krund := begin(m, "governor", experiment("executions = 1")+fullSpeed)
+	m.WaitHeld()
+	for range 20 {
+		m.Sh("sleep 0.1")
+		if a, b := m.PState(0), m.PState(1); a != 3000 || b != 3000 {
+			t.Fatalf("during the run the processors are at %d and %d MHz, want 3000", a, b)
+		}
+	}
+	return krund
+}

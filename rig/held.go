@@ -1,0 +1,46 @@
+package rig
+
+// HeldBenchmark is the name of the benchmark of Payload.Held.
+const HeldBenchmark = "held"
+
+// heldBenchmark stops at the beginning of an iteration for as long as the test wants. It sleeps meanwhile, as an idle machine does.
+const heldBenchmark = `import os, time
+
+HOLD = "/dev/shm/rig-hold"
+
+def run_iter(parameter):
+    if not os.path.exists(HOLD):
+        return
+    mark = "/dev/shm/rig-held.%d" % os.getpid()
+    open(mark, "w").close()
+    while os.path.exists(HOLD):
+        time.sleep(0.02)
+    os.unlink(mark)
+`
+
+// Held adds the benchmark "held", in Python, which a test can stop in the middle of a run: Hold, start krund, WaitHeld, look at the machine, LetGo.
+func (p *Payload) Held() {
+	p.Text(ExperimentHome+"/benchmarks/"+HeldBenchmark+"/python/bench.py", heldBenchmark)
+}
+
+// Hold makes the next iteration of the benchmark "held" wait for LetGo. It does not outlive the boot.
+func (m *Machine) Hold() {
+	m.tb.Helper()
+	m.Sh("touch /dev/shm/rig-hold")
+}
+
+// WaitHeld waits until the benchmark is held, that is until a run is under way.
+func (m *Machine) WaitHeld() {
+	m.tb.Helper()
+	m.Sh("until ls /dev/shm/rig-held.* >/dev/null 2>&1; do sleep 0.05; done")
+}
+
+// LetGo lets the benchmark go on, and returns when it does. One that was killed while it was held is forgotten.
+func (m *Machine) LetGo() {
+	m.tb.Helper()
+	m.Sh(`rm -f /dev/shm/rig-hold
+for f in /dev/shm/rig-held.*; do
+  while [ -e "$f" ] && [ -e /proc/${f##*.} ]; do sleep 0.02; done
+  rm -f "$f"
+done`)
+}

@@ -1,0 +1,39 @@
+# Prints the state of the machine, one line for each value, in an order that does not change. What cannot be read says why: that is state, too.
+export LC_ALL=C SYSTEMD_COLORS=0 SYSTEMD_PAGER=
+
+values() { find "$@" -type f -perm /u+r 2>&1 | sort | xargs -r -d '\n' grep -aH '' 2>&1; }
+titled() { local t=$1; shift; "$@" 2>&1 | sort | sed "s|^|$t: |"; }
+
+values /sys/devices/system/cpu /proc/sys/kernel /proc/sys/vm /sys/kernel/mm/transparent_hugepage /sys/kernel/mm/ksm
+values /proc/irq/default_smp_affinity $(ls -d /proc/irq/*/smp_affinity_list)
+
+# Processor registers that krund may write, and the wish for short naps.
+for cpu in /dev/cpu/[0-9]*/msr; do echo "$cpu 0x1a0: $(dd if=$cpu bs=8 count=1 skip=$((0x1a0)) iflag=skip_bytes 2>/dev/null | od -An -tx8)"; done
+echo "/dev/cpu_dma_latency: $(od -An -td4 -N4 /dev/cpu_dma_latency)"
+
+titled swap awk '{ print $1, $2, $3, $5 }' /proc/swaps
+titled module cut -d' ' -f1 /proc/modules
+titled mount cut -d' ' -f1-4 /proc/mounts
+titled group find /sys/fs/cgroup -type d
+values $(find /sys/fs/cgroup -maxdepth 2 -name 'cgroup.subtree_control' -o -maxdepth 2 -name 'cpuset.cpus*' | sort)
+
+titled link ip -o -d link
+titled address ip -o addr
+titled route4 ip -4 route show table all
+titled route6 ip -6 route show table all
+titled rule4 ip -4 rule
+titled rule6 ip -6 rule
+titled neighbour ip neigh show nud permanent
+titled multicast ip maddr
+values /proc/sys/net/ipv4/conf /proc/sys/net/ipv6/conf
+
+titled unit systemctl list-units --all --plain --no-legend --full
+titled unitfile systemctl list-unit-files --no-legend --full
+titled property systemctl show -p AllowedCPUs,CPUAffinity init.scope system.slice user.slice
+titled affinity awk '/^Name:/ { name = $2 } /^Cpus_allowed_list:/ { print name, $2 }' /proc/[0-9]*/status
+
+titled file find /etc /root /home /srv /var/tmp /tmp /dev/shm -xdev -printf '%p %y %m %U:%G %l\n'
+titled runfile find /run -maxdepth 1 -printf '%p %y %m %U:%G %l\n'
+titled account grep -H '' /etc/passwd /etc/group /etc/shadow /etc/gshadow /etc/subuid /etc/subgid
+find /etc /root /home -xdev -type f | grep -vE '^/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$' | sort | xargs -r -d '\n' sha256sum
+titled process ps -e -o user:20=,comm= --sort=comm
