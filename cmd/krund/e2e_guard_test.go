@@ -30,7 +30,7 @@ func holding(t *testing.T) (e *experiment, current func() string, before string)
 	}
 	e = newExperiment(t)
 	e.c("blocks", `void run_iter(int p) { if (++n == 2) meet(); }`)
-	e.extra = "stat_interval = { policy = \"require\", seconds = 37 }\n"
+	e.extra = "stat_interval = { policy = \"require\", seconds = 37 }\nvirtualisation = \"off\"\n" // the latter would be warned of
 	return e, current, before
 }
 

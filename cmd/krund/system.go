@@ -60,6 +60,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted)), MakeAccount: child.FreshAccount,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
+		Programs: &machine.Programs{Files: programs(cfg, installed)},
 	}
 	account := child.FreshAccount // which without root does nothing
 	if os.Geteuid() == 0 {
@@ -110,6 +111,28 @@ func tidy(cfg *config.Config, group string, m *machine.Machine) error {
 		m.Log.Debug("account removed", "finding", finding)
 	}
 	return errors.Join(err, accountErr, m.PutBack(ctx)) // the latter for the journal, which says that there is an account
+}
+
+// programs are the files that the experiment runs, by their names in the machine's fingerprint: a new version in the middle splits it in two.
+func programs(cfg *config.Config, in pexec.Installed) map[string]string {
+	files := map[string]string{"libkrun": in.Library, "runner-c": in.RunnerC, "runner-python": in.RunnerPython}
+	for _, k := range cfg.Keys() {
+		vm, _, _, err := cfg.Lookup(k)
+		if err != nil {
+			continue // the keys are the configuration's own
+		}
+		if vm.Path != "" {
+			path, err := config.LookPath(vm.Path)
+			if err != nil {
+				path = vm.Path // gone: the fingerprint says so
+			}
+			files["vm."+k.VM] = path
+		}
+		if entry := cfg.EntryPath(k); entry != "" {
+			files["benchmark."+k.Benchmark+"."+k.Variant] = entry
+		}
+	}
+	return files
 }
 
 // held says why this boot is to be an ordinary one for the experiment in the folder dir; "" when it is not.

@@ -37,6 +37,7 @@ func (x *experiment) record(slot schedule.Slot, started time.Time, m pexec.Measu
 // judge fills in the outcome.
 func (x *experiment) judge(r *results.Record, m pexec.Measured, seen Seen) {
 	e := m.Execution
+	e.Refused = slices.Concat(e.Refused, seen.Refused)
 	e.Disturbed = slices.Concat(e.Disturbed, seen.Disturbed)
 	o := verdict.Judge(e, verdict.Limits{
 		AttemptsLeft: x.cfg.Experiment.Attempts - r.Attempt,

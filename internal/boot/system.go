@@ -74,6 +74,7 @@ type Applied struct {
 // Seen is the machine before, during and after a run.
 type Seen struct {
 	Machine   results.Machine // without Controls and the base temperatures
+	Refused   []string        // what happened although the configuration requires that it does not, each a sentence: the run does not count
 	Disturbed []string        // what should not have happened during the run, each a sentence
 	Remarks   []string        // what somebody should look at, though the run counts
 }

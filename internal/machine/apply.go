@@ -9,6 +9,8 @@ import (
 	"krund/internal/boot"
 	"krund/internal/child"
 	"krund/internal/control"
+	"krund/internal/probe"
+	"krund/internal/results"
 )
 
 // Recover puts back the settings that a krund that was killed has left changed, as the journal has them, and says so in the log. The error names
@@ -51,6 +53,11 @@ func (m *Machine) openJournal() (*control.Journal, error) {
 
 // Apply sets what is to be set; before the first change a guard stands. The Undo also closes the journal and sends the guard away.
 func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
+	virtual := probe.CheckVirtualisation(ctx, m.Control, m.Probes.Virtualisation)
+	if virtual.Fails() {
+		return boot.Applied{Controls: []results.Control{row(virtual)}}, errors.New(sentences(control.Problems([]control.Finding{virtual})))
+	}
+	m.warn(virtual)
 	journal, err := m.openJournal()
 	if err != nil {
 		return boot.Applied{}, err
@@ -74,7 +81,7 @@ func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
 			return err
 		},
 	}
-	for _, f := range findings {
+	for _, f := range append(findings, virtual) {
 		if f.Policy != control.Off {
 			applied.Controls = append(applied.Controls, row(f))
 		}

@@ -39,7 +39,10 @@ type Machine struct {
 	Allow       []*regexp.Regexp  // kernel messages that are no cause for concern, besides the built-in list
 	Extra       map[string]string // for the fingerprint
 	Origin      string            // path of the fingerprint of the machine that the experiment began on
+	Programs    *Programs         // the files measured, for the fingerprint; nil for none
 
+	warned  bool             // of virtualisation
+	gate    []string         // what the last Gate has to say about a run
 	journal *control.Journal // open from Apply to its Undo
 }
 
@@ -47,6 +50,15 @@ type Machine struct {
 type Guard interface {
 	Release() error // everything has been put back
 	Leave() error   // it has not, and krund gives up
+}
+
+// warn says it once, and loudly, when this is no machine to measure on.
+func (m *Machine) warn(virtual control.Finding) {
+	if m.warned || virtual.Status == control.StatusOK || virtual.Status == control.StatusOff {
+		return
+	}
+	m.warned = true
+	m.Log.Warn("this is a virtual machine: "+virtual.Fix, "found", virtual.Found)
 }
 
 func row(f control.Finding) results.Control {
@@ -85,6 +97,7 @@ func (m *Machine) Base(ctx context.Context) ([]schedule.Temperature, error) {
 
 // Gate waits for the base temperatures. Only a demand makes it fail; otherwise it waits for nothing.
 func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
+	m.gate = nil
 	if m.Probes.Temperature == control.Off || m.Probes.Temperature == control.Warn || len(base) == 0 {
 		return nil
 	}
@@ -93,22 +106,20 @@ func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
 		wanted[i] = probe.Temperature{Sensor: t.Sensor, MilliC: int64(t.MilliC)}
 	}
 	limits := probe.GateSettings{Tolerance: m.Temperature.Tolerance, Timeout: m.Temperature.Timeout, Sensors: m.Temperature.Sensors}
-	d := probe.Compare(wanted, probe.ReadTemperatures(ctx, m.Control).Readings, limits)
-	if m.Probes.Temperature == control.Require && d.Within+len(d.Hot)+len(d.Cold) == 0 {
-		return fmt.Errorf("none of the temperature sensors that the experiment began with can be read (%s)", strings.Join(d.Missing, ", "))
-	}
 	gate := probe.Gate{
-		Clock: m.Clock,
-		Read:  func(ctx context.Context) probe.Temperatures { return probe.ReadTemperatures(ctx, m.Control) },
-		Heat:  func(ctx context.Context, d time.Duration) error { return probe.Heat(ctx, m.Clock, d) },
+		Clock: m.Clock, Demand: m.Probes.Temperature == control.Require,
+		Read: func(ctx context.Context) probe.Temperatures { return probe.ReadTemperatures(ctx, m.Control) },
+		Heat: func(ctx context.Context, d time.Duration) error { return probe.Heat(ctx, m.Clock, d) },
 	}
 	passed, err := gate.Wait(ctx, wanted, limits)
+	m.gate = passed.Remarks
 	for _, remark := range passed.Remarks {
 		m.Log.Warn("temperature", "remark", remark)
 	}
 	m.Log.Debug("temperature gate", "waited", passed.Waited.String(), "heated", passed.Heated)
 	if errors.Is(err, probe.ErrTemperature) && m.Probes.Temperature != control.Require {
 		m.Log.Warn("temperature", "error", err)
+		m.gate = append(m.gate, err.Error())
 		return nil
 	}
 	return err
@@ -118,7 +129,7 @@ func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
 func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, error) {
 	var seen boot.Seen
 	if m.Probes.Fingerprint != control.Off {
-		now := probe.ReadFingerprint(ctx, m.Control, m.Extra)
+		now := probe.ReadFingerprint(ctx, m.Control, m.more())
 		changed, err := m.compare(now)
 		if err != nil {
 			return nil, err
@@ -128,15 +139,24 @@ func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, e
 	if m.Probes.Temperature != control.Off {
 		seen.Machine.Temperatures.Before = readings(probe.ReadTemperatures(ctx, m.Control))
 	}
+	seen.Remarks = append(seen.Remarks, m.gate...)
 	throttle := m.readThrottle()
 	seen.Machine.Throttle.Before = counts(throttle)
-	log := m.watchLog(ctx)
+	log, err := m.watchLog(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context) boot.Seen {
 		if m.Probes.Throttle != control.Off {
 			after := m.readThrottle()
 			seen.Machine.Throttle.After = counts(after)
 			for _, change := range after.Since(throttle) {
-				seen.Disturbed = append(seen.Disturbed, "the processor was throttled: "+change.String())
+				sentence := "the processor was throttled: " + change.String()
+				if m.Probes.Throttle == control.Require {
+					seen.Refused = append(seen.Refused, sentence)
+				} else {
+					seen.Disturbed = append(seen.Disturbed, sentence)
+				}
 			}
 		}
 		if m.Probes.Temperature != control.Off {
@@ -154,17 +174,32 @@ func (m *Machine) readThrottle() probe.Throttle {
 	return probe.ReadThrottle(m.Control.Root)
 }
 
-// watchLog returns nil when the kernel's log is not to be watched or cannot be.
-func (m *Machine) watchLog(ctx context.Context) probe.KernelLog {
+// watchLog returns nil when the kernel's log is not to be watched or cannot be, which is an error where it is required.
+func (m *Machine) watchLog(ctx context.Context) (probe.KernelLog, error) {
 	if m.Probes.KernelLog == control.Off {
-		return nil
+		return nil, nil
 	}
 	log, err := probe.WatchKernelLog(ctx, m.Control)
+	if err != nil && m.Probes.KernelLog == control.Require {
+		return nil, fmt.Errorf("watch the kernel's log, as controls.kernel_log = \"require\" asks: %w", err)
+	}
 	if err != nil {
 		m.Log.Debug("the kernel's log cannot be watched", "error", err)
-		return nil
+		return nil, nil
 	}
-	return log
+	return log, nil
+}
+
+// more is what the fingerprint has beside the machine: krund and the programs measured.
+func (m *Machine) more() map[string]string {
+	more := maps.Clone(m.Extra)
+	if m.Programs != nil {
+		if more == nil {
+			more = map[string]string{}
+		}
+		maps.Copy(more, m.Programs.Hashes())
+	}
+	return more
 }
 
 func (m *Machine) drainLog(ctx context.Context, log probe.KernelLog, seen *boot.Seen) {
@@ -179,6 +214,24 @@ func (m *Machine) drainLog(ctx context.Context, log probe.KernelLog, seen *boot.
 	seen.Machine.KernelLog = results.KernelLog{Lines: []string{}, Lost: report.Lost}
 	for _, line := range report.Unexpected {
 		seen.Machine.KernelLog.Lines = append(seen.Machine.KernelLog.Lines, line.String())
+	}
+	m.judgeLog(report, seen)
+}
+
+// judgeLog says what a report of the kernel's log means for the run: the lines themselves are in the record anyway.
+func (m *Machine) judgeLog(report probe.KernelReport, seen *boot.Seen) {
+	to := &seen.Remarks
+	if m.Probes.KernelLog == control.Require {
+		to = &seen.Refused
+		if n := len(report.Unexpected); n > 0 {
+			*to = append(*to, fmt.Sprintf("%d unexpected messages of the kernel, the last: %s", n, report.Unexpected[n-1].Text))
+		}
+	}
+	switch {
+	case report.Lost > 0:
+		*to = append(*to, fmt.Sprintf("%d messages of the kernel were lost: overwritten before they could be read", report.Lost))
+	case report.LostSome:
+		*to = append(*to, "messages of the kernel were lost: overwritten before they could be read")
 	}
 }
 

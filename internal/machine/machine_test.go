@@ -5,14 +5,17 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"krund/internal/boot"
 	"krund/internal/clock"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/durable/crashfs"
 	"krund/internal/probe"
+	"krund/internal/results"
 	"krund/internal/settings"
 	"krund/internal/sysroot"
 )
@@ -151,5 +154,83 @@ func TestAChangedMachine(t *testing.T) {
 	}
 	if _, err := m.compare(before); err != nil {
 		t.Errorf("the machine is back: %v", err)
+	}
+}
+
+// TestChangedPrograms: a new version of what is measured splits the experiment, one that is gone is its executions' own affair.
+func TestChangedPrograms(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	p := &Programs{Files: map[string]string{"vm.C": write("vm", "one"), "benchmark.nbody": write("bench.so", "two")}}
+	m := &Machine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json", Probes: probe.Settings{Fingerprint: control.Require}, Programs: p}
+	if _, err := m.compare(m.more()); err != nil {
+		t.Fatal(err)
+	}
+	write("bench.so", "three")
+	if _, err := m.compare(m.more()); err == nil || !strings.Contains(err.Error(), "program.benchmark.nbody: ") || strings.Contains(err.Error(), "vm.C") {
+		t.Errorf("error %v, want one that names the benchmark", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "bench.so")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.compare(m.more()); err != nil {
+		t.Errorf("a program that is gone: %v", err)
+	}
+}
+
+func TestLostKernelMessages(t *testing.T) {
+	bad := []probe.KernelLine{{Text: "bad"}}
+	for _, test := range []struct {
+		name             string
+		policy           control.Policy
+		report           probe.KernelReport
+		refused, remarks int
+	}{
+		{"nothing", control.Require, probe.KernelReport{}, 0, 0},
+		{"a line is in the record", control.Warn, probe.KernelReport{Unexpected: bad}, 0, 0},
+		{"a line that must not be", control.Require, probe.KernelReport{Unexpected: bad}, 1, 0},
+		{"lost", control.Warn, probe.KernelReport{Lost: 7}, 0, 1},
+		{"lost, nobody knows how many", control.Warn, probe.KernelReport{LostSome: true}, 0, 1},
+		{"lost, and must not be", control.Require, probe.KernelReport{Unexpected: bad, Lost: 7}, 2, 0},
+	} {
+		m := &Machine{Probes: probe.Settings{KernelLog: test.policy}}
+		var seen boot.Seen
+		if m.judgeLog(test.report, &seen); len(seen.Refused) != test.refused || len(seen.Remarks) != test.remarks {
+			t.Errorf("%s: refused %q, remarks %q; want %d and %d", test.name, seen.Refused, seen.Remarks, test.refused, test.remarks)
+		}
+	}
+}
+
+// TestVirtualMachine: what the machine is goes into the record, and where real hardware is required nothing is changed on another.
+func TestVirtualMachine(t *testing.T) {
+	root, read := kernel(t)
+	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("processor : 0\nflags : fpu hypervisor\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg := parse(t, "[controls]\naslr = \"require\"\n")
+	m := &Machine{
+		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
+		Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
+	}
+	applied, err := m.Apply(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(applied.Controls, func(c results.Control) bool { return c.Name == "virtualisation" })
+	if i < 0 || applied.Controls[i].Found == "none" || applied.Controls[i].Detail == "" {
+		t.Errorf("the record says %+v", applied.Controls)
+	}
+	if err := applied.Undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	m.Probes.Virtualisation = control.Require
+	if _, err := m.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "virtualisation") || read("proc/sys/kernel/randomize_va_space") != "0" {
+		t.Errorf("error %v with randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
 	}
 }

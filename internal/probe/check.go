@@ -80,6 +80,16 @@ func checkThrottle(t Throttle) control.Finding {
 	return f
 }
 
+// CheckVirtualisation is that row of Check alone, under a policy. It runs systemd-detect-virt, unless the policy is Off.
+func CheckVirtualisation(ctx context.Context, m *control.Machine, policy control.Policy) control.Finding {
+	if policy == control.Off {
+		return control.Finding{Name: "virtualisation", Policy: policy, Status: control.StatusOff}
+	}
+	f := checkVirtualisation(DetectVirtualisation(ctx, m))
+	f.Policy = policy
+	return f
+}
+
 func checkVirtualisation(v Virtualisation) control.Finding {
 	f := control.Finding{
 		Name: "virtualisation", Status: control.StatusOK, Found: v.String(), Wanted: "none", Why: "another machine's load decides how fast this one runs",

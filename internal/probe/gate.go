@@ -13,6 +13,9 @@ import (
 // ErrTemperature says that the machine did not come back to its base temperatures in time.
 var ErrTemperature = errors.New("the machine does not come back to its base temperatures")
 
+// ErrNoSensors says that nothing is left to hold against the base.
+var ErrNoSensors = errors.New("none of the temperature sensors that the experiment began with can be read")
+
 // GateSettings says when a machine is as warm as it was at first. The study: 3 degrees around the temperatures of the first start, for at
 // most an hour.
 type GateSettings struct {
@@ -30,9 +33,10 @@ const (
 
 // A Gate holds a run back until the machine's temperatures are what they were.
 type Gate struct {
-	Clock Clock
-	Read  func(context.Context) Temperatures
-	Heat  func(context.Context, time.Duration) error // keeps the processor busy; nil only waits
+	Clock  Clock
+	Read   func(context.Context) Temperatures
+	Heat   func(context.Context, time.Duration) error // keeps the processor busy; nil only waits
+	Demand bool                                       // a gate without any sensor to wait for stays shut: ErrNoSensors
 }
 
 // A GateResult is what happened at the gate.
@@ -45,7 +49,8 @@ type GateResult struct {
 
 // Wait returns when every sensor that counts is within the tolerance of its base, and with an error that wraps ErrTemperature when the
 // timeout comes first. A machine that is too cold anywhere and too hot nowhere is heated; otherwise waiting cools it. Sensors that were
-// there at the base and are not now are left out with a remark. Without any sensor in common the gate is open: there is nothing to wait for.
+// there at the base and are not now, or vanish while it waits, are left out with a remark. Without any sensor in common the gate is open, since there is
+// nothing to wait for, unless sensors are demanded.
 func (g Gate) Wait(ctx context.Context, base []Temperature, s GateSettings) (GateResult, error) {
 	start := g.Clock.Now()
 	var r GateResult
@@ -54,6 +59,9 @@ func (g Gate) Wait(ctx context.Context, base []Temperature, s GateSettings) (Gat
 		d := Compare(base, r.Last.Readings, s)
 		r.Remarks = d.remarks()
 		r.Waited = g.Clock.Now().Sub(start)
+		if g.Demand && d.Within+len(d.Hot)+len(d.Cold) == 0 {
+			return r, fmt.Errorf("%w (%s)", ErrNoSensors, strings.Join(d.Missing, ", "))
+		}
 		if len(d.Hot)+len(d.Cold) == 0 {
 			return r, nil
 		}

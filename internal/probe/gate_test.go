@@ -103,6 +103,18 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// TestGateWithoutSensors: where sensors are demanded, all of them vanishing must not open the gate.
+func TestGateWithoutSensors(t *testing.T) {
+	for _, demand := range []bool{false, true} {
+		clock := &fakeClock{}
+		s := &series{readings: [][]Temperature{at(60), nil}, clock: clock}
+		_, err := Gate{Clock: clock, Read: s.read, Demand: demand}.Wait(t.Context(), at(40), study())
+		if errors.Is(err, ErrNoSensors) != demand || demand && !strings.Contains(err.Error(), "(a)") || !demand && err != nil {
+			t.Errorf("demand %v: %v", demand, err)
+		}
+	}
+}
+
 func TestGateEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -4,6 +4,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"krund/internal/results"
@@ -35,6 +36,7 @@ type Execution struct {
 
 	Series []string // sentences: why what was measured cannot be believed, from libkrun, its buffer or the suite's output
 
+	Refused   []string // sentences: what happened during the run although the configuration requires that it does not
 	Disturbed []string // sentences: what the machine did during the run that it should not have done
 }
 
@@ -58,7 +60,7 @@ func Judge(e Execution, l Limits) Outcome {
 		return Outcome{results.Error, []string{"the benchmark could not be started: " + e.NotStarted}}
 	case e.TimedOut:
 		return Outcome{results.Timeout, append([]string{fmt.Sprintf(
-			"killed at the time limit of %s after %d of %d iterations", e.Timeout, e.Done, e.Planned)}, e.Disturbed...)}
+			"killed at the time limit of %s after %d of %d iterations", e.Timeout, e.Done, e.Planned)}, e.disturbances()...)}
 	}
 	var wrong []string
 	if how := ending(e); how != "" {
@@ -69,7 +71,7 @@ func Judge(e Execution, l Limits) Outcome {
 	}
 	wrong = append(wrong, e.Series...)
 	if len(wrong) > 0 {
-		return Outcome{results.Error, append(wrong, e.Disturbed...)}
+		return Outcome{results.Error, append(wrong, e.disturbances()...)}
 	}
 	return disturbed(e, l)
 }
@@ -98,17 +100,26 @@ func ending(e Execution) string {
 	return how
 }
 
+// disturbances are all of them, the worse first.
+func (e Execution) disturbances() []string { return slices.Concat(e.Refused, e.Disturbed) }
+
+// disturbed judges a run that is sound in itself. What is refused does not count, whatever the policy.
 func disturbed(e Execution, l Limits) Outcome {
-	if len(e.Disturbed) == 0 {
+	reasons := e.disturbances()
+	if len(reasons) == 0 {
 		return Outcome{Result: results.Completed}
 	}
-	switch {
-	case l.Disturbed == Fail:
-		return Outcome{results.Error, e.Disturbed}
-	case l.Disturbed == Rerun && l.AttemptsLeft > 0:
-		return Outcome{results.Rerun, e.Disturbed}
-	case l.Disturbed == Rerun:
-		return Outcome{results.Error, append([]string{"disturbed, and no attempt is left"}, e.Disturbed...)}
+	policy := l.Disturbed
+	if len(e.Refused) > 0 && policy != Fail {
+		policy = Rerun
 	}
-	return Outcome{results.Completed, e.Disturbed}
+	switch {
+	case policy == Fail:
+		return Outcome{results.Error, reasons}
+	case policy == Rerun && l.AttemptsLeft > 0:
+		return Outcome{results.Rerun, reasons}
+	case policy == Rerun:
+		return Outcome{results.Error, append([]string{"disturbed, and no attempt is left"}, reasons...)}
+	}
+	return Outcome{results.Completed, reasons}
 }

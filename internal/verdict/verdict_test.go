@@ -65,3 +65,23 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
+
+// TestRefused: what the configuration requires not to happen does not count, whatever the policy for the rest.
+func TestRefused(t *testing.T) {
+	zero := 0
+	e := Execution{Planned: 1, Done: 1, Exit: &zero, Refused: []string{"throttled"}, Disturbed: []string{"turbo"}}
+	for _, test := range []struct {
+		policy Policy
+		left   int
+		want   results.Outcome
+		first  string
+	}{
+		{Accept, 1, results.Rerun, "throttled"}, {Rerun, 1, results.Rerun, "throttled"}, {Fail, 1, results.Error, "throttled"},
+		{Accept, 0, results.Error, "disturbed, and no attempt is left"},
+	} {
+		o := Judge(e, Limits{AttemptsLeft: test.left, Disturbed: test.policy})
+		if o.Result != test.want || o.Reasons[0] != test.first || o.Reasons[len(o.Reasons)-1] != "turbo" {
+			t.Errorf("%s with %d left: %+v, want %s", test.policy, test.left, o, test.want)
+		}
+	}
+}

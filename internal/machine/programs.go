@@ -1,0 +1,56 @@
+package machine
+
+import (
+	"os"
+	"time"
+
+	"krund/internal/probe"
+)
+
+// Programs are files whose content belongs to the machine's fingerprint. A file is read again only when it looks different.
+type Programs struct {
+	Files map[string]string // path by the name in the fingerprint, without "program."
+
+	known map[string]hashed // by path
+}
+
+// hashed is a file as it was when it was read.
+type hashed struct {
+	size int64
+	time time.Time
+	hash string
+}
+
+// programPrefix begins the names of programs in the fingerprint.
+const programPrefix = "program."
+
+// Hashes returns the SHA-256 of every file that can be read, by its name in the fingerprint. One that is gone is the outcome of the executions that
+// need it, and no concern of the others.
+func (p *Programs) Hashes() map[string]string {
+	hashes := make(map[string]string, len(p.Files))
+	for name, path := range p.Files {
+		if hash, err := p.hash(path); err == nil {
+			hashes[programPrefix+name] = hash
+		}
+	}
+	return hashes
+}
+
+func (p *Programs) hash(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if known, there := p.known[path]; there && known.size == info.Size() && known.time.Equal(info.ModTime()) {
+		return known.hash, nil
+	}
+	hash, err := probe.HashFile(path)
+	if err != nil {
+		return "", err
+	}
+	if p.known == nil {
+		p.known = map[string]hashed{}
+	}
+	p.known[path] = hashed{info.Size(), info.ModTime(), hash}
+	return hash, nil
+}
