@@ -44,3 +44,11 @@ for f in /dev/shm/rig-held.*; do
   rm -f "$f"
 done`)
 }
+
+// NextHeld lets the benchmark that is held end, and returns when the next one is held.
+func (m *Machine) NextHeld() {
+	m.tb.Helper()
+	m.Sh("ls /dev/shm/rig-held.* >/run/rig-last && rm /dev/shm/rig-hold && " + // it looks for the file every now and then
+		"while ls /dev/shm/rig-held.* 2>/dev/null | cmp -s - /run/rig-last; do sleep 0.01; done; touch /dev/shm/rig-hold")
+	m.WaitHeld()
+}

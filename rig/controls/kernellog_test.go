@@ -1,0 +1,102 @@
+package controls
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+	"krund/rig"
+)
+
+const allowed = `
+[kernel_log]
+allow = ["^rig: allowed [0-9]+$"]
+[notify]
+command = ["/usr/bin/tee", "-a", "/srv/krund/told"]
+`
+
+// flood writes more than the kernel's buffer of messages holds, 128 KiB and a bit for each processor by Debian's default.
+const flood = `python3 -c '
+import os
+log = os.open("/dev/kmsg", os.O_WRONLY)
+for i in range(3000): os.write(log, b"<6>rig: flood %d %s\n" % (i, b"x" * 700))'`
+
+// logged are the executions of TestKernelLog: what is done during each, and what its record must hold.
+var logged = []struct {
+	name string
+	do   string
+	want []string // parts of the unexpected lines, in order
+	lost bool
+}{
+	{"nothing", "true", nil, false},
+	{"a line as anybody would try it", `echo "<2>rig: something bad" >/dev/kmsg`, []string{"rig: something bad"}, false},
+	{"a line of the kernel itself", "echo h >/proc/sysrq-trigger", []string{"sysrq: HELP"}, false},
+	{"a line that the configuration allows, and one that is built in", `echo "<2>rig: allowed 7" >/dev/kmsg; echo "<6>eth0: Link is Up" >/dev/kmsg`, nil, false},
+	{"a line of a daemon about itself", `echo "<30>rig: a unit has started" >/dev/kmsg`, nil, false},
+	{"two lines", `echo "<4>rig: one" >/dev/kmsg; echo "rig: another, without a level" >/dev/kmsg`, []string{"rig: one", "rig: another, without a level"}, false},
+	{"more than the buffer holds", flood, []string{"rig: flood 2999"}, true},
+	{"nothing again", "true", nil, false},
+}
+
+// TestKernelLog uses one start, with one execution for each case; between any two a line is written that belongs to none.
+func TestKernelLog(t *testing.T) {
+	var files rig.Payload
+	files.Held()
+	m := rig.Krund(t, rig.Options{Payload: &files})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	m.Hold()
+	const between = "\n[hooks]\nbefore = [[\"/bin/sh\", \"-c\", \"echo '<2>rig: before the run' >/dev/kmsg\"]]\nafter = [[\"/bin/sh\", \"-c\", \"echo '<2>rig: after the run' >/dev/kmsg\"]]\n"
+	krund := begin(m, "kernellog", experiment("executions = 8")+allowed+between)
+	for i, run := range logged {
+		m.WaitHeld()
+		m.Sh(run.do)
+		if i < len(logged)-1 {
+			m.NextHeld()
+		}
+	}
+	m.LetGo()
+	ended(t, m, krund)
+	e := m.ExperimentNow(folder("kernellog"))
+	told := m.Sh("cat /srv/krund/told")
+	if len(e.Records) != len(logged) {
+		t.Fatalf("%d records, want %d", len(e.Records), len(logged))
+	}
+	for i, run := range logged {
+		t.Run(run.name, func(t *testing.T) {
+			log := e.Records[i].Machine.KernelLog
+			checkLines(t, log, run.want)
+			if (log.Lost > 0) != run.lost {
+				t.Errorf("%d lines are said to be lost, want some: %v", log.Lost, run.lost)
+			}
+			if about := slices.ContainsFunc(e.Records[i].Reasons, func(r string) bool { return strings.Contains(r, "lost") }); about != run.lost {
+				t.Errorf("reasons %q, want one about lost lines: %v", e.Records[i].Reasons, run.lost)
+			}
+			for _, part := range run.want {
+				if !strings.Contains(told, part) {
+					t.Errorf("nobody was told about %q", part)
+				}
+			}
+		})
+	}
+}
+
+// checkLines looks for parts in the lines of a record, and for nothing else. Of a flood the last line counts.
+func checkLines(t *testing.T, log results.KernelLog, want []string) {
+	t.Helper()
+	lines := slices.Clone(log.Lines)
+	if log.Lost > 0 && len(lines) > 1 {
+		lines = lines[len(lines)-1:]
+	}
+	if len(lines) != len(want) {
+		t.Errorf("%d unexpected lines, want %d: %q", len(lines), len(want), lines)
+		return
+	}
+	for i, part := range want {
+		if !strings.Contains(lines[i], part) {
+			t.Errorf("line %q, want one with %q", lines[i], part)
+		}
+	}
+}
