@@ -142,6 +142,7 @@ func (x *experiment) start(ctx context.Context) error {
 	if n := len(listing.Records); n > 0 {
 		return fmt.Errorf("%s has %d records but no schedule; `krunctl repair` makes it again", x.folder.Dir(), n)
 	}
+	x.clean()
 	if err := durable.WriteFile(x.FS, x.folder.ConfigCopy(), []byte(x.cfg.Text), 0o644); err != nil {
 		return fmt.Errorf("keep a copy of the configuration: %w", err)
 	}

@@ -27,6 +27,7 @@ func (x *experiment) reconcile(ctx context.Context) error {
 	if slot.Flag != schedule.Running {
 		return nil
 	}
+	x.clean()
 	record, err := x.reader.Load(results.Name{Slot: slot.Index, Attempt: slot.Attempts})
 	switch {
 	case err == nil:
@@ -46,6 +47,17 @@ func (x *experiment) reconcile(ctx context.Context) error {
 		return x.schedule.Withdraw(slot)
 	}
 	return x.lose(ctx, slot)
+}
+
+// clean removes the temporary files of writes that a crash has interrupted. Nobody else is writing: the experiment is locked.
+func (x *experiment) clean() {
+	removed, err := x.folder.Clean()
+	for _, name := range removed {
+		x.Log.Info("removed what an interrupted write has left", "file", name)
+	}
+	if err != nil {
+		x.Log.Warn("temporary files are left, which do no harm", "error", err)
+	}
 }
 
 // lose counts an attempt that the machine did not survive, with a record of its own.

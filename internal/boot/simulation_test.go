@@ -2,6 +2,7 @@ package boot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -234,7 +235,18 @@ func audit(fsys durable.FS, cfg *config.Config, durableRecords map[string]string
 	if count != cfg.Slots() {
 		return fmt.Errorf("%d slots, want %d", count, cfg.Slots())
 	}
-	return s.Close()
+	return errors.Join(s.Close(), noTemps(fsys, dir), noTemps(fsys, dir+"/results"))
+}
+
+// noTemps: at the end nothing tells of interrupted writes.
+func noTemps(fsys durable.FS, folder string) error {
+	entries, err := fsys.ReadDir(folder)
+	for _, e := range entries {
+		if durable.IsTemp(e.Name()) {
+			err = errors.Join(err, fmt.Errorf("%s is left in %s", e.Name(), folder))
+		}
+	}
+	return err
 }
 
 // records returns the files of the results that would survive a power cut now, by name.
