@@ -89,7 +89,7 @@ func JudgeCounters(run CounterRun, limits CounterLimits) CounterJudgement {
 	if j.BusyThreshold <= 0 {
 		j.BusyThreshold = deriveThreshold(run)
 	}
-	j.Reasons = judgeClock(run)
+	j.Reasons = append(judgeClock(run), judgeStill(run)...)
 	for _, core := range run.Cores {
 		for _, c := range []struct {
 			name   string
@@ -161,6 +161,41 @@ func judgeClock(run CounterRun) []string {
 		return nil
 	}
 	return []string{"the clock went backwards " + run.in(back)}
+}
+
+// judgeStill finds counters that stood still on every core at once. The benchmark ran on some core, and reading a counter takes cycles of the core that
+// it belongs to: nothing at all, on all of them, means that there is nothing behind the counter, or no longer.
+func judgeStill(run CounterRun) []string {
+	var reasons []string
+	for _, c := range []struct {
+		name   string
+		counts func(CoreCounts) []uint64
+	}{
+		{"APERF", func(c CoreCounts) []uint64 { return c.APERF }},
+		{"MPERF", func(c CoreCounts) []uint64 { return c.MPERF }},
+		{"cycles", func(c CoreCounts) []uint64 { return c.Cycles }},
+	} {
+		var still some
+		for i := range run.WallNS {
+			if allZero(run.Cores, c.counts, i) {
+				still.add(i)
+			}
+		}
+		if still.n > 0 {
+			reasons = append(reasons, fmt.Sprintf("%s of all cores stood still %s", c.name, run.in(still)))
+		}
+	}
+	return reasons
+}
+
+// allZero says whether every core has a count of iteration i, and all of them are 0.
+func allZero(cores []CoreCounts, counts func(CoreCounts) []uint64, i int) bool {
+	for _, core := range cores {
+		if list := counts(core); i >= len(list) || list[i] != 0 {
+			return false
+		}
+	}
+	return len(cores) > 0
 }
 
 // judgeCounts finds what is missing and what cannot be.

@@ -62,6 +62,15 @@ func TestJudgeCounters(t *testing.T) {
 		{"wall below zero", func(r *CounterRun) { r.WallNS[2] = -1 }, []string{"the clock went backwards in 1 of 3 iterations, the first is 2"}},
 		{"start before the end", func(r *CounterRun) { r.StartNS[1] = 1_000_000_999 }, []string{"the clock went backwards in 1 of 3 iterations, the first is 1"}},
 		{"short series", func(r *CounterRun) { r.Cores[0].Cycles = r.Cores[0].Cycles[:1] }, []string{"cycles of core 0 has 1 values for 3 iterations"}},
+		{"all stand still", func(r *CounterRun) {
+			for i := range r.Cores {
+				r.Cores[i].APERF = []uint64{0, 0, 3_600_000_000 * uint64(1-i)}
+			}
+			r.Cores[0].Cycles[2], r.Cores[1].Cycles[2] = 0, 0
+		}, []string{"APERF of all cores stood still in 2 of 3 iterations, the first is 0", "cycles of all cores stood still in 1 of 3 iterations, the first is 2"}},
+		{"one stands still", func(r *CounterRun) {
+			r.Cores[1].APERF, r.Cores[1].MPERF, r.Cores[1].Cycles = make([]uint64, 3), make([]uint64, 3), make([]uint64, 3)
+		}, nil},
 		{"no counters", func(r *CounterRun) { r.Cores = nil }, nil},
 		{"cycles only", func(r *CounterRun) {
 			for i := range r.Cores {
