@@ -22,10 +22,14 @@ type Machine struct {
 }
 
 // Reboot tries the ways in order. It returns nil as soon as one has been accepted; the process is then ended from outside within moments.
-// Its error joins those of all ways.
+// Its error joins those of all ways that were tried. Once ctx has ended no further way is: somebody stops krund, or the restart is under way and
+// stops it with everything else, and in neither case may the machine be forced.
 func (m Machine) Reboot(ctx context.Context) error {
 	var errs []error
 	for _, way := range m.Ways {
+		if ctx.Err() != nil {
+			return fmt.Errorf("reboot: %w", errors.Join(append(errs, context.Cause(ctx))...))
+		}
 		err := way.Ask(ctx)
 		if err == nil {
 			m.Log.Info("reboot under way", "by", way.Name)

@@ -57,13 +57,23 @@ func logind(ctx context.Context) error {
 			if signal == nil {
 				return errors.New("the connection broke")
 			}
-			if len(signal.Body) == 1 && signal.Body[0] == true {
+			if underWay(signal.Body) {
 				return nil
 			}
 		case <-patience.C:
 			return errors.New("no shutdown was announced; an inhibitor may be holding it up (`systemd-inhibit --list`)")
-		case <-ctx.Done():
+		case <-ctx.Done(): // perhaps by the shutdown, which was announced before
+			select {
+			case signal := <-announced:
+				if signal != nil && underWay(signal.Body) {
+					return nil
+				}
+			default:
+			}
 			return ctx.Err()
 		}
 	}
 }
+
+// underWay says whether the body of PrepareForShutdown is that of a shutdown that begins.
+func underWay(body []any) bool { return len(body) == 1 && body[0] == true }

@@ -1,0 +1,60 @@
+package reboot
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ways refuse with an error or accept with nil, and note that they were asked.
+func ways(asked *[]string, answers ...error) []Way {
+	var list []Way
+	for i, answer := range answers {
+		name := string(rune('a' + i))
+		list = append(list, Way{name, func(context.Context) error {
+			*asked = append(*asked, name)
+			return answer
+		}})
+	}
+	return list
+}
+
+func TestTheFirstWayThatWorksIsTaken(t *testing.T) {
+	refused := errors.New("refused")
+	for _, c := range []struct {
+		name    string
+		answers []error
+		asked   []string
+		fails   bool
+	}{
+		{"the first", []error{nil, nil}, []string{"a"}, false},
+		{"the second", []error{refused, nil, nil}, []string{"a", "b"}, false},
+		{"none", []error{refused, refused}, []string{"a", "b"}, true},
+	} {
+		var asked []string
+		err := Machine{Ways: ways(&asked, c.answers...), Log: slog.New(slog.DiscardHandler)}.Reboot(t.Context())
+		if !slices.Equal(asked, c.asked) || (err != nil) != c.fails {
+			t.Errorf("%s: asked %q, error %v; want %q", c.name, asked, err, c.asked)
+		}
+		if c.fails && (!errors.Is(err, refused) || !strings.Contains(err.Error(), "by hand")) {
+			t.Errorf("%s: error %v says neither why nor what to do", c.name, err)
+		}
+	}
+}
+
+// The last way forces the machine: whoever stops krund while it waits for the first must not get that.
+func TestNoWayIsTriedOnceSomebodyStopsKrund(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var asked []string
+	all := append([]Way{{"slow", func(ctx context.Context) error {
+		cancel()
+		return ctx.Err()
+	}}}, ways(&asked, nil)...)
+	err := Machine{Ways: all, Log: slog.New(slog.DiscardHandler)}.Reboot(ctx)
+	if !errors.Is(err, context.Canceled) || asked != nil {
+		t.Errorf("error %v, asked %q; want no further way", err, asked)
+	}
+}
