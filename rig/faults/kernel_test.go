@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,14 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 		t.Fatalf("krund ended with %+v", ended)
 	}
 	m.WaitUp()
+	m.Sh("krund run --reboot none " + rig.ExperimentHome + "/limited.toml && sync")
 	ordinary(t, m, name)
+	t.Run("eats, with a limit for its heap", func(t *testing.T) {
+		r := m.For(t).Experiment(folderOf("limited")).Records
+		if len(r) != 1 || r[0].Outcome != results.Error || r[0].Process.OOMKills != 0 || r[0].Process.Signal != "" || !strings.Contains(r[0].Process.Stderr.Text, "MemoryError") {
+			t.Errorf("records %+v; want one of a Python that was refused memory", r)
+		}
+	})
 	e := m.Experiment(folderOf(name))
 	for _, problem := range e.Problems() {
 		t.Error(problem)
@@ -38,7 +46,9 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 		if last.Outcome != results.Error || last.Process.OOMKills == 0 || last.Process.Signal != "SIGKILL" || last.BootID == "" {
 			t.Errorf("%s, %d OOM kills, signal %q, reasons %q; want an error, killed for want of memory", last.Outcome, last.Process.OOMKills, last.Process.Signal, last.Reasons)
 		}
-		t.Logf("%d attempts; reasons %q, kernel log %q", len(records), last.Reasons, last.Machine.KernelLog.Lines)
+		if !slices.ContainsFunc(last.Machine.KernelLog.Lines, func(line string) bool { return strings.Contains(line, "Out of memory") }) {
+			t.Errorf("the kernel log of the record does not tell of it: %d lines", len(last.Machine.KernelLog.Lines))
+		}
 	})
 	t.Run("good", func(t *testing.T) {
 		if r := of(e, "good"); len(r) != 1 || r[0].Outcome != results.Completed || len(r[0].WallNS) != 2 {

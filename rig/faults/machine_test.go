@@ -3,6 +3,7 @@ package faults
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"krund/internal/results"
@@ -54,15 +55,17 @@ func watchdog(files *rig.Payload) {
 	files.Text("/etc/systemd/system.conf.d/watchdog.conf", "[Manager]\nRuntimeWatchdogSec=30\n")
 }
 
-// machine has an experiment of the given benchmarks, one execution each.
+// machine has an experiment of the given benchmarks, one execution each, and another one that does not begin by itself: a benchmark that eats memory,
+// with a limit for its heap.
 func machine(t *testing.T, name, top string, benchmarks ...string) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
-	for _, b := range benchmarks {
+	for b := range harmful {
 		files.Text(rig.ExperimentHome+"/benchmarks/"+b+"/python/bench.py", harmful[b])
 	}
 	files.Experiment(name, experiment(top, benchmarks...))
 	files.Enable(name)
+	files.Experiment("limited", strings.Replace(experiment("executions = 1", "eats"), `"none"`, `"64MiB"`, 1))
 	files.Script("/usr/local/rig/trigger", trigger)
 	files.Unit("rig-trigger.service", "[Service]\nExecStart=/usr/local/rig/trigger\n", "multi-user.target")
 	watchdog(&files)
