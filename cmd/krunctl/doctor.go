@@ -8,11 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/config"
 	"krund/internal/control"
-	"krund/internal/msr"
-	"krund/internal/probe"
-	"krund/internal/settings"
+	"krund/internal/doctor"
 )
 
 const doctorHelp = `Doctor says whether this machine is fit to measure: a row for each setting that
@@ -74,25 +71,16 @@ type doctorJSON struct {
 	Proof    []control.Finding `json:"proof"`        // and when the settings could not be brought about
 }
 
-// wishes are what is asked of the machine.
-type wishes struct {
-	control  control.Settings
-	probe    probe.Settings
-	counters msr.Want
-}
-
-func (a *app) wishesOf(args []string) (wishes, error) {
+// wishesOf are those of the configuration in args, else the study's.
+func (a *app) wishesOf(args []string) (doctor.Wishes, error) {
 	if len(args) == 0 {
-		return wishes{control.Defaults(), probe.Defaults(), msr.Want{Sources: []string{msr.Perf, msr.MSR, msr.None}, Scope: msr.PerCore}}, nil
+		return doctor.Study(), nil
 	}
 	cfg, err := a.parseConfig(args[0], a.host)
 	if err != nil {
-		return wishes{}, err
+		return doctor.Wishes{}, err
 	}
-	relaxed := cfg.Experiment.Reboot != config.RebootHardware
-	return wishes{
-		settings.Controls(cfg, relaxed), settings.Probes(cfg, relaxed), msr.Want{Sources: cfg.Counters.Sources, Scope: cfg.Counters.Scope},
-	}, nil
+	return doctor.Of(cfg, cfg.Experiment.Reboot), nil
 }
 
 func (a *app) doctor(ctx context.Context, args []string, o doctorOptions) error {
@@ -110,10 +98,9 @@ func (a *app) doctor(ctx context.Context, args []string, o doctorOptions) error 
 			return err
 		}
 	} else {
-		doc.Findings = control.CheckAll(ctx, m, w.control)
+		doc.Findings = control.CheckAll(ctx, m, w.Control)
 	}
-	doc.Findings = append(doc.Findings, probe.Check(ctx, m, w.probe)...)
-	doc.Findings = append(doc.Findings, a.checkCounters(ctx, m, w.counters)...)
+	doc.Findings = append(doc.Findings, doctor.Readings(ctx, m, w, a.counters)...)
 	table := control.Table{Findings: doc.Findings}
 	doc.Fit = err == nil && !table.Fails()
 	if o.json {

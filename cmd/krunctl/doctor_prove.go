@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"krund/internal/control"
+	"krund/internal/doctor"
 	"krund/internal/folder"
 )
 
@@ -26,11 +27,11 @@ var errInterrupted = errors.New("interrupted")
 // prove measures the machine as it is, brings the settings about, measures
 // again, and puts everything back, also when it is interrupted. found is nil
 // when it did not come as far as to look at the settings.
-func (a *app) prove(ctx context.Context, m *control.Machine, w wishes, d time.Duration) (found, before, proof []control.Finding, err error) {
+func (a *app) prove(ctx context.Context, m *control.Machine, w doctor.Wishes, d time.Duration) (found, before, proof []control.Finding, err error) {
 	if a.uid != 0 {
 		return nil, nil, nil, errors.New("--prove changes settings of the machine: only root may; use sudo")
 	}
-	cpus, err := benchmarkCPUs(m, w.control)
+	cpus, err := benchmarkCPUs(m, w.Control)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -44,7 +45,7 @@ func (a *app) prove(ctx context.Context, m *control.Machine, w wishes, d time.Du
 	if before, err = a.measured(ctx, m, cpus, d); err != nil {
 		return nil, nil, nil, errors.Join(err, journal.Close())
 	}
-	found, undo, problems := control.ApplyAll(ctx, m, w.control, journal)
+	found, undo, problems := control.ApplyAll(ctx, m, w.Control, journal)
 	defer func() { err = errors.Join(err, undo(context.WithoutCancel(ctx)), journal.Close()) }()
 	switch {
 	case ctx.Err() != nil:

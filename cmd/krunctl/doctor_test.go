@@ -97,33 +97,6 @@ func TestProveNeedsRoot(t *testing.T) {
 	}
 }
 
-func TestDoctorNamesTheCounters(t *testing.T) {
-	check := func(config string, f func(context.Context, sysroot.Root, msr.Want) []msr.Finding) (rows []control.Finding) {
-		t.Helper()
-		b := newExperimentOf(t, strings.ReplaceAll(experimentText, "[experiment_end]", config))
-		cfg := b.cfg.Counters
-		a := &app{counters: f}
-		return a.checkCounters(t.Context(), control.NewMachine(t.Context(), sysroot.New(captured+"kvm-guest")), msr.Want{Sources: cfg.Sources, Scope: cfg.Scope})
-	}
-	rows := check("", noCounters)
-	if len(rows) != 2 || rows[0].Name != "counters perf" || rows[1].Name != "counters msr" || rows[0].Fails() || rows[0].Status != control.StatusCannot ||
-		rows[0].Detail != "the processor has none; a note" || rows[0].Fix == "" {
-		t.Errorf("without counters: %+v", rows)
-	}
-	rows = check("[counters]\nsources = [\"msr\"]\n", noCounters)
-	if len(rows) != 1 || !rows[0].Fails() {
-		t.Errorf("counters are demanded, and there are none: %+v", rows)
-	}
-	rows = check("[counters]\nsources = [\"perf\", \"msr\"]\n", func(_ context.Context, _ sysroot.Root, want msr.Want) []msr.Finding {
-		list := noCounters(t.Context(), sysroot.Root{}, want)
-		list[1].Available = true
-		return list
-	})
-	if len(rows) != 2 || rows[0].Fails() || rows[1].Status != control.StatusOK {
-		t.Errorf("one source is enough: %+v", rows)
-	}
-}
-
 // files are the contents of all files of a tree.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()

@@ -311,10 +311,9 @@ func TestCheck(t *testing.T) {
 		startKrund(t, prefix, "check", path).wait().want(t, exitOK, "test: 1 process executions of 1 keys", "fit to measure")
 		out := startKrund(t, prefix, "check", "--json", path).wait()
 		out.want(t, exitOK)
-		var table struct {
-			Findings []struct{ Name, Policy, Status string }
-		}
-		if err := json.Unmarshal([]byte(out.stdout), &table); err != nil || len(table.Findings) < 20 || table.Findings[0].Policy != "off" {
+		var table checkJSON
+		if err := json.Unmarshal([]byte(out.stdout), &table); err != nil || len(table.Findings) < 20 || table.Findings[0].Policy != "off" ||
+			table.Format != 1 || table.Experiment != "test" || table.Config != path || table.Keys != 1 || table.Slots != 1 || !table.Fit {
 			t.Errorf("%v: %.200s", err, out.stdout)
 		}
 		if _, err := os.Lstat(e.folder); err == nil {

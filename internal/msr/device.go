@@ -247,7 +247,7 @@ func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want, cha
 	}
 	list, err := openDevices(root, cores)
 	if err != nil {
-		f.Why = deviceRemedy(err)
+		f.Why = deviceRemedy(err, change)
 		return nil, nil, f
 	}
 	var changed []saved
@@ -269,10 +269,14 @@ func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want, cha
 	return list, changed, f
 }
 
-// deviceRemedy explains why a device cannot be used.
-func deviceRemedy(err error) string {
+// deviceRemedy explains why a device cannot be used. tried says whether the kernel
+// module was to be loaded.
+func deviceRemedy(err error, tried bool) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENXIO):
+		if !tried {
+			return err.Error() + ": the kernel module msr is not loaded; krund tries to when it needs it, as modprobe msr does"
+		}
 		return err.Error() + ": the kernel module msr is not loaded and could not be: modprobe msr"
 	case errors.Is(err, fs.ErrPermission):
 		return err.Error() + ": needs root and CAP_SYS_RAWIO"

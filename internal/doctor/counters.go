@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -10,16 +10,14 @@ import (
 	"krund/internal/msr"
 )
 
-// checkCounters says which sources of counters the machine has, a row each. The
-// rows are required when the experiment refuses to measure without counters and
-// there are none.
-func (a *app) checkCounters(ctx context.Context, m *control.Machine, want msr.Want) []control.Finding {
+// checkCounters makes a row of each wanted source. The rows are required when the experiment refuses to measure without counters and there are none.
+func checkCounters(ctx context.Context, m *control.Machine, want msr.Want, find Counters) []control.Finding {
 	runtime.LockOSThread() // with the scope task the counters are those of the thread that asks
 	defer runtime.UnlockOSThread()
 	want.Sources = slices.Clone(want.Sources)
 	enough := slices.Contains(want.Sources, msr.None)
 	want.Sources = slices.DeleteFunc(want.Sources, func(s string) bool { return s == msr.None })
-	found := a.counters(ctx, m.Root, want)
+	found := find(ctx, m.Root, want)
 	enough = enough || slices.ContainsFunc(found, func(f msr.Finding) bool { return f.Available })
 	rows := make([]control.Finding, 0, len(found))
 	for _, f := range found {
@@ -30,7 +28,7 @@ func (a *app) checkCounters(ctx context.Context, m *control.Machine, want msr.Wa
 		}
 		if !f.Available {
 			row.Status, row.Found = control.StatusCannot, "not available"
-			row.Fix = "see docs/counters.md; with none in [counters] sources krund measures with the clock alone"
+			row.Fix = `see docs/counters.md; with "none" in [counters] sources krund measures with the clock alone`
 		}
 		if !enough {
 			row.Policy = control.Require

@@ -1,0 +1,58 @@
+// Package doctor says whether a machine is fit to measure: a row for each setting that krund controls, each reading that it takes, each source of
+// processor counters and each interpreter of the experiment. `krund check` and `krunctl doctor` are its two faces. It only reads.
+package doctor
+
+import (
+	"context"
+
+	"krund/internal/config"
+	"krund/internal/control"
+	"krund/internal/msr"
+	"krund/internal/probe"
+	"krund/internal/settings"
+	"krund/internal/sysroot"
+)
+
+// Wishes are what is asked of a machine.
+type Wishes struct {
+	Control      control.Settings
+	Probe        probe.Settings
+	Counters     msr.Want
+	Interpreters []Interpreter
+}
+
+// Study is what the warmup study asks of a machine.
+func Study() Wishes {
+	return Wishes{
+		Control: control.Defaults(), Probe: probe.Defaults(),
+		Counters: msr.Want{Sources: []string{msr.Perf, msr.MSR, msr.None}, Scope: msr.PerCore},
+	}
+}
+
+// Of is what an experiment asks of it, when it is run with this mode of reboots.
+func Of(cfg *config.Config, reboot string) Wishes {
+	relaxed := reboot != config.RebootHardware
+	return Wishes{
+		Control: settings.Controls(cfg, relaxed), Probe: settings.Probes(cfg, relaxed),
+		Counters:     msr.Want{Sources: cfg.Counters.Sources, Scope: cfg.Counters.Scope},
+		Interpreters: interpreters(cfg),
+	}
+}
+
+// Counters tells which of the wanted sources of counters there are; msr.Probe is one.
+type Counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding
+
+// Look returns the rows of the table.
+func Look(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []control.Finding {
+	return append(control.CheckAll(ctx, m, w.Control), Readings(ctx, m, w, counters)...)
+}
+
+// Readings is Look without the settings, for who has seen to them already.
+func Readings(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []control.Finding {
+	rows := probe.Check(ctx, m, w.Probe)
+	rows = append(rows, checkCounters(ctx, m, w.Counters, counters)...)
+	for _, i := range w.Interpreters {
+		rows = append(rows, i.check(ctx))
+	}
+	return rows
+}

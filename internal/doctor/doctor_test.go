@@ -1,0 +1,194 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/control"
+	"krund/internal/msr"
+	"krund/internal/sysroot"
+)
+
+const captured = "../control/testdata"
+
+// noCounters is a machine without any.
+func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.Finding {
+	var list []msr.Finding
+	for _, source := range want.Sources {
+		list = append(list, msr.Finding{Source: source, Why: "the processor has none", Notes: []string{"a note"}})
+	}
+	return list
+}
+
+// snapshot is everything that a write would change: content, mode and time of each file, and which there are.
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		var text []byte
+		if d.Type().IsRegular() {
+			text, err = os.ReadFile(path)
+		}
+		all[path] = fmt.Sprintf("%s %s %q", info.Mode(), info.ModTime(), text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestLookChangesNothing on any kind of machine, whatever is asked of it, also as root.
+func TestLookChangesNothing(t *testing.T) {
+	trees, err := filepath.Glob(captured + "/*/sys")
+	if err != nil || len(trees) < 8 {
+		t.Fatalf("%d machines, %v", len(trees), err)
+	}
+	for _, tree := range trees {
+		tree = filepath.Dir(tree)
+		t.Run(filepath.Base(tree), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(tree)); err != nil {
+				t.Fatal(err)
+			}
+			before := snapshot(t, dir)
+			w := Study()
+			w.Control.Shield.Policy, w.Control.Services.Policy, w.Control.Network.Policy = control.Require, control.Require, control.Require
+			w.Control.Turbo.MSR = true
+			rows := Look(t.Context(), control.NewMachine(t.Context(), sysroot.New(dir)), w, msr.Probe)
+			if !maps.Equal(before, snapshot(t, dir)) {
+				t.Error("the tree has changed")
+			}
+			names := make(map[string]bool)
+			for _, row := range rows {
+				if names[row.Name] || row.Found == "" || row.Wanted == "" || row.Policy == "" || row.Status == "" {
+					t.Errorf("row %+v", row)
+				}
+				if row.Fails() && row.Fix == "" && row.Detail == "" {
+					t.Errorf("a demand that fails without a word of help: %+v", row)
+				}
+				names[row.Name] = true
+			}
+			for _, name := range []string{"frequency", "turbo", "temperature", "kernel_log", "counters perf", "counters msr"} {
+				if !names[name] {
+					t.Errorf("no row %s", name)
+				}
+			}
+		})
+	}
+}
+
+func TestCounters(t *testing.T) {
+	look := func(find Counters, sources ...string) []control.Finding {
+		return checkCounters(t.Context(), &control.Machine{}, msr.Want{Sources: sources, Scope: msr.PerCore}, find)
+	}
+	rows := look(noCounters, msr.Perf, msr.MSR, msr.None)
+	if len(rows) != 2 || rows[0].Name != "counters perf" || rows[1].Name != "counters msr" || rows[0].Fails() || rows[0].Status != control.StatusCannot ||
+		rows[0].Detail != "the processor has none; a note" || rows[0].Fix == "" {
+		t.Errorf("without counters: %+v", rows)
+	}
+	if rows = look(noCounters, msr.MSR); len(rows) != 1 || !rows[0].Fails() {
+		t.Errorf("counters are demanded, and there are none: %+v", rows)
+	}
+	rows = look(func(ctx context.Context, root sysroot.Root, want msr.Want) []msr.Finding {
+		list := noCounters(ctx, root, want)
+		list[1].Available = true
+		return list
+	}, msr.Perf, msr.MSR)
+	if len(rows) != 2 || rows[0].Fails() || rows[1].Status != control.StatusOK {
+		t.Errorf("one source is enough: %+v", rows)
+	}
+}
+
+func TestInterpreter(t *testing.T) {
+	dir := t.TempDir()
+	script := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, tt := range []struct {
+		name, path    string
+		status        control.Status
+		fails         bool
+		found, advice string
+	}{
+		{"whole", script("whole", "echo CPython 3.11.2"), control.StatusOK, false, "CPython 3.11.2", ""},
+		{
+			"minimal", script("minimal", "echo CPython 3.11.2; echo \"ModuleNotFoundError: No module named 'ctypes'\" >&2; exit 1"),
+			control.StatusCannot, true, "CPython 3.11.2 without ctypes", "python3-minimal",
+		},
+		{"missing", filepath.Join(dir, "none"), control.StatusCannot, true, "not found", "[vms.X]"},
+		{"no Python", script("other", "echo 'unknown option -I' >&2; exit 2"), control.StatusCannot, false, "does not answer", "--version"},
+	} {
+		f := Interpreter{VM: "X", Path: tt.path}.check(t.Context())
+		if f.Name != "vm X" || f.Status != tt.status || f.Fails() != tt.fails || f.Found != tt.found || !strings.Contains(f.Fix, tt.advice) {
+			t.Errorf("%s: %+v", tt.name, f)
+		}
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	foreign := script("foreign", "touch "+filepath.Join(dir, "touched"))
+	if err := os.Chown(foreign, 64123, 64123); err != nil {
+		t.Fatal(err)
+	}
+	f := Interpreter{VM: "X", Path: foreign}.check(t.Context())
+	if _, err := os.Stat(filepath.Join(dir, "touched")); err == nil || f.Fails() || f.Found != "not asked" {
+		t.Errorf("root runs what belongs to somebody else: %v, %+v", err, f)
+	}
+}
+
+func TestWishes(t *testing.T) {
+	const text = `[experiment]
+reboot = "none"
+[vms.P]
+runner = "python"
+path = "/usr/bin/python3"
+variants = ["v"]
+[vms.C]
+runner = "c"
+variants = ["w"]
+[variants.v]
+entry = "bench.py"
+[variants.w]
+entry = "bench.so"
+[benchmarks]
+nbody = { parameter = 1 }
+fasta = { parameter = 1 }
+[counters]
+sources = ["msr"]
+`
+	cfg, err := config.Parse("/x/x.toml", []byte(text), "host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := Of(cfg, config.RebootNone)
+	if !slices.Equal(w.Interpreters, []Interpreter{{"P", "/usr/bin/python3"}}) || !slices.Equal(w.Counters.Sources, []string{"msr"}) {
+		t.Errorf("%+v", w)
+	}
+	if strict := Of(cfg, config.RebootHardware); w.Control.Turbo.Policy != control.Warn || strict.Control.Turbo.Policy != control.Require {
+		t.Errorf("turbo without reboots %s, with %s", w.Control.Turbo.Policy, strict.Control.Turbo.Policy)
+	}
+	if len(Study().Interpreters) != 0 || !slices.Contains(Study().Counters.Sources, msr.None) {
+		t.Errorf("%+v", Study())
+	}
+}
