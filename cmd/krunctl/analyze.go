@@ -20,10 +20,12 @@ slow down or never become steady, when the steady state began, and how fast it
 is; and of each key what its executions have in common.
 
 It reads experiments of krund (a folder NAME.krun or its NAME.toml), results of
-Krun (NAME_results.json.bz2, also unpacked) and CSV files of warmup_stats. Each
-gets an analysis of its own: NAME.krun/analysis.json, or NAME.analysis.json
-beside a file (docs/analysis.md describes it), and a table on standard output.
-Keys whose data and parameters have not changed since are taken from there.
+Krun (NAME_results.json.bz2, also unpacked), CSV files of warmup_stats, and times
+of JMH, pyperf, hyperfine (JSON) and go test -bench (text), as krunctl import
+explains them. Each gets an analysis of its own: NAME.krun/analysis.json, or
+NAME.analysis.json beside a file (docs/analysis.md describes it), and a table on
+standard output. Keys whose data and parameters have not changed since are taken
+from there.
 
 The mode is a set of rules. "paper" is the study's, accidents included, for
 times; "relative" does not depend on the unit, and is taken for other columns.
@@ -84,8 +86,8 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.resamples, "resamples", 0, "bootstrap resamples (default 100000)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the bootstrap")
 	f.IntVarP(&o.workers, "jobs", "j", runtime.NumCPU(), "processors to use; the result is the same")
-	f.StringVar(&o.vm, "vm", "", "name of the VM in CSV files")
-	f.StringVar(&o.variant, "variant", "", "name of the variant (language) in CSV files")
+	f.StringVar(&o.vm, "vm", "", "name of the VM where the file does not say")
+	f.StringVar(&o.variant, "variant", "", "name of the variant (language) where the file does not say")
 	f.StringVar(&o.uname, "uname", "", "output of uname -a on the machine of CSV files")
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,20 +71,30 @@ func (a *app) readExperiment(arg, column string) (*dataset.Dataset, error) {
 	return d, nil
 }
 
-// readResultsFile reads a file by what its name says it is.
+// readResultsFile reads a file by what it is: CSV by its name, anything else by
+// how it begins.
 func (a *app) readResultsFile(name string, o analyzeOptions) (d *dataset.Dataset, err error) {
 	file, err := a.fsys.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}
 	defer func() { err = firstOf(err, file.Close()) }()
-	switch lower := strings.ToLower(name); {
-	case strings.HasSuffix(lower, ".csv"):
-		d, err = exchange.ReadWarmupCSV(file, exchange.WarmupCSVOptions{VM: o.vm, Variant: o.variant, Uname: o.uname})
-	case strings.HasSuffix(lower, ".json"), strings.HasSuffix(lower, ".bz2"):
-		d, err = exchange.ReadKrunJSON(file, exchange.KrunOptions{Counters: o.column == dataset.APERF || o.column == dataset.MPERF})
-	default:
-		return nil, usageError{errors.New(name + " is neither an experiment's folder nor NAME.toml, nor a .csv, .json or .json.bz2 file of results")}
+	in := bufio.NewReaderSize(file, exchange.SniffSize)
+	head, err := in.Peek(exchange.SniffSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	lower := strings.ToLower(name)
+	format := exchange.Sniff(head)
+	if format == "" && (strings.HasSuffix(lower, ".json") || strings.HasSuffix(lower, ".bz2")) {
+		format = exchange.FormatKrun // whose reader says what is wrong
+	}
+	if strings.HasSuffix(lower, ".csv") {
+		d, err = exchange.ReadWarmupCSV(in, exchange.WarmupCSVOptions{VM: o.vm, Variant: o.variant, Uname: o.uname})
+	} else if format == exchange.FormatKrun {
+		d, err = exchange.ReadKrunJSON(in, exchange.KrunOptions{Counters: o.column == dataset.APERF || o.column == dataset.MPERF})
+	} else {
+		d, err = readOther(in, format, o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -90,9 +102,37 @@ func (a *app) readResultsFile(name string, o analyzeOptions) (d *dataset.Dataset
 	return d, nil
 }
 
+// readOther reads a file of another tool. Only times are analysed: of
+// operations per second more is better, and each rule would say the opposite.
+func readOther(in io.Reader, format string, o analyzeOptions) (*dataset.Dataset, error) {
+	for _, tool := range importers {
+		if tool.format != format {
+			continue
+		}
+		d, err := tool.read(in, exchange.ImportOptions{VM: o.vm, Variant: o.variant})
+		if err != nil {
+			return nil, err
+		}
+		return d, onlyTimes(d)
+	}
+	return nil, usageError{errors.New("this is neither an experiment's folder nor NAME.toml, nor results of Krun (.json, .json.bz2), warmup_stats (.csv), JMH, pyperf or hyperfine (JSON) or go test -bench (text)")}
+}
+
+// onlyTimes refuses what was measured in another unit than time.
+func onlyTimes(d *dataset.Dataset) error {
+	for i := range d.Pairs {
+		for j := range d.Pairs[i].Executions {
+			if c, ok := d.Pairs[i].Executions[j].Column(dataset.Wall, dataset.NoCore); ok && c.Unit != dataset.Seconds {
+				return fmt.Errorf("%s was measured in %s, and only times can be analysed; measure times (JMH: -bm avgt)", d.Pairs[i].Key, c.Unit)
+			}
+		}
+	}
+	return nil
+}
+
 // stem takes the endings of a file of results off.
 func stem(name string) string {
-	for _, ending := range []string{".bz2", ".json", ".csv"} {
+	for _, ending := range []string{".bz2", ".json", ".csv", ".txt"} {
 		if rest, ok := strings.CutSuffix(strings.ToLower(name), ending); ok {
 			name = name[:len(rest)]
 		}

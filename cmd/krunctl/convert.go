@@ -3,9 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"net/url"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -112,11 +109,7 @@ func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
 
 // parquetFile writes a pair where tools that know partitions look for it.
 func (a *app) parquetFile(d *dataset.Dataset, p *dataset.Pair, dir string) (err error) {
-	part := func(name, value string) string {
-		return name + "=" + strings.ReplaceAll(url.PathEscape(value), "/", "%2F")
-	}
-	name := filepath.ToSlash(filepath.Join(part("benchmark", p.Key.Benchmark), part("vm", p.Key.VM), part("variant", p.Key.Variant), "iterations.parquet"))
-	file, err := pagesFolder{a, dir}.Create(name)
+	file, err := pagesFolder{a, dir}.Create(exchange.ParquetFile(p.Key))
 	if err != nil {
 		return fmt.Errorf("write Parquet: %w", err)
 	}

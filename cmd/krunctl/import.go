@@ -44,12 +44,13 @@ type importOptions struct {
 // importers are the readers, by the name of their flag.
 var importers = [4]struct {
 	flag, help string
+	format     string // as the beginning of a file tells it
 	read       func(io.Reader, exchange.ImportOptions) (*dataset.Dataset, error)
 }{
-	{"jmh", "the file is of JMH", exchange.ReadJMH},
-	{"pyperf", "the file is of pyperf", exchange.ReadPyperf},
-	{"hyperfine", "the file is of hyperfine", exchange.ReadHyperfine},
-	{"go", "the file is of go test -bench", exchange.ReadGo},
+	{"jmh", "the file is of JMH", exchange.FormatJMH, exchange.ReadJMH},
+	{"pyperf", "the file is of pyperf", exchange.FormatPyperf, exchange.ReadPyperf},
+	{"hyperfine", "the file is of hyperfine", exchange.FormatHyperfine, exchange.ReadHyperfine},
+	{"go", "the file is of go test -bench", exchange.FormatGo, exchange.ReadGo},
 }
 
 func (o *importOptions) flags(c *cobra.Command) {

@@ -1,14 +1,18 @@
 package exchange
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/key"
 )
 
 // WriteParquet writes the executions of one pair as a Parquet file: a row per
@@ -42,7 +46,7 @@ func WriteParquet(w io.Writer, d *dataset.Dataset, pair *dataset.Pair) error {
 	if err != nil {
 		return fmt.Errorf("write Parquet: %w", err)
 	}
-	out := parquet.NewWriter(w, config)
+	out := parquet.NewGenericWriter[any](w, config)
 	for i := range pair.Executions {
 		if err := t.write(out, pair, &pair.Executions[i]); err != nil {
 			return fmt.Errorf("write Parquet: %s: %w", pair.Key, err)
@@ -52,6 +56,32 @@ func WriteParquet(w io.Writer, d *dataset.Dataset, pair *dataset.Pair) error {
 		return fmt.Errorf("write Parquet: %w", err)
 	}
 	return nil
+}
+
+// ParquetFile is the name of a pair's file, with slashes, in the layout of
+// partitions that tools for Parquet know:
+// benchmark=B/vm=V/variant=X/iterations.parquet. What a path may not hold is
+// escaped as in addresses; a part that no file system would take ends in a hash
+// of its name, whose whole is in the file.
+func ParquetFile(k key.Key) string {
+	return partition("benchmark", k.Benchmark) + "/" + partition("vm", k.VM) + "/" + partition("variant", k.Variant) + "/iterations.parquet"
+}
+
+// longestName is how many bytes a name may have in the usual file systems.
+const longestName = 255
+
+func partition(name, value string) string {
+	part := name + "=" + strings.ReplaceAll(url.PathEscape(value), "/", "%2F")
+	if len(part) <= longestName {
+		return part
+	}
+	sum := fmt.Sprintf("~%x", sha256.Sum256([]byte(value)))
+	const digits = 17
+	part = part[:longestName-digits]
+	if at := strings.LastIndexByte(part, '%'); at > len(part)-3 { // half of an escape
+		part = part[:at]
+	}
+	return part + sum[:digits]
 }
 
 // parquetTable is the schema of a pair: which columns its executions have.
@@ -77,10 +107,15 @@ func newParquetTable(pair *dataset.Pair) (*parquetTable, error) {
 		if err := e.Check(); err != nil {
 			return nil, err
 		}
+		own := map[string]bool{}
 		for j := range e.Columns {
 			c := &e.Columns[j]
 			name := parquetName(c)
 			kind, node := parquetKind(c)
+			if own[name] {
+				return nil, fmt.Errorf("execution %d: two columns would be called %s; rename one in the benchmark", e.Number, name)
+			}
+			own[name] = true
 			if before, seen := kinds[name]; seen && before != kind {
 				return nil, fmt.Errorf("execution %d: column %s is %s, and was %s before", e.Number, name, kind, before)
 			}

@@ -1,0 +1,67 @@
+package exchange
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/key"
+)
+
+func TestSniff(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                           "",
+		"BZh91AY&SY":                 FormatKrun,
+		`{"aperf_counts": {"b:v:x`:   FormatKrun,
+		` {"new":1,"config":"`:       FormatKrun,
+		"\n[{\"benchmark\":\"a\"":    FormatJMH,
+		`{"version":"1.0","benchma`:  FormatPyperf,
+		`{"benchmarks": [{"meta`:     FormatPyperf,
+		`{"results":[{"command":"a`:  FormatHyperfine,
+		"goos: linux\ngoarch: amd64": FormatGo,
+		"# pinned to CPU 1\nBenchmarkX-8 \t 1 712 ns/op\n": FormatGo,
+		"process_exec_num, bench_name, 0, 1\n":             "",
+		`{"other": [1, 2`:                                  "",
+		`{"other": 1}`:                                     "",
+		"{":                                                "",
+		"Benchmark of my own, 4 ns\n":                      "",
+		"\x1f\x8b\x08":                                     "",
+	} {
+		if got := Sniff([]byte(text)); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzSniff(f *testing.F) {
+	f.Add([]byte(`{"a":[{}],"results":`))
+	f.Fuzz(func(t *testing.T, head []byte) {
+		a := Sniff(head)
+		if b := Sniff(append([]byte{}, head...)); a != b {
+			t.Errorf("%q, then %q", a, b)
+		}
+	})
+}
+
+// TestParquetFile: whatever a name is, its file stays below the folder, and
+// names of a part can be made by a file system.
+func TestParquetFile(t *testing.T) {
+	for _, c := range []struct {
+		k    key.Key
+		want string
+	}{
+		{key.Key{Benchmark: "fasta", VM: "PyPy", Variant: "x"}, "benchmark=fasta/vm=PyPy/variant=x/iterations.parquet"},
+		{key.Key{Benchmark: "../a b", VM: "..", Variant: ""}, "benchmark=..%2Fa%20b/vm=../variant=/iterations.parquet"},
+	} {
+		if got := ParquetFile(c.k); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+	long := map[string]bool{}
+	for _, name := range []string{strings.Repeat("a", 300), strings.Repeat("a", 301), strings.Repeat("ü", 200), strings.Repeat("/", 200)} {
+		part, _, _ := strings.Cut(ParquetFile(key.Key{Benchmark: name, VM: "v", Variant: "x"}), "/")
+		if len(part) > longestName || len(part) < longestName-8 || long[part] {
+			t.Errorf("%d bytes: %s", len(part), part)
+		}
+		long[part] = true
+	}
+}
