@@ -62,17 +62,22 @@ func compareCommand(a *app) *cobra.Command {
 
 func (a *app) compare(before, after string, f report.Format, output string, o compare.Options) error {
 	var sides [2]compare.Side
+	var facts [2]*report.Facts
 	for i, arg := range []string{before, after} {
 		in, doc, err := a.analysed(arg)
 		if err != nil {
 			return err
 		}
 		sides[i] = compare.Side{Doc: doc, Data: in.data}
+		if facts[i], err = a.facts(in, arg); err != nil {
+			return err
+		}
 	}
 	r, err := compare.Of(sides[0], sides[1], o)
 	if err != nil {
 		return err
 	}
+	report.Weaken(r, sides[0].Doc, sides[1].Doc, facts[0], facts[1])
 	if err := a.toOutput(output, func(w io.Writer) error { return writeComparison(w, r, f) }); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func tableCommand(a *app) *cobra.Command {
 func writeTables(w io.Writer, doc *warmup.Document, facts *report.Facts, f report.Format) error {
 	switch f {
 	case report.CSV:
-		return report.ResultCSV(w, doc)
+		return report.ResultCSV(w, doc, facts)
 	case report.JSON:
 		return report.ResultJSON(w, doc, facts)
 	}

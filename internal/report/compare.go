@@ -4,12 +4,13 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/quantile"
-	"krund/internal/analysis/warmup"
 )
 
 // CompareTable is a comparison as a table for people.
@@ -76,22 +77,38 @@ func compareNotes(r *compare.Result) []string {
 	for _, w := range r.Warnings {
 		notes = append(notes, w.Text)
 	}
+	return append(notes, keyNotes(r)...)
+}
+
+// keyNotes are the warnings about keys, those of one kind about one side
+// together, in the words of the first.
+func keyNotes(r *compare.Result) []string {
 	keys := map[string][]string{}
-	var order []warmup.Warning
+	texts := map[string]string{}
+	var order []string
 	for _, c := range r.Changes {
 		for _, w := range c.Warnings {
-			if keys[w.Text] == nil {
-				order = append(order, w)
+			side, _, _ := strings.Cut(w.Text, ":")
+			kind := w.Code + " " + side
+			if w.Code == "ratio" || w.Code == "only_one" {
+				kind = w.Text
 			}
-			keys[w.Text] = append(keys[w.Text], c.Key)
+			if keys[kind] == nil {
+				order = append(order, kind)
+				texts[kind] = w.Text
+			}
+			if !slices.Contains(keys[kind], c.Key) {
+				keys[kind] = append(keys[kind], c.Key)
+			}
 		}
 	}
-	for _, w := range order {
-		text := keys[w.Text][0]
-		if more := len(keys[w.Text]) - 1; more > 0 {
+	var notes []string
+	for _, kind := range order {
+		text := keys[kind][0]
+		if more := len(keys[kind]) - 1; more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}
-		notes = append(notes, text+": "+w.Text)
+		notes = append(notes, text+": "+texts[kind])
 	}
 	return notes
 }
@@ -102,7 +119,7 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 		"key", "verdict", "only_in", "classification_before", "classification_after", "classification",
 		"steady_iteration_before", "steady_iteration_after", "steady_iteration",
 		"steady_seconds_before", "steady_seconds_after", "steady_seconds",
-		"ratio", "ratio_low", "ratio_high", "level", "performance", "cliffs_delta", "performance_intervals",
+		"ratio", "ratio_low", "ratio_high", "level", "performance", "cliffs_delta", "performance_intervals", "warnings", "warnings_of_all",
 	}}
 	median := func(s *quantile.Spread) string {
 		if s == nil {
@@ -111,7 +128,7 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 		return exact(s.Median)
 	}
 	for _, c := range r.Changes {
-		row := []string{c.Key, string(c.Verdict), c.OnlyIn, string(c.Before), string(c.After), string(c.Classification)}
+		row := []string{cellText(c.Key), string(c.Verdict), c.OnlyIn, string(c.Before), string(c.After), string(c.Classification)}
 		for _, i := range []compare.Interval{c.SteadyIteration, c.SteadySeconds} {
 			row = append(row, median(i.Before), median(i.After), string(i.Verdict))
 		}
@@ -121,7 +138,7 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 			numbers = []string{exact(c.Ratio.Ratio), exact(c.Ratio.Low), exact(c.Ratio.High), exact(r.Level)}
 			effect = strconv.FormatFloat(c.Ratio.Effect, 'g', -1, 64)
 		}
-		row = append(append(row, numbers...), string(c.Ratio.Verdict), effect, string(c.Performance.Verdict))
+		row = append(append(row, numbers...), string(c.Ratio.Verdict), effect, string(c.Performance.Verdict), codes(c.Warnings), codes(r.Warnings))
 		rows = append(rows, row)
 	}
 	return csv.NewWriter(w).WriteAll(rows)

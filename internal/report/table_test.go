@@ -21,7 +21,7 @@ func rendered(t *testing.T, doc *warmup.Document, f Format) string {
 	results, shares := ResultTable(doc, facts), ShareTable(doc)
 	switch f {
 	case CSV:
-		err = ResultCSV(&b, doc)
+		err = ResultCSV(&b, doc, facts)
 	case JSON:
 		err = ResultJSON(&b, doc, facts)
 	default:
@@ -85,6 +85,21 @@ func TestTablesAreReadable(t *testing.T) {
 		if rendered(t, empty, f) == "" {
 			t.Errorf("no keys give no %s", f)
 		}
+	}
+}
+
+// TestFormulas: no cell of a CSV file is a formula, and every number stays one.
+func TestFormulas(t *testing.T) {
+	for text, want := range map[string]string{"": "", "fasta": "fasta", "=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0", "@SUM(A1)": "'@SUM(A1)", "-1+1": "'-1+1", "\t=1": "'\t=1", "a=1": "a=1"} {
+		if got := cellText(text); got != want {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	d := sample()
+	d.Pairs[0].Key.Benchmark = "=HYPERLINK(1)"
+	var b bytes.Buffer
+	if err := ResultCSV(&b, analysed(t, d), nil); err != nil || !strings.Contains(b.String(), "\n'=HYPERLINK(1),PyPy") {
+		t.Errorf("%v: %s", err, b.String())
 	}
 }
 

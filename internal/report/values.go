@@ -4,40 +4,57 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
 )
 
 // ResultCSV writes the study's Table 2 for programs: a header and a row per
-// key, numbers with all digits, empty where there is none.
-func ResultCSV(w io.Writer, doc *warmup.Document) error {
+// key, numbers with all digits, empty where there is none. Warnings are codes;
+// those about all keys stand in each row. facts may be nil.
+func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 	out := csv.NewWriter(w)
+	all := codes(documentWarnings(doc, facts))
 	rows := [][]string{{
 		"benchmark", "vm", "variant", "executions", "analysed", "classification", "flat", "warmup", "slowdown", "no_steady_state",
 		"steady_iteration_median", "steady_iteration_p5", "steady_iteration_p95",
 		"steady_seconds_median", "steady_seconds_p5", "steady_seconds_p95",
-		"steady_performance", "steady_performance_low", "steady_performance_high", "unit", "warnings",
+		"steady_performance", "steady_performance_low", "steady_performance_high", "unit", "warnings", "warnings_of_all",
 	}}
 	for _, r := range Rows(doc) {
-		row := []string{r.Benchmark, r.VM, r.Variant, strconv.Itoa(r.Executions), strconv.Itoa(r.Analysed), string(r.Class)}
+		row := []string{cellText(r.Benchmark), cellText(r.VM), cellText(r.Variant), strconv.Itoa(r.Executions), strconv.Itoa(r.Analysed), string(r.Class)}
 		for _, n := range []int{r.Counts.Flat, r.Counts.Warmup, r.Counts.Slowdown, r.Counts.NoSteadyState} {
 			row = append(row, strconv.Itoa(n))
 		}
 		row = append(row, spreadCells(r.SteadyIteration)...)
 		row = append(row, spreadCells(r.SteadySeconds)...)
 		row = append(row, performanceCells(r.SteadyPerformance)...)
-		codes := ""
-		for i, warning := range r.Warnings {
-			if i > 0 {
-				codes += " "
-			}
-			codes += warning.Code
-		}
-		rows = append(rows, append(row, doc.Unit, codes))
+		rows = append(rows, append(row, doc.Unit, codes(r.Warnings), all))
 	}
 	return out.WriteAll(rows)
+}
+
+// codes lists warnings by what programs know them by, each once.
+func codes(warnings []warmup.Warning) string {
+	var list []string
+	for _, w := range warnings {
+		if !slices.Contains(list, w.Code) {
+			list = append(list, w.Code)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// cellText is text that no spreadsheet takes for a formula: what begins like
+// one gets an apostrophe in front.
+func cellText(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
+		return "'" + s
+	}
+	return s
 }
 
 func spreadCells(s *quantile.Spread) []string {
@@ -70,7 +87,7 @@ func ResultJSON(w io.Writer, doc *warmup.Document, facts *Facts) error {
 		Rows       []Row             `json:"rows"`
 		Shares     []Share           `json:"shares"`
 		Warnings   []warmup.Warning  `json:"warnings"`
-	}{jsonFormat, doc.Source, doc.Parameters, doc.Unit, Rows(doc), Shares(doc), append(append([]warmup.Warning{}, facts.Warnings()...), doc.Warnings...)})
+	}{jsonFormat, doc.Source, doc.Parameters, doc.Unit, Rows(doc), Shares(doc), documentWarnings(doc, facts)})
 }
 
 func writeJSON(w io.Writer, v any) error {
