@@ -177,6 +177,30 @@ func TestEmpiricalCost(t *testing.T) {
 	}
 }
 
+// TestQuantilesAreThoseOfR: computed by R 4.2.2 with the lines of
+// changepoint.np that choose them.
+func TestQuantilesAreThoseOfR(t *testing.T) {
+	for n, want := range map[int][]int{
+		2:    {0, 0},
+		3:    {0, 1, 1},
+		5:    {0, 1, 2, 2, 3},
+		13:   {0, 1, 2, 3, 5, 6, 8, 10, 10, 11},
+		25:   {0, 1, 3, 5, 9, 14, 18, 21, 22, 23},
+		41:   {0, 1, 3, 8, 15, 24, 31, 36, 38, 39},
+		61:   {0, 2, 4, 11, 22, 37, 48, 55, 57, 59},
+		145:  {0, 2, 8, 22, 52, 91, 121, 136, 141, 143},
+		1013: {1, 4, 22, 93, 322, 689, 918, 990, 1007, 1010},
+	} {
+		var got []int
+		for k := range want {
+			got = append(got, quantileIndex(k, len(want), n))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d values: quantiles at %v, R has %v", n, got, want)
+		}
+	}
+}
+
 func TestParsePenalty(t *testing.T) {
 	for _, c := range []struct {
 		text  string

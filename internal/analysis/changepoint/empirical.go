@@ -53,10 +53,12 @@ func newEmpirical(series []float64, quantiles int) (*empiricalCost, error) {
 }
 
 // quantileIndex is where the k-th of K quantiles lies among n sorted values:
-// equally spaced on the logistic scale.
+// equally spaced on the logistic scale. When 2n−1 is a square (n = 5, 13, 25,
+// 41, ...) it would be a whole number but for rounding, so that every operation
+// is in R's order (changepoint.np: pK = (1+exp(c*yK))^-1).
 func quantileIndex(k, quantiles, n int) int {
-	y := -1 + float64(2*k+1)/float64(quantiles)
-	p := 1 / (1 + math.Pow(float64(2*n-1), -y))
+	y := -1 + (float64(2*(k+1))/float64(quantiles) - 1/float64(quantiles))
+	p := 1 / (1 + arith.Exp(float64(-arith.Log(float64(2*n-1))*y)))
 	return int(float64(float64(n-1)*p)+1) - 1
 }
 
