@@ -43,7 +43,7 @@ func NewCampaign(tb testing.TB) *Campaign {
 	return c
 }
 
-// Phase tells of the durable steps of a kind of boot.
+// Phase tells of the durable steps of a kind of boot; 0 when their number differs from boot to boot.
 func (c *Campaign) Phase(name string, steps int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,11 @@ func (c *Campaign) Markdown() string {
 	row("boots", "%d", c.boots)
 	row("power cuts", "%d: %d at random moments, %d at exact steps", c.random+c.exact, c.random, c.exact)
 	for _, p := range c.phases {
-		row("steps cut, "+p.name, "%d of %d", len(p.cut), p.steps)
+		if p.steps > 0 {
+			row("steps cut, "+p.name, "%d of %d", len(p.cut), p.steps)
+		} else {
+			row("steps cut, "+p.name, "%d", len(p.cut))
+		}
 	}
 	row("wall time", "%s on %s processors; %s of processor time", wall.Round(time.Second), fmt.Sprint(runtime.GOMAXPROCS(0)), c.cpu.Round(time.Second))
 	row("completed results at the ends", "%d", c.completed)

@@ -8,14 +8,18 @@ import (
 func TestPlanCutsEveryStepOnceWhenThereAreEnough(t *testing.T) {
 	known := map[string]int{making: 24, measured: 40, last: 35}
 	for _, n := range []int{1, 2, 3, 12, 99, 100, 150, 301} {
-		total, exact := 0, map[cut]int{}
+		total, exact, mended := 0, map[cut]int{}, 0
 		for _, cuts := range plan(known, n, rand.New(rand.NewPCG(1, 2))) {
 			total += len(cuts)
 			if len(cuts) > 2 || len(cuts) == 2 && cuts[1].phase == making {
 				t.Errorf("%d cuts: experiment %v", n, cuts)
 			}
+			if len(cuts) == 2 && cuts[1].phase == mending {
+				mended++
+				continue
+			}
 			for _, c := range cuts {
-				if c.phase != "" {
+				if c.phase != "" && c.phase != mending {
 					exact[c]++
 				}
 			}
@@ -25,6 +29,9 @@ func TestPlanCutsEveryStepOnceWhenThereAreEnough(t *testing.T) {
 		}
 		if want := min(99, n*2/3); len(exact) < want-1 || len(exact) > want {
 			t.Errorf("%d cuts: %d at different steps, want %d", n, len(exact), want)
+		}
+		if n >= 100 && mended == 0 {
+			t.Errorf("%d cuts: none in a boot that mends", n)
 		}
 		for c, times := range exact {
 			if times != 1 {

@@ -49,6 +49,7 @@ const (
 	making   = "first boot, which makes the schedule"
 	measured = "boot with an execution"
 	last     = "boot with the last execution"
+	mending  = "boot after a cut in an execution"
 )
 
 // cut is one power cut: at a step of the next boot of its phase, or, without a phase, a time after the one before.
@@ -70,7 +71,8 @@ const longest = 15 * time.Second
 
 func moment(random *rand.Rand) time.Duration { return time.Duration(random.Int64N(int64(longest))) }
 
-// plan divides n cuts into experiments of two. Two thirds of them, but no more than there are, are at steps of the three phases.
+// plan divides n cuts into experiments of two. Two thirds of them, but no more than there are, are at different steps of the three known phases. The
+// other experiments have two at random moments, or, every second one, a cut in an execution and another one in the boot that mends it.
 func plan(known map[string]int, n int, random *rand.Rand) [][]cut {
 	var all []cut
 	for _, phase := range []string{making, measured, last} {
@@ -104,7 +106,10 @@ func plan(known map[string]int, n int, random *rand.Rand) [][]cut {
 		} else {
 			cuts = append(cuts, take(last)...)
 		}
-		for len(cuts) < min(n, 2) {
+		if cuts == nil && n > 1 && len(experiments)%2 == 0 {
+			cuts = []cut{{phase: measured, step: 9 + random.IntN(24)}, {phase: mending, step: 1 + random.IntN(45)}}
+		}
+		for len(cuts) < 2 {
 			cuts = append(cuts, cut{moment: moment(random)})
 		}
 		cuts = cuts[:min(n, 2)]
@@ -191,6 +196,7 @@ func (s *cutSuite) trace(t *testing.T) map[string]int {
 		known[phase] = len(steps[boot])
 		s.campaign.Phase(phase, len(steps[boot]))
 	}
+	s.campaign.Phase(mending, 0)
 	e := m.Experiment(folder)
 	s.campaign.Ended(m, e.Count(schedule.Completed))
 	return known
@@ -232,7 +238,7 @@ func (x *cutExperiment) make(c cut) {
 	}
 	boots := 0 // without a cut before it
 	if c.phase != making && x.earlier == nil {
-		boots = 1
+		boots = 1 // that makes the schedule
 	}
 	if c.phase == last {
 		boots += shortSlots - x.recorded() - 1
