@@ -36,7 +36,7 @@ exec 9>"$KRUND_RIG_LOGS/lock"
 flock -n 9 || { echo "rig: another run is under way here; waiting for its end" >&2; flock 9; }
 rm -rf "$KRUND_RIG_LOGS"/*.console "$KRUND_RIG_LOGS"/*.disk "$KRUND_RIG_LOGS/campaign.md" "$KRUND_RIG_SUMMARY"
 start=$SECONDS
-"${GO:-go}" test -count=1 -p 1 "$@"
+"${GO:-go}" test -count=1 -p 1 -timeout 2h "$@"
 status=$?
 [ -e "$KRUND_RIG_SUMMARY" ] && awk -F'\t' -v wall=$((SECONDS - start)) '
   BEGIN { row = "%-60s %-8s %6s %7s %6s %9s %9s\n"; printf row, "test", "result", "seed", "starts", "cuts", "wall s", "CPU s" }

@@ -51,6 +51,9 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 	if out := m.Sh("journalctl -b -o cat -u " + rig.UnitOf(name)); !strings.Contains(out, message) || !strings.Contains(out, "nothing was changed") {
 		t.Errorf("the journal does not say %q:\n%s", message, out)
 	}
+	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {
+		t.Errorf("the unit is %s after a start that nobody saw fail, want disabled", state)
+	}
 	if out, _ := m.Try("krunctl check-data " + rig.ExperimentHome + "/" + name + ".krun"); !strings.Contains(out, "newer format") {
 		t.Errorf("the older krunctl check-data says:\n%s", out)
 	}
@@ -66,6 +69,10 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 	}
 
 	m.Install(newer)
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	m.Sh("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
 	if ended := m.RunToEnd(rig.UnitOf(name), 3); ended.Result != "success" {
 		t.Fatalf("krund ended with %+v", ended)
 	}
