@@ -167,7 +167,11 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	if err := x.Clock.Sleep(ctx, x.cfg.Wait.Sync); err != nil {
 		return applied, results.Record{}, err
 	}
-	base := x.schedule.Header().BaseTemperatures
+	base, anew, err := x.base(ctx)
+	if err != nil {
+		return applied, results.Record{}, unfit("temperature", err)
+	}
+	remarks = append(remarks, anew...)
 	if err := x.Machine.Gate(ctx, base); err != nil {
 		return applied, results.Record{}, unfit("temperature", err)
 	}

@@ -25,20 +25,23 @@ import (
 
 // simulated is a machine in memory: its disk can lose power, its benchmarks are made up, and it counts what happened to it.
 type simulated struct {
-	t          testing.TB
-	boot       int // number of this boot
-	now        time.Time
-	outcome    func(j pexec.Job, boot int) pexec.Measured
-	fit        func(boot int) error // of Machine.Apply
-	reboots    int
-	applied    int   // Apply without Undo
-	unrestored error // of Machine.Recover
-	mails      []string
-	retired    bool
-	log        strings.Builder
-	during     func(ctx context.Context) // called while the benchmark runs
-	root       string                    // folder that stands for "/"
-	events     []string                  // the order of things, for the test of the line
+	t           testing.TB
+	boot        int // number of this boot
+	now         time.Time
+	outcome     func(j pexec.Job, boot int) pexec.Measured
+	fit         func(boot int) error // of Machine.Apply
+	reboots     int
+	applied     int   // Apply without Undo
+	unread      error // of Machine.Base
+	blind       int   // how many of the sensors it does not see
+	moreSensors int
+	unrestored  error // of Machine.Recover
+	mails       []string
+	retired     bool
+	log         strings.Builder
+	during      func(ctx context.Context) // called while the benchmark runs
+	root        string                    // folder that stands for "/"
+	events      []string                  // the order of things, for the test of the line
 }
 
 func newSimulated(t testing.TB) *simulated {
@@ -117,7 +120,14 @@ func (s *simulated) Apply(context.Context) (Applied, error) {
 
 func (s *simulated) Base(context.Context) ([]schedule.Temperature, error) {
 	s.event("base")
-	return []schedule.Temperature{{Sensor: "coretemp", MilliC: 40000}}, nil
+	if s.unread != nil {
+		return nil, s.unread
+	}
+	base := []schedule.Temperature{{Sensor: "coretemp", MilliC: 40000}}
+	for i := range s.moreSensors {
+		base = append(base, schedule.Temperature{Sensor: fmt.Sprintf("chip@platform/%0100d", i), MilliC: 40000})
+	}
+	return base[min(s.blind, len(base)):], nil
 }
 
 func (s *simulated) Gate(context.Context, []schedule.Temperature) error { s.event("gate"); return nil }

@@ -130,7 +130,7 @@ func controlTable() []controlSpec {
 		{name: "malloc", policy: Require, options: []optionSpec{{name: "flags", normal: "cfgrux", shape: mallocFlags, example: "cfgrux"}}},
 		{name: "temperature", policy: Require},
 		{name: "kernel_log", policy: Warn},
-		{name: "throttle", policy: Warn},
+		{name: "throttle", policy: Apply},
 		{name: "virtualisation", policy: Warn},
 		{name: "fingerprint", policy: Warn},
 	}

@@ -98,7 +98,12 @@ func (m *Machine) Base(ctx context.Context) ([]schedule.Temperature, error) {
 // Gate waits for the base temperatures. Only a demand makes it fail; otherwise it waits for nothing.
 func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
 	m.gate = nil
-	if m.Probes.Temperature == control.Off || m.Probes.Temperature == control.Warn || len(base) == 0 {
+	switch {
+	case m.Probes.Temperature == control.Off || m.Probes.Temperature == control.Warn:
+		return nil
+	case len(base) == 0 && m.Probes.Temperature == control.Require:
+		return errors.New("controls.temperature is \"require\", and the experiment has no base temperatures to wait for")
+	case len(base) == 0:
 		return nil
 	}
 	wanted := make([]probe.Temperature, len(base))
@@ -152,7 +157,7 @@ func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, e
 			seen.Machine.Throttle.After = counts(after)
 			for _, change := range after.Since(throttle) {
 				sentence := "the processor was throttled: " + change.String()
-				if m.Probes.Throttle == control.Require {
+				if m.Probes.Throttle != control.Warn { // such a run is done again
 					seen.Refused = append(seen.Refused, sentence)
 				} else {
 					seen.Disturbed = append(seen.Disturbed, sentence)

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -232,5 +233,45 @@ func TestVirtualMachine(t *testing.T) {
 	m.Probes.Virtualisation = control.Require
 	if _, err := m.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "virtualisation") || read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("error %v with randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
+	}
+}
+
+// TestGateWithoutABase: a demand for temperatures is never met by having none to compare with.
+func TestGateWithoutABase(t *testing.T) {
+	for policy, fails := range map[control.Policy]bool{control.Require: true, control.Apply: false, control.Warn: false, control.Off: false} {
+		m := &Machine{Probes: probe.Settings{Temperature: policy}}
+		if err := m.Gate(t.Context(), nil); (err != nil) != fails {
+			t.Errorf("%s: %v", policy, err)
+		}
+	}
+}
+
+// TestThrottled: a run during which the processor slowed itself down is done again, unless the configuration only wants to know.
+func TestThrottled(t *testing.T) {
+	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
+	for policy, want := range map[control.Policy][2]int{ // refused, disturbed
+		control.Require: {1, 0}, control.Apply: {1, 0}, control.Warn: {0, 1}, control.Off: {0, 0},
+	} {
+		root, _ := kernel(t)
+		file := root.Path(counter)
+		write := func(text string) {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("3\n")
+		m := &Machine{
+			Control: control.NewMachine(t.Context(), root), Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
+		}
+		after, err := m.Watch(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		write("5\n")
+		seen := after(t.Context())
+		if len(seen.Refused) != want[0] || len(seen.Disturbed) != want[1] {
+			t.Errorf("%s: refused %q, disturbed %q", policy, seen.Refused, seen.Disturbed)
+		}
 	}
 }

@@ -20,7 +20,7 @@ type Settings struct {
 
 // Defaults returns the study's settings: temperatures gate; the rest is reported.
 func Defaults() Settings {
-	return Settings{Temperature: control.Require, KernelLog: control.Warn, Throttle: control.Warn, Virtualisation: control.Warn, Fingerprint: control.Warn}
+	return Settings{Temperature: control.Require, KernelLog: control.Warn, Throttle: control.Apply, Virtualisation: control.Warn, Fingerprint: control.Warn}
 }
 
 // Check tells how each probe stands: whether the machine has it, and what it says now. It reads and never changes.

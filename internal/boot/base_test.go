@@ -1,0 +1,75 @@
+package boot
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/durable/crashfs"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// TestBaseIsReadAnew: an experiment whose schedule has no base temperatures does not measure without them: it reads them, keeps them, and says so in
+// the record of the first execution that starts from them.
+func TestBaseIsReadAnew(t *testing.T) {
+	for name, more := range map[string]int{"a few sensors": 0, "more than there is room for": 40} {
+		t.Run(name, func(t *testing.T) {
+			cfg := parse(t, experimentText("executions = 2\nreboot = \"none\""))
+			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s.blind = 1
+			x, err := open(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := x.close(); err != nil {
+				t.Fatal(err)
+			}
+			s.blind, s.moreSensors, s.events = 0, more, nil
+			if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(strings.Join(s.events, " "), "base"); n != 2 { // to see whether there are sensors, and after the wait
+				t.Errorf("base read %d times: %q", n, s.events)
+			}
+			records := recordsIn(t, fsys)
+			if len(records) != 4 { // of two benchmarks
+				t.Fatalf("%d records", len(records))
+			}
+			want := min(1+more, schedule.SpareSensors)
+			for i, r := range records {
+				anew := strings.Contains(strings.Join(r.Process.Findings, "\n"), "read anew")
+				if anew != (i == 0) || len(r.Machine.Temperatures.Base) != want {
+					t.Errorf("record %d: %d base temperatures, want %d; findings %q", i, len(r.Machine.Temperatures.Base), want, r.Process.Findings)
+				}
+			}
+		})
+	}
+}
+
+func TestBaseThatCannotBeRead(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.blind = 1
+	x, err := open(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.unread = errors.New("no sensors any more")
+	if _, err := x.pass(t.Context()); !errors.Is(err, ErrUnfit) || !errors.Is(err, s.unread) || s.applied != 0 {
+		t.Errorf("%v, applied %d", err, s.applied)
+	}
+}
+
+func recordsIn(t *testing.T, fsys *crashfs.FS) []results.Record {
+	t.Helper()
+	var list []results.Record
+	for r, err := range results.NewReader(fsys, dir+"/results").All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	return list
+}
