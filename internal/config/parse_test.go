@@ -68,7 +68,7 @@ func TestParseProblems(t *testing.T) {
 		{"empty path", "[experiment]\nbenchmarks = \"\"", `9: experiment.benchmarks is the string ""; write a text that is not empty, or remove the key`},
 
 		// Ranges.
-		{"no iterations", "[experiment]\niterations = 0", `9: experiment.iterations is the integer 0; write a number from 1 to 100000000`},
+		{"no iterations", "[experiment]\niterations = 0", `9: experiment.iterations is the integer 0; write a number from 1 to 16777216`},
 		{"negative executions", "[experiment]\nexecutions = -1", `9: experiment.executions is the integer -1; write a number from 1 to 1000000`},
 		{"no attempts", "[experiment]\nattempts = 0", `9: experiment.attempts is the integer 0; write a number from 1 to 100`},
 		{"negative seed", "[experiment]\nseed = -1", `9: experiment.seed is the integer -1; write a number from 0 to 9223372036854775807`},

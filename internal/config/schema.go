@@ -15,7 +15,7 @@ import (
 // Ranges. They keep sums and products inside an int and a schedule inside a
 // file one can handle; none is near what an experiment needs.
 const (
-	maxIterations = 100_000_000
+	MaxIterations = 1 << 24 // KRUN_MAX_ITERATIONS: what the measuring buffer holds
 	maxExecutions = 1_000_000
 	maxSlots      = 10_000_000
 	MaxAttempts   = 100
@@ -53,7 +53,7 @@ func (r *reader) experiment(n *node) Experiment {
 	e := Experiment{
 		Name:        s.filled("name", ""),
 		Description: s.paragraph("description"),
-		Iterations:  s.count("iterations", 2000, 1, maxIterations),
+		Iterations:  s.count("iterations", 2000, 1, MaxIterations),
 		Executions:  s.count("executions", 30, 1, maxExecutions),
 		Order:       s.choice("order", OrderRoundRobin, OrderRoundRobin, OrderInterleaved),
 		Seed:        uint64(s.whole("seed", 1, 0, math.MaxInt64)),

@@ -23,7 +23,7 @@ func (r *reader) vms(n *node, iterations int) []VM {
 			Path:       s.filled("path", ""),
 			Args:       s.vmArgs(),
 			Env:        s.env(),
-			Iterations: s.count("iterations", iterations, 1, maxIterations),
+			Iterations: s.count("iterations", iterations, 1, MaxIterations),
 			Variants:   s.vmVariants(),
 		}
 		s.done()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	libkrun "krund/cgo"
 	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/key"
@@ -216,6 +217,19 @@ func TestWorkFolder(t *testing.T) {
 		}
 		if got := workFolder(folders); got != folder {
 			t.Errorf("%s, want %s", got, folder)
+		}
+	}
+}
+
+// TestMostIterations: what the configuration allows must fit into the buffer, or an experiment begins that cannot measure.
+func TestMostIterations(t *testing.T) {
+	for n, fits := range map[int]bool{config.MaxIterations: true, config.MaxIterations + 1: false} {
+		buffer, err := libkrun.Create(libkrun.Spec{Iterations: n})
+		if (err == nil) != fits {
+			t.Errorf("a buffer for %d iterations: %v", n, err)
+		}
+		if err == nil {
+			_ = buffer.Close() // nothing was written
 		}
 	}
 }
