@@ -192,30 +192,38 @@ func TestInstalledRuns(t *testing.T) {
 	}
 }
 
-// TestReloadScriptStartsNothing: what the packages run as root.
-func TestReloadScriptStartsNothing(t *testing.T) {
-	text, err := os.ReadFile("reload.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := regexp.MustCompile(`(?m)^[^#\n]*systemctl.*$`).FindAllString(string(text), -1)
-	if len(calls) != 1 || !strings.Contains(calls[0], "systemctl daemon-reload") {
-		t.Errorf("calls of systemctl: %q", calls)
+// TestPackageScriptsStartNothing: what the packages run as root.
+func TestPackageScriptsStartNothing(t *testing.T) {
+	for _, file := range []string{"reload.sh", "remove.sh"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := regexp.MustCompile(`(?m)^[^#\n]*systemctl.*$`).FindAllString(string(text), -1)
+		if len(calls) != 1 || !strings.Contains(calls[0], "systemctl daemon-reload") {
+			t.Errorf("%s calls systemctl: %q", file, calls)
+		}
+		for _, line := range regexp.MustCompile(`(?m)^\s*rm .*$`).FindAllString(string(text), -1) {
+			for _, path := range strings.Fields(line)[2:] { // rm -f PATH...
+				if path != `"$dropin"` && !strings.HasPrefix(path, "/etc/krund/") && !strings.HasSuffix(path, ".wants/krund@*.service") {
+					t.Errorf("%s removes %s", file, path)
+				}
+			}
+		}
 	}
 	config, err := os.ReadFile("nfpm.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	scripts := regexp.MustCompile(`(?m)^\s+\w+: (\S+\.sh)$`).FindAllStringSubmatch(string(config), -1)
-	if len(scripts) != 2 {
-		t.Errorf("scripts %v", scripts)
-	}
+	var names []string
 	for _, s := range scripts {
-		if s[1] != "reload.sh" {
-			t.Errorf("the packages run %s", s[1])
-		}
+		names = append(names, s[1])
 	}
-	for _, file := range []string{"reload.sh", "release.sh", "../openbsd/krund.rc"} {
+	if want := []string{"reload.sh", "reload.sh", "remove.sh"}; !slices.Equal(names, want) {
+		t.Errorf("the packages run %q, want %q", names, want)
+	}
+	for _, file := range []string{"reload.sh", "remove.sh", "release.sh", "../openbsd/krund.rc"} {
 		sh, err := exec.LookPath("sh")
 		if err != nil {
 			t.Skip(err)
