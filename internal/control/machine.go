@@ -14,13 +14,14 @@ import (
 // nil part is one that the system does not have, and controls that need it say so.
 type Machine struct {
 	Root     sysroot.Root
-	Boot     string   // identifies this boot; settings made in another one are void
-	Commands Commands // small programs of the system
-	Swap     Swap     // swapon(2), swapoff(2)
-	Units    Units    // services, timers, sockets
-	Links    Links    // network interfaces
-	Accounts Accounts // the account for benchmarks
-	Clock    Clock    // for settings that take a moment; nil never waits
+	Boot     string                            // identifies this boot; settings made in another one are void
+	Commands Commands                          // small programs of the system
+	Swap     Swap                              // swapon(2), swapoff(2)
+	Units    Units                             // services, timers, sockets
+	Links    Links                             // network interfaces
+	Accounts Accounts                          // the account for benchmarks
+	Bind     func(thread int, cpus CPUs) error // lets a thread run on these CPUs only
+	Clock    Clock                             // for settings that take a moment; nil never waits
 
 	held map[string]io.Closer // devices held open by KindHold steps
 }
@@ -116,6 +117,10 @@ func (m *Machine) actor(k Kind) (actor, error) {
 	case KindAccount:
 		if m.Accounts != nil {
 			return accountActor{m.Accounts}, nil
+		}
+	case KindThreads:
+		if m.Bind != nil {
+			return threadActor{m}, nil
 		}
 	case KindSlice:
 		if m.Commands != nil {

@@ -3,6 +3,8 @@ package control
 import (
 	"context"
 
+	"golang.org/x/sys/unix"
+
 	"krund/internal/child"
 	"krund/internal/clock"
 	"krund/internal/sysroot"
@@ -20,6 +22,16 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 		m.Units = Systemd{Fallback: Systemctl{m.Commands}}
 		m.Accounts = child.OwnAccount{}
 		m.Links = netlinkLinks{}
+		m.Bind = bindThread
 	}
 	return m
+}
+
+// bindThread is sched_setaffinity(2).
+func bindThread(id int, cpus CPUs) error {
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	return unix.SchedSetaffinity(id, &set)
 }

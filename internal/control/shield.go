@@ -78,7 +78,7 @@ func planShield(ctx context.Context, m *Machine, kind string, cpus, others CPUs)
 	if m.Root.Exists(groupRoot+"/cgroup.procs") && !partitions(m.Root) {
 		return planSlices(ctx, m, wanted, others)
 	}
-	return willSet("none", wanted, shieldSteps(m.Root, kind, cpus)...)
+	return willSet("none", wanted, append(noteThreads(m), shieldSteps(m.Root, kind, cpus)...)...)
 }
 
 // shieldSteps makes the group, gives it the CPUs and makes it a partition. On the way back it first stops being one, so that the CPUs are

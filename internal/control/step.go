@@ -19,6 +19,7 @@ const (
 	KindLink    Kind = "link"    // a network interface; Old "up", New "down"; Data its addresses and routes
 	KindGroup   Kind = "cgroup"  // a control group; Old "absent", New "present"
 	KindGrant   Kind = "grant"   // a controller handed to the children of a control group; New "+cpuset"
+	KindThreads Kind = "threads" // nothing; Data are the threads that are bound to CPUs, to be bound again
 	KindSlice   Kind = "slice"   // the CPUs systemd allows to a slice or scope, until reboot
 	KindSysctl  Kind = "sysctl"  // a variable of sysctl(8) on OpenBSD
 	KindAccount Kind = "account" // the account for benchmarks; Old "absent", New "present"; the only kind that outlives a reboot
