@@ -41,6 +41,13 @@ func (p *Process) Kill() {
 	}
 }
 
+// KillKrund sends SIGKILL to every krund, the guard of each included, and waits for the end of this one. What it had changed stays changed.
+func (m *Machine) KillKrund(p *Process) {
+	m.tb.Helper()
+	m.Sh("kill -KILL $(pgrep -x krund)")
+	p.Wait()
+}
+
 // Wait waits for the end of the process and returns its output so far, stdout and stderr, and its exit status; 128 and the signal's number when
 // one has ended it.
 func (p *Process) Wait() (output string, status int) {

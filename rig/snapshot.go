@@ -29,8 +29,7 @@ var volatile = []Volatile{
 	{`^process: root +(kworker.*|awk|xargs|find|bash|cat|grep|mv|ps|sed|setsid|sleep|sort|base64)$`, "the snapshot's own processes, the rig's, and the kernel's errands"},
 	{`^(affinity: )(kworker|bash|grep|awk|sed|sort|sleep|base64|xargs|find).*`, "the same processes"},
 	{`^file: /srv/krund/[^/]+[.](krun|toml)`, "the experiment"},
-	{`^file: (/home/krun|/etc/(passwd|group|shadow|gshadow|subuid|subgid)-)`, "the account krun stays, with its empty home; useradd keeps the files as they were before"},
-	{`^account: /etc/(passwd|group|shadow|gshadow|subuid|subgid):krun:`, "the account krun stays: the next experiment finds its number taken by nobody else"},
+	{`^file: /etc/(passwd|group|shadow|gshadow|subuid|subgid)-`, "copies of the files as they were before the last change, which useradd and userdel keep"},
 	{`^runfile: /run/krund.lock `, "an empty file that is locked while a krund works"},
 	{`^(module: (msr|cpuid)|/sys/devices/system/cpu/hotplug/states:.*x86/(msr|cpuid):online)$`, "modules through which processors are read; the kernel does not tell whether somebody else uses one by now"},
 }

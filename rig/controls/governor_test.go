@@ -39,11 +39,18 @@ func TestGovernor(t *testing.T) {
 	t.Run("ondemand after krund was killed in the middle of a run, and krunctl restore", func(t *testing.T) {
 		m := m.For(t)
 		krund := heldAtFullSpeed(t, m)
-		krund.Kill()
+		m.KillKrund(krund)
 		t.Log(m.Sh("krunctl restore " + toml("governor")))
 		as(t, m, governors)
 		m.LetGo()
 		slowsDown(m)
+	})
+	t.Run("ondemand after krund alone was killed, without anybody's help", func(t *testing.T) {
+		m := m.For(t)
+		heldAtFullSpeed(t, m).Kill()
+		slowsDown(m)
+		as(t, m, governors)
+		m.LetGo()
 	})
 }
 
