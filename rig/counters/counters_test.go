@@ -1,0 +1,418 @@
+package counters
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+	"krund/internal/verdict"
+	"krund/rig"
+)
+
+// The experiments by name; the order in which they run is that of TestCounters.
+var experiments = []experiment{
+	{name: "registers", executions: 2},
+	{name: "slow", attempts: 3, policy: "rerun"},
+	{name: "slow-accepted"},
+	{name: "turbo", policy: "fail"},
+	{name: "whole", counters: `scope = "execution"`},
+	{name: "whole-slow", counters: `scope = "execution"`, policy: "fail"},
+	{name: "task", counters: `scope = "task"`},
+	{name: "closes", benchmark: "closes"},
+	{name: "swaps", benchmark: "swaps"},
+	{name: "slows", benchmark: "steps"},
+	{name: "fails", benchmark: "steps"},
+	{name: "back", benchmark: "steps"},
+	{name: "wraps", benchmark: "steps"},
+	{name: "stands", benchmark: "steps", policy: "fail"},
+	{name: "unreadable"},
+	{name: "insists", counters: `sources = ["msr"]`},
+	{name: "zeros"},
+	{name: "without"},
+}
+
+func TestCounters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	var files rig.Payload
+	if names, err := files.Benchmarks("benchmarks-of-counters", suite, "benchmarks"); err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, e := range experiments {
+		files.Experiment(e.name, e.text())
+	}
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, MSR: true})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	m.Sh("for p in /sys/devices/system/cpu/cpufreq/policy*; do echo performance >$p/scaling_governor; done") // APERF follows the P-state
+	doctors := make(map[string]string)
+	t.Run("the control registers are put back", func(t *testing.T) { putBack(t, m.For(t)) })
+	moving(t, m)
+	t.Run("krunctl amperf and startup read what the guest measured", func(t *testing.T) { tools(t, m.For(t)) })
+	doctors["moving"], _ = m.Try("krunctl doctor")
+	m.SetMSRFaults(rig.FaultUnreadable)
+	run(t, m, "unreadable")
+	if ended := m.RunExperiment("insists"); ended.Result == "success" {
+		t.Errorf("without any of the counters that it insists on krund ended with %+v", ended)
+	}
+	doctors["unreadable"], _ = m.Try("krunctl doctor /srv/krund/insists.toml")
+	m.SetMSRFaults(0)
+	m.Sh("rmmod rigmsr")
+	run(t, m, "zeros")
+	m.Sh("mv $(modinfo -n msr) /root/ && depmod && rmmod msr")
+	doctors["without"], _ = m.Try("krunctl doctor")
+	run(t, m, "without")
+	m.Shutdown()
+	for name, check := range map[string]func(*testing.T, *rig.Experiment){
+		"registers": registers, "slow": slow, "slow-accepted": slowAccepted, "turbo": turbo, "whole": whole, "whole-slow": wholeSlow, "task": task,
+		"closes": closes, "swaps": swaps, "slows": slows, "fails": fails, "back": back, "wraps": wraps, "stands": stands,
+		"unreadable": unreadable, "insists": insists, "zeros": zeros, "without": without,
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := m.Experiment(rig.Folder(name))
+			for _, problem := range e.Problems() {
+				t.Error(problem)
+			}
+			check(t, e)
+			if t.Failed() {
+				for _, r := range e.Records {
+					t.Log(describe(r))
+				}
+			}
+		})
+	}
+	t.Run("doctor names the sources and why others are not", func(t *testing.T) { doctor(t, doctors) })
+}
+
+func run(t *testing.T, m *rig.Machine, name string) {
+	t.Helper()
+	if ended := m.RunExperiment(name); ended.Result != "success" {
+		t.Errorf("%s: krund ended with %+v; its log:\n%s", name, ended, m.Log(name))
+	}
+}
+
+// putBack: fixed counter 1 counts while an experiment runs, and afterwards its control registers are what they were.
+func putBack(t *testing.T, m *rig.Machine) {
+	setRegister(m, regFixedCtrl, 0x300) // somebody uses fixed counter 2
+	run(t, m, "registers")
+	for core := range 2 {
+		if fixed, global := register(t, m, core, regFixedCtrl), register(t, m, core, regGlobal); fixed != 0x300 || global != 0 {
+			t.Errorf("core %d: control registers are %#x and %#x, were 0x300 and 0", core, fixed, global)
+		}
+	}
+}
+
+// moving runs all experiments on registers that move.
+func moving(t *testing.T, m *rig.Machine) {
+	m.SetClockRatio(50)
+	for _, name := range []string{"slow", "slow-accepted", "whole-slow"} {
+		run(t, m, name)
+	}
+	m.SetClockRatio(200)
+	run(t, m, "turbo")
+	m.SetClockRatio(0)
+	for _, name := range []string{"whole", "task", "closes", "swaps"} {
+		run(t, m, name)
+	}
+	for name, do := range map[string]func(step int){
+		"slows": func(step int) {
+			if step == 3 { // inside the third iteration
+				m.SetClockRatio(20)
+			}
+		},
+		"fails": func(step int) {
+			if step == 3 {
+				m.SetMSRFaults(rig.FaultUnreadable)
+			}
+		},
+		"back": func(step int) {
+			if step == 3 {
+				setRegister(m, regAPERF, 0)
+			}
+		},
+		"stands": func(step int) {
+			if step == 1 {
+				m.SetMSRFaults(rig.FaultStuck)
+			}
+		},
+		"wraps": func(step int) {
+			switch step {
+			case 0:
+				setRegister(m, regCycles, 1<<48-1<<36) // the rig's register would go on beyond: twenty seconds are enough not to get there
+			case 1: // as a counter of 48 bits goes on after its end
+				setRegister(m, regCycles, 1<<10)
+			}
+		},
+	} {
+		if ended := steps(m, name, 4, do); ended.Result != "success" {
+			t.Errorf("%s: krund ended with %+v; its log:\n%s", name, ended, m.Log(name))
+		}
+		m.SetClockRatio(0)
+		m.SetMSRFaults(0)
+	}
+}
+
+func registers(t *testing.T, e *rig.Experiment) {
+	if len(e.Records) != 2 {
+		t.Fatalf("%d records", len(e.Records))
+	}
+	for _, r := range e.Records {
+		if r.Outcome != results.Completed || len(r.Reasons) > 0 || r.CounterSource != "msr" || !strings.Contains(r.CounterReason, "perf: not available: ") {
+			t.Error(describe(r))
+		}
+		for core := range 2 {
+			for _, name := range []string{"aperf", "mperf", "cycles"} {
+				for i, n := range counts(t, r, name, core) {
+					if n < 1e6 || n > 1e11 {
+						t.Errorf("%s of core %d in iteration %d is %d", name, core, i, n)
+					}
+				}
+			}
+		}
+		var view struct {
+			UID               int
+			Open              []string
+			Again             []string
+			Write, Port, Perf string
+			Inherited         map[string][]uint64
+			WriteInherited    string `json:"write_inherited"`
+		}
+		printed(t, r, &view)
+		const denied = "Permission denied"
+		if view.UID == 0 || !slices.Equal(view.Open, []string{denied, denied}) || view.Write != denied || view.Port != denied || !slices.Equal(view.Again, []string{denied}) {
+			t.Errorf("user %d opened what it must not: %+v", view.UID, view)
+		}
+		if view.Perf == "" {
+			t.Error("an unprivileged process counts on a whole CPU by itself")
+		}
+		for core := range 2 {
+			got := view.Inherited[fmt.Sprintf("/dev/cpu/%d/msr", core)]
+			if len(got) != 2 || got[1] <= got[0] {
+				t.Errorf("through the descriptor of core %d: %v", core, got)
+			}
+		}
+		if view.WriteInherited != "Bad file descriptor" {
+			t.Errorf("writing through a descriptor: %s", view.WriteInherited)
+		}
+	}
+}
+
+func slow(t *testing.T, e *rig.Experiment) {
+	want := []results.Outcome{results.Rerun, results.Rerun, results.Error}
+	for i, r := range e.Records {
+		if i >= len(want) || r.Outcome != want[i] || !says(r.Reasons, "core 1", "throttled", "in 4 of 4 iterations", "APERF/MPERF") {
+			t.Error(describe(r))
+		}
+	}
+	if len(e.Records) != len(want) || !e.Finished() {
+		t.Errorf("%d records, want %d, and the end", len(e.Records), len(want))
+	}
+}
+
+func slowAccepted(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Completed || !says(r.Reasons, "throttled") {
+		t.Error(describe(r))
+	}
+}
+
+func turbo(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Error || !says(r.Reasons, "turbo", "in 4 of 4") {
+		t.Error(describe(r))
+	}
+}
+
+func whole(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Completed || len(r.Reasons) > 0 || len(r.Columns) > 0 || len(r.Totals) != 6 {
+		t.Error(describe(r))
+	}
+	for _, total := range r.Totals {
+		if total.Value == nil || *total.Value < 1e6 {
+			t.Errorf("total %+v", total)
+		}
+	}
+}
+
+func wholeSlow(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Error || !says(r.Reasons, "throttled", "over the execution") {
+		t.Error(describe(r))
+	}
+}
+
+// task: there is no PMU here, but the kernel's own counters, by perf.
+func task(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Completed || r.CounterSource != "perf" {
+		t.Error(describe(r))
+	}
+	for _, name := range []string{"context_switches", "migrations", "page_faults"} {
+		if !slices.ContainsFunc(r.Columns, func(c results.Column) bool { return c.Name == name && c.Core == nil && len(c.Counts) == 4 }) {
+			t.Errorf("no column %s of the task", name)
+		}
+	}
+}
+
+// closes: what was read before is kept, what could not be read is missing, and krund says so.
+func closes(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome == results.Completed || !says(r.Reasons, "counter", "read") || len(r.WallNS) != 4 {
+		t.Error(describe(r))
+	}
+	missing(t, r, 1)
+}
+
+// swaps: a file that is not what krund has passed on must never be taken for a counter.
+func swaps(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Error || !says(r.Reasons, "aperf", "core 1", "backwards") || !says(r.Reasons, "stood still") {
+		t.Error(describe(r))
+	}
+}
+
+func slows(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Completed || !says(r.Reasons, "core 1", "throttled", "the first is 2") {
+		t.Error(describe(r))
+	}
+}
+
+func fails(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Error || !says(r.Reasons, "could not be read") || !says(r.Reasons, "APERF of core 0 is missing", "the first is 2") {
+		t.Error(describe(r))
+	}
+	missing(t, r, 2)
+}
+
+// missing: APERF is there before an iteration, and not from it on.
+func missing(t *testing.T, r results.Record, from int) {
+	t.Helper()
+	for core := range 2 {
+		for i, n := range counts(t, r, "aperf", core) {
+			if (n == verdict.MissingCount) != (i >= from) {
+				t.Errorf("APERF of core %d in iteration %d is %d; want it missing from %d on", core, i, n, from)
+			}
+		}
+	}
+}
+
+func back(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Error || !says(r.Reasons, "aperf", "core 0", "backwards") || !says(r.Reasons, "aperf", "core 1", "backwards") {
+		t.Error(describe(r))
+	}
+}
+
+// wraps: the cycles go over the end of their 48 bits.
+func wraps(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Completed || len(r.Reasons) > 0 {
+		t.Error(describe(r))
+	}
+	for core := range 2 {
+		if n := counts(t, r, "cycles", core)[0]; n == 0 || n > 1<<37 {
+			t.Errorf("cycles of core %d over the end: %d", core, n)
+		}
+	}
+}
+
+// stands: counters that stand still say nothing about the frequency, and must not look like a machine in order. They stop within the first iteration.
+func stands(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Error || !says(r.Reasons, "stood still", "in 3 of 4 iterations, the first is 1") {
+		t.Error(describe(r))
+	}
+}
+
+func unreadable(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason}, "perf: not available", "msr: not available", "no such register") {
+		t.Error(describe(r))
+	}
+}
+
+// insists: without "none" among its sources an experiment is not measured by the clock alone.
+func insists(t *testing.T, e *rig.Experiment) {
+	if len(e.Records) > 0 || e.Slots[0].Attempts > 0 {
+		t.Errorf("measured all the same: %d records, %d attempts", len(e.Records), e.Slots[0].Attempts)
+	}
+}
+
+func zeros(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason}, "stands still", "no counter behind it") {
+		t.Error(describe(r))
+	}
+}
+
+func without(t *testing.T, e *rig.Experiment) {
+	r := only(t, e)
+	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason}, "perf: not available", "modprobe msr") {
+		t.Error(describe(r))
+	}
+	if len(r.Columns) > 0 || len(r.Totals) > 0 || len(r.WallNS) != 4 {
+		t.Error(describe(r))
+	}
+}
+
+// only returns the experiment's only record.
+func only(t *testing.T, e *rig.Experiment) results.Record {
+	t.Helper()
+	if len(e.Records) != 1 {
+		t.Fatalf("%d records, want 1", len(e.Records))
+	}
+	return e.Records[0]
+}
+
+// tools: krunctl's reports on the counters and on the start-up, of what was measured here.
+func tools(t *testing.T, m *rig.Machine) {
+	for _, c := range []struct {
+		command string
+		status  int
+		want    []string
+	}{
+		{"amperf --json /srv/krund/registers.toml", 0, []string{`"judged": 2`, `"violating_records": 0`}},
+		{"amperf /srv/krund/slow.toml", 1, []string{"spin:CPython:default", "throttled"}},
+		{"amperf /srv/krund/whole.krun", 0, nil},
+		{"amperf /srv/krund/task.krun", 1, []string{"no record has APERF and MPERF"}},
+		{"amperf --idle 0 --busy 1 /srv/krund/registers.krun", 1, []string{"idle"}},
+		{"startup /srv/krund/registers.toml", 0, []string{"CPython"}},
+		{"startup --json --by key /srv/krund/registers.krun", 0, []string{"spin:CPython:default", `"executions": 2`}},
+		{"summary /srv/krund/registers.krun", 0, nil},
+		{"check-data /srv/krund/registers.krun", 0, nil},
+	} {
+		out, status := m.Try("krunctl " + c.command)
+		if status != c.status {
+			t.Errorf("krunctl %s: exit status %d, want %d:\n%s", c.command, status, c.status, out)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("krunctl %s: no %q in\n%s", c.command, want, out)
+			}
+		}
+	}
+}
+
+func doctor(t *testing.T, said map[string]string) {
+	for _, c := range []struct {
+		when string
+		want []string
+	}{
+		{"moving", []string{"counters perf", "counters msr", "reads registers of 2 cores"}},
+		{"unreadable", []string{"counters msr", "no such register"}},
+		{"without", []string{"counters perf", "counters msr", "modprobe msr"}},
+	} {
+		for _, want := range c.want {
+			if !strings.Contains(said[c.when], want) {
+				t.Errorf("%s: no %q in\n%s", c.when, want, said[c.when])
+			}
+		}
+	}
+}
