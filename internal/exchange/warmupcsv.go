@@ -24,13 +24,15 @@ type WarmupCSVOptions struct {
 }
 
 // ReadWarmupCSV reads the format warmup_stats accepts: a header, then a row
-// per process execution with its index, the benchmark's name, and one value
-// in seconds per iteration. Every row has as many iterations. A row whose
-// values are all empty is an execution that crashed. The errors wrap ErrFormat
+// per process execution with its index, the benchmark's name, and one value in
+// seconds per iteration. Every row has as many iterations; one with "crash" in
+// the place of the first, or with empty values only, is an execution that
+// crashed. The errors wrap ErrFormat
 // and name the line, or are those of r.
 func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 	rows := csv.NewReader(r)
 	rows.TrimLeadingSpace = true
+	rows.FieldsPerRecord = -1 // crashed executions may be shorter
 	header, err := rows.Read()
 	if err != nil {
 		return nil, csvError(err, "there is no header")
@@ -48,6 +50,9 @@ func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 			return nil, csvError(err, "")
 		}
 		line, _ := rows.FieldPos(0)
+		if len(row) < 3 || len(row) != len(header) && !crashed(row) {
+			return nil, fmt.Errorf("read CSV: %w: line %d has %d columns, the header %d", ErrFormat, line, len(row), len(header))
+		}
 		e, err := csvExecution(row[2:])
 		if err != nil {
 			return nil, fmt.Errorf("read CSV: %w: line %d, %w", ErrFormat, line, err)
@@ -77,11 +82,20 @@ func csvError(err error, atEnd string) error {
 	return fmt.Errorf("read CSV: %w", err)
 }
 
+// crash is what warmup_stats has in the place of the first iteration of an
+// execution that crashed.
+const crash = "crash"
+
+func crashed(row []string) bool { return strings.TrimSpace(row[2]) == crash }
+
 // csvExecution reads the iterations of a row.
 func csvExecution(cells []string) (dataset.Execution, error) {
 	e := dataset.Execution{Outcome: dataset.Completed}
 	values := make([]float64, 0, len(cells))
 	empty := 0
+	if strings.TrimSpace(cells[0]) == crash {
+		cells = make([]string, len(cells))
+	}
 	for i, cell := range cells {
 		cell = strings.TrimSpace(cell)
 		if cell == "" {

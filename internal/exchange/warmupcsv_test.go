@@ -18,6 +18,8 @@ func TestReadWarmupCSV(t *testing.T) {
 1, spectral norm, 0.3, nan, 2e-1
 0, "fasta, long", 1, 2, 3
 2, spectral norm, , ,
+3, spectral norm, crash
+4, spectral norm, crash, , 
 `), WarmupCSVOptions{VM: "Hotspot", Variant: "java-default", Uname: "Linux snim2-r700 4.4.0"})
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +28,7 @@ func TestReadWarmupCSV(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	norm := d.Find(key.Key{Benchmark: "spectral norm", VM: "Hotspot", Variant: "java-default"}).Executions
-	if len(norm) != 3 || !slices.Equal(norm[0].Columns[0].Reals, []float64{0.2, 0.1, 0.4}) || !math.IsNaN(norm[1].Columns[0].Reals[1]) {
+	if len(norm) != 5 || norm[3].Outcome != dataset.Error || norm[4].Outcome != dataset.Error || !slices.Equal(norm[0].Columns[0].Reals, []float64{0.2, 0.1, 0.4}) || !math.IsNaN(norm[1].Columns[0].Reals[1]) {
 		t.Errorf("executions %+v", norm)
 	}
 	if norm[2].Outcome != dataset.Error || norm[2].Number != 3 || norm[2].Columns[0].Len() != 0 {

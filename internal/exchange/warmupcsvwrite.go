@@ -13,8 +13,8 @@ import (
 // reads: seconds, exact for nanoseconds. The format has no place for VM and
 // variant, for other units than time, or for executions of different lengths;
 // a dataset with these is refused. Executions that were run again are left
-// out, those that failed are rows of empty cells, and executions are numbered
-// from 0 without gaps, as warmup_stats insists.
+// out, those that failed have "crash" in the place of their first iteration, and
+// executions are numbered from 0 without gaps, as warmup_stats insists.
 func WriteWarmupCSV(w io.Writer, d *dataset.Dataset) error {
 	rows := [][]string{nil}
 	width := -1
@@ -38,12 +38,18 @@ func WriteWarmupCSV(w io.Writer, d *dataset.Dataset) error {
 			if cells != nil {
 				width = len(cells)
 			}
+			if cells == nil {
+				cells = []string{crash}
+			}
 			rows = append(rows, append([]string{strconv.Itoa(number), p.Key.Benchmark}, cells...))
 			number++
 		}
 	}
 	const names = 2 // columns before the iterations
 	rows[0] = []string{"process_exec_num", "bench_name"}
+	if width < 0 && len(rows) > 1 {
+		width = 1 // all crashed
+	}
 	for i := range max(width, 0) {
 		rows[0] = append(rows[0], strconv.Itoa(i))
 	}

@@ -26,7 +26,7 @@ func TestWarmupCSVRoundTrip(t *testing.T) {
 	if err := WriteWarmupCSV(&out, d); err != nil {
 		t.Fatal(err)
 	}
-	want := "process_exec_num,bench_name,0,1,2\n0,\"a,\"\"b\"\"\",,,\n1,\"a,\"\"b\"\"\",0.000000001,2.000000003,0.000000004\n0,c,1.232458e-07,0.1,3\n"
+	want := "process_exec_num,bench_name,0,1,2\n0,\"a,\"\"b\"\"\",crash,,\n1,\"a,\"\"b\"\"\",0.000000001,2.000000003,0.000000004\n0,c,1.232458e-07,0.1,3\n"
 	if out.String() != want {
 		t.Errorf("%s", out.String())
 	}
@@ -37,6 +37,20 @@ func TestWarmupCSVRoundTrip(t *testing.T) {
 	first, second := back.Find(a).Executions, back.Find(b).Executions
 	if first[0].Outcome != dataset.Error || !slices.Equal(first[1].Columns[0].Reals, []float64{1e-9, 2.000000003, 4e-9}) || !slices.Equal(second[0].Columns[0].Reals, reals[0].Reals) {
 		t.Errorf("%+v %+v", first, second)
+	}
+}
+
+// TestWarmupCSVOfCrashes: a file of crashes alone is read again.
+func TestWarmupCSVOfCrashes(t *testing.T) {
+	d := &dataset.Dataset{}
+	d.Add(key.Key{Benchmark: "a", VM: "v", Variant: "x"}, dataset.Execution{Outcome: dataset.Timeout})
+	var out bytes.Buffer
+	if err := WriteWarmupCSV(&out, d); err != nil || out.String() != "process_exec_num,bench_name,0\n0,a,crash\n" {
+		t.Errorf("%v: %s", err, out.String())
+	}
+	back, err := ReadWarmupCSV(&out, WarmupCSVOptions{})
+	if err != nil || back.Pairs[0].Executions[0].Outcome != dataset.Error {
+		t.Errorf("%+v, %v", back, err)
 	}
 }
 
