@@ -68,8 +68,17 @@ func killed(program func()) (dead bool) {
 // TestRestoreAfterKillAtEveryChange kills krund before each single change to the machine, on the way there and on the way back. A restore
 // in a new process must bring everything back, and a second one find nothing to do.
 func TestRestoreAfterKillAtEveryChange(t *testing.T) {
+	for _, tree := range machines {
+		t.Run(tree, func(t *testing.T) {
+			t.Parallel()
+			killAtEveryChange(t, tree)
+		})
+	}
+}
+
+func killAtEveryChange(t *testing.T, tree string) {
 	for n := 1; ; n++ {
-		m, k := fakeMachine(t, "intel-cpufreq-passive")
+		m, k := fakeMachine(t, tree)
 		before := state(t, m, k)
 		fsys := crashfs.New("/x")
 		k.fuse = &fuse{left: n}
@@ -86,7 +95,7 @@ func TestRestoreAfterKillAtEveryChange(t *testing.T) {
 			t.Fatalf("killed before change %d", n)
 		}
 		if !dead {
-			if n < 50 {
+			if n < 40 {
 				t.Fatalf("only %d changes: the test does not test", n)
 			}
 			return

@@ -127,6 +127,8 @@ func (k *fakeKernel) take(name, value string) error {
 		k.boost(value == "1")
 	case name == smtFile:
 		k.smt(value)
+	case strings.HasPrefix(name, "/sys/devices/system/cpu/cpu") && file == "online":
+		k.cpu(name, value)
 	case name == perfRateFile && (k.get(perfPercentFile) == "0" || k.get(perfPercentFile) == "100"):
 		return syscall.EINVAL
 	case strings.HasPrefix(name, thpDir):
@@ -266,7 +268,23 @@ func (k *fakeKernel) smt(value string) {
 		online, active = "0-1", "0"
 	}
 	k.put("/sys/devices/system/cpu/online", online)
+	set, _ := ParseCPUList(online)
+	for n := range 4 {
+		if file := fmt.Sprintf("/sys/devices/system/cpu/cpu%d/online", n); k.exists(file) {
+			k.put(file, map[bool]string{true: "1", false: "0"}[set.Contains(CPUs{n})])
+		}
+	}
 	k.put("/sys/devices/system/cpu/smt/active", active)
+}
+
+// cpu takes a CPU offline or back.
+func (k *fakeKernel) cpu(name, value string) {
+	number, _ := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(name)), "cpu"))
+	online, _ := ParseCPUList(k.get("/sys/devices/system/cpu/online"))
+	if online = online.Minus(CPUs{number}); value == "1" {
+		online = normal(append(online, number))
+	}
+	k.put("/sys/devices/system/cpu/online", online.String())
 }
 
 // choose moves the brackets of a list.

@@ -40,8 +40,25 @@ func planSMT(m *Machine) Plan {
 			p.Detail = "no core has two threads online"
 			return p
 		}
-		return willSet("on", "off", Step{Kind: KindFile, Target: smtFile, Old: "on", New: "off"})
 	}
-	// A number is how many threads per core are allowed, on machines with more than two.
-	return willSet(state, "off", Step{Kind: KindFile, Target: smtFile, Old: state, New: "off"})
+	// Anything but "on" is a number: how many threads per core are allowed, on machines with more than two.
+	return willSet(state, "off", append(noteOffline(m), Step{Kind: KindFile, Target: smtFile, Old: state, New: "off"})...)
 }
+
+// noteOffline returns steps that change nothing and remember the CPUs that somebody has taken offline: switching siblings on again brings them all
+// online. They are the first steps, so that they are put back after the switch.
+func noteOffline(m *Machine) []Step {
+	files, err := m.Root.Glob(cpuOnlineFiles)
+	if err != nil {
+		return nil
+	}
+	var steps []Step
+	for _, file := range files {
+		if state, err := m.Root.Read(file); err == nil && state == "0" {
+			steps = append(steps, Step{Kind: KindFile, Target: file, Old: "0", New: "0", Optional: true})
+		}
+	}
+	return steps
+}
+
+const cpuOnlineFiles = "/sys/devices/system/cpu/cpu[0-9]*/online"

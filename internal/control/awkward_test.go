@@ -1,0 +1,127 @@
+package control
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// awkward is a machine of testdata with something unusual about it, and what one control makes of that.
+type awkward struct {
+	name    string
+	tree    string
+	files   map[string]string // written before; "-" removes
+	control string
+	status  Status // after applying
+	part    string // of the row
+}
+
+const cpuDir = "/sys/devices/system/cpu/"
+
+var awkwardMachines = []awkward{
+	{
+		"a CPU was taken out", "intel-acpi-cpufreq",
+		map[string]string{cpuDir + "online": "0-2", cpuDir + "present": "0-2", cpufreqDir + "/policy3": "-", cpuDir + "cpu3": "-"},
+		"frequency", StatusSet, "",
+	},
+	{
+		"a CPU is offline, its policy is still listed", "amd-pstate-epp",
+		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu3/online": "0"}, "frequency", StatusSet, "",
+	},
+	{
+		"a policy without CPUs, as old kernels have it", "intel-acpi-cpufreq",
+		map[string]string{cpufreqDir + "/policy1/affected_cpus": "", cpufreqDir + "/policy1/scaling_governor": ""}, "frequency", StatusSet, "",
+	},
+	{
+		"all CPUs share a policy", "arm64",
+		map[string]string{cpufreqDir + "/policy0/affected_cpus": "0 1 2 3", cpufreqDir + "/policy0/related_cpus": "0 1 2 3"}, "frequency", StatusSet, "",
+	},
+	{
+		"limits that are one already, at another frequency", "intel-acpi-cpufreq",
+		map[string]string{cpufreqDir + "/policy0/scaling_min_freq": "1200000", cpufreqDir + "/policy0/scaling_max_freq": "1200000"},
+		"frequency", StatusSet, "",
+	},
+	{
+		"no governor performance", "amd-acpi-cpufreq",
+		map[string]string{cpufreqDir + "/policy0/scaling_available_governors": "userspace schedutil"}, "frequency", StatusCannot, "CONFIG_CPU_FREQ_GOV_PERFORMANCE",
+	},
+	{"a frequency that the driver does not know", "arm64", map[string]string{cpufreqDir + "/policy0/scaling_driver": "<unknown>"}, "frequency", StatusSet, ""},
+	{
+		"a sibling that somebody took offline", "amd-pstate-epp",
+		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu2/online": "1", cpuDir + "cpu3/online": "0"}, "smt", StatusSet, "",
+	},
+	{"siblings off in the firmware", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "forceoff"}, "smt", StatusOK, "forceoff"},
+	{"no siblings", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "notsupported"}, "smt", StatusOK, "notsupported"},
+	{"no support for siblings in the kernel", "arm64", map[string]string{cpuDir + "smt/control": "notimplemented"}, "smt", StatusOK, "notimplemented"},
+	{"siblings that nobody took online", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "on", cpuDir + "smt/active": "0"}, "smt", StatusOK, "no core"},
+	{"nohz_full is empty", "kvm-guest", map[string]string{nohzFile: ""}, "tickless", StatusNeedsReboot, "nohz_full=1"},
+	{"nohz_full is (null)", "kvm-guest", map[string]string{nohzFile: "  (null)"}, "tickless", StatusNeedsReboot, "nohz_full=1"},
+	{"nohz_full has every CPU", "kvm-guest", map[string]string{nohzFile: "0-1"}, "tickless", StatusNeedsReboot, "no CPU is left"},
+	{"nohz_full names CPUs that do not exist", "kvm-guest", map[string]string{nohzFile: "1-63"}, "tickless", StatusOK, ""},
+	{
+		"isolcpus with flags", "intel-acpi-cpufreq",
+		map[string]string{cpuDir + "isolated": "1-3", "/proc/cmdline": "quiet isolcpus=domain,managed_irq,1-3"}, "isolcpus", StatusNeedsReboot, "isolcpus",
+	},
+	{"isolcpus of interrupts only", "intel-acpi-cpufreq", map[string]string{cpuDir + "isolated": "", "/proc/cmdline": "isolcpus=managed_irq,1-3"}, "isolcpus", StatusOK, ""},
+	{"control groups of version 1", "kvm-guest", map[string]string{groupRoot: "-", groupRoot + "/cpuset/cpuset.cpus": "0-1"}, "shield", StatusCannot, "version 2"},
+	{"one CPU", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "shield", StatusCannot, "two CPUs"},
+	{"one CPU and interrupts", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "irq_affinity", StatusCannot, ""},
+	{"one CPU and the timer", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "tickless", StatusCannot, "two CPUs"},
+}
+
+// TestAwkwardMachines: each control says the truth about an unusual machine, sets what can be set, and all of it can be put back.
+func TestAwkwardMachines(t *testing.T) {
+	for _, tt := range awkwardMachines {
+		t.Run(tt.name, func(t *testing.T) {
+			m, k := fakeMachine(t, tt.tree)
+			for name, text := range tt.files {
+				path := filepath.Join(k.dir, name)
+				if text == "-" {
+					k.remove(t, name)
+					continue
+				}
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				k.put(name, text)
+			}
+			before := state(t, m, k)
+			findings, undo, problems := ApplyAll(t.Context(), m, everything(), openJournal(t, m))
+			f := find(t, findings, tt.control)
+			row := strings.Join([]string{f.Found, f.Wanted, f.Detail, f.Fix}, " | ")
+			if len(problems) > 0 || f.Status != tt.status || !strings.Contains(row, tt.part) {
+				t.Errorf("%s: %s %s, want %s %q; problems %v", tt.control, f.Status, row, tt.status, tt.part, problems)
+			}
+			if err := undo(t.Context()); err != nil {
+				t.Error(err)
+			}
+			sameTree(t, state(t, m, k), before)
+		})
+	}
+}
+
+// TestReadOnlyKernelFiles: in a container /sys and /proc/sys refuse every write. Nothing is changed, and each row says why.
+func TestReadOnlyKernelFiles(t *testing.T) {
+	for _, tree := range machines {
+		m, k := fakeMachine(t, tree)
+		before := state(t, m, k)
+		k.refuse = func(string, string, string) error { return syscall.EROFS }
+		s := everything()
+		s.Services.Policy, s.Network.Policy, s.Swap.Policy = Off, Off, Off
+		findings, undo, _ := ApplyAll(t.Context(), m, s, openJournal(t, m))
+		for _, f := range findings {
+			if f.Status == StatusSet {
+				t.Errorf("%s: %s is %s", tree, f.Name, f.Status)
+			}
+			if strings.Contains(f.Detail, "read-only") && !strings.Contains(f.Fix, "container") {
+				t.Errorf("%s: %s: fix %q", tree, f.Name, f.Fix)
+			}
+		}
+		if err := undo(t.Context()); err != nil {
+			t.Error(err)
+		}
+		sameTree(t, state(t, m, k), before)
+	}
+}
