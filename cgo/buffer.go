@@ -53,6 +53,15 @@ func Create(spec Spec) (*Buffer, error) {
 func identify(groups []Group) ([]Group, error) {
 	groups = append([]Group(nil), groups...)
 	for i := range groups {
+		groups[i].event, groups[i].device, groups[i].inode = false, 0, 0
+		if groups[i].Source == SourceSelf {
+			groups[i].event = true
+			continue
+		}
+		if id, ok := eventID(groups[i].File); ok && groups[i].Source == SourcePerf {
+			groups[i].event, groups[i].inode = true, id
+			continue
+		}
 		var st unix.Stat_t
 		if err := unix.Fstat(int(groups[i].File.Fd()), &st); err != nil {
 			return nil, fmt.Errorf("group %d: %w", i, os.NewSyscallError("fstat", err))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,4 +33,10 @@ func seal(f *os.File) error {
 		return fmt.Errorf("seal: %w", os.NewSyscallError("fcntl", err))
 	}
 	return nil
+}
+
+// eventID returns the number of a perf event: what tells one from another, because all of them have one inode.
+func eventID(f *os.File) (id uint64, ok bool) {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), unix.PERF_EVENT_IOC_ID, uintptr(unsafe.Pointer(&id)))
+	return id, errno == 0
 }

@@ -24,6 +24,8 @@ const (
 	EREAD    Error = -13
 	EPART    Error = -14
 	ECHILD   Error = -15
+	ELOST    Error = -16
+	ETHREAD  Error = -17
 )
 
 // Error explains the code.
@@ -45,6 +47,8 @@ func (e Error) Error() string {
 		"a processor counter could not be read; krunctl doctor says which can be",
 		"a processor counter did not count all the time: something else uses the same hardware",
 		"the handle belongs to the process that this one was forked from; call krun_init in the process that measures",
+		"a counter's descriptor was closed or replaced; the benchmark must not close descriptors it did not open",
+		"the iterations ran in another thread than the process's first, the only one whose counter rdpmc reads; use perf",
 	}
 	if !e.known() {
 		return "unknown error " + strconv.Itoa(int(e))
@@ -53,4 +57,4 @@ func (e Error) Error() string {
 }
 
 // known says whether the code is one of krun.h.
-func (e Error) known() bool { return e <= OK && e >= ECHILD }
+func (e Error) known() bool { return e <= OK && e >= ETHREAD }

@@ -14,6 +14,7 @@ type Source uint8
 const (
 	SourcePerf      Source = 1 // a perf group's leader: all columns by one read
 	SourceRegisters Source = 2 // a core's model specific registers: each column by a pread at its address
+	SourceSelf      Source = 3 // a perf event of the process's first thread alone: one column, without a system call where that is allowed
 )
 
 // Scope says around what libkrun reads the counters.
@@ -31,7 +32,9 @@ type Group struct {
 	Columns int // 1 to 16
 
 	// File is inherited by the measured process under the number FD. libkrun uses
-	// a descriptor only if it is this file; else the values are Missing.
+	// a descriptor only if it is this file; else the values are Missing. For
+	// SourceSelf somebody puts the event in its place before the process begins, and
+	// any perf event will do.
 	File *os.File
 	FD   int
 
@@ -45,6 +48,7 @@ type Group struct {
 	Registers []Register
 	Turn      int
 
+	event         bool   // inode is the number of a perf event, 0 for any; filled in by Create
 	device, inode uint64 // of File, filled in by Create
 }
 
@@ -78,6 +82,10 @@ func (g Group) check() error {
 	registers := 0
 	switch g.Source {
 	case SourcePerf:
+	case SourceSelf:
+		if g.Columns != 1 {
+			return fmt.Errorf("%d columns of one event", g.Columns)
+		}
 	case SourceRegisters:
 		registers = g.Columns
 	default:
@@ -109,7 +117,10 @@ func (g Group) encode(entries []byte) {
 	order.PutUint16(entries[entryGroup:], uint16(g.Columns))
 	entries[entrySource] = byte(g.Source)
 	if g.Partial {
-		entries[entryFlags] = flagPartial
+		entries[entryFlags] |= flagPartial
+	}
+	if g.event {
+		entries[entryFlags] |= flagEvent
 	}
 	entries[entryTurn] = byte(g.Turn)
 	order.PutUint32(entries[entryFD:], uint32(g.FD))

@@ -56,11 +56,12 @@ func TestCreateRefusesGroups(t *testing.T) {
 		change func(*Spec)
 	}{
 		{"scope 2", func(s *Spec) { s.Scope = 2 }},
+		{"3 columns of one event", func(s *Spec) { s.Groups[1].Source = SourceSelf }},
 		{"the groups have 5 columns, the spec 6", func(s *Spec) { s.Groups[1].Columns = 2 }},
 		{"the groups have 3 columns, the spec 6", func(s *Spec) { s.Groups = s.Groups[1:] }},
 		{"group 1: 17 columns", func(s *Spec) { s.Groups[1].Columns = 17 }},
 		{"group 1: 0 columns", func(s *Spec) { s.Groups[1].Columns = 0 }},
-		{"group 0: source 3", func(s *Spec) { s.Groups[0].Source = 3 }},
+		{"group 0: source 4", func(s *Spec) { s.Groups[0].Source = 4 }},
 		{"group 0: 2 registers for 3 columns", func(s *Spec) { s.Groups[0].Registers = s.Groups[0].Registers[:2] }},
 		{"group 1: 1 registers for 3 columns", func(s *Spec) { s.Groups[1].Registers = []Register{{1, 64}} }},
 		{"group 0: turn 3", func(s *Spec) { s.Groups[0].Turn = 3 }},

@@ -22,9 +22,11 @@
 #endif
 
 #if defined(__GNUC__)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COLD __attribute__((cold, noinline))
 #else
+#define LIKELY(x) (x)
 #define UNLIKELY(x) (x)
 #define COLD
 #endif
@@ -75,6 +77,9 @@ void krun_handle_free(krun *k);
 
 /* krun_spoil leaves the first measuring error where krund finds it, and returns it. */
 int krun_spoil(struct krun_header *h, int error);
+
+/* krun_lost leaves KRUN_ELOST there, also in the place of a KRUN_EREAD that it explains. */
+void krun_lost(struct krun_header *h);
 
 /* krun_counters_check checks a header's scope and its counters' entries. Errors: KRUN_ELAYOUT. */
 int krun_counters_check(struct krun_header *h);

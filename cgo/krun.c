@@ -18,6 +18,14 @@ static bool foreign(const krun *k)
 	return !k->header;
 }
 
+void krun_lost(struct krun_header *h)
+{
+	int32_t vague = KRUN_EREAD;
+
+	if (!atomic_compare_exchange_strong(&h->progress.error, &vague, KRUN_ELOST))
+		(void)krun_spoil(h, KRUN_ELOST);
+}
+
 static COLD int spoil(krun *k, int error)
 {
 	if (foreign(k))
@@ -230,9 +238,11 @@ const char *krun_strerror(int error)
 		"a processor counter could not be read; krunctl doctor says which can be",
 		"a processor counter did not count all the time: something else uses the same hardware",
 		"the handle belongs to the process that this one was forked from; call krun_init in the process that measures",
+		"a counter's descriptor was closed or replaced; the benchmark must not close descriptors it did not open",
+		"the iterations ran in another thread than the process's first, the only one whose counter rdpmc reads; use perf",
 	};
 
-	if (error > 0 || error < KRUN_ECHILD)
+	if (error > 0 || error < KRUN_ETHREAD)
 		return "unknown error";
 	return text[-error];
 }

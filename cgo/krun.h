@@ -34,6 +34,7 @@
  *            before the clock and krun_end after it: the system calls of these
  *            readings are the only ones and lie outside the wall time. A failed
  *            reading spoils its values, not the iteration: krun_end succeeds.
+ *            Do not close descriptors that you have not opened.
  * Threads    One handle belongs to one thread at a time: calls on it must not
  *            overlap, and handing it to another thread needs the usual
  *            synchronisation. There is no global state: handles do not know of
@@ -82,7 +83,9 @@ enum krun_error {
 	KRUN_EDONE = -12,   /* krun_done was called before */
 	KRUN_EREAD = -13,   /* a processor counter could not be read; only left in the buffer */
 	KRUN_EPART = -14,   /* a counter did not count all the time; only left in the buffer */
-	KRUN_ECHILD = -15   /* the handle belongs to the process that this one was forked from */
+	KRUN_ECHILD = -15,  /* the handle belongs to the process that this one was forked from */
+	KRUN_ELOST = -16,   /* a counter's descriptor was closed or replaced; only left in the buffer */
+	KRUN_ETHREAD = -17  /* the counter is that of another thread; only left in the buffer */
 };
 
 /* KRUN_MISSING is the value of a user column where krun_set set none. */

@@ -77,6 +77,9 @@ const (
 // flagPartial marks a perf group that may count only part of the time.
 const flagPartial = 1
 
+// flagEvent marks a group that is known by the number of its perf event.
+const flagEvent = 2
+
 // places are the offsets that follow from a plan, counted in bytes from the
 // start of the buffer; the same computation as krun_place in layout.h.
 type places struct {

@@ -26,8 +26,8 @@
  * sides compute it and neither believes the other's offsets.
  *
  * Counters come in groups of consecutive columns. A group is what one descriptor
- * gives: the values of a perf group by one read, or registers of one core by one
- * pread each. The entry of a group's first column says which descriptor, the
+ * gives: the values of a perf group by one read (or one value without any system
+ * call), or registers of one core by one pread each. The entry of a group's first column says which descriptor, the
  * process inherits it under that number. Groups are read in table order; values
  * are differences, "after" minus "before", or KRUN_MISSING (INT64_MIN) where a
  * reading failed. With KRUN_SCOPE_EXECUTION counters are read only before the
@@ -84,7 +84,8 @@ enum krun_column_kind {
 enum krun_source {
 	KRUN_SOURCE_NONE = 0,     /* not the first column of a group */
 	KRUN_SOURCE_PERF = 1,     /* read gives count, time enabled, time running, values */
-	KRUN_SOURCE_REGISTERS = 2 /* pread of eight bytes at the register's address */
+	KRUN_SOURCE_REGISTERS = 2, /* pread of eight bytes at the register's address */
+	KRUN_SOURCE_SELF = 3 /* a perf group of one event, of the process's first thread alone: RDPMC where it can be, else read */
 };
 
 enum krun_scope {
@@ -98,6 +99,12 @@ enum krun_scope {
  * time enabled shared its counters with somebody else, and its values are lost.
  */
 #define KRUN_GROUP_PARTIAL 1
+
+/*
+ * The group's file is a perf event, and known by its number (PERF_EVENT_IOC_ID) in
+ * entry.inode: all perf events are one file to fstat. 0 is any perf event.
+ */
+#define KRUN_GROUP_EVENT 2
 
 /* Constant after the maker has written it. */
 struct krun_plan {
@@ -158,7 +165,7 @@ struct krun_entry {
 	char unit[KRUN_UNIT_BYTES];
 	uint16_t group;   /* columns in the group that starts here, else 0 */
 	uint8_t source;   /* enum krun_source */
-	uint8_t flags;    /* of the group: KRUN_GROUP_PARTIAL */
+	uint8_t flags;    /* of the group: KRUN_GROUP_PARTIAL, KRUN_GROUP_EVENT */
 	uint8_t turn;     /* of the group: its column that is read first after an iteration */
 	uint8_t bits;     /* of a register: its width, 1 to 64 */
 	uint16_t pad;

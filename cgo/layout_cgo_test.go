@@ -29,6 +29,8 @@ func TestLayout(t *testing.T) {
 		"KRUN_MISSING":          Missing,
 		"KRUN_EPART":            int64(EPART),
 		"KRUN_ECHILD":           int64(ECHILD),
+		"KRUN_ELOST":            int64(ELOST),
+		"KRUN_ETHREAD":          int64(ETHREAD),
 		"KRUN_MAX_GROUP":        maxGroup,
 		"KRUN_SOURCE_NONE":      0,
 		"KRUN_SOURCE_PERF":      int64(SourcePerf),
@@ -36,6 +38,8 @@ func TestLayout(t *testing.T) {
 		"KRUN_SCOPE_ITERATION":  int64(PerIteration),
 		"KRUN_SCOPE_EXECUTION":  int64(PerExecution),
 		"KRUN_GROUP_PARTIAL":    flagPartial,
+		"KRUN_SOURCE_SELF":      int64(SourceSelf),
+		"KRUN_GROUP_EVENT":      flagEvent,
 		"plan.scope":            planScope,
 		"entry.group":           entryGroup,
 		"entry.source":          entrySource,
@@ -103,7 +107,7 @@ func TestPlaces(t *testing.T) {
 // share a text.
 func TestErrorTexts(t *testing.T) {
 	seen := make(map[string]Error)
-	for e := OK; e >= ECHILD; e-- {
+	for e := OK; e >= ETHREAD; e-- {
 		if c := cErrorText(int(e)); c != e.Error() {
 			t.Errorf("code %d: C says %q, Go %q", e, c, e.Error())
 		}
@@ -112,13 +116,13 @@ func TestErrorTexts(t *testing.T) {
 		}
 		seen[e.Error()] = e
 	}
-	for _, e := range []int{1, int(ECHILD) - 1} {
+	for _, e := range []int{1, int(ETHREAD) - 1} {
 		if c := cErrorText(e); c != "unknown error" {
 			t.Errorf("code %d: C says %q", e, c)
 		}
 	}
-	if got := (ECHILD - 1).Error(); got != "unknown error -16" {
-		t.Errorf("code %d: Go says %q", ECHILD-1, got)
+	if got := (ETHREAD - 1).Error(); got != "unknown error -18" {
+		t.Errorf("code %d: Go says %q", ETHREAD-1, got)
 	}
 }
 

@@ -73,5 +73,6 @@ void test_measure(void);
 void test_columns(void);
 void test_process(void);
 void test_counters(void);
+void test_self(void);
 
 #endif

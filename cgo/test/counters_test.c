@@ -242,11 +242,85 @@ static void lost_descriptors(void)
 	CHECK_INT(krun_end(k), KRUN_OK);
 	CHECK_INT(column(&m, 0, 0), KRUN_MISSING);
 	CHECK_INT(column(&m, 3, 0), KRUN_MISSING);
-	CHECK_INT(m.header->progress.error, KRUN_EREAD);
+	CHECK_INT(m.header->progress.error, KRUN_ELOST);
 	krun_free(k);
 	CHECK(fcntl(a, F_GETFD) >= 0); /* nor closed */
 	close(a);
 	maker_close(&m);
+}
+
+/* The benchmark opened another file under the number in the middle: the values look like a counter's, the end tells. */
+static void replaced_descriptor(void)
+{
+	struct maker m = maker_open(3, 3, 0);
+	int a = maker_file(8192), b = maker_file(8192);
+	krun *k;
+
+	maker_registers(&m, 0, a);
+	k = take();
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	CHECK_INT(krun_end(k), KRUN_OK);
+	set_register(b, APERF, 77);
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	CHECK(dup2(b, a) == a);
+	CHECK_INT(krun_end(k), KRUN_OK);
+	CHECK_INT(column(&m, 0, 1), 77);
+	CHECK_INT(m.header->progress.error, KRUN_OK);
+	CHECK_INT(krun_done(k), KRUN_OK);
+	CHECK_INT(m.header->progress.error, KRUN_ELOST);
+	krun_free(k);
+	CHECK(fcntl(a, F_GETFD) >= 0); /* it is the benchmark's */
+	close(a);
+	close(b);
+	maker_close(&m);
+}
+
+/* Closed in the middle, and something else opened there that cannot be read like a counter: first it only failed. */
+static void reused_descriptor(void)
+{
+	struct maker m = maker_open(2, 3, 0);
+	int a = maker_file(8192), b = maker_file(1);
+	krun *k;
+
+	maker_registers(&m, 0, a);
+	k = take();
+	CHECK(dup2(b, a) == a);
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	CHECK_INT(krun_end(k), KRUN_OK);
+	CHECK_INT(column(&m, 0, 0), KRUN_MISSING);
+	CHECK_INT(m.header->progress.error, KRUN_EREAD);
+	CHECK_INT(krun_done(k), KRUN_OK);
+	CHECK_INT(m.header->progress.error, KRUN_ELOST);
+	krun_free(k);
+	close(a);
+	close(b);
+	maker_close(&m);
+}
+
+/* A perf event that is none: its number is what it is known by. */
+static void no_event(void)
+{
+	uint64_t numbers[] = { 0, 4711 };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		struct maker m = maker_open(1, 1, 0);
+		int fd = maker_file(64);
+		krun *k;
+
+		maker_group(&m, 0, 1, KRUN_SOURCE_PERF, fd);
+		m.entries[0].flags = KRUN_GROUP_EVENT;
+		m.entries[0].inode = numbers[i];
+		k = take();
+		CHECK_INT(krun_begin(k), KRUN_OK);
+		expect("clock ");
+		CHECK_INT(krun_end(k), KRUN_OK);
+		CHECK_INT(column(&m, 0, 0), KRUN_MISSING);
+		CHECK_INT(m.header->progress.error, KRUN_ELOST);
+		krun_free(k);
+		close(fd);
+		maker_close(&m);
+	}
 }
 
 /* Groups that stood still, were multiplexed, were not what was announced, or failed. */
@@ -413,7 +487,8 @@ static void bad_plans(void)
 	REFUSED(e[3].group = 4);
 	REFUSED(e[3].group = 0);
 	REFUSED(e[3].source = KRUN_SOURCE_NONE);
-	REFUSED(e[0].source = 3);
+	REFUSED(e[0].source = 4);
+	REFUSED(e[0].source = KRUN_SOURCE_SELF); /* of three columns */
 	REFUSED(e[1].source = KRUN_SOURCE_PERF);
 	REFUSED(e[0].turn = 3);
 	REFUSED(e[0].fd = -1);
@@ -428,6 +503,9 @@ void test_counters(void)
 	wrapping();
 	short_device();
 	lost_descriptors();
+	replaced_descriptor();
+	reused_descriptor();
+	no_event();
 	bad_groups();
 	partial_group();
 	leaving_thread();

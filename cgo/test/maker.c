@@ -132,6 +132,7 @@ int main(void)
 	test_columns();
 	test_process();
 	test_counters();
+	test_self();
 	if (check_failures) {
 		fprintf(stderr, "libkrun: %d checks failed\n", check_failures);
 		return 1;
