@@ -40,10 +40,20 @@ type Command struct {
 	Cgroup string
 	// Files become the benchmark's descriptors 3, 4, ... They stay open in krund.
 	Files []*os.File
+	// Events are opened for the benchmark's first thread, and for it alone, before it gives up krund's rights.
+	Events []Event
 	// Stamp receives the time just before execve: 8 bytes, native byte order, nanoseconds of the study's clock
 	// (CLOCK_MONOTONIC_RAW on Linux, CLOCK_MONOTONIC elsewhere), at StampOffset. Nil means that nobody wants it.
 	Stamp       *os.File
 	StampOffset int64
+}
+
+// Event is a perf event (perf_event_open(2)) that counts the thread which becomes the benchmark. It is pinned, and reads as a group of one
+// with its times.
+type Event struct {
+	File   int    // index in Files: the event takes its place in the benchmark
+	Type   uint32 // perf_event_attr.type
+	Config uint64 // perf_event_attr.config
 }
 
 // Account is who a benchmark runs as. The zero Account means: as krund itself.
@@ -127,6 +137,11 @@ func (c Command) check() error {
 	l := c.Limits
 	if l.Heap < 0 || l.Stack < 0 || l.Output < 0 || l.Stdout < 0 || l.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("limits %+v: negative", l))
+	}
+	for _, e := range c.Events {
+		if e.File < 0 || e.File >= len(c.Files) {
+			errs = append(errs, fmt.Errorf("event in the place of file %d of %d", e.File, len(c.Files)))
+		}
 	}
 	for i, f := range c.Files {
 		if f == nil {

@@ -13,6 +13,7 @@ const (
 	stepStage       = "stage" // krund's own part, before anything of the Command was tried
 	stepGroup       = "group"
 	stepDescriptors = "descriptors" // closing what the benchmark must not inherit
+	stepCounters    = "counters"    // perf events of the benchmark's own thread
 	stepPriority    = "priority"
 	stepProcessors  = "processors"
 	stepSignals     = "signals"

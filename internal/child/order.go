@@ -36,6 +36,7 @@ type order struct {
 	Stamp       bool     `json:"stamp"`
 	StampOffset int64    `json:"stamp_offset"`
 	Parent      int      `json:"parent"`
+	Events      []Event  `json:"events"`
 }
 
 func newOrder(c Command, parent int) order {
@@ -43,7 +44,7 @@ func newOrder(c Command, parent int) order {
 		Path: []byte(c.Path), Args: toBytes(c.args()), Env: toBytes(c.Env), Dir: []byte(c.dir()),
 		SetUser: !c.Account.IsCaller(), UID: c.Account.UID, GID: c.Account.GID, Groups: c.Account.Groups,
 		Heap: c.Limits.Heap, Stack: c.Limits.Stack, Nice: c.Nice, CPUs: c.CPUs,
-		Stamp: c.Stamp != nil, StampOffset: c.StampOffset, Parent: parent,
+		Stamp: c.Stamp != nil, StampOffset: c.StampOffset, Parent: parent, Events: c.Events,
 	}
 }
 
@@ -56,6 +57,9 @@ func decodeOrder(text []byte) (order, error) {
 	}
 	return o, nil
 }
+
+// firstFD is the number of the first of Command.Files in the benchmark.
+const firstFD = 3
 
 // The stage's own descriptors follow those of the benchmark, which are 0, 1, 2 and the n of Command.Files.
 func statusFD(n int) int { return 3 + n }

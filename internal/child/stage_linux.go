@@ -25,6 +25,7 @@ func (s *stage) systemSteps() []step {
 	return []step{
 		{stepGroup, s.joinGroup},
 		{stepDescriptors, s.closeRest},
+		{stepCounters, s.openEvents},
 		{stepPriority, s.setPriority},
 		{stepProcessors, s.setProcessors},
 		{stepSignals, resetSignals},
@@ -49,6 +50,26 @@ func (s *stage) closeRest() error {
 		return nil
 	}
 	return markEach(first) // before Linux 5.11 there is no such call or flag
+}
+
+// openEvents opens the perf events of this thread, which is going to be the benchmark's first one. A pinned event has its counter or fails.
+func (s *stage) openEvents() error {
+	for _, e := range s.order.Events {
+		attr := unix.PerfEventAttr{
+			Type: e.Type, Config: e.Config, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitPinned,
+			Read_format: unix.PERF_FORMAT_GROUP | unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
+		}
+		fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err != nil {
+			return os.NewSyscallError("perf_event_open", err)
+		}
+		err = unix.Dup3(fd, firstFD+e.File, 0)
+		_ = unix.Close(fd) // its copy stays
+		if err != nil {
+			return os.NewSyscallError("dup3", err)
+		}
+	}
+	return nil
 }
 
 // markEach does the same for one descriptor after the other.

@@ -29,9 +29,10 @@ const (
 	ScopeTask      = "task"
 	ScopeExecution = "execution"
 
-	SourcePerf = "perf" // perf_event_open(2)
-	SourceMSR  = "msr"  // /dev/cpu/N/msr
-	SourceNone = "none"
+	SourcePerf  = "perf"  // perf_event_open(2)
+	SourceRDPMC = "rdpmc" // the same, read in user space
+	SourceMSR   = "msr"   // /dev/cpu/N/msr
+	SourceNone  = "none"
 
 	VerdictAccept = "accept" // a disturbed process execution counts; the record says so
 	VerdictRerun  = "rerun"  // it is run again

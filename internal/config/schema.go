@@ -245,10 +245,10 @@ func (r *reader) kernelLog(n *node) KernelLog {
 func (r *reader) counters(n *node) Counters {
 	s := r.section("counters", n)
 	defer s.done()
-	all := []string{SourcePerf, SourceMSR, SourceNone}
+	all := []string{SourcePerf, SourceRDPMC, SourceMSR, SourceNone}
 	seen := map[string]bool{}
 	c := Counters{
-		Sources: s.texts("sources", all, func(source string) (what, fix string) {
+		Sources: s.texts("sources", []string{SourcePerf, SourceMSR, SourceNone}, func(source string) (what, fix string) {
 			if !slices.Contains(all, source) {
 				return fmt.Sprintf("there is no source %q", source), didYouMean(source, all, "")
 			}

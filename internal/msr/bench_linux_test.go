@@ -43,7 +43,7 @@ func BenchmarkSources(b *testing.B) {
 			if err := unix.SchedSetaffinity(0, &here); err != nil {
 				b.Skip(err)
 			}
-			counters, reason := system{openSelf, modprobe}.choose(b.Context(), root, c.want)
+			counters, reason := system{openSelf, modprobe, lookMapped}.choose(b.Context(), root, c.want)
 			if counters == nil {
 				b.Skip(reason)
 			}

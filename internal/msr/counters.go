@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
 	"os"
 
 	libkrun "krund/cgo"
@@ -18,6 +17,7 @@ type Counters struct {
 	scope   libkrun.Scope
 	columns []libkrun.Column
 	groups  []libkrun.Group // FD is not set
+	self    []Self
 	close   func() error
 }
 
@@ -25,6 +25,7 @@ type Counters struct {
 type system struct {
 	open opener
 	load loader
+	look mapped
 }
 
 // Open opens the first of the wanted sources that works. Counters is nil when
@@ -36,7 +37,7 @@ type system struct {
 // from Open until it has started the measured process, and open new counters for
 // each: they count the children of the thread that opened them, from the exec on.
 func Open(ctx context.Context, root sysroot.Root, want Want) (*Counters, Reason) {
-	return system{openEvent, modprobe}.choose(ctx, root, want)
+	return system{openEvent, modprobe, lookMapped}.choose(ctx, root, want)
 }
 
 func (s system) choose(ctx context.Context, root sysroot.Root, want Want) (*Counters, Reason) {
@@ -55,7 +56,7 @@ func (s system) choose(ctx context.Context, root sysroot.Root, want Want) (*Coun
 // Probe says for each wanted source whether it is available, and changes nothing:
 // it opens, reads and closes.
 func Probe(ctx context.Context, root sysroot.Root, want Want) []Finding {
-	return system{openEvent, modprobe}.probe(ctx, root, want)
+	return system{openEvent, modprobe, lookMapped}.probe(ctx, root, want)
 }
 
 func (s system) probe(ctx context.Context, root sysroot.Root, want Want) []Finding {
@@ -85,12 +86,18 @@ func (s system) find(ctx context.Context, root sysroot.Root, source string, want
 		groups, f := findPerf(root, s.open, want)
 		c.usePerf(groups)
 		return c, f
+	case RDPMC:
+		place, cycles, f := findSelf(root, s.open, s.look, want)
+		if f.Available {
+			c.useSelf(place, cycles)
+		}
+		return c, f
 	case MSR:
 		list, changed, f := findMSR(ctx, root, s.load, want, change)
 		c.useDevices(root, list, changed)
 		return c, f
 	}
-	return nil, Finding{Source: source, Why: "there is no such source; want perf, msr or none"}
+	return nil, Finding{Source: source, Why: "there is no such source; want perf, rdpmc, msr or none"}
 }
 
 func (c *Counters) usePerf(groups []opened) {

@@ -17,6 +17,7 @@
 //     group that loses its place fails instead of counting now and then.
 //   - msr: the devices /dev/cpu/N/msr, a read for each register. Fixed counter 1
 //     is set up for the cycles and put back afterwards.
+//   - rdpmc: a perf event of the benchmark's first thread alone, read in user space.
 //   - none: the clock alone.
 //
 // [Probe] answers the same question without changing anything, for a person.

@@ -15,7 +15,7 @@ func noModules(context.Context, sysroot.Root, int) {}
 
 func TestPerfPerCore(t *testing.T) {
 	k := newKernel(t)
-	c, r := system{k.openEvent, noModules}.choose(t.Context(), xeon.root(t), Want{Sources: []string{Perf, None}, Scope: PerCore})
+	c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), xeon.root(t), Want{Sources: []string{Perf, None}, Scope: PerCore})
 	if r.Chosen != Perf || c == nil {
 		t.Fatal(r)
 	}
@@ -53,7 +53,7 @@ func TestPerfPerCore(t *testing.T) {
 
 func TestPerfHybrid(t *testing.T) {
 	k := newKernel(t)
-	s := system{k.openEvent, noModules}
+	s := system{open: k.openEvent, load: noModules}
 	c, r := s.choose(t.Context(), hybrid.root(t), Want{Sources: []string{Perf}, Scope: Execution})
 	if c == nil {
 		t.Fatal(r)
@@ -96,7 +96,7 @@ func TestPerfHybrid(t *testing.T) {
 // first counted this thread.
 func TestPerfTask(t *testing.T) {
 	k := newKernel(t)
-	c, r := system{k.openEvent, noModules}.choose(t.Context(), xeon.root(t), Want{Sources: []string{Perf}, Scope: Task})
+	c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), xeon.root(t), Want{Sources: []string{Perf}, Scope: Task})
 	if c == nil {
 		t.Fatal(r)
 	}
@@ -144,7 +144,7 @@ func TestPerfRefused(t *testing.T) {
 				k.refuse[name] = errRefused[err]
 			}
 			k.hardware = test.hardware
-			c, r := system{k.openEvent, noModules}.choose(t.Context(), test.machine.root(t), Want{Sources: []string{Perf}, Scope: test.scope})
+			c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), test.machine.root(t), Want{Sources: []string{Perf}, Scope: test.scope})
 			f := r.Findings[0]
 			if !strings.Contains(f.Why, test.why) || !strings.Contains(strings.Join(f.Notes, "; "), test.notes) {
 				t.Errorf("%s; want %q, notes %q", f, test.why, test.notes)
@@ -168,7 +168,7 @@ func TestPerfRefused(t *testing.T) {
 func TestOrder(t *testing.T) {
 	k := newKernel(t)
 	k.refuse["aperf"] = errRefused["eacces"]
-	s := system{k.openEvent, noModules}
+	s := system{open: k.openEvent, load: noModules}
 	root := xeon.root(t)
 	c, r := s.choose(t.Context(), root, Want{Sources: []string{Perf, MSR, None}, Scope: PerCore})
 	if c == nil || c.Source() != None || len(c.Files()) != 0 || r.Chosen != None || len(r.Findings) != 3 {

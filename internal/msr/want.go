@@ -10,6 +10,9 @@ const (
 	Perf = "perf"
 	MSR  = "msr"
 	None = "none"
+
+	// RDPMC is perf, too, but the counter is read in user space: for iterations of a few microseconds. See findSelf.
+	RDPMC = "rdpmc"
 )
 
 // The scopes, named as in the configuration.

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	libkrun "krund/cgo"
+	"krund/internal/child"
 	"krund/internal/msr"
 	"krund/internal/results"
 	"krund/internal/verdict"
@@ -17,7 +18,7 @@ var ErrNoCounters = errors.New("no processor counters")
 
 // open opens the processor's counters for one execution, and says which source it is and why. Errors: ErrNoCounters.
 func (e Executor) open(ctx context.Context, j Job) (counterSet, string, error) {
-	c, reason := msr.Open(ctx, e.Root, msr.Want{Sources: j.Counters.Sources, Scope: j.Counters.Scope})
+	c, reason := msr.Open(ctx, e.Root, msr.Want{Sources: j.Counters.Sources, Scope: j.Counters.Scope, Cores: e.cores})
 	if c == nil {
 		return nil, "", fmt.Errorf("%w: %s; mend that, or add \"none\" to counters.sources to measure with the clock alone", ErrNoCounters, reason)
 	}
@@ -28,8 +29,18 @@ func (e Executor) open(ctx context.Context, j Job) (counterSet, string, error) {
 type counterSet interface {
 	Source() string
 	Files() []*os.File
+	Self() []msr.Self
 	Apply(spec libkrun.Spec, first int) (libkrun.Spec, error)
 	Close() error
+}
+
+// handOver adds the counters to a command, whose files go on with them.
+func handOver(c *child.Command, counters counterSet) {
+	first := len(c.Files)
+	c.Files = append(c.Files, counters.Files()...)
+	for _, e := range counters.Self() {
+		c.Events = append(c.Events, child.Event{File: first + e.File, Type: e.Type, Config: e.Config})
+	}
 }
 
 // judgeCounters adds to the disturbances what the counters tell about the frequency.

@@ -55,9 +55,8 @@ var build = sync.OnceValue(func() error {
 })
 
 // live is a job and an executor for one benchmark file.
-func live(t *testing.T, vm config.VM, file, source string) (Executor, Job) {
+func live(t testing.TB, vm config.VM, file, source string) (Executor, Job) {
 	t.Helper()
-	cc := runnertest.Compiler(t)
 	if err := build(); err != nil {
 		t.Fatal(err)
 	}
@@ -65,12 +64,8 @@ func live(t *testing.T, vm config.VM, file, source string) (Executor, Job) {
 	if err := os.WriteFile(path, []byte(source), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if name, ok := strings.CutSuffix(path, ".c"); ok {
-		out, err := exec.CommandContext(t.Context(), cc, "-w", "-shared", "-fPIC", "-o", name+".so", path).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		path = name + ".so"
+	if strings.HasSuffix(path, ".c") {
+		path = compile(t, path)
 	}
 	e := Executor{Runner: child.Runner{}, Installed: Installed{
 		RunnerC: filepath.Join(scratch, "runners/c/runner"), RunnerPython: filepath.Join(scratch, "runners/python/runner.py"),
@@ -84,7 +79,18 @@ func live(t *testing.T, vm config.VM, file, source string) (Executor, Job) {
 	return e, j
 }
 
-func mustExecute(t *testing.T, e Executor, j Job) Measured {
+// compile makes a benchmark of a C file and returns its path.
+func compile(t testing.TB, path string) string {
+	t.Helper()
+	file := strings.TrimSuffix(path, ".c") + ".so"
+	out, err := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-w", "-shared", "-fPIC", "-pthread", "-o", file, path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return file
+}
+
+func mustExecute(t testing.TB, e Executor, j Job) Measured {
 	t.Helper()
 	m, err := e.Execute(t.Context(), j)
 	if err != nil {

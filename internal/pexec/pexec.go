@@ -48,6 +48,8 @@ type Executor struct {
 	Runner    Runner
 	Installed Installed
 	Root      sysroot.Root // for the devices and settings of the counters
+
+	cores []int // to count on; nil: all
 }
 
 // Execute runs j once. Whatever the benchmark does is in Measured; the error is for what krund could not do itself, and
@@ -72,7 +74,7 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if err != nil {
 		return Measured{}, errors.Join(fmt.Errorf("plan the counters: %w", err), counters.Close())
 	}
-	m, err := e.measure(ctx, j, spec, counters.Files())
+	m, err := e.measure(ctx, j, spec, counters)
 	closeErr := counters.Close()
 	if err != nil {
 		return Measured{}, errors.Join(err, closeErr)
@@ -93,13 +95,14 @@ func (e Executor) command(j Job) child.Command {
 }
 
 // measure has the process run with a buffer of its own.
-func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counters []*os.File) (Measured, error) {
+func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counters counterSet) (Measured, error) {
 	buffer, err := libkrun.Create(spec)
 	if err != nil {
 		return Measured{}, fmt.Errorf("make the measuring buffer for %d iterations: %w", j.Iterations, err)
 	}
 	c := e.command(j)
-	c.Files = append([]*os.File{buffer.File()}, counters...)
+	c.Files = []*os.File{buffer.File()}
+	handOver(&c, counters)
 	c.Stamp, c.StampOffset = buffer.File(), buffer.ExecOffset()
 	used := energy(e.Root, clock.Real{}.Now)
 	run, err := e.Runner.Run(ctx, c)

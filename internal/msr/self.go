@@ -1,0 +1,79 @@
+package msr
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	libkrun "krund/cgo"
+	"krund/internal/sysroot"
+)
+
+// Self is an event that the measured process must open itself, on its first thread and while it may: see [Counters.Self].
+type Self struct {
+	File   int // index in Files of the one whose number the event takes
+	Type   uint32
+	Config uint64
+}
+
+// mapped looks whether the kernel lets this thread read its own event without a system call; replaced in tests.
+type mapped func(*os.File) error
+
+// findSelf looks whether cycles can be counted by RDPMC. The event itself belongs to a thread that does not exist yet; what is kept is a file
+// in its place.
+//
+// RDPMC reads a counter of the processor that executes it, so only a thread that counts itself can use it: not another core's counters, not those
+// of threads that the benchmark starts, and not APERF and MPERF, which are no performance counters.
+func findSelf(root sysroot.Root, open opener, look mapped, want Want) (*os.File, event, Finding) {
+	f := Finding{Source: RDPMC, Columns: []string{"cycles"}}
+	refuse := func(format string, args ...any) (*os.File, event, Finding) {
+		f.Columns, f.Why = nil, fmt.Sprintf(format, args...)
+		return nil, event{}, f
+	}
+	if want.Scope != Task {
+		return refuse(`a thread can read only its own counter that way: set scope = "task", or use perf`)
+	}
+	if off, err := root.ReadInt(devices + "/cpu/rdpmc"); err == nil && off == 0 {
+		return refuse("it is switched off: write 1 to %s/cpu/rdpmc", devices)
+	}
+	pmus, err := hybridPMUs(root)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	if len(pmus) > 0 {
+		return refuse("the processor has cores of several kinds, and a counter belongs to one kind: use perf")
+	}
+	cycles := hardware("", 0)[0]
+	tried, err := open(cycles, eventOptions{core: libkrun.NoCore})
+	if err != nil {
+		return refuse("%s", perfRemedy(root, fmt.Errorf("cycles: %w", err)))
+	}
+	defer func() { _ = tried.Close() }() // only read
+	if err = counting(tried, 1); err != nil {
+		return refuse("%s", perfRemedy(root, err))
+	}
+	if err = look(tried); err != nil {
+		return refuse("%v: use perf, which costs a system call", err)
+	}
+	place, err := os.Open(os.DevNull)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	f.Available = true
+	f.Why = "counts cycles of the benchmark's first thread, and of no other, without a system call"
+	return place, cycles, f
+}
+
+func (c *Counters) useSelf(place *os.File, cycles event) {
+	c.columns = []libkrun.Column{{Name: cycles.name, Core: libkrun.NoCore}}
+	c.groups = []libkrun.Group{{Source: libkrun.SourceSelf, Columns: 1, File: place}}
+	c.self = []Self{{File: 0, Type: cycles.kind, Config: cycles.config}}
+	c.close = place.Close
+}
+
+// Self are the events that must take the place of some of Files in the measured process, opened there for its own first thread, before the exec:
+// whoever opens an event for a thread must be allowed to watch it, and the event that this package would open counts the thread of the caller.
+func (c *Counters) Self() []Self { return c.self }
+
+// errNotX86 is why other processors cannot.
+var errNotX86 = fmt.Errorf("on %s krund does not read counters in user space", runtime.GOARCH)

@@ -1,0 +1,98 @@
+package msr
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	libkrun "krund/cgo"
+	"krund/internal/sysroot"
+)
+
+func mayLook(*os.File) error { return nil }
+
+func TestSelf(t *testing.T) {
+	k := newKernel(t)
+	c, r := system{open: k.openEvent, look: mayLook}.choose(t.Context(), xeon.root(t), Want{Sources: []string{RDPMC, None}, Scope: Task})
+	if c == nil || c.Source() != RDPMC {
+		t.Fatal(r)
+	}
+	if names(c) != "cycles" || len(c.Files()) != 1 || k.left() != 0 {
+		t.Errorf("columns %s, %d files, %d events left open here", names(c), len(c.Files()), k.left())
+	}
+	if k.calls[0] != (call{"cycles", hardwareCycles, -1, true, false}) || len(k.calls) != 1 {
+		t.Errorf("calls %+v", k.calls)
+	}
+	if self := c.Self(); len(self) != 1 || self[0] != (Self{File: 0, Type: typeHardware, Config: hardwareCycles}) {
+		t.Errorf("the measured process is to open %+v", self)
+	}
+	spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 4)
+	if err != nil || len(spec.Groups) != 1 || spec.Groups[0].Source != libkrun.SourceSelf || spec.Groups[0].FD != 4 || spec.Columns[0].Core != libkrun.NoCore {
+		t.Errorf("plan %+v, %v", spec, err)
+	}
+	b, err := libkrun.Create(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(b.Close(), c.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSelfRefused(t *testing.T) {
+	no := errors.New("the kernel does not allow RDPMC")
+	for _, test := range []struct {
+		name     string
+		machine  tree
+		scope    string
+		refuse   map[string]string
+		hardware int
+		look     error
+		why      string
+	}{
+		{"cores", xeon, PerCore, nil, 0, nil, `set scope = "task", or use perf`},
+		{"execution", xeon, Execution, nil, 0, nil, `set scope = "task", or use perf`},
+		{"switched off", xeon.and(tree{devices + "/cpu/rdpmc": "0\n"}), Task, nil, 0, nil, "write 1 to /sys/bus/event_source/devices/cpu/rdpmc"},
+		{"hybrid", hybrid, Task, nil, 0, nil, "cores of several kinds"},
+		{"virtual machine without PMU", xeon, Task, map[string]string{"cycles": "enoent"}, 0, nil, "the hypervisor that shows it, has no such counter"},
+		{"no right", xeon, Task, map[string]string{"cycles": "eacces"}, 0, nil, "run krund as root"},
+		{"no place", xeon.and(tree{"/proc/sys/kernel/nmi_watchdog": "1\n"}), Task, nil, -1, nil, "kernel.nmi_watchdog = 0"},
+		{"not allowed", xeon, Task, nil, 0, no, "the kernel does not allow RDPMC: use perf"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newKernel(t)
+			k.hardware = test.hardware
+			for name, err := range test.refuse {
+				k.refuse[name] = errRefused[err]
+			}
+			s := system{open: k.openEvent, look: func(*os.File) error { return test.look }}
+			c, r := s.choose(t.Context(), test.machine.root(t), Want{Sources: []string{RDPMC, None}, Scope: test.scope})
+			f := r.Findings[0]
+			if c == nil || c.Source() != None || f.Available || !strings.Contains(f.Why, test.why) || f.Columns != nil {
+				t.Errorf("%s; want %q", r, test.why)
+			}
+			if k.left() != 0 {
+				t.Error("an event is still open")
+			}
+		})
+	}
+}
+
+// TestLookMapped: on this machine it works or says why not; a file that is no event has no page.
+func TestLookMapped(t *testing.T) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	if err := lookMapped(null); err == nil {
+		t.Error("/dev/null is an event")
+	}
+	for _, f := range Probe(t.Context(), sysroot.New("/"), Want{Sources: []string{RDPMC}, Scope: Task}) {
+		if f.Available == (f.Columns == nil) || f.Why == "" {
+			t.Errorf("%+v", f)
+		}
+		t.Log(f)
+	}
+}

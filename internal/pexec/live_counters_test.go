@@ -1,0 +1,209 @@
+//go:build linux
+
+package pexec
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/child"
+	"krund/internal/config"
+	"krund/internal/results"
+	"krund/internal/sysroot"
+)
+
+// These go the whole way: counters are opened here, read by libkrun in a real benchmark process, and come out as columns of the record.
+
+// devices imitates what happens when the devices are looked at, before the run: registers count, and CPUID leaf 0xA tells of fixed counters of 48
+// bits. What libkrun reads are the files themselves.
+type devices struct {
+	sysroot.OS
+	count   uint64
+	control map[string]uint64
+}
+
+func (d *devices) ReadAt(path string, data []byte, offset int64) error {
+	const aperf, mperf, cycles, leafA = 0xe8, 0xe7, 0x30a, 0xa
+	if filepath.Base(path) == "cpuid" {
+		leaf := [4]uint32{0x16}
+		if offset == leafA {
+			leaf = [4]uint32{0x07300404, 0, 0, 0x604}
+		}
+		for i, word := range leaf {
+			binary.NativeEndian.PutUint32(data[4*i:], word)
+		}
+		return nil
+	}
+	value := d.control[fmt.Sprint(path, offset)]
+	if offset == aperf || offset == mperf || offset == cycles {
+		d.count++
+		value = d.count
+	}
+	binary.NativeEndian.PutUint64(data, value)
+	return nil
+}
+
+func (d *devices) WriteAt(path string, data []byte, offset int64) error {
+	d.control[fmt.Sprint(path, offset)] = binary.NativeEndian.Uint64(data)
+	return nil
+}
+
+// TestLiveRegisters: what a benchmark finds in the registers of two cores comes out in the record, exactly. In a file the registers 0xe7 and 0xe8
+// overlap, so that APERF is MPERF without its lowest byte.
+func TestLiveRegisters(t *testing.T) {
+	root := machine(t, map[string]string{
+		"/sys/devices/system/cpu/online": "0-1\n", "/dev/cpu/0/msr": "", "/dev/cpu/1/msr": "", "/dev/cpu/0/cpuid": "", "/dev/cpu/1/cpuid": "",
+	})
+	for core := range 2 {
+		if err := os.Truncate(root.Path(fmt.Sprintf("/dev/cpu/%d/msr", core)), 1<<16); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, j := live(t, nativeVM, "bench.c", strings.ReplaceAll(`
+		#include <fcntl.h>
+		#include <stdint.h>
+		#include <unistd.h>
+		static uint64_t mperf[2], cycles[2] = { (1ull << 48) - 7, 5 };
+		static void set(int core) {
+			int fd = open(core ? "DIR/dev/cpu/1/msr" : "DIR/dev/cpu/0/msr", O_WRONLY);
+			pwrite(fd, &mperf[core], 8, 0xe7);
+			pwrite(fd, &cycles[core], 8, 0x30a);
+			close(fd);
+		}
+		__attribute__((constructor)) static void first(void) { set(0); set(1); }
+		void run_iter(int p) {
+			static int n;
+			mperf[0] += 256 * (n + 1);
+			mperf[1] += 1ull << (9 + 7 * n);
+			cycles[0] = (cycles[0] + 10) & ((1ull << 48) - 1);
+			cycles[1] = n == 3 ? 2 : cycles[1] + 1;
+			n++;
+			set(0); set(1);
+		}`, "DIR", root.Path("/")))
+	e.Root = root.With(&devices{control: map[string]uint64{}})
+	j.Counters = config.Counters{Sources: []string{"msr"}, Scope: config.ScopePerCore}
+	j.Verdict = config.Verdict{RatioTolerance: 0.03, BusyThreshold: 1e30}
+	m := mustExecute(t, e, j)
+	if m.CounterSource != "msr" || m.Library.Error != "" {
+		t.Fatalf("source %s: %s; libkrun: %s", m.CounterSource, m.CounterReason, m.Library.Error)
+	}
+	wantSeries(t, m, 6)
+	want := map[string][]uint64{
+		"cycles 0": {10, 10, 10, 10, 10, 10},
+		"mperf 0":  {256, 512, 768, 1024, 1280, 1536},
+		"aperf 0":  {1, 2, 3, 4, 5, 6},
+		"cycles 1": {1, 1, 1, 1<<48 - 6, 1, 1}, // 8, then 2: once round
+		"mperf 1":  {1 << 9, 1 << 16, 1 << 23, 1 << 30, 1 << 37, 1 << 44},
+		"aperf 1":  {1 << 1, 1 << 8, 1 << 15, 1 << 22, 1 << 29, 1 << 36},
+	}
+	order := []string{"aperf 0", "mperf 0", "cycles 0", "aperf 1", "mperf 1", "cycles 1"}
+	for i, c := range m.Columns {
+		name := fmt.Sprintf("%s %d", c.Name, *c.Core)
+		if name != order[i] || c.Kind != results.KindCounter || !slices.Equal(c.Counts, want[name]) {
+			t.Errorf("%s is %v, want %v", name, c.Counts, want[name])
+		}
+	}
+	if len(m.Columns) != len(order) {
+		t.Errorf("%d columns", len(m.Columns))
+	}
+	if d := strings.Join(m.Execution.Disturbed, "\n"); !strings.Contains(d, "cycles of core 1 went backwards in 1 of 6 iterations, the first is 3") {
+		t.Errorf("disturbed: %q", d)
+	}
+}
+
+// counting is a live job with a task's counters from one source, as an unprivileged user where that can be.
+func counting(t *testing.T, source, program string) (Executor, Job) {
+	t.Helper()
+	e, j := live(t, nativeVM, "bench.c", program)
+	j.Counters = config.Counters{Sources: []string{source}, Scope: config.ScopeTask}
+	if os.Geteuid() == 0 {
+		j.Account = child.Account{Name: "nobody", UID: 65534, GID: 65534, Home: "/"}
+		open(t, filepath.Dir(j.Entry))
+		open(t, scratch)
+	}
+	return e, j
+}
+
+// open lets everybody into a folder and those above it that are the test's.
+func open(t *testing.T, dir string) {
+	t.Helper()
+	for ; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// loops is what an iteration of busy does, each at least one cycle's worth in sixteen.
+const loops = 4_000_000
+
+const busy = `
+	static volatile unsigned sink;
+	static void work(void) { for (int i = 0; i < 4000000; i++) sink += i; }
+	void run_iter(int p) { work(); }`
+
+// TestLiveRDPMC: the benchmark's own thread is counted, by an event that was opened before it gave up root's rights.
+func TestLiveRDPMC(t *testing.T) {
+	e, j := counting(t, "rdpmc", busy)
+	m := mustExecute(t, e, j)
+	if m.CounterSource != "rdpmc" {
+		t.Skip(m.CounterReason)
+	}
+	wantSeries(t, m, 6)
+	if len(m.Columns) != 1 || m.Columns[0].Name != "cycles" || m.Columns[0].Core != nil {
+		t.Fatalf("columns %+v", m.Columns)
+	}
+	for i, n := range m.Columns[0].Counts {
+		if n < loops/16 || n > 1<<40 {
+			t.Errorf("%d cycles in iteration %d", n, i)
+		}
+	}
+}
+
+// TestLiveRDPMCCountsOneThread: neither what a thread does that the benchmark starts, nor a wrong number when it iterates there.
+func TestLiveRDPMCCountsOneThread(t *testing.T) {
+	e, j := counting(t, "rdpmc", `
+		#include <pthread.h>
+		static volatile unsigned sink;
+		static void *work(void *p) { for (int i = 0; i < 4000000; i++) sink += i; return p; }
+		void run_iter(int p) { pthread_t t; pthread_create(&t, 0, work, 0); pthread_join(t, 0); }`)
+	m := mustExecute(t, e, j)
+	if m.CounterSource != "rdpmc" {
+		t.Skip(m.CounterReason)
+	}
+	wantSeries(t, m, 6)
+	if least := slices.Min(m.Columns[0].Counts); least > loops/4 {
+		t.Errorf("%d cycles at least: those of the other thread, too", least)
+	}
+}
+
+// TestLiveClosedDescriptors: a benchmark that closes all it finds, as daemons do, is told so. With rdpmc there is nothing left to close.
+func TestLiveClosedDescriptors(t *testing.T) {
+	for _, source := range []string{"perf", "rdpmc"} {
+		t.Run(source, func(t *testing.T) {
+			e, j := counting(t, source, `
+				#include <unistd.h>
+				void run_iter(int p) { static int n; if (n++ == 2) for (int fd = 3; fd < 1024; fd++) close(fd); }`)
+			m := mustExecute(t, e, j)
+			if m.CounterSource != source {
+				t.Skip(m.CounterReason)
+			}
+			const says = "a counter's descriptor was closed or replaced"
+			wantSeries(t, m, 6, says)
+			if !strings.Contains(m.Library.Error, says) {
+				t.Errorf("the record's error: %q", m.Library.Error)
+			}
+			for _, c := range m.Columns {
+				lost := c.Counts[2] == results.MissingCount
+				if c.Counts[1] == results.MissingCount || lost != (source == "perf") {
+					t.Errorf("%s: %v", c.Name, c.Counts)
+				}
+			}
+		})
+	}
+}
