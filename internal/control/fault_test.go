@@ -15,16 +15,17 @@ import (
 // TestRefusedWrites makes the kernel refuse, or silently ignore, each write of each control on each machine in turn. The control is then not
 // set and says why, or it says that an optional part was refused; either way the machine can be put back as it was.
 func TestRefusedWrites(t *testing.T) {
-	for _, tt := range []struct {
-		refusal error
-		machine string
-	}{
-		{syscall.EACCES, "amd-pstate-epp"}, {syscall.EINVAL, "intel-pstate-active"}, {syscall.EIO, "amd-acpi-cpufreq"},
-		{errKeep, "intel-pstate-active"}, {errKeep, "intel-cpufreq-passive"},
-	} {
-		for _, name := range controlNames(t) {
-			t.Run(fmt.Sprintf("%v/%s/%s", tt.refusal, tt.machine, name), func(t *testing.T) { refuseEach(t, tt.refusal, tt.machine, name) })
-		}
+	errnos := []error{syscall.EACCES, syscall.EINVAL, syscall.EIO}
+	for i, machine := range machines {
+		refusals := []error{errKeep, errnos[i%len(errnos)]}
+		t.Run(machine, func(t *testing.T) {
+			t.Parallel()
+			for _, refusal := range refusals {
+				for _, name := range controlNames(t) {
+					t.Run(fmt.Sprintf("%v/%s", refusal, name), func(t *testing.T) { refuseEach(t, refusal, machine, name) })
+				}
+			}
+		})
 	}
 }
 
