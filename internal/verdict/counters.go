@@ -63,7 +63,8 @@ const (
 	Turbo     RatioKind = "turbo"     // faster
 )
 
-// RatioViolation is an iteration in which a busy core left the limits.
+// RatioViolation is an iteration in which a busy core left the limits. The ratio
+// is that of several iterations together when each was too short for one.
 type RatioViolation struct {
 	Core, Iteration int
 	Kind            RatioKind
@@ -112,24 +113,42 @@ func JudgeCounters(run CounterRun, limits CounterLimits) CounterJudgement {
 // seconds is an iteration's length for rates, at least a nanosecond.
 func (r CounterRun) seconds(i int) float64 { return float64(max(r.WallNS[i], 1)) / 1e9 }
 
+// window is an upper bound in seconds of the time over which an iteration's counters counted: from the end of the iteration before to the start of
+// the next, for they are read in between. Of a short iteration that is far more than its wall time; of a long one it is that. At the ends of the
+// series the gap on the other side stands for the one that is not there.
+func (r CounterRun) window(i int) float64 {
+	const long = 1_000_000 // nanoseconds: readings take a few microseconds for each core
+	last := len(r.WallNS) - 1
+	if len(r.StartNS) != len(r.WallNS) || last < 1 || r.WallNS[i] >= long {
+		return r.seconds(i)
+	}
+	gap := func(i int) int64 { return r.StartNS[i+1] - r.StartNS[i] - r.WallNS[i] }
+	around := r.WallNS[i] + gap(max(i-1, 0)) + gap(min(i, last-1))
+	return max(float64(around)/1e9, r.seconds(i))
+}
+
 // sound says whether a count is there and possible.
 func (r CounterRun) sound(counts []uint64, i int) bool {
 	return i < len(counts) && i < len(r.WallNS) && counts[i] != MissingCount &&
 		float64(counts[i]) <= mostPerNS*1e9*(r.seconds(i)+1)
 }
 
+// leastBase is a base frequency in hertz that every processor with APERF and MPERF exceeds.
+const leastBase = 500e6
+
 // deriveThreshold takes the fastest MPERF for the base frequency: a core that was
-// never halted in an iteration counts at exactly that.
+// never halted in an iteration counts at exactly that. If all were idle all the
+// time the fastest says nothing, and the slowest processor there is stands for it.
 func deriveThreshold(run CounterRun) float64 {
 	fastest := 0.0
 	for _, core := range run.Cores {
 		for i, n := range core.MPERF {
 			if run.sound(core.MPERF, i) {
-				fastest = max(fastest, float64(n)/run.seconds(i))
+				fastest = max(fastest, float64(n)/run.window(i))
 			}
 		}
 	}
-	return BusyThreshold(fastest)
+	return BusyThreshold(max(fastest, leastBase))
 }
 
 // some counts iterations with one fault, and remembers the first.
@@ -225,29 +244,61 @@ func judgeCounts(run CounterRun, name string, core int, counts []uint64) []strin
 	return reasons
 }
 
+// leastCounts is how much must have been counted for a ratio to mean something.
+// APERF and MPERF are read one after the other, at a distance that varies by about
+// a microsecond from one iteration to the next (an interrupt to another core): 3000
+// counts at 3 GHz. Three times that is the study's tolerance of this many.
+const leastCounts = 300_000
+
+// block is one busy iteration, or several that are too short for a judgement each.
+type block struct {
+	iterations   []int
+	aperf, mperf float64
+}
+
+// enough says whether a block can be judged: the errors of n readings add up to sqrt(n) times that of one.
+func (b block) enough() bool {
+	return max(b.aperf, b.mperf) >= leastCounts*math.Sqrt(float64(len(b.iterations)))
+}
+
+// judge returns a violation for each iteration of a block that is beyond the tolerance.
+func (b block) judge(core int, tolerance float64) []RatioViolation {
+	v := RatioViolation{Core: core, Ratio: b.aperf / b.mperf} // +Inf if MPERF stood still
+	switch {
+	case v.Ratio < 1-tolerance:
+		v.Kind = Throttled
+	case v.Ratio > 1+tolerance:
+		v.Kind = Turbo
+	default:
+		return nil
+	}
+	list := make([]RatioViolation, len(b.iterations))
+	for i, iteration := range b.iterations {
+		list[i] = v
+		list[i].Iteration = iteration
+	}
+	return list
+}
+
 // judgeRatios looks at the iterations in which a core was busy, and returns its
-// ratio over all of them.
+// ratio over all of them. Iterations too short to be judged are judged together
+// with the next ones, and those at the end that do not suffice even so not at all.
 func judgeRatios(run CounterRun, core CoreCounts, tolerance, busy float64) ([]RatioViolation, float64) {
 	var found []RatioViolation
-	var aperf, mperf float64
+	var all, now block
 	for i := range run.WallNS {
-		if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) || float64(core.APERF[i])/run.seconds(i) < busy || core.APERF[i] == 0 {
+		if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) || float64(core.APERF[i])/run.window(i) < busy || core.APERF[i] == 0 {
 			continue
 		}
 		a, m := float64(core.APERF[i]), float64(core.MPERF[i])
-		aperf, mperf = aperf+a, mperf+m
-		v := RatioViolation{Core: core.Core, Iteration: i, Ratio: a / m} // +Inf if MPERF stood still
-		switch {
-		case v.Ratio < 1-tolerance:
-			v.Kind = Throttled
-		case v.Ratio > 1+tolerance:
-			v.Kind = Turbo
-		default:
-			continue
+		all.aperf, all.mperf = all.aperf+a, all.mperf+m
+		now.aperf, now.mperf, now.iterations = now.aperf+a, now.mperf+m, append(now.iterations, i)
+		if now.enough() {
+			found = append(found, now.judge(core.Core, tolerance)...)
+			now = block{}
 		}
-		found = append(found, v)
 	}
-	return found, aperf / mperf
+	return found, all.aperf / all.mperf
 }
 
 // ratioReason sums up the violations of one kind.
@@ -296,10 +347,13 @@ const (
 // would be found, and the cause (turbo, power saving) should be removed instead.
 // Errors: ErrNoRatio, ErrOverlap.
 func Suggest(idle, busy CounterRun) (CounterLimits, error) {
-	_, idleMost, _, n := calibrate(idle)
-	busyLeast, _, deviation, m := calibrate(busy)
-	if n == 0 || m == 0 {
+	_, idleMost, _, n, _ := calibrate(idle)
+	busyLeast, _, deviation, m, long := calibrate(busy)
+	switch {
+	case n == 0 || m == 0:
 		return CounterLimits{}, ErrNoRatio
+	case long == 0:
+		return CounterLimits{}, fmt.Errorf("%w: its iterations are too short; take some of a millisecond or more", ErrNoRatio)
 	}
 	if idleMost >= busyLeast {
 		return CounterLimits{}, fmt.Errorf("%w: up to %.3g APERF/s idle, from %.3g busy; let the idle run rest and the busy one use every core", ErrOverlap, idleMost, busyLeast)
@@ -312,21 +366,23 @@ func Suggest(idle, busy CounterRun) (CounterLimits, error) {
 }
 
 // calibrate returns the slowest and the fastest APERF per second, the largest
-// deviation of APERF/MPERF from 1, and of how many values that is.
-func calibrate(run CounterRun) (least, most, deviation float64, n int) {
+// deviation of APERF/MPERF from 1, of how many values that is, and how many of them
+// are large enough for a ratio.
+func calibrate(run CounterRun) (least, most, deviation float64, n, long int) {
 	least = math.Inf(1)
 	for _, core := range run.Cores {
 		for i := range run.WallNS {
 			if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) {
 				continue
 			}
-			rate := float64(core.APERF[i]) / run.seconds(i)
+			rate := float64(core.APERF[i]) / run.window(i)
 			least, most = min(least, rate), max(most, rate)
-			if core.MPERF[i] > 0 {
+			if core.MPERF[i] >= leastCounts {
 				deviation = max(deviation, math.Abs(float64(core.APERF[i])/float64(core.MPERF[i])-1))
+				long++
 			}
 			n++
 		}
 	}
-	return least, most, deviation, n
+	return least, most, deviation, n, long
 }

@@ -177,3 +177,95 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("%+v, %v; want the least tolerance", got, err)
 	}
 }
+
+// series is a run of one core with iterations of a length, an own time of reading between them, and counts.
+func series(n int, wall, gap int64, count func(i int) (aperf, mperf uint64)) CounterRun {
+	run := CounterRun{Cores: []CoreCounts{{Core: 2}}}
+	for i := range n {
+		run.StartNS, run.WallNS = append(run.StartNS, int64(i)*(wall+gap)), append(run.WallNS, wall)
+		a, m := count(i)
+		run.Cores[0].APERF, run.Cores[0].MPERF = append(run.Cores[0].APERF, a), append(run.Cores[0].MPERF, m)
+	}
+	return run
+}
+
+// TestHardRuns: what records of odd experiments look like.
+func TestHardRuns(t *testing.T) {
+	const seed = 3
+	random := rand.New(rand.NewPCG(seed, 0))
+	jitter := func() uint64 { return random.Uint64N(6000) } // a microsecond between the readings of A and M, at 3 GHz, on either side
+	tests := []struct {
+		name string
+		run  CounterRun
+		want string // the only reason; "" for none
+	}{
+		{"all cores idle all the time", series(10, 1e9, 1000, func(i int) (uint64, uint64) { return 9000 + uint64(i), 4000 }), ""},
+		{"all counters stand still for ever", series(3, 1e9, 1000, func(int) (uint64, uint64) { return 0, 0 }), "stood still"},
+		{"only nulls", series(10, 1e9, 1000, func(int) (uint64, uint64) { return MissingCount, MissingCount }), "missing in 10 of 10"},
+		{"half of the pair is missing", series(10, 1e9, 1000, func(int) (uint64, uint64) { return 3e9, MissingCount }), "MPERF of core 2 is missing in 10 of 10"},
+		// 20 ns measured, 20 us counted: the rates by wall time would be a thousand times too high.
+		{"short iterations, an idle core", series(5000, 20, 20_000, func(int) (uint64, uint64) { return 30, 10 }), ""},
+		{"short iterations, a busy core that jitters", series(5000, 20, 20_000, func(int) (uint64, uint64) { return 60_000 + jitter(), 63_000 }), ""},
+		{"short iterations, throttled", series(5000, 20, 20_000, func(int) (uint64, uint64) { return 50_000 + jitter(), 60_000 }), "throttled"},
+		{"very short iterations, turbo", series(200_000, 20, 500, func(int) (uint64, uint64) { return 1800, 1500 }), "turbo"},
+		{"too few very short iterations", series(20, 20, 500, func(int) (uint64, uint64) { return 1800, 1500 }), ""},
+		{"a wrap in 32 bits", series(10, 1e9, 1000, func(i int) (uint64, uint64) {
+			if i == 4 {
+				return ^uint64(0) - 1<<32 + 2, 3e9
+			}
+			return 3e9, 3e9
+		}), "APERF of core 2 went backwards in 1 of 10 iterations, the first is 4"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			j := JudgeCounters(test.run, CounterLimits{Tolerance: DefaultTolerance})
+			if (len(j.Reasons) > 0) != (test.want != "") || test.want != "" && !strings.Contains(j.Reasons[0], test.want) {
+				t.Errorf("seed %d: %q; want %q; threshold %.3g", seed, j.Reasons, test.want, j.BusyThreshold)
+			}
+		})
+	}
+	short := series(100, 20, 500, func(int) (uint64, uint64) { return 1800, 1500 })
+	idle := series(3, 1e9, 1000, func(int) (uint64, uint64) { return 9, 9 })
+	if _, err := Suggest(idle, short); !errors.Is(err, ErrNoRatio) || !strings.Contains(err.Error(), "too short") {
+		t.Errorf("limits from iterations that are too short: %v", err)
+	}
+}
+
+// TestArbitraryRuns: whatever the counts, nothing fails, each violation is of a known iteration, and the run is not changed.
+func TestArbitraryRuns(t *testing.T) {
+	const seed = 11
+	random := rand.New(rand.NewPCG(seed, 0))
+	values := []uint64{0, 1, 299_999, 300_000, 1 << 32, 1<<48 - 1, MissingCount, math.MaxUint64}
+	pick := func(n int) []uint64 {
+		list := make([]uint64, n)
+		for i := range list {
+			list[i] = values[random.IntN(len(values))]
+		}
+		return list
+	}
+	for range 500 {
+		n := random.IntN(6)
+		run := CounterRun{Whole: random.IntN(2) == 0}
+		for range n {
+			run.StartNS = append(run.StartNS, random.Int64()>>random.IntN(64))
+			run.WallNS = append(run.WallNS, random.Int64()>>random.IntN(64)-5)
+		}
+		if random.IntN(3) == 0 {
+			run.StartNS = nil
+		}
+		for core := range random.IntN(4) {
+			run.Cores = append(run.Cores, CoreCounts{Core: core, APERF: pick(random.IntN(8)), MPERF: pick(random.IntN(8)), Cycles: pick(n)})
+		}
+		before := Join(run)
+		j := JudgeCounters(run, CounterLimits{Tolerance: random.Float64(), BusyThreshold: float64(random.IntN(3))})
+		for _, v := range j.Violations {
+			if v.Iteration < 0 || v.Iteration >= n || math.IsNaN(v.Ratio) {
+				t.Fatalf("seed %d: %+v of %+v", seed, v, run)
+			}
+		}
+		if after := Join(run); !slices.EqualFunc(before.Cores, after.Cores, func(a, b CoreCounts) bool { return slices.Equal(a.APERF, b.APERF) }) {
+			t.Fatalf("seed %d: the run was changed", seed)
+		}
+		_, _ = Suggest(run, run)
+	}
+}
