@@ -124,6 +124,13 @@ func TestReportAndCompare(t *testing.T) {
 	if err != nil || !strings.Contains(string(index), "delta 5%") {
 		t.Errorf("the report does not use the stored analysis: %v", err)
 	}
+	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
+		t.Errorf("a report is not written anew: %s", r.text())
+	}
+	mine := filepath.Dir(save(t, "index.html", "<p>my own page"))
+	if r := krunctl(t, "report", in, "-o", mine); r.code != exitError || !strings.Contains(r.stderr, "not a page of krunctl") {
+		t.Error(r.text())
+	}
 	columns, err := os.ReadFile(filepath.Join(out, "data", "k0000-0.js"))
 	if err != nil || !strings.Contains(string(columns), `"cycles"`) {
 		t.Errorf("no core cycles: %v", err)

@@ -14,6 +14,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/durable"
 	"krund/internal/exchange"
 	"krund/internal/report"
 	"krund/internal/results"
@@ -60,12 +61,34 @@ func (a *app) report(arg, output string) error {
 	if err != nil {
 		return err
 	}
+	if err := a.mayWrite(output); err != nil {
+		return err
+	}
 	size, err := report.Site(pagesFolder{a, output}, input)
 	if err != nil {
 		return err
 	}
 	a.print("%s\n", filepath.Join(output, "index.html"))
 	a.talk("%s, %s", plural(size.Files, "file"), sizeText(size.Bytes))
+	return nil
+}
+
+// generator marks pages of reports, which a new report may replace.
+const generator = `<meta name="generator" content="krunctl">`
+
+// mayWrite refuses a folder that has an index.html of somebody else.
+func (a *app) mayWrite(dir string) error {
+	name := filepath.Join(dir, "index.html")
+	text, err := durable.ReadFile(a.fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if !strings.Contains(string(text), generator) {
+		return fmt.Errorf("%s is not a page of krunctl; name another folder with -o", name)
+	}
 	return nil
 }
 

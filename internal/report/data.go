@@ -61,7 +61,7 @@ func writePairData(w io.Writer, index int, unit string, runs []executionView) er
 
 // writeMarks writes the place of the inset, and events.
 func writeMarks(b *bufio.Writer, r *Run) {
-	fmt.Fprintf(b, `"inset":[%d,%g,%g],"events":[`, r.Inset, r.InsetLeft, r.InsetTop)
+	fmt.Fprintf(b, `"inset":[%d,%g,%g],"full":[%g,%g],"events":[`, r.Inset, r.InsetLeft, r.InsetTop, r.Full.Low, r.Full.High)
 	for i, e := range r.Events {
 		if i > 0 {
 			b.WriteByte(',')

@@ -165,4 +165,8 @@ func TestInsetHidesLeast(t *testing.T) {
 	if r := NewRun(low, nil); r.InsetLeft < 0.5 || r.InsetTop > 0.1 {
 		t.Errorf("after warmup at %g, %g", r.InsetLeft, r.InsetTop)
 	}
+	flat := NewRun(levels(3, 400, 0.5), nil)
+	if n := flat.hidden(flat.InsetLeft, flat.InsetTop); n > 8 {
+		t.Errorf("of a flat run the inset hides %d of 400 values", n)
+	}
 }

@@ -18,6 +18,7 @@ func (s *site) functions() template.FuncMap {
 		"spreadHTML": spreadHTML,
 		"perfHTML":   performanceHTML,
 		"slug":       slug,
+		"plural":     plural,
 		"histogram":  htmlHistogram,
 		"percent":    percent,
 		"clean":      printable,
@@ -28,6 +29,14 @@ func (s *site) functions() template.FuncMap {
 		"real":       func(r warmup.Real) string { return Number(float64(r)) },
 		"seconds":    func(ns int64) string { return Number(float64(ns)/1e9) + " s" },
 	}
+}
+
+// plural is "1 key" and "2 keys".
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // slug is the class as a part of a name in the style sheet.

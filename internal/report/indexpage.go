@@ -39,6 +39,9 @@ func (s *site) index() error {
 	if p.Title == "" {
 		p.Title = doc.Source.Name
 	}
+	if p.Title == "" {
+		p.Title = "Results"
+	}
 	p.Pairs, p.Analysed = classified(doc)
 	if names := facts.controlNames(); len(names) > 0 {
 		p.Fit = len(names)

@@ -16,7 +16,7 @@ type Run struct {
 	Segments []warmup.Segment
 	Changes  []int // changepoints: last index of each segment but the last
 
-	Full Span // of the values
+	Full Span // of the values, with room for the inset
 	Zoom Span // of the strip above: where the second half of the values lies
 	// Inset is how many of the first iterations the inset shows; 0: none,
 	// because there are so few in all.
@@ -41,6 +41,8 @@ const (
 	fullMargin      = 0.04
 	insetWidth      = 0.28 // of the main plot
 	insetHeight     = 0.46
+	insetHides      = 0.02 // part of the values that it may hide; else the y axis is lengthened by
+	insetRoom       = 0.95 // of its length
 )
 
 // NewRun prepares the plot of an execution. values may be empty; NaN leave gaps.
@@ -53,14 +55,18 @@ func NewRun(values []float64, e *warmup.Execution) Run {
 	if len(values) >= smallestInset {
 		r.Inset = insetIterations
 		r.InsetSpan = spanOf(values[:r.Inset], 0, fullMargin)
-		r.placeInset()
+		if hidden := r.placeInset(); float64(hidden) > insetHides*float64(len(values)) {
+			r.Full.High += (r.Full.High - r.Full.Low) * insetRoom
+			r.placeInset()
+		}
 	}
 	return r
 }
 
 // placeInset looks for the place where the inset hides the fewest values: on
-// the right if nothing speaks against it, at the top before the bottom.
-func (r *Run) placeInset() {
+// the right if nothing speaks against it, at the top before the bottom. It
+// gives how many it hides.
+func (r *Run) placeInset() int {
 	const gap, places = 0.015, 6
 	fewest := len(r.Values) + 1
 	for _, top := range []float64{2 * gap, 1 - 2*gap - insetHeight} {
@@ -71,6 +77,7 @@ func (r *Run) placeInset() {
 			}
 		}
 	}
+	return fewest
 }
 
 // hidden counts the values behind an inset.

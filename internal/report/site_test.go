@@ -140,9 +140,9 @@ func TestSmallAndLargeSites(t *testing.T) {
 		files int
 	}{
 		{"no pairs", &dataset.Dataset{}, "Nothing was measured.", 7},
-		{"one execution", one, "1 analysed executions", 10},
+		{"one execution", one, "1 analysed execution of", 10},
 		{"errors only", failed, "0 of 1", 9},
-		{"100 cores", cores, "1 analysed executions", 11},
+		{"100 cores", cores, "1 analysed execution of", 11},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := write(t, Input{Document: analysed(t, c.data), Data: c.data})

@@ -244,7 +244,8 @@ function draw(index) {
   const e = run();
   if (!count()) { $("plot").textContent = "This execution measured no iteration."; return; }
   const foot = (range) => { if (e.events.length) range[0] -= (range[1] - range[0]) * 0.07; return range; };
-  const range = (u, low, high) => foot(($("narrow").checked && narrow()) || wide(u, low, high));
+  const full = (u) => $("first").checked && u.scales.x.min <= 1 && u.scales.x.max >= count() && [...e.full]; // with room for the inset
+  const range = (u, low, high) => foot(($("narrow").checked && narrow()) || full(u) || wide(u, low, high));
   const strip = make("div"), main = make("div", "", "main");
   $("plot").append(strip, main);
   plots.push(new uPlot(options(main, 420, data.unit, range, [marks, signs], "in-process iteration"), [numbers(e.values), e.values], main));
