@@ -253,6 +253,7 @@ function draw(index) {
   $("plot").dataset.range = `1 ${count()}`;
   drawInset(main);
   listEvents();
+  for (const kind of Object.keys(shapes)) document.querySelector(".s-" + kind).hidden = !e.events.some((v) => v.kind === kind);
   if (!e.more) return;
   if (others.has(index)) drawOthers(); else load(`${name}-${index}.js`);
 }
@@ -260,12 +261,12 @@ function draw(index) {
 // listEvents names the events in words; a click goes to the iteration.
 function listEvents() {
   for (const v of run().events) {
-    const item = make("li", "", v.kind), at = make(v.kind === "kernel" ? "button" : "span", v.where);
+    const item = make("li", "", v.kind), at = make(v.kind === "kernel" ? "button" : "span", v.kind === "temperature" ? "" : v.where);
     if (v.kind === "kernel") {
       at.type = "button";
       at.addEventListener("click", () => show(bound(Math.floor(v.at), 0, count() - 1)));
     }
-    item.append(at, v.kind === "kernel" ? " " : ": ", v.text);
+    item.append(at, v.kind === "throttle" ? ": " : " ", v.text);
     $("events").append(item);
   }
 }
