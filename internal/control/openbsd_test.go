@@ -58,6 +58,7 @@ func TestAPM(t *testing.T) {
 		{"7.x with apmd -A", map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "0", "apmd": "-A"}, StatusSet, "auto 0", "apmd runs with -A", "high 100"},
 		{"without policies", map[string]string{"hw.setperf": "0"}, StatusSet, "0", "", "100"},
 		{"as wanted", map[string]string{"hw.perfpolicy": "high", "hw.setperf": "100"}, StatusOK, "high 100", "", ""},
+		{"mains and battery apart, on mains", map[string]string{"hw.perfpolicy": "high", "hw.setperf": "100", "apmd": ""}, StatusOK, "high 100", "apmd runs", ""},
 		{"no frequency control", map[string]string{}, StatusCannot, "no hw.setperf", "", ""},
 	}
 	for _, tt := range tests {

@@ -11,7 +11,9 @@ import (
 // errNoVariable says that the system has no such sysctl variable.
 var errNoVariable = errors.New("no such variable")
 
-// sysctlGet reads a variable with sysctl(8). OpenBSD's exits with 1 for a variable that does not exist or has no value on this machine.
+// sysctlGet reads a variable with sysctl(8). For one that does not exist, or has no value on this machine, OpenBSD's says so on standard error,
+// prints nothing and exits with 0 (sysctl.c, parse); an empty value is an empty line. It exits with 0 also when the kernel refuses a new value, so
+// that only reading back tells.
 func sysctlGet(ctx context.Context, c Commands, name string) (string, error) {
 	if c == nil {
 		return "", errNoVariable
@@ -21,7 +23,10 @@ func sysctlGet(ctx context.Context, c Commands, name string) (string, error) {
 	if err != nil {
 		return "", errors.Join(errNoVariable, err)
 	}
-	// Some versions print "sysctl: ...: value is not available" and exit with 0.
+	if len(out) == 0 {
+		return "", errNoVariable
+	}
+	// Whoever joins the two outputs gets the message.
 	if strings.HasSuffix(text, "value is not available") || strings.HasPrefix(text, "sysctl: ") {
 		return "", errNoVariable
 	}
