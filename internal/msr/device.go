@@ -242,12 +242,13 @@ func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want, cha
 		f.Why = err.Error()
 		return nil, nil, f
 	}
+	var loading error
 	if change {
-		load(ctx, root, cores[0])
+		loading = load(ctx, root, cores[0])
 	}
 	list, err := openDevices(root, cores)
 	if err != nil {
-		f.Why = deviceRemedy(err, change)
+		f.Why = deviceRemedy(err, change, loading)
 		return nil, nil, f
 	}
 	var changed []saved
@@ -270,14 +271,17 @@ func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want, cha
 }
 
 // deviceRemedy explains why a device cannot be used. tried says whether the kernel
-// module was to be loaded.
-func deviceRemedy(err error, tried bool) string {
+// module was to be loaded, and loading how that failed; nil: it did not.
+func deviceRemedy(err error, tried bool, loading error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENXIO):
-		if !tried {
+		switch {
+		case !tried:
 			return err.Error() + ": the kernel module msr is not loaded; krund tries to when it needs it, as modprobe msr does"
+		case loading != nil:
+			return fmt.Sprintf("%v: the kernel module msr is not loaded and could not be: %v", err, loading)
 		}
-		return err.Error() + ": the kernel module msr is not loaded and could not be: modprobe msr"
+		return err.Error() + ": the kernel module msr is loaded, but there is no device: is the core online, and the processor an x86?"
 	case errors.Is(err, fs.ErrPermission):
 		return err.Error() + ": needs root and CAP_SYS_RAWIO"
 	case errors.Is(err, syscall.EIO):
@@ -286,20 +290,37 @@ func deviceRemedy(err error, tried bool) string {
 	return err.Error()
 }
 
-// loader makes the devices appear if it can. What it cannot do shows when they
-// are opened.
-type loader func(ctx context.Context, root sysroot.Root, core int)
+// loader makes the devices appear if it can. The error says why not; whether it
+// matters shows when they are opened.
+type loader func(ctx context.Context, root sysroot.Root, core int) error
 
-// modprobe loads the kernel modules that make the devices.
-func modprobe(ctx context.Context, root sysroot.Root, core int) {
+// modprobe loads the kernel modules that make the devices. Without cpuid only a
+// width is not known, so that its failure is nobody's concern.
+func modprobe(ctx context.Context, root sysroot.Root, core int) error {
 	if !root.IsMachine() {
-		return
+		return errors.New("modprobe msr was not tried")
 	}
-	for _, module := range []string{"msr", "cpuid"} {
+	var failed error
+	for _, module := range []string{"cpuid", "msr"} {
+		failed = nil
 		if !root.Exists(fmt.Sprintf("/dev/cpu/%d/%s", core, module)) {
-			_ = exec.CommandContext(ctx, "/sbin/modprobe", module).Run()
+			failed = loadModule(ctx, "/sbin/modprobe", module)
 		}
 	}
+	return failed
+}
+
+// loadModule runs modprobe; the error has what it said.
+func loadModule(ctx context.Context, program, module string) error {
+	said, err := exec.CommandContext(ctx, program, module).CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+	if line == "" {
+		return fmt.Errorf("%s %s: %w", program, module, err)
+	}
+	return fmt.Errorf("%s %s: %s", program, module, line)
 }
 
 // group says how libkrun reads a device: as the study, which encloses the clock

@@ -129,7 +129,7 @@ func TestDevices(t *testing.T) {
 func TestProbeChangesNothing(t *testing.T) {
 	regs, root := twoCores(t)
 	loaded := false
-	s := system{open: newKernel(t).openEvent, load: func(context.Context, sysroot.Root, int) { loaded = true }}
+	s := system{open: newKernel(t).openEvent, load: func(context.Context, sysroot.Root, int) error { loaded = true; return nil }}
 	list := s.probe(t.Context(), root, Want{Sources: []string{Perf, MSR, None}, Scope: PerCore})
 	if len(list) != 3 || !list[1].Available || len(list[1].Columns) != 3 {
 		t.Errorf("findings %v", list)
@@ -265,6 +265,48 @@ func TestControlPlan(t *testing.T) {
 		f, g, err := controlPlan(test.fixed, test.global)
 		if f != test.newFixed || g != test.newGlobal || (err != nil) != test.refused {
 			t.Errorf("%#x, %#x: %#x, %#x, %v; want %#x, %#x", test.fixed, test.global, f, g, err, test.newFixed, test.newGlobal)
+		}
+	}
+}
+
+// TestNoDevice: whether the module was tried, and what modprobe said, is in the reason.
+func TestNoDevice(t *testing.T) {
+	_, root := twoCores(t)
+	root = sysroot.New(root.Path("/")) // without the imitated devices
+	if err := os.RemoveAll(root.Path("/dev")); err != nil {
+		t.Fatal(err)
+	}
+	want := Want{Sources: []string{MSR}, Scope: PerCore}
+	if _, r := (system{load: noModules}).choose(t.Context(), root, want); !strings.Contains(r.String(), "could not be: modprobe msr: FATAL: Module msr not found") {
+		t.Error(r)
+	}
+	loaded := func(context.Context, sysroot.Root, int) error { return nil }
+	if _, r := (system{load: loaded}).choose(t.Context(), root, want); !strings.Contains(r.String(), "is loaded, but there is no device") {
+		t.Error(r)
+	}
+	if f := (system{load: noModules}).probe(t.Context(), root, want); !strings.Contains(f[0].Why, "krund tries to when it needs it, as modprobe msr does") {
+		t.Error(f)
+	}
+}
+
+func TestLoadModule(t *testing.T) {
+	script := func(text string) string {
+		path := filepath.Join(t.TempDir(), "modprobe")
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if err := loadModule(t.Context(), script("test $1 = msr\n"), "msr"); err != nil {
+		t.Error(err)
+	}
+	for name, test := range map[string]struct{ program, want string }{
+		"said":   {script("echo 'modprobe: ERROR: could not insert msr: Operation not permitted' >&2; echo more; exit 1\n"), "could not insert msr: Operation not permitted"},
+		"silent": {script("exit 3\n"), "exit status 3"},
+		"absent": {"/nonexistent/modprobe", "no such file"},
+	} {
+		if err := loadModule(t.Context(), test.program, "msr"); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "more") {
+			t.Errorf("%s: %v; want %q", name, err, test.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package msr
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -11,7 +12,9 @@ import (
 )
 
 // noModules is a machine without kernel modules.
-func noModules(context.Context, sysroot.Root, int) {}
+func noModules(context.Context, sysroot.Root, int) error {
+	return errors.New("modprobe msr: FATAL: Module msr not found")
+}
 
 func TestPerfPerCore(t *testing.T) {
 	k := newKernel(t)
@@ -174,7 +177,7 @@ func TestOrder(t *testing.T) {
 	if c == nil || c.Source() != None || len(c.Files()) != 0 || r.Chosen != None || len(r.Findings) != 3 {
 		t.Fatalf("%v", r)
 	}
-	for _, part := range []string{"perf: not available: aperf on core 0", "msr: not available: read /dev/cpu/0/msr", "modprobe msr", "none: available"} {
+	for _, part := range []string{"perf: not available: aperf on core 0", "msr: not available: read /dev/cpu/0/msr", "could not be: modprobe msr: FATAL: Module msr not found", "none: available"} {
 		if !strings.Contains(r.String(), part) {
 			t.Errorf("reason %q; want %q in it", r, part)
 		}
