@@ -10,8 +10,10 @@
 //     lies (package bootstrap), so this finds only large changes.
 //   - Ratio: the interval of after/before from a bootstrap over executions and
 //     iterations (Kalibera and Jones, "Rigorous benchmarking in reasonable
-//     time", ISMM 2013). Its level is corrected for the number of keys
-//     (Bonferroni), so that the confidence is that of the whole table. Wholly
+//     time", ISMM 2013), widened where Welch's t interval of the executions'
+//     means reaches further: a bootstrap over few executions is too narrow.
+//     Its level is corrected for the number of keys (Bonferroni), so that the
+//     confidence is that of the whole table. Wholly
 //     below 1 is better, above worse; wholly within the margin around 1 is the
 //     same; anything else cannot be told.
 //

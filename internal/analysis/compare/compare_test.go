@@ -153,7 +153,7 @@ func TestCannotTell(t *testing.T) {
 			t.Errorf("%s does not say why", c.Key)
 		}
 	}
-	same := side(t, 3, 4, 0.01, one)
+	same := side(t, 3, 8, 0.002, one)
 	if r, err = Of(same, same, Options{}); err != nil || r.Counts[Same] != 2 || r.Changes[0].Ratio.Ratio != 1 {
 		t.Errorf("with itself: %+v, %v", r, err)
 	}

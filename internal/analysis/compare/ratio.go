@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -48,30 +49,44 @@ func ratio(before, after half, level float64, o Options) Ratio {
 	if n == 0 {
 		n = min(max(resamples, int(math.Ceil(2*tail/(1-level)))), mostResample)
 	}
-	a, err := resampled(x, n)
+	r, err := ratioOf(x, y, level, n)
 	if err != nil {
 		return Ratio{Verdict: CannotTell, Reason: err.Error()}
 	}
-	b, err := resampled(y, n)
-	if err != nil {
-		return Ratio{Verdict: CannotTell, Reason: err.Error()}
-	}
-	r := Ratio{Ratio: grand(y) / grand(x), Effect: cliff(means(x), means(y)), Resamples: n}
-	ratios := make([]float64, n)
-	for i := range ratios {
-		ratios[i] = b[i] / a[i]
-	}
-	slices.Sort(ratios)
-	if !(ratios[0] > 0) || math.IsInf(ratios[n-1], 0) || !(r.Ratio > 0) {
-		return Ratio{Verdict: CannotTell, Reason: "a mean of zero has no ratio"}
-	}
-	cut := int((1 - level) / 2 * float64(n)) // the same from both ends: the mirror has the reciprocals
-	r.Low, r.High = ratios[cut], ratios[n-1-cut]
 	r.Verdict = r.judge(o.Margin)
 	if r.Verdict == CannotTell {
 		r.Reason = "the interval of the ratio holds 1 and reaches beyond the margin; more executions would narrow it"
 	}
 	return r
+}
+
+var errNoRatio = errors.New("a mean of zero has no ratio")
+
+// ratioOf is the ratio of y to x with its interval and effect, from n
+// resamples.
+func ratioOf(x, y [][][]float64, level float64, n int) (Ratio, error) {
+	a, err := resampled(x, n)
+	if err != nil {
+		return Ratio{}, err
+	}
+	b, err := resampled(y, n)
+	if err != nil {
+		return Ratio{}, err
+	}
+	ratios := make([]float64, n)
+	for i := range ratios {
+		ratios[i] = b[i] / a[i]
+	}
+	slices.Sort(ratios)
+	mx, my := means(x), means(y)
+	r := Ratio{Ratio: grand(y) / grand(x), Effect: cliff(mx, my), Resamples: n}
+	if !(ratios[0] > 0) || math.IsInf(ratios[n-1], 0) || !(r.Ratio > 0) {
+		return Ratio{}, errNoRatio
+	}
+	cut := int((1 - level) / 2 * float64(n)) // the same from both ends: the mirror has the reciprocals
+	wide := math.Exp(welch(mx, my, level))
+	r.Low, r.High = min(ratios[cut], r.Ratio/wide), max(ratios[n-1-cut], r.Ratio*wide)
+	return r, nil
 }
 
 // judge uses logarithms' symmetry: within the margin means between 1/(1+m) and
