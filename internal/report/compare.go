@@ -11,6 +11,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/warmup"
 )
 
 // CompareTable is a comparison as a table for people.
@@ -144,10 +145,38 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// CompareJSON writes a comparison with everything it knows.
+// CompareJSON writes a comparison with everything it knows; what could not be
+// computed is null.
 func CompareJSON(w io.Writer, r *compare.Result) error {
+	changes := make([]changeJSON, len(r.Changes))
+	for i, c := range r.Changes {
+		changes[i] = changeJSON{Change: c, Ratio: ratioJSON{Resamples: c.Ratio.Resamples, Verdict: c.Ratio.Verdict, Reason: c.Ratio.Reason}}
+		if c.Warnings == nil {
+			changes[i].Warnings = []warmup.Warning{}
+		}
+		if n := &changes[i].Ratio; c.Ratio.Resamples > 0 {
+			n.Ratio, n.Low, n.High, n.Effect = &c.Ratio.Ratio, &c.Ratio.Low, &c.Ratio.High, &c.Ratio.Effect
+		}
+	}
 	return writeJSON(w, struct {
 		Format int `json:"format"`
 		*compare.Result
-	}{jsonFormat, r})
+		Changes []changeJSON `json:"changes"`
+	}{jsonFormat, r, changes})
+}
+
+// changeJSON is a change whose ratio may be missing.
+type changeJSON struct {
+	compare.Change
+	Ratio ratioJSON `json:"steady_performance_ratio"`
+}
+
+type ratioJSON struct {
+	Ratio     *float64        `json:"ratio"`
+	Low       *float64        `json:"low"`
+	High      *float64        `json:"high"`
+	Effect    *float64        `json:"cliffs_delta"`
+	Resamples int             `json:"resamples"`
+	Verdict   compare.Verdict `json:"verdict"`
+	Reason    string          `json:"reason"`
 }
