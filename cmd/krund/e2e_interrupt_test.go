@@ -69,6 +69,18 @@ func TestInterruptions(t *testing.T) {
 			t.Errorf("slots %s, want CCC", got)
 		}
 	})
+	t.Run("nobody reads what it says", func(t *testing.T) {
+		t.Parallel()
+		e := blocking(t)
+		e.write("test.toml", e.config())
+		e.letGo()
+		krund := filepath.Join(scratch, "prefix", "bin", "krund")
+		r := startProgram(t, "sh", "-c", `"$0" "$@" 2>&1 | true`, krund, "run", "--verbose", "--folder", e.folder, filepath.Join(e.dir, "test.toml"))
+		r.wait().want(t, exitOK)
+		if got := e.flags(); got != "CCC" {
+			t.Errorf("slots %s, want CCC", got)
+		}
+	})
 	t.Run("killed", func(t *testing.T) {
 		t.Parallel()
 		e := blocking(t)

@@ -133,7 +133,8 @@ func status(err error, stderr io.Writer) int {
 }
 
 // interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP ends. The second ends the process there and then. A SIGHUP that krund
-// was started to ignore, as by nohup(1), stays ignored: a terminal that closes must not end a week of measuring.
+// was started to ignore, as by nohup(1), stays ignored: a terminal that closes must not end a week of measuring. Nor must
+// whoever has read krund's output and is gone (SIGPIPE).
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -141,6 +142,7 @@ func interruptible() (context.Context, func()) {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not Ignore, which children would inherit
 	go func() {
 		if _, ok := <-signals; !ok {
 			return
