@@ -172,3 +172,19 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// FuzzArguments: what is taken for a guard's command line says the same when it is written again.
+func FuzzArguments(f *testing.F) {
+	f.Add(name, first, "0,2", "/x/test.krun")
+	f.Add(name, second, "", "")
+	f.Fuzz(func(t *testing.T, a, b, c, d string) {
+		part, o, ok := parse([]string{a, b, c, d})
+		if !ok {
+			return
+		}
+		again, p, ok := parse(arguments(part, o))
+		if !ok || again != part || !slices.Equal(p.About, o.About) || !slices.Equal(p.CPUs, o.CPUs) {
+			t.Errorf("%q %q %q %q: %+v, then %+v", a, b, c, d, o, p)
+		}
+	})
+}

@@ -72,7 +72,7 @@ func checkKernelLog(ctx context.Context, m *control.Machine) control.Finding {
 func checkThrottle(t Throttle) control.Finding {
 	f := control.Finding{
 		Name: "throttle", Status: control.StatusOK, Wanted: "counted by the kernel", Why: "a processor that slows itself down spoils the run",
-		Found: fmt.Sprintf("%d counters", len(t.Counts)), Detail: strings.Join(t.Remarks, "; "),
+		Found: plural(len(t.Counts), "counter"), Detail: strings.Join(t.Remarks, "; "),
 	}
 	if len(t.Remarks) > 0 {
 		f.Status, f.Fix = control.StatusCannot, "nothing to do: use the processor's counters, see [counters]"
@@ -114,4 +114,12 @@ func checkFingerprint(fp Fingerprint) control.Finding {
 	}
 	f.Detail = strings.Join(parts, ", ")
 	return f
+}
+
+// plural is "1 counter", "2 counters".
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
