@@ -1,11 +1,89 @@
 package lifecycle
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	"krund/rig"
 )
+
+// The kinds of boots that krund makes in an experiment.
+const (
+	making   = "first boot, which makes the schedule"
+	measured = "boot with an execution"
+	last     = "boot with the last execution"
+	mending  = "boot after a cut in an execution"
+)
+
+// cut is one power cut: at a step of the next boot of its phase, or, without a phase, a time after the one before.
+type cut struct {
+	phase  string
+	step   int
+	moment time.Duration
+}
+
+func (c cut) String() string {
+	if c.phase == "" {
+		return "after " + c.moment.Round(time.Millisecond).String()
+	}
+	return fmt.Sprintf("before step %d of the %s", c.step, c.phase)
+}
+
+// The longest time between two random cuts. A start takes about five seconds on an idle host, so the cuts come in all phases of one to a few.
+const longest = 15 * time.Second
+
+func moment(random *rand.Rand) time.Duration { return time.Duration(random.Int64N(int64(longest))) }
+
+// plan divides n cuts into experiments of two. Seven in ten, but no more than there are, are at different steps of the three known phases. The
+// other experiments have two at random moments, or, every second one, a cut in an execution and another one in the boot that mends it.
+func plan(known map[string]int, n int, random *rand.Rand) [][]cut {
+	var all []cut
+	for _, phase := range []string{making, measured, last} {
+		for step := range known[phase] {
+			all = append(all, cut{phase: phase, step: step + 1})
+		}
+	}
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	of := map[string][]cut{}
+	exact := min(len(all), n*7/10)
+	for _, c := range all[:exact] {
+		of[c.phase] = append(of[c.phase], c)
+	}
+	take := func(phases ...string) []cut { // one of the phase that has most left
+		phase := slices.MaxFunc(phases, func(a, b string) int { return len(of[a]) - len(of[b]) })
+		if len(of[phase]) == 0 {
+			return nil
+		}
+		c := of[phase][0]
+		of[phase] = of[phase][1:]
+		return []cut{c}
+	}
+	var experiments [][]cut
+	for n > 0 {
+		cuts := take(making)
+		if cuts == nil {
+			cuts = take(measured)
+		}
+		if cuts == nil || cuts[0].phase == making {
+			cuts = append(cuts, take(measured, last)...)
+		} else {
+			cuts = append(cuts, take(last)...)
+		}
+		if cuts == nil && n > 1 && len(experiments)%2 == 0 {
+			cuts = []cut{{phase: measured, step: 9 + random.IntN(24)}, {phase: mending, step: 1 + random.IntN(45)}}
+		}
+		for len(cuts) < 2 {
+			cuts = append(cuts, cut{moment: moment(random)})
+		}
+		cuts = cuts[:min(n, 2)]
+		experiments = append(experiments, cuts)
+		n -= len(cuts)
+	}
+	return experiments
+}
 
 func TestStepsAreCountedUntilAnotherProcessBegins(t *testing.T) {
 	console := []rig.Line{
