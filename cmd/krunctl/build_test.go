@@ -158,6 +158,7 @@ func (b *builder) record(slot schedule.Slot, o results.Outcome, reasons ...strin
 			Stdout: results.Output{Text: "hello\n", Bytes: 6},
 		},
 		Machine: results.Machine{Controls: []results.Control{}, KernelLog: results.KernelLog{Lines: []string{}}},
+		Totals:  []results.Total{{Name: "smi"}, {Name: "mperf", Core: new(int), Value: joules(1<<53 + n)}},
 		Energy: []results.Energy{
 			{Zone: "intel-rapl:0", Name: "package-0", UJ: joules(n)}, {Zone: "intel-rapl:0:1", Name: "dram", Reason: "the counter may have gone round"},
 		},

@@ -41,6 +41,16 @@ result are left out and the others numbered on. An experiment with several VMs
 is exported with -o FOLDER, into a file VM_VARIANT.csv for each, or one at a
 time with --key.
 
+--executions has a row for each process execution: the same first columns, then
+  iterations               measured
+  process_wall_ns, utime_ns, stime_ns, maxrss_bytes    of the process
+  exec_to_init_ns, exec_to_first_ns                    start-up
+  daemon_cpu_ns, daemon_wake_ups, kernel_threads_cpu_ns
+                           what krund, and the kernel's threads on the
+                           benchmark's processors, did meanwhile
+  total_NAME, total_NAME_coreN    counters of the whole execution
+  energy_uj_NAME_ZONE      microjoules that a part of the machine used
+
 EXAMPLES
   krunctl export --csv warmup.krun > warmup.csv
   krunctl export --csv --column aperf_core0 -o warmup.csv warmup.krun
@@ -51,6 +61,7 @@ EXAMPLES
 
 type exportOptions struct {
 	csv, jsonl, wide, long bool
+	executions             bool
 	output                 string
 	key                    string
 	columns                []string
@@ -80,6 +91,7 @@ func exportCommand(a *app) *cobra.Command {
 	f.BoolVar(&o.jsonl, "jsonl", false, "write JSON lines, a row each, with the fields of --long")
 	f.BoolVar(&o.long, "long", false, "a row for each iteration (default)")
 	f.BoolVar(&o.wide, "wide", false, "a row for each process execution, as warmup_stats reads it")
+	f.BoolVar(&o.executions, "executions", false, "a row for each process execution, with what is known of it as a whole")
 	f.StringVarP(&o.output, "output", "o", "", "write to this file (or, with --wide, folder) instead of standard output")
 	f.StringVar(&o.key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
 	f.StringArrayVar(&o.columns, "column", nil, "only this counter or column (may be repeated); with --wide: its values in place of the seconds")
@@ -93,6 +105,8 @@ func (o *exportOptions) check() error {
 	switch {
 	case o.csv == o.jsonl:
 		err = errors.New("which format? --csv or --jsonl")
+	case o.executions && (o.long || o.wide || len(o.columns) > 0 || o.iterations != ""):
+		err = errors.New("--executions is about whole executions: leave out --long, --wide, --column and --iterations")
 	case o.wide && (o.long || o.jsonl):
 		err = errors.New("--wide is a CSV format of its own: leave out --long and --jsonl")
 	case o.wide && o.allOutcomes:
@@ -144,9 +158,12 @@ func (a *app) export(arg string, o exportOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.wide {
+	switch {
+	case o.executions:
+		err = a.exportExecutions(m, o)
+	case o.wide:
 		err = a.exportWide(m, o)
-	} else {
+	default:
 		err = a.exportLong(m, o)
 	}
 	return firstOf(err, m.damage())

@@ -46,9 +46,14 @@ func TestGoldens(t *testing.T) {
 		"export-wide-aperf": {complete, func(b *builder) []string {
 			return []string{"export", "--csv", "--wide", "--key", "nbody:C:*", "--column", "aperf_core0", b.dir()}
 		}},
-		"export-wide-vms": {complete, func(b *builder) []string { return []string{"export", "--csv", "--wide", b.dir()} }},
-		"export-new":      {newExperiment, func(b *builder) []string { return []string{"export", "--csv", b.dir()} }},
-		"export-format":   {complete, func(b *builder) []string { return []string{"export", b.dir()} }},
+		"export-wide-vms":   {complete, func(b *builder) []string { return []string{"export", "--csv", "--wide", b.dir()} }},
+		"export-executions": {mixed, func(b *builder) []string { return []string{"export", "--csv", "--executions", b.dir()} }},
+		"export-executions-json": {mixed, func(b *builder) []string {
+			return []string{"export", "--jsonl", "--executions", "--all-outcomes", b.dir()}
+		}},
+		"export-executions-long": {mixed, func(b *builder) []string { return []string{"export", "--csv", "--executions", "--long", b.dir()} }},
+		"export-new":             {newExperiment, func(b *builder) []string { return []string{"export", "--csv", b.dir()} }},
+		"export-format":          {complete, func(b *builder) []string { return []string{"export", b.dir()} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := c.make(t)
