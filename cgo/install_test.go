@@ -56,6 +56,68 @@ func TestInstalled(t *testing.T) {
 	command(t, nil, append([]string{cc, "-std=c11", "-Wall", "-Wextra", "-Werror", "example/csv.c", "-o", program}, flags...)...)
 	out := command(t, []string{"KRUN_ITERATIONS=7", "LD_LIBRARY_PATH=" + filepath.Join(root, "usr", "lib")}, program)
 	checkCSV(t, out, 7)
+	t.Run("C++", func(t *testing.T) { fromCPlusPlus(t, dir, flags, root) })
+	t.Run("ctypes", func(t *testing.T) { fromPython(t, root) })
+}
+
+// fromCPlusPlus builds a program of the strictest kind against the header.
+func fromCPlusPlus(t *testing.T, dir string, flags []string, root string) {
+	t.Helper()
+	if _, err := exec.LookPath("c++"); err != nil {
+		t.Skip(err)
+	}
+	source, program := filepath.Join(dir, "user.cc"), filepath.Join(dir, "user")
+	const text = `#include <krun.h>
+#include <cstdio>
+int main()
+{
+	krun *k = nullptr;
+	if (krun_init(&k))
+		return 1;
+	const int gc = krun_column(k, "gc", "ns");
+	while (!krun_should_stop(k)) {
+		krun_begin(k);
+		krun_set(k, gc, 5);
+		if (krun_end(k))
+			return 2;
+	}
+	krun_done(k);
+	std::printf("%d iterations, column %d", krun_count(k), static_cast<int>(krun_value(k, gc, 1)));
+	krun_free(k);
+}
+`
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	command(t, nil, append([]string{"c++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Wold-style-cast", "-Werror", source, "-o", program}, flags...)...)
+	out := command(t, []string{"KRUN_ITERATIONS=3", "LD_LIBRARY_PATH=" + filepath.Join(root, "usr", "lib")}, program)
+	if out != "3 iterations, column 5" {
+		t.Errorf("C++ says %q", out)
+	}
+}
+
+// fromPython calls the library without any binding.
+func fromPython(t *testing.T, root string) {
+	t.Helper()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip(err)
+	}
+	const text = `
+import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1])
+lib.krun_wall_ns.restype = ctypes.c_int64
+k = ctypes.c_void_p()
+assert lib.krun_init(ctypes.byref(k)) == 0
+while not lib.krun_should_stop(k):
+    lib.krun_begin(k)
+    assert lib.krun_end(k) == 0
+assert lib.krun_done(k) == 0
+print(lib.krun_count(k), all(lib.krun_wall_ns(k, i) > 0 for i in range(4)))
+lib.krun_free(k)
+`
+	if out := command(t, []string{"KRUN_ITERATIONS=4"}, "python3", "-c", text, filepath.Join(root, "usr", "lib", "libkrun.so")); out != "4 True\n" {
+		t.Errorf("ctypes says %q", out)
+	}
 }
 
 // checkCSV reads the example's output.

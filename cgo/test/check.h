@@ -61,6 +61,9 @@ enum { APERF = 8 * 0xe8, MPERF = 8 * 0xe7, CYCLES = 8 * 0x30a };
 /* maker_file returns the descriptor of a sparse file without a name. */
 int maker_file(long bytes);
 
+/* maker_self makes column 0 the event of this thread: a file with a page as the kernel's; 0 where there are none. */
+int maker_self(struct maker *m);
+
 /* attach makes a buffer of the given plan and attaches to it; a failure ends the program. */
 krun *attach(struct maker *m, uint32_t iterations, uint32_t user_columns);
 

@@ -120,6 +120,60 @@ static void order_of_registers(void)
 	maker_close(&m);
 }
 
+/* count says how many calls are in the log, clocks apart, and empties it. */
+static int count_calls(void)
+{
+	int n = 0;
+	const char *c;
+
+	for (c = calls; *c; c++)
+		n += *c == ' ';
+	for (c = calls; (c = strstr(c, "clock ")) != NULL; c++)
+		n--;
+	calls[0] = 0;
+	return n;
+}
+
+/*
+ * What a side of an iteration costs in system calls, for four cores. Krun's seek and
+ * read for each of the three registers were 24; registers must take half of that at
+ * most, perf groups one for each core.
+ */
+static void number_of_calls(void)
+{
+	enum { CORES = 4, KRUN = CORES * 3 * 2 };
+	struct maker m = maker_open(1, 3 * CORES, 0);
+	int fds[CORES][2], i;
+	uint64_t words[2][6] = { { 3, 100, 100, 1, 1, 1 }, { 3, 200, 200, 2, 2, 2 } };
+	krun *k;
+
+	for (i = 0; i < CORES; i++)
+		maker_registers(&m, (uint32_t)(3 * i), maker_file(8192));
+	k = take();
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	CHECK(2 * count_calls() <= KRUN);
+	CHECK_INT(krun_end(k), KRUN_OK);
+	CHECK(2 * count_calls() <= KRUN);
+	krun_free(k);
+	maker_close(&m);
+
+	m = maker_open(1, 3 * CORES, 0);
+	for (i = 0; i < CORES; i++) {
+		CHECK(pipe(fds[i]) == 0 && write(fds[i][1], words, sizeof words) == sizeof words);
+		maker_group(&m, (uint32_t)(3 * i), 3, KRUN_SOURCE_PERF, fds[i][0]);
+	}
+	k = take();
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	CHECK_INT(count_calls(), CORES);
+	CHECK_INT(krun_end(k), KRUN_OK);
+	CHECK_INT(count_calls(), CORES);
+	CHECK_INT(m.header->progress.error, KRUN_OK);
+	krun_free(k);
+	for (i = 0; i < CORES; i++)
+		close(fds[i][1]);
+	maker_close(&m);
+}
+
 static void order_of_groups(void)
 {
 	struct maker m = maker_open(1, 4, 0);
@@ -499,6 +553,7 @@ static void bad_plans(void)
 void test_counters(void)
 {
 	order_of_registers();
+	number_of_calls();
 	order_of_groups();
 	wrapping();
 	short_device();

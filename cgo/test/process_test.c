@@ -208,6 +208,11 @@ static void only_read(void)
 	read_strictly(SYS_read);
 }
 
+static void nothing_to_read(void)
+{
+	read_strictly(-1);
+}
+
 static void only_reads(void)
 {
 	struct maker m = maker_open(500, 6, 0);
@@ -226,6 +231,14 @@ static void only_reads(void)
 	CHECK_INT(in_child(only_read), 0);
 	CHECK_INT(m.header->hot.done, 500);
 	CHECK_INT(m.header->progress.error, KRUN_EREAD);
+	maker_close(&m);
+
+	m = maker_open(500, 1, 0);
+	if (maker_self(&m)) {
+		CHECK_INT(in_child(nothing_to_read), 0);
+		CHECK_INT(m.header->hot.done, 500);
+		CHECK_INT(m.header->progress.error, KRUN_OK);
+	}
 	maker_close(&m);
 }
 
