@@ -30,6 +30,7 @@ type app struct {
 	systemctl      func(ctx context.Context, args ...string) error // tells systemd
 	machine        func(context.Context) *control.Machine          // this machine, or a test's copy of one
 	state          string                                          // folder for what krunctl must find again after a crash
+	runtime        []string                                        // folders for what ends with the boot: where the lock of the machine is
 
 	counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding // which counters there are
 	measure  func(context.Context, *control.Machine, control.CPUs, time.Duration) (probe.Proof, error)

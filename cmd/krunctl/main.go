@@ -14,6 +14,7 @@ import (
 	"krund/internal/clock"
 	"krund/internal/control"
 	"krund/internal/durable"
+	"krund/internal/folder"
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
@@ -33,7 +34,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return runIn(&app{
 		stdin: stdin, stderr: stderr, now: clock.Real{}.Now, host: host, fsys: durable.OS(), uid: os.Geteuid(), systemctl: unit.Systemctl,
 		machine: func(ctx context.Context) *control.Machine { return control.NewMachine(ctx, sysroot.New("/")) },
-		state:   "/var/lib/krund", counters: msr.Probe,
+		state:   "/var/lib/krund", runtime: folder.RuntimeDirs(), counters: msr.Probe,
 		measure: func(ctx context.Context, m *control.Machine, cpus control.CPUs, d time.Duration) (probe.Proof, error) {
 			return probe.Prove(ctx, m, clock.Real{}, cpus, d)
 		},

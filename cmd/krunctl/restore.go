@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/control"
+	"krund/internal/folder"
 )
 
 const restoreHelp = `Restore puts back every setting of the machine that a krund which was killed has
@@ -20,7 +21,8 @@ So is the account that krund makes for benchmarks, which goes with its home and
 files, unless it was there before krund. With --keep-account it stays, as it
 does from one boot of an experiment to the next.
 
-It needs root, takes the experiment's lock, and is refused while krund runs.
+It needs root, takes the experiment's lock, and is refused while krund runs, on
+this experiment or on another one that has taken the machine over.
 Doing it again does nothing.
 
 EXAMPLES
@@ -53,6 +55,13 @@ func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 	if pending, err := control.ReadJournal(a.fsys, f.Journal()); err == nil && len(pending) == 0 {
 		a.print("nothing to put back\n")
 		return nil
+	}
+	if a.uid == 0 && len(a.runtime) > 0 { // what it put back could be what another experiment has set
+		machine, err := folder.LockMachine(a.fsys, a.runtime...)
+		if err != nil {
+			return err
+		}
+		defer machine.Release() //nolint:errcheck // as above
 	}
 	m := a.machine(ctx)
 	journal, err := control.OpenJournal(a.fsys, f.Journal(), m.Boot, a.now)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"krund/internal/control"
+	"krund/internal/folder"
 	"krund/internal/sysroot"
 )
 
@@ -44,5 +45,36 @@ func TestRestoreKeepsTheAccount(t *testing.T) {
 		if code := runIn(a, append([]string{"restore", b.toml}, strings.Fields(step.args)...), &stdout); code != exitOK || !strings.Contains(stdout.String(), step.want) {
 			t.Errorf("restore %s: exit %d: %s%s; want %q", step.args, code, stdout.String(), stderr.String(), step.want)
 		}
+	}
+}
+
+// TestRestoreLeavesAMachineThatIsTaken: what it would put back could be what another experiment has set.
+func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
+	b := mixed(t)
+	db := &accounts{}
+	m := &control.Machine{Root: sysroot.New(t.TempDir()), Boot: "this", Accounts: db}
+	journal, err := control.OpenJournal(lax(), b.folder.Journal(), m.Boot, func() time.Time { return testTime })
+	b.must(err)
+	b.must(control.ExpectAccount(m, journal))
+	b.must(journal.Close())
+	db.there = true
+	run := t.TempDir()
+	restore := func() (int, string) {
+		var stdout, stderr bytes.Buffer
+		a := &app{
+			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), now: func() time.Time { return testTime }, runtime: []string{run},
+			machine: func(context.Context) *control.Machine { return m },
+		}
+		code := runIn(a, []string{"restore", b.toml}, &stdout)
+		return code, stdout.String() + stderr.String()
+	}
+	other, err := folder.LockMachine(lax(), run)
+	b.must(err)
+	if code, text := restore(); code != exitError || !strings.Contains(text, "another krund works on this machine") || !db.there {
+		t.Errorf("exit %d, account %t: %s", code, db.there, text)
+	}
+	b.must(other.Release())
+	if code, text := restore(); code != exitOK || db.there {
+		t.Errorf("exit %d, account %t: %s", code, db.there, text)
 	}
 }

@@ -51,7 +51,7 @@ type absence struct {
 
 func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, err error) {
 	var locked *folder.LockedError
-	if a.unit == "" || ctx.Err() != nil || errors.Is(err, errBusy) || errors.As(err, &locked) {
+	if a.unit == "" || ctx.Err() != nil || errors.Is(err, folder.ErrBusy) || errors.As(err, &locked) {
 		return
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)

@@ -163,7 +163,7 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 		return p, err
 	}
 	p.cfg = cfg
-	if p.release, err = lockMachine(cfg, p.reboot, os.Geteuid() == 0, "/run", "/var/run"); err != nil {
+	if p.release, err = lockMachine(cfg, p.reboot, os.Geteuid() == 0, folder.RuntimeDirs()...); err != nil {
 		return p, err
 	}
 	p.system, p.closeLog, err = newSystem(ctx, cfg, o, p.reboot, stdout, stderr)

@@ -364,3 +364,20 @@ func TestCheckSimulated(t *testing.T) {
 	must(t, f.check(1000))
 	must(t, f.check(0))
 }
+
+// TestLockMachine: one at a time, in the first folder that is there.
+func TestLockMachine(t *testing.T) {
+	fsys := crashfs.New("/run")
+	lock, err := LockMachine(fsys, "/nowhere", "/run")
+	must(t, err)
+	if _, err := LockMachine(fsys, "/run"); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "/run/krund.lock") {
+		t.Errorf("a second one: %v", err)
+	}
+	must(t, lock.Release())
+	lock, err = LockMachine(fsys, "/run")
+	must(t, err)
+	must(t, lock.Release())
+	if _, err := LockMachine(fsys, "/nowhere"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no folder for it: %v", err)
+	}
+}
