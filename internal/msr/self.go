@@ -3,7 +3,6 @@ package msr
 import (
 	"fmt"
 	"os"
-	"runtime"
 
 	libkrun "krund/cgo"
 	"krund/internal/sysroot"
@@ -74,6 +73,3 @@ func (c *Counters) useSelf(place *os.File, cycles event) {
 // Self are the events that must take the place of some of Files in the measured process, opened there for its own first thread, before the exec:
 // whoever opens an event for a thread must be allowed to watch it, and the event that this package would open counts the thread of the caller.
 func (c *Counters) Self() []Self { return c.self }
-
-// errNotX86 is why other processors cannot.
-var errNotX86 = fmt.Errorf("on %s krund does not read counters in user space", runtime.GOARCH)

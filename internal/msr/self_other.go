@@ -2,6 +2,12 @@
 
 package msr
 
-import "os"
+import (
+	"fmt"
+	"os"
+	"runtime"
+)
 
-func lookMapped(*os.File) error { return errNotX86 }
+func lookMapped(*os.File) error {
+	return fmt.Errorf("on %s, %s krund does not read counters in user space", runtime.GOOS, runtime.GOARCH)
+}

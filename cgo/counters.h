@@ -1,0 +1,54 @@
+/* counters.h - the counters of a handle, shared by counters.c (reading) and handover.c (making ready). */
+#ifndef KRUN_COUNTERS_H
+#define KRUN_COUNTERS_H
+
+#include "internal.h"
+#include "self.h"
+
+#include <pthread.h>
+
+/* One descriptor's worth of columns. */
+struct group {
+	int fd;           /* -1: not usable */
+	int fault;        /* why not; else KRUN_OK */
+	uint64_t device;  /* identity of the file, as in struct krun_entry */
+	uint64_t inode;
+	bool event;
+	bool self; /* of the process's first thread alone */
+	const volatile struct perf_event_mmap_page *page; /* may be null */
+	uint32_t first;   /* column */
+	uint32_t columns; /* 1 to KRUN_MAX_GROUP */
+	uint32_t turn;
+	bool perf;
+	bool partial;
+	int before;       /* code of the reading before the iteration */
+	uint64_t enabled; /* perf: time enabled and running at that reading */
+	uint64_t running;
+};
+
+/* One counter. */
+struct cell {
+	uint64_t before;
+	uint64_t after;
+	uint64_t mask;    /* of a register: the bits it has */
+	uint32_t address; /* of a register */
+};
+
+struct krun_counters {
+	struct krun_header *header;
+	struct krun_entry *entries;
+	int64_t *values; /* first counter's array */
+	uint64_t stride; /* elements from one array to the next */
+	uint32_t groups;
+	uint32_t columns;
+	bool once; /* KRUN_SCOPE_EXECUTION */
+	bool begun;
+	pthread_t thread; /* that a group of the process's first thread belongs to */
+	struct group *group;
+	struct cell *cell;
+};
+
+/* krun_group_there says whether a group's descriptor is still the file that krund meant. */
+bool krun_group_there(const struct group *g);
+
+#endif

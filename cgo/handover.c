@@ -1,0 +1,171 @@
+/*
+ * handover.c - taking over the descriptors of counters from krund, and giving them
+ * back. krund may have given us counters that turn out not to work. That costs the
+ * values, not the measurement: the clock goes on.
+ */
+#include "counters.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+bool krun_group_there(const struct group *g)
+{
+	struct stat st;
+
+	if (g->event)
+		return krun_event_id(g->fd) == g->inode;
+	return fstat(g->fd, &st) == 0 && (uint64_t)st.st_dev == g->device && (uint64_t)st.st_ino == g->inode;
+}
+
+/* first_thread says whether this is the thread that the process began with. */
+static bool first_thread(void)
+{
+#ifdef __linux__
+	return syscall(SYS_gettid) == getpid();
+#else
+	return false;
+#endif
+}
+
+/* good_group checks the entries of a group against each other. */
+static bool good_group(const struct krun_entry *e, uint32_t columns)
+{
+	uint32_t i;
+
+	if (e->group < 1 || e->group > KRUN_MAX_GROUP || e->group > columns || e->turn >= e->group || e->fd < 0)
+		return false;
+	if (e->source < KRUN_SOURCE_PERF || e->source > KRUN_SOURCE_SELF || (e->source == KRUN_SOURCE_SELF && e->group != 1))
+		return false;
+	for (i = 0; i < e->group; i++)
+		if ((i > 0 && (e[i].group != 0 || e[i].source != KRUN_SOURCE_NONE)) ||
+		    (e->source == KRUN_SOURCE_REGISTERS && (e[i].bits < 1 || e[i].bits > 64)))
+			return false;
+	return true;
+}
+
+/* take_over looks at a group's descriptor for the first time. */
+static void take_over(struct group *g)
+{
+	if (g->event && g->inode == 0)
+		g->inode = krun_event_id(g->fd);
+	if ((g->event && g->inode == 0) || !krun_group_there(g))
+		g->fault = KRUN_ELOST;
+	else if (g->self && !first_thread())
+		g->fault = KRUN_ETHREAD;
+	if (g->fault) {
+		g->fd = -1;
+		return;
+	}
+	(void)fcntl(g->fd, F_SETFD, FD_CLOEXEC); /* the benchmark's children have no business with it */
+	if (g->self)
+		g->page = krun_self_page(g->fd);
+}
+
+/* add_group copies a group out of the shared table, where the benchmark could change it. */
+static void add_group(struct krun_counters *s, uint32_t first)
+{
+	const struct krun_entry *e = &s->entries[first];
+	bool registers = e->source == KRUN_SOURCE_REGISTERS;
+	struct group *g = &s->group[s->groups++];
+	uint32_t i;
+
+	*g = (struct group){
+		.fd = e->fd,
+		.device = e->device,
+		.inode = e->inode,
+		.event = (e->flags & KRUN_GROUP_EVENT) != 0,
+		.self = e->source == KRUN_SOURCE_SELF,
+		.first = first,
+		.columns = e->group,
+		.turn = e->turn,
+		.perf = !registers,
+		.partial = (e->flags & KRUN_GROUP_PARTIAL) != 0,
+	};
+	for (i = 0; i < e->group; i++)
+		s->cell[first + i] = (struct cell){
+			.mask = !registers || e[i].bits == 64 ? UINT64_MAX : (UINT64_C(1) << e[i].bits) - 1,
+			.address = e[i].address,
+		};
+	take_over(g);
+}
+
+/* entries_of finds the table. */
+static struct krun_entry *entries_of(struct krun_header *h)
+{
+	return (struct krun_entry *)((char *)h + KRUN_HEADER_BYTES);
+}
+
+/* unread says that there is nothing to read: no counters, or columns that somebody else fills. */
+static bool unread(struct krun_header *h)
+{
+	return h->plan.counters == 0 || entries_of(h)->source == KRUN_SOURCE_NONE;
+}
+
+int krun_counters_check(struct krun_header *h)
+{
+	const struct krun_entry *e = entries_of(h);
+	uint32_t left = h->plan.counters;
+
+	if (h->plan.scope > KRUN_SCOPE_EXECUTION)
+		return KRUN_ELAYOUT;
+	if (unread(h))
+		return KRUN_OK;
+	while (left > 0) {
+		if (!good_group(e, left))
+			return KRUN_ELAYOUT;
+		left -= e->group;
+		e += e->group;
+	}
+	return KRUN_OK;
+}
+
+int krun_counters_open(krun *k)
+{
+	struct krun_header *h = k->header;
+	uint32_t columns = h->plan.counters, at;
+	struct krun_counters *s;
+
+	if (unread(h))
+		return KRUN_OK;
+	s = calloc(1, sizeof *s);
+	if (!s)
+		return KRUN_ENOMEM;
+	k->sampler = s;
+	s->header = h;
+	s->entries = entries_of(h);
+	s->values = k->user - columns * k->stride;
+	s->stride = k->stride;
+	s->columns = columns;
+	s->once = h->plan.scope == KRUN_SCOPE_EXECUTION;
+	s->thread = pthread_self();
+	s->group = calloc(columns, sizeof *s->group);
+	s->cell = calloc(columns, sizeof *s->cell);
+	if (!s->group || !s->cell)
+		return KRUN_ENOMEM;
+	for (at = 0; at < columns; at += s->entries[at].group)
+		add_group(s, at);
+	k->counters = s;
+	return KRUN_OK;
+}
+
+void krun_counters_free(krun *k)
+{
+	struct krun_counters *s = k->sampler;
+	uint32_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->groups; i++) {
+		krun_self_unmap(s->group[i].page);
+		if (s->group[i].fd >= 0 && krun_group_there(&s->group[i]))
+			(void)close(s->group[i].fd);
+	}
+	free(s->group);
+	free(s->cell);
+	free(s);
+}
