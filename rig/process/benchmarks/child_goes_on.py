@@ -1,0 +1,12 @@
+"""Ends at once, and goes on in a child."""
+import os
+
+forked = False
+
+
+def run_iter(_):
+    global forked
+    if not forked:
+        forked = True
+        if os.fork():
+            os._exit(0)

@@ -1,0 +1,14 @@
+"""Goes on in a child, and passes the child's end on as its own."""
+import os
+
+forked = False
+
+
+def run_iter(_):
+    global forked
+    if forked:
+        return
+    forked = True
+    child = os.fork()
+    if child:
+        os._exit(os.waitpid(child, 0)[1] >> 8)

@@ -1,0 +1,6 @@
+"""Closes every descriptor, also those it did not open."""
+import os
+
+
+def run_iter(_):
+    os.closerange(0, 4096)

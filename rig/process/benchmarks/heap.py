@@ -1,0 +1,5 @@
+"""Wants more memory than the limit allows."""
+
+
+def run_iter(_):
+    bytearray(200 << 20)

@@ -1,0 +1,132 @@
+// Package process runs odd benchmarks on a real machine, by krund's unit and as root: what one execution leaves to the next, what a benchmark sees of
+// its limits, what becomes of one that outlives its deadline, and what krund itself leaves behind. One boot serves all: nothing here needs a reboot.
+package process
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+	"krund/rig"
+)
+
+//go:embed benchmarks litter outlive held
+var suite embed.FS
+
+// common is the part that the experiments share. Its blanks: benchmarks, executions, iterations, skip, limits, controls.
+const common = `
+[experiment]
+reboot = "none"
+attempts = 1
+benchmarks = %q
+executions = %d
+iterations = %d
+skip = [%s]
+
+[limits]
+%s
+
+[wait]
+startup = "0s"
+sync = "0s"
+
+[temperature]
+base_wait = "0s"
+
+[controls]
+tickless = "require"
+%s
+
+[vms.CPython]
+runner = "python"
+path = "python3"
+variants = ["default"]
+
+[variants.default]
+entry = "bench.py"
+`
+
+// experiment is one of the suite's experiments: all benchmarks of a folder beside this file.
+type experiment struct {
+	name       string // of the experiment, and of the folder of the benchmarks
+	executions int
+	iterations int
+	limits     string
+	more       string // TOML
+	skip       string
+	controls   string // TOML, of that section
+}
+
+// add puts the experiment into the payload.
+func (e experiment) add(t *testing.T, files *rig.Payload) {
+	t.Helper()
+	names, err := files.Benchmarks(e.name, suite, e.name)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("benchmarks of %s: %v, %v", e.name, names, err)
+	}
+	text := fmt.Sprintf(common, e.name, e.executions, e.iterations, e.skip, e.limits, e.controls) + e.more + "\n[benchmarks]\n"
+	for _, name := range names {
+		text += name + " = { parameter = 1 }\n"
+	}
+	files.Experiment(e.name, text)
+}
+
+// frozenDisk makes the image of a file system that a test can freeze.
+func frozenDisk(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "frozen.img")
+	mke2fs, err := exec.LookPath("mke2fs")
+	if err != nil {
+		mke2fs = "/usr/sbin/mke2fs"
+	}
+	if err := os.WriteFile(file, make([]byte, 4<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), mke2fs, "-q", "-t", "ext4", file).CombinedOutput(); err != nil {
+		t.Fatalf("mke2fs: %v: %s", err, out)
+	}
+	return file
+}
+
+// of returns the only record of a benchmark.
+func of(t *testing.T, e *rig.Experiment, benchmark, vm string) results.Record {
+	t.Helper()
+	var found []results.Record
+	for _, r := range e.Records {
+		if r.Key.Benchmark == benchmark && r.Key.VM == vm {
+			found = append(found, r)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d records of %s with %s, want 1", len(found), benchmark, vm)
+	}
+	return found[0]
+}
+
+// said decodes the JSON line that a benchmark has printed.
+func said(t *testing.T, r results.Record, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.Process.Stdout.Text), into); err != nil {
+		t.Fatalf("what %s printed: %v\n%s\n%s", r.Key, err, r.Process.Stdout.Text, r.Process.Stderr.Text)
+	}
+}
+
+// describe is a record in a few lines, for a failure.
+func describe(r results.Record) string {
+	p := r.Process
+	return fmt.Sprintf("%s: %s; reasons: %s; exit %v, signal %q; %d iterations; strays %d; findings %q; stderr: %s", r.Key, r.Outcome,
+		strings.Join(r.Reasons, "; "), value(p.Exit), p.Signal, len(r.WallNS), p.Strays, p.Findings, p.Stderr.Text)
+}
+
+func value(p *int) string {
+	if p == nil {
+		return "none"
+	}
+	return fmt.Sprint(*p)
+}

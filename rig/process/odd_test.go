@@ -1,0 +1,162 @@
+package process
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+	"krund/rig"
+)
+
+// expectation is what must be in a benchmark's record.
+type expectation struct {
+	benchmark string
+	outcome   results.Outcome
+	measured  int      // iterations
+	reasons   []string // each in some reason
+	strays    int      // at least; -1: exactly none
+	check     func(*testing.T, results.Record)
+}
+
+var expected = []expectation{
+	{"heap", results.Error, 0, []string{"MemoryError"}, -1, nil},
+	{"stack", results.Error, 0, []string{"SIGSEGV"}, -1, nil},
+	{"daemons", results.Completed, 3, nil, 3, nil},
+	{"breeder", results.Completed, 3, nil, 1, nil},
+	{"flood", results.Completed, 3, nil, -1, floodBounded},
+	{"leaves", results.Error, 1, []string{"before the runner said that it was done"}, -1, nil},
+	{"raises", results.Error, 1, []string{"checksum 41, not 42", "1 of 3 iterations"}, -1, nil},
+	{"dies", results.Error, 0, []string{"SIGBUS"}, -1, nil},
+	{"child_measures", results.Error, 0, []string{"forked from", "0 of 3 iterations"}, -1, nil},
+	{"child_goes_on", results.Error, 0, []string{"before the runner said that it was done"}, 1, nil},
+	{"children", results.Completed, 3, nil, -1, nil},
+	{"closes", results.Completed, 3, nil, -1, nil},
+	{"scribbles", results.Error, -1, []string{"overwritten"}, -1, nil},
+}
+
+func oddBenchmarks(t *testing.T, e *rig.Experiment) {
+	for _, problem := range e.Problems() {
+		t.Error(problem)
+	}
+	for _, want := range expected {
+		t.Run(want.benchmark, func(t *testing.T) { want.compare(t, of(t, e, want.benchmark, "CPython")) })
+	}
+	t.Run("never measures", func(t *testing.T) {
+		expectation{"look", results.Error, 0, []string{"without using libkrun", "runner"}, -1, nil}.compare(t, of(t, e, "look", "Silent"))
+	})
+	t.Run("look", func(t *testing.T) { look(t, of(t, e, "look", "CPython")) })
+	t.Run("look elsewhere", func(t *testing.T) { look(t, of(t, e, "look", "Other")) })
+	t.Run("the environment has one size for a VM", func(t *testing.T) { oneEnvironment(t, e) })
+}
+
+func (want expectation) compare(t *testing.T, r results.Record) {
+	if r.Outcome != want.outcome {
+		t.Errorf("outcome %s, want %s", r.Outcome, want.outcome)
+	}
+	if want.measured >= 0 && len(r.WallNS) != want.measured {
+		t.Errorf("%d iterations measured, want %d", len(r.WallNS), want.measured)
+	}
+	for _, text := range want.reasons {
+		if !slices.ContainsFunc(r.Reasons, func(reason string) bool { return strings.Contains(reason, text) }) {
+			t.Errorf("no reason says %q", text)
+		}
+	}
+	if n := r.Process.Strays; want.strays < 0 && n > 0 || n < want.strays {
+		t.Errorf("%d strays, want %d", n, max(want.strays, 0))
+	}
+	if r.Process.TimedOut || r.Process.OOMKills > 0 {
+		t.Errorf("timed out %v, %d killed for want of memory", r.Process.TimedOut, r.Process.OOMKills)
+	}
+	if want.check != nil {
+		want.check(t, r)
+	}
+	if t.Failed() {
+		t.Log(describe(r))
+	}
+}
+
+// floodBounded: all is counted, little is kept.
+func floodBounded(t *testing.T, r results.Record) {
+	for name, out := range map[string]results.Output{"stdout": r.Process.Stdout, "stderr": r.Process.Stderr} {
+		if out.Bytes != 3*8<<20 || !out.Truncated || len(out.Text) < 32<<10 || len(out.Text) > 256<<10 {
+			t.Errorf("%s: %d bytes, truncated %v, %d kept", name, out.Bytes, out.Truncated, len(out.Text))
+		}
+	}
+}
+
+// view is what the benchmark look has printed.
+type view struct {
+	Data, Stack, Core                       [2]int64
+	Environ                                 []string
+	EnvironBytes                            int `json:"environ_bytes"`
+	UID, GID                                [2]int
+	Groups                                  []int
+	CWD                                     string
+	Umask                                   int
+	Descriptors                             []int
+	Nice, Policy                            int
+	Affinity                                []int
+	NoNewPrivileges                         string `json:"no_new_privileges"`
+	Capabilities, Ambient, Ignored, Blocked string
+	OOM, Cgroup, Stdin                      string
+	Session                                 bool
+	Leave, Thaw, Config, Shadow, Records    string
+}
+
+func look(t *testing.T, r results.Record) {
+	if r.Outcome != results.Completed {
+		t.Fatal(describe(r))
+	}
+	var v view
+	said(t, r, &v)
+	const heap, stack = 128 << 20, 1 << 20
+	p := r.Process
+	for _, c := range []struct {
+		what      string
+		got, want any
+	}{
+		{"heap", v.Data, [2]int64{heap, heap}}, {"stack", v.Stack, [2]int64{stack, stack}}, {"core files", v.Core, [2]int64{0, 0}},
+		{"user", v.UID, [2]int{p.UID, p.UID}}, {"group", v.GID, [2]int{p.GID, p.GID}}, {"groups", len(v.Groups), 0},
+		{"environment", v.Environ, p.Env}, {"its size", v.EnvironBytes, p.EnvBytes},
+		{"folder", v.CWD, p.Dir}, {"umask", v.Umask, 0o22}, {"stdin", v.Stdin, "/dev/null"},
+		{"niceness", v.Nice, -20}, {"recorded niceness", p.Nice, -20}, {"policy", v.Policy, 0}, {"recorded policy", p.Policy, "SCHED_OTHER"},
+		{"processors", v.Affinity, p.Affinity}, {"no new privileges", v.NoNewPrivileges, "1"}, {"capabilities", v.Capabilities, strings.Repeat("0", 16)},
+		{"ambient capabilities", v.Ambient, strings.Repeat("0", 16)}, {"blocked signals", v.Blocked, strings.Repeat("0", 16)},
+		{"leader of a session", v.Session, true},
+		{"leaving the control group", v.Leave, "Permission denied"}, {"joining its own", v.Thaw, "Permission denied"},
+		{"opening shadow", v.Shadow, "Permission denied"}, {"writing the schedule", v.Records, "Permission denied"},
+	} {
+		if fmt.Sprint(c.got) != fmt.Sprint(c.want) {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+	if want := []int{1}; !slices.Equal(p.Affinity, want) {
+		t.Errorf("may run on %v, want the tickless %v", p.Affinity, want)
+	}
+	if p.Cgroup == "" || !strings.HasSuffix(v.Cgroup, p.Cgroup) {
+		t.Errorf("control group %q, recorded %q (%s)", v.Cgroup, p.Cgroup, p.CgroupReason)
+	}
+	if !slices.Equal(v.Descriptors, []int{0, 1, 2}) { // krund's buffer is closed by then
+		t.Errorf("descriptors %v", v.Descriptors)
+	}
+	if v.OOM != "1000" {
+		t.Errorf("OOM score %s: when memory runs out somebody else is killed first", v.OOM)
+	}
+}
+
+// oneEnvironment: the size moves the stack, so that it must not differ between executions of a key, nor between keys of one VM.
+func oneEnvironment(t *testing.T, e *rig.Experiment) {
+	first := map[string]results.Record{}
+	for _, r := range e.Records {
+		f, seen := first[r.Key.VM]
+		if !seen {
+			first[r.Key.VM] = r
+			continue
+		}
+		if r.Process.EnvBytes != f.Process.EnvBytes || !slices.Equal(r.Process.Env, f.Process.Env) {
+			t.Errorf("%s has %d bytes: %q\n%s has %d: %q", r.Key, r.Process.EnvBytes, r.Process.Env, f.Key, f.Process.EnvBytes, f.Process.Env)
+		}
+	}
+}

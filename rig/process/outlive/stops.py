@@ -1,0 +1,13 @@
+"""Two iterations, then it stops itself; a child of it, too."""
+import os
+import signal
+
+count = 0
+
+
+def run_iter(_):
+    global count
+    count += 1
+    if count == 3:
+        os.fork()
+        os.kill(os.getpid(), signal.SIGSTOP)

@@ -1,0 +1,13 @@
+"""Two iterations, then it waits in the kernel for a child that shares its memory and never goes on (vfork): state D."""
+import ctypes
+
+count = 0
+libc = ctypes.PyDLL(None)
+
+
+def run_iter(_):
+    global count
+    count += 1
+    if count == 3 and libc.vfork() == 0:
+        while True:
+            libc.pause()

@@ -1,0 +1,88 @@
+package process
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/results"
+	"krund/rig"
+)
+
+// outlived: the deadline holds, and what was measured before is there.
+func outlived(t *testing.T, e *rig.Experiment) {
+	names, err := new(rig.Payload).Benchmarks(outliving.name, suite, outliving.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { timedOut(t, of(t, e, name, "CPython")) })
+	}
+}
+
+func timedOut(t *testing.T, r results.Record) {
+	if r.Outcome != results.Timeout || !r.Process.TimedOut || r.Process.Signal != "SIGKILL" {
+		t.Errorf("outcome %s, timed out %v, signal %q", r.Outcome, r.Process.TimedOut, r.Process.Signal)
+	}
+	if len(r.WallNS) != 2 || len(r.StartNS) != 2 || r.Library == nil || r.Library.BegunNS == nil {
+		t.Errorf("%d iterations are kept, want 2, and the begin of the third", len(r.WallNS))
+	}
+	if len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0], "time limit of 30s after 2 of 1000 iterations") {
+		t.Errorf("reasons %q", r.Reasons)
+	}
+	// Not a measurement: only that it neither ended early nor waited for anything but the deadline. A busy host takes its time.
+	if wall := time.Duration(r.Process.WallNS); wall < 30*time.Second || wall > 50*time.Second {
+		t.Errorf("ended after %v", wall)
+	}
+	if len(r.Process.Findings) > 0 && slices.ContainsFunc(r.Process.Findings, func(s string) bool { return strings.Contains(s, "could not be killed") }) {
+		t.Errorf("findings %q", r.Process.Findings)
+	}
+	if r.Key.Benchmark == "floods" && !r.Process.Stdout.Truncated {
+		t.Errorf("the flood's output is not truncated: %d bytes", r.Process.Stdout.Bytes)
+	}
+	if t.Failed() {
+		t.Log(describe(r))
+	}
+}
+
+// held runs a benchmark that waits for a file system that stands still, where not even SIGKILL reaches it: krund must not wait for it, must store
+// what it has, and must not measure anything else beside it.
+func held(t *testing.T, m *rig.Machine) {
+	m.Sh(`mkdir -p /mnt/frozen; for d in /sys/block/vd*; do [ "$(cat $d/serial)" = frozen ] && mount /dev/${d##*/} /mnt/frozen; done; mountpoint /mnt/frozen`)
+	m.Sh("chmod 777 /mnt/frozen && fsfreeze -f /mnt/frozen")
+	unit := rig.UnitOf(holding.name)
+	m.Sh("mkdir -p /etc/systemd/system/" + unit + ".d && printf '[Service]\\nTimeoutStopSec=5\\n' >/etc/systemd/system/" + unit + ".d/stop.conf")
+	m.RunExperiment(holding.name)
+	if log := m.Log(holding.name); !strings.Contains(log, "time limit of 30s") || !strings.Contains(log, "not fit to measure: account: ") {
+		t.Errorf("krund must end the first execution and not begin the second; its log:\n%s", log)
+	}
+	if state := m.Sh("ps -o stat= -C python3"); !strings.HasPrefix(state, "D") {
+		t.Errorf("the benchmark is in state %q: the test does not show what it should", state)
+	}
+	m.Sh("fsfreeze -u /mnt/frozen")
+	m.Sh("until ! pgrep -u krun; do sleep 0.1; done >/dev/null; rm -f /mnt/frozen/file; fsfreeze -f /mnt/frozen")
+	t.Log("goes on where it stopped")
+	m.RunExperiment(holding.name)
+	m.Sh("fsfreeze -u /mnt/frozen && until umount /mnt/frozen; do sleep 0.1; done")
+	if out, _ := m.Try("pgrep -u krun -l"); out != "" {
+		t.Errorf("still there: %s", out)
+	}
+}
+
+func heldRecords(t *testing.T, e *rig.Experiment) {
+	for _, problem := range e.Problems() {
+		t.Error(problem)
+	}
+	if len(e.Records) != 2 || !e.Finished() {
+		t.Errorf("%d records, want 2, and the end: %v", len(e.Records), e.Slots)
+	}
+	for _, r := range e.Records {
+		if r.Outcome != results.Timeout || len(r.WallNS) != 2 || r.Attempt != 1 {
+			t.Error(describe(r))
+		}
+		if !slices.ContainsFunc(r.Process.Findings, func(s string) bool { return strings.Contains(s, "could not be killed") }) {
+			t.Errorf("no finding tells of the process that was left: %q", r.Process.Findings)
+		}
+	}
+}

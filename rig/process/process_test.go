@@ -1,0 +1,95 @@
+package process
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"krund/rig"
+)
+
+// The experiments, in the order in which they run.
+var (
+	littering = experiment{name: "litter", executions: 3, iterations: 2, limits: `timeout = "3m"`}
+	odd       = experiment{
+		name: "benchmarks", executions: 1, iterations: 3,
+		controls: `shield = "require"`, // the tickless CPU for the benchmark alone
+		limits:   "heap = \"128MiB\"\nstack = \"1MiB\"\noutput = \"64KiB\"\ntimeout = \"3m\"",
+		more: `
+[vms.Silent]
+runner = "c"
+path = "/srv/krund/silent"
+variants = ["default"]
+
+[vms.Other]
+runner = "python"
+path = "python3"
+args = ["-B"]
+env = { ODD = "a value\twith = signs" }
+variants = ["default"]
+`,
+		skip: exceptLook("Silent") + exceptLook("Other"),
+	}
+	// Long enough for two iterations on a busy host, and for four benchmarks in a few minutes.
+	outliving = experiment{name: "outlive", executions: 1, iterations: 1000, limits: `timeout = "30s"`}
+	holding   = experiment{name: "held", executions: 2, iterations: 1000, limits: `timeout = "30s"`}
+)
+
+// exceptLook are the patterns of a VM with all benchmarks but look.
+func exceptLook(vm string) string {
+	var b strings.Builder
+	for _, name := range []string{
+		"breeder", "child_goes_on", "child_measures", "children", "closes", "daemons", "dies", "flood", "heap", "leaves", "raises", "scribbles", "stack",
+	} {
+		b.WriteString(`"` + name + ":" + vm + `:*", `)
+	}
+	return b.String()
+}
+
+// end waits for the end of an experiment.
+func end(t *testing.T, m *rig.Machine, e experiment) {
+	t.Helper()
+	if ended := m.RunToEnd(rig.UnitOf(e.name), 0); ended.Result != "success" {
+		t.Errorf("%s: krund ended with %+v; its log:\n%s", e.name, ended, m.Log(e.name))
+	}
+}
+
+func TestProcessExecutions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	var files rig.Payload
+	for _, e := range []experiment{littering, odd, outliving, holding} {
+		e.add(t, &files)
+	}
+	files.Script("/srv/krund/silent", "#!/bin/sh\necho nothing measured\n")
+	files.Text("/srv/krund/kept", "root's\n")
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Devices: []string{
+		"-drive", "if=none,id=frozen,format=raw,file=" + frozenDisk(t), "-device", "virtio-blk-pci,drive=frozen,serial=frozen,addr=0x10",
+	}})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	before := takeStock(m)
+	for _, e := range []experiment{littering, odd} {
+		m.StartExperiment(e.name)
+		end(t, m, e)
+	}
+	m.StartExperiment(outliving.name)
+	for i, date := range []string{"2001-01-01", "2041-01-01"} { // somebody sets the clock: no deadline may depend on that
+		m.Sh(fmt.Sprintf("until [ $(ls %s/results | wc -l) -gt %d ]; do sleep 1; done; date -s %s", rig.Folder(outliving.name), i, date))
+	}
+	end(t, m, outliving)
+	for _, command := range []string{"status", "summary", "check-data"} {
+		if out, status := m.Try("krunctl " + command + " " + rig.Folder(outliving.name)); status != 0 {
+			t.Errorf("krunctl %s of records from three decades: exit status %d: %s", command, status, out)
+		}
+	}
+	t.Run("krund leaves nothing behind", func(t *testing.T) { before.compare(t, takeStock(m.For(t))) })
+	t.Run("a benchmark that the kernel does not let go", func(t *testing.T) { held(t, m.For(t)) })
+	m.Shutdown()
+	t.Run("an execution sees nothing of the one before", func(t *testing.T) { noLitter(t, m.Experiment(rig.Folder(littering.name))) })
+	t.Run("odd benchmarks", func(t *testing.T) { oddBenchmarks(t, m.Experiment(rig.Folder(odd.name))) })
+	t.Run("benchmarks that outlive their deadline", func(t *testing.T) { outlived(t, m.Experiment(rig.Folder(outliving.name))) })
+	t.Run("the held benchmark's record", func(t *testing.T) { heldRecords(t, m.Experiment(rig.Folder(holding.name))) })
+}

@@ -1,0 +1,48 @@
+package process
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/rig"
+)
+
+// stock is what there is on a machine that an experiment could leave behind, by kind: sorted lines.
+type stock map[string][]string
+
+// The commands that take stock. systemd's own files, the journal and the experiments' folders come and go by themselves; the rig makes the
+// units' drop-ins; the machine's lock is a file of the runtime folder that nobody may remove while others could wait for it.
+var kinds = map[string]string{
+	"control groups": "find /sys/fs/cgroup -type d | grep -vE '/system.slice/(.*@.*\\.service|system-.*\\.slice)$'", // systemd's own come and go
+	"mounts":         "cat /proc/mounts",
+	"processes":      "ps -eo user:32=,args= | grep -v '\\[.*\\]$' | grep -E '^(krun|1[0-9]{3}) |krund|python|bench'",
+	"accounts":       "cat /etc/passwd /etc/group",
+	"files": "find / /dev/shm /run /tmp -xdev 2>/dev/null | " +
+		"grep -vE '^/(srv/krund/[a-z]+\\.krun|etc/systemd/system/krund@|run/krund.lock|var/log|var/lib/systemd|run/(systemd|log|udev)|var/tmp/systemd|tmp/systemd|dev)(/|$|.*\\.service\\.d)'",
+	"system V objects": "tail -n +2 -q /proc/sysvipc/* | cat",
+}
+
+func takeStock(m *rig.Machine) stock {
+	s := make(stock)
+	for kind, command := range kinds {
+		out, _ := m.Try(command)
+		s[kind] = slices.Compact(slices.Sorted(slices.Values(strings.Split(out, "\n"))))
+	}
+	return s
+}
+
+func (s stock) compare(t *testing.T, after stock) {
+	for kind, was := range s {
+		for _, line := range after[kind] {
+			if _, there := slices.BinarySearch(was, line); !there {
+				t.Errorf("%s: new: %s", kind, line)
+			}
+		}
+		for _, line := range was {
+			if _, there := slices.BinarySearch(after[kind], line); !there {
+				t.Errorf("%s: gone: %s", kind, line)
+			}
+		}
+	}
+}
