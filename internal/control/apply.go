@@ -61,7 +61,7 @@ func (c Control) Apply(ctx context.Context, m *Machine, j *Journal) (Finding, Un
 
 // apply is Apply that returns the changes that stand.
 func (c Control) apply(ctx context.Context, m *Machine, j *Journal) (Finding, []Entry, error) {
-	plan := c.plan(ctx, m)
+	plan := c.look(ctx, m)
 	finding := c.finding(plan)
 	if finding.Status != StatusWillSet {
 		return finding, nil, nil

@@ -125,3 +125,31 @@ func TestReadOnlyKernelFiles(t *testing.T) {
 		sameTree(t, state(t, m, k), before)
 	}
 }
+
+// TestCheckOfReadOnlyKernelFiles: a check does not promise to set what cannot be written.
+func TestCheckOfReadOnlyKernelFiles(t *testing.T) {
+	for _, tree := range machines {
+		m, k := fakeMachine(t, tree)
+		s := everything()
+		promised := map[string]bool{}
+		for _, f := range CheckAll(t.Context(), m, s) {
+			promised[f.Name] = f.Status == StatusWillSet
+		}
+		k.mount = "ro"
+		refused := 0
+		for _, f := range CheckAll(t.Context(), m, s) {
+			switch {
+			case f.Status == StatusCannot && strings.Contains(f.Detail, "read-only"):
+				refused++
+				if !promised[f.Name] || !strings.Contains(f.Fix, "container") {
+					t.Errorf("%s: %+v", tree, f)
+				}
+			case f.Status == StatusWillSet && f.Name != "swap" && f.Name != "services" && f.Name != "network" && f.Name != "cstates":
+				t.Errorf("%s: %s is promised", tree, f.Name)
+			}
+		}
+		if refused < 5 {
+			t.Errorf("%s: only %d controls see it", tree, refused)
+		}
+	}
+}

@@ -28,6 +28,7 @@ type fakeKernel struct {
 	wishes map[string]int64                   // limits as asked for, before the hardware's are laid over them
 	turbos map[string]int64                   // hardware maximum of policies whose driver lowers it without turbo
 	late   map[string]bool                    // policies with a request that is not in force yet; nil puts them into force at once
+	mount  string                             // "ro": all files are on a file system that is mounted read-only
 	fuse   *fuse                              // kills the process before a change; nil never does
 }
 
@@ -92,6 +93,9 @@ func (k *fakeKernel) ReadFile(path string) ([]byte, error) {
 	}
 	return k.OS.ReadFile(path)
 }
+
+// ReadOnly is what access(2) tells.
+func (k *fakeKernel) ReadOnly(string) bool { return k.mount == "ro" }
 
 func (k *fakeKernel) WriteFile(path string, data []byte) error {
 	name, value := k.name(path), strings.TrimSpace(string(data))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"syscall"
 )
 
 // A Kind says what a Step changes, and so which actor makes the change and takes it back.
@@ -101,7 +102,28 @@ type Control struct {
 }
 
 // Check tells how the setting stands. It reads and never changes.
-func (c Control) Check(ctx context.Context, m *Machine) Finding { return c.finding(c.plan(ctx, m)) }
+func (c Control) Check(ctx context.Context, m *Machine) Finding { return c.finding(c.look(ctx, m)) }
+
+// look is plan, with what stands in its way already: kernel files that are mounted read-only, as in containers. Whether the kernel takes a value only
+// writing it tells.
+func (c Control) look(ctx context.Context, m *Machine) Plan {
+	p := c.plan(ctx, m)
+	var fixed []string // files that cannot be written
+	needed := false    // one of them must be
+	for _, s := range p.Steps {
+		file := s.Target
+		if s.Kind == KindGrant {
+			file = grantActor{m.Root}.file(s)
+		}
+		if (s.Kind == KindFile || s.Kind == KindGrant) && m.Root.ReadOnly(file) {
+			fixed, needed = append(fixed, file), needed || !s.Optional
+		}
+	}
+	if needed || len(fixed) > 0 && len(fixed) == len(p.Steps) {
+		return cannot(p.Found, p.Wanted, join(p.Detail, fixed[0]+" is on a file system that is mounted read-only", "; "), remedy(syscall.EROFS))
+	}
+	return p
+}
 
 // finding makes the row of the table out of a plan.
 func (c Control) finding(p Plan) Finding {

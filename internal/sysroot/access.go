@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxFile bounds what ReadFile returns, in bytes. /proc/interrupts of a machine with a thousand CPUs has a few MiB.
@@ -56,6 +58,9 @@ func (OS) ReadFile(path string) ([]byte, error) {
 		}
 	}
 }
+
+// ReadOnly asks access(2), which has EROFS for everybody.
+func (OS) ReadOnly(path string) bool { return errors.Is(unix.Access(path, unix.W_OK), unix.EROFS) }
 
 // WriteFile opens an existing file with O_WRONLY|O_TRUNC and writes data in one call, as a shell's echo does: the kernel takes each write
 // to such a file as one whole value.

@@ -83,6 +83,12 @@ func (r Root) ReadInt(name string) (int64, error) {
 	return n, nil
 }
 
+// ReadOnly tells whether the file is on a file system that is mounted read-only, so that even root cannot change it. False when nobody knows.
+func (r Root) ReadOnly(name string) bool {
+	a, knows := r.via().(interface{ ReadOnly(path string) bool })
+	return knows && a.ReadOnly(r.Path(name))
+}
+
 // Exists tells whether there is a file or folder of that name; one that cannot be looked at counts as absent.
 func (r Root) Exists(name string) bool {
 	_, err := os.Stat(r.Path(name))
