@@ -28,6 +28,7 @@ type opened struct {
 	events  []event
 	files   []*os.File
 	refused []string // extra events that the kernel refused
+	why     error    // the first of these refusals
 }
 
 func (o *opened) close() error {
@@ -48,6 +49,7 @@ func openPerf(open opener, plans []groupPlan) (groups []opened, err error) {
 			groups = nil
 		}
 	}()
+	var why error
 	for _, p := range plans {
 		g, err := openTried(open, p)
 		if err != nil {
@@ -55,10 +57,15 @@ func openPerf(open opener, plans []groupPlan) (groups []opened, err error) {
 		}
 		if len(g.events) > 0 {
 			groups = append(groups, g)
+		} else if why == nil {
+			why = g.why
 		}
 	}
+	if len(groups) == 0 && why == nil {
+		return nil, errors.New("there is nothing to count: no core is known")
+	}
 	if len(groups) == 0 {
-		return nil, errors.New("there is nothing to count")
+		return nil, fmt.Errorf("there is nothing to count: %w", why)
 	}
 	return groups, nil
 }
@@ -133,6 +140,9 @@ func openGroup(open opener, p groupPlan, inherit bool) (opened, error) {
 	for _, e := range p.extra {
 		if err := add(e); err != nil {
 			g.refused = append(g.refused, "no "+err.Error())
+			if g.why == nil {
+				g.why = err
+			}
 		}
 	}
 	return g, nil

@@ -129,7 +129,7 @@ func TestPerfRefused(t *testing.T) {
 	}{
 		{"no cycles", xeon, PerCore, map[string]string{"cycles": "enoent"}, 0, "cycles on core 0: perf_event_open: no such file or directory: the processor, or the hypervisor", ""},
 		{"no right", xeon, PerCore, map[string]string{"aperf": "eacces"}, 0, "run krund as root", ""},
-		{"no perf", xeon, Task, map[string]string{"aperf": "enosys", "mperf": "enosys", "cycles": "enosys", "instructions": "enosys", "context_switches": "enosys", "migrations": "enosys", "page_faults": "enosys", "smi": "enosys"}, 0, "there is nothing to count", ""},
+		{"no perf", xeon, Task, map[string]string{"aperf": "enosys", "mperf": "enosys", "cycles": "enosys", "instructions": "enosys", "context_switches": "enosys", "migrations": "enosys", "page_faults": "enosys", "smi": "enosys"}, 0, "there is nothing to count: aperf: perf_event_open: function not implemented: the kernel was built without perf events", ""},
 		{"files", xeon, PerCore, map[string]string{"mperf": "emfile"}, 0, "raise the limit of open files", ""},
 		{"no smi", xeon, PerCore, map[string]string{"smi": "enoent"}, 0, "counts aperf, mperf, cycles, instructions, context_switches, migrations, page_faults, of 2 cores", "no smi on core 0"},
 		{"one counter free", xeon, PerCore, nil, 1, "counts aperf, mperf, cycles, of 2 cores", ""},
