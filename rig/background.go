@@ -41,11 +41,21 @@ func (p *Process) Kill() {
 	}
 }
 
+// krunds prints the numbers of all processes of krund, its guards and stages included, whatever they call themselves.
+const krunds = `krunds() { for p in /proc/[0-9]*; do case $(readlink $p/exe) in */bin/krund) echo ${p##*/} ;; esac; done; }; `
+
+// WaitNoKrund waits until no process of krund is left.
+func (m *Machine) WaitNoKrund() {
+	m.tb.Helper()
+	m.Sh(krunds + `while [ -n "$(krunds)" ]; do sleep 0.05; done`)
+}
+
 // KillKrund sends SIGKILL to every krund, the guard of each included, and waits for the end of this one. What it had changed stays changed.
 func (m *Machine) KillKrund(p *Process) {
 	m.tb.Helper()
-	m.Sh("kill -KILL $(pgrep -x krund)")
+	m.Sh(krunds + "kill -KILL $(krunds)")
 	p.Wait()
+	m.WaitNoKrund()
 }
 
 // Wait waits for the end of the process and returns its output so far, stdout and stderr, and its exit status; 128 and the signal's number when

@@ -29,10 +29,19 @@ func (m *Machine) Hold() {
 	m.Sh("touch /dev/shm/rig-hold")
 }
 
-// WaitHeld waits until the benchmark is held, that is until a run is under way.
+// WaitHeld waits until the benchmark is held, that is until a run is under way. It fails when there is no krund any more.
 func (m *Machine) WaitHeld() {
 	m.tb.Helper()
-	m.Sh("until ls /dev/shm/rig-held.* >/dev/null 2>&1; do sleep 0.05; done")
+	m.Sh(`missed=0
+until ls /dev/shm/rig-held.* >/dev/null 2>&1; do
+  if pgrep -x krund >/dev/null; then missed=0; else missed=$((missed + 1)); fi
+  if [ $missed = 20 ]; then
+    echo "krund has ended:"
+    cat /run/rig/process.*/out 2>/dev/null
+    exit 1
+  fi
+  sleep 0.05
+done`)
 }
 
 // LetGo lets the benchmark go on, and returns when it does. One that was killed while it was held is forgotten.

@@ -31,15 +31,21 @@ titled unit systemctl list-units --all --plain --no-legend --full
 titled unitfile systemctl list-unit-files --no-legend --full
 titled property systemctl show -p AllowedCPUs,CPUAffinity init.scope system.slice user.slice
 # Threads that the kernel binds itself (PF_NO_SETAFFINITY) are left out: nobody else can, and some of them it moves about.
-bindable() {
-  local dir stat
+bound() {
+  local dir stat key value name
   for dir in /proc/[0-9]*; do
-    stat=$(cat $dir/stat 2>/dev/null) || continue
+    { read -r stat <$dir/stat; } 2>/dev/null || continue
     set -- ${stat##*) }
-    (($7 & 0x04000000)) || echo $dir/status
-  done
+    (($7 & 0x04000000)) && continue
+    while read -r key value; do
+      case $key in
+      Name:) name=$value ;;
+      Cpus_allowed_list:) echo "$name $value" ;;
+      esac
+    done <$dir/status
+  done 2>/dev/null # a process that has just ended
 }
-titled affinity awk '/^Name:/ { name = $2 } /^Cpus_allowed_list:/ { print name, $2 }' $(bindable)
+titled affinity bound
 
 titled file find /etc /root /home /srv /var/tmp /tmp /dev/shm -xdev -printf '%p %y %m %U:%G %l\n'
 titled runfile find /run -maxdepth 1 -printf '%p %y %m %U:%G %l\n'

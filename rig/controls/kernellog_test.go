@@ -41,6 +41,9 @@ var logged = []struct {
 
 // TestKernelLog uses one start, with one execution for each case; between any two a line is written that belongs to none.
 func TestKernelLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not in the short selection")
+	}
 	var files rig.Payload
 	files.Held()
 	m := rig.Krund(t, rig.Options{Payload: &files})

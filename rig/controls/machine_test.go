@@ -1,3 +1,5 @@
+// Package controls lets krund set everything that it can set on a real machine, kills it in the middle, and looks whether the machine is as it was
+// found; and whether its records and krunctl doctor tell the truth about the machine.
 package controls
 
 import (
