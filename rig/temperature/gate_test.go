@@ -1,0 +1,104 @@
+package temperature
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"krund/internal/schedule"
+	"krund/rig"
+)
+
+// TestHotAndCold uses three starts: one at 40 degrees, which become the base; one that is hot at first; one that is cold at first.
+func TestHotAndCold(t *testing.T) {
+	m := hardware(t, `timeout = "1h"`)
+	m.PowerOn()
+	rebooted(t, m)
+
+	m.SetTemperature(0, 60)
+	atTheGate(m)
+	m.Sh("sleep 12") // longer than between two looks
+	if got, _ := m.Try("pgrep -au krun"); got != "" {
+		t.Errorf("something runs while the machine is too hot: %s", got)
+	}
+	fell := guestNow(t, m)
+	m.SetTemperature(0, 42.5) // within 3 degrees
+	rebooted(t, m)
+
+	m.SetTemperature(0, 40)
+	m.SetTemperature(1, 30)
+	atTheGate(m)
+	m.Await("krund has heated for some seconds", func() bool { return ticks(t, m) > 300 })
+	rose := guestNow(t, m)
+	m.SetTemperature(1, 37.5)
+	if ended := m.RunToEnd(rig.UnitOf(name), 0); ended.Result != "success" {
+		t.Fatalf("krund ended with %+v", ended)
+	}
+	m.Shutdown()
+	e := m.Experiment(folder)
+	for _, problem := range e.Problems() {
+		t.Error(problem)
+	}
+	if len(e.Records) != 2 || e.Count(schedule.Completed) != 2 {
+		t.Fatalf("%d records, %d completed, want 2", len(e.Records), e.Count(schedule.Completed))
+	}
+	for i, want := range []string{"42.5 40.0", "40.0 37.5"} {
+		r := e.Records[i].Machine.Temperatures
+		if celsius(r.Base) != "40.0 40.0" || celsius(r.Before) != want || celsius(r.After) != want {
+			t.Errorf("execution %d: base %s, before %s, after %s; want 40.0 40.0 of the first start, and %s", i+1, celsius(r.Base), celsius(r.Before), celsius(r.After), want)
+		}
+	}
+	if began := e.Records[0].Started; began.Before(fell) {
+		t.Errorf("the first execution began at %v, the temperature fell at %v", began, fell)
+	}
+	if began := e.Records[1].Started; began.Before(rose) {
+		t.Errorf("the second execution began at %v, the temperature rose at %v", began, rose)
+	}
+}
+
+// ticks returns how much processor time krund has used, in hundredths of a second.
+func ticks(t *testing.T, m *rig.Machine) int {
+	t.Helper()
+	n, err := strconv.Atoi(m.Sh(`awk '{ print $14 + $15 }' /proc/$(systemctl show --value -p MainPID ` + rig.UnitOf(name) + `)/stat`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+const frequencies = "grep -H . /sys/devices/system/cpu/cpufreq/policy*/scaling_governor /sys/devices/system/cpu/cpufreq/policy*/scaling_m*_freq /proc/sys/kernel/perf_event_max_sample_rate"
+
+// TestItStaysHot uses three starts: the last one must be an ordinary one.
+func TestItStaysHot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestHotAndCold is the short form")
+	}
+	m := hardware(t, `timeout = "25s"`)
+	m.PowerOn()
+	rebooted(t, m)
+	m.SetTemperature(0, 60)
+	if ended := m.RunToEnd(rig.UnitOf(name), 0); ended.Result != "exit-code" || ended.Status != 1 {
+		t.Errorf("krund ended with %+v, want exit status 1", ended)
+	}
+	m.WaitUp()
+	stopped := m.Sh(frequencies)
+	if told := m.Sh("cat /srv/krund/told"); !strings.Contains(told, "60.0 C, base 40.0 C") || !strings.Contains(told, "[temperature]") {
+		t.Errorf("people were told:\n%s", told)
+	}
+	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state == "enabled" {
+		t.Error("the unit is still enabled")
+	}
+	m.Reboot()
+	m.WaitRunning()
+	if ordinary := m.Sh(frequencies); stopped != ordinary {
+		t.Errorf("krund has left\n%s\nwant as in an ordinary boot\n%s", stopped, ordinary)
+	}
+	if got, status := m.Try("pgrep -a krund"); status == 0 {
+		t.Errorf("in an ordinary boot there is %s", got)
+	}
+	m.Shutdown()
+	e := m.Experiment(folder)
+	if len(e.Records) != 0 || e.Count(schedule.Outstanding) != 2 || e.Slots[0].Attempts != 0 {
+		t.Errorf("%d records, slots %v; want none, and a slot of which no attempt is counted", len(e.Records), e.Slots)
+	}
+}

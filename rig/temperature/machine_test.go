@@ -1,0 +1,106 @@
+// Package temperature lets krund wait for a machine that is too hot, heat one that is too cold, give up on one that stays so, and do without
+// sensors that vanish.
+package temperature
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/results"
+	"krund/rig"
+)
+
+const name = "warm"
+
+var folder = rig.ExperimentHome + "/" + name + ".krun"
+
+// experiment returns a configuration of executions of the benchmark "held". top are lines of [experiment], gate are lines of [temperature],
+// policy is that of the control. A hook tells the rig that the gate comes next, and everybody is told of what happens in a file.
+func experiment(top, gate, policy string) string {
+	return fmt.Sprintf(`[experiment]
+%s
+
+[limits]
+timeout = "10m"
+heap = "256MiB"
+
+[wait]
+startup = "0s"
+sync = "0s"
+
+[temperature]
+base_wait = "0s"
+%s
+
+[vms.CPython]
+runner = "python"
+path = "python3"
+iterations = 1
+variants = ["default-python"]
+
+[variants.default-python]
+entry = "bench.py"
+subfolder = "python"
+
+[benchmarks]
+%s = { parameter = 0 }
+
+[hooks]
+before = [["/bin/sh", "-c", "echo RIG-HOOK >/dev/ttyS0"]]
+
+[notify]
+command = ["/usr/bin/tee", "-a", "/srv/krund/told"]
+
+[controls]
+temperature = %q
+isolcpus = "warn"
+overcommit = "warn"
+tickless = "warn"
+`, top, gate, rig.HeldBenchmark, policy)
+}
+
+// hardware is a machine with an experiment of two executions. The first start reads the base temperatures; each of the next two has an execution.
+func hardware(t *testing.T, gate string) *rig.Machine {
+	t.Helper()
+	var files rig.Payload
+	files.Held()
+	files.Experiment(name, experiment("executions = 2", gate, "require"))
+	files.Enable(name)
+	return rig.Krund(t, rig.Options{Payload: &files})
+}
+
+// rebooted waits until the machine restarts itself, which leaves it off.
+func rebooted(t *testing.T, m *rig.Machine) {
+	t.Helper()
+	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+		t.Fatalf("the machine ended with %s, want a reboot", off.Reason)
+	}
+}
+
+// atTheGate starts the machine, and returns when krund is about to look at the temperatures.
+func atTheGate(m *rig.Machine) {
+	m.PowerOn()
+	m.WaitConsole("^RIG-HOOK$")
+	m.WaitUp()
+}
+
+// guestNow is the time of the machine's own clock.
+func guestNow(t *testing.T, m *rig.Machine) time.Time {
+	t.Helper()
+	now, err := time.Parse(time.RFC3339Nano, strings.Replace(m.Sh("date -u --iso-8601=ns"), ",", ".", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+// celsius prints readings in the order of the record.
+func celsius(list []results.Temperature) string {
+	var values []string
+	for _, r := range list {
+		values = append(values, fmt.Sprintf("%.1f", float64(r.MilliC)/1000))
+	}
+	return strings.Join(values, " ")
+}
