@@ -30,8 +30,8 @@ static COLD int failure(ssize_t got)
 }
 
 /*
- * read_perf reads a group into reading and returns a code: KRUN_OK, KRUN_EREAD or
- * KRUN_ELOST. While a thread that inherited the group is ending, its events leave
+ * read_perf reads a group into reading and returns a code: KRUN_OK, KRUN_EREAD,
+ * KRUN_EPART or KRUN_ELOST. While a thread that inherited the group is ending, its events leave
  * the group one after the other, and the kernel answers ECHILD instead of a sum of
  * unlike parts: that is over in a moment.
  */
@@ -45,6 +45,8 @@ static int read_perf(const struct group *g, struct perf_reading *reading)
 	do
 		got = read(g->fd, reading, want);
 	while (UNLIKELY(got < 0 && errno == ECHILD && ++i < TRIES));
+	if (UNLIKELY(got == 0)) /* a pinned group that lost its place to somebody else */
+		return KRUN_EPART;
 	if (UNLIKELY(got != (ssize_t)want))
 		return failure(got);
 	return reading->count == g->columns ? KRUN_OK : KRUN_EREAD;

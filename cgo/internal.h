@@ -78,7 +78,7 @@ void krun_handle_free(krun *k);
 /* krun_spoil leaves the first measuring error where krund finds it, and returns it. */
 int krun_spoil(struct krun_header *h, int error);
 
-/* krun_lost leaves KRUN_ELOST there, also in the place of a KRUN_EREAD that it explains. */
+/* krun_lost leaves KRUN_ELOST there, also in the place of a KRUN_EREAD or KRUN_EPART that it explains. */
 void krun_lost(struct krun_header *h);
 
 /* krun_counters_check checks a header's scope and its counters' entries. Errors: KRUN_ELAYOUT. */

@@ -20,9 +20,10 @@ static bool foreign(const krun *k)
 
 void krun_lost(struct krun_header *h)
 {
-	int32_t vague = KRUN_EREAD;
+	int32_t read = KRUN_EREAD, part = KRUN_EPART;
 
-	if (!atomic_compare_exchange_strong(&h->progress.error, &vague, KRUN_ELOST))
+	if (!atomic_compare_exchange_strong(&h->progress.error, &read, KRUN_ELOST) &&
+	    !atomic_compare_exchange_strong(&h->progress.error, &part, KRUN_ELOST))
 		(void)krun_spoil(h, KRUN_ELOST);
 }
 

@@ -351,6 +351,27 @@ static void reused_descriptor(void)
 	maker_close(&m);
 }
 
+/* Nothing at the end of a perf group's file is a group that was displaced; an empty file in its place says the same, until the end. */
+static void empty_group(void)
+{
+	struct maker m = maker_open(2, 1, 0);
+	int a = maker_file(0), b = maker_file(0);
+	krun *k;
+
+	maker_group(&m, 0, 1, KRUN_SOURCE_PERF, a);
+	k = take();
+	iterate(k);
+	CHECK_INT(column(&m, 0, 0), KRUN_MISSING);
+	CHECK_INT(m.header->progress.error, KRUN_EPART);
+	CHECK(dup2(b, a) == a);
+	CHECK_INT(krun_done(k), KRUN_OK);
+	CHECK_INT(m.header->progress.error, KRUN_ELOST);
+	krun_free(k);
+	close(a);
+	close(b);
+	maker_close(&m);
+}
+
 /* A perf event that is none: its number is what it is known by. */
 static void no_event(void)
 {
@@ -560,6 +581,7 @@ void test_counters(void)
 	lost_descriptors();
 	replaced_descriptor();
 	reused_descriptor();
+	empty_group();
 	no_event();
 	bad_groups();
 	partial_group();

@@ -230,7 +230,7 @@ static void only_reads(void)
 	maker_group(&m, 0, 2, KRUN_SOURCE_PERF, fds[0]);
 	CHECK_INT(in_child(only_read), 0);
 	CHECK_INT(m.header->hot.done, 500);
-	CHECK_INT(m.header->progress.error, KRUN_EREAD);
+	CHECK_INT(m.header->progress.error, KRUN_EPART);
 	maker_close(&m);
 
 	m = maker_open(500, 1, 0);
