@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/folder"
+	"krund/internal/guard"
 )
 
 const restoreHelp = `Restore puts back every setting of the machine that a krund which was killed has
@@ -47,7 +48,7 @@ func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 	if err != nil {
 		return err
 	}
-	lock, err := f.Lock(os.Getpid(), a.host)
+	lock, err := a.lockAfterGuard(f)
 	if err != nil {
 		return err
 	}
@@ -77,4 +78,15 @@ func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 	}
 	report, err := restore(ctx, m, journal)
 	return errors.Join(report.Print(a.stdout), err, journal.Close())
+}
+
+// lockAfterGuard locks the experiment. When krund has just been killed, its guard
+// may be at work on the same, and is about to end.
+func (a *app) lockAfterGuard(f folder.Folder) (*folder.Lock, error) {
+	lock, err := f.Lock(os.Getpid(), a.host)
+	var locked *folder.LockedError
+	if errors.As(err, &locked) && locked.Host == a.host && guard.Is(locked.PID) {
+		return f.LockWait(os.Getpid(), a.host)
+	}
+	return lock, err
 }

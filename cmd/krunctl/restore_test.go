@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"krund/internal/control"
 	"krund/internal/folder"
+	"krund/internal/guard"
 	"krund/internal/sysroot"
 )
 
@@ -77,4 +79,32 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 	if code, text := restore(); code != exitOK || db.there {
 		t.Errorf("exit %d, account %t: %s", code, db.there, text)
 	}
+}
+
+// TestRestoreWaitsForTheGuard: a guard that puts the machine back is no reason to refuse.
+func TestRestoreWaitsForTheGuard(t *testing.T) {
+	b := mixed(t)
+	guards := exec.CommandContext(t.Context(), "cat")
+	guards.Args[0] = "krund-guard" // its name is all that is asked for
+	stdin, err := guards.StdinPipe()
+	b.must(err)
+	b.must(guards.Start())
+	if !guard.Is(guards.Process.Pid) {
+		t.Skip("this system does not tell the names of processes")
+	}
+	lock, err := b.folder.Lock(guards.Process.Pid, "bencher7")
+	b.must(err)
+	restored := make(chan ran)
+	go func() { restored <- krunctl(t, "restore", b.toml) }()
+	select {
+	case r := <-restored:
+		t.Errorf("did not wait: %s", r.text())
+	default:
+	}
+	b.must(lock.Release())
+	if r := <-restored; r.code != exitOK || r.stdout != "nothing to put back\n" {
+		t.Error(r.text())
+	}
+	b.must(stdin.Close())
+	b.must(guards.Wait())
 }

@@ -41,6 +41,9 @@ func TestApart(t *testing.T) {
 	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
 		must(t, unix.Kill(pid, s))
 	}
+	if !Is(pid) || Is(os.Getpid()) || Is(0) {
+		t.Errorf("guard %t, this process %t, no process %t", Is(pid), Is(os.Getpid()), Is(0))
+	}
 	must(t, g.Release())
 }
 
