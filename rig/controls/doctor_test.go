@@ -1,0 +1,125 @@
+package controls
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"krund/rig"
+)
+
+// finding is a row of krunctl doctor --json.
+type finding struct {
+	Name, Status, Found, Wanted, Detail, Fix string
+}
+
+type report struct {
+	Fit         bool
+	Findings    []finding
+	ProofBefore []finding `json:"proof_before"`
+	Proof       []finding
+}
+
+// row returns the finding of a name.
+func (r report) row(name string) finding {
+	for _, f := range r.Findings {
+		if f.Name == name {
+			return f
+		}
+	}
+	return finding{}
+}
+
+func doctor(t *testing.T, m *rig.Machine, args string) report {
+	t.Helper()
+	out, _ := m.Try("krunctl doctor --json " + args)
+	var r report
+	if err := json.Unmarshal([]byte(out[max(strings.IndexByte(out, '{'), 0):]), &r); err != nil {
+		t.Fatalf("%v in:\n%s", err, out)
+	}
+	return r
+}
+
+// TestDoctor uses two starts, the first one without a tickless CPU.
+func TestDoctor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not in the short selection")
+	}
+	var files rig.Payload
+	files.Held()
+	m := rig.Krund(t, rig.Options{Payload: &files, MemoryMB: 1536})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	t.Run("without nohz_full krund stops and says what to add", func(t *testing.T) { ticking(t, m.For(t)) })
+	m.Shutdown()
+	m.SetKernelArguments(rig.Tickless)
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	m.Sh("echo 1 >/proc/sys/kernel/randomize_va_space; echo 5 >/proc/sys/vm/overcommit_ratio; echo 4242 >/proc/sys/kernel/perf_event_max_sample_rate")
+	before := m.Snapshot()
+	t.Run("the table is what the files say", func(t *testing.T) { truthful(t, m.For(t)) })
+	t.Run("looking has changed nothing", func(t *testing.T) { same(t, m.For(t), before) })
+	t.Run("--prove sets, measures and puts back", func(t *testing.T) {
+		proved(t, m.For(t))
+		same(t, m.For(t), before)
+	})
+}
+
+func ticking(t *testing.T, m *rig.Machine) {
+	before := m.Snapshot()
+	out, status := begin(m, "ticking", experiment("executions = 1")+"[controls]\ntickless = \"require\"\nfrequency = \"require\"\n").Wait()
+	for _, part := range []string{"nohz_full=1", "GRUB_CMDLINE_LINUX", "update-grub"} {
+		if status != 1 || !strings.Contains(out, part) {
+			t.Errorf("krund ended with status %d, want 1 and %q in:\n%s", status, part, out)
+		}
+	}
+	same(t, m, before)
+	if e := m.ExperimentNow(folder("ticking")); len(e.Records) > 0 || e.Slots[0].Attempts > 0 {
+		t.Errorf("%d records, %v", len(e.Records), e.Slots)
+	}
+	if row := doctor(t, m, "").row("tickless"); row.Status != "needs_reboot" || !strings.Contains(row.Fix, "nohz_full=1") {
+		t.Errorf("doctor: %+v", row)
+	}
+}
+
+func truthful(t *testing.T, m *rig.Machine) {
+	r := doctor(t, m, "")
+	policy := m.Sh("cat /sys/devices/system/cpu/cpufreq/policy0/scaling_governor")
+	for _, c := range []struct{ name, status, found string }{
+		{"frequency", "will_set", "acpi-cpufreq " + policy},
+		{"tickless", "ok", "CPU " + m.Sh("cat /sys/devices/system/cpu/nohz_full")},
+		{"isolcpus", "ok", "none"},
+		{"perf_rate", "will_set", m.Sh("cat /proc/sys/kernel/perf_event_max_sample_rate") + " Hz"},
+		{"aslr", "will_set", m.Sh("cat /proc/sys/kernel/randomize_va_space")},
+		{"smt", "ok", m.Sh("cat /sys/devices/system/cpu/smt/control")},
+		{"nmi_watchdog", "ok", m.Sh("cat /proc/sys/kernel/nmi_watchdog")},
+		{"overcommit", "cannot", m.Sh("cat /proc/sys/vm/overcommit_memory")}, // 5 % of the memory is less than is promised
+		{"virtualisation", "cannot", "qemu"},
+	} {
+		row := r.row(c.name)
+		if row.Status != c.status || !strings.HasPrefix(row.Found, c.found) {
+			t.Errorf("%s: %s, %q; want %s, %q", c.name, row.Status, row.Found, c.status, c.found)
+		}
+	}
+	if r.Fit {
+		t.Error("it calls this machine fit")
+	}
+	if got := r.row("temperature"); !strings.Contains(got.Found+got.Detail, "40.0") {
+		t.Errorf("temperature: %+v, want 40.0", got)
+	}
+}
+
+func proved(t *testing.T, m *rig.Machine) {
+	m.Put(toml("prove"), 0o644, []byte(experiment("executions = 1")+"[controls]\naslr = \"require\"\nperf_rate = \"require\"\nfrequency = \"require\"\ntickless = \"require\"\n"))
+	r := doctor(t, m, "--prove --time 1s "+toml("prove"))
+	for _, name := range []string{"aslr", "perf_rate", "frequency"} {
+		if row := r.row(name); row.Status != "set" {
+			t.Errorf("%s: %+v, want set", name, row)
+		}
+	}
+	if len(r.Proof) == 0 || len(r.ProofBefore) != len(r.Proof) {
+		t.Errorf("measured before %+v and with the settings %+v", r.ProofBefore, r.Proof)
+	}
+}
