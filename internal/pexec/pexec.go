@@ -31,7 +31,7 @@ type Measured struct {
 	Process results.Process
 	Daemon  results.Daemon
 
-	CounterSource string // "perf", "msr", "none", "external"
+	CounterSource string // "perf", "rdpmc", "msr", "none", "external"
 	CounterReason string // why this one
 
 	Interrupted bool              // the context ended and the benchmark was killed: nothing of this counts

@@ -59,7 +59,7 @@
 //	started          wall clock just before the process was made, RFC 3339, UTC
 //	clock            "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC", or "external" when a
 //	                 suite took its times itself
-//	counter_source   "perf", "msr", "none", or "external"
+//	counter_source   "perf", "rdpmc", "msr", "none", or "external"
 //	counter_reason   why this source and no better one
 //	startup          stamps, each may be null
 //	  exec_ns        just before exec

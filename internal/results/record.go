@@ -60,7 +60,7 @@ type Record struct {
 	Started time.Time `json:"started"` // just before the process was made; wall clock, UTC
 
 	Clock         string `json:"clock"`          // of every stamp and time below: "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC"; "external" when the suite took its own times
-	CounterSource string `json:"counter_source"` // "perf", "msr", "none"; "external"
+	CounterSource string `json:"counter_source"` // "perf", "rdpmc", "msr", "none"; "external"
 	CounterReason string `json:"counter_reason"` // why this source and no better one
 
 	Startup Startup  `json:"startup"`
