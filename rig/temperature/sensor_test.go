@@ -1,0 +1,94 @@
+package temperature
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/rig"
+)
+
+// sensor makes an lm75 of 25 degrees; hot makes it 60, and gone takes it away. Its registers hold the bytes swapped.
+const (
+	driver = "modprobe i2c-dev && modprobe i2c-stub chip_addr=0x48 && modprobe lm75"
+	bus    = `bus=$(i2cdetect -l | awk '/SMBus stub/ { sub("i2c-", "", $1); print $1 }'); `
+	sensor = bus + "i2cset -y $bus 0x48 3 0x0050 w; i2cset -y $bus 0x48 2 0x004b w; i2cset -y $bus 0x48 0 0x0019 w; echo lm75 0x48 >/sys/bus/i2c/devices/i2c-$bus/new_device"
+	hot    = bus + "i2cset -f -y $bus 0x48 0 0x003c w" // although the driver has it
+	gone   = bus + "echo 0x48 >/sys/bus/i2c/devices/i2c-$bus/delete_device"
+)
+
+// TestASensorVanishes uses one start, in which the experiments run without reboots.
+func TestASensorVanishes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestHotAndCold is the short form")
+	}
+	var files rig.Payload
+	files.Held()
+	m := rig.Krund(t, rig.Options{Payload: &files})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	m.Sh(driver)
+	const only, none = `sensors = ["lm75*"]`, "none of the temperature sensors that the experiment began with can be read"
+	for _, c := range []struct {
+		name, gate, policy string
+		hot                bool // when the first execution ends
+		want               string
+	}{
+		{"while krund waits for it to cool down", only, "require", true, none}, // the first, since it counts lines of the console
+		{"the only one, which is required", only, "require", false, none},
+		{"the only one, which is not required", only, "apply", false, ""},
+		{"one of several", "", "require", false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := m.For(t)
+			m.Sh(sensor)
+			krund := hold(m, experiment("executions = 3\nreboot = \"none\"", c.gate, c.policy))
+			if c.hot {
+				m.Sh(hot)
+				m.LetGo()
+				m.WaitConsole("^RIG-HOOK$") // of the second execution
+				m.Sh("sleep 5; " + gone)    // between its first two looks, which are ten seconds apart
+			} else {
+				m.Sh(gone)
+				m.LetGo()
+			}
+			vanished(t, m, krund, c.want)
+		})
+	}
+}
+
+// hold starts krund and stops the benchmark in the first execution.
+func hold(m *rig.Machine, text string) *rig.Process {
+	m.Put(rig.ExperimentHome+"/"+name+".toml", 0o644, []byte(text))
+	m.Sh("rm -rf " + folder)
+	m.Hold()
+	krund := m.Start("krund run --verbose " + rig.ExperimentHome + "/" + name + ".toml")
+	m.WaitConsole("^RIG-HOOK$")
+	m.WaitHeld()
+	return krund
+}
+
+// vanished says how krund took it: want is what it stops with, or "" when it goes on with a remark in the record.
+func vanished(t *testing.T, m *rig.Machine, krund *rig.Process, want string) {
+	out, status := krund.Wait()
+	e := m.ExperimentNow(folder)
+	if want != "" {
+		if status != 1 || !strings.Contains(out, want) || !strings.Contains(out, "lm75@") || len(e.Records) != 1 {
+			t.Errorf("krund ended with status %d after %d records, want 1 and 1, and %q:\n%s", status, len(e.Records), want, out)
+		}
+		return
+	}
+	if status != 0 || len(e.Records) != 3 {
+		t.Fatalf("krund ended with status %d after %d records, want 0 and 3:\n%s", status, len(e.Records), out)
+	}
+	for i, r := range e.Records {
+		about := slices.ContainsFunc(r.Reasons, func(s string) bool { return strings.Contains(s, "lm75@") && strings.Contains(s, "cannot be read") })
+		if about != (i > 0) {
+			t.Errorf("execution %d says %q, want a remark about the sensor: %v", i+1, r.Reasons, i > 0)
+		}
+		if n := len(r.Machine.Temperatures.Before); (n == 3) != (i == 0) {
+			t.Errorf("execution %d has %d readings", i+1, n)
+		}
+	}
+}
