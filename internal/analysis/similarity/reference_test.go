@@ -1,0 +1,258 @@
+package similarity
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+func decode(t *testing.T, name string, into any) {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	z, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(z).Decode(into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+func near(a, b float64) bool {
+	return math.Abs(a-b) <= 1e-9*max(1, math.Abs(b))
+}
+
+func nearAll(a, b []float64) bool {
+	for i := range a {
+		if !near(a[i], b[i]) {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// casesFile is testdata/cases.json.gz: the schemes of the paper's Figure 1,
+// degenerate series, SAX, LZ76 and kappa, computed by another implementation
+// (Python); the kappas of 0.430 and 0.210 are Fleiss' own and a textbook's.
+type casesFile struct {
+	Breakpoints map[string][]float64
+	Pairs       []struct {
+		Case, Verdict string
+		X, Y, M       []float64
+		Above         int    `json:"count_above"`
+		SaxX          string `json:"sax_x"`
+		SaxY          string `json:"sax_y"`
+		LZ76          []int
+	}
+	Sax []struct {
+		X    []float64
+		W, A int
+		Sax  string
+		PAAZ []float64 `json:"paa_z"`
+	}
+	LZ76 []struct {
+		S       string
+		Phrases int
+	}
+	Kappa []struct {
+		Case  string
+		Table [][]int
+		Kappa float64
+		PBar  float64 `json:"p_bar"`
+		PE    float64 `json:"p_e"`
+	}
+	Confusion map[string]struct {
+		TP, FN, FP, TN                              int
+		Sensitivity, Specificity, Accuracy, Flagged float64
+	}
+}
+
+func TestCases(t *testing.T) {
+	var c casesFile
+	decode(t, "testdata/cases.json.gz", &c)
+	compareCases(t, &c)
+}
+
+func compareCases(t *testing.T, c *casesFile) {
+	t.Helper()
+	compared := 0
+	for _, p := range c.Pairs {
+		m, err := MeasuresOf(p.X, p.Y, Settings{})
+		r, err2 := Of([][]float64{p.X, p.Y}, Settings{})
+		if err != nil || err2 != nil {
+			t.Errorf("%s: %v, %v", p.Case, err, err2)
+			continue
+		}
+		if !nearAll(m[:], p.M) || r.Above != p.Above || string(r.Verdict) != p.Verdict || !nearAll(r.Averages[:], p.M) {
+			t.Errorf("%s: %v, %d above, %s; want %v, %d, %s", p.Case, m, r.Above, r.Verdict, p.M, p.Above, p.Verdict)
+		}
+		x, y := SAX(p.X, DefaultFrames, DefaultAlphabet), SAX(p.Y, DefaultFrames, DefaultAlphabet)
+		if string(x) != p.SaxX || string(y) != p.SaxY {
+			t.Errorf("%s: words %s and %s, want %s and %s", p.Case, x, y, p.SaxX, p.SaxY)
+		}
+		phrases := []int{LZ76(x), LZ76(y), LZ76(append(x, y...))}
+		if !reflect.DeepEqual(phrases, p.LZ76) {
+			t.Errorf("%s: phrases %v, want %v", p.Case, phrases, p.LZ76)
+		}
+		compared++
+	}
+	for _, s := range c.Sax {
+		if got := string(SAX(s.X, s.W, s.A)); got != s.Sax {
+			t.Errorf("SAX of %d in %d: %s, want %s", len(s.X), s.W, got, s.Sax)
+		}
+		if got := PAA(normalised(s.X), s.W); !nearAll(got, s.PAAZ) {
+			t.Errorf("PAA of %d in %d: %v, want %v", len(s.X), s.W, got, s.PAAZ)
+		}
+		compared++
+	}
+	for _, l := range c.LZ76 {
+		if got := LZ76([]byte(l.S)); got != l.Phrases {
+			t.Errorf("LZ76 of %q: %d, want %d", l.S, got, l.Phrases)
+		}
+		compared++
+	}
+	for letters, want := range c.Breakpoints {
+		if got := breakpoints(int(letters[0] - '0')); !nearAll(got, want) {
+			t.Errorf("breakpoints of %s: %v, want %v", letters, got, want)
+		}
+		compared++
+	}
+	compareAgreement(t, c)
+	t.Logf("%d cases, %d kappas, %d confusions compared", compared, len(c.Kappa), len(c.Confusion))
+}
+
+func compareAgreement(t *testing.T, c *casesFile) {
+	t.Helper()
+	for _, k := range c.Kappa {
+		a, err := Kappa(k.Table)
+		if err != nil || !near(a.Kappa, k.Kappa) || !near(a.Observed, k.PBar) || !near(a.Expected, k.PE) {
+			t.Errorf("%s: %+v, %v; want %v, %v, %v", k.Case, a, err, k.Kappa, k.PBar, k.PE)
+		}
+	}
+	for name, want := range c.Confusion {
+		var got Confusion
+		for range want.TP {
+			got.Add(true, true)
+		}
+		for range want.FN {
+			got.Add(true, false)
+		}
+		for range want.FP {
+			got.Add(false, true)
+		}
+		for range want.TN {
+			got.Add(false, false)
+		}
+		if !nearAll([]float64{got.Sensitivity(), got.Specificity(), got.Accuracy(), got.Flagged()},
+			[]float64{want.Sensitivity, want.Specificity, want.Accuracy, want.Flagged}) {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+func fixtures(t *testing.T, sub string) string {
+	t.Helper()
+	dir := os.Getenv("KRUND_FIXTURES")
+	if dir == "" {
+		t.Skip("KRUND_FIXTURES is not set: real series not compared")
+	}
+	return filepath.Join(dir, sub)
+}
+
+func TestFixtureCases(t *testing.T) {
+	var c casesFile
+	decode(t, fixtures(t, "bauer/cases.json.gz"), &c)
+	compareCases(t, &c)
+}
+
+// TestFixtureBenchmarks compares real benchmarks, 10 executions of 3000
+// iterations, with another implementation (Python, numpy and scipy).
+func TestFixtureBenchmarks(t *testing.T) {
+	dir := fixtures(t, "jmh")
+	var expected struct {
+		Benchmarks []struct {
+			ID         string
+			Avg        []float64
+			Above      int `json:"count_above"`
+			Dissimilar bool
+			LZ76       []int
+			Sax        string `json:"sax_fork1"`
+			Pairs      [][]float64
+			Same       struct {
+				Mean4      []float64
+				D          [][]float64
+				Labels     []int
+				Dissimilar bool
+				LastMerge  map[string]float64 `json:"last_merge"`
+			}
+		}
+	}
+	decode(t, filepath.Join(dir, "expected_bauer.json.gz"), &expected)
+	pairs := 0
+	for _, want := range expected.Benchmarks {
+		var series struct{ Forks [][]float64 }
+		decode(t, filepath.Join(dir, "series", want.ID+".json.gz"), &series)
+		got, err := Of(series.Forks, Settings{})
+		if err != nil {
+			t.Errorf("%s: %v", want.ID, err)
+			continue
+		}
+		if !nearAll(got.Averages[:], want.Avg) || got.Above != want.Above || (got.Verdict == Dissimilar) != want.Dissimilar {
+			t.Errorf("%s: %v, %d above, %s; want %v, %d, %v", want.ID, got.Averages, got.Above, got.Verdict, want.Avg, want.Above, want.Dissimilar)
+		}
+		if len(got.Pairs) != len(want.Pairs) {
+			t.Fatalf("%s: %d pairs, want %d", want.ID, len(got.Pairs), len(want.Pairs))
+		}
+		for i := range want.Pairs {
+			pairs++
+			if !nearAll(got.Pairs[i][:], want.Pairs[i]) {
+				t.Errorf("%s: pair %d is %v, want %v", want.ID, i, got.Pairs[i], want.Pairs[i])
+			}
+		}
+		for i, f := range series.Forks {
+			word := SAX(f, DefaultFrames, DefaultAlphabet)
+			if i == 0 && string(word) != want.Sax || LZ76(word) != want.LZ76[i] {
+				t.Errorf("%s: execution %d is %s with %d phrases, want %d", want.ID, i, word, LZ76(word), want.LZ76[i])
+			}
+		}
+		if !nearAll(got.Same.Means[:], want.Same.Mean4) || got.Same.Dissimilar != want.Same.Dissimilar || !samePartition(got.Same.Clusters, want.Same.Labels) {
+			t.Errorf("%s: SAME %+v, want %+v", want.ID, got.Same, want.Same)
+		}
+		for i := range want.Same.D {
+			if !nearAll(got.Same.Distances[i], want.Same.D[i]) {
+				t.Errorf("%s: distances of %d are %v, want %v", want.ID, i, got.Same.Distances[i], want.Same.D[i])
+			}
+		}
+		for linkage, height := range want.Same.LastMerge {
+			l, err := ParseLinkage(linkage)
+			if err != nil {
+				t.Fatal(err)
+			}
+			merges := cluster(got.Same.Distances, l)
+			if last := merges[len(merges)-1].height; !near(last, height) {
+				t.Errorf("%s: last merge (%s) at %v, want %v", want.ID, linkage, last, height)
+			}
+		}
+	}
+	t.Logf("%d benchmarks, %d pairs compared", len(expected.Benchmarks), pairs)
+}
+
+// samePartition compares clusters whatever they are called.
+func samePartition(a, b []int) bool {
+	for i := range a {
+		for j := range a {
+			if (a[i] == a[j]) != (b[i] == b[j]) {
+				return false
+			}
+		}
+	}
+	return len(a) == len(b)
+}

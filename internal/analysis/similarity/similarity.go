@@ -1,0 +1,199 @@
+package similarity
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrData says that series cannot be compared, ErrSettings that a setting is
+// out of range.
+var (
+	ErrData     = errors.New("cannot be compared")
+	ErrSettings = errors.New("unusable setting")
+)
+
+// Verdict is what a method recommends.
+type Verdict string
+
+// The verdicts. NotApplicable is that of fewer than two executions.
+const (
+	Similar       Verdict = "similar"
+	Dissimilar    Verdict = "dissimilar"
+	NotApplicable Verdict = "n/a"
+)
+
+func verdict(dissimilar bool) Verdict {
+	if dissimilar {
+		return Dissimilar
+	}
+	return Similar
+}
+
+// Result is how alike the executions of a key are.
+type Result struct {
+	Verdict  Verdict    // of the heuristic
+	Averages Measures   // over all pairs; zeros for fewer than two executions
+	Above    int        // how many of Averages are above the threshold
+	Pairs    []Measures // (0,1), (0,2), ..., (1,2), ...: see Pair
+	ByRun    []Measures // of each execution, averaged over all others
+	Same     *Same      // nil for fewer than two executions
+
+	// Outliers are the executions, by index, outside the largest cluster of
+	// SAME; none when no cluster is the largest. Rest is the heuristic's
+	// verdict of the largest cluster alone, NotApplicable without outliers.
+	Outliers []int
+	Rest     Verdict
+
+	Lengths []int // values of each execution
+	Used    int   // values compared of the shortest pair
+}
+
+// Of compares the executions of a key. Of each pair as many values count as
+// the shorter has. The error wraps ErrData or ErrSettings.
+func Of(runs [][]float64, s Settings) (*Result, error) {
+	s = s.filled()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if err := checkRuns(runs); err != nil {
+		return nil, err
+	}
+	r := &Result{Verdict: NotApplicable, Rest: NotApplicable}
+	for i, x := range runs {
+		r.Lengths = append(r.Lengths, len(x))
+		if i == 0 || len(x) < r.Used {
+			r.Used = len(x)
+		}
+	}
+	if len(runs) < 2 {
+		return r, nil
+	}
+	scale := scaleOf(runs...)
+	made := make([]*run, len(runs))
+	for i, x := range runs {
+		made[i] = newRun(x, scale, s)
+	}
+	r.comparePairs(runs, made, scale, s)
+	r.Above = r.Averages.Above(s.Threshold)
+	r.Verdict = verdict(r.Averages.Dissimilar(s.Threshold))
+	r.Same = s.same(made, widthOf(made))
+	r.outliers(s)
+	return r, nil
+}
+
+// comparePairs fills in Pairs, Averages and ByRun.
+func (r *Result) comparePairs(runs [][]float64, made []*run, scale float64, s Settings) {
+	n := len(made)
+	r.Pairs = make([]Measures, 0, n*(n-1)/2)
+	r.ByRun = make([]Measures, n)
+	for i := range made {
+		for j := i + 1; j < n; j++ {
+			a, b := made[i], made[j]
+			if length := min(len(a.values), len(b.values)); len(a.values) > length {
+				a = newRun(runs[i][:length], scale, s)
+			} else if len(b.values) > length {
+				b = newRun(runs[j][:length], scale, s)
+			}
+			m := measures(a, b)
+			r.Pairs = append(r.Pairs, m)
+			for k, v := range m {
+				r.ByRun[i][k] += v / float64(n-1)
+				r.ByRun[j][k] += v / float64(n-1)
+			}
+		}
+	}
+	r.Averages = mean(r.Pairs)
+}
+
+func mean(all []Measures) Measures {
+	var sum Measures
+	for _, m := range all {
+		for k, v := range m {
+			sum[k] += v
+		}
+	}
+	for k := range sum {
+		sum[k] /= float64(len(all))
+	}
+	return sum
+}
+
+// Pair gives the measures of two different executions, by index.
+func (r *Result) Pair(i, j int) Measures {
+	i, j = min(i, j), max(i, j)
+	return r.Pairs[i*(2*len(r.Lengths)-i-1)/2+j-i-1]
+}
+
+// outliers names the executions outside the largest cluster.
+func (r *Result) outliers(s Settings) {
+	sizes := make([]int, r.Same.Count)
+	for _, c := range r.Same.Clusters {
+		sizes[c]++
+	}
+	largest, tied := 0, false
+	for c := 1; c < len(sizes); c++ {
+		tied = tied && sizes[c] <= sizes[largest] || sizes[c] == sizes[largest]
+		if sizes[c] > sizes[largest] {
+			largest = c
+		}
+	}
+	if tied || r.Same.Count < 2 {
+		return
+	}
+	var inside []int
+	for i, c := range r.Same.Clusters {
+		if c == largest {
+			inside = append(inside, i)
+		} else {
+			r.Outliers = append(r.Outliers, i)
+		}
+	}
+	var rest []Measures
+	for a, i := range inside {
+		for _, j := range inside[a+1:] {
+			rest = append(rest, r.Pair(i, j))
+		}
+	}
+	r.Rest = verdict(mean(rest).Dissimilar(s.Threshold)) // the largest cluster has two or more
+}
+
+// widthOf is the range of the values of all executions.
+func widthOf(runs []*run) float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, r := range runs {
+		low, high = min(low, r.sorted[0]), max(high, r.sorted[len(r.sorted)-1])
+	}
+	return high - low
+}
+
+// check refuses settings out of range. They are filled.
+func (s Settings) check() error {
+	switch {
+	case !(s.Threshold > 0 && s.Threshold < 1):
+		return fmt.Errorf("%w: threshold %v; above 0 and below 1", ErrSettings, s.Threshold)
+	case s.Frames < 1 || s.Frames > 1<<20:
+		return fmt.Errorf("%w: %d frames; 1 to %d", ErrSettings, s.Frames, 1<<20)
+	case s.Alphabet < 2 || s.Alphabet > 26:
+		return fmt.Errorf("%w: an alphabet of %d letters; 2 to 26", ErrSettings, s.Alphabet)
+	case !(s.Merge > 0 && s.Merge < math.Inf(1)):
+		return fmt.Errorf("%w: merge distance %v; above 0", ErrSettings, s.Merge)
+	case s.Linkage < Average || s.Linkage > Single:
+		return fmt.Errorf("%w: linkage %d", ErrSettings, s.Linkage)
+	}
+	return nil
+}
+
+func checkRuns(runs [][]float64) error {
+	for i, x := range runs {
+		if len(x) == 0 {
+			return fmt.Errorf("series %d has no values: %w", i+1, ErrData)
+		}
+		for k, v := range x {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("series %d has %v at iteration %d: %w", i+1, v, k, ErrData)
+			}
+		}
+	}
+	return nil
+}

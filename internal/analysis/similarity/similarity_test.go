@@ -1,0 +1,210 @@
+package similarity
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// level makes a series about a mean, with noise of 1%.
+func level(seed uint64, n int, mean float64) []float64 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = mean * (1 + 0.01*r.NormFloat64())
+	}
+	return x
+}
+
+func of(t *testing.T, runs [][]float64) *Result {
+	t.Helper()
+	r, err := Of(runs, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestOutlierIsNamed(t *testing.T) {
+	warm := func(seed uint64) []float64 {
+		x := level(seed, 400, 1)
+		for i := range 100 {
+			x[i] *= 3
+		}
+		return x
+	}
+	r := of(t, [][]float64{warm(1), warm(2), level(3, 400, 4), warm(4)})
+	if !slices.Equal(r.Outliers, []int{2}) || r.Verdict != Dissimilar || r.Rest != Similar || !r.Same.Dissimilar {
+		t.Errorf("outliers %v of %s executions (%v), the rest %s", r.Outliers, r.Verdict, r.Averages, r.Rest)
+	}
+	two := of(t, [][]float64{level(1, 50, 1), level(2, 50, 9)})
+	if len(two.Outliers) != 0 || two.Same.Count != 2 || two.Rest != NotApplicable {
+		t.Errorf("of two executions neither is the outlier: %+v", two)
+	}
+	three := of(t, [][]float64{level(1, 50, 9), level(2, 50, 1), level(3, 50, 1), level(4, 50, 90), level(5, 50, 90), level(6, 50, 90)})
+	if !slices.Equal(three.Outliers, []int{0, 1, 2}) {
+		t.Errorf("outliers %v, clusters %v", three.Outliers, three.Same.Clusters)
+	}
+}
+
+func TestDegenerate(t *testing.T) {
+	if r := of(t, nil); r.Verdict != NotApplicable || r.Same != nil {
+		t.Errorf("no execution: %+v", r)
+	}
+	if r := of(t, [][]float64{{1, 2}}); r.Verdict != NotApplicable || r.Same != nil || r.Used != 2 {
+		t.Errorf("one execution: %+v", r)
+	}
+	zero := make([]float64, 10)
+	if r := of(t, [][]float64{zero, zero, zero}); r.Verdict != Similar || r.Averages != (Measures{}) || r.Same.Dissimilar {
+		t.Errorf("zeros: %+v", r)
+	}
+	for _, big := range []float64{1e308, 5e-324, -1e300} {
+		r := of(t, [][]float64{{big, big / 2, big}, {big, big / 2, big}})
+		if r.Verdict != Similar || r.Same.Dissimilar {
+			t.Errorf("%g: %+v, %+v", big, r.Averages, r.Same)
+		}
+	}
+	for _, runs := range [][][]float64{{{}}, {{1}, {}}, {{1, math.NaN()}}, {{1}, {math.Inf(1)}}} {
+		if _, err := Of(runs, Settings{}); !errors.Is(err, ErrData) {
+			t.Errorf("%v: %v", runs, err)
+		}
+	}
+	for _, s := range []Settings{{Threshold: 1}, {Threshold: math.NaN()}, {Frames: -1}, {Alphabet: 1}, {Alphabet: 27}, {Merge: -1}, {Linkage: 3}} {
+		if _, err := Of([][]float64{{1}, {1}}, s); !errors.Is(err, ErrSettings) {
+			t.Errorf("%+v: %v", s, err)
+		}
+		if _, err := MeasuresOf([]float64{1}, []float64{1}, s); !errors.Is(err, ErrSettings) {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}
+
+// TestUnequalLengths: the shorter decides, in each pair for itself.
+func TestUnequalLengths(t *testing.T) {
+	a, b, c := level(1, 500, 1), level(2, 450, 1.1), level(3, 700, 1.2)
+	r := of(t, [][]float64{a, b, c})
+	for _, p := range []struct {
+		i, j int
+		x, y []float64
+	}{{0, 1, a[:450], b}, {0, 2, a, c[:500]}, {1, 2, b, c[:450]}} {
+		want, err := MeasuresOf(p.x, p.y, Settings{})
+		if err != nil || !nearAll(slices.Concat(want[:]), slices.Concat(r.pair(p.i, p.j))) || r.Pair(p.j, p.i) != r.Pair(p.i, p.j) {
+			t.Errorf("%d and %d: %v, want %v", p.i, p.j, r.Pair(p.i, p.j), want)
+		}
+	}
+	if r.Used != 450 || !slices.Equal(r.Lengths, []int{500, 450, 700}) {
+		t.Errorf("lengths %v, %d used", r.Lengths, r.Used)
+	}
+}
+
+func (r *Result) pair(i, j int) []float64 {
+	m := r.Pair(i, j)
+	return m[:]
+}
+
+// TestLaws: a series is like itself, the unit and the order of the executions
+// do not matter, and M1, M3, M4 and M5 are symmetric.
+func TestLaws(t *testing.T) {
+	runs := [][]float64{level(1, 300, 1), level(2, 300, 1.3), level(3, 300, 1), level(4, 300, 2)}
+	r := of(t, runs)
+	var scaled, reversed [][]float64
+	for _, x := range runs {
+		y := make([]float64, len(x))
+		for i, v := range x {
+			y[i] = v * 0x1p-30
+		}
+		scaled = append(scaled, y)
+	}
+	for _, x := range slices.Backward(runs) {
+		reversed = append(reversed, x)
+	}
+	if other := of(t, scaled); !reflect.DeepEqual(other, r) {
+		t.Error("another unit gives another result")
+	}
+	back := of(t, reversed)
+	for i := range runs {
+		for j := range i {
+			m, w := r.pair(i, j), back.pair(3-i, 3-j)
+			for _, k := range []int{0, 2, 3, 4} {
+				if !near(m[k], w[k]) {
+					t.Errorf("%s of %d and %d: %v and %v", Names[k], i, j, m[k], w[k])
+				}
+			}
+		}
+		if m, err := MeasuresOf(runs[i], runs[i], Settings{}); err != nil || m.Above(0.15) > 0 {
+			t.Errorf("%v, %v of a series with itself", m, err)
+		}
+	}
+	if r.Same.LastMerge != back.Same.LastMerge || r.Same.Count != back.Same.Count {
+		t.Error("the order of the executions changes the clusters")
+	}
+}
+
+func TestKappaRefuses(t *testing.T) {
+	for _, table := range [][][]int{nil, {{}}, {{1, 0}}, {{2, 0}, {1, 0}}, {{2, 0}, {2}}, {{3, -1}}, {{math.MaxInt, 2}}} {
+		if a, err := Kappa(table); !errors.Is(err, ErrRatings) {
+			t.Errorf("%v: %+v, %v", table, a, err)
+		}
+	}
+	for kappa, want := range map[float64]string{-0.1: "poor", 0.1: "slight", 0.2: "slight", 0.3: "fair", 0.5: "moderate", 0.7: "substantial", 0.9: "almost perfect"} {
+		if got := Strength(kappa); got != want {
+			t.Errorf("%v is %s, want %s", kappa, got, want)
+		}
+	}
+}
+
+// FuzzOf checks that no values panic, and that measures stay between 0 and 1.
+func FuzzOf(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xe0\x7f\x01\x00\x00\x00\x00\x00\x00\x00"), uint8(2), uint8(3), uint8(4))
+	f.Add([]byte("some iterations of some length, and then others, which are not alike"), uint8(3), uint8(30), uint8(26))
+	f.Fuzz(func(t *testing.T, data []byte, count, frames, letters uint8) {
+		var values []float64
+		for ; count%2 == 0 && len(data) >= 8; data = data[8:] {
+			values = append(values, math.Float64frombits(binary.LittleEndian.Uint64(data)))
+		}
+		for _, c := range data {
+			values = append(values, float64(c)/64)
+		}
+		var runs [][]float64
+		for n := int(count%5) + 1; n > 0; n-- {
+			at := len(values) / n
+			runs = append(runs, values[:at])
+			values = values[at:]
+		}
+		r, err := Of(runs, Settings{Frames: int(frames), Alphabet: int(letters)})
+		if err != nil {
+			if !errors.Is(err, ErrData) && !errors.Is(err, ErrSettings) {
+				t.Fatal(err)
+			}
+			return
+		}
+		for _, m := range r.Pairs {
+			for k, v := range m {
+				if !(v >= 0 && v <= 1) {
+					t.Fatalf("%s is %v for %v", Names[k], v, runs)
+				}
+			}
+		}
+		if r.Same != nil && (math.IsNaN(r.Same.LastMerge) || r.Same.Count < 1 || len(r.Outliers) >= len(runs)) {
+			t.Fatalf("%+v of %v", r.Same, runs)
+		}
+	})
+}
+
+// BenchmarkOf is a key of the study: 30 executions of 2000 iterations, 435 pairs.
+func BenchmarkOf(b *testing.B) {
+	var runs [][]float64
+	for e := range 30 {
+		runs = append(runs, level(uint64(e), 2000, 1))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Of(runs, Settings{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
