@@ -184,7 +184,7 @@ function options(place, height, label, range, hooks, title) {
     cursor: {sync: {key: "krund", setSeries: false}, drag: {x: true, y: false, setScale: true}},
     legend: {show: false},
     scales: {x: {time: false, range: (u, low, high) => low === high ? [low - 1, high + 1] : [low, high]}, y: {range}},
-    axes: [x, {...axis, size: 62, space: 28, label, labelSize: label ? 22 : 0, labelFont: "13px system-ui, sans-serif", values: (u, list) => ticks(list)}],
+    axes: [x, {...axis, size: 74, space: 28, label, labelSize: label ? 22 : 0, labelFont: "13px system-ui, sans-serif", values: (u, list) => ticks(list)}],
     series: [{}, {stroke: colour("--series"), width: 1, points: {show: (u) => u.scales.x.max - u.scales.x.min < 60, size: 4, fill: colour("--series")}}],
     hooks: {draw: hooks, setCursor: [(u) => { if (u === plots[0] && u.cursor.left >= 0) read(u.cursor.idx); }], setScale: [together]},
   };
@@ -272,6 +272,7 @@ function listEvents() {
 }
 
 const few = 8; // per-core plots that are drawn at once
+const mostMoves = 40; // of more no line is drawn: they would hide the values
 
 function drawOthers() {
   $("more").replaceChildren();
@@ -308,7 +309,7 @@ function one(box, c, range) {
   const place = make("div", "", "chart");
   box.append(place);
   const label = (c.core < 0 ? c.name : `core ${c.core}`) + (c.unit ? ` (${c.unit})` : "");
-  const moved = (u) => dashes(u, upright(u, run().moves.map((m) => m[0])), colour("--hot"), [2, 3], 1);
+  const moved = (u) => dashes(u, upright(u, run().moves.length > mostMoves ? [] : run().moves.map((m) => m[0])), colour("--hot"), [2, 3], 1);
   const u = new uPlot(options(place, c.core < 0 ? 160 : 105, label, range, [moved]), [numbers(c.values), c.values], place);
   plots.push(u);
   const {min, max} = plots[0].scales.x;
