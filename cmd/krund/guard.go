@@ -24,8 +24,8 @@ func newGuard(dir, mode string, cpus control.CPUs) func(context.Context) (machin
 
 // putBack is what a guard does when krund has died: it puts back what the journal of the experiment still holds, and says so on standard error
 // and in the experiment's log. When another krund works on the experiment by then, it waits for its end. With reboots the account for benchmarks
-// stays: the next boot goes on with the experiment.
-func putBack(about []string) error {
+// stays: the next boot goes on with the experiment. When krund has said that the machine restarts, people need not be told.
+func putBack(about []string, restarting bool) error {
 	if len(about) != 2 {
 		return fmt.Errorf("told about %q, want a folder and whether there are reboots", about)
 	}
@@ -51,6 +51,7 @@ func putBack(about []string) error {
 	ctx := context.Background() // nobody can interrupt it
 	m := machine.Machine{
 		Control: control.NewMachine(ctx, sysroot.New("/")), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
+		Restarting: restarting,
 	}
 	back := m.PutBack
 	if mode == config.RebootHardware {

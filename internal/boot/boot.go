@@ -127,7 +127,11 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 		"outcome", string(record.Outcome), "reasons", strings.Join(record.Reasons, "; "))
 	x.flag(after, slot, record)
 	if x.hardware() && x.outstanding() && !x.stopping() && ctx.Err() == nil {
-		return x.restart(ctx, applied.Undo)
+		ending, err := x.restart(ctx, applied.Undo)
+		if ending == Rebooting && applied.Restarting != nil {
+			applied.Restarting()
+		}
+		return ending, err
 	}
 	if err := applied.Undo(after); err != nil {
 		return 0, x.stop(after, err)

@@ -45,7 +45,7 @@ func TestTheLine(t *testing.T) {
 	s.boot, s.events = 2, nil
 	s.oneBoot(cfg, fsys)
 	want := []string{
-		"recover", "wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot",
+		"recover", "wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot", "restarting",
 	}
 	if !slices.Equal(s.events, want) {
 		t.Errorf("second boot: %q, want %q", s.events, want)

@@ -115,7 +115,10 @@ func (s *simulated) Apply(context.Context) (Applied, error) {
 	if s.fit != nil {
 		err = s.fit(s.boot)
 	}
-	return Applied{Undo: func(context.Context) error { s.event("undo"); s.applied--; return nil }}, err
+	return Applied{
+		Undo:       func(context.Context) error { s.event("undo"); s.applied--; return nil },
+		Restarting: func() { s.event("restarting") },
+	}, err
 }
 
 func (s *simulated) Base(context.Context) ([]schedule.Temperature, error) {

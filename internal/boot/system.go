@@ -69,6 +69,9 @@ type Applied struct {
 	CPUs     []int    // the benchmark may run on; nil: any
 	Cgroup   string   // the control group it must run in; "": its own
 	Undo     func(context.Context) error
+
+	// Restarting is called instead of Undo when the machine is about to restart, which takes everything back; nil: nobody needs to know.
+	Restarting func()
 }
 
 // Seen is the machine before, during and after a run.

@@ -15,6 +15,8 @@ import (
 const (
 	ready = "ready" // guard to krund: krund may change the machine now
 	done  = "done"  // krund to guard: everything has been put back; go
+
+	restarting = "restarting" // krund to guard: I end in order, and the machine is about to restart
 )
 
 // startTime bounds how long a guard may take to stand. It takes milliseconds; a machine that needs longer is in no state to measure.
@@ -116,5 +118,15 @@ func (g *Guard) Release() error {
 
 // Leave makes the guard put back what is still changed, as soon as this process lets go of the journal, by ending or earlier.
 func (g *Guard) Leave() error { return g.close() }
+
+// Restarting is Leave for a krund that ends in order because the machine is about to restart, which takes back what is set. Until then somebody
+// may still hold the restart up, so the guard puts everything back; but there is nothing that anybody need be told of.
+func (g *Guard) Restarting() error {
+	_, err := io.WriteString(g.word, restarting+"\n")
+	if err = errors.Join(err, g.close()); err != nil {
+		return fmt.Errorf("tell the guard that the machine restarts: %w", err)
+	}
+	return nil
+}
 
 func (g *Guard) close() error { return errors.Join(g.word.Close(), g.gone.Close()) }

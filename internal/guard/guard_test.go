@@ -29,8 +29,12 @@ func TestMain(m *testing.M) {
 			_, _ = io.WriteString(os.Stdout, "hello\n")
 		}
 	}
-	Stage(func(about []string) error {
-		_, err := io.WriteString(os.Stderr, "put back "+strings.Join(about, " ")+"\n")
+	Stage(func(about []string, expected bool) error {
+		word := "put back "
+		if expected {
+			word = "as expected, put back "
+		}
+		_, err := io.WriteString(os.Stderr, word+strings.Join(about, " ")+"\n")
 		return err
 	})
 	if os.Getenv("KRUND_TEST_PART") == "krund" {
@@ -106,6 +110,21 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+// TestRestarting: the machine is put back in case the restart does not come, and the guard knows that krund has not been killed.
+func TestRestarting(t *testing.T) {
+	log, says, err := os.Pipe()
+	must(t, err)
+	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
+	must(t, err)
+	must(t, errors.Join(says.Close(), g.Restarting()))
+	if said, err := io.ReadAll(log); err != nil || string(said) != "as expected, put back /x/test.krun\n" {
+		t.Errorf("the guard said %q, %v", said, err)
+	}
+	if err := g.Restarting(); err == nil {
+		t.Error("no error although nobody hears it")
+	}
+}
+
 func TestGuardThatDoesNotStand(t *testing.T) {
 	for subject, want := range map[string]string{dies: "ended at once", babbles: `said "hello`} {
 		if _, err := Start(t.Context(), Options{About: []string{subject}}); err == nil || !strings.Contains(err.Error(), want) {
@@ -117,24 +136,26 @@ func TestGuardThatDoesNotStand(t *testing.T) {
 func TestWatch(t *testing.T) {
 	failed := errors.New("half put back")
 	tests := []struct {
-		name    string
-		said    io.Reader
-		putBack bool
+		name              string
+		said              io.Reader
+		putBack, expected bool
 	}{
-		{"done", strings.NewReader("done\n"), false},
-		{"dead", strings.NewReader(""), true},
-		{"dead in the middle of the word", strings.NewReader("done"), true},
-		{"another word", strings.NewReader("until 7\n"), true},
-		{"broken pipe", iotest.ErrReader(errors.New("no such device")), true},
+		{"done", strings.NewReader("done\n"), false, false},
+		{"restarting", strings.NewReader("restarting\n"), true, true},
+		{"dead", strings.NewReader(""), true, false},
+		{"dead in the middle of the word", strings.NewReader("done"), true, false},
+		{"dead in the middle of the other word", strings.NewReader("restarting"), true, false},
+		{"another word", strings.NewReader("until 7\n"), true, false},
+		{"broken pipe", iotest.ErrReader(errors.New("no such device")), true, false},
 	}
 	for _, tt := range tests {
-		called := false
-		err := watch(tt.said, io.Discard, func() error { called = true; return failed })
-		if called != tt.putBack || errors.Is(err, failed) != tt.putBack {
+		called, expected := false, false
+		err := watch(tt.said, io.Discard, func(e bool) error { called, expected = true, e; return failed })
+		if called != tt.putBack || expected != tt.expected || errors.Is(err, failed) != tt.putBack {
 			t.Errorf("%s: put back %t, %v", tt.name, called, err)
 		}
 	}
-	if err := watch(strings.NewReader(""), brokenWriter{}, func() error { t.Error("put back what was not changed"); return nil }); err == nil {
+	if err := watch(strings.NewReader(""), brokenWriter{}, func(bool) error { t.Error("put back what was not changed"); return nil }); err == nil {
 		t.Error("no error although krund does not hear the guard")
 	}
 }

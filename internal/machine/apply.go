@@ -32,7 +32,8 @@ func (m *Machine) restore(ctx context.Context, how func(context.Context, *contro
 	report, err := how(ctx, m.Control, journal)
 	for _, x := range report {
 		level := slog.LevelWarn
-		if x.Outcome == control.Void || x.Outcome == control.Already { // a restart has done it, as it does after each execution
+		restarted := x.Outcome == control.Void || x.Outcome == control.Already // as after each execution
+		if x.Outcome != control.Failed && (restarted || m.Restarting) {
 			level = slog.LevelDebug
 		}
 		m.Log.Log(ctx, level, "put back what an earlier krund had changed", "what", x.Target, "value", x.Value, "outcome", string(x.Outcome))
@@ -80,6 +81,12 @@ func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
 			guard = nil
 			return err
 		},
+		Restarting: func() {
+			if guard != nil {
+				m.note(guard.Restarting())
+				guard = nil
+			}
+		},
 	}
 	for _, f := range append(findings, virtual) {
 		if f.Policy != control.Off {
@@ -109,7 +116,12 @@ func (m *Machine) dismiss(guard Guard, failed error) {
 	if failed != nil {
 		act = guard.Leave
 	}
-	if err := act(); err != nil {
+	m.note(act())
+}
+
+// note logs that the guard could not be told something.
+func (m *Machine) note(err error) {
+	if err != nil {
 		m.Log.Warn("guard", "error", err)
 	}
 }

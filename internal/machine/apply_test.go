@@ -18,8 +18,8 @@ import (
 
 // fakeGuard counts what it is told.
 type fakeGuard struct {
-	started, released, left int
-	refuse                  error
+	started, released, left, restarting int
+	refuse                              error
 }
 
 func (g *fakeGuard) start(context.Context) (Guard, error) {
@@ -32,6 +32,8 @@ func (g *fakeGuard) start(context.Context) (Guard, error) {
 
 func (g *fakeGuard) Release() error { g.released++; return nil }
 func (g *fakeGuard) Leave() error   { g.left++; return nil }
+
+func (g *fakeGuard) Restarting() error { g.restarting++; return nil }
 
 // fakeAccounts is a machine's user database with room for one account.
 type fakeAccounts struct{ there bool }
@@ -163,5 +165,41 @@ func TestRecover(t *testing.T) {
 	said.Reset()
 	if err := m.Recover(t.Context()); err != nil || said.Len() > 0 {
 		t.Errorf("again: %v, %s", err, &said)
+	}
+}
+
+// TestRestarting: krund leaves the settings to the restart. Its guard puts them back in case it does not come, which is no news to anybody.
+func TestRestarting(t *testing.T) {
+	m, g, read, _ := guarded(t, `aslr = "require"`)
+	var said strings.Builder
+	m.Log = slog.New(slog.NewTextHandler(&said, nil))
+	applied, err := m.Apply(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied.Restarting()
+	applied.Restarting()
+	if *g != (fakeGuard{started: 1, restarting: 1}) || read("proc/sys/kernel/randomize_va_space") == "0" {
+		t.Errorf("guard %+v, randomize_va_space %s", *g, read("proc/sys/kernel/randomize_va_space"))
+	}
+	m.Restarting = true
+	if err := m.Recover(t.Context()); err != nil || said.Len() > 0 || read("proc/sys/kernel/randomize_va_space") != "0" {
+		t.Errorf("%v, randomize_va_space %s, log:\n%s", err, read("proc/sys/kernel/randomize_va_space"), &said)
+	}
+}
+
+// TestRestartingFails: what could not be put back is news also when krund has ended in order.
+func TestRestartingFails(t *testing.T) {
+	m, _, _, file := guarded(t, `aslr = "require"`)
+	var said strings.Builder
+	m.Log, m.Restarting = slog.New(slog.NewTextHandler(&said, nil)), true
+	if _, err := m.Apply(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Recover(t.Context()); err == nil || !strings.Contains(said.String(), "level=WARN") {
+		t.Errorf("%v, log:\n%s", err, &said)
 	}
 }

@@ -28,6 +28,7 @@ import (
 type Machine struct {
 	Control     *control.Machine
 	Guard       func(context.Context) (Guard, error) // starts what puts the machine back when krund is killed; nil: nothing does
+	Restarting  bool                                 // krund has ended in order, for a restart of the machine: what it left is no news
 	Settings    control.Settings
 	MakeAccount func(context.Context) (child.Account, []string, error) // child.FreshAccount
 	FS          durable.FS
@@ -48,8 +49,9 @@ type Machine struct {
 
 // Guard puts the machine back when krund cannot; *guard.Guard is one.
 type Guard interface {
-	Release() error // everything has been put back
-	Leave() error   // it has not, and krund gives up
+	Release() error    // everything has been put back
+	Leave() error      // it has not, and krund gives up
+	Restarting() error // it has not, because the machine is about to restart
 }
 
 // warn says it once, and loudly, when this is no machine to measure on.
