@@ -1,0 +1,193 @@
+package stability
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Criterion is a measure of how stable measurements are.
+type Criterion string
+
+// The criteria (section 4.2 of the paper).
+const (
+	CV   Criterion = "cv"   // coefficient of variation: standard deviation over mean
+	RCIW Criterion = "rciw" // relative width of the confidence interval of the mean
+	KLD  Criterion = "kld"  // similarity to the step before; higher is more stable
+)
+
+// Criteria are all of them, in the paper's order.
+var Criteria = []Criterion{CV, RCIW, KLD}
+
+// ParseCriterion reads "cv", "rciw" or "kld".
+func ParseCriterion(s string) (Criterion, error) {
+	if c := Criterion(s); slices.Contains(Criteria, c) {
+		return c, nil
+	}
+	return "", fmt.Errorf("unknown criterion %q; write cv, rciw or kld", s)
+}
+
+// Threshold is the paper's threshold for the criterion.
+func (c Criterion) Threshold() float64 {
+	switch c {
+	case CV:
+		return 0.01
+	case RCIW:
+		return 0.03
+	}
+	return 0.99
+}
+
+// Overhead is the part of the warm-up time that evaluating the criterion took
+// in the paper (RQ 2).
+func (c Criterion) Overhead() float64 {
+	switch c {
+	case CV:
+		return 0.0088
+	case RCIW:
+		return 0.1092
+	}
+	return 0.0432
+}
+
+// first is the least number of steps after which there is a window of values:
+// KLD has none for the first step.
+func (c Criterion) first(window int) int {
+	if c == KLD {
+		return window + 1
+	}
+	return window
+}
+
+// Profile is a set of rules. The sets differ where the paper and the authors'
+// two implementations do; p are the values before v in the window of five, t the
+// threshold:
+//
+//	               recommended          study                 jmh                  paper
+//	CV warm-up     max |p-v| < t        max (p-v) < t         max |p-v| < t        max-min <= t
+//	RCIW warm-up   max of window < t    max of window < t     max |p-v| < t        max-min <= t
+//	KLD warm-up    mean of window > t   the same              the same             the same
+//	CV executions  |v-p1| < t           |v-p1| < t            |v-p1| < t           max-min of all <= t
+//	RCIW exec.     v < t                v < t                 |v-p1| < t           max-min of all <= t
+//	KLD exec.      v > t                v > t                 v > t                mean of all > t
+//
+// Study is the evaluation whose results the paper prints; with its signed
+// difference a rising CV is always stable. JMH is the authors' fork of JMH. In
+// both the variance behind KLD is computed in one pass, which loses small ones.
+// Recommended takes of each what makes sense: a change of RCIW says nothing about
+// precision, its level does.
+type Profile string
+
+// The profiles.
+const (
+	Recommended Profile = "recommended"
+	Study       Profile = "study"
+	JMH         Profile = "jmh"
+	Paper       Profile = "paper"
+)
+
+// ParseProfile reads a profile's name.
+func ParseProfile(s string) (Profile, error) {
+	if p := Profile(s); slices.Contains([]Profile{Recommended, Study, JMH, Paper}, p) {
+		return p, nil
+	}
+	return "", fmt.Errorf("unknown profile %q; write recommended, study, jmh or paper", s)
+}
+
+// DefaultWindow is how many values the paper's implementations look back on.
+const DefaultWindow = 5
+
+// Rule decides whether values of a criterion are stable.
+type Rule struct {
+	Criterion Criterion
+	Profile   Profile
+	Threshold float64 // 0: the criterion's
+	Window    int     // 0: DefaultWindow
+}
+
+func (r Rule) filled() Rule {
+	if r.Profile == "" {
+		r.Profile = Recommended
+	}
+	if r.Threshold == 0 {
+		r.Threshold = r.Criterion.Threshold()
+	}
+	if r.Window == 0 {
+		r.Window = DefaultWindow
+	}
+	return r
+}
+
+// Warmup says after which step warm-up ends, given the values after steps 1, 2,
+// ...: the least number of least or more at which the window is stable; 0 when
+// there is none. NaN is never stable; KLD's first value is one.
+func (r Rule) Warmup(values []float64, least int) int {
+	r = r.filled()
+	for n := max(least, r.Criterion.first(r.Window)); n <= len(values); n++ {
+		if r.stable(values[n-r.Window : n]) {
+			return n
+		}
+	}
+	return 0
+}
+
+// stable looks at a window.
+func (r Rule) stable(window []float64) bool {
+	last := window[len(window)-1]
+	before := window[:len(window)-1]
+	switch {
+	case slices.ContainsFunc(window, math.IsNaN):
+		return false
+	case r.Criterion == KLD:
+		return meanOf(window) > r.Threshold
+	case r.Profile == Paper:
+		return slices.Max(window)-slices.Min(window) <= r.Threshold
+	case r.Criterion == RCIW && r.Profile != JMH:
+		return slices.Max(window) < r.Threshold
+	case r.Criterion == CV && r.Profile == Study:
+		return !slices.ContainsFunc(before, func(p float64) bool { return !(p-last < r.Threshold) })
+	}
+	return !slices.ContainsFunc(before, func(p float64) bool { return !(math.Abs(p-last) < r.Threshold) })
+}
+
+// Executions says after which execution measurements are enough, given the
+// values after executions 1, 2, ...: the least number of least or more, and of 2
+// or more; 0 when there is none. NaN is never enough; KLD's first value is one,
+// which does not count.
+func (r Rule) Executions(values []float64, least int) int {
+	r = r.filled()
+	for n := max(least, 2); n <= len(values); n++ {
+		if r.enough(values[:n]) {
+			return n
+		}
+	}
+	return 0
+}
+
+func (r Rule) enough(values []float64) bool {
+	if r.Criterion == KLD {
+		values = values[1:]
+	}
+	last := values[len(values)-1]
+	switch {
+	case math.IsNaN(last), r.Profile == Paper && slices.ContainsFunc(values, math.IsNaN):
+		return false
+	case r.Criterion == KLD && r.Profile == Paper:
+		return meanOf(values) > r.Threshold
+	case r.Criterion == KLD:
+		return last > r.Threshold
+	case r.Profile == Paper:
+		return slices.Max(values)-slices.Min(values) <= r.Threshold
+	case r.Criterion == RCIW && r.Profile != JMH:
+		return last < r.Threshold
+	}
+	return math.Abs(last-values[len(values)-2]) < r.Threshold
+}
+
+func meanOf(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}

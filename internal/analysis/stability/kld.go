@@ -1,0 +1,180 @@
+package stability
+
+import (
+	"math"
+	"slices"
+)
+
+// Variance is how the variance behind KLD's bandwidth is computed.
+type Variance int
+
+// TwoPass keeps small variances of large values. OnePass, mean of squares minus
+// square of the mean, is what the authors' library does: it may lose them, and
+// the similarity is then 0.
+const (
+	TwoPass Variance = iota
+	OnePass
+)
+
+// gridSize is how many points the densities are compared at.
+const gridSize = 1000
+
+// kernelReach is how many bandwidths a kernel reaches.
+const kernelReach = 5
+
+// Similarity says how alike two samples are, from 0 to 1: 2^-KL(a,b) 2^-KL(b,a),
+// with the Kullback-Leibler divergences of their kernel densities in natural
+// logarithms, on 1000 points of [max(0, q1-1.5 IQR), q3+1.5 IQR] (the union of
+// both samples' ranges; type 6 quartiles). It is 1 when that range is a point,
+// and 0 when a density is nowhere positive or nowhere common to both. The
+// paper's "removes outliers" is this range: values are not removed. The samples
+// are not changed.
+func Similarity(a, b []float64, v Variance) float64 {
+	var k kernels
+	x, y := newSample(a, v), newSample(b, v)
+	return k.similarity(x, y)
+}
+
+// kernels has room for two densities, so that comparing allocates nothing.
+type kernels struct {
+	p, q [gridSize]float64
+}
+
+// sample is an ascending sample with what KLD needs of it.
+type sample struct {
+	values    []float64
+	bandwidth float64
+	low, high float64 // of the range
+}
+
+func newSample(x []float64, v Variance) sample { return sorting(slices.Clone(x), v) }
+
+// sorting makes a sample of values, which it sorts and keeps.
+func sorting(x []float64, v Variance) sample {
+	slices.Sort(x)
+	q1, q3 := type6(x, 0.25), type6(x, 0.75)
+	return sample{values: x, bandwidth: bandwidth(x, v), low: max(0, q1-1.5*(q3-q1)), high: q3 + 1.5*(q3-q1)}
+}
+
+// type6 is the quantile of R's type 6, position p(n+1).
+func type6(sorted []float64, p float64) float64 {
+	n := float64(len(sorted))
+	at := p * (n + 1)
+	switch {
+	case at < 1:
+		return sorted[0]
+	case at >= n:
+		return sorted[len(sorted)-1]
+	}
+	floor := math.Floor(at)
+	lower, upper := sorted[int(floor)-1], sorted[int(floor)]
+	return lower + (at-floor)*(upper-lower)
+}
+
+// bandwidth is Silverman's rule as in smile 1.5.3: 1.06 min(sd, IQR/1.34)
+// n^-0.2, quartiles being x[3n/4] and x[n/4]. NaN when cancellation makes the
+// variance negative, and for one value.
+func bandwidth(sorted []float64, v Variance) float64 {
+	n := float64(len(sorted))
+	var square float64
+	if v == OnePass {
+		sum, squares := 0.0, 0.0
+		for _, x := range sorted {
+			sum += x
+			squares += float64(x * x)
+		}
+		square = squares - sum*(sum/n)
+	} else {
+		square = momentsOf(sorted).square
+	}
+	sd := math.Sqrt(square / (n - 1))
+	iqr := sorted[len(sorted)*3/4] - sorted[len(sorted)/4]
+	return 1.06 * min(sd, iqr/1.34) / math.Pow(n, 0.2) // min keeps NaN
+}
+
+func (k *kernels) similarity(a, b sample) float64 {
+	low, high := min(a.low, b.low), max(a.high, b.high)
+	if !(low < high) {
+		return 1
+	}
+	if !(a.bandwidth > 0) || !(b.bandwidth > 0) {
+		return 0
+	}
+	step := (high - low) / (gridSize - 1)
+	density(&k.p, a, low, step)
+	density(&k.q, b, low, step)
+	sum, common := 0.0, false
+	for i, p := range k.p {
+		if q := k.q[i]; p > 0 && q > 0 {
+			sum += (p - q) * math.Log(p/q) * step // KL(a,b) + KL(b,a)
+			common = true
+		}
+	}
+	if !common || math.IsNaN(sum) {
+		return 0
+	}
+	return min(math.Exp2(-sum), 1)
+}
+
+// density adds a Gaussian kernel for each value to the points low, low+step, ...
+// it reaches: those y for which the value is in [y-5h, y+5h).
+func density(points *[gridSize]float64, s sample, low, step float64) {
+	*points = [gridSize]float64{}
+	h := s.bandwidth
+	weight := 1 / (math.Sqrt(2*math.Pi) * h * float64(len(s.values)))
+	ratio := step / h
+	square := math.Exp(-ratio * ratio) // of the factors of neighbouring points
+	for i := 0; i < len(s.values); {
+		v, count := s.values[i], 0
+		for ; i < len(s.values) && s.values[i] == v; i++ {
+			count++
+		}
+		from := int(min(max(math.Ceil((v-kernelReach*h-low)/step)-1, 0), gridSize))
+		to := int(min(max(math.Floor((v+kernelReach*h-low)/step)+2, 0), gridSize))
+		for from < to && !(v < low+float64(from)*step+kernelReach*h) {
+			from++
+		}
+		for from < to && !(v >= low+float64(to-1)*step-kernelReach*h) {
+			to--
+		}
+		kernel(points[from:to], (low+float64(from)*step-v)/h, ratio, square, weight*float64(count))
+	}
+}
+
+// kernel adds weight exp(-z^2/2) for z = first, first+ratio, ... Each value is
+// the one before times a factor, and each factor the one before times square;
+// now and then both are computed anew, for the sake of rounding. Four values are
+// carried at a time, which do not wait for each other.
+func kernel(points []float64, first, ratio, square, weight float64) {
+	const anew = 64
+	square2 := square * square
+	square4 := square2 * square2
+	square6, square16 := square4*square2, square4*square4*square4*square4
+	for len(points) > 0 {
+		block := points[:min(len(points), anew)]
+		points = points[len(block):]
+		factor := math.Exp(-ratio * (first + ratio/2))
+		a := weight * math.Exp(-first*first/2)
+		b := a * factor
+		c := b * (factor * square)
+		d := c * (factor * square2)
+		// The factors over four points: factor^4 square^(0+1+2+3), and so on.
+		fa := factor * factor * factor * factor * square6
+		fb := fa * square4
+		fc := fb * square4
+		fd := fc * square4
+		for ; len(block) >= 4; block = block[4:] {
+			block[0] += a
+			block[1] += b
+			block[2] += c
+			block[3] += d
+			a, b, c, d = a*fa, b*fb, c*fc, d*fd
+			fa, fb, fc, fd = fa*square16, fb*square16, fc*square16, fd*square16
+		}
+		rest := [...]float64{a, b, c}
+		for i := range block {
+			block[i] += rest[i]
+		}
+		first += ratio * anew
+	}
+}

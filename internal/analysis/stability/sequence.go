@@ -1,0 +1,108 @@
+package stability
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"krund/internal/analysis/bootstrap"
+)
+
+// sequence is a criterion over a growing pool of samples: those of the steps of
+// an execution, or of the measurements of executions.
+type sequence struct {
+	p         *Parameters
+	criterion Criterion
+	place     uint64 // tells sequences apart
+	tables    bootstrap.Tables
+
+	step    uint64
+	pooled  moments
+	pool    []float64
+	steps   [][]float64 // room, as the next three
+	tree    [][]float64
+	means   []float64
+	drawn   []float64
+	before  sample // KLD: the redraw of the step before
+	spare   []float64
+	kernels kernels
+}
+
+func newSequence(p *Parameters, c Criterion, place uint64, tables bootstrap.Tables) *sequence {
+	return &sequence{p: p, criterion: c, place: place, tables: tables}
+}
+
+func (s *sequence) random(use uint64) *rand.Rand {
+	return random(s.p.Seed, number(s.criterion), s.place, s.step, use)
+}
+
+// next adds the calls of a step, without outliers, and evaluates the criterion.
+// NaN is undefined.
+func (s *sequence) next(h *Histogram) float64 {
+	s.step++
+	h, _ = h.Inliers()
+	if s.criterion == CV && s.p.Exact {
+		s.pooled = s.pooled.add(h.moments().of(float64(s.p.Draws)))
+		return s.pooled.cv()
+	}
+	s.drawn = h.draw(s.drawn[:0], s.p.Draws, s.random(forStep))
+	if s.criterion == CV {
+		s.pooled = s.pooled.add(momentsOf(s.drawn))
+		return s.pooled.cv()
+	}
+	s.pool = append(s.pool, s.drawn...)
+	r := s.random(forPool)
+	if s.criterion == RCIW {
+		return s.width(s.redrawByStep(r))
+	}
+	redraw := s.spare[:0]
+	for range s.p.Draws {
+		redraw = append(redraw, s.pool[r.Uint64N(uint64(len(s.pool)))])
+	}
+	now := sorting(redraw, s.p.Variance())
+	s.spare = s.before.values
+	if s.step == 1 {
+		s.before = now
+		return math.NaN()
+	}
+	v := s.kernels.similarity(s.before, now)
+	s.before = now
+	return v
+}
+
+// redrawByStep draws as many calls of the pool as a step has, and keeps those of
+// a step together: they are a level of the bootstrap.
+func (s *sequence) redrawByStep(r *rand.Rand) [][]float64 {
+	if len(s.steps) < int(s.step) {
+		s.steps = append(s.steps, nil)
+	}
+	for k := range s.steps {
+		s.steps[k] = s.steps[k][:0]
+	}
+	for range s.p.Draws {
+		i := r.Uint64N(uint64(len(s.pool)))
+		k := i / uint64(s.p.Draws)
+		s.steps[k] = append(s.steps[k], s.pool[i])
+	}
+	tree := s.tree[:0]
+	for _, calls := range s.steps {
+		if len(calls) > 0 {
+			tree = append(tree, calls)
+		}
+	}
+	s.tree = tree
+	return tree
+}
+
+// width is the relative width of the interval of the mean.
+func (s *sequence) width(steps [][]float64) float64 {
+	h, err := bootstrap.NewHierarchy([][][]float64{steps}, s.p.Index, s.tables)
+	if err != nil {
+		return math.NaN() // nothing was drawn: not with Parameters that were checked
+	}
+	if s.means == nil {
+		s.means = make([]float64, s.p.Resamples)
+	}
+	h.Fill(s.means, mix(s.p.Seed, number(s.criterion), s.place, s.step, forWidth), 1)
+	low, high := bootstrap.Quantiles(s.means, s.p.Confidence)
+	return (high - low) / h.Metric
+}

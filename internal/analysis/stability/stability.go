@@ -1,0 +1,180 @@
+package stability
+
+import (
+	"fmt"
+	"math"
+
+	"krund/internal/analysis/bootstrap"
+)
+
+// Result is what the criteria say of a key.
+type Result struct {
+	Step        Length // that was used; never Auto
+	Executions  []int  // indexes of the series considered: the first that are long enough
+	Short       []int  // indexes of those that are not
+	FullSeconds float64
+	FullMean    float64 // seconds, of the full experiment
+	Outcomes    []Outcome
+}
+
+// Outcome is what one criterion says.
+type Outcome struct {
+	Criterion Criterion
+	Rule      Rule
+	Warmups   []Warmup  // of each execution considered, also of those after the stop
+	Values    []float64 // after executions 1, 2, ...; NaN is undefined
+	Reached   bool      // the executions were enough, before they ended
+	Used      int       // executions
+	Seconds   float64   // warm-up, with the overhead, and measurement of the executions used
+	Saved     float64   // 1 - Seconds/FullSeconds
+	Quality   Quality
+}
+
+// Warmup is what a criterion says of an execution.
+type Warmup struct {
+	Values  []float64 // after steps 1, 2, ... up to the stop; NaN is undefined
+	Reached bool      // stable before the longest warm-up
+	Steps   int       // of warm-up
+	From    int       // index of the first iteration measured
+	To      int       // index after the last iteration measured
+	Seconds float64   // of warm-up, without the overhead
+
+	measured int // steps
+	took     float64
+}
+
+// Of judges durations in seconds, series[execution][iteration], by criteria. Of
+// executions too short for the longest warm-up and a measurement it says so; the
+// error wraps ErrShort when all are. Other errors wrap ErrData and ErrParameters.
+func Of(series [][]float64, criteria []Criterion, p Parameters) (*Result, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	for e, x := range series {
+		if err := CheckSeries(x); err != nil {
+			return nil, fmt.Errorf("execution %d: %w", e+1, err)
+		}
+	}
+	r := &Result{}
+	steps, err := r.cut(series, &p)
+	if err != nil {
+		return nil, err
+	}
+	full := newSide(&p, mix(p.Seed, forFull))
+	for e, s := range steps {
+		to := s.Len()
+		if p.Full > 0 {
+			to = min(to, p.WarmupMax+p.Full)
+		}
+		full.add(e, s, p.WarmupMax, to)
+		r.FullSeconds += s.Took(0, to)
+	}
+	tables := bootstrap.Tables{}
+	full.finish(tables, mix(p.Seed, forFullMeans))
+	r.FullMean = full.metric()
+	for _, c := range criteria {
+		o := judge(steps, c, &p, tables)
+		o.Saved = 1 - o.Seconds/r.FullSeconds
+		short := newSide(&p, mix(p.Seed, number(c), forShort))
+		for e, s := range steps[:o.Used] {
+			w := &o.Warmups[e]
+			short.add(e, s, w.Steps, w.Steps+w.measured)
+		}
+		short.finish(tables, mix(p.Seed, number(c), forShortMeans))
+		o.Quality = quality(full, short, &p)
+		r.Outcomes = append(r.Outcomes, o)
+	}
+	return r, nil
+}
+
+// cut makes steps of the executions to consider.
+func (r *Result) cut(series [][]float64, p *Parameters) ([]*Steps, error) {
+	r.Step = p.Step
+	if r.Step == Auto {
+		r.Step = automatic(series, p)
+	}
+	var steps []*Steps
+	most := 0
+	for e, x := range series {
+		s := Cut(x, r.Step, p.Batch)
+		most = max(most, s.Len())
+		switch {
+		case s.Len() < p.least():
+			r.Short = append(r.Short, e)
+		case len(steps) < p.ExecutionsMax:
+			steps = append(steps, s)
+			r.Executions = append(r.Executions, e)
+		}
+	}
+	if len(steps) == 0 {
+		return nil, fmt.Errorf("%w: the longest of %d executions makes %d steps of %s, and warm-up (%d) and measurement (%d) need %d; record more, or lower them or the step",
+			ErrShort, len(series), most, r.Step.unit(), p.WarmupMax, p.Measure, p.least())
+	}
+	return steps, nil
+}
+
+func (l Length) unit() string {
+	switch {
+	case l.Iterations == 1:
+		return "1 iteration"
+	case l.Iterations > 1:
+		return fmt.Sprintf("%d iterations", l.Iterations)
+	}
+	return l.String()
+}
+
+// automatic chooses the step: see Auto. Executions too short for steps of an
+// iteration have no say.
+func automatic(series [][]float64, p *Parameters) Length {
+	second := Length{Seconds: 1}
+	shortest, enough := 0, true
+	for _, x := range series {
+		if len(x) < p.least() {
+			continue
+		}
+		if shortest == 0 || len(x) < shortest {
+			shortest = len(x)
+		}
+		enough = enough && Cut(x, second, p.Batch).Len() >= p.least()
+	}
+	if enough && shortest > 0 {
+		return second
+	}
+	return Length{Iterations: max(shortest/max(2*p.WarmupMax, p.least()), 1)}
+}
+
+// judge evaluates a criterion.
+func judge(steps []*Steps, c Criterion, p *Parameters, tables bootstrap.Tables) Outcome {
+	o := Outcome{Criterion: c, Rule: p.rule(c)}
+	between := newSequence(p, c, math.MaxUint64, tables)
+	for e, s := range steps {
+		w := warmup(s, o.Rule, p, newSequence(p, c, uint64(e), tables))
+		o.Warmups = append(o.Warmups, w)
+		o.Values = append(o.Values, between.next(s.Histogram(w.Steps, w.Steps+w.measured)))
+	}
+	o.Used = o.Rule.Executions(o.Values, p.ExecutionsMin)
+	o.Reached = o.Used > 0
+	if !o.Reached {
+		o.Used = len(steps)
+	}
+	for _, w := range o.Warmups[:o.Used] {
+		o.Seconds += (1+p.overhead(c))*w.Seconds + w.took
+	}
+	return o
+}
+
+// warmup finds the end of an execution's warm-up.
+func warmup(s *Steps, rule Rule, p *Parameters, q *sequence) Warmup {
+	w := Warmup{Steps: p.WarmupMax}
+	for k := range p.WarmupMax {
+		w.Values = append(w.Values, q.next(s.Histogram(k, k+1)))
+		if n := len(w.Values); n >= p.WarmupMin && rule.Warmup(w.Values, n) > 0 {
+			w.Reached, w.Steps = true, n
+			break
+		}
+	}
+	w.measured = min(p.Measure, s.Len()-w.Steps)
+	w.From, w.To = s.Start(w.Steps), s.Start(w.Steps+w.measured)
+	w.Seconds, w.took = s.Took(0, w.Steps), s.Took(w.Steps, w.Steps+w.measured)
+	return w
+}

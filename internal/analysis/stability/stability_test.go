@@ -1,0 +1,362 @@
+package stability
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"krund/internal/analysis/bootstrap"
+)
+
+// noisy makes n durations about a level, the first slow ones twice as long.
+func noisy(seed uint64, n, slow int, level, sd float64) []float64 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = level * math.Abs(1+sd*r.NormFloat64())
+		if i < slow {
+			x[i] *= 2
+		}
+	}
+	return x
+}
+
+// quick is Default with a bootstrap that takes little time.
+func quick() Parameters {
+	p := Default()
+	p.Resamples, p.QualityResamples = 200, 500
+	return p
+}
+
+func TestOf(t *testing.T) {
+	var series [][]float64
+	for e := range 7 {
+		series = append(series, noisy(uint64(e), 12000, 200, 0.01, 0.005)) // 2 s of warm-up, 122 s in all
+	}
+	r, err := Of(series, Criteria, quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Step != (Length{Seconds: 1}) || !slices.Equal(r.Executions, []int{0, 1, 2, 3, 4}) || math.Abs(r.FullMean-0.01) > 1e-5 || math.Abs(r.FullSeconds-500) > 5 {
+		t.Errorf("%+v", r)
+	}
+	for _, o := range r.Outcomes {
+		if !o.Reached || o.Used != 2 || o.Saved < 0.7 || !o.Quality.Same || o.Quality.Change > 0.001 {
+			t.Errorf("%s: %d executions (%v), %v saved, %+v", o.Criterion, o.Used, o.Reached, o.Saved, o.Quality)
+		}
+		for e, w := range o.Warmups {
+			steps := Cut(series[e], r.Step, 0)
+			if len(w.Values) != w.Steps || w.From != steps.Ends[w.Steps-1] || w.To != steps.Ends[w.Steps+9] {
+				t.Errorf("%s: execution %d: %+v", o.Criterion, e, w)
+			}
+		}
+	}
+}
+
+func TestSeed(t *testing.T) {
+	series := [][]float64{noisy(1, 300, 40, 0.001, 0.2), noisy(2, 250, 30, 0.001, 0.2), noisy(3, 400, 30, 0.001, 0.2)}
+	p := quick()
+	first, err := Of(series, Criteria, p)
+	again, err2 := Of(series, Criteria, p)
+	alone, err3 := Of(series, []Criterion{KLD}, p)
+	p.Seed++
+	other, err4 := Of(series, Criteria, p)
+	if err := errors.Join(err, err2, err3, err4); err != nil {
+		t.Fatal(err)
+	}
+	blind(first, again, alone, other)
+	if !reflect.DeepEqual(first, again) || !reflect.DeepEqual(first.Outcomes[2], alone.Outcomes[0]) {
+		t.Error("the same seed gives another result")
+	}
+	if reflect.DeepEqual(first, other) {
+		t.Error("another seed gives the same result")
+	}
+	if first.Step != (Length{Iterations: 2}) {
+		t.Errorf("step %v of short series", first.Step)
+	}
+}
+
+// blind makes NaN comparable.
+func blind(results ...*Result) {
+	for _, r := range results {
+		for i := range r.Outcomes {
+			o := &r.Outcomes[i]
+			for _, values := range append([][]float64{o.Values}, warmupValues(o)...) {
+				for k, v := range values {
+					if math.IsNaN(v) {
+						values[k] = -1
+					}
+				}
+			}
+		}
+	}
+}
+
+func warmupValues(o *Outcome) [][]float64 {
+	var all [][]float64
+	for i := range o.Warmups {
+		all = append(all, o.Warmups[i].Values)
+	}
+	return all
+}
+
+func TestDegenerate(t *testing.T) {
+	constant := slices.Repeat([]float64{0.1}, 1200)
+	r, err := Of([][]float64{constant, constant, constant}, Criteria, quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range r.Outcomes {
+		want := 5
+		if o.Criterion == KLD {
+			want = 6
+		}
+		if o.Warmups[0].Steps != want || o.Used != 2 || !o.Quality.Same || o.Quality.Change > 1e-12 {
+			t.Errorf("constant, %s: %+v", o.Criterion, o)
+		}
+	}
+	zero := make([]float64, 100)
+	if r, err = Of([][]float64{zero, zero}, Criteria, quick()); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range r.Outcomes {
+		if o.Reached != (o.Criterion == KLD) || !o.Quality.Same || !math.IsNaN(o.Quality.Ratio) {
+			t.Errorf("zeros, %s: %+v", o.Criterion, o)
+		}
+	}
+	one, err := Of([][]float64{noisy(1, 100, 0, 1, 0.1)}, Criteria, quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range one.Outcomes {
+		if o.Reached || o.Used != 1 || len(o.Values) != 1 {
+			t.Errorf("one execution, %s: %+v", o.Criterion, o)
+		}
+	}
+	mixed, err := Of([][]float64{constant[:30], constant, {}, constant[:700]}, []Criterion{CV}, quick())
+	if err != nil || !slices.Equal(mixed.Short, []int{0, 2}) || !slices.Equal(mixed.Executions, []int{1, 3}) {
+		t.Errorf("some are short: %+v, %v", mixed, err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	good := slices.Repeat([]float64{1}, 100)
+	for _, c := range []struct {
+		name   string
+		series [][]float64
+		change func(*Parameters)
+		want   error
+	}{
+		{"no execution", nil, nil, ErrShort},
+		{"empty", [][]float64{{}}, nil, ErrShort},
+		{"short", [][]float64{good[:59]}, nil, ErrShort},
+		{"short in seconds", [][]float64{good}, func(p *Parameters) { p.Step = Length{Seconds: 10} }, ErrShort},
+		{"NaN", [][]float64{good, {1, math.NaN()}}, nil, ErrData},
+		{"infinite", [][]float64{{math.Inf(1)}}, nil, ErrData},
+		{"negative", [][]float64{{-1}}, nil, ErrData},
+		{"huge", [][]float64{{1e101}}, nil, ErrData},
+		{"window", nil, func(p *Parameters) { p.Window = 1 }, ErrParameters},
+		{"warm-up", nil, func(p *Parameters) { p.WarmupMax = 4 }, ErrParameters},
+		{"executions", nil, func(p *Parameters) { p.ExecutionsMax = 1 }, ErrParameters},
+		{"profile", nil, func(p *Parameters) { p.Profile = "x" }, ErrParameters},
+		{"threshold", nil, func(p *Parameters) { p.Threshold = math.NaN() }, ErrParameters},
+		{"confidence", nil, func(p *Parameters) { p.Confidence = 1 }, ErrParameters},
+		{"batch", nil, func(p *Parameters) { p.Batch = -1 }, ErrParameters},
+		{"step", nil, func(p *Parameters) { p.Step.Seconds = math.NaN() }, ErrParameters},
+		{"overhead", nil, func(p *Parameters) { p.Overhead = math.NaN() }, ErrParameters},
+		{"index", nil, func(p *Parameters) { p.Index = 2 }, ErrParameters},
+		{"draws", nil, func(p *Parameters) { p.Draws = 1 }, ErrParameters},
+	} {
+		p := quick()
+		if c.change != nil {
+			c.change(&p)
+		}
+		if _, err := Of(c.series, Criteria, p); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+}
+
+// TestRules has the windows in which the profiles disagree, and thresholds met
+// exactly.
+func TestRules(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		criterion Criterion
+		values    []float64
+		want      map[Profile]int
+	}{
+		{CV, []float64{0.1, 0.2, 0.3, 0.4, 0.5}, map[Profile]int{Recommended: 0, Study: 5, JMH: 0, Paper: 0}},
+		{CV, []float64{0.5, 0.25, 0.25, 0.25, 0.25, 0.25}, map[Profile]int{Recommended: 6, Study: 6, JMH: 6, Paper: 6}},
+		{CV, []float64{0, 0, 0.01, 0.01, 0.005}, map[Profile]int{Recommended: 5, Study: 5, JMH: 5, Paper: 5}},
+		{CV, []float64{0.01, 0.01, 0, 0, 0}, map[Profile]int{Recommended: 0, Study: 0, JMH: 0, Paper: 5}},
+		{CV, []float64{0, 0, nan, 0, 0}, map[Profile]int{Recommended: 0, Study: 0, JMH: 0, Paper: 0}},
+		{RCIW, []float64{0.5, 0.5, 0.5, 0.5, 0.5}, map[Profile]int{Recommended: 0, Study: 0, JMH: 5, Paper: 5}},
+		{RCIW, []float64{0.02, 0.02, 0.02, 0.02, 0.03, 0.01, 0, 0, 0, 0}, map[Profile]int{Recommended: 10, Study: 10, JMH: 5, Paper: 5}},
+		{KLD, []float64{nan, 1, 1, 1, 1, 1}, map[Profile]int{Recommended: 6, Study: 6, JMH: 6, Paper: 6}},
+		{KLD, []float64{nan, 0.99, 0.99, 0.99, 0.99, 0.99}, map[Profile]int{Recommended: 0, Study: 0, JMH: 0, Paper: 0}},
+	} {
+		for profile, want := range c.want {
+			if got := (Rule{Criterion: c.criterion, Profile: profile}).Warmup(c.values, 5); got != want {
+				t.Errorf("%s %s of %v: %d, want %d", c.criterion, profile, c.values, got, want)
+			}
+		}
+	}
+	for _, c := range []struct {
+		criterion Criterion
+		values    []float64
+		want      map[Profile]int
+	}{
+		{CV, []float64{0.1, 0.2, 0.201, 0.2}, map[Profile]int{Recommended: 3, Study: 3, JMH: 3, Paper: 0}},
+		{CV, []float64{0, 0.01}, map[Profile]int{Recommended: 0, Paper: 2}},
+		{RCIW, []float64{0.2, 0.21, 0.02}, map[Profile]int{Recommended: 3, Study: 3, JMH: 2, Paper: 2}},
+		{KLD, []float64{nan, 0.9, 0.995, 1}, map[Profile]int{Recommended: 3, Study: 3, JMH: 3, Paper: 0}},
+		{KLD, []float64{nan, nan, 1}, map[Profile]int{Recommended: 3, Paper: 0}},
+	} {
+		for profile, want := range c.want {
+			if got := (Rule{Criterion: c.criterion, Profile: profile}).Executions(c.values, 2); got != want {
+				t.Errorf("%s %s of executions %v: %d, want %d", c.criterion, profile, c.values, got, want)
+			}
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	s := Cut([]float64{0.4, 0.4, 0.4, 1.5, 0, 0.9, 0.05}, Length{Seconds: 1}, 0)
+	if !slices.Equal(s.Ends, []int{3, 4}) || math.Abs(s.Took(0, 2)-2.7) > 1e-12 {
+		t.Errorf("%+v", s)
+	}
+	// 0.04 s make three calls in 100 ms, which are 0.12 s.
+	s = Cut([]float64{0.04, 0.04, 0.3, 0}, Length{Seconds: 0.5}, 0.1)
+	if h := s.Histogram(0, 1); !slices.Equal(s.Ends, []int{3}) || !slices.Equal(h.Counts, []float64{3, 3, 1}) || h.Total() != 7 {
+		t.Errorf("%+v", s)
+	}
+	if s = Cut([]float64{1, 2, 3, 4, 5}, Length{Iterations: 2}, 0); !slices.Equal(s.Ends, []int{2, 4}) {
+		t.Errorf("%+v", s)
+	}
+	for _, text := range []string{"auto", "1s", "0.25s", "7"} {
+		if l, err := ParseLength(text); err != nil || l.String() != text {
+			t.Errorf("%s is read as %v, %v", text, l, err)
+		}
+	}
+	if l, err := ParseLength("500ms"); err != nil || l.Seconds != (500*time.Millisecond).Seconds() {
+		t.Errorf("500ms is read as %v, %v", l, err)
+	}
+	for _, text := range []string{"", "0", "-1", "-1s", "0s", "x", "1.5"} {
+		if l, err := ParseLength(text); err == nil {
+			t.Errorf("%q is read as %v", text, l)
+		}
+	}
+}
+
+// TestSimilarityLaws: symmetric, 1 for a sample with itself, between 0 and 1,
+// the same in another unit.
+func TestSimilarityLaws(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		a, b := noisy(r.Uint64(), 50+r.IntN(200), 0, 1, 0.1), noisy(r.Uint64(), 50+r.IntN(200), 20, 1.1, 0.1)
+		kept := slices.Clone(a)
+		v := Similarity(a, b, TwoPass)
+		if w := Similarity(b, a, TwoPass); math.Abs(v-w) > 1e-12 || v < 0 || v > 1 {
+			t.Errorf("%v one way, %v the other", v, w)
+		}
+		if w := Similarity(a, a, TwoPass); w != 1 {
+			t.Errorf("%v with itself", w)
+		}
+		for _, x := range [][]float64{a, b} {
+			for i := range x {
+				x[i] *= 0x1p-30
+			}
+		}
+		if w := Similarity(a, b, TwoPass); math.Abs(v-w) > 1e-9 {
+			t.Errorf("%v in one unit, %v in another", v, w)
+		}
+		for i := range a {
+			if a[i] != kept[i]*0x1p-30 {
+				t.Fatal("the sample was changed")
+			}
+		}
+	}
+}
+
+// FuzzOf checks that no durations make it panic, and that results are possible.
+func FuzzOf(f *testing.F) {
+	f.Add([]byte("some iterations of some length, and then others, which are longer"), uint8(0), uint8(0), uint8(3))
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\x00\x00"), uint8(9), uint8(1), uint8(1))
+	f.Fuzz(func(t *testing.T, data []byte, choice, step, count uint8) {
+		var values []float64
+		for ; choice&1 == 1 && len(data) >= 8; data = data[8:] {
+			values = append(values, math.Float64frombits(binary.LittleEndian.Uint64(data)))
+		}
+		for _, c := range data {
+			values = append(values, float64(c)/64)
+		}
+		p := Default()
+		p.WarmupMin, p.WarmupMax, p.Measure, p.Draws, p.Resamples, p.QualityResamples, p.QualityDraws = 2, 8, 2, 20, 20, 20, 30
+		p.Profile = []Profile{Recommended, Study, JMH, Paper}[choice>>1&3]
+		p.Exact, p.Index = choice&8 > 0, bootstrap.Index(choice>>4&1)
+		p.Step = Length{Iterations: int(step & 3)}
+		if step&4 > 0 {
+			p.Step, p.Batch = Length{Seconds: float64(step) / 8}, float64(step>>4)/16
+		}
+		var series [][]float64
+		for n := int(count%4) + 1; n > 0; n-- {
+			at := len(values) / n
+			series = append(series, values[:at])
+			values = values[at:]
+		}
+		r, err := Of(series, Criteria, p)
+		if err != nil {
+			if !errors.Is(err, ErrData) && !errors.Is(err, ErrShort) && !errors.Is(err, ErrParameters) {
+				t.Fatal(err)
+			}
+			return
+		}
+		for _, o := range r.Outcomes {
+			if o.Used < 1 || o.Used > len(r.Executions) || math.IsNaN(o.Seconds) {
+				t.Fatalf("%+v", o)
+			}
+			for e, w := range o.Warmups {
+				if w.Steps < 2 || w.Steps > 8 || w.From < w.Steps || w.To <= w.From || w.To > len(series[r.Executions[e]]) {
+					t.Fatalf("%s: %+v", o.Criterion, w)
+				}
+			}
+			if q := o.Quality; !math.IsNaN(q.Low) && q.Low > q.High {
+				t.Fatalf("%s: %+v", o.Criterion, q)
+			}
+		}
+	})
+}
+
+// BenchmarkOf is a key of the paper: 5 executions of 100 s with calls of 1 ms.
+func BenchmarkOf(b *testing.B) {
+	var series [][]float64
+	for e := range 5 {
+		series = append(series, noisy(uint64(e), 110000, 9000, 0.001, 0.3))
+	}
+	for _, c := range Criteria {
+		b.Run(string(c), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Of(series, []Criterion{c}, Default()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSimilarity compares two samples of 1000.
+func BenchmarkSimilarity(b *testing.B) {
+	x, y := newSample(noisy(1, 1000, 0, 1, 0.1), TwoPass), newSample(noisy(2, 1000, 0, 1, 0.1), TwoPass)
+	var k kernels
+	b.ReportAllocs()
+	for b.Loop() {
+		k.similarity(x, y)
+	}
+}

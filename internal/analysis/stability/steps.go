@@ -1,0 +1,126 @@
+package stability
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Length is how long a step is: so many seconds, or so many recorded
+// iterations. The zero value is Auto.
+type Length struct {
+	Seconds    float64
+	Iterations int
+}
+
+// Auto is the paper's second where every execution is long enough for it, else
+// so many iterations that the shortest makes twice as many steps as warm-up may
+// last.
+var Auto = Length{}
+
+// ParseLength reads "auto", a duration such as "1s" or "500ms", or a number of
+// iterations.
+func ParseLength(s string) (Length, error) {
+	if s == "auto" {
+		return Auto, nil
+	}
+	if n, err := strconv.Atoi(s); err == nil && n > 0 {
+		return Length{Iterations: n}, nil
+	}
+	if d, err := time.ParseDuration(s); err == nil && d > 0 {
+		return Length{Seconds: d.Seconds()}, nil
+	}
+	return Length{}, fmt.Errorf("step %q; write auto, a duration such as 1s, or a number of iterations above 0", s)
+}
+
+// String is what ParseLength reads.
+func (l Length) String() string {
+	switch {
+	case l.Seconds > 0:
+		return strconv.FormatFloat(l.Seconds, 'g', -1, 64) + "s"
+	case l.Iterations > 0:
+		return strconv.Itoa(l.Iterations)
+	}
+	return "auto"
+}
+
+// Steps is a series cut into steps. A part at the end that makes no whole step
+// is left out.
+type Steps struct {
+	Ends    []int     // of each step, the index after its last iteration
+	Seconds []float64 // each step took
+
+	series []float64
+	batch  float64
+}
+
+// Cut makes steps of durations in seconds. A positive batch says that every
+// value is the mean of the calls made in at least so many seconds, ceil(batch/v)
+// of them, as JMH records; else it is one call. A step of Seconds ends with the
+// iteration at which its calls add up to as much. (Traini et al., "Towards
+// effective assessment of steady state performance in Java software", EMSE 2023,
+// cut their 100 ms batches into seconds this way.) Zeros count as one call, which
+// takes a batch. The series is kept.
+func Cut(series []float64, length Length, batch float64) *Steps {
+	s := &Steps{series: series, batch: batch}
+	took, from := 0.0, 0
+	for i, v := range series {
+		calls := s.calls(v)
+		if v == 0 {
+			took += batch
+		} else {
+			took += calls * v
+		}
+		if length.Iterations > 0 && i+1-from < length.Iterations || length.Iterations == 0 && took < length.Seconds {
+			continue
+		}
+		s.Ends, s.Seconds = append(s.Ends, i+1), append(s.Seconds, took)
+		took, from = 0, i+1
+	}
+	return s
+}
+
+// mostCalls bounds the calls of a batch, for values near 0.
+const mostCalls = 1e15
+
+func (s *Steps) calls(v float64) float64 {
+	if !(s.batch > 0) || v == 0 {
+		return 1
+	}
+	return min(math.Ceil(s.batch/v), mostCalls)
+}
+
+// Len is the number of steps.
+func (s *Steps) Len() int { return len(s.Ends) }
+
+// Start is the index of the first iteration of step k, from 0; Start(Len()) is
+// the index after the last one.
+func (s *Steps) Start(k int) int {
+	if k == 0 {
+		return 0
+	}
+	return s.Ends[k-1]
+}
+
+// Took is how long steps from up to to took, in seconds.
+func (s *Steps) Took(from, to int) float64 {
+	sum := 0.0
+	for _, t := range s.Seconds[from:to] {
+		sum += t
+	}
+	return sum
+}
+
+// Histogram is that of the calls of steps from up to to.
+func (s *Steps) Histogram(from, to int) *Histogram {
+	values := s.series[s.Start(from):s.Start(to)]
+	if !(s.batch > 0) {
+		return NewHistogram(values, nil)
+	}
+	counts := make([]float64, len(values))
+	for i, v := range values {
+		counts[i] = s.calls(v)
+	}
+	return NewHistogram(values, counts)
+}
