@@ -101,7 +101,8 @@ func (a *app) printProcess(p results.Process) {
 	}
 	a.line("account", "%s (%d:%d)%s, nice %d", orDash(p.Account), p.UID, p.GID, fresh, p.Nice)
 	a.line("cgroup", "%s%s", orDash(p.Cgroup), inBrackets(p.CgroupReason))
-	a.line("limits", "heap %s, stack %s, time %s", limitSize(p.Limits.HeapBytes), limitSize(p.Limits.StackBytes), limitTime(p.Limits.TimeoutNS))
+	a.line("limits", "heap %s, stack %s, time %s, processes %s", limitSize(p.Limits.HeapBytes), limitSize(p.Limits.StackBytes),
+		limitTime(p.Limits.TimeoutNS), limitCount(p.Limits.Processes))
 	a.line("ended", "%s", endText(p))
 	a.line("used", "wall %s, user %s, system %s, at most %s of memory", short(float64(p.WallNS)), short(float64(p.UTimeNS)),
 		short(float64(p.STimeNS)), size(p.MaxRSSBytes))
@@ -279,6 +280,13 @@ func limitSize(bytes *int64) string {
 		return "none"
 	}
 	return size(*bytes)
+}
+
+func limitCount(n *int64) string {
+	if n == nil {
+		return "none"
+	}
+	return strconv.FormatInt(*n, 10)
 }
 
 func limitTime(ns *int64) string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"krund/internal/config"
 	"krund/internal/control"
@@ -26,8 +27,39 @@ type checkJSON struct {
 	Host       string            `json:"host"`
 	Keys       int               `json:"keys"`
 	Slots      int               `json:"slots"`
+	Limits     limitsJSON        `json:"limits"`
 	Fit        bool              `json:"fit"`
 	Findings   []control.Finding `json:"findings"`
+}
+
+// limitsJSON is what bounds each process execution; nil is no limit.
+type limitsJSON struct {
+	HeapBytes  *int64 `json:"heap_bytes"`
+	StackBytes *int64 `json:"stack_bytes"`
+	TimeoutNS  *int64 `json:"timeout_ns"`
+	Processes  *int64 `json:"processes"`
+}
+
+func limitsOf(l config.Limits) limitsJSON {
+	some := func(n int64) *int64 {
+		if n == 0 {
+			return nil
+		}
+		return &n
+	}
+	return limitsJSON{HeapBytes: some(l.Heap), StackBytes: some(l.Stack), TimeoutNS: some(l.Timeout.Nanoseconds()), Processes: some(l.Processes)}
+}
+
+// limitsText is what bounds each process execution, for people.
+func limitsText(l config.Limits) string {
+	some := func(n int64, text string) string {
+		if n == 0 {
+			return "any"
+		}
+		return text
+	}
+	return fmt.Sprintf("heap %s, stack %s, time %s, processes %s", some(l.Heap, config.FormatSize(l.Heap)), some(l.Stack, config.FormatSize(l.Stack)),
+		some(int64(l.Timeout), l.Timeout.String()), some(l.Processes, strconv.FormatInt(l.Processes, 10)))
 }
 
 // check is `krund check`: the configuration with all its files, and every setting of the machine. It changes nothing.
@@ -57,10 +89,11 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 		out.SetIndent("", "  ")
 		err = out.Encode(checkJSON{
 			Format: checkFormat, Experiment: cfg.Experiment.Name, Config: path, ConfigHash: cfg.Hash, Host: cfg.Hostname,
-			Keys: len(cfg.Keys()), Slots: cfg.Slots(), Fit: !table.Fails(), Findings: table.Findings,
+			Keys: len(cfg.Keys()), Slots: cfg.Slots(), Limits: limitsOf(cfg.Limits), Fit: !table.Fails(), Findings: table.Findings,
 		})
 	} else {
-		fmt.Fprintf(stdout, "%s: %d process executions of %d keys\n\n", cfg.Experiment.Name, cfg.Slots(), len(cfg.Keys()))
+		fmt.Fprintf(stdout, "%s: %d process executions of %d keys; limits: %s\n\n", cfg.Experiment.Name, cfg.Slots(), len(cfg.Keys()),
+			limitsText(cfg.Limits))
 		err = table.Print(stdout)
 	}
 	if err == nil && table.Fails() {

@@ -308,7 +308,7 @@ func TestCheck(t *testing.T) {
 		e := newExperiment(t)
 		e.c("good", good)
 		path := e.write("test.toml", e.config())
-		startKrund(t, prefix, "check", path).wait().want(t, exitOK, "test: 1 process executions of 1 keys", "fit to measure")
+		startKrund(t, prefix, "check", path).wait().want(t, exitOK, "test: 1 process executions of 1 keys", "processes 4096", "fit to measure")
 		out := startKrund(t, prefix, "check", "--json", path).wait()
 		out.want(t, exitOK)
 		var table checkJSON

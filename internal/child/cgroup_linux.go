@@ -137,6 +137,34 @@ func (g *group) processes() []int {
 	return pids
 }
 
+// limitProcesses lets the group have at most n processes and threads, any number when n is 0. It reports whether the group can be limited: the
+// controller pids counts in it only when the groups above have handed it down.
+func (g *group) limitProcesses(n int64) bool {
+	value := "max"
+	if n > 0 {
+		value = strconv.FormatInt(n, 10)
+	}
+	f, err := os.OpenFile(filepath.Join(g.dir, "pids.max"), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return false
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close()) == nil
+}
+
+// refusals returns how often a process or thread of the group could not be made for the limit; 0 when nobody counts that.
+func (g *group) refusals() int64 {
+	if g == nil {
+		return 0
+	}
+	text, err := os.ReadFile(filepath.Join(g.dir, "pids.events"))
+	if err != nil {
+		return 0
+	}
+	n, _ := number(text, "max")
+	return n
+}
+
 // memoryKills returns how often the kernel has killed in this group for want of memory; not ok without that controller.
 func (g *group) memoryKills() (int64, bool) {
 	if g == nil {

@@ -76,6 +76,11 @@ type Limits struct {
 	Output  int64         // bytes kept of each of stdout and stderr; 0 means DefaultOutput
 	Stdout  int64         // bytes kept of stdout, when that differs from Output; 0 means Output
 	Timeout time.Duration // 0 means none
+
+	// Processes is how many processes and threads there may be at a time, so that a benchmark that forks without end does not take the machine
+	// down with it; 0 means any number. It holds where the system can count them: in a control group with the pids controller (pids.max), and
+	// for an account of the benchmark's own (RLIMIT_NPROC), but not for one that other processes have as well. Run.Processes says whether it held.
+	Processes int64
 }
 
 func (l Limits) stdout() int64 {
@@ -135,7 +140,7 @@ func (c Command) check() error {
 		errs = append(errs, fmt.Errorf("nice %d: outside -20 to 19", c.Nice))
 	}
 	l := c.Limits
-	if l.Heap < 0 || l.Stack < 0 || l.Output < 0 || l.Stdout < 0 || l.Timeout < 0 {
+	if l.Heap < 0 || l.Stack < 0 || l.Output < 0 || l.Stdout < 0 || l.Timeout < 0 || l.Processes < 0 {
 		errs = append(errs, fmt.Errorf("limits %+v: negative", l))
 	}
 	for _, e := range c.Events {

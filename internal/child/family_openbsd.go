@@ -18,6 +18,10 @@ func openGroup(string) (*group, error) { return nil, errNoGroups }
 
 func (*group) clear() (int, error) { return 0, nil }
 
+func (*group) limitProcesses(int64) bool { return false }
+
+func (*group) refusals() int64 { return 0 }
+
 func memoryKills(*group) (int64, bool) { return 0, false }
 
 // family ends the benchmark with its process group. A process that left the group for a session of its own is beyond

@@ -2,7 +2,9 @@ package child
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,6 +48,47 @@ func statusLimit(text, name string) string {
 		}
 	}
 	return "no such line"
+}
+
+// TestForkBomb: a benchmark that forks without end is refused more processes than it may have, when it has a user of its own.
+func TestForkBomb(t *testing.T) {
+	needRoot(t)
+	const most = 16
+	c := shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 60 & done; echo all of them")
+	c.Limits.Processes = most
+	c.Account = Account{Name: "bomb", UID: 54321, GID: 54321, Own: true}
+	run := mustRun(t, c)
+	if run.Processes != most || run.Seen.Processes != most || run.Exit == nil || *run.Exit == 0 || !strings.Contains(run.Stderr.Text, "fork") {
+		t.Errorf("limit %d, seen %d: %s", run.Processes, run.Seen.Processes, describe(run))
+	}
+	if run.Strays == 0 || run.Strays >= most {
+		t.Errorf("%d processes besides the benchmark, want some, but fewer than %d", run.Strays, most)
+	}
+	c.Account.Own = false // whose other processes would count, too
+	if run = mustSucceed(t, c); run.Processes != 0 || run.Stdout.Text != "all of them\n" {
+		t.Errorf("limit %d: %s", run.Processes, describe(run))
+	}
+}
+
+// TestGroupLimit: the group's limit is the one of this run, and what it has refused is counted.
+func TestGroupLimit(t *testing.T) {
+	g := &group{dir: t.TempDir()}
+	if g.limitProcesses(10) || g.refusals() != 0 || (*group)(nil).refusals() != 0 {
+		t.Error("limited, although nobody counts")
+	}
+	file := filepath.Join(g.dir, "pids.max")
+	for n, want := range map[int64]string{4096: "4096", 0: "max"} {
+		err := os.WriteFile(file, []byte("17 as an earlier run had it"), 0o644)
+		if !g.limitProcesses(n) || err != nil {
+			t.Errorf("%d: not limited, %v", n, err)
+		}
+		if text, err := os.ReadFile(file); string(text) != want || err != nil {
+			t.Errorf("%d: %q, %v", n, text, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(g.dir, "pids.events"), []byte("max 7\n"), 0o644); err != nil || g.refusals() != 7 {
+		t.Errorf("%d refusals, %v", g.refusals(), err)
+	}
 }
 
 // TestSmallHeap goes down to limits at which no Go program could live, and where most programs cannot be loaded.

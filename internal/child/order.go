@@ -31,6 +31,7 @@ type order struct {
 	Groups      []int    `json:"groups"`
 	Heap        int64    `json:"heap"`
 	Stack       int64    `json:"stack"`
+	Processes   int64    `json:"processes"`
 	Nice        int      `json:"nice"`
 	CPUs        []int    `json:"cpus"`
 	Stamp       bool     `json:"stamp"`
@@ -40,12 +41,16 @@ type order struct {
 }
 
 func newOrder(c Command, parent int) order {
-	return order{
+	o := order{
 		Path: []byte(c.Path), Args: toBytes(c.args()), Env: toBytes(c.Env), Dir: []byte(c.dir()),
 		SetUser: !c.Account.IsCaller(), UID: c.Account.UID, GID: c.Account.GID, Groups: c.Account.Groups,
 		Heap: c.Limits.Heap, Stack: c.Limits.Stack, Nice: c.Nice, CPUs: c.CPUs,
 		Stamp: c.Stamp != nil, StampOffset: c.StampOffset, Parent: parent, Events: c.Events,
 	}
+	if c.Account.Own { // the kernel counts what the user has, not what the benchmark has
+		o.Processes = c.Limits.Processes
+	}
+	return o
 }
 
 func (o order) encode() ([]byte, error) { return json.Marshal(o) }

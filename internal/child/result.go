@@ -32,6 +32,9 @@ func (s *session) fill(run *Run) error {
 		run.Cgroup = s.group.name
 	}
 	run.Seen = r.Seen
+	if n := s.command.Limits.Processes; r.Ready && (s.capped && run.Cgroup != "" || n == r.Seen.Processes) {
+		run.Processes = n
+	}
 	run.Strays = s.family.count()
 	status, rusage, reaped := s.family.result()
 	if reaped {

@@ -40,6 +40,7 @@ type Run struct {
 
 	Cgroup       string // the control group used, from the top of the hierarchy; empty when none
 	CgroupReason string // why none was used although asked for
+	Processes    int64  // how many processes and threads there could be at a time; 0 when Limits.Processes did not hold, or was 0
 	EnvBytes     int    // see EnvBytes
 	Seen         Seen   // the process as it found itself just before execve
 
@@ -57,11 +58,12 @@ type Seen struct {
 	Nice   int    `json:"nice"`
 	Policy string `json:"policy"` // scheduling policy, such as "SCHED_OTHER"; empty where unknown
 	CPUs   []int  `json:"cpus"`   // nil where unknown
-	// Soft limits in bytes (descriptors for Files); -1 means unlimited.
-	Heap  int64 `json:"heap"`
-	Stack int64 `json:"stack"`
-	Core  int64 `json:"core"`
-	Files int64 `json:"files"`
+	// Soft limits in bytes (descriptors for Files, a number of processes and threads for Processes); -1 means unlimited.
+	Heap      int64 `json:"heap"`
+	Stack     int64 `json:"stack"`
+	Core      int64 `json:"core"`
+	Files     int64 `json:"files"`
+	Processes int64 `json:"processes"`
 }
 
 // StartFailure says why the benchmark could not be started. It is an outcome of the run, not an error of krund.

@@ -86,6 +86,7 @@ type session struct {
 	group   *group
 	reason  string // why there is no group
 	cleared int    // processes of an earlier run found in the group
+	capped  bool   // the group counts processes, and ends at Limits.Processes
 	family  *family
 
 	confined []int    // processors krund keeps to, nil: it does not
@@ -175,14 +176,18 @@ func (s *session) prepareGroup() error {
 		return nil
 	}
 	s.group = g
-	s.cleared, err = g.clear()
-	return err
+	if s.cleared, err = g.clear(); err != nil {
+		return err
+	}
+	s.capped = g.limitProcesses(s.command.Limits.Processes)
+	return nil
 }
 
 // run starts the benchmark, waits for its end and cleans up behind it.
 func (s *session) run(ctx context.Context, run *Run) error {
 	restore := hush()
 	kills, counted := memoryKills(s.group)
+	refused := s.group.refusals()
 	beside := readNeighbours()
 	begin := now()
 	pid, err := s.start()
@@ -204,6 +209,10 @@ func (s *session) run(ctx context.Context, run *Run) error {
 	s.stderr.drain(s.watch.buf)
 	if after, ok := memoryKills(s.group); ok && counted {
 		run.OOMKills = int(after - kills)
+	}
+	if n := s.group.refusals() - refused; n > 0 {
+		s.remarks = append(s.remarks, fmt.Sprintf("%d times the benchmark was refused another process or thread (limits.processes = %d)",
+			n, s.command.Limits.Processes))
 	}
 	if waitErr != nil {
 		return waitErr

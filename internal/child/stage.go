@@ -112,6 +112,11 @@ func (s *stage) prepareLimits() error {
 			return fmt.Errorf("%s: the hard limit is %d: %w", l.name, hard, err)
 		}
 	}
+	if n := s.order.Processes; n > 0 {
+		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: rlimValue(n), Max: rlimValue(n)}); err != nil {
+			return fmt.Errorf("processes: %w", err)
+		}
+	}
 	// The Go runtime raised the soft limit on descriptors as the stage began, and keeps the old one to itself.
 	// syscall.Exec puts it back before it tries to execute, so that executing nothing is the way to have it put back.
 	if err := syscall.Exec("", nil, nil); !errors.Is(err, syscall.ENOENT) {
@@ -216,7 +221,7 @@ func see(o order) Seen {
 	s := Seen{
 		UID: os.Getuid(), GID: os.Getgid(), Groups: groups,
 		Heap: softLimit(unix.RLIMIT_DATA), Stack: softLimit(unix.RLIMIT_STACK),
-		Core: softLimit(unix.RLIMIT_CORE), Files: softLimit(unix.RLIMIT_NOFILE),
+		Core: softLimit(unix.RLIMIT_CORE), Files: softLimit(unix.RLIMIT_NOFILE), Processes: softLimit(unix.RLIMIT_NPROC),
 	}
 	if o.Heap != 0 {
 		s.Heap = o.Heap

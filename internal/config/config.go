@@ -83,13 +83,15 @@ type Experiment struct {
 	Skip        []key.Pattern
 }
 
-// Limits bounds each process execution. Zero Heap, Stack and Timeout mean no
-// limit.
+// Limits bounds each process execution. Zero Heap, Stack, Timeout and Processes
+// mean no limit.
 type Limits struct {
 	Heap    int64 // bytes of data segment (RLIMIT_DATA)
 	Stack   int64 // bytes (RLIMIT_STACK)
 	Timeout time.Duration
 	Output  int64 // bytes kept of stdout and of stderr, each
+
+	Processes int64 // processes and threads at a time
 }
 
 // Wait holds the pauses of each boot.

@@ -119,7 +119,7 @@ func TestParseFull(t *testing.T) {
 		Name: "full", Description: "two\nlines", Iterations: 7, Executions: 4, Order: "interleaved", Seed: 42, Reboot: "none",
 		Attempts: 2, MaxReboots: 9, Benchmarks: "/programs", Account: "caller", Skip: []key.Pattern{pattern},
 	})
-	check(t, "Limits", c.Limits, config.Limits{Heap: 0, Stack: 4096, Timeout: 36 * time.Hour, Output: 65536})
+	check(t, "Limits", c.Limits, config.Limits{Heap: 0, Stack: 4096, Timeout: 36 * time.Hour, Output: 65536, Processes: 4096})
 	check(t, "Wait", c.Wait, config.Wait{})
 	check(t, "Temperature", c.Temperature, config.Temperature{
 		BaseWait: 90 * time.Second, Tolerance: 2.5, Timeout: 2 * time.Hour, Sensors: []string{"coretemp/*", "acpitz/?"},
@@ -165,7 +165,7 @@ func TestParseDefaults(t *testing.T) {
 		Name: "x", Iterations: 2000, Executions: 30, Order: "round-robin", Seed: 1, Reboot: "hardware", Attempts: 3,
 		MaxReboots: 3*30 + 30/10 + 10, Benchmarks: "/exp/benchmarks", Account: "fresh",
 	})
-	check(t, "Limits", c.Limits, config.Limits{Heap: 2 << 30, Stack: 8 << 20, Output: 1 << 20})
+	check(t, "Limits", c.Limits, config.Limits{Heap: 2 << 30, Stack: 8 << 20, Output: 1 << 20, Processes: 4096})
 	check(t, "Wait", c.Wait, config.Wait{Startup: 3 * time.Minute, Sync: 30 * time.Second})
 	check(t, "Temperature", c.Temperature, config.Temperature{BaseWait: time.Minute, Tolerance: 3, Timeout: time.Hour, Sensors: []string{"*"}})
 	check(t, "Hooks", c.Hooks, config.Hooks{Timeout: time.Minute})

@@ -23,6 +23,11 @@ const (
 	maxMails      = 9999
 	maxOutput     = 64 << 20 // it is kept in the daemon's memory
 	maxLimit      = math.MaxInt64
+
+	// How many processes and threads a benchmark may be limited to: enough for a runner with a helper or two, and what Linux can count at the
+	// most (PID_MAX_LIMIT).
+	minProcesses = 16
+	maxProcesses = 1 << 22
 )
 
 // config reads every section. What is wrong is reported and has its default.
@@ -121,6 +126,8 @@ func (r *reader) limits(n *node) Limits {
 		Stack:   s.size("stack", "8MiB", maxLimit, true),
 		Timeout: s.duration("timeout", "0s", 0, true),
 		Output:  s.size("output", "1MiB", maxOutput, false),
+
+		Processes: s.some("processes", 4096, minProcesses, maxProcesses),
 	}
 }
 

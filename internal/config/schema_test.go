@@ -144,7 +144,7 @@ func TestStudyIsTheStudys(t *testing.T) {
 	if len(c.Benchmarks) != 6 || e.Iterations != 2000 || e.Executions != 30 || e.Reboot != RebootHardware || e.Account != AccountFresh {
 		t.Errorf("%d benchmarks, %+v", len(c.Benchmarks), e)
 	}
-	if c.Limits.Heap != 2<<30 || c.Limits.Stack != 8<<20 || c.Temperature.Tolerance != 3 {
+	if c.Limits.Heap != 2<<30 || c.Limits.Stack != 8<<20 || c.Limits.Processes != 4096 || c.Temperature.Tolerance != 3 {
 		t.Errorf("%+v %+v", c.Limits, c.Temperature)
 	}
 	for _, name := range []string{"frequency", "turbo", "tickless", "perf_rate", "temperature"} {

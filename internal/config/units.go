@@ -87,6 +87,17 @@ func ParseSize(s string) (int64, error) {
 	return 0, fmt.Errorf("no size: there is no unit %q", unit)
 }
 
+// FormatSize writes a number of bytes as a configuration would, exactly: "2GiB", "1536MiB", "1000". ParseSize is its inverse.
+func FormatSize(bytes int64) string {
+	best, unit := bytes, ""
+	for _, u := range sizeUnits {
+		if strings.HasSuffix(u.name, "iB") && bytes != 0 && bytes%u.bytes == 0 {
+			best, unit = bytes/u.bytes, u.name
+		}
+	}
+	return strconv.FormatInt(best, 10) + unit
+}
+
 // likelySize guesses what an unknown unit meant: "2G" and "2gib" are "2GiB".
 func likelySize(s string) (string, bool) {
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))

@@ -69,6 +69,17 @@ func FuzzParseDuration(f *testing.F) {
 	})
 }
 
+func TestFormatSize(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0", 1: "1", 1000: "1000", 1024: "1KiB", 1536: "1536", 1536 << 20: "1536MiB", 2 << 30: "2GiB", 2 << 40: "2TiB", 1 << 62: "4194304TiB",
+	} {
+		got := config.FormatSize(n)
+		if back, err := config.ParseSize(got); got != want || back != n || err != nil {
+			t.Errorf("%d: %q, want %q; read back %d, %v", n, got, want, back, err)
+		}
+	}
+}
+
 func FuzzParseSize(f *testing.F) {
 	for _, text := range []string{"4096", "2GiB", "8388608TiB", "1 kB"} {
 		f.Add(text)
@@ -78,4 +89,12 @@ func FuzzParseSize(f *testing.F) {
 			t.Errorf("%q is %d, %v", text, n, err)
 		}
 	})
+}
+
+func TestProcesses(t *testing.T) {
+	for text, want := range map[string]int64{"": 4096, "processes = 16": 16, "processes = 0": 0, `processes = "none"`: 0} {
+		if c := mustParse(t, base+"\n[limits]\n"+text+"\n"); c.Limits.Processes != want {
+			t.Errorf("%q: %d, want %d", text, c.Limits.Processes, want)
+		}
+	}
 }

@@ -91,6 +91,23 @@ func (s *section) flag(name string, normal bool) bool {
 	return v
 }
 
+// some is whole with "none", or 0, for no limit, which is read as 0.
+func (s *section) some(name string, normal, least, most int64) int64 {
+	n := s.get(name, fmt.Sprint(normal))
+	if n == nil {
+		return normal
+	}
+	v, isInt := n.value.(int64)
+	switch {
+	case n.value == none || isInt && v == 0:
+		return 0
+	case !isInt || v < least || v > most:
+		s.bad(n, name, fmt.Sprintf(`write a number from %d to %d, without quotes, or "none"`, least, most))
+		return normal
+	}
+	return v
+}
+
 // count is whole for the numbers of things.
 func (s *section) count(name string, normal, least, most int) int {
 	return int(s.whole(name, int64(normal), int64(least), int64(most)))

@@ -84,7 +84,8 @@ func externalColumns(r external.Result) []results.Column {
 	return to
 }
 
-func limits(l child.Limits) results.Limits {
+// limits translates those that held: processes is child.Run.Processes.
+func limits(l child.Limits, processes int64) results.Limits {
 	positive := func(n int64) *int64 {
 		if n == 0 {
 			return nil
@@ -93,6 +94,7 @@ func limits(l child.Limits) results.Limits {
 	}
 	return results.Limits{
 		HeapBytes: positive(l.Heap), StackBytes: positive(l.Stack), TimeoutNS: positive(l.Timeout.Nanoseconds()), OutputBytes: positive(l.Output),
+		Processes: positive(processes),
 	}
 }
 

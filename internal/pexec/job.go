@@ -158,7 +158,7 @@ func (j Job) command(in Installed) child.Command {
 	argv := j.argv(in)
 	c := child.Command{
 		Path: argv[0], Args: argv, Env: j.environment(in), Dir: j.dir(), Account: j.Account, CPUs: j.CPUs, Cgroup: in.Cgroup,
-		Limits: child.Limits{Heap: j.Limits.Heap, Stack: j.Limits.Stack, Output: j.Limits.Output, Timeout: j.Limits.Timeout},
+		Limits: child.Limits{Heap: j.Limits.Heap, Stack: j.Limits.Stack, Output: j.Limits.Output, Timeout: j.Limits.Timeout, Processes: j.Limits.Processes},
 	}
 	if j.Cgroup != "" {
 		c.Cgroup = j.Cgroup

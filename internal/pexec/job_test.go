@@ -155,7 +155,7 @@ func TestEnvironments(t *testing.T) {
 
 func TestLimitsAndPriority(t *testing.T) {
 	const kept = 64 << 10
-	want := child.Limits{Heap: 1 << 30, Stack: 8 << 20, Output: kept, Timeout: 90 * time.Second}
+	want := child.Limits{Heap: 1 << 30, Stack: 8 << 20, Output: kept, Timeout: 90 * time.Second, Processes: 4096}
 	c := job(t, "nbody:C:so").command(installed)
 	if c.Limits != want || c.Nice != 0 || c.CPUs != nil || !c.Account.IsCaller() {
 		t.Errorf("limits %+v, nice %d, processors %v, account %+v", c.Limits, c.Nice, c.CPUs, c.Account)

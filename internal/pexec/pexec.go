@@ -188,7 +188,7 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 		Argv: c.Args, Dir: c.Dir, Env: c.Env, EnvBytes: run.EnvBytes,
 		Account: j.Account.Name, UID: run.Seen.UID, GID: run.Seen.GID, FreshHome: j.Account.Own,
 		Nice: run.Seen.Nice, Policy: run.Seen.Policy, Cgroup: run.Cgroup, CgroupReason: run.CgroupReason, Affinity: run.Seen.CPUs,
-		Limits: limits(c.Limits), PID: run.Pid, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut, Interrupted: run.Interrupted,
+		Limits: limits(c.Limits, run.Processes), PID: run.Pid, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut, Interrupted: run.Interrupted,
 		WallNS: run.Wall.Nanoseconds(), UTimeNS: run.UTime.Nanoseconds(), STimeNS: run.STime.Nanoseconds(),
 		MaxRSSBytes: run.MaxRSS, MaxRSSFloorBytes: run.MaxRSSFloor, MinorFaults: run.MinorFaults, MajorFaults: run.MajorFaults,
 		VoluntarySwitches: run.VoluntarySwitches, InvoluntarySwitches: run.InvoluntarySwitches,

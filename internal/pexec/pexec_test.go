@@ -171,7 +171,7 @@ func TestProcessIsTranslated(t *testing.T) {
 	run := exited(3)
 	run.Interrupted, run.Wall, run.UTime, run.STime, run.MaxRSS, run.Strays, run.OOMKills = true, 4*time.Second, 3*time.Second, time.Second, 1<<20, 2, 1
 	run.Seen = child.Seen{UID: 900, GID: 901, Nice: -20, Policy: "SCHED_OTHER", CPUs: []int{1}}
-	run.Stderr = child.Output{Text: "first\nlast words\n\n", Bytes: 18}
+	run.Stderr, run.Processes = child.Output{Text: "first\nlast words\n\n", Bytes: 18}, 99
 	wakeUps := int64(3)
 	run.Daemon = child.DaemonUsage{
 		CPU: 5 * time.Millisecond, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBefore: 10, RSS: 11, WakeUps: &wakeUps, CPUs: []int{0},
@@ -188,7 +188,7 @@ func TestProcessIsTranslated(t *testing.T) {
 	if p.Account != "ann" || p.FreshHome || !slices.Equal(p.Argv, job(t, "nbody:C:so").argv(installed)) || p.Findings == nil {
 		t.Errorf("account %q, argv %q, findings %v", p.Account, p.Argv, p.Findings)
 	}
-	if *p.Limits.HeapBytes != 1<<30 || *p.Limits.StackBytes != 8<<20 || *p.Limits.TimeoutNS != 90e9 || *p.Limits.OutputBytes != 64<<10 {
+	if *p.Limits.HeapBytes != 1<<30 || *p.Limits.StackBytes != 8<<20 || *p.Limits.TimeoutNS != 90e9 || *p.Limits.OutputBytes != 64<<10 || *p.Limits.Processes != 99 {
 		t.Errorf("limits %+v", p.Limits)
 	}
 	if e := m.Execution; !m.Interrupted || e.OOMKills != 1 || e.LastWords != "last words" || e.Timeout != 90*time.Second || e.ExitText != "" {
@@ -206,7 +206,7 @@ func TestProcessIsTranslated(t *testing.T) {
 }
 
 func TestNoLimitIsNull(t *testing.T) {
-	if l := limits(child.Limits{}); l != (results.Limits{}) {
+	if l := limits(child.Limits{}, 0); l != (results.Limits{}) {
 		t.Errorf("%+v", l)
 	}
 }

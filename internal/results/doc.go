@@ -103,7 +103,9 @@
 //	  nice, policy   priority, scheduling policy ("" unknown)
 //	  cgroup         control group ("" none), cgroup_reason: why none
 //	  affinity       list of processors allowed, null unknown
-//	  limits         heap_bytes, stack_bytes, timeout_ns, output_bytes; null is none
+//	  limits         heap_bytes, stack_bytes, timeout_ns, output_bytes, processes (and
+//	                 threads, at a time; null also when it could not be limited);
+//	                 null is none
 //	  pid            0: not started
 //	  not_started    null, or step, errno ("" none) and text of what failed
 //	  exit           exit status, null when it has none

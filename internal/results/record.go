@@ -141,6 +141,7 @@ type Limits struct {
 	StackBytes  *int64 `json:"stack_bytes"` //
 	TimeoutNS   *int64 `json:"timeout_ns"`  //
 	OutputBytes *int64 `json:"output_bytes"`
+	Processes   *int64 `json:"processes"` // processes and threads at a time, where the system could hold them to it
 }
 
 // StartFailure says why the program could not be executed.

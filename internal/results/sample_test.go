@@ -60,7 +60,7 @@ func fullProcess() results.Process {
 		Argv: []string{"/usr/bin/python3", "runner.py", "nbody/bench.py", "3", "15"}, Dir: "/home/krun", Env: []string{"PATH=/usr/bin", "LC_ALL=C"},
 		EnvBytes: 23, Account: "krun", UID: 998, GID: 997, FreshHome: true, Nice: -20, Policy: "SCHED_OTHER",
 		Cgroup: "/system.slice/krund.service/bench", CgroupReason: "-", Affinity: []int{1, 2, 3},
-		Limits: results.Limits{HeapBytes: ptr[int64](2 << 30), StackBytes: ptr[int64](8 << 20), TimeoutNS: ptr[int64](60e9), OutputBytes: ptr[int64](1 << 20)},
+		Limits: results.Limits{HeapBytes: ptr[int64](2 << 30), StackBytes: ptr[int64](8 << 20), TimeoutNS: ptr[int64](60e9), OutputBytes: ptr[int64](1 << 20), Processes: ptr[int64](4096)},
 		PID:    4711, NotStarted: &results.StartFailure{Step: "exec", Errno: "ENOENT", Text: "no such file"}, Exit: ptr(0), Signal: "SIGSEGV",
 		TimedOut: true, Interrupted: true, WallNS: 5e9, UTimeNS: 4e9, STimeNS: 1e8, MaxRSSBytes: 30 << 20, MaxRSSFloorBytes: 9 << 20,
 		MinorFaults: 1234, MajorFaults: 5, VoluntarySwitches: 6, InvoluntarySwitches: 7,
