@@ -1,0 +1,25 @@
+package optimise
+
+import "fmt"
+
+// Evaluate says what a configuration gives of the benchmark with the index i,
+// and whether it is stable: for a configuration that several benchmarks share.
+// More repetitions than there are are taken as all. The errors are those of
+// Optimise.
+func Evaluate(s *Suite, i int, at Position, o Options) (c Choice, stable bool, err error) {
+	if o, err = o.Complete(); err != nil {
+		return c, false, err
+	}
+	if i < 0 || i >= len(s.Benchmarks) {
+		return c, false, fmt.Errorf("%w: benchmark %d of %d", ErrOptions, i, len(s.Benchmarks))
+	}
+	if err := s.Check(); err != nil {
+		return c, false, err
+	}
+	for k, full := range s.Benchmarks[i].Full {
+		at[k] = min(max(at[k], 1), full)
+	}
+	search := newSearch(s, i, o)
+	c = search.choice(at)
+	return c, search.stable(c.Metric(o.Metric)), nil
+}

@@ -1,0 +1,156 @@
+package exchange
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/analysis/optimise"
+)
+
+// The columns of µOpTime's result files. Others may stand between them.
+var uoptimeColumns = [...]string{"b_name", "ir_pos", "sr_pos", "it_pos", "bed_pos", "ns_per_op"}
+
+// mostRepetitions of a level are more than anyone measures; a number beyond is
+// a mistake.
+const mostRepetitions = 1_000_000
+
+// IsUOpTime tells from the beginning of a file whether it is a result file of
+// µOpTime.
+func IsUOpTime(head []byte) bool {
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	_, err := uoptimeHead(strings.Split(strings.TrimRight(string(line), "\r"), ","))
+	return err == nil
+}
+
+// ReadUOpTime reads a result file of µOpTime's benchmark runner (Japke et al.,
+// TOSEM 2025): a CSV table with a row for each second that a Go benchmark was
+// run, its name (b_name), the positions, from 1, of the instance (ir_pos), suite
+// run (sr_pos), iteration (it_pos) and second (bed_pos), and the nanoseconds per
+// operation (ns_per_op). Benchmarks keep their order; the full configuration of
+// all of them is the largest position that occurs on each level. Positions that
+// occur twice are kept, with a warning. The errors wrap ErrFormat and name the
+// line, or are those of r.
+func ReadUOpTime(r io.Reader) (*optimise.Suite, error) {
+	in := csv.NewReader(r)
+	in.ReuseRecord = true
+	head, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read µOpTime results: %w: the file is empty", ErrFormat)
+	}
+	if err != nil {
+		return nil, uoptimeError(err)
+	}
+	at, err := uoptimeHead(head)
+	if err != nil {
+		return nil, fmt.Errorf("read µOpTime results: %w: line 1: %w", ErrFormat, err)
+	}
+	u := uoptimeReader{at: at, index: map[string]int{}, seen: map[uoptimePlace]bool{}, full: optimise.Position{1, 1, 1}}
+	for {
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, uoptimeError(err)
+		}
+		if err := u.row(record); err != nil {
+			line, _ := in.FieldPos(0)
+			return nil, fmt.Errorf("read µOpTime results: %w: line %d: %w", ErrFormat, line, err)
+		}
+	}
+	return u.suite()
+}
+
+// uoptimeError says whether the file or its reading is at fault.
+func uoptimeError(err error) error {
+	var syntax *csv.ParseError
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("read µOpTime results: %w: %w", ErrFormat, err)
+	}
+	return fmt.Errorf("read µOpTime results: %w", err)
+}
+
+// uoptimeHead finds the columns.
+func uoptimeHead(head []string) (at [len(uoptimeColumns)]int, err error) {
+	for i, name := range uoptimeColumns {
+		at[i] = slices.Index(head, name)
+		if at[i] < 0 {
+			return at, fmt.Errorf("there is no column %s; a result file of µOpTime begins with %s", name, strings.Join(uoptimeColumns[:], ","))
+		}
+	}
+	return at, nil
+}
+
+type uoptimePlace struct {
+	benchmark int
+	instance  int32
+	at        optimise.Position
+}
+
+type uoptimeReader struct {
+	at         [len(uoptimeColumns)]int
+	index      map[string]int
+	benchmarks []optimise.Benchmark
+	seen       map[uoptimePlace]bool
+	full       optimise.Position
+}
+
+func (u *uoptimeReader) row(record []string) error {
+	var positions [4]int32
+	for i := range positions {
+		text := record[u.at[i+1]]
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 1 || n > mostRepetitions {
+			return fmt.Errorf("%s %q is no position: they count from 1", uoptimeColumns[i+1], text)
+		}
+		positions[i] = int32(n)
+	}
+	text := record[u.at[5]]
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(value >= 0) || math.IsInf(value, 0) {
+		return fmt.Errorf("ns_per_op %q is no time: leave rows of failed runs out", text)
+	}
+	name := record[u.at[0]]
+	if name == "" {
+		return errors.New("b_name is empty")
+	}
+	i, known := u.index[name]
+	if !known {
+		name = strings.Clone(name)
+		i = len(u.benchmarks)
+		u.index[name] = i
+		u.benchmarks = append(u.benchmarks, optimise.Benchmark{Name: name, Seconds: 1})
+	}
+	b := &u.benchmarks[i]
+	place := uoptimePlace{i, positions[0], optimise.Position(positions[1:])}
+	if u.seen[place] && len(b.Warnings) == 0 {
+		b.Warnings = append(b.Warnings, fmt.Sprintf("instance %d, suite run %d, iteration %d, second %d was measured twice; all values count", positions[0], positions[1], positions[2], positions[3]))
+	}
+	u.seen[place] = true
+	b.Rows = append(b.Rows, optimise.Row{Instance: place.instance, At: place.at, Value: value})
+	for k := range u.full {
+		u.full[k] = max(u.full[k], place.at[k])
+	}
+	return nil
+}
+
+func (u *uoptimeReader) suite() (*optimise.Suite, error) {
+	if len(u.benchmarks) == 0 {
+		return nil, fmt.Errorf("read µOpTime results: %w: there are no rows below the head", ErrFormat)
+	}
+	for i := range u.benchmarks {
+		u.benchmarks[i].Full = u.full
+	}
+	return &optimise.Suite{
+		Unit:       "ns",
+		Levels:     []optimise.Level{optimise.SuiteRuns(), {Name: "iterations"}, {Name: "seconds", Duration: true}},
+		Benchmarks: u.benchmarks,
+	}, nil
+}
