@@ -156,7 +156,7 @@ func judge(run verdict.CounterRun, limits verdict.CounterLimits) (frequency, []s
 	for _, v := range verdict.JudgeCounters(run, all).Violations {
 		f.see(v.Ratio)
 	}
-	return f, j.Reasons
+	return f, j.Reasons()
 }
 
 func (a *app) amperf(arg string, o amperfOptions) error {

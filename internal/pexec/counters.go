@@ -43,12 +43,14 @@ func handOver(c *child.Command, counters counterSet) {
 	}
 }
 
-// judgeCounters adds to the disturbances what the counters tell about the frequency.
+// judgeCounters adds what the counters tell about the frequency, and about themselves.
 func (m *Measured) judgeCounters(j Job) {
 	run, ok := verdict.RunOf(results.Record{StartNS: m.StartNS, WallNS: m.WallNS, Columns: m.Columns, Totals: m.Totals, Startup: m.Startup})
 	if !ok {
 		return
 	}
 	limits := verdict.CounterLimits{Tolerance: j.Verdict.RatioTolerance, BusyThreshold: j.Verdict.BusyThreshold}
-	m.Execution.Disturbed = append(m.Execution.Disturbed, verdict.JudgeCounters(run, limits).Reasons...)
+	found := verdict.JudgeCounters(run, limits)
+	m.Execution.Unsound = append(m.Execution.Unsound, found.Unsound...)
+	m.Execution.Disturbed = append(m.Execution.Disturbed, found.Disturbed...)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	libkrun "krund/cgo"
@@ -117,7 +118,8 @@ func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counter
 	m := fromRun(j, run, e.Installed)
 	m.Clock, m.Energy = libkrun.ClockName(), spent
 	m.takeSeries(series, run)
-	m.Execution.Series = append(m.Execution.Series, doubts(series, run)...)
+	m.Execution.Series = append(m.Execution.Series, faults(series, run)...)
+	m.Execution.Unsound = append(m.Execution.Unsound, doubts(series)...)
 	return m, nil
 }
 
@@ -134,11 +136,22 @@ func (m *Measured) takeSeries(s libkrun.Series, run child.Run) {
 	m.Execution.Done = s.Done
 }
 
-// doubts are the reasons why a series cannot be what was asked for, though the process may have ended well.
-func doubts(s libkrun.Series, run child.Run) []string {
+// doubts are the reasons why a series cannot be right, though runner and process did what they should.
+func doubts(s libkrun.Series) []string {
+	d := slices.Clone(s.Findings)
+	if unreadable(s.Error) {
+		d = append(d, "libkrun reported: "+s.Error.Error())
+	}
+	return d
+}
+
+// unreadable says whether an error of libkrun's is that the machine did not give it the counters. All others are the runner's, or the benchmark's.
+func unreadable(e libkrun.Error) bool { return e == libkrun.EREAD || e == libkrun.EPART }
+
+// faults are the reasons why a series is not the one that was asked for, though the process may have ended well.
+func faults(s libkrun.Series, run child.Run) []string {
 	var d []string
-	d = append(d, s.Findings...)
-	if s.Error != libkrun.OK {
+	if s.Error != libkrun.OK && !unreadable(s.Error) {
 		d = append(d, "libkrun reported to the runner: "+s.Error.Error())
 	}
 	if run.Exit == nil || *run.Exit != 0 {

@@ -52,14 +52,15 @@ func wantSeries(t *testing.T, m Measured, done int, doubts ...string) {
 	if m.Execution.Done != done || len(m.WallNS) != done {
 		t.Errorf("%d iterations with %d times, want %d", m.Execution.Done, len(m.WallNS), done)
 	}
-	text := strings.Join(m.Execution.Series, "\n")
+	said := slices.Concat(m.Execution.Series, m.Execution.Unsound)
+	text := strings.Join(said, "\n")
 	for _, doubt := range doubts {
 		if !strings.Contains(text, doubt) {
-			t.Errorf("no doubt %q in %q", doubt, m.Execution.Series)
+			t.Errorf("no doubt %q in %q", doubt, said)
 		}
 	}
-	if len(doubts) == 0 && len(m.Execution.Series) > 0 {
-		t.Errorf("doubts %q, want none", m.Execution.Series)
+	if len(doubts) == 0 && len(said) > 0 {
+		t.Errorf("doubts %q, want none", said)
 	}
 }
 

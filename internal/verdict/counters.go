@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // MissingCount stands in a series of counts where the counter could not be read.
@@ -73,8 +74,12 @@ type RatioViolation struct {
 
 // CounterJudgement is what the counters say about a process execution.
 type CounterJudgement struct {
-	// Reasons are sentences why the execution should not count; empty: it may.
-	Reasons    []string
+	// Unsound are sentences about what cannot be right: the clock or a counter went
+	// backwards, values are missing.
+	Unsound []string
+	// Disturbed are sentences about what should not have happened: a core left the
+	// limits, counters stood still. With both empty the execution may count.
+	Disturbed  []string
 	Violations []RatioViolation // core by core
 	// Ratios are the cores' APERF/MPERF over all their busy iterations, that is the
 	// mean weighted by MPERF; NaN for a core that was never busy. In the order of Cores.
@@ -90,25 +95,28 @@ func JudgeCounters(run CounterRun, limits CounterLimits) CounterJudgement {
 	if j.BusyThreshold <= 0 {
 		j.BusyThreshold = deriveThreshold(run)
 	}
-	j.Reasons = append(judgeClock(run), judgeStill(run)...)
+	j.Unsound, j.Disturbed = judgeClock(run), judgeStill(run)
 	for _, core := range run.Cores {
 		for _, c := range []struct {
 			name   string
 			counts []uint64
 		}{{"APERF", core.APERF}, {"MPERF", core.MPERF}, {"cycles", core.Cycles}} {
-			j.Reasons = append(j.Reasons, judgeCounts(run, c.name, core.Core, c.counts)...)
+			j.Unsound = append(j.Unsound, judgeCounts(run, c.name, core.Core, c.counts)...)
 		}
 		found, ratio := judgeRatios(run, core, limits.Tolerance, j.BusyThreshold)
 		j.Violations = append(j.Violations, found...)
 		j.Ratios = append(j.Ratios, ratio)
 		for _, kind := range []RatioKind{Throttled, Turbo} {
 			if reason := ratioReason(run, core.Core, kind, found); reason != "" {
-				j.Reasons = append(j.Reasons, reason)
+				j.Disturbed = append(j.Disturbed, reason)
 			}
 		}
 	}
 	return j
 }
+
+// Reasons are all sentences, the worse first.
+func (j CounterJudgement) Reasons() []string { return slices.Concat(j.Unsound, j.Disturbed) }
 
 // seconds is an iteration's length for rates, at least a nanosecond.
 func (r CounterRun) seconds(i int) float64 { return float64(max(r.WallNS[i], 1)) / 1e9 }

@@ -28,8 +28,8 @@ var studyLimits = CounterLimits{Tolerance: DefaultTolerance, BusyThreshold: Busy
 
 func TestJudgeCountersSound(t *testing.T) {
 	j := JudgeCounters(busyRun(), studyLimits)
-	if len(j.Reasons) > 0 || len(j.Violations) > 0 {
-		t.Errorf("reasons %q, violations %v; want none", j.Reasons, j.Violations)
+	if len(j.Reasons()) > 0 || len(j.Violations) > 0 {
+		t.Errorf("reasons %q, violations %v; want none", j.Reasons(), j.Violations)
 	}
 	if j.BusyThreshold != 3_600_000 {
 		t.Errorf("threshold %v; want a thousandth of the base frequency", j.BusyThreshold)
@@ -86,12 +86,22 @@ func TestJudgeCounters(t *testing.T) {
 			run := busyRun()
 			test.change(&run)
 			j := JudgeCounters(run, studyLimits)
-			if len(j.Reasons) != len(test.want) {
-				t.Fatalf("reasons %q; want %q", j.Reasons, test.want)
+			if len(j.Reasons()) != len(test.want) {
+				t.Fatalf("reasons %q; want %q", j.Reasons(), test.want)
+			}
+			for _, s := range j.Disturbed {
+				if strings.Contains(s, "missing") || strings.Contains(s, "backwards") {
+					t.Errorf("%q would be accepted", s)
+				}
+			}
+			for _, s := range j.Unsound {
+				if strings.Contains(s, "frequency") || strings.Contains(s, "still") {
+					t.Errorf("%q would never be accepted", s)
+				}
 			}
 			for i, want := range test.want {
-				if !strings.Contains(j.Reasons[i], want) {
-					t.Errorf("reason %q; want %q in it", j.Reasons[i], want)
+				if !strings.Contains(j.Reasons()[i], want) {
+					t.Errorf("reason %q; want %q in it", j.Reasons()[i], want)
 				}
 			}
 		})
@@ -119,8 +129,8 @@ func TestToleranceEdges(t *testing.T) {
 // TestDerivedThreshold: without a threshold the busiest core shows the base frequency.
 func TestDerivedThreshold(t *testing.T) {
 	j := JudgeCounters(busyRun(), CounterLimits{Tolerance: 0.03})
-	if j.BusyThreshold != 3_600_000 || len(j.Reasons) > 0 {
-		t.Errorf("threshold %v, reasons %q; want 3.6e6 and none", j.BusyThreshold, j.Reasons)
+	if j.BusyThreshold != 3_600_000 || len(j.Reasons()) > 0 {
+		t.Errorf("threshold %v, reasons %q; want 3.6e6 and none", j.BusyThreshold, j.Reasons())
 	}
 }
 
@@ -159,11 +169,11 @@ func TestSuggest(t *testing.T) {
 	if got.Tolerance != 0.03 || math.Abs(got.BusyThreshold-math.Sqrt(4e5*3.6e9)) > 1 {
 		t.Errorf("%+v; want 1.5 times the 2%% seen, and the geometric mean of 4e5 and 3.6e9", got)
 	}
-	if j := JudgeCounters(busy, got); len(j.Reasons) > 0 {
-		t.Errorf("the busy calibration run itself is refused: %q", j.Reasons)
+	if j := JudgeCounters(busy, got); len(j.Reasons()) > 0 {
+		t.Errorf("the busy calibration run itself is refused: %q", j.Reasons())
 	}
-	if j := JudgeCounters(idle, got); len(j.Reasons) > 0 {
-		t.Errorf("the idle calibration run itself is refused: %q", j.Reasons)
+	if j := JudgeCounters(idle, got); len(j.Reasons()) > 0 {
+		t.Errorf("the idle calibration run itself is refused: %q", j.Reasons())
 	}
 	if _, err := Suggest(busy, busy); !errors.Is(err, ErrOverlap) {
 		t.Errorf("error %v; want ErrOverlap", err)
@@ -219,8 +229,8 @@ func TestHardRuns(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			j := JudgeCounters(test.run, CounterLimits{Tolerance: DefaultTolerance})
-			if (len(j.Reasons) > 0) != (test.want != "") || test.want != "" && !strings.Contains(j.Reasons[0], test.want) {
-				t.Errorf("seed %d: %q; want %q; threshold %.3g", seed, j.Reasons, test.want, j.BusyThreshold)
+			if (len(j.Reasons()) > 0) != (test.want != "") || test.want != "" && !strings.Contains(j.Reasons()[0], test.want) {
+				t.Errorf("seed %d: %q; want %q; threshold %.3g", seed, j.Reasons(), test.want, j.BusyThreshold)
 			}
 		})
 	}

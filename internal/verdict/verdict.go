@@ -34,7 +34,8 @@ type Execution struct {
 	OOMKills   int           // processes the kernel killed meanwhile for want of memory
 	LastWords  string        // last line on stderr, or else on stdout; ""
 
-	Series []string // sentences: why what was measured cannot be believed, from libkrun, its buffer or the suite's output
+	Series  []string // sentences: why there is no series as it was asked for: the runner's fault, or the suite's
+	Unsound []string // sentences: what in the series cannot be right: counters missing or running backwards, a clock that does, a buffer in disorder
 
 	Refused   []string // sentences: what happened during the run although the configuration requires that it does not
 	Disturbed []string // sentences: what the machine did during the run that it should not have done
@@ -54,6 +55,9 @@ type Outcome struct {
 
 // Judge returns the outcome of a run. The order is from what makes all else meaningless to what merely disturbs: not started, out of time,
 // ended badly, too few iterations, a series that cannot be right, a disturbance.
+//
+// The policy decides what becomes of a run that was disturbed, which is otherwise sound. It also decides whether one whose series cannot be right is
+// run again; but to accept it would be to accept numbers that are known to be wrong, so that it is an error under any other policy.
 func Judge(e Execution, l Limits) Outcome {
 	switch {
 	case e.NotStarted != "":
@@ -66,14 +70,19 @@ func Judge(e Execution, l Limits) Outcome {
 	if how := ending(e); how != "" {
 		wrong = append(wrong, how)
 	}
-	if e.Done != e.Planned && (len(wrong) > 0 || len(e.Series) == 0) {
+	if e.Done != e.Planned && (len(wrong) > 0 || len(e.Series)+len(e.Unsound) == 0) {
 		wrong = append(wrong, fmt.Sprintf("%d of %d iterations were measured", e.Done, e.Planned))
 	}
 	wrong = append(wrong, e.Series...)
 	if len(wrong) > 0 {
-		return Outcome{results.Error, append(wrong, e.disturbances()...)}
+		return Outcome{results.Error, slices.Concat(wrong, e.Unsound, e.disturbances())}
 	}
-	return disturbed(e, l)
+	policy := e.policy(l)
+	reasons := slices.Concat(e.Unsound, e.disturbances())
+	if len(reasons) == 0 || len(e.Unsound) == 0 && policy == Accept {
+		return Outcome{results.Completed, reasons}
+	}
+	return discount(reasons, l, policy == Rerun)
 }
 
 // ending says how the process ended when that was not well, "" otherwise.
@@ -103,23 +112,24 @@ func ending(e Execution) string {
 // disturbances are all of them, the worse first.
 func (e Execution) disturbances() []string { return slices.Concat(e.Refused, e.Disturbed) }
 
-// disturbed judges a run that is sound in itself. What is refused does not count, whatever the policy.
-func disturbed(e Execution, l Limits) Outcome {
-	reasons := e.disturbances()
-	if len(reasons) == 0 {
-		return Outcome{Result: results.Completed}
-	}
-	policy := l.Disturbed
-	if len(e.Refused) > 0 && policy != Fail {
-		policy = Rerun
-	}
+// policy is the one that holds for this run: what is refused does not count, whatever the configuration says of the rest.
+func (e Execution) policy(l Limits) Policy {
 	switch {
-	case policy == Fail:
-		return Outcome{results.Error, reasons}
-	case policy == Rerun && l.AttemptsLeft > 0:
-		return Outcome{results.Rerun, reasons}
-	case policy == Rerun:
-		return Outcome{results.Error, append([]string{"disturbed, and no attempt is left"}, reasons...)}
+	case l.Disturbed == Fail:
+		return Fail
+	case l.Disturbed == Rerun || len(e.Refused) > 0:
+		return Rerun
 	}
-	return Outcome{results.Completed, reasons}
+	return Accept
+}
+
+// discount judges a run that does not count: it is run again, if wanted, as long as attempts are left.
+func discount(reasons []string, l Limits, wanted bool) Outcome {
+	switch {
+	case !wanted:
+		return Outcome{results.Error, reasons}
+	case l.AttemptsLeft > 0:
+		return Outcome{results.Rerun, reasons}
+	}
+	return Outcome{results.Error, append([]string{"disturbed, and no attempt is left"}, reasons...)}
 }

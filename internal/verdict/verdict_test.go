@@ -49,6 +49,16 @@ func TestJudge(t *testing.T) {
 			Limits{Disturbed: Accept}, results.Completed, []string{"throttled"}},
 		{"throttled and not accepted", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
 			Limits{AttemptsLeft: 5, Disturbed: Fail}, results.Error, []string{"throttled"}},
+		{"counters missing, runs again", good(func(e *Execution) { e.Unsound, e.Disturbed = []string{"missing"}, []string{"throttled"} }),
+			Limits{AttemptsLeft: 1, Disturbed: Rerun}, results.Rerun, []string{"missing", "throttled"}},
+		{"counters missing in the last attempt", good(func(e *Execution) { e.Unsound = []string{"missing"} }),
+			Limits{Disturbed: Rerun}, results.Error, []string{"no attempt is left", "missing"}},
+		{"missing counters are never accepted", good(func(e *Execution) { e.Unsound = []string{"missing"} }),
+			Limits{AttemptsLeft: 5, Disturbed: Accept}, results.Error, []string{"missing"}},
+		{"missing counters fail", good(func(e *Execution) { e.Unsound = []string{"missing"} }),
+			Limits{AttemptsLeft: 5, Disturbed: Fail}, results.Error, []string{"missing"}},
+		{"missing counters and a runner's fault", good(func(e *Execution) { e.Unsound, e.Series = []string{"missing"}, []string{"no runner"} }),
+			Limits{AttemptsLeft: 5, Disturbed: Rerun}, results.Error, []string{"no runner", "missing"}},
 		{"an error is not run again because it was disturbed, too", good(func(e *Execution) {
 			e.Exit, e.Disturbed = &one, []string{"throttled"}
 		}), Limits{AttemptsLeft: 5, Disturbed: Rerun}, results.Error, []string{"exit status 1", "throttled"}},
