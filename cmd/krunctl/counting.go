@@ -29,6 +29,11 @@ type measurements struct {
 }
 
 func (a *app) measurements(f folder.Folder, pattern *key.Pattern) (*measurements, error) {
+	if pattern != nil {
+		if err := checkPattern(pattern, a.knownKeys(f)); err != nil {
+			return nil, err
+		}
+	}
 	r := a.reader(f)
 	list, err := r.List()
 	if err != nil {
@@ -69,16 +74,4 @@ func (m *measurements) damage() error {
 		return nil
 	}
 	return fmt.Errorf("%s could not be read and left out; `krunctl check-data` says what to do", plural(len(m.damaged), "record"))
-}
-
-// parsePattern reads --key; "" is no pattern.
-func parsePattern(s string) (*key.Pattern, error) {
-	if s == "" {
-		return nil, nil //nolint:nilnil // no pattern, and no mistake either
-	}
-	p, err := key.ParsePattern(s)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--key: %w", err)}
-	}
-	return &p, nil
 }

@@ -16,7 +16,11 @@ func (a *app) printStatus(st statusJSON, keys bool) {
 	if st.Host != "" {
 		line("machine", "%s", st.Host)
 	}
-	line("started", "%s", st.Created)
+	if st.State == "not started" { // no process execution is; the schedule was made
+		line("made", "%s", st.Created)
+	} else {
+		line("started", "%s", st.Created)
+	}
 	line("state", "%s", st.State)
 	line("slots", "%d of %d finished (%.1f%%): %s", st.Slots.Finished, st.Slots.Total, st.Percent, flagsText(st.Slots))
 	line("attempts", "%d", st.Attempts)

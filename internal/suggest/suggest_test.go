@@ -1,6 +1,10 @@
-package config
+package suggest_test
 
-import "testing"
+import (
+	"testing"
+
+	"krund/internal/suggest"
+)
 
 func TestDistance(t *testing.T) {
 	tests := []struct {
@@ -11,23 +15,23 @@ func TestDistance(t *testing.T) {
 		{"kitten", "sitting", 3}, {"ca", "abc", 3}, // optimal string alignment: no second edit of a swapped pair
 	}
 	for _, test := range tests {
-		if got := distance(test.a, test.b); got != test.want {
+		if got := suggest.Distance(test.a, test.b); got != test.want {
 			t.Errorf("%q to %q: %d, want %d", test.a, test.b, got, test.want)
 		}
-		if back := distance(test.b, test.a); back != test.want {
+		if back := suggest.Distance(test.b, test.a); back != test.want {
 			t.Errorf("%q to %q: %d, want %d", test.b, test.a, back, test.want)
 		}
 	}
 }
 
-func TestSuggest(t *testing.T) {
+func TestNearest(t *testing.T) {
 	keys := []string{"iterations", "executions", "order", "name"}
 	tests := []struct{ name, want string }{
 		{"iteration", "iterations"}, {"ITERATIONS", "iterations"}, {"itreations", "iterations"}, {"excutions", "executions"}, {"odrer", "order"},
 		{"nam", "name"}, {"heap", ""}, {"x", ""}, {"", ""},
 	}
 	for _, test := range tests {
-		if got, ok := suggest(test.name, keys); got != test.want || ok != (test.want != "") {
+		if got, ok := suggest.Nearest(test.name, keys); got != test.want || ok != (test.want != "") {
 			t.Errorf("%q: %q, %v; want %q", test.name, got, ok, test.want)
 		}
 	}

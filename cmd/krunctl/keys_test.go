@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/key"
+)
+
+func TestCheckPattern(t *testing.T) {
+	var known []key.Key
+	for _, s := range []string{"fasta:C:so", "nbody:C:so", "nbody:PyPy:py", "richards:C:so", "richards:PyPy:py", "spectralnorm:C:so", "spectralnorm:PyPy:py"} {
+		k, err := key.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known = append(known, k)
+	}
+	for _, test := range []struct{ pattern, want string }{
+		{"", ""}, {"nbody:C:so", ""}, {"*:PyPy:*", ""},
+		{"nbdoy:pypy:py", "there are nbody:PyPy:py, "},
+		{"*:CPython:*", ", and 2 more"},
+	} {
+		p, err := parsePattern(test.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = checkPattern(p, known)
+		if got := message(err); test.want == "" && got != "" || !strings.Contains(got, test.want) {
+			t.Errorf("%q: %q, want %q", test.pattern, got, test.want)
+		}
+		if err := checkPattern(p, nil); err != nil {
+			t.Errorf("%q, of nothing: %v", test.pattern, err)
+		}
+	}
+}
+
+// TestUnknownKey: whoever mistypes a key is not left with an empty table.
+func TestUnknownKey(t *testing.T) {
+	for _, args := range [][]string{{"summary"}, {"export", "--csv"}, {"export", "--csv", "--wide"}, {"startup"}} {
+		b := complete(t)
+		r := krunctl(t, append(args, "--key", "nbdoy:*:*", b.toml)...)
+		if text := r.text(); r.code != exitError || !strings.Contains(text, "no such key") || !strings.Contains(text, "nbody:C:") {
+			t.Errorf("%v: %s", args, text)
+		}
+	}
+}
