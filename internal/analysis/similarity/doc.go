@@ -14,8 +14,9 @@
 //     dissimilar when at least three averages are above 0.25 (Algorithm 1);
 //  3. SAME clusters the executions by four other distances: they are dissimilar
 //     when there is more than one cluster (section 2.3);
-//  4. executions outside the largest cluster are named as outliers, and the
-//     heuristic is applied to the cluster alone. This step is krund's.
+//  4. where a cluster has more than half of the executions, the others are named
+//     as outliers, and the heuristic is applied to the cluster alone. This step
+//     is krund's.
 //
 // Kappa and Confusion are how the paper judges reviewers and methods.
 //

@@ -39,9 +39,9 @@ type Result struct {
 	ByRun    []Measures // of each execution, averaged over all others
 	Same     *Same      // nil for fewer than two executions
 
-	// Outliers are the executions, by index, outside the largest cluster of
-	// SAME; none when no cluster is the largest. Rest is the heuristic's
-	// verdict of the largest cluster alone, NotApplicable without outliers.
+	// Outliers are the executions, by index, outside the cluster of SAME that has
+	// more than half of them; none where no cluster has. Rest is the heuristic's
+	// verdict of that cluster alone, NotApplicable without outliers.
 	Outliers []int
 	Rest     Verdict
 
@@ -125,20 +125,19 @@ func (r *Result) Pair(i, j int) Measures {
 	return r.Pairs[i*(2*len(r.Lengths)-i-1)/2+j-i-1]
 }
 
-// outliers names the executions outside the largest cluster.
+// outliers names the executions outside the cluster of most.
 func (r *Result) outliers(s Settings) {
 	sizes := make([]int, r.Same.Count)
 	for _, c := range r.Same.Clusters {
 		sizes[c]++
 	}
-	largest, tied := 0, false
-	for c := 1; c < len(sizes); c++ {
-		tied = tied && sizes[c] <= sizes[largest] || sizes[c] == sizes[largest]
-		if sizes[c] > sizes[largest] {
+	largest := 0
+	for c, n := range sizes {
+		if n > sizes[largest] {
 			largest = c
 		}
 	}
-	if tied || r.Same.Count < 2 {
+	if r.Same.Count < 2 || 2*sizes[largest] <= len(r.Lengths) {
 		return
 	}
 	var inside []int
@@ -155,7 +154,7 @@ func (r *Result) outliers(s Settings) {
 			rest = append(rest, r.Pair(i, j))
 		}
 	}
-	r.Rest = verdict(mean(rest).Dissimilar(s.Threshold)) // the largest cluster has two or more
+	r.Rest = verdict(mean(rest).Dissimilar(s.Threshold)) // most of three or more are two or more
 }
 
 // widthOf is the range of the values of all executions.
@@ -167,7 +166,9 @@ func widthOf(runs []*run) float64 {
 	return high - low
 }
 
-// check refuses settings out of range. They are filled.
+// Check refuses settings out of range. The error wraps ErrSettings.
+func (s Settings) Check() error { return s.filled().check() }
+
 func (s Settings) check() error {
 	switch {
 	case !(s.Threshold > 0 && s.Threshold < 1):

@@ -46,8 +46,12 @@ func TestOutlierIsNamed(t *testing.T) {
 		t.Errorf("of two executions neither is the outlier: %+v", two)
 	}
 	three := of(t, [][]float64{level(1, 50, 9), level(2, 50, 1), level(3, 50, 1), level(4, 50, 90), level(5, 50, 90), level(6, 50, 90)})
-	if !slices.Equal(three.Outliers, []int{0, 1, 2}) {
-		t.Errorf("outliers %v, clusters %v", three.Outliers, three.Same.Clusters)
+	if len(three.Outliers) != 0 || three.Same.Count != 3 {
+		t.Errorf("half is no majority: outliers %v, clusters %v", three.Outliers, three.Same.Clusters)
+	}
+	most := of(t, [][]float64{level(1, 50, 9), level(3, 50, 1), level(4, 50, 90), level(5, 50, 90), level(6, 50, 90)})
+	if !slices.Equal(most.Outliers, []int{0, 1}) || most.Rest != Similar {
+		t.Errorf("outliers %v, clusters %v, the rest %s", most.Outliers, most.Same.Clusters, most.Rest)
 	}
 }
 

@@ -61,6 +61,17 @@ func read(e *dataset.Execution, column string) (s series, status Status, problem
 	return s, Analysed, ""
 }
 
+// Series gives a column of an execution as an analysis takes it: times in
+// seconds, of a per-core column the sums over the cores. Status is Analysed, and
+// problem "", when it can be used. The slice may be the execution's own.
+func Series(e *dataset.Execution, column string) (values []float64, unit string, status Status, problem string) {
+	s, status, problem := read(e, column)
+	if status != Analysed {
+		return nil, "", status, problem
+	}
+	return s.values, s.unit, status, ""
+}
+
 // columnValues gives a column's values; of a per-core column, the sums over
 // the cores. nil when there is no such column.
 func columnValues(e *dataset.Execution, name string) ([]float64, string) {

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// oddFile writes a file of Krun with keys of which some cannot be judged.
+func oddFile(t *testing.T, dir string) string {
+	t.Helper()
+	execution := func(seed uint64, slow, n int) []float64 {
+		var s []float64
+		for _, ns := range iterations(seed, slow, n) {
+			s = append(s, float64(ns/1000)/1e6)
+		}
+		return s
+	}
+	slower := execution(9, 0, 900)
+	for i := range slower {
+		slower[i] *= 5
+	}
+	text, err := json.Marshal(map[string]any{
+		"audit": map[string]string{"uname": "Linux bencher5 3.16"},
+		"wallclock_times": map[string][][]float64{
+			"alike:C:default-c":    {execution(1, 30, 900), execution(2, 30, 900), execution(3, 32, 900)},
+			"constant:C:default-c": {slices.Repeat([]float64{0.25}, 400), slices.Repeat([]float64{0.25}, 400)},
+			"one:C:default-c":      {execution(5, 20, 900), {}},
+			"short:C:default-c":    {execution(6, 0, 40), execution(7, 0, 50)},
+			"unlike:C:default-c":   {execution(8, 0, 900), slower, execution(10, 0, 800), execution(11, 0, 30)},
+			"zero:C:default-c":     {make([]float64, 400), make([]float64, 400)},
+			"none:C:default-c\x1b": {},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "odd_results.json")
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestMethodsGoldens(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   func(*testing.T, string) string
+		args []string
+	}{
+		{"similarity", oddFile, []string{"similarity"}},
+		{"similarity-matrix", krundFolder, []string{"similarity", "--matrix", "--column", "cycles"}},
+		{"similarity-csv", oddFile, []string{"similarity", "--csv"}},
+		{"similarity-json", krundFolder, []string{"similarity", "--json"}},
+		{"stability", oddFile, []string{"stability", "--ratio-resamples", "500", "--resamples", "200"}},
+		{"stability-study", krundFolder, []string{"stability", "--ratio-resamples", "500", "--profile", "study", "--criterion", "cv,kld"}},
+		{"stability-csv", oddFile, []string{"stability", "--csv", "--draws", "0", "--criterion", "cv", "--threshold", "0.02", "--ratio-resamples", "500"}},
+		{"stability-json", krundFolder, []string{"stability", "--json", "--ratio-resamples", "500", "--criterion", "kld", "--warmup", "2-8", "--step", "5", "--executions", "2-3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			r := krunctl(t, append(c.args, c.in(t, dir))...)
+			if r.code != exitOK || r.stderr != "" {
+				t.Fatalf("exit %d, %s", r.code, r.stderr)
+			}
+			golden(t, c.name, strings.ReplaceAll(r.stdout, dir, "DIR"))
+		})
+	}
+}
+
+// TestMethodsAreDeterministic: the number of processors changes nothing, the
+// seed does.
+func TestMethodsAreDeterministic(t *testing.T) {
+	in := oddFile(t, t.TempDir())
+	for _, args := range [][]string{{"similarity", "--json"}, {"stability", "--json", "--ratio-resamples", "300", "--resamples", "100"}} {
+		want := krunctl(t, append(args, "-j", "1", in)...).stdout
+		if got := krunctl(t, append(args, "-j", "7", in)...).stdout; got != want || want == "" {
+			t.Errorf("%v: another result with 7 processors", args)
+		}
+		if args[0] == "stability" && krunctl(t, append(args, "--seed", "2", in)...).stdout == want {
+			t.Error("the seed has no effect")
+		}
+	}
+}
+
+// TestMethodsOfSeveral: a table, or a document, for each input, and one CSV.
+func TestMethodsOfSeveral(t *testing.T) {
+	in := oddFile(t, t.TempDir())
+	for _, command := range []string{"similarity", "stability"} {
+		rows, err := csv.NewReader(strings.NewReader(krunctl(t, command, "--csv", in, in).stdout)).ReadAll()
+		if err != nil || len(rows)%2 == 0 || rows[0][1] != "key" || rows[(len(rows)-1)/2+1][1] == "key" {
+			t.Errorf("%s: %d rows, %v", command, len(rows), err)
+		}
+		d := json.NewDecoder(strings.NewReader(krunctl(t, command, "--json", in, in).stdout))
+		documents := 0
+		for d.More() {
+			var doc struct{ Format int }
+			if err := d.Decode(&doc); err != nil || doc.Format != 1 {
+				t.Fatalf("%s: format %d, %v", command, doc.Format, err)
+			}
+			documents++
+		}
+		if documents != 2 {
+			t.Errorf("%s: %d documents", command, documents)
+		}
+	}
+}
+
+func TestMethodsRefuse(t *testing.T) {
+	in := oddFile(t, t.TempDir())
+	for _, args := range [][]string{
+		{"similarity"}, {"similarity", "--json", "--csv", in}, {"similarity", "--threshold", "0", in}, {"similarity", "--threshold", "1.5", in},
+		{"similarity", "--linkage", "x", in}, {"similarity", "--alphabet", "30", in}, {"similarity", "--frames", "-1", in},
+		{"stability"}, {"stability", "--json", "--csv", in}, {"stability", "--criterion", "x", in}, {"stability", "--threshold", "0.1", in},
+		{"stability", "--criterion", "cv", "--threshold", "0", in}, {"stability", "--profile", "x", in}, {"stability", "--step", "0", in},
+		{"stability", "--bootstrap", "x", in}, {"stability", "--warmup", "5", in}, {"stability", "--warmup", "9-5", in}, {"stability", "--executions", "a-b", in},
+		{"stability", "--draws", "0", in}, {"stability", "--draws", "-3", in}, {"stability", "--confidence", "1", in}, {"stability", "--batch", "-1s", in},
+		{"stability", "--measure", "0", in}, {"stability", "--window", "1", in}, {"stability", "--resamples", "0", in}, {"stability", "--full", "-1", in},
+	} {
+		if r := krunctl(t, args...); r.code != exitUsage || r.stdout != "" || !strings.HasPrefix(r.stderr, "krunctl: ") {
+			t.Errorf("%v:\n%s", args, r.text())
+		}
+	}
+	for _, command := range []string{"similarity", "stability"} {
+		if r := krunctl(t, command, "/no/such/results.json"); r.code != exitError || r.stdout != "" {
+			t.Error(r.text())
+		}
+	}
+}

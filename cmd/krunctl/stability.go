@@ -1,0 +1,218 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"krund/internal/analysis/bootstrap"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/stability"
+)
+
+const stabilityHelp = `Stability says of each key where dynamic reconfiguration (Laaber et al., FSE '20)
+would have stopped: after how many steps of warm-up in each process execution,
+and after how many executions. It works on what was recorded; nothing is run.
+
+A step is what the paper calls an iteration, a second of calls; an execution is
+what it calls a fork. After each step a stoppage criterion is evaluated over all
+calls so far (1000 are drawn of each step, without those ten times above or below
+the median). When its last five values are stable, warm-up ends and the next ten
+steps are measured. After each execution, from the second on, the criterion says
+whether the executions so far are enough.
+  cv    coefficient of variation             stable below a change of 0.01
+  rciw  relative width of the 99% bootstrap  stable below 0.03
+        interval of the mean
+  kld   similarity to the step before, by    stable above 0.99
+        Kullback-Leibler divergence
+
+The shortened experiment is compared with the full one (50 steps after the longest
+warm-up of all executions considered): the time saved, the change rate, and an A/A
+test: same when the 99% bootstrap interval of the ratio of the means holds 1.
+
+The paper and the authors' two implementations disagree about the rules. --profile
+study are those behind the paper's numbers, jmh those of the authors' JMH, paper
+those of its text; recommended takes of each what makes sense. docs/stability.md
+has them all.
+
+It reads what krunctl analyze reads. Values that are means of many calls (JMH) need
+--batch, the duration of a recorded iteration. Executions that were not completed,
+or are too short, are left out and listed.
+
+EXAMPLES
+  krunctl stability warmup.toml
+  krunctl stability --criterion cv --threshold 0.005 warmup.krun
+  krunctl stability --profile study --step 1s --batch 100ms jmh.json
+  krunctl stability --executions 2-30 --json warmup.krun | jq .totals
+` + exitHelp
+
+// stabilityOptions are the flags.
+type stabilityOptions struct {
+	json, csv          bool
+	criteria           []string
+	profile, step      string
+	bootstrap          string
+	warmup, executions string
+	batch              time.Duration
+	workers            int
+	p                  stability.Parameters
+	input              analyzeOptions // what files do not say
+	parsed             []stability.Criterion
+}
+
+func stabilityCommand(a *app) *cobra.Command {
+	o := stabilityOptions{p: stability.Default(), input: analyzeOptions{column: dataset.Wall}}
+	c := &cobra.Command{
+		Use:   "stability DIR|NAME.toml|FILE...",
+		Short: "Say where warm-up and executions could have stopped",
+		Long:  stabilityHelp,
+		Args:  arguments(1, 1000, "experiments or files of results"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.parse(c.Flags()); err != nil {
+				return usageError{err}
+			}
+			return a.stability(args, o)
+		},
+	}
+	o.flags(c.Flags())
+	return c
+}
+
+func (o *stabilityOptions) flags(f *pflag.FlagSet) {
+	p := &o.p
+	f.BoolVar(&o.json, "json", false, "print JSON: every decision with the values behind it")
+	f.BoolVar(&o.csv, "csv", false, "print CSV: a row for each key and criterion")
+	f.StringSliceVar(&o.criteria, "criterion", []string{"cv", "rciw", "kld"}, "criteria: cv, rciw, kld")
+	f.Float64Var(&p.Threshold, "threshold", 0, "of the one criterion (default cv 0.01, rciw 0.03, kld 0.99)")
+	f.StringVar(&o.profile, "profile", string(stability.Recommended), "rules: recommended, study, jmh or paper")
+	f.IntVar(&p.Window, "window", p.Window, "values of the criterion that must be stable")
+	f.StringVar(&o.step, "step", "auto", "a step: a duration, or a number of iterations; auto: 1s, or less for short series")
+	f.DurationVar(&o.batch, "batch", 0, "recorded values are means of the calls of so long; 0: of single calls")
+	f.StringVar(&o.warmup, "warmup", "5-50", "fewest and most steps of warm-up")
+	f.IntVar(&p.Measure, "measure", p.Measure, "steps measured after warm-up")
+	f.StringVar(&o.executions, "executions", "2-5", "fewest and most executions")
+	f.IntVar(&p.Full, "full", p.Full, "steps that the full experiment measures after the longest warm-up; 0: all there are")
+	f.IntVar(&p.Draws, "draws", p.Draws, "calls drawn of each step; 0: all calls, for cv only")
+	f.IntVar(&p.Resamples, "resamples", p.Resamples, "bootstrap resamples of rciw")
+	f.IntVar(&p.QualityResamples, "ratio-resamples", p.QualityResamples, "bootstrap resamples of the A/A test")
+	f.Float64Var(&p.Confidence, "confidence", p.Confidence, "of both intervals")
+	f.StringVar(&o.bootstrap, "bootstrap", bootstrap.Uniform.String(), "draws: uniform, or pa as in the paper's tool, errors included")
+	f.Float64Var(&p.Overhead, "overhead", p.Overhead, "time for the criterion, as a part of that of warm-up; negative: as measured in the paper")
+	f.Uint64Var(&p.Seed, "seed", 1, "of the random numbers")
+	f.IntVarP(&o.workers, "jobs", "j", runtime.NumCPU(), "processors to use; the result is the same")
+	f.StringVar(&o.input.vm, "vm", "", "name of the VM where the file does not say")
+	f.StringVar(&o.input.variant, "variant", "", "name of the variant (language) where the file does not say")
+}
+
+// parse turns the flags into parameters.
+func (o *stabilityOptions) parse(f *pflag.FlagSet) (err error) {
+	p := &o.p
+	if o.json && o.csv {
+		return errors.New("--json and --csv: one of them")
+	}
+	for _, text := range o.criteria {
+		c, err := stability.ParseCriterion(text)
+		if err != nil {
+			return fmt.Errorf("--criterion: %w", err)
+		}
+		o.parsed = append(o.parsed, c)
+	}
+	if f.Changed("threshold") && (len(o.parsed) != 1 || !(p.Threshold > 0)) {
+		return errors.New("--threshold: a number above 0, for one --criterion")
+	}
+	if p.Profile, err = stability.ParseProfile(o.profile); err != nil {
+		return fmt.Errorf("--profile: %w", err)
+	}
+	if p.Step, err = stability.ParseLength(o.step); err != nil {
+		return fmt.Errorf("--step: %w", err)
+	}
+	if p.Index, err = bootstrap.ParseIndex(o.bootstrap); err != nil {
+		return fmt.Errorf("--bootstrap: %w", err)
+	}
+	if p.WarmupMin, p.WarmupMax, err = parseRange(o.warmup); err != nil {
+		return fmt.Errorf("--warmup: %w", err)
+	}
+	if p.ExecutionsMin, p.ExecutionsMax, err = parseRange(o.executions); err != nil {
+		return fmt.Errorf("--executions: %w", err)
+	}
+	p.Batch = o.batch.Seconds()
+	if p.Draws == 0 {
+		if len(o.parsed) != 1 || o.parsed[0] != stability.CV {
+			return errors.New("--draws 0: of all calls only cv can be computed; add --criterion cv")
+		}
+		p.Exact, p.Draws = true, stability.Default().Draws
+	}
+	return p.Check()
+}
+
+// parseRange reads "5-50".
+func parseRange(text string) (low, high int, err error) {
+	first, last, found := strings.Cut(text, "-")
+	low, err = strconv.Atoi(first)
+	high, err2 := strconv.Atoi(last)
+	if !found || err != nil || err2 != nil || low < 1 || high < low {
+		return 0, 0, fmt.Errorf("%q; write the fewest and the most, such as 5-50", text)
+	}
+	return low, high, nil
+}
+
+func (a *app) stability(args []string, o stabilityOptions) error {
+	table := csv.NewWriter(a.stdout)
+	for i, arg := range args {
+		in, err := a.analysisInput(arg, o.input)
+		if err != nil {
+			return err
+		}
+		doc, err := judgeKeys(in.data, o)
+		if err != nil {
+			return fmt.Errorf("%s: %w", arg, err)
+		}
+		switch {
+		case o.json:
+			err = a.printJSON(doc)
+		case o.csv:
+			err = stabilityCSV(table, doc, i == 0)
+		default:
+			if i > 0 {
+				a.print("\n")
+			}
+			a.printStability(doc)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeKeys applies the criteria to every key. That a key is too short is a
+// problem of the key.
+func judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stabilityJSON, error) {
+	doc := newStability(d, o)
+	failed := make([]error, len(d.Pairs))
+	parallel(len(d.Pairs), o.workers, func(i int) {
+		series := seriesOf(&d.Pairs[i], dataset.Wall)
+		doc.Keys[i] = newStabilityKey(&series)
+		r, err := stability.Of(series.series, o.parsed, o.p)
+		switch {
+		case err == nil:
+			doc.Keys[i].fill(&series, r)
+		case errors.Is(err, stability.ErrShort), errors.Is(err, stability.ErrData):
+			doc.Keys[i].Problem = err.Error()
+			if len(series.series) == 0 {
+				doc.Keys[i].Problem = "there is no usable execution"
+			}
+		default:
+			failed[i] = fmt.Errorf("%s: %w", series.key, err)
+		}
+	})
+	doc.total(o.parsed)
+	return doc, errors.Join(failed...)
+}
