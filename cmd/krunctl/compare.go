@@ -16,8 +16,9 @@ class, when it gets steady, and how fast it then is.
 
 The verdict is that of class and steady performance: better, worse, same, or
 cannot tell. Performance is judged by the ratio after/before with an interval
-from a bootstrap over executions and iterations; its confidence is corrected for
-the number of keys. A ratio wholly below 1 is better, above worse, wholly within
+from a bootstrap over executions and iterations; where Welch's t interval of the
+executions' means reaches further, that one counts. The confidence is corrected
+for the number of keys. A ratio wholly below 1 is better, above worse, wholly within
 the margin the same. Beside it stands what warmup_stats would say: whether the
 confidence intervals of the two overlap.
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"unicode/utf8"
 )
@@ -169,6 +170,14 @@ var inWord = func() (set ['z' + 1]bool) {
 	}
 	return set
 }()
+
+// realOrNull is real, and NaN for a null: a value that is missing.
+func (s *jsonStream) realOrNull() float64 {
+	if s.null() {
+		return math.NaN()
+	}
+	return s.real()
+}
 
 // real uses a number; also NaN, Infinity and -Infinity.
 func (s *jsonStream) real() float64 {

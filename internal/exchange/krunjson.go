@@ -92,7 +92,7 @@ func (f *krunFile) member(s *jsonStream, name string, o KrunOptions) {
 				s.fail("key %q occurs twice", key)
 			}
 			f.keys = append(f.keys, key)
-			f.wall[key] = lists(s, func() []float64 { return lists(s, s.real) })
+			f.wall[key] = lists(s, func() []float64 { return lists(s, s.realOrNull) })
 		})
 	case isCount && (column == dataset.CoreCycles || o.Counters):
 		f.counts[column] = map[string][][][]uint64{}

@@ -101,14 +101,14 @@ func TestReadKrunJSON(t *testing.T) {
 // TestReadKrunBadData: bad values are data, for the analysis to report.
 func TestReadKrunBadData(t *testing.T) {
 	d, err := ReadKrunJSON(strings.NewReader(
-		`{"wallclock_times": {"a:b:c": [[NaN, Infinity, -Infinity, -1, 1e999], [], null]},`+
+		`{"wallclock_times": {"a:b:c": [[NaN, Infinity, -Infinity, -1, 1e999, null, 2], [], null]},`+
 			` "core_cycle_counts": {"a:b:c": [null, null, null]}}`), KrunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := d.Pairs[0].Executions
 	x := e[0].Columns[0].Reals
-	if !math.IsNaN(x[0]) || !math.IsInf(x[1], 1) || !math.IsInf(x[2], -1) || x[3] != -1 || !math.IsInf(x[4], 1) {
+	if !math.IsNaN(x[0]) || !math.IsInf(x[1], 1) || !math.IsInf(x[2], -1) || x[3] != -1 || !math.IsInf(x[4], 1) || !math.IsNaN(x[5]) || x[6] != 2 {
 		t.Errorf("values %v", x)
 	}
 	for _, crashed := range e[1:] {
@@ -128,6 +128,7 @@ func TestReadKrunRefuses(t *testing.T) {
 		{"something behind", times("[]") + "x", "'x' after the end"},
 		{"a key of two parts", `{"wallclock_times": {"a:b": []}}`, `key "a:b" has 2 parts`},
 		{"a key twice", `{"wallclock_times": {"a:b:c": [], "a:b:c": []}}`, "occurs twice"},
+		{"almost a null", times(`[[nul]]`), `"nul" is not a value`},
 		{"a word for a time", times(`[["1"]]`), "where a number should be"},
 		{"hexadecimal", times(`[[0x10]]`), `"0x10" is not a number`},
 		{"a time too few lists deep", times(`[1]`), "'1' where '['"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -88,7 +89,8 @@ const crash = "crash"
 
 func crashed(row []string) bool { return strings.TrimSpace(row[2]) == crash }
 
-// csvExecution reads the iterations of a row.
+// csvExecution reads the iterations of a row. An empty cell is a value that is missing, NaN, which the analysis refuses with the iteration; a row of
+// nothing else is an execution that crashed.
 func csvExecution(cells []string) (dataset.Execution, error) {
 	e := dataset.Execution{Outcome: dataset.Completed}
 	values := make([]float64, 0, len(cells))
@@ -100,6 +102,7 @@ func csvExecution(cells []string) (dataset.Execution, error) {
 		cell = strings.TrimSpace(cell)
 		if cell == "" {
 			empty++
+			values = append(values, math.NaN())
 			continue
 		}
 		v, err := strconv.ParseFloat(cell, 64)
@@ -108,13 +111,9 @@ func csvExecution(cells []string) (dataset.Execution, error) {
 		}
 		values = append(values, v)
 	}
-	switch empty {
-	case 0:
-	case len(cells):
-		e.Outcome = dataset.Error
+	if empty == len(cells) {
+		e.Outcome, values = dataset.Error, values[:0]
 		e.Reasons = []string{"it has no iterations: it crashed"}
-	default:
-		return e, fmt.Errorf("%d of %d iterations are empty", empty, len(cells))
 	}
 	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}}
 	return e, nil

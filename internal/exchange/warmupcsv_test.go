@@ -46,7 +46,6 @@ func TestReadWarmupCSVRefuses(t *testing.T) {
 		{"a header without iterations", "i,b\n", "2 columns"},
 		{"rows of unequal length", "i,b,0,1\n0,x,1,2\n1,x,1\n", "line 3"},
 		{"a word", "i,b,0\n0,x,fast\n", `line 2, iteration 1: "fast" is not a number`},
-		{"some values empty", "i,b,0,1\n0,x,1,\n", "line 2, 1 of 2 iterations are empty"},
 		{"a quote not ended", "i,b,0\n0,\"x,1\n", "quote"},
 	} {
 		_, err := ReadWarmupCSV(strings.NewReader(c.text), WarmupCSVOptions{})
@@ -79,4 +78,19 @@ func FuzzReadWarmupCSV(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestReadWarmupCSVMissing: one bad execution keeps nobody from reading the good ones, and is not read as a shorter one.
+func TestReadWarmupCSVMissing(t *testing.T) {
+	d, err := ReadWarmupCSV(strings.NewReader("i,b,0,1,2\n0,x,1,,3\n1,x,4,5,6\n2,x,,,\n"), WarmupCSVOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := d.Pairs[0].Executions
+	if got := fmt.Sprint(e[0].Columns[0].Reals, e[1].Columns[0].Reals, e[2].Columns[0].Reals); got != "[1 NaN 3] [4 5 6] []" {
+		t.Errorf("values %s", got)
+	}
+	if e[0].Outcome != dataset.Completed || e[1].Outcome != dataset.Completed || e[2].Outcome != dataset.Error {
+		t.Errorf("outcomes %s, %s, %s", e[0].Outcome, e[1].Outcome, e[2].Outcome)
+	}
 }
