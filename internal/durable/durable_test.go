@@ -289,3 +289,19 @@ func list(t *testing.T, dir string) []string {
 	}
 	return names
 }
+
+// TestWriteErrorsNameTheFileOnce: the temporary file's name means nothing to whoever reads the error.
+func TestWriteErrorsNameTheFileOnce(t *testing.T) {
+	fsys := durable.OS()
+	name := filepath.Join(t.TempDir(), "f")
+	full := func(io.Writer) error { return &fs.PathError{Op: "write", Path: name + ".tmp", Err: syscall.ENOSPC} }
+	err := durable.WriteTo(fsys, name, 0o600, full)
+	if want := "write " + name + ": no space left on device"; err == nil || err.Error() != want || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	missing := filepath.Join(filepath.Dir(name), "nowhere", "f")
+	err = durable.WriteFile(fsys, missing, nil, 0o600)
+	if want := "write " + missing + ": no such file or directory"; err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}

@@ -62,9 +62,9 @@ func WriteFile(fsys FS, name string, data []byte, perm fs.FileMode) error {
 func WriteTo(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error) error {
 	f, temp, err := createTemp(fsys, name, perm)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		return fmt.Errorf("write %s: %w", name, unnamed(err, temp))
 	}
-	err = fill(f, write)
+	err = fill(f, temp, write)
 	if err == nil {
 		err = fsys.Rename(temp, name)
 	}
@@ -75,6 +75,15 @@ func WriteTo(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
+}
+
+// unnamed takes the name of the temporary file out of an error about it: whoever reads the error knows the file by its own name, which stands
+// before. A joined or wrapped error stays as it is.
+func unnamed(err error, temp string) error {
+	if path, ok := err.(*fs.PathError); ok && path.Path == temp { //nolint:errorlint // what is around it may have more to say
+		return path.Err
+	}
+	return err
 }
 
 // createTemp opens a new file beside name. A name in use belongs to another
@@ -91,12 +100,12 @@ func createTemp(fsys FS, name string, perm fs.FileMode) (f File, temp string, er
 }
 
 // fill writes, syncs and closes f.
-func fill(f File, write func(io.Writer) error) error {
+func fill(f File, temp string, write func(io.Writer) error) error {
 	err := write(f)
 	if err == nil {
 		err = f.Sync()
 	}
-	return errors.Join(err, f.Close())
+	return errors.Join(unnamed(err, temp), unnamed(f.Close(), temp))
 }
 
 func removeTemp(fsys FS, temp string) error {
