@@ -100,6 +100,20 @@ func ReadJournal(fsys durable.FS, path string) (pending []Entry, err error) {
 	return pending, nil
 }
 
+// JournalDamage names the lines of the journal at path that were once on the disk and cannot be read any more: changes that may never be taken back. It
+// touches nothing; without a journal there is no damage. The error is ErrJournalVersion, or that the file cannot be read.
+func JournalDamage(fsys durable.FS, path string) ([]string, error) {
+	data, err := durable.ReadFile(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := parseJournal(data)
+	return text.damage, err
+}
+
 // Pending returns the changes that are not taken back, oldest first.
 func (j *Journal) Pending() []Entry {
 	var pending []Entry

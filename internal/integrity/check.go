@@ -35,6 +35,7 @@ func Check(fsys durable.FS, f folder.Folder, o Options) Report {
 func examine(fsys durable.FS, f folder.Folder, o Options) *check {
 	c := &check{fsys: fsys, folder: f, options: o, report: Report{Outcomes: make(map[results.Outcome]int)}, slots: make(map[int]*history)}
 	c.files()
+	c.machineFiles()
 	c.records()
 	c.openConfig()
 	c.schedule()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"strings"
 	"testing"
@@ -241,5 +242,54 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 				t.Errorf("%s%+v", problems(r.Problems), r.Slots)
 			}
 		})
+	}
+}
+
+// TestFilesOfTheMachine: the journal and the fingerprint are looked into, and a sound or missing one is no problem.
+func TestFilesOfTheMachine(t *testing.T) {
+	const first = "3a5cd6e4 "
+	for _, test := range []struct {
+		name, file, text, want string
+	}{
+		{"sound fingerprint", "fingerprint.json", `{"kernel": "6.1"}`, ""},
+		{"cut off", "fingerprint.json", `{"kernel": "6.`, "fingerprint_damaged"},
+		{"empty", "fingerprint.json", "", "fingerprint_damaged"},
+		{"a list", "fingerprint.json", "[]", "fingerprint_damaged"},
+		{"empty journal", "journal", "", ""},
+		{"a torn end", "journal", first, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			fsys, f := experiment(t)
+			if err := durable.WriteFile(fsys, dir+"/"+test.file, []byte(test.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			got := problems(integrity.Check(fsys, f, options.Options).Problems)
+			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+				t.Errorf("%s; want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestDamagedJournal(t *testing.T) {
+	fsys, f := experiment(t)
+	line := func(text string) string {
+		return fmt.Sprintf("%08x %s\n", crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)), text)
+	}
+	head := line(`{"op":"journal","version":1}`)
+	set := line(`{"op":"set","n":1,"step":{}}`)
+	rest := line(fmt.Sprintf(`{"op":"set","safe":%d,"n":2,"step":{}}`, len(head)+len(set)))
+	for _, test := range []struct{ name, text, want string }{
+		{"sound", head + set + rest, ""},
+		{"a line that was on the disk", head + strings.Replace(set, "set", "sot", 1) + rest, "journal_damaged journal: line 2"},
+		{"newer", line(`{"op":"journal","version":99}`), "journal_version journal"},
+	} {
+		if err := durable.WriteFile(fsys, f.Journal(), []byte(test.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got := problems(integrity.Check(fsys, f, options.Options).Problems)
+		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s; want %q", test.name, got, test.want)
+		}
 	}
 }
