@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/stability"
+	"krund/internal/analysis/warmup"
 )
 
 const stabilityHelp = `Stability says of each key where dynamic reconfiguration (Laaber et al., FSE '20)
@@ -170,7 +172,7 @@ func (a *app) stability(args []string, o stabilityOptions) error {
 		if err != nil {
 			return err
 		}
-		doc, err := judgeKeys(in.data, o)
+		doc, err := a.judgeKeys(in.data, o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", arg, err)
 		}
@@ -194,8 +196,15 @@ func (a *app) stability(args []string, o stabilityOptions) error {
 
 // judgeKeys applies the criteria to every key. That a key is too short is a
 // problem of the key.
-func judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stabilityJSON, error) {
+func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stabilityJSON, error) {
 	doc := newStability(d, o)
+	bar := newProgressBar(a, d.Source)
+	defer bar.clear()
+	var lock sync.Mutex
+	progress := warmup.Progress{}
+	for i := range d.Pairs {
+		progress.Of += len(d.Pairs[i].Executions)
+	}
 	failed := make([]error, len(d.Pairs))
 	parallel(len(d.Pairs), o.workers, func(i int) {
 		series := seriesOf(&d.Pairs[i], dataset.Wall)
@@ -212,6 +221,10 @@ func judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stabilityJSON, error) {
 		default:
 			failed[i] = fmt.Errorf("%s: %w", series.key, err)
 		}
+		lock.Lock()
+		defer lock.Unlock()
+		progress.Executions += len(d.Pairs[i].Executions)
+		bar.show(progress)
 	})
 	doc.total(o.parsed)
 	return doc, errors.Join(failed...)
