@@ -14,6 +14,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/folder"
+	"krund/internal/shellword"
 	"krund/internal/unit"
 )
 
@@ -143,7 +144,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 		if err := a.systemctl(ctx, "start", "--no-block", name); err != nil {
 			return fmt.Errorf("start %s: %w", name, err)
 		}
-		a.line("started", "%s; `journalctl -fu %s` follows it", name, name)
+		a.line("started", "%s; `journalctl -fu %s` follows it", name, shellword.Quote(name))
 	}
 	return nil
 }
@@ -181,10 +182,10 @@ func (a *app) announce(cfg *config.Config, p planJSON) {
 		a.line("log in", "within %s of each boot, before a benchmark runs", long(wait.Round(time.Second)))
 	}
 	if asked, err := folder.Asked(a.fsys, p.Folder, folder.Hold); err == nil && asked {
-		a.line("held", "nothing runs until `krunctl resume %s`", p.Config)
+		a.line("held", "nothing runs until `krunctl resume %s`", shellword.Path(p.Config))
 	}
-	a.line("watch", "krunctl status %s", p.Config)
-	a.line("stop", "krunctl disable --stop %s", p.Experiment)
+	a.line("watch", "krunctl status %s", shellword.Path(p.Config))
+	a.line("stop", "krunctl disable --stop %s", shellword.Quote(p.Experiment))
 }
 
 func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {

@@ -12,6 +12,7 @@ import (
 	"krund/internal/folder"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/shellword"
 )
 
 // folderOf returns the folder of the experiment that arg names: the folder
@@ -34,9 +35,9 @@ func (a *app) openSchedule(f folder.Folder) (*schedule.Schedule, error) {
 	var size *schedule.SizeError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s has no schedule: krund was stopped before it had made one, or it was lost; start krund again, or `krunctl repair %s` rebuilds it", f.Dir(), f.Dir())
+		return nil, fmt.Errorf("%s has no schedule: krund was stopped before it had made one, or it was lost; start krund again, or `krunctl repair %s` rebuilds it", f.Dir(), shellword.Path(f.Dir()))
 	case errors.As(err, &size):
-		return nil, fmt.Errorf("%w; `krunctl repair %s` rebuilds what is missing", err, f.Dir())
+		return nil, fmt.Errorf("%w; `krunctl repair %s` rebuilds what is missing", err, shellword.Path(f.Dir()))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", f.Dir(), err)
 	}

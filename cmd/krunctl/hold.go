@@ -13,6 +13,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/hold"
+	"krund/internal/shellword"
 	"krund/internal/sysroot"
 )
 
@@ -90,7 +91,7 @@ func (a *app) hold(arg string) error {
 	if who != "" {
 		a.line("running", "%s; it finishes the execution that runs, and one restart follows", who)
 	}
-	a.line("go on", "krunctl resume %s", arg)
+	a.line("go on", "krunctl resume %s", shellword.Path(arg))
 	return nil
 }
 
@@ -163,7 +164,7 @@ func (st *statusJSON) addRequests(f folder.Folder) error {
 		folder.Request
 		text string
 	}{
-		{folder.Hold, "held: the boots are ordinary ones until `krunctl resume " + f.Dir() + "`"},
+		{folder.Hold, "held: the boots are ordinary ones until `krunctl resume " + shellword.Path(f.Dir()) + "`"},
 		{folder.Stop, "asked to stop: krund ends after the execution that runs"},
 	} {
 		asked, err := f.Asked(r.Request)

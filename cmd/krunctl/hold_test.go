@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,5 +97,25 @@ func TestEnableForgetsAStopAndTellsOfAHold(t *testing.T) {
 	r := krunctl(t, "enable", "--root", root, b.toml)
 	if r.code != exitOK || b.asked(folder.Stop) || !b.asked(folder.Hold) || !strings.Contains(r.stdout, "krunctl resume") {
 		t.Error(r.text())
+	}
+}
+
+// TestCommandsCanBePasted: what is advised names the experiment in a way that a shell takes for one word.
+func TestCommandsCanBePasted(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "my lab's runs")
+	toml := filepath.Join(folder, "new one.toml")
+	if err := errors.Join(os.Mkdir(folder, 0o755), os.WriteFile(toml, []byte(experimentText), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(strings.TrimSuffix(toml, ".toml")+".krun/results", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	want := `'\''s runs/new one.krun' rebuilds it`
+	if r := krunctl(t, "status", toml); r.code != exitError || !strings.Contains(r.stderr, want) {
+		t.Errorf("no %s in\n%s", want, r.text())
+	}
+	want = `krunctl resume '` + strings.ReplaceAll(toml, "'", `'\''`) + "'\n"
+	if r := krunctl(t, "hold", toml); r.code != exitOK || !strings.Contains(r.stdout, want) {
+		t.Errorf("no %s in\n%s", want, r.text())
 	}
 }

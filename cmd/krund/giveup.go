@@ -12,6 +12,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/notify"
+	"krund/internal/shellword"
 	"krund/internal/unit"
 )
 
@@ -56,7 +57,7 @@ func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, e
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)
 	defer cancel()
-	next := fmt.Sprintf("the unit %s is disabled, and the next boots are ordinary ones; when that is mended, `krunctl enable %s` and a reboot go on", a.unit, o.path)
+	next := fmt.Sprintf("the unit %s is disabled, and the next boots are ordinary ones; when that is mended, `krunctl enable %s` and a reboot go on", a.unit, shellword.Path(o.path))
 	if disableErr := a.disable(after, a.unit); disableErr != nil {
 		next = fmt.Sprintf("the unit %s could not be disabled and is tried again at each boot: %v", a.unit, disableErr)
 	}

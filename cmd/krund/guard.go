@@ -12,6 +12,7 @@ import (
 	"krund/internal/folder"
 	"krund/internal/guard"
 	"krund/internal/machine"
+	"krund/internal/shellword"
 	"krund/internal/sysroot"
 )
 
@@ -58,7 +59,7 @@ func putBack(about []string, restarting bool) error {
 		back = m.Recover
 	}
 	if err := back(ctx); err != nil {
-		log.Error("put the machine back", "error", err, "again", "krunctl restore "+dir)
+		log.Error("put the machine back", "error", err, "again", "krunctl restore "+shellword.Path(dir))
 		return errSilent
 	}
 	return nil

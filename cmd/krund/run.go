@@ -14,6 +14,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/folder"
+	"krund/internal/shellword"
 	"krund/internal/unit"
 )
 
@@ -184,7 +185,7 @@ func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error
 	switch ending {
 	case boot.Finished:
 		if !o.quiet {
-			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl check-data %[1]s` says whether they are whole\n", o.folder)
+			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl check-data %[1]s` says whether they are whole\n", shellword.Path(o.folder))
 		}
 	case boot.Interrupted:
 		fmt.Fprintf(stderr, "krund: interrupted; the same command goes on where it stopped\n")

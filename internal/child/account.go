@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"krund/internal/shellword"
 )
 
 // commandTime bounds useradd and userdel, which wait for a lock on the user database for up to 15 s.
@@ -226,7 +228,7 @@ func callTool(ctx context.Context, argv []string) error {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), errors.Join(err, ctx.Err()), strings.TrimSpace(string(out)))
+		return fmt.Errorf("%s: %w: %s", shellword.Join(argv), errors.Join(err, ctx.Err()), strings.TrimSpace(string(out)))
 	}
 	return nil
 }

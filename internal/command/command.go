@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"krund/internal/shellword"
 )
 
 // outputLimit is how much of a command's output is kept, in bytes. Output beyond it is read and thrown away, so that a talkative
@@ -62,9 +64,9 @@ func Run(ctx context.Context, c Cmd) (string, error) {
 		err = cause
 	}
 	if line := lastLine(out.String()); line != "" {
-		return out.String(), fmt.Errorf("run %s: %w: %s", strings.Join(c.Argv, " "), err, line)
+		return out.String(), fmt.Errorf("run %s: %w: %s", shellword.Join(c.Argv), err, line)
 	}
-	return out.String(), fmt.Errorf("run %s: %w", strings.Join(c.Argv, " "), err)
+	return out.String(), fmt.Errorf("run %s: %w", shellword.Join(c.Argv), err)
 }
 
 // limitedBuffer keeps the first outputLimit bytes and swallows the rest.

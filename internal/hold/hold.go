@@ -13,6 +13,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/folder"
+	"krund/internal/shellword"
 	"krund/internal/sysroot"
 )
 
@@ -30,7 +31,7 @@ func Find(fsys durable.FS, dir string, root sysroot.Root) (why string, err error
 	case err != nil:
 		return "", err
 	case asked:
-		return fmt.Sprintf("held by %s; `krunctl resume %s` ends that", filepath.Join(dir, string(folder.Hold)), dir), nil
+		return fmt.Sprintf("held by %s; `krunctl resume %s` ends that", filepath.Join(dir, string(folder.Hold)), shellword.Path(dir)), nil
 	case root.Exists(File):
 		return fmt.Sprintf("held by %s, as all experiments of this machine; remove that file to go on", File), nil
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"krund/internal/shellword"
 )
 
 // Trusted says whether root may run what the configuration at path says at
@@ -21,9 +23,9 @@ func Trusted(path string, uid int) error {
 	const othersWrite = 0o022
 	switch {
 	case ok && owner.Uid != 0:
-		return fmt.Errorf("%s belongs to user %d, who could make root run anything; `chown root %s`", path, owner.Uid, path)
+		return fmt.Errorf("%s belongs to user %d, who could make root run anything; `chown root %s`", path, owner.Uid, shellword.Path(path))
 	case info.Mode().Perm()&othersWrite != 0:
-		return fmt.Errorf("%s can be changed by others than its owner; `chmod go-w %s`", path, path)
+		return fmt.Errorf("%s can be changed by others than its owner; `chmod go-w %s`", path, shellword.Path(path))
 	}
 	return nil
 }

@@ -1,0 +1,56 @@
+package shellword
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+func TestQuote(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                       "''",
+		"/home/lab/warmup.toml":  "/home/lab/warmup.toml",
+		"my lab.toml":            "'my lab.toml'",
+		"krund@a\\x20b.service":  `'krund@a\x20b.service'`,
+		"it's":                   `'it'\''s'`,
+		"$HOME;reboot":           "'$HOME;reboot'",
+		"~root":                  "'~root'",
+		"a=b":                    "'a=b'",
+		"größe":                  "'größe'",
+		"two\nlines' \x1b[31m\\": `$'two\012lines\' \033[31m\\'`,
+	} {
+		if got := Quote(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	if got := Path("-rf"); got != "./-rf" {
+		t.Errorf("a file named like an option: %s", got)
+	}
+	if got := Join([]string{"krunctl", "repair", "a b"}); got != "krunctl repair 'a b'" {
+		t.Error(got)
+	}
+}
+
+// FuzzQuote: a shell reads back what was quoted, as one word, and a terminal obeys none of it.
+func FuzzQuote(f *testing.F) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		f.Skip(err)
+	}
+	for _, text := range []string{"", "a", " ", "'", "\\", "$(reboot)", "\n", "\x7f1", "-n", "!x", "*", "\xff'\x01"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "\x00") || len(text) > 1000 {
+			t.Skip("no file has such a name")
+		}
+		quoted := Quote(text)
+		if strings.ContainsFunc(quoted, isControl) {
+			t.Errorf("%q has control characters", quoted)
+		}
+		out, err := exec.CommandContext(t.Context(), bash, "-c", "printf '%s|' "+quoted).Output()
+		if err != nil || string(out) != text+"|" {
+			t.Errorf("%q was written %s and read %q, %v", text, quoted, out, err)
+		}
+	})
+}
