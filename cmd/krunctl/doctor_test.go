@@ -122,6 +122,12 @@ var errCtrlC = errors.New("Ctrl-C")
 // the governor of the moment.
 func proving(t *testing.T, demands string, measure func(n int, governor string) error) (ran, map[string]string, map[string]string) {
 	t.Helper()
+	return provingOn(t, sysroot.OS{}, demands, measure)
+}
+
+// provingOn is proving with a kernel of one's own.
+func provingOn(t *testing.T, kernel sysroot.Access, demands string, measure func(n int, governor string) error) (ran, map[string]string, map[string]string) {
+	t.Helper()
 	tree := t.TempDir()
 	if err := os.CopyFS(tree, os.DirFS(captured+"intel-acpi-cpufreq")); err != nil {
 		t.Fatal(err)
@@ -135,7 +141,9 @@ func proving(t *testing.T, demands string, measure func(n int, governor string) 
 	n := 0
 	a := &app{
 		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 0, counters: noCounters, state: t.TempDir(), now: func() time.Time { return testTime },
-		machine: func(context.Context) *control.Machine { return &control.Machine{Root: sysroot.New(tree), Boot: "this"} },
+		machine: func(context.Context) *control.Machine {
+			return &control.Machine{Root: sysroot.New(tree).With(kernel), Boot: "this"}
+		},
 		measure: func(ctx context.Context, m *control.Machine, cpus control.CPUs, d time.Duration) (probe.Proof, error) {
 			n++
 			aslr, err := m.Root.Read("/proc/sys/kernel/randomize_va_space")
@@ -152,6 +160,9 @@ func proving(t *testing.T, demands string, measure func(n int, governor string) 
 		},
 	}
 	code := runIn(a, []string{"doctor", "--prove", "--time", "1ms", toml}, &stdout)
+	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctorFolder, "journal")); err != nil || len(pending) > 0 {
+		t.Errorf("the journal still has %v, %v", pending, err)
+	}
 	return ran{code, stdout.String(), stderr.String()}, before, files(t, tree)
 }
 
@@ -212,5 +223,68 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 	})
 	if r.code != exitError || !maps.Equal(before, after) {
 		t.Error(r.text())
+	}
+}
+
+// obstinate is a kernel with settings of its own mind, named by the end of their paths.
+type obstinate struct {
+	sysroot.OS
+	refuses string // a write is an error
+	forgets string // a write is taken, and changes nothing
+}
+
+func (k obstinate) WriteFile(path string, data []byte) error {
+	switch {
+	case k.refuses != "" && strings.HasSuffix(path, k.refuses):
+		return syscall.EINVAL
+	case k.forgets != "" && strings.HasSuffix(path, k.forgets):
+		return nil
+	}
+	return k.OS.WriteFile(path, data)
+}
+
+// TestProveSeveralSettings: whatever becomes of one of the settings, or of the proof itself, all others are put back, and the journal is empty.
+func TestProveSeveralSettings(t *testing.T) {
+	const (
+		aslr     = "aslr = { policy = \"require\", value = 1 }\n"
+		interval = "stat_interval = { policy = \"%s\", seconds = 37 }\n"
+		numa     = "numa_balancing = \"require\"\n"
+		file     = "vm/stat_interval"
+	)
+	wanted := func(policy string) string { return aslr + strings.ReplaceAll(interval, "%s", policy) + numa }
+	for _, tt := range []struct {
+		name        string
+		kernel      obstinate
+		demands     string
+		interrupted int // the measurement that is interrupted, from 1
+		measured    []string
+		says        string
+	}{
+		{"all are had", obstinate{}, wanted("require"), 0, []string{"2", "1"}, "200 context switches/s"},
+		{"one is refused", obstinate{refuses: file}, wanted("require"), 0, []string{"2"}, "invalid argument"},
+		{"one is refused that need not be", obstinate{refuses: file}, wanted("apply"), 0, []string{"2", "1"}, "200 context switches/s"},
+		{"one does not stick", obstinate{forgets: file}, wanted("require"), 0, []string{"2"}, "37"},
+		{"interrupted with one that does not stick", obstinate{forgets: file}, wanted("apply"), 2, []string{"2", "1"}, "interrupted"},
+		{"interrupted before", obstinate{}, wanted("require"), 1, []string{"2"}, "interrupted"},
+		{"interrupted with the settings", obstinate{}, wanted("require"), 2, []string{"2", "1"}, "interrupted"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var seen []string
+			r, before, after := provingOn(t, tt.kernel, tt.demands, func(n int, aslr string) error {
+				seen = append(seen, aslr)
+				if n == tt.interrupted {
+					return errCtrlC
+				}
+				return nil
+			})
+			if !slices.Equal(seen, tt.measured) || !strings.Contains(r.stdout+r.stderr, tt.says) {
+				t.Errorf("randomize_va_space while measured: %q, want %q, and %q in\n%s", seen, tt.measured, tt.says, r.text())
+			}
+			for path, text := range before {
+				if after[path] != text {
+					t.Errorf("%s was %q and is %q", path, text, after[path])
+				}
+			}
+		})
 	}
 }
