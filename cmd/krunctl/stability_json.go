@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 
 	"krund/internal/analysis/dataset"
@@ -111,8 +112,8 @@ func newStabilityKey(s *keySeries) stabilityKeyJSON {
 func (k *stabilityKeyJSON) fill(s *keySeries, r *stability.Result) {
 	k.Step, k.Executions = r.Step.String(), s.numberOf(r.Executions)
 	k.FullTime, k.FullMean = warmup.Real(r.FullSeconds), warmup.Real(r.FullMean)
-	for _, n := range s.numberOf(r.Short) {
-		k.LeftOut = append(k.LeftOut, leftOut{n, "it is too short"})
+	for i, n := range s.numberOf(r.Short) {
+		k.LeftOut = append(k.LeftOut, leftOut{n, fmt.Sprintf("it is too short: %s of the %d needed", plural(r.ShortSteps[i], "step"), r.Least)})
 	}
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]

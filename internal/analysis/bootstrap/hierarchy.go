@@ -39,8 +39,8 @@ func (x Index) String() string {
 	return "uniform"
 }
 
-// Tables holds what PA needs for each length. It is filled by NewHierarchy, and
-// not for several goroutines at once. Nil will do for Uniform.
+// Tables holds what PA needs for each length, to be used again. It is filled by
+// NewHierarchy, and not for several goroutines at once. Nil will do.
 type Tables map[int]*Weighted
 
 // Hierarchy is values[execution][iteration][invocation] to be resampled with
@@ -60,6 +60,9 @@ func NewHierarchy(values [][][]float64, index Index, tables Tables) (*Hierarchy,
 	h := &Hierarchy{values: values, index: index, tables: tables, drawers: make([][]drawer, len(values))}
 	if len(values) == 0 {
 		return nil, ErrEmpty
+	}
+	if tables == nil {
+		h.tables = Tables{}
 	}
 	h.prepare(len(values))
 	iterations := 0
@@ -148,8 +151,12 @@ func (h *Hierarchy) draw(random *stream, n int) int {
 }
 
 // Quantiles sorts the means and gives pa's interval: of B means those with the
-// indexes ceil(B a/2) and floor(B (1-a/2)), a = 1-confidence.
+// indexes ceil(B a/2) and floor(B (1-a/2)), a = 1-confidence; NaN when there are
+// none.
 func Quantiles(means []float64, confidence float64) (low, high float64) {
+	if len(means) == 0 {
+		return math.NaN(), math.NaN()
+	}
 	const million = 1000000
 	slices.Sort(means)
 	n, exclude := int64(len(means)), int64(math.Round((1-confidence)/2*million))

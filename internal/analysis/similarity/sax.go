@@ -15,9 +15,11 @@ const flat = 1e-12
 // deviation 1 (over n), averaged over frames, and cut into letters 'a', 'b', ...
 // at the quantiles of the normal distribution; a value on a cut has the upper
 // letter. A series no longer than frames is not averaged. A constant series
-// consists of the letter of 0. The letters are 2 to 26.
+// consists of the letter of 0. There are 2 to 26 letters, and 1 frame or more;
+// numbers outside are taken for the nearest inside.
 func SAX(x []float64, frames, letters int) []byte {
-	averages := PAA(normalised(x), frames)
+	letters = min(max(letters, 2), 26)
+	averages := PAA(normalised(x), max(frames, 1))
 	cuts := breakpoints(letters)
 	word := make([]byte, len(averages))
 	for i, v := range averages {
@@ -69,7 +71,7 @@ func normalised(x []float64) []float64 {
 
 // PAA averages x over so many frames of equal length (piecewise aggregate
 // approximation). Values on a border count for both frames by their parts. No
-// more values than frames are returned as they are.
+// more values than frames (1 or more) are returned as they are.
 func PAA(x []float64, frames int) []float64 {
 	n := len(x)
 	if n <= frames {

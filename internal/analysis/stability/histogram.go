@@ -66,9 +66,12 @@ func (h *Histogram) at(k float64) float64 {
 	return h.Values[i]
 }
 
-// Median is that of all calls.
+// Median is that of all calls; NaN when there are none.
 func (h *Histogram) Median() float64 {
 	n := h.Total()
+	if n == 0 {
+		return math.NaN()
+	}
 	upper := h.at(math.Floor(n / 2))
 	if math.Mod(n, 2) == 1 {
 		return upper
@@ -85,7 +88,7 @@ const far = 10
 func (h *Histogram) Inliers() (kept *Histogram, limits [2]float64) {
 	median := h.Median()
 	limits = [2]float64{median / far, far * median}
-	from := sort.SearchFloat64s(h.Values, limits[0])
+	from := sort.Search(len(h.Values), func(i int) bool { return h.Values[i] >= limits[0] })
 	to := from + sort.Search(len(h.Values)-from, func(i int) bool { return h.Values[from+i] > limits[1] })
 	kept = &Histogram{Values: h.Values[from:to], Counts: h.Counts[from:to], ends: make([]float64, to-from)}
 	kept.sum()

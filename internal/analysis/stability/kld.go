@@ -28,8 +28,11 @@ const kernelReach = 5
 // both samples' ranges; type 6 quartiles). It is 1 when that range is a point,
 // and 0 when a density is nowhere positive or nowhere common to both. The
 // paper's "removes outliers" is this range: values are not removed. The samples
-// are not changed.
+// are not changed; it is 0 when one is empty.
 func Similarity(a, b []float64, v Variance) float64 {
+	if len(a) == 0 || len(b) == 0 {
+		return 0
+	}
 	var k kernels
 	x, y := newSample(a, v), newSample(b, v)
 	return k.similarity(x, y)
@@ -101,6 +104,9 @@ func (k *kernels) similarity(a, b sample) float64 {
 		return 0
 	}
 	step := (high - low) / (gridSize - 1)
+	if !(step > 0) || math.IsInf(step, 0) {
+		return 0 // values too small or too large to tell
+	}
 	density(&k.p, a, low, step)
 	density(&k.q, b, low, step)
 	sum, common := 0.0, false

@@ -12,6 +12,8 @@ type Result struct {
 	Step        Length // that was used; never Auto
 	Executions  []int  // indexes of the series considered: the first that are long enough
 	Short       []int  // indexes of those that are not
+	ShortSteps  []int  // how many steps they make
+	Least       int    // how many steps are needed
 	FullSeconds float64
 	FullMean    float64 // seconds, of the full experiment
 	Outcomes    []Outcome
@@ -89,7 +91,7 @@ func Of(series [][]float64, criteria []Criterion, p Parameters) (*Result, error)
 
 // cut makes steps of the executions to consider.
 func (r *Result) cut(series [][]float64, p *Parameters) ([]*Steps, error) {
-	r.Step = p.Step
+	r.Step, r.Least = p.Step, p.least()
 	if r.Step == Auto {
 		r.Step = automatic(series, p)
 	}
@@ -100,7 +102,7 @@ func (r *Result) cut(series [][]float64, p *Parameters) ([]*Steps, error) {
 		most = max(most, s.Len())
 		switch {
 		case s.Len() < p.least():
-			r.Short = append(r.Short, e)
+			r.Short, r.ShortSteps = append(r.Short, e), append(r.ShortSteps, s.Len())
 		case len(steps) < p.ExecutionsMax:
 			steps = append(steps, s)
 			r.Executions = append(r.Executions, e)

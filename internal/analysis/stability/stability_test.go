@@ -284,6 +284,46 @@ func TestSimilarityLaws(t *testing.T) {
 	}
 }
 
+// TestEmpty: nothing in it is no reason to panic.
+func TestEmpty(t *testing.T) {
+	h := NewHistogram(nil, nil)
+	if kept, _ := h.Inliers(); len(kept.Values) != 0 || !math.IsNaN(h.Median()) || h.Total() != 0 {
+		t.Errorf("an empty histogram has inliers %v, median %v", kept.Values, h.Median())
+	}
+	if v := Similarity(nil, []float64{1}, TwoPass); v != 0 {
+		t.Errorf("nothing is like something by %v", v)
+	}
+	if m, low, high := Ratio(nil, nil, 0.99, bootstrap.Uniform); !math.IsNaN(m + low + high) {
+		t.Errorf("ratio of nothing %v, %v to %v", m, low, high)
+	}
+	if s := Cut(nil, Length{}, 0); s.Len() != 0 || s.Start(0) != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// FuzzSimilarity checks that any two samples are between 0 and 1 alike, the
+// same both ways.
+func FuzzSimilarity(f *testing.F) {
+	f.Add([]byte("some values, and some others"), uint8(5), true)
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xf0\x7f\x01\x00\x00\x00\x00\x00\x00\x00"), uint8(1), false)
+	f.Fuzz(func(t *testing.T, data []byte, cut uint8, small bool) {
+		var values []float64
+		for ; !small && len(data) >= 8; data = data[8:] {
+			values = append(values, math.Float64frombits(binary.LittleEndian.Uint64(data)))
+		}
+		for _, c := range data {
+			values = append(values, float64(c)/64)
+		}
+		at := min(int(cut), len(values))
+		for _, v := range []Variance{TwoPass, OnePass} {
+			s, back := Similarity(values[:at], values[at:], v), Similarity(values[at:], values[:at], v)
+			if !(s >= 0 && s <= 1) || math.Abs(s-back) > 1e-9 {
+				t.Errorf("%v and %v are %v alike, the other way %v", values[:at], values[at:], s, back)
+			}
+		}
+	})
+}
+
 // FuzzOf checks that no durations make it panic, and that results are possible.
 func FuzzOf(f *testing.F) {
 	f.Add([]byte("some iterations of some length, and then others, which are longer"), uint8(0), uint8(0), uint8(3))
