@@ -142,7 +142,7 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string, measure func
 	a := &app{
 		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 0, counters: noCounters, state: t.TempDir(), now: func() time.Time { return testTime },
 		machine: func(context.Context) *control.Machine {
-			return &control.Machine{Root: sysroot.New(tree).With(kernel), Boot: "this"}
+			return &control.Machine{Root: sysroot.New(tree).With(kernel), Boot: "this", Swap: noSwap{}}
 		},
 		measure: func(ctx context.Context, m *control.Machine, cpus control.CPUs, d time.Duration) (probe.Proof, error) {
 			n++
@@ -225,6 +225,12 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 		t.Error(r.text())
 	}
 }
+
+// noSwap is a kernel that does not let go of its swap areas.
+type noSwap struct{}
+
+func (noSwap) Off(string) error     { return syscall.EPERM }
+func (noSwap) On(string, int) error { return syscall.EPERM }
 
 // obstinate is a kernel with settings of its own mind, named by the end of their paths.
 type obstinate struct {
