@@ -180,20 +180,23 @@ func (a *app) printSeries(r results.Record) {
 	for _, c := range r.Columns {
 		columns = append(columns, ">"+columnName(c))
 	}
-	rows := make([][]string, 0, len(r.WallNS))
-	for i, wall := range r.WallNS {
-		start := "-"
-		if i < len(r.StartNS) {
-			start = strconv.FormatInt(r.StartNS[i], 10)
+	row := make([]string, len(columns))
+	rows := func(yield func([]string) bool) {
+		for i, wall := range r.WallNS {
+			row[0], row[1], row[2] = strconv.Itoa(i), "-", strconv.FormatInt(wall, 10)
+			if i < len(r.StartNS) {
+				row[1] = strconv.FormatInt(r.StartNS[i], 10)
+			}
+			for j, c := range r.Columns {
+				row[3+j] = orDash(cell(c, i))
+			}
+			if !yield(row) {
+				return
+			}
 		}
-		row := []string{strconv.Itoa(i), start, strconv.FormatInt(wall, 10)}
-		for _, c := range r.Columns {
-			row = append(row, orDash(cell(c, i)))
-		}
-		rows = append(rows, row)
 	}
 	a.print("start and wall in ns\n")
-	a.table(columns, rows)
+	a.longTable(columns, rows)
 }
 
 // columnName is the name of a column, with its core.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -151,10 +152,11 @@ func decompress(packed []byte) ([]byte, error) {
 		return nil, explain(err)
 	}
 	zip.Multistream(false)
-	text, err := io.ReadAll(io.LimitReader(zip, maxJSON+1))
-	if err != nil {
+	buffer := bytes.NewBuffer(make([]byte, 0, unpackedSize(packed)))
+	if _, err := buffer.ReadFrom(io.LimitReader(zip, maxJSON+1)); err != nil {
 		return nil, explain(err)
 	}
+	text := buffer.Bytes()
 	if len(text) > maxJSON {
 		return nil, fmt.Errorf("damaged: it unpacks to more than %d bytes", maxJSON)
 	}
@@ -162,6 +164,20 @@ func decompress(packed []byte) ([]byte, error) {
 		return nil, errors.New("damaged: there are bytes after the end of the record")
 	}
 	return text, nil
+}
+
+// unpackedSize is what the trailer of a gzip file says of its size, with the little room that a buffer needs to find the end, so that a long series is
+// not copied while it is unpacked. It is a hint that a damaged or hostile file makes up, so it is bounded by what the format can pack.
+func unpackedSize(packed []byte) int {
+	const (
+		trailer = 4
+		densest = 1032 // bytes that deflate can make of one
+	)
+	if len(packed) < trailer {
+		return 0
+	}
+	size := int(binary.LittleEndian.Uint32(packed[len(packed)-trailer:]))
+	return min(size, densest*len(packed), maxJSON) + bytes.MinRead
 }
 
 // explain says what the errors of the libraries mean for the file.
