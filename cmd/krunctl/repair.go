@@ -13,7 +13,8 @@ anything:
 
   - a copy of the configuration that is lost or damaged is made anew from the
     experiment's NAME.toml, when that still is the same text;
-  - a damaged record is put aside, and its slot is run again;
+  - a damaged record, and one of something else than its slot, is put aside, and
+    its slot is run again;
   - temporary files that a crash has left are removed;
   - damaged slots of the schedule are rebuilt from their records, a damaged copy
     of its header from the other one, and when both are damaged, or the schedule

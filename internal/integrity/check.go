@@ -55,6 +55,8 @@ type check struct {
 	newest time.Time     // start of the attempt that the base temperatures are of
 	facts  rebuild.Facts // for a header made anew
 
+	strangers []results.Name // records that are not of their slot's process execution
+
 	config *config.Config // nil when there is none that can be used
 	header *schedule.Header
 }
@@ -130,9 +132,6 @@ func (c *check) one(l recordscan.Loaded) {
 			c.report.Completed++
 		}
 	}
-	if h.completed == 2 && rec.Outcome == results.Completed {
-		c.report.record(CompletedTwice, l.Name, "the slot has a completed record of an earlier attempt", "only the first one is used; move this one out of the folder, and say how it came about")
-	}
 	if err := rec.Check(); err != nil {
 		c.report.record(RecordDoubtful, l.Name, err.Error(), "do not use it for an analysis: move it out of the folder and `krunctl repair` has the slot run again")
 	}
@@ -149,6 +148,21 @@ func (c *check) one(l recordscan.Loaded) {
 		c.facts.Base, c.newest = base, rec.Started
 	}
 	h.Records = append(h.Records, rebuild.BriefOf(rec))
+}
+
+// twice tells of completed records of one slot after the first. Records of something else have been left out: their fix is another.
+func (c *check) twice(h *history) {
+	seen := false
+	for _, r := range h.Records {
+		if r.Outcome != results.Completed {
+			continue
+		}
+		if seen {
+			c.report.record(CompletedTwice, r.Name, "the slot has a completed record of an earlier attempt", "only the first one is used; move this one out of the folder, and say how it came about")
+			return
+		}
+		seen = true
+	}
 }
 
 // unreadable tells errors of the file system, which say nothing about what is

@@ -135,15 +135,27 @@ func (m *mending) keep(path string) error {
 	return fmt.Errorf("%d copies %s%s* are in the way; remove some", most, path, brokenMark)
 }
 
+// putRecordsAside moves what must not be taken for a result out of the way: damaged records, and those of something else than their slot. Of the latter
+// none when the schedule is not of this configuration: then it may be the one that is wrong.
 func (m *mending) putRecordsAside() error {
 	for _, index := range m.sortedSlots() {
-		for _, name := range m.slots[index].damaged {
-			err := m.step(fmt.Sprintf("put the damaged record %s aside, as %s%s", name, name, brokenMark), func() error {
-				return m.keep(filepath.Join(m.folder.Results(), name.String()))
-			})
-			if err != nil {
-				return err
-			}
+		if err := m.putAside("damaged record", m.slots[index].damaged); err != nil {
+			return err
+		}
+	}
+	if m.header == nil || m.config == nil || m.config.Hash != m.header.ConfigHash || m.has(PlanDiffers) {
+		return nil
+	}
+	return m.putAside("record of something else than its slot", m.strangers)
+}
+
+func (m *mending) putAside(what string, names []results.Name) error {
+	for _, name := range names {
+		err := m.step(fmt.Sprintf("put the %s %s aside, as %s%s", what, name, name, brokenMark), func() error {
+			return m.keep(filepath.Join(m.folder.Results(), name.String()))
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -293,3 +293,33 @@ func TestDamagedJournal(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordOfSomethingElse: it is put aside, so that nobody takes it for the result of the slot that is run again.
+func TestRecordOfSomethingElse(t *testing.T) {
+	fsys, f := experiment(t)
+	reader := results.NewReader(fsys, f.Results())
+	name := results.Name{Slot: 1, Attempt: 1}
+	rec, err := reader.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Key.Benchmark = "other"
+	packed, err := results.Encode(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.WriteFile(fsys, f.Results()+"/"+name.String(), packed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := problems(integrity.Check(fsys, f, options.Options).Problems); !strings.Contains(got, "record_differs") {
+		t.Errorf("%s", got)
+	}
+	done, err := integrity.Mend(fsys, f, options)
+	if err != nil || len(done) != 2 {
+		t.Fatalf("done %q, error %v", done, err)
+	}
+	r := integrity.Check(fsys, f, options.Options)
+	if len(r.Problems) > 0 || len(r.Notes) != 1 || r.Slots.Outstanding != 2 || r.Completed != 3 {
+		t.Errorf("%s%+v", problems(r.Problems), r)
+	}
+}

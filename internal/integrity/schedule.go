@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"slices"
 
 	"krund/internal/results"
@@ -16,6 +17,9 @@ func (c *check) schedule() {
 	s, err := schedule.Open(c.fsys, c.folder.Schedule(), false)
 	if err != nil {
 		c.unopened(err)
+		for _, index := range slices.Sorted(maps.Keys(c.slots)) {
+			c.twice(c.slots[index])
+		}
 		return
 	}
 	defer s.Close() //nolint:errcheck // it was only read
@@ -117,11 +121,13 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 	if h == nil {
 		h = &history{}
 	}
+	c.twice(h.of(slot))
 	for _, r := range h.Records {
 		switch {
 		case r.Key != slot.Key.String() || r.Pexec != slot.Pexec:
 			c.report.record(RecordDiffers, r.Name, fmt.Sprintf("it is of %s number %d, and slot %d is %s number %d", r.Key, r.Pexec, slot.Index, slot.Key, slot.Pexec),
-				"move records of other experiments out of the folder")
+				"move records of other experiments out of the folder; `krunctl repair` puts this one aside")
+			c.strangers = append(c.strangers, r.Name)
 		case r.Name.Attempt > slot.Attempts:
 			if again, err := s.Slot(slot.Index); err == nil && again.Attempts >= r.Name.Attempt {
 				continue
