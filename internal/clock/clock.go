@@ -1,4 +1,5 @@
 // Package clock is the real time, for everything that takes the time as a parameter. It is the one place where the program asks the system for it.
+// It decides nothing and stores nothing. Start reading at Real.
 package clock
 
 import (

@@ -1,5 +1,5 @@
 // Package command runs the small programs around a measurement (hooks, sendmail, useradd, systemctl): an argument vector, never a shell;
-// a process group of its own; a deadline; bounded output. It never runs the measured process, which is internal/child's.
+// a process group of its own; a deadline; bounded output. It never runs the measured process, which is internal/child's. Start reading at Run.
 package command
 
 import (

@@ -1,5 +1,6 @@
 // Package doctor says whether a machine is fit to measure: a row for each setting that krund controls, each reading that it takes, each source of
 // processor counters and each interpreter of the experiment. `krund check` and `krunctl doctor` are its two faces. It only reads.
+// Start reading at Look.
 package doctor
 
 import (

@@ -20,4 +20,6 @@
 // reader sees the old content or the new one, never a mixture.
 //
 // The package never retries, never logs, and holds no state.
+//
+// Start reading at FS and WriteFile.
 package durable

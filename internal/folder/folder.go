@@ -12,6 +12,8 @@
 //
 // All state of an experiment is in its folder: copying it copies the
 // experiment. The package never looks into the files, the lock's apart.
+//
+// Start reading at Folder.
 package folder
 
 import (

@@ -12,4 +12,6 @@
 // What it cannot outlive: a SIGKILL of its own, sent to all processes of krund's control group. systemd does that whenever the main process of
 // a unit ends. Therefore the units run `krunctl restore` afterwards (ExecStopPost=), which systemd does whatever became of krund. Both may
 // happen, one after the other: the journal is locked, and putting back twice does nothing.
+//
+// Start reading at Start, which is krund's side, and Stage, which is the guard's.
 package guard

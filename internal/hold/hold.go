@@ -4,6 +4,8 @@
 //   - the file hold in the experiment's folder: `krunctl hold` and `krunctl resume`;
 //   - the file /etc/krund/hold: for all experiments of the machine, also while its disk is mounted elsewhere;
 //   - the kernel argument krund.hold, typed into the boot loader's menu: for that boot only.
+//
+// Start reading at Find.
 package hold
 
 import (

@@ -1,6 +1,6 @@
 // Package hooks runs the commands that a configuration names before and after each process execution. A hook is an argument vector; it
 // never goes through a shell. Hooks before must all succeed, else the machine is not as the user wants it; hooks after all run, whatever
-// happens.
+// happens. Start reading at Set.
 package hooks
 
 import (

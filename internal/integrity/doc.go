@@ -6,5 +6,5 @@
 // that ends in .broken.
 //
 // Check may run while krund does. Then it passes over what is only half done:
-// the slot that krund is working on.
+// the slot that krund is working on. Start reading at Check, and at Mend for what a repair changes.
 package integrity

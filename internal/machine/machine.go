@@ -1,6 +1,6 @@
 // Package machine joins the controls (internal/control) and the probes (internal/probe) into the machine that a boot works with
 // (boot.Machine): set before a run, waited for, watched during it, put back after it. What each setting and reading means is theirs;
-// this package only says what is asked of them in which order, and translates into the record's terms.
+// this package only says what is asked of them in which order, and translates into the record's terms. Start reading at Machine.Apply.
 package machine
 
 import (

@@ -30,4 +30,6 @@
 // The package never reads a counter during a measurement (libkrun does) and
 // never judges one (internal/verdict does). Energy of the processor's package is
 // in energy.go.
+//
+// Start reading at Open.
 package msr

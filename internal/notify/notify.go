@@ -1,6 +1,6 @@
 // Package notify tells people what happened to an experiment: by mail (through the machine's sendmail), by a command, by a webhook. It is
 // used only between process executions, never while a benchmark runs. A notification that cannot be delivered is logged by the caller and
-// never stops an experiment.
+// never stops an experiment. Start reading at Notifier.Send.
 package notify
 
 import (

@@ -1,5 +1,6 @@
 // Package pexec carries out one process execution: it turns a key of the configuration into a command line, environment and shared buffer
 // (Plan, pure), has internal/child run it, and turns what came back into the parts of a record. It never judges and never stores.
+// Start reading at Executor.Execute.
 package pexec
 
 import (

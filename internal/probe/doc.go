@@ -14,4 +14,6 @@
 //
 // Check (check.go) turns all of them into rows of the table. The measuring half of `krunctl doctor --prove` is here too: Speed, Interrupts and
 // Switches (speed.go, interrupts.go, switches.go) show whether a setting has the effect that it should have.
+//
+// Start reading at Check.
 package probe

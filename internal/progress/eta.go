@@ -1,6 +1,6 @@
 // Package progress estimates how long an experiment still takes, from the
 // process executions that it has behind it and the waits it is configured to
-// make. It is pure: nothing is read, and no clock looked at.
+// make. It is pure: nothing is read, and no clock looked at. Start reading at ETA.
 package progress
 
 import (

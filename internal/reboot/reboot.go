@@ -1,5 +1,5 @@
 // Package reboot restarts the machine: the last line of one boot. It asks the init system first, so that services stop and file systems are
-// unmounted in order, and forces the kernel's hand only when nobody else answers.
+// unmounted in order, and forces the kernel's hand only when nobody else answers. Start reading at Machine.Reboot.
 package reboot
 
 import (

@@ -3,7 +3,7 @@
 // mends everything, hand its Source to schedule.Repair.
 //
 // An attempt that left no record is not known any more. The limit of attempts that a machine's crashes may use then starts anew for that
-// one slot; nothing that was measured is lost, and nothing is measured twice.
+// one slot; nothing that was measured is lost, and nothing is measured twice. Start reading at Source.
 package rebuild
 
 import (

@@ -1,6 +1,6 @@
 // Package recordscan reads the records of a folder on all processors and hands
 // them out in order. Unpacking is most of the work of whoever looks at a whole
-// experiment. It is for krunctl: the daemon reads one record at a time.
+// experiment. It is for krunctl: the daemon reads one record at a time. It changes nothing and judges nothing. Start reading at Read.
 package recordscan
 
 import (

@@ -142,4 +142,6 @@
 //	    benchmark    the same of those that were last on a processor of the benchmark's
 //	    busiest      list of name, cpu (processor it was last on), cpu_ns and runs of
 //	                 those that ran longest, at most ten, the longest first
+//
+// Start reading at Record.
 package results

@@ -91,4 +91,6 @@
 //	while the low 64 bits are less than 2^64 mod m
 //
 // testdata holds an order; it must never change.
+//
+// Start reading at Open and Schedule.Begin.
 package schedule

@@ -1,5 +1,5 @@
 // Package settings translates a configuration into what the controls (internal/control) and the probes (internal/probe) are asked for. It reads
-// nothing and changes nothing; krund and krunctl share it, so that doctor and check say what run will do.
+// nothing and changes nothing; krund and krunctl share it, so that doctor and check say what run will do. Start reading at Controls.
 package settings
 
 import (

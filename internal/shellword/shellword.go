@@ -11,7 +11,7 @@ import (
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./-"
 
 // Quote returns the text as one word of a POSIX shell: as it is where that will do, else between single quotes. Control characters, which a terminal
-// would obey, are written as $'...' has them (POSIX.1-2024; bash, ksh, zsh and busybox know it). The empty text is "''".
+// would obey, are written as $'...' has them (POSIX.1-2024; bash, ksh, zsh and busybox know it). The empty text is "”".
 func Quote(text string) string {
 	switch {
 	case text != "" && strings.Trim(text, plain) == "":

@@ -1,4 +1,4 @@
-// Package suggest finds what somebody may have meant who has mistyped a name.
+// Package suggest finds what somebody may have meant who has mistyped a name. It only compares texts. Start reading at Nearest.
 package suggest
 
 import "strings"

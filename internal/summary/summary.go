@@ -1,7 +1,7 @@
 // Package summary describes the process executions of each key in a few
 // numbers: how many there were and how they ended, how long iterations, the
 // start and the process took, and how quiet the daemon was. It judges nothing:
-// whether a key warms up is for the analysis to say.
+// whether a key warms up is for the analysis to say. Start reading at Collector.
 package summary
 
 import (

@@ -7,7 +7,7 @@
 //	/etc/systemd/system/bench.target.wants/krund@NAME.service
 //
 // krunctl enables it; krund disables it when nothing is outstanding, so that
-// the next boot is an ordinary one.
+// the next boot is an ordinary one. It starts and stops nothing by itself: whoever calls it does. Start reading at Installer.Install.
 package unit
 
 import (

@@ -1,5 +1,5 @@
 // Package verdict decides whether a process execution counts. It is pure: what was observed goes in, an outcome with its reasons comes out.
-// It never looks at the machine and never decides what happens next; that is internal/boot's.
+// It never looks at the machine and never decides what happens next; that is internal/boot's. Start reading at Judge.
 package verdict
 
 import (

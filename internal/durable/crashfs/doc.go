@@ -56,4 +56,6 @@
 //
 // Symbolic links, hard links, owners, times and renaming between folders are
 // not simulated; the last one fails with EXDEV.
+//
+// Only tests import it. Start reading at EveryCut.
 package crashfs
