@@ -2,7 +2,8 @@
 // attempt at a slot of the schedule.
 //
 // The daemon has an [Appender], which only adds. Everything else uses a
-// [Reader], which only reads. Nothing here judges or computes.
+// [Reader], which only reads. Nothing here judges or computes. Start reading at
+// [Record].
 //
 // # Files
 //
@@ -142,6 +143,4 @@
 //	    benchmark    the same of those that were last on a processor of the benchmark's
 //	    busiest      list of name, cpu (processor it was last on), cpu_ns and runs of
 //	                 those that ran longest, at most ten, the longest first
-//
-// Start reading at Record.
 package results
