@@ -110,6 +110,29 @@ func TestMethodsOfSeveral(t *testing.T) {
 	}
 }
 
+// TestStabilityOfMeans: values of JMH are not single calls, and it says so.
+func TestStabilityOfMeans(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "jmh.json")
+	text, err := json.Marshal([]any{map[string]any{
+		"benchmark": "org.x.B.m", "mode": "avgt", "forks": 2,
+		"primaryMetric": map[string]any{"score": 5.0, "scoreUnit": "us/op", "rawData": [][]float64{slices.Repeat([]float64{5, 5.1}, 400), slices.Repeat([]float64{5.1, 5}, 400)}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	without := krunctl(t, "stability", "--ratio-resamples", "100", name)
+	with := krunctl(t, "stability", "--ratio-resamples", "100", "--batch", "100ms", name)
+	if without.code != exitOK || !strings.Contains(without.stdout, "--batch") || with.code != exitOK || strings.Contains(with.stdout, "--batch") {
+		t.Errorf("without:\n%s\nwith:\n%s", without.text(), with.text())
+	}
+	if !strings.Contains(with.stdout, "2m 40s") || strings.Contains(without.stdout, "2m 40s") {
+		t.Errorf("two times 800 batches are 160 s:\n%s", with.text())
+	}
+}
+
 func TestMethodsRefuse(t *testing.T) {
 	in := oddFile(t, t.TempDir())
 	for _, args := range [][]string{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmup"
+	"krund/internal/exchange"
 )
 
 const stabilityHelp = `Stability says of each key where dynamic reconfiguration (Laaber et al., FSE '20)
@@ -44,9 +46,9 @@ study are those behind the paper's numbers, jmh those of the authors' JMH, paper
 those of its text; recommended takes of each what makes sense. docs/stability.md
 has them all.
 
-It reads what krunctl analyze reads. Values that are means of many calls (JMH) need
---batch, the duration of a recorded iteration. Executions that were not completed,
-or are too short, are left out and listed.
+It reads what krunctl analyze reads. Values that are means of many calls (JMH, go
+test, pyperf) need --batch, the duration of a recorded iteration. Executions that
+were not completed, or are too short, are left out and listed.
 
 EXAMPLES
   krunctl stability warmup.toml
@@ -226,6 +228,9 @@ func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stabilityJSON,
 		progress.Executions += len(d.Pairs[i].Executions)
 		bar.show(progress)
 	})
+	if means := []string{exchange.FormatJMH, exchange.FormatGo, exchange.FormatPyperf}; o.p.Batch == 0 && slices.Contains(means, d.Format) {
+		doc.Problems = append(doc.Problems, "recorded values are means of many calls, taken for single ones: tell how long an iteration was by --batch, such as 100ms")
+	}
 	doc.total(o.parsed)
 	return doc, errors.Join(failed...)
 }
