@@ -101,7 +101,7 @@ func commands(a *app) []*cobra.Command {
 		planCommand(a), statusCommand(a), showCommand(a), exportCommand(a), summaryCommand(a), checkDataCommand(a), repairCommand(a), restoreCommand(a),
 		enableCommand(a), holdCommand(a), resumeCommand(a), stopCommand(a), disableCommand(a),
 		amperfCommand(a), startupCommand(a),
-		analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a), stabilityCommand(a), similarityCommand(a), importCommand(a), convertCommand(a),
+		analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a), stabilityCommand(a), similarityCommand(a), optimiseCommand(a), importCommand(a), convertCommand(a),
 		versionCommand(a),
 	}
 }

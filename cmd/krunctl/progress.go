@@ -32,12 +32,21 @@ func newProgressBar(a *app, what string) *progressBar {
 
 // show draws the bar if it is time to.
 func (b *progressBar) show(p warmup.Progress) {
+	b.draw(func(spent time.Duration) string { return progressLine(b.what, p, spent) })
+}
+
+// showKeys is show for work that is done key by key.
+func (b *progressBar) showKeys(done, of int) {
+	b.draw(func(spent time.Duration) string { return barLine(b.what, "keys", done, done, of, spent) })
+}
+
+func (b *progressBar) draw(text func(spent time.Duration) string) {
 	now := b.app.now()
 	if !b.wide || now.Sub(b.shown) < progressEvery {
 		return
 	}
 	b.shown = now
-	line := visible(progressLine(b.what, p, now.Sub(b.begun)))
+	line := visible(text(now.Sub(b.begun)))
 	_, _ = fmt.Fprintf(b.app.stderr, "\r%s%s", line, strings.Repeat(" ", max(0, b.length-len(line)))) // only talk
 	b.length = len(line)
 }
@@ -52,15 +61,20 @@ func (b *progressBar) clear() {
 // progressLine is the text of the bar. The estimate leaves out executions
 // that were taken over, which cost nothing.
 func progressLine(what string, p warmup.Progress, spent time.Duration) string {
+	return barLine(what, "executions", p.Executions, p.Executions-p.Reused, p.Of, spent)
+}
+
+// barLine is the text of a bar for things of which so many are done, worked of
+// them now.
+func barLine(what, things string, done, worked, of int, spent time.Duration) string {
 	const width = 20
-	done := 0
-	if p.Of > 0 {
-		done = width * p.Executions / p.Of
+	full := 0
+	if of > 0 {
+		full = width * done / of
 	}
-	line := fmt.Sprintf("%s [%s%s] %d of %d executions", what, strings.Repeat("#", done), strings.Repeat(".", width-done), p.Executions, p.Of)
-	if worked := p.Executions - p.Reused; worked > 0 && p.Executions < p.Of {
-		left := spent / time.Duration(worked) * time.Duration(p.Of-p.Executions)
-		line += ", " + long(left) + " left"
+	line := fmt.Sprintf("%s [%s%s] %d of %d %s", what, strings.Repeat("#", full), strings.Repeat(".", width-full), done, of, things)
+	if worked > 0 && done < of {
+		line += ", " + long(spent/time.Duration(worked)*time.Duration(of-done)) + " left"
 	}
 	return line
 }

@@ -55,8 +55,10 @@ type sourceJSON struct {
 	Experiment string `json:"experiment"`
 }
 
-func sourceOf(d *dataset.Dataset) sourceJSON {
-	return sourceJSON{Name: d.Source, Kind: d.Format, Machine: d.Machine, Experiment: d.Experiment}
+func sourceOf(d *dataset.Dataset) sourceJSON { return newSource(d.Info) }
+
+func newSource(i dataset.Info) sourceJSON {
+	return sourceJSON{Name: i.Source, Kind: i.Format, Machine: i.Machine, Experiment: i.Experiment}
 }
 
 // printLeftOut lists, for a key, what was not used.

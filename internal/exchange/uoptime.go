@@ -11,8 +11,12 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimise"
 )
+
+// FormatUOpTime is dataset.Info.Format of µOpTime's result files.
+const FormatUOpTime = "µOpTime CSV"
 
 // The columns of µOpTime's result files. Others may stand between them.
 var uoptimeColumns = [...]string{"b_name", "ir_pos", "sr_pos", "it_pos", "bed_pos", "ns_per_op"}
@@ -149,6 +153,7 @@ func (u *uoptimeReader) suite() (*optimise.Suite, error) {
 		u.benchmarks[i].Full = u.full
 	}
 	return &optimise.Suite{
+		Info:       dataset.Info{Format: FormatUOpTime},
 		Unit:       "ns",
 		Levels:     []optimise.Level{optimise.SuiteRuns(), {Name: "iterations"}, {Name: "seconds", Duration: true}},
 		Benchmarks: u.benchmarks,

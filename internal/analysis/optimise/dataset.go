@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
 )
 
 // Executions is the level of process executions.
@@ -57,8 +58,8 @@ func FromDatasets(runs []*dataset.Dataset, r Reading) (*Suite, error) {
 	s := &Suite{Levels: []Level{SuiteRuns(), Executions(), Iterations()}}
 	at := map[string]int{}
 	for run, d := range runs {
-		if s.Source == "" {
-			s.Source = d.Source
+		if run == 0 {
+			s.Info = d.Info
 		}
 		s.Warnings = append(s.Warnings, d.Problems...)
 		for i := range d.Pairs {
@@ -134,49 +135,17 @@ func (b *Benchmark) finish(r Reading) {
 // usable gives the values of an execution and the sum of its wall times in
 // seconds (0 without them), or says why it cannot be used.
 func usable(e *dataset.Execution, column string) (values []float64, seconds float64, unit, problem string) {
-	if e.Outcome != dataset.Completed && e.Outcome != "" {
-		return nil, 0, "", fmt.Sprintf("its outcome is %s", e.Outcome)
-	}
-	if err := e.Check(); err != nil {
-		return nil, 0, "", err.Error()
-	}
-	if c, ok := e.Column(dataset.Wall, dataset.NoCore); ok {
-		if wall, u := c.Floats(); u == dataset.Seconds {
-			for _, v := range wall {
-				seconds += v
-			}
+	values, unit, _, problem = warmup.Series(e, column)
+	for i, v := range values {
+		if v < 0 { // user columns may be
+			return nil, 0, "", fmt.Sprintf("the value of iteration %d is %g, and only positive ones are relative to something", i+1, v)
 		}
 	}
-	if !(seconds >= 0) || math.IsInf(seconds, 0) {
+	if wall, u, _, reason := warmup.Series(e, dataset.Wall); reason == "" && u == dataset.Seconds {
+		seconds = sum(wall)
+	}
+	if math.IsInf(seconds, 0) {
 		seconds = 0
 	}
-	values, unit = columnOf(e, column)
-	if len(values) == 0 {
-		return nil, 0, "", fmt.Sprintf("it has no values of %q", column)
-	}
-	for i, v := range values {
-		if !(v >= 0) || math.IsInf(v, 0) {
-			return nil, 0, "", fmt.Sprintf("the value of iteration %d is %g", i+1, v)
-		}
-	}
-	return values, seconds, unit, ""
-}
-
-// columnOf gives a column, of per-core ones the sum.
-func columnOf(e *dataset.Execution, name string) ([]float64, string) {
-	if c, ok := e.Column(name, dataset.NoCore); ok {
-		return c.Floats()
-	}
-	var total []float64
-	var unit string
-	for i, c := range e.Cores(name) {
-		values, u := c.Floats()
-		if i == 0 {
-			total, unit = make([]float64, len(values)), u
-		}
-		for k, v := range values {
-			total[k] += v
-		}
-	}
-	return total, unit
+	return values, seconds, unit, problem
 }

@@ -3,10 +3,10 @@ package optimise
 import "fmt"
 
 // Evaluate says what a configuration gives of the benchmark with the index i,
-// and whether it is stable: for a configuration that several benchmarks share.
-// More repetitions than there are are taken as all. The errors are those of
+// and whether it is stable, with an average within the accuracy of the full one:
+// for a configuration that several benchmarks share. More repetitions than there are are taken as all. The errors are those of
 // Optimise.
-func Evaluate(s *Suite, i int, at Position, o Options) (c Choice, stable bool, err error) {
+func Evaluate(s *Suite, i int, at Position, o Options) (c Choice, good bool, err error) {
 	if o, err = o.Complete(); err != nil {
 		return c, false, err
 	}
@@ -21,5 +21,7 @@ func Evaluate(s *Suite, i int, at Position, o Options) (c Choice, stable bool, e
 	}
 	search := newSearch(s, i, o)
 	c = search.choice(at)
-	return c, search.stable(c.Metric(o.Metric)), nil
+	full := search.estimate(s.Benchmarks[i].Full, needs{})
+	good = search.stable(c.Metric(o.Metric)) && search.near(c.Summary(o.Metric).Average, full.Summary(o.Metric).Average)
+	return c, good, nil
 }

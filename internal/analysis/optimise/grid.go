@@ -30,12 +30,14 @@ type candidate struct {
 }
 
 // candidates lists the configurations up to full that repeat often enough, in
-// lexicographic order. Levels of more than steps repetitions are thinned out.
-func candidates(levels []Level, full Position, steps int, seconds func(Position) float64) []candidate {
+// lexicographic order. Levels of more than o.Steps repetitions are thinned out.
+func candidates(levels []Level, full Position, o Options, seconds func(Position) float64) []candidate {
 	var values [MostLevels][]int32
 	for i := range values {
-		values[i] = stepsOf(full[i], steps)
+		values[i] = stepsOf(full[i], o.Steps)
 	}
+	outermost := min(int64(full[0]), int64(o.Outermost))
+	values[0] = slices.DeleteFunc(values[0], func(n int32) bool { return int64(n) < outermost })
 	var list []candidate
 	for _, a := range values[0] {
 		for _, b := range values[1] {

@@ -17,7 +17,9 @@ type Options struct {
 	Seed      uint64
 	Instances int     // machines whose values count, the first ones; 0: 1
 	Steps     int     // candidates per level at most, about; 0: DefaultSteps; -1: all
-	Overhead  float64 // seconds that each repetition of the outermost level takes besides its measurements
+	Overhead  float64 // seconds that each repetition of the level around the innermost takes besides (an execution's start, a reboot)
+	Near      bool    // only configurations whose average is within Accuracy of the full one; the paper looks at their stability only
+	Outermost int     // no configuration has fewer repetitions of the outermost level, if there are so many; 0: 1
 	Published bool    // the authors' program instead of their paper: see the package comment
 	Workers   int     // goroutines; below 2: none. The result is the same
 }
@@ -47,6 +49,7 @@ func (o Options) Complete() (Options, error) {
 	defaults(&o.Resamples, DefaultResamples)
 	defaults(&o.Instances, 1)
 	defaults(&o.Steps, DefaultSteps)
+	defaults(&o.Outermost, 1)
 	_, err := ParseMetric(string(o.Metric))
 	switch {
 	case err != nil:
@@ -62,6 +65,8 @@ func (o Options) Complete() (Options, error) {
 		err = fmt.Errorf("%d instances: a number from 1", o.Instances)
 	case o.Steps < -1 || o.Steps == 1:
 		err = fmt.Errorf("%d steps: a number from 2, or -1 for all", o.Steps)
+	case o.Outermost < 1:
+		err = fmt.Errorf("at least %d repetitions: a number from 1", o.Outermost)
 	case !(o.Overhead >= 0) || math.IsInf(o.Overhead, 0):
 		err = fmt.Errorf("overhead of %g s: a number from 0", o.Overhead)
 	}
@@ -98,7 +103,7 @@ type Result struct {
 	AverageDiff, LowDiff, HighDiff float64
 	// Confidence is the share of experiments of the minimal configuration's size,
 	// drawn at random from the full one, whose average is within the accuracy of
-	// the full average: see package file confidence.go. NaN without values.
+	// the full average: see confidence.go. NaN without values.
 	Confidence float64
 	Warnings   []string
 }

@@ -25,7 +25,7 @@ func suiteOf(full Position, value func(Position) float64) *Suite {
 			}
 		}
 	}
-	return &Suite{Source: "x", Unit: "ns", Levels: []Level{SuiteRuns(), {Name: "iterations"}, {Name: "seconds", Duration: true}}, Benchmarks: []Benchmark{b}}
+	return &Suite{Info: dataset.Info{Source: "x"}, Unit: "ns", Levels: []Level{SuiteRuns(), {Name: "iterations"}, {Name: "seconds", Duration: true}}, Benchmarks: []Benchmark{b}}
 }
 
 // noise makes values around 1000 with a relative spread.
@@ -45,9 +45,14 @@ func only(t *testing.T, s *Suite, o Options) Result {
 
 func TestCandidates(t *testing.T) {
 	s := suiteOf(Position{3, 5, 5}, noise(1, 0))
-	list := candidates(s.Levels, s.Benchmarks[0].Full, DefaultSteps, func(p Position) float64 { return p.cells() })
+	list := candidates(s.Levels, s.Benchmarks[0].Full, Options{Steps: DefaultSteps}, func(p Position) float64 { return p.cells() })
 	if len(list) != 60 || list[0].at != (Position{1, 3, 1}) || list[59].at != (Position{3, 5, 5}) {
 		t.Errorf("%d candidates, %v first", len(list), list[0])
+	}
+	for _, c := range []struct{ outermost, n int }{{1, 60}, {2, 45}, {3, 25}, {9, 25}} {
+		if got := candidates(s.Levels, s.Benchmarks[0].Full, Options{Steps: -1, Outermost: c.outermost}, Position.cells); len(got) != c.n {
+			t.Errorf("at least %d outermost: %d candidates, want %d", c.outermost, len(got), c.n)
+		}
 	}
 	if got := byTime(list); len(got[0]) != 2 || got[0][0].at != (Position{1, 3, 1}) || got[0][1].at != (Position{3, 1, 1}) {
 		t.Errorf("the first group is %v", got[0])
@@ -125,7 +130,7 @@ func TestRefuses(t *testing.T) {
 	}
 	for _, o := range []Options{
 		{Metric: "x"}, {Threshold: -1}, {Threshold: math.NaN()}, {Accuracy: -1}, {Level: 1}, {Level: -0.5}, {Resamples: -1}, {Resamples: mostResamples + 1},
-		{Instances: -1}, {Steps: -2}, {Steps: 1}, {Overhead: -1}, {Overhead: math.NaN()},
+		{Instances: -1}, {Steps: -2}, {Steps: 1}, {Overhead: -1}, {Outermost: -1}, {Overhead: math.NaN()},
 	} {
 		if _, err := Optimise(good, o, nil); !errors.Is(err, ErrOptions) {
 			t.Errorf("%+v: %v", o, err)
@@ -230,7 +235,10 @@ func TestLucky(t *testing.T) {
 	if r.Minimal.At[0] != 1 || r.Confidence < 0.5 || r.Confidence > 0.8 || !strings.Contains(strings.Join(r.Warnings, ""), "at another level") {
 		t.Errorf("%+v", r)
 	}
-	if r := only(t, s, Options{Metric: RMAD, Overhead: 1}); r.Minimal.At[0] != 1 || r.Minimal.Seconds != 4 {
+	if r := only(t, s, Options{Metric: RMAD, Near: true}); !r.Stable || r.Minimal.At[0] == 1 || len(r.Warnings) != 0 || math.Abs(r.AverageDiff) > 0.03 {
+		t.Errorf("near: %+v", r)
+	}
+	if r := only(t, s, Options{Metric: RMAD, Overhead: 1}); r.Minimal.Seconds != 6 {
 		t.Errorf("%+v", r.Minimal)
 	}
 }
@@ -239,12 +247,12 @@ func TestLucky(t *testing.T) {
 func TestSparse(t *testing.T) {
 	s := suiteOf(Position{2, 2, 1}, noise(1, 0))
 	s.Benchmarks[0].Full = Position{1_000_000, 1_000_000, 1_000_000}
-	if r := only(t, s, Options{Metric: CV}); !r.Stable || r.Full.Values != 4 || !strings.Contains(strings.Join(r.Warnings, ""), "missing") {
+	if r := only(t, s, Options{Metric: CV, Steps: 9}); !r.Stable || r.Full.Values != 4 || !strings.Contains(strings.Join(r.Warnings, ""), "missing") {
 		t.Errorf("%+v", r)
 	}
 	s = suiteOf(Position{2, 2, 1}, noise(1, 0.5))
 	s.Benchmarks[0].Full = Position{1_000_000, 1_000_000, 1_000_000}
-	if r := only(t, s, Options{Metric: CV}); r.Stable || r.Confidence != 1 {
+	if r := only(t, s, Options{Metric: CV, Steps: 9}); r.Stable || r.Confidence != 1 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -269,6 +277,10 @@ func TestFromDataset(t *testing.T) {
 	b := s.Benchmarks[0]
 	if b.Full != (Position{1, 2, 1}) || len(b.Rows) != 2 || b.Rows[1] != (Row{1, Position{1, 2, 1}, 1}) || math.Abs(b.Seconds-5./3) > 1e-15 || len(b.Warnings) != 4 {
 		t.Errorf("%+v", b)
+	}
+	empty := &Suite{Levels: s.Levels, Benchmarks: []Benchmark{{Name: "e", Full: Position{1, 1, 1}}}}
+	if r := only(t, empty, Options{Overhead: 9}); r.Stable || r.Full.Seconds != 0 || !math.IsNaN(r.Confidence) || len(r.Warnings) != 1 {
+		t.Errorf("nothing: %+v", r)
 	}
 	if got := b.time(Position{2, 1, 1}, 2, 10); got != 2*2*b.Seconds+20 {
 		t.Errorf("time %g", got)

@@ -72,9 +72,7 @@ func Choose(s *Suite, how Baseline, o Options) ([]Result, error) {
 // pick is the configuration that a baseline chooses, the full one when there
 // is no candidate.
 func (s search) pick(how Baseline) Position {
-	groups := byTime(candidates(s.levels, s.benchmark.Full, s.o.Steps, func(at Position) float64 {
-		return s.benchmark.time(at, len(s.levels), s.o.Overhead)
-	}))
+	groups := byTime(s.candidates())
 	if len(groups) == 0 {
 		return s.benchmark.Full
 	}

@@ -23,8 +23,10 @@ func (s search) run() Result {
 	b := s.benchmark
 	r := Result{Name: b.Name, Full: s.choice(b.Full), Warnings: slices.Clone(b.Warnings)}
 	r.Minimal = r.Full
-	found, any := s.least()
+	found, any := s.least(r.Full.Summary(s.o.Metric).Average)
 	switch {
+	case len(b.Rows) == 0:
+		r.Warnings = append(r.Warnings, "nothing was measured")
 	case found != nil:
 		r.Minimal, r.Stable = s.choice(found.at), true
 	case !any:
@@ -38,11 +40,11 @@ func (s search) run() Result {
 	r.LowDiff = (minimal.Low - full.Low) / full.Low
 	r.HighDiff = (minimal.High - full.High) / full.High
 	r.Confidence = s.confidence(r.Minimal.At, full.Average)
-	if want := b.Full.cells(); float64(r.Full.Values) < want {
+	if want := b.Full.cells(); len(b.Rows) > 0 && float64(r.Full.Values) < want {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %.0f values are missing", int(want)-r.Full.Values, want))
 	}
-	if r.Stable && !(math.Abs(r.AverageDiff) <= s.o.Accuracy) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the recommended result is %+.1f%% off the full one: it is steady, but at another level; keep the full configuration, or take a metric of the median", 100*r.AverageDiff))
+	if r.Stable && !s.near(r.Minimal.Summary(s.o.Metric).Average, full.Average) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the recommended result is %+.1f%% off the full one: it is steady, but at another level than the rest; keep the full configuration, or ask for one with a result near the full one", 100*r.AverageDiff))
 	}
 	return r
 }
@@ -76,15 +78,14 @@ func (s search) estimateOf(values []float64, at Position, need needs) Estimate {
 
 // least is the stable candidate that takes the least time; nil when there is
 // none. Candidates that take longer than the first stable one are not looked at.
-// any tells whether there was a candidate.
-func (s search) least() (found *candidate, any bool) {
-	list := candidates(s.levels, s.benchmark.Full, s.o.Steps, func(at Position) float64 {
-		return s.benchmark.time(at, len(s.levels), s.o.Overhead)
-	})
+// any tells whether there was a candidate. full is the full average.
+func (s search) least(full float64) (found *candidate, any bool) {
+	list := s.candidates()
 	best := math.Inf(1)
 	for _, group := range byTime(list) {
 		for i := range group {
-			if v := s.value(group[i].at); s.stable(v) && (found == nil || v < best) {
+			v, average := s.value(group[i].at)
+			if s.stable(v) && (found == nil || v < best) && (!s.o.Near || s.near(average, full)) {
 				found, best = &group[i], v
 			}
 		}
@@ -95,15 +96,28 @@ func (s search) least() (found *candidate, any bool) {
 	return found, len(list) > 0
 }
 
-// value is the metric of a candidate, or NaN where it is far from stable.
-func (s search) value(at Position) float64 {
+// candidates are what there is to choose from.
+func (s search) candidates() []candidate {
+	return candidates(s.levels, s.benchmark.Full, s.o, func(at Position) float64 {
+		return s.benchmark.time(at, len(s.levels), s.o.Overhead)
+	})
+}
+
+// near tells whether an average is within the accuracy of the full one.
+func (s search) near(average, full float64) bool {
+	return math.Abs((average-full)/full) <= s.o.Accuracy
+}
+
+// value is the metric of a candidate, or NaN where it is far from stable, and
+// its average.
+func (s search) value(at Position) (v, average float64) {
 	values := s.benchmark.values(at, s.o.Instances)
 	need := s.o.Metric.needs(s.o.Published)
 	if need != (needs{}) && s.hopeless(values) {
-		return math.NaN()
+		return math.NaN(), math.NaN()
 	}
 	e := s.estimateOf(values, at, need)
-	return e.Metric(s.o.Metric)
+	return e.Metric(s.o.Metric), e.Summary(s.o.Metric).Average
 }
 
 const (

@@ -4,15 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"krund/internal/analysis/dataset"
 )
 
 // Suite is a full experiment: benchmarks repeated on the same levels.
 type Suite struct {
-	Source     string // file or folder, for people
-	Unit       string // of the values
-	Levels     []Level
-	Benchmarks []Benchmark
-	Warnings   []string
+	dataset.Info        // where it comes from
+	Unit         string // of the values
+	Levels       []Level
+	Benchmarks   []Benchmark
+	Warnings     []string
 }
 
 // Benchmark is what was measured of one benchmark.
@@ -88,12 +90,13 @@ func (b *Benchmark) values(at Position, instances int) []float64 {
 }
 
 // time of a configuration in seconds: of its repetitions and those skipped,
-// and overhead for each one of the outermost level.
+// and overhead for each repetition of the level around the innermost. Without
+// any value it is 0.
 func (b *Benchmark) time(at Position, levels int, overhead float64) float64 {
-	cells := at.cells()
-	if b.Skip > 0 {
-		inner := float64(at[levels-1])
-		cells = cells / inner * (inner + float64(b.Skip))
+	if len(b.Rows) == 0 {
+		return 0
 	}
-	return float64(cells*b.Seconds) + float64(float64(at[0])*overhead)
+	inner := float64(at[levels-1])
+	outer := at.cells() / inner
+	return float64(outer*(inner+float64(b.Skip))*b.Seconds) + float64(outer*overhead)
 }

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/optimise"
+)
+
+const optimiseHelp = `Optimise says with how few executions and iterations each key would have had a
+result as stable as is wanted, and what that saves (µOpTime, Japke et al., TOSEM
+2025). Measure once in full, and later versions with what it recommends.
+
+A metric says how unstable a result is, relative to it:
+  cv     standard deviation, of the mean
+  rmad   median absolute deviation, of the median
+  rciw1  width of the 99% interval of the mean, by percentiles of a bootstrap
+  rciw2  the same, by bootstrap-t; it asks for most
+  rciw3  width of the 99% interval of the median. It is for VMs that warm up
+Every smaller number of executions and iterations is tried with the data that it
+would have measured. Those whose metric is below --threshold are stable; the one
+that takes the least time is recommended. It may be stable at another level than the
+full result: --near leaves such ones out. docs/optimise.md has the equations.
+
+Beside each recommendation: what it saves; how far its result is "off" the full
+one; all metrics; and "confident": of other choices of as many executions, how
+many have a result within --accuracy of the full one. Executions differ from each
+other in ways that a few do not show: --at-least keeps so many. Then what all keys save,
+beside two baselines: always the least, and a choice at random.
+
+It reads what krunctl analyze reads, and result files of µOpTime's runner (CSV
+with b_name,...,ns_per_op; also .gz). Iterations count from the first, warmup
+included, unless --skip leaves the first ones of each execution out: a number, or
+"steady" for those before the steady state (see krunctl analyze). The time is that
+of the iterations; --overhead adds what each execution costs besides, such as
+a reboot. Of go test -bench, an execution is a test binary, an iteration a line;
+with --suite-runs each FILE is a suite run of one experiment.
+
+With --changes, the files are versions of one program, oldest first: what the
+first one recommends is applied to all, and the performance changes that it finds
+from each version to the next are compared with those of all data.
+
+EXAMPLES
+  krunctl optimise --near warmup.toml
+  krunctl optimise --metric rmad --threshold 0.005 --skip steady warmup.krun
+  krunctl optimise --overhead 3m --json warmup.krun | jq '.keys[] | {key, minimal}'
+  krunctl optimise --csv warmup.krun > minimal.csv
+  krunctl optimise --changes --metric rmad v1.csv v2.csv v3.csv
+` + exitHelp
+
+// optimiseOptions are the flags.
+type optimiseOptions struct {
+	json, csv     bool
+	changes       bool
+	suiteRuns     bool
+	limit         float64
+	metric        string
+	skip          string
+	iterationTime time.Duration
+	overhead      time.Duration
+	search        optimise.Options
+	input         analyzeOptions // what files do not say
+}
+
+func optimiseCommand(a *app) *cobra.Command {
+	var o optimiseOptions
+	c := &cobra.Command{
+		Use:   "optimise DIR|NAME.toml|FILE...",
+		Short: "Say with how few executions and iterations results would be as good",
+		Long:  optimiseHelp,
+		Args:  arguments(1, 1000, "experiments or files of results"),
+		RunE:  func(_ *cobra.Command, args []string) error { return a.optimise(args, o) },
+	}
+	o.flags(c.Flags())
+	return c
+}
+
+func (o *optimiseOptions) flags(f *pflag.FlagSet) {
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&o.csv, "csv", false, "print CSV: a row for each key")
+	f.StringVar(&o.metric, "metric", string(optimise.RCIW3), "what is to be stable: cv, rmad, rciw1, rciw2 or rciw3")
+	f.Float64Var(&o.search.Threshold, "threshold", optimise.DefaultThreshold, "a metric below it is stable")
+	f.Float64Var(&o.search.Accuracy, "accuracy", optimise.DefaultAccuracy, "how far a result may be from the full one, relatively")
+	f.BoolVar(&o.search.Near, "near", false, "recommend only what has a result within --accuracy of the full one")
+	f.Float64Var(&o.search.Level, "confidence", optimise.DefaultLevel, "of the intervals")
+	f.IntVar(&o.search.Resamples, "resamples", optimise.DefaultResamples, "bootstrap resamples")
+	f.Uint64Var(&o.search.Seed, "seed", 1, "seed of the bootstrap")
+	f.IntVar(&o.search.Instances, "instances", 1, "machines whose values count, in files of µOpTime")
+	f.IntVar(&o.search.Steps, "steps", optimise.DefaultSteps, "try about so many numbers of iterations (or executions) where there are more; -1: all")
+	f.BoolVar(&o.search.Published, "published", false, "compute as the authors' program did, mistakes included (docs/optimise.md)")
+	f.IntVar(&o.search.Outermost, "at-least", 1, "recommend no fewer executions (suite runs)")
+	f.StringVar(&o.skip, "skip", "0", "iterations to leave out at the start of each execution: a number, or steady")
+	f.DurationVar(&o.iterationTime, "iteration-time", 0, "time of an iteration (default: as measured; 1s where values are times of an operation)")
+	f.DurationVar(&o.overhead, "overhead", 0, "time that each execution takes besides its iterations, such as 3m")
+	f.BoolVar(&o.suiteRuns, "suite-runs", false, "each FILE is a suite run of one experiment")
+	f.BoolVar(&o.changes, "changes", false, "the files are versions: find performance changes in full and in part")
+	f.Float64Var(&o.limit, "change", optimise.DefaultChange, "smallest performance change that counts")
+	f.IntVarP(&o.search.Workers, "jobs", "j", runtime.NumCPU(), "processors to use; the result is the same")
+	f.StringVar(&o.input.column, "column", dataset.Wall, "column to look at: wall, cycles, ...; of per-core columns the sum")
+	f.StringVar(&o.input.vm, "vm", "", "name of the VM where the file does not say")
+	f.StringVar(&o.input.variant, "variant", "", "name of the variant (language) where the file does not say")
+}
+
+// check completes the options, or refuses them before files are read.
+func (o *optimiseOptions) check(files int) error {
+	var err error
+	if o.search.Metric, err = optimise.ParseMetric(o.metric); err != nil {
+		return fmt.Errorf("--metric: %w", err)
+	}
+	s := o.search
+	if s.Threshold == 0 || s.Accuracy == 0 || s.Level == 0 || s.Resamples == 0 || s.Instances == 0 || s.Outermost == 0 || s.Steps == 0 || !(o.limit > 0) { // zeros would be the defaults
+		return errors.New("--threshold, --accuracy, --confidence, --resamples, --instances, --at-least, --steps and --change are above 0")
+	}
+	if o.iterationTime < 0 || o.overhead < 0 {
+		return errors.New("--iteration-time and --overhead are no times before 0")
+	}
+	o.search.Overhead = o.overhead.Seconds()
+	if o.search, err = o.search.Complete(); err != nil {
+		return err
+	}
+	switch {
+	case o.json && o.csv:
+		return errors.New("--json and --csv: one of them")
+	case o.changes && o.csv:
+		return errors.New("--changes has no table of keys; --json has all of it")
+	case o.changes && o.suiteRuns:
+		return errors.New("--changes takes versions, --suite-runs parts of one experiment")
+	case o.changes && files < 2:
+		return errors.New("--changes needs two versions or more")
+	case s.Workers < 1:
+		return fmt.Errorf("-j %d: at least 1 processor is needed", s.Workers)
+	}
+	_, _, err = o.skipped()
+	return err
+}
+
+func (a *app) optimise(args []string, o optimiseOptions) error {
+	if err := o.check(len(args)); err != nil {
+		return usageError{err}
+	}
+	switch {
+	case o.changes:
+		return a.optimiseVersions(args, o)
+	case o.suiteRuns:
+		s, err := a.suiteRuns(args, o)
+		if err != nil {
+			return err
+		}
+		return a.optimiseOne(s, o, true)
+	}
+	for i, arg := range args {
+		s, err := a.suite(arg, o)
+		if err != nil {
+			return err
+		}
+		if i > 0 && !o.json && !o.csv {
+			a.print("\n")
+		}
+		if err := a.optimiseOne(s, o, i == 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// optimiseOne optimises one experiment and prints what was found.
+func (a *app) optimiseOne(s *optimise.Suite, o optimiseOptions, first bool) error {
+	f, err := a.findings(s, o)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.json:
+		return a.printJSON(f.document(o))
+	case o.csv:
+		return f.writeCSV(a.stdout, first)
+	}
+	a.printOptimised(f, o)
+	return nil
+}
+
+// optimised is what was found for an experiment.
+type optimised struct {
+	suite   *optimise.Suite
+	results []optimise.Result
+	savings []strategy
+	shared  *shared // nil without executions and iterations
+	changes []optimise.Comparison
+}
+
+// strategy is a way to choose, with what it saves.
+type strategy struct {
+	name  string
+	saved optimise.Saving
+}
+
+func (a *app) findings(s *optimise.Suite, o optimiseOptions) (*optimised, error) {
+	f := &optimised{suite: s}
+	bar := newProgressBar(a, s.Source)
+	var err error
+	f.results, err = optimise.Optimise(s, o.search, func(done int) { bar.showKeys(done, len(s.Benchmarks)) })
+	bar.clear()
+	if err != nil {
+		return nil, fmt.Errorf("optimise %s: %w", s.Source, err)
+	}
+	f.savings = []strategy{{o.metric, optimise.Saved(f.results)}}
+	for _, baseline := range []optimise.Baseline{optimise.Minimum, optimise.Random} {
+		results, err := optimise.Choose(s, baseline, o.search)
+		if err != nil {
+			return nil, fmt.Errorf("optimise %s: %w", s.Source, err)
+		}
+		f.savings = append(f.savings, strategy{string(baseline), optimise.Saved(results)})
+	}
+	if f.shared, err = sharedOf(s, f.results, o.search); err != nil {
+		return nil, fmt.Errorf("optimise %s: %w", s.Source, err)
+	}
+	return f, nil
+}
+
+// optimiseVersions compares what full and reduced configurations find from
+// version to version.
+func (a *app) optimiseVersions(args []string, o optimiseOptions) error {
+	versions := make([]*optimise.Suite, len(args))
+	for i, arg := range args {
+		var err error
+		if versions[i], err = a.suite(arg, o); err != nil {
+			return err
+		}
+	}
+	f, err := a.findings(versions[0], o)
+	if err != nil {
+		return err
+	}
+	if f.changes, err = optimise.Versions(versions, f.results, o.limit, o.search); err != nil {
+		return fmt.Errorf("compare %s: %w", strings.Join(args, ", "), err)
+	}
+	if o.json {
+		return a.printJSON(f.document(o))
+	}
+	a.printChanges(f, o)
+	return nil
+}
+
+// writeCSV writes a row for each key, below a head if it is the first.
+func (f *optimised) writeCSV(w io.Writer, first bool) error {
+	t := newCSVRows(w)
+	if first {
+		if err := t.row(optimiseColumns()); err != nil {
+			return err
+		}
+	}
+	for i := range f.results {
+		if err := t.row(f.row(i)); err != nil {
+			return err
+		}
+	}
+	return t.end()
+}

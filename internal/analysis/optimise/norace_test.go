@@ -1,0 +1,5 @@
+//go:build !race
+
+package optimise_test
+
+const raced = false
