@@ -38,7 +38,8 @@ func (in *Input) view(pair, execution int) (executionView, error) {
 	p := &in.Document.Pairs[pair]
 	a := &p.Executions[execution]
 	data := &in.Data.Pairs[pair].Executions[execution]
-	v := executionView{Index: execution, Number: a.Number, Analysis: a, Run: NewRun(Values(data, in.Document.Parameters.Column), a)}
+	values, _ := data.Values(in.Document.Parameters.Column)
+	v := executionView{Index: execution, Number: a.Number, Analysis: a, Run: NewRun(values, a)}
 	facts := in.Facts.of(p.ParsedKey())
 	if len(facts) == len(p.Executions) && facts[execution].Pexec == a.Number {
 		v.Facts = &facts[execution]
@@ -95,26 +96,6 @@ func (in *Input) columns(i, e int) ([]dataset.Column, error) {
 		}
 	}
 	return others, nil
-}
-
-// Values gives the values of the analysed column as the analysis used them; of
-// a per-core column the sums over the cores; none when there is no such column.
-func Values(e *dataset.Execution, column string) []float64 {
-	if c, ok := e.Column(column, dataset.NoCore); ok {
-		values, _ := c.Floats()
-		return values
-	}
-	var sum []float64
-	for _, c := range e.Cores(column) {
-		values, _ := c.Floats()
-		if sum == nil {
-			sum = make([]float64, len(values))
-		}
-		for i := range min(len(sum), len(values)) {
-			sum[i] += values[i]
-		}
-	}
-	return sum
 }
 
 // axis names the y axis.

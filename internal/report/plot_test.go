@@ -20,7 +20,8 @@ func figures(t *testing.T) []Figure {
 	for i := range doc.Pairs {
 		for e := range doc.Pairs[i].Executions {
 			a := &doc.Pairs[i].Executions[e]
-			list = append(list, Figure{doc.Pairs[i].Key, AxisName(doc), NewRun(Values(&d.Pairs[i].Executions[e], "wall"), a)})
+			values, _ := d.Pairs[i].Executions[e].Values("wall")
+			list = append(list, Figure{doc.Pairs[i].Key, AxisName(doc), NewRun(values, a)})
 		}
 	}
 	return list

@@ -341,31 +341,12 @@ func (h half) steadyValues() [][][]float64 {
 		if e.Steady == nil {
 			continue
 		}
-		series := series(&h.data.Executions[i], h.column)
+		series, _ := h.data.Executions[i].Values(h.column)
 		if len(series) == e.Iterations {
 			values = append(values, steady.Values(series, e.Outliers, e.Steady.Ranges))
 		}
 	}
 	return values
-}
-
-// series gives a column's values; of a per-core column the sums.
-func series(e *dataset.Execution, column string) []float64 {
-	if c, ok := e.Column(column, dataset.NoCore); ok {
-		values, _ := c.Floats()
-		return values
-	}
-	var sum []float64
-	for _, c := range e.Cores(column) {
-		values, _ := c.Floats()
-		if sum == nil {
-			sum = make([]float64, len(values))
-		}
-		for i := range min(len(values), len(sum)) {
-			sum[i] += values[i]
-		}
-	}
-	return sum
 }
 
 // meanOf is the mean of all values of an execution.

@@ -147,6 +147,40 @@ func (e *Execution) Cores(name string) []*Column {
 	return cores
 }
 
+// Values gives a column's values with their unit; of a per-core column, the sums
+// over the cores. nil when there is no such column. Where a core has fewer values
+// than another one, contrary to Check, the sums beyond them are missing: NaN. The
+// slice may be the column's own.
+func (e *Execution) Values(name string) (values []float64, unit string) {
+	if c, ok := e.Column(name, NoCore); ok {
+		values, unit = c.Floats()
+		if values == nil {
+			values = []float64{}
+		}
+		return values, unit
+	}
+	cores := e.Cores(name)
+	most := 0
+	for _, c := range cores {
+		most = max(most, c.Len())
+	}
+	if len(cores) > 0 {
+		values = make([]float64, most)
+	}
+	for _, c := range cores {
+		var own []float64
+		own, unit = c.Floats()
+		for i := range values {
+			if i < len(own) {
+				values[i] += own[i]
+			} else {
+				values[i] = math.NaN()
+			}
+		}
+	}
+	return values, unit
+}
+
 // Check says whether the columns are as long as each other, and each once.
 func (e *Execution) Check() error {
 	for i := range e.Columns {

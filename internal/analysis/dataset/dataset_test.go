@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -76,5 +77,20 @@ func TestAdd(t *testing.T) {
 	}
 	if got := d.ColumnNames(); !slices.Equal(got, []string{Wall, "gc"}) {
 		t.Errorf("columns %v", got)
+	}
+}
+
+func TestValues(t *testing.T) {
+	e := &Execution{Columns: []Column{
+		{Name: Wall, Unit: Nanoseconds, Core: NoCore, Ints: []int64{2e9, 3e9}},
+		{Name: "empty", Unit: Seconds, Core: NoCore},
+		{Name: APERF, Unit: "cycles", Core: 1, Counts: []uint64{10, 20, 30}},
+		{Name: APERF, Unit: "cycles", Core: 0, Counts: []uint64{1, 2}},
+	}}
+	for name, want := range map[string]string{Wall: "[2 3] s", "empty": "[] s", APERF: "[11 22 NaN] cycles", "other": "[] "} {
+		values, unit := e.Values(name)
+		if got := fmt.Sprintf("%v %s", values, unit); got != want || (values == nil) != (name == "other") {
+			t.Errorf("%s: %s, want %s; nil %t", name, got, want, values == nil)
+		}
 	}
 }

@@ -116,7 +116,7 @@ func parallel(n, workers int, do func(i int)) {
 func Unit(d *dataset.Dataset, column string) string {
 	for i := range d.Pairs {
 		for k := range d.Pairs[i].Executions {
-			if values, unit := columnValues(&d.Pairs[i].Executions[k], column); values != nil {
+			if values, unit := d.Pairs[i].Executions[k].Values(column); values != nil {
 				return unit
 			}
 		}

@@ -48,7 +48,7 @@ func read(e *dataset.Execution, column string) (s series, status Status, problem
 			s.cycles = append(s.cycles, c.Counts)
 		}
 	}
-	s.values, s.unit = columnValues(e, column)
+	s.values, s.unit = e.Values(column)
 	switch {
 	case s.values == nil:
 		return s, NoIterations, fmt.Sprintf("it has no column %q", column)
@@ -70,30 +70,6 @@ func Series(e *dataset.Execution, column string) (values []float64, unit string,
 		return nil, "", status, problem
 	}
 	return s.values, s.unit, status, ""
-}
-
-// columnValues gives a column's values; of a per-core column, the sums over
-// the cores. nil when there is no such column.
-func columnValues(e *dataset.Execution, name string) ([]float64, string) {
-	if c, ok := e.Column(name, dataset.NoCore); ok {
-		values, unit := c.Floats()
-		if values == nil {
-			values = []float64{}
-		}
-		return values, unit
-	}
-	var sum []float64
-	var unit string
-	for i, c := range e.Cores(name) {
-		values, u := c.Floats()
-		if i == 0 {
-			sum, unit = make([]float64, len(values)), u
-		}
-		for k, v := range values {
-			sum[k] += v
-		}
-	}
-	return sum, unit
 }
 
 // unusable says why values cannot be analysed, or nothing.
