@@ -1,9 +1,7 @@
 package verdict
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -54,23 +52,6 @@ type CounterLimits struct {
 
 // BusyThreshold is the study's threshold for a base frequency in hertz.
 func BusyThreshold(baseHz float64) float64 { return baseHz * idleFraction }
-
-// RatioKind says on which side of the limits a ratio was.
-type RatioKind string
-
-// The sides.
-const (
-	Throttled RatioKind = "throttled" // slower than the base frequency
-	Turbo     RatioKind = "turbo"     // faster
-)
-
-// RatioViolation is an iteration in which a busy core left the limits. The ratio
-// is that of several iterations together when each was too short for one.
-type RatioViolation struct {
-	Core, Iteration int
-	Kind            RatioKind
-	Ratio           float64 // APERF/MPERF
-}
 
 // CounterJudgement is what the counters say about a process execution.
 type CounterJudgement struct {
@@ -250,147 +231,4 @@ func judgeCounts(run CounterRun, name string, core int, counts []uint64) []strin
 		reasons = append(reasons, fmt.Sprintf("%s of core %d went backwards %s", name, core, run.in(back)))
 	}
 	return reasons
-}
-
-// leastCounts is how much must have been counted for a ratio to mean something.
-// APERF and MPERF are read one after the other, at a distance that varies by about
-// a microsecond from one iteration to the next (an interrupt to another core): 3000
-// counts at 3 GHz. Three times that is the study's tolerance of this many.
-const leastCounts = 300_000
-
-// block is one busy iteration, or several that are too short for a judgement each.
-type block struct {
-	iterations   []int
-	aperf, mperf float64
-}
-
-// enough says whether a block can be judged: the errors of n readings add up to sqrt(n) times that of one.
-func (b block) enough() bool {
-	return max(b.aperf, b.mperf) >= leastCounts*math.Sqrt(float64(len(b.iterations)))
-}
-
-// judge returns a violation for each iteration of a block that is beyond the tolerance.
-func (b block) judge(core int, tolerance float64) []RatioViolation {
-	v := RatioViolation{Core: core, Ratio: b.aperf / b.mperf} // +Inf if MPERF stood still
-	switch {
-	case v.Ratio < 1-tolerance:
-		v.Kind = Throttled
-	case v.Ratio > 1+tolerance:
-		v.Kind = Turbo
-	default:
-		return nil
-	}
-	list := make([]RatioViolation, len(b.iterations))
-	for i, iteration := range b.iterations {
-		list[i] = v
-		list[i].Iteration = iteration
-	}
-	return list
-}
-
-// judgeRatios looks at the iterations in which a core was busy, and returns its
-// ratio over all of them. Iterations too short to be judged are judged together
-// with the next ones, and those at the end that do not suffice even so not at all.
-func judgeRatios(run CounterRun, core CoreCounts, tolerance, busy float64) ([]RatioViolation, float64) {
-	var found []RatioViolation
-	var all, now block
-	for i := range run.WallNS {
-		if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) || float64(core.APERF[i])/run.window(i) < busy || core.APERF[i] == 0 {
-			continue
-		}
-		a, m := float64(core.APERF[i]), float64(core.MPERF[i])
-		all.aperf, all.mperf = all.aperf+a, all.mperf+m
-		now.aperf, now.mperf, now.iterations = now.aperf+a, now.mperf+m, append(now.iterations, i)
-		if now.enough() {
-			found = append(found, now.judge(core.Core, tolerance)...)
-			now = block{}
-		}
-	}
-	return found, all.aperf / all.mperf
-}
-
-// ratioReason sums up the violations of one kind.
-func ratioReason(run CounterRun, core int, kind RatioKind, found []RatioViolation) string {
-	var where some
-	worst := 1.0
-	for _, v := range found {
-		if v.Kind != kind {
-			continue
-		}
-		where.add(v.Iteration)
-		if math.Abs(v.Ratio-1) > math.Abs(worst-1) {
-			worst = v.Ratio
-		}
-	}
-	if where.n == 0 {
-		return ""
-	}
-	what := "ran below its base frequency (throttled)"
-	if kind == Turbo {
-		what = "ran above its base frequency (turbo)"
-	}
-	return fmt.Sprintf("core %d %s %s; APERF/MPERF at worst %.3f", core, what, run.in(where), worst)
-}
-
-// Calibration errors.
-var (
-	// ErrNoRatio says that a calibration run has no usable A/MPERF.
-	ErrNoRatio = errors.New("no APERF and MPERF in the calibration run")
-	// ErrOverlap says that idle and busy cores cannot be told apart.
-	ErrOverlap = errors.New("idle cores count as fast as busy ones")
-)
-
-// Bounds of what Suggest says.
-const (
-	toleranceMargin = 1.5   // on the largest deviation seen
-	toleranceStep   = 0.005 // rounded up to a multiple
-	leastTolerance  = 0.01  // the error of the reading alone, as in the study
-)
-
-// Suggest derives limits from two calibration runs, one with all cores idle, one
-// with all of them busy at a fixed frequency. The threshold is the geometric mean
-// of the fastest idle and the slowest busy APERF per second; the tolerance 1.5
-// times the largest deviation from 1 among the busy, rounded up to half a percent.
-// A frequency step is around 5 percent: with a much larger tolerance nothing
-// would be found, and the cause (turbo, power saving) should be removed instead.
-// Errors: ErrNoRatio, ErrOverlap.
-func Suggest(idle, busy CounterRun) (CounterLimits, error) {
-	_, idleMost, _, n, _ := calibrate(idle)
-	busyLeast, _, deviation, m, long := calibrate(busy)
-	switch {
-	case n == 0 || m == 0:
-		return CounterLimits{}, ErrNoRatio
-	case long == 0:
-		return CounterLimits{}, fmt.Errorf("%w: its iterations are too short; take some of a millisecond or more", ErrNoRatio)
-	}
-	if idleMost >= busyLeast {
-		return CounterLimits{}, fmt.Errorf("%w: up to %.3g APERF/s idle, from %.3g busy; let the idle run rest and the busy one use every core", ErrOverlap, idleMost, busyLeast)
-	}
-	steps := math.Ceil(deviation*toleranceMargin/toleranceStep - 1e-9) // 0.03 is six steps, not seven
-	return CounterLimits{
-		Tolerance:     max(leastTolerance, steps*toleranceStep),
-		BusyThreshold: math.Sqrt(max(idleMost, 1) * busyLeast),
-	}, nil
-}
-
-// calibrate returns the slowest and the fastest APERF per second, the largest
-// deviation of APERF/MPERF from 1, of how many values that is, and how many of them
-// are large enough for a ratio.
-func calibrate(run CounterRun) (least, most, deviation float64, n, long int) {
-	least = math.Inf(1)
-	for _, core := range run.Cores {
-		for i := range run.WallNS {
-			if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) {
-				continue
-			}
-			rate := float64(core.APERF[i]) / run.window(i)
-			least, most = min(least, rate), max(most, rate)
-			if core.MPERF[i] >= leastCounts {
-				deviation = max(deviation, math.Abs(float64(core.APERF[i])/float64(core.MPERF[i])-1))
-				long++
-			}
-			n++
-		}
-	}
-	return least, most, deviation, n, long
 }

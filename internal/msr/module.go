@@ -1,0 +1,66 @@
+package msr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"krund/internal/sysroot"
+)
+
+// deviceRemedy explains why a device cannot be used. tried says whether the kernel
+// module was to be loaded, and loading how that failed; nil: it did not.
+func deviceRemedy(err error, tried bool, loading error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENXIO):
+		switch {
+		case !tried:
+			return err.Error() + ": the kernel module msr is not loaded; krund tries to when it needs it, as modprobe msr does"
+		case loading != nil:
+			return fmt.Sprintf("%v: the kernel module msr is not loaded and could not be: %v", err, loading)
+		}
+		return err.Error() + ": the kernel module msr is loaded, but there is no device: is the core online, and the processor an x86?"
+	case errors.Is(err, fs.ErrPermission):
+		return err.Error() + ": needs root and CAP_SYS_RAWIO"
+	case errors.Is(err, syscall.EIO):
+		return err.Error() + ": the processor, or the hypervisor that shows it, has no such register"
+	}
+	return err.Error()
+}
+
+// loader makes the devices appear if it can. The error says why not; whether it
+// matters shows when they are opened.
+type loader func(ctx context.Context, root sysroot.Root, core int) error
+
+// modprobe loads the kernel modules that make the devices. Without cpuid only a
+// width is not known, so that its failure is nobody's concern.
+func modprobe(ctx context.Context, root sysroot.Root, core int) error {
+	if !root.IsMachine() {
+		return errors.New("modprobe msr was not tried")
+	}
+	var failed error
+	for _, module := range []string{"cpuid", "msr"} {
+		failed = nil
+		if !root.Exists(fmt.Sprintf("/dev/cpu/%d/%s", core, module)) {
+			failed = loadModule(ctx, "/sbin/modprobe", module)
+		}
+	}
+	return failed
+}
+
+// loadModule runs modprobe; the error has what it said.
+func loadModule(ctx context.Context, program, module string) error {
+	said, err := exec.CommandContext(ctx, program, module).CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+	if line == "" {
+		return fmt.Errorf("%s %s: %w", program, module, err)
+	}
+	return fmt.Errorf("%s %s: %s", program, module, line)
+}

@@ -1,0 +1,124 @@
+package msr
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"krund/internal/sysroot"
+)
+
+// Registers (SDM volume 4). APERF counts at the core's actual frequency while it
+// is not halted, MPERF at the base frequency.
+const (
+	regMPERF     = 0xe7
+	regAPERF     = 0xe8
+	regCycles    = 0x30a // IA32_FIXED_CTR1
+	regFixedCtrl = 0x38d // IA32_FIXED_CTR_CTRL: four bits for each fixed counter
+	regGlobal    = 0x38f // IA32_PERF_GLOBAL_CTRL: bit 32+i enables fixed counter i
+)
+
+// The field of fixed counter 1 in IA32_FIXED_CTR_CTRL: kernel and user mode, no
+// interrupt at an overflow.
+const (
+	ctrlShift = 4 * cyclesCounter
+	ctrlMask  = 0xf << ctrlShift
+	ctrlOn    = 0x3 << ctrlShift
+	globalOn  = 1 << (32 + cyclesCounter)
+)
+
+func deviceName(core int) string { return fmt.Sprintf("/dev/cpu/%d/msr", core) }
+
+func readRegister(root sysroot.Root, core int, address int64) (uint64, error) {
+	var raw [8]byte
+	err := root.ReadAt(deviceName(core), raw[:], address)
+	return binary.NativeEndian.Uint64(raw[:]), err
+}
+
+func writeRegister(root sysroot.Root, core int, address int64, value uint64) error {
+	var raw [8]byte
+	binary.NativeEndian.PutUint64(raw[:], value)
+	return root.WriteAt(deviceName(core), raw[:], address)
+}
+
+// saved is a control register's value before it was changed.
+type saved struct {
+	core    int
+	address int64
+	value   uint64
+}
+
+// restore puts registers back, the last changed first, all even if one fails.
+func restore(root sysroot.Root, list []saved) error {
+	var errs []error
+	for i := len(list) - 1; i >= 0; i-- {
+		errs = append(errs, writeRegister(root, list[i].core, list[i].address, list[i].value))
+	}
+	return errors.Join(errs...)
+}
+
+// controlPlan is what the two control registers of a core become so that fixed
+// counter 1 counts. It is refused when somebody else uses the counter: the field
+// is neither off nor as an earlier krund may have left it.
+func controlPlan(fixed, global uint64) (newFixed, newGlobal uint64, err error) {
+	if field := fixed & ctrlMask; field != 0 && field != ctrlOn && global&globalOn != 0 {
+		return fixed, global, fmt.Errorf("fixed counter 1 is in use, its control field is %#x: end the profiler that uses it, or take the perf source", field>>ctrlShift)
+	}
+	return fixed&^ctrlMask | ctrlOn, global | globalOn, nil
+}
+
+// startCycles lets fixed counter 1 of a core count, and returns what it changed,
+// also when it fails.
+func startCycles(root sysroot.Root, core int) (changed []saved, err error) {
+	fixed, err := readRegister(root, core, regFixedCtrl)
+	if err != nil {
+		return nil, err
+	}
+	global, err := readRegister(root, core, regGlobal)
+	if err != nil {
+		return nil, err
+	}
+	newFixed, newGlobal, err := controlPlan(fixed, global)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range []struct {
+		address  int64
+		old, new uint64
+	}{{regFixedCtrl, fixed, newFixed}, {regGlobal, global, newGlobal}} {
+		if r.old == r.new {
+			continue // no write without need: the kernel logs the first one
+		}
+		changed = append(changed, saved{core, r.address, r.old})
+		if err := writeRegister(root, core, r.address, r.new); err != nil {
+			return changed, err
+		}
+		got, err := readRegister(root, core, r.address)
+		if err != nil {
+			return changed, err
+		}
+		if got != r.new {
+			return changed, fmt.Errorf("register %#x was set to %#x and reads back %#x: somebody else writes it (a profiler, a hypervisor); take the perf source", r.address, r.new, got)
+		}
+	}
+	return changed, nil
+}
+
+// moves says whether a register counts: reading it runs code on that core.
+func moves(root sysroot.Root, core int, address int64) error {
+	const tries = 4
+	first, err := readRegister(root, core, address)
+	if err != nil {
+		return err
+	}
+	for range tries {
+		next, err := readRegister(root, core, address)
+		if err != nil {
+			return err
+		}
+		if next != first {
+			return nil
+		}
+	}
+	return fmt.Errorf("register %#x of core %d stands still at %d: there is no counter behind it, as in an emulator; measure on the hardware itself", address, core, first)
+}

@@ -1,0 +1,70 @@
+package verdict
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Calibration errors.
+var (
+	// ErrNoRatio says that a calibration run has no usable A/MPERF.
+	ErrNoRatio = errors.New("no APERF and MPERF in the calibration run")
+	// ErrOverlap says that idle and busy cores cannot be told apart.
+	ErrOverlap = errors.New("idle cores count as fast as busy ones")
+)
+
+// Bounds of what Suggest says.
+const (
+	toleranceMargin = 1.5   // on the largest deviation seen
+	toleranceStep   = 0.005 // rounded up to a multiple
+	leastTolerance  = 0.01  // the error of the reading alone, as in the study
+)
+
+// Suggest derives limits from two calibration runs, one with all cores idle, one
+// with all of them busy at a fixed frequency. The threshold is the geometric mean
+// of the fastest idle and the slowest busy APERF per second; the tolerance 1.5
+// times the largest deviation from 1 among the busy, rounded up to half a percent.
+// A frequency step is around 5 percent: with a much larger tolerance nothing
+// would be found, and the cause (turbo, power saving) should be removed instead.
+// Errors: ErrNoRatio, ErrOverlap.
+func Suggest(idle, busy CounterRun) (CounterLimits, error) {
+	_, idleMost, _, n, _ := calibrate(idle)
+	busyLeast, _, deviation, m, long := calibrate(busy)
+	switch {
+	case n == 0 || m == 0:
+		return CounterLimits{}, ErrNoRatio
+	case long == 0:
+		return CounterLimits{}, fmt.Errorf("%w: its iterations are too short; take some of a millisecond or more", ErrNoRatio)
+	}
+	if idleMost >= busyLeast {
+		return CounterLimits{}, fmt.Errorf("%w: up to %.3g APERF/s idle, from %.3g busy; let the idle run rest and the busy one use every core", ErrOverlap, idleMost, busyLeast)
+	}
+	steps := math.Ceil(deviation*toleranceMargin/toleranceStep - 1e-9) // 0.03 is six steps, not seven
+	return CounterLimits{
+		Tolerance:     max(leastTolerance, steps*toleranceStep),
+		BusyThreshold: math.Sqrt(max(idleMost, 1) * busyLeast),
+	}, nil
+}
+
+// calibrate returns the slowest and the fastest APERF per second, the largest
+// deviation of APERF/MPERF from 1, of how many values that is, and how many of them
+// are large enough for a ratio.
+func calibrate(run CounterRun) (least, most, deviation float64, n, long int) {
+	least = math.Inf(1)
+	for _, core := range run.Cores {
+		for i := range run.WallNS {
+			if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) {
+				continue
+			}
+			rate := float64(core.APERF[i]) / run.window(i)
+			least, most = min(least, rate), max(most, rate)
+			if core.MPERF[i] >= leastCounts {
+				deviation = max(deviation, math.Abs(float64(core.APERF[i])/float64(core.MPERF[i])-1))
+				long++
+			}
+			n++
+		}
+	}
+	return least, most, deviation, n, long
+}

@@ -1,0 +1,103 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+)
+
+// RatioKind says on which side of the limits a ratio was.
+type RatioKind string
+
+// The sides.
+const (
+	Throttled RatioKind = "throttled" // slower than the base frequency
+	Turbo     RatioKind = "turbo"     // faster
+)
+
+// RatioViolation is an iteration in which a busy core left the limits. The ratio
+// is that of several iterations together when each was too short for one.
+type RatioViolation struct {
+	Core, Iteration int
+	Kind            RatioKind
+	Ratio           float64 // APERF/MPERF
+}
+
+// leastCounts is how much must have been counted for a ratio to mean something.
+// APERF and MPERF are read one after the other, at a distance that varies by about
+// a microsecond from one iteration to the next (an interrupt to another core): 3000
+// counts at 3 GHz. Three times that is the study's tolerance of this many.
+const leastCounts = 300_000
+
+// block is one busy iteration, or several that are too short for a judgement each.
+type block struct {
+	iterations   []int
+	aperf, mperf float64
+}
+
+// enough says whether a block can be judged: the errors of n readings add up to sqrt(n) times that of one.
+func (b block) enough() bool {
+	return max(b.aperf, b.mperf) >= leastCounts*math.Sqrt(float64(len(b.iterations)))
+}
+
+// judge returns a violation for each iteration of a block that is beyond the tolerance.
+func (b block) judge(core int, tolerance float64) []RatioViolation {
+	v := RatioViolation{Core: core, Ratio: b.aperf / b.mperf} // +Inf if MPERF stood still
+	switch {
+	case v.Ratio < 1-tolerance:
+		v.Kind = Throttled
+	case v.Ratio > 1+tolerance:
+		v.Kind = Turbo
+	default:
+		return nil
+	}
+	list := make([]RatioViolation, len(b.iterations))
+	for i, iteration := range b.iterations {
+		list[i] = v
+		list[i].Iteration = iteration
+	}
+	return list
+}
+
+// judgeRatios looks at the iterations in which a core was busy, and returns its
+// ratio over all of them. Iterations too short to be judged are judged together
+// with the next ones, and those at the end that do not suffice even so not at all.
+func judgeRatios(run CounterRun, core CoreCounts, tolerance, busy float64) ([]RatioViolation, float64) {
+	var found []RatioViolation
+	var all, now block
+	for i := range run.WallNS {
+		if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) || float64(core.APERF[i])/run.window(i) < busy || core.APERF[i] == 0 {
+			continue
+		}
+		a, m := float64(core.APERF[i]), float64(core.MPERF[i])
+		all.aperf, all.mperf = all.aperf+a, all.mperf+m
+		now.aperf, now.mperf, now.iterations = now.aperf+a, now.mperf+m, append(now.iterations, i)
+		if now.enough() {
+			found = append(found, now.judge(core.Core, tolerance)...)
+			now = block{}
+		}
+	}
+	return found, all.aperf / all.mperf
+}
+
+// ratioReason sums up the violations of one kind.
+func ratioReason(run CounterRun, core int, kind RatioKind, found []RatioViolation) string {
+	var where some
+	worst := 1.0
+	for _, v := range found {
+		if v.Kind != kind {
+			continue
+		}
+		where.add(v.Iteration)
+		if math.Abs(v.Ratio-1) > math.Abs(worst-1) {
+			worst = v.Ratio
+		}
+	}
+	if where.n == 0 {
+		return ""
+	}
+	what := "ran below its base frequency (throttled)"
+	if kind == Turbo {
+		what = "ran above its base frequency (turbo)"
+	}
+	return fmt.Sprintf("core %d %s %s; APERF/MPERF at worst %.3f", core, what, run.in(where), worst)
+}
