@@ -34,6 +34,39 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestGroups: every command is in a group of the list, and the groups are in the order of an experiment's life.
+func TestGroups(t *testing.T) {
+	help := krunctl(t, "--help").stdout
+	rest := help
+	for _, g := range groups(&app{}) {
+		_, after, found := strings.Cut(rest, "\n"+g.title+":\n")
+		if !found {
+			t.Fatalf("no %q, or out of order, in\n%s", g.title, help)
+		}
+		rest = after
+		for _, c := range g.commands {
+			_, after, found := strings.Cut(rest, "  "+c.Name()+" ")
+			if !found {
+				t.Fatalf("%s: no %s, or out of order, in\n%s", g.title, c.Name(), help)
+			}
+			rest = after
+		}
+	}
+	for _, text := range []string{"Additional Commands", "Available Commands"} { // cobra's titles for commands without a group
+		if strings.Contains(help, text) {
+			t.Errorf("%s in\n%s", text, help)
+		}
+	}
+	for _, part := range []string{"\n  help ", "\n  completion "} {
+		if !strings.Contains(rest, part) {
+			t.Errorf("no %s in the last group of\n%s", part, help)
+		}
+	}
+	if r := krunctl(t, "completion", "--help"); !strings.Contains(r.stdout, "EXIT STATUS\n") || !strings.Contains(r.stdout, "\n  bash ") {
+		t.Error(r.text())
+	}
+}
+
 // examples returns the command lines in a help text, without what a shell does
 // to their output.
 func examples(help string) [][]string {

@@ -21,6 +21,10 @@ import (
 	"krund/internal/unit"
 )
 
+func init() {
+	cobra.EnableCommandSorting = false // groups has an order of its own
+}
+
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -60,7 +64,10 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 const rootHelp = `krunctl plans, watches, reads, checks and mends experiments of krund.
 
 An experiment is a file NAME.toml; its state and its results are in the folder
-NAME.krun beside it. Every command takes either of the two.`
+NAME.krun beside it. Commands that need no more than the folder take either.
+
+A first experiment: doctor, plan, enable and a restart; then status; at the end
+summary, analyze and report. docs/lab-machine.md goes through all of it.`
 
 const exitHelp = `
 EXIT STATUS
@@ -90,20 +97,74 @@ func rootCommand(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
 	})
-	root.AddCommand(commands(a)...)
+	addCommands(root, a)
 	return root
 }
 
-// commands is the list of the subcommands, in the order of an experiment's life.
-func commands(a *app) []*cobra.Command {
-	return []*cobra.Command{
-		doctorCommand(a),
-		planCommand(a), statusCommand(a), showCommand(a), exportCommand(a), summaryCommand(a), checkDataCommand(a), repairCommand(a), restoreCommand(a),
-		enableCommand(a), holdCommand(a), resumeCommand(a), stopCommand(a), disableCommand(a),
-		amperfCommand(a), startupCommand(a),
-		analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a), stabilityCommand(a), similarityCommand(a), optimiseCommand(a), importCommand(a), convertCommand(a),
-		versionCommand(a),
+// group is a part of the list that `krunctl --help` prints.
+type group struct {
+	id, title string
+	commands  []*cobra.Command
+}
+
+// otherGroup has what belongs to no experiment; cobra adds help and completion to it.
+const otherGroup = "other"
+
+// groups are the subcommands by what one wants to do, in the order in which a newcomer needs them.
+func groups(a *app) []group {
+	return []group{
+		{"run", "Run an experiment", []*cobra.Command{
+			doctorCommand(a), planCommand(a), enableCommand(a), statusCommand(a), holdCommand(a), resumeCommand(a), stopCommand(a), disableCommand(a),
+		}},
+		{"look", "Look at what was measured", []*cobra.Command{
+			summaryCommand(a), showCommand(a), startupCommand(a), amperfCommand(a),
+		}},
+		{"analyse", "Analyse it and present it", []*cobra.Command{
+			analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a), stabilityCommand(a), similarityCommand(a), optimiseCommand(a),
+		}},
+		{"exchange", "Exchange it with other tools", []*cobra.Command{
+			exportCommand(a), convertCommand(a), importCommand(a),
+		}},
+		{"mend", "Check and mend after a mishap", []*cobra.Command{
+			checkDataCommand(a), repairCommand(a), restoreCommand(a),
+		}},
+		{otherGroup, "Other", []*cobra.Command{versionCommand(a)}},
 	}
+}
+
+// addCommands gives root its subcommands, listed as groups has them.
+func addCommands(root *cobra.Command, a *app) {
+	for _, g := range groups(a) {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title + ":"})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID(otherGroup)
+	root.SetCompletionCommandGroupID(otherGroup)
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.Short, c.Long = "Print a script that completes commands in a shell", completionHelp
+	}
+}
+
+const completionHelp = `Completion prints a script for a shell, with which the Tab key completes
+commands and options of krunctl. The packages install it for bash, zsh and fish.
+"krunctl completion SHELL --help" says how to load it.
+
+EXAMPLES
+  krunctl completion bash > ~/.local/share/bash-completion/completions/krunctl
+  krunctl completion zsh > "${fpath[1]}/_krunctl"
+` + exitHelp
+
+// commands is the list of the subcommands.
+func commands(a *app) []*cobra.Command {
+	var all []*cobra.Command
+	for _, g := range groups(a) {
+		all = append(all, g.commands...)
+	}
+	return all
 }
 
 func unknownCommand(c *cobra.Command, name string) error {

@@ -9,11 +9,11 @@ import (
 // listed is a command as `krunctl --help` lists it.
 type listed struct{ name, short string }
 
-// parseCommands finds the list of commands in krunctl's help.
+// parseCommands finds the lists of commands in krunctl's help.
 func parseCommands(help string) []listed {
 	var all []listed
 	for _, s := range parseHelp(help) {
-		if s.title != "Available Commands" {
+		if !s.lists {
 			continue
 		}
 		for _, l := range s.lines {
@@ -30,6 +30,7 @@ func parseCommands(help string) []listed {
 type section struct {
 	title string
 	lines []string
+	lists bool // commands: all of them, or a group
 }
 
 var (
@@ -46,15 +47,16 @@ func parseHelp(help string) []section {
 		if strings.HasPrefix(l, "Use \"") { // cobra's advice to ask for help
 			continue
 		}
-		title := ""
+		title, lists := "", false
 		if m := cobraTitle.FindStringSubmatch(l); m != nil {
 			title = m[1]
+			lists = title != "Usage" && title != "Flags"
 		}
 		if ownTitle.MatchString(l) {
 			title = l
 		}
 		if title != "" {
-			all = append(all, section{title: title})
+			all = append(all, section{title: title, lists: lists})
 			continue
 		}
 		last := &all[len(all)-1]
@@ -63,9 +65,12 @@ func parseHelp(help string) []section {
 	return all
 }
 
+// commandLists stands for the lists of commands, which are set under one heading.
+const commandLists = "commands"
+
 // order of the sections of a page; a title and what it becomes.
 var order = [][2]string{
-	{"Usage", "SYNOPSIS"}, {"", "DESCRIPTION"}, {"Available Commands", "COMMANDS"}, {"Flags", "OPTIONS"}, {"EXIT STATUS", "EXIT STATUS"}, {"EXAMPLES", "EXAMPLES"},
+	{"Usage", "SYNOPSIS"}, {"", "DESCRIPTION"}, {commandLists, "COMMANDS"}, {"Flags", "OPTIONS"}, {"EXIT STATUS", "EXIT STATUS"}, {"EXAMPLES", "EXAMPLES"},
 }
 
 // helpBlocks sets a help text. Parts that order does not know follow the
@@ -74,19 +79,28 @@ func helpBlocks(help string) []block {
 	parts := parseHelp(help)
 	titles := slices.Clone(order)
 	for _, s := range parts {
-		if !slices.ContainsFunc(order, func(o [2]string) bool { return o[0] == s.title }) {
+		if !s.lists && !slices.ContainsFunc(order, func(o [2]string) bool { return o[0] == s.title }) {
 			titles = slices.Insert(titles, 2, [2]string{s.title, strings.ToUpper(s.title)})
 		}
 	}
 	var all []block
 	for _, t := range titles {
+		headed := false
 		for _, s := range parts {
-			if s.title != t[0] {
+			if s.lists != (t[0] == commandLists) || !s.lists && s.title != t[0] {
 				continue
 			}
-			if body := s.blocks(); len(body) > 0 {
-				all = append(append(all, block{kind: heading, text: t[1]}), body...)
+			body := s.blocks()
+			if len(body) == 0 {
+				continue
 			}
+			if !headed {
+				all, headed = append(all, block{kind: heading, text: t[1]}), true
+			}
+			if s.lists {
+				all = append(all, block{kind: subheading, text: s.title})
+			}
+			all = append(all, body...)
 		}
 	}
 	return all
@@ -96,7 +110,10 @@ func (s section) blocks() []block {
 	switch s.title {
 	case "Usage", "EXAMPLES":
 		return []block{{kind: literal, text: strings.Trim(dedent(s.lines), "\n")}}
-	case "Available Commands", "Flags", "EXIT STATUS":
+	case "Flags", "EXIT STATUS":
+		return items(s.lines)
+	}
+	if s.lists {
 		return items(s.lines)
 	}
 	return prose(s.lines)

@@ -90,14 +90,17 @@ krunctl(1), krund(8), krund.toml(5)
 }
 
 func TestOverview(t *testing.T) {
-	help := "krunctl plans\nand mends. More.\n\nUsage:\n  krunctl COMMAND\n\nAvailable Commands:\n  plan        Print it\n  show        Print a record\n\nUse \"krunctl [command] --help\" for more information.\n"
+	help := "krunctl plans\nand mends. More.\n\nUsage:\n  krunctl COMMAND\n\nRun an experiment:\n  plan        Print it\n\nLook at it:\n  show        Print a record\n  help        Help\n\nUse \"krunctl [command] --help\" for more information.\n"
 	got := overview(help, parseCommands(help)).roff("1.2", "2026-11-21")
 	for _, want := range []string{
-		"\nkrunctl \\- plans and mends\n", ".SH \"COMMANDS\"\n.TP\n\\fBplan\\fR\nPrint it\n.TP\n\\fBshow\\fR\nPrint a record\n.SH", "krunctl\\-plan(1), krunctl\\-show(1)\n",
+		"\nkrunctl \\- plans and mends\n", ".SH \"COMMANDS\"\n.SS \"Run an experiment\"\n.TP\n\\fBplan\\fR\nPrint it\n.SS \"Look at it\"\n.TP\n\\fBshow\\fR\nPrint a record\n.TP\n\\fBhelp\\fR\nHelp\n.SH", "krunctl\\-plan(1), krunctl\\-show(1)\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
+	}
+	if strings.Count(got, ".SH \"COMMANDS\"") != 1 {
+		t.Errorf("not one list of commands in\n%s", got)
 	}
 	if strings.Contains(got, "Use \"") {
 		t.Errorf("cobra's advice is in\n%s", got)
