@@ -22,21 +22,28 @@ func TestEveryCut(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {
 			cfg := parse(t, experimentText("executions = 2\nattempts = 2\nreboot = \""+reboot+"\""))
-			cuts := 0
 			for _, policy := range crashfs.Policies(*seed) {
-				for op := 1; ; op++ {
-					ended, err := cutOnce(t, cfg, op, policy)
-					if err != nil {
-						t.Fatalf("cut in operation %d, %s survives: %v", op, policy, err)
-					}
-					if ended {
-						break // the experiment ended before that operation
-					}
-					cuts++
-				}
+				t.Run(policy.String(), func(t *testing.T) {
+					t.Parallel()
+					cutEverywhere(t, cfg, policy)
+				})
 			}
-			t.Logf("%d power cuts", cuts)
 		})
+	}
+}
+
+// cutEverywhere cuts the power in each operation in turn, until there are no more.
+func cutEverywhere(t *testing.T, cfg *config.Config, policy crashfs.Policy) {
+	t.Helper()
+	for op := 1; ; op++ {
+		ended, err := cutOnce(t, cfg, op, policy)
+		if err != nil {
+			t.Fatalf("cut in operation %d, %s survives: %v", op, policy, err)
+		}
+		if ended { // the experiment ended before that operation
+			t.Logf("%d power cuts", op-1)
+			return
+		}
 	}
 }
 
