@@ -16,9 +16,10 @@
 //
 // Package warmup runs all of it over a whole experiment.
 //
-// Two further questions to the same series: stability.Of says where dynamic
-// reconfiguration would have stopped, and similarity.Of whether the executions
-// of a pair resemble each other.
+// Three further questions to the same series: stability.Of says where dynamic
+// reconfiguration would have stopped, similarity.Of whether the executions of a
+// pair resemble each other, and optimise.Optimise with how few executions and
+// iterations the result would have been as stable.
 //
 // The tests of this package compare the pipeline with the study's own tools
 // (warmup_stats 41212e0 with R 4.2.2 and changepoint 2.3) on the series in

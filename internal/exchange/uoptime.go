@@ -25,12 +25,16 @@ var uoptimeColumns = [...]string{"b_name", "ir_pos", "sr_pos", "it_pos", "bed_po
 // a mistake.
 const mostRepetitions = 1_000_000
 
-// IsUOpTime tells from the beginning of a file whether it is a result file of
-// µOpTime.
+// byteOrderMark is what some programs begin UTF-8 files with.
+const byteOrderMark = "\ufeff"
+
+// IsUOpTime tells from the beginning of a file whether it is meant as a result
+// file of µOpTime: its head has one of the two columns that nobody else has.
+// ReadUOpTime says what is missing.
 func IsUOpTime(head []byte) bool {
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	_, err := uoptimeHead(strings.Split(strings.TrimRight(string(line), "\r"), ","))
-	return err == nil
+	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(head, []byte(byteOrderMark))))
+	columns, err := in.Read()
+	return err == nil && (slices.Contains(columns, uoptimeColumns[0]) || slices.Contains(columns, uoptimeColumns[5]))
 }
 
 // ReadUOpTime reads a result file of µOpTime's benchmark runner (Japke et al.,
@@ -51,6 +55,7 @@ func ReadUOpTime(r io.Reader) (*optimise.Suite, error) {
 	if err != nil {
 		return nil, uoptimeError(err)
 	}
+	head[0] = strings.TrimPrefix(head[0], byteOrderMark)
 	at, err := uoptimeHead(head)
 	if err != nil {
 		return nil, fmt.Errorf("read µOpTime results: %w: line 1: %w", ErrFormat, err)

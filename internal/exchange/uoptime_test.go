@@ -36,6 +36,13 @@ func TestReadUOpTime(t *testing.T) {
 	if s, err := ReadUOpTime(strings.NewReader(moved)); err != nil || s.Benchmarks[0].Rows[0].Value != 22.5 {
 		t.Errorf("other columns and line ends: %v", err)
 	}
+	marked := byteOrderMark + uoptimeText
+	if s, err := ReadUOpTime(strings.NewReader(marked)); err != nil || len(s.Benchmarks) != 2 || !IsUOpTime([]byte(marked)) {
+		t.Errorf("a byte order mark: %v", err)
+	}
+	if !IsUOpTime([]byte("b_name,ir_pos\n")) || IsUOpTime([]byte("{\"b_name\": 1}")) {
+		t.Error("a head without all columns is not told from others")
+	}
 	twice := uoptimeText + "BenchmarkA,1,1,1,1,5\n"
 	if s, err := ReadUOpTime(strings.NewReader(twice)); err != nil || len(s.Benchmarks[1].Warnings) != 1 {
 		t.Errorf("a position measured twice: %v", err)
@@ -48,6 +55,7 @@ func TestReadUOpTimeRefuses(t *testing.T) {
 		{"empty", "", "the file is empty"},
 		{"only a head", head, "no rows"},
 		{"another table", "a,b\n1,2\n", "no column b_name"},
+		{"a column is missing", "b_name,ir_pos,sr_pos,it_pos,bed_pos\nB,1,1,1,1\n", "no column ns_per_op"},
 		{"position 0", head + "B,1,0,1,1,5\n", `line 2: sr_pos "0"`},
 		{"position too large", head + "B,1,1,1,1000001,5\n", "bed_pos"},
 		{"no position", head + "B,,1,1,1,5\n", "ir_pos"},

@@ -217,8 +217,12 @@ func TestInstances(t *testing.T) {
 	if r := only(t, s, Options{Metric: CV}); r.Full.Values != 3 || r.Full.Mean != 1000 {
 		t.Errorf("%+v", r.Full)
 	}
-	if r := only(t, s, Options{Metric: CV, Instances: 2}); r.Full.Values != 4 || r.Full.Mean != 2000 {
+	if r := only(t, s, Options{Metric: CV, Instances: 2}); r.Full.Values != 4 || !strings.Contains(strings.Join(r.Warnings, ""), "2 of 6 values are missing") || r.Full.Mean != 2000 {
 		t.Errorf("%+v", r.Full)
+	}
+	s.Benchmarks[0].Rows = s.Benchmarks[0].Rows[3:]
+	if r := only(t, s, Options{Metric: CV}); r.Stable || r.Full.Values != 0 || !strings.Contains(strings.Join(r.Warnings, ""), "on the first 1 of the instances") {
+		t.Errorf("%+v", r)
 	}
 }
 

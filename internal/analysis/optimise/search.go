@@ -27,6 +27,8 @@ func (s search) run() Result {
 	switch {
 	case len(b.Rows) == 0:
 		r.Warnings = append(r.Warnings, "nothing was measured")
+	case r.Full.Values == 0:
+		r.Warnings = append(r.Warnings, fmt.Sprintf("nothing was measured on the first %d of the instances", s.o.Instances))
 	case found != nil:
 		r.Minimal, r.Stable = s.choice(found.at), true
 	case !any:
@@ -40,7 +42,7 @@ func (s search) run() Result {
 	r.LowDiff = (minimal.Low - full.Low) / full.Low
 	r.HighDiff = (minimal.High - full.High) / full.High
 	r.Confidence = s.confidence(r.Minimal.At, full.Average)
-	if want := b.Full.cells(); len(b.Rows) > 0 && float64(r.Full.Values) < want {
+	if want := b.Full.cells() * float64(s.o.Instances); r.Full.Values > 0 && float64(r.Full.Values) < want {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %.0f values are missing", int(want)-r.Full.Values, want))
 	}
 	if r.Stable && !s.near(r.Minimal.Summary(s.o.Metric).Average, full.Average) {
@@ -127,13 +129,13 @@ const (
 	// far is the factor by which it has to be beyond the threshold. The widths
 	// differ most when one value carries all variance: the interval of the mean
 	// then is that of a Poisson number of rate 1, 0 to 4, against ±2.58.
-	far = 2
+	far = 1.5
 	// normal995 is the 99.5% quantile of the normal distribution.
 	normal995 = 2.5758
 )
 
 // hopeless tells of many values, cheaply, whether their interval is more than
-// twice as wide as would be stable.
+// half as wide again as would be stable.
 func (s search) hopeless(x []float64) bool {
 	if len(x) < longSample || s.o.Level < 0.9 {
 		return false
