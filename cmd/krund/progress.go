@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/boot"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -20,20 +21,20 @@ type progress struct {
 }
 
 // Begin says what runs now, and when all will be done if the rest takes as long as what has been seen.
-func (p *progress) Begin(slot schedule.Slot, slots int) {
+func (p *progress) Begin(slot schedule.Slot, n boot.Count) {
 	if p.terminal {
-		fmt.Fprintf(p.w, "%s  running  %s", place(slot, slots), p.eta(slots-slot.Index))
+		fmt.Fprintf(p.w, "%s  running  %s", place(slot, n.Slots), p.eta(n.Left))
 	}
 }
 
 // End completes the line.
-func (p *progress) End(slot schedule.Slot, slots int, outcome results.Outcome, reasons []string, took time.Duration) {
+func (p *progress) End(slot schedule.Slot, n boot.Count, outcome results.Outcome, reasons []string, took time.Duration) {
 	p.ran++
 	p.spent += took
 	if p.terminal {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
-	fmt.Fprintf(p.w, "%s  %-9s %6.1f s  %s\n", place(slot, slots), outcome, took.Seconds(), p.eta(slots-slot.Index-1))
+	fmt.Fprintf(p.w, "%s  %-9s %6.1f s  %s\n", place(slot, n.Slots), outcome, took.Seconds(), p.eta(n.Left))
 	for _, reason := range reasons {
 		fmt.Fprintf(p.w, "    %s\n", printable(reason))
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/boot"
 	"krund/internal/key"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -139,12 +140,12 @@ func TestProgress(t *testing.T) {
 	show := func(terminal bool) string {
 		var b bytes.Buffer
 		p := &progress{w: &b, terminal: terminal}
-		p.Begin(slot(0, 1), 12)
-		p.End(slot(0, 1), 12, results.Completed, nil, 2*time.Second)
-		p.Begin(slot(10, 3), 12)
-		p.End(slot(10, 3), 12, results.Error, []string{"it said last: \x1b[31mred\nline", "second"}, 4*time.Second)
-		p.Begin(slot(11, 1), 12)
-		p.End(slot(11, 1), 12, results.Timeout, nil, time.Minute)
+		p.Begin(slot(0, 1), boot.Count{Slots: 12, Left: 12})
+		p.End(slot(0, 1), boot.Count{Slots: 12, Left: 11}, results.Completed, nil, 2*time.Second)
+		p.Begin(slot(10, 3), boot.Count{Slots: 12, Left: 2})
+		p.End(slot(10, 3), boot.Count{Slots: 12, Left: 1}, results.Error, []string{"it said last: \x1b[31mred\nline", "second"}, 4*time.Second)
+		p.Begin(slot(11, 1), boot.Count{Slots: 12, Left: 1})
+		p.End(slot(11, 1), boot.Count{Slots: 12}, results.Timeout, nil, time.Minute)
 		return b.String()
 	}
 	const plain = "[ 1/12] nbody:C:so, execution 2                           completed    2.0 s  left 22s\n" +
@@ -175,8 +176,8 @@ func TestQuiet(t *testing.T) {
 	defer file.Close()
 	for _, o := range []runOptions{{}, {quiet: true}} {
 		p := newProgress(o, file)
-		p.Begin(schedule.Slot{}, 1)
-		p.End(schedule.Slot{}, 1, results.Completed, nil, time.Second)
+		p.Begin(schedule.Slot{}, boot.Count{Slots: 1, Left: 1})
+		p.End(schedule.Slot{}, boot.Count{Slots: 1}, results.Completed, nil, time.Second)
 	}
 	text, err := os.ReadFile(file.Name())
 	if err != nil || strings.Count(string(text), "\n") != 1 || strings.Contains(string(text), "\x1b") {

@@ -79,6 +79,7 @@ type experiment struct {
 	schedule  *schedule.Schedule
 	results   *results.Appender
 	reader    *results.Reader
+	left      int  // slots that are not finished; below 0: not counted yet
 	worked    bool // this process has ended a slot
 	rebooting bool // the machine is about to restart
 }
@@ -100,7 +101,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	case err != nil:
 		return 0, x.stop(ctx, err)
 	}
-	x.Progress.Begin(slot, x.schedule.Header().Slots)
+	x.Progress.Begin(slot, x.count())
 	began := x.Clock.Now()
 
 	applied, record, err := x.measure(ctx, slot) // settle, controls, hooks, account, sync, temperatures, the run, the verdict
@@ -122,7 +123,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 		}
 		return 0, x.stop(after, errors.Join(err, undoErr))
 	}
-	x.Progress.End(slot, x.schedule.Header().Slots, record.Outcome, record.Reasons, x.Clock.Now().Sub(began))
+	x.Progress.End(slot, x.count(), record.Outcome, record.Reasons, x.Clock.Now().Sub(began))
 	x.Log.Debug("execution ended", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts, // for the file: people have Progress
 		"outcome", string(record.Outcome), "reasons", strings.Join(record.Reasons, "; "))
 	x.flag(after, slot, record)
@@ -227,7 +228,28 @@ func (x *experiment) store(slot schedule.Slot, record results.Record) error {
 	if err := x.results.Append(record); err != nil {
 		return fmt.Errorf("store the record of slot %d: %w; nothing else is lost: start krund again when the disk is in order", slot.Index, err)
 	}
-	return x.schedule.Finish(slot, schedule.FlagOf(record.Outcome))
+	flag := schedule.FlagOf(record.Outcome)
+	if err := x.schedule.Finish(slot, flag); err != nil {
+		return err
+	}
+	if flag.Final() {
+		x.left-- // a slot that is not counted yet is not counted later
+	}
+	return nil
+}
+
+// count is for Progress, and counts the slots once: nobody else works on them. When they cannot be read all that follow are said to be left; the
+// next pass meets the error.
+func (x *experiment) count() Count {
+	n := x.schedule.Header().Slots
+	if x.left < 0 {
+		left, err := x.schedule.Left()
+		if err != nil {
+			return Count{Slots: n, Left: n}
+		}
+		x.left = left
+	}
+	return Count{Slots: n, Left: x.left}
 }
 
 // flag tells people about a record that needs a look.

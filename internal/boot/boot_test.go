@@ -299,3 +299,33 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		t.Errorf("log:\n%s", s.log.String())
 	}
 }
+
+// TestCountOfWhatIsLeft: after a repair that made a slot in the midst of finished ones outstanding, the finished ones after it are not left.
+func TestCountOfWhatIsLeft(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 4\nreboot = \"none\"\n"))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.oneBoot(cfg, fsys)
+	slots := len(s.counts) / 2
+	for i, n := range s.counts {
+		if want := (Count{Slots: slots, Left: slots - (i+1)/2}); n != want {
+			t.Errorf("call %d: %+v, want %+v", i, n, want)
+		}
+	}
+	f, err := folder.Open(fsys, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := schedule.Open(fsys, f.Schedule(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot, err := plan.Slot(1)
+	if err := errors.Join(err, plan.Finish(slot, schedule.Outstanding), plan.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.counts = nil
+	s.oneBoot(cfg, fsys)
+	if want := []Count{{slots, 1}, {slots, 0}}; slots < 4 || !slices.Equal(s.counts, want) {
+		t.Errorf("of %d slots: %+v, want %+v", slots, s.counts, want)
+	}
+}

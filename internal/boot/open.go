@@ -71,7 +71,7 @@ func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys Syste
 		return nil, err
 	}
 	x := &experiment{
-		System: sys, cfg: cfg, reboot: reboot, folder: f, lock: lock,
+		System: sys, cfg: cfg, reboot: reboot, folder: f, lock: lock, left: -1,
 		results: results.NewAppender(sys.FS, f.Results()), reader: results.NewReader(sys.FS, f.Results()),
 	}
 	if err := x.Machine.Recover(ctx); err != nil { // also when nothing is outstanding any more

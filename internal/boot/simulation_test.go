@@ -42,6 +42,7 @@ type simulated struct {
 	during      func(ctx context.Context) // called while the benchmark runs
 	root        string                    // folder that stands for "/"
 	events      []string                  // the order of things, for the test of the line
+	counts      []Count                   // what Progress was told
 }
 
 func newSimulated(t testing.TB) *simulated {
@@ -158,9 +159,11 @@ func (s *simulated) Send(_ context.Context, m notify.Message, mail bool) error {
 	return nil
 }
 
-func (s *simulated) Begin(schedule.Slot, int) {}
+func (s *simulated) Begin(_ schedule.Slot, n Count) { s.counts = append(s.counts, n) }
 
-func (s *simulated) End(schedule.Slot, int, results.Outcome, []string, time.Duration) {}
+func (s *simulated) End(_ schedule.Slot, n Count, _ results.Outcome, _ []string, _ time.Duration) {
+	s.counts = append(s.counts, n)
+}
 
 // experimentText is a configuration of two keys, changed by lines put into its sections.
 func experimentText(experiment string) string {

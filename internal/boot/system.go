@@ -99,8 +99,11 @@ type Notifier interface {
 	Send(ctx context.Context, m notify.Message, mail bool) error
 }
 
+// Count is how many slots there are, and how many of them are not finished.
+type Count struct{ Slots, Left int }
+
 // Progress shows a person how far the experiment is. Nothing is shown while a benchmark runs.
 type Progress interface {
-	Begin(slot schedule.Slot, slots int)
-	End(slot schedule.Slot, slots int, outcome results.Outcome, reasons []string, took time.Duration)
+	Begin(slot schedule.Slot, n Count)
+	End(slot schedule.Slot, n Count, outcome results.Outcome, reasons []string, took time.Duration)
 }

@@ -374,6 +374,36 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
+// TestLeft counts what is not finished, whatever is around it.
+func TestLeft(t *testing.T) {
+	fsys := simulated(t, 8)
+	s := open(t, fsys, true)
+	check := func(want int) {
+		t.Helper()
+		if got, err := s.Left(); err != nil || got != want {
+			t.Errorf("%d left, error %v; want %d", got, err, want)
+		}
+	}
+	check(8)
+	for range 5 {
+		slot, err := s.Begin()
+		must(t, err)
+		must(t, s.Finish(slot, schedule.Completed))
+	}
+	check(3)
+	slot, err := s.Slot(2)
+	must(t, err)
+	must(t, s.Finish(slot, schedule.Outstanding))
+	check(4)
+	_, err = s.Begin()
+	must(t, err)
+	check(4)
+	must(t, s.Close())
+	fsys = corrupt(fsys, func(data []byte) []byte { data[1024*s.Header().Sectors+7*128] ^= 1; return data })
+	s = open(t, fsys, false)
+	check(4) // the damaged one is one of them
+}
+
 // corrupt changes the schedule's bytes behind its back.
 func corrupt(fsys *crashfs.FS, change func([]byte) []byte) *crashfs.FS {
 	changed := crashfs.New("/x")

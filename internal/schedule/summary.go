@@ -82,3 +82,22 @@ func (s *Schedule) Summarize() (Summary, error) {
 	}
 	return sum, nil
 }
+
+// Left returns how many slots are not finished, damaged ones among them. Usually these are all from the current one on, but not after a repair,
+// which makes single slots in the midst of finished ones outstanding. It reads the slots from the current one on.
+func (s *Schedule) Left() (int, error) {
+	from := 0
+	if s.place.known {
+		from = s.place.next
+	}
+	left := 0
+	for _, line := range s.lines(from, s.header.Slots) {
+		if line.err != nil {
+			return 0, line.err
+		}
+		if f, reason := peekSlot(line.text); reason != "" || !f.Final() {
+			left++
+		}
+	}
+	return left, nil
+}
