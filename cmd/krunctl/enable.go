@@ -92,7 +92,7 @@ func contextOf(c *cobra.Command) context.Context {
 
 func (a *app) installer(root string) (unit.Installer, error) {
 	if root != "" {
-		abs, err := filepath.Abs(root)
+		abs, err := folder.Absolute(root)
 		return unit.Installer{FS: a.fsys, Root: abs}, err
 	}
 	if a.uid != 0 {

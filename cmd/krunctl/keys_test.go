@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestCheckPattern(t *testing.T) {
 
 // TestUnknownKey: whoever mistypes a key is not left with an empty table.
 func TestUnknownKey(t *testing.T) {
-	for _, args := range [][]string{{"summary"}, {"export", "--csv"}, {"export", "--csv", "--wide"}, {"startup"}} {
+	for _, args := range [][]string{{"summary"}, {"export", "--csv"}, {"export", "--csv", "--wide"}, {"startup"}, {"amperf"}, {"plot", "-o", filepath.Join(t.TempDir(), "x.svg")}} {
 		b := complete(t)
 		r := krunctl(t, append(args, "--key", "nbdoy:*:*", b.toml)...)
 		if text := r.text(); r.code != exitError || !strings.Contains(text, "no such key") || !strings.Contains(text, "nbody:C:") {

@@ -85,7 +85,7 @@ func (a *app) plot(arg string, o plotOptions) error {
 		return err
 	}
 	if len(figures) == 0 {
-		return fmt.Errorf("%s: no execution with iterations matches --key and --execution", arg)
+		return fmt.Errorf("%s: no such execution has iterations; krunctl table lists keys and executions, choose with --key and --execution", arg)
 	}
 	pages := report.Pages(figures, o.perPage)
 	if format != report.PDF {
@@ -101,6 +101,13 @@ func (a *app) plot(arg string, o plotOptions) error {
 func (a *app) figures(arg string, pattern *key.Pattern, o plotOptions) ([]report.Figure, error) {
 	in, doc, err := a.analysed(arg)
 	if err != nil {
+		return nil, err
+	}
+	keys := make([]key.Key, 0, len(doc.Pairs))
+	for i := range doc.Pairs {
+		keys = append(keys, doc.Pairs[i].ParsedKey())
+	}
+	if err := checkPattern(pattern, keys); err != nil {
 		return nil, err
 	}
 	input, err := a.reportInput(in, doc, arg)

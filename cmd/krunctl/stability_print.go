@@ -112,13 +112,21 @@ func (a *app) printStabilityNotes(doc *stabilityJSON) {
 			a.print("  %s\n", visible(k.Key+": with one execution no criterion can tell whether it is enough"))
 		}
 		if doc.Parameters.Step == "auto" && k.Step != "" && k.Step != (stability.Length{Seconds: 1}).String() {
-			a.print("  %s\n", visible(fmt.Sprintf("%s: too short for steps of a second: a step is %s iterations", k.Key, k.Step)))
+			a.print("  %s\n", visible(fmt.Sprintf("%s: too short for steps of a second: a step is %s", k.Key, stepInWords(k.Step))))
 		}
 		a.printLeftOut(k.Key, k.LeftOut)
 	}
 	for _, p := range doc.Problems {
 		a.print("  %s\n", visible(p))
 	}
+}
+
+// stepInWords is a step in words; k.Step is a number of them where it is not a duration.
+func stepInWords(step string) string {
+	if step == "1" {
+		return "1 iteration"
+	}
+	return step + " iterations"
 }
 
 // stabilityCSV writes a row for each key and criterion, and one for a key

@@ -106,6 +106,25 @@ func TestParseRun(t *testing.T) {
 	}
 }
 
+// TestNoWorkingDirectory: a relative path in a folder that was removed meanwhile.
+func TestNoWorkingDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(here); err != nil {
+		t.Skip("this system keeps the folder in which somebody is:", err)
+	}
+	t.Setenv("PWD", "") // os.Getwd believes it
+	for _, args := range [][]string{{"run", "x.toml"}, {"check", "x.toml"}, {"run", "--folder", "x.krun", "/no/such.toml"}} {
+		code, stdout, stderr := krund(t, args...)
+		if code != exitError || stdout != "" || !strings.Contains(stderr, "the working directory") || !strings.Contains(stderr, "cd to a folder that exists") {
+			t.Errorf("%v: status %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
+	}
+}
+
 func TestStatus(t *testing.T) {
 	mistakes := config.Errors{{File: "a.toml", Line: 3, What: "x", Fix: "y"}, {File: "a.toml", Line: 4, What: "z", Fix: "w"}}
 	for _, test := range []struct {

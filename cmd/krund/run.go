@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"krund/internal/boot"
 	"krund/internal/config"
@@ -46,7 +45,7 @@ func parseRun(args []string) (runOptions, error) {
 	if o.folder == "" {
 		o.folder = folder.For(path)
 	}
-	o.folder, err = filepath.Abs(o.folder)
+	o.folder, err = folder.Absolute(o.folder)
 	return o, err
 }
 
@@ -70,7 +69,7 @@ func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 	if len(files) != 1 {
 		return "", usageError{fmt.Sprintf("krund %s takes one NAME.toml, not %d", flags.Name(), len(files))}
 	}
-	return filepath.Abs(files[0])
+	return folder.Absolute(files[0])
 }
 
 // loadConfig reads the configuration. The files that it names must exist before the experiment starts; later a missing one is the outcome of the

@@ -74,7 +74,7 @@ func parse(path string, text []byte, hostname string) (*Config, *problems) {
 	found := &problems{file: path}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		found.add(1, err.Error(), "give an absolute path")
+		found.add(1, "the working directory is gone: "+err.Error(), "cd to a folder that exists, or give an absolute path")
 		return nil, found
 	}
 	root, problem := decode(string(text))

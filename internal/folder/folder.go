@@ -41,6 +41,16 @@ func For(configPath string) string {
 	return strings.TrimSuffix(configPath, ".toml") + extension
 }
 
+// Absolute returns the absolute path of what somebody has named, so that it stays the same thing. The only error is that of a relative path in a
+// working directory that was removed meanwhile, by a clean-up or another mount.
+func Absolute(path string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: the working directory, in which this was to be looked for, is gone: %w; cd to a folder that exists, or give an absolute path", path, err)
+	}
+	return absolute, nil
+}
+
 // ErrNoResults is the error for an experiment whose folder of records is gone.
 var ErrNoResults = errors.New("the folder results is gone, and with it every record; get it from a copy, " +
 	"or make an empty one and run `krunctl repair`, which lets all be run again")
