@@ -23,7 +23,7 @@ var volatile = []Volatile{
 	{`^/sys/devices/system/cpu/cpufreq/policy[0-9]+/(scaling_cur_freq|cpuinfo_cur_freq|stats/(time_in_state|total_trans|trans_table)):`, "where the governor has got to, and its statistics"},
 	{`^/sys/devices/system/cpu/cpu[0-9]+/cpuidle/state[0-9]+/(usage|time|rejected|above|below):`, "counts of naps"},
 	{`^/proc/sys/kernel/(ns_last_pid|random/(uuid|entropy_avail)|pty/nr|sched_domain.*):`, "counts and draws anew"},
-	{`^/proc/sys/kernel/tainted:(0|512)$`, "whether the kernel has warned of itself, as it does of a remote tick that comes late where the host is busy (sched_tick_remote); all other reasons are compared"},
+	{`^/proc/sys/kernel/tainted:(0|512)$`, "whether the kernel has warned of itself, as it may where the host is busy and ticks come late; the log of a test has the warning. All other reasons are compared"},
 	{`^/proc/sys/vm/stat_refresh`, "reading it is an order to count"},
 	{`^/sys/kernel/mm/ksm/(full_scans|pages_.*|stable_node_.*):`, "counts of pages"},
 	{`^/sys/kernel/mm/transparent_hugepage/khugepaged/(full_scans|pages_collapsed):`, "counts of pages"},

@@ -80,6 +80,9 @@ func as(t *testing.T, m *rig.Machine, want string) {
 // same fails the test for everything that is not as it was.
 func same(t *testing.T, m *rig.Machine, before rig.Snapshot) {
 	t.Helper()
+	if warned, _ := m.Try("dmesg | grep -B2 -A30 'cut here'"); warned != "" {
+		t.Logf("what the kernel warns of:\n%s", warned)
+	}
 	if changed := m.Since(before); len(changed) > 0 {
 		t.Errorf("the machine is not as it was found:\n%s", strings.Join(changed, "\n"))
 	}
