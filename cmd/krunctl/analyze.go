@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -85,7 +84,7 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.cost, "cost", "", "what changes: meanvar, mean, or ed for any change of distribution (default meanvar)")
 	f.IntVar(&o.resamples, "resamples", 0, "bootstrap resamples (default 100000)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the bootstrap")
-	f.IntVarP(&o.workers, "jobs", "j", runtime.NumCPU(), "processors to use; the result is the same")
+	jobsFlag(f, &o.workers)
 	f.StringVar(&o.vm, "vm", "", "name of the VM where the file does not say")
 	f.StringVar(&o.variant, "variant", "", "name of the variant (language) where the file does not say")
 	f.StringVar(&o.uname, "uname", "", "output of uname -a on the machine of CSV files")

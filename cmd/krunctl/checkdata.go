@@ -37,7 +37,7 @@ func checkDataCommand(a *app) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return a.checkData(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	c.Flags().StringVar(&o.host, "host", a.host, "the machine whose [machines] sections count when the records do not say")
+	a.hostFlag(c.Flags(), &o.host, " when the records do not say")
 	return c
 }
 

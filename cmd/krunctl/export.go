@@ -54,7 +54,7 @@ time with --key.
 EXAMPLES
   krunctl export --csv warmup.krun > warmup.csv
   krunctl export --csv --column aperf_core0 -o warmup.csv warmup.krun
-  krunctl export --csv --wide --key '*:PyPy:*' -o pypy.csv warmup.krun
+  krunctl export --csv --wide --key '*:CPython:*' -o cpython.csv warmup.krun
   krunctl export --csv --wide -o warmup_csv/ warmup.krun
   krunctl export --jsonl --iterations 0-99 warmup.krun | jq -s length
 ` + exitHelp

@@ -154,8 +154,8 @@ commands and options of krunctl. The packages install it for bash, zsh and fish.
 "krunctl completion SHELL --help" says how to load it.
 
 EXAMPLES
-  krunctl completion bash > ~/.local/share/bash-completion/completions/krunctl
-  krunctl completion zsh > "${fpath[1]}/_krunctl"
+  . <(krunctl completion bash)                       in this shell
+  krunctl completion zsh > "${fpath[1]}/_krunctl"    in each zsh from now on
 ` + exitHelp
 
 // commands is the list of the subcommands.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"time"
 
@@ -103,7 +102,7 @@ func (o *optimiseOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.suiteRuns, "suite-runs", false, "each FILE is a suite run of one experiment")
 	f.BoolVar(&o.changes, "changes", false, "the files are versions: find performance changes in full and in part")
 	f.Float64Var(&o.limit, "change", optimise.DefaultChange, "smallest performance change that counts")
-	f.IntVarP(&o.search.Workers, "jobs", "j", runtime.NumCPU(), "processors to use; the result is the same")
+	jobsFlag(f, &o.search.Workers)
 	f.StringVar(&o.input.column, "column", dataset.Wall, "column to look at: wall, cycles, ...; of per-core columns the sum")
 	f.StringVar(&o.input.vm, "vm", "", "name of the VM where the file does not say")
 	f.StringVar(&o.input.variant, "variant", "", "name of the variant (language) where the file does not say")

@@ -60,7 +60,7 @@ func planCommand(a *app) *cobra.Command {
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().IntVar(&o.limit, "limit", 0, "show so many slots; 0 shows all (default 20 as text, all as JSON)")
-	c.Flags().StringVar(&o.host, "host", a.host, "the machine whose [machines] sections count")
+	a.hostFlag(c.Flags(), &o.host, "")
 	return c
 }
 

@@ -30,8 +30,8 @@ executions on each page as fit on a sheet of A4, or --per-page; the other format
 have all on one, so choose few.
 
 EXAMPLES
-  krunctl plot --key 'fasta:PyPy:*' -o fasta.pdf warmup.krun
-  krunctl plot --key 'fasta:PyPy:*' --execution 3 -o figure1.svg warmup.krun
+  krunctl plot --key 'nbody:CPython:*' -o nbody.pdf warmup.krun
+  krunctl plot --key 'nbody:CPython:*' --execution 2 -o figure1.svg warmup.krun
   krunctl plot --columns cycles,user --per-page 1 -o figure2.pdf warmup.krun
 ` + exitHelp
 

@@ -48,7 +48,7 @@ func repairCommand(a *app) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return a.repair(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
-	c.Flags().StringVar(&o.host, "host", a.host, "the machine whose [machines] sections count when the records do not say")
+	a.hostFlag(c.Flags(), &o.host, " when the records do not say")
 	return c
 }
 

@@ -30,10 +30,10 @@ With --json it is the record's document itself, byte for byte; its fields are in
 docs/output.md.
 
 EXAMPLES
-  krunctl show warmup.krun 17              the last attempt of slot 17
-  krunctl show warmup.krun 17-1            its first attempt
-  krunctl show --series warmup.krun 17     and all its iterations
-  krunctl show --json warmup.krun/results/0000017-001.json.gz | jq .wall_ns
+  krunctl show warmup.krun 7               the last attempt of slot 7
+  krunctl show warmup.krun 7-1             its first attempt
+  krunctl show --series warmup.krun 7      and all its iterations
+  krunctl show --json warmup.krun/results/0000007-001.json.gz | jq .wall_ns
 ` + exitHelp
 
 type showOptions struct {

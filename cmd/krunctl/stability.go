@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,7 +109,7 @@ func (o *stabilityOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.bootstrap, "bootstrap", bootstrap.Uniform.String(), "draws: uniform, or pa as in the paper's tool, errors included")
 	f.Float64Var(&p.Overhead, "overhead", p.Overhead, "time for the criterion, as a part of that of warm-up; negative: as measured in the paper")
 	f.Uint64Var(&p.Seed, "seed", 1, "of the random numbers")
-	f.IntVarP(&o.workers, "jobs", "j", runtime.NumCPU(), "processors to use; the result is the same")
+	jobsFlag(f, &o.workers)
 	f.StringVar(&o.input.vm, "vm", "", "name of the VM where the file does not say")
 	f.StringVar(&o.input.variant, "variant", "", "name of the variant (language) where the file does not say")
 }

@@ -32,7 +32,7 @@ benchmark's processors.
 EXAMPLES
   krunctl summary warmup.toml
   krunctl summary --sort median warmup.krun
-  krunctl summary --key '*:PyPy:*' --json warmup.krun
+  krunctl summary --key '*:CPython:*' --json warmup.krun
 ` + exitHelp
 
 type summaryOptions struct {
