@@ -26,10 +26,12 @@ const (
 // RequestFile returns the path of the file of a request.
 func (f Folder) RequestFile(r Request) string { return filepath.Join(f.dir, string(r)) }
 
-// Ask leaves a request, durably. text is for whoever looks into the file.
+// Ask leaves a request, durably. text is for whoever looks into the file, which counts as it is: on a full disk, when somebody most wants the
+// machine for himself, an empty one is left.
 func (f Folder) Ask(r Request, text string) error {
 	const othersRead = 0o644
-	if err := durable.WriteFile(f.fsys, f.RequestFile(r), []byte(text+"\n"), othersRead); err != nil {
+	err := durable.WriteFile(f.fsys, f.RequestFile(r), []byte(text+"\n"), othersRead)
+	if err != nil && durable.WriteFile(f.fsys, f.RequestFile(r), nil, othersRead) != nil {
 		return fmt.Errorf("ask krund to %s: %w", r, err)
 	}
 	return nil

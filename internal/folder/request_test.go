@@ -1,6 +1,8 @@
 package folder
 
 import (
+	"errors"
+	"syscall"
 	"testing"
 
 	"krund/internal/durable/crashfs"
@@ -28,6 +30,26 @@ func TestRequests(t *testing.T) {
 	}
 	if asked, err := f.Asked(Hold); asked || err != nil {
 		t.Errorf("after it was taken back: %t, %v", asked, err)
+	}
+}
+
+// TestRequestOnFullDisk: there is no room for the text, and the request is made nevertheless.
+func TestRequestOnFullDisk(t *testing.T) {
+	for _, room := range []bool{true, false} { // for an empty file
+		fsys := crashfs.New("/x")
+		f, err := Create(fsys, dir)
+		must(t, err)
+		fsys.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true, Match: func(op crashfs.Op) bool { return !room || op.Kind == crashfs.Write }})
+		err = f.Ask(Stop, "for a look")
+		if asked, askedErr := f.Asked(Stop); asked != room || askedErr != nil || (err == nil) != room {
+			t.Errorf("room for an empty file %t: error %v, asked %t, %v", room, err, asked, askedErr)
+		}
+		if err != nil && !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("error %v does not say that the disk is full", err)
+		}
+		if n := len(fsys.Files()); room && n != 1 || !room && n > 1 {
+			t.Errorf("%d files: something is left over", n)
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ func (m *Machine) remember(now probe.Fingerprint) error {
 		err = durable.WriteFile(m.FS, m.Origin, append(text, '\n'), 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("keep the machine's fingerprint: %w", err)
+		return fmt.Errorf("keep the machine's fingerprint: %w; start krund again when the disk is in order", err)
 	}
 	return nil
 }

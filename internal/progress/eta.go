@@ -4,6 +4,7 @@
 package progress
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -74,7 +75,7 @@ func Estimate(left []Remaining, samples []Sample, waits Waits, started bool) ETA
 	e := ETA{Between: waits.Each}
 	if gaps := gaps(samples); len(gaps) >= minGaps {
 		slices.Sort(gaps)
-		e.Between, e.Measured = max(gaps[len(gaps)/2], waits.Each), true
+		e.Between, e.Measured = max(gaps[(len(gaps)-1)/2], waits.Each), true
 	}
 	if !started {
 		e.Waits = waits.Once
@@ -85,25 +86,41 @@ func Estimate(left []Remaining, samples []Sample, waits Waits, started bool) ETA
 		if r.Count <= 0 {
 			continue
 		}
-		e.Waits += time.Duration(r.Count) * e.Between
+		e.Waits = plus(e.Waits, times(e.Between, r.Count))
 		mean, ok := means[r.Key]
 		if !ok {
 			e.Unknown = append(e.Unknown, r.Key)
 			continue
 		}
 		known++
-		processes += time.Duration(r.Count) * mean
+		processes = plus(processes, times(mean, r.Count))
 	}
-	e.Total = e.Waits + processes
+	e.Total = plus(e.Waits, processes)
 	e.Known = known > 0 || len(e.Unknown) == 0
 	return e
+}
+
+// plus and times add and multiply what is not negative. They stop at the longest duration there is, where the numbers would wrap around to a time
+// that is over: a clock that was years behind when one execution began makes such gaps.
+func plus(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+func times(d time.Duration, n int) time.Duration {
+	if n > 0 && d > math.MaxInt64/time.Duration(n) {
+		return math.MaxInt64
+	}
+	return d * time.Duration(n)
 }
 
 // Means returns the mean process wall time of each key that has samples.
 func Means(samples []Sample) map[key.Key]time.Duration {
 	sum, n := make(map[key.Key]time.Duration), make(map[key.Key]time.Duration)
 	for _, s := range samples {
-		sum[s.Key] += s.Wall
+		sum[s.Key] = plus(sum[s.Key], s.Wall)
 		n[s.Key]++
 	}
 	for k := range sum {
@@ -114,8 +131,9 @@ func Means(samples []Sample) map[key.Key]time.Duration {
 
 // gaps returns, for samples of slots next to each other, what passed between
 // the end of the first and the start of the second. The wall clock may have been
-// set in between: negative gaps are left out, and the median of the others
-// bears a few that are wrong, such as a night in which krund was stopped.
+// set in between: negative gaps are left out, and the lower median of the others
+// bears a few that are wrong, such as a night in which krund was stopped, or a
+// clock that is years behind until the network has set it.
 func gaps(samples []Sample) []time.Duration {
 	sorted := slices.SortedFunc(slices.Values(samples), func(a, b Sample) int { return a.Slot - b.Slot })
 	var found []time.Duration

@@ -1,6 +1,7 @@
 package progress_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -51,6 +52,19 @@ func TestEstimate(t *testing.T) {
 				sample(3, a, 12*time.Hour, 5*time.Second), sample(4, a, 0, 5*time.Second), sample(5, a, 25*time.Second, 5*time.Second),
 			},
 			want: 2*20*time.Second + 2*5*time.Second, known: true, between: 20 * time.Second,
+		},
+		"a clock that was set forward by 56 years": {
+			left: left[:1], started: true, samples: []progress.Sample{
+				sample(0, a, -56*365*24*time.Hour, 5*time.Second), sample(1, a, 0, 5*time.Second), sample(2, a, 25*time.Second, 5*time.Second),
+			},
+			want: 2*20*time.Second + 2*5*time.Second, known: true, between: 20 * time.Second,
+		},
+		"a clock that is wrong each time": {
+			left: left[:1], started: true, samples: []progress.Sample{
+				sample(0, a, 0, 5*time.Second), sample(1, a, 200*365*24*time.Hour, 5*time.Second), sample(2, a, 0, 5*time.Second),
+				sample(3, a, 200*365*24*time.Hour, 5*time.Second),
+			},
+			want: math.MaxInt64, known: true, between: 200*365*24*time.Hour - 5*time.Second, // not a negative time
 		},
 		"nothing left": {left: []progress.Remaining{{Key: a}}, started: true, known: true, between: 10 * time.Second},
 	} {
