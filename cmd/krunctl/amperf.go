@@ -35,6 +35,9 @@ cores are idle; one that keeps all cores busy at a fixed frequency. Each is a sl
 (17, or with the attempt 17-1) or a key, which may have * as parts. Copy what is
 printed into the configuration of the next experiment.
 
+It only reads, and may be used while krund runs; but looking costs a machine that
+measures processor time.
+
 EXAMPLES
   krunctl amperf warmup.toml
   krunctl amperf --tolerance 0.01 --key '*:C:*' warmup.krun

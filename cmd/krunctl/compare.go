@@ -22,7 +22,8 @@ for the number of keys. A ratio wholly below 1 is better, above worse, wholly wi
 the margin the same. Beside it stands what warmup_stats would say: whether the
 confidence intervals of the two overlap.
 
-Both must have been analysed with the same options (see krunctl analyze).
+Both must have been analysed with the same options (see krunctl analyze); what has
+not been analysed is, with the study's. Neither is changed.
 
 EXAMPLES
   krunctl compare before.krun after.krun

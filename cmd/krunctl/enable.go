@@ -31,6 +31,12 @@ With --start krund starts at once, instead of with the next boot. With --root
 the unit is put below that folder (an image that is being made), and systemd is
 not told.
 
+FILES
+  /etc/systemd/system/krund@NAME.service.d/experiment.conf
+      where the configuration is
+  /etc/systemd/system/*.target.wants/krund@NAME.service
+      what makes boots start it; krund removes it when nothing is outstanding
+
 EXAMPLES
   krunctl enable warmup.toml
   krunctl enable --start warmup.toml

@@ -51,6 +51,9 @@ time with --key.
   total_NAME, total_NAME_coreN    counters of the whole execution
   energy_uj_NAME_ZONE      microjoules that a part of the machine used
 
+It only reads, and may be used while krund runs; but looking costs a machine that
+measures processor time.
+
 EXAMPLES
   krunctl export --csv warmup.krun > warmup.csv
   krunctl export --csv --column aperf_core0 -o warmup.csv warmup.krun

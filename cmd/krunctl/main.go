@@ -67,7 +67,17 @@ An experiment is a file NAME.toml; its state and its results are in the folder
 NAME.krun beside it. Commands that need no more than the folder take either.
 
 A first experiment: doctor, plan, enable and a restart; then status; at the end
-summary, analyze and report. docs/lab-machine.md goes through all of it.`
+summary, analyze and report. docs/lab-machine.md goes through all of it.
+
+FILES
+  NAME.toml                the configuration of an experiment; see krund.toml(5)
+  NAME.krun/schedule       what is to be run, and how far it is
+  NAME.krun/results/       a record of each process execution
+  NAME.krun/analysis.json  what analyze has found; report, table, plot and compare
+                           use it
+  NAME.krun/hold, NAME.krun/stop
+                           requests to krund, of hold and stop
+  /etc/krund/hold          while it is there all experiments are held`
 
 const exitHelp = `
 EXIT STATUS

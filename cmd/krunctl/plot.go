@@ -29,6 +29,9 @@ The name given with -o says the format: .pdf, .svg or .png. A PDF has as many
 executions on each page as fit on a sheet of A4, or --per-page; the other formats
 have all on one, so choose few.
 
+It reads what krunctl analyze reads, with its analysis where there is one, and
+changes nothing but the file that it writes.
+
 EXAMPLES
   krunctl plot --key 'nbody:CPython:*' -o nbody.pdf warmup.krun
   krunctl plot --key 'nbody:CPython:*' --execution 2 -o figure1.svg warmup.krun

@@ -26,7 +26,8 @@ where and under which controls, a table of all keys, and for each key plots of
 its process executions. It needs no network: open index.html from the disk.
 
 It reads what krunctl analyze reads, and analyses what has not been analysed:
-give analyze's options first, and report will use that analysis.
+give analyze's options first, and report will use that analysis. It changes
+nothing but the folder that it writes.
 
 EXAMPLES
   krunctl report warmup.toml -o out/

@@ -17,6 +17,9 @@ It reads what krunctl analyze reads, and uses its analysis (with its options)
 where there is one. LaTeX needs the packages booktabs, longtable and sparklines;
 HTML is a part of a page; csv and json have numbers with all their digits.
 
+It changes nothing: what has not been analysed is analysed for the table alone. Run
+krunctl analyze first, and it is done once.
+
 EXAMPLES
   krunctl table warmup.toml
   krunctl table --format latex -o warmup.tex warmup.krun

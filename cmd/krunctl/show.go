@@ -29,6 +29,9 @@ instead.
 With --json it is the record's document itself, byte for byte; its fields are in
 docs/output.md.
 
+It only reads, and may be used while krund runs; but looking costs a machine that
+measures processor time.
+
 EXAMPLES
   krunctl show warmup.krun 7               the last attempt of slot 7
   krunctl show warmup.krun 7-1             its first attempt

@@ -28,6 +28,9 @@ choose a benchmark by --key, or a row for each key by --by key.
 The interval is found by resampling, with random numbers that --seed starts: the
 same records and seed give the same output.
 
+It only reads, and may be used while krund runs; but looking costs a machine that
+measures processor time.
+
 EXAMPLES
   krunctl startup warmup.toml
   krunctl startup --by key --key 'nbody:*:*' warmup.krun

@@ -29,6 +29,9 @@ itself used during one execution, wakes the most often that it woke up meanwhile
 and kernel the most processor time that the kernel's threads used on the
 benchmark's processors.
 
+It only reads, and may be used while krund runs; but looking costs a machine that
+measures processor time.
+
 EXAMPLES
   krunctl summary warmup.toml
   krunctl summary --sort median warmup.krun

@@ -70,7 +70,7 @@ const commandLists = "commands"
 
 // order of the sections of a page; a title and what it becomes.
 var order = [][2]string{
-	{"Usage", "SYNOPSIS"}, {"", "DESCRIPTION"}, {commandLists, "COMMANDS"}, {"Flags", "OPTIONS"}, {"EXIT STATUS", "EXIT STATUS"}, {"EXAMPLES", "EXAMPLES"},
+	{"Usage", "SYNOPSIS"}, {"", "DESCRIPTION"}, {commandLists, "COMMANDS"}, {"Flags", "OPTIONS"}, {"FILES", "FILES"}, {"EXIT STATUS", "EXIT STATUS"}, {"EXAMPLES", "EXAMPLES"},
 }
 
 // helpBlocks sets a help text. Parts that order does not know follow the
@@ -110,7 +110,7 @@ func (s section) blocks() []block {
 	switch s.title {
 	case "Usage", "EXAMPLES":
 		return []block{{kind: literal, text: strings.Trim(dedent(s.lines), "\n")}}
-	case "Flags", "EXIT STATUS":
+	case "Flags", "FILES", "EXIT STATUS":
 		return items(s.lines)
 	}
 	if s.lists {
@@ -141,7 +141,7 @@ func items(lines []string) []block {
 		}
 		cut := twoSpaces.FindStringIndex(trimmed)
 		if cut == nil && len(all) > 0 && len(l)-len(strings.TrimLeft(l, " ")) > indent && !strings.HasPrefix(trimmed, "-") {
-			all[len(all)-1].text += " " + trimmed
+			all[len(all)-1].text = strings.TrimSpace(all[len(all)-1].text + " " + trimmed)
 			continue
 		}
 		tag, text := trimmed, ""

@@ -17,6 +17,12 @@ it is.
 
 Nothing is changed.
 
+FILES
+  x.toml  the
+          experiment
+  /a/long/path
+      of something
+
 EXAMPLES
   krunctl status x.toml     the experiment
   krunctl status - | jq '.a'
@@ -67,6 +73,13 @@ print JSON
 where to (default "\-")
 .TP
 \fB\-\-bare\fR
+.SH "FILES"
+.TP
+\fBx.toml\fR
+the experiment
+.TP
+\fB/a/long/path\fR
+of something
 .SH "EXIT STATUS"
 .TP
 \fB0\fR
