@@ -53,6 +53,15 @@ An experiment that is held is left alone: by the file hold in its folder (` + "`
 ` + "`krunctl resume`" + `), by the file /etc/krund/hold, or by the kernel argument krund.hold.
 ` + "`krunctl stop`" + ` lets the running process execution finish, and ends the experiment then.
 
+When its unit has started krund (KRUND_UNIT is set) and the experiment cannot even be opened, krund
+disables the unit and tells whom [notify] names, once: the next boots are ordinary ones.
+
+Examples:
+  krund run --folder /tmp/demo.krun /usr/share/doc/krund/examples/demo.toml
+                                try it: no root, no restarts, half a minute
+  krund check warmup.toml       look, before days are spent on it
+  krund run --reboot none --folder /tmp/trial.krun trial.toml
+
 Exit status:
   0    nothing is outstanding, the machine is restarting, or the experiment is held or was stopped
   1    the experiment stopped, or check found the machine unfit: the message says why and what to do
@@ -82,6 +91,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return exitOK
 	case "version", "--version":
+		if len(args) > 1 {
+			return status(usageError{"krund version takes no arguments"}, stderr)
+		}
 		fmt.Fprintln(stdout, "krund", version.String())
 		return exitOK
 	default:

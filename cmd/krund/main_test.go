@@ -64,6 +64,7 @@ func TestWrongUsage(t *testing.T) {
 	}{
 		{"nothing", nil, "Usage:"},
 		{"unknown command", []string{"measure"}, `no command "measure"`},
+		{"version of something", []string{"version", "x"}, "krund version takes no arguments"},
 		{"no file", []string{"run"}, "krund run takes one NAME.toml, not 0"},
 		{"two files", []string{"run", "a.toml", "--quiet", "b.toml"}, "krund run takes one NAME.toml, not 2"},
 		{"unknown flag", []string{"run", "--fast", "a.toml"}, "-fast"},
