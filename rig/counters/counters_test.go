@@ -33,10 +33,9 @@ var experiments = []experiment{
 	{name: "without"},
 }
 
-func TestCounters(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes")
-	}
+// machine has all experiments, off; with registers that move, or with none that do.
+func machine(t *testing.T, moving bool) *rig.Machine {
+	t.Helper()
 	var files rig.Payload
 	if names, err := files.Benchmarks("benchmarks-of-counters", suite, "benchmarks"); err != nil || len(names) == 0 {
 		t.Fatal(names, err)
@@ -44,7 +43,36 @@ func TestCounters(t *testing.T) {
 	for _, e := range experiments {
 		files.Experiment(e.name, e.text())
 	}
-	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, MSR: true})
+	return rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, MSR: moving})
+}
+
+// TestTask is on a machine of its own: under emulation the probes of rigmsr, which make registers move, and the kernel's events of tasks do not
+// go together. One processor then stays in the kernel's entry of exceptions for ever. Without rigmsr that was never seen.
+func TestTask(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	m := machine(t, false)
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	run(t, m, "task")
+	if out, status := m.Try("krunctl amperf /srv/krund/task.krun"); status != 1 || !strings.Contains(out, "no record has APERF and MPERF") {
+		t.Errorf("krunctl amperf: exit status %d:\n%s", status, out)
+	}
+	m.Shutdown()
+	e := m.Experiment(rig.Folder("task"))
+	for _, problem := range e.Problems() {
+		t.Error(problem)
+	}
+	task(t, e)
+}
+
+func TestCounters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	m := machine(t, true)
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()
@@ -68,7 +96,7 @@ func TestCounters(t *testing.T) {
 	run(t, m, "without")
 	m.Shutdown()
 	for name, check := range map[string]func(*testing.T, *rig.Experiment){
-		"registers": registers, "slow": slow, "slow-accepted": slowAccepted, "turbo": turbo, "whole": whole, "whole-slow": wholeSlow, "task": task,
+		"registers": registers, "slow": slow, "slow-accepted": slowAccepted, "turbo": turbo, "whole": whole, "whole-slow": wholeSlow,
 		"closes": closes, "swaps": swaps, "slows": slows, "fails": fails, "back": back, "wraps": wraps, "stands": stands,
 		"unreadable": unreadable, "insists": insists, "zeros": zeros, "without": without,
 	} {
@@ -115,7 +143,7 @@ func moving(t *testing.T, m *rig.Machine) {
 	m.SetClockRatio(200)
 	run(t, m, "turbo")
 	m.SetClockRatio(0)
-	for _, name := range []string{"whole", "task", "closes", "swaps"} {
+	for _, name := range []string{"whole", "closes", "swaps"} {
 		run(t, m, name)
 	}
 	for name, do := range map[string]func(step int){
@@ -381,7 +409,6 @@ func tools(t *testing.T, m *rig.Machine) {
 		{"amperf --json /srv/krund/registers.toml", 0, []string{`"judged": 2`, `"violating_records": 0`}},
 		{"amperf /srv/krund/slow.toml", 1, []string{"spin:CPython:default", "throttled"}},
 		{"amperf /srv/krund/whole.krun", 0, nil},
-		{"amperf /srv/krund/task.krun", 1, []string{"no record has APERF and MPERF"}},
 		{"amperf --idle 0 --busy 1 /srv/krund/registers.krun", 1, []string{"idle"}},
 		{"startup /srv/krund/registers.toml", 0, []string{"CPython"}},
 		{"startup --json --by key /srv/krund/registers.krun", 0, []string{"spin:CPython:default", `"executions": 2`}},
