@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os/exec"
 	"strings"
 	"testing"
@@ -88,17 +89,23 @@ func TestRestoreWaitsForTheGuard(t *testing.T) {
 	guards.Args[0] = "krund-guard" // its name is all that is asked for
 	stdin, err := guards.StdinPipe()
 	b.must(err)
+	stdout, err := guards.StdoutPipe()
+	b.must(err)
 	b.must(guards.Start())
+	_, err = stdin.Write([]byte{'.'}) // it answers when it runs; until then the kernel may not know its arguments
+	b.must(err)
+	_, err = io.ReadFull(stdout, make([]byte, 1))
+	b.must(err)
 	if !guard.Is(guards.Process.Pid) {
 		t.Skip("this system does not tell the names of processes")
 	}
 	lock, err := b.folder.Lock(guards.Process.Pid, "bencher7")
 	b.must(err)
-	restored := make(chan ran)
+	restored := make(chan ran, 1)
 	go func() { restored <- krunctl(t, "restore", b.toml) }()
 	select {
 	case r := <-restored:
-		t.Errorf("did not wait: %s", r.text())
+		t.Fatalf("did not wait: %s", r.text())
 	default:
 	}
 	b.must(lock.Release())
