@@ -82,12 +82,20 @@ func readPolicy(root sysroot.Root, name string) (cpuPolicy, error) {
 	return p, r.err
 }
 
-// intelBase returns the highest frequency without turbo of intel_pstate without HWP, 0 when unknown. With turbo off it is the hardware
-// maximum, which the driver lowers. With turbo on it follows from the number of P-states and the share of them that is turbo
-// (docs.kernel.org, admin-guide/pm/intel_pstate: num_pstates, turbo_pct), which the driver rounds to whole percents.
+// coreStep is the distance of neighbouring P-states of Intel Core processors, in kHz: the ratio that the P-state is multiplies a bus clock of 100 MHz.
+const coreStep = 100000
+
+// intelBase returns the highest frequency without turbo of intel_pstate without HWP, 0 when unknown. It follows from the number of P-states,
+// turbo and all, and the share of them that is turbo (docs.kernel.org, admin-guide/pm/intel_pstate: num_pstates, turbo_pct), which the driver
+// rounds to whole percents.
+//
+// With turbo off it may be simpler. Since Linux 6.10 the driver then lowers the hardware maximum to the base frequency, as older ones do when
+// the firmware has switched turbo off. But when the switch no_turbo has, these leave the maximum at that of turbo, and only refuse limits above
+// the base frequency. The number of P-states tells which it is.
 func intelBase(hwMin, hwMax, states, turboPercent int64, noTurbo string) int64 {
+	lowered := noTurbo == "1" && hwMax-hwMin != (states-1)*coreStep
 	switch {
-	case noTurbo == "1":
+	case lowered:
 		return hwMax
 	case states < 2 || turboPercent < 0 || turboPercent >= 100 || hwMax <= hwMin:
 		return 0

@@ -22,14 +22,15 @@ import (
 // choices, limits that move with turbo, preferences that go with the governor, CPUs that go offline, control groups.
 type fakeKernel struct {
 	sysroot.OS
-	dir    string
-	refuse func(op, name, value string) error // asked before every change; nil refuses nothing; errKeep takes a write and keeps the old value
-	writes []string                           // "name=value" of every change, in order
-	wishes map[string]int64                   // limits as asked for, before the hardware's are laid over them
-	turbos map[string]int64                   // hardware maximum of policies whose driver lowers it without turbo
-	late   map[string]bool                    // policies with a request that is not in force yet; nil puts them into force at once
-	mount  string                             // "ro": all files are on a file system that is mounted read-only
-	fuse   *fuse                              // kills the process before a change; nil never does
+	dir       string
+	refuse    func(op, name, value string) error // asked before every change; nil refuses nothing; errKeep takes a write and keeps the old value
+	writes    []string                           // "name=value" of every change, in order
+	wishes    map[string]int64                   // limits as asked for, before the hardware's are laid over them
+	turbos    map[string]int64                   // hardware maximum of policies whose driver lowers it without turbo
+	before610 bool                               // intel_pstate before Linux 6.10: without turbo it lowers what limits may be, and not the hardware maximum
+	late      map[string]bool                    // policies with a request that is not in force yet; nil puts them into force at once
+	mount     string                             // "ro": all files are on a file system that is mounted read-only
+	fuse      *fuse                              // kills the process before a change; nil never does
 }
 
 // A fuse panics with errKilled when it is burnt for the last time. The fakes of a machine share one.
@@ -200,6 +201,9 @@ func (k *fakeKernel) lay(dir string) {
 func (k *fakeKernel) force(dir string) {
 	lo, _ := strconv.ParseInt(k.get(dir+"cpuinfo_min_freq"), 10, 64)
 	hi, _ := strconv.ParseInt(k.get(dir+"cpuinfo_max_freq"), 10, 64)
+	if k.before610 && k.get(noTurboFile) == "1" {
+		hi = min(hi, withoutTurbo)
+	}
 	for _, file := range []string{"scaling_min_freq", "scaling_max_freq"} {
 		n, known := k.wishes[dir+file]
 		if !known {
@@ -223,9 +227,12 @@ func (k *fakeKernel) policies() []string {
 	return dirs
 }
 
+// withoutTurbo is the base frequency of the passive machine of testdata, in kHz.
+const withoutTurbo = 3300000
+
 // noTurbo is the switch of intel_pstate: without HWP it lowers the hardware maximum.
 func (k *fakeKernel) noTurbo(off bool) {
-	const withoutTurbo = 3300000 // of the passive machine of testdata
+	k.put(noTurboFile, map[bool]string{true: "1", false: "0"}[off])
 	if k.turbos == nil {
 		k.turbos = map[string]int64{}
 	}
@@ -240,7 +247,9 @@ func (k *fakeKernel) noTurbo(off bool) {
 		if off {
 			top = withoutTurbo
 		}
-		k.put(dir+"cpuinfo_max_freq", fmt.Sprint(top))
+		if !k.before610 {
+			k.put(dir+"cpuinfo_max_freq", fmt.Sprint(top))
+		}
 		k.lay(dir)
 	}
 }

@@ -45,6 +45,11 @@ func TestIntelBase(t *testing.T) {
 		{"Core i5-2500 with turbo on", 1600000, 3700000, 22, 19, "0", 3300000},
 		{"Core i7-4790 with turbo on", 800000, 4000000, 33, 13, "0", 3600000},
 		{"turbo off: the driver has lowered the maximum", 1600000, 3300000, 22, 19, "1", 3300000},
+		{"turbo off before Linux 6.10: the maximum is still that of turbo", 1600000, 3700000, 22, 19, "1", 3300000},
+		{"Core i7-4790K with turbo off on Linux 6.1", 800000, 4400000, 37, 11, "1", 4000000},
+		{"Core i7-4790K with turbo off on Linux 6.10", 800000, 4000000, 37, 11, "1", 4000000},
+		{"turbo off in the firmware, P-states not said", 1600000, 3300000, 0, 0, "1", 3300000},
+		{"a processor without turbo", 1600000, 3300000, 18, 0, "1", 3300000},
 		{"not said", 1600000, 3700000, 0, 0, "0", 0},
 		{"hybrid: no turbo_pct, all counts as lasting", 400000, 4400000, 41, 0, "0", 4400000},
 		{"rubbish", 1, 0, 22, 200, "0", 0},
@@ -177,6 +182,31 @@ func TestGovernorsSettingsComeBack(t *testing.T) {
 	if got := k.get(cpufreqDir + "/" + governor + "/up_threshold"); got != "71" {
 		t.Errorf("up_threshold of %s is %s, want 71", governor, got)
 	}
+}
+
+// TestBaseWithoutTurboBeforeLinux610: there the hardware maximum stays that of turbo when no_turbo is set, and no limit may reach it.
+func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
+	m, k := fakeMachine(t, "intel-cpufreq-passive")
+	k.before610 = true
+	before := state(t, m, k)
+	s := everything()
+	s.Frequency.Policy, s.Turbo.Policy = Require, Require
+	findings, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
+	if len(problems) > 0 {
+		t.Error(problems)
+	}
+	if f := find(t, findings, "frequency"); f.Status != StatusSet || !strings.Contains(f.Wanted, "3300 MHz") {
+		t.Errorf("%+v", f)
+	}
+	for _, file := range []string{"scaling_min_freq", "scaling_max_freq"} {
+		if got := k.get(cpufreqDir + "/policy0/" + file); got != "3300000" {
+			t.Errorf("%s is %s, want 3300000", file, got)
+		}
+	}
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	sameTree(t, state(t, m, k), before)
 }
 
 func TestDriversAreNamed(t *testing.T) {
