@@ -35,6 +35,23 @@ var awkwardMachines = []awkward{
 		map[string]string{cpufreqDir + "/policy1/affected_cpus": "", cpufreqDir + "/policy1/scaling_governor": ""}, "frequency", StatusSet, "",
 	},
 	{
+		"a CPU is offline, and the copy of the machine lacks what the kernel did not answer", "intel-acpi-cpufreq",
+		map[string]string{cpuDir + "online": "0-2", cpufreqDir + "/policy3/affected_cpus": "-", cpufreqDir + "/policy3/scaling_driver": "-"},
+		"frequency", StatusSet, "",
+	},
+	{
+		"a policy without CPUs and without anything else", "arm64",
+		map[string]string{
+			cpuDir + "online": "0,2-3", cpufreqDir + "/policy1/affected_cpus": "\n", cpufreqDir + "/policy1/scaling_max_freq": "-",
+			cpufreqDir + "/policy1/cpuinfo_max_freq": "",
+		},
+		"frequency", StatusSet, "",
+	},
+	{"a policy of a CPU that is online cannot be read", "arm64", map[string]string{cpufreqDir + "/policy0/affected_cpus": "-"}, "frequency", StatusCannot, "policy0/affected_cpus"},
+	{
+		"a CPU without a policy", "intel-acpi-cpufreq", map[string]string{cpufreqDir + "/policy2": "-"}, "frequency", StatusSet, "no policy for CPU 2,",
+	},
+	{
 		"all CPUs share a policy", "arm64",
 		map[string]string{cpufreqDir + "/policy0/affected_cpus": "0 1 2 3", cpufreqDir + "/policy0/related_cpus": "0 1 2 3"}, "frequency", StatusSet, "",
 	},

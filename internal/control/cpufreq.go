@@ -22,7 +22,7 @@ type cpuPolicy struct {
 	driver    string
 	governor  string
 	governors []string // that may be written
-	epp       string   // energy_performance_preference; "" when there is none
+	epp       string   // energy_performance_preference; "" when there is none, or none that has a name
 	min, max  int64    // the limits in force
 	hwMin     int64
 	hwMax     int64
@@ -44,8 +44,8 @@ func readCPUFreq(root sysroot.Root) ([]cpuPolicy, error) {
 	var policies []cpuPolicy
 	for _, dir := range dirs {
 		p, err := readPolicy(root, strings.TrimPrefix(dir, cpufreqDir+"/"))
-		if errors.Is(err, syscall.EBUSY) {
-			continue // all its CPUs are offline
+		if err != nil && inactive(root, dir, err) {
+			continue
 		}
 		if err != nil {
 			return nil, err
@@ -57,21 +57,46 @@ func readCPUFreq(root sysroot.Root) ([]cpuPolicy, error) {
 	return policies, nil
 }
 
+// inactive tells whether a policy that cannot be read is one without CPUs: the kernel answers EBUSY while all of them are offline, ENODEV when it
+// takes the policy away in that moment, and then the folder is gone. In a copy of a machine whatever the kernel answered may be missing.
+func inactive(root sysroot.Root, dir string, err error) bool {
+	if errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.ENODEV) || !root.Exists(dir) {
+		return true
+	}
+	cpu, numberErr := strconv.Atoi(strings.TrimPrefix(dir, cpufreqDir+"/policy")) // a policy is called by one of its CPUs
+	online, onlineErr := onlineCPUs(root)
+	return numberErr == nil && onlineErr == nil && errors.Is(err, fs.ErrNotExist) && !online.Contains(CPUs{cpu})
+}
+
+// without returns the CPUs online that no policy covers; nil when nobody knows.
+func without(root sysroot.Root, policies []cpuPolicy) CPUs {
+	rest, err := onlineCPUs(root)
+	if err != nil {
+		return nil
+	}
+	for _, p := range policies {
+		rest = rest.Minus(p.cpus)
+	}
+	return rest
+}
+
 // readPolicy reads one policy.
 func readPolicy(root sysroot.Root, name string) (cpuPolicy, error) {
 	p := cpuPolicy{name: name}
 	r := fieldReader{root: root, dir: cpufreqDir + "/" + name + "/"}
-	p.cpus = r.cpus("affected_cpus")
+	if p.cpus = r.cpus("affected_cpus"); r.err != nil || len(p.cpus) == 0 {
+		return p, r.err // the rest of a policy without CPUs means nothing
+	}
 	p.driver = r.text("scaling_driver", true)
 	p.governor = r.text("scaling_governor", true)
 	p.governors = strings.Fields(r.text("scaling_available_governors", true))
 	p.min, p.max = r.number("scaling_min_freq", true), r.number("scaling_max_freq", true)
 	p.hwMin, p.hwMax = r.number("cpuinfo_min_freq", true), r.number("cpuinfo_max_freq", true)
-	p.epp = r.text("energy_performance_preference", false)
+	p.epp = r.preference()
 	p.boost = r.text("boost", false)
 	p.base = r.number("base_frequency", false)
 	p.steps, p.boosts = r.numbers("scaling_available_frequencies"), r.numbers("scaling_boost_frequencies")
-	if r.err == nil && len(p.cpus) > 0 {
+	if r.err == nil {
 		r.dir = fmt.Sprintf("/sys/devices/system/cpu/cpu%d/", p.cpus[0])
 		p.nominal = 1000 * r.number("acpi_cppc/nominal_freq", false) // MHz there
 		if p.base == 0 && strings.HasPrefix(p.driver, "intel_") {
@@ -166,6 +191,19 @@ func (r *fieldReader) text(name string, needed bool) string {
 		return ""
 	}
 	if text == "<unknown>" || text == "<unsupported>" {
+		return ""
+	}
+	return text
+}
+
+// preference returns the energy preference. It is no error that it cannot be read: amd-pstate answers EINVAL when the firmware has left a value
+// that has no name, and under the governor performance the drivers force it in any case.
+func (r *fieldReader) preference() string {
+	if r.err != nil {
+		return ""
+	}
+	text, err := r.root.Read(r.dir + "energy_performance_preference")
+	if err != nil {
 		return ""
 	}
 	return text

@@ -124,7 +124,11 @@ func frequencyLimits(s FrequencySettings) Control {
 		if len(policies) == 0 {
 			return noFrequencyDriver(m, "fixed frequency")
 		}
-		return planLimits(policies, s.KHz)
+		p := planLimits(policies, s.KHz)
+		if rest := without(m.Root, policies); len(rest) > 0 {
+			p.Detail = join(p.Detail, fmt.Sprintf("the driver has no policy for CPU %s, whose frequency nobody holds", rest), "; ")
+		}
+		return p
 	}}
 }
 

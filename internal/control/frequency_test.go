@@ -3,9 +3,11 @@ package control
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"krund/internal/sysroot"
@@ -283,4 +285,44 @@ func TestLimitThatNeverShows(t *testing.T) {
 		t.Error(err)
 	}
 	sameTree(t, state(t, m, k), before)
+}
+
+// unread answers reads of some files with an error.
+type unread struct {
+	sysroot.Access
+	part string // of the path
+	err  error
+}
+
+func (u unread) ReadFile(path string) ([]byte, error) {
+	if strings.Contains(path, u.part) {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: u.err}
+	}
+	return u.Access.ReadFile(path)
+}
+
+// TestUnreadablePolicies: what the kernel may answer instead of a value, and what that means.
+func TestUnreadablePolicies(t *testing.T) {
+	tests := []struct {
+		name   string
+		part   string
+		err    error
+		status Status // of frequency and turbo
+	}{
+		{"an energy preference without a name (amd-pstate)", "/energy_performance_preference", syscall.EINVAL, StatusWillSet},
+		{"a broken energy preference", "/energy_performance_preference", syscall.EIO, StatusWillSet},
+		{"the policy goes while it is read", "/policy3/scaling_", syscall.ENODEV, StatusWillSet},
+		{"all CPUs of the policy are offline", "/policy3/", syscall.EBUSY, StatusWillSet},
+		{"a limit that cannot be read", "/policy3/scaling_max_freq", syscall.EIO, StatusCannot},
+	}
+	for _, tt := range tests {
+		m, k := fakeMachine(t, "amd-pstate-epp")
+		m.Root = m.Root.With(unread{k, tt.part, tt.err})
+		findings := CheckAll(t.Context(), m, Defaults())
+		for _, name := range []string{"frequency", "turbo"} {
+			if f := find(t, findings, name); f.Status != tt.status {
+				t.Errorf("%s: %s: %s (%s), want %s", tt.name, name, f.Status, f.Detail, tt.status)
+			}
+		}
+	}
 }

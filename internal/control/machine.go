@@ -146,8 +146,11 @@ func (m *Machine) wait(ctx context.Context, d time.Duration) {
 }
 
 // online returns the CPUs in use.
-func (m *Machine) online() (CPUs, error) {
-	text, err := m.Root.Read("/sys/devices/system/cpu/online")
+func (m *Machine) online() (CPUs, error) { return onlineCPUs(m.Root) }
+
+// onlineCPUs returns the CPUs in use of the machine below root.
+func onlineCPUs(root sysroot.Root) (CPUs, error) {
+	text, err := root.Read("/sys/devices/system/cpu/online")
 	if err != nil {
 		return nil, err
 	}
