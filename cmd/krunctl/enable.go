@@ -27,6 +27,10 @@ Before that the configuration is checked, with all files that it names, and you
 are told what will happen: how many reboots, for how long, what is stopped, and
 how to put an end to it.
 
+An experiment with a boot entry of its own (boot.entry) runs in boots of that
+entry only: enable asks the boot loader for the first one, krund for the others,
+each once. All boots that nobody asked for are ordinary ones.
+
 With --start krund starts at once, instead of with the next boot. With --root
 the unit is put below that folder (an image that is being made), and systemd is
 not told.
@@ -134,6 +138,12 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	if err != nil {
 		return err
 	}
+	entry, ofItsOwn := a.entryOf(ctx, cfg)
+	if ofItsOwn {
+		if err := bootable(entry, o); err != nil {
+			return err
+		}
+	}
 	if err := a.forgetStop(cfg.Path); err != nil {
 		return err
 	}
@@ -143,6 +153,11 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	}
 	if err != nil {
 		return err
+	}
+	if ofItsOwn && o.root == "" {
+		if err := entry.Ask(ctx); err != nil {
+			return err
+		}
 	}
 	a.announce(cfg, p)
 	if o.start {
@@ -184,6 +199,9 @@ func (a *app) announce(cfg *config.Config, p planJSON) {
 			a.line(c.control, "%s %s", strings.Join(list, ", "), c.text)
 		}
 	}
+	if entry := cfg.Boot.Entry; entry != "" && p.Reboot == config.RebootHardware {
+		a.line("boots", "by the boot loader's entry %s, asked for once before each; all others are ordinary ones", entry)
+	}
 	if wait := cfg.Wait.Startup; p.Reboot == config.RebootHardware && wait > 0 {
 		a.line("log in", "within %s of each boot, before a benchmark runs", long(wait.Round(time.Second)))
 	}
@@ -205,6 +223,11 @@ func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {
 	i, err := a.installer(o.root)
 	if err != nil {
 		return err
+	}
+	if o.root == "" {
+		if err := a.ordinaryBoot(ctx, a.configOf(arg)); err != nil {
+			return err
+		}
 	}
 	removed, err := i.Remove(ctx, name)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +15,6 @@ import (
 	"krund/internal/folder"
 	"krund/internal/hold"
 	"krund/internal/shellword"
-	"krund/internal/sysroot"
 )
 
 const holdHelp = `Hold makes the next boots of this machine ordinary ones as far as the experiment
@@ -42,6 +42,9 @@ EXAMPLES
 const resumeHelp = `Resume ends a hold: from the next boot on krund goes on where it was. It does not
 start krund now; for that restart the machine, or start the experiment's unit.
 
+For an experiment with a boot entry of its own (boot.entry) the boot loader is
+asked for the next boot again; that needs root.
+
 When the experiment is held in another way, too (/etc/krund/hold, the kernel
 argument krund.hold), resume says so.
 
@@ -55,7 +58,7 @@ func holdCommand(a *app) *cobra.Command {
 		Short: "Make the next boots ordinary ones, until resume",
 		Long:  holdHelp,
 		Args:  arguments(1, 1, "the experiment's folder or configuration"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.hold(args[0]) },
+		RunE:  func(c *cobra.Command, args []string) error { return a.hold(contextOf(c), args[0]) },
 	}
 }
 
@@ -65,11 +68,11 @@ func resumeCommand(a *app) *cobra.Command {
 		Short: "End a hold: krund goes on with the next boot",
 		Long:  resumeHelp,
 		Args:  arguments(1, 1, "the experiment's folder or configuration"),
-		RunE:  func(c *cobra.Command, args []string) error { return a.resume(a.machine(contextOf(c)).Root, args[0]) },
+		RunE:  func(c *cobra.Command, args []string) error { return a.resume(contextOf(c), args[0]) },
 	}
 }
 
-func (a *app) hold(arg string) error {
+func (a *app) hold(ctx context.Context, arg string) error {
 	f, err := a.folderToAsk(arg)
 	if err != nil {
 		return err
@@ -83,6 +86,9 @@ func (a *app) hold(arg string) error {
 			return explainRights(err)
 		}
 	}
+	if err := a.ordinaryBoot(ctx, a.configOf(arg)); err != nil {
+		return err
+	}
 	a.line("held", "%s; the next boots are ordinary ones", f.Dir())
 	who, err := a.whoRuns(f)
 	if err != nil {
@@ -95,7 +101,7 @@ func (a *app) hold(arg string) error {
 	return nil
 }
 
-func (a *app) resume(root sysroot.Root, arg string) error {
+func (a *app) resume(ctx context.Context, arg string) error {
 	f, err := a.openFolder(arg)
 	if err != nil {
 		return err
@@ -109,11 +115,15 @@ func (a *app) resume(root sysroot.Root, arg string) error {
 	} else {
 		a.line("nothing to do", "%s has no hold", f.Dir())
 	}
-	why, err := hold.Find(a.fsys, f.Dir(), root)
-	if err == nil && why != "" {
-		a.line("but", "%s", why)
+	why, err := hold.Find(a.fsys, f.Dir(), a.machine(ctx).Root)
+	if err != nil {
+		return err
 	}
-	return err
+	if why != "" {
+		a.line("but", "%s", why)
+		return nil
+	}
+	return a.bootAgain(ctx, f)
 }
 
 // folderToAsk opens the experiment's folder, and makes it for an experiment

@@ -13,7 +13,9 @@ import (
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/folder"
+	"krund/internal/hold"
 	"krund/internal/shellword"
+	"krund/internal/sysroot"
 	"krund/internal/unit"
 )
 
@@ -118,14 +120,15 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 		return giveUp(ctx, o, nil, stderr, err)
 	}
 	if why != "" {
-		ready() // it has done what it should
-		fmt.Fprintf(stdout, "krund: nothing is run: %s\n", why)
-		return nil
+		return idle(stdout, why)
 	}
 	p, err := prepare(ctx, o, stdout, stderr)
 	defer p.close()
 	if err != nil {
 		return giveUp(ctx, o, p.cfg, stderr, err)
+	}
+	if p.idle != "" {
+		return idle(stdout, p.idle)
 	}
 	ready()
 	ending, err := boot.Run(ctx, p.cfg, o.folder, p.reboot, p.system)
@@ -139,9 +142,17 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	return sayEnding(ending, o, stdout, stderr)
 }
 
+// idle ends a krund that is to do nothing in this boot.
+func idle(stdout io.Writer, why string) error {
+	ready() // it has done what it should
+	fmt.Fprintf(stdout, "krund: nothing is run: %s\n", why)
+	return nil
+}
+
 // prepared is what an experiment runs with.
 type prepared struct {
 	cfg      *config.Config // nil when it cannot be read, or not be believed
+	idle     string         // why nothing is to be run in this boot, and nothing else is set then; "" when it is
 	reboot   string
 	system   boot.System
 	closeLog func()
@@ -163,6 +174,11 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 		return p, err
 	}
 	p.cfg = cfg
+	if p.reboot == config.RebootHardware {
+		if p.idle = hold.OtherBoot(cfg.Boot.Entry, o.path, sysroot.New("/")); p.idle != "" {
+			return p, nil
+		}
+	}
 	if p.release, err = lockMachine(cfg, p.reboot, os.Geteuid() == 0, folder.RuntimeDirs()...); err != nil {
 		return p, err
 	}

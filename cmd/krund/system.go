@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"krund/internal/boot"
+	"krund/internal/bootentry"
 	"krund/internal/child"
 	"krund/internal/clock"
 	"krund/internal/config"
@@ -66,6 +67,10 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	if os.Geteuid() == 0 {
 		account = taken.Account
 	}
+	var entry boot.Entry
+	if e, ok := bootentry.Of(cfg, mode, sysroot.New("/")); ok {
+		entry = e
+	}
 	return boot.System{
 		FS:       durable.OS(),
 		Clock:    clock.Real{},
@@ -74,6 +79,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		Machine:  taken,
 		Hooks:    hooks.Set{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After), Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log},
 		Rebooter: reboot.New(log),
+		Entry:    entry,
 		Notifier: notifier(cfg, installed.CallerHome),
 		Account:  account,
 		Sync:     syncDisks,

@@ -151,6 +151,9 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	if err != nil {
 		return none, results.Record{}, err
 	}
+	if err := x.askForBoot(ctx); err != nil { // before anything can crash the machine: the next boot goes on
+		return none, results.Record{}, unfit("boot", err)
+	}
 	if err := x.Clock.Sleep(ctx, x.cfg.Wait.Startup); err != nil {
 		return none, results.Record{}, err
 	}

@@ -23,7 +23,7 @@ func (x *experiment) outstanding() bool {
 
 // finish ends an experiment with nothing outstanding: people are told, and the next boots are ordinary ones.
 func (x *experiment) finish(ctx context.Context) (Ending, error) {
-	err := x.Retire(ctx)
+	err := x.retire(ctx)
 	if _, stopErr := x.folder.TakeBack(folder.Stop); err == nil { // asked for during the last execution
 		err = stopErr
 	}
@@ -42,7 +42,7 @@ func (x *experiment) stop(ctx context.Context, err error) error {
 	defer cancel()
 	x.Log.Debug("stopped", "error", err) // for the file: the caller prints it
 	x.tell(after, notify.Stopped, "stopped", err.Error()+"\n\nThe results so far are safe. `krunctl status` shows them; start krund again to go on.\n")
-	return errors.Join(err, x.Retire(after))
+	return errors.Join(err, x.retire(after))
 }
 
 // askedToStop says whether somebody wants the experiment to end here although something is outstanding.
@@ -63,7 +63,7 @@ func (x *experiment) obey(ctx context.Context, err error) error {
 	if err != nil {
 		return x.stop(ctx, err)
 	}
-	if err := x.Retire(ctx); err != nil {
+	if err := x.retire(ctx); err != nil {
 		return err
 	}
 	x.Log.Info("stopped, as somebody asked", "file", x.folder.RequestFile(folder.Stop))
@@ -72,9 +72,37 @@ func (x *experiment) obey(ctx context.Context, err error) error {
 	return err
 }
 
+// askForBoot makes the next boot one in which the experiment goes on, where it has an entry of the boot loader for itself.
+func (x *experiment) askForBoot(ctx context.Context) error {
+	if x.Entry == nil {
+		return nil
+	}
+	return x.Entry.Ask(ctx)
+}
+
+// chooseBoot is askForBoot, unless somebody wants the next boot to be an ordinary one.
+func (x *experiment) chooseBoot(ctx context.Context) error {
+	if why, err := x.Held(); err != nil || why == "" || x.Entry == nil {
+		return errors.Join(err, x.askForBoot(ctx))
+	}
+	return x.Entry.TakeBack(ctx)
+}
+
+// retire takes krund out of the next boots, by both ways that lead to it.
+func (x *experiment) retire(ctx context.Context) error {
+	err := x.Retire(ctx)
+	if x.Entry != nil {
+		err = errors.Join(err, x.Entry.TakeBack(ctx))
+	}
+	return err
+}
+
 // restart counts a reboot, durably, and then asks for it. undo is called when there will be no reboot after all.
 func (x *experiment) restart(ctx context.Context, undo ...func(context.Context) error) (Ending, error) {
 	err := x.countReboot()
+	if err == nil {
+		err = x.chooseBoot(ctx)
+	}
 	if err == nil {
 		if err = x.Rebooter.Reboot(ctx); err == nil {
 			x.rebooting = true

@@ -40,6 +40,7 @@ type simulated struct {
 	retired     bool
 	log         strings.Builder
 	during      func(ctx context.Context) // called while the benchmark runs
+	entry       Entry                     // of its boot loader
 	root        string                    // folder that stands for "/"
 	events      []string                  // the order of things, for the test of the line
 	counts      []Count                   // what Progress was told
@@ -74,7 +75,7 @@ func failed(j pexec.Job, boot int) pexec.Measured {
 
 func (s *simulated) system(fsys durable.FS) System {
 	return System{
-		FS: fsys, Clock: s, Log: slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Executor: s, Machine: s, Hooks: s, Rebooter: s, Notifier: s,
+		FS: fsys, Clock: s, Log: slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Executor: s, Machine: s, Hooks: s, Rebooter: s, Entry: s.entry, Notifier: s,
 		Account: func(context.Context) (child.Account, []string, error) {
 			s.event("account")
 			return child.Account{}, nil, nil

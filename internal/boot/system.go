@@ -22,6 +22,7 @@ type System struct {
 	Machine  Machine
 	Hooks    Hooks
 	Rebooter Rebooter
+	Entry    Entry // nil: the machine boots the same way for everybody
 	Notifier Notifier
 	Account  func(context.Context) (child.Account, []string, error) // a fresh account, and remarks for the record
 	Sync     func()                                                 // sync(2)
@@ -91,6 +92,14 @@ type Hooks interface {
 // Rebooter restarts the machine.
 type Rebooter interface {
 	Reboot(ctx context.Context) error
+}
+
+// Entry is the boot loader's entry of the experiment; bootentry.Entry is one.
+type Entry interface {
+	// Ask makes the next boot, and only that one, one of the entry. It may be asked for again.
+	Ask(ctx context.Context) error
+	// TakeBack makes the next boot an ordinary one again.
+	TakeBack(ctx context.Context) error
 }
 
 // Notifier tells people.

@@ -18,6 +18,10 @@ const (
 	RebootHardware = "hardware" // the machine restarts before every process execution
 	RebootNone     = "none"     // all process executions in one boot: for development
 
+	LoaderAuto        = "auto"
+	LoaderGRUB        = "grub"
+	LoaderSystemdBoot = "systemd-boot"
+
 	AccountFresh  = "fresh"  // a new account and home for each process execution
 	AccountCaller = "caller" // the account that started krund
 
@@ -48,6 +52,7 @@ type Config struct {
 	Hostname string // the machine whose [machines] sections were merged in
 
 	Experiment  Experiment
+	Boot        Boot
 	Limits      Limits
 	Wait        Wait
 	Temperature Temperature
@@ -81,6 +86,13 @@ type Experiment struct {
 	Benchmarks  string
 	Account     string
 	Skip        []key.Pattern
+}
+
+// Boot says by which entry of the boot loader an experiment with
+// reboot = "hardware" boots.
+type Boot struct {
+	Entry  string // asked for before each boot; "" is the loader's default, as for everybody
+	Loader string
 }
 
 // Limits bounds each process execution. Zero Heap, Stack, Timeout and Processes

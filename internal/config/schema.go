@@ -35,6 +35,7 @@ func (r *reader) config(root *node) *Config {
 	c := &Config{lines: r.lines, doubtful: r.doubtful}
 	s := r.section("", root)
 	c.Experiment = r.experiment(s.get("experiment", ""))
+	c.Boot = r.boot(s.get("boot", ""))
 	c.Limits = r.limits(s.get("limits", ""))
 	c.Wait = r.wait(s.get("wait", ""))
 	c.Temperature = r.temperature(s.get("temperature", ""))
@@ -74,6 +75,25 @@ func (r *reader) experiment(n *node) Experiment {
 	}
 	return e
 }
+
+func (r *reader) boot(n *node) Boot {
+	s := r.section("boot", n)
+	defer s.done()
+	b := Boot{
+		Entry:  s.text("entry", ""),
+		Loader: s.choice("loader", LoaderAuto, LoaderAuto, LoaderGRUB, LoaderSystemdBoot),
+	}
+	if b.Entry != "" && (!entryName.MatchString(b.Entry) || number.MatchString(b.Entry)) {
+		s.bad(s.node.child("entry"), "entry", `write the entry's id in the boot loader's menu, such as "krund"; titles and numbers are no ids`)
+	}
+	return b
+}
+
+// What a boot loader's entry may be called here. GRUB takes a number for a place in its menu, and ">" for a submenu.
+var (
+	entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$`)
+	number    = regexp.MustCompile(`^[0-9]+$`)
+)
 
 // skip reads the patterns of keys to leave out.
 func (s *section) skip() []key.Pattern {

@@ -1,11 +1,12 @@
 // Package doctor says whether a machine is fit to measure: a row for each setting that krund controls, each reading that it takes, each source of
-// processor counters and each interpreter of the experiment. `krund check` and `krunctl doctor` are its two faces. It only reads.
+// processor counters, each interpreter of the experiment and its boot entry. `krund check` and `krunctl doctor` are its two faces. It only reads.
 // Start reading at Look.
 package doctor
 
 import (
 	"context"
 
+	"krund/internal/bootentry"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/msr"
@@ -20,6 +21,7 @@ type Wishes struct {
 	Probe        probe.Settings
 	Counters     msr.Want
 	Interpreters []Interpreter
+	Entry        *bootentry.Entry // of the boot loader, for the experiment's boots; nil: none
 }
 
 // Study is what the warmup study asks of a machine.
@@ -33,11 +35,15 @@ func Study() Wishes {
 // Of is what an experiment asks of it, when it is run with this mode of reboots.
 func Of(cfg *config.Config, reboot string) Wishes {
 	relaxed := reboot != config.RebootHardware
-	return Wishes{
+	w := Wishes{
 		Control: settings.Controls(cfg, relaxed), Probe: settings.Probes(cfg, relaxed),
 		Counters:     msr.Want{Sources: cfg.Counters.Sources, Scope: cfg.Counters.Scope},
 		Interpreters: interpreters(cfg),
 	}
+	if e, ok := bootentry.Of(cfg, reboot, sysroot.Root{}); ok {
+		w.Entry = &e
+	}
+	return w
 }
 
 // Counters tells which of the wanted sources of counters there are; msr.Probe is one.
@@ -54,6 +60,11 @@ func Readings(ctx context.Context, m *control.Machine, w Wishes, counters Counte
 	rows = append(rows, checkCounters(ctx, m, w.Counters, counters)...)
 	for _, i := range w.Interpreters {
 		rows = append(rows, i.check(ctx))
+	}
+	if w.Entry != nil {
+		entry := *w.Entry
+		entry.Root = m.Root
+		rows = append(rows, checkEntry(entry))
 	}
 	return rows
 }

@@ -5,7 +5,7 @@
 //   - the file /etc/krund/hold: for all experiments of the machine, also while its disk is mounted elsewhere;
 //   - the kernel argument krund.hold, typed into the boot loader's menu: for that boot only.
 //
-// Start reading at Find.
+// An experiment with a boot entry of its own (package bootentry) is held in all other boots: see OtherBoot. Start reading at Find.
 package hold
 
 import (
@@ -25,6 +25,9 @@ const (
 	Argument = "krund.hold"
 )
 
+// EntryArgument is the kernel argument of boot entries that are the experiments' own.
+const EntryArgument = "krund.entry"
+
 // Find says why the experiment in the folder dir is held, and how that ends; "" when it is not. The folder need not exist. The error is one
 // of looking into the folder; a machine without /proc/cmdline has no kernel argument.
 func Find(fsys durable.FS, dir string, root sysroot.Root) (why string, err error) {
@@ -38,30 +41,43 @@ func Find(fsys durable.FS, dir string, root sysroot.Root) (why string, err error
 		return fmt.Sprintf("held by %s, as all experiments of this machine; remove that file to go on", File), nil
 	}
 	cmdline, err := root.Read("/proc/cmdline")
-	if err == nil && HasArgument(cmdline) {
+	if err == nil && HasArgument(cmdline, Argument) {
 		return fmt.Sprintf("held by the kernel argument %s, for this boot; restart without it to go on", Argument), nil
 	}
 	return "", nil
 }
 
-// HasArgument says whether a kernel's command line asks to hold: krund.hold, or krund.hold=VALUE unless the value is 0, n, no or off. The last
+// OtherBoot says why an experiment that boots by the boot loader's entry of that name does not run in this boot: it is not one of that entry. "" when
+// it is, or when entry is "".
+func OtherBoot(entry, config string, root sysroot.Root) string {
+	if entry == "" {
+		return ""
+	}
+	if cmdline, err := root.Read("/proc/cmdline"); err == nil && HasArgument(cmdline, EntryArgument) {
+		return ""
+	}
+	return fmt.Sprintf("this boot is an ordinary one: the experiment runs in those of the boot entry %s (kernel argument %s); `krunctl enable %s` and a reboot go on",
+		entry, EntryArgument, shellword.Path(config))
+}
+
+// HasArgument says whether a kernel's command line has one of krund's arguments: NAME, or NAME=VALUE unless the value is 0, n, no or off. The last
 // one counts, as with the kernel's own arguments. What comes after "--" is for init, and no argument of the kernel's.
-func HasArgument(cmdline string) bool {
-	held := false
+func HasArgument(cmdline, argument string) bool {
+	has := false
 	for _, word := range strings.Fields(cmdline) {
 		name, value, _ := strings.Cut(strings.Trim(word, `"`), "=")
 		if name == "--" {
 			break
 		}
-		if name != Argument {
+		if name != argument {
 			continue
 		}
 		switch strings.ToLower(value) {
 		case "0", "n", "no", "off", "false":
-			held = false
+			has = false
 		default:
-			held = true
+			has = true
 		}
 	}
-	return held
+	return has
 }

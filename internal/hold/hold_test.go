@@ -18,7 +18,7 @@ func TestHasArgument(t *testing.T) {
 		"krund.hold=0": false, "krund.hold=off": false, "krund.hold krund.hold=0": false, "krund.holding": false, "xkrund.hold": false,
 		"quiet -- krund.hold": false, `"krund.hold"`: true,
 	} {
-		if got := hold.HasArgument(cmdline); got != want {
+		if got := hold.HasArgument(cmdline, hold.Argument); got != want {
 			t.Errorf("%q: %t, want %t", cmdline, got, want)
 		}
 	}
@@ -27,13 +27,13 @@ func TestHasArgument(t *testing.T) {
 func FuzzHasArgument(f *testing.F) {
 	f.Add("root=/dev/sda1 krund.hold=1")
 	f.Fuzz(func(t *testing.T, cmdline string) {
-		if hold.HasArgument(cmdline) && !strings.Contains(cmdline, hold.Argument) {
+		if hold.HasArgument(cmdline, hold.Argument) && !strings.Contains(cmdline, hold.Argument) {
 			t.Errorf("%q holds", cmdline)
 		}
 		if strings.Contains(cmdline, "--") {
 			return
 		}
-		if !hold.HasArgument(cmdline + " krund.hold") {
+		if !hold.HasArgument(cmdline+" krund.hold", hold.Argument) {
 			t.Errorf("%q with the argument at its end does not hold", cmdline)
 		}
 	})

@@ -59,6 +59,13 @@ func DropIn(path string) (string, error) {
 	return "# Written by `krunctl enable`; `krunctl disable` removes it.\n[Service]\nEnvironment=\"KRUND_CONFIG=" + quoted + "\"\n", nil
 }
 
+// configOf is DropIn's inverse.
+func configOf(dropIn string) (path string, ok bool) {
+	_, rest, ok := strings.Cut(dropIn, `"KRUND_CONFIG=`)
+	quoted, _, ended := strings.Cut(rest, "\"\n")
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `%%`, `%`).Replace(quoted), ok && ended
+}
+
 // systemctlTimeout bounds one call of systemctl.
 const systemctlTimeout = time.Minute
 
@@ -197,6 +204,16 @@ func makeFolder(dir string) error {
 func (i Installer) Enabled(experiment string) bool {
 	_, err := os.Lstat(i.link(Name(experiment)))
 	return err == nil
+}
+
+// Config is the configuration of an experiment that is enabled, from its
+// drop-in; false when there is none that can be read.
+func (i Installer) Config(experiment string) (path string, ok bool) {
+	text, err := durable.ReadFile(i.FS, i.path(Name(experiment)+".d", "experiment.conf"))
+	if err != nil {
+		return "", false
+	}
+	return configOf(string(text))
 }
 
 // Unlink disables the unit of an experiment and leaves its drop-in, so that

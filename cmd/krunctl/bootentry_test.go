@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/control"
+	"krund/internal/sysroot"
+)
+
+// bootableMachine is a machine with GRUB and an entry for experiments; its grub-editenv is on the PATH.
+func bootableMachine(t *testing.T) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	for name, text := range map[string]string{
+		"boot/grub/grubenv":    "# GRUB Environment Block\n" + strings.Repeat("#", 999),
+		"boot/grub/grub.cfg":   "if [ \"${next_entry}\" ]; then\n  set default=\"${next_entry}\"\nfi\n",
+		"boot/grub/custom.cfg": "menuentry \"krund\" --id krund {\n  linux /vmlinuz krund.entry\n}\n",
+		"proc/self/mountinfo":  "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tools := t.TempDir()
+	script := "#!/bin/sh\n{ echo '# GRUB Environment Block'; test $2 = unset || echo \"$3\"; echo '###'; } >" + root + "$1\n"
+	if err := os.WriteFile(filepath.Join(tools, "grub-editenv"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
+	return root
+}
+
+func TestBootEntry(t *testing.T) {
+	root := bootableMachine(t)
+	b, image := startable(t)
+	text, err := os.ReadFile(b.toml)
+	b.must(err)
+	b.must(os.WriteFile(b.toml, append(text, "\n[boot]\nentry = \"krund\"\n"...), 0o644))
+	asked := func() bool {
+		block, err := os.ReadFile(filepath.Join(root, "boot/grub/grubenv"))
+		b.must(err)
+		return strings.Contains(string(block), "\nnext_entry=krund\n")
+	}
+	run := func(uid int, args ...string) (int, string) {
+		var stdout, stderr bytes.Buffer
+		a := &app{
+			stderr: &stderr, fsys: lax(), uid: uid, host: "bencher7", now: func() time.Time { return testTime },
+			systemctl: func(context.Context, ...string) error { return nil },
+			machine:   func(context.Context) *control.Machine { return &control.Machine{Root: sysroot.New(root)} },
+		}
+		code := runIn(a, args, &stdout)
+		return code, stdout.String() + stderr.String()
+	}
+	// An image's boot loader is not this machine's.
+	if code, out := run(0, "enable", "--root", image, b.toml); code != exitOK || !strings.Contains(out, "boot loader's entry krund") || asked() {
+		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
+	}
+	if code, out := run(0, "enable", "--start", b.toml); code != exitUsage || !strings.Contains(out, "leave out --start") || asked() {
+		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
+	}
+	b.must(os.Rename(filepath.Join(root, "boot/grub/custom.cfg"), filepath.Join(root, "custom.cfg")))
+	if code, out := run(0, "enable", b.toml); code != exitError || !strings.Contains(out, "no such entry") || asked() {
+		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
+	}
+	b.must(os.Rename(filepath.Join(root, "custom.cfg"), filepath.Join(root, "boot/grub/custom.cfg")))
+
+	cfg, err := (&app{fsys: lax()}).parseConfig(b.toml, "bencher7")
+	b.must(err)
+	entry, ok := (&app{machine: func(context.Context) *control.Machine { return &control.Machine{Root: sysroot.New(root)} }}).entryOf(t.Context(), cfg)
+	if !ok {
+		t.Fatal("the configuration's entry is not known")
+	}
+	b.must(entry.Ask(t.Context()))
+	if !asked() {
+		t.Fatal("the loader was not asked")
+	}
+	// Who may not ask the loader leaves it alone; root takes the request back, by a hold and by disabling.
+	if code, out := run(1000, "hold", b.toml); code != exitOK || !asked() {
+		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
+	}
+	if code, out := run(0, "hold", b.toml); code != exitOK || asked() {
+		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
+	}
+	b.must(entry.Ask(t.Context()))
+	if code, out := run(0, "disable", b.toml); code != exitOK || asked() {
+		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
+	}
+	b.must(os.WriteFile(b.folder.ConfigCopy(), []byte(cfg.Text), 0o644))
+	if code, out := run(0, "resume", b.toml); code != exitOK || !strings.Contains(out, "sudo krunctl enable") || asked() {
+		t.Errorf("exit %d, asked %t: %s", code, asked(), out) // it is not enabled on this machine
+	}
+}

@@ -1,0 +1,126 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"krund/internal/durable/crashfs"
+	"krund/internal/folder"
+	"krund/internal/schedule"
+)
+
+// bootLoader is a simulated machine's: it forgets what it was asked for with each boot.
+type bootLoader struct {
+	*simulated
+	asked   bool
+	refuses error
+}
+
+func (b *bootLoader) Ask(context.Context) error {
+	b.event("ask")
+	b.asked = b.refuses == nil
+	return b.refuses
+}
+
+func (b *bootLoader) TakeBack(context.Context) error {
+	b.event("take back")
+	b.asked = false
+	return nil
+}
+
+// withEntry is a simulated machine whose experiment has a boot entry.
+func withEntry(t *testing.T) (*simulated, *bootLoader) {
+	s := newSimulated(t)
+	loader := &bootLoader{simulated: s}
+	s.entry = loader
+	return s, loader
+}
+
+// before says whether the first of each event comes before that of the next.
+func (s *simulated) before(names ...string) bool {
+	last := -1
+	for _, name := range names {
+		at := slices.Index(s.events, name)
+		if at <= last {
+			return false
+		}
+		last = at
+	}
+	return true
+}
+
+func TestTheNextBootIsAskedForBeforeAnythingCanFail(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	s, loader := withEntry(t)
+	fsys := crashfs.New("/lab")
+	if ending := s.oneBoot(cfg, fsys); ending != Rebooting || !loader.asked {
+		t.Fatalf("ending %d, asked %t: this boot only starts the experiment and restarts into one of its own", ending, loader.asked)
+	}
+	s.boot++
+	loader.asked, s.events = false, nil
+	s.during = func(context.Context) {
+		if !loader.asked {
+			t.Error("a crash of the benchmark would end the experiment")
+		}
+	}
+	if ending := s.oneBoot(cfg, fsys); ending != Rebooting || !loader.asked {
+		t.Fatalf("ending %d, asked %t", ending, loader.asked)
+	}
+	if !s.before("ask", "wait 3m0s", "apply", "run", "reboot") {
+		t.Errorf("%q", s.events)
+	}
+	s.boot++
+	if _, err := s.lifetime(cfg, fsys, 10, func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }); err != nil {
+		t.Fatal(err)
+	}
+	if loader.asked || !s.retired {
+		t.Errorf("at the end: asked %t, retired %t", loader.asked, s.retired)
+	}
+}
+
+func TestABootThatCannotBeAskedForStopsTheExperiment(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	s, loader := withEntry(t)
+	fsys := crashfs.New("/lab")
+	s.oneBoot(cfg, fsys)
+	s.boot++
+	loader.refuses = errors.New("no space left")
+	_, err := Run(t.Context(), cfg, dir, cfg.Experiment.Reboot, s.system(fsys))
+	if !errors.Is(err, ErrUnfit) || !errors.Is(err, loader.refuses) {
+		t.Errorf("error %v", err)
+	}
+	sched, err := schedule.Open(fsys, dir+"/schedule", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sched.Close()
+	if slot, err := sched.Slot(0); err != nil || slot.Attempts != 0 || len(records(fsys)) > 0 || !s.retired || s.reboots != 1 {
+		t.Errorf("slot %+v, %v; %d records, retired %t, %d reboots", slot, err, len(records(fsys)), s.retired, s.reboots)
+	}
+}
+
+func TestAHoldDuringAnExecutionTakesTheRequestBack(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	s, loader := withEntry(t)
+	fsys := crashfs.New("/lab")
+	s.oneBoot(cfg, fsys)
+	s.boot++
+	s.during = func(context.Context) { ask(t, fsys, folder.Hold) }
+	if ending := s.oneBoot(cfg, fsys); ending != Rebooting || loader.asked || s.retired {
+		t.Errorf("ending %d, asked %t, retired %t; want an ordinary boot, and the unit enabled", ending, loader.asked, s.retired)
+	}
+}
+
+func TestAStopTakesTheRequestBack(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	s, loader := withEntry(t)
+	fsys := crashfs.New("/lab")
+	s.oneBoot(cfg, fsys)
+	s.boot++
+	s.during = func(context.Context) { ask(t, fsys, folder.Stop) }
+	if ending := s.oneBoot(cfg, fsys); ending != Stopped || loader.asked || !s.retired {
+		t.Errorf("ending %d, asked %t, retired %t", ending, loader.asked, s.retired)
+	}
+}
