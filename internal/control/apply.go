@@ -74,7 +74,7 @@ func (c Control) apply(ctx context.Context, m *Machine, j *Journal) (Finding, []
 		return finding, nil, fmt.Errorf("apply %s: %w", c.Name, err)
 	}
 	finding.Status, finding.Fix = StatusSet, ""
-	finding.Detail = join(finding.Detail, remark(refused), "; ")
+	finding.Detail = join(finding.Detail, remark(refused, "refused"), "; ")
 	return finding, made, nil
 }
 
@@ -123,15 +123,15 @@ func carryOut(ctx context.Context, m *Machine, j *Journal, name string, steps []
 	return entries, refused, nil
 }
 
-// remark sums up refusals: the first one in full, and how many more.
-func remark(refused []error) string {
-	switch len(refused) {
+// remark sums up errors of one kind: the first one in full, and how many more there are.
+func remark(errs []error, kind string) string {
+	switch len(errs) {
 	case 0:
 		return ""
 	case 1:
-		return refused[0].Error()
+		return errs[0].Error()
 	}
-	return fmt.Sprintf("%v; and %d more refused", refused[0], len(refused)-1)
+	return fmt.Sprintf("%v; and %d more %s", errs[0], len(errs)-1, kind)
 }
 
 // do makes one change.

@@ -136,6 +136,10 @@ func (k *fakeKernel) take(name, value string) error {
 		k.cpu(name, value)
 	case name == perfRateFile && (k.get(perfPercentFile) == "0" || k.get(perfPercentFile) == "100"):
 		return syscall.EINVAL
+	case name == ratioFile && k.exists(kbytesFile):
+		k.put(kbytesFile, "0")
+	case name == kbytesFile:
+		k.put(ratioFile, "0")
 	case strings.HasPrefix(name, thpDir):
 		return k.choose(name, value)
 	case file == "smp_affinity_list":

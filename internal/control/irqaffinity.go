@@ -31,55 +31,71 @@ func irqAffinity(s IRQAffinitySettings, benchmark string) Control {
 	}
 }
 
-// planIRQs moves the interrupts that may run on a benchmark CPU to the others.
+// planIRQs moves the interrupts that may run on a benchmark CPU to the others. One that cannot be looked at is named, and is no reason to leave the
+// others where they are.
 func planIRQs(m *Machine, cpus, others CPUs) Plan {
 	wanted := "CPU " + others.String()
 	if len(cpus) == 0 {
 		return cannot("all on CPU "+others.String(), "away from the benchmark CPU", "there is only one CPU", "measure on a machine with two CPUs or more")
 	}
 	var steps []Step
+	var unknown []error
 	total := 0
 	for _, name := range m.Root.List(irqDir) {
 		if _, err := strconv.Atoi(name); err != nil {
 			continue
 		}
 		file := path.Join(irqDir, name, "smp_affinity_list")
-		text, err := m.Root.Read(file)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && !m.Root.Exists(file) {
-			continue
-		}
-		set, perr := ParseCPUList(text)
-		if err := errors.Join(err, perr); err != nil {
-			return unreadable(wanted, err)
+		set, err := readCPUList(m, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // freed meanwhile, or one that has no affinity
 		}
 		total++
-		if !m.onlyOn(name, set, others) {
+		if err != nil {
+			unknown = append(unknown, err)
+		} else if !m.onlyOn(name, set, others) {
 			steps = append(steps, Step{Kind: KindFile, Target: file, Old: set.String(), New: others.String(), Form: FormCPUList, Optional: true})
 		}
+	}
+	if total == 0 {
+		return cannot("unknown", wanted, "this kernel shows no interrupts in "+irqDir, "")
+	}
+	if len(unknown) == total {
+		return unreadable(wanted, unknown[0])
 	}
 	if step, err := defaultAffinity(m, others); err != nil {
 		return unreadable(wanted, err)
 	} else if step != nil {
 		steps = append(steps, *step)
 	}
-	found := fmt.Sprintf("%d of %d away from CPU %s", total-countIRQs(steps), total, cpus)
-	if len(steps) == 0 {
-		return ok(found, wanted)
+	p := ok(fmt.Sprintf("%d of %d away from CPU %s", total-len(unknown)-countIRQs(steps), total, cpus), wanted)
+	if len(steps) > 0 {
+		p.Status, p.Steps = StatusWillSet, steps
 	}
-	return willSet(found, wanted, steps...)
+	p.Detail = remark(unknown, "unreadable")
+	return p
 }
 
-// onlyOn tells whether an interrupt stays on the given CPUs: by its setting, or by where the kernel really delivers it.
+// readCPUList reads a file that holds a set of CPUs as a list.
+func readCPUList(m *Machine, file string) (CPUs, error) {
+	text, err := m.Root.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	set, err := ParseCPUList(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	return set, nil
+}
+
+// onlyOn tells whether an interrupt stays on the given CPUs: by its setting, or because nothing is delivered at all.
 func (m *Machine) onlyOn(irq string, set, others CPUs) bool {
 	if others.Contains(set) {
 		return true
 	}
-	text, err := m.Root.Read(path.Join(irqDir, irq, "effective_affinity_list"))
-	if err != nil {
-		return false
-	}
-	effective, err := ParseCPUList(text)
-	return err == nil && len(effective) == 0 // nothing is delivered: the interrupt has no handler
+	effective, err := readCPUList(m, path.Join(irqDir, irq, "effective_affinity_list"))
+	return err == nil && len(effective) == 0 // the interrupt has no handler
 }
 
 // defaultAffinity returns the step that sends interrupts yet to come to the given CPUs, nil when they go there.
@@ -89,9 +105,12 @@ func defaultAffinity(m *Machine, others CPUs) (*Step, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	set, perr := ParseCPUMask(text)
-	if err := errors.Join(err, perr); err != nil {
+	if err != nil {
 		return nil, err
+	}
+	set, err := ParseCPUMask(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	if others.Contains(set) {
 		return nil, nil

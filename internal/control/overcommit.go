@@ -17,6 +17,7 @@ type OvercommitSettings struct {
 const (
 	overcommitFile = "/proc/sys/vm/overcommit_memory"
 	ratioFile      = "/proc/sys/vm/overcommit_ratio"
+	kbytesFile     = "/proc/sys/vm/overcommit_kbytes" // instead of the ratio, for who has set it
 )
 
 // commitReserve is what must stay free beyond the benchmark's heap for krund and the system to work under mode 2, in bytes.
@@ -41,11 +42,22 @@ func overcommit(s OvercommitSettings, heap int64, noSwap bool) Control {
 			steps := mode.Steps
 			if s.Ratio > 0 {
 				ratio := sysfile{path: ratioFile, want: strconv.Itoa(s.Ratio), unit: " %"}.plan(ctx, m)
-				mode = both(mode, ratio, append(ratio.Steps, steps...))
+				mode = both(mode, ratio, append(append(ratio.Steps, noteKbytes(m, ratio)...), steps...))
 			}
 			return checkHeadroom(mode, parseMeminfo(text), s.Ratio, heap, noSwap)
 		},
 	}
+}
+
+// noteKbytes returns a step that remembers a bound that somebody has set in KiB. Of that and the ratio the kernel knows only the one written last, and
+// shows the other as 0 (docs.kernel.org, admin-guide/sysctl/vm). So it is 0 once the ratio is set, and is put back before the ratio: writing it
+// makes that 0 again, where writing a ratio of 0 would leave no memory to promise.
+func noteKbytes(m *Machine, ratio Plan) []Step {
+	text, err := m.Root.Read(kbytesFile)
+	if err != nil || text == "0" || ratio.Status != StatusWillSet {
+		return nil
+	}
+	return []Step{{Kind: KindFile, Target: kbytesFile, Old: text, New: "0"}}
 }
 
 // meminfo holds the values of /proc/meminfo in bytes (and HugePages_Total in pages), by name.
@@ -78,12 +90,22 @@ func parseMeminfo(text string) meminfo {
 func (m meminfo) commitLimit(ratio int, noSwap bool) int64 {
 	limit := m["CommitLimit"] - m["SwapTotal"]
 	if ratio > 0 {
-		limit = (m["MemTotal"] - m["HugePages_Total"]*m["Hugepagesize"]) / 100 * int64(ratio)
+		limit = m.ordinary() / 100 * int64(ratio)
 	}
 	if !noSwap {
 		limit += m["SwapTotal"]
 	}
 	return limit
+}
+
+// ordinary returns the memory that is not set aside for huge pages, in bytes. Hugetlb counts them in all their sizes; kernels before 4.19 count those
+// of the usual size only.
+func (m meminfo) ordinary() int64 {
+	huge, known := m["Hugetlb"]
+	if !known {
+		huge = m["HugePages_Total"] * m["Hugepagesize"]
+	}
+	return max(m["MemTotal"]-huge, 0)
 }
 
 // checkHeadroom turns a plan for mode 2 into one that refuses it when the promises would not fit.
@@ -107,7 +129,7 @@ func ratioFor(m meminfo, need int64, noSwap bool) int64 {
 	if !noSwap {
 		need -= m["SwapTotal"]
 	}
-	hundredth := (m["MemTotal"] - m["HugePages_Total"]*m["Hugepagesize"]) / 100
+	hundredth := m.ordinary() / 100
 	if hundredth <= 0 {
 		return 1000
 	}

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -185,6 +186,61 @@ func TestOvercommitModes(t *testing.T) {
 	}
 }
 
+// TestOvercommitKbytes: a bound that somebody has set in KiB is forgotten by the kernel when the ratio is set, and comes back. A ratio of 0 is never
+// written, which would leave no memory to promise.
+func TestOvercommitKbytes(t *testing.T) {
+	m, k := fakeMachine(t, "intel-acpi-cpufreq")
+	k.put(kbytesFile, "8388608")
+	k.put(ratioFile, "0")
+	before := state(t, m, k)
+	f, undo, err := overcommit(OvercommitSettings{Policy: Require, Mode: 2, Ratio: 80}, 0, false).Apply(t.Context(), m, openJournal(t, m))
+	if err != nil || f.Status != StatusSet {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if got := k.get(ratioFile) + " " + k.get(kbytesFile); got != "80 0" {
+		t.Errorf("ratio and kbytes are %s, want 80 0", got)
+	}
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	sameTree(t, state(t, m, k), before)
+	if slices.Contains(k.writes, ratioFile+"=0") {
+		t.Errorf("wrote %v", k.writes)
+	}
+}
+
+func TestMemoryBesideHugePages(t *testing.T) {
+	tests := []struct {
+		name string
+		m    meminfo
+		want int64
+	}{
+		{"none", meminfo{"MemTotal": 1000}, 1000},
+		{"of the usual size, before Linux 4.19", meminfo{"MemTotal": 1000, "HugePages_Total": 3, "Hugepagesize": 100}, 700},
+		{"of several sizes", meminfo{"MemTotal": 1000, "HugePages_Total": 3, "Hugepagesize": 100, "Hugetlb": 800}, 200},
+		{"more than there is", meminfo{"MemTotal": 1000, "HugePages_Total": 1 << 50, "Hugepagesize": 100}, 0},
+	}
+	for _, tt := range tests {
+		if got := tt.m.ordinary(); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestKernelWithoutSwap(t *testing.T) {
+	files := texts{"/proc/meminfo": "MemTotal: 100 kB\n"}
+	m := &Machine{Root: sysroot.New(t.TempDir()).With(files)}
+	if f := swap(SwapSettings{Policy: Require}).Check(t.Context(), m); f.Status != StatusCannot {
+		t.Errorf("without /proc: %+v", f)
+	}
+	if err := errors.Join(os.Mkdir(m.Root.Path("/proc"), 0o755), os.WriteFile(m.Root.Path("/proc/meminfo"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if f := swap(SwapSettings{Policy: Require}).Check(t.Context(), m); f.Status != StatusOK || f.Found != "absent" {
+		t.Errorf("kernel without CONFIG_SWAP: %+v", f)
+	}
+}
+
 func TestPlanSwap(t *testing.T) {
 	areas := []swapArea{{"/dev/sda5", 100 << 20, -2}, {"/swap", 0, 5}}
 	if p := planSwap(areas, 1<<30); p.Status != StatusWillSet || len(p.Steps) != 2 || p.Steps[1].Old != "5" {
@@ -211,6 +267,33 @@ func TestParseSwaps(t *testing.T) {
 		if got, err := parseSwaps(bad); err == nil {
 			t.Errorf("%q gave %+v", bad, got)
 		}
+	}
+}
+
+// TestInterruptsThatCannotBeRead: one is named and the others are moved; where there are none to see nobody knows anything.
+func TestInterruptsThatCannotBeRead(t *testing.T) {
+	c := irqAffinity(IRQAffinitySettings{Policy: Require}, "")
+	for _, tt := range []struct {
+		name, part string
+		status     Status
+		found      string
+		detail     string
+	}{
+		{"one", "/proc/irq/16/smp", StatusWillSet, "0 of 3 away from CPU 1-3", "/proc/irq/16/smp_affinity_list: input/output error"},
+		{"all", "/smp_affinity_list", StatusCannot, "unknown", "/proc/irq/0/smp_affinity_list: input/output error"},
+		{"the default", "/default_smp_affinity", StatusCannot, "unknown", "default_smp_affinity: input/output error"},
+	} {
+		m, k := fakeMachine(t, "intel-acpi-cpufreq")
+		m.Root = m.Root.With(unread{k, tt.part, syscall.EIO})
+		f := c.Check(t.Context(), m)
+		if f.Status != tt.status || f.Found != tt.found || !strings.Contains(f.Detail, tt.detail) {
+			t.Errorf("%s: %+v", tt.name, f)
+		}
+	}
+	m, k := fakeMachine(t, "intel-acpi-cpufreq")
+	k.remove(t, irqDir)
+	if f := c.Check(t.Context(), m); f.Status != StatusCannot {
+		t.Errorf("no %s: %+v", irqDir, f)
 	}
 }
 

@@ -2,7 +2,9 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +30,11 @@ func swap(s SwapSettings) Control {
 		Why: "a page fetched from the disk takes longer than many an iteration",
 		plan: func(_ context.Context, m *Machine) Plan {
 			text, err := m.Root.Read("/proc/swaps")
+			if errors.Is(err, fs.ErrNotExist) && m.Root.Exists("/proc/meminfo") {
+				p := ok("absent", "off")
+				p.Detail = "the kernel knows no swap"
+				return p
+			}
 			if err != nil {
 				return unreadable("off", err)
 			}
