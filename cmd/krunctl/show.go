@@ -1,19 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/results"
 	"krund/internal/shellword"
@@ -63,16 +62,16 @@ func (a *app) show(args []string, o showOptions) error {
 	if err != nil {
 		return err
 	}
-	packed, err := durable.ReadFile(a.fsys, file)
-	if err != nil {
+	rec, err := results.Skim(a.fsys, file, o.series)
+	var where *fs.PathError
+	switch {
+	case errors.As(err, &where):
 		return fmt.Errorf("read the record: %w", err)
-	}
-	rec, err := results.Decode(packed)
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if o.json {
-		return a.copyDocument(packed)
+		return a.copyDocument(file)
 	}
 	a.printRecord(rec)
 	if o.series {
@@ -83,12 +82,17 @@ func (a *app) show(args []string, o showOptions) error {
 }
 
 // copyDocument prints what is packed in a record's file, unchanged.
-func (a *app) copyDocument(packed []byte) error {
-	z, err := gzip.NewReader(bytes.NewReader(packed))
+func (a *app) copyDocument(file string) (err error) {
+	f, err := a.fsys.OpenFile(file, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(a.stdout, z) //nolint:gosec // Decode has unpacked it already
+	defer func() { err = errors.Join(err, f.Close()) }()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(a.stdout, z) //nolint:gosec // Skim has unpacked it already
 	return err
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // printRecord writes a record for people.
-func (a *app) printRecord(r results.Record) {
+func (a *app) printRecord(r results.Skimmed) {
 	a.line("record", "slot %d, attempt %d: %s, process execution %d", r.Slot, r.Attempt, r.Key, r.Pexec)
 	a.line("outcome", "%s", r.Outcome)
 	for _, reason := range r.Reasons {
@@ -22,16 +22,16 @@ func (a *app) printRecord(r results.Record) {
 	}
 	a.line("experiment", "%s on %s, by krund %s", r.Experiment, r.Host, r.Krund)
 	a.line("started", "%s, reboot %s, boot %s", r.Started.Format(time.RFC3339Nano), r.Reboot, r.BootID)
-	a.line("iterations", "%d of %d, parameter %d", len(r.WallNS), r.Iterations, r.Parameter)
-	if text := wallText(r.WallNS); text != "" {
+	a.line("iterations", "%d of %d, parameter %d", r.Wall.Len(), r.Iterations, r.Parameter)
+	if text := wallText(r.Wall); text != "" {
 		a.line("wall", "%s", text)
 	}
 	a.line("clock", "%s, counters %s%s", r.Clock, r.CounterSource, inBrackets(r.CounterReason))
 	if text := startupText(r.Startup); text != "" {
 		a.line("start-up", "%s", text)
 	}
-	for _, c := range r.Columns {
-		a.line("column", "%s, %s, %d values%s", columnName(c), c.Kind, c.Len(), inBrackets(c.Unit))
+	for i, c := range r.Columns {
+		a.line("column", "%s, %s, %d values%s", columnName(c), c.Kind, r.ColumnLengths[i], inBrackets(c.Unit))
 	}
 	for _, t := range r.Totals {
 		value := "unknown"
@@ -175,20 +175,25 @@ func (a *app) printMachine(m results.Machine) {
 }
 
 // printSeries writes a row for each iteration, numbered from 0 as in exports.
-func (a *app) printSeries(r results.Record) {
+func (a *app) printSeries(r results.Skimmed) {
 	columns := []string{">iteration", ">start", ">wall"}
 	for _, c := range r.Columns {
 		columns = append(columns, ">"+columnName(c))
 	}
 	row := make([]string, len(columns))
 	rows := func(yield func([]string) bool) {
-		for i, wall := range r.WallNS {
-			row[0], row[1], row[2] = strconv.Itoa(i), "-", strconv.FormatInt(wall, 10)
-			if i < len(r.StartNS) {
-				row[1] = strconv.FormatInt(r.StartNS[i], 10)
+		cells := []func() string{cellsOf(r.Start, stampText), cellsOf(r.Wall, stampText)}
+		for i, c := range r.Columns {
+			text := valueText
+			if c.Kind == results.KindCounter {
+				text = countText
 			}
-			for j, c := range r.Columns {
-				row[3+j] = orDash(cell(c, i))
+			cells = append(cells, cellsOf(r.Series[i], text))
+		}
+		for i := range r.Wall.Len() {
+			row[0] = strconv.Itoa(i)
+			for j, next := range cells {
+				row[1+j] = orDash(next())
 			}
 			if !yield(row) {
 				return
@@ -198,6 +203,19 @@ func (a *app) printSeries(r results.Record) {
 	a.print("start and wall in ns\n")
 	a.longTable(columns, rows)
 }
+
+// cellsOf returns a function that gives the texts of a series' values one by one, and "" after the last.
+func cellsOf(p *results.Packed, text func(uint64) string) func() string {
+	next := p.Cursor()
+	return func() string {
+		if v, ok := next(); ok {
+			return text(v)
+		}
+		return ""
+	}
+}
+
+func stampText(v uint64) string { return strconv.FormatInt(int64(v), 10) } //nolint:gosec // it was one
 
 // columnName is the name of a column, with its core.
 func columnName(c results.Column) string {
@@ -210,27 +228,45 @@ func columnName(c results.Column) string {
 // cell is value i of a column, exactly; "" when it is missing.
 func cell(c results.Column, i int) string {
 	switch {
-	case i < len(c.Counts) && c.Counts[i] != results.MissingCount:
-		return strconv.FormatUint(c.Counts[i], 10)
-	case i < len(c.Values) && c.Values[i] != results.Missing:
-		return strconv.FormatInt(c.Values[i], 10)
+	case i < len(c.Counts):
+		return countText(c.Counts[i])
+	case i < len(c.Values):
+		return valueText(uint64(c.Values[i])) //nolint:gosec // and back
 	}
 	return ""
 }
 
-func wallText(wall []int64) string {
-	if len(wall) == 0 {
+func countText(v uint64) string {
+	if v == results.MissingCount {
 		return ""
 	}
-	sorted := make([]float64, len(wall))
-	sum := 0.0
-	for i, w := range wall {
-		sorted[i] = float64(w)
-		sum += float64(w)
+	return strconv.FormatUint(v, 10)
+}
+
+// valueText takes the value of a user column, packed.
+func valueText(v uint64) string {
+	if int64(v) == results.Missing { //nolint:gosec // it was one
+		return ""
 	}
+	return stampText(v)
+}
+
+func wallText(wall *results.Packed) string {
+	n := wall.Len()
+	if n == 0 {
+		return ""
+	}
+	sorted := make([]float64, 0, n)
+	sum := 0.0
+	for v := range wall.All() {
+		w := float64(int64(v)) //nolint:gosec // it was one
+		sorted = append(sorted, w)
+		sum += w
+	}
+	first := sorted[0]
 	slices.Sort(sorted)
 	return fmt.Sprintf("min %s, median %s, mean %s, p95 %s, max %s, first %s", short(sorted[0]), short(quantile.Median(sorted)),
-		short(sum/float64(len(wall))), short(quantile.Percentile(sorted, 95)), short(sorted[len(sorted)-1]), short(float64(wall[0])))
+		short(sum/float64(n)), short(quantile.Percentile(sorted, 95)), short(sorted[n-1]), short(first))
 }
 
 func startupText(s results.Startup) string {

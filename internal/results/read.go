@@ -134,27 +134,46 @@ func (r *Reader) Latest(slot, attempts int) (rec Record, ok bool, err error) {
 // Check returns what in r contradicts itself. A record can be stored and read
 // in spite of it; the analysis should not use it.
 func (r Record) Check() error {
+	s := shape{starts: len(r.StartNS), done: len(r.WallNS)}
+	if r.StartNS == nil {
+		s.starts = -1
+	}
+	s.negative = slices.IndexFunc(r.WallNS, func(ns int64) bool { return ns < 0 })
+	if s.negative >= 0 {
+		s.negativeNS = r.WallNS[s.negative]
+	}
+	for _, c := range r.Columns {
+		s.columns = append(s.columns, c.Len())
+	}
+	return r.check(s)
+}
+
+// shape is what Check wants to know of the series of a record.
+type shape struct {
+	starts, done int // start stamps, -1 for null; iterations
+	negative     int // the first iteration whose time is below zero; below 0: none
+	negativeNS   int64
+	columns      []int // number of values of each
+}
+
+func (r Record) check(s shape) error {
 	var problems []error
 	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if err := r.checkIdentity(); err != nil {
 		problems = append(problems, err)
 	}
-	done := len(r.WallNS)
-	if r.StartNS != nil && len(r.StartNS) != done {
-		add("%d start stamps for %d iterations", len(r.StartNS), done)
+	if s.starts >= 0 && s.starts != s.done {
+		add("%d start stamps for %d iterations", s.starts, s.done)
 	}
-	if done > r.Iterations {
-		add("%d iterations done of %d planned", done, r.Iterations)
+	if s.done > r.Iterations {
+		add("%d iterations done of %d planned", s.done, r.Iterations)
 	}
-	for i, ns := range r.WallNS {
-		if ns < 0 {
-			add("iteration %d took %d ns", i, ns)
-			break
-		}
+	if s.negative >= 0 {
+		add("iteration %d took %d ns", s.negative, s.negativeNS)
 	}
-	for _, c := range r.Columns {
-		if c.Len() != done {
-			add("column %s has %d values for %d iterations", c.Name, c.Len(), done)
+	for i, c := range r.Columns {
+		if s.columns[i] != s.done {
+			add("column %s has %d values for %d iterations", c.Name, s.columns[i], s.done)
 		}
 	}
 	if r.Pexec < 1 {

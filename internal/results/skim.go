@@ -1,0 +1,246 @@
+package results
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"krund/internal/durable"
+)
+
+// Skimmed is a record for whoever looks at one execution: what there is beside the series is in Record, whose own lists of them are empty, and the
+// series are packed. A nil series is null in the file.
+type Skimmed struct {
+	Record                  // StartNS and WallNS are nil, and so are Counts and Values of the Columns
+	Start, Wall   *Packed   // as StartNS and WallNS
+	Series        []*Packed // of each column, as its Counts or Values; nil unless they were asked for
+	ColumnLengths []int     // number of values of each column
+}
+
+// Skim reads the record in the file path without ever having its text, or a list of its values, in memory: a record of a million iterations takes as much
+// as a short one, and a few bytes for each value that is kept. The values of the columns are kept when columns says so.
+//
+// It takes what Decode takes, with the same errors: what it meets and krund does not write (a list before its kind, a field twice, damage) it leaves to Decode.
+func Skim(fsys durable.FS, path string, columns bool) (Skimmed, error) {
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return Skimmed{}, err
+	}
+	s := skimmer{columns: columns, seen: map[string]bool{}}
+	err = s.file(f)
+	if err = errors.Join(err, f.Close()); err == nil {
+		return s.out, nil
+	}
+	text, err := durable.ReadFile(fsys, path)
+	if err != nil {
+		return Skimmed{}, err
+	}
+	r, err := Decode(text)
+	if err != nil {
+		return Skimmed{}, err
+	}
+	return skimmed(r, columns), nil
+}
+
+// skimmed packs the series of a record that is in memory.
+func skimmed(r Record, columns bool) Skimmed {
+	s := Skimmed{Start: packed(r.StartNS), Wall: packed(r.WallNS)}
+	r.StartNS, r.WallNS = nil, nil
+	for i, c := range r.Columns {
+		s.ColumnLengths = append(s.ColumnLengths, c.Len())
+		if columns && c.Kind == KindCounter {
+			s.Series = append(s.Series, packed(c.Counts))
+		} else if columns {
+			s.Series = append(s.Series, packed(c.Values))
+		}
+		r.Columns[i].Counts, r.Columns[i].Values = nil, nil
+	}
+	s.Record = r
+	return s
+}
+
+// Check is that of the record.
+func (s *Skimmed) Check() error {
+	is := shape{starts: s.Start.Len(), done: s.Wall.Len(), negative: -1, columns: s.ColumnLengths}
+	if s.Start == nil {
+		is.starts = -1
+	}
+	i := 0
+	for v := range s.Wall.All() {
+		if ns := int64(v); ns < 0 { //nolint:gosec // it was one
+			is.negative, is.negativeNS = i, ns
+			break
+		}
+		i++
+	}
+	return s.check(is)
+}
+
+// errUnusual ends the reading of what is left to Decode.
+var errUnusual = errors.New("not as krund writes it")
+
+// skimmer goes through the JSON of a record. What is no series is collected in rest, an object that Record can read.
+type skimmer struct {
+	out     Skimmed
+	columns bool            // keep their values
+	seen    map[string]bool // series so far
+	json    *json.Decoder
+	rest    bytes.Buffer
+}
+
+// file reads one gzip member, and nothing after it.
+func (s *skimmer) file(f io.Reader) error {
+	all := bufio.NewReader(f)
+	zip, err := gzip.NewReader(all)
+	if err != nil {
+		return err
+	}
+	zip.Multistream(false)
+	s.json = json.NewDecoder(io.LimitReader(zip, maxJSON))
+	if err := s.record(); err != nil {
+		return err
+	}
+	if _, err := s.json.Token(); !errors.Is(err, io.EOF) { // the checksum comes with the end
+		return errUnusual
+	}
+	if _, err := all.ReadByte(); !errors.Is(err, io.EOF) {
+		return errUnusual
+	}
+	return json.Unmarshal(s.rest.Bytes(), &s.out.Record)
+}
+
+func (s *skimmer) record() error {
+	return s.object(func(name string) (err error) {
+		switch name {
+		case "start_ns":
+			s.out.Start, err = series[int64](s, name, 0, true)
+		case "wall_ns":
+			s.out.Wall, err = series[int64](s, name, 0, true)
+		case "columns":
+			if s.seen[name] {
+				return errUnusual
+			}
+			s.seen[name] = true
+			return s.list(s.column)
+		default:
+			return s.copyValue(name, "start_ns", "wall_ns", "columns")
+		}
+		return err
+	})
+}
+
+// column reads one of the columns.
+func (s *skimmer) column() error {
+	kind, values := Kind(""), (*Packed)(nil)
+	delete(s.seen, "values")
+	err := s.object(func(name string) (err error) {
+		at := s.rest.Len()
+		switch {
+		case name == "kind" && kind == "":
+			if err = s.copyValue(""); err == nil {
+				err = json.Unmarshal(s.rest.Bytes()[at:], &kind)
+			}
+		case name == "values" && kind == KindCounter:
+			values, err = series(s, name, MissingCount, s.columns)
+		case name == "values" && kind == KindUser:
+			values, err = series(s, name, Missing, s.columns)
+		default:
+			err = s.copyValue(name, "kind", "values")
+		}
+		return err
+	})
+	s.out.ColumnLengths = append(s.out.ColumnLengths, values.Len())
+	if s.columns {
+		s.out.Series = append(s.out.Series, values)
+	}
+	return err
+}
+
+// series reads a list of integers in which a null stands for missing, or null. Only their number is kept unless keep says more.
+func series[T int64 | uint64](s *skimmer, name string, missing T, keep bool) (*Packed, error) {
+	if s.seen[name] {
+		return nil, errUnusual
+	}
+	s.seen[name] = true
+	s.rest.WriteString("null")
+	switch start, err := s.json.Token(); {
+	case err != nil || start == nil:
+		return nil, err
+	case start != json.Delim('['):
+		return nil, errUnusual
+	}
+	p, v := new(Packed), missing // v is made once
+	for ; s.json.More(); v = missing {
+		if err := s.json.Decode(&v); err != nil {
+			return nil, err
+		}
+		if keep {
+			p.add(uint64(v))
+		} else {
+			p.n++
+		}
+	}
+	_, err := s.json.Token()
+	return p, err
+}
+
+// object reads an object, and copies it into rest but for the values, which are field's.
+func (s *skimmer) object(field func(name string) error) error {
+	return s.each('{', '}', func() error {
+		token, err := s.json.Token()
+		if err != nil {
+			return err
+		}
+		name, ok := token.(string)
+		if !ok {
+			return errUnusual
+		}
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return err
+		}
+		s.rest.Write(append(quoted, ':'))
+		return field(name)
+	})
+}
+
+// list reads a list, and copies it into rest but for its elements, which are element's.
+func (s *skimmer) list(element func() error) error { return s.each('[', ']', element) }
+
+func (s *skimmer) each(open, end json.Delim, element func() error) error {
+	if start, err := s.json.Token(); err != nil || start != open {
+		return errors.Join(err, errUnusual)
+	}
+	s.rest.WriteString(open.String())
+	for first := true; s.json.More(); first = false {
+		if !first {
+			s.rest.WriteByte(',')
+		}
+		if err := element(); err != nil {
+			return err
+		}
+	}
+	s.rest.WriteString(end.String())
+	_, err := s.json.Token()
+	return err
+}
+
+// copyValue copies the value of a field as it is. The field must not be one of reserved, which encoding/json finds in any case of the letters.
+func (s *skimmer) copyValue(name string, reserved ...string) error {
+	for _, r := range reserved {
+		if strings.EqualFold(name, r) {
+			return errUnusual
+		}
+	}
+	var value json.RawMessage
+	if err := s.json.Decode(&value); err != nil {
+		return err
+	}
+	s.rest.Write(value)
+	return nil
+}

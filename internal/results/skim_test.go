@@ -1,0 +1,152 @@
+package results_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/results"
+)
+
+// skim is Skim of the bytes of a file.
+func skim(t testing.TB, packed []byte, columns bool) (results.Skimmed, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "record.json.gz")
+	must(t, os.WriteFile(path, packed, 0o644))
+	return results.Skim(durable.OS(), path, columns)
+}
+
+// whole is the record that was skimmed, with its series.
+func whole(s results.Skimmed) results.Record {
+	r := s.Record
+	r.StartNS, r.WallNS = unpacked[int64](s.Start), unpacked[int64](s.Wall)
+	for i, p := range s.Series {
+		if c := &r.Columns[i]; c.Kind == results.KindCounter {
+			c.Counts = unpacked[uint64](p)
+		} else {
+			c.Values = unpacked[int64](p)
+		}
+	}
+	return r
+}
+
+func unpacked[T int64 | uint64](p *results.Packed) []T {
+	if p == nil {
+		return nil
+	}
+	list := make([]T, 0, p.Len())
+	for v := range p.All() {
+		list = append(list, T(v))
+	}
+	return list
+}
+
+// sameAsDecode: Skim reads what Decode reads, and refuses what it refuses, in the same words.
+func sameAsDecode(t *testing.T, packed []byte) {
+	t.Helper()
+	want, wantErr := results.Decode(packed)
+	for _, columns := range []bool{false, true} {
+		got, err := skim(t, packed, columns)
+		if wantErr != nil {
+			if err == nil || err.Error() != wantErr.Error() {
+				t.Errorf("error %v, want %v", err, wantErr)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, w := got.Check(), want.Check(); (g == nil) != (w == nil) || g != nil && g.Error() != w.Error() {
+			t.Errorf("Check: %v, want %v", g, w)
+		}
+		if columns && !reflect.DeepEqual(whole(got), want) {
+			t.Errorf("got %+v\nwant %+v", whole(got), want)
+		}
+		for i, c := range want.Columns {
+			if got.ColumnLengths[i] != c.Len() {
+				t.Errorf("column %d has %d values, want %d", i, got.ColumnLengths[i], c.Len())
+			}
+		}
+	}
+}
+
+func TestSkimIsDecode(t *testing.T) {
+	good, text := pack(t, full()), unpack(t, pack(t, full()))
+	odd := full()
+	odd.WallNS[1], odd.StartNS, odd.Columns[2].Values = -4, odd.StartNS[:1], []int64{}
+	cases := map[string][]byte{
+		"full": good, "crashed": pack(t, crashed()), "sized": pack(t, sized(50, 4)), "contradicts itself": pack(t, odd),
+		"cut off": good[:len(good)/2], "cut in the checksum": good[:len(good)-5], "more after it": append(bytes.Clone(good), 0), "empty": nil,
+		"newer": edited(t, `"format":1`, `"format":99`), "two objects": repack(t, text+"{}"), "other": repack(t, `{"a":1}`), "list": repack(t, "[]"),
+		"series in other letters": edited(t, `"wall_ns":[`, `"Wall_NS":[`), "series twice": edited(t, `"columns":[`, `"start_ns":[7],"columns":[`),
+		"columns twice":            edited(t, `"totals":`, `"columns":[{"name":"x","kind":"user","values":[1]}],"totals":`),
+		"values before their kind": edited(t, `"name":"instructions","unit":"","kind":"counter","core":null,"values":[1,2,3]`, `"values":[1,2,3],"kind":"counter"`),
+		"values twice":             edited(t, `"values":[0,1,2]`, `"values":[4],"values":[0,1,2]`),
+		"no values":                edited(t, `,"values":[0,1,2]`, ""), "null for values": edited(t, `"values":[0,1,2]`, `"values":null`),
+		"null for a column": edited(t, `"columns":[`, `"columns":[null,`), "kind unknown": edited(t, `"kind":"user","core":null,"values":[0,1,2]`, `"kind":"odd","values":[0]`),
+		"null among times": edited(t, `"start_ns":[61000,`, `"start_ns":[null,`), "fraction": edited(t, `"start_ns":[61000,`, `"start_ns":[6.5,`),
+		"count below zero": edited(t, `"values":[1,2,3]`, `"values":[1,-2,3]`), "no list": edited(t, `"start_ns":[61000,1061000,2061000]`, `"start_ns":{"a":[]}`),
+		"unknown field": edited(t, `"totals":`, `"more":{"a":[1,2,{"wall_ns":[3]}]},"totals":`), "field twice": edited(t, `"totals":`, `"host":"x","totals":`),
+	}
+	for name, packed := range cases {
+		t.Run(name, func(t *testing.T) { sameAsDecode(t, packed) })
+	}
+}
+
+func FuzzSkim(f *testing.F) {
+	for _, r := range []results.Record{full(), crashed(), sized(3, 1)} {
+		f.Add(unpack(f, pack(f, r)))
+	}
+	f.Fuzz(func(t *testing.T, text string) { sameAsDecode(t, repack(t, text)) })
+}
+
+func TestSkimOfNoFile(t *testing.T) {
+	if _, err := results.Skim(durable.OS(), filepath.Join(t.TempDir(), "none"), true); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSkimIsSmall: a long record, whose text and lists are megabytes, is never in memory as a whole.
+func TestSkimIsSmall(t *testing.T) {
+	const n = 20_000
+	r := sized(n, 2)
+	path := filepath.Join(t.TempDir(), "record.json.gz")
+	must(t, os.WriteFile(path, pack(t, r), 0o644))
+	lists := 8 * n * (2 + len(r.Columns))
+	r = results.Record{}
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s, err := results.Skim(durable.OS(), path, true)
+	must(t, err)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if held := int(after.HeapAlloc) - int(before.HeapAlloc); held > lists/2 {
+		t.Errorf("%d bytes are held for lists of %d", held, lists)
+	}
+	if s.Wall.Len() != n {
+		t.Errorf("%d iterations", s.Wall.Len())
+	}
+	runtime.KeepAlive(s)
+}
+
+// TestPackedEndsEarly: a loop over a series may be left.
+func TestPackedEndsEarly(t *testing.T) {
+	s, err := skim(t, pack(t, sized(20_000, 0)), false)
+	must(t, err)
+	n := 0
+	for range s.Start.All() {
+		if n++; n == 3 {
+			break
+		}
+	}
+	if first := slices.Collect(s.Start.All()); n != 3 || len(first) != 20_000 {
+		t.Errorf("%d, %d", n, len(first))
+	}
+}
