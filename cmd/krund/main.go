@@ -52,7 +52,7 @@ restores the machine and exits; a second one exits at once, and ` + "`krunctl re
 An experiment that is held is left alone: by the file hold in its folder (` + "`krunctl hold`" + `,
 ` + "`krunctl resume`" + `), by the file /etc/krund/hold, or by the kernel argument krund.hold.
 ` + "`krunctl stop`" + ` lets the running process execution finish, and ends the experiment then.
-With boot.entry it runs in boots of that entry of the boot loader only (kernel argument krund.entry).
+With boot.entry it runs only in boots of that entry of the boot loader (argument krund.entry).
 
 When its unit has started krund (KRUND_UNIT is set) and the experiment cannot even be opened, krund
 disables the unit and tells whom [notify] names, once: the next boots are ordinary ones.
