@@ -93,6 +93,20 @@ func TestInterruptions(t *testing.T) {
 		}
 		complete(t, e, "krund ended in the middle of an execution, which is run again")
 	})
+	t.Run("a crash of krund's own is in the log", func(t *testing.T) {
+		t.Parallel()
+		e := blocking(t)
+		r := e.start()
+		e.meet(r)
+		r.signal(syscall.SIGQUIT) // Go ends with a trace, as after a panic
+		r.wait()
+		log, err := os.ReadFile(filepath.Join(e.folder, "log"))
+		e.must(err)
+		if !strings.Contains(string(log), "SIGQUIT: quit") || !strings.Contains(string(log), "boot.Run") {
+			t.Errorf("the log does not say where krund was:\n%s", log)
+		}
+		complete(t, e, "krund ended in the middle of an execution, which is run again")
+	})
 	t.Run("second interrupt ends krund at once", func(t *testing.T) {
 		t.Parallel()
 		e := blocking(t)

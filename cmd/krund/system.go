@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -193,6 +194,11 @@ func newLog(path string, o runOptions, stderr io.Writer) (*slog.Logger, func(), 
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644) //nolint:gosec // for everybody who watches the experiment
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log: %w", err)
+	}
+	// What Go says of a crash of krund's own: the journal's copy is gone with the boot, where nobody keeps it.
+	debug.SetTraceback("all")
+	if err := debug.SetCrashOutput(file, debug.CrashOptions{}); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("keep crashes in the log: %w", err), file.Close())
 	}
 	level := slog.LevelWarn
 	switch {
