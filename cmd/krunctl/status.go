@@ -21,6 +21,10 @@ It only reads, takes no lock, and may be used at any time while krund runs: it
 costs the machine a moment of processor time, though, so leave a machine alone
 that measures. Damaged slots of the schedule are shown, and are not an error.
 
+A process execution that was begun and that no krund of this machine is at work
+on any more, because krund was killed, is called interrupted: the next krund
+begins it again. On another machine it is called running, as it was last seen.
+
 The estimate is the mean process wall time of the last executions of each key,
 times what is left of it, plus what was measured to pass between two of them
 (boots, waits, temperatures), or the configured waits until two were measured.
@@ -65,13 +69,14 @@ type (
 		Seed       uint64 `json:"seed"`
 		Reboot     string `json:"reboot"` // "" when unknown
 
-		State    string     `json:"state"`
-		Slots    countsJSON `json:"slots"`
-		Percent  float64    `json:"percent"`
-		Attempts int        `json:"attempts"`
-		Running  *slotJSON  `json:"running"`
-		Next     *slotJSON  `json:"next"`
-		Last     *lastJSON  `json:"last"`
+		State       string     `json:"state"`
+		Slots       countsJSON `json:"slots"`
+		Percent     float64    `json:"percent"`
+		Attempts    int        `json:"attempts"`
+		Running     *slotJSON  `json:"running"`
+		Interrupted *breakJSON `json:"interrupted"` // no krund is at work on the running slot; null when one is, or when it cannot be told
+		Next        *slotJSON  `json:"next"`
+		Last        *lastJSON  `json:"last"`
 
 		Reboots    int     `json:"reboots"`
 		MaxReboots *int    `json:"max_reboots"`
@@ -101,6 +106,9 @@ type (
 		Attempt int    `json:"attempt"` // attempts begun
 		Pexec   int    `json:"pexec"`
 		Key     string `json:"key"`
+	}
+	breakJSON struct {
+		Begun *time.Time `json:"begun"` // when the schedule was last changed, which was then; null when unknown
 	}
 	lastJSON struct {
 		slotJSON
@@ -165,16 +173,35 @@ func (a *app) statusOf(arg string) (statusJSON, error) {
 		return statusJSON{}, err
 	}
 	defer s.Close() //nolint:errcheck // it was only read
+	left := a.abandoned(f)
 	v, err := look(s, mostFailures)
 	if err != nil {
 		return statusJSON{}, fmt.Errorf("read the schedule: %w", err)
 	}
 	st := fromHeader(f, s, v)
+	if st.Running != nil && left && a.abandoned(f) { // before and after: a krund may have begun or ended meanwhile
+		st.Interrupted = a.interruption(f)
+	}
 	r := a.reader(f)
 	st.addLast(r, v)
 	st.addFailures(r, v)
 	a.addConfig(&st, f, v, v.samples(r))
 	return st, st.addRequests(f)
+}
+
+// abandoned says that the krund which took the experiment last has ended. Of one on another machine that cannot be told.
+func (a *app) abandoned(f folder.Folder) bool {
+	pid, host := f.LastHolder()
+	return pid > 0 && host == a.host && !folder.HoldsLock(a.fsys, pid)
+}
+
+func (a *app) interruption(f folder.Folder) *breakJSON {
+	info, err := a.fsys.Lstat(f.Schedule())
+	if err != nil {
+		return &breakJSON{}
+	}
+	begun := info.ModTime().UTC().Truncate(time.Second)
+	return &breakJSON{Begun: &begun}
 }
 
 func fromHeader(f folder.Folder, s *schedule.Schedule, v *survey) statusJSON {

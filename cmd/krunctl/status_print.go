@@ -22,9 +22,12 @@ func (a *app) printStatus(st statusJSON, keys bool) {
 		line("started", "%s", st.Created)
 	}
 	line("state", "%s", st.State)
-	line("slots", "%d of %d finished (%.1f%%): %s", st.Slots.Finished, st.Slots.Total, st.Percent, flagsText(st.Slots))
+	line("slots", "%d of %d finished (%.1f%%): %s", st.Slots.Finished, st.Slots.Total, st.Percent, flagsText(st.Slots, st.Interrupted != nil))
 	line("attempts", "%d", st.Attempts)
-	if st.Running != nil {
+	switch {
+	case st.Interrupted != nil:
+		line("interrupted", "%s", interruptedText(st))
+	case st.Running != nil:
 		line("running", "%s", slotText(*st.Running))
 	}
 	if st.Next != nil {
@@ -85,15 +88,31 @@ func (a *app) printKeys(keys []keyJSON) {
 	a.table(columns, rows)
 }
 
+// interruptedText tells of a slot that was begun, and that no krund is at work on.
+func interruptedText(st statusJSON) string {
+	text := slotText(*st.Running) + ": "
+	if st.Interrupted.Begun != nil {
+		text += fmt.Sprintf("begun at %s, ", st.Interrupted.Begun.Format(time.RFC3339))
+	}
+	if st.Last != nil && st.Last.slotJSON == *st.Running {
+		return text + "no krund is at work on it; its record is complete, and the next krund closes it"
+	}
+	return text + "no krund is at work on it; the next one begins it again"
+}
+
 // flagsText lists the flags that occur.
-func flagsText(c countsJSON) string {
+func flagsText(c countsJSON, interrupted bool) string {
+	running := "running"
+	if interrupted {
+		running = "interrupted"
+	}
 	var parts []string
 	for _, p := range []struct {
 		n    int
 		name string
 	}{
 		{c.Completed, "completed"}, {c.Error, "error"}, {c.Timeout, "timeout"}, {c.Skipped, "skipped"},
-		{c.Running, "running"}, {c.Outstanding, "outstanding"}, {c.Damaged, "damaged"},
+		{c.Running, running}, {c.Outstanding, "outstanding"}, {c.Damaged, "damaged"},
 	} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/results"
+)
+
+// TestStatusAfterACrash: an execution that nobody is at work on is not said to be running.
+func TestStatusAfterACrash(t *testing.T) {
+	b := mixed(t)
+	begun := testTime.Add(-time.Hour)
+	b.must(os.Chtimes(b.folder.Schedule(), begun, begun))
+	ended := exec.CommandContext(t.Context(), "true")
+	b.must(ended.Run())
+	status := func() (string, statusJSON) {
+		t.Helper()
+		var st statusJSON
+		text, document := krunctl(t, "status", b.dir()), krunctl(t, "status", "--json", b.dir())
+		if text.code != exitOK || document.code != exitOK {
+			t.Fatal(text.text(), document.text())
+		}
+		b.must(json.Unmarshal([]byte(document.stdout), &st))
+		return text.stdout, st
+	}
+	takenBy := func(pid int, host string) {
+		t.Helper()
+		lock, err := b.folder.Lock(pid, host)
+		b.must(err)
+		b.must(lock.Release())
+	}
+	wantRunning := func(when string) {
+		t.Helper()
+		if text, st := status(); st.Interrupted != nil || !strings.Contains(text, "\nrunning ") || !strings.Contains(text, "1 running") {
+			t.Errorf("%s:\n%s", when, text)
+		}
+	}
+	wantRunning("nobody knows who took it")
+	takenBy(ended.Process.Pid, "other")
+	wantRunning("by a krund of another machine")
+	takenBy(ended.Process.Pid, "bencher7")
+	text, st := status()
+	if st.Running == nil || st.Interrupted == nil || !st.Interrupted.Begun.Equal(begun) || strings.Contains(text, "running") ||
+		!strings.Contains(text, "1 interrupted") || !strings.Contains(text, "begun at 2026-11-21T11:00:00Z, no krund is at work on it; the next one begins it again") {
+		t.Errorf("after a crash: %+v\n%s", st.Interrupted, text)
+	}
+	slot, err := b.sched.Current()
+	b.must(err)
+	b.append(b.record(slot, results.Completed))
+	if text, _ := status(); !strings.Contains(text, "its record is complete, and the next krund closes it") {
+		t.Errorf("crash between record and slot:\n%s", text)
+	}
+	lock, err := b.folder.Lock(os.Getpid(), "bencher7")
+	b.must(err)
+	wantRunning("a krund has it")
+	b.must(lock.Release())
+}
+
+// TestStatusOfAReusedNumber: another process has got the number of the krund that was killed.
+func TestStatusOfAReusedNumber(t *testing.T) {
+	if _, err := os.Stat("/proc/locks"); err != nil {
+		t.Skip("the system does not list locks")
+	}
+	b := mixed(t)
+	other := exec.CommandContext(t.Context(), "sleep", "60")
+	b.must(other.Start())
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	lock, err := b.folder.Lock(other.Process.Pid, "bencher7")
+	b.must(err)
+	b.must(lock.Release())
+	if r := krunctl(t, "status", b.dir()); !strings.Contains(r.stdout, "interrupted") {
+		t.Error(r.text())
+	}
+}

@@ -1,0 +1,44 @@
+package folder
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"krund/internal/durable"
+)
+
+func TestLastHolder(t *testing.T) {
+	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
+	must(t, err)
+	if pid, host := f.LastHolder(); pid != 0 || host != "" {
+		t.Errorf("nobody took it: %d, %q", pid, host)
+	}
+	lock, err := f.Lock(os.Getpid(), "bencher7")
+	must(t, err)
+	pid, host := f.LastHolder()
+	if pid != os.Getpid() || host != "bencher7" {
+		t.Errorf("held: %d, %q", pid, host)
+	}
+	if !HoldsLock(durable.OS(), pid) {
+		t.Error("this process holds a lock")
+	}
+	must(t, lock.Release())
+	if pid, host := f.LastHolder(); pid != os.Getpid() || host != "bencher7" {
+		t.Errorf("released: %d, %q", pid, host)
+	}
+	must(t, os.WriteFile(f.lockFile(), []byte("nonsense"), 0o600))
+	if pid, _ := f.LastHolder(); pid != 0 {
+		t.Errorf("nonsense: %d", pid)
+	}
+}
+
+func TestListsLock(t *testing.T) {
+	const list = "1: FLOCK  ADVISORY  WRITE 4711 08:01:1312 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 4712 08:01:1312 0 EOF\n" +
+		"2: POSIX  ADVISORY  READ 4713 08:01:4714 128 128\n3: FLOCK  ADVISORY  READ -1 08:01:7 0 EOF\n"
+	for pid, want := range map[int]bool{4711: true, 4712: false, 4713: false, 4714: false, 471: false, 7: false} {
+		if got := listsLock(list, pid); got != want {
+			t.Errorf("process %d: %t", pid, got)
+		}
+	}
+}
