@@ -100,10 +100,11 @@ func (v *Virtualisation) askFiles(m *control.Machine) {
 			names = append(names, text)
 		}
 	}
-	if name := byFirmware(names...); name != "" {
+	cpuinfo, _ := m.Root.Read("/proc/cpuinfo") // "" says nothing
+	if name := byFirmware(names...); name != "" && !rented(name, names, cpuinfo) {
 		v.found(name, "firmware: "+strings.Join(names, ", "))
 	}
-	if text, err := m.Root.Read("/proc/cpuinfo"); err == nil && hasFlag(text, "hypervisor") {
+	if hasFlag(cpuinfo, "hypervisor") {
 		v.found("vm", "processor: flag hypervisor")
 	}
 	if text, err := m.Root.Read("/sys/hypervisor/type"); err == nil && text != "" {
@@ -122,6 +123,16 @@ func (v *Virtualisation) askFiles(m *control.Machine) {
 			v.Evidence = append(v.Evidence, mark.file)
 		}
 	}
+}
+
+// rented tells whether what the firmware calls a cloud's is a machine of its own, without a hypervisor: Amazon and Google let both, under the same
+// vendor. Amazon's have ".metal" in their product's name; on x86 a virtual machine of either has the processor's flag, as systemd-detect-virt(1) knows.
+func rented(name string, firmware []string, cpuinfo string) bool {
+	if name != "amazon" && name != "google" || hasFlag(cpuinfo, "hypervisor") {
+		return false
+	}
+	metal := slices.ContainsFunc(firmware, func(text string) bool { return strings.Contains(text, ".metal") })
+	return name == "amazon" && metal || hasFlag(cpuinfo, "fpu")
 }
 
 // askSysctl looks at what OpenBSD shows.

@@ -54,6 +54,32 @@ func TestVirtualisationByEachTrace(t *testing.T) {
 	}
 }
 
+// TestRentedMachines: the firmware of a cloud's machine names the same vendor whether there is a hypervisor or not.
+func TestRentedMachines(t *testing.T) {
+	const bare, guest, arm = "processor : 0\nflags : fpu vme\n", "processor : 0\nflags : fpu hypervisor\n", "processor : 0\nFeatures : fp asimd\n"
+	tests := []struct{ name, vendor, product, cpuinfo, want string }{
+		{"Amazon, metal", "Amazon EC2", "c5.metal", bare, "none"},
+		{"Amazon, metal in sizes", "Amazon EC2", "c7i.metal-24xl", bare, "none"},
+		{"Amazon, metal on arm", "Amazon EC2", "m6g.metal", arm, "none"},
+		{"Amazon, virtual", "Amazon EC2", "c5.large", guest, "amazon"},
+		{"Amazon, virtual on arm", "Amazon EC2", "m6g.large", arm, "amazon"},
+		{"Amazon, a name is not enough", "Amazon EC2", "c5.metal", guest, "amazon"},
+		{"Google, metal", "Google", "Google Compute Engine", bare, "none"},
+		{"Google, virtual", "Google", "Google Compute Engine", guest, "google"},
+		{"another's", "QEMU", "c5.metal", bare, "qemu"},
+		{"no cpuinfo", "Google", "Google Compute Engine", "", "google"},
+	}
+	for _, tt := range tests {
+		dir := t.TempDir()
+		put(t, dir, "sys/class/dmi/id/sys_vendor", tt.vendor+"\n")
+		put(t, dir, "sys/class/dmi/id/product_name", tt.product+"\n")
+		put(t, dir, "proc/cpuinfo", tt.cpuinfo)
+		if v := DetectVirtualisation(t.Context(), &control.Machine{Root: sysroot.New(dir)}); v.String() != tt.want {
+			t.Errorf("%s: %+v, want %s", tt.name, v, tt.want)
+		}
+	}
+}
+
 func TestVirtualisationOfOpenBSD(t *testing.T) {
 	tests := []struct {
 		name     string
