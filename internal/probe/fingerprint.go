@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -56,7 +57,7 @@ func (f Fingerprint) linux(root sysroot.Root) {
 		"kernel.release": "/proc/sys/kernel/osrelease", "kernel.version": "/proc/sys/kernel/version", "kernel.cmdline": "/proc/cmdline",
 		"bios.vendor": "/sys/class/dmi/id/bios_vendor", "bios.version": "/sys/class/dmi/id/bios_version", "bios.date": "/sys/class/dmi/id/bios_date",
 		"system.vendor": "/sys/class/dmi/id/sys_vendor", "system.product": "/sys/class/dmi/id/product_name", "board.name": "/sys/class/dmi/id/board_name",
-		"cpu.present": "/sys/devices/system/cpu/present", "cpu.performance_cores": "/sys/devices/cpu_core/cpus", "cpu.efficient_cores": "/sys/devices/cpu_atom/cpus",
+		"cpu.present":   "/sys/devices/system/cpu/present",
 		"cpu.microcode": "/sys/devices/system/cpu/cpu0/microcode/version", "cpu.frequency_driver": "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver",
 		"memory.nodes": "/sys/devices/system/node/possible", "clocksource": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
 	} {
@@ -77,8 +78,9 @@ func (f Fingerprint) linux(root sysroot.Root) {
 	f.memory(root)
 }
 
-// siblingState is what the kernel adds to a mitigation about sibling threads, which krund itself may switch off: "; SMT vulnerable".
-var siblingState = regexp.MustCompile(`[;,] SMT [^;,]*`)
+// siblingState is what the kernel adds to a mitigation about sibling threads, which krund itself may switch off: "; SMT vulnerable", and
+// "; STIBP: conditional", which it leaves out where there are none.
+var siblingState = regexp.MustCompile(`[;,] (SMT [^;,]*|STIBP: conditional)`)
 
 // cpuinfo reads the first processor of /proc/cpuinfo: x86 gives names and numbers, arm64 the numbers of maker and part.
 func (f Fingerprint) cpuinfo(text string) {
@@ -100,22 +102,37 @@ func (f Fingerprint) cpuinfo(text string) {
 	}
 }
 
-// topology counts packages and cores of the CPUs that are online. Switching sibling threads off changes neither.
+// topology counts packages and cores of the CPUs that are online, and the cores of each kind on hybrid processors. Switching sibling threads off
+// changes none of these: the kernel then lists fewer CPUs of a kind, but as many cores.
 func (f Fingerprint) topology(root sysroot.Root) {
 	dirs, err := root.Glob("/sys/devices/system/cpu/cpu[0-9]*/topology")
 	if err != nil || len(dirs) == 0 {
 		return
 	}
 	packages, cores := map[string]bool{}, map[string]bool{}
+	coreOf := map[string]string{} // by the CPU's name
 	for _, dir := range dirs {
 		pkg, err1 := root.Read(dir + "/physical_package_id")
 		core, err2 := root.Read(dir + "/core_id")
 		if err1 == nil && err2 == nil {
 			packages[pkg] = true
 			cores[pkg+"/"+core] = true
+			coreOf[path.Base(path.Dir(dir))] = pkg + "/" + core
 		}
 	}
 	f["cpu.topology"] = fmt.Sprintf("packages %d, cores %d", len(packages), len(cores))
+	for name, file := range map[string]string{"cpu.performance_cores": "/sys/devices/cpu_core/cpus", "cpu.efficient_cores": "/sys/devices/cpu_atom/cpus"} {
+		text, err := root.Read(file)
+		cpus, perr := control.ParseCPUList(text)
+		if err != nil || perr != nil {
+			continue
+		}
+		kind := map[string]bool{}
+		for _, cpu := range cpus {
+			kind[coreOf[fmt.Sprintf("cpu%d", cpu)]] = true
+		}
+		f[name] = strconv.Itoa(len(kind))
+	}
 }
 
 // memory reads the memory modules from the firmware's table where that is readable (root), and the size from the kernel's memory blocks,

@@ -17,6 +17,7 @@ func TestFingerprintOfAMachine(t *testing.T) {
 	put(t, dir, "var/lib/dpkg/status", dpkgStatus)
 	put(t, dir, "sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers; SMT vulnerable\n")
 	put(t, dir, "sys/devices/system/cpu/vulnerabilities/l1tf", "Mitigation: PTE Inversion; VMX: conditional cache flushes, SMT vulnerable\n")
+	put(t, dir, "sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; STIBP: conditional; RSB filling\n")
 	put(t, dir, "sys/devices/system/memory/block_size_bytes", "8000000\n")
 	for _, n := range []string{"memory0", "memory1", "memory32"} {
 		put(t, dir, "sys/devices/system/memory/"+n+"/state", "online\n")
@@ -26,7 +27,8 @@ func TestFingerprintOfAMachine(t *testing.T) {
 	want := map[string]string{
 		"cpu.model": "Intel(R) Core(TM) i9-9900K CPU @ 3.60GHz", "cpu.microcode": "0xf8", "cpu.topology": "packages 1, cores 2", "cpu.present": "0-3",
 		"kernel.release": "6.8.5-301.fc40.x86_64", "bios.version": "2004", "memory.size": "384 MiB", "cpu.frequency_driver": "intel_pstate",
-		"mitigation.mds": "Mitigation: Clear CPU buffers", "mitigation.l1tf": "Mitigation: PTE Inversion; VMX: conditional cache flushes",
+		"mitigation.mds": "Mitigation: Clear CPU buffers", "mitigation.spectre_v2": "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; RSB filling",
+		"mitigation.l1tf": "Mitigation: PTE Inversion; VMX: conditional cache flushes",
 		"memory.module.1": "DIMM_A1 8192 MiB 2400 MT/s Kingston KHX2400C15", "krund": "1.0",
 	}
 	for name, value := range want {
@@ -39,6 +41,7 @@ func TestFingerprintOfAMachine(t *testing.T) {
 	}
 	// Switching sibling threads off must not look like another machine.
 	put(t, dir, "sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers; SMT disabled\n")
+	put(t, dir, "sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; RSB filling\n")
 	for _, cpu := range []string{"cpu2", "cpu3"} {
 		if err := os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu", cpu, "topology")); err != nil {
 			t.Fatal(err)
@@ -50,6 +53,23 @@ func TestFingerprintOfAMachine(t *testing.T) {
 	put(t, dir, "proc/sys/kernel/osrelease", "6.9.1\n")
 	if diff := Diff(f, ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"})); len(diff) != 1 || diff[0].String() != `kernel.release: "6.8.5-301.fc40.x86_64" -> "6.9.1"` {
 		t.Errorf("with another kernel: %v", diff)
+	}
+}
+
+// TestFingerprintOfHybridCores: the kernel takes the sibling threads that are offline out of the list of each kind of core.
+func TestFingerprintOfHybridCores(t *testing.T) {
+	m, dir := machine(t, "intel-hybrid")
+	put(t, dir, "sys/devices/system/cpu/cpu1/topology/core_id", "0\n") // a sibling of CPU 0
+	f := ReadFingerprint(t.Context(), m, nil)
+	if got := f["cpu.performance_cores"] + " " + f["cpu.efficient_cores"]; got != "1 2" {
+		t.Errorf("performance and efficient cores %q, want 1 2", got)
+	}
+	put(t, dir, "sys/devices/cpu_core/cpus", "0\n")
+	if err := os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu/cpu1/topology")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := Diff(f, ReadFingerprint(t.Context(), m, nil)); len(diff) != 0 {
+		t.Errorf("with siblings off: %v", diff)
 	}
 }
 
