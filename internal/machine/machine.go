@@ -147,25 +147,17 @@ func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, e
 		seen.Machine.Temperatures.Before = readings(probe.ReadTemperatures(ctx, m.Control))
 	}
 	seen.Remarks = append(seen.Remarks, m.gate...)
-	throttle := m.readThrottle()
+	throttle, err := m.readThrottle()
+	if err != nil {
+		return nil, err
+	}
 	seen.Machine.Throttle.Before = counts(throttle)
 	log, err := m.watchLog(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) boot.Seen {
-		if m.Probes.Throttle != control.Off {
-			after := m.readThrottle()
-			seen.Machine.Throttle.After = counts(after)
-			for _, change := range after.Since(throttle) {
-				sentence := "the processor was throttled: " + change.String()
-				if m.Probes.Throttle != control.Warn { // such a run is done again
-					seen.Refused = append(seen.Refused, sentence)
-				} else {
-					seen.Disturbed = append(seen.Disturbed, sentence)
-				}
-			}
-		}
+		m.judgeThrottle(throttle, &seen)
 		if m.Probes.Temperature != control.Off {
 			seen.Machine.Temperatures.After = readings(probe.ReadTemperatures(ctx, m.Control))
 		}
@@ -174,11 +166,39 @@ func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, e
 	}, nil
 }
 
-func (m *Machine) readThrottle() probe.Throttle {
+// readThrottle reads the counters before a run. That the machine lacks some is an error where they are required.
+func (m *Machine) readThrottle() (probe.Throttle, error) {
 	if m.Probes.Throttle == control.Off {
-		return probe.Throttle{}
+		return probe.Throttle{}, nil
 	}
-	return probe.ReadThrottle(m.Control.Root)
+	t := probe.ReadThrottle(m.Control.Root)
+	if len(t.Remarks) > 0 && m.Probes.Throttle == control.Require {
+		return t, fmt.Errorf("controls.throttle = \"require\": %s; make it \"apply\" to go without", strings.Join(t.Remarks, "; "))
+	}
+	return t, nil
+}
+
+// judgeThrottle reads the counters after a run and says what has become of them: the processor was throttled, or nobody knows any more.
+func (m *Machine) judgeThrottle(before probe.Throttle, seen *boot.Seen) {
+	if m.Probes.Throttle == control.Off {
+		return
+	}
+	after := probe.ReadThrottle(m.Control.Root)
+	seen.Machine.Throttle.After = counts(after)
+	to, unknown := &seen.Refused, &seen.Remarks // such a run is done again
+	switch m.Probes.Throttle {
+	case control.Warn:
+		to = &seen.Disturbed
+	case control.Require:
+		unknown = &seen.Refused
+	}
+	for _, change := range after.Since(before) {
+		*to = append(*to, "the processor was throttled: "+change.String())
+	}
+	if gone := before.Missing(after); len(gone) > 0 {
+		*unknown = append(*unknown, fmt.Sprintf("whether the processor was throttled is not known: %d of %d counters could not be read after the run, the first is %s",
+			len(gone), len(before.Counts), gone[0]))
+	}
 }
 
 // watchLog returns nil when the kernel's log is not to be watched or cannot be, which is an error where it is required.
@@ -214,25 +234,25 @@ func (m *Machine) drainLog(ctx context.Context, log probe.KernelLog, seen *boot.
 		return
 	}
 	report, err := probe.After(ctx, log, m.Clock, append(probe.DefaultAllow(), m.Allow...))
-	if err = errors.Join(err, log.Close()); err != nil {
-		m.Log.Warn("read the kernel's log", "error", err)
-		return
-	}
 	seen.Machine.KernelLog = results.KernelLog{Lines: []string{}, Lost: report.Lost}
 	for _, line := range report.Unexpected {
 		seen.Machine.KernelLog.Lines = append(seen.Machine.KernelLog.Lines, line.String())
 	}
-	m.judgeLog(report, seen)
+	m.judgeLog(report, errors.Join(err, log.Close()), seen)
 }
 
-// judgeLog says what a report of the kernel's log means for the run: the lines themselves are in the record anyway.
-func (m *Machine) judgeLog(report probe.KernelReport, seen *boot.Seen) {
+// judgeLog says what a report of the kernel's log means for the run, and that it is not whole because it could not be read to its end: the lines
+// themselves are in the record anyway.
+func (m *Machine) judgeLog(report probe.KernelReport, unread error, seen *boot.Seen) {
 	to := &seen.Remarks
 	if m.Probes.KernelLog == control.Require {
 		to = &seen.Refused
 		if n := len(report.Unexpected); n > 0 {
 			*to = append(*to, fmt.Sprintf("%d unexpected messages of the kernel, the last: %s", n, report.Unexpected[n-1].Text))
 		}
+	}
+	if unread != nil {
+		*to = append(*to, "messages of the kernel may be missing: "+unread.Error())
 	}
 	switch {
 	case report.Lost > 0:

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"krund/internal/boot"
@@ -191,18 +192,21 @@ func TestLostKernelMessages(t *testing.T) {
 		name             string
 		policy           control.Policy
 		report           probe.KernelReport
+		unread           error
 		refused, remarks int
 	}{
-		{"nothing", control.Require, probe.KernelReport{}, 0, 0},
-		{"a line is in the record", control.Warn, probe.KernelReport{Unexpected: bad}, 0, 0},
-		{"a line that must not be", control.Require, probe.KernelReport{Unexpected: bad}, 1, 0},
-		{"lost", control.Warn, probe.KernelReport{Lost: 7}, 0, 1},
-		{"lost, nobody knows how many", control.Warn, probe.KernelReport{LostSome: true}, 0, 1},
-		{"lost, and must not be", control.Require, probe.KernelReport{Unexpected: bad, Lost: 7}, 2, 0},
+		{"nothing", control.Require, probe.KernelReport{}, nil, 0, 0},
+		{"a line is in the record", control.Warn, probe.KernelReport{Unexpected: bad}, nil, 0, 0},
+		{"a line that must not be", control.Require, probe.KernelReport{Unexpected: bad}, nil, 1, 0},
+		{"lost", control.Warn, probe.KernelReport{Lost: 7}, nil, 0, 1},
+		{"lost, nobody knows how many", control.Warn, probe.KernelReport{LostSome: true}, nil, 0, 1},
+		{"lost, and must not be", control.Require, probe.KernelReport{Unexpected: bad, Lost: 7}, nil, 2, 0},
+		{"not read to its end", control.Warn, probe.KernelReport{}, syscall.EIO, 0, 1},
+		{"not read to its end, and must be", control.Require, probe.KernelReport{}, syscall.EIO, 1, 0},
 	} {
 		m := &Machine{Probes: probe.Settings{KernelLog: test.policy}}
 		var seen boot.Seen
-		if m.judgeLog(test.report, &seen); len(seen.Refused) != test.refused || len(seen.Remarks) != test.remarks {
+		if m.judgeLog(test.report, test.unread, &seen); len(seen.Refused) != test.refused || len(seen.Remarks) != test.remarks {
 			t.Errorf("%s: refused %q, remarks %q; want %d and %d", test.name, seen.Refused, seen.Remarks, test.refused, test.remarks)
 		}
 	}
@@ -272,6 +276,41 @@ func TestThrottled(t *testing.T) {
 		seen := after(t.Context())
 		if len(seen.Refused) != want[0] || len(seen.Disturbed) != want[1] {
 			t.Errorf("%s: refused %q, disturbed %q", policy, seen.Refused, seen.Disturbed)
+		}
+	}
+}
+
+// TestThrottleUnknown: counters that a machine lacks, or that cannot be read after the run as before it, are not the same as counters that stand still.
+func TestThrottleUnknown(t *testing.T) {
+	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
+	watch := func(t *testing.T, root sysroot.Root, policy control.Policy) (func(context.Context) boot.Seen, error) {
+		t.Helper()
+		m := &Machine{
+			Control: control.NewMachine(t.Context(), root), Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
+		}
+		return m.Watch(t.Context())
+	}
+	for policy, want := range map[control.Policy][3]int{ // error before the run; refused, remarks after it
+		control.Require: {1, 1, 0}, control.Apply: {0, 0, 1}, control.Warn: {0, 0, 1}, control.Off: {0, 0, 0},
+	} {
+		root, _ := kernel(t)
+		if _, err := watch(t, root, policy); (err != nil) != (want[0] == 1) {
+			t.Errorf("%s: without counters: %v", policy, err)
+		}
+		file := root.Path(counter)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("3\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		after, err := watch(t, root, policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("rubbish\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if seen := after(t.Context()); len(seen.Refused) != want[1] || len(seen.Remarks) != want[2] {
+			t.Errorf("%s: refused %q, remarks %q", policy, seen.Refused, seen.Remarks)
 		}
 	}
 }

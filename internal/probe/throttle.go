@@ -2,8 +2,11 @@ package probe
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,15 +29,21 @@ func ReadThrottle(root sysroot.Root) Throttle {
 	if err != nil || len(files) == 0 {
 		t.Remarks = append(t.Remarks, "the kernel counts no throttling here: rely on the APERF/MPERF ratio")
 	}
+	var unreadable []error
 	for _, file := range files {
-		text, err := root.Read(file)
-		n, perr := strconv.ParseUint(text, 10, 64)
-		if err != nil || perr != nil {
-			t.Remarks = append(t.Remarks, fmt.Sprintf("%s cannot be read", file))
+		n, err := readCount(root, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the CPU went offline in this moment
+		}
+		if err != nil {
+			unreadable = append(unreadable, err)
 			continue
 		}
 		cpu := path.Base(path.Dir(path.Dir(file)))
 		t.Counts[cpu+"/"+path.Base(file)] = n
+	}
+	if len(unreadable) > 0 {
+		t.Remarks = append(t.Remarks, fmt.Sprintf("%d of %d counters cannot be read, the first: %v", len(unreadable), len(files), unreadable[0]))
 	}
 	if text, err := root.Read("/proc/interrupts"); err == nil {
 		rows := ParseInterrupts(text)
@@ -46,6 +55,19 @@ func ReadThrottle(root sysroot.Root) Throttle {
 	}
 	t.registers(root)
 	return t
+}
+
+// readCount reads a file with a number that only grows.
+func readCount(root sysroot.Root, file string) (uint64, error) {
+	text, err := root.Read(file)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %q is not a count", file, clip(text))
+	}
+	return n, nil
 }
 
 // Status registers of Intel processors and their bits (Intel SDM volume 4, IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS). A log bit stays
@@ -112,4 +134,13 @@ func (t Throttle) Since(before Throttle) []ThrottleChange {
 		}
 	}
 	return changes
+}
+
+// Missing returns the counts of t that are not in after, in the order of their names: of CPUs that went offline, and of files that cannot be read any
+// more.
+func (t Throttle) Missing(after Throttle) []string {
+	return slices.DeleteFunc(sortedKeys(t.Counts), func(name string) bool {
+		_, there := after.Counts[name]
+		return there
+	})
 }

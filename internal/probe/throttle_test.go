@@ -32,6 +32,31 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
+// TestThrottleCountersThatCannotBeRead: they are summed up in one remark, however many CPUs there are; those of a CPU that went offline are none.
+func TestThrottleCountersThatCannotBeRead(t *testing.T) {
+	m, dir := machine(t, "intel-acpi-cpufreq")
+	before := ReadThrottle(m.Root)
+	for _, cpu := range []string{"cpu1", "cpu2"} {
+		put(t, dir, "sys/devices/system/cpu/"+cpu+"/thermal_throttle/core_throttle_count", "-1\n")
+	}
+	after := ReadThrottle(m.Root)
+	if len(after.Remarks) != 1 || !strings.HasPrefix(after.Remarks[0], "2 of 8 counters cannot be read, the first: read /sys/devices/system/cpu/cpu1/") {
+		t.Errorf("remarks %q", after.Remarks)
+	}
+	if got := strings.Join(before.Missing(after), " "); got != "cpu1/core_throttle_count cpu2/core_throttle_count" {
+		t.Errorf("missing %q", got)
+	}
+	if got := after.Missing(before); len(got) != 0 {
+		t.Errorf("missing before %q", got)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu/cpu3/thermal_throttle")); err != nil {
+		t.Fatal(err)
+	}
+	if again := ReadThrottle(m.Root); len(again.Remarks) != 1 || !strings.HasPrefix(again.Remarks[0], "2 of 6 ") {
+		t.Errorf("with a CPU offline: remarks %q", again.Remarks)
+	}
+}
+
 func TestThrottleRegisters(t *testing.T) {
 	m, dir := machine(t, "intel-hybrid")
 	set := func(register int64, value byte) {
