@@ -39,7 +39,9 @@ func network(s NetworkSettings) Control {
 func planNetwork(l Links, links []Link, patterns []string, wanted string) Plan {
 	var steps []Step
 	var up []string
+	var names []string
 	for _, link := range links {
+		names = append(names, link.Name)
 		if !link.Up || link.Loopback || !matches(patterns, link.Name) {
 			continue
 		}
@@ -50,10 +52,12 @@ func planNetwork(l Links, links []Link, patterns []string, wanted string) Plan {
 		up = append(up, link.Name)
 		steps = append(steps, Step{Kind: KindLink, Target: link.Name, Old: "up", New: "down", Data: saved})
 	}
-	if len(steps) == 0 {
-		return ok("down", wanted)
+	p := ok("down", wanted)
+	if len(steps) > 0 {
+		p = willSet(strings.Join(up, ", ")+" up", wanted, steps...)
 	}
-	return willSet(strings.Join(up, ", ")+" up", wanted, steps...)
+	p.Detail = unmatched(patterns, names, "no such interface")
+	return p
 }
 
 // linkActor switches interfaces.

@@ -66,14 +66,30 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
+// unmatched names the patterns that none of the names match: they ask for what this machine does not have, or are misspelt. "" when each matches.
+func unmatched(patterns, names []string, what string) string {
+	var idle []string
+	for _, p := range patterns {
+		if !slices.ContainsFunc(names, func(name string) bool { return matches([]string{p}, name) }) {
+			idle = append(idle, p)
+		}
+	}
+	if len(idle) == 0 {
+		return ""
+	}
+	return strings.Join(idle, ", ") + ": " + what
+}
+
 // planServices stops the active units that match a pattern, what would start one of them again, and what systemd stops with them. Sockets, timers
 // and paths go after all services, and so are started before them: systemd refuses to start a socket whose service is running. A service that is
 // started again in the moment between is found and stopped in the second round of ApplyAll. What could not be started again is left running,
 // with a remark.
 func planServices(units []Unit, patterns []string, wanted string) Plan {
 	c := choice{byName: map[string]Unit{}}
+	var all []string
 	for _, u := range units {
 		c.byName[u.Name] = u
+		all = append(all, u.Name)
 	}
 	for _, u := range units {
 		if !matches(patterns, u.Name) || matches(untouchable, u.Name) {
@@ -83,6 +99,9 @@ func planServices(units []Unit, patterns []string, wanted string) Plan {
 			c.add(t)
 		}
 		c.add(u.Name)
+	}
+	if idle := unmatched(patterns, all, "no such unit is loaded"); idle != "" {
+		c.remarks = append(c.remarks, idle)
 	}
 	if len(c.names) == 0 {
 		p := ok("stopped", wanted)

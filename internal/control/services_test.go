@@ -44,7 +44,7 @@ func TestPlanServices(t *testing.T) {
 		{"a target would stop with it", []string{"base.service"}, "", "base.service is left running, since some.target would stop with it: some.target must not be stopped"},
 		{"made by hand", []string{"by-hand.service"}, "", "by-hand.service is left running: it was made by systemd-run and could not be started again"},
 		{"something made by hand stops with it", []string{"under.service", "cron*"}, "cron.service", "under.service is left running, since by-hand.service would stop with it: by-hand.service is left running: it was made by systemd-run and could not be started again"},
-		{"none", []string{"nothing*"}, "", ""},
+		{"none", []string{"nothing*"}, "", "nothing*: no such unit is loaded"},
 	}
 	for _, tt := range tests {
 		p := planServices(units, tt.patterns, "")
@@ -164,6 +164,10 @@ func TestPlanNetwork(t *testing.T) {
 	f := network(NetworkSettings{Policy: Require, Down: []string{"*"}}).Check(t.Context(), m)
 	if f.Status != StatusWillSet || f.Found != "eth0 up" {
 		t.Errorf("%+v; the loopback interface and one that is down are no concern", f)
+	}
+	f = network(NetworkSettings{Policy: Require, Down: []string{"eno1", "eth1", "wl*"}}).Check(t.Context(), m)
+	if f.Status != StatusOK || f.Detail != "eno1, wl*: no such interface" {
+		t.Errorf("misspelt: %+v", f)
 	}
 	m.Links = nil
 	if f := network(NetworkSettings{Policy: Require, Down: []string{"*"}}).Check(t.Context(), m); f.Status != StatusCannot {
