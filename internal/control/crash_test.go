@@ -76,10 +76,12 @@ func TestRestoreAfterKillAtEveryChange(t *testing.T) {
 	}
 }
 
+// killAtEveryChange needs one machine only: after each kill it must be as it was, and so serves for the next.
 func killAtEveryChange(t *testing.T, tree string) {
+	m, k := fakeMachine(t, tree)
+	k.memory = map[string][]byte{}
+	before := state(t, m, k)
 	for n := 1; ; n++ {
-		m, k := fakeMachine(t, tree)
-		before := state(t, m, k)
 		fsys := crashfs.New("/x")
 		k.fuse = &fuse{left: n}
 		dead := killed(func() { _ = session(t.Context(), m, fsys) })
@@ -105,9 +107,10 @@ func killAtEveryChange(t *testing.T, tree string) {
 
 // TestRestoreAfterKillDuringRestore kills the restore itself before each of its changes.
 func TestRestoreAfterKillDuringRestore(t *testing.T) {
+	m, k := fakeMachine(t, "intel-cpufreq-passive")
+	k.memory = map[string][]byte{}
+	before := state(t, m, k)
 	for n := 1; ; n++ {
-		m, k := fakeMachine(t, "intel-cpufreq-passive")
-		before := state(t, m, k)
 		fsys := crashfs.New("/x")
 		j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
 		if err != nil {
@@ -140,6 +143,7 @@ func TestJournalBeforeChange(t *testing.T) {
 	var before map[string]string
 	build := func() *crashfs.FS {
 		m, k = fakeMachine(t, "kvm-guest")
+		k.memory = map[string][]byte{}
 		before = state(t, m, k)
 		fsys := crashfs.New("/x")
 		fsys.PanicOnCut()

@@ -30,6 +30,7 @@ type fakeKernel struct {
 	before610 bool                               // intel_pstate before Linux 6.10: without turbo it lowers what limits may be, and not the hardware maximum
 	late      map[string]bool                    // policies with a request that is not in force yet; nil puts them into force at once
 	mount     string                             // "ro": all files are on a file system that is mounted read-only
+	memory    map[string][]byte                  // files as they were read, in the tests that read each of them ten thousand times; nil reads them anew
 	fuse      *fuse                              // kills the process before a change; nil never does
 }
 
@@ -53,11 +54,15 @@ var (
 func (k *fakeKernel) name(path string) string { return strings.TrimPrefix(path, k.dir) }
 
 func (k *fakeKernel) get(name string) string {
-	data, _ := os.ReadFile(filepath.Join(k.dir, name))
+	data, known := k.memory[name]
+	if !known {
+		data, _ = os.ReadFile(filepath.Join(k.dir, name))
+	}
 	return strings.TrimSpace(string(data))
 }
 
 func (k *fakeKernel) put(name, value string) {
+	delete(k.memory, name)
 	if err := os.WriteFile(filepath.Join(k.dir, name), []byte(value+"\n"), 0o644); err != nil {
 		panic(err)
 	}
@@ -92,7 +97,14 @@ func (k *fakeKernel) ReadFile(path string) ([]byte, error) {
 			return nil, &fs.PathError{Op: "read", Path: path, Err: syscall.EBUSY}
 		}
 	}
-	return k.OS.ReadFile(path)
+	if data, known := k.memory[name]; known {
+		return slices.Clone(data), nil
+	}
+	data, err := k.OS.ReadFile(path)
+	if err == nil && k.memory != nil {
+		k.memory[name] = slices.Clone(data)
+	}
+	return data, err
 }
 
 // ReadOnly is what access(2) tells.
@@ -374,7 +386,11 @@ func (k *fakeKernel) Hold(path string, data []byte) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return closer(func() error { return os.WriteFile(path, old, 0o644) }), os.WriteFile(path, data, 0o644)
+	delete(k.memory, k.name(path))
+	return closer(func() error {
+		delete(k.memory, k.name(path))
+		return os.WriteFile(path, old, 0o644)
+	}), os.WriteFile(path, data, 0o644)
 }
 
 type closer func() error
@@ -388,6 +404,7 @@ func (k *fakeKernel) Mkdir(path string) error {
 	if err := k.OS.Mkdir(path); err != nil {
 		return err
 	}
+	clear(k.memory)
 	for file, text := range map[string]string{"cgroup.procs": "", "cgroup.subtree_control": "", "cpuset.cpus": "", "cpuset.cpus.partition": "member"} {
 		k.put(k.name(path)+"/"+file, text)
 	}
@@ -405,6 +422,7 @@ func (k *fakeKernel) Rmdir(path string) error {
 	if k.get(k.name(path)+"/cgroup.procs") != "" {
 		return &fs.PathError{Op: "rmdir", Path: path, Err: syscall.EBUSY}
 	}
+	clear(k.memory)
 	return os.RemoveAll(path)
 }
 

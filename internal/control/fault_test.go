@@ -55,6 +55,7 @@ func only(name string) []Control {
 // refuseEach refuses write 1, then 2, and so on until the control makes no more.
 func refuseEach(t *testing.T, refusal error, machine, name string) {
 	m, k := fakeMachine(t, machine)
+	k.memory = map[string][]byte{}
 	before := state(t, m, k)
 	for n := 1; ; n++ {
 		left, hit := n, ""
@@ -68,7 +69,10 @@ func refuseEach(t *testing.T, refusal error, machine, name string) {
 		j := openJournal(t, m)
 		for _, c := range only(name) {
 			f, undo, err := c.Apply(t.Context(), m, j)
-			changed := !mapsEqual(state(t, m, k), before)
+			changed := false
+			if err != nil || f.Status == StatusSet {
+				changed = !mapsEqual(state(t, m, k), before)
+			}
 			switch {
 			case err != nil && f.Status != StatusCannot:
 				t.Errorf("write %d (%s) refused: error %v, but status %s", n, hit, err, f.Status)

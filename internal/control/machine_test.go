@@ -167,20 +167,17 @@ const swapHeading = "Filename				Type		Size		Used		Priority\n"
 
 func (s fakeSwap) Off(device string) error {
 	s.kernel.fuse.burn()
-	text, err := os.ReadFile(s.m.Root.Path("/proc/swaps"))
-	if err != nil {
-		return err
-	}
-	if !strings.Contains(string(text), device) {
+	if !strings.Contains(s.kernel.get("/proc/swaps"), device) {
 		return os.ErrInvalid
 	}
-	return os.WriteFile(s.m.Root.Path("/proc/swaps"), []byte(swapHeading), 0o644)
+	s.kernel.put("/proc/swaps", strings.TrimSpace(swapHeading))
+	return nil
 }
 
 func (s fakeSwap) On(device string, _ int) error {
 	s.kernel.fuse.burn()
-	line := swapHeading + device + "                               partition	1000444		0		-2\n"
-	return os.WriteFile(s.m.Root.Path("/proc/swaps"), []byte(line), 0o644)
+	s.kernel.put("/proc/swaps", swapHeading+device+"                               partition	1000444		0		-2")
+	return nil
 }
 
 // fakeUnits is a service manager in memory.
