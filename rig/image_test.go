@@ -104,14 +104,14 @@ func TestImageListsHaveNoDoubles(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	o := Options{Kernel: "x=1", Devices: []string{"-device", "i6300esb"}}.withDefaults()
-	line := strings.Join(o.arguments(Image{"/img"}, "/d/disk.raw", "/d/payload.tar"), " ")
+	line := strings.Join(o.arguments(Image{"/img"}, drives{root: "/d/disk.raw", payload: "/d/payload.tar"}), " ")
 	for _, want := range []string{"-m 512 ", "-kernel /img/vmlinux", "file=/d/disk.raw,if=virtio,format=raw,cache=unsafe", "file=/d/payload.tar", "-no-reboot",
 		"-device i6300esb", "iobase=0xf4", "noauto_da_alloc,commit=300 x=1 rig.payload"} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %q in %s", want, line)
 		}
 	}
-	if line := strings.Join(Options{MemoryMB: 256}.withDefaults().arguments(Image{}, "d", ""), " "); strings.Contains(line, "payload") || !strings.Contains(line, "-m 256 ") {
+	if line := strings.Join(Options{MemoryMB: 256}.withDefaults().arguments(Image{}, drives{root: "d"}), " "); strings.Contains(line, "payload") || !strings.Contains(line, "-m 256 ") {
 		t.Errorf("no payload, 256 MB: %s", line)
 	}
 }

@@ -30,6 +30,7 @@ type machine struct {
 	ports   map[uint16]byte
 	payload string // tar to unpack in the next start; "" for none
 	given   int    // console index where the payload was given
+	loader  bool   // the boot disk's boot loader starts the machine
 	power   *power // the last start; nil before the first
 	begun   int    // console index where the last start began
 	seen    int    // console index up to which waits have looked
@@ -55,6 +56,9 @@ func New(tb testing.TB, o Options) *Machine {
 	ctx, cancel := m.limit()
 	defer cancel()
 	m.check(copyDisk(ctx, image.file("root.img"), m.disk()))
+	if m.options.BootDisk {
+		m.check(makeBootDisk(m.bootDisk()))
+	}
 	return m
 }
 
@@ -120,7 +124,7 @@ func (m *Machine) PowerOn() {
 	}
 	ctx, cancel := m.limit()
 	defer cancel()
-	p, err := startPower(ctx, m.options.arguments(m.image, m.disk(), m.payload), out)
+	p, err := startPower(ctx, m.options.arguments(m.image, m.drives()), out)
 	m.check(err)
 	m.power = p
 	for port, value := range m.ports {

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type Options struct {
 	MemoryMB int           // 0: 512
 	Devices  []string      // QEMU arguments, added to the rig's own
 	MSR      bool          // load the rigmsr module early in every boot; the test is skipped when the image has none
+	BootDisk bool          // a second, empty disk for a boot loader: see BootFromDisk
 	Limit    time.Duration // longest wait for any single thing, before patience; 0: 4 minutes
 }
 
@@ -48,13 +50,20 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// arguments returns the command line of QEMU, without the program, for a machine of these options. payload is the tar file to unpack in this
-// start, or "".
-func (o Options) arguments(image Image, disk, payload string) []string {
-	kernel := kernelArgs
-	if o.Kernel != "" {
-		kernel += " " + o.Kernel
-	}
+// drives are the host's files of a machine's disks.
+type drives struct {
+	root     string
+	payload  string // tar to unpack in this start; "" for none
+	boot     string // disk with a boot loader; "" for none
+	fromBoot bool   // the firmware starts that, instead of QEMU the image's kernel
+}
+
+// KernelArguments are those of every machine with some more: for the configuration of a boot loader.
+func KernelArguments(more string) string { return strings.TrimSpace(kernelArgs + " " + more) }
+
+// arguments returns the command line of QEMU, without the program, for a machine of these options.
+func (o Options) arguments(image Image, d drives) []string {
+	kernel := KernelArguments(o.Kernel)
 	args := []string{
 		"-M", "q35", "-accel", "tcg,thread=multi", "-cpu", cpuModel, "-smp", "2", "-m", fmt.Sprint(o.MemoryMB),
 		"-display", "none", "-no-user-config", "-nodefaults",
@@ -64,15 +73,20 @@ func (o Options) arguments(image Image, disk, payload string) []string {
 		"-chardev", socket("console", consoleFD), "-serial", "chardev:console",
 		"-chardev", socket("agent", agentFD), "-serial", "chardev:agent",
 		"-device", fmt.Sprintf("isa-debug-exit,iobase=%#x,iosize=1", CutPort),
-		"-drive", "file=" + disk + ",if=virtio,format=raw,cache=unsafe",
-		"-kernel", image.file("vmlinux"), "-initrd", image.file("initrd.img"), "-acpitable", "file=" + image.file("rig.aml"),
+		"-drive", "file=" + d.root + ",if=virtio,format=raw,cache=unsafe", "-acpitable", "file=" + image.file("rig.aml"),
 	}
-	if payload != "" {
-		args = append(args, "-drive", "file="+payload+",if=virtio,format=raw,readonly=on")
+	if d.payload != "" {
+		args = append(args, "-drive", "file="+d.payload+",if=virtio,format=raw,readonly=on")
 		kernel += " rig.payload"
 	}
+	if d.boot != "" {
+		args = append(args, "-drive", "file="+d.boot+",if=none,id=boot,format=raw,cache=unsafe", "-device", "nvme,serial=rigboot,drive=boot,bootindex=1")
+	}
 	args = append(args, o.Devices...)
-	return append(args, "-append", kernel)
+	if d.fromBoot {
+		return args
+	}
+	return append(args, "-kernel", image.file("vmlinux"), "-initrd", image.file("initrd.img"), "-append", kernel)
 }
 
 func socket(id string, fd int) string { return fmt.Sprintf("socket,id=%s,fd=%d", id, fd) }

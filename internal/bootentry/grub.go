@@ -105,15 +105,19 @@ func (g grub) writable() error {
 	return nil
 }
 
-// nextEntry reads next_entry from an environment block: 1024 bytes, a line of comment, lines of NAME=VALUE with a backslash before each backslash and line
-// end of a value, and '#' to the end.
+// nextEntry reads next_entry from an environment block: 1024 bytes, lines of comments and of NAME=VALUE with a backslash before each backslash and
+// line end of a value, and '#' to the end.
 func nextEntry(block []byte) (string, error) {
 	const signature = "# GRUB Environment Block\n"
 	text, ok := strings.CutPrefix(string(block), signature)
 	if !ok {
 		return "", errors.New("this is no environment block of GRUB's; `grub-editenv - create` makes one")
 	}
-	for text != "" && text[0] != '#' {
+	for text != "" {
+		if text[0] == '#' { // a comment, or the padding at the end, which has no line end
+			_, text, _ = strings.Cut(text, "\n")
+			continue
+		}
 		var line string
 		line, text = environmentLine(text)
 		if name, value, _ := strings.Cut(line, "="); name == "next_entry" {

@@ -3,6 +3,7 @@
 package durable
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -63,7 +64,10 @@ func tell(line string) {
 		panic(err)
 	}
 	_, err = tty.WriteString(line)
-	drainErr := unix.IoctlSetInt(int(tty.Fd()), unix.TCSBRK, 1) // 1: tcdrain(3)
+	drainErr := error(unix.EINTR)
+	for errors.Is(drainErr, unix.EINTR) { // as Go interrupts its own threads to let others run
+		drainErr = unix.IoctlSetInt(int(tty.Fd()), unix.TCSBRK, 1) // 1: tcdrain(3)
+	}
 	_ = tty.Close()
 	if err != nil || drainErr != nil {
 		panic(fmt.Sprint(err, drainErr))

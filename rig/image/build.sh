@@ -72,6 +72,9 @@ guest_modules() {
   done
   cp "$tree.kernel/lib/modules/$release"/modules.{order,builtin,builtin.modinfo} "$to/"
   cp "$out/config" "$tree/boot/config-$release"
+  # For a machine with a boot loader, which starts a kernel as Debian packs it.
+  cp "$tree.kernel/boot/vmlinuz-$release" "$tree/boot/"
+  cp "$out/initrd.img" "$tree/boot/initrd.img-$release"
   depmod -b "$tree" "$release"
 }
 

@@ -1,0 +1,267 @@
+// Package bootentry runs an experiment that has an entry of its own in a real GRUB, started by the machine's firmware from a disk of its own.
+package bootentry
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/schedule"
+	"krund/rig"
+)
+
+const (
+	name   = "entry"
+	config = rig.ExperimentHome + "/" + name + ".toml"
+	folder = rig.ExperimentHome + "/" + name + ".krun"
+	unit   = "krund@" + name + ".service"
+
+	// arguments of both entries; panics restart the machine, as docs/lab-machine.md asks for.
+	arguments = rig.PanicReboots + " " + rig.Tickless
+
+	own = "krund.entry"
+)
+
+const text = `
+[experiment]
+executions = 3
+
+[boot]
+entry = "krund"
+
+[limits]
+timeout = "10m"
+heap = "256MiB"
+
+[wait]
+startup = "0s"
+sync = "0s"
+
+[temperature]
+base_wait = "0s"
+
+[vms.CPython]
+runner = "python"
+path = "python3"
+iterations = 1
+variants = ["default-python"]
+
+[variants.default-python]
+entry = "bench.py"
+subfolder = "python"
+
+[benchmarks]
+waits = { parameter = 1 }
+
+[controls]
+isolcpus = "warn"
+cstates = "warn"
+overcommit = "warn"
+`
+
+// waits is a benchmark that says that it runs, and goes on when the test has made /run/rig/go.
+const waits = `import os, time
+def run_iter(p):
+    with open("/run/rig/bell", "w") as f:
+        f.write("ring\n")
+    while not os.path.exists("/run/rig/go"):
+        time.sleep(0.05)
+`
+
+// bell tells the test when a benchmark, which has no rights, rings it.
+const bell = `#!/bin/bash
+mkdir -p /run/rig
+mkfifo -m 622 /run/rig/bell
+while read -r what </run/rig/bell; do echo RIG-RUNNING >/dev/ttyS0; done
+`
+
+// mounts the partition of the boot disk; there is no udev to do it.
+const mount = `[Unit]
+DefaultDependencies=no
+Before=local-fs.target
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/bash -c 'modprobe nvme; until [ -b ` + rig.BootPartition + ` ]; do sleep 0.05; done; mount -t ext4 ` + rig.BootPartition + ` /boot || :'
+`
+
+// setUp is what somebody does who installs Debian with GRUB, and then follows docs/lab-machine.md. GRUB's words go to the console, which is a serial line here.
+const setUp = `set -e
+mkfs.ext4 -q -F ` + rig.BootPartition + `
+mount ` + rig.BootPartition + ` /mnt
+cp -a /boot/. /mnt/
+umount /mnt
+mount ` + rig.BootPartition + ` /boot
+grub-install --target=i386-pc ` + rig.BootDisk + `
+cat >/etc/default/grub <<'END'
+GRUB_DEFAULT=0
+GRUB_TIMEOUT=0
+GRUB_DISTRIBUTOR=Debian
+GRUB_DISABLE_OS_PROBER=true
+GRUB_TERMINAL=serial
+GRUB_SERIAL_COMMAND="serial --unit=0 --speed=115200"
+GRUB_CMDLINE_LINUX="ARGUMENTS"
+END
+update-grub
+version=$(uname -r)
+cat >/boot/grub/custom.cfg <<END
+menuentry "krund" --id krund {
+    search --no-floppy --fs-uuid --set=root $(blkid -s UUID -o value ` + rig.BootPartition + `)
+    linux  /vmlinuz-$version root=/dev/vda ARGUMENTS krund.entry systemd.unit=bench.target
+    initrd /initrd.img-$version
+}
+END
+sync`
+
+// bootable is a machine whose GRUB has two entries: the usual one, and the experiments'. It is off.
+func bootable(t *testing.T) *rig.Machine {
+	t.Helper()
+	var files rig.Payload
+	files.Experiment(name, text)
+	files.Text(rig.ExperimentHome+"/benchmarks/waits/python/bench.py", waits)
+	files.Script("/usr/local/rig/bell", bell)
+	files.Unit("rig-bell.service", "[Service]\nExecStart=/usr/local/rig/bell\n", "multi-user.target", "bench.target")
+	files.Unit("rig-boot.service", mount, "local-fs.target")
+	m := rig.Krund(t, rig.Options{Payload: &files, BootDisk: true})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	m.Sh(strings.ReplaceAll(setUp, "ARGUMENTS", rig.KernelArguments(arguments)))
+	m.Shutdown()
+	m.BootFromDisk()
+	return m
+}
+
+// boot starts the machine and says whether the boot is one of the experiment's entry.
+func boot(m *rig.Machine) bool {
+	m.PowerOn()
+	m.WaitUp()
+	return strings.Contains(m.Sh("cat /proc/cmdline"), own)
+}
+
+// asked says whether GRUB is asked for the experiment's entry.
+func asked(m *rig.Machine) bool {
+	return strings.Contains(m.Sh("until mountpoint -q /boot; do sleep 0.05; done; grub-editenv /boot/grub/grubenv list"), "next_entry=krund")
+}
+
+// rebooted wants the machine to have restarted itself.
+func rebooted(t *testing.T, m *rig.Machine) {
+	t.Helper()
+	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+		t.Fatalf("the machine ended with %s, want a restart", off.Reason)
+	}
+}
+
+// leftAlone wants a boot in which krund has done nothing and said so.
+func leftAlone(t *testing.T, m *rig.Machine, why string) {
+	t.Helper()
+	if ended := m.RunToEnd(unit, 0); ended.Result != "success" {
+		t.Errorf("krund ended with %+v, want a success", ended)
+	}
+	if log := m.Log(name); !strings.Contains(log, "nothing is run") || !strings.Contains(log, why) {
+		t.Errorf("the journal does not say %q:\n%s", why, log)
+	}
+}
+
+// TestExperimentRunsOnlyInBootsThatItAskedFor: by a real GRUB. A crash during an execution goes on by itself; a krund that cannot start leaves the next
+// boot to people; so does a hold, and the end.
+func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ten boots")
+	}
+	m := bootable(t)
+
+	if boot(m) || asked(m) {
+		t.Fatal("the first boot is not an ordinary one")
+	}
+	if out := m.Sh("krunctl enable " + config); !strings.Contains(out, "boot loader's entry krund") || !asked(m) {
+		t.Fatalf("GRUB was not asked: %s", out)
+	}
+	m.Send("systemctl reboot")
+	rebooted(t, m)
+	m.PowerOn() // makes the schedule, and restarts
+	rebooted(t, m)
+
+	// The machine crashes during the first execution: the next boot is the experiment's all the same.
+	if !boot(m) {
+		t.Fatal("the boot for the first execution is an ordinary one")
+	}
+	m.WaitConsole("^RIG-RUNNING$")
+	if !asked(m) {
+		t.Error("a crash now would end the experiment")
+	}
+	m.Send("echo c >/proc/sysrq-trigger")
+	rebooted(t, m)
+	if !boot(m) {
+		t.Fatal("the boot after a crash is an ordinary one")
+	}
+	m.WaitConsole("^RIG-RUNNING$")
+	m.Send("touch /run/rig/go")
+	rebooted(t, m)
+
+	// Held during the second one: what runs is finished, and the boots after it are ordinary ones until somebody resumes.
+	if !boot(m) {
+		t.Fatal("the boot for the second execution is an ordinary one")
+	}
+	m.WaitConsole("^RIG-RUNNING$")
+	m.Sh("krunctl hold " + config)
+	m.Send("touch /run/rig/go")
+	rebooted(t, m)
+	if boot(m) {
+		t.Error("a held experiment has got a boot of its own")
+	}
+	leftAlone(t, m, "krunctl resume")
+	if out := m.Sh("krunctl resume " + config); !strings.Contains(out, "boot loader's entry krund") || !asked(m) {
+		t.Errorf("krunctl resume has not asked GRUB: %s", out)
+	}
+
+	// A krund that cannot even start asks for no further boot, and nobody is locked out.
+	m.Sh("mv " + rig.InstalledKrund + " /root/krund && printf '#!/bin/sh\\nexit 1\\n' >" + rig.InstalledKrund + " && chmod 755 " + rig.InstalledKrund + " && sync")
+	m.Send("systemctl reboot")
+	rebooted(t, m)
+	if !boot(m) {
+		t.Fatal("the boot that was asked for is an ordinary one")
+	}
+	m.WaitRunning()
+	m.Send("systemctl reboot")
+	rebooted(t, m)
+	if boot(m) || asked(m) {
+		t.Error("a dead krund has got another boot of its own")
+	}
+	m.Sh("mv /root/krund " + rig.InstalledKrund + " && sync")
+	m.Send("systemctl reboot")
+	rebooted(t, m)
+	if boot(m) {
+		t.Error("nobody has asked for this boot")
+	}
+	leftAlone(t, m, "krunctl enable "+config)
+
+	// And it goes on to its end, when asked to.
+	m.Sh("krunctl enable " + config)
+	m.Send("systemctl reboot")
+	rebooted(t, m)
+	if !boot(m) {
+		t.Fatal("the boot for the last execution is an ordinary one")
+	}
+	m.WaitConsole("^RIG-RUNNING$")
+	m.Sh("touch /run/rig/go")
+	if ended := m.RunToEnd(unit, 0); ended.Result != "success" {
+		t.Fatalf("krund ended with %+v", ended)
+	}
+	if state, _ := m.Try("systemctl is-enabled " + unit); state != "disabled" || asked(m) {
+		t.Errorf("after the end the unit is %s, GRUB asked %t; want disabled, and an ordinary boot", state, asked(m))
+	}
+	m.Send("systemctl reboot")
+	rebooted(t, m)
+	if boot(m) {
+		t.Error("the boot after the end is not an ordinary one")
+	}
+	m.Shutdown()
+
+	e := m.Experiment(folder)
+	for _, problem := range e.Problems() {
+		t.Error(problem)
+	}
+	if n := e.Count(schedule.Completed); n != 3 || len(e.Records) != 4 {
+		t.Errorf("%d completed, %d records; want 3, and one more of the attempt that the crash ended", n, len(e.Records))
+	}
+}
