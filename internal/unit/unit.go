@@ -22,6 +22,7 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/durable"
+	"krund/internal/folder"
 )
 
 // template is the name of the unit that is instantiated.
@@ -56,7 +57,21 @@ func DropIn(path string) (string, error) {
 		}
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`).Replace(path)
-	return "# Written by `krunctl enable`; `krunctl disable` removes it.\n[Service]\nEnvironment=\"KRUND_CONFIG=" + quoted + "\"\n", nil
+	return "# Written by `krunctl enable`; `krunctl disable` removes it.\n" + mounts(folder.For(path)) +
+		"[Service]\nEnvironment=\"KRUND_CONFIG=" + quoted + "\"\n", nil
+}
+
+// mounts says that an experiment runs only with the disks on which its folder
+// is, and therefore the configuration beside it. systemd waits for a slow one,
+// and does not start krund without it: on the empty mount point of the folder
+// krund would begin the experiment anew. In this setting systemd knows no
+// backslash before a quote (systemd.unit(5), RequiresMountsFor=), so that a path
+// with one goes without.
+func mounts(dir string) string {
+	if strings.Contains(dir, `"`) {
+		return ""
+	}
+	return "[Unit]\nRequiresMountsFor=\"" + strings.ReplaceAll(dir, "%", "%%") + "\"\n"
 }
 
 // configOf is DropIn's inverse.

@@ -58,6 +58,24 @@ func TestDropIn(t *testing.T) {
 	}
 }
 
+// TestDropInWantsTheDisk: systemd must not start krund on an empty mount point.
+func TestDropInWantsTheDisk(t *testing.T) {
+	for path, want := range map[string]string{
+		"/x/warmup.toml": `RequiresMountsFor="/x/warmup.krun"`,
+		"/x y/100%.toml": `RequiresMountsFor="/x y/100%%.krun"`,
+		`/x\n/a'b.toml`:  `RequiresMountsFor="/x\n/a'b.krun"`,
+		`/x/"q".toml`:    "",
+	} {
+		got, err := unit.DropIn(path)
+		if want != "" {
+			want = "[Unit]\n" + want + "\n"
+		}
+		if err != nil || !strings.Contains(got, "removes it.\n"+want+"[Service]\n") {
+			t.Errorf("%q: %q, error %v; want %q", path, got, err, want)
+		}
+	}
+}
+
 func TestInstallAndRemoveInAnImage(t *testing.T) {
 	root := image(t)
 	i := unit.Installer{FS: durable.OS(), Root: root}
