@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -109,7 +110,7 @@ func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
 
 // parquetFile writes a pair where tools that know partitions look for it.
 func (a *app) parquetFile(d *dataset.Dataset, p *dataset.Pair, dir string) (err error) {
-	file, err := pagesFolder{a, dir}.Create(exchange.ParquetFile(p.Key))
+	file, err := createIn(a.fsys, filepath.Join(dir, filepath.FromSlash(exchange.ParquetFile(p.Key))))
 	if err != nil {
 		return fmt.Errorf("write Parquet: %w", err)
 	}

@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -27,7 +25,9 @@ its process executions. It needs no network: open index.html from the disk.
 
 It reads what krunctl analyze reads, and analyses what has not been analysed:
 give analyze's options first, and report will use that analysis. It changes
-nothing but the folder that it writes.
+nothing but the folder that it writes. A report that is there already is replaced
+when the new one is complete: of the old one, what the new one does not have is
+removed, and nothing else. files.sha256 lists what krunctl has written.
 
 EXAMPLES
   krunctl report warmup.toml -o out/
@@ -65,9 +65,13 @@ func (a *app) report(arg, output string) error {
 	if err := a.mayWrite(output); err != nil {
 		return err
 	}
-	size, err := report.Site(pagesFolder{a, output}, input)
+	pages := newPagesFolder(a.fsys, output)
+	size, err := report.Site(pages, input)
+	if err == nil {
+		err = pages.finish()
+	}
 	if err != nil {
-		return err
+		return errors.Join(err, pages.sweep())
 	}
 	a.print("%s\n", filepath.Join(output, "index.html"))
 	a.talk("%s, %s", plural(size.Files, "file"), sizeText(size.Bytes))
@@ -194,35 +198,4 @@ func (a *app) addFacts(input *report.Input, facts *report.Facts, arg string) err
 		return e.Columns, nil
 	}
 	return nil
-}
-
-// pagesFolder makes files below a folder of the file system.
-type pagesFolder struct {
-	a   *app
-	dir string
-}
-
-// Create makes a file, and its folder. A report is made again after a crash,
-// so nothing is synced.
-func (p pagesFolder) Create(name string) (io.WriteCloser, error) {
-	file := filepath.Join(p.dir, filepath.FromSlash(name))
-	if err := p.mkdir(filepath.Dir(file)); err != nil {
-		return nil, err
-	}
-	return p.a.fsys.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-}
-
-func (p pagesFolder) mkdir(dir string) error {
-	const usual = 0o755
-	err := p.a.fsys.Mkdir(dir, usual)
-	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) && strings.Contains(dir, string(filepath.Separator)) {
-		if err := p.mkdir(filepath.Dir(dir)); err != nil {
-			return err
-		}
-		err = p.a.fsys.Mkdir(dir, usual)
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
 }
