@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,18 +70,13 @@ func refuseEach(t *testing.T, refusal error, machine, name string) {
 		j := openJournal(t, m)
 		for _, c := range only(name) {
 			f, undo, err := c.Apply(t.Context(), m, j)
-			changed := false
-			if err != nil || f.Status == StatusSet {
-				changed = !mapsEqual(state(t, m, k), before)
-			}
 			switch {
 			case err != nil && f.Status != StatusCannot:
 				t.Errorf("write %d (%s) refused: error %v, but status %s", n, hit, err, f.Status)
 			case err != nil && f.Detail == "":
 				t.Errorf("write %d (%s) refused: the finding does not say why", n, hit)
-			case err != nil && changed:
-				t.Errorf("write %d (%s) refused: the machine is left changed", n, hit)
-			case f.Status == StatusSet && !changed:
+			case err != nil: // then the undo does nothing, and what follows finds whatever is left changed
+			case f.Status == StatusSet && maps.Equal(state(t, m, k), before):
 				t.Errorf("write %d (%s) refused: set, but nothing changed", n, hit)
 			}
 			if err := undo(t.Context()); err != nil {
@@ -95,18 +91,6 @@ func refuseEach(t *testing.T, refusal error, machine, name string) {
 			return
 		}
 	}
-}
-
-func mapsEqual(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range a {
-		if w, there := b[k]; !there || v != w {
-			return false
-		}
-	}
-	return true
 }
 
 // TestRequiredRefusalIsAProblem checks what boot gets to see.
@@ -191,7 +175,10 @@ func TestMissingFiles(t *testing.T) {
 // TestRubbishInFiles fills each file of a machine in turn with what no kernel would print.
 func TestRubbishInFiles(t *testing.T) {
 	for _, text := range []string{"", "rubbish [\n", "-1\n", "99999999999999999999\n"} {
-		damageEach(t, "intel-cpufreq-passive", false, func(path string) error { return os.WriteFile(path, []byte(text), 0o644) })
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			t.Parallel()
+			damageEach(t, "intel-cpufreq-passive", false, func(path string) error { return os.WriteFile(path, []byte(text), 0o644) })
+		})
 	}
 }
 

@@ -126,6 +126,9 @@ func snapshot(t *testing.T, dir string) map[string]string {
 // sameTree compares two snapshots.
 func sameTree(t *testing.T, got, want map[string]string) {
 	t.Helper()
+	if maps.Equal(got, want) {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if g, there := got[name]; !there {
 			t.Errorf("%s is gone", name)
