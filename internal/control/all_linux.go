@@ -2,7 +2,7 @@ package control
 
 // Controls returns the controls of Linux in the order of work; taking back goes the other way.
 //
-// Sibling threads go first, because the rest concerns the CPUs that stay. Governor, turbo, limits: see frequency.go. Swap comes before
+// Sibling threads go first, because the rest concerns the CPUs that stay. Governor, turbo, limits: see governor.go and frequency.go. Swap comes before
 // overcommit, which counts it. Services stop before interrupts are moved (irqbalance) and CPUs shielded. The network goes last and comes
 // back first.
 func Controls(s Settings) []Control {

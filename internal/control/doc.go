@@ -1,6 +1,6 @@
 // Package control brings a machine into the state in which numbers can be trusted, proves it by reading back, and puts the machine back.
 //
-// Each setting (a Control) is a small file of its own: aslr.go, turbo.go, irqaffinity.go, ... What a control does is in three parts:
+// Each setting (a Control) is a small file of its own: aslr.go, governor.go, turbo.go, irqaffinity.go, ... What a control does is in three parts:
 //
 //  1. It reads a few kernel files and parses them (parsers are pure and known on every system).
 //  2. It plans: what was found, what is wanted, and the Steps that lead there. A plan reads and never changes.

@@ -1,11 +1,8 @@
 package control
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -137,52 +134,11 @@ func TestPlanFrequency(t *testing.T) {
 	}
 }
 
-// TestPreferenceBeforeGovernor: undone backwards, the preference then comes after the governor, which would refuse it before.
-func TestPreferenceBeforeGovernor(t *testing.T) {
-	m, _ := fakeMachine(t, "intel-hybrid")
-	policies, err := readCPUFreq(m.Root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	governor := false
-	for _, s := range planGovernor(policies, nil).Steps {
-		if strings.HasSuffix(s.Target, "scaling_governor") {
-			governor = true
-		} else if governor {
-			t.Errorf("%s after a governor", s)
-		}
-	}
-}
-
 func TestHybridCoresHaveTheirOwnBase(t *testing.T) {
 	m, _ := fakeMachine(t, "intel-hybrid")
 	f := find(t, CheckAll(t.Context(), m, Defaults()), "frequency")
 	if want := "performance, 1700 MHz on CPU 0-1, 1200 MHz on CPU 2-3"; f.Wanted != want {
 		t.Errorf("wanted %q, want %q", f.Wanted, want)
-	}
-}
-
-// TestGovernorsSettingsComeBack: a kernel forgets what was set of a governor when its last policy leaves it.
-func TestGovernorsSettingsComeBack(t *testing.T) {
-	m, k := fakeMachine(t, "intel-acpi-cpufreq")
-	governor := k.get(cpufreqDir + "/policy0/scaling_governor")
-	file := filepath.Join(k.dir, cpufreqDir, governor, "up_threshold")
-	write := func(text string) {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text+"\n"), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("71")
-	_, undo, err := frequencyGovernor(FrequencySettings{Policy: Require}).Apply(t.Context(), m, openJournal(t, m))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("95") // the kernel's default, as it is when the governor comes back
-	if err := undo(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if got := k.get(cpufreqDir + "/" + governor + "/up_threshold"); got != "71" {
-		t.Errorf("up_threshold of %s is %s, want 71", governor, got)
 	}
 }
 

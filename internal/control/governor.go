@@ -1,0 +1,94 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// performance is the governor, and the energy preference, that asks for full speed.
+const performance = "performance"
+
+// frequencyGovernor is the first half of the control: governor and energy preference. It works before turbo, because old intel_pstate
+// kept a turbo switch for each governor, so that changing the governor switched turbo on again.
+//
+// The energy preference is written before the governor so that it is put back after it: under the performance governor intel_pstate and
+// amd-pstate refuse every other preference (docs.kernel.org, admin-guide/pm/intel_pstate, "Active Mode With HWP").
+func frequencyGovernor(s FrequencySettings) Control {
+	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, plan: func(_ context.Context, m *Machine) Plan {
+		policies, err := readCPUFreq(m.Root)
+		if err != nil {
+			return unreadable(performance, err)
+		}
+		if len(policies) == 0 {
+			return noFrequencyDriver(m, performance)
+		}
+		p := planGovernor(policies, dynamicBoost(m))
+		if p.Status == StatusWillSet {
+			p.Steps = append(noteTunables(m, policies), p.Steps...)
+		}
+		return p
+	}}
+}
+
+// dynamicBoostFile lets intel_pstate raise the minimum of a CPU that wakes from input or output.
+const dynamicBoostFile = "/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost"
+
+// dynamicBoost returns the step that switches hwp_dynamic_boost off, none where it is off or unknown.
+func dynamicBoost(m *Machine) []Step {
+	if v, err := m.Root.Read(dynamicBoostFile); err == nil && v == "1" {
+		return []Step{{Kind: KindFile, Target: dynamicBoostFile, Old: "1", New: "0"}}
+	}
+	return nil
+}
+
+// noteTunables returns steps that change nothing and remember the settings of governors that are about to go: the kernel forgets them with the
+// governor's last policy, and begins with its defaults when it comes back. They are the first steps, so that they are put back after the governor.
+func noteTunables(m *Machine, policies []cpuPolicy) []Step {
+	var dirs []string
+	for _, p := range policies {
+		if p.governor != performance {
+			dirs = append(dirs, cpufreqDir+"/"+p.governor, p.file(p.governor)) // of all policies, or each its own: the driver decides
+		}
+	}
+	slices.Sort(dirs)
+	var steps []Step
+	for _, dir := range slices.Compact(dirs) {
+		for _, name := range m.Root.List(dir) {
+			if text, err := m.Root.Read(dir + "/" + name); err == nil && text != "" {
+				steps = append(steps, Step{Kind: KindFile, Target: dir + "/" + name, Old: text, New: text, Optional: true})
+			}
+		}
+	}
+	return steps
+}
+
+// planGovernor wants governor and energy preference "performance" in every policy.
+func planGovernor(policies []cpuPolicy, extra []Step) Plan {
+	found := each(policies, func(p cpuPolicy) string {
+		text := p.driver + " " + p.governor
+		if p.epp != "" {
+			text += " (energy " + p.epp + ")"
+		}
+		return text
+	})
+	var prefer, govern []Step
+	for _, p := range policies {
+		if !slices.Contains(p.governors, performance) {
+			return cannot(found, performance, fmt.Sprintf("%s offers only %s", p.name, strings.Join(p.governors, " ")),
+				"load or build in the governor (CONFIG_CPU_FREQ_GOV_PERFORMANCE)")
+		}
+		if p.epp != "" && p.epp != performance {
+			prefer = append(prefer, Step{Kind: KindFile, Target: p.file("energy_performance_preference"), Old: p.epp, New: performance, Optional: true})
+		}
+		if p.governor != performance {
+			govern = append(govern, Step{Kind: KindFile, Target: p.file("scaling_governor"), Old: p.governor, New: performance})
+		}
+	}
+	steps := slices.Concat(prefer, govern, extra)
+	if len(steps) == 0 {
+		return ok(found, performance)
+	}
+	return willSet(found, performance, steps...)
+}
