@@ -116,8 +116,8 @@ func (m *mending) mendConfig() error {
 
 // keep renames a file to a free name that ends in .broken; none is no error.
 func (m *mending) keep(path string) error {
-	if _, err := m.fsys.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if there, err := m.exists(path); err != nil || !there {
+		return err
 	}
 	const most = 1000
 	for n := range most {
@@ -125,14 +125,27 @@ func (m *mending) keep(path string) error {
 		if n > 0 {
 			name = fmt.Sprintf("%s%d", name, n)
 		}
-		if _, err := m.fsys.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-			if err := m.fsys.Rename(path, name); err != nil {
-				return err
-			}
-			return m.fsys.SyncDir(filepath.Dir(path))
+		taken, err := m.exists(name)
+		if err != nil {
+			return err
 		}
+		if taken {
+			continue
+		}
+		if err := m.fsys.Rename(path, name); err != nil {
+			return err
+		}
+		return m.fsys.SyncDir(filepath.Dir(path))
 	}
 	return fmt.Errorf("%d copies %s%s* are in the way; remove some", most, path, brokenMark)
+}
+
+func (m *mending) exists(path string) (bool, error) {
+	_, err := m.fsys.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // putRecordsAside moves what must not be taken for a result out of the way: damaged records, and those of something else than their slot. Of the latter

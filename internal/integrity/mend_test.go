@@ -5,8 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -321,5 +323,24 @@ func TestRecordOfSomethingElse(t *testing.T) {
 	r := integrity.Check(fsys, f, options.Options)
 	if len(r.Problems) > 0 || len(r.Notes) != 1 || r.Slots.Outstanding != 2 || r.Completed != 3 {
 		t.Errorf("%s%+v", problems(r.Problems), r)
+	}
+}
+
+// blind is a file system that cannot look at the names that a repair keeps things under.
+type blind struct{ durable.FS }
+
+func (b blind) Lstat(name string) (fs.FileInfo, error) {
+	if strings.Contains(name, ".broken") {
+		return nil, &fs.PathError{Op: "lstat", Path: name, Err: syscall.EIO}
+	}
+	return b.FS.Lstat(name)
+}
+
+// TestKeepingWhereNobodyCanLook: the error is the disk's, and not that so many copies are in the way.
+func TestKeepingWhereNobodyCanLook(t *testing.T) {
+	fsys, f := experiment(t)
+	overwrite(t, fsys, f.Results()+"/"+results.Name{Slot: 1, Attempt: 1}.String(), 20)
+	if _, err := integrity.Mend(blind{fsys}, f, options); !errors.Is(err, syscall.EIO) {
+		t.Errorf("error %v", err)
 	}
 }

@@ -44,7 +44,7 @@ func (c *check) schedule() {
 			c.report.problem(ScheduleUnread, scheduleFile, err.Error(), "look at the disk")
 			return
 		}
-		tally(&c.report.Slots, slot)
+		c.report.Slots.Add(slot)
 		if !planGiven && known && (planned.Key != slot.Key || planned.Pexec != slot.Pexec) {
 			planGiven = true // one is enough: all others would follow
 			c.report.slot(PlanDiffers, scheduleFile, slot.Index, fmt.Sprintf("it is %s number %d, and the configuration plans %s number %d", slot.Key, slot.Pexec, planned.Key, planned.Pexec),
@@ -94,24 +94,6 @@ func (c *check) plan(h schedule.Header) iter.Seq[schedule.Slot] {
 	}
 	e := c.config.Experiment
 	return schedule.Plan(c.config.Keys(), e.Executions, e.Order, e.Seed)
-}
-
-func tally(n *schedule.Counts, slot schedule.Slot) {
-	n.Attempts += slot.Attempts
-	switch slot.Flag {
-	case schedule.Outstanding:
-		n.Outstanding++
-	case schedule.Running:
-		n.Running++
-	case schedule.Completed:
-		n.Completed++
-	case schedule.Error:
-		n.Error++
-	case schedule.Timeout:
-		n.Timeout++
-	case schedule.Skipped:
-		n.Skipped++
-	}
 }
 
 // compare compares a slot with its records. While krund runs a slot may have

@@ -22,7 +22,8 @@ func (c Counts) Total() int {
 // Final returns the number of slots that are finished.
 func (c Counts) Final() int { return c.Completed + c.Error + c.Timeout + c.Skipped }
 
-func (c *Counts) add(s Slot) {
+// Add counts a slot.
+func (c *Counts) Add(s Slot) {
 	c.Attempts += s.Attempts
 	switch s.Flag {
 	case Outstanding:
@@ -77,8 +78,8 @@ func (s *Schedule) Summarize() (Summary, error) {
 			at[slot.Key] = i
 			sum.Keys = append(sum.Keys, KeyCounts{Key: slot.Key})
 		}
-		sum.add(slot)
-		sum.Keys[i].add(slot)
+		sum.Add(slot)
+		sum.Keys[i].Add(slot)
 	}
 	return sum, nil
 }
