@@ -71,6 +71,9 @@ func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, s
 	}
 	if !a.isExperiment(arg) {
 		d, err := a.readResultsFile(arg, analyzeOptions{column: dataset.APERF, vm: o.vm, variant: o.variant})
+		if err == nil {
+			a.tellProblems(arg, d)
+		}
 		return d, "", err
 	}
 	f, err := a.openFolder(arg)
@@ -81,14 +84,19 @@ func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, s
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", f.Dir(), err)
 	}
-	for _, problem := range d.Problems {
-		a.talk("%s: %s", arg, problem)
-	}
+	a.tellProblems(arg, d)
 	text, err := durable.ReadFile(a.fsys, f.ConfigCopy())
 	if err != nil {
 		a.talk("%s: its configuration is not in the output: %v", arg, err)
 	}
 	return d, string(text), nil
+}
+
+// tellProblems says what of the data is not in the output.
+func (a *app) tellProblems(arg string, d *dataset.Dataset) {
+	for _, problem := range d.Problems {
+		a.talk("%s: %s", arg, problem)
+	}
 }
 
 func (a *app) convert(d *dataset.Dataset, config, to, output string) error {

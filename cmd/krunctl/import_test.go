@@ -232,3 +232,15 @@ func importedGroup(t *testing.T, name string) int {
 	}
 	return len(g.Pexecs)
 }
+
+// TestNullCounts: a counter with nulls in a file of Krun costs a warning, not the file.
+func TestNullCounts(t *testing.T) {
+	const text = `{"wallclock_times": {"a:b:c": [[1, 2, 1, 2, 1, 2]]}, "core_cycle_counts": {"a:b:c": [[[1, null, 3, 4, 5, 6]]]}}`
+	file := save(t, "null_results.json", text)
+	for _, args := range [][]string{{"analyze", file}, {"convert", "--to", "csv", file}} {
+		r := krunctl(t, args...)
+		if r.code != exitOK || !strings.Contains(r.text(), "nulls among the core_cycle_counts of execution 1") {
+			t.Errorf("%s: %s", args[0], r.text())
+		}
+	}
+}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"krund/internal/analysis/dataset"
@@ -28,7 +31,8 @@ var ErrFormat = errors.New("not in the expected format")
 // ReadKrunJSON reads Krun's results (NAME_results.json.bz2), packed or not.
 // Wall-clock times stay in seconds, counts keep their 64 bits. An execution
 // without times is one that crashed, unless its flag says otherwise; keys
-// without executions are kept. What warmup_stats adds to the file is not read.
+// without executions are kept. A counter with a null among its values is left
+// out of its execution, and Problems says so. What warmup_stats adds to the file is not read.
 // The errors wrap ErrFormat, or are those of r.
 func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	text, err := unpackBzip2(r)
@@ -98,7 +102,7 @@ func (f *krunFile) member(s *jsonStream, name string, o KrunOptions) {
 		f.counts[column] = map[string][][][]uint64{}
 		s.object(func(key string) {
 			f.counts[column][key] = lists(s, func() [][]uint64 {
-				return lists(s, func() []uint64 { return lists(s, s.count) })
+				return lists(s, s.counts)
 			})
 		})
 	case name == "pexec_flags":
@@ -119,6 +123,25 @@ func lists[T any](s *jsonStream, element func() T) []T {
 	s.array(func() { list = append(list, element()) })
 	if cap(list)-len(list) > len(list)/8 {
 		return append(make([]T, 0, len(list)), list...)
+	}
+	return list
+}
+
+// counts reads the series of a core; nil when it is null, or has a null in it.
+func (s *jsonStream) counts() []uint64 {
+	if s.null() {
+		return nil
+	}
+	whole := true
+	list := lists(s, func() uint64 {
+		if s.null() {
+			whole = false
+			return 0
+		}
+		return s.count()
+	})
+	if !whole {
+		return nil
 	}
 	return list
 }
@@ -158,6 +181,7 @@ func (f *krunFile) dataset() (*dataset.Dataset, error) {
 			pair.Executions = append(pair.Executions, e)
 		}
 		d.Pairs = append(d.Pairs, pair)
+		d.Problems = append(d.Problems, f.leftOut(text)...)
 	}
 	return d, nil
 }
@@ -188,11 +212,38 @@ func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
 		if len(executions) != len(wall) {
 			return e, fmt.Errorf("%d executions have %s of %d", len(wall), name, len(executions))
 		}
+		if lacks(executions[i]) {
+			continue
+		}
 		for core, values := range executions[i] {
 			e.Columns = append(e.Columns, dataset.Column{Name: name, Unit: "cycles", Core: core, Counts: values})
 		}
 	}
 	return e, nil
+}
+
+// lacks says whether a counter of an execution has a core without all its values. The others tell nothing then: what is read is the sum of the cores, and
+// which of them worked most.
+func lacks(cores [][]uint64) bool {
+	return slices.ContainsFunc(cores, func(values []uint64) bool { return values == nil })
+}
+
+// leftOut says which counters of a key were not read, because values of them are null.
+func (f *krunFile) leftOut(text string) []string {
+	var problems []string
+	for _, name := range slices.Sorted(maps.Keys(krunColumns)) {
+		var numbers []string
+		for i, cores := range f.counts[krunColumns[name]][text] {
+			if lacks(cores) && len(f.wall[text][i]) > 0 {
+				numbers = append(numbers, strconv.Itoa(i+1))
+			}
+		}
+		if len(numbers) > 0 {
+			problems = append(problems, fmt.Sprintf("%s: there are nulls among the %s of execution %s; that counter is left out there, the times are kept",
+				text, name, strings.Join(numbers, ", ")))
+		}
+	}
+	return problems
 }
 
 func krunOutcome(flag string) (dataset.Outcome, error) {

@@ -175,8 +175,42 @@ func TestJSONText(t *testing.T) {
 
 // FuzzReadKrunJSON checks that no text makes the reader panic, and that what
 // it accepts is consistent.
+// TestKrunNullCounts: a counter with a null is missing from its execution, and is said to be; the times and the other counters are kept.
+func TestKrunNullCounts(t *testing.T) {
+	d, err := ReadKrunJSON(strings.NewReader(`{"wallclock_times": {"a:b:c": [[1, 2], [3, 4], [], [5, 6]], "d:e:f": [[1, 2]]},`+
+		` "core_cycle_counts": {"a:b:c": [[[1, null], [3, 4]], [[5, 6], [7, 8]], [null, null], [null, [1, 2]]], "d:e:f": [[[9, 9]]]},`+
+		` "aperf_counts": {"a:b:c": [[[1, 2], [3, 4]], [[1, 2], [null, null]], [], [[1, 2], [3, 4]]]}}`), KrunOptions{Counters: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"a:b:c: there are nulls among the aperf_counts of execution 2; that counter is left out there, the times are kept",
+		"a:b:c: there are nulls among the core_cycle_counts of execution 1, 4; that counter is left out there, the times are kept",
+	}
+	if !slices.Equal(d.Problems, want) {
+		t.Errorf("problems %q", d.Problems)
+	}
+	var have []string
+	for _, p := range d.Pairs {
+		for _, e := range p.Executions {
+			names := ""
+			for _, c := range e.Columns {
+				names += fmt.Sprintf("%s%d ", c.Name, c.Core)
+			}
+			have = append(have, names)
+			if err := e.Check(); err != nil {
+				t.Errorf("%s execution %d: %v", p.Key, e.Number, err)
+			}
+		}
+	}
+	if want := []string{"wall-1 aperf0 aperf1 ", "wall-1 cycles0 cycles1 ", "wall-1 ", "wall-1 aperf0 aperf1 ", "wall-1 cycles0 "}; !slices.Equal(have, want) {
+		t.Errorf("columns %q", have)
+	}
+}
+
 func FuzzReadKrunJSON(f *testing.F) {
 	f.Add([]byte(krunSample))
+	f.Add([]byte(`{"wallclock_times": {"a:b:c": [[1, 2]]}, "core_cycle_counts": {"a:b:c": [[[1, null], null]]}}`))
 	f.Add([]byte(`{"wallclock_times": {"a:b:c": [[NaN, 1e-7], null]}, "pexec_flags": {"a:b:c": ["C", "E"]}}`))
 	f.Add([]byte(`{"audit": {"uname": "\ud83d\ude00 x"}, "wallclock_times": {}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
