@@ -29,6 +29,7 @@ type fakeKernel struct {
 	turbos    map[string]int64                   // hardware maximum of policies whose driver lowers it without turbo
 	before610 bool                               // intel_pstate before Linux 6.10: without turbo it lowers what limits may be, and not the hardware maximum
 	late      map[string]bool                    // policies with a request that is not in force yet; nil puts them into force at once
+	slept     time.Duration                      // in all
 	mount     string                             // "ro": all files are on a file system that is mounted read-only
 	memory    map[string][]byte                  // files as they were read, in the tests that read each of them ten thousand times; nil reads them anew
 	fuse      *fuse                              // kills the process before a change; nil never does
@@ -196,7 +197,8 @@ func (k *fakeKernel) limit(dir, file, value string) error {
 }
 
 // Sleep puts requests into force.
-func (k *fakeKernel) Sleep(ctx context.Context, _ time.Duration) error {
+func (k *fakeKernel) Sleep(ctx context.Context, d time.Duration) error {
+	k.slept += d
 	for dir := range k.late {
 		k.force(dir)
 	}

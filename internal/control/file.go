@@ -12,7 +12,10 @@ import (
 )
 
 // fileActor changes files of /proc and /sys.
-type fileActor struct{ m *Machine }
+type fileActor struct {
+	m     *Machine
+	hasty bool // does not wait for a limit to show: somebody looks again later
+}
 
 // do writes the value, unless it is there already: a step whose old and new values are the same only notes what is to be put back.
 func (a fileActor) do(ctx context.Context, s Step) (string, error) {
@@ -33,7 +36,7 @@ const (
 // force; until then the file shows the old limit. So a limit that reads back wrong is read again for a while.
 func (a fileActor) set(ctx context.Context, s Step, value string) (string, error) {
 	text, err := a.m.Root.Set(s.Target, value, s.Form.show)
-	if s.Form != FormLimit || a.m.Clock == nil {
+	if s.Form != FormLimit || a.hasty || a.m.Clock == nil {
 		return text, err
 	}
 	for i := range settleSteps {

@@ -222,6 +222,28 @@ func TestLimitsShowLate(t *testing.T) {
 	sameTree(t, state(t, m, k), before)
 }
 
+// TestLimitsThatTurboHoldsBack: on the way back the limits come before turbo, and cannot be what they were until it is on again. Waiting for each of
+// them would take minutes on a machine of some hundred CPUs.
+func TestLimitsThatTurboHoldsBack(t *testing.T) {
+	m, k := fakeMachine(t, "intel-cpufreq-passive")
+	k.before610, m.Clock = true, k
+	before := state(t, m, k)
+	s := everything()
+	s.Frequency.KHz = 2000000
+	_, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	k.slept = 0
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if most := restorePasses * consequences; k.slept > most {
+		t.Errorf("waited %s, want at most %s", k.slept, most)
+	}
+	sameTree(t, state(t, m, k), before)
+}
+
 // TestLimitThatNeverShows gives up, and takes back what is on its way.
 func TestLimitThatNeverShows(t *testing.T) {
 	m, k := fakeMachine(t, "amd-pstate-epp")

@@ -93,7 +93,7 @@ type actor interface {
 func (m *Machine) actor(k Kind) (actor, error) {
 	switch k {
 	case KindFile:
-		return fileActor{m}, nil
+		return fileActor{m: m}, nil
 	case KindMSR:
 		return msrActor{m.Root}, nil
 	case KindHold:

@@ -150,7 +150,7 @@ func takeBack(ctx context.Context, m *Machine, entries []Entry) Report {
 			x := &report[i]
 			step := x.Entry.Step
 			step.Old, step.Data = x.Value, oldest(entries, x.Entry).Step.Data
-			outcome, err := m.undo(ctx, step)
+			outcome, err := m.undo(ctx, step, pass == restorePasses-1)
 			again = again || outcome == Restored || outcome == Failed
 			x.settle(outcome, err)
 		}
@@ -180,11 +180,16 @@ func (x *Reversal) settle(outcome Outcome, err error) {
 	}
 }
 
-// undo takes one step back.
-func (m *Machine) undo(ctx context.Context, s Step) (Outcome, error) {
+// undo takes one step back. Only the last attempt waits for a limit to show: those that turbo holds back until it is on again would else be waited for
+// one after the other, minutes on a machine of some hundred CPUs.
+func (m *Machine) undo(ctx context.Context, s Step, last bool) (Outcome, error) {
 	a, err := m.actor(s.Kind)
 	if err != nil {
 		return Failed, err
+	}
+	if f, is := a.(fileActor); is {
+		f.hasty = !last
+		a = f
 	}
 	return a.undo(ctx, s)
 }
