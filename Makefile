@@ -28,11 +28,9 @@ build:
 	$(DAEMON) -o $(BUILD)/bin/krund ./cmd/krund
 	$(DAEMON) -o $(BUILD)/bin/krunctl ./cmd/krunctl
 	@$(MAKE) --no-print-directory -C cgo build BUILD=$(BUILD) CC="$(CC)"
-	@$(MAKE) --no-print-directory -C runners build BUILD=$(BUILD) CC="$(CC)"
+	@$(MAKE) --no-print-directory -C runners install BUILD=$(BUILD) INTO=$(BUILD)/libexec/krund CC="$(CC)"
 	@$(MAKE) --no-print-directory -C benchmarks build OUT=$(BENCHMARKS) CC="$(CC)"
 	@cp -u $(BUILD)/lib/libkrun.so $(BUILD)/lib/krund/libkrun.so
-	@cp -u $(BUILD)/runners/c/runner $(BUILD)/libexec/krund/runner-c
-	@cp -u $(BUILD)/runners/python/runner.py $(BUILD)/libexec/krund/runner.py
 
 ## demo        a small real experiment without root or reboots; the results are in demo.krun/
 demo: setup build

@@ -110,17 +110,51 @@ func libdl() []string {
 	return nil
 }
 
-// TestLanguages builds once for the tests of C and of every Python found.
-func TestLanguages(t *testing.T) {
-	dir, pythons := build(t), runnertest.Pythons(t)
-	t.Run("same checksums", func(t *testing.T) { testSameChecksums(t, dir, pythons) })
-	t.Run("wrong checksum", func(t *testing.T) { testWrongChecksum(t, dir, pythons) })
-	t.Run("bad parameters", func(t *testing.T) { testBadParameters(t, dir, pythons) })
+// language is one that the benchmarks are written in, beside C.
+type language struct {
+	name  string
+	file  string // a benchmark's, below its folder
+	entry string // an entry of its table; the blanks are the parameter and the checksum
+	// command is what prints the checksums of parameters, followed by the file and the parameters.
+	command []string
 }
 
-// testSameChecksums: every language prints the same 17 digits, and run_iter
-// finds them right.
-func testSameChecksums(t *testing.T, dir string, pythons map[string]string) {
+var languages = []language{
+	{"python", "python/bench.py", "%s: %s", []string{"testdata/checksum.py"}},
+}
+
+// TestLanguages builds once for the tests of C and of every VM found.
+func TestLanguages(t *testing.T) {
+	dir := build(t)
+	want := checksumsInC(t, dir)
+	t.Run("wrong checksum", func(t *testing.T) { testWrongChecksum(t, dir) })
+	t.Run("bad parameters", func(t *testing.T) {
+		testBadParameters(t, filepath.Join(dir, "checksum"), filepath.Join(dir, "%s", "c", "bench.so"))
+	})
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			vms := runnertest.Interpreters(t, l.name)
+			newest := slices.Max(slices.Collect(maps.Keys(vms)))
+			for vm, path := range vms {
+				t.Run(vm, func(t *testing.T) {
+					t.Parallel()
+					most := light
+					if vm == newest {
+						most = demo
+					}
+					command := append([]string{path}, l.command...)
+					testSameChecksums(t, l, command, most, want)
+					testWrongEntry(t, l, command)
+					testBadParameters(t, append(command, filepath.Join("%s", l.file))...)
+				})
+			}
+		})
+	}
+}
+
+// checksumsInC returns the checksum of each parameter of each benchmark, as text.
+func checksumsInC(t *testing.T, dir string) map[string]map[string]string {
+	t.Helper()
 	want := make(map[string]map[string]string)
 	for name := range others {
 		arguments := parameters(name, heavy)
@@ -138,47 +172,55 @@ func testSameChecksums(t *testing.T, dir string, pythons map[string]string) {
 			t.Errorf("%s %d in C: %s, want %.17g", k.name, k.n, got, k.checksum)
 		}
 	}
-	newest := slices.Max(slices.Collect(maps.Keys(pythons)))
-	for python, path := range pythons {
-		most := light
-		if python == newest {
-			most = demo
+	return want
+}
+
+// testSameChecksums: every language prints the same 17 digits, and run_iter
+// finds them right.
+func testSameChecksums(t *testing.T, l language, command []string, most int, want map[string]map[string]string) {
+	for name := range others {
+		arguments := parameters(name, most)
+		lines := output(t, slices.Concat(command, []string{filepath.Join(name, l.file)}, arguments)...)
+		if len(lines) != len(arguments) {
+			t.Fatalf("%s: %d lines for %d parameters: %q", name, len(lines), len(arguments), lines)
 		}
-		t.Run(python, func(t *testing.T) {
-			t.Parallel()
-			for name := range others {
-				arguments := parameters(name, most)
-				lines := output(t, append([]string{path, "testdata/checksum.py", filepath.Join(name, "python", "bench.py")}, arguments...)...)
-				for i, n := range arguments {
-					if lines[i] != want[name][n] {
-						t.Errorf("%s %s: %s, in C %s", name, n, lines[i], want[name][n])
-					}
-				}
+		for i, n := range arguments {
+			if lines[i] != want[name][n] {
+				t.Errorf("%s %s: %s, in C %s", name, n, lines[i], want[name][n])
 			}
-		})
+		}
 	}
 }
 
-// testWrongChecksum puts a wrong number into each benchmark's table and expects
-// it to be noticed in the first iteration, on stdout and with status 1.
-func testWrongChecksum(t *testing.T, dir string, pythons map[string]string) {
+// A wrong number in a benchmark's table is noticed in the first iteration, on
+// stdout and with status 1: in C,
+func testWrongChecksum(t *testing.T, dir string) {
 	cc := runnertest.Compiler(t)
 	for name := range others {
-		k := firstKnown(t, name)
-		n := strconv.Itoa(k.n)
-		right := fmt.Sprintf("%.17g", k.checksum)
-		message := fmt.Sprintf("%s: parameter %d: checksum %s, expected 1", name, k.n, right)
-
+		n, right, message := firstEntry(t, name)
 		c := falsified(t, filepath.Join(name, "c", "bench.c"), "{ "+n+", "+right+" }", "{ "+n+", 1 }")
 		library := filepath.Join(t.TempDir(), "bench.so")
 		output(t, cc, "-std=c11", "-O1", "-shared", "-fPIC", "-ffp-contract=off", c, "-o", library, "-lm")
 		expectWrong(t, message, filepath.Join(dir, "checksum"), library, n)
-
-		py := falsified(t, filepath.Join(name, "python", "bench.py"), n+": "+right, n+": 1")
-		for _, path := range pythons {
-			expectWrong(t, message, path, "testdata/checksum.py", py, n)
-		}
 	}
+}
+
+// and in a language whose programs need no compiling.
+func testWrongEntry(t *testing.T, l language, command []string) {
+	for name := range others {
+		n, right, message := firstEntry(t, name)
+		file := falsified(t, filepath.Join(name, l.file), fmt.Sprintf(l.entry, n, right), fmt.Sprintf(l.entry, n, "1"))
+		expectWrong(t, message, slices.Concat(command, []string{file, n})...)
+	}
+}
+
+// firstEntry is the first one of a benchmark's table, and what is said when it
+// is 1.
+func firstEntry(t *testing.T, name string) (n, checksum, message string) {
+	t.Helper()
+	k := firstKnown(t, name)
+	checksum = fmt.Sprintf("%.17g", k.checksum)
+	return strconv.Itoa(k.n), checksum, fmt.Sprintf("%s: parameter %d: checksum %s, expected 1", name, k.n, checksum)
 }
 
 func firstKnown(t *testing.T, name string) struct {
@@ -224,15 +266,14 @@ func expectWrong(t *testing.T, message string, argv ...string) {
 	}
 }
 
-// testBadParameters: a parameter out of bounds is refused, not computed.
-func testBadParameters(t *testing.T, dir string, pythons map[string]string) {
+// testBadParameters: a parameter out of bounds is refused, not computed. The
+// blank in the command's last word is the benchmark's name.
+func testBadParameters(t *testing.T, command ...string) {
+	last := len(command) - 1
 	for name, n := range map[string]string{
 		"binary_trees": "25", "fannkuch_redux": "13", "fasta": "-1", "richards": "0", "spectralnorm": "0",
 	} {
-		message := name + ": parameter " + n + " is "
-		expectWrong(t, message, filepath.Join(dir, "checksum"), filepath.Join(dir, name, "c", "bench.so"), n)
-		for _, path := range pythons {
-			expectWrong(t, message, path, "testdata/checksum.py", filepath.Join(name, "python", "bench.py"), n)
-		}
+		argv := append(slices.Clone(command[:last]), fmt.Sprintf(command[last], name), n)
+		expectWrong(t, name+": parameter "+n+" is ", argv...)
 	}
 }

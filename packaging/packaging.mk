@@ -37,13 +37,12 @@ install: build $(BUILD)/share/.made
 	install -d $(INTO)/bin $(INTO)/lib/krund $(INTO)/libexec/krund
 	install -m 755 $(BUILD)/bin/krund $(BUILD)/bin/krunctl $(INTO)/bin
 	install -m 644 $(BUILD)/lib/libkrun.so $(INTO)/lib/krund
-	install -m 755 $(BUILD)/libexec/krund/runner-c $(INTO)/libexec/krund
-	install -m 644 $(BUILD)/libexec/krund/runner.py $(INTO)/libexec/krund
+	@$(MAKE) --no-print-directory -C runners install BUILD=$(BUILD) INTO=$(INTO)/libexec/krund CC="$(CC)"
 	@$(MAKE) --no-print-directory -C cgo install BUILD=$(BUILD) CC="$(CC)" PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
 	for name in $(NAMES); do \
-	  install -d $(INTO)/lib/krund/benchmarks/$$name/c $(INTO)/lib/krund/benchmarks/$$name/python && \
-	  install -m 644 benchmarks/$$name/c/bench.c $(BENCHMARKS)/$$name/c/bench.so $(INTO)/lib/krund/benchmarks/$$name/c && \
-	  install -m 644 benchmarks/$$name/python/bench.py $(INTO)/lib/krund/benchmarks/$$name/python || exit 1; \
+	  for file in benchmarks/$$name/*/bench.* benchmarks/$$name/java/*.java $(BENCHMARKS)/$$name/c/bench.so $(BENCHMARKS)/$$name/java/*.class; do \
+	    [ ! -e $$file ] || install -D -m 644 -t $(INTO)/lib/krund/benchmarks/$$name/$$(basename $$(dirname $$file)) $$file || exit 1; \
+	  done; \
 	done
 	install -d $(INTO)/share/man/man1 $(INTO)/share/man/man5 $(INTO)/share/man/man8
 	install -m 644 $(BUILD)/share/man/*.1 $(INTO)/share/man/man1

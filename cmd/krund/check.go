@@ -12,6 +12,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/doctor"
+	"krund/internal/folder"
 	"krund/internal/msr"
 	"krund/internal/sysroot"
 )
@@ -80,6 +81,13 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 		return misnamed(err)
 	}
 	if err := trusted(path, cfg.Experiment.Reboot); err != nil {
+		return err
+	}
+	installed, err := findInstalled(folder.For(path))
+	if err == nil {
+		err = runnersInstalled(cfg, installed)
+	}
+	if err != nil {
 		return err
 	}
 	w := doctor.Of(cfg, cfg.Experiment.Reboot)

@@ -48,14 +48,14 @@ var install = sync.OnceValue(func() error {
 	ctx := context.Background()
 	program := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(prefix, "bin", "krund"), ".")
 	program.Env = append(os.Environ(), "CGO_ENABLED=0")
-	parts := exec.CommandContext(ctx, "make", "--silent", "-C", "../../runners", "build", "BUILD="+build)
+	parts := exec.CommandContext(ctx, "make", "--silent", "-C", "../../runners", "install", "BUILD="+build, "INTO="+filepath.Join(prefix, "libexec", "krund"))
 	for _, c := range []*exec.Cmd{program, parts} {
 		if out, err := c.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w\n%s", c, err, out)
 		}
 	}
 	for from, to := range map[string]string{
-		"lib/libkrun.so": "lib/krund/libkrun.so", "runners/c/runner": "libexec/krund/runner-c", "runners/python/runner.py": "libexec/krund/runner.py",
+		"lib/libkrun.so": "lib/krund/libkrun.so",
 	} {
 		to = filepath.Join(prefix, to)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(filepath.Join(build, from), to)); err != nil {

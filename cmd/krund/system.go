@@ -31,6 +31,7 @@ import (
 	"krund/internal/settings"
 	"krund/internal/sysroot"
 	"krund/internal/version"
+	"krund/runners"
 )
 
 // newSystem wires the real machine. The function it returns closes the log.
@@ -40,6 +41,9 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	}
 	installed, err := findInstalled(o.folder)
 	if err != nil {
+		return boot.System{}, nil, err
+	}
+	if err := runnersInstalled(cfg, installed); err != nil {
 		return boot.System{}, nil, err
 	}
 	f, err := folder.Create(durable.OS(), o.folder)
@@ -122,7 +126,17 @@ func tidy(cfg *config.Config, group string, m *machine.Machine) error {
 
 // programs are the files that the experiment runs, by their names in the machine's fingerprint: a new version in the middle splits it in two.
 func programs(cfg *config.Config, in pexec.Installed) map[string]string {
-	files := map[string]string{"libkrun": in.Library, "runner-c": in.RunnerC, "runner-python": in.RunnerPython}
+	files := map[string]string{"libkrun": in.Library}
+	for _, name := range usedLanguages(cfg) {
+		l, _ := runners.Lookup(name)
+		for i, file := range l.Files {
+			part := "runner-" + name
+			if i > 0 {
+				part += "." + filepath.Base(file)
+			}
+			files[part] = filepath.Join(in.Runners, file)
+		}
+	}
 	for _, k := range cfg.Keys() {
 		vm, _, _, err := cfg.Lookup(k)
 		if err != nil {
@@ -157,11 +171,10 @@ func findInstalled(dir string) (pexec.Installed, error) {
 	}
 	prefix := filepath.Dir(filepath.Dir(exe))
 	in := pexec.Installed{
-		RunnerC:      filepath.Join(prefix, "libexec/krund/runner-c"),
-		RunnerPython: filepath.Join(prefix, "libexec/krund/runner.py"),
-		Library:      filepath.Join(prefix, "lib/krund/libkrun.so"),
+		Runners: filepath.Join(prefix, "libexec/krund"),
+		Library: filepath.Join(prefix, "lib/krund/libkrun.so"),
 	}
-	for _, part := range []string{in.RunnerC, in.RunnerPython, in.Library} {
+	for _, part := range []string{filepath.Join(in.Runners, "runner-c"), filepath.Join(in.Runners, "runner.py"), in.Library} {
 		if _, err := os.Stat(part); err != nil {
 			return in, fmt.Errorf("krund is not installed whole: %w; `make build` or `make install` puts the parts in place", err)
 		}
@@ -170,6 +183,33 @@ func findInstalled(dir string) (pexec.Installed, error) {
 	in.Cgroup = fmt.Sprintf("krund-%08x", crc32.ChecksumIEEE([]byte(dir)))
 	in.CallerName, in.CallerHome = caller()
 	return in, nil
+}
+
+// usedLanguages are those of the experiment's keys, and always the two that are never left out.
+func usedLanguages(cfg *config.Config) []string {
+	used := []string{config.RunnerC, config.RunnerPython}
+	for _, k := range cfg.Keys() {
+		vm, _, _, err := cfg.Lookup(k)
+		if err == nil && vm.Runner != config.RunnerExternal && !slices.Contains(used, vm.Runner) {
+			used = append(used, vm.Runner)
+		}
+	}
+	return used
+}
+
+// runnersInstalled says which runner of the experiment's languages is missing: those that are compiled are left out of a build without their compilers.
+func runnersInstalled(cfg *config.Config, in pexec.Installed) error {
+	var errs []error
+	for _, name := range usedLanguages(cfg) {
+		l, _ := runners.Lookup(name)
+		for _, file := range l.Files {
+			if _, err := os.Stat(filepath.Join(in.Runners, file)); err != nil {
+				errs = append(errs, fmt.Errorf("krund's runner for %s is not installed: %w; install what it is built with (runners/README.md) and build krund again", name, err))
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // caller is who krund runs as, by the system's list of accounts, not by the environment.

@@ -25,8 +25,8 @@ const (
 	AccountFresh  = "fresh"  // a new account and home for each process execution
 	AccountCaller = "caller" // the account that started krund
 
-	RunnerC        = "c"
-	RunnerPython   = "python"
+	RunnerC        = "c"        // and the other languages that package runners knows
+	RunnerPython   = "python"   //
 	RunnerExternal = "external" // a suite of its own that prints its times as JSON
 
 	ScopePerCore   = "per-core"

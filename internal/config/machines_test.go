@@ -64,7 +64,7 @@ func TestMachineProblems(t *testing.T) {
 		{"section of this machine", "[machines.lab1.limits]\nheap = \"x\"", `9: limits.heap is the string "x", which is no size; write a size, such as "2GiB", "512MiB" or "none"`},
 		{"overridden mistake", "[limits]\nheap = \"x\"\n[machines.lab1.limits]\nheap = 1", `9: limits.heap is the string "x", which is no size; write a size, such as "2GiB", "512MiB" or "none"`},
 		{"part of a VM", "[machines.other.vms.C]\npath = \"x\"", ""},
-		{"rest of a VM is missing", "[vms.D]\niterations = 3\n[machines.other.vms.D]\nrunner = \"c\"\nvariants = [\"v\"]", "8: vms.D has no runner; write runner = \"c\", \"python\" or \"external\"\n8: vms.D has no variants; name at least one of [variants], such as variants = [\"default-c\"]"},
+		{"rest of a VM is missing", "[vms.D]\niterations = 3\n[machines.other.vms.D]\nrunner = \"c\"\nvariants = [\"v\"]", "8: vms.D has no runner; write runner = \"c\", \"python\", \"lua\", \"javascript\", \"java\", \"ruby\", \"php\" or \"external\"\n8: vms.D has no variants; name at least one of [variants], such as variants = [\"default-c\"]"},
 		{"skip for another machine", "[experiment]\nskip = [\"b:D:v\"]\n[machines.other.vms.D]\nrunner = \"c\"\nvariants = [\"v\"]", ""},
 		{"skip for no machine", "[experiment]\nskip = [\"b:E:v\"]\n[machines.other.vms.D]\nrunner = \"c\"\nvariants = [\"v\"]", `9: experiment.skip: "b:E:v" matches no key; correct its names or remove it`},
 		{"bad pattern", "[machines.\"lab[\".limits]\nheap = 1", `8: machines."lab[" is no glob pattern of hostnames; write one, such as [machines."lab*".limits]`},

@@ -107,7 +107,7 @@ func TestParseProblems(t *testing.T) {
 		{"colon in the experiment", "[experiment]\nname = \"a:b\"", `9: experiment.name: the name "a:b" contains ':'; use letters, digits and _ - . + only`},
 
 		// VMs, variants and benchmarks.
-		{"VM without runner", "[vms.X]\nvariants = [\"v\"]", `8: vms.X has no runner; write runner = "c", "python" or "external"`},
+		{"VM without runner", "[vms.X]\nvariants = [\"v\"]", `8: vms.X has no runner; write runner = "c", "python", "lua", "javascript", "java", "ruby", "php" or "external"`},
 		{"unknown runner", "[vms.X]\nrunner = \"pyton\"\nvariants = [\"v\"]", `9: vms.X.runner is the string "pyton"; did you mean "python"?`},
 		{"VM without path", "[vms.X]\nrunner = \"python\"\nvariants = [\"v\"]", `8: vms.X has no path; write path = "program", the program that runs it`},
 		{"VM without variants", "[vms.X]\nrunner = \"c\"", `8: vms.X has no variants; name at least one of [variants], such as variants = ["default-c"]`},

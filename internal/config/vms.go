@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"krund/runners"
 )
 
 // vms reads the section of that name; iterations is the experiment's number,
@@ -36,16 +38,16 @@ func (r *reader) vms(n *node, iterations int) []VM {
 // runner reads which runner a VM has. It has no default: it is what makes a
 // VM.
 func (s *section) runner() string {
-	runners := []string{RunnerC, RunnerPython, RunnerExternal}
+	kinds := append(runners.Names(), RunnerExternal)
 	n := s.get("runner", "")
 	if n == nil {
 		if !s.partial && s.node != nil {
-			s.add(s.node.line, s.path+" has no runner", "write runner = "+orList(runners))
+			s.add(s.node.line, s.path+" has no runner", "write runner = "+orList(kinds))
 		}
 		return ""
 	}
-	runner := s.oneOf(n, "runner", "", runners)
-	if needsPath := runner == RunnerPython || runner == RunnerExternal; needsPath && s.node.child("path") == nil && !s.partial {
+	runner := s.oneOf(n, "runner", "", kinds)
+	if needsPath := runner != "" && runner != RunnerC; needsPath && s.node.child("path") == nil && !s.partial {
 		s.add(s.node.line, s.path+" has no path", `write path = "program", the program that runs it`)
 	}
 	return runner

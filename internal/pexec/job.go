@@ -15,6 +15,7 @@ import (
 	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/key"
+	"krund/runners"
 )
 
 // bufferFD is the descriptor under which the benchmark finds the shared buffer: the first after stdin, stdout and stderr.
@@ -32,12 +33,11 @@ const externalOutput = 256 << 20
 
 // Installed is where the parts of krund are that run in the measured process, and who runs krund.
 type Installed struct {
-	RunnerC      string // runner for native code
-	RunnerPython string // runner for Python
-	Library      string // libkrun.so
-	Cgroup       string // control group of the benchmarks, below krund's own; no two experiments may share one
-	CallerName   string // for benchmarks that run as the caller
-	CallerHome   string
+	Runners    string // folder of the runners (package runners)
+	Library    string // libkrun.so
+	Cgroup     string // control group of the benchmarks, below krund's own; no two experiments may share one
+	CallerName string // for benchmarks that run as the caller
+	CallerHome string
 }
 
 // Job is one process execution to carry out.
@@ -89,22 +89,14 @@ func (j Job) External() bool { return j.VM.Runner == config.RunnerExternal }
 
 // argv is the command line: what Krun's users know as VM, its arguments, the runner, and the runner's arguments.
 func (j Job) argv(in Installed) []string {
-	parameter := strconv.Itoa(j.Parameter)
-	switch j.VM.Runner {
-	case config.RunnerC:
-		program := j.Program
-		if program == "" {
-			program = in.RunnerC
-		}
-		return append(append([]string{program}, j.VM.Args...), j.Entry, parameter)
-	case config.RunnerPython:
-		return append(append([]string{j.Program}, j.VM.Args...), in.RunnerPython, j.Entry, parameter)
+	if language, ok := runners.Lookup(j.VM.Runner); ok {
+		return language.Command(j.Program, j.VM.Args, in.Runners, j.Entry, j.Parameter)
 	}
 	argv := append([]string{j.Program}, j.VM.Args...)
 	if j.Entry != "" {
 		argv = append(argv, j.Entry)
 	}
-	return append(argv, j.Benchmark, strconv.Itoa(j.Iterations), parameter, "0") // 0: Krun's instrumentation flag
+	return append(argv, j.Benchmark, strconv.Itoa(j.Iterations), strconv.Itoa(j.Parameter), "0") // 0: Krun's instrumentation flag
 }
 
 // environment is the benchmark's whole environment. It does not differ between executions of one key, so that its size, which moves the

@@ -15,7 +15,7 @@ import (
 )
 
 var installed = Installed{
-	RunnerC: "/opt/libexec/krund/runner-c", RunnerPython: "/opt/libexec/krund/runner.py", Library: "/opt/lib/krund/libkrun.so",
+	Runners: "/opt/libexec/krund", Library: "/opt/lib/krund/libkrun.so",
 	Cgroup: "krund-1", CallerName: "ann", CallerHome: "/home/ann",
 }
 

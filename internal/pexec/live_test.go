@@ -47,7 +47,7 @@ func inScratch(run func() int) int {
 func group() string { return fmt.Sprintf("krund-pexec-%d", os.Getpid()) }
 
 var build = sync.OnceValue(func() error {
-	out, err := exec.CommandContext(context.Background(), "make", "--silent", "-C", "../../runners", "build", "BUILD="+scratch).CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "make", "--silent", "-C", "../../runners", "install", "BUILD="+scratch, "INTO="+filepath.Join(scratch, "libexec")).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("build the runners: %w\n%s", err, out)
 	}
@@ -68,7 +68,7 @@ func live(t testing.TB, vm config.VM, file, source string) (Executor, Job) {
 		path = compile(t, path)
 	}
 	e := Executor{Runner: child.Runner{}, Installed: Installed{
-		RunnerC: filepath.Join(scratch, "runners/c/runner"), RunnerPython: filepath.Join(scratch, "runners/python/runner.py"),
+		Runners: filepath.Join(scratch, "libexec"),
 		Library: filepath.Join(scratch, "lib/libkrun.so"), Cgroup: group(), CallerName: "ann", CallerHome: "/",
 	}}
 	j := Job{

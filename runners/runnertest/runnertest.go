@@ -1,11 +1,12 @@
 // Package runnertest finds what tests of runners and benchmarks need on a
-// machine: a C compiler and Python interpreters. Only tests import it.
+// machine: a C compiler, and VMs of the languages. Only tests import it.
 package runnertest
 
 import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -56,6 +57,53 @@ func Pythons(t testing.TB) map[string]string {
 	}
 	if len(found) == 0 {
 		t.Skip("no Python interpreter in PATH, below ~/.pyenv or in KRUN_TEST_PYTHONS")
+	}
+	return found
+}
+
+// vms are the programs that run a language other than Python, and a question that
+// one answers which can load libkrun.
+var vms = map[string]struct {
+	programs []string
+	question []string
+}{
+	"lua":        {[]string{"luajit"}, []string{"-e", `require("ffi"); io.write(jit.version)`}},
+	"javascript": {[]string{"node", "nodejs"}, []string{"-e", "console.log('Node ' + process.version); process.exit(process.versions.napi ? 0 : 1)"}},
+	"java":       {[]string{"java"}, []string{"-version"}},
+	"ruby":       {[]string{"ruby", "truffleruby", "jruby"}, []string{"-e", `require "fiddle"; print RUBY_DESCRIPTION`}},
+	"php":        {[]string{"php"}, []string{"-r", `echo "PHP ", PHP_VERSION; exit(extension_loaded("FFI") ? 0 : 1);`}},
+}
+
+// Interpreters returns the paths of the VMs of a language (its name as package
+// runners has it), those in PATH, by what they say they are. The test is skipped
+// when there is none, or when no runner for them could be built.
+func Interpreters(t testing.TB, language string) map[string]string {
+	t.Helper()
+	if language == "python" {
+		return Pythons(t)
+	}
+	vm, ok := vms[language]
+	if !ok {
+		t.Fatalf("no VM is known for %s", language)
+	}
+	found := make(map[string]string)
+	for _, name := range vm.programs {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		answer, err := exec.CommandContext(t.Context(), path, vm.question...).CombinedOutput()
+		if err != nil {
+			t.Logf("%s does not work: %v: %s", path, err, answer)
+			continue
+		}
+		said, _, _ := strings.Cut(strings.TrimSpace(string(answer)), "\n")
+		if _, ok := found[said]; !ok {
+			found[said] = path
+		}
+	}
+	if len(found) == 0 {
+		t.Skipf("no VM for %s in PATH: none of %q", language, vm.programs)
 	}
 	return found
 }

@@ -1,0 +1,68 @@
+package runners
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// A Language is one that there is a runner for.
+type Language struct {
+	Name  string   // as a configuration says: runner = "python"
+	Files []string // of the runner, below the folder of installed runners; the first one is started
+}
+
+// languages in the order in which they are offered. A runner whose compiler was
+// missing when krund was built is not installed.
+var languages = []Language{
+	{"c", []string{"runner-c"}},
+	{"python", []string{"runner.py"}},
+	{"lua", []string{"runner.lua"}},
+	{"javascript", []string{"runner.js", "krun.node"}},
+	{"java", []string{"java/KrunRunner.class", "java/BaseKrunEntry.class", "java/libkrunjava.so"}},
+	{"ruby", []string{"runner.rb"}},
+	{"php", []string{"runner.php"}},
+}
+
+// Names lists the languages.
+func Names() []string {
+	var names []string
+	for _, l := range languages {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+// Lookup finds a language by its name.
+func Lookup(name string) (Language, bool) {
+	for _, l := range languages {
+		if l.Name == name {
+			return l, true
+		}
+	}
+	return Language{}, false
+}
+
+// NeedsVM says whether a program must be named that runs the runner: the one for
+// native code is a program itself.
+func (l Language) NeedsVM() bool { return l.Name != "c" }
+
+// Command is the command line of a process execution: the VM at program with its
+// arguments, the runner out of the folder of installed runners, the benchmark's
+// file and the parameter. For native code program replaces the runner unless it
+// is "".
+func (l Language) Command(program string, args []string, folder, entry string, parameter int) []string {
+	runner := path.Join(folder, l.Files[0])
+	n := strconv.Itoa(parameter)
+	switch l.Name {
+	case "c":
+		if program == "" {
+			program = runner
+		}
+		return append(append([]string{program}, args...), entry, n)
+	case "java": // classes are found by their names, in folders
+		class := strings.TrimSuffix(path.Base(entry), ".class")
+		return append(append([]string{program}, args...), "-cp", path.Dir(runner)+":"+path.Dir(entry), strings.TrimSuffix(path.Base(runner), ".class"), class, n)
+	}
+	return append(append([]string{program}, args...), runner, entry, n)
+}
