@@ -126,20 +126,24 @@ func TestInterpreter(t *testing.T) {
 		return path
 	}
 	for _, tt := range []struct {
-		name, path    string
+		name, language, path string
+
 		status        control.Status
 		fails         bool
 		found, advice string
 	}{
-		{"whole", script("whole", "echo CPython 3.11.2"), control.StatusOK, false, "CPython 3.11.2", ""},
+		{"whole", "python", script("whole", "echo CPython 3.11.2"), control.StatusOK, false, "CPython 3.11.2", ""},
 		{
-			"minimal", script("minimal", "echo CPython 3.11.2; echo \"ModuleNotFoundError: No module named 'ctypes'\" >&2; exit 1"),
+			"minimal", "python", script("minimal", "echo CPython 3.11.2; echo \"ModuleNotFoundError: No module named 'ctypes'\" >&2; exit 1"),
 			control.StatusCannot, true, "CPython 3.11.2 without ctypes", "python3-minimal",
 		},
-		{"missing", filepath.Join(dir, "none"), control.StatusCannot, true, "not found", "[vms.X]"},
-		{"no Python", script("other", "echo 'unknown option -I' >&2; exit 2"), control.StatusCannot, false, "does not answer", "--version"},
+		{"missing", "python", filepath.Join(dir, "none"), control.StatusCannot, true, "not found", "[vms.X]"},
+		{"no Python", "python", script("other", "echo 'unknown option -I' >&2; exit 2"), control.StatusCannot, false, "does not answer", "--version"},
+		{"no JIT", "lua", script("lua", "echo Lua 5.4; echo \"lua: module 'ffi' not found\" >&2; exit 1"), control.StatusCannot, true, "Lua 5.4 without ffi", "luajit"},
+		{"an old PHP", "php", script("php", "echo PHP 7.3.1; echo no FFI >&2; exit 1"), control.StatusCannot, true, "PHP 7.3.1 without FFI", "FFI"},
+		{"a JVM", "java", script("java", "echo 'openjdk version \"17.0.1\"' >&2"), control.StatusOK, false, `openjdk version "17.0.1"`, ""},
 	} {
-		f := Interpreter{VM: "X", Path: tt.path}.check(t.Context())
+		f := Interpreter{VM: "X", Language: tt.language, Path: tt.path}.check(t.Context())
 		if f.Name != "vm X" || f.Status != tt.status || f.Fails() != tt.fails || f.Found != tt.found || !strings.Contains(f.Fix, tt.advice) {
 			t.Errorf("%s: %+v", tt.name, f)
 		}
@@ -151,9 +155,31 @@ func TestInterpreter(t *testing.T) {
 	if err := os.Chown(foreign, 64123, 64123); err != nil {
 		t.Fatal(err)
 	}
-	f := Interpreter{VM: "X", Path: foreign}.check(t.Context())
+	f := Interpreter{VM: "X", Language: "python", Path: foreign}.check(t.Context())
 	if _, err := os.Stat(filepath.Join(dir, "touched")); err == nil || f.Fails() || f.Found != "not asked" {
 		t.Errorf("root runs what belongs to somebody else: %v, %+v", err, f)
+	}
+}
+
+// TestRealInterpreters asks those that this machine has.
+func TestRealInterpreters(t *testing.T) {
+	for language, program := range map[string]string{
+		"python": "python3", "lua": "luajit", "javascript": "node", "java": "java", "ruby": "ruby", "php": "php",
+	} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			path, err := config.LookPath(program)
+			if err != nil {
+				t.Skip(err)
+			}
+			f := Interpreter{VM: "X", Language: language, Path: path}.check(t.Context())
+			if f.Found == "not asked" {
+				t.Skip(f.Detail)
+			}
+			if f.Status != control.StatusOK || !strings.ContainsAny(f.Found, "0123456789") {
+				t.Errorf("%+v", f)
+			}
+		})
 	}
 }
 
@@ -182,7 +208,7 @@ sources = ["msr"]
 		t.Fatal(err)
 	}
 	w := Of(cfg, config.RebootNone)
-	if !slices.Equal(w.Interpreters, []Interpreter{{"P", "/usr/bin/python3"}}) || !slices.Equal(w.Counters.Sources, []string{"msr"}) {
+	if !slices.Equal(w.Interpreters, []Interpreter{{"P", "python", "/usr/bin/python3"}}) || !slices.Equal(w.Counters.Sources, []string{"msr"}) {
 		t.Errorf("%+v", w)
 	}
 	if strict := Of(cfg, config.RebootHardware); w.Control.Turbo.Policy != control.Warn || strict.Control.Turbo.Policy != control.Require {

@@ -14,10 +14,41 @@ import (
 	"krund/internal/control"
 )
 
-// An Interpreter is a Python that an experiment runs benchmarks with. krund's runner for it needs ctypes, which small installations leave out.
+// An Interpreter is the program of a VM that an experiment runs benchmarks with. krund's runners need its foreign-function interface, which small
+// installations leave out.
 type Interpreter struct {
-	VM   string // in the configuration
-	Path string // absolute, or a name for config.LookPath
+	VM       string // in the configuration
+	Language string // of the runner
+	Path     string // absolute, or a name for config.LookPath
+}
+
+// A question is put to an interpreter: it answers with its name and version, then ends with an error that names what the runner needs and it has not.
+type question struct {
+	args   []string
+	needs  string // in the error, and in a person's words
+	advice string // how to get it
+}
+
+// questions by language. They load no packages of the site's, and write no compiled files.
+var questions = map[string]question{
+	config.RunnerPython: {
+		[]string{"-I", "-S", "-B", "-c", "import sys, platform; print(platform.python_implementation(), platform.python_version()); sys.stdout.flush(); import ctypes"},
+		"ctypes", "install all of it: on Debian the package python3 or libpython3-stdlib, not python3-minimal alone",
+	},
+	"lua": {[]string{"-e", `print(jit and jit.version or _VERSION) io.stdout:flush() require("ffi")`}, "ffi", "take LuaJIT: on Debian the package luajit"},
+	"javascript": {
+		[]string{"-e", "console.log('Node ' + process.version); if (!process.versions.napi) throw new Error('no Node-API')"},
+		"Node-API", "take Node.js 12 or later",
+	},
+	"java": {[]string{"-version"}, "", ""}, // each has JNI
+	"ruby": {
+		[]string{"--disable-gems", "-e", `puts RUBY_ENGINE + " " + RUBY_VERSION; $stdout.flush; require "fiddle"`},
+		"fiddle", "install Ruby's whole standard library",
+	},
+	"php": {
+		[]string{"-r", `echo "PHP ", PHP_VERSION, "\n"; if (!extension_loaded("FFI")) { fwrite(STDERR, "no FFI\n"); exit(1); }`},
+		"FFI", "install or enable PHP's extension FFI; on Debian it is in the package php-cli",
+	},
 }
 
 // interpreters returns those of a configuration, in its order.
@@ -25,8 +56,8 @@ func interpreters(cfg *config.Config) []Interpreter {
 	var list []Interpreter
 	for _, key := range cfg.Keys() {
 		vm, _, _, err := cfg.Lookup(key)
-		if err == nil && vm.Runner == config.RunnerPython && !slices.ContainsFunc(list, func(i Interpreter) bool { return i.VM == vm.Name }) {
-			list = append(list, Interpreter{VM: vm.Name, Path: vm.Path})
+		if err == nil && asked(vm.Runner) && !slices.ContainsFunc(list, func(i Interpreter) bool { return i.VM == vm.Name }) {
+			list = append(list, Interpreter{VM: vm.Name, Language: vm.Runner, Path: vm.Path})
 		}
 	}
 	return list
@@ -35,15 +66,17 @@ func interpreters(cfg *config.Config) []Interpreter {
 // answerTime bounds how long an interpreter may take to say its name. PyPy and GraalPy need a second.
 const answerTime = 20 * time.Second
 
-// question is asked of an interpreter: its name and version, and then whether it has ctypes. It runs isolated (-I), without site packages (-S), and
-// writes no compiled files (-B).
-var question = []string{"-I", "-S", "-B", "-c", "import sys, platform; print(platform.python_implementation(), platform.python_version()); sys.stdout.flush(); import ctypes"}
+func asked(language string) bool {
+	_, ok := questions[language]
+	return ok
+}
 
 // check makes the row of an interpreter.
 func (i Interpreter) check(ctx context.Context) control.Finding {
+	q := questions[i.Language]
 	f := control.Finding{
-		Name: "vm " + i.VM, Policy: control.Require, Status: control.StatusCannot, Wanted: "Python with ctypes",
-		Why: "krund's runner for Python reads the clock through libkrun, which ctypes loads",
+		Name: "vm " + i.VM, Policy: control.Require, Status: control.StatusCannot, Wanted: with(i.Language, q.needs),
+		Why: fmt.Sprintf("krund's runner for %s reads the clock through libkrun, a C library, which the VM must be able to load", i.Language),
 	}
 	path, err := config.LookPath(i.Path)
 	if err != nil {
@@ -56,18 +89,26 @@ func (i Interpreter) check(ctx context.Context) control.Finding {
 		f.Fix = "run krund check as that user"
 		return f
 	}
-	out, err := command.Run(ctx, command.Cmd{Argv: append([]string{path}, question...), Env: []string{"PATH=" + config.SearchPath, "LC_ALL=C"}, Timeout: answerTime})
+	out, err := command.Run(ctx, command.Cmd{Argv: append([]string{path}, q.args...), Env: []string{"PATH=" + config.SearchPath, "LC_ALL=C"}, Timeout: answerTime})
 	name, rest, _ := strings.Cut(strings.TrimSpace(out), "\n")
 	switch {
 	case err == nil:
 		f.Status, f.Found = control.StatusOK, name
-	case strings.Contains(rest, "ctypes"):
-		f.Found, f.Detail = name+" without ctypes", path+" is not a whole Python"
-		f.Fix = "install all of it: on Debian the package python3 or libpython3-stdlib, not python3-minimal alone"
+	case q.needs != "" && strings.Contains(rest, q.needs):
+		f.Found, f.Detail = name+" without "+q.needs, path+" is not all that the runner needs"
+		f.Fix = q.advice
 	default: // perhaps only the question was wrong
 		f.Policy, f.Found, f.Detail, f.Fix = control.Warn, "does not answer", err.Error(), fmt.Sprintf("look at what `%s --version` says", path)
 	}
 	return f
+}
+
+// with says what is wanted of an interpreter.
+func with(language, needs string) string {
+	if needs == "" {
+		return "a VM for " + language
+	}
+	return "a VM for " + language + " with " + needs
 }
 
 // others tells whether this process is root and the program somebody else's: then it must not be run here, where it would have root's rights.
