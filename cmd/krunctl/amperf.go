@@ -72,7 +72,7 @@ func amperfCommand(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	c.Flags().StringVar(&o.key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
+	a.keyFlag(c, &o.key)
 	c.Flags().Float64Var(&o.tolerance, "tolerance", -1, "of APERF/MPERF around 1; below 0: that of the experiment")
 	c.Flags().Float64Var(&o.threshold, "threshold", -1, "APERF per second from which a core is busy; 0: derived, below 0: that of the experiment")
 	c.Flags().StringVar(&o.idle, "idle", "", "slot or key of the idle calibration run")

@@ -24,7 +24,8 @@ of JMH, pyperf, hyperfine (JSON) and go test -bench (text), as krunctl import
 explains them. Each gets an analysis of its own: NAME.krun/analysis.json, or
 NAME.analysis.json beside a file (docs/analysis.md describes it), and a table on
 standard output. Keys whose data and parameters have not changed since are taken
-from there.
+from there. The analysis of some of the keys only (--key) is printed, and written
+where -o says, but does not take the place of that of all.
 
 The mode is a set of rules. "paper" is the study's, accidents included, for
 times; "relative" does not depend on the unit, and is taken for other columns.
@@ -37,6 +38,7 @@ EXAMPLES
   krunctl analyze warmup.toml
   krunctl analyze --delta 1% --steady 500 warmup.krun
   krunctl analyze --mode relative --column cycles warmup.krun
+  krunctl analyze --key 'nbody:*:*' warmup.krun
   krunctl analyze --how-long warmup_results.json.bz2
   krunctl analyze --json --vm Hotspot --variant default-java times.csv | jq .totals
 ` + exitHelp
@@ -53,6 +55,7 @@ type analyzeOptions struct {
 	seed                      uint64
 	workers                   int
 	vm, variant, uname        string // what CSV files do not say
+	key                       string
 }
 
 func analyzeCommand(a *app) *cobra.Command {
@@ -65,6 +68,7 @@ func analyzeCommand(a *app) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return a.analyze(args, o) },
 	}
 	o.flags(c.Flags())
+	a.keyFlag(c, &o.key)
 	return c
 }
 
@@ -199,9 +203,12 @@ func (a *app) analyzeOne(in analysisInput, o analyzeOptions) error {
 	return a.storeAnalysis(in, text, o)
 }
 
-// storeAnalysis writes the analysis to its file. With --json, which has said
+// storeAnalysis writes the analysis to its file; one of some keys only where it was asked for. With --json, which has said
 // everything, a place one may not write to is only mentioned.
 func (a *app) storeAnalysis(in analysisInput, text []byte, o analyzeOptions) error {
+	if in.pattern != nil && o.output == "" {
+		return nil
+	}
 	err := durable.WriteFile(a.fsys, in.output, text, 0o644)
 	switch {
 	case err == nil:

@@ -12,19 +12,24 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/exchange"
+	"krund/internal/key"
 )
 
 // analysisInput is one argument of analyze: the data, and where its analysis
 // is kept.
 type analysisInput struct {
-	data   *dataset.Dataset
-	output string
+	data    *dataset.Dataset
+	output  string
+	pattern *key.Pattern // of the keys that are in data; nil: all of the source
 }
 
-// analysisInput reads an experiment's folder or a file of results.
+// analysisInput reads an experiment's folder or a file of results, and leaves out the keys that were not asked for.
 func (a *app) analysisInput(arg string, o analyzeOptions) (analysisInput, error) {
-	in := analysisInput{output: o.output}
-	var err error
+	pattern, err := parsePattern(o.key)
+	in := analysisInput{output: o.output, pattern: pattern}
+	if err != nil {
+		return in, err
+	}
 	if a.isExperiment(arg) {
 		in.data, err = a.readExperiment(arg, o.column)
 		if in.output == "" {
@@ -40,7 +45,7 @@ func (a *app) analysisInput(arg string, o analyzeOptions) (analysisInput, error)
 		return in, err
 	}
 	in.data.Source = arg
-	return in, nil
+	return in, onlyKeys(in.data, pattern)
 }
 
 // isExperiment says whether arg names an experiment of krund and not a file

@@ -52,21 +52,21 @@ func compareCommand(a *app) *cobra.Command {
 			case !(c.Margin > 0 && c.Margin < 1):
 				return usageError{fmt.Errorf("--margin %v: a number between 0 and 1, such as 0.01", c.Margin)}
 			}
-			return a.compare(args[0], args[1], format, o.output, c)
+			return a.compare(args[0], args[1], format, o, c)
 		},
 	}
-	o.flags(command)
+	o.flags(a, command)
 	command.Flags().Float64Var(&c.Confidence, "confidence", 0.99, "confidence of all intervals together")
 	c.Workers = runtime.NumCPU()
 	command.Flags().Float64Var(&c.Margin, "margin", 0.01, "ratios so near to 1 are the same")
 	return command
 }
 
-func (a *app) compare(before, after string, f report.Format, output string, o compare.Options) error {
+func (a *app) compare(before, after string, f report.Format, t tableOptions, o compare.Options) error {
 	var sides [2]compare.Side
 	var facts [2]*report.Facts
 	for i, arg := range []string{before, after} {
-		in, doc, err := a.analysed(arg)
+		in, doc, err := a.analysed(arg, t.key)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (a *app) compare(before, after string, f report.Format, output string, o co
 		return err
 	}
 	report.Weaken(r, sides[0].Doc, sides[1].Doc, facts[0], facts[1])
-	if err := a.toOutput(output, func(w io.Writer) error { return writeComparison(w, r, f) }); err != nil {
+	if err := a.toOutput(t.output, func(w io.Writer) error { return writeComparison(w, r, f) }); err != nil {
 		return err
 	}
 	if r.Counts[compare.Worse] > 0 {

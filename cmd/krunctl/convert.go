@@ -34,7 +34,7 @@ EXAMPLES
 
 func convertCommand(a *app) *cobra.Command {
 	var o importOptions
-	var to string
+	var to, keys string
 	c := &cobra.Command{
 		Use:   "convert --to krun|csv|go|parquet DIR|NAME.toml|FILE",
 		Short: "Write the measured series for other tools",
@@ -50,8 +50,15 @@ func convertCommand(a *app) *cobra.Command {
 			case (to == "krun" || to == "parquet") && o.output == "":
 				return usageError{fmt.Errorf("where to? --to %s needs -o", to)}
 			}
+			pattern, err := parsePattern(keys)
+			if err != nil {
+				return err
+			}
 			d, config, err := a.series(args[0], at, o)
 			if err != nil {
+				return err
+			}
+			if err := onlyKeys(d, pattern); err != nil {
 				return err
 			}
 			return a.convert(d, config, to, o.output)
@@ -59,6 +66,7 @@ func convertCommand(a *app) *cobra.Command {
 	}
 	o.flags(c)
 	c.Flags().StringVar(&to, "to", "", "format: krun, csv, go or parquet")
+	a.keyFlag(c, &keys)
 	return c
 }
 

@@ -96,7 +96,7 @@ func exportCommand(a *app) *cobra.Command {
 	f.BoolVar(&o.wide, "wide", false, "a row for each process execution, as warmup_stats reads it")
 	f.BoolVar(&o.executions, "executions", false, "a row for each process execution, with what is known of it as a whole")
 	f.StringVarP(&o.output, "output", "o", "", "write to this file (or, with --wide, folder) instead of standard output")
-	f.StringVar(&o.key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
+	a.keyFlag(c, &o.key)
 	f.StringArrayVar(&o.columns, "column", nil, "only this counter or column (may be repeated); with --wide: its values in place of the seconds")
 	f.BoolVar(&o.allOutcomes, "all-outcomes", false, "export errors, timeouts and reruns, too")
 	f.StringVar(&o.iterations, "iterations", "", "only iterations FROM-TO, counted from 0; FROM- is all from there on")

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/dataset"
 	"krund/internal/folder"
 	"krund/internal/key"
 	"krund/internal/suggest"
@@ -21,6 +24,50 @@ func parsePattern(s string) (*key.Pattern, error) {
 		return nil, usageError{fmt.Errorf("--key: %w", err)}
 	}
 	return &p, nil
+}
+
+// keyFlag adds --key, the same for all commands that have keys to choose from.
+func (a *app) keyFlag(c *cobra.Command, key *string) {
+	c.Flags().StringVar(key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
+	complete := func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.completeKeys(args)
+	}
+	if err := c.RegisterFlagCompletionFunc("key", complete); err != nil {
+		panic(err) // there is no such flag
+	}
+}
+
+// completeKeys gives a shell the keys of the experiments that are on the command line already.
+func (a *app) completeKeys(args []string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, arg := range args {
+		f, err := a.openFolder(arg)
+		if err != nil {
+			continue // a file of results: reading it would take too long
+		}
+		for _, k := range a.knownKeys(f) {
+			if !slices.Contains(names, k.String()) {
+				names = append(names, k.String())
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// onlyKeys leaves out of d the keys that do not match; nil leaves all.
+func onlyKeys(d *dataset.Dataset, pattern *key.Pattern) error {
+	if pattern == nil {
+		return nil
+	}
+	known := make([]key.Key, len(d.Pairs))
+	for i := range d.Pairs {
+		known[i] = d.Pairs[i].Key
+	}
+	if err := checkPattern(pattern, known); err != nil {
+		return err
+	}
+	d.Pairs = slices.DeleteFunc(d.Pairs, func(p dataset.Pair) bool { return !pattern.Match(p.Key) })
+	return nil
 }
 
 // nearKeys is how many keys are named to somebody who has mistyped one.

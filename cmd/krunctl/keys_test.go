@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"krund/internal/durable"
 	"krund/internal/key"
+	"krund/internal/results"
 )
 
 func TestCheckPattern(t *testing.T) {
@@ -44,5 +49,101 @@ func TestUnknownKey(t *testing.T) {
 		if text := r.text(); r.code != exitError || !strings.Contains(text, "no such key") || !strings.Contains(text, "nbody:C:") {
 			t.Errorf("%v: %s", args, text)
 		}
+	}
+}
+
+// twoKeys is the experiment of krundFolder with the same executions of another benchmark.
+func twoKeys(t *testing.T, dir string) string {
+	t.Helper()
+	in := krundFolder(t, dir)
+	records := filepath.Join(in, "results")
+	appender := results.NewAppender(durable.OS(), records)
+	for r, err := range results.NewReader(durable.OS(), records).All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Key.Benchmark = "nbody"
+		r.Slot += 10
+		if err := appender.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return in
+}
+
+// TestKeyFlag: the commands of analysis take --key in the same way.
+func TestKeyFlag(t *testing.T) {
+	dir := t.TempDir()
+	in := twoKeys(t, dir)
+	const one = "fasta:C:default-c"
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"analyze", []string{"analyze", "--json", in}}, {"table", []string{"table", "-f", "csv", in}}, {"compare", []string{"compare", "-f", "json", in, in}},
+		{"stability", []string{"stability", "--json", in}}, {"similarity", []string{"similarity", "--json", in}}, {"optimise", []string{"optimise", "--json", in}},
+		{"convert", []string{"convert", "--to", "csv", in}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := krunctl(t, append(c.args, "--key", one)...)
+			if r.code == exitUsage || !strings.Contains(r.stdout, "fasta") || strings.Contains(r.stdout, "nbody") {
+				t.Errorf("%s: %s", one, r.text())
+			}
+			if r := krunctl(t, append(c.args, "--key", "nosuch:C:default-c")...); r.code != exitError || !strings.Contains(r.stderr, "there is no such key here") {
+				t.Errorf("a key that is not there: %s", r.text())
+			}
+			if r := krunctl(t, append(c.args, "--key", "nonsense")...); r.code != exitUsage || !strings.Contains(r.stderr, "--key") {
+				t.Errorf("nonsense: %s", r.text())
+			}
+		})
+	}
+	out := filepath.Join(dir, "out")
+	if r := krunctl(t, "report", in, "--key", one, "-o", out); r.code != exitOK {
+		t.Error(r.text())
+	}
+	if pages, err := filepath.Glob(filepath.Join(out, "keys", "*.html")); err != nil || len(pages) != 1 {
+		t.Errorf("pages %v, %v", pages, err)
+	}
+}
+
+// TestAnalyzeKey: the analysis of some keys says of them what that of all does, and does not take its place.
+func TestAnalyzeKey(t *testing.T) {
+	in := twoKeys(t, t.TempDir())
+	type document struct {
+		Pairs []json.RawMessage `json:"pairs"`
+	}
+	var all, one document
+	whole := krunctl(t, "analyze", "--json", in)
+	if err := json.Unmarshal([]byte(whole.stdout), &all); err != nil || len(all.Pairs) < 2 {
+		t.Fatal(err, len(all.Pairs), whole.stdout[:200])
+	}
+	before := contents(t, in)
+	var name struct{ Key string }
+	if err := json.Unmarshal(all.Pairs[1], &name); err != nil {
+		t.Fatal(err)
+	}
+	for _, fresh := range []string{"--fresh", "--fresh=false"} {
+		r := krunctl(t, "analyze", "--json", fresh, "--key", name.Key, in)
+		if err := json.Unmarshal([]byte(r.stdout), &one); err != nil || len(one.Pairs) != 1 || !bytes.Equal(one.Pairs[0], all.Pairs[1]) {
+			t.Errorf("%s %s: %v\n%s\nwant %s", fresh, name.Key, err, r.text(), all.Pairs[1])
+		}
+	}
+	if !equal(before, contents(t, in)) {
+		t.Error("the analysis of all keys was replaced")
+	}
+	out := filepath.Join(t.TempDir(), "one.json")
+	if r := krunctl(t, "analyze", "-o", out, "--key", name.Key, in); r.code != exitOK {
+		t.Error(r.text())
+	}
+	if _, err := os.Stat(out); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCompleteKeys(t *testing.T) {
+	b := mixed(t)
+	r := krunctl(t, "__complete", "analyze", b.dir(), "--key", "")
+	if r.code != exitOK || !strings.Contains(r.stdout, "fasta:C:default-c\n") || !strings.Contains(r.stdout, ":4\n") {
+		t.Error(r.text())
 	}
 }

@@ -79,6 +79,7 @@ func optimiseCommand(a *app) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return a.optimise(args, o) },
 	}
 	o.flags(c.Flags())
+	a.keyFlag(c, &o.input.key)
 	return c
 }
 

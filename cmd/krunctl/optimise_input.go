@@ -25,6 +25,9 @@ func (a *app) suite(arg string, o optimiseOptions) (*optimise.Suite, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", arg, err)
 		}
+		if s != nil && o.input.key != "" {
+			return nil, usageError{fmt.Errorf("--key: %s is of µOpTime, whose benchmarks have no benchmark:vm:variant", arg)}
+		}
 		if s != nil {
 			return s, o.fitUOpTime(s)
 		}
@@ -92,7 +95,7 @@ func (a *app) suiteData(arg string, o optimiseOptions) (d *dataset.Dataset, r op
 	case err != nil:
 		return nil, r, nil, usageError{err}
 	case steady:
-		if r.Skip, warnings, err = a.beforeSteady(arg); err != nil {
+		if r.Skip, warnings, err = a.beforeSteady(arg, o.input.key); err != nil {
 			return nil, r, nil, err
 		}
 	case n > 0:
@@ -118,8 +121,8 @@ func (o *optimiseOptions) skipped() (n int, steady bool, err error) {
 
 // beforeSteady gives the iterations before the steady state of each key: the
 // most of its executions.
-func (a *app) beforeSteady(arg string) (func(string) int, []string, error) {
-	_, doc, err := a.analysed(arg)
+func (a *app) beforeSteady(arg, keys string) (func(string) int, []string, error) {
+	_, doc, err := a.analysed(arg, keys)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/key"
 	"krund/internal/report"
 )
 
@@ -57,7 +56,7 @@ func plotCommand(a *app) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return a.plot(args[0], o) },
 	}
 	c.Flags().StringVarP(&o.output, "output", "o", "", "file to write: NAME.pdf, NAME.svg or NAME.png")
-	c.Flags().StringVar(&o.key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
+	a.keyFlag(c, &o.key)
 	c.Flags().IntSliceVar(&o.executions, "execution", nil, "only executions with these numbers")
 	c.Flags().StringSliceVar(&o.columns, "columns", []string{report.UserColumns}, "other columns beside the values: names such as cycles, or user for all the benchmark's own")
 	c.Flags().IntVar(&o.cores, "cores", 8, "cores to draw of a per-core column, the busiest")
@@ -79,11 +78,7 @@ func (a *app) plot(arg string, o plotOptions) error {
 	if o.perPage < 0 || o.perPage > mostOnPage {
 		return usageError{fmt.Errorf("--per-page %d: a number from 0 to %d", o.perPage, mostOnPage)}
 	}
-	pattern, err := parsePattern(o.key)
-	if err != nil {
-		return err
-	}
-	figures, err := a.figures(arg, pattern, o)
+	figures, err := a.figures(arg, o)
 	if err != nil {
 		return err
 	}
@@ -101,16 +96,9 @@ func (a *app) plot(arg string, o plotOptions) error {
 }
 
 // figures prepares the executions that were asked for.
-func (a *app) figures(arg string, pattern *key.Pattern, o plotOptions) ([]report.Figure, error) {
-	in, doc, err := a.analysed(arg)
+func (a *app) figures(arg string, o plotOptions) ([]report.Figure, error) {
+	in, doc, err := a.analysed(arg, o.key)
 	if err != nil {
-		return nil, err
-	}
-	keys := make([]key.Key, 0, len(doc.Pairs))
-	for i := range doc.Pairs {
-		keys = append(keys, doc.Pairs[i].ParsedKey())
-	}
-	if err := checkPattern(pattern, keys); err != nil {
 		return nil, err
 	}
 	input, err := a.reportInput(in, doc, arg)
@@ -119,9 +107,6 @@ func (a *app) figures(arg string, pattern *key.Pattern, o plotOptions) ([]report
 	}
 	var list []report.Figure
 	for i := range doc.Pairs {
-		if pattern != nil && !pattern.Match(doc.Pairs[i].ParsedKey()) {
-			continue
-		}
 		for e := range doc.Pairs[i].Executions {
 			if len(o.executions) > 0 && !slices.Contains(o.executions, doc.Pairs[i].Executions[e].Number) {
 				continue

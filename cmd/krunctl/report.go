@@ -35,7 +35,7 @@ EXAMPLES
 ` + exitHelp
 
 func reportCommand(a *app) *cobra.Command {
-	var output string
+	var output, keys string
 	c := &cobra.Command{
 		Use:   "report DIR|NAME.toml|FILE -o FOLDER",
 		Short: "Write the results as HTML pages with plots",
@@ -45,16 +45,17 @@ func reportCommand(a *app) *cobra.Command {
 			if output == "" {
 				return usageError{errors.New("where to? -o FOLDER")}
 			}
-			return a.report(args[0], output)
+			return a.report(args[0], keys, output)
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "folder of the pages; made if need be")
+	a.keyFlag(c, &keys)
 	return c
 }
 
 // report writes the pages and says where they are.
-func (a *app) report(arg, output string) error {
-	in, doc, err := a.analysed(arg)
+func (a *app) report(arg, keys, output string) error {
+	in, doc, err := a.analysed(arg, keys)
 	if err != nil {
 		return err
 	}
@@ -112,9 +113,9 @@ func sizeText(bytes int64) string { return size(bytes) }
 
 // analysed reads an experiment or a file of results with its stored analysis,
 // or an analysis made now with the study's parameters where that is missing
-// or of other data.
-func (a *app) analysed(arg string) (analysisInput, *warmup.Document, error) {
-	o := analyzeOptions{column: dataset.Wall, seed: 1, workers: runtime.NumCPU()}
+// or of other data. keys is the text of --key.
+func (a *app) analysed(arg, keys string) (analysisInput, *warmup.Document, error) {
+	o := analyzeOptions{column: dataset.Wall, seed: 1, workers: runtime.NumCPU(), key: keys}
 	probe := analysisInput{output: stem(arg) + ".analysis.json"}
 	if a.isExperiment(arg) {
 		probe.output = filepath.Join(folderOf(arg), "analysis.json")
@@ -166,7 +167,7 @@ func (a *app) facts(in analysisInput, arg string) (*report.Facts, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", f.Dir(), err)
 		}
-		if rec.Check() == nil {
+		if rec.Check() == nil && (in.pattern == nil || in.pattern.Match(rec.Key)) {
 			facts.Add(&rec)
 		}
 	}

@@ -28,12 +28,13 @@ EXAMPLES
 
 // tableOptions are the flags of table and compare.
 type tableOptions struct {
-	format, output string
+	format, output, key string
 }
 
-func (o *tableOptions) flags(c *cobra.Command) {
+func (o *tableOptions) flags(a *app, c *cobra.Command) {
 	c.Flags().StringVarP(&o.format, "format", "f", "text", "text, markdown, html, latex, csv or json")
 	c.Flags().StringVarP(&o.output, "output", "o", "", "write to this file instead of standard output")
+	a.keyFlag(c, &o.key)
 }
 
 func tableCommand(a *app) *cobra.Command {
@@ -48,7 +49,7 @@ func tableCommand(a *app) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			in, doc, err := a.analysed(args[0])
+			in, doc, err := a.analysed(args[0], o.key)
 			if err != nil {
 				return err
 			}
@@ -59,7 +60,7 @@ func tableCommand(a *app) *cobra.Command {
 			return a.toOutput(o.output, func(w io.Writer) error { return writeTables(w, doc, facts, format) })
 		},
 	}
-	o.flags(c)
+	o.flags(a, c)
 	return c
 }
 

@@ -71,6 +71,7 @@ func similarityCommand(a *app) *cobra.Command {
 	f.IntVar(&o.settings.Alphabet, "alphabet", similarity.DefaultAlphabet, "letters of M2's words, 2 to 26")
 	f.Float64Var(&o.settings.Merge, "merge", similarity.DefaultMerge, "SAME: distance up to which clusters are merged")
 	f.StringVar(&o.linkage, "linkage", similarity.Average.String(), "SAME: distance of clusters: average, complete or single")
+	a.keyFlag(c, &o.input.key)
 	jobsFlag(f, &o.workers)
 	f.StringVar(&o.input.column, "column", dataset.Wall, "column to compare: wall, cycles, ...; of per-core columns the sum")
 	f.StringVar(&o.input.vm, "vm", "", "name of the VM where the file does not say")

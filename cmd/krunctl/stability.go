@@ -85,6 +85,7 @@ func stabilityCommand(a *app) *cobra.Command {
 		},
 	}
 	o.flags(c.Flags())
+	a.keyFlag(c, &o.input.key)
 	return c
 }
 

@@ -57,7 +57,7 @@ func startupCommand(a *app) *cobra.Command {
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().StringVar(&o.by, "by", string(startup.ByVM), "what makes a row: vm or key")
-	c.Flags().StringVar(&o.key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
+	a.keyFlag(c, &o.key)
 	c.Flags().Uint64Var(&o.seed, "seed", 0, "of the random numbers")
 	c.Flags().IntVar(&o.resamples, "resamples", bootstrap.DefaultResamples, "how often the executions are resampled")
 	c.Flags().Float64Var(&o.confidence, "confidence", bootstrap.DefaultConfidence, "level of the interval, between 0 and 1")

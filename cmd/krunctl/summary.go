@@ -55,7 +55,7 @@ func summaryCommand(a *app) *cobra.Command {
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().StringVar(&o.sort, "sort", "schedule", "order of the rows: schedule, key, median, or process")
-	c.Flags().StringVar(&o.key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
+	a.keyFlag(c, &o.key)
 	return c
 }
 
