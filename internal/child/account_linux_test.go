@@ -288,6 +288,9 @@ func TestTools(t *testing.T) {
 	if err := callTool(t.Context(), []string{"krund-no-such-tool"}); err == nil || !strings.Contains(err.Error(), "not installed") {
 		t.Errorf("got %v", err)
 	}
+	if err := callTool(t.Context(), []string{"sh", "-c", "sleep 5 & true"}); err != nil {
+		t.Errorf("a tool that leaves a helper behind: %v", err)
+	}
 	if err := callTool(t.Context(), []string{"ls", "/nonexistent"}); err == nil || !strings.Contains(err.Error(), "No such file") {
 		t.Errorf("got %v", err)
 	}

@@ -147,6 +147,23 @@ func TestRcctlAndIfconfig(t *testing.T) {
 	sameTree(t, stateOf(t, m), before)
 }
 
+// TestProgramThatStartsAService: rcctl ends when the service has begun, which may go on writing to where rcctl wrote. That is no failure, and no
+// reason to wait for the service or to end it.
+func TestProgramThatStartsAService(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "starts"), []byte("#!/bin/sh\nsleep 5 &\necho started\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := Programs{Dirs: []string{filepath.Join(dir, "starts"), dir, "/usr/bin", "/bin"}} // the first is no folder
+	if out, err := p.Output(t.Context(), "starts"); err != nil || string(out) != "started\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, err := p.Output(t.Context(), "none"); err == nil || errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("%v; a folder could not be looked into", err)
+	}
+}
+
 func TestPrograms(t *testing.T) {
 	dir := t.TempDir()
 	script := func(name, text string, mode os.FileMode) {

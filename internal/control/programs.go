@@ -46,7 +46,10 @@ func (p Programs) Output(ctx context.Context, name string, args ...string) ([]by
 	out, complaint := limited{most: outputLimit}, limited{most: 64 << 10}
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	err = cmd.Run()
-	if ctx.Err() != nil {
+	switch {
+	case errors.Is(err, exec.ErrWaitDelay):
+		err = nil // the program ended well; a service that it has started holds its output open
+	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
 	if err != nil {
@@ -62,17 +65,21 @@ func (p Programs) dirs() []string {
 	return p.Dirs
 }
 
-// find returns the path of a program.
+// find returns the path of a program. A folder that cannot be looked into only matters when none of the others has it.
 func (p Programs) find(name string) (string, error) {
+	var unseen error
 	for _, dir := range p.dirs() {
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
-		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		switch {
+		case err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0:
 			return path, nil
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && unseen == nil:
+			unseen = err
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("look for %s: %w", name, err)
-		}
+	}
+	if unseen != nil {
+		return "", fmt.Errorf("look for %s: %w", name, unseen)
 	}
 	return "", fmt.Errorf("%s is not installed: %w", name, exec.ErrNotFound)
 }
