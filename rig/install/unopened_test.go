@@ -1,0 +1,241 @@
+package install
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"krund/internal/schedule"
+	"krund/rig"
+)
+
+const (
+	openConfig = rig.ExperimentHome + "/open.toml"
+	openFolder = rig.ExperimentHome + "/open.krun"
+	openUnit   = "krund@open.service"
+)
+
+// tells is the part of the configuration that says whom to tell.
+const tells = `
+[notify]
+command = ["/usr/local/rig/tell"]
+`
+
+// tell keeps what people are told: a line with the event and the subject, and the text.
+const tell = `#!/bin/sh
+{ echo "RIG-TOLD $KRUND_EVENT $KRUND_EXPERIMENT: $KRUND_SUBJECT"; cat; } >>/srv/told
+`
+
+// fault spoils the experiment early in a boot, once, and lists what must not be touched after that.
+const fault = `#!/bin/sh
+rm -f "$0" /srv/told
+cd /srv/krund || exit 1
+%s
+` + list + ` >/srv/untouched
+`
+
+// list lists the files of experiments with their content, wherever the fault has moved them.
+const list = `find /srv -type f \( -name '*.toml' -o -path '*.krun/schedule*' -o -path '*.krun/results/*' \) -exec sha256sum {} + | sort`
+
+// unopened is a way in which an experiment cannot be opened at a boot.
+type unopened struct {
+	name  string
+	fault string // run in /srv/krund before krund starts
+	says  string // what the journal and the message must say
+	mend  string // run in /srv/krund
+}
+
+var cannotBeOpened = []unopened{
+	{"its configuration is edited", "cp -p open.toml open.was; sed -i 's/executions = /executions = 1/' open.toml", "another configuration", "mv open.was open.toml"},
+	{"its configuration has mistakes", "cp -p open.toml open.was; echo '[nonsense]' >>open.toml", "nonsense", "mv open.was open.toml"},
+	{"its configuration is gone", "mv open.toml open.was", "open.toml", "mv open.was open.toml"},
+	{"its configuration is not root's alone", "chmod 666 open.toml", "chmod go-w", "chmod go-w open.toml"},
+	{"its folder is not root's alone", "chmod o+w open.krun/results", "chmod go-w", "chmod go-w open.krun/results"},
+	{"its schedule is damaged in both copies of the header", "dd if=/dev/zero of=open.krun/schedule bs=1 seek=100 count=700 conv=notrunc", "krunctl repair", "krunctl repair open.krun"},
+	{"its schedule is gone, its records are not", "rm open.krun/schedule", "krunctl repair", "krunctl repair open.krun"},
+	{"its disk is not mounted, with all that it has", "cd / && mv /srv/krund /srv/away && mkdir /srv/krund", "open.toml", "rmdir /srv/krund && mv /srv/away /srv/krund && cd /srv/krund"},
+	{"its schedule is of a newer format", "cp -p open.krun/schedule schedule.was; sed -i 's/^krund-schedule=1$/krund-schedule=7/' open.krun/schedule", "newer format", "mv schedule.was open.krun/schedule"},
+}
+
+// goesOn are faults that krund mends by itself: there is nothing to tell. A slot and one copy of the header.
+const goesOn = `sed -i '0,/^O 000/s//X 000/' open.krun/schedule; dd if=/dev/zero of=open.krun/schedule bs=1 seek=100 count=50 conv=notrunc`
+
+// TestExperimentThatCannotBeOpened: the unit is disabled, people are told once, the next boot is an ordinary one, nothing is touched; mended and enabled,
+// the experiment goes on. Each fault has a start with it, and one with an execution; some have an ordinary one between them.
+func TestExperimentThatCannotBeOpened(t *testing.T) {
+	if testing.Short() {
+		t.Skip("27 boots")
+	}
+	var files rig.Payload
+	executions := len(cannotBeOpened) + 4
+	files.Experiment("open", fmt.Sprintf("[experiment]\nexecutions = %d\n", executions)+common+tells)
+	files.Enable("open")
+	files.Script("/usr/local/rig/tell", tell)
+	files.Unit("rig-fault.service", "[Service]\nType=oneshot\nExecStart=-/usr/local/rig/fault\n", "multi-user.target")
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
+	execution(t, m) // in fact the schedule
+	execution(t, m)
+	for i, c := range cannotBeOpened {
+		t.Run(c.name, func(t *testing.T) {
+			m := m.For(t)
+			spoil(m, c.fault)
+			givenUp(t, m, c.says)
+			if i%3 == 0 { // whatever the reason, it is the same
+				ordinaryAgain(t, m)
+			}
+			t.Log(m.Sh("cd /srv/krund && " + c.mend + " && krunctl enable open.toml"))
+			m.Send("systemctl reboot")
+			if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+				t.Fatalf("off by %s", off.Reason)
+			}
+			execution(t, m)
+			e := m.Experiment(openFolder)
+			for _, problem := range e.Problems() {
+				t.Error(problem)
+			}
+			if n := e.Count(schedule.Completed); n != i+2 || len(e.Records) != n {
+				t.Errorf("%d completed, %d records, want %d", n, len(e.Records), i+2)
+			}
+		})
+		if t.Failed() {
+			return // the others would fail for that
+		}
+	}
+	t.Run("its schedule is damaged and can be rebuilt", func(t *testing.T) {
+		m := m.For(t)
+		spoil(m, goesOn)
+		execution(t, m)
+		if told, err := m.Disk().Read("/srv/told"); err == nil && strings.Contains(string(told), "RIG-TOLD stopped") {
+			t.Errorf("people were told:\n%s", told)
+		}
+		if log := m.Disk().Text(openFolder + "/log"); !strings.Contains(log, "rebuilt from the results") {
+			t.Errorf("the log does not say that it was rebuilt:\n%s", log)
+		}
+	})
+	t.Run("its folder is a mount point without its disk", func(t *testing.T) { notMounted(t, m.For(t)) })
+	if ended := m.RunToEnd(openUnit, 4); ended.Result != "success" {
+		t.Fatalf("krund ended with %+v", ended)
+	}
+	m.WaitUp()
+	m.Sh("krunctl check-data " + openFolder)
+	m.Shutdown()
+	complete(t, m.Experiment("/srv/disk"), executions)
+}
+
+// execution lets the machine make a boot that ends with krund's reboot.
+func execution(t *testing.T, m *rig.Machine) {
+	t.Helper()
+	m.PowerOn()
+	if off, ended := m.WaitOffOrEnded(openUnit); ended || off.Reason != rig.OffRebooted {
+		t.Fatalf("off by %q, ended %v; want a reboot", off.Reason, ended)
+	}
+}
+
+// spoil gives the next start a fault.
+func spoil(m *rig.Machine, what string) {
+	var files rig.Payload
+	files.Script("/usr/local/rig/fault", fmt.Sprintf(fault, what))
+	m.Install(&files)
+}
+
+// givenUp makes a start in which krund gives up.
+func givenUp(t *testing.T, m *rig.Machine, says string) {
+	t.Helper()
+	m.PowerOn()
+	if ended := m.RunToEnd(openUnit, 0); ended.Result != "exit-code" {
+		t.Errorf("krund ended with %+v, want an exit status", ended)
+	}
+	m.WaitUp()
+	journal := m.Log("open")
+	for _, want := range []string{says, "the unit " + openUnit + " is disabled, and the next boots are ordinary ones", "`krunctl enable " + openConfig + "` and a reboot go on"} {
+		if !strings.Contains(journal, want) {
+			t.Errorf("the journal does not say %q:\n%s", want, journal)
+		}
+	}
+	told, _ := m.Try("cat /srv/told")
+	if m.Sh("ls /srv/krund") == "" { // not even the configuration's copy is there
+		if !strings.Contains(journal, "nobody was told") {
+			t.Errorf("the journal does not say that nobody was told:\n%s", journal)
+		}
+	} else if strings.Count(told, "RIG-TOLD ") != 1 || !strings.HasPrefix(told, "RIG-TOLD stopped open: cannot be started\n") || !strings.Contains(told, says) {
+		t.Errorf("people were told, which should be once, with %q:\n%s\nthe journal:\n%s", says, told, journal)
+	}
+	if state, _ := m.Try("systemctl is-enabled " + openUnit); state != "disabled" {
+		t.Errorf("the unit is %s, want disabled", state)
+	}
+	untouched(t, m)
+}
+
+// ordinaryAgain restarts, and wants a boot without krund.
+func ordinaryAgain(t *testing.T, m *rig.Machine) {
+	t.Helper()
+	told, _ := m.Try("cat /srv/told")
+	m.Reboot()
+	if state := m.WaitRunning(); state != "running" {
+		t.Errorf("the system is %s, want running", state)
+	}
+	if out := m.Log("open"); strings.Contains(out, "krund") {
+		t.Errorf("krund ran in an ordinary boot:\n%s", out)
+	}
+	if again, _ := m.Try("cat /srv/told"); again != told {
+		t.Errorf("people were told again:\n%s", again)
+	}
+	untouched(t, m)
+}
+
+// untouched compares with what the fault has left.
+func untouched(t *testing.T, m *rig.Machine) {
+	t.Helper()
+	if was, is := m.Sh("cat /srv/untouched"), m.Sh(list); was != is || was == "" {
+		t.Errorf("schedule, results or configuration were touched:\n%s", difference(was, is))
+	}
+}
+
+// diskUnit mounts the experiment's folder, as fstab with nofail would: a boot without the disk goes on. The type is one of mount(8)'s helpers, since
+// of a bind mount systemd would make the source itself.
+const (
+	diskUnit = `[Mount]
+What=/srv/disk
+Where=` + openFolder + `
+Type=rigdisk
+`
+	diskHelper = `#!/bin/sh
+[ -d "$1" ] || exit 32
+exec mount --bind "$1" "$2"
+`
+)
+
+// notMounted gives the experiment's folder a disk of its own, which is missing in the first boot: systemd does not start krund, which would find an
+// empty folder and begin anew. With the disk the next boot goes on by itself.
+func notMounted(t *testing.T, m *rig.Machine) {
+	var files rig.Payload
+	files.Script("/usr/local/rig/fault", fmt.Sprintf(fault, "mv open.krun /srv/open.krun && mkdir open.krun"))
+	files.Script("/usr/sbin/mount.rigdisk", diskHelper)
+	files.Unit("srv-krund-open.krun.mount", diskUnit, "local-fs.target")
+	m.Install(&files)
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	untouched(t, m)
+	if files := m.Sh("ls -A " + openFolder); files != "" {
+		t.Errorf("on the empty mount point there is %s", files)
+	}
+	if state := m.Sh("systemctl is-enabled " + openUnit); state != "enabled" {
+		t.Errorf("the unit is %s, want enabled", state)
+	}
+	if failed := m.Sh("systemctl --failed --plain --no-legend"); !strings.Contains(failed, "srv-krund-open.krun.mount") || strings.Contains(failed, openUnit) {
+		t.Errorf("failed units, of which only the disk should be one:\n%s", failed)
+	}
+	if log := m.Log("open"); strings.Contains(log, "krund: ") {
+		t.Errorf("krund was started:\n%s", log)
+	}
+	m.Sh("mv /srv/open.krun /srv/disk")
+	m.Send("systemctl reboot")
+	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+		t.Fatalf("off by %s", off.Reason)
+	}
+	execution(t, m)
+	if m.Disk().Text("/srv/disk/schedule") == "" {
+		t.Error("no schedule")
+	}
+}
