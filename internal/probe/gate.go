@@ -31,12 +31,16 @@ const (
 	heatBout  = 10 * time.Second
 )
 
+// blindLooks is how often in a row none of the sensors may be readable where they are demanded: a driver answers EAGAIN now and then, and an experiment
+// of weeks must not end for that. A minute later there are none.
+const blindLooks = 7
+
 // A Gate holds a run back until the machine's temperatures are what they were.
 type Gate struct {
 	Clock  Clock
 	Read   func(context.Context) Temperatures
 	Heat   func(context.Context, time.Duration) error // keeps the processor busy; nil only waits
-	Demand bool                                       // a gate without any sensor to wait for stays shut: ErrNoSensors
+	Demand bool                                       // a gate without any sensor to wait for stays shut: ErrNoSensors, a minute later
 }
 
 // A GateResult is what happened at the gate.
@@ -54,14 +58,22 @@ type GateResult struct {
 func (g Gate) Wait(ctx context.Context, base []Temperature, s GateSettings) (GateResult, error) {
 	start := g.Clock.Now()
 	var r GateResult
+	blind := 0
 	for {
 		r.Last = g.Read(ctx)
 		d := Compare(base, r.Last.Readings, s)
 		r.Remarks = d.remarks()
 		r.Waited = g.Clock.Now().Sub(start)
 		if g.Demand && d.Within+len(d.Hot)+len(d.Cold) == 0 {
-			return r, fmt.Errorf("%w (%s)", ErrNoSensors, strings.Join(d.Missing, ", "))
+			if blind++; blind == blindLooks || len(d.Missing) == 0 {
+				return r, fmt.Errorf("%w (%s)", ErrNoSensors, strings.Join(d.Missing, ", "))
+			}
+			if err := g.Clock.Sleep(ctx, pollPause); err != nil {
+				return r, err
+			}
+			continue
 		}
+		blind = 0
 		if len(d.Hot)+len(d.Cold) == 0 {
 			return r, nil
 		}

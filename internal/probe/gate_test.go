@@ -115,6 +115,27 @@ func TestGateWithoutSensors(t *testing.T) {
 	}
 }
 
+// TestGateThatIsBlindForAMoment: sensors that cannot be read now may be a little later.
+func TestGateThatIsBlindForAMoment(t *testing.T) {
+	clock := &fakeClock{}
+	s := &series{readings: [][]Temperature{at(60), nil, nil, at(41)}, clock: clock}
+	r, err := Gate{Clock: clock, Read: s.read, Demand: true}.Wait(t.Context(), at(40), study())
+	if err != nil || len(r.Remarks) != 0 || r.Waited != 3*pollPause {
+		t.Errorf("%+v, %v", r, err)
+	}
+	clock = &fakeClock{}
+	s = &series{readings: [][]Temperature{nil}, clock: clock}
+	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40), study()); !errors.Is(err, ErrNoSensors) || r.Waited != (blindLooks-1)*pollPause {
+		t.Errorf("%+v, %v", r, err)
+	}
+	clock = &fakeClock{}
+	other := study()
+	other.Sensors = []string{"x"}
+	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40), other); !errors.Is(err, ErrNoSensors) || r.Waited != 0 {
+		t.Errorf("none of the base counts: %+v, %v", r, err)
+	}
+}
+
 func TestGateEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
