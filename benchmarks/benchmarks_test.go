@@ -121,6 +121,7 @@ type language struct {
 
 var languages = []language{
 	{"python", "python/bench.py", "%s: %s", []string{"testdata/checksum.py"}},
+	{"javascript", "javascript/bench.js", "%s: %s", []string{"testdata/checksum.js"}},
 }
 
 // TestLanguages builds once for the tests of C and of every VM found.
