@@ -288,6 +288,37 @@ func TestALostAttemptIsCountedOnlyWhenTheMachineStopped(t *testing.T) {
 	}
 }
 
+// TestPeopleAreToldThatKrundWasKilled: nobody but the next krund can tell them.
+func TestPeopleAreToldThatKrundWasKilled(t *testing.T) {
+	for _, test := range []struct {
+		name, reboot string
+		boot         int // of the krund after the one that is killed in boot 2
+		told         string
+	}{
+		{"no reboots", config.RebootNone, 2, "nbody:C:default-c, execution 1, is run again; that attempt does not count.\nThe krund that began it: it was killed (by the kernel for want of memory"},
+		{"krund alone", config.RebootHardware, 2, "krund, not the machine, stopped in the middle of attempt 1: it was killed (by the kernel for want of memory"},
+		{"the machine, too", config.RebootHardware, 3, "the machine or krund stopped in the middle of attempt 1 (power cut, crash, reset, or krund was killed)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := parse(t, experimentText("executions = 1\nreboot = \""+test.reboot+"\""))
+			s, fsys := newSimulated(t), crashfs.New("/lab")
+			if test.reboot == config.RebootHardware {
+				s.oneBoot(cfg, fsys) // which makes the schedule
+			}
+			s.boot = 2
+			s.during = func(context.Context) { fsys.CrashAt(fsys.Ops() + 1) }
+			if _, err := Run(t.Context(), cfg, dir, test.reboot, s.system(fsys)); !errors.Is(err, crashfs.ErrPowerCut) {
+				t.Fatalf("error %v", err)
+			}
+			s.told, s.mails, s.boot, s.during, s.applied = nil, nil, test.boot, nil, 0
+			s.oneBoot(cfg, fsys.Reboot(crashfs.Everything))
+			if told := strings.Join(s.told, "\n"); strings.Count(told, test.told) != 1 || s.mails[0] != "flagged" {
+				t.Errorf("mails %q, told:\n%s", s.mails, told)
+			}
+		})
+	}
+}
+
 // TestWhatCannotBeRestored: the experiment goes on to Apply, which decides, and the log has it.
 func TestWhatCannotBeRestored(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"krund/internal/notify"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/verdict"
@@ -43,8 +44,13 @@ func (x *experiment) reconcile(ctx context.Context) error {
 	}
 	if x.BootID != "" && x.BootID == x.schedule.Header().Boot && !x.hardware() {
 		// Only krund ended, not the machine, and a person has started it again: no reason to count the attempt.
-		x.Log.Warn("krund ended in the middle of an execution, which is run again", "slot", slot.Index, "key", slot.Key.String())
-		return x.schedule.Withdraw(slot)
+		x.Log.Warn("krund ended in the middle of an execution, which is run again", "slot", slot.Index, "key", slot.Key.String(), "why", whyKrundEnded)
+		if err := x.schedule.Withdraw(slot); err != nil {
+			return err
+		}
+		x.tell(ctx, notify.Flagged, "krund was started again after it had been killed or had crashed", fmt.Sprintf("slot %d, %s, execution %d, is run again; that attempt does not count.\nThe krund that began it: %s.\n",
+			slot.Index, slot.Key, slot.Pexec, whyKrundEnded))
+		return nil
 	}
 	return x.lose(ctx, slot)
 }
@@ -62,7 +68,7 @@ func (x *experiment) clean() {
 
 // lose counts an attempt that the machine did not survive, with a record of its own.
 func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
-	o := lost(slot.Attempts, x.cfg.Experiment.Attempts)
+	o := lost(slot.Attempts, x.cfg.Experiment.Attempts, x.BootID != "" && x.BootID == x.schedule.Header().Boot)
 	x.Log.Warn("an attempt was lost", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts, "outcome", string(o.Result))
 	record := x.emptyRecord(slot)
 	record.Outcome, record.Reasons = o.Result, o.Reasons
@@ -74,10 +80,16 @@ func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
 	return nil
 }
 
-// lost is the verdict on an attempt of which nothing is known.
-func lost(attempt, most int) verdict.Outcome {
-	o := verdict.Outcome{Result: results.Rerun, Reasons: []string{fmt.Sprintf(
-		"the machine or krund stopped in the middle of attempt %d (power cut, crash, reset)", attempt)}}
+// whyKrundEnded is what is known of an earlier krund when the boot is still the same: had it ended in order, the slot would not be left running.
+const whyKrundEnded = "it was killed (by the kernel for want of memory, or by somebody), crashed, or could not store the record; the system's journal and the experiment's log may tell"
+
+// lost is the verdict on an attempt of which nothing is known but whether the machine is still in the same boot.
+func lost(attempt, most int, sameBoot bool) verdict.Outcome {
+	reason := fmt.Sprintf("the machine or krund stopped in the middle of attempt %d (power cut, crash, reset, or krund was killed)", attempt)
+	if sameBoot {
+		reason = fmt.Sprintf("krund, not the machine, stopped in the middle of attempt %d: %s", attempt, whyKrundEnded)
+	}
+	o := verdict.Outcome{Result: results.Rerun, Reasons: []string{reason}}
 	if attempt >= most {
 		o.Result = results.Error
 		o.Reasons = append(o.Reasons, fmt.Sprintf("all %d attempts are used up (experiment.attempts)", most))

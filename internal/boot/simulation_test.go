@@ -37,6 +37,7 @@ type simulated struct {
 	moreSensors int
 	unrestored  error // of Machine.Recover
 	mails       []string
+	told        []string // subjects and texts of all messages
 	retired     bool
 	log         strings.Builder
 	during      func(ctx context.Context) // called while the benchmark runs
@@ -154,6 +155,7 @@ func (s *simulated) Reboot(context.Context) error {
 func (s *simulated) WantsMail() bool { return true }
 
 func (s *simulated) Send(_ context.Context, m notify.Message, mail bool) error {
+	s.told = append(s.told, m.Subject+"\n"+m.Text)
 	if mail {
 		s.mails = append(s.mails, string(m.Event))
 	}
