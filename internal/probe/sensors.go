@@ -35,6 +35,7 @@ func parseSensors(text string) Temperatures {
 			sensor += "(" + label + ")"
 		}
 		sensor = word(sensor)
+		namesake := t.meet(sensor)
 		degrees, err := strconv.ParseFloat(number, 64)
 		switch {
 		case err != nil || !strings.HasPrefix(rest, "degC"):
@@ -42,7 +43,7 @@ func parseSensors(text string) Temperatures {
 		case math.IsNaN(degrees) || degrees*1000 < leastMilliC || degrees*1000 > mostMilliC:
 			t.remark(sensor, clip(value)+" cannot be")
 		default:
-			t.Readings = append(t.Readings, Temperature{Sensor: sensor, MilliC: int64(math.Round(degrees * 1000))})
+			t.add(sensor, int64(math.Round(degrees*1000)), namesake)
 		}
 	}
 	t.finish()

@@ -25,6 +25,9 @@ func celsius(milli int64) string { return fmt.Sprintf("%.1f C", float64(milli)/1
 type Temperatures struct {
 	Readings []Temperature `json:"readings"`
 	Remarks  []string      `json:"remarks,omitempty"`
+
+	namesakes map[string]int // how many sensors of a name were seen so far, those that do not work among them
+	numbers   []int          // which of its namesakes each reading is, from 1
 }
 
 // Readings outside of these bounds come from inputs to which nothing is connected (all bits set, or none), in thousandths of a degree
@@ -72,6 +75,7 @@ func (t *Temperatures) chip(root sysroot.Root, dir string) {
 			label = strings.TrimPrefix(base, dir+"/")
 		}
 		sensor := word(chip + "/" + label)
+		number := t.meet(sensor)
 		if fault, err := root.Read(base + "_fault"); err == nil && fault == "1" {
 			t.remark(sensor, "says that it is faulty")
 			continue
@@ -80,12 +84,27 @@ func (t *Temperatures) chip(root sysroot.Root, dir string) {
 			t.remark(sensor, "is switched off")
 			continue
 		}
-		t.take(root, input, sensor)
+		t.take(root, input, sensor, number)
 	}
 }
 
+// meet counts a sensor among its namesakes and returns which of them it is.
+func (t *Temperatures) meet(sensor string) int {
+	if t.namesakes == nil {
+		t.namesakes = map[string]int{}
+	}
+	t.namesakes[sensor]++
+	return t.namesakes[sensor]
+}
+
+// add takes a reading in.
+func (t *Temperatures) add(sensor string, milli int64, number int) {
+	t.Readings = append(t.Readings, Temperature{Sensor: sensor, MilliC: milli})
+	t.numbers = append(t.numbers, number)
+}
+
 // take reads one input.
-func (t *Temperatures) take(root sysroot.Root, file, sensor string) {
+func (t *Temperatures) take(root sysroot.Root, file, sensor string, number int) {
 	text, err := root.Read(file)
 	if err != nil {
 		t.remark(sensor, err.Error())
@@ -96,7 +115,7 @@ func (t *Temperatures) take(root sysroot.Root, file, sensor string) {
 		t.remark(sensor, err.Error())
 		return
 	}
-	t.Readings = append(t.Readings, Temperature{Sensor: sensor, MilliC: milli})
+	t.add(sensor, milli, number)
 }
 
 func (t *Temperatures) remark(sensor, what string) {
@@ -126,27 +145,26 @@ func (t *Temperatures) zones(root sysroot.Root) {
 		if err != nil || kind == "" {
 			kind = "unnamed"
 		}
-		t.take(root, dir+"/temp", word("zone@"+kind))
+		sensor := word("zone@" + kind)
+		t.take(root, dir+"/temp", sensor, t.meet(sensor))
 	}
 }
 
-// finish orders the readings and numbers those that share a name, in the order in which they were found.
+// finish orders the readings and numbers those that share a name, in the order in which they were found. One that cannot be read keeps its number: the
+// others must not be taken for it.
 func (t *Temperatures) finish() {
-	count := map[string]int{}
-	for _, r := range t.Readings {
-		count[r.Sensor]++
-	}
-	number := map[string]int{}
+	shared := map[string]bool{}
 	for i, r := range t.Readings {
-		if count[r.Sensor] > 1 {
-			number[r.Sensor]++
-			t.Readings[i].Sensor = fmt.Sprintf("%s#%d", r.Sensor, number[r.Sensor])
+		if t.namesakes[r.Sensor] > 1 {
+			shared[r.Sensor] = true
+			t.Readings[i].Sensor = fmt.Sprintf("%s#%d", r.Sensor, t.numbers[i])
 		}
 	}
-	for _, sensor := range sortedKeys(number) {
-		t.Remarks = append(t.Remarks, fmt.Sprintf("%d sensors are called %s: told apart by the order in which the kernel lists them", number[sensor], sensor))
+	for _, sensor := range sortedKeys(shared) {
+		t.Remarks = append(t.Remarks, fmt.Sprintf("%d sensors are called %s: told apart by the order in which the kernel lists them", t.namesakes[sensor], sensor))
 	}
 	slices.SortFunc(t.Readings, func(a, b Temperature) int { return sysroot.Compare(a.Sensor, b.Sensor) })
+	t.namesakes, t.numbers = nil, nil
 }
 
 // devicePlace returns where in the machine the device of a hwmon folder sits: its path below /sys/devices, without the parts that are

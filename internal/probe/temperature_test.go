@@ -119,6 +119,33 @@ func TestNamelessAndDoubleSensors(t *testing.T) {
 	}
 }
 
+// TestNamesakesKeepTheirNumbers: while one of them cannot be read the others must not be taken for it, whose base temperature is another.
+func TestNamesakesKeepTheirNumbers(t *testing.T) {
+	m, dir := machine(t, "kvm-guest")
+	zone := func(n, temp string) {
+		put(t, dir, "sys/class/thermal/thermal_zone"+n+"/type", "acpitz\n")
+		put(t, dir, "sys/class/thermal/thermal_zone"+n+"/temp", temp)
+	}
+	for n, temp := range map[string]string{"0": "27000\n", "1": "40000\n", "2": "55000\n"} {
+		zone(n, temp)
+	}
+	if got := strings.Join(shown(hwmonTemperatures(m.Root)), ", "); got != "zone@acpitz#1 27.0 C, zone@acpitz#2 40.0 C, zone@acpitz#3 55.0 C" {
+		t.Errorf("all: %s", got)
+	}
+	zone("0", "\n")
+	if got := strings.Join(shown(hwmonTemperatures(m.Root)), ", "); got != "zone@acpitz#2 40.0 C, zone@acpitz#3 55.0 C" {
+		t.Errorf("without the first: %s", got)
+	}
+	zone("1", "\n")
+	if got := strings.Join(shown(hwmonTemperatures(m.Root)), ", "); got != "zone@acpitz#3 55.0 C" {
+		t.Errorf("the last alone: %s", got)
+	}
+	got := parseSensors("hw.sensors.acpitz0.temp0=unknown\nhw.sensors.acpitz0.temp0=30.00 degC\n")
+	if got := strings.Join(shown(got), ", "); got != "acpitz0/temp0#2 30.0 C" {
+		t.Errorf("OpenBSD: %s", got)
+	}
+}
+
 func TestStablePlace(t *testing.T) {
 	tests := map[string]string{
 		"/sys/devices/platform/coretemp.0":                                                          "platform/coretemp.0",
@@ -193,17 +220,18 @@ func FuzzTemperatures(f *testing.F) {
 		root := sysroot.New("/nowhere")
 		var temps Temperatures
 		if milli, err := parseMilliC(value); err == nil {
-			temps.Readings = append(temps.Readings, Temperature{Sensor: word(label), MilliC: milli}, Temperature{Sensor: word(label), MilliC: milli})
+			temps.add(word(label), milli, temps.meet(word(label)))
+			temps.add(word(label), milli, temps.meet(word(label)))
 		}
 		temps.finish()
+		if len(temps.Readings) == 2 && temps.Readings[0].Sensor == temps.Readings[1].Sensor {
+			t.Errorf("two sensors of one name: %+v", temps.Readings)
+		}
 		temps.Readings = append(temps.Readings, parseSensors(text).Readings...)
 		for _, r := range temps.Readings {
 			if strings.ContainsAny(r.Sensor, " =\n\t\x00") || r.MilliC < leastMilliC || r.MilliC > mostMilliC {
 				t.Errorf("reading %+v", r)
 			}
-		}
-		if n := len(temps.Readings); n > 1 && temps.Readings[0].Sensor == temps.Readings[1].Sensor && temps.Readings[0] == temps.Readings[1] && strings.Contains(temps.Readings[0].Sensor, "#1") {
-			t.Errorf("two sensors of one name: %+v", temps.Readings)
 		}
 		stablePlace(label)
 		if !match("*", label) {
