@@ -42,7 +42,8 @@ var questions = map[string]question{
 	},
 	"java": {[]string{"-version"}, "", ""}, // each has JNI
 	"ruby": {
-		[]string{"--disable-gems", "-e", `puts RUBY_ENGINE + " " + RUBY_VERSION; $stdout.flush; require "fiddle"`},
+		// With RubyGems, which finds fiddle from Ruby 3.5 on.
+		[]string{"-e", `puts RUBY_ENGINE + " " + RUBY_VERSION; $stdout.flush; require "fiddle"`},
 		"fiddle", "install Ruby's whole standard library",
 	},
 	"php": {
