@@ -38,6 +38,7 @@ func BenchmarkEmptyIteration(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(interpreters)) {
 		b.Run(name, func(b *testing.B) { measureEmpty(b, pythonArgv(interpreters[name], python)...) })
 	}
+	benchmarkEmptyRuby(b, empty("bench.rb", "def run_iter(n)\nend\n"))
 }
 
 func measureEmpty(b *testing.B, argv ...string) {

@@ -20,7 +20,7 @@ var languages = []Language{
 	{"lua", []string{"runner.lua"}},
 	{"javascript", []string{"runner.js", "krun.node"}},
 	{"java", []string{"java/KrunRunner.class", "java/BaseKrunEntry.class", "java/libkrunjava.so"}},
-	{"ruby", []string{"runner.rb"}},
+	{"ruby", []string{"runner.rb", "krunruby.so"}},
 	{"php", []string{"runner.php"}},
 }
 

@@ -1,0 +1,200 @@
+# frozen_string_literal: true
+
+# Iteration runner for Ruby: CRuby 2.7 and later with its JITs, and others that
+# have Fiddle (TruffleRuby, JRuby).
+#
+# usage: runner.rb BENCHMARK_FILE PARAMETER
+#
+# Loads the benchmark and calls its method run_iter(PARAMETER) until libkrun says
+# stop. libkrun is the file that the environment variable KRUN_LIBRARY names, or
+# libkrun.so beside this file, or ../../lib/libkrun.so.
+#
+# exit status: 0 measured; 64 usage; 65 the benchmark has no method run_iter; 66
+# the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
+# raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. A
+# status the benchmark exits with by itself is kept.
+
+# Whatever the runner has is in here, so that a benchmark's names are its own.
+module KrunRunner
+  EXIT_USAGE = 64
+  EXIT_NO_ENTRY = 65
+  EXIT_BENCHMARK = 66
+  EXIT_LIBRARY = 69
+  EXIT_EXCEPTION = 70
+  EXIT_INIT = 71
+  EXIT_MEASURE = 76
+
+  VERSION = 1 # KRUN_VERSION of krun.h
+
+  # What the benchmark may do by itself; all else is a failure.
+  ITS_OWN = [SystemExit, SignalException].freeze
+
+  # Says why on stderr and exits. The text is joined as bytes: a file's name and
+  # an exception's message may be in encodings that do not mix.
+  def self.fail(status, *text)
+    $stderr.write("runner.rb: ".b, *text.map(&:b), "\n")
+    Kernel.exit(status)
+  end
+
+  # Like fail, with the trace of the exception. The message ends in the
+  # exception's first line: krund quotes the last line.
+  def self.fail_in_benchmark(status, error, *text)
+    $stderr.write(error.full_message(highlight: false, order: :top).b.chomp, "\n")
+    message = error.message.b.strip.lines.first.to_s.strip
+    fail(status, *text, ": ", error.class.to_s, ": ", message)
+  end
+
+  # Where libkrun should be.
+  def self.library_path
+    path = ENV["KRUN_LIBRARY"].to_s
+    return path unless path.empty?
+
+    beside = File.join(__dir__, "libkrun.so")
+    File.exist?(beside) ? beside : File.expand_path("../../lib/libkrun.so", __dir__)
+  end
+
+  # libkrun's functions. need_gvl keeps the interpreter lock during a call: no
+  # other thread of the benchmark can take it between the clock and run_iter.
+  # Fiddle has it from Ruby 3.0 on.
+  class Library
+    attr_reader :should_stop, :start, :stop
+
+    def initialize(path)
+      require "fiddle"
+      @file = Fiddle.dlopen(path)
+      # A handle is passed as a number: of a pointer, Fiddle would make objects in each call.
+      @should_stop, @start, @stop, @done =
+        %w[krun_should_stop krun_begin krun_end krun_done].map { |name| bind(name, [Fiddle::TYPE_LONG]) }
+      @init = bind("krun_init", [Fiddle::TYPE_VOIDP])
+      @strerror = bind("krun_strerror", [Fiddle::TYPE_INT], Fiddle::TYPE_VOIDP)
+      @version = bind("krun_version", [])
+    end
+
+    def version
+      @version.call
+    end
+
+    # krun_init: its code and the handle, a number.
+    def init
+      out = Fiddle::Pointer.malloc(Fiddle::SIZEOF_VOIDP, Fiddle::RUBY_FREE)
+      [@init.call(out), out.ptr.to_i]
+    end
+
+    def done(handle)
+      @done.call(handle)
+    end
+
+    # libkrun's explanation of a code.
+    def error_text(code)
+      @strerror.call(code).to_s
+    end
+
+    # The three calls of an iteration, without the half microsecond that Fiddle
+    # spends inside the measurement: krunruby.so gives these function objects a
+    # method call of their own. Elsewhere than in CRuby, and without that file,
+    # they stay Fiddle's.
+    def hasten(extension)
+      return unless RUBY_ENGINE == "ruby" && File.exist?(extension)
+
+      require extension
+      KrunRunner.hasten(@should_stop, @start, @stop)
+    rescue LoadError
+      nil # a Ruby under development wants another version of each extension
+    end
+
+    private
+
+    def bind(name, arguments, result = Fiddle::TYPE_INT)
+      address = @file[name]
+      begin
+        Fiddle::Function.new(address, arguments, result, need_gvl: true)
+      rescue ArgumentError
+        Fiddle::Function.new(address, arguments, result)
+      end
+    end
+  end
+
+  # libkrun in the version that the runner was written for.
+  def self.open_library
+    path = library_path
+    begin
+      library = Library.new(path)
+      version = library.version
+    rescue StandardError, LoadError => error
+      fail(EXIT_LIBRARY, "cannot load libkrun: ", error.message, "; set KRUN_LIBRARY to the path of libkrun.so")
+    end
+    if version != VERSION
+      fail(EXIT_LIBRARY, path, " has interface version #{version}, this runner needs #{VERSION}; install both together")
+    end
+    library
+  end
+
+  # The handle, a number.
+  def self.open_handle(library)
+    code, handle = library.init
+    fail(EXIT_INIT, "krun_init: ", library.error_text(code)) unless code.zero?
+    handle
+  end
+
+  # Loads the file at path. Its folder becomes the first one of $LOAD_PATH, and
+  # what it requires may require it.
+  def self.load_benchmark(path)
+    begin
+      file = File.realpath(path)
+      File.open(file).close
+    rescue SystemCallError => error
+      fail(EXIT_BENCHMARK, "cannot read the benchmark: ", error.message)
+    end
+    $LOAD_PATH.unshift(File.dirname(file))
+    $LOADED_FEATURES << file
+    begin
+      load(file)
+    rescue *ITS_OWN
+      raise
+    rescue Exception => error # SyntaxError is no StandardError
+      fail_in_benchmark(EXIT_BENCHMARK, error, path, " raised an exception while it was loaded")
+    end
+  end
+
+  # Runs the benchmark that arguments name, by calling main's krun_measure.
+  def self.run(main, arguments)
+    path, parameter = arguments
+    if arguments.size != 2 || parameter !~ /\A-?[0-9]+\z/
+      $stderr.write("usage: runner.rb BENCHMARK_FILE PARAMETER (an integer)\n")
+      Kernel.exit(EXIT_USAGE)
+    end
+    library = open_library
+    handle = open_handle(library)
+    library.hasten(File.join(__dir__, "krunruby.so"))
+    load_benchmark(path)
+    fail(EXIT_NO_ENTRY, path, " has no function run_iter") unless main.respond_to?(:run_iter, true)
+    code = measure(main, path, library, handle, parameter.to_i)
+    fail(EXIT_MEASURE, "krun_begin or krun_end: ", library.error_text(code)) unless code.zero?
+  end
+
+  # The code of the call that failed, or 0.
+  def self.measure(main, path, library, handle, parameter)
+    code = main.krun_measure(library.should_stop, library.start, library.stop, handle, parameter)
+    code.zero? ? library.done(handle) : code
+  rescue *ITS_OWN
+    raise
+  rescue Exception => error # so are SystemStackError and NotImplementedError
+    fail_in_benchmark(EXIT_EXCEPTION, error, path, " raised an exception in run_iter")
+  end
+end
+
+# Iterates until libkrun says stop; the code of the krun_end that failed, or 0.
+# The result of krun_begin is not looked at: that would be measured, and krun_end
+# reports the same error. A method of main, because that is self in a benchmark's
+# own top-level code, whose instance variables run_iter may want.
+def self.krun_measure(should_stop, start, stop, handle, parameter)
+  while should_stop.call(handle) == 0
+    start.call(handle)
+    run_iter(parameter)
+    code = stop.call(handle)
+    return code if code != 0
+  end
+  0
+end
+
+KrunRunner.run(self, ARGV)
