@@ -121,6 +121,7 @@ type language struct {
 
 var languages = []language{
 	{"python", "python/bench.py", "%s: %s", []string{"testdata/checksum.py"}},
+	{"lua", "lua/bench.lua", "[%s] = %s", []string{"testdata/checksum.lua"}},
 	{"javascript", "javascript/bench.js", "%s: %s", []string{"testdata/checksum.js"}},
 }
 
