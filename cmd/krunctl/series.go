@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"fmt"
 
 	"krund/internal/analysis/dataset"
@@ -89,4 +90,41 @@ func parallel(n, workers int, do func(int)) {
 	for range workers {
 		<-done
 	}
+}
+
+// printing is how a command that looks at the keys of its arguments one by one prints what it finds.
+type printing[D any] struct {
+	json, csv bool
+	table     func(D)
+	rows      func(w *csv.Writer, doc D, header bool) error
+}
+
+// lookAtEach reads the arguments of a command, has each looked at, and prints what was found in it.
+func lookAtEach[D any](a *app, args []string, input analyzeOptions, look func(*dataset.Dataset) (D, error), p printing[D]) error {
+	table := csv.NewWriter(a.stdout)
+	for i, arg := range args {
+		in, err := a.analysisInput(arg, input)
+		if err != nil {
+			return err
+		}
+		doc, err := look(in.data)
+		if err != nil {
+			return fmt.Errorf("%s: %w", arg, err)
+		}
+		switch {
+		case p.json:
+			err = a.printJSON(doc)
+		case p.csv:
+			err = p.rows(table, doc, i == 0)
+		default:
+			if i > 0 {
+				a.print("\n")
+			}
+			p.table(doc)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 
@@ -93,32 +92,9 @@ func (a *app) similarity(args []string, o similarityOptions) error {
 	if o.json && o.csv {
 		return usageError{errors.New("--json and --csv: one of them")}
 	}
-	table := csv.NewWriter(a.stdout)
-	for i, arg := range args {
-		in, err := a.analysisInput(arg, o.input)
-		if err != nil {
-			return err
-		}
-		doc, err := compareKeys(in.data, o)
-		if err != nil {
-			return fmt.Errorf("%s: %w", arg, err)
-		}
-		switch {
-		case o.json:
-			err = a.printJSON(doc)
-		case o.csv:
-			err = similarityCSV(table, doc, i == 0)
-		default:
-			if i > 0 {
-				a.print("\n")
-			}
-			a.printSimilarity(doc, o)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return lookAtEach(a, args, o.input, func(d *dataset.Dataset) (*similarityJSON, error) { return compareKeys(d, o) }, printing[*similarityJSON]{
+		json: o.json, csv: o.csv, rows: similarityCSV, table: func(doc *similarityJSON) { a.printSimilarity(doc, o) },
+	})
 }
 
 // compareKeys compares the executions of every key.

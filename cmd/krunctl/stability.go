@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"slices"
@@ -168,32 +167,9 @@ func parseRange(text string) (low, high int, err error) {
 }
 
 func (a *app) stability(args []string, o stabilityOptions) error {
-	table := csv.NewWriter(a.stdout)
-	for i, arg := range args {
-		in, err := a.analysisInput(arg, o.input)
-		if err != nil {
-			return err
-		}
-		doc, err := a.judgeKeys(in.data, o)
-		if err != nil {
-			return fmt.Errorf("%s: %w", arg, err)
-		}
-		switch {
-		case o.json:
-			err = a.printJSON(doc)
-		case o.csv:
-			err = stabilityCSV(table, doc, i == 0)
-		default:
-			if i > 0 {
-				a.print("\n")
-			}
-			a.printStability(doc)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return lookAtEach(a, args, o.input, func(d *dataset.Dataset) (*stabilityJSON, error) { return a.judgeKeys(d, o) }, printing[*stabilityJSON]{
+		json: o.json, csv: o.csv, rows: stabilityCSV, table: a.printStability,
+	})
 }
 
 // judgeKeys applies the criteria to every key. That a key is too short is a
