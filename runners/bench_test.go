@@ -12,6 +12,13 @@ import (
 	"krund/runners/runnertest"
 )
 
+// empties are benchmarks that do nothing, in the languages whose benchmarks need
+// no compiling.
+var empties = []struct{ language, runner, file, text string }{
+	{"python", "python/runner.py", "bench.py", "def run_iter(n):\n    pass\n"},
+	{"javascript", "javascript/runner.js", "bench.js", "function run_iter(n) {}\n"},
+}
+
 // BenchmarkEmptyIteration tells what each runner adds: "measured" is the wall
 // time of an iteration whose run_iter does nothing, "between" the time from the
 // end of an iteration to the start of the next. Medians of the second half of
@@ -33,10 +40,14 @@ func BenchmarkEmptyIteration(b *testing.B) {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	b.Run("C", func(b *testing.B) { measureEmpty(b, filepath.Join(built, "runners", "c", "runner"), library) })
-	python := empty("bench.py", "def run_iter(n):\n    pass\n")
-	interpreters := runnertest.Pythons(b)
-	for _, name := range slices.Sorted(maps.Keys(interpreters)) {
-		b.Run(name, func(b *testing.B) { measureEmpty(b, pythonArgv(interpreters[name], python)...) })
+	for _, e := range empties {
+		b.Run(e.language, func(b *testing.B) {
+			file := empty(e.file, e.text)
+			vms := runnertest.Interpreters(b, e.language)
+			for _, name := range slices.Sorted(maps.Keys(vms)) {
+				b.Run(name, func(b *testing.B) { measureEmpty(b, vms[name], filepath.Join(built, "runners", e.runner), file) })
+			}
+		})
 	}
 	benchmarkEmptyRuby(b, empty("bench.rb", "def run_iter(n)\nend\n"))
 }

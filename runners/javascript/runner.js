@@ -1,0 +1,178 @@
+/*
+ * Iteration runner for JavaScript: Node 12 and later.
+ *
+ *   usage: runner.js BENCHMARK_FILE PARAMETER
+ *
+ * Runs the benchmark's file as a script in the global scope, as a browser or V8's
+ * shell d8 would, and calls its run_iter(PARAMETER) until libkrun says stop.
+ * libkrun is in the addon krun.node beside this file.
+ *
+ * exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
+ * 66 the benchmark cannot be loaded; 69 krun.node cannot be loaded; 70 the
+ * benchmark raised an exception; 71 krun_init failed; 76 krun_begin or krun_end
+ * failed. A status the benchmark exits with by itself is kept.
+ */
+"use strict";
+
+const fs = require("fs");
+const { Module } = require("module");
+const path = require("path");
+const process = require("process"); // a benchmark may have a global of this name
+const vm = require("vm");
+
+const EXIT_USAGE = 64;
+const EXIT_NO_ENTRY = 65;
+const EXIT_BENCHMARK = 66;
+const EXIT_LIBRARY = 69;
+const EXIT_EXCEPTION = 70;
+const EXIT_INIT = 71;
+const EXIT_MEASURE = 76;
+
+const VERSION = 1; // KRUN_VERSION of krun.h
+
+/* complain says why on stderr and exits. */
+function complain(status, message) {
+  process.stderr.write(`runner.js: ${message}\n`);
+  process.exit(status);
+}
+
+/*
+ * summary is an exception in one line, as "TypeError: x is not a function". What
+ * is thrown need not be an Error, nor let itself be written.
+ */
+function summary(exception) {
+  try {
+    return String(exception).replace(/\s+/g, " ").trim();
+  } catch (_) {
+    return `a thrown ${typeof exception}`;
+  }
+}
+
+/* trace is the stack of an exception, "" where it has none. */
+function trace(exception) {
+  try {
+    return typeof exception.stack === "string" ? `${exception.stack}\n` : "";
+  } catch (_) {
+    return "";
+  }
+}
+
+/*
+ * complainOf is complain with the stack of an exception. The message ends in the
+ * exception: krund quotes the last line.
+ */
+function complainOf(status, message, exception) {
+  process.stderr.write(trace(exception));
+  complain(status, `${message}: ${summary(exception)}`);
+}
+
+/* openLibrary returns the functions of krun.node; krun.c beside this file describes them. */
+function openLibrary() {
+  const file = path.join(__dirname, "krun.node"), addon = { exports: {} };
+  let version;
+
+  try {
+    process.dlopen(addon, file);
+    version = addon.exports.version();
+  } catch (error) {
+    complain(EXIT_LIBRARY, `cannot load libkrun: ${summary(error)}; install krun.node and runner.js together`);
+  }
+  if (version !== VERSION)
+    complain(EXIT_LIBRARY, `${file} has interface version ${version}, this runner needs ${VERSION}; install both together`);
+  return addon.exports;
+}
+
+/* runFile runs a file as a script in the global scope. It throws what reading, compiling and running throw. */
+function runFile(file) {
+  return new vm.Script(fs.readFileSync(file, "utf8"), { filename: file }).runInThisContext();
+}
+
+/* blockingOutput lets the runner exit at once without losing what was printed into a pipe. */
+function blockingOutput() {
+  for (const stream of [process.stdout, process.stderr])
+    if (stream._handle && stream._handle.setBlocking)
+      stream._handle.setBlocking(true);
+}
+
+/*
+ * defineGlobals makes the functions of d8 that benchmarks use, and Node's require.
+ * load and require find what lies beside the benchmark at the given path; load
+ * looks into the working directory too, as d8 does.
+ */
+function defineGlobals(benchmark) {
+  const folder = path.dirname(path.resolve(benchmark));
+  const functions = {
+    load(file) {
+      const beside = path.resolve(folder, String(file));
+      return runFile(fs.existsSync(beside) ? beside : path.resolve(String(file)));
+    },
+    print(...values) {
+      process.stdout.write(`${values.map(String).join(" ")}\n`);
+    },
+    quit(status) {
+      process.exit(status === undefined ? 0 : Number(status));
+    },
+    require: (Module.createRequire || Module.createRequireFromPath)(path.resolve(benchmark)),
+  };
+  for (const name of Object.keys(functions))
+    if (typeof global[name] !== "function")
+      Object.defineProperty(global, name, { value: functions[name], configurable: true, writable: true });
+}
+
+/* loadBenchmark returns the function run_iter of the file, which may be a global variable or a constant of the script. */
+function loadBenchmark(file) {
+  try {
+    runFile(file);
+  } catch (error) {
+    complainOf(EXIT_BENCHMARK, `cannot load ${file}`, error);
+  }
+  const entry = vm.runInThisContext('typeof run_iter === "function" ? run_iter : undefined');
+  if (entry === undefined)
+    complain(EXIT_NO_ENTRY, `${file} has no function run_iter`);
+  if (/^\[object (Async|Generator|AsyncGenerator)Function\]$/.test(Object.prototype.toString.call(entry)))
+    complain(EXIT_NO_ENTRY, `run_iter of ${file} is an async function or a generator: an iteration must be over when run_iter returns`);
+  return entry;
+}
+
+/*
+ * measure iterates until libkrun says stop, and returns the code of the call that
+ * failed, or undefined. A function of its own, so that V8 compiles the loop by
+ * itself.
+ */
+function measure(shouldStop, begin, end, run_iter, parameter) {
+  while (!shouldStop()) {
+    begin();
+    run_iter(parameter);
+    const code = end();
+    if (code !== undefined)
+      return code;
+  }
+  return undefined;
+}
+
+function main(argv) {
+  const parameter = Number(argv[1]) + 0; // not -0, which is no small integer to V8
+  if (argv.length !== 2 || !/^-?[0-9]+$/.test(argv[1]) || !Number.isSafeInteger(parameter)) {
+    process.stderr.write("usage: runner.js BENCHMARK_FILE PARAMETER (an integer)\n");
+    process.exit(EXIT_USAGE);
+  }
+  const krun = openLibrary();
+  let code = krun.init();
+  if (code !== undefined)
+    complain(EXIT_INIT, `krun_init: ${krun.strerror(code)}`);
+  blockingOutput();
+  defineGlobals(argv[0]);
+  const run_iter = loadBenchmark(argv[0]);
+  try {
+    code = measure(krun.shouldStop, krun.begin, krun.end, run_iter, parameter);
+  } catch (error) {
+    complainOf(EXIT_EXCEPTION, `${argv[0]} raised an exception in run_iter`, error);
+  }
+  if (code === undefined)
+    code = krun.done();
+  if (code !== undefined)
+    complain(EXIT_MEASURE, `krun_begin or krun_end: ${krun.strerror(code)}`);
+  process.exit(); // now, whatever timers and promises the benchmark has left; the status is 0 unless it has set another
+}
+
+main(process.argv.slice(2));

@@ -1,0 +1,224 @@
+package runners
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	libkrun "krund/cgo"
+	"krund/runners/runnertest"
+)
+
+const (
+	goodJavaScript = `
+"use strict";
+const run_iter = (n) => { let sum = 0; for (let i = 0; i < n; i++) sum += i; return sum; };
+`
+	// The interface benchmarks were written to for Krun, which ran them in V8's shell d8.
+	oldJavaScript = `
+load("beside.js");
+var EXPECT = 4950;
+function run_iter(n) {
+	var total = add_up(n);
+	if (total !== EXPECT) {
+		print("bad checksum:", total, "vs", EXPECT);
+		quit(1);
+	}
+}
+`
+	besideJavaScript = "function add_up(n) { var total = 0; for (var i = 0; i < n; i++) total += i; return total; }\n"
+
+	// A script's names may be those of what the runner and Node have.
+	namesakesJavaScript = `
+var process = 1, Module = 2, main = 3;
+function require(x) { return x; }
+let load = 4, quit = 5;
+const fs = 6, vm = 7, path = 8, measure = 9, krun = 10;
+var count = 0;
+function run_iter(n) { print(n, typeof n, 1 / n, this === globalThis || this === undefined, ++count); }
+`
+	checksumJavaScript = `
+var calls = 0;
+function run_iter(n) {
+	if (++calls === 4) {
+		console.log("bad checksum");
+		process.exit(1);
+	}
+}
+`
+	raisingJavaScript = `
+var calls = [];
+function third() { throw new RangeError("third\n time"); }
+function run_iter(n) { if (calls.push(n) === 3) third(); }
+`
+	refusingJavaScript = `
+function run_iter(n) { throw { get stack() { throw 1; }, toString() { throw 2; } }; }
+`
+	// What is left over when the measuring ends is not waited for.
+	lingeringJavaScript = `
+setInterval(() => print("tick"), 1);
+Promise.resolve().then(() => print("later"));
+function run_iter(n) {}
+`
+)
+
+// javaScriptCases run under every VM.
+var javaScriptCases = []struct {
+	name   string
+	source string // "" for a file that is not there
+	args   []string
+	run    run
+	want   expect
+}{
+	{"measures", goodJavaScript, []string{"100"}, run{iterations: 20}, expect{0, 20, libkrun.StateDone, "", ""}},
+	{"stopped", goodJavaScript, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone, "", ""}},
+	{"negative", "function run_iter(n) { print(n, typeof n); }", []string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "-7 number\n-7 number\n", ""}},
+	{"namesakes", namesakesJavaScript, []string{"-0"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "0 number Infinity true 1\n0 number Infinity true 2\n", ""}},
+	{"prints much", `function run_iter(n) { print("x".repeat(n)); }`, []string{"1000000"}, run{iterations: 1}, expect{0, 1, libkrun.StateDone, strings.Repeat("x", 1_000_000) + "\n", ""}},
+	{"byte order mark", "\ufefffunction run_iter(n) {}", []string{"1"}, run{iterations: 1}, expect{0, 1, libkrun.StateDone, "", ""}},
+	{"leaves timers", lingeringJavaScript, []string{"1"}, run{iterations: 3}, expect{0, 3, libkrun.StateDone, "", ""}},
+	{"wrong checksum", checksumJavaScript, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady, "bad checksum\n", ""}},
+	{"quits", "function run_iter(n) { quit(n); }", []string{"9"}, run{iterations: 10}, expect{9, 0, libkrun.StateReady, "", ""}},
+	{"quits with 0", "function run_iter(n) { quit(); }", []string{"9"}, run{iterations: 10}, expect{0, 0, libkrun.StateReady, "", ""}},
+	{"own status", "process.exitCode = 3; function run_iter(n) {}", []string{"1"}, run{iterations: 2}, expect{3, 2, libkrun.StateDone, "", ""}},
+	{"exception", raisingJavaScript, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "", "raised an exception in run_iter: RangeError: third time\n"}},
+	{"text thrown", `function run_iter(n) { throw "sorry"; }`, []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: sorry\n"}},
+	{"nothing thrown", `function run_iter(n) { throw undefined; }`, []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: undefined\n"}},
+	{"exception that cannot be shown", refusingJavaScript, []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: a thrown object\n"}},
+	{"deep recursion", "function run_iter(n) { return run_iter(n) + 1; }", []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "RangeError: Maximum call stack size exceeded\n"}},
+	{"no entry", "var x = 1;", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
+	{"entry is no function", "var run_iter = 1;", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
+	{"asynchronous entry", "async function run_iter(n) {}", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "an iteration must be over when run_iter returns"}},
+	{"entry is a generator", "function* run_iter(n) {}", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "an iteration must be over when run_iter returns"}},
+	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot load /nowhere/bench.js: Error: ENOENT"}},
+	{"syntax", "function run_iter(n {\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "bench.js: SyntaxError: "}},
+	{"exception at load", "null.x;", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "bench.js: TypeError: "}},
+	{"loads what is not there", `load("other.js");`, []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "ENOENT"}},
+	{"quits at load", "quit(5);", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "", ""}},
+	{"no parameter", goodJavaScript, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"text as parameter", goodJavaScript, []string{"ten"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"fraction as parameter", goodJavaScript, []string{"1.5"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"parameter beyond 53 bits", goodJavaScript, []string{"9007199254740993"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"no buffer", goodJavaScript, []string{"1"}, run{iterations: 1, noBuffer: true}, expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
+}
+
+func TestJavaScript(t *testing.T) {
+	needBuilt(t)
+	for name, path := range runnertest.Interpreters(t, "javascript") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, test := range javaScriptCases {
+				t.Run(test.name, func(t *testing.T) {
+					file := "/nowhere/bench.js"
+					if test.source != "" {
+						file = write(t, "bench.js", test.source)
+					}
+					test.run.argv = append(javaScriptArgv(path, file), test.args...)
+					test.run.do(t).check(t, test.want)
+				})
+			}
+			t.Run("of Krun", func(t *testing.T) { testOldJavaScript(t, path) })
+			t.Run("requires", func(t *testing.T) { testJavaScriptRequire(t, path) })
+			t.Run("trace", func(t *testing.T) { testJavaScriptTrace(t, path) })
+			t.Run("ended twice", func(t *testing.T) { testJavaScriptMeasure(t, path) })
+			t.Run("wrong library", func(t *testing.T) { testJavaScriptLibrary(t, path) })
+		})
+	}
+}
+
+func javaScriptArgv(vm, file string) []string {
+	return []string{vm, filepath.Join(built, "runners", "javascript", "runner.js"), file}
+}
+
+// besides puts a second file beside one.
+func besides(t *testing.T, file, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testOldJavaScript: benchmarks as they are for d8 run, with what they load
+// beside them or in the working directory.
+func testOldJavaScript(t *testing.T, vm string) {
+	file := write(t, "bench.js", oldJavaScript)
+	besides(t, file, "beside.js", besideJavaScript)
+	r := run{argv: append(javaScriptArgv(vm, file), "100"), iterations: 5}
+	r.do(t).check(t, expect{0, 5, libkrun.StateDone, "", ""})
+	r = run{argv: append(javaScriptArgv(vm, file), "99"), iterations: 5}
+	r.do(t).check(t, expect{1, 0, libkrun.StateReady, "bad checksum: 4851 vs 4950\n", ""})
+	elsewhere := write(t, "bench.js", `require("fs").writeFileSync("here.js", "function run_iter(n) {}"); load("here.js");`)
+	r = run{argv: append(javaScriptArgv(vm, elsewhere), "1"), iterations: 1}
+	r.do(t).check(t, expect{0, 1, libkrun.StateDone, "", ""})
+}
+
+// testJavaScriptRequire: modules of Node and those beside the benchmark are found.
+func testJavaScriptRequire(t *testing.T, vm string) {
+	file := write(t, "bench.js", `
+var beside = require("./beside"), os = require("os");
+function run_iter(n) { print(beside.double(n), typeof os.cpus); }
+`)
+	besides(t, file, "beside.js", "exports.double = (n) => 2 * n;\n")
+	r := run{argv: append(javaScriptArgv(vm, file), "21"), iterations: 1}
+	r.do(t).check(t, expect{0, 1, libkrun.StateDone, "42 function\n", ""})
+}
+
+// testJavaScriptTrace: the stack names file, line and function, and the exception
+// is in the last line.
+func testJavaScriptTrace(t *testing.T, vm string) {
+	file := write(t, "bench.js", raisingJavaScript)
+	e := run{argv: append(javaScriptArgv(vm, file), "1"), iterations: 10}.do(t)
+	if !strings.Contains(e.stderr, "at third ("+file+":3:") || !strings.Contains(e.stderr, "at run_iter ("+file+":4:") {
+		t.Errorf("no trace: %s", e.stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(e.stderr), "\n")
+	if want := "runner.js: " + file + " raised an exception in run_iter: RangeError: third time"; lines[len(lines)-1] != want {
+		t.Errorf("last line %q, want %q", lines[len(lines)-1], want)
+	}
+}
+
+// testJavaScriptMeasure: a benchmark that ends the iteration itself, through the
+// addon, is told by krun_end.
+func testJavaScriptMeasure(t *testing.T, vm string) {
+	addon := filepath.Join(built, "runners", "javascript", "krun.node")
+	file := write(t, "bench.js", "var krun = require('"+addon+"');\nfunction run_iter(n) { krun.end(); }\n")
+	r := run{argv: append(javaScriptArgv(vm, file), "1"), iterations: 10}
+	r.do(t).check(t, expect{ExitMeasure, 1, libkrun.StateReady, "", "krun_begin or krun_end: "})
+}
+
+// testJavaScriptLibrary gives the runner addons it cannot use.
+func testJavaScriptLibrary(t *testing.T, vm string) {
+	file := write(t, "bench.js", goodJavaScript)
+	source, err := os.ReadFile(filepath.Join(built, "runners", "javascript", "runner.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := `
+#include <stddef.h>
+int napi_create_int32(void *env, int value, void **result);
+int napi_create_function(void *env, const char *name, size_t length, void *function, void *data, void **result);
+int napi_set_named_property(void *env, void *object, const char *name, void *value);
+static void *version(void *env, void *info) { void *value = NULL; napi_create_int32(env, 1000, &value); return value; }
+void *napi_register_module_v1(void *env, void *exports) {
+	void *function = NULL;
+	napi_create_function(env, "version", 7, version, NULL, &function);
+	napi_set_named_property(env, exports, "version", function);
+	return exports;
+}`
+	for addon, complaint := range map[string]string{
+		"": "krun.node: cannot open shared object file",
+		"void *napi_register_module_v1(void *env, void *exports) { return exports; }": "cannot load libkrun: TypeError: ",
+		"int other(void) { return 1; }":                                               "cannot load libkrun: Error: ",
+		other:                                                                         "interface version 1000, this runner needs 1",
+	} {
+		runner := write(t, "runner.js", string(source))
+		if addon != "" {
+			if err := os.Rename(compile(t, addon), filepath.Join(filepath.Dir(runner), "krun.node")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := run{argv: []string{vm, runner, file, "1"}, iterations: 1}
+		r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", complaint})
+	}
+}
