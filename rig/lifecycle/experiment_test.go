@@ -3,6 +3,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,12 +81,21 @@ func machine(t *testing.T, enabled bool) *rig.Machine {
 const settings = "grep -H . /sys/devices/system/cpu/cpufreq/policy*/scaling_governor /proc/sys/kernel/perf_event_max_sample_rate " +
 	"/proc/sys/kernel/perf_cpu_time_max_percent /proc/sys/kernel/randomize_va_space /proc/sys/vm/overcommit_memory /proc/sys/kernel/nmi_watchdog"
 
+// belongings are what an experiment could leave on the machine, or take away: files, accounts, processes, control groups. Not the copies of the lists of
+// accounts that useradd makes, nor the drop-in, which is krunctl's to remove.
+const belongings = `find /etc /root /home -xdev -type f -not -name '*-' -not -path '/etc/systemd/system/krund@*' | sort | xargs -d '\n' sha256sum
+find /etc /root /home /opt /tmp /var/tmp /dev/shm /srv -xdev -not -name 'systemd-private-*' -not -path '*/systemd-private-*/*' \
+  -not -name '*-' -not -path '/etc/systemd/system/krund@*' -not -path '/srv/krund/quick.krun*' | sort
+ps -eo user:32=,args= | grep -E '^krun |[k]rund ' | sort
+find /sys/fs/cgroup -type d -name '*krun*' -not -path '*system-krund*'
+cat /proc/swaps`
+
 func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 	m := machine(t, false)
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()
-	before := m.Sh(settings)
+	before, owned := m.Sh(settings), m.Sh(belongings)
 	out := m.Sh("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
 	for _, want := range []string{fmt.Sprint(slots, " process executions"), "this machine restarts before each of them", "krunctl disable --stop " + name} {
 		if !strings.Contains(out, want) {
@@ -101,6 +111,9 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 	if after := m.Sh(settings); after != before {
 		t.Errorf("the machine is not as it was.\nbefore:\n%s\nafter:\n%s", before, after)
 	}
+	if after := m.Sh(belongings); after != owned {
+		t.Errorf("the machine has not what it had.\nbefore:\n%s\nafter:\n%s", owned, after)
+	}
 	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {
 		t.Errorf("the unit is %s, want disabled", state)
 	}
@@ -112,8 +125,17 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 	if n := e.Count(schedule.Completed); n != slots || len(e.Records) != slots {
 		t.Errorf("%d slots completed, %d records, want %d of each", n, len(e.Records), slots)
 	}
+	boots, keys := map[string]bool{}, map[string]int{}
 	for _, r := range e.Records {
 		checkRecord(t, r)
+		boots[r.BootID] = true
+		keys[r.Key.String()]++
+	}
+	if len(boots) != slots {
+		t.Errorf("the %d records are of %d boots, want one each", slots, len(boots))
+	}
+	if len(keys) != 4 {
+		t.Errorf("the records are of %v, want two benchmarks with two VMs", keys)
 	}
 }
 
@@ -126,6 +148,13 @@ func checkRecord(t *testing.T, r results.Record) {
 	}
 	if r.Process.Account != "krun" || r.Process.UID == 0 || !r.Process.FreshHome {
 		t.Errorf("%s: ran as %q, uid %d, fresh home %v; want krun with a fresh home", id, r.Process.Account, r.Process.UID, r.Process.FreshHome)
+	}
+	set := map[string]bool{} // that the machine is as it was afterwards says something only if it was not meanwhile
+	for _, c := range r.Machine.Controls {
+		set[c.Name] = c.Status == "set"
+	}
+	if !set["perf_rate"] || !slices.ContainsFunc(r.Machine.Controls, func(c results.Control) bool { return c.Name == "tickless" && c.Status == "ok" }) {
+		t.Errorf("%s: the controls were %+v; want perf_rate set, and tickless as wanted", id, r.Machine.Controls)
 	}
 	if got := fmt.Sprint(r.Process.Strays, r.Process.OOMKills, r.Process.TimedOut); got != "0 0 false" {
 		t.Errorf("%s: strays, OOM kills, timed out: %s", id, got)
