@@ -77,12 +77,16 @@ func TestItStaysHot(t *testing.T) {
 	m.PowerOn()
 	rebooted(t, m)
 	m.SetTemperature(0, 60)
+	atTheGate(m)
+	waiting := m.Sh(frequencies)
 	if ended := m.RunToEnd(rig.UnitOf(name), 0); ended.Result != "exit-code" || ended.Status != 1 {
 		t.Errorf("krund ended with %+v, want exit status 1", ended)
 	}
-	m.WaitUp()
 	stopped := m.Sh(frequencies)
-	if told := m.Sh("cat /srv/krund/told"); !strings.Contains(told, "60.0 C, base 40.0 C") || !strings.Contains(told, "[temperature]") {
+	if waiting == stopped {
+		t.Errorf("while krund waited and after it the settings are the same, so that nothing was put back:\n%s", stopped)
+	}
+	if told := m.Sh("cat /srv/krund/told"); strings.Count(told, "not fit to measure") != 1 || !strings.Contains(told, "60.0 C, base 40.0 C") || !strings.Contains(told, "[temperature]") {
 		t.Errorf("people were told:\n%s", told)
 	}
 	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state == "enabled" {
