@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"strings"
 	"testing"
 
 	"krund/internal/schedule"
@@ -32,5 +33,32 @@ func TestBenchmarkThatAlwaysCrashesTheMachineDoesNotKeepItRebooting(t *testing.T
 	}
 	if starts := m.Starts(); starts != 7 {
 		t.Errorf("%d starts, want 7: one for the schedule, two attempts of two executions, one to find out, and the ordinary one", starts)
+	}
+}
+
+// TestRebootsAreBounded: an experiment that has used up the restarts it may ask for stops, although nothing else is wrong with it.
+func TestRebootsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("four boots")
+	}
+	const name = "bounded"
+	m := machine(t, name, "executions = 5\nmax_reboots = 2", "good")
+	if ended := m.RunToEnd(rig.UnitOf(name), 2); ended.Result != "exit-code" || ended.Status != 1 {
+		t.Fatalf("krund ended with %+v, want exit status 1", ended)
+	}
+	m.WaitUp()
+	if log := m.Log(name); !strings.Contains(log, "the limit of reboots is reached: 2 of 2 (experiment.max_reboots)") {
+		t.Errorf("the journal does not say why:\n%s", log)
+	}
+	ordinary(t, m, name)
+	e := m.Experiment(folderOf(name))
+	for _, problem := range e.Problems() {
+		t.Error(problem)
+	}
+	if e.Count(schedule.Completed) != 2 || len(e.Records) != 2 || e.Count(schedule.Outstanding) != 3 || e.Header.Reboots != 2 {
+		t.Errorf("%d reboots, slots %v; want two of each, and three slots outstanding", e.Header.Reboots, e.Slots)
+	}
+	if starts := m.Starts(); starts != 4 {
+		t.Errorf("%d starts, want 4: one for the schedule, two executions, and the ordinary one", starts)
 	}
 }
