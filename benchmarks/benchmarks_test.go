@@ -123,6 +123,7 @@ var languages = []language{
 	{"python", "python/bench.py", "%s: %s", []string{"testdata/checksum.py"}},
 	{"lua", "lua/bench.lua", "[%s] = %s", []string{"testdata/checksum.lua"}},
 	{"javascript", "javascript/bench.js", "%s: %s", []string{"testdata/checksum.js"}},
+	{"ruby", "ruby/bench.rb", "%s => %s", []string{"testdata/checksum.rb"}},
 	{"php", "php/bench.php", "%s => %s", []string{"testdata/checksum.php"}},
 }
 
