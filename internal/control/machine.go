@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -160,16 +161,16 @@ func onlineCPUs(root sysroot.Root) (CPUs, error) {
 // hypervised tells whether the processor says that it is a guest's. False on processors that cannot say.
 func (m *Machine) hypervised() bool {
 	text, err := m.Root.Read("/proc/cpuinfo")
-	return err == nil && cpuFlag(text, "hypervisor")
+	return err == nil && CPUFlag(text, "hypervisor")
 }
 
-// cpuFlag tells whether /proc/cpuinfo lists a feature of the first processor ("flags" on x86, "Features" on arm).
-func cpuFlag(cpuinfo, flag string) bool {
+// CPUFlag tells whether the text of /proc/cpuinfo lists a feature of the first processor ("flags" on x86, "Features" on arm).
+func CPUFlag(cpuinfo, flag string) bool {
 	for line := range strings.Lines(cpuinfo) {
 		name, value, found := strings.Cut(line, ":")
 		name = strings.TrimSpace(name)
 		if found && (name == "flags" || name == "Features") {
-			return strings.Contains(" "+strings.TrimSpace(value)+" ", " "+flag+" ")
+			return slices.Contains(strings.Fields(value), flag)
 		}
 	}
 	return false

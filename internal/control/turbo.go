@@ -79,7 +79,7 @@ func planTurboSwitch(m *Machine, policies []cpuPolicy, msr bool) Plan {
 	if msr {
 		return planTurboMSR(m, cpuinfo)
 	}
-	if cpuFlag(cpuinfo, "hypervisor") {
+	if CPUFlag(cpuinfo, "hypervisor") {
 		return cannot("unknown", "off", "the host of this virtual machine decides", "measure on the hardware itself")
 	}
 	return cannot("on", "off", "the frequency driver has no switch for it",
@@ -123,9 +123,9 @@ func planPolicyBoost(policies []cpuPolicy) (p Plan, known bool) {
 func planNoTurbo(cpuinfo string, policies []cpuPolicy) (p Plan, known bool) {
 	x86 := strings.Contains(cpuinfo, "vendor_id")
 	switch {
-	case cpuFlag(cpuinfo, "hypervisor"):
+	case CPUFlag(cpuinfo, "hypervisor"):
 		return Plan{}, false
-	case x86 && (cpuFlag(cpuinfo, "ida") || cpuFlag(cpuinfo, "cpb")):
+	case x86 && (CPUFlag(cpuinfo, "ida") || CPUFlag(cpuinfo, "cpb")):
 		return Plan{}, false
 	case !x86 && len(policies) == 0:
 		return Plan{}, false

@@ -104,7 +104,7 @@ func (v *Virtualisation) askFiles(m *control.Machine) {
 	if name := byFirmware(names...); name != "" && !rented(name, names, cpuinfo) {
 		v.found(name, "firmware: "+strings.Join(names, ", "))
 	}
-	if hasFlag(cpuinfo, "hypervisor") {
+	if control.CPUFlag(cpuinfo, "hypervisor") {
 		v.found("vm", "processor: flag hypervisor")
 	}
 	if text, err := m.Root.Read("/sys/hypervisor/type"); err == nil && text != "" {
@@ -128,11 +128,11 @@ func (v *Virtualisation) askFiles(m *control.Machine) {
 // rented tells whether what the firmware calls a cloud's is a machine of its own, without a hypervisor: Amazon and Google let both, under the same
 // vendor. Amazon's have ".metal" in their product's name; on x86 a virtual machine of either has the processor's flag, as systemd-detect-virt(1) knows.
 func rented(name string, firmware []string, cpuinfo string) bool {
-	if name != "amazon" && name != "google" || hasFlag(cpuinfo, "hypervisor") {
+	if name != "amazon" && name != "google" || control.CPUFlag(cpuinfo, "hypervisor") {
 		return false
 	}
 	metal := slices.ContainsFunc(firmware, func(text string) bool { return strings.Contains(text, ".metal") })
-	return name == "amazon" && metal || hasFlag(cpuinfo, "fpu")
+	return name == "amazon" && metal || control.CPUFlag(cpuinfo, "fpu")
 }
 
 // askSysctl looks at what OpenBSD shows.
@@ -152,15 +152,4 @@ func (v *Virtualisation) askSysctl(ctx context.Context, c control.Commands) {
 	if out, err := c.Output(ctx, "dmesg"); err == nil && strings.Contains(string(out), "\npvbus0 at mainbus0") {
 		v.found("vm", "dmesg: pvbus0 at mainbus0")
 	}
-}
-
-// hasFlag tells whether /proc/cpuinfo lists a flag of the first processor.
-func hasFlag(cpuinfo, flag string) bool {
-	for line := range strings.Lines(cpuinfo) {
-		name, value, _ := strings.Cut(line, ":")
-		if strings.TrimSpace(name) == "flags" {
-			return slices.Contains(strings.Fields(value), flag)
-		}
-	}
-	return false
 }
