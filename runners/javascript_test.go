@@ -207,7 +207,7 @@ void *napi_register_module_v1(void *env, void *exports) {
 	return exports;
 }`
 	for addon, complaint := range map[string]string{
-		"": "krun.node: cannot open shared object file",
+		"": "cannot load libkrun: Error: ",
 		"void *napi_register_module_v1(void *env, void *exports) { return exports; }": "cannot load libkrun: TypeError: ",
 		"int other(void) { return 1; }":                                               "cannot load libkrun: Error: ",
 		other:                                                                         "interface version 1000, this runner needs 1",
