@@ -76,12 +76,15 @@ func TestKeyFlag(t *testing.T) {
 	dir := t.TempDir()
 	in := twoKeys(t, dir)
 	const one = "fasta:C:default-c"
+	if r := krunctl(t, "analyze", "--resamples", "500", in); r.code != exitOK { // table, compare and report take it from there
+		t.Fatal(r.text())
+	}
 	for _, c := range []struct {
 		name string
 		args []string
 	}{
-		{"analyze", []string{"analyze", "--json", in}}, {"table", []string{"table", "-f", "csv", in}}, {"compare", []string{"compare", "-f", "json", in, in}},
-		{"stability", []string{"stability", "--json", in}}, {"similarity", []string{"similarity", "--json", in}}, {"optimise", []string{"optimise", "--json", in}},
+		{"analyze", []string{"analyze", "--json", "--resamples", "500", in}}, {"table", []string{"table", "-f", "csv", in}}, {"compare", []string{"compare", "-f", "json", in, in}},
+		{"stability", []string{"stability", "--json", "--resamples", "20", "--ratio-resamples", "20", in}}, {"similarity", []string{"similarity", "--json", in}}, {"optimise", []string{"optimise", "--json", "--resamples", "50", "--steps", "5", in}},
 		{"convert", []string{"convert", "--to", "csv", in}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -113,7 +116,7 @@ func TestAnalyzeKey(t *testing.T) {
 		Pairs []json.RawMessage `json:"pairs"`
 	}
 	var all, one document
-	whole := krunctl(t, "analyze", "--json", in)
+	whole := krunctl(t, "analyze", "--json", "--resamples", "500", in)
 	if err := json.Unmarshal([]byte(whole.stdout), &all); err != nil || len(all.Pairs) < 2 {
 		t.Fatal(err, len(all.Pairs), whole.stdout[:200])
 	}
@@ -123,7 +126,7 @@ func TestAnalyzeKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, fresh := range []string{"--fresh", "--fresh=false"} {
-		r := krunctl(t, "analyze", "--json", fresh, "--key", name.Key, in)
+		r := krunctl(t, "analyze", "--json", "--resamples", "500", fresh, "--key", name.Key, in)
 		if err := json.Unmarshal([]byte(r.stdout), &one); err != nil || len(one.Pairs) != 1 || !bytes.Equal(one.Pairs[0], all.Pairs[1]) {
 			t.Errorf("%s %s: %v\n%s\nwant %s", fresh, name.Key, err, r.text(), all.Pairs[1])
 		}
@@ -132,7 +135,7 @@ func TestAnalyzeKey(t *testing.T) {
 		t.Error("the analysis of all keys was replaced")
 	}
 	out := filepath.Join(t.TempDir(), "one.json")
-	if r := krunctl(t, "analyze", "-o", out, "--key", name.Key, in); r.code != exitOK {
+	if r := krunctl(t, "analyze", "--resamples", "500", "-o", out, "--key", name.Key, in); r.code != exitOK {
 		t.Error(r.text())
 	}
 	if _, err := os.Stat(out); err != nil {
