@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	libkrun "krund/cgo"
@@ -14,9 +15,16 @@ import (
 
 // empties are benchmarks that do nothing, in the languages whose benchmarks need
 // no compiling.
-var empties = []struct{ language, runner, file, text string }{
-	{"python", "python/runner.py", "bench.py", "def run_iter(n):\n    pass\n"},
-	{"javascript", "javascript/runner.js", "bench.js", "function run_iter(n) {}\n"},
+var empties = []struct {
+	language, runner, file, text string
+	options                      []string // of the VM
+}{
+	{"python", "python/runner.py", "bench.py", "def run_iter(n):\n    pass\n", nil},
+	{"lua", "lua/runner.lua", "bench.lua", "function run_iter(n) end\n", nil},
+	{"lua", "lua/runner.lua", "bench.lua", "function run_iter(n) end\n", []string{"-joff"}},
+	{"javascript", "javascript/runner.js", "bench.js", "function run_iter(n) {}\n", nil},
+	{"php", "php/runner.php", "bench.php", "<?php\nfunction run_iter($n) {}\n", nil},
+	{"php", "php/runner.php", "bench.php", "<?php\nfunction run_iter($n) {}\n", phpJIT},
 }
 
 // BenchmarkEmptyIteration tells what each runner adds: "measured" is the wall
@@ -41,11 +49,12 @@ func BenchmarkEmptyIteration(b *testing.B) {
 	}
 	b.Run("C", func(b *testing.B) { measureEmpty(b, filepath.Join(built, "runners", "c", "runner"), library) })
 	for _, e := range empties {
-		b.Run(e.language, func(b *testing.B) {
+		b.Run(strings.Join(append([]string{e.language}, e.options...), " "), func(b *testing.B) {
 			file := empty(e.file, e.text)
 			vms := runnertest.Interpreters(b, e.language)
 			for _, name := range slices.Sorted(maps.Keys(vms)) {
-				b.Run(name, func(b *testing.B) { measureEmpty(b, vms[name], filepath.Join(built, "runners", e.runner), file) })
+				argv := slices.Concat([]string{vms[name]}, e.options, []string{filepath.Join(built, "runners", e.runner), file})
+				b.Run(name, func(b *testing.B) { measureEmpty(b, argv...) })
 			}
 		})
 	}

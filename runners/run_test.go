@@ -53,6 +53,7 @@ func needBuilt(t *testing.T) {
 // run is one process execution as krund starts it.
 type run struct {
 	argv       []string
+	dir        string // the working directory, "" for an empty one
 	iterations int
 	stopped    bool     // the stop flag is set before the start
 	env        []string // added to the environment
@@ -80,7 +81,10 @@ func (r run) do(t *testing.T) ended {
 	}
 	var stdout, stderr bytes.Buffer
 	c := exec.CommandContext(t.Context(), r.argv[0], r.argv[1:]...)
-	c.Dir = t.TempDir()
+	c.Dir = r.dir
+	if c.Dir == "" {
+		c.Dir = t.TempDir()
+	}
 	c.Env = append([]string{"KRUN_BUFFER_FD=3", "KRUN_LIBRARY=" + filepath.Join(built, "lib", "libkrun.so")}, r.env...)
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if !r.noBuffer {

@@ -1,0 +1,205 @@
+--[[
+Iteration runner for Lua: LuaJIT 2.0 and later, whose ffi library it needs.
+
+usage: runner.lua BENCHMARK_FILE PARAMETER
+
+Runs the benchmark's file and calls the global function run_iter(PARAMETER) until
+libkrun says stop. libkrun is the file that the environment variable KRUN_LIBRARY
+names, or libkrun.so beside this file, or ../../lib/libkrun.so.
+
+exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
+66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
+raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. A
+status the benchmark exits with by itself is kept.
+]]
+
+local EXIT_USAGE = 64
+local EXIT_NO_ENTRY = 65
+local EXIT_BENCHMARK = 66
+local EXIT_LIBRARY = 69
+local EXIT_EXCEPTION = 70
+local EXIT_INIT = 71
+local EXIT_MEASURE = 76
+
+local VERSION = 1 -- KRUN_VERSION of krun.h
+local EXACT = 2 ^ 53 -- integers up to here are numbers of their own
+
+-- The benchmark shares the global variables; what is needed after it was loaded
+-- is kept here.
+local exit, stderr, traceback = os.exit, io.stderr, debug.traceback
+local collectgarbage, pcall, xpcall, tostring, type = collectgarbage, pcall, xpcall, tostring, type
+local globals, rawget = _G, rawget
+
+-- fail says why on stderr, in pieces since memory may be short, and exits.
+local function fail(status, ...)
+  stderr:write("runner.lua: ", ...)
+  stderr:write("\n")
+  exit(status)
+end
+
+local function one_line(err)
+  return (tostring(err):gsub("%s+", " "))
+end
+
+-- text is an error value, which need not be a string, on one line.
+local function text(err)
+  local fine, s = pcall(one_line, err)
+  return fine and s or type(err) == "string" and err or type(err)
+end
+
+-- trace is the handler of a protected call: the traceback goes to stderr.
+local function trace(err)
+  stderr:write(traceback(text(err), 2), "\n")
+  return err
+end
+
+-- fail_in_benchmark is fail after an error that trace has seen. The message ends
+-- in the error: krund quotes the last line.
+local function fail_in_benchmark(status, path, stage, err)
+  collectgarbage() -- the error may be that there is no memory
+  fail(status, path, " raised an exception ", stage, ": ", text(err))
+end
+
+-- parse returns the integer that a text is, or nil.
+local function parse(s)
+  local n = s:match("^%-?%d+$") and tonumber(s)
+  return n and n >= -EXACT and n <= EXACT and n + 0 or nil
+end
+
+-- folder is the one a file is in, with a slash in it.
+local function folder(path)
+  local dir = path:match("^(.*)/[^/]*$")
+  if dir == "" then
+    return "/"
+  end
+  return dir and (dir:find("/", 1, true) and dir or "./" .. dir) or "./"
+end
+
+-- library_path is where libkrun should be.
+local function library_path()
+  local path = os.getenv("KRUN_LIBRARY")
+  if path and path ~= "" then
+    return path
+  end
+  local here = folder(arg[0])
+  local beside = io.open(here .. "/libkrun.so", "rb")
+  if beside then
+    beside:close()
+    return here .. "/libkrun.so"
+  end
+  return here .. "/../../lib/libkrun.so"
+end
+
+local DECLARATIONS = [[
+  int krun_version(void);
+  const char *krun_strerror(int error);
+  int krun_init(void **out);
+  int krun_should_stop(void *k);
+  int krun_begin(void *k);
+  int krun_end(void *k);
+  int krun_done(void *k);
+]]
+
+-- bind returns libkrun's functions, each looked up here and never again.
+local function bind(ffi, path)
+  ffi.cdef(DECLARATIONS)
+  local lib = ffi.load(path)
+  return {
+    library = lib, -- lives as long as the functions
+    version = lib.krun_version(),
+    strerror = function(code) return ffi.string(lib.krun_strerror(code)) end,
+    init = lib.krun_init,
+    should_stop = lib.krun_should_stop,
+    begin = lib.krun_begin,
+    finish = lib.krun_end,
+    done = lib.krun_done,
+  }
+end
+
+-- open_library returns the ffi library and libkrun's functions.
+local function open_library()
+  local has, ffi = pcall(require, "ffi")
+  if not has then
+    fail(EXIT_LIBRARY, "cannot load libkrun: ", _VERSION, " has no library ffi; use LuaJIT")
+  end
+  local path = library_path()
+  local bound, krun = pcall(bind, ffi, path)
+  if not bound then
+    fail(EXIT_LIBRARY, "cannot load libkrun: ", text(krun), "; set KRUN_LIBRARY to the path of libkrun.so")
+  end
+  if krun.version ~= VERSION then
+    fail(EXIT_LIBRARY, path, " has interface version ", krun.version, ", this runner needs ", VERSION,
+      "; install both together")
+  end
+  return ffi, krun
+end
+
+-- open_handle is krun_init.
+local function open_handle(ffi, krun)
+  local out = ffi.new("void *[1]")
+  local code = krun.init(out)
+  if code ~= 0 then
+    fail(EXIT_INIT, "krun_init: ", krun.strerror(code))
+  end
+  return out[0]
+end
+
+-- load_benchmark returns the function run_iter of the file at path. The file's
+-- folder is the first in which require looks.
+local function load_benchmark(path)
+  local dir = folder(path)
+  package.path = dir .. "/?.lua;" .. dir .. "/?/init.lua;" .. package.path
+  package.cpath = dir .. "/?.so;" .. package.cpath
+  local chunk, err = loadfile(path)
+  if not chunk then
+    fail(EXIT_BENCHMARK, "cannot load the benchmark: ", text(err))
+  end
+  local done
+  done, err = xpcall(chunk, trace)
+  if not done then
+    fail_in_benchmark(EXIT_BENCHMARK, path, "while it was loaded", err)
+  end
+  local run_iter = rawget(globals, "run_iter")
+  if type(run_iter) ~= "function" then
+    fail(EXIT_NO_ENTRY, path, " has no function run_iter")
+  end
+  return run_iter
+end
+
+-- measure iterates until libkrun says stop and returns the code of the call that
+-- failed, or 0.
+--
+-- All that it calls is in local variables, and calls of C functions are compiled:
+-- a trace goes on from one iteration into the next. krun_begin's result is not
+-- looked at: that would be measured, and krun_end reports the same error.
+local function measure(krun, handle, run_iter, parameter)
+  local should_stop, begin, finish = krun.should_stop, krun.begin, krun.finish
+  while should_stop(handle) == 0 do
+    begin(handle)
+    run_iter(parameter)
+    local code = finish(handle)
+    if code ~= 0 then
+      return code
+    end
+  end
+  return krun.done(handle)
+end
+
+local function main(path, parameter)
+  if #arg ~= 2 or not parameter then
+    stderr:write("usage: runner.lua BENCHMARK_FILE PARAMETER (an integer)\n")
+    exit(EXIT_USAGE)
+  end
+  local ffi, krun = open_library()
+  local handle = open_handle(ffi, krun)
+  local run_iter = load_benchmark(path)
+  local done, code = xpcall(function() return measure(krun, handle, run_iter, parameter) end, trace)
+  if not done then
+    fail_in_benchmark(EXIT_EXCEPTION, path, "in run_iter", code)
+  end
+  if code ~= 0 then
+    fail(EXIT_MEASURE, "krun_begin or krun_end: ", krun.strerror(code))
+  end
+end
+
+main(arg[1], arg[2] and parse(arg[2]))

@@ -1,0 +1,90 @@
+package runners
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	libkrun "krund/cgo"
+)
+
+// A scriptCase is a benchmark's source and what its runner makes of it.
+type scriptCase struct {
+	name   string
+	source string // "" for a file that is not there
+	args   []string
+	run    run
+	want   expect
+}
+
+// testScripts runs cases; vm is the command line up to the runner, file the name
+// the benchmark gets.
+func testScripts(t *testing.T, vm []string, file string, cases []scriptCase) {
+	t.Helper()
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join("/nowhere", file)
+			if test.source != "" {
+				path = write(t, file, test.source)
+			}
+			test.run.argv = slices.Concat(vm, []string{path}, test.args)
+			test.run.do(t).check(t, test.want)
+		})
+	}
+}
+
+// testScriptLibraries gives a runner libraries it cannot use.
+func testScriptLibraries(t *testing.T, vm []string, file string) {
+	t.Helper()
+	functions := "void *krun_init, *krun_should_stop, *krun_begin, *krun_end, *krun_done, *krun_strerror;"
+	for source, complaint := range map[string]string{
+		"int other(void) { return 1; }":                        "cannot load libkrun",
+		functions + " int krun_version(void) { return 1000; }": "interface version 1000, this runner needs 1",
+	} {
+		r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 1, env: []string{"KRUN_LIBRARY=" + compile(t, source)}}
+		r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", complaint})
+	}
+}
+
+// testScriptRefused gives a runner a libkrun whose krun_begin or krun_end fails.
+func testScriptRefused(t *testing.T, vm []string, file string) {
+	t.Helper()
+	refusing := compile(t, `
+		int krun_version(void) { return 1; }
+		const char *krun_strerror(int e) { return e == -11 ? "out of order" : "?"; }
+		int krun_init(void **k) { static int handle; *k = &handle; return 0; }
+		int krun_should_stop(void *k) { (void)k; return 0; }
+		int krun_begin(void *k) { (void)k; return -11; }
+		int krun_end(void *k) { (void)k; return -11; }
+		int krun_done(void *k) { (void)k; return 0; }`)
+	r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 1, env: []string{"KRUN_LIBRARY=" + refusing}}
+	r.do(t).check(t, expect{ExitMeasure, 0, libkrun.StateNew, "", "krun_begin or krun_end: out of order"})
+}
+
+// testScriptDefault starts a runner without KRUN_LIBRARY, by a relative path:
+// it finds the library that was built with it, or the one beside itself first.
+func testScriptDefault(t *testing.T, vm []string, file string) {
+	t.Helper()
+	runner := vm[len(vm)-1]
+	relative, err := filepath.Rel("/", runner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vm = append(slices.Clone(vm[:len(vm)-1]), relative)
+	r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 2, dir: "/", env: []string{"KRUN_LIBRARY="}}
+	r.do(t).check(t, expect{0, 2, libkrun.StateDone, "", ""})
+
+	dir := t.TempDir()
+	text, err := os.ReadFile(runner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{filepath.Base(runner): string(text), "libkrun.so": "beside"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.argv, r.dir = slices.Concat(vm[:len(vm)-1], []string{filepath.Base(runner), file, "1"}), dir
+	r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", "cannot load libkrun: "})
+}
