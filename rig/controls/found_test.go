@@ -137,11 +137,12 @@ func TestTheMachineIsAsItWasFound(t *testing.T) {
 		name  string
 		reach func(*rig.Machine) // lets krund come to the moment, and no further
 		pass  func(*rig.Machine) // lets go of it
+		set   bool               // all settings are as wanted then
 	}{
-		{"while it stops services", func(m *rig.Machine) { slow(m, "stop") }, func(m *rig.Machine) { fast(m, "stop") }},
-		{"before the run", func(m *rig.Machine) { slow(m, "hook") }, func(m *rig.Machine) { fast(m, "hook") }},
-		{"during the run", func(m *rig.Machine) { m.WaitHeld() }, func(m *rig.Machine) { m.LetGo() }},
-		{"while it starts services again", func(m *rig.Machine) { m.WaitHeld(); slow(m, "start") }, func(m *rig.Machine) { fast(m, "start") }},
+		{"while it stops services", func(m *rig.Machine) { slow(m, "stop") }, func(m *rig.Machine) { fast(m, "stop") }, false},
+		{"before the run", func(m *rig.Machine) { slow(m, "hook") }, func(m *rig.Machine) { fast(m, "hook") }, true},
+		{"during the run", func(m *rig.Machine) { m.WaitHeld() }, func(m *rig.Machine) { m.LetGo() }, true},
+		{"while it starts services again", func(m *rig.Machine) { m.WaitHeld(); slow(m, "start") }, func(m *rig.Machine) { fast(m, "start") }, false},
 	} {
 		for _, by := range []string{"krunctl restore", "its guard"} {
 			t.Run("after krund was killed "+moment.name+", by "+by, func(t *testing.T) {
@@ -149,6 +150,9 @@ func TestTheMachineIsAsItWasFound(t *testing.T) {
 				m.Hold()
 				krund := begin(m, "found", experiment("executions = 1")+hook+everything)
 				moment.reach(m)
+				if moment.set {
+					as(t, m, during)
+				}
 				if by == "its guard" {
 					krund.Kill()
 				} else {
