@@ -42,7 +42,13 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 	}
 	t.Run("eats", func(t *testing.T) {
 		records := of(e, "eats")
+		if n := len(records); n < 1 || n > 2 {
+			t.Fatalf("%d records, want 1 or 2: as many as attempts are allowed at most", n)
+		}
 		last := records[len(records)-1]
+		if last.Attempt != len(records) {
+			t.Errorf("the last record is of attempt %d of %d", last.Attempt, len(records))
+		}
 		if last.Outcome != results.Error || last.Process.OOMKills == 0 || last.Process.Signal != "SIGKILL" || last.BootID == "" {
 			t.Errorf("%s, %d OOM kills, signal %q, reasons %q; want an error, killed for want of memory", last.Outcome, last.Process.OOMKills, last.Process.Signal, last.Reasons)
 		}
