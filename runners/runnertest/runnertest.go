@@ -61,21 +61,22 @@ func Pythons(t testing.TB) map[string]string {
 	return found
 }
 
-// vms are the programs that run a language other than Python, and a question that
-// one answers which can load libkrun.
+// vms are the programs that run a language other than Python (names, or patterns
+// of paths), and a question that one answers which can load libkrun.
 var vms = map[string]struct {
 	programs []string
 	question []string
 }{
 	"lua":        {[]string{"luajit"}, []string{"-e", `require("ffi"); io.write(jit.version)`}},
 	"javascript": {[]string{"node", "nodejs"}, []string{"-e", "console.log('Node ' + process.version); process.exit(process.versions.napi ? 0 : 1)"}},
-	"java":       {[]string{"java"}, []string{"-version"}},
+	"java":       {[]string{"java", "/usr/lib/jvm/*/bin/java"}, []string{"-version"}},
 	"ruby":       {[]string{"ruby", "truffleruby", "jruby"}, []string{"-e", `require "fiddle"; print RUBY_DESCRIPTION`}},
 	"php":        {[]string{"php"}, []string{"-r", `echo "PHP ", PHP_VERSION; exit(extension_loaded("FFI") ? 0 : 1);`}},
 }
 
 // Interpreters returns the paths of the VMs of a language (its name as package
-// runners has it), those in PATH, by what they say they are. The test is skipped
+// runners has it), those in PATH and the usual folders, by what they say they
+// are. The test is skipped
 // when there is none, or when no runner for them could be built.
 func Interpreters(t testing.TB, language string) map[string]string {
 	t.Helper()
@@ -87,11 +88,7 @@ func Interpreters(t testing.TB, language string) map[string]string {
 		t.Fatalf("no VM is known for %s", language)
 	}
 	found := make(map[string]string)
-	for _, name := range vm.programs {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			continue
-		}
+	for _, path := range candidates(t, vm.programs) {
 		answer, err := exec.CommandContext(t.Context(), path, vm.question...).CombinedOutput()
 		if err != nil {
 			t.Logf("%s does not work: %v: %s", path, err, answer)
@@ -106,4 +103,25 @@ func Interpreters(t testing.TB, language string) map[string]string {
 		t.Skipf("no VM for %s in PATH: none of %q", language, vm.programs)
 	}
 	return found
+}
+
+// candidates returns the paths of programs: those in PATH, and those that match
+// patterns.
+func candidates(t testing.TB, programs []string) []string {
+	t.Helper()
+	var paths []string
+	for _, program := range programs {
+		if !filepath.IsAbs(program) {
+			if path, err := exec.LookPath(program); err == nil {
+				paths = append(paths, path)
+			}
+			continue
+		}
+		matches, err := filepath.Glob(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, matches...)
+	}
+	return paths
 }

@@ -1,0 +1,88 @@
+/*
+ * krun.c - libkrun for KrunRunner.java: its native methods, by the names that the
+ * Java Native Interface gives them. libkrun is linked in.
+ *
+ * Static methods that take and return numbers never look at the two pointers the
+ * VM passes first, so jni.h is not needed: a jint is an int32_t, a jlong an
+ * int64_t. A handle crosses as a number.
+ */
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "krun.h"
+
+#define NATIVE(type, name) __attribute__((visibility("default"))) type Java_KrunRunner_##name
+#define VM void *env, void *class
+#define UNUSED ((void)env, (void)class)
+
+NATIVE(int32_t, version)(VM);
+NATIVE(int64_t, init)(VM);
+NATIVE(int32_t, shouldStop)(VM, int64_t k);
+NATIVE(void, begin)(VM, int64_t k);
+NATIVE(int32_t, end)(VM, int64_t k);
+NATIVE(int32_t, done)(VM, int64_t k);
+NATIVE(int32_t, explanation)(VM, int32_t code, int32_t i);
+NATIVE(void, halt)(VM, int32_t status);
+
+static krun *handle(int64_t k)
+{
+	return (krun *)(intptr_t)k;
+}
+
+NATIVE(int32_t, version)(VM)
+{
+	UNUSED;
+	return krun_version();
+}
+
+/* init returns the handle, or libkrun's error, which is negative; addresses of a process are not. */
+NATIVE(int64_t, init)(VM)
+{
+	krun *k;
+	int err = krun_init(&k);
+
+	UNUSED;
+	return err ? err : (int64_t)(intptr_t)k;
+}
+
+NATIVE(int32_t, shouldStop)(VM, int64_t k)
+{
+	UNUSED;
+	return krun_should_stop(handle(k));
+}
+
+NATIVE(void, begin)(VM, int64_t k)
+{
+	UNUSED;
+	(void)krun_begin(handle(k)); /* krun_end reports its error too, outside the measurement */
+}
+
+NATIVE(int32_t, end)(VM, int64_t k)
+{
+	UNUSED;
+	return krun_end(handle(k));
+}
+
+NATIVE(int32_t, done)(VM, int64_t k)
+{
+	UNUSED;
+	return krun_done(handle(k));
+}
+
+/* explanation returns character i of a code's explanation, 0 behind its end: a string would need jni.h. */
+NATIVE(int32_t, explanation)(VM, int32_t code, int32_t i)
+{
+	const char *text = krun_strerror(code);
+
+	UNUSED;
+	return i >= 0 && (size_t)i < strlen(text) ? text[i] : 0;
+}
+
+/* halt is for a VM without memory; it is called with 0 before, for by then the VM could not look it up. */
+NATIVE(void, halt)(VM, int32_t status)
+{
+	UNUSED;
+	if (status)
+		_exit(status);
+}
