@@ -148,6 +148,13 @@ func TestPHP(t *testing.T) {
 				t.Run("for Krun", func(t *testing.T) { testPHPForKrun(t, vm) })
 			})
 		}
+		t.Run(name+" with all messages", func(t *testing.T) {
+			old := write(t, "bench.php", "<?php class Old {}\nfunction run_iter($n) { $o = new Old; $o->undeclared = 1; }")
+			r := run{argv: []string{path, "-d", "error_reporting=-1", "-d", "display_errors=1", "-d", "html_errors=1", phpRunner(), old, "1"}, iterations: 3}
+			r.do(t).check(t, expect{0, 3, libkrun.StateDone, "", ""})
+			r.argv[len(r.argv)-2] = write(t, "bench.php", "<?php function run_iter($n) { return $unset; }")
+			r.do(t).check(t, expect{0, 3, libkrun.StateDone, "", ": Undefined variable"})
+		})
 		t.Run(name+" forbids FFI", func(t *testing.T) {
 			r := run{argv: []string{path, "-d", "ffi.enable=0", phpRunner(), write(t, "bench.php", goodPHP), "1"}, iterations: 1}
 			r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", "ffi.enable"})
