@@ -110,7 +110,8 @@ func libdl() []string {
 	return nil
 }
 
-// language is one that the benchmarks are written in, beside C.
+// language is one that the benchmarks are written in, beside C and
+// Java, which need a compiler.
 type language struct {
 	name  string
 	file  string // a benchmark's, below its folder
@@ -133,8 +134,11 @@ func TestLanguages(t *testing.T) {
 	want := checksumsInC(t, dir)
 	t.Run("wrong checksum", func(t *testing.T) { testWrongChecksum(t, dir) })
 	t.Run("bad parameters", func(t *testing.T) {
-		testBadParameters(t, filepath.Join(dir, "checksum"), filepath.Join(dir, "%s", "c", "bench.so"))
+		testBadParameters(t, func(name string) []string {
+			return []string{filepath.Join(dir, "checksum"), filepath.Join(dir, name, "c", "bench.so")}
+		})
 	})
+	t.Run("java", func(t *testing.T) { testJava(t, dir, want) })
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
 			vms := runnertest.Interpreters(t, l.name)
@@ -147,9 +151,10 @@ func TestLanguages(t *testing.T) {
 						most = demo
 					}
 					command := append([]string{path}, l.command...)
-					testSameChecksums(t, l, command, most, want)
+					program := func(name string) []string { return append(slices.Clone(command), filepath.Join(name, l.file)) }
+					testSameChecksums(t, program, most, want)
 					testWrongEntry(t, l, command)
-					testBadParameters(t, append(command, filepath.Join("%s", l.file))...)
+					testBadParameters(t, program)
 				})
 			}
 		})
@@ -180,11 +185,13 @@ func checksumsInC(t *testing.T, dir string) map[string]map[string]string {
 }
 
 // testSameChecksums: every language prints the same 17 digits, and run_iter
-// finds them right.
-func testSameChecksums(t *testing.T, l language, command []string, most int, want map[string]map[string]string) {
+// finds them right. program is what prints the checksums of a benchmark for the
+// parameters behind it.
+func testSameChecksums(t *testing.T, program func(name string) []string, most int, want map[string]map[string]string) {
+	t.Helper()
 	for name := range others {
 		arguments := parameters(name, most)
-		lines := output(t, slices.Concat(command, []string{filepath.Join(name, l.file)}, arguments)...)
+		lines := output(t, append(program(name), arguments...)...)
 		if len(lines) != len(arguments) {
 			t.Fatalf("%s: %d lines for %d parameters: %q", name, len(lines), len(arguments), lines)
 		}
@@ -270,14 +277,12 @@ func expectWrong(t *testing.T, message string, argv ...string) {
 	}
 }
 
-// testBadParameters: a parameter out of bounds is refused, not computed. The
-// blank in the command's last word is the benchmark's name.
-func testBadParameters(t *testing.T, command ...string) {
-	last := len(command) - 1
+// testBadParameters: a parameter out of bounds is refused, not computed.
+func testBadParameters(t *testing.T, program func(name string) []string) {
+	t.Helper()
 	for name, n := range map[string]string{
 		"binary_trees": "25", "fannkuch_redux": "13", "fasta": "-1", "richards": "0", "spectralnorm": "0",
 	} {
-		argv := append(slices.Clone(command[:last]), fmt.Sprintf(command[last], name), n)
-		expectWrong(t, name+": parameter "+n+" is ", argv...)
+		expectWrong(t, name+": parameter "+n+" is ", append(program(name), n)...)
 	}
 }
