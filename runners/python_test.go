@@ -74,6 +74,7 @@ var pythonCases = []struct {
 	{"exit at load", "import sys\nsys.exit(5)\n", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "", ""}},
 	{"no parameter", goodPython, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
 	{"text as parameter", goodPython, []string{"ten"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"two signs", goodPython, []string{"--5"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
 	{"no buffer", goodPython, []string{"1"}, run{iterations: 1, noBuffer: true}, expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
 	{"no library", goodPython, []string{"1"}, run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0, libkrun.StateNew, "", "set KRUN_LIBRARY"}},
 }

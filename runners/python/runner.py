@@ -145,7 +145,7 @@ def measure(lib, handle, run_iter, parameter):
 
 def main(argv):
     """Run the benchmark that argv names; the exit status is in SystemExit if not 0."""
-    if len(argv) != 3 or not argv[2].lstrip("-").isdigit():
+    if len(argv) != 3 or not argv[2][argv[2].startswith("-"):].isdigit():
         sys.stderr.write("usage: runner.py BENCHMARK_FILE PARAMETER (an integer)\n")
         sys.exit(EXIT_USAGE)
     path, parameter = argv[1], int(argv[2])
