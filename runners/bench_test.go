@@ -58,6 +58,7 @@ func BenchmarkEmptyIteration(b *testing.B) {
 			}
 		})
 	}
+	benchmarkEmptyJava(b)
 	benchmarkEmptyRuby(b, empty("bench.rb", "def run_iter(n)\nend\n"))
 }
 

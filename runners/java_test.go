@@ -1,9 +1,11 @@
 package runners
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	libkrun "krund/cgo"
@@ -159,4 +161,21 @@ func testJavaLibraries(t *testing.T, vm []string, classes string) {
 		r := run{argv: append(vm[:len(vm):len(vm)], "-cp", dir+":"+classes, "KrunRunner", "Sums", "1"), iterations: 3}
 		r.do(t).check(t, want)
 	}
+}
+
+// benchmarkEmptyJava measures what the runner costs in each JVM.
+func benchmarkEmptyJava(b *testing.B) {
+	b.Run("java", func(b *testing.B) {
+		needJava(b)
+		dir := b.TempDir()
+		file := filepath.Join(dir, "KrunEntry.java")
+		if err := os.WriteFile(file, []byte("class KrunEntry implements BaseKrunEntry { public void run_iter(int n) { } }\n"), 0o644); err != nil {
+			b.Fatal(err)
+		}
+		javac(b, dir, file)
+		vms := runnertest.Interpreters(b, "java")
+		for _, name := range slices.Sorted(maps.Keys(vms)) {
+			b.Run(name, func(b *testing.B) { measureEmpty(b, javaArgv(javaVM(b, vms[name]), dir, "KrunEntry")...) })
+		}
+	})
 }
