@@ -86,7 +86,7 @@ var rubyCases = []struct {
 	{"wrong checksum", checksumRuby, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady, "bad checksum\n", ""}},
 	{"exception", raisingRuby, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "", "raised an exception in run_iter: ArgumentError: third\n"}},
 	{"names of Kernel", oddRuby, []string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: IOError: caf\xff\n"}},
-	{"stack overflow", "def run_iter(n)\n  run_iter(n)\nend\n", []string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: SystemStackError: "}},
+	{"stack overflow", "def run_iter(n)\n  run_iter(n)\nend\n", []string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: "}},
 	{"no message", "def run_iter(n)\n  raise StandardError, ''\nend\n", []string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: StandardError: "}},
 	{"no entry", "x = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
 	{"entry is no function", "run_iter = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
@@ -107,7 +107,10 @@ func TestRuby(t *testing.T) {
 	alone := rubyAlone(t)
 	for name, path := range runnertest.Interpreters(t, "ruby") {
 		for how, runner := range map[string]string{"": rubyRunner(), " without extension": alone} {
-			vm := []string{path, "-w", runner}
+			if runner == alone && !strings.HasPrefix(name, "ruby ") {
+				continue // it has no use for the extension
+			}
+			vm := []string{path, runner}
 			t.Run(name+how, func(t *testing.T) {
 				t.Parallel()
 				for _, test := range rubyCases {
