@@ -66,7 +66,7 @@ module KrunRunner
       @should_stop, @start, @stop, @done =
         %w[krun_should_stop krun_begin krun_end krun_done].map { |name| bind(name, [Fiddle::TYPE_LONG]) }
       @init = bind("krun_init", [Fiddle::TYPE_VOIDP])
-      @strerror = bind("krun_strerror", [Fiddle::TYPE_INT], Fiddle::TYPE_VOIDP)
+      @strerror = bind("krun_strerror", [Fiddle::TYPE_INT], Fiddle::TYPE_LONG)
       @version = bind("krun_version", [])
     end
 
@@ -84,9 +84,10 @@ module KrunRunner
       @done.call(handle)
     end
 
-    # libkrun's explanation of a code.
+    # libkrun's explanation of a code. The address comes as a number, because what
+    # a function returns as a pointer differs between VMs.
     def error_text(code)
-      @strerror.call(code).to_s
+      Fiddle::Pointer.new(@strerror.call(code)).to_s
     end
 
     # The three calls of an iteration, without the half microsecond that Fiddle
