@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/runners"
 )
 
 // makeInRoot runs make in the repository without what a make around this test
@@ -70,7 +72,7 @@ func wanted(t *testing.T) []string {
 	const prefix = "/opt/krund/"
 	var all []string
 	for _, file := range []string{
-		"bin/krund", "bin/krunctl", "lib/krund/libkrun.so", "libexec/krund/runner-c", "libexec/krund/runner.py",
+		"bin/krund", "bin/krunctl", "lib/krund/libkrun.so",
 		"lib/libkrun.so", "lib/libkrun.a", "lib/pkgconfig/krun.pc", "include/krun.h",
 		"share/man/man1/krunctl.1", "share/man/man3/libkrun.3", "share/man/man5/krund.toml.5", "share/man/man8/krund.8",
 		"share/bash-completion/completions/krunctl", "share/zsh/site-functions/_krunctl", "share/fish/vendor_completions.d/krunctl.fish",
@@ -78,9 +80,26 @@ func wanted(t *testing.T) []string {
 	} {
 		all = append(all, prefix+file)
 	}
+	for _, name := range runners.Names() {
+		l, _ := runners.Lookup(name)
+		for _, file := range l.Files {
+			if _, err := os.Stat("../build/libexec/krund/" + file); err == nil || name == "c" || name == "python" { // others may lack their compiler
+				all = append(all, prefix+"libexec/krund/"+file)
+			}
+		}
+	}
 	for _, name := range []string{"binary_trees", "fannkuch_redux", "fasta", "nbody", "richards", "spectralnorm"} {
-		for _, file := range []string{"c/bench.c", "c/bench.so", "python/bench.py"} {
+		for _, file := range []string{
+			"c/bench.c", "c/bench.so", "python/bench.py", "lua/bench.lua", "javascript/bench.js", "java/KrunEntry.java", "ruby/bench.rb", "php/bench.php",
+		} {
 			all = append(all, prefix+"lib/krund/benchmarks/"+name+"/"+file)
+		}
+		classes, err := filepath.Glob("../benchmarks/" + name + "/java/*.class")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range classes {
+			all = append(all, prefix+"lib/krund/benchmarks/"+name+"/java/"+filepath.Base(file))
 		}
 	}
 	for pattern, folder := range map[string]string{"../docs/*.md": "docs/", "../configs/*.toml": "examples/"} {
