@@ -58,22 +58,6 @@ cstates = "warn"
 overcommit = "warn"
 `
 
-// waits is a benchmark that says that it runs, and goes on when the test has made /run/rig/go.
-const waits = `import os, time
-def run_iter(p):
-    with open("/run/rig/bell", "w") as f:
-        f.write("ring\n")
-    while not os.path.exists("/run/rig/go"):
-        time.sleep(0.05)
-`
-
-// bell tells the test when a benchmark, which has no rights, rings it.
-const bell = `#!/bin/bash
-mkdir -p /run/rig
-mkfifo -m 622 /run/rig/bell
-while read -r what </run/rig/bell; do echo RIG-RUNNING >/dev/ttyS0; done
-`
-
 // mounts the partition of the boot disk; there is no udev to do it.
 const mount = `[Unit]
 DefaultDependencies=no
@@ -117,9 +101,7 @@ func bootable(t *testing.T) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
 	files.Experiment(name, text)
-	files.Text(rig.ExperimentHome+"/benchmarks/waits/python/bench.py", waits)
-	files.Script("/usr/local/rig/bell", bell)
-	files.Unit("rig-bell.service", "[Service]\nExecStart=/usr/local/rig/bell\n", "multi-user.target", "bench.target")
+	files.Waiting()
 	files.Unit("rig-boot.service", mount, "local-fs.target")
 	m := rig.Krund(t, rig.Options{Payload: &files, BootDisk: true})
 	m.PowerOn()
@@ -185,7 +167,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	if !boot(m) {
 		t.Fatal("the boot for the first execution is an ordinary one")
 	}
-	m.WaitConsole("^RIG-RUNNING$")
+	m.WaitConsole(rig.Running)
 	if !asked(m) {
 		t.Error("a crash now would end the experiment")
 	}
@@ -194,17 +176,17 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	if !boot(m) {
 		t.Fatal("the boot after a crash is an ordinary one")
 	}
-	m.WaitConsole("^RIG-RUNNING$")
-	m.Send("touch /run/rig/go")
+	m.WaitConsole(rig.Running)
+	m.Send(rig.GoOn)
 	rebooted(t, m)
 
 	// Held during the second one: what runs is finished, and the boots after it are ordinary ones until somebody resumes.
 	if !boot(m) {
 		t.Fatal("the boot for the second execution is an ordinary one")
 	}
-	m.WaitConsole("^RIG-RUNNING$")
+	m.WaitConsole(rig.Running)
 	m.Sh("krunctl hold " + config)
-	m.Send("touch /run/rig/go")
+	m.Send(rig.GoOn)
 	rebooted(t, m)
 	if boot(m) {
 		t.Error("a held experiment has got a boot of its own")
@@ -242,8 +224,8 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	if !boot(m) {
 		t.Fatal("the boot for the last execution is an ordinary one")
 	}
-	m.WaitConsole("^RIG-RUNNING$")
-	m.Sh("touch /run/rig/go")
+	m.WaitConsole(rig.Running)
+	m.Sh(rig.GoOn)
 	if ended := m.RunToEnd(unit, 0); ended.Result != "success" {
 		t.Fatalf("krund ended with %+v", ended)
 	}

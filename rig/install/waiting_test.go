@@ -8,22 +8,6 @@ import (
 	"krund/rig"
 )
 
-// waits is a benchmark that says that it runs, and goes on when the test has made /run/rig/go.
-const waits = `import os, time
-def run_iter(p):
-    with open("/run/rig/bell", "w") as f:
-        f.write("ring\n")
-    while not os.path.exists("/run/rig/go"):
-        time.sleep(0.05)
-`
-
-// bell tells the test when a benchmark, which has no rights, rings it.
-const bell = `#!/bin/bash
-mkdir -p /run/rig
-mkfifo -m 622 /run/rig/bell
-while read -r what </run/rig/bell; do echo RIG-RUNNING >/dev/ttyS0; done
-`
-
 // waiting is an experiment of three executions, in Python, of that benchmark. /etc/systemd/system/noise.service is what an ordinary boot starts, and
 // bench.target does not.
 func waiting(t *testing.T, enabled bool) *rig.Machine {
@@ -31,9 +15,7 @@ func waiting(t *testing.T, enabled bool) *rig.Machine {
 	var files rig.Payload
 	config := strings.NewReplacer(`runner = "c"`, "runner = \"python\"\npath = \"python3\"", "bench.so", "bench.py", `"c"`, `"python"`, "nbody", "waits", "iterations = 2", "iterations = 1").Replace(common)
 	files.Experiment("ask", "[experiment]\nexecutions = 3\n"+config)
-	files.Text(rig.ExperimentHome+"/benchmarks/waits/python/bench.py", waits)
-	files.Script("/usr/local/rig/bell", bell)
-	files.Unit("rig-bell.service", "[Service]\nExecStart=/usr/local/rig/bell\n", "multi-user.target", "bench.target")
+	files.Waiting()
 	files.Unit("noise.service", "[Service]\nExecStart=/bin/sleep infinity\n", "multi-user.target")
 	files.Unit("noise.timer", "[Timer]\nOnBootSec=1s\nUnit=noise.service\n", "timers.target")
 	if enabled {
@@ -50,8 +32,8 @@ const (
 
 // letGo lets the benchmark that runs end, when it has begun.
 func letGo(m *rig.Machine) {
-	m.WaitConsole("^RIG-RUNNING$")
-	m.Sh("touch /run/rig/go")
+	m.WaitConsole(rig.Running)
+	m.Sh(rig.GoOn)
 }
 
 // heldBoot wants a boot in which krund has said why it is held, and everything else is as usual.
@@ -90,11 +72,11 @@ func TestHoldResumeAndStop(t *testing.T) {
 	}
 	m.PowerOn()
 	m.WaitUp()
-	m.WaitConsole("^RIG-RUNNING$")
+	m.WaitConsole(rig.Running)
 	if out := m.Sh("krunctl hold " + askConfig); !strings.Contains(out, "finishes the execution that runs") || !strings.Contains(out, "krunctl resume") {
 		t.Errorf("krunctl hold says:\n%s", out)
 	}
-	m.Send("touch /run/rig/go")
+	m.Send(rig.GoOn)
 	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
 		t.Fatalf("off by %s", off.Reason)
 	}
@@ -110,11 +92,11 @@ func TestHoldResumeAndStop(t *testing.T) {
 	m.Sh("rm /etc/krund/hold && sync")
 
 	m.Reboot()
-	m.WaitConsole("^RIG-RUNNING$")
+	m.WaitConsole(rig.Running)
 	if out := m.Sh("krunctl stop " + askConfig); !strings.Contains(out, "after") {
 		t.Errorf("krunctl stop says:\n%s", out)
 	}
-	m.Sh("touch /run/rig/go")
+	m.Sh(rig.GoOn)
 	if ended := m.RunToEnd(askUnit, 0); ended.Result != "success" {
 		t.Errorf("krund ended with %+v after krunctl stop", ended)
 	}
@@ -161,7 +143,7 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 	for boot := range 3 {
 		m.PowerOn()
 		m.WaitUp()
-		m.WaitConsole("^RIG-RUNNING$")
+		m.WaitConsole(rig.Running)
 		if boot == 0 {
 			active := m.Sh("systemctl list-units --no-legend --plain --type=service,timer,target --state=active | cut -d' ' -f1")
 			for _, want := range []string{"bench.target", askUnit, "systemd-logind.service", "dbus.service"} {
@@ -176,7 +158,7 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 			}
 			t.Logf("services of an ordinary boot:\n%s\nof bench.target:\n%s", ordinary, active)
 		}
-		m.Send("touch /run/rig/go")
+		m.Send(rig.GoOn)
 		if boot < 2 {
 			if off := m.WaitOff(); off.Reason != rig.OffRebooted {
 				t.Fatalf("off by %s", off.Reason)
