@@ -47,6 +47,14 @@ test: setup build test-c
 	$(GO) vet ./...
 	$(GO) test -race ./...
 
+## test-nocounters  the tests of TESTS (./...) as on a machine without hardware counters, whatever this one has
+TESTS ?= ./...
+.PHONY: test-nocounters
+test-nocounters: build
+	@mkdir -p $(BUILD)/test
+	$(GO) build -o $(BUILD)/test/nocounters ./internal/msr/nocounters
+	$(BUILD)/test/nocounters $(GO) test -count=1 $(TESTS)
+
 test-c:
 	@$(MAKE) --no-print-directory -C cgo test BUILD=$(BUILD)
 

@@ -3,7 +3,6 @@
 package msr
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -63,7 +62,8 @@ func measured() string {
 	if err := m.Done(); err != nil {
 		return err.Error()
 	}
-	if _, err := openEvent(event{"cycles", typeHardware, hardwareCycles}, eventOptions{core: 0}); err != nil && !errors.Is(err, syscall.ENOENT) {
+	// A software event: the kernel asks for the same rights, and every machine has it.
+	if _, err := openEvent(event{"page_faults", typeSoftware, softwareFaults}, eventOptions{core: 0}); err != nil {
 		return "refused"
 	}
 	return "allowed"

@@ -49,7 +49,7 @@ func BenchmarkCounters(b *testing.B) {
 func timeIterations(b *testing.B, e Executor, j Job, source, scope string) {
 	b.Helper()
 	j.Iterations, j.CPUs = 20_000, []int{0}
-	j.Counters = config.Counters{Sources: []string{source}, Scope: scope}
+	j.Counters = config.Counters{Sources: []string{source, "none"}, Scope: scope}
 	for b.Loop() {
 		m := mustExecute(b, e, j)
 		if m.CounterSource != source {

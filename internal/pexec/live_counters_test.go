@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"krund/internal/child"
 	"krund/internal/config"
@@ -122,13 +125,40 @@ func TestLiveRegisters(t *testing.T) {
 func counting(t *testing.T, source, program string) (Executor, Job) {
 	t.Helper()
 	e, j := live(t, nativeVM, "bench.c", program)
-	j.Counters = config.Counters{Sources: []string{source}, Scope: config.ScopeTask}
+	j.Counters = config.Counters{Sources: []string{source, "none"}, Scope: config.ScopeTask}
 	if os.Geteuid() == 0 {
 		j.Account = child.Account{Name: "nobody", UID: 65534, GID: 65534, Home: "/"}
 		open(t, filepath.Dir(j.Entry))
 		open(t, scratch)
 	}
 	return e, j
+}
+
+// mustCount executes a job of counting. It skips the test on a machine without the counter, and
+// fails it when krund says so of a machine on which this process can open one.
+func mustCount(t *testing.T, e Executor, j Job) Measured {
+	t.Helper()
+	m := mustExecute(t, e, j)
+	if m.CounterSource == j.Counters.Sources[0] {
+		return m
+	}
+	const refused = "perf_event_open: "
+	if err := openCycles(); err == nil && strings.Contains(m.CounterReason, refused) {
+		t.Fatalf("the kernel opens an event that counts cycles, but: %s", m.CounterReason)
+	}
+	t.Skip(m.CounterReason)
+	return m
+}
+
+// openCycles reports why the kernel has no event that counts the cycles of this thread.
+func openCycles() error {
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES}
+	attr.Size = uint32(unsafe.Sizeof(attr))
+	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
 }
 
 // open lets everybody into a folder and those above it that are the test's.
@@ -152,10 +182,7 @@ const busy = `
 // TestLiveRDPMC: the benchmark's own thread is counted, by an event that was opened before it gave up root's rights.
 func TestLiveRDPMC(t *testing.T) {
 	e, j := counting(t, "rdpmc", busy)
-	m := mustExecute(t, e, j)
-	if m.CounterSource != "rdpmc" {
-		t.Skip(m.CounterReason)
-	}
+	m := mustCount(t, e, j)
 	wantSeries(t, m, 6)
 	if len(m.Columns) != 1 || m.Columns[0].Name != "cycles" || m.Columns[0].Core != nil {
 		t.Fatalf("columns %+v", m.Columns)
@@ -174,10 +201,7 @@ func TestLiveRDPMCCountsOneThread(t *testing.T) {
 		static volatile unsigned sink;
 		static void *work(void *p) { for (int i = 0; i < 4000000; i++) sink += i; return p; }
 		void run_iter(int p) { pthread_t t; pthread_create(&t, 0, work, 0); pthread_join(t, 0); }`)
-	m := mustExecute(t, e, j)
-	if m.CounterSource != "rdpmc" {
-		t.Skip(m.CounterReason)
-	}
+	m := mustCount(t, e, j)
 	wantSeries(t, m, 6)
 	if least := slices.Min(m.Columns[0].Counts); least > loops/4 {
 		t.Errorf("%d cycles at least: those of the other thread, too", least)
@@ -191,10 +215,7 @@ func TestLiveClosedDescriptors(t *testing.T) {
 			e, j := counting(t, source, `
 				#include <unistd.h>
 				void run_iter(int p) { static int n; if (n++ == 2) for (int fd = 3; fd < 1024; fd++) close(fd); }`)
-			m := mustExecute(t, e, j)
-			if m.CounterSource != source {
-				t.Skip(m.CounterReason)
-			}
+			m := mustCount(t, e, j)
 			const says = "a counter's descriptor was closed or replaced"
 			wantSeries(t, m, 6, says)
 			if !strings.Contains(m.Library.Error, says) {
