@@ -32,9 +32,13 @@ type agentLine struct {
 	reply *reply
 }
 
-// agentCommand encodes a shell command, which may have many lines.
-func agentCommand(command string) []byte {
-	return []byte(base64.StdEncoding.EncodeToString([]byte(command)) + "\n")
+// statusTimedOut is the exit status of timeout(1) for a command that it has killed.
+const statusTimedOut = 124
+
+// agentCommand encodes a shell command, which may have many lines. The guest kills it after limit,
+// in its own time and whole seconds; 0 stands for no limit.
+func agentCommand(limit time.Duration, command string) []byte {
+	return fmt.Appendf(nil, "%d %s\n", int(limit.Seconds()), base64.StdEncoding.EncodeToString([]byte(command)))
 }
 
 // parseAgent decodes one line from the guest, without its line end.
@@ -103,8 +107,8 @@ func (a *agent) waitUp(ctx context.Context) (Up, error) {
 }
 
 // run sends a command and waits for its end.
-func (a *agent) run(ctx context.Context, command string) (reply, error) {
-	if err := a.send(command); err != nil {
+func (a *agent) run(ctx context.Context, limit time.Duration, command string) (reply, error) {
+	if err := a.send(limit, command); err != nil {
 		return reply{}, err
 	}
 	for {
@@ -118,9 +122,9 @@ func (a *agent) run(ctx context.Context, command string) (reply, error) {
 	}
 }
 
-// send sends a command whose answer nobody will read, such as one that ends the machine.
-func (a *agent) send(command string) error {
-	if _, err := a.conn.Write(agentCommand(command)); err != nil {
+// send sends a command without waiting for the answer.
+func (a *agent) send(limit time.Duration, command string) error {
+	if _, err := a.conn.Write(agentCommand(limit, command)); err != nil {
 		return fmt.Errorf("%w: %w", errAgentLost, err)
 	}
 	return nil

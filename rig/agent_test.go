@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
+	"time"
 )
 
 func TestParseAgent(t *testing.T) {
@@ -40,7 +42,8 @@ func guest(t *testing.T, says string) *agent {
 		_, _ = io.WriteString(theirs, says)
 		lines := bufio.NewScanner(theirs)
 		for lines.Scan() {
-			_, _ = fmt.Fprintf(theirs, "\x01%s\x027\n", lines.Text())
+			_, command, _ := strings.Cut(lines.Text(), " ")
+			_, _ = fmt.Fprintf(theirs, "\x01%s\x027\n", command)
 		}
 	}()
 	return &agent{conn: ours}
@@ -52,7 +55,7 @@ func TestAgentRunsCommandsAfterNoise(t *testing.T) {
 		t.Fatalf("waitUp = %+v, %v", up, err)
 	}
 	for _, command := range []string{"echo 1\necho 2", "true"} {
-		if r, err := a.run(t.Context(), command); err != nil || r != (reply{command, 7}) {
+		if r, err := a.run(t.Context(), time.Minute, command); err != nil || r != (reply{command, 7}) {
 			t.Errorf("run(%q) = %+v, %v", command, r, err)
 		}
 	}
@@ -67,7 +70,7 @@ func TestAgentTellsALostGuest(t *testing.T) {
 		t.Errorf("no guest in time: %v", err)
 	}
 	_ = a.conn.Close()
-	if _, err := a.run(t.Context(), "true"); !errors.Is(err, errAgentLost) {
+	if _, err := a.run(t.Context(), time.Minute, "true"); !errors.Is(err, errAgentLost) {
 		t.Errorf("guest is gone: %v", err)
 	}
 }

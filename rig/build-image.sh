@@ -35,7 +35,7 @@ done
 
 mkdir -p "$cache"
 exec 9>"$cache/lock"
-flock -n 9 || { say "another build is running, waiting for it"; flock 9; }
+flock -n 9 || { say "another build is running, waiting for it"; flock -w 1200 9 || exit 1; }
 if [ -e "$image/complete" ]; then say "using $image"; echo "$image"; exit 0; fi
 
 work=$(mktemp -d "$cache/build.XXXXXX")

@@ -124,6 +124,9 @@ func (c *Campaign) Markdown() string {
 // Log prints the campaign in the test's log, and writes campaign.md where the consoles are kept.
 func (c *Campaign) Log(tb testing.TB) {
 	tb.Helper()
+	if c.experiments == 0 {
+		return // the run had no time for any
+	}
 	text := c.Markdown()
 	tb.Logf("the campaign:\n%s", text)
 	if dir := os.Getenv(envLogs); dir != "" {

@@ -32,7 +32,7 @@ func (m *Machine) Disk() *Disk {
 
 // copyOfDisk puts the copy into dir.
 func (m *Machine) copyOfDisk(dir string) (*Disk, error) {
-	ctx, cancel := m.limit()
+	ctx, cancel := m.limit("copy the disk")
 	defer cancel()
 	d := &Disk{m: m, image: filepath.Join(dir, "disk.raw")}
 	if err := copyDisk(ctx, m.disk(), d.image); err != nil {
@@ -93,7 +93,7 @@ func quoteDebugfs(name string) (string, error) {
 
 // request runs one debugfs request with a guest path and, when not empty, a host path.
 func (d *Disk) request(verb, name, host string) (string, error) {
-	ctx, cancel := d.m.limit()
+	ctx, cancel := d.m.limit("read the disk")
 	defer cancel()
 	line := verb
 	for _, arg := range []string{path.Clean("/" + name), host} {

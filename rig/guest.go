@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 )
 
 // WaitUp waits until this start takes commands, and says which boot it is; once it does, later calls say the same at once. Services may still be
@@ -14,7 +15,7 @@ func (m *Machine) WaitUp() Up {
 	m.tb.Helper()
 	p := m.mustBeOn()
 	if p.up == nil {
-		ctx, cancel := m.limit()
+		ctx, cancel := m.limit("the first command")
 		defer cancel()
 		up, err := p.agent.waitUp(ctx)
 		m.check(err)
@@ -30,14 +31,21 @@ func (m *Machine) WaitRunning() string {
 	return state
 }
 
-// Try runs a shell command inside as root and returns its output (stdout and stderr, white space around it cut) and exit status.
+// Try runs a shell command inside as root and returns its output (stdout and stderr, white space
+// around it cut) and exit status. One that does not end in time is killed and fails the test with
+// the output so far.
 func (m *Machine) Try(command string) (output string, status int) {
 	m.tb.Helper()
-	ctx, cancel := m.limit()
+	limit := m.commandLimit()
+	begin := now()
+	ctx, cancel := m.limit(command)
 	defer cancel()
-	r, err := m.mustBeOn().agent.run(ctx, command)
+	r, err := m.mustBeOn().agent.run(ctx, limit, command)
 	if err != nil {
 		m.fatal(fmt.Errorf("%s: %w", command, err))
+	}
+	if r.Status == statusTimedOut && now().Sub(begin) >= limit {
+		m.fatal(fmt.Errorf("%s: still running after %v; output so far: %s", command, limit, r.Output))
 	}
 	return strings.TrimSpace(r.Output), r.Status
 }
@@ -52,16 +60,25 @@ func (m *Machine) Sh(command string) string {
 	return output
 }
 
-// Await looks at the machine from outside, a few times a second of its own time, until what is awaited is so.
-func (m *Machine) Await(what string, so func() bool) {
+// Await looks from outside, a few times a second, until look is done. It runs nothing inside
+// between the looks: that would wake the processors of an idle machine. saw is what the failure
+// says when the time is over.
+func (m *Machine) Await(what string, look func() (saw string, done bool)) {
 	m.tb.Helper()
-	ctx, cancel := m.limit()
+	ctx, cancel := m.limit(what)
 	defer cancel()
-	for !so() {
-		if ctx.Err() != nil {
-			m.fatal(fmt.Errorf("wait until %s: %w", what, context.Cause(ctx)))
+	for {
+		saw, done := look()
+		if done {
+			return
 		}
-		m.Sh("sleep 0.2")
+		select {
+		case <-ctx.Done():
+			m.fatal(fmt.Errorf("wait until %s: %w; last seen: %s", what, context.Cause(ctx), saw))
+		case <-m.mustBeOn().off:
+			m.fatal(fmt.Errorf("wait until %s: the machine went off; last seen: %s", what, saw))
+		case <-time.After(300 * time.Millisecond):
+		}
 	}
 }
 
@@ -83,7 +100,7 @@ func (m *Machine) Put(name string, mode fs.FileMode, data []byte) {
 // Reboot makes the guest reboot in order, starts it again, and waits until it takes commands.
 func (m *Machine) Reboot() Up {
 	m.tb.Helper()
-	m.check(m.mustBeOn().agent.send("systemctl reboot"))
+	m.check(m.mustBeOn().agent.send(0, "systemctl reboot"))
 	if off := m.WaitOff(); off.Reason != OffRebooted {
 		m.fatal(fmt.Errorf("reboot: the machine ended with %s", off.Reason))
 	}
@@ -94,7 +111,7 @@ func (m *Machine) Reboot() Up {
 // Shutdown makes the guest power itself off in order.
 func (m *Machine) Shutdown() {
 	m.tb.Helper()
-	m.check(m.mustBeOn().agent.send("systemctl poweroff"))
+	m.check(m.mustBeOn().agent.send(0, "systemctl poweroff"))
 	if off := m.WaitOff(); off.Reason != OffShutdown {
 		m.fatal(fmt.Errorf("power off: the machine ended with %s", off.Reason))
 	}
@@ -103,5 +120,5 @@ func (m *Machine) Shutdown() {
 // Send starts a shell command whose answer nobody waits for, such as one that ends the machine. No other command may follow in this boot.
 func (m *Machine) Send(command string) {
 	m.tb.Helper()
-	m.check(m.mustBeOn().agent.send(command))
+	m.check(m.mustBeOn().agent.send(0, command))
 }

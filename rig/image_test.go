@@ -148,12 +148,3 @@ func TestCuts(t *testing.T) {
 		t.Errorf("nonsense: failed with %q", got)
 	}
 }
-
-func TestPatience(t *testing.T) {
-	for text, want := range map[string]float64{"": 1, "3": 3, "0.5": 0.5, "0": 1, "-1": 1, "NaN": 1, "long": 1} {
-		t.Setenv(envPatience, text)
-		if got := patience(); got != want {
-			t.Errorf("%s=%s: %v, want %v", envPatience, text, got, want)
-		}
-	}
-}

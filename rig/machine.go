@@ -41,7 +41,9 @@ type machine struct {
 func New(tb testing.TB, o Options) *Machine {
 	tb.Helper()
 	image := FindImage(tb)
-	m := &Machine{tb: tb, machine: &machine{image: image, options: o.withDefaults(), dir: tb.TempDir(), console: newConsole(), ports: map[uint16]byte{}}}
+	o = o.withDefaults()
+	skipWithoutTime(tb, o.Time)
+	m := &Machine{tb: tb, machine: &machine{image: image, options: o, dir: tb.TempDir(), console: newConsole(), ports: map[uint16]byte{}}}
 	m.figures.begin(tb)
 	m.openLog()
 	tb.Cleanup(m.close)
@@ -53,7 +55,7 @@ func New(tb testing.TB, o Options) *Machine {
 		m.addMSR(&files)
 	}
 	m.Install(&files)
-	ctx, cancel := m.limit()
+	ctx, cancel := m.limit("copy the disk")
 	defer cancel()
 	m.check(copyDisk(ctx, image.file("root.img"), m.disk()))
 	if m.options.BootDisk {
@@ -122,7 +124,7 @@ func (m *Machine) PowerOn() {
 		fmt.Fprintf(m.log, "--- power on %d\n", m.figures.boots)
 		out = io.MultiWriter(m.console, m.log)
 	}
-	ctx, cancel := m.limit()
+	ctx, cancel := m.limit("start QEMU")
 	defer cancel()
 	p, err := startPower(ctx, m.options.arguments(m.image, m.drives()), out)
 	m.check(err)
@@ -195,7 +197,7 @@ func (m *Machine) RunAndCut(d time.Duration) {
 // ResetButton presses it: like a power cut for the guest, and the machine is off afterwards.
 func (m *Machine) ResetButton() Off {
 	m.tb.Helper()
-	ctx, cancel := m.limit()
+	ctx, cancel := m.limit("reset")
 	defer cancel()
 	m.check(m.mustBeOn().qmp.execute(ctx, "system_reset", nil, nil))
 	return m.WaitOff()
@@ -208,7 +210,7 @@ func (m *Machine) WaitOff() Off {
 	if p == nil {
 		m.fatal(errors.New("WaitOff: the machine was never on"))
 	}
-	ctx, cancel := m.limit()
+	ctx, cancel := m.limit("the machine goes off")
 	defer cancel()
 	select {
 	case <-p.off:
@@ -226,7 +228,7 @@ func (m *Machine) WaitOff() Off {
 // what it printed before still counts.
 func (m *Machine) WaitConsole(pattern string) []string {
 	m.tb.Helper()
-	ctx, cancel := m.limit()
+	ctx, cancel := m.limit(pattern)
 	defer cancel()
 	groups, err := m.waitConsole(ctx, regexp.MustCompile(pattern))
 	m.check(err)
@@ -266,7 +268,7 @@ func (m *Machine) RunUntil(pattern string, boots int) []string {
 		m.PowerOn()
 	}
 	for used := 0; ; used++ {
-		ctx, cancel := m.limit()
+		ctx, cancel := m.limit(pattern)
 		groups, err := m.waitConsole(ctx, match)
 		cancel()
 		if err == nil {
@@ -290,7 +292,7 @@ func (m *Machine) RunUntil(pattern string, boots int) []string {
 func (m *Machine) WaitOffOr(pattern string) (off Off, on bool) {
 	m.tb.Helper()
 	m.mustBeOn()
-	ctx, cancel := m.limit()
+	ctx, cancel := m.limit(pattern)
 	defer cancel()
 	_, err := m.waitConsole(ctx, regexp.MustCompile(pattern))
 	switch {
@@ -330,13 +332,6 @@ func (m *Machine) mustBeOff(what string) {
 	if m.On() {
 		m.fatal(fmt.Errorf("%s: the machine is on", what))
 	}
-}
-
-// limit returns the context of one wait.
-func (m *Machine) limit() (context.Context, context.CancelFunc) {
-	limit := time.Duration(float64(m.options.Limit) * patience())
-	return context.WithTimeoutCause(context.Background(), limit,
-		fmt.Errorf("no progress for %v; on a slow host set %s=3", limit, envPatience))
 }
 
 // check fails the test with err, if any.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,8 @@ import (
 //	end REASON ends as QEMU does after that SHUTDOWN event
 //	exit N     ends with that exit status
 //	boots      answers with its own start's number
+//	hang       answers when the command's limit is over, as timeout(1) does
+//	status N   answers with that exit status
 
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "qemu-system-x86_64" {
@@ -52,7 +55,8 @@ func standIn(args []string) {
 	fmt.Fprintf(agent, "noise\nRIG-UP boot-%d 2.5\n", len(starts))
 	lines := bufio.NewScanner(agent)
 	for lines.Scan() {
-		command, _ := base64.StdEncoding.DecodeString(lines.Text())
+		limit, encoded, _ := strings.Cut(lines.Text(), " ")
+		command, _ := base64.StdEncoding.DecodeString(encoded)
 		verb, rest, _ := strings.Cut(string(command), " ")
 		out, status := "", 0
 		switch verb {
@@ -64,6 +68,12 @@ func standIn(args []string) {
 		case "exit":
 			fmt.Sscan(rest, &status)
 			os.Exit(status)
+		case "hang":
+			seconds, _ := strconv.Atoi(limit)
+			time.Sleep(time.Duration(seconds) * time.Second)
+			out, status = "half", statusTimedOut
+		case "status":
+			fmt.Sscan(rest, &status)
 		case "boots":
 			out = fmt.Sprintf("  %d\n", len(starts))
 		default:
@@ -136,7 +146,7 @@ func useStandIn(t *testing.T) {
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	t.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector makes every exit of a stand-in a second long
 	t.Setenv(envImage, image)
-	for _, name := range []string{envLogs, envSummary, envPatience, envRequired, envSeed} {
+	for _, name := range []string{envLogs, envSummary, envPatience, envRequired, envSeed, envPace, envDeadline} {
 		t.Setenv(name, "")
 	}
 }
@@ -183,7 +193,7 @@ func TestMachineRebootsAndCounts(t *testing.T) {
 		}
 	})
 	text, err := os.ReadFile(summary)
-	if fields := strings.Split(string(text), "\t"); err != nil || len(fields) != 7 || fields[0] != t.Name()+"/machine" || strings.Join(fields[1:5], " ") != "ok 1 2 1" {
+	if fields := strings.Split(string(text), "\t"); err != nil || len(fields) != 9 || fields[0] != t.Name()+"/machine" || strings.Join(fields[1:5], " ") != "ok 1 2 1" {
 		t.Errorf("summary %q, %v", text, err)
 	}
 	log, err := os.ReadFile(filepath.Join(logs, "TestMachineRebootsAndCounts-machine.console"))

@@ -21,7 +21,8 @@ type Options struct {
 	Devices  []string      // QEMU arguments, added to the rig's own
 	MSR      bool          // load the rigmsr module early in every boot; the test is skipped when the image has none
 	BootDisk bool          // a second, empty disk for a boot loader: see BootFromDisk
-	Limit    time.Duration // longest wait for any single thing, before patience; 0: 4 minutes
+	Time     time.Duration // what the test takes on the reference host, at most; 0: see usualTime
+	Limit    time.Duration // longest wait for any single thing on the reference host; 0: see defaultLimit
 }
 
 // Kernel arguments of every machine. The mount options are what makes a forgotten fsync visible: without noauto_da_alloc, ext4 writes a file's
@@ -44,8 +45,11 @@ func (o Options) withDefaults() Options {
 	if o.MemoryMB == 0 {
 		o.MemoryMB = 512
 	}
+	if o.Time == 0 {
+		o.Time = usualTime
+	}
 	if o.Limit == 0 {
-		o.Limit = 4 * time.Minute
+		o.Limit = defaultLimit()
 	}
 	return o
 }

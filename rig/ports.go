@@ -79,14 +79,14 @@ func (m *Machine) setPort(port uint16, value byte) {
 	if !m.On() {
 		return
 	}
-	ctx, cancel := m.limit()
+	ctx, cancel := m.limit("write a port")
 	defer cancel()
 	m.check(m.power.qmp.outb(ctx, port, value))
 }
 
 func (m *Machine) port(port uint16) byte {
 	m.tb.Helper()
-	ctx, cancel := m.limit()
+	ctx, cancel := m.limit("read a port")
 	defer cancel()
 	value, err := m.mustBeOn().qmp.inb(ctx, port)
 	m.check(err)

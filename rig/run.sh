@@ -1,11 +1,16 @@
 #!/bin/bash
-# run.sh runs suites of the rig: it finds or builds the image, tells the suites where it is, and prints what they cost.
+# run.sh runs suites of the rig: it finds or builds the image, measures how fast this host boots a machine, tells the
+# suites, and prints what they cost.
 #
 #   rig/run.sh -image          only the image
 #   rig/run.sh [GO TEST ARGUMENTS]
 #
-# Exit status: that of go test; 0 with the reason on stderr where no machine can be booted, 1 then when KRUND_RIG_REQUIRED=1.
-# Consoles and the summary stay in build/rig, or in $KRUND_RIG_LOGS; what a campaign of power cuts has shown, too: campaign.md.
+# KRUND_RIG_TIME=480 bounds the run to so many seconds, without the time to build the image: a test that could not end
+# in time is skipped and listed, and every wait ends with the run.
+#
+# Exit status: that of go test; 0 with the reason on stderr where no machine can be booted, 1 then when
+# KRUND_RIG_REQUIRED=1. Consoles and the summary stay in build/rig, or in $KRUND_RIG_LOGS, and so does the log of a
+# campaign of power cuts: campaign.md.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 export PATH=$PATH:/usr/sbin:/sbin # debugfs
@@ -16,7 +21,7 @@ skip() {
   exit 0
 }
 
-image=$(rig/build-image.sh)
+image=$(timeout -k 10 20m rig/build-image.sh)
 case $? in
 0) ;;
 77) skip "no image; the reason is above" ;;
@@ -33,15 +38,32 @@ export KRUND_RIG_LOGS=${KRUND_RIG_LOGS:-$PWD/build/rig}
 export KRUND_RIG_SUMMARY=$KRUND_RIG_LOGS/summary.tsv
 mkdir -p "$KRUND_RIG_LOGS"
 exec 9>"$KRUND_RIG_LOGS/lock"
-flock -n 9 || { echo "rig: another run is under way here; waiting for its end" >&2; flock 9; }
-rm -rf "$KRUND_RIG_LOGS"/*.console "$KRUND_RIG_LOGS"/*.disk "$KRUND_RIG_LOGS/campaign.md" "$KRUND_RIG_SUMMARY"
+flock -n 9 || { echo "rig: another run is under way here; waiting for its end" >&2; flock -w 7200 9 || exit 1; }
+rm -rf "$KRUND_RIG_LOGS"/*.console "$KRUND_RIG_LOGS"/*.disk "$KRUND_RIG_LOGS"/{campaign.md,pace} "$KRUND_RIG_SUMMARY"
 start=$SECONDS
-"${GO:-go}" test -count=1 -p 1 -timeout 2h "$@"
+go=${GO:-go}
+# Compiling the test programs is not on the run's clock.
+"$go" test -count=1 -run '^$' ./rig/... >/dev/null || exit 1
+[ -z "${KRUND_RIG_TIME:-}" ] || export KRUND_RIG_DEADLINE=$(($(date +%s) + KRUND_RIG_TIME))
+if [ -z "${KRUND_RIG_PACE:-}" ]; then
+  "$go" test -count=1 -v -timeout 10m -run '^TestPace$' ./rig/selftest >"$KRUND_RIG_LOGS/pace.log" 2>&1 ||
+    { cat "$KRUND_RIG_LOGS/pace.log" >&2; echo "rig: the first machine did not boot" >&2; exit 1; }
+  sed -n 's/.*rig: \(.*the reference.*\)/rig: this host takes \1/p' "$KRUND_RIG_LOGS/pace.log"
+  KRUND_RIG_PACE=$(cat "$KRUND_RIG_LOGS/pace") && export KRUND_RIG_PACE || exit 1
+  rm -f "$KRUND_RIG_SUMMARY"
+fi
+"$go" test -count=1 -p 1 -timeout 2h "$@"
 status=$?
-[ -e "$KRUND_RIG_SUMMARY" ] && awk -F'\t' -v wall=$((SECONDS - start)) '
-  BEGIN { row = "%-60s %-8s %6s %7s %6s %9s %9s\n"; printf row, "test", "result", "seed", "starts", "cuts", "wall s", "CPU s" }
-  { printf row, $1, $2, $3, $4, $5, $6, $7; starts += $4; cuts += $5; cpu += $7 }
-  END { printf row, "all", "", "", starts, cuts, wall, cpu }' "$KRUND_RIG_SUMMARY"
+if [ -e "$KRUND_RIG_SUMMARY" ]; then
+  awk -F'\t' -v wall=$((SECONDS - start)) '
+    BEGIN { row = "%-60s %-8s %6s %7s %6s %9s %9s %7s  %s\n"; printf row, "test", "result", "seed", "starts", "cuts", "wall s", "CPU s", "wait s", "longest wait for" }
+    { printf row, $1, $2, $3, $4, $5, $6, $7, $8, $9; starts += $4; cuts += $5; cpu += $7 }
+    END { printf row, "all", "", "", starts, cuts, wall, cpu, "", "" }' "$KRUND_RIG_SUMMARY"
+  sort -t$'\t' -k6,6nr "$KRUND_RIG_SUMMARY" | awk -F'\t' '
+    $2 == "no time" { late = late " " $1 }
+    n < 3 && $6 > 0 { slow = slow sprintf("%s %s (%.0f s)", n ? "," : "", $1, $6); n++ }
+    END { if (slow) print "rig: slowest:" slow; if (late) print "rig: NOT RUN, for lack of time (KRUND_RIG_TIME):" late }'
+fi
 [ -e "$KRUND_RIG_LOGS/campaign.md" ] && { echo; cat "$KRUND_RIG_LOGS/campaign.md"; }
 [ $status = 0 ] || echo "rig: the consoles are in $KRUND_RIG_LOGS" >&2
 exit $status

@@ -46,12 +46,3 @@ func Cuts(tb testing.TB, normally int) int {
 	}
 	return n
 }
-
-// patience returns the factor on all limits. What is not a positive number counts as 1.
-func patience() float64 {
-	factor, err := strconv.ParseFloat(os.Getenv(envPatience), 64)
-	if err != nil || !(factor > 0) {
-		return 1
-	}
-	return factor
-}

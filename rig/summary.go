@@ -12,36 +12,61 @@ type figures struct {
 	boots, cuts int
 	cpu         time.Duration
 	started     time.Time
+	longest     time.Duration // of all waits
+	longestFor  string
 }
 
 func (f *figures) begin(testing.TB) { f.started = now() }
 
-// summaryLine is one line of the summary file: test, result, seed, boots, cuts, wall seconds, processor seconds; separated by tabs.
-func (f *figures) summaryLine(name, result string, seed uint64, wall time.Duration) string {
-	return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%.1f\t%.1f\n", name, result, seed, f.boots, f.cuts, wall.Seconds(), f.cpu.Seconds())
+// waited counts a wait that has ended.
+func (f *figures) waited(what string, d time.Duration) {
+	if d > f.longest {
+		f.longest, f.longestFor = d, shorten(what)
+	}
+}
+
+// summaryRow is a line of the summary file.
+type summaryRow struct {
+	name, result string // the result is ok, FAILED, skipped, or "no time"
+	seed         uint64
+	figures      figures
+	wall         time.Duration
+}
+
+// String returns the row with its line end: test, result, seed, boots, cuts, wall seconds,
+// processor seconds, seconds of the longest wait and what it was for; separated by tabs.
+func (r summaryRow) String() string {
+	f := r.figures
+	return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%s\n", r.name, r.result, r.seed, f.boots, f.cuts,
+		r.wall.Seconds(), f.cpu.Seconds(), f.longest.Seconds(), f.longestFor)
 }
 
 // end reports the figures in the test's log, and in the summary file when there is one.
 func (f *figures) end(tb testing.TB) {
-	wall := now().Sub(f.started)
-	tb.Logf("rig: %d starts, %d power cuts, %.1f s, %.1f s of processor time", f.boots, f.cuts, wall.Seconds(), f.cpu.Seconds())
+	row := summaryRow{name: tb.Name(), result: "ok", seed: Seed(tb), figures: *f, wall: now().Sub(f.started)}
+	switch {
+	case tb.Failed():
+		row.result = "FAILED"
+	case tb.Skipped():
+		row.result = "skipped"
+	}
+	tb.Logf("rig: %d starts, %d power cuts, %.1f s, %.1f s of processor time; longest wait %.1f s, for %s",
+		f.boots, f.cuts, row.wall.Seconds(), f.cpu.Seconds(), f.longest.Seconds(), f.longestFor)
+	summarize(tb, row)
+}
+
+// summarize adds a row to the summary file, if there is one.
+func summarize(tb testing.TB, row summaryRow) {
 	name := os.Getenv(envSummary)
 	if name == "" {
 		return
-	}
-	result := "ok"
-	switch {
-	case tb.Failed():
-		result = "FAILED"
-	case tb.Skipped():
-		result = "skipped"
 	}
 	out, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		tb.Errorf("write the summary: %v", err)
 		return
 	}
-	_, err = out.WriteString(f.summaryLine(tb.Name(), result, Seed(tb), wall))
+	_, err = out.WriteString(row.String())
 	if err2 := out.Close(); err != nil || err2 != nil {
 		tb.Errorf("write the summary: %v %v", err, err2)
 	}

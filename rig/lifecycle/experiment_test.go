@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -74,7 +75,7 @@ func machine(t *testing.T, enabled bool) *rig.Machine {
 	if enabled {
 		files.Enable(name)
 	}
-	return rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
+	return rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Time: 85 * time.Second})
 }
 
 // settings are what an experiment changes and must put back.

@@ -56,16 +56,19 @@ func msr(t *testing.T, m *rig.Machine, reg uint32) uint64 {
 	return v
 }
 
-// aperfRatio returns how far APERF goes while MPERF goes 1, over the time of a few commands. The two are read one after the other, so the
-// ratio is off by one reading's time.
+// aperfRatio returns how far APERF goes while MPERF goes 1: the median of five measurements. The
+// two registers are read one after the other, so a measurement is off when the host takes the
+// processor away in between.
 func aperfRatio(t *testing.T, m *rig.Machine) float64 {
 	t.Helper()
 	const script = `python3 -c '
 import os, time
 f = os.open("/dev/cpu/1/msr", os.O_RDONLY)
 read = lambda: [int.from_bytes(os.pread(f, 8, r), "little") for r in (0xe8, 0xe7)]
-a = read(); time.sleep(0.5); b = read()
-print((b[0] - a[0]) / (b[1] - a[1]))'`
+def ratio():
+    a = read(); time.sleep(0.3); b = read()
+    return (b[0] - a[0]) / (b[1] - a[1])
+print(sorted(ratio() for _ in range(5))[2])'`
 	ratio, err := strconv.ParseFloat(m.Sh(script), 64)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package temperature
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,7 +29,10 @@ func TestHotAndCold(t *testing.T) {
 	m.SetTemperature(0, 40)
 	m.SetTemperature(1, 30)
 	atTheGate(m)
-	m.Await("krund has heated for some seconds", func() bool { return ticks(t, m) > 300 })
+	m.Await("krund has heated for some seconds", func() (string, bool) {
+		n := ticks(t, m)
+		return fmt.Sprintf("%d hundredths of a second", n), n > 300
+	})
 	rose := guestNow(t, m)
 	m.SetTemperature(1, 37.5)
 	if ended := m.RunToEnd(rig.UnitOf(name), 0); ended.Result != "success" {

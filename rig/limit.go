@@ -1,0 +1,137 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// How long a wait may take depends on three things:
+//
+//   - Options.Limit, or defaultLimit: what only a hang reaches on the reference host;
+//   - how slow this host is: run.sh boots one machine first and measures it (KRUND_RIG_PACE). A person
+//     may add a factor of their own (KRUND_RIG_PATIENCE);
+//   - when the whole run must be over (KRUND_RIG_DEADLINE), if it is bounded.
+
+// referenceBoot is the time from power to the first command on two idle processors that set the
+// limits.
+const referenceBoot = 2500 * time.Millisecond
+
+// defaultLimit returns the longest wait for any single thing on the reference host.
+func defaultLimit() time.Duration {
+	if testing.Short() {
+		return time.Minute // the run has a few minutes for everything
+	}
+	return 4 * time.Minute
+}
+
+// usualTime is what a test of the short selection takes on the reference host with another machine
+// beside it, unless Options.Time says more.
+const usualTime = 55 * time.Second
+
+// spareTime is for a host that becomes slower in the middle of a test.
+const spareTime = 30 * time.Second
+
+// positive returns the positive number in an environment variable, or 1.
+func positive(name string) float64 {
+	factor, err := strconv.ParseFloat(os.Getenv(name), 64)
+	if err != nil || !(factor > 0) {
+		return 1
+	}
+	return factor
+}
+
+// Scaled returns how long something may take on this host that takes d on the reference host.
+func Scaled(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * max(1, positive(envPace)) * positive(envPatience))
+}
+
+// timeLeft returns the time until the run must be over. An unbounded run has no deadline.
+func timeLeft() (left time.Duration, bounded bool) {
+	seconds, err := strconv.ParseInt(os.Getenv(envDeadline), 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	return time.Unix(seconds, 0).Sub(now()), true
+}
+
+// Calibrate boots one machine, logs how fast this host emulates it, and writes how many times
+// longer than on the reference host the boot took to the file "pace" where the consoles are kept.
+// run.sh passes that on to all suites.
+func Calibrate(tb testing.TB) {
+	tb.Helper()
+	if pace := os.Getenv(envPace); pace != "" {
+		tb.Skipf("measured already: %s=%s", envPace, pace)
+	}
+	m := New(tb, Options{})
+	begin := now()
+	m.PowerOn()
+	m.WaitUp()
+	boot := now().Sub(begin)
+	m.WaitRunning()
+	const commands = 10
+	begin = now()
+	for range commands {
+		m.Sh("true")
+	}
+	command := now().Sub(begin) / commands
+	// The first line of /proc/stat: user, nice, system and idle time of all processors.
+	busy := m.Sh(`read -r _ u n s i _ </proc/stat; sleep 3; read -r _ U N S I _ </proc/stat
+		b=$((U + N + S - u - n - s)); echo $((100 * b / (b + I - i)))`)
+	pace := boot.Seconds() / referenceBoot.Seconds()
+	tb.Logf("rig: %.1f s from power to the first command, %.2f times the reference; %d ms for a command; "+
+		"an idle machine is %s %% busy", boot.Seconds(), pace, command.Milliseconds(), busy)
+	if dir := os.Getenv(envLogs); dir != "" {
+		m.check(os.WriteFile(filepath.Join(dir, "pace"), fmt.Appendf(nil, "%.2f\n", pace), 0o644))
+	}
+}
+
+// skipWithoutTime skips a test that could not end before the run must be over. run.sh lists these
+// tests.
+func skipWithoutTime(tb testing.TB, takes time.Duration) {
+	tb.Helper()
+	left, bounded := timeLeft()
+	if need := Scaled(takes) + spareTime; bounded && left < need {
+		summarize(tb, summaryRow{name: tb.Name(), result: "no time", seed: Seed(tb)})
+		tb.Skipf("no time: this host may need %v for it, and the run must be over in %v",
+			need.Round(time.Second), left.Round(time.Second))
+	}
+}
+
+// limit returns the context of one wait, and the function that ends it. what names the wait in the
+// summary.
+func (m *Machine) limit(what string) (context.Context, context.CancelFunc) {
+	limit := Scaled(m.options.Limit)
+	cause := fmt.Errorf("no progress for %v; on a slow host set %s=3", limit, envPatience)
+	if left, bounded := timeLeft(); bounded && left < limit {
+		limit = max(left, time.Second)
+		cause = fmt.Errorf("no progress for %v, and the time for the whole run is over", limit.Round(time.Second))
+	}
+	begin := now()
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, cause)
+	return ctx, func() {
+		cancel()
+		m.figures.waited(what, now().Sub(begin))
+	}
+}
+
+// commandLimit is how long the guest lets a command run, in whole seconds: less than the host waits
+// for the answer.
+func (m *Machine) commandLimit() time.Duration {
+	limit := Scaled(m.options.Limit)
+	if left, bounded := timeLeft(); bounded && left < limit {
+		limit = left
+	}
+	return max((limit * 9 / 10).Truncate(time.Second), time.Second)
+}
+
+// shorten returns the first line of a text, at most 60 bytes of it, without tabs.
+func shorten(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.ReplaceAll(strings.ToValidUTF8(line[:min(len(line), 60)], ""), "\t", " ")
+}

@@ -1,0 +1,100 @@
+package rig
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLimitsFollowTheHost(t *testing.T) {
+	for _, c := range []struct {
+		pace, patience string
+		want           time.Duration
+	}{
+		{"", "", time.Minute}, {"2.5", "", 150 * time.Second}, {"0.4", "", time.Minute},
+		{"", "3", 3 * time.Minute}, {"2", "3", 6 * time.Minute}, {"", "0.5", 30 * time.Second},
+		{"0", "-1", time.Minute}, {"NaN", "long", time.Minute},
+	} {
+		t.Setenv(envPace, c.pace)
+		t.Setenv(envPatience, c.patience)
+		if got := Scaled(time.Minute); got != c.want {
+			t.Errorf("%s=%s %s=%s: %v, want %v", envPace, c.pace, envPatience, c.patience, got, c.want)
+		}
+	}
+}
+
+func TestWithoutTimeATestIsSkippedAndListed(t *testing.T) {
+	useStandIn(t)
+	summary := filepath.Join(t.TempDir(), "summary")
+	t.Setenv(envSummary, summary)
+	t.Setenv(envPace, "2")
+	for _, c := range []struct {
+		name    string
+		left    time.Duration
+		skipped bool
+	}{{"enough", 2*usualTime + time.Minute, false}, {"too little", 2 * usualTime, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv(envDeadline, strconv.FormatInt(now().Add(c.left).Unix(), 10))
+			t.Cleanup(func() {
+				if t.Skipped() != c.skipped {
+					t.Errorf("skipped: %v, want %v", t.Skipped(), c.skipped)
+				}
+			})
+			New(t, Options{})
+		})
+	}
+	text, err := os.ReadFile(summary)
+	if lines := strings.Split(string(text), "\n"); err != nil || len(lines) != 3 ||
+		!strings.Contains(lines[0], "/enough\tok\t") || !strings.Contains(lines[1], "/too_little\tno time\t") {
+		t.Errorf("summary %q, %v", text, err)
+	}
+}
+
+func TestWaitsEndWithTheWholeRun(t *testing.T) {
+	useStandIn(t)
+	m := Boot(t, Options{})
+	t.Setenv(envDeadline, strconv.FormatInt(now().Unix()-1, 10))
+	got := failure(t, func(tb testing.TB) { m.For(tb).WaitConsole("^never$") })
+	if !strings.Contains(got, "^never$") || !strings.Contains(got, "the time for the whole run is over") {
+		t.Errorf("failed with %q", got)
+	}
+}
+
+func TestAwaitSaysWhatItSaw(t *testing.T) {
+	useStandIn(t)
+	m := Boot(t, Options{})
+	m.options.Limit = 50 * time.Millisecond
+	got := failure(t, func(tb testing.TB) {
+		m.For(tb).Await("it is cold", func() (string, bool) { return "30 C", false })
+	})
+	for _, want := range []string{"wait until it is cold", "no progress for 50ms", "last seen: 30 C"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("failed with %q, want %q in it", got, want)
+		}
+	}
+	m.Send("end guest-reset")
+	m.options.Limit = time.Minute
+	got = failure(t, func(tb testing.TB) {
+		m.For(tb).Await("it is cold", func() (string, bool) { return "30 C", false })
+	})
+	if !strings.Contains(got, "the machine went off; last seen: 30 C") {
+		t.Errorf("failed with %q", got)
+	}
+}
+
+// TestACommandThatDoesNotEnd: the stand-in answers as the guest's timeout(1) does.
+func TestACommandThatDoesNotEnd(t *testing.T) {
+	useStandIn(t)
+	m := Boot(t, Options{})
+	m.options.Limit = 3 * time.Second
+	got := failure(t, func(tb testing.TB) { m.For(tb).Sh("hang") })
+	if !strings.Contains(got, "hang: still running after 2s; output so far: half") {
+		t.Errorf("failed with %q", got)
+	}
+	if out, status := m.Try("status 124"); status != 124 || out != "" {
+		t.Errorf("a command whose own status is 124: %q, %d", out, status)
+	}
+}
