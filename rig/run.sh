@@ -43,7 +43,7 @@ rm -rf "$KRUND_RIG_LOGS"/*.console "$KRUND_RIG_LOGS"/*.disk "$KRUND_RIG_LOGS"/{c
 start=$SECONDS
 go=${GO:-go}
 # Compiling the test programs is not on the run's clock.
-"$go" test -count=1 -run '^$' ./rig/... >/dev/null || exit 1
+"$go" test -count=1 -run '^$' ./rig/... ./internal/msr >/dev/null || exit 1
 [ -z "${KRUND_RIG_TIME:-}" ] || export KRUND_RIG_DEADLINE=$(($(date +%s) + KRUND_RIG_TIME))
 if [ -z "${KRUND_RIG_PACE:-}" ]; then
   "$go" test -count=1 -v -timeout 10m -run '^TestPace$' ./rig/selftest >"$KRUND_RIG_LOGS/pace.log" 2>&1 ||

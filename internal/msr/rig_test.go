@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"krund/rig"
 )
@@ -32,7 +33,7 @@ func TestInMachine(t *testing.T) {
 			if err := payload.Copy("/root/msr.test", self); err != nil {
 				t.Fatal(err)
 			}
-			m := rig.Boot(t, rig.Options{MSR: test.moving, Payload: &payload})
+			m := rig.Boot(t, rig.Options{MSR: test.moving, Payload: &payload, Time: 15 * time.Second})
 			m.WaitRunning()
 			out, status := m.Try("cd /root && ./msr.test -test.v -test.run '" + test.run + "'")
 			t.Log(out)
