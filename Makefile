@@ -53,7 +53,8 @@ TESTS ?= ./...
 test-nocounters: build
 	@mkdir -p $(BUILD)/test
 	$(GO) build -o $(BUILD)/test/nocounters ./internal/msr/nocounters
-	$(BUILD)/test/nocounters $(GO) test -count=1 $(TESTS)
+	@if $(BUILD)/test/nocounters true; then $(BUILD)/test/nocounters $(GO) test -count=1 $(TESTS); \
+	else echo "test-nocounters: SKIPPED: the counters cannot be hidden here, for the reason above"; fi
 
 test-c:
 	@$(MAKE) --no-print-directory -C cgo test BUILD=$(BUILD)

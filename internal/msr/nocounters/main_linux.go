@@ -9,9 +9,8 @@
 //   - perf_event_open(2) fails with ENOENT, as kernel/events/core.c does when no PMU takes the event.
 //     The kernel's own events (software, tracepoint, breakpoint) still work. A seccomp filter sends the
 //     calls to this process.
-//   - As root, in a mount namespace of its own, /dev/cpu is empty and /sys/bus/event_source/devices
-//     lists only the kernel's own event sources. Other users keep these files visible, but cannot open
-//     the devices anyway.
+//   - In a mount namespace of its own, /dev/cpu is empty and /sys/bus/event_source/devices lists only
+//     the kernel's own event sources. Without CAP_SYS_ADMIN these files stay visible.
 //
 // It exits with the command's exit status, or with 125 when the counters cannot be hidden.
 package main
@@ -50,10 +49,8 @@ func run(command []string) (status int, err error) {
 	// The child inherits the filter and the mount namespace of the thread that starts it. This
 	// thread does nothing else afterwards, and is not reused.
 	runtime.LockOSThread()
-	if os.Geteuid() == 0 {
-		if err := hideFiles(); err != nil {
-			return exitCannotHide, err
-		}
+	if err := hideFiles(); err != nil && !errors.Is(err, unix.EPERM) {
+		return exitCannotHide, err
 	}
 	listener, err := installFilter()
 	if err != nil {
@@ -77,7 +74,7 @@ func run(command []string) (status int, err error) {
 var kernelOwn = []string{"software", "tracepoint", "breakpoint", "kprobe", "uprobe"}
 
 // hideFiles moves this thread into a mount namespace in which the files of the counters are
-// missing.
+// missing. Without the right to do so it fails with EPERM and changes nothing.
 func hideFiles() error {
 	const sources, cpus = "/sys/bus/event_source/devices", "/dev/cpu"
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
@@ -111,11 +108,6 @@ func hideFiles() error {
 // installFilter makes perf_event_open of this thread and its children wait for an answer on the
 // returned descriptor: see seccomp_unotify(2).
 func installFilter() (listener int, err error) {
-	if os.Geteuid() != 0 {
-		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-			return 0, fmt.Errorf("give up new privileges: %w", err)
-		}
-	}
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // seccomp_data.nr
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 0, Jf: 1, K: unix.SYS_PERF_EVENT_OPEN},
@@ -123,8 +115,18 @@ func installFilter() (listener int, err error) {
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
-		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&program)))
+	install := func() (uintptr, unix.Errno) {
+		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
+			unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&program)))
+		return fd, errno
+	}
+	fd, errno := install()
+	if errno == unix.EACCES { // without CAP_SYS_ADMIN the kernel wants no_new_privs first
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return 0, fmt.Errorf("give up new privileges: %w", err)
+		}
+		fd, errno = install()
+	}
 	runtime.KeepAlive(filter)
 	if errno != 0 {
 		return 0, fmt.Errorf("install the seccomp filter: %w", errno)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -46,7 +47,7 @@ func opened() string {
 	_, noDevices := os.Stat("/dev/cpu/0")
 	_, noPMU := os.Stat("/sys/bus/event_source/devices/cpu")
 	return fmt.Sprintf("hardware: %v, software: %v, files: %v", open(unix.PERF_TYPE_HARDWARE, invalid),
-		open(unix.PERF_TYPE_SOFTWARE, 0), os.Geteuid() == 0 && (noDevices == nil || noPMU == nil))
+		open(unix.PERF_TYPE_SOFTWARE, 0), noDevices == nil || noPMU == nil)
 }
 
 func TestHardwareEventsAreHidden(t *testing.T) {
@@ -55,16 +56,31 @@ func TestHardwareEventsAreHidden(t *testing.T) {
 	t.Setenv("NOCOUNTERS_TEST", "run")
 	out, err := exec.CommandContext(t.Context(), os.Args[0]).Output()
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == exitCannotHide {
-		t.Skipf("this kernel or container does not allow it: %s", out)
+	for _, refused := range []error{unix.EPERM, unix.ENOSYS, unix.EBUSY} { // EBUSY: another filter listens already
+		if strings.HasSuffix(string(out), refused.Error()) {
+			t.Skipf("this kernel or container does not allow it: %s", out)
+		}
 	}
 	if !errors.As(err, &exit) || exit.ExitCode() != 7 {
 		t.Errorf("%v, want the exit status of the command, 7", err)
 	}
 	hardware, rest, _ := strings.Cut(string(out), ", ")
 	_, usual, _ := strings.Cut(string(plain), ", ")
-	usual = strings.Replace(usual, "files: true", "files: false", 1)
+	if mayMount() {
+		usual = strings.Replace(usual, "files: true", "files: false", 1)
+	}
 	if hardware != "hardware: no such file or directory" || rest != usual {
 		t.Errorf("under nocounters: %s\nwithout it: %s", out, plain)
 	}
+}
+
+// mayMount reports whether this process could hide the files. It tries so on a thread of its own,
+// which ends with its namespace.
+func mayMount() bool {
+	may := make(chan bool)
+	go func() {
+		runtime.LockOSThread()
+		may <- unix.Unshare(unix.CLONE_NEWNS) == nil
+	}()
+	return <-may
 }
