@@ -32,13 +32,17 @@ type agentLine struct {
 	reply *reply
 }
 
-// statusTimedOut is the exit status of timeout(1) for a command that it has killed.
-const statusTimedOut = 124
+// Exit statuses of timeout(1) for a command that it has ended, by SIGTERM or, seconds later, by SIGKILL.
+const (
+	statusTimedOut = 124
+	statusKilled   = 128 + 9
+)
 
 // agentCommand encodes a shell command, which may have many lines. The guest kills it after limit,
 // in its own time and whole seconds; 0 stands for no limit.
 func agentCommand(limit time.Duration, command string) []byte {
-	return fmt.Appendf(nil, "%d %s\n", int(limit.Seconds()), base64.StdEncoding.EncodeToString([]byte(command)))
+	encoded := base64.StdEncoding.EncodeToString([]byte(command))
+	return fmt.Appendf(nil, "%d %s\n", int(limit.Seconds()), encoded)
 }
 
 // parseAgent decodes one line from the guest, without its line end.

@@ -23,7 +23,8 @@ func (m *Machine) explain() {
 	}
 	if m.On() {
 		ctx, cancel := context.WithTimeout(context.Background(), explainLimit)
-		r, err := m.power.agent.run(ctx, explainLimit/2, "journalctl -b --no-pager -o short-monotonic -u 'krund@*' -n 200; systemctl list-jobs --no-pager; sync")
+		r, err := m.power.agent.run(ctx, explainLimit/2, "journalctl -b --no-pager -o short-monotonic "+
+			"-u 'krund@*' -n 200; systemctl list-jobs --no-pager; sync")
 		cancel()
 		m.tb.Logf("the journal of this boot (%v):\n%s", err, r.Output)
 		m.PowerCut()

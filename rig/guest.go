@@ -44,7 +44,7 @@ func (m *Machine) Try(command string) (output string, status int) {
 	if err != nil {
 		m.fatal(fmt.Errorf("%s: %w", command, err))
 	}
-	if r.Status == statusTimedOut && now().Sub(begin) >= limit {
+	if (r.Status == statusTimedOut || r.Status == statusKilled) && now().Sub(begin) >= limit {
 		m.fatal(fmt.Errorf("%s: still running after %v; output so far: %s", command, limit, r.Output))
 	}
 	return strings.TrimSpace(r.Output), r.Status

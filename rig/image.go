@@ -15,8 +15,8 @@ const (
 	envImage    = "KRUND_RIG"          // image folder; unset: every test that boots is skipped
 	envRequired = "KRUND_RIG_REQUIRED" // 1: a test that cannot boot fails instead
 	envPatience = "KRUND_RIG_PATIENCE" // factor on every limit, for slow or busy hosts
-	envPace     = "KRUND_RIG_PACE"     // how many times longer than on the reference host a boot takes; run.sh measures it
-	envDeadline = "KRUND_RIG_DEADLINE" // Unix time in seconds at which the whole run must be over; unset: unbounded
+	envPace     = "KRUND_RIG_PACE"     // boot time of this host, in times of the reference; run.sh measures it
+	envDeadline = "KRUND_RIG_DEADLINE" // Unix time in seconds when the run must be over; unset: unbounded
 	envSeed     = "KRUND_RIG_SEED"     // integer that all random choices follow from; default 1
 	envCuts     = "KRUND_RIG_CUTS"     // number of power cuts in campaigns
 	envLogs     = "KRUND_RIG_LOGS"     // folder that keeps the consoles, a file per machine

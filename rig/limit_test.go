@@ -98,3 +98,19 @@ func TestACommandThatDoesNotEnd(t *testing.T) {
 		t.Errorf("a command whose own status is 124: %q, %d", out, status)
 	}
 }
+
+// TestTheGuestKillsACommandThatDoesNotEnd uses one start of a real machine: afterwards it takes
+// commands as before, so that a failing test can read the journal.
+func TestTheGuestKillsACommandThatDoesNotEnd(t *testing.T) {
+	m := Boot(t, Options{Time: 20 * time.Second})
+	m.options.Limit = 5 * time.Second
+	for _, hang := range []string{"echo half; sleep infinity", "echo half; until [ -e /none ]; do sleep 0.05; done"} {
+		got := failure(t, func(tb testing.TB) { m.For(tb).Sh(hang) })
+		if !strings.Contains(got, "still running after") || !strings.Contains(got, "output so far: half") {
+			t.Errorf("%s: failed with %q", hang, got)
+		}
+		if left, _ := m.Try("pgrep -x sleep"); left != "" {
+			t.Errorf("%s: still there: %s", hang, left)
+		}
+	}
+}

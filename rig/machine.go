@@ -43,7 +43,9 @@ func New(tb testing.TB, o Options) *Machine {
 	image := FindImage(tb)
 	o = o.withDefaults()
 	skipWithoutTime(tb, o.Time)
-	m := &Machine{tb: tb, machine: &machine{image: image, options: o, dir: tb.TempDir(), console: newConsole(), ports: map[uint16]byte{}}}
+	m := &Machine{tb: tb, machine: &machine{
+		image: image, options: o, dir: tb.TempDir(), console: newConsole(), ports: map[uint16]byte{},
+	}}
 	m.figures.begin(tb)
 	m.openLog()
 	tb.Cleanup(m.close)

@@ -193,7 +193,8 @@ func TestMachineRebootsAndCounts(t *testing.T) {
 		}
 	})
 	text, err := os.ReadFile(summary)
-	if fields := strings.Split(string(text), "\t"); err != nil || len(fields) != 9 || fields[0] != t.Name()+"/machine" || strings.Join(fields[1:5], " ") != "ok 1 2 1" {
+	if fields := strings.Split(string(text), "\t"); err != nil || len(fields) != 9 ||
+		fields[0] != t.Name()+"/machine" || strings.Join(fields[1:5], " ") != "ok 1 2 1" {
 		t.Errorf("summary %q, %v", text, err)
 	}
 	log, err := os.ReadFile(filepath.Join(logs, "TestMachineRebootsAndCounts-machine.console"))

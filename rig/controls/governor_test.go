@@ -31,7 +31,7 @@ func TestGovernor(t *testing.T) {
 	m.WaitRunning()
 	const policies = "/sys/devices/system/cpu/cpufreq/policy"
 	m.Sh("echo powersave >" + policies + "0/scaling_governor; echo ondemand >" + policies + "1/scaling_governor")
-	t.Run("powersave and ondemand before: an idle processor slows down", func(t *testing.T) { slowsDown(m.For(t)) })
+	t.Run("an idle processor slows down before", func(t *testing.T) { slowsDown(m.For(t)) })
 	t.Run("performance during the run, both after it", func(t *testing.T) {
 		m := m.For(t)
 		krund := heldAtFullSpeed(t, m)

@@ -32,7 +32,8 @@ func timedOut(t *testing.T, r results.Record) {
 		t.Errorf("reasons %q", r.Reasons)
 	}
 	// Not a measurement: only that it neither ended early nor waited for anything but the deadline. A busy host takes its time.
-	if wall := time.Duration(r.Process.WallNS); wall < 30*time.Second || wall > 30*time.Second+rig.Scaled(20*time.Second) {
+	const limit = 30 * time.Second
+	if wall := time.Duration(r.Process.WallNS); wall < limit || wall > limit+rig.Scaled(20*time.Second) {
 		t.Errorf("ended after %v", wall)
 	}
 	if len(r.Process.Findings) > 0 && slices.ContainsFunc(r.Process.Findings, func(s string) bool { return strings.Contains(s, "could not be killed") }) {
