@@ -101,6 +101,6 @@ clean:
 	rm -rf $(BUILD) demo.krun
 	@$(MAKE) --no-print-directory -C benchmarks clean
 
-## rig         boots real machines in QEMU: rig-image, rig-smoke, rig, rig-powercut (see rig/README.md)
+## rig         boots real machines in QEMU: rig-image, rig-smoke, rig, attack, rig-powercut (see rig/README.md)
 RIG_NEEDS := build
 include rig/rig.mk

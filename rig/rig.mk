@@ -4,6 +4,7 @@
 #   make rig-image        build the disk image, or find the cached one
 #   make rig-smoke        the short selection: every suite with -short
 #   make rig              every suite in full, with the packages of make release
+#   make attack           only the attacks of local users and benchmarks, as root in a machine
 #   make rig-powercut     only the power cuts; N=100 says how many. Its log: build/rig/campaign.md
 #   make rig-log          put the log of the last campaign into docs/reliability.md
 #   make rig-clean        remove all cached images
@@ -13,7 +14,7 @@
 RIG_NEEDS ?= build
 N ?= 100
 
-.PHONY: rig rig-image rig-smoke rig-powercut rig-log rig-clean
+.PHONY: rig rig-image rig-smoke attack rig-powercut rig-log rig-clean
 
 rig-image:
 	rig/run.sh -image
@@ -24,6 +25,9 @@ rig-smoke: $(RIG_NEEDS)
 
 rig: $(RIG_NEEDS) release
 	rig/run.sh -timeout 4h ./rig/... ./internal/msr
+
+attack: $(RIG_NEEDS)
+	rig/run.sh -p 2 -timeout 1h ./rig/attack
 
 rig-powercut: $(RIG_NEEDS)
 	KRUND_RIG_CUTS=$(N) rig/run.sh -v -timeout 24h -run PowerCut ./rig/lifecycle
