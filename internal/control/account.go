@@ -14,6 +14,14 @@ type Accounts interface {
 	Remove(ctx context.Context, keepGroup bool) (removed bool, err error)
 }
 
+// accountControl is the name of an account's entry in the journal.
+const accountControl = "account"
+
+// accountTarget covers it. Its name is compared by accountActor.
+var accountTarget = target{kind: KindAccount, name: func(string) bool { return true }, values: func(s Step) bool {
+	return s.Old == "absent" && (s.Data == "" || s.Data == groupWasThere)
+}}
+
 // groupWasThere is the Data of an account whose group is older than krund's work.
 const groupWasThere = "group"
 
@@ -34,7 +42,7 @@ func ExpectAccount(m *Machine, j *Journal) error {
 	if group {
 		step.Data = groupWasThere
 	}
-	_, err = j.begin("account", []Step{step})
+	_, err = j.begin(accountControl, []Step{step})
 	return err
 }
 

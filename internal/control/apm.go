@@ -40,6 +40,11 @@ func parsePerfState(text string) (perfState, error) {
 	return s, nil
 }
 
+func isPerfState(text string) bool {
+	_, err := parsePerfState(text)
+	return err == nil && isWords(text)
+}
+
 // readPerfState reads hw.perfpolicy and hw.setperf.
 func readPerfState(ctx context.Context, c Commands) (perfState, error) {
 	policy, err := sysctlGet(ctx, c, "hw.perfpolicy")
@@ -56,7 +61,7 @@ func readPerfState(ctx context.Context, c Commands) (perfState, error) {
 // apm brings the processor to full speed: `apm -H` as the study did, or, when no apmd listens, hw.perfpolicy=manual and hw.setperf=100.
 func apm(s APMSettings) Control {
 	return Control{
-		Name: "apm", Policy: s.Policy, Why: frequencyWhy,
+		Name: "apm", Policy: s.Policy, Why: frequencyWhy, targets: []target{{kind: KindPerform, name: is("hw.setperf"), values: from(isPerfState)}},
 		plan: func(ctx context.Context, m *Machine) Plan {
 			const wanted = "manual 100"
 			state, err := readPerfState(ctx, m.Commands)

@@ -66,7 +66,7 @@ func (c Control) apply(ctx context.Context, m *Machine, j *Journal) (Finding, []
 	if finding.Status != StatusWillSet {
 		return finding, nil, nil
 	}
-	made, refused, err := carryOut(ctx, m, j, c.Name, plan.Steps)
+	made, refused, err := carryOut(ctx, m, j, c, plan.Steps)
 	if err != nil {
 		finding.Status = StatusCannot
 		finding.Detail = join(finding.Detail, oneLine(err.Error()), "; ")
@@ -95,8 +95,13 @@ func undoOf(m *Machine, j *Journal, entries []Entry) Undo {
 // carryOut makes the changes of one control after writing all of them down. refused are the errors of optional ones; they are among the
 // entries all the same, because another change may bring about what was refused (a governor its energy preference), and then is to be
 // taken back. After an error none of the changes stands.
-func carryOut(ctx context.Context, m *Machine, j *Journal, name string, steps []Step) (made []Entry, refused []error, err error) {
-	entries, err := j.begin(name, steps)
+func carryOut(ctx context.Context, m *Machine, j *Journal, c Control, steps []Step) (made []Entry, refused []error, err error) {
+	for _, s := range steps {
+		if !c.makes(s) { // then it could not be taken back
+			return nil, nil, fmt.Errorf("the plan of %s contains a change that is none of its targets: %s", c.Name, s)
+		}
+	}
+	entries, err := j.begin(c.Name, steps)
 	if err != nil {
 		return nil, nil, err
 	}

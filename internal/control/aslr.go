@@ -10,9 +10,10 @@ type ASLRSettings struct {
 
 // aslr sets kernel.randomize_va_space (docs.kernel.org, admin-guide/sysctl/kernel).
 func aslr(s ASLRSettings) Control {
+	const file = "/proc/sys/kernel/randomize_va_space"
 	return Control{
-		Name: "aslr", Policy: s.Policy,
+		Name: "aslr", Policy: s.Policy, targets: files(isNumber, file),
 		Why:  "with one fixed memory layout all executions share its luck; random layouts sample it",
-		plan: sysfile{path: "/proc/sys/kernel/randomize_va_space", want: strconv.Itoa(s.Value)}.plan,
+		plan: sysfile{path: file, want: strconv.Itoa(s.Value)}.plan,
 	}
 }

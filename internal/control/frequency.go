@@ -27,7 +27,7 @@ func noFrequencyDriver(m *Machine, wanted string) Plan {
 
 // frequencyLimits is the second half of the control, after turbo: minimum = maximum = the wanted frequency, in every policy.
 func frequencyLimits(s FrequencySettings) Control {
-	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, plan: func(_ context.Context, m *Machine) Plan {
+	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, targets: limitFiles(), plan: func(_ context.Context, m *Machine) Plan {
 		if s.Free {
 			return ok("", "")
 		}
@@ -44,6 +44,11 @@ func frequencyLimits(s FrequencySettings) Control {
 		}
 		return p
 	}}
+}
+
+// limitFiles are the targets of limits.
+func limitFiles() []target {
+	return files(isNumber, cpufreqDir+"/policy[0-9]*/scaling_min_freq", cpufreqDir+"/policy[0-9]*/scaling_max_freq")
 }
 
 // planLimits wants scaling_min_freq = scaling_max_freq = the target of each policy. The order of the two writes keeps the minimum below

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -16,7 +17,7 @@ const performance = "performance"
 // The energy preference is written before the governor so that it is put back after it: under the performance governor intel_pstate and
 // amd-pstate refuse every other preference (docs.kernel.org, admin-guide/pm/intel_pstate, "Active Mode With HWP").
 func frequencyGovernor(s FrequencySettings) Control {
-	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, plan: func(_ context.Context, m *Machine) Plan {
+	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, targets: governorFiles(), plan: func(_ context.Context, m *Machine) Plan {
 		policies, err := readCPUFreq(m.Root)
 		if err != nil {
 			return unreadable(performance, err)
@@ -30,6 +31,19 @@ func frequencyGovernor(s FrequencySettings) Control {
 		}
 		return p
 	}}
+}
+
+// governorFiles are the targets of the governor: its choice, the energy preference, and the tunables of the one before.
+func governorFiles() []target {
+	const policy = cpufreqDir + "/policy[0-9]*"
+	return append(files(isWords, policy+"/scaling_governor", policy+"/energy_performance_preference"),
+		files(isNumber, dynamicBoostFile)[0], target{kind: KindFile, name: isTunable, values: from(isWords)})
+}
+
+// isTunable reports whether a file is a tunable of a governor: in a directory of its name, for all policies or for each.
+func isTunable(name string) bool {
+	all, policies := like(cpufreqDir+"/*/*"), like(cpufreqDir+"/policy[0-9]*")
+	return all(name) && !policies(path.Dir(name)) || like(cpufreqDir+"/policy[0-9]*/*/*")(name)
 }
 
 // dynamicBoostFile lets intel_pstate raise the minimum of a CPU that wakes from input or output.
@@ -56,7 +70,7 @@ func noteTunables(m *Machine, policies []cpuPolicy) []Step {
 	var steps []Step
 	for _, dir := range slices.Compact(dirs) {
 		for _, name := range m.Root.List(dir) {
-			if text, err := m.Root.Read(dir + "/" + name); err == nil && text != "" {
+			if text, err := m.Root.Read(dir + "/" + name); err == nil && isWords(text) {
 				steps = append(steps, Step{Kind: KindFile, Target: dir + "/" + name, Old: text, New: text, Optional: true})
 			}
 		}

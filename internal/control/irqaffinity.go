@@ -12,7 +12,10 @@ import (
 // IRQAffinitySettings asks for interrupts of devices to stay away from the benchmark CPUs.
 type IRQAffinitySettings struct{ Policy Policy }
 
-const irqDir = "/proc/irq"
+const (
+	irqDir         = "/proc/irq"
+	defaultIRQFile = irqDir + "/default_smp_affinity"
+)
 
 // irqAffinity moves every interrupt to the CPUs that benchmarks do not use (docs.kernel.org, core-api/irq/irq-affinity). Interrupts that the
 // kernel manages itself, and some of the chipset, refuse with EIO: that is recorded, and no fault. irqbalance would move them back: stop
@@ -20,7 +23,8 @@ const irqDir = "/proc/irq"
 func irqAffinity(s IRQAffinitySettings, benchmark string) Control {
 	return Control{
 		Name: "irq_affinity", Policy: s.Policy,
-		Why: "interrupts of disks and network cards stop whatever runs on their CPU",
+		targets: append(files(isCPUList, irqDir+"/[0-9]*/smp_affinity_list"), files(isCPUMask, defaultIRQFile)...),
+		Why:     "interrupts of disks and network cards stop whatever runs on their CPU",
 		plan: func(_ context.Context, m *Machine) Plan {
 			cpus, online, err := m.benchmarkCPUs(benchmark)
 			if err != nil {
@@ -100,8 +104,7 @@ func (m *Machine) onlyOn(irq string, set, others CPUs) bool {
 
 // defaultAffinity returns the step that sends interrupts yet to come to the given CPUs, nil when they go there.
 func defaultAffinity(m *Machine, others CPUs) (*Step, error) {
-	const file = irqDir + "/default_smp_affinity"
-	text, err := m.Root.Read(file)
+	text, err := m.Root.Read(defaultIRQFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -110,12 +113,12 @@ func defaultAffinity(m *Machine, others CPUs) (*Step, error) {
 	}
 	set, err := ParseCPUMask(text)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
+		return nil, fmt.Errorf("read %s: %w", defaultIRQFile, err)
 	}
 	if others.Contains(set) {
 		return nil, nil
 	}
-	return &Step{Kind: KindFile, Target: file, Old: text, New: others.Mask(), Form: FormCPUMask, Optional: true}, nil
+	return &Step{Kind: KindFile, Target: defaultIRQFile, Old: text, New: others.Mask(), Form: FormCPUMask, Optional: true}, nil
 }
 
 // countIRQs counts the steps that move single interrupts.

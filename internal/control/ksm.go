@@ -17,7 +17,7 @@ func ksm(s KSMSettings) Control {
 	}
 	file := sysfile{path: "/sys/kernel/mm/ksm/run", want: want, absent: "the kernel merges no pages"}
 	return Control{
-		Name: "ksm", Policy: s.Policy,
+		Name: "ksm", Policy: s.Policy, targets: files(isNumber, file.path),
 		Why: "a kernel thread scans memory for equal pages, and a write to a merged page takes a fault",
 		plan: func(ctx context.Context, m *Machine) Plan {
 			p := file.plan(ctx, m)

@@ -56,7 +56,14 @@ func (netlinkLinks) Down(name string) error {
 
 // Up brings an interface up, and then what was saved.
 func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return false, fmt.Errorf("interface %s: %w", name, err)
+	}
 	b, err := decodeSaved(saved)
+	if err == nil && !b.of(uint32(i.Index)) {
+		err = fmt.Errorf("saved addresses, neighbours or routes of %s belong to another interface", name)
+	}
 	if err != nil {
 		return false, err
 	}

@@ -18,7 +18,7 @@ type MallocSettings struct {
 // (MallocEnv): /etc/malloc.conf, a symbolic link whose text is the options, up to OpenBSD 6.4, and vm.malloc_conf since.
 func malloc(s MallocSettings) Control {
 	return Control{
-		Name: "malloc", Policy: s.Policy,
+		Name: "malloc", Policy: s.Policy, targets: []target{{kind: KindSysctl, name: is("vm.malloc_conf"), values: from(isWords)}},
 		Why: "with its protections on, OpenBSD's malloc moves and unmaps memory at random",
 		plan: func(ctx context.Context, m *Machine) Plan {
 			wanted := "none, MALLOC_OPTIONS=" + s.Flags

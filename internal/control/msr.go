@@ -49,6 +49,17 @@ func planTurboMSR(m *Machine, cpuinfo string) Plan {
 	return p
 }
 
+// turnsBoostOff reports whether a step changes nothing in the register but the bit.
+func turnsBoostOff(s Step) bool {
+	x, err1 := strconv.ParseUint(s.Old, 0, 64)
+	y, err2 := strconv.ParseUint(s.New, 0, 64)
+	bit := uint64(intelTurboOffBit)
+	if strings.HasSuffix(s.Target, fmt.Sprintf("@%#x", amdHWCR)) {
+		bit = amdBoostOffBit
+	}
+	return err1 == nil && err2 == nil && x^y == bit && y&bit != 0 && s.Data == ""
+}
+
 func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
 
 // msrActor changes bits of model-specific registers through /dev/cpu/N/msr. Only the bits in which Old and New differ are written: others

@@ -82,6 +82,13 @@ func decodeSaved(text string) (bodies, error) {
 	return bodies{addresses, neighbours, routes}, nil
 }
 
+// of reports whether all that was saved is what Links.Save saves of an interface, and nothing else.
+func (b bodies) of(index uint32) bool {
+	return len(selectAddresses(b.addresses, index)) == len(b.addresses) &&
+		len(selectNeighbours(b.neighbours, index)) == len(b.neighbours) &&
+		len(selectRoutes(b.routes, index)) == len(b.routes)
+}
+
 func encode64(bodies [][]byte) []string {
 	var texts []string
 	for _, b := range bodies {

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,7 @@ type NetworkSettings struct {
 // is in the journal, so that the machine can be reached again however krund ends.
 func network(s NetworkSettings) Control {
 	return Control{
-		Name: "network", Policy: s.Policy,
+		Name: "network", Policy: s.Policy, targets: []target{{kind: KindLink, name: linkForm.MatchString, values: wasUp}},
 		Why: "packets from outside interrupt the processor whenever they like",
 		plan: func(_ context.Context, m *Machine) Plan {
 			if len(s.Down) == 0 {
@@ -35,6 +36,12 @@ func network(s NetworkSettings) Control {
 		},
 	}
 }
+
+// linkForm is the form of an interface's name: IFNAMSIZ of the kernel's include/uapi/linux/if.h bounds its length.
+var linkForm = regexp.MustCompile(`^[^\s/]{1,15}$`)
+
+// wasUp reports whether a step takes an interface down. Data, what comes back with it, is for Links.Up to judge.
+func wasUp(s Step) bool { return s.Old == "up" }
 
 func planNetwork(l Links, links []Link, patterns []string, wanted string) Plan {
 	var steps []Step

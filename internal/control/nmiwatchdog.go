@@ -5,10 +5,11 @@ type NMIWatchdogSettings struct{ Policy Policy }
 
 // nmiWatchdog sets kernel.nmi_watchdog to 0.
 func nmiWatchdog(s NMIWatchdogSettings) Control {
+	const file = "/proc/sys/kernel/nmi_watchdog"
 	return Control{
-		Name: "nmi_watchdog", Policy: s.Policy,
+		Name: "nmi_watchdog", Policy: s.Policy, targets: files(isNumber, file),
 		Why: "the watchdog interrupts every CPU and occupies a hardware counter",
-		plan: sysfile{path: "/proc/sys/kernel/nmi_watchdog", want: "0",
+		plan: sysfile{path: file, want: "0",
 			absent: "the kernel has no hard lockup detector"}.plan,
 	}
 }

@@ -5,10 +5,11 @@ type NUMABalancingSettings struct{ Policy Policy }
 
 // numaBalancing sets kernel.numa_balancing to 0.
 func numaBalancing(s NUMABalancingSettings) Control {
+	const file = "/proc/sys/kernel/numa_balancing"
 	return Control{
-		Name: "numa_balancing", Policy: s.Policy,
+		Name: "numa_balancing", Policy: s.Policy, targets: files(isNumber, file),
 		Why: "the kernel unmaps pages now and then to see who uses them, and moves them between nodes",
-		plan: sysfile{path: "/proc/sys/kernel/numa_balancing", want: "0",
+		plan: sysfile{path: file, want: "0",
 			absent: "the kernel does not balance memory between nodes"}.plan,
 	}
 }

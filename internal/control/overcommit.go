@@ -28,7 +28,7 @@ const commitReserve = 512 << 20
 // counts towards the bound, will be off.
 func overcommit(s OvercommitSettings, heap int64, noSwap bool) Control {
 	return Control{
-		Name: "overcommit", Policy: s.Policy,
+		Name: "overcommit", Policy: s.Policy, targets: files(isNumber, overcommitFile, ratioFile, kbytesFile),
 		Why: "memory promised but not there ends in the kernel killing a process in the middle of a run",
 		plan: func(ctx context.Context, m *Machine) Plan {
 			mode := sysfile{path: overcommitFile, want: strconv.Itoa(s.Mode)}.plan(ctx, m)

@@ -21,7 +21,7 @@ const (
 // the kernel refuses to change the rate. Going backwards, the rate is put back before the percentage, for the same reason.
 func perfRate(s PerfRateSettings) Control {
 	return Control{
-		Name: "perf_rate", Policy: s.Policy,
+		Name: "perf_rate", Policy: s.Policy, targets: files(isNumber, perfRateFile, perfPercentFile),
 		Why: "perf may interrupt a CPU 100000 times a second, and changes that rate by itself",
 		plan: func(ctx context.Context, m *Machine) Plan {
 			percent := sysfile{path: perfPercentFile, want: fmt.Sprint(s.Percent), unit: " %"}.plan(ctx, m)

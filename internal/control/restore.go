@@ -40,7 +40,7 @@ func (r Report) Err() error {
 	var errs []error
 	for _, x := range r {
 		if x.Outcome == Failed {
-			errs = append(errs, fmt.Errorf("put %s back to %s: %s", x.Target, x.Value, x.Error))
+			errs = append(errs, fmt.Errorf("put %s back to %s: %s", clip(x.Target), clip(x.Value), x.Error))
 		}
 	}
 	return errors.Join(errs...)
@@ -90,6 +90,12 @@ func restore(ctx context.Context, m *Machine, j *Journal, pending []Entry) (Repo
 	for _, e := range slices.Backward(pending) {
 		if m.stale(e) {
 			report = append(report, reversal(e, Void))
+			continue
+		}
+		if err := own(e.Control, e.Step); err != nil {
+			x := reversal(e, "")
+			x.settle(Failed, err)
+			report = append(report, x)
 			continue
 		}
 		live = append(live, e)

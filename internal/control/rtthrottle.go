@@ -10,9 +10,10 @@ type RTThrottleSettings struct {
 
 // rtThrottle sets kernel.sched_rt_runtime_us. It matters only to benchmarks that run under a real-time policy.
 func rtThrottle(s RTThrottleSettings) Control {
+	const file = "/proc/sys/kernel/sched_rt_runtime_us"
 	return Control{
-		Name: "rt_throttle", Policy: s.Policy,
+		Name: "rt_throttle", Policy: s.Policy, targets: files(isNumber, file),
 		Why:  "real-time threads are stopped for 50 ms of each second",
-		plan: sysfile{path: "/proc/sys/kernel/sched_rt_runtime_us", want: strconv.Itoa(s.Runtime), unit: " us"}.plan,
+		plan: sysfile{path: file, want: strconv.Itoa(s.Runtime), unit: " us"}.plan,
 	}
 }

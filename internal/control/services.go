@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -19,7 +20,7 @@ type ServicesSettings struct {
 // that the next boot is an ordinary one whatever happens to krund.
 func services(s ServicesSettings) Control {
 	return Control{
-		Name: "services", Policy: s.Policy,
+		Name: "services", Policy: s.Policy, targets: []target{{kind: KindUnit, name: isService, values: from(is("active"))}},
 		Why: "every daemon wakes up now and then and takes a CPU, caches and the disk",
 		plan: func(ctx context.Context, m *Machine) Plan {
 			if len(s.Stop) == 0 {
@@ -171,6 +172,14 @@ func trigger(name string) int {
 		return 1
 	}
 	return 0
+}
+
+// serviceForm is the form of a unit's name in systemd.unit(5), and of a service's in rc.d(8).
+var serviceForm = regexp.MustCompile(`^[A-Za-z0-9_@:\\][A-Za-z0-9_@:\\.-]{0,254}$`)
+
+// isService reports whether a name is one of a service, or of what starts one, that may be stopped.
+func isService(name string) bool {
+	return serviceForm.MatchString(name) && !matches(untouchable, name)
 }
 
 // unitActor stops and starts units.

@@ -34,7 +34,7 @@ const shieldDir = groupRoot + "/" + ShieldGroup
 // benchmark is merely bound to them.
 func shield(s ShieldSettings, benchmark string) Control {
 	return Control{
-		Name: "shield", Policy: s.Policy,
+		Name: "shield", Policy: s.Policy, targets: shieldTargets(),
 		Why: "the scheduler may put any process on the benchmark's CPU",
 		plan: func(ctx context.Context, m *Machine) Plan {
 			cpus, online, err := m.benchmarkCPUs(benchmark)
@@ -51,6 +51,23 @@ func shield(s ShieldSettings, benchmark string) Control {
 			return p
 		},
 	}
+}
+
+func grantsCPUs(s Step) bool { return s.Old == "-cpuset" && s.New == "+cpuset" && s.Data == "" }
+
+func shieldTargets() []target {
+	list := []target{
+		{kind: KindGrant, name: is(groupRoot), values: grantsCPUs},
+		{kind: KindGrant, name: is(shieldDir), values: grantsCPUs},
+		{kind: KindGroup, name: is(shieldDir), values: from(is("absent"))},
+		{kind: KindFile, name: is(shieldDir + "/cpuset.cpus"), values: from(is(""))},
+		{kind: KindFile, name: is(shieldDir + "/cpuset.cpus.partition"), values: from(is("member"))},
+		{kind: KindThreads, name: is("/proc"), values: func(s Step) bool { return isWords(s.Old) && wordsForm.MatchString(s.Data) }},
+	}
+	for _, slice := range systemdSlices {
+		list = append(list, target{kind: KindSlice, name: is(slice), values: from(isCPUList)})
+	}
+	return list
 }
 
 func planShield(ctx context.Context, m *Machine, kind string, cpus, others CPUs) Plan {

@@ -77,7 +77,7 @@ func TestShieldThatTheKernelDeclaresInvalid(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	before := state(t, m, k)
 	k.put("/sys/devices/system/cpu/online", "1-3") // the fake kernel checks against these
-	c := Control{Name: "shield", Policy: Require, plan: func(context.Context, *Machine) Plan {
+	c := Control{Name: "shield", Policy: Require, targets: shieldTargets(), plan: func(context.Context, *Machine) Plan {
 		return willSet("none", "CPU 1-3 root", shieldSteps(m.Root, "root", CPUs{1, 2, 3})...)
 	}}
 	f, _, err := c.Apply(t.Context(), m, openJournal(t, m))

@@ -16,8 +16,9 @@ const smtFile = "/sys/devices/system/cpu/smt/control"
 func smt(s SMTSettings) Control {
 	return Control{
 		Name: "smt", Policy: s.Policy,
-		Why:  "two threads of one core share its caches and units: either slows the other",
-		plan: func(_ context.Context, m *Machine) Plan { return planSMT(m) },
+		targets: append(files(isWords, smtFile), files(isNumber, cpuOnlineFiles)...),
+		Why:     "two threads of one core share its caches and units: either slows the other",
+		plan:    func(_ context.Context, m *Machine) Plan { return planSMT(m) },
 	}
 }
 

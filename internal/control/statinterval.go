@@ -10,9 +10,10 @@ type StatIntervalSettings struct {
 
 // statInterval sets vm.stat_interval.
 func statInterval(s StatIntervalSettings) Control {
+	const file = "/proc/sys/vm/stat_interval"
 	return Control{
-		Name: "stat_interval", Policy: s.Policy,
+		Name: "stat_interval", Policy: s.Policy, targets: files(isNumber, file),
 		Why:  "once a second each CPU is interrupted to gather memory statistics",
-		plan: sysfile{path: "/proc/sys/vm/stat_interval", want: strconv.Itoa(s.Seconds), unit: " s"}.plan,
+		plan: sysfile{path: file, want: strconv.Itoa(s.Seconds), unit: " s"}.plan,
 	}
 }

@@ -99,6 +99,8 @@ type Control struct {
 	Why    string // why it matters to a measurement, in one line
 	Policy Policy
 	plan   func(context.Context, *Machine) Plan
+
+	targets []target // what the steps of its plans may change
 }
 
 // Check tells how the setting stands. It reads and never changes.

@@ -9,14 +9,18 @@ type THPSettings struct {
 	Defrag  string // always, defer, defer+madvise, madvise or never; "" leaves it as it is
 }
 
-const thpDir = "/sys/kernel/mm/transparent_hugepage"
+const (
+	thpDir      = "/sys/kernel/mm/transparent_hugepage"
+	minFreeFile = "/proc/sys/vm/min_free_kbytes"
+)
 
 // thp sets transparent_hugepage/enabled and, when asked to, defrag.
 func thp(s THPSettings) Control {
 	const none = "the kernel has no transparent huge pages"
 	return Control{
 		Name: "thp", Policy: s.Policy,
-		Why: "a kernel thread turns pages into huge ones at moments of its own choice",
+		targets: append(files(isWords, thpDir+"/enabled", thpDir+"/defrag"), files(isNumber, minFreeFile)...),
+		Why:     "a kernel thread turns pages into huge ones at moments of its own choice",
 		plan: func(ctx context.Context, m *Machine) Plan {
 			p := sysfile{path: thpDir + "/enabled", want: s.Enabled, form: FormChoice, absent: none}.plan(ctx, m)
 			if s.Defrag != "" {
@@ -35,10 +39,9 @@ func thp(s THPSettings) Control {
 // noteReserve returns a step that changes nothing and remembers vm.min_free_kbytes: the kernel computes it anew when huge pages are
 // switched on or off, also over a value that somebody set by hand.
 func noteReserve(m *Machine) []Step {
-	const file = "/proc/sys/vm/min_free_kbytes"
-	text, err := m.Root.Read(file)
+	text, err := m.Root.Read(minFreeFile)
 	if err != nil {
 		return nil
 	}
-	return []Step{{Kind: KindFile, Target: file, Old: text, New: text, Optional: true}}
+	return []Step{{Kind: KindFile, Target: minFreeFile, Old: text, New: text, Optional: true}}
 }

@@ -21,10 +21,18 @@ const (
 // the driver; a maximum at the nominal frequency; the processor's register, if allowed.
 func turbo(s TurboSettings) Control {
 	return Control{
-		Name: "turbo", Policy: s.Policy,
+		Name: "turbo", Policy: s.Policy, targets: turboTargets(),
 		Why:  "turbo lasts as long as the processor is cool: results depend on what ran before",
 		plan: func(_ context.Context, m *Machine) Plan { return planTurbo(m, s.MSR) },
 	}
+}
+
+func turboTargets() []target {
+	list := append(limitFiles(), files(isNumber, noTurboFile, boostFile, cpufreqDir+"/policy[0-9]*/boost")...)
+	for _, register := range []int{intelMiscEnable, amdHWCR} {
+		list = append(list, target{kind: KindMSR, name: like(fmt.Sprintf("/dev/cpu/[0-9]*/msr@%#x", register)), values: turnsBoostOff})
+	}
+	return list
 }
 
 // planTurbo plans the switch and notes the frequency limits before it: they move along with turbo, and not by themselves back.
