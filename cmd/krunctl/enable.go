@@ -122,11 +122,6 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	if err != nil {
 		return err
 	}
-	if cfg.Experiment.Reboot == config.RebootHardware {
-		if err := unit.Trusted(cfg.Path, a.uid); err != nil {
-			return err
-		}
-	}
 	p, err := a.planOf(cfg, cfg.Path)
 	if err != nil {
 		return err
@@ -172,7 +167,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 
 // forgetStop takes back an old request to stop, which would end the next krund.
 func (a *app) forgetStop(path string) error {
-	f, err := a.openFolder(path)
+	f, err := a.openToChange(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has not begun
 	}

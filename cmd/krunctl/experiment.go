@@ -13,6 +13,7 @@ import (
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/shellword"
+	"krund/internal/trust"
 )
 
 // folderOf returns the folder of the experiment that arg names: the folder
@@ -27,6 +28,15 @@ func folderOf(arg string) string {
 // openFolder opens the experiment that arg names, for reading.
 func (a *app) openFolder(arg string) (folder.Folder, error) {
 	return folder.Open(a.fsys, folderOf(arg))
+}
+
+// openToChange opens the experiment that arg names, to change something in it. Root believes no directory that others
+// could change.
+func (a *app) openToChange(arg string) (folder.Folder, error) {
+	if a.uid != 0 {
+		return a.openFolder(arg)
+	}
+	return folder.OpenChecked(a.fsys, folderOf(arg), trust.Verdict.OneOwner)
 }
 
 // openSchedule opens the schedule of f for reading. The caller closes it.

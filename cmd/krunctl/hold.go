@@ -102,7 +102,7 @@ func (a *app) hold(ctx context.Context, arg string) error {
 }
 
 func (a *app) resume(ctx context.Context, arg string) error {
-	f, err := a.openFolder(arg)
+	f, err := a.openToChange(arg)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (a *app) resume(ctx context.Context, arg string) error {
 // folderToAsk opens the experiment's folder, and makes it for an experiment
 // that has not begun.
 func (a *app) folderToAsk(arg string) (folder.Folder, error) {
-	f, err := a.openFolder(arg)
+	f, err := a.openToChange(arg)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(arg, ".toml") {
 		return f, err
 	}

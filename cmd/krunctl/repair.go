@@ -53,7 +53,7 @@ func repairCommand(a *app) *cobra.Command {
 }
 
 func (a *app) repair(arg string, o repairOptions) error {
-	f, err := a.openFolder(arg)
+	f, err := a.openToChange(arg)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *app) repair(arg string, o repairOptions) error {
 		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
 	}
 	options := integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir())}
-	done, err := integrity.Mend(a.fsys, f, integrity.MendOptions{Options: options, Original: tomlOf(f.Dir()), DryRun: o.dryRun, Now: a.now()})
+	done, err := integrity.Mend(f.FS(), f, integrity.MendOptions{Options: options, Original: tomlOf(f.Dir()), DryRun: o.dryRun, Now: a.now()})
 	would := ""
 	if o.dryRun {
 		would = "would have "
@@ -82,7 +82,7 @@ func (a *app) repair(arg string, o repairOptions) error {
 	if o.dryRun {
 		return nil
 	}
-	left := integrity.Check(a.fsys, f, options).Problems
+	left := integrity.Check(f.FS(), f, options).Problems
 	a.printProblems("left", left)
 	if len(left) > 0 {
 		return errFound

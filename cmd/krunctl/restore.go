@@ -8,9 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/guard"
+	"krund/internal/trust"
 )
 
 const restoreHelp = `Restore puts back every setting of the machine that a krund which was killed has
@@ -44,31 +47,64 @@ func restoreCommand(a *app) *cobra.Command {
 }
 
 func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
-	f, err := a.openFolder(arg)
-	if err != nil {
+	f, lock, err := a.openToRestore(arg)
+	spare := folder.Spare(a.fsys, folderOf(arg), a.runtime...)
+	if err == nil {
+		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
+		return a.restoreFrom(ctx, f.FS(), f.Journal(), spare, keepAccount)
+	}
+	if _, missing := a.fsys.Lstat(spare); spare == "" || missing != nil || isTaken(err) {
 		return err
+	}
+	a.talk("krunctl: %v", err)
+	a.talk("krunctl: the copy of the journal in %s is used instead", spare)
+	if err := a.restoreFrom(ctx, a.fsys, spare, spare, keepAccount); err != nil {
+		return err
+	}
+	return errFound
+}
+
+// isTaken reports whether another krund works on the experiment: it restores the machine itself.
+func isTaken(err error) bool {
+	locked, ok := errors.AsType[*folder.LockedError](err)
+	return ok && locked.Stranger == ""
+}
+
+// openToRestore opens the experiment as krund does, and locks it. A directory that others could change is refused: its
+// journal could be theirs.
+func (a *app) openToRestore(arg string) (folder.Folder, *folder.Lock, error) {
+	f, err := a.openToChange(arg)
+	if err != nil {
+		return f, nil, err
+	}
+	if cfg, err := a.copiedConfig(f, a.host); err == nil && cfg.Experiment.Reboot == config.RebootHardware && a.uid == 0 {
+		if f, err = folder.OpenChecked(a.fsys, f.Dir(), trust.Verdict.RootOnly); err != nil {
+			return f, nil, err
+		}
 	}
 	lock, err := a.lockAfterGuard(f)
-	if err != nil {
-		return err
-	}
-	defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
-	if pending, err := control.ReadJournal(a.fsys, f.Journal()); err == nil && len(pending) == 0 {
+	return f, lock, err
+}
+
+// restoreFrom takes back what the journal at path holds; spare is the path of its copy.
+func (a *app) restoreFrom(ctx context.Context, fsys durable.FS, path, spare string, keepAccount bool) error {
+	if pending, err := control.ReadJournal(fsys, path); err == nil && len(pending) == 0 {
 		a.print("nothing to put back\n")
 		return nil
 	}
 	if a.uid == 0 && len(a.runtime) > 0 { // what it put back could be what another experiment has set
-		machine, err := folder.LockMachine(a.fsys, a.runtime...)
+		machine, err := folder.LockMachine(a.fsys, path, a.runtime...)
 		if err != nil {
 			return err
 		}
-		defer machine.Release() //nolint:errcheck // as above
+		defer machine.Release() //nolint:errcheck // as in restore
 	}
 	m := a.machine(ctx)
-	journal, err := control.OpenJournal(a.fsys, f.Journal(), m.Boot, a.now)
+	journal, err := control.OpenJournal(fsys, path, m.Boot, a.now)
 	if err != nil {
 		return fmt.Errorf("open the journal of settings: %w", err)
 	}
+	journal.Spare(spare)
 	for _, line := range journal.Damage() {
 		a.talk("krunctl: a damaged line of the journal was left out: %s", line)
 	}

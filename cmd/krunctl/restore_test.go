@@ -71,7 +71,7 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 		code := runIn(a, []string{"restore", b.toml}, &stdout)
 		return code, stdout.String() + stderr.String()
 	}
-	other, err := folder.LockMachine(lax(), run)
+	other, err := folder.LockMachine(lax(), "/other.krun", run)
 	b.must(err)
 	if code, text := restore(); code != exitError || !strings.Contains(text, "another krund works on this machine") || !db.there {
 		t.Errorf("exit %d, account %t: %s", code, db.there, text)

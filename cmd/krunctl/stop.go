@@ -39,7 +39,7 @@ func stopCommand(a *app) *cobra.Command {
 }
 
 func (a *app) stop(ctx context.Context, arg string) error {
-	f, err := a.openFolder(arg)
+	f, err := a.openToChange(arg)
 	if err != nil {
 		return err
 	}

@@ -80,9 +80,6 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err != nil {
 		return misnamed(err)
 	}
-	if err := trusted(path, cfg.Experiment.Reboot); err != nil {
-		return err
-	}
 	installed, err := findInstalled(folder.For(path))
 	if err == nil {
 		err = runnersInstalled(cfg, installed)

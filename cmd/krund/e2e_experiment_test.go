@@ -266,7 +266,7 @@ func TestDisks(t *testing.T) {
 		e.c("good", good)
 		e.must(os.Mkdir(e.folder, 0o755))
 		e.must(os.Chmod(e.folder, 0o777))
-		e.run().want(t, exitError, "may be written by others", "chmod go-w")
+		e.run().want(t, exitError, "can be changed by others", "chmod go-w")
 	})
 }
 

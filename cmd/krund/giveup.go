@@ -13,6 +13,7 @@ import (
 	"krund/internal/folder"
 	"krund/internal/notify"
 	"krund/internal/shellword"
+	"krund/internal/trust"
 	"krund/internal/unit"
 )
 
@@ -34,7 +35,7 @@ func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Wri
 		unit:    os.Getenv(unitVariable),
 		disable: unit.DisableUnit,
 		send: func(ctx context.Context, cfg *config.Config, m notify.Message) error {
-			return notifier(cfg, home).Send(ctx, m, cfg.Notify.MaxMails > 0)
+			return notifier(cfg, cfg.Experiment.Reboot, home).Send(ctx, m, cfg.Notify.MaxMails > 0)
 		},
 		stderr: stderr,
 	}
@@ -81,11 +82,11 @@ func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, e
 // startedWith is the configuration that the experiment was started with, from its folder: what is in its place now cannot be read, or belongs to
 // somebody else. nil when there is none that can be believed.
 func startedWith(o runOptions) *config.Config {
-	f, err := folder.Open(durable.OS(), o.folder)
-	if err != nil || f.Check() != nil {
+	f, err := folder.OpenChecked(durable.OS(), o.folder, trust.Verdict.OneOwner)
+	if err != nil {
 		return nil
 	}
-	text, err := durable.ReadFile(durable.OS(), f.ConfigCopy())
+	text, err := durable.ReadFile(f.FS(), f.ConfigCopy())
 	if err != nil {
 		return nil
 	}

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"time"
 
 	"krund/internal/clock"
 	"krund/internal/config"
@@ -16,51 +19,97 @@ import (
 	"krund/internal/sysroot"
 )
 
-// newGuard returns what starts a guard of the experiment in the folder dir.
+// newGuard returns what starts a guard of the experiment in the directory dir.
 func newGuard(dir, mode string, cpus control.CPUs) func(context.Context) (machine.Guard, error) {
 	return func(ctx context.Context) (machine.Guard, error) {
 		return guard.Start(ctx, guard.Options{About: []string{dir, mode}, CPUs: cpus, Log: os.Stderr})
 	}
 }
 
-// putBack is what a guard does when krund has died: it puts back what the journal of the experiment still holds, and says so on standard error
-// and in the experiment's log. When another krund works on the experiment by then, it waits for its end. With reboots the account for benchmarks
-// stays: the next boot goes on with the experiment. When krund has said that the machine restarts, people need not be told.
+// patience is how long the guard waits for the experiment's directory and its lock before it restores the machine without
+// them: the disk may have failed, and the lock may be held by a program that is not krund.
+const patience = 3 * time.Second
+
+// putBack is the guard's work once krund has ended without restoring the machine. about is the experiment's directory
+// and whether there are reboots.
 func putBack(about []string, restarting bool) error {
 	if len(about) != 2 {
-		return fmt.Errorf("told about %q, want a folder and whether there are reboots", about)
+		return fmt.Errorf("told about %q, want a directory and whether there are reboots", about)
 	}
 	dir, mode := about[0], about[1]
-	f, err := folder.Open(durable.OS(), dir)
-	if err != nil {
-		return err
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	lock, err := f.LockWait(os.Getpid(), host)
-	if err != nil {
-		return err
-	}
-	defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
-	log, closeLog, err := newLog(f.Log(), runOptions{}, os.Stderr)
-	if err != nil {
-		return err
-	}
-	defer closeLog()
 	ctx := context.Background() // nobody can interrupt it
 	m := machine.Machine{
-		Control: control.NewMachine(ctx, sysroot.New("/")), FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
-		Restarting: restarting,
+		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: clock.Real{}, Restarting: restarting,
+		Spare: folder.Spare(durable.OS(), dir, folder.RuntimeDirs()...),
 	}
 	back := m.PutBack
 	if mode == config.RebootHardware {
 		back = m.Recover
 	}
-	if err := back(ctx); err != nil {
-		log.Error("put the machine back", "error", err, "again", "krunctl restore "+shellword.Path(dir))
-		return errSilent
+	c := claim(dir, mode)
+	err := c.err
+	if err == nil {
+		defer c.lock.Release() //nolint:errcheck // the end of the process releases it in any case
+		defer c.closeLog()
+		m.FS, m.Journal, m.Log = c.folder.FS(), c.folder.Journal(), c.log
+		err = back(ctx)
+	}
+	if _, there := os.Lstat(m.Spare); err != nil && there == nil {
+		m.FS, m.Journal = durable.OS(), m.Spare
+		m.Log = slog.New(newTalk(os.Stderr, slog.LevelWarn, isJournal(os.Stderr, os.Getenv("JOURNAL_STREAM"))))
+		m.Log.Warn("the journal of settings cannot be used; its copy is", "copy", m.Spare, "error", err)
+		err = back(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; do it again by `krunctl restore %s`", err, shellword.Path(dir))
 	}
 	return nil
+}
+
+// A claimed experiment is locked by this process, unless err says why not.
+type claimed struct {
+	folder   folder.Folder
+	lock     *folder.Lock
+	log      *slog.Logger
+	closeLog func()
+	waits    bool // for another krund, which restores the machine as its first act
+	err      error
+}
+
+// claim locks the experiment in dir. It waits for another krund as long as need be, and for anything else no longer than patience.
+func claim(dir, mode string) claimed {
+	states := make(chan claimed, 2)
+	go func() { states <- claimWaiting(dir, mode, states) }()
+	select {
+	case c := <-states:
+		if c.waits {
+			return <-states
+		}
+		return c
+	case <-time.After(patience):
+		return claimed{err: fmt.Errorf("%s did not answer within %s", dir, patience)}
+	}
+}
+
+func claimWaiting(dir, mode string, states chan<- claimed) (c claimed) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	if c.folder, c.err = folder.OpenChecked(durable.OS(), dir, config.Rule(mode)); c.err != nil {
+		return c
+	}
+	c.lock, c.err = c.folder.Lock(os.Getpid(), host)
+	var locked *folder.LockedError
+	if errors.As(c.err, &locked) && locked.Stranger == "" {
+		states <- claimed{waits: true}
+		c.lock, c.err = c.folder.LockWait(os.Getpid(), host)
+	}
+	if c.err != nil {
+		return c
+	}
+	if c.log, c.closeLog, c.err = newLog(c.folder.FS(), c.folder.Log(), runOptions{}, os.Stderr); c.err != nil {
+		c.err = errors.Join(c.err, c.lock.Release())
+	}
+	return c
 }

@@ -149,20 +149,3 @@ func TestStatus(t *testing.T) {
 		})
 	}
 }
-
-// TestTrusted: what is started at every boot must be nobody's but root's; what a person starts by hand is that person's business.
-func TestTrusted(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.toml")
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := trusted(path, config.RebootNone); err != nil {
-		t.Errorf("without reboots: %v", err)
-	}
-	if err := trusted(path, config.RebootHardware); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("with reboots: %v; want an error that names the file", err)
-	}
-}

@@ -16,7 +16,6 @@ import (
 	"krund/internal/hold"
 	"krund/internal/shellword"
 	"krund/internal/sysroot"
-	"krund/internal/unit"
 )
 
 // runOptions are the flags of `krund run`.
@@ -85,11 +84,8 @@ func loadConfig(path, dir string) (*config.Config, error) {
 		cfg, err := config.Load(path, host)
 		return cfg, misnamed(err)
 	}
-	text, err := config.Read(path)
-	if err != nil {
-		return nil, misnamed(err)
-	}
-	return config.Parse(path, text, host)
+	cfg, err := config.Open(path, host)
+	return cfg, misnamed(err)
 }
 
 // misnamed makes a mistake on the command line of an error that says that the configuration is not there.
@@ -98,15 +94,6 @@ func misnamed(err error) error {
 		return usageError{err.Error()}
 	}
 	return err
-}
-
-// trusted says whether a configuration may be believed. Where krund takes the machine over at every boot nobody but root may be able to change it;
-// what a person starts by hand is that person's business.
-func trusted(path, reboot string) error {
-	if reboot != config.RebootHardware {
-		return nil
-	}
-	return unit.Trusted(path, os.Geteuid())
 }
 
 // runExperiment is `krund run`.
@@ -170,7 +157,7 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 	if o.reboot != "" {
 		p.reboot = o.reboot
 	}
-	if err := trusted(o.path, p.reboot); err != nil {
+	if err := cfg.Trusted(p.reboot); err != nil {
 		return p, err
 	}
 	p.cfg = cfg
@@ -179,7 +166,7 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 			return p, nil
 		}
 	}
-	if p.release, err = lockMachine(cfg, p.reboot, os.Geteuid() == 0, folder.RuntimeDirs()...); err != nil {
+	if p.release, err = lockMachine(cfg, o.folder, p.reboot, os.Geteuid() == 0, folder.RuntimeDirs()...); err != nil {
 		return p, err
 	}
 	p.system, p.closeLog, err = newSystem(ctx, cfg, o, p.reboot, stdout, stderr)

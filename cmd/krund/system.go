@@ -46,14 +46,11 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	if err := runnersInstalled(cfg, installed); err != nil {
 		return boot.System{}, nil, err
 	}
-	f, err := folder.Create(durable.OS(), o.folder)
+	f, err := makeDirectory(o.folder, mode)
 	if err != nil {
 		return boot.System{}, nil, err
 	}
-	if err := f.Check(); err != nil { // the log may be a link to somebody else's file
-		return boot.System{}, nil, err
-	}
-	log, closeLog, err := newLog(f.Log(), o, stderr)
+	log, closeLog, err := newLog(f.FS(), f.Log(), o, stderr)
 	if err != nil {
 		return boot.System{}, nil, err
 	}
@@ -62,7 +59,8 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	relaxed := mode != config.RebootHardware
 	wanted := settings.Controls(cfg, relaxed)
 	taken := &machine.Machine{
-		Control: m, Settings: wanted, FS: durable.OS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
+		Control: m, Settings: wanted, FS: f.FS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
+		Spare: folder.Spare(durable.OS(), o.folder, folder.RuntimeDirs()...),
 		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted)), MakeAccount: child.FreshAccount,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
@@ -77,15 +75,16 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		entry = e
 	}
 	return boot.System{
-		FS:       durable.OS(),
+		FS:       f.FS(),
 		Clock:    clock.Real{},
 		Log:      log,
-		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/")},
+		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"), Trust: config.Rule(mode)},
 		Machine:  taken,
-		Hooks:    hooks.Set{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After), Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log},
+		Hooks: hooks.Set{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After), Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log,
+			Trust: config.Rule(mode)},
 		Rebooter: reboot.New(log),
 		Entry:    entry,
-		Notifier: notifier(cfg, installed.CallerHome),
+		Notifier: notifier(cfg, mode, installed.CallerHome),
 		Account:  account,
 		Sync:     syncDisks,
 		Retire:   retire(cfg, mode),
@@ -101,9 +100,12 @@ func commandEnviron(home string) []string {
 	return []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin", "HOME=" + home, "LANG=C.UTF-8"}
 }
 
-func notifier(cfg *config.Config, home string) notify.Notifier {
+func notifier(cfg *config.Config, mode, home string) notify.Notifier {
 	n := cfg.Notify
-	return notify.Notifier{Mail: n.Mail, Sendmail: n.Sendmail, Command: n.Command, Webhook: n.Webhook, Environ: commandEnviron(home)}
+	return notify.Notifier{
+		Mail: n.Mail, Sendmail: found([][]string{{n.Sendmail}})[0][0], Command: found([][]string{n.Command})[0], Webhook: n.Webhook,
+		Trust: config.Rule(mode), Environ: commandEnviron(home),
+	}
 }
 
 // tidyTime bounds the removal of the account: its processes, files and home.
@@ -230,8 +232,9 @@ func newProgress(o runOptions, stdout io.Writer) boot.Progress {
 }
 
 // newLog writes to the experiment's log, everything, and to stderr what a person should see now. Under systemd stderr is the journal.
-func newLog(path string, o runOptions, stderr io.Writer) (*slog.Logger, func(), error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644) //nolint:gosec // for everybody who watches the experiment
+func newLog(fsys durable.FS, path string, o runOptions, stderr io.Writer) (*slog.Logger, func(), error) {
+	const othersRead = 0o644 // for everybody who watches the experiment
+	file, err := durable.Append(fsys, path, othersRead)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log: %w", err)
 	}
@@ -260,6 +263,9 @@ func found(commands [][]string) [][]string {
 	list := make([][]string, len(commands))
 	for i, argv := range commands {
 		list[i] = slices.Clone(argv)
+		if len(argv) == 0 {
+			continue
+		}
 		if path, err := config.LookPath(argv[0]); err == nil {
 			list[i][0] = path
 		}

@@ -17,6 +17,8 @@ import (
 	"krund/internal/key"
 	"krund/internal/results"
 	"krund/internal/schedule"
+
+	"krund/internal/durable"
 )
 
 func TestTalk(t *testing.T) {
@@ -104,7 +106,7 @@ func TestLog(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "log")
 			for range 2 { // the second krund writes behind the first
 				var stderr bytes.Buffer
-				log, done, err := newLog(path, test.o, &stderr)
+				log, done, err := newLog(durable.OS(), path, test.o, &stderr)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -128,7 +130,7 @@ func TestLog(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := newLog(filepath.Join(t.TempDir(), "no", "log"), runOptions{}, io.Discard); err == nil || !strings.Contains(err.Error(), "open the log") {
+	if _, _, err := newLog(durable.OS(), filepath.Join(t.TempDir(), "no", "log"), runOptions{}, io.Discard); err == nil || !strings.Contains(err.Error(), "open the log") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -7,11 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"krund/internal/shellword"
+	"krund/internal/trust"
 )
 
 // outputLimit is how much of a command's output is kept, in bytes. Output beyond it is read and thrown away, so that a talkative
@@ -24,6 +27,10 @@ type Cmd struct {
 	Env     []string      // "NAME=value"; nil means the environment of this process
 	Stdin   string        // text on standard input
 	Timeout time.Duration // the whole process group is killed after it; 0 means one minute
+
+	// Trust, for root, judges the path of the program, which must be absolute then. The program is opened once: what is
+	// judged is what runs. nil runs whatever is there.
+	Trust func(trust.Verdict) error
 }
 
 // ErrTimeout is in the error of a command that outlived its deadline and was killed.
@@ -43,7 +50,15 @@ func Run(ctx context.Context, c Cmd) (string, error) {
 	defer cancel()
 
 	var out limitedBuffer
-	cmd := exec.CommandContext(limited, c.Argv[0], c.Argv[1:]...)
+	program, file, err := c.program()
+	if err != nil {
+		return "", fmt.Errorf("run %s: %w", shellword.Join(c.Argv), err)
+	}
+	if file != nil {
+		defer file.Close() //nolint:errcheck // nothing was written
+	}
+	cmd := exec.CommandContext(limited, program, c.Argv[1:]...)
+	cmd.Args[0] = c.Argv[0]
 	cmd.Env = c.Env
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if c.Stdin != "" {
@@ -52,7 +67,7 @@ func Run(ctx context.Context, c Cmd) (string, error) {
 	ownGroup(cmd)
 	// A grandchild may keep the pipes open after the program itself ended: do not wait for it for ever.
 	cmd.WaitDelay = time.Second
-	err := cmd.Run()
+	err = cmd.Run()
 	killGroup(cmd)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // the program ended well; only a leftover held its output open, and that is dead now
@@ -67,6 +82,24 @@ func Run(ctx context.Context, c Cmd) (string, error) {
 		return out.String(), fmt.Errorf("run %s: %w: %s", shellword.Join(c.Argv), err, line)
 	}
 	return out.String(), fmt.Errorf("run %s: %w", shellword.Join(c.Argv), err)
+}
+
+// program returns the path to execute, and the open file that it leads to, if any, which must stay open until then.
+func (c Cmd) program() (string, *os.File, error) {
+	if c.Trust == nil || os.Geteuid() != 0 {
+		return c.Argv[0], nil, nil
+	}
+	if !filepath.IsAbs(c.Argv[0]) {
+		return "", nil, exec.ErrNotFound
+	}
+	file, verdict, err := trust.Open(c.Argv[0])
+	if err != nil {
+		return "", nil, err
+	}
+	if err := c.Trust(verdict); err != nil {
+		return "", nil, errors.Join(err, file.Close())
+	}
+	return byDescriptor(file, c.Argv[0]), file, nil
 }
 
 // limitedBuffer keeps the first outputLimit bytes and swallows the rest.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"krund/internal/key"
+	"krund/internal/trust"
 )
 
 // Values of the keys that name a choice.
@@ -67,7 +68,8 @@ type Config struct {
 	Verdict     Verdict
 
 	keys     []key.Key
-	shown    string // the path as the user gave it, for messages
+	shown    string        // the path as the user gave it, for messages
+	verdict  trust.Verdict // on the path it was read from
 	lines    lines
 	doubtful map[string]bool // see reader
 }

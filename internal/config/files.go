@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"krund/internal/key"
+	"krund/internal/trust"
 )
 
 // SearchPath is the PATH of every process krund starts, and where bare
@@ -86,31 +86,24 @@ func (c *Config) checkFiles(found *problems) {
 	}
 }
 
-// checkTrust refuses a configuration that others may change, because its
-// commands run as root.
+// checkTrust refuses a configuration that others may change, because its commands run as root.
 func (c *Config) checkTrust(found *problems) {
-	if info, err := os.Stat(c.Path); err == nil { // else it was parsed from elsewhere
-		if problem := c.distrust(info, os.Geteuid()); problem != nil {
-			found.addError(1, "this file", problem)
-		}
+	if err := c.Trusted(c.Experiment.Reboot); err != nil {
+		found.addError(1, "this file", err)
 	}
 }
 
-// distrust says why root, if uid is root, should not run what is in a file;
-// nil when it may. Whose the file is matters only to an experiment that
-// starts by itself after each boot; the others somebody has just typed.
-func (c *Config) distrust(info fs.FileInfo, uid int) error {
-	if uid != 0 {
-		return nil
+// Trusted returns an error when others could change the configuration that was opened at Path: anybody but root where
+// krund takes the machine over at every boot (RebootHardware), two different users where a person starts it by hand. For
+// other users than root it is nil.
+func (c *Config) Trusted(reboot string) error { return Rule(reboot)(c.verdict) }
+
+// Rule returns the rule for what root runs because of a configuration, by its way to restart.
+func Rule(reboot string) func(trust.Verdict) error {
+	if reboot == RebootHardware {
+		return trust.Verdict.RootOnly
 	}
-	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return fmt.Errorf("others may write it (mode %04o), and root runs what is in it; chmod go-w it", mode)
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if ok && stat.Uid != 0 && c.Experiment.Reboot == RebootHardware {
-		return fmt.Errorf("it belongs to user %d, and root runs what is in it; chown root it", stat.Uid)
-	}
-	return nil
+	return trust.Verdict.OneOwner
 }
 
 // checkCommand looks at a program that krund itself runs. An empty command is
@@ -125,10 +118,12 @@ func (c *Config) checkCommand(at string, argv []string, found *problems) {
 		found.addError(line, at, err)
 		return
 	}
-	if info, err := os.Stat(full); err == nil {
-		if problem := c.distrust(info, os.Geteuid()); problem != nil {
-			found.addError(line, at+": "+full, problem)
-		}
+	verdict, err := trust.Look(full)
+	if err == nil {
+		err = Rule(c.Experiment.Reboot)(verdict)
+	}
+	if err != nil {
+		found.addError(line, at, err)
 	}
 }
 

@@ -108,7 +108,7 @@ func TestLoadRefusesOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, want := range map[string]string{
 		dir:             "configuration: " + dir + " is no regular file; name an experiment's TOML file",
-		dir + "/x.toml": "configuration: stat " + dir + "/x.toml: no such file or directory",
+		dir + "/x.toml": "configuration: open " + dir + "/x.toml: no such file or directory",
 	} {
 		if _, err := config.Load(name, ""); errorText(err) != want {
 			t.Errorf("got  %v\nwant %s", err, want)

@@ -6,21 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"krund/internal/trust"
 )
 
-// Load reads the file at path for the machine called hostname, and checks
-// that the files it names exist. The error is Errors when the configuration
-// is wrong, and that of Read when the file cannot be read.
+// Load is Open that also checks that the files which the configuration names exist, and that nobody but root can change
+// what root runs because of it.
 func Load(path, hostname string) (*Config, error) {
-	text, err := Read(path)
+	c, found, err := open(path, hostname)
 	if err != nil {
 		return nil, err
 	}
-	c, found := parse(path, text, hostname)
 	if c != nil {
 		c.checkFiles(found)
 	}
@@ -30,32 +29,40 @@ func Load(path, hostname string) (*Config, error) {
 	return c, nil
 }
 
-// ErrNotFile is the error for a folder, a pipe or a device in place of a
-// configuration.
-var ErrNotFile = errors.New("no regular file; name an experiment's TOML file")
-
-// Read reads the text of a configuration: at most one byte more than it may
-// have, which is enough for Parse to refuse it. Errors: fs.ErrNotExist,
-// ErrNotFile, and those of the file system.
-func Read(path string) ([]byte, error) {
-	info, err := os.Stat(path) // opening a pipe would wait for its writer
+// Open reads the file at path for the machine called hostname. The file is opened once: what is read is what Trusted
+// judges. Errors: Errors when the configuration is wrong, fs.ErrNotExist, ErrNotFile, and those of the file system.
+func Open(path, hostname string) (*Config, error) {
+	c, found, err := open(path, hostname)
 	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("configuration: %s is %w", path, ErrNotFile)
+	if err := found.errors(); err != nil {
+		return nil, err
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // nothing was written
-	text, err := io.ReadAll(io.LimitReader(file, maxText+1))
-	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
-	}
-	return text, nil
+	return c, nil
 }
+
+func open(path, hostname string) (*Config, *problems, error) {
+	file, verdict, err := trust.Open(path)
+	if errors.Is(err, trust.ErrNotFile) {
+		return nil, nil, fmt.Errorf("configuration: %s is %w", path, ErrNotFile)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("configuration: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxText+1)) // one byte more is enough to refuse it
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, nil, fmt.Errorf("configuration: %w", err)
+	}
+	c, found := parse(path, text, hostname)
+	if c != nil {
+		c.verdict = verdict
+	}
+	return c, found, nil
+}
+
+// ErrNotFile is the error for a directory, a pipe or a device in place of a configuration.
+var ErrNotFile = errors.New("no regular file; name an experiment's TOML file")
 
 // Parse reads the text of a configuration for the machine called hostname.
 // It looks at no file: path is for messages, for the default name and for

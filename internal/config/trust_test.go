@@ -1,68 +1,92 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
 	"testing"
-	"time"
 )
 
-// fileInfo is a file of some mode and owner.
-type fileInfo struct {
-	mode os.FileMode
-	uid  uint32
-}
+// minimal is a right configuration.
+const minimal = `[vms.C]
+runner = "c"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+b = { parameter = 1 }
+`
 
-func (fileInfo) Name() string        { return "x" }
-func (fileInfo) Size() int64         { return 0 }
-func (f fileInfo) Mode() os.FileMode { return f.mode }
-func (fileInfo) ModTime() time.Time  { return time.Time{} }
-func (fileInfo) IsDir() bool         { return false }
-func (f fileInfo) Sys() any          { return &syscall.Stat_t{Uid: f.uid} }
+// mallory is a user that no machine of the tests needs.
+const mallory = 4712
 
-func TestDistrust(t *testing.T) {
-	tests := []struct {
-		name   string
-		file   fileInfo
-		uid    int
-		reboot string
-		want   string
-	}{
-		{"root's own", fileInfo{0o644, 0}, 0, RebootHardware, ""},
-		{"a user's, run by a user", fileInfo{0o666, 1000}, 1000, RebootHardware, ""},
-		{"group may write", fileInfo{0o664, 0}, 0, RebootNone, "others may write it (mode 0664), and root runs what is in it; chmod go-w it"},
-		{"others may write", fileInfo{0o646, 0}, 0, RebootHardware, "others may write it (mode 0646), and root runs what is in it; chmod go-w it"},
-		{"a user's, by hand", fileInfo{0o644, 1000}, 0, RebootNone, ""},
-		{"a user's, at each boot", fileInfo{0o644, 1000}, 0, RebootHardware, "it belongs to user 1000, and root runs what is in it; chown root it"},
-	}
-	for _, test := range tests {
-		c := &Config{Experiment: Experiment{Reboot: test.reboot}}
-		got := ""
-		if err := c.distrust(test.file, test.uid); err != nil {
-			got = err.Error()
-		}
-		if got != test.want {
-			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
-		}
-	}
-}
-
-func TestCheckFilesDistrustsFilesAndHooks(t *testing.T) {
+// TestTrusted: what is started at every boot only root may be able to change, on the whole way there; what a person
+// starts by hand may belong to one user.
+func TestTrusted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root's commands are at stake")
 	}
-	path := filepath.Join(t.TempDir(), "x.toml")
-	c := &Config{Path: path, shown: "x.toml", lines: lines{"hooks.before[0]": 7}, Hooks: Hooks{Before: [][]string{{path}}}}
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
+	for _, test := range []struct {
+		name           string
+		change         func(dir, path string) error
+		atBoot, byHand string
+	}{
+		{"root's alone", func(_, _ string) error { return nil }, "", ""},
+		{"a file that others may write", func(_, path string) error { return os.Chmod(path, 0o666) },
+			"x.toml can be changed by others than its owner (mode 0666)", "chmod go-w"},
+		{"a file that a group may write", func(_, path string) error { return os.Chmod(path, 0o664) }, "chmod go-w", "chmod go-w"},
+		{"a directory in which others may put another file", func(dir, _ string) error { return os.Chmod(dir, 0o777) },
+			"can be changed by others", "can be changed by others"},
+		{"a directory of another user", func(dir, _ string) error { return os.Chown(dir, mallory, 0) }, "belongs to user 4712", ""},
+		{"a directory above of another user", func(dir, _ string) error { return os.Chown(filepath.Dir(dir), mallory, 0) },
+			"belongs to user 4712", ""},
+		{"a file of another user", func(_, path string) error { return os.Chown(path, mallory, 0) }, "chown root", ""},
+		{"a sticky directory", func(dir, _ string) error { return os.Chmod(dir, 0o777|fs.ModeSticky) }, "", ""},
+	} {
+		dir := filepath.Join(t.TempDir(), "above", "lab")
+		path := filepath.Join(dir, "x.toml")
+		err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(path, []byte(minimal), 0o644))
+		if err = errors.Join(err, test.change(dir, path)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Open(path, "host")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for reboot, want := range map[string]string{RebootHardware: test.atBoot, RebootNone: test.byHand} {
+			err := c.Trusted(reboot)
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, reboot %s: %v, want %q", test.name, reboot, err, want)
+			}
+		}
+		if parsed, err := Parse(path, []byte(minimal), "host"); err != nil || parsed.Trusted(RebootHardware) != nil {
+			t.Errorf("%s: a text without a file: %v, %v", test.name, err, parsed.Trusted(RebootHardware))
+		}
+	}
+}
+
+// TestHooksAreJudged: root runs hooks and notifications, so the way to each counts as that to the configuration.
+func TestHooksAreJudged(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root's commands are at stake")
+	}
+	dir := filepath.Join(t.TempDir(), "hooks")
+	hook := filepath.Join(dir, "hook")
+	err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o755), os.Chmod(dir, 0o777))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, 0o777); err != nil {
+	c := &Config{shown: "x.toml", lines: lines{"hooks.before[0]": 7}, Hooks: Hooks{Before: [][]string{{hook}}}}
+	err = c.CheckFiles()
+	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:7: hooks.before[0]: "+dir+" can be changed by others") {
+		t.Errorf("a hook in a directory for all: %v", err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	want := "x.toml:1: this file: others may write it (mode 0777), and root runs what is in it; chmod go-w it\n" +
-		"x.toml:7: hooks.before[0]: " + path + ": others may write it (mode 0777), and root runs what is in it; chmod go-w it"
-	if err := c.CheckFiles(); err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
+	if err := c.CheckFiles(); err != nil {
+		t.Errorf("a hook that is root's alone: %v", err)
 	}
 }

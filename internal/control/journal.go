@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"krund/internal/durable"
@@ -28,6 +29,56 @@ type Journal struct {
 	damage  []string
 	broken  error // once set, no change may begin any more
 	before  func() error
+
+	spare     string       // path of the copy; "" for none
+	spareFile durable.File // nil until the first change
+	spareSize int64
+}
+
+// Spare keeps a copy of the journal at path, on another file system: when that of the journal fails, the copy, opened
+// as a journal, still knows what to restore. It is made before the first change, only its owner can read it, and it is
+// removed when no setting is left changed. The file system must forget it at the end of the boot, as the kernel forgets
+// the settings. Without a copy, when it cannot be written, krund goes on.
+func (j *Journal) Spare(path string) { j.spare = path }
+
+// copy adds text to the spare copy. A copy that is not complete would restore the wrong values, so it is removed.
+func (j *Journal) copy(text []byte) {
+	if j.spareFile == nil {
+		return
+	}
+	if _, err := j.spareFile.WriteAt(text, j.spareSize); err != nil {
+		j.removeCopy()
+		return
+	}
+	j.spareSize += int64(len(text))
+}
+
+// beginCopy makes the spare copy with all that the journal knows.
+func (j *Journal) beginCopy() {
+	if j.spare == "" || j.spareFile != nil {
+		return
+	}
+	text, err := encodeJournal(j.entries)
+	if err == nil {
+		const forOwner = 0o600
+		err = durable.WriteFile(j.fsys, j.spare, text, forOwner)
+	}
+	if err == nil {
+		j.spareFile, err = j.fsys.OpenFile(j.spare, os.O_WRONLY, 0)
+	}
+	if err != nil {
+		j.removeCopy()
+	}
+	j.spareSize = int64(len(text))
+}
+
+// removeCopy removes the spare copy, which is no longer needed.
+func (j *Journal) removeCopy() {
+	if j.spareFile != nil {
+		_ = j.spareFile.Close() // it is removed
+		j.spareFile = nil
+	}
+	_ = j.fsys.Remove(j.spare) // what is left is what the journal still holds, too
 }
 
 // OpenJournal opens the journal at path for changes made in this boot, and creates it when there is none. Entries that are undone are
@@ -129,7 +180,12 @@ func (j *Journal) Pending() []Entry {
 func (j *Journal) Damage() []string { return j.damage }
 
 // Close closes the file. Entries that are not undone stay in it.
-func (j *Journal) Close() error { return j.file.Close() }
+func (j *Journal) Close() error {
+	if j.spareFile != nil {
+		_ = j.spareFile.Close() // every write to it has been looked at
+	}
+	return j.file.Close()
+}
 
 // Before has f called once, before the first change is written down: by whoever must know in time that the machine is going to be changed.
 // After an error of f's no change may begin.
@@ -157,6 +213,7 @@ func (j *Journal) begin(control string, steps []Step) ([]Entry, error) {
 		entries = append(entries, e)
 		lines = append(lines, setLine(e))
 	}
+	j.beginCopy()
 	if err := j.write(lines, true); err != nil {
 		return nil, err
 	}
@@ -189,7 +246,11 @@ func (j *Journal) undone(report Report) error {
 			}
 		}
 	}
-	return j.write(lines, true)
+	err := j.write(lines, true)
+	if j.spare != "" && !slices.ContainsFunc(j.entries, func(e Entry) bool { return !e.Undone && !isAccount(e) }) {
+		j.removeCopy()
+	}
+	return err
 }
 
 // write adds lines to the file. After an error it is unknown what the disk holds; the file's valid length in memory stays as it was, so
@@ -205,6 +266,7 @@ func (j *Journal) write(lines []journalLine, sync bool) error {
 	if err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
+	j.copy(data)
 	_, err = j.file.WriteAt(data, j.size)
 	if err == nil && sync {
 		err = j.file.Sync()

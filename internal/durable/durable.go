@@ -2,8 +2,10 @@ package durable
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"os"
 )
 
 // File is an open file of an FS. *os.File is one.
@@ -39,6 +41,33 @@ type FS interface {
 	Lstat(name string) (fs.FileInfo, error)
 	// SyncDir makes the names in a folder durable.
 	SyncDir(name string) error
+}
+
+// Inside returns an FS that reaches what is below the directory dir through a
+// descriptor of it, opened now: whoever renames or replaces a directory above
+// later changes nothing for it. Lstat of dir itself describes that descriptor.
+// Other names are reached as fsys does; so are all where fsys is no file system
+// of the system.
+func Inside(fsys FS, dir string) (FS, error) {
+	if f, ok := fsys.(interface {
+		Inside(dir string) (FS, error)
+	}); ok {
+		return f.Inside(dir)
+	}
+	return fsys, nil
+}
+
+// Append opens a file of the system for adding to its end, and makes it when
+// there is none. What is added is not durable: the file is a log.
+func Append(fsys FS, name string, perm fs.FileMode) (*os.File, error) {
+	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, perm)
+	if err != nil {
+		return nil, err
+	}
+	if file, ok := f.(interface{ osFile() *os.File }); ok {
+		return file.osFile(), nil
+	}
+	return nil, errors.Join(fmt.Errorf("append to %s: %w", name, errors.ErrUnsupported), f.Close())
 }
 
 // ErrLocked is returned by Lock when somebody else holds the lock.

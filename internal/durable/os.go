@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -14,19 +16,62 @@ import (
 
 // system is the FS of the system. Package os already repeats calls that a
 // signal interrupts (EINTR).
-type system struct{}
+type system struct {
+	root *os.Root // of the directory that Inside has opened; nil for none
+	dir  string   // its path
+}
+
+// inside opens the directory dir for system.Inside and its like.
+func (system) inside(dir string) (system, error) {
+	root, err := os.OpenRoot(dir)
+	return system{root: root, dir: filepath.Clean(dir)}, err
+}
+
+// Inside is for the function Inside.
+func (f system) Inside(dir string) (FS, error) { return f.inside(dir) }
+
+// within returns the name relative to the directory that Inside has opened, and
+// whether it is there.
+func (f system) within(name string) (string, bool) {
+	if f.root == nil {
+		return "", false
+	}
+	name = filepath.Clean(name)
+	if name == f.dir {
+		return ".", true
+	}
+	return strings.CutPrefix(name, strings.TrimSuffix(f.dir, "/")+"/")
+}
 
 // OpenFile never writes through a symbolic link: krund writes as root, and
 // only into files it made itself.
-func (system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+func (f system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
+	if writes {
 		flag |= syscall.O_NOFOLLOW
 	}
-	f, err := os.OpenFile(name, flag, perm)
-	if err != nil {
-		return nil, explainLink(name, flag, err)
+	var file *os.File
+	var err error
+	if rel, ok := f.within(name); ok {
+		if info, err := f.root.Lstat(rel); writes && err == nil && info.Mode()&fs.ModeSymlink != 0 { // os.Root follows it
+			return nil, explainLink(name, flag, &fs.PathError{Op: "open", Path: name, Err: syscall.ELOOP})
+		}
+		file, err = f.root.OpenFile(rel, flag, perm)
+	} else {
+		file, err = os.OpenFile(name, flag, perm)
 	}
-	return systemFile{f}, nil
+	if err != nil {
+		return nil, explainLink(name, flag, named(err, name))
+	}
+	return systemFile{file}, nil
+}
+
+// named gives an error of os.Root the whole name.
+func named(err error, name string) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		path.Path = name
+	}
+	return err
 }
 
 // explainLink says in words what ELOOP (Linux, OpenBSD) or EMLINK (FreeBSD)
@@ -38,19 +83,61 @@ func explainLink(name string, flag int, err error) error {
 	return fmt.Errorf("%s is a symbolic link; krund writes only to real files, replace it by one: %w", name, err)
 }
 
-func (system) Rename(oldName, newName string) error       { return os.Rename(oldName, newName) }
-func (system) Remove(name string) error                   { return os.Remove(name) }
-func (system) Mkdir(name string, perm fs.FileMode) error  { return os.Mkdir(name, perm) }
-func (system) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
-func (system) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
+func (f system) Rename(oldName, newName string) error {
+	from, ok1 := f.within(oldName)
+	to, ok2 := f.within(newName)
+	if ok1 && ok2 {
+		return f.root.Rename(from, to)
+	}
+	return os.Rename(oldName, newName)
+}
+
+func (f system) Remove(name string) error {
+	if rel, ok := f.within(name); ok {
+		return named(f.root.Remove(rel), name)
+	}
+	return os.Remove(name)
+}
+
+func (f system) Mkdir(name string, perm fs.FileMode) error {
+	switch rel, ok := f.within(name); {
+	case ok && rel == ".":
+		return &fs.PathError{Op: "mkdir", Path: name, Err: fs.ErrExist}
+	case ok:
+		return named(f.root.Mkdir(rel, perm), name)
+	}
+	return os.Mkdir(name, perm)
+}
+
+func (f system) ReadDir(name string) ([]fs.DirEntry, error) {
+	if rel, ok := f.within(name); ok {
+		list, err := fs.ReadDir(f.root.FS(), rel)
+		return list, named(err, name)
+	}
+	return os.ReadDir(name)
+}
+
+func (f system) Lstat(name string) (fs.FileInfo, error) {
+	if rel, ok := f.within(name); ok {
+		info, err := f.root.Lstat(rel)
+		return info, named(err, name)
+	}
+	return os.Lstat(name)
+}
 
 // SyncDir syncs a folder. A file system that answers EINVAL or ENOTSUP has no
 // such operation (some network and FUSE file systems); there is nothing more
 // one could do there.
-func (system) SyncDir(name string) error {
-	d, err := os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+func (f system) SyncDir(name string) error {
+	var d *os.File
+	var err error
+	if rel, ok := f.within(name); ok {
+		d, err = f.root.OpenFile(rel, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	} else {
+		d, err = os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	}
 	if err != nil {
-		return err
+		return named(err, name)
 	}
 	err = d.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
@@ -61,6 +148,9 @@ func (system) SyncDir(name string) error {
 
 // systemFile is an *os.File with the two abilities File does not ask for.
 type systemFile struct{ *os.File }
+
+// osFile is for Append.
+func (f systemFile) osFile() *os.File { return f.File }
 
 func (f systemFile) SyncData() error {
 	err := f.onDescriptor(syncData)

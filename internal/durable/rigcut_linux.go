@@ -89,6 +89,12 @@ type cutFS struct {
 	steps *steps
 }
 
+// Inside is for the function Inside.
+func (f cutFS) Inside(dir string) (FS, error) {
+	inner, err := f.system.inside(dir)
+	return cutFS{inner, f.steps}, err
+}
+
 func (f cutFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	if flag&os.O_CREATE != 0 {
 		f.steps.step("create", name)

@@ -8,7 +8,37 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"krund/internal/durable"
+	"krund/internal/trust"
 )
+
+// OpenChecked opens the folder dir of an experiment that was started before, to change something in it. rule judges the
+// way there, Check what is inside, and the FS of what it returns stays with the folder that was checked. A folder that is not there is the error of Open.
+func OpenChecked(fsys durable.FS, dir string, rule func(trust.Verdict) error) (Folder, error) {
+	verdict, err := trust.Look(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err := Open(fsys, dir) // which may be simulated
+		if err != nil {
+			return Folder{}, err
+		}
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = rule(verdict)
+	}
+	if err != nil {
+		return Folder{}, fmt.Errorf("check the way to the experiment's directory: %w", err)
+	}
+	inside, err := durable.Inside(fsys, dir)
+	if err != nil {
+		return Folder{}, fmt.Errorf("open the experiment's directory: %w", err)
+	}
+	f, err := Open(inside, dir)
+	if err == nil {
+		err = f.Check()
+	}
+	return f, err
+}
 
 // Check says why the folder cannot be trusted: krund runs as root and believes
 // what is in it. The folder, the results folder and each file beside it must
@@ -82,7 +112,7 @@ func judge(path string, mode fs.FileMode, owner, caller int, wantDir bool) error
 	}
 	const groupOrOthers = 0o022
 	if mode.Perm()&groupOrOthers != 0 {
-		return fmt.Errorf("%s may be written by others than its owner (mode %04o); `chmod go-w` it", path, mode.Perm())
+		return fmt.Errorf("%s can be changed by others than its owner (mode %04o); `chmod go-w` it", path, mode.Perm())
 	}
 	return nil
 }

@@ -6,7 +6,8 @@
 //	NAME.krun/journal        machine settings to restore
 //	NAME.krun/log            what krund has said
 //	NAME.krun/config.toml    the text of the configuration it was started with
-//	NAME.krun/lock           held while krund runs
+//	NAME.krun/lock           locked while krund runs; only its owner can open it
+//	NAME.krun/holder         which process locked it last
 //	NAME.krun/hold           do nothing until it is gone; a person asks for it
 //	NAME.krun/stop           end after the running process execution
 //
@@ -121,6 +122,9 @@ func (f Folder) Clean() ([]string, error) {
 	return removed, nil
 }
 
+// FS returns the FS through which the folder was opened.
+func (f Folder) FS() durable.FS { return f.fsys }
+
 // Dir returns the path of the folder, as it was given.
 func (f Folder) Dir() string { return f.dir }
 
@@ -143,3 +147,5 @@ func (f Folder) ConfigCopy() string { return filepath.Join(f.dir, "config.toml")
 func (f Folder) Fingerprint() string { return filepath.Join(f.dir, "fingerprint.json") }
 
 func (f Folder) lockFile() string { return filepath.Join(f.dir, "lock") }
+
+func (f Folder) holderFile() string { return filepath.Join(f.dir, "holder") }

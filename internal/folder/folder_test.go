@@ -306,7 +306,7 @@ func TestJudge(t *testing.T) {
 		{"root's file, by a user", file, 0, 1000, false, ""},
 		{"a user's file, by root", file, 1000, 0, false, "belongs to user number 1000, who could change it; `chown 0`"},
 		{"another user's file", file, 1000, 1001, false, "belongs to user number 1000"},
-		{"writable by the group", 0o664, 0, 0, false, "may be written by others than its owner (mode 0664); `chmod go-w`"},
+		{"writable by the group", 0o664, 0, 0, false, "can be changed by others than its owner (mode 0664); `chmod go-w`"},
 		{"writable by others", 0o646, 1000, 1000, false, "(mode 0646)"},
 		{"folder writable by others", fs.ModeDir | fs.ModeSticky | 0o777, 0, 0, true, "(mode 0777)"},
 		{"link, by root", link, 0, 0, false, "symbolic link"},
@@ -337,13 +337,13 @@ func TestCheck(t *testing.T) {
 	must(t, os.Chmod(f.Schedule(), 0o666))
 	must(t, os.Chmod(f.Results(), 0o777))
 	err = f.Check()
-	if err == nil || !strings.Contains(err.Error(), f.Schedule()+" may be written") || !strings.Contains(err.Error(), f.Results()+" may be written") {
+	if err == nil || !strings.Contains(err.Error(), f.Schedule()+" can be changed") || !strings.Contains(err.Error(), f.Results()+" can be changed") {
 		t.Errorf("got %v", err)
 	}
 	must(t, os.Chmod(f.Schedule(), 0o644))
 	must(t, os.Chmod(f.Results(), 0o755))
 	must(t, os.Chmod(f.Dir(), 0o757))
-	if err := f.Check(); err == nil || !strings.Contains(err.Error(), f.Dir()+" may be written by others") {
+	if err := f.Check(); err == nil || !strings.Contains(err.Error(), f.Dir()+" can be changed by others") {
 		t.Errorf("got %v", err)
 	}
 	must(t, os.Chmod(f.Dir(), 0o755))
@@ -368,16 +368,16 @@ func TestCheckSimulated(t *testing.T) {
 // TestLockMachine: one at a time, in the first folder that is there.
 func TestLockMachine(t *testing.T) {
 	fsys := crashfs.New("/run")
-	lock, err := LockMachine(fsys, "/nowhere", "/run")
+	lock, err := LockMachine(fsys, "/x/other.krun", "/nowhere", "/run")
 	must(t, err)
-	if _, err := LockMachine(fsys, "/run"); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "/run/krund.lock") {
+	if _, err := LockMachine(fsys, "/x/other.krun", "/run"); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "/run/krund/lock") {
 		t.Errorf("a second one: %v", err)
 	}
 	must(t, lock.Release())
-	lock, err = LockMachine(fsys, "/run")
+	lock, err = LockMachine(fsys, "/x/other.krun", "/run")
 	must(t, err)
 	must(t, lock.Release())
-	if _, err := LockMachine(fsys, "/nowhere"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := LockMachine(fsys, "/x/other.krun", "/nowhere"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder for it: %v", err)
 	}
 }

@@ -27,7 +27,7 @@ func TestLastHolder(t *testing.T) {
 	if pid, host := f.LastHolder(); pid != os.Getpid() || host != "bencher7" {
 		t.Errorf("released: %d, %q", pid, host)
 	}
-	must(t, os.WriteFile(f.lockFile(), []byte("nonsense"), 0o600))
+	must(t, os.WriteFile(f.holderFile(), []byte("nonsense"), 0o600))
 	if pid, _ := f.LastHolder(); pid != 0 {
 		t.Errorf("nonsense: %d", pid)
 	}

@@ -23,9 +23,15 @@ type LockedError struct {
 	Dir  string
 	PID  int    // 0 when unknown
 	Host string // "" when unknown
+
+	// Stranger describes the process that has the lock and is not krund; "" for krund.
+	Stranger string
 }
 
 func (e *LockedError) Error() string {
+	if e.Stranger != "" {
+		return fmt.Sprintf("%s: %s holds the lock of this experiment, and is not krund; end it, then start krund again", e.Dir, e.Stranger)
+	}
 	who := "another krund"
 	if e.PID > 0 {
 		who = fmt.Sprintf("krund with process number %d on %s", e.PID, e.Host)
@@ -51,21 +57,84 @@ func (f Folder) LockWait(pid int, host string) (*Lock, error) {
 }
 
 func (f Folder) lock(pid int, host string, take func(durable.File) error) (*Lock, error) {
-	const othersRead = 0o644
-	file, err := f.fsys.OpenFile(f.lockFile(), os.O_RDWR|os.O_CREATE, othersRead)
-	if err != nil {
+	file, err := takeLock(f.fsys, f.lockFile(), take)
+	switch {
+	case errors.Is(err, durable.ErrLocked):
+		return nil, f.holder()
+	case err != nil:
 		return nil, f.explainLock(err)
 	}
-	switch err := take(file); {
-	case errors.Is(err, durable.ErrLocked):
-		return nil, errors.Join(f.holder(file), file.Close())
-	case err != nil:
-		return nil, errors.Join(f.explainLock(err), file.Close())
-	}
-	if _, err := file.WriteAt(formatHolder(pid, host), 0); err != nil {
+	if err := f.writeHolder(formatHolder(pid, host)); err != nil {
 		return nil, errors.Join(f.explainLock(err), file.Close())
 	}
 	return &Lock{file: file}, nil
+}
+
+// lockTries bounds how often takeLock begins anew because the file was
+// replaced while it waited for the lock.
+const lockTries = 100
+
+// takeLock opens the file at path and locks it. Who can open the file can lock
+// it, so nobody else may: a file that others can open, as earlier versions made
+// it, is replaced, unless a krund has the lock.
+func takeLock(fsys durable.FS, path string, take func(durable.File) error) (durable.File, error) {
+	for range lockTries {
+		file, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, ownerOnly)
+		if err != nil {
+			return nil, err
+		}
+		info, err := file.Stat()
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		forOthers := info.Mode().Perm()&^ownerOnly != 0
+		switch err := take(file); {
+		case errors.Is(err, durable.ErrLocked) && forOthers && strangers(fsys, info) != "":
+		case err != nil:
+			return nil, errors.Join(err, file.Close())
+		case !forOthers && isAt(fsys, path, info):
+			return file, nil
+		}
+		if forOthers {
+			err = replaceLock(fsys, path)
+		}
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s is replaced again and again", path)
+}
+
+// ownerOnly are the rights of lock files.
+const ownerOnly fs.FileMode = 0o600
+
+// replaceLock puts a new file in the place of a lock file. Its caller has the
+// lock of the old one, or nobody has who counts.
+func replaceLock(fsys durable.FS, path string) error {
+	temp := path + ".new" + strconv.Itoa(os.Getpid())
+	file, err := fsys.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, ownerOnly)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Close(), fsys.Rename(temp, path)); err != nil {
+		return errors.Join(err, removeIfThere(fsys, temp))
+	}
+	return nil
+}
+
+func removeIfThere(fsys durable.FS, name string) error {
+	if err := fsys.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// isAt reports whether the open file that info describes is still the one at
+// path. A file system that cannot tell is believed.
+func isAt(fsys durable.FS, path string, info fs.FileInfo) bool {
+	now, err := fsys.Lstat(path)
+	_, known := info.Sys().(*syscall.Stat_t)
+	return err == nil && (!known || os.SameFile(info, now))
 }
 
 // Release gives the experiment free. The lock's file stays: removing it would
@@ -97,15 +166,27 @@ func formatHolder(pid int, host string) []byte {
 	return fmt.Appendf(nil, "%-*s\n", holderBytes-1, text)
 }
 
-// holder reads who holds the lock. The text is written after the lock was
-// taken, and never synced: it may be missing or that of an earlier holder, and
-// then at least the folder is right.
-func (f Folder) holder(file durable.File) *LockedError {
+// holder describes who holds the lock.
+func (f Folder) holder() *LockedError {
 	e := &LockedError{Dir: f.dir}
-	text := make([]byte, holderBytes)
-	n, _ := file.ReadAt(text, 0) // short or unreadable: unknown
-	e.PID, e.Host = parseHolder(string(text[:n]))
+	e.PID, e.Host = f.LastHolder()
+	if info, err := f.fsys.Lstat(f.lockFile()); err == nil {
+		e.Stranger = strangers(f.fsys, info)
+	}
 	return e
+}
+
+// writeHolder notes who holds the lock, for everybody to read. It is written
+// after the lock was taken, and never synced: it may be missing or that of an
+// earlier holder, and then at least the folder is right.
+func (f Folder) writeHolder(text []byte) error {
+	const othersRead = 0o644
+	file, err := f.fsys.OpenFile(f.holderFile(), os.O_WRONLY|os.O_CREATE, othersRead)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(text, 0)
+	return errors.Join(err, file.Close())
 }
 
 func parseHolder(text string) (pid int, host string) {

@@ -1,10 +1,14 @@
 package folder
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"krund/internal/durable"
 )
@@ -15,33 +19,81 @@ var ErrBusy = errors.New("another krund")
 // RuntimeDirs are where a machine may have its folder for what ends with the boot.
 func RuntimeDirs() []string { return []string{"/run", "/var/run"} }
 
-// LockMachine takes the machine, in the first of the folders that is there, for
-// a krund that there can be only one of: one with reboots, or with an account
-// that it makes anew for each execution. The end of the process releases the
-// lock, too.
-func LockMachine(fsys durable.FS, dirs ...string) (*Lock, error) {
-	var missing error
-	for _, dir := range dirs {
-		if _, err := fsys.Lstat(dir); err != nil {
+// runtimeDir makes, in the first of dirs that is there, the directory for what krund keeps until the end of the boot. Only
+// its owner can enter it.
+func runtimeDir(fsys durable.FS, dirs []string) (string, error) {
+	missing := errors.New("no directory was named")
+	for _, parent := range dirs {
+		if _, err := fsys.Lstat(parent); err != nil {
 			missing = err
 			continue
 		}
-		return lockMachine(fsys, filepath.Join(dir, "krund.lock"))
+		dir := filepath.Join(parent, "krund")
+		if err := fsys.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+		info, err := fsys.Lstat(dir)
+		if err != nil {
+			return "", err
+		}
+		if owner, known := ownerOf(info); !info.IsDir() || info.Mode().Perm()&0o077 != 0 || known && owner != os.Geteuid() {
+			return "", fmt.Errorf("%s must be a directory that only its owner, user %d, can enter; remove it", dir, os.Geteuid())
+		}
+		return dir, nil
 	}
-	return nil, fmt.Errorf("find a place for the machine's lock: %w", missing)
+	return "", fmt.Errorf("find a place for what ends with the boot: %w", missing)
 }
 
-func lockMachine(fsys durable.FS, path string) (*Lock, error) {
-	const othersRead = 0o644
-	file, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, othersRead)
+// Spare returns the path of the copy of the journal (control.Journal.Spare) of the experiment in directory dir, in the first of dirs that is
+// there; "" where there is no place for one.
+func Spare(fsys durable.FS, dir string, dirs ...string) string {
+	place, err := runtimeDir(fsys, dirs)
+	if err != nil {
+		return ""
+	}
+	if dir, err = Absolute(dir); err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(place, "journal-"+hex.EncodeToString(sum[:8]))
+}
+
+// LockMachine takes the machine, in the first of the folders that is there, for
+// a krund that there can be only one of: one with reboots, or with an account
+// that it makes anew for each execution. what is the experiment's directory,
+// for the message of the second one. The end of the process releases the lock,
+// too. The error is ErrBusy when another krund has it.
+func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
+	place, err := runtimeDir(fsys, dirs)
 	if err != nil {
 		return nil, fmt.Errorf("lock the machine: %w", err)
 	}
-	switch err := durable.Lock(file); {
-	case errors.Is(err, durable.ErrLocked):
-		return nil, errors.Join(fmt.Errorf("%w works on this machine (%s is locked); wait until it has ended: `systemctl list-units 'krund@*'` shows which it is", ErrBusy, path), file.Close())
-	case err != nil:
-		return nil, errors.Join(fmt.Errorf("lock the machine: %w", err), file.Close())
+	path := filepath.Join(place, "lock")
+	file, err := takeLock(fsys, path, durable.Lock)
+	if errors.Is(err, durable.ErrLocked) {
+		return nil, busy(fsys, path)
+	}
+	if err == nil {
+		_, err = file.WriteAt(formatHolder(os.Getpid(), what), 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock the machine: %w", err)
 	}
 	return &Lock{file: file}, nil
+}
+
+// busy describes who has the machine's lock.
+func busy(fsys durable.FS, path string) error {
+	who := "an experiment"
+	if text, err := durable.ReadFile(fsys, path); err == nil {
+		if _, what, ok := strings.Cut(strings.TrimSpace(string(text)), " "); ok {
+			who = what
+		}
+	}
+	if info, err := fsys.Lstat(path); err == nil {
+		if stranger := strangers(fsys, info); stranger != "" {
+			return fmt.Errorf("%s holds %s, and is not krund; end it, then start krund again", stranger, path)
+		}
+	}
+	return fmt.Errorf("%w works on this machine, on %s (%s is locked); wait until it has ended, or end it by `krunctl stop`", ErrBusy, who, path)
 }

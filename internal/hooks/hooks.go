@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"krund/internal/command"
+	"krund/internal/trust"
 )
 
 // Set is the hooks of one configuration.
@@ -20,6 +21,7 @@ type Set struct {
 	Environ    []string      // the commands' whole environment, the same however krund was started; nil is that of this process
 	Timeout    time.Duration // per command
 	Log        *slog.Logger
+	Trust      func(trust.Verdict) error // judges the path of each program before each run, for root; see command.Cmd
 }
 
 // Before runs the hooks in order and stops at the first that fails; its error names the command and what it printed last.
@@ -45,7 +47,7 @@ func (s Set) After(ctx context.Context) error {
 }
 
 func (s Set) run(ctx context.Context, when string, argv []string) error {
-	out, err := command.Run(ctx, command.Cmd{Argv: argv, Env: s.Environ, Timeout: s.Timeout})
+	out, err := command.Run(ctx, command.Cmd{Argv: argv, Env: s.Environ, Timeout: s.Timeout, Trust: s.Trust})
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,7 @@ func (m *Machine) openJournal() (*control.Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the journal of settings: %w", err)
 	}
+	journal.Spare(m.Spare)
 	for _, damage := range journal.Damage() {
 		m.Log.Warn("the journal of settings was damaged", "line", damage)
 	}

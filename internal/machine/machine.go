@@ -33,6 +33,7 @@ type Machine struct {
 	MakeAccount func(context.Context) (child.Account, []string, error) // child.FreshAccount
 	FS          durable.FS
 	Journal     string // path of the journal of settings
+	Spare       string // path of its copy on another file system; "" for none
 	Clock       probe.Clock
 	Log         *slog.Logger
 	Temperature config.Temperature

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"krund/internal/command"
+	"krund/internal/trust"
 )
 
 // deadline bounds each way of delivery: an unreachable mail or web server must not hold up the next boot.
@@ -47,7 +48,8 @@ type Notifier struct {
 	Command  []string // argument vector; the text is on its standard input, KRUND_EVENT, KRUND_EXPERIMENT, KRUND_HOST and KRUND_SUBJECT in its environment
 	Webhook  string   // URL; a JSON object is posted: event, experiment, host, subject, text
 	Client   *http.Client
-	Environ  []string // environment of the command and of sendmail, before the KRUND_ variables are added
+	Trust    func(trust.Verdict) error // judges the paths of the command and of sendmail, for root; see command.Cmd
+	Environ  []string                  // environment of the command and of sendmail, before the KRUND_ variables are added
 }
 
 // WantsMail says whether Send would send a mail, so that the caller can count it durably before it is sent.
@@ -75,6 +77,7 @@ func (n Notifier) sendMail(ctx context.Context, m Message) error {
 		Env:     n.Environ,
 		Stdin:   mailText(n.Mail, m),
 		Timeout: deadline,
+		Trust:   n.Trust,
 	})
 	if err != nil {
 		return fmt.Errorf("send mail: %w", err)
@@ -99,7 +102,7 @@ func mailText(to []string, m Message) string {
 func (n Notifier) runCommand(ctx context.Context, m Message) error {
 	env := append(append([]string{}, n.Environ...),
 		"KRUND_EVENT="+string(m.Event), "KRUND_EXPERIMENT="+m.Experiment, "KRUND_HOST="+m.Host, "KRUND_SUBJECT="+m.Subject)
-	if _, err := command.Run(ctx, command.Cmd{Argv: n.Command, Env: env, Stdin: m.Text + "\n", Timeout: deadline}); err != nil {
+	if _, err := command.Run(ctx, command.Cmd{Argv: n.Command, Env: env, Stdin: m.Text + "\n", Timeout: deadline, Trust: n.Trust}); err != nil {
 		return fmt.Errorf("notify command: %w", err)
 	}
 	return nil

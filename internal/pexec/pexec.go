@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"krund/internal/clock"
 	"krund/internal/results"
 	"krund/internal/sysroot"
+	"krund/internal/trust"
 	"krund/internal/verdict"
 	"krund/runners"
 	"krund/runners/external"
@@ -50,12 +52,42 @@ type Executor struct {
 	Installed Installed
 	Root      sysroot.Root // for the devices and settings of the counters
 
+	// Trust judges the paths of what runs as root: the program and the benchmark of a job under the caller's account. nil
+	// runs whatever is there.
+	Trust func(trust.Verdict) error
+
 	cores []int // to count on; nil: all
+}
+
+// distrusted returns why root must not run the job; "" when it may, or when the benchmark has an account of its own.
+func (e Executor) distrusted(j Job) string {
+	if e.Trust == nil || !j.Root || !j.Account.IsCaller() {
+		return ""
+	}
+	for _, path := range []string{j.Program, j.Entry} {
+		if path == "" {
+			continue // the runner that is installed with krund, or a suite without a file
+		}
+		verdict, err := trust.Look(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the run itself meets it
+		}
+		if err == nil {
+			err = e.Trust(verdict)
+		}
+		if err != nil {
+			return "it would run as root: " + err.Error()
+		}
+	}
+	return ""
 }
 
 // Execute runs j once. Whatever the benchmark does is in Measured; the error is for what krund could not do itself, and
 // ErrNoCounters.
 func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
+	if j.Missing == "" {
+		j.Missing = e.distrusted(j)
+	}
 	if j.Missing != "" {
 		m := fromRun(j, child.Run{NotStarted: &child.StartFailure{Step: "find", Errno: "ENOENT", Text: j.Missing}}, e.Installed)
 		m.Clock, m.CounterSource, m.CounterReason = libkrun.ClockName(), "none", "nothing was started"

@@ -1,0 +1,145 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/durable"
+)
+
+// bystander runs flock(1), as another user where root can do so, on a file. It returns its process number when it has the
+// lock, and why it cannot get it otherwise.
+func bystander(t *testing.T, file string) (pid int, refused string) {
+	t.Helper()
+	path, err := exec.LookPath("flock")
+	if err != nil {
+		t.Skip("no flock(1)")
+	}
+	cmd := exec.CommandContext(t.Context(), path, "--exclusive", "--nonblock", file, "sh", "-c", "echo held; exec sleep 1000")
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	said := make([]byte, len("held\n"))
+	if n, _ := out.Read(said); n == 0 {
+		_ = cmd.Wait() // it failed, which stderr explains
+		return 0, stderr.String()
+	}
+	return cmd.Process.Pid, ""
+}
+
+// reachable makes the way to dir one that everybody can go.
+func reachable(t *testing.T, dir string) {
+	t.Helper()
+	for d := dir; d != filepath.Dir(os.TempDir()) && d != "/"; d = filepath.Dir(d) {
+		if info, err := os.Stat(d); err == nil && info.Mode().Perm()&0o005 != 0o005 {
+			must(t, os.Chmod(d, 0o755))
+		}
+	}
+}
+
+// TestLockOfABystander: a user who can read the experiment cannot take its lock, also when an earlier version has made
+// the lock's file.
+func TestLockOfABystander(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a program as another user")
+	}
+	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
+	must(t, err)
+	reachable(t, f.dir)
+	lock, err := f.Lock(os.Getpid(), "bencher7")
+	must(t, err)
+	must(t, lock.Release())
+	if _, refused := bystander(t, f.lockFile()); !strings.Contains(refused, "ermission denied") {
+		t.Errorf("another user gets the lock: %q", refused)
+	}
+	must(t, os.Chmod(f.lockFile(), 0o644))
+	if pid, refused := bystander(t, f.lockFile()); pid == 0 {
+		t.Fatalf("nobody holds the lock: %s", refused)
+	}
+	lock, err = f.Lock(os.Getpid(), "bencher7")
+	must(t, err)
+	if info, err := os.Stat(f.lockFile()); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("afterwards the lock's file has mode %v, %v", info.Mode(), err)
+	}
+	if _, err := f.Lock(1, "a"); !errors.Is(err, durable.ErrLocked) {
+		t.Errorf("a second krund: %v", err)
+	}
+	must(t, lock.Release())
+}
+
+// TestLockOfAStranger: root's own flock(1) is named, with its number.
+func TestLockOfAStranger(t *testing.T) {
+	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
+	must(t, err)
+	must(t, os.WriteFile(f.lockFile(), nil, 0o600))
+	if os.Geteuid() == 0 {
+		must(t, os.Chown(f.lockFile(), 65534, 65534))
+		reachable(t, f.dir)
+	}
+	pid, refused := bystander(t, f.lockFile())
+	if pid == 0 {
+		t.Fatal(refused)
+	}
+	var locked *LockedError
+	_, err = f.Lock(os.Getpid(), "bencher7")
+	if !errors.As(err, &locked) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", pid)) || !strings.Contains(err.Error(), "is not krund") {
+		t.Errorf("got %v, want process %d named", err, pid)
+	}
+}
+
+// TestLockOfADeadHolder: a process that has inherited the descriptor is not taken for the krund that locked it.
+func TestLockOfADeadHolder(t *testing.T) {
+	path, err := exec.LookPath("flock")
+	if err != nil {
+		t.Skip("no flock(1)")
+	}
+	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
+	must(t, err)
+	must(t, os.WriteFile(f.lockFile(), nil, 0o600))
+	// flock(1) locks descriptor 9 of the shell and ends; the shell goes on with it.
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `exec 9<"$0"; "$1" -x -n 9; echo held; exec sleep 1000`, f.lockFile(), path)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	if _, err := out.Read(make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Lock(os.Getpid(), "bencher7"); err == nil || !strings.Contains(err.Error(), "which has ended") {
+		t.Errorf("got %v, want that the holder has ended", err)
+	}
+}
+
+// TestLockReplacedWhileWaiting: who waits for a lock's file that is replaced meanwhile takes the new one.
+func TestLockReplacedWhileWaiting(t *testing.T) {
+	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
+	must(t, err)
+	replaced := false
+	lock, err := f.lock(1, "a", func(file durable.File) error {
+		if !replaced {
+			replaced = true
+			must(t, replaceLock(durable.OS(), f.lockFile()))
+		}
+		return durable.Lock(file)
+	})
+	must(t, err)
+	if _, err := f.Lock(2, "b"); !errors.Is(err, durable.ErrLocked) {
+		t.Errorf("two have the lock: %v", err)
+	}
+	must(t, lock.Release())
+	if entries, err := os.ReadDir(f.dir); err != nil || len(entries) != 3 { // results, lock, holder
+		t.Errorf("left: %v, %v", entries, err)
+	}
+}

@@ -1,0 +1,54 @@
+package trust
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestExchange: mallory owns a directory above, and exchanges root's directory in it for his own as fast as he can. What
+// is read is never his when the verdict is that only root can change it, whenever the exchange happens.
+func TestExchange(t *testing.T) {
+	dir := tree(t)
+	his := filepath.Join(dir, "his")
+	must(t, os.MkdirAll(his, 0o755))
+	must(t, os.WriteFile(filepath.Join(his, "file"), []byte("mallory's"), 0o644))
+	must(t, os.Chown(filepath.Join(his, "file"), mallory, mallory))
+	must(t, os.Chown(his, mallory, mallory))
+	exp := filepath.Join(dir, "srv/exp")
+	var wait sync.WaitGroup
+	done := make(chan struct{})
+	wait.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				_ = unix.Renameat2(unix.AT_FDCWD, exp, unix.AT_FDCWD, his, unix.RENAME_EXCHANGE)
+			}
+		}
+	})
+	defer wait.Wait()
+	defer close(done)
+	read := map[string]int{}
+	for range 3000 {
+		file, verdict, err := Open(filepath.Join(exp, "file"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(file)
+		must(t, err)
+		must(t, file.Close())
+		read[string(text)]++
+		if string(text) == "mallory's" && verdict.RootOnly() == nil {
+			t.Fatal("mallory's file passes for root's")
+		}
+	}
+	if len(read) != 2 {
+		t.Errorf("read %v: the exchange was never met", read)
+	}
+}

@@ -1,0 +1,153 @@
+//go:build unix
+
+package trust
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Two users that no machine of the tests needs.
+const (
+	alice   = 4711
+	mallory = 4712
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tree is a directory that only root can change, with srv/exp/file in it.
+func tree(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to other users")
+	}
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "srv/exp"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "srv/exp/file"), []byte("root's"), 0o644))
+	return dir
+}
+
+func TestVerdict(t *testing.T) {
+	tests := []struct {
+		name           string
+		change         func(srv string) error
+		rootOnly, hand string // parts of the errors; "" for none
+	}{
+		{"root's alone", func(string) error { return nil }, "", ""},
+		{"file for all", func(s string) error { return os.Chmod(s+"/exp/file", 0o666) }, "exp/file can be changed", "exp/file can be changed"},
+		{"file for a group", func(s string) error { return os.Chmod(s+"/exp/file", 0o664) }, "(mode 0664)", "(mode 0664)"},
+		{"directory for all", func(s string) error { return os.Chmod(s+"/exp", 0o777) }, "chmod go-w", "chmod go-w"},
+		{"one above for all", func(s string) error { return os.Chmod(s, 0o777) }, "srv can be changed", "srv can be changed"},
+		{"a sticky one above", func(s string) error { return os.Chmod(s, 0o777|fs.ModeSticky) }, "", ""},
+		{"alice's file", func(s string) error { return os.Chown(s+"/exp/file", alice, 0) }, "belongs to user 4711", ""},
+		{"alice's directory", func(s string) error { return os.Chown(s+"/exp", alice, 0) }, "`chown root ", ""},
+		{"alice's above", func(s string) error { return os.Chown(s, alice, 0) }, "srv belongs to user 4711", ""},
+		{"two users'", func(s string) error {
+			return errors.Join(os.Chown(s, alice, 0), os.Chown(s+"/exp/file", mallory, 0))
+		}, "belongs to user 4711", "file to user 4712"},
+		{"a link to it", func(s string) error {
+			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"))
+		}, "", ""},
+		{"an absolute link of alice's", func(s string) error {
+			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink(s+"/real", s+"/exp"), os.Lchown(s+"/exp", alice, 0))
+		}, "exp belongs to user 4711", ""},
+		{"a link through a directory for all", func(s string) error {
+			return errors.Join(os.Mkdir(s+"/open", 0o755), os.Chmod(s+"/open", 0o777), os.Rename(s+"/exp", s+"/real"),
+				os.Symlink("open/../real", s+"/exp"))
+		}, "open can be changed", "open can be changed"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			srv := filepath.Join(tree(t), "srv")
+			must(t, test.change(srv))
+			file, opened, err := Open(srv + "/exp/file")
+			must(t, err)
+			text, err := io.ReadAll(file)
+			if must(t, file.Close()); err != nil || string(text) != "root's" {
+				t.Errorf("read %q, %v", text, err)
+			}
+			looked, err := Look(srv + "/exp/file")
+			must(t, err)
+			for _, v := range []Verdict{opened, looked} {
+				for rule, is := range map[string][2]string{"root only": {test.rootOnly, message(v.RootOnly())}, "one owner": {test.hand, message(v.OneOwner())}} {
+					if want, got := is[0], is[1]; (want == "") != (got == "") || !strings.Contains(got, want) {
+						t.Errorf("%s: %q, want %q", rule, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestNotThere: the way to what does not exist is judged, too.
+func TestNotThere(t *testing.T) {
+	srv := filepath.Join(tree(t), "srv")
+	must(t, os.Chmod(srv, 0o777))
+	v, err := Look(srv + "/new/file")
+	if !errors.Is(err, fs.ErrNotExist) || v.RootOnly() == nil {
+		t.Errorf("%v, verdict %v", err, v.RootOnly())
+	}
+	if _, _, err := Open(srv + "/new"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), srv+"/new") {
+		t.Errorf("open: %v", err)
+	}
+	must(t, os.Symlink("loop", srv+"/loop"))
+	if _, err := Look(srv + "/loop"); !errors.Is(err, unix.ELOOP) {
+		t.Errorf("a link to itself: %v", err)
+	}
+}
+
+// TestNoFile: nothing but a regular file is opened, and no pipe is waited for.
+func TestNoFile(t *testing.T) {
+	dir := t.TempDir()
+	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
+	must(t, os.Symlink("pipe", filepath.Join(dir, "link")))
+	for _, name := range []string{dir, filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), "/dev/null"} {
+		if _, _, err := Open(name); !errors.Is(err, ErrNotFile) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestNothingStaysOpen: no descriptor is lost on any way out.
+func TestNothingStaysOpen(t *testing.T) {
+	srv := filepath.Join(tree(t), "srv")
+	before := descriptors(t)
+	for _, name := range []string{"exp/file", "exp/none", "exp", "none/none", "exp/file/none"} {
+		for range 10 {
+			_, _ = Look(filepath.Join(srv, name))
+			if file, _, err := Open(filepath.Join(srv, name)); err == nil {
+				must(t, file.Close())
+			}
+		}
+	}
+	if after := descriptors(t); after > before {
+		t.Errorf("%d descriptors, before %d", after, before)
+	}
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/dev/fd")
+	must(t, err)
+	return len(list)
+}

@@ -1,0 +1,6 @@
+package trust
+
+import "golang.org/x/sys/unix"
+
+// directoryOnly opens a directory for what is in it, without the right to read its names.
+const directoryOnly = unix.O_PATH
