@@ -3,7 +3,10 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -11,6 +14,7 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/durable"
+	"krund/internal/folder"
 )
 
 // holding is an experiment that holds one harmless setting of this machine while its benchmark waits. want is the value before.
@@ -70,5 +74,59 @@ func TestGuardIsSilent(t *testing.T) {
 	out.want(t, exitOK)
 	if out.stderr != "" || current() != before {
 		t.Errorf("vm.stat_interval is %s, was %s; stderr %q", current(), before, out.stderr)
+	}
+}
+
+// TestGuardWithoutTheDirectory: whatever becomes of the experiment's directory and its lock while krund holds the machine, its
+// guard restores the machine.
+func TestGuardWithoutTheDirectory(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root has a place for the copy of the journal")
+	}
+	for name, harm := range map[string]func(e *experiment){
+		"a hostile journal in a directory for all": func(e *experiment) {
+			const evil = `{"op":"set","n":1,"control":"aslr","step":{"kind":"file","target":"/nowhere","old":"0","new":"2"}}`
+			e.must(os.WriteFile(filepath.Join(e.folder, "journal"), []byte(evil), 0o644))
+			e.must(os.Chmod(e.folder, 0o777))
+		},
+		"no directory": func(e *experiment) { e.must(os.Rename(e.folder, e.folder+".moved")) },
+		"a journal that cannot be read": func(e *experiment) {
+			e.must(os.Remove(filepath.Join(e.folder, "journal")))
+			e.must(os.Mkdir(filepath.Join(e.folder, "journal"), 0o755))
+		},
+		"a lock that another program holds": func(e *experiment) {
+			lock := filepath.Join(e.folder, "lock")
+			e.must(os.Remove(lock))
+			e.must(os.WriteFile(lock, nil, 0o600))
+			flock := exec.CommandContext(e.t.Context(), "flock", "-x", lock, "sh", "-c", "echo held; exec sleep 1000")
+			out, err := flock.StdoutPipe()
+			e.must(err)
+			e.must(flock.Start())
+			_, err = out.Read(make([]byte, 5))
+			e.must(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, current, before := holding(t)
+			r := e.start()
+			e.meet(r)
+			if got := current(); got != "37" {
+				t.Fatalf("vm.stat_interval is %s, want 37", got)
+			}
+			harm(e)
+			r.signal(syscall.SIGKILL)
+			out := r.wait() // standard error ends with the guard
+			if got := current(); got != before {
+				t.Errorf("vm.stat_interval is %s, was %s; the guard said:\n%s", got, before, out.stderr)
+			}
+			if spare := folder.Spare(durable.OS(), e.folder, folder.RuntimeDirs()...); spare == "" {
+				t.Error("there is no place for a copy of the journal")
+			} else if _, err := os.Stat(spare); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the copy of the journal is still there: %v", err)
+			}
+			if !strings.Contains(out.stderr, "its copy is") {
+				t.Errorf("the guard does not say why it used the copy:\n%s", out.stderr)
+			}
+		})
 	}
 }

@@ -179,7 +179,7 @@ const (
 )
 
 var ownFiles = map[string]bool{
-	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true, "analysis.json": true,
+	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true, "holder": true, "analysis.json": true,
 	"fingerprint.json": true, string(folder.Hold): true, string(folder.Stop): true,
 }
 
