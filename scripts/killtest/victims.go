@@ -28,16 +28,23 @@ func (t *test) tally() string {
 	return strings.Join(parts, ", ")
 }
 
-// lives is roughly how long those that come and go live.
-var lives = map[string]time.Duration{
-	victimStage: 3 * time.Millisecond, victimBenchmark: 40 * time.Millisecond,
-}
-
-// kill kills a victim at a random moment of its life, and reports whether there was one.
+// kill kills a victim at a random moment of its life, and reports whether there was one. Of krund's
+// moments half are just after the end of a benchmark, when it stores what was measured.
 func (t *test) kill(k *krund, victim string) bool {
-	list := t.await(k, victim)
-	if most := lives[victim]; most > 0 {
-		pause(t.random, most)
+	var list []process
+	switch victim {
+	case victimKrund:
+		if t.random.IntN(2) == 0 {
+			t.await(k, victimBenchmark, true)
+			t.await(k, victimBenchmark, false)
+			pause(t.random, 10*time.Millisecond)
+		}
+	case victimBenchmark:
+		list = t.await(k, victim, true)
+		pause(t.random, 40*time.Millisecond)
+	default: // a stage lives for a few milliseconds
+		list = t.await(k, victim, true)
+		pause(t.random, 3*time.Millisecond)
 	}
 	hit := victim == victimKrund && k.cmd.Process.Kill() == nil
 	for _, p := range list {
@@ -51,14 +58,11 @@ func (t *test) kill(k *krund, victim string) bool {
 	return hit
 }
 
-// await waits until there is the victim, or krund has ended.
-func (t *test) await(k *krund, victim string) []process {
+// await waits until there is a victim, or none any more, or krund has ended.
+func (t *test) await(k *krund, victim string, there bool) []process {
 	const poll = 200 * time.Microsecond
 	for k.alive() {
-		if victim == victimKrund {
-			return nil // kill has it
-		}
-		if list := t.victims(k.cmd.Process.Pid, victim); len(list) > 0 {
+		if list := t.victims(k.cmd.Process.Pid, victim); len(list) > 0 == there {
 			return list
 		}
 		sleep(poll)
