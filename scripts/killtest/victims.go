@@ -28,22 +28,22 @@ func (t *test) tally() string {
 	return strings.Join(parts, ", ")
 }
 
-// kill kills a victim at a random moment of its life, and reports whether there was one. Of krund's
-// moments half are just after the end of a benchmark, when it stores what was measured.
+// kill kills a victim at a random moment of its life, and reports whether there was one. Half of
+// krund's moments are just after it has begun to write to the schedule or the results: it writes
+// for a few milliseconds of each execution only.
 func (t *test) kill(k *krund, victim string) bool {
 	var list []process
 	switch victim {
 	case victimKrund:
 		if t.random.IntN(2) == 0 {
-			t.await(k, victimBenchmark, true)
-			t.await(k, victimBenchmark, false)
-			pause(t.random, 10*time.Millisecond)
+			t.awaitWrite(k)
+			pause(t.random, 4*time.Millisecond)
 		}
 	case victimBenchmark:
-		list = t.await(k, victim, true)
+		list = t.await(k, victim)
 		pause(t.random, 40*time.Millisecond)
 	default: // a stage lives for a few milliseconds
-		list = t.await(k, victim, true)
+		list = t.await(k, victim)
 		pause(t.random, 3*time.Millisecond)
 	}
 	hit := victim == victimKrund && k.cmd.Process.Kill() == nil
@@ -58,16 +58,34 @@ func (t *test) kill(k *krund, victim string) bool {
 	return hit
 }
 
-// await waits until there is a victim, or none any more, or krund has ended.
-func (t *test) await(k *krund, victim string, there bool) []process {
-	const poll = 200 * time.Microsecond
+// poll is how often the test looks for what it waits for.
+const poll = 200 * time.Microsecond
+
+// await waits until there is a victim, or krund has ended.
+func (t *test) await(k *krund, victim string) []process {
 	for k.alive() {
-		if list := t.victims(k.cmd.Process.Pid, victim); len(list) > 0 == there {
+		if list := t.victims(k.cmd.Process.Pid, victim); len(list) > 0 {
 			return list
 		}
 		sleep(poll)
 	}
 	return nil
+}
+
+// awaitWrite waits until krund has written to the schedule or made a file among the results, or has
+// ended.
+func (t *test) awaitWrite(k *krund) {
+	last := func() (times [2]time.Time) {
+		for i, name := range []string{"schedule", "results"} {
+			if info, err := os.Stat(filepath.Join(t.folder, name)); err == nil {
+				times[i] = info.ModTime()
+			}
+		}
+		return times
+	}
+	for before := last(); k.alive() && last() == before; {
+		sleep(poll)
+	}
 }
 
 // victims are the processes of the krund that has this number, and all guards of the experiment.
