@@ -26,8 +26,9 @@ const giveUpTime = 2 * time.Minute
 //
 // Where krund was started by a person that is all. Where it was started by its unit, nobody looks, and every boot would end alike: the unit is
 // disabled, so that the boots to come are ordinary ones, and people are told, once for that reason, because mails can only be counted in a
-// schedule that is open. Another krund at work is no reason: the experiment goes on with a later boot. What was done is printed to stderr, which
-// is the journal.
+// schedule that is open. So it is for an experiment that finds another one at work on the machine: both are enabled, one of them fails in each boot,
+// and the machine would stay idle when the other has ended. Another krund at work on the same experiment is no reason. What was done is printed to
+// stderr, which is the journal.
 func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Writer, err error) error {
 	_, home := caller()
 	a := absence{
@@ -52,7 +53,7 @@ type absence struct {
 
 func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, err error) {
 	var locked *folder.LockedError
-	if a.unit == "" || ctx.Err() != nil || errors.Is(err, folder.ErrBusy) || errors.As(err, &locked) {
+	if a.unit == "" || ctx.Err() != nil || errors.As(err, &locked) {
 		return
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)

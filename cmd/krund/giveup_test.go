@@ -73,7 +73,7 @@ func TestGiveUp(t *testing.T) {
 		{"the boot has started it", t.Context(), unit, broken, nil, nil, true, "the next boots are ordinary ones", "`krunctl enable /x/test.toml`"},
 		{"not opened", t.Context(), unit, &boot.NotOpened{Err: &boot.OtherConfig{Dir: "/x/test.krun"}}, nil, nil, true, "another configuration", "is disabled"},
 		{"the machine shuts down", over, unit, broken, nil, nil, false, "", ""},
-		{"another krund works on the machine", t.Context(), unit, fmt.Errorf("%w works on this machine", folder.ErrBusy), nil, nil, false, "", ""},
+		{"another krund works on the machine", t.Context(), unit, fmt.Errorf("%w works on this machine", folder.ErrBusy), nil, nil, true, "another krund works", "is disabled"},
 		{"another krund works on the experiment", t.Context(), unit, &boot.NotOpened{Err: &folder.LockedError{}}, nil, nil, false, "", ""},
 		{"the unit cannot be disabled", t.Context(), unit, broken, errors.New("refused"), nil, true, "tried again at each boot: refused", "refused"},
 		{"nobody can be told", t.Context(), unit, broken, nil, errors.New("no sendmail"), true, "damaged", "not delivered: no sendmail"},

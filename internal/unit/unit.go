@@ -226,11 +226,36 @@ func (i Installer) Enabled(experiment string) bool {
 // Config is the configuration of an experiment that is enabled, from its
 // drop-in; false when there is none that can be read.
 func (i Installer) Config(experiment string) (path string, ok bool) {
-	text, err := durable.ReadFile(i.FS, i.path(Name(experiment)+".d", "experiment.conf"))
+	return i.UnitConfig(Name(experiment))
+}
+
+// UnitConfig is Config for the name of a unit.
+func (i Installer) UnitConfig(name string) (path string, ok bool) {
+	text, err := durable.ReadFile(i.FS, i.path(name+".d", "experiment.conf"))
 	if err != nil {
 		return "", false
 	}
 	return configOf(string(text))
+}
+
+// Others returns the names of the units of all other experiments that start at
+// boot, in order.
+func (i Installer) Others(experiment string) ([]string, error) {
+	var names []string
+	for _, link := range i.links(template) {
+		links, err := os.ReadDir(filepath.Dir(link))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("find the other experiments that are enabled: %w", err)
+		}
+		for _, l := range links {
+			instance := strings.HasPrefix(l.Name(), "krund@") && strings.HasSuffix(l.Name(), ".service")
+			if instance && l.Name() != Name(experiment) {
+				names = append(names, l.Name())
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // Unlink disables the unit of an experiment and leaves its drop-in, so that

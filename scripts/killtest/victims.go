@@ -37,7 +37,7 @@ func (t *test) kill(k *krund, victim string) bool {
 	case victimKrund:
 		if t.random.IntN(2) == 0 {
 			t.awaitWrite(k)
-			pause(t.random, 4*time.Millisecond)
+			pause(t.random, 8*time.Millisecond)
 		}
 	case victimBenchmark:
 		list = t.await(k, victim)
