@@ -177,8 +177,8 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	return nil
 }
 
-// alone says why the experiment cannot be enabled beside one that is: when both want the machine for
-// themselves, one of them fails in each boot.
+// alone says why the experiment cannot be enabled beside one that is: when both want the machine
+// for themselves, one of them fails in each boot.
 func (a *app) alone(cfg *config.Config, i unit.Installer) error {
 	if !wantsAll(cfg) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"krund/internal/unit"
 )
 
-// TestSecondEnableIsRefused: two that want the machine for themselves cannot both start with a boot. One
-// would fail in each, and the machine stay idle when the other has ended.
+// TestSecondEnableIsRefused: two that want the machine for themselves cannot both start with a
+// boot. One would fail in each, and the machine stay idle when the other has ended.
 func TestSecondEnableIsRefused(t *testing.T) {
 	caller := func(text string) string { return text }
 	reboots := func(text string) string { return strings.Replace(text, `"none"`, `"hardware"`, 1) }
@@ -48,7 +48,8 @@ func TestSecondEnableIsRefused(t *testing.T) {
 			if r.code != exitError || i.Enabled("test") || !i.Enabled("first++") {
 				t.Errorf("enabled %t, the first %t: %s", i.Enabled("test"), i.Enabled("first++"), r.text())
 			}
-			for _, part := range []string{`krund@first\x2b\x2b.service`, other, "krunctl status " + other, "krunctl disable " + other} {
+			says := []string{`krund@first\x2b\x2b.service`, "krunctl status " + other, "krunctl disable " + other}
+			for _, part := range says {
 				if !strings.Contains(r.stderr, part) {
 					t.Errorf("no %q in %s", part, r.stderr)
 				}

@@ -15,7 +15,8 @@ import (
 	"krund/internal/folder"
 )
 
-// TestEveryEndLeavesItsReason: standard error is gone by the time that anybody looks; the log is not.
+// TestEveryEndLeavesItsReason: standard error is gone by the time that anybody looks; the log is
+// not.
 func TestEveryEndLeavesItsReason(t *testing.T) {
 	replace := func(old, by string) func(*testing.T, *experiment) {
 		return func(t *testing.T, e *experiment) {
@@ -33,7 +34,9 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 		reason string
 	}{
 		"a mistake in the configuration": {fault: replace("1m", "1 minute"), code: exitUsage, reason: "timeout"},
-		"another configuration":          {fault: replace("256MiB", "128MiB"), code: exitError, reason: "another configuration"},
+		"another configuration": {
+			fault: replace("256MiB", "128MiB"), code: exitError, reason: "another configuration",
+		},
 		"no configuration": {
 			fault: func(_ *testing.T, e *experiment) {
 				path := filepath.Join(e.dir, "test.toml")
@@ -68,7 +71,9 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 	}
 	if os.Geteuid() == 0 {
 		trusts := tests["another configuration"]
-		trusts.fault = func(_ *testing.T, e *experiment) { e.must(os.Chmod(filepath.Join(e.dir, "test.toml"), 0o666)) }
+		trusts.fault = func(_ *testing.T, e *experiment) {
+			e.must(os.Chmod(filepath.Join(e.dir, "test.toml"), 0o666))
+		}
 		trusts.args, trusts.reason = []string{"--reboot", "hardware"}, "can be changed by others"
 		tests["a configuration of anybody's"] = trusts
 	}
@@ -105,7 +110,8 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
 		e.c("blocks", `void run_iter(int p) { meet(); }`)
-		e.extra = fmt.Sprintf("[hooks]\ntimeout = \"50s\"\nafter = [[\"sh\", \"-c\", \"echo x >%[1]s/ready; sleep 50\"]]\n", e.dir)
+		e.extra = fmt.Sprintf("[hooks]\ntimeout = \"50s\"\n"+
+			"after = [[\"sh\", \"-c\", \"echo x >%[1]s/ready; sleep 50\"]]\n", e.dir)
 		r := e.start()
 		e.meet(r)
 		r.signal(syscall.SIGTERM)
@@ -116,7 +122,8 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 	})
 }
 
-// TestNoLogWhereOthersWrite: a directory that is not to be trusted keeps no reason, and none is made for one.
+// TestNoLogWhereOthersWrite: a directory that is not to be trusted keeps no reason, and none is
+// made for one.
 func TestNoLogWhereOthersWrite(t *testing.T) {
 	e := newExperiment(t)
 	e.c("good", good)
@@ -142,7 +149,8 @@ func (e *experiment) reason(code int, text string) {
 	e.must(err)
 	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 	last := lines[len(lines)-1]
-	if !strings.Contains(last, fmt.Sprintf(`msg="krund ended" status=%d`, code)) || !strings.Contains(last, text) {
+	want := fmt.Sprintf(`msg="krund ended" status=%d`, code)
+	if !strings.Contains(last, want) || !strings.Contains(last, text) {
 		e.t.Errorf("the log ends with %s\nwant status %d and %q", last, code, text)
 	}
 }

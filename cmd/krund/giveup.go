@@ -24,10 +24,12 @@ const giveUpTime = 2 * time.Minute
 
 // giveUp returns err, which ends a krund whose experiment could not even be opened.
 //
-// Where krund was started by a person that is all. Where it was started by its unit, nobody looks, and every boot would end alike: the unit is
-// disabled, so that the boots to come are ordinary ones, and people are told, once for that reason, because mails can only be counted in a
-// schedule that is open. So it is for an experiment that finds another one at work on the machine: both are enabled, one of them fails in each boot,
-// and the machine would stay idle when the other has ended. Another krund at work on the same experiment is no reason. What was done is printed to
+// Where krund was started by a person that is all. Where it was started by its unit, nobody looks,
+// and every boot would end alike: the unit is disabled, so that the boots to come are ordinary
+// ones, and people are told, once for that reason, because mails can only be counted in a schedule
+// that is open. So it is for an experiment that finds another one at work on the machine: both are
+// enabled, one of them fails in each boot, and the machine would stay idle when the other has
+// ended. Another krund at work on the same experiment is no reason. What was done is printed to
 // stderr, which is the journal.
 func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Writer, err error) error {
 	_, home := caller()

@@ -152,9 +152,10 @@ func status(err error, stderr io.Writer) int {
 	return exitError
 }
 
-// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP ends. The second ends the process, which was started with these
-// arguments, there and then. A SIGHUP that krund was started to ignore, as by nohup(1), stays ignored: a terminal that closes must not end a week of measuring. Nor must
-// whoever has read krund's output and is gone (SIGPIPE).
+// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP ends. The second ends
+// the process, which was started with these arguments, there and then. A SIGHUP that krund was
+// started to ignore, as by nohup(1), stays ignored: a terminal that closes must not end a week of
+// measuring. Nor must whoever has read krund's output and is gone (SIGPIPE).
 func interruptible(args []string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)

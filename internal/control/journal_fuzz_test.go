@@ -35,7 +35,8 @@ func FuzzJournalLines(f *testing.F) {
 	}
 	f.Add(unsealed(data))
 	f.Add(`{"op":"journal","version":2}`)
-	f.Add(`{"op":"set","n":9223372036854775807,"step":{"kind":"file"}}` + "\n" + `{"op":"undone","n":-9223372036854775808}`)
+	f.Add(`{"op":"set","n":9223372036854775807,"step":{"kind":"file"}}
+{"op":"undone","n":-9223372036854775808}`)
 	f.Add(`{"op":"got","n":1,"safe":9223372036854775807}` + "\n{}\n")
 	f.Fuzz(func(t *testing.T, lines string) {
 		text, err := parseJournal(sealed(lines))
@@ -58,13 +59,15 @@ func FuzzJournalLines(f *testing.F) {
 	})
 }
 
-// TestJournalOfRubbish: what is said of a damaged journal stays short, however much of it there is, and the good line after it counts.
+// TestJournalOfRubbish: what is said of a damaged journal stays short, however much of it there is,
+// and the good line after it counts.
 func TestJournalOfRubbish(t *testing.T) {
 	const lines = 1 << 18
 	good := sealed(fmt.Sprintf(`{"op":"set","safe":%d,"n":1,"step":{"kind":"file","target":"/x"}}`, 1<<40))
 	text, err := parseJournal(append(bytes.Repeat([]byte("\n"), lines), good...))
 	said := strings.Join(text.damage, "\n")
-	if err != nil || len(text.entries) != 1 || len(said) > 1<<16 || !strings.Contains(said, fmt.Sprint(lines-mostDamage)) {
+	rest := fmt.Sprint(lines - mostDamage)
+	if err != nil || len(text.entries) != 1 || len(said) > 1<<16 || !strings.Contains(said, rest) {
 		t.Errorf("%v, %d changes, damage of %d bytes: %.200s", err, len(text.entries), len(said), said)
 	}
 }

@@ -8,7 +8,9 @@ import (
 
 // FuzzHolder reads the text of a lock file, which is printed to whoever comes second.
 func FuzzHolder(f *testing.F) {
-	for _, text := range []string{"", "4711 bencher7\n", "-1 x", "1 a b", "99999999999999999999 x", "7 \x1b[2J", "7 \u202ehost", "7 \xff"} {
+	for _, text := range []string{
+		"", "4711 bencher7\n", "-1 x", "1 a b", "99999999999999999999 x", "7 \x1b[2J", "7 \u202ehost", "7 \xff",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -16,7 +18,8 @@ func FuzzHolder(f *testing.F) {
 		if pid < 0 || (pid == 0) != (host == "") {
 			t.Errorf("%q: process %d on %q", text, pid, host)
 		}
-		if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsGraphic(r) }) {
+		odd := func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsGraphic(r) }
+		if strings.ContainsFunc(host, odd) {
 			t.Errorf("%q: a host of the name %q", text, host)
 		}
 		again := string(formatHolder(pid, host))

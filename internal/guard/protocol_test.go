@@ -42,9 +42,12 @@ func TestWordsAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzProtocol: the guard puts back unless krund has said that this is done, and krund goes on for one answer only.
+// FuzzProtocol: the guard puts back unless krund has said that this is done, and krund goes on for
+// one answer only.
 func FuzzProtocol(f *testing.F) {
-	for _, word := range []string{"", done, done + "\n", restarting + "\n", ready + "\n", done + "\nmore", "\n", "\x00\xff\n"} {
+	for _, word := range []string{
+		"", done, done + "\n", restarting + "\n", ready + "\n", done + "\nmore", "\n", "\x00\xff\n",
+	} {
 		f.Add([]byte(word))
 	}
 	f.Fuzz(func(t *testing.T, said []byte) {
@@ -55,9 +58,11 @@ func FuzzProtocol(f *testing.F) {
 			announced = expected
 			return nil
 		})
-		isDone, isRestarting := bytes.HasPrefix(said, []byte(done+"\n")), bytes.HasPrefix(said, []byte(restarting+"\n"))
+		isDone := bytes.HasPrefix(said, []byte(done+"\n"))
+		isRestarting := bytes.HasPrefix(said, []byte(restarting+"\n"))
 		if err != nil || says.String() != ready+"\n" || put == 1 == isDone || announced != isRestarting {
-			t.Errorf("krund said %q: put back %d times, announced %t, said %q, error %v", said, put, announced, says.String(), err)
+			t.Errorf("krund said %q: put back %d times, announced %t, said %q, error %v",
+				said, put, announced, &says, err)
 		}
 		if err := hear(bytes.NewReader(said)); (err == nil) != bytes.HasPrefix(said, []byte(ready+"\n")) {
 			t.Errorf("the guard said %q: error %v", said, err)

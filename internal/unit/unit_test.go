@@ -211,8 +211,8 @@ func TestWhatSystemctlDoesIsMadeDurable(t *testing.T) {
 	}
 }
 
-// TestDisabledWhateverSystemctlDoes: what counts is that the links are gone, durably. On a machine under load systemctl may be killed at its
-// deadline, before or after its work.
+// TestDisabledWhateverSystemctlDoes: what counts is that the links are gone, durably. On a machine
+// under load systemctl may be killed at its deadline, before or after its work.
 func TestDisabledWhateverSystemctlDoes(t *testing.T) {
 	for name, test := range map[string]struct {
 		removes bool

@@ -178,7 +178,8 @@ func (t *test) readLog() ([]iteration, error) {
 // row is a row of a CSV, by its header.
 type row map[string]string
 
-// number is a field that krunctl has written as a number; -1 when it is none, which no number of the test is.
+// number is a field that krunctl has written as a number; -1 when it is none, which no number of
+// the test is.
 func (r row) number(name string) int64 {
 	n, err := strconv.ParseInt(r[name], 10, 64)
 	if err != nil {
@@ -221,7 +222,8 @@ func (t *test) krunctl(args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// guardsGone waits until no guard is left. Then the setting is as it was, unless its guard was killed.
+// guardsGone waits until no guard is left. Then the setting is as it was, unless its guard was
+// killed.
 func (t *test) guardsGone() error {
 	const tries, every = 1000, 30 * time.Millisecond
 	for range tries {

@@ -4,9 +4,10 @@
 //
 //	go run ./scripts/killtest [KILLS [SEED]]     50 kills by default; the seed repeats the choices
 //
-// It needs `make build`. What must hold is in check.go; who is killed, in victims.go. A guard exists
-// only where krund changes a setting: the test uses vm.dirty_writeback_centisecs, and without the
-// right to write it no guard is killed. Benchmarks run as the caller: accounts are the rig's.
+// It needs `make build`. What must hold is in check.go; who is killed, in victims.go. A guard
+// exists only where krund changes a setting: the test uses vm.dirty_writeback_centisecs, and
+// without the right to write it no guard is killed. Benchmarks run as the caller: accounts are the
+// rig's.
 package main
 
 import (
@@ -202,7 +203,8 @@ func (k *krund) alive() bool {
 	}
 }
 
-// start starts krund. Its standard error is a file, because its guard has it as well, and may outlive it.
+// start starts krund. Its standard error is a file, because its guard has it as well, and may
+// outlive it.
 func (t *test) start() (*krund, error) {
 	stderr, err := os.OpenFile(t.stderr(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o644)
 	if err != nil {
