@@ -83,7 +83,7 @@ bench: build
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) run ./internal/child/childbench
 
-## kill-test   kill krund with SIGKILL at 50 random moments of a demo; nothing may be lost or counted twice
+## kill-test   SIGKILL for krund, its guard, the stage and the benchmark at 50 random moments; nothing may be lost or counted twice
 kill-test: build
 	./scripts/kill-test.sh
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,9 @@ is. It needs root.
 Before that the configuration is checked, with all files that it names, and you
 are told what will happen: how many reboots, for how long, what is stopped, and
 how to put an end to it.
+
+Experiments with reboots, or with a fresh account, want the machine for
+themselves: while one is enabled, enabling another is refused.
 
 An experiment with a boot entry of its own (boot.entry) runs in boots of that
 entry only: enable asks the boot loader for the first one, krund for the others,
@@ -133,6 +137,9 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := a.alone(cfg, i); err != nil {
+		return err
+	}
 	entry, ofItsOwn := a.entryOf(ctx, cfg)
 	if ofItsOwn {
 		if err := bootable(entry, o); err != nil {
@@ -163,6 +170,38 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 		a.line("started", "%s; `journalctl -fu %s` follows it", name, shellword.Quote(name))
 	}
 	return nil
+}
+
+// alone says why the experiment cannot be enabled beside one that is: when both want the machine
+// for themselves, one of them fails in each boot.
+func (a *app) alone(cfg *config.Config, i unit.Installer) error {
+	if !wantsAll(cfg) {
+		return nil
+	}
+	others, err := i.Others(cfg.Experiment.Name)
+	if err != nil {
+		return err
+	}
+	for _, name := range others {
+		path, known := i.UnitConfig(name)
+		if known {
+			if other, err := a.parseConfig(path, a.host); err == nil && !wantsAll(other) {
+				continue
+			}
+		}
+		next := fmt.Sprintf("`systemctl disable %s`", shellword.Quote(name))
+		if known {
+			next = fmt.Sprintf("wait for its end (`krunctl status %s`), or `krunctl disable %[1]s`", shellword.Path(path))
+		}
+		return fmt.Errorf("%s is enabled already, with %s, and both want the machine for themselves: "+
+			"of two that start with a boot one fails; %s, then enable this one", name, cmp.Or(path, "an unknown configuration"), next)
+	}
+	return nil
+}
+
+// wantsAll reports whether there can be only one such experiment on a machine at a time.
+func wantsAll(cfg *config.Config) bool {
+	return cfg.Experiment.Reboot == config.RebootHardware || cfg.Experiment.Account == config.AccountFresh
 }
 
 // forgetStop takes back an old request to stop, which would end the next krund.

@@ -25,10 +25,14 @@ const giveUpTime = 2 * time.Minute
 
 // giveUp returns err, which ends a krund whose experiment could not even be opened.
 //
-// Where krund was started by a person that is all. Where it was started by its unit, nobody looks, and every boot would end alike: the unit is
-// disabled, so that the boots to come are ordinary ones, and people are told, once for that reason, because mails can only be counted in a
-// schedule that is open. Another krund at work is no reason: the experiment goes on with a later boot. What was done is printed to stderr, which
-// is the journal.
+// Where krund was started by a person that is all. Where it was started by its unit, nobody looks,
+// and every boot would end alike: the unit is disabled, so that the boots to come are ordinary
+// ones, and people are told, once for that reason, because mails can only be counted in a schedule
+// that is open. So it is for an experiment that finds another one at work on the machine: both are
+// enabled, one of them fails in each boot, and the machine would stay idle when the other has
+// ended. Where another krund works on the same experiment, the unit stays enabled, and people are
+// told: systemd starts the unit once in each boot. What was done is printed to stderr, which is the
+// journal.
 func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Writer, err error) error {
 	_, home := caller()
 	a := absence{
@@ -52,14 +56,16 @@ type absence struct {
 }
 
 func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, err error) {
-	var locked *folder.LockedError
-	if a.unit == "" || ctx.Err() != nil || errors.Is(err, folder.ErrBusy) || errors.As(err, &locked) {
+	if a.unit == "" || ctx.Err() != nil {
 		return
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)
 	defer cancel()
 	next := fmt.Sprintf("the unit %s is disabled, and the next boots are ordinary ones; when that is mended, `krunctl enable %s` and a reboot go on", a.unit, shellword.Path(o.path))
-	if disableErr := a.disable(after, a.unit); disableErr != nil {
+	locked, _ := errors.AsType[*folder.LockedError](err)
+	if locked != nil && locked.Stranger == "" {
+		next = fmt.Sprintf("the unit %s stays enabled, and the next boot goes on", a.unit)
+	} else if disableErr := a.disable(after, a.unit); disableErr != nil {
 		next = fmt.Sprintf("the unit %s could not be disabled and is tried again at each boot: %v", a.unit, disableErr)
 	}
 	fmt.Fprintln(a.stderr, "krund:", next)

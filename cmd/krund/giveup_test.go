@@ -73,8 +73,9 @@ func TestGiveUp(t *testing.T) {
 		{"the boot has started it", t.Context(), unit, broken, nil, nil, true, "the next boots are ordinary ones", "`krunctl enable /x/test.toml`"},
 		{"not opened", t.Context(), unit, &boot.NotOpened{Err: &boot.OtherConfig{Dir: "/x/test.krun"}}, nil, nil, true, "another configuration", "is disabled"},
 		{"the machine shuts down", over, unit, broken, nil, nil, false, "", ""},
-		{"another krund works on the machine", t.Context(), unit, fmt.Errorf("%w works on this machine", folder.ErrBusy), nil, nil, false, "", ""},
-		{"another krund works on the experiment", t.Context(), unit, &boot.NotOpened{Err: &folder.LockedError{}}, nil, nil, false, "", ""},
+		{"another krund works on the machine", t.Context(), unit, fmt.Errorf("%w works on this machine", folder.ErrBusy), nil, nil, true, "another krund works", "is disabled"},
+		{"a program that is not krund holds the lock", t.Context(), unit, &boot.NotOpened{Err: &folder.LockedError{Stranger: "process 7"}}, nil, nil, true,
+			"process 7", "is disabled"},
 		{"the unit cannot be disabled", t.Context(), unit, broken, errors.New("refused"), nil, true, "tried again at each boot: refused", "refused"},
 		{"nobody can be told", t.Context(), unit, broken, nil, errors.New("no sendmail"), true, "damaged", "not delivered: no sendmail"},
 	} {
@@ -98,6 +99,21 @@ func TestGiveUp(t *testing.T) {
 				t.Errorf("told %+v", m)
 			}
 		})
+	}
+}
+
+// TestGiveUpOnALock: another krund is at work on the experiment, as after a start by hand. People are told, and the unit stays enabled.
+func TestGiveUpOnALock(t *testing.T) {
+	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var did told
+	locked := &boot.NotOpened{Err: &folder.LockedError{Dir: "/x/test.krun", PID: 7, Host: "lab1"}}
+	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), runOptions{path: "/x/test.toml"}, cfg, locked)
+	if len(did.disabled) != 0 || len(did.sent) != 1 || !strings.Contains(did.sent[0].Text, "process number 7") ||
+		!strings.Contains(did.sent[0].Text, "stays enabled") {
+		t.Errorf("did %+v", did)
 	}
 }
 

@@ -73,7 +73,7 @@ Exit status:
 func main() {
 	child.Stage()        // never returns in the copy of krund that becomes a benchmark,
 	guard.Stage(putBack) // and in the one that puts the machine back when krund is killed
-	ctx, stop := interruptible()
+	ctx, stop := interruptible(os.Args[1:])
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -108,7 +108,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			fmt.Fprint(stdout, usage)
 			return exitOK
 		}
-		return status(err, stderr)
+		code := status(err, stderr)
+		if name == "run" && code != exitOK {
+			keepReason(args[1:], code, err)
+		}
+		return code
 	}
 }
 
@@ -119,6 +123,9 @@ func (e usageError) Error() string { return e.text + "; see `krund help`" }
 
 // errInterrupted ends krund with the status of an interruption.
 var errInterrupted = errors.New("interrupted")
+
+// errInterruptedTwice ends krund there and then.
+var errInterruptedTwice = errors.New("interrupted a second time, before everything was put back; `krunctl restore` does that")
 
 // errSilent ends krund with status 1 when everything has been said already.
 var errSilent = errors.New("failed")
@@ -145,10 +152,11 @@ func status(err error, stderr io.Writer) int {
 	return exitError
 }
 
-// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP ends. The second ends the process there and then. A SIGHUP that krund
-// was started to ignore, as by nohup(1), stays ignored: a terminal that closes must not end a week of measuring. Nor must
-// whoever has read krund's output and is gone (SIGPIPE).
-func interruptible() (context.Context, func()) {
+// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP ends. The second ends
+// the process, which was started with these arguments, there and then. A SIGHUP that krund was
+// started to ignore, as by nohup(1), stays ignored: a terminal that closes must not end a week of
+// measuring. Nor must whoever has read krund's output and is gone (SIGPIPE).
+func interruptible(args []string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -162,6 +170,9 @@ func interruptible() (context.Context, func()) {
 		}
 		cancel()
 		if _, ok := <-signals; ok {
+			if len(args) > 0 && args[0] == "run" {
+				keepReason(args[1:], exitInterrupted, errInterruptedTwice)
+			}
 			os.Exit(exitInterrupted)
 		}
 	}()

@@ -87,6 +87,9 @@ func decodeLine(line []byte) (journalLine, error) {
 	return l, nil
 }
 
+// mostDamage is how many lines that cannot be read are named.
+const mostDamage = 100
+
 // parseJournal reads the text of a journal. The error is ErrJournalVersion; everything else that is wrong is in the result.
 func parseJournal(data []byte) (journalText, error) {
 	type badLine struct {
@@ -95,6 +98,7 @@ func parseJournal(data []byte) (journalText, error) {
 	}
 	var t journalText
 	var bad []badLine
+	more := 0
 	var safe, at int64
 	for number := 1; len(data) > 0; number++ {
 		line, rest, complete := bytes.Cut(data, []byte("\n"))
@@ -108,6 +112,8 @@ func parseJournal(data []byte) (journalText, error) {
 		switch {
 		case errors.Is(err, ErrJournalVersion):
 			return t, err
+		case err != nil && len(bad) == mostDamage:
+			more++
 		case err != nil:
 			bad = append(bad, badLine{at, fmt.Sprintf("line %d: %v", number, err)})
 		default:
@@ -122,6 +128,9 @@ func parseJournal(data []byte) (journalText, error) {
 		}
 	}
 	t.torn = len(bad) > len(t.damage)
+	if more > 0 { // torn or damaged: their places are not kept
+		t.damage = append(t.damage, fmt.Sprintf("%d more lines", more))
+	}
 	return t, nil
 }
 

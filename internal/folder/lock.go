@@ -189,10 +189,13 @@ func (f Folder) writeHolder(text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
+// parseHolder is formatHolder's inverse; 0 for any other text. A host's name is one word of plain
+// characters, since it is printed.
 func parseHolder(text string) (pid int, host string) {
 	number, host, ok := strings.Cut(strings.TrimSpace(text), " ")
 	pid, err := strconv.Atoi(number)
-	if !ok || err != nil || pid < 1 || len(strings.Fields(host)) != 1 {
+	odd := strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' })
+	if !ok || err != nil || pid < 1 || host == "" || odd {
 		return 0, ""
 	}
 	return pid, host

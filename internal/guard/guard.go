@@ -91,16 +91,33 @@ func (g *Guard) wait(ctx context.Context) error {
 			return err
 		}
 	}
-	line, err := bufio.NewReader(g.gone).ReadString('\n')
-	switch {
-	case errors.Is(err, io.EOF):
-		return errors.New("it ended at once")
-	case err != nil:
+	if err := hear(g.gone); err != nil {
 		return err
-	case line != ready+"\n":
-		return fmt.Errorf("it said %q", line)
 	}
 	return g.gone.SetReadDeadline(time.Time{})
+}
+
+// hear reads the guard's word.
+func hear(gone io.Reader) error {
+	word, err := readWord(gone)
+	switch {
+	case errors.Is(err, io.EOF) && word == "":
+		return errors.New("it ended at once")
+	case err != nil && !errors.Is(err, io.EOF):
+		return err
+	case word != ready+"\n":
+		return fmt.Errorf("it said %q", word)
+	}
+	return nil
+}
+
+// longestWord bounds what is read of a word, in bytes.
+const longestWord = 64
+
+// readWord reads one word with its newline. The error is io.EOF when the pipe ended, or the word
+// became too long, before the newline.
+func readWord(pipe io.Reader) (string, error) {
+	return bufio.NewReader(io.LimitReader(pipe, longestWord)).ReadString('\n')
 }
 
 // Release sends the guard away, because everything has been put back, and waits until it has gone. The error is io.ErrUnexpectedEOF or EPIPE

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +103,7 @@ func watch(hears io.Reader, says io.Writer, putBack func(expected bool) error) e
 	if _, err := io.WriteString(says, ready+"\n"); err != nil {
 		return err // krund is gone already, and had not changed anything
 	}
-	line, err := bufio.NewReader(hears).ReadString('\n')
+	line, err := readWord(hears)
 	switch {
 	case err == nil && line == done+"\n":
 		return nil

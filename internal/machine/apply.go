@@ -65,9 +65,13 @@ func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
 		return boot.Applied{}, err
 	}
 	var guard Guard
-	journal.Before(func() (err error) {
-		if m.Guard != nil {
-			guard, err = m.Guard(ctx)
+	journal.Before(func() error {
+		if m.Guard == nil {
+			return nil
+		}
+		started, err := m.Guard(ctx)
+		if err == nil { // otherwise it may be a nil pointer, which is a Guard that is not nil
+			guard = started
 		}
 		return err
 	})

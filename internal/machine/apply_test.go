@@ -24,7 +24,7 @@ type fakeGuard struct {
 
 func (g *fakeGuard) start(context.Context) (Guard, error) {
 	if g.refuse != nil {
-		return nil, g.refuse
+		return (*fakeGuard)(nil), g.refuse // as guard.Start returns it: not nil as a Guard
 	}
 	g.started++
 	return g, nil

@@ -17,12 +17,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"krund/internal/command"
 	"krund/internal/durable"
 	"krund/internal/folder"
+	"krund/internal/shellword"
 )
 
 // template is the name of the unit that is instantiated.
@@ -224,11 +226,36 @@ func (i Installer) Enabled(experiment string) bool {
 // Config is the configuration of an experiment that is enabled, from its
 // drop-in; false when there is none that can be read.
 func (i Installer) Config(experiment string) (path string, ok bool) {
-	text, err := durable.ReadFile(i.FS, i.path(Name(experiment)+".d", "experiment.conf"))
+	return i.UnitConfig(Name(experiment))
+}
+
+// UnitConfig is Config for the name of a unit.
+func (i Installer) UnitConfig(name string) (path string, ok bool) {
+	text, err := durable.ReadFile(i.FS, i.path(name+".d", "experiment.conf"))
 	if err != nil {
 		return "", false
 	}
 	return configOf(string(text))
+}
+
+// Others returns the names of the units of all other experiments that start at
+// boot, in order.
+func (i Installer) Others(experiment string) ([]string, error) {
+	var names []string
+	for _, link := range i.links(template) {
+		links, err := os.ReadDir(filepath.Dir(link))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("find the other experiments that are enabled: %w", err)
+		}
+		for _, l := range links {
+			instance := strings.HasPrefix(l.Name(), "krund@") && strings.HasSuffix(l.Name(), ".service")
+			if instance && l.Name() != Name(experiment) {
+				names = append(names, l.Name())
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // Unlink disables the unit of an experiment and leaves its drop-in, so that
@@ -237,26 +264,27 @@ func (i Installer) Unlink(ctx context.Context, experiment string) error {
 	return i.unlink(ctx, Name(experiment))
 }
 
+// unlink asks systemctl, which knows of links elsewhere, and then sees to it that krund's own links
+// are gone. Whether they are is what counts: under load systemctl may be killed at its deadline.
 func (i Installer) unlink(ctx context.Context, name string) error {
-	if _, err := os.Lstat(i.link(name)); errors.Is(err, fs.ErrNotExist) {
+	linked := slices.DeleteFunc(i.links(name), func(link string) bool {
+		_, err := os.Lstat(link)
+		return errors.Is(err, fs.ErrNotExist)
+	})
+	if len(linked) == 0 {
 		return nil
 	}
+	var asked error
 	if i.Systemctl != nil {
-		if err := i.Systemctl(ctx, "disable", name); err != nil {
-			return fmt.Errorf("disable %s: %w", name, err)
-		}
-		if err := i.syncLinks(name); err != nil {
-			return fmt.Errorf("disable %s: %w", name, err)
-		}
-		return nil
+		asked = i.Systemctl(ctx, "disable", name)
 	}
-	for _, link := range i.links(name) {
+	for _, link := range linked {
 		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("disable %s: %w", name, err)
+			return fmt.Errorf("disable %s, by hand `rm %s`: %w", name, shellword.Path(link), errors.Join(err, asked))
 		}
-		if err := i.FS.SyncDir(filepath.Dir(link)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("disable %s: %w", name, err)
-		}
+	}
+	if err := i.syncLinks(name); err != nil {
+		return fmt.Errorf("disable %s: %w", name, errors.Join(err, asked))
 	}
 	return nil
 }

@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"krund/internal/command"
 	"krund/internal/durable"
 	"krund/internal/unit"
 )
@@ -206,6 +208,59 @@ func TestWhatSystemctlDoesIsMadeDurable(t *testing.T) {
 	}
 	if !slices.Equal(r.events, append([]string{"disable"}, want...)) {
 		t.Errorf("disabling: %q, want %q after disable", r.events, want)
+	}
+}
+
+// TestDisabledWhateverSystemctlDoes: what counts is that the links are gone, durably. On a machine
+// under load systemctl may be killed at its deadline, before or after its work.
+func TestDisabledWhateverSystemctlDoes(t *testing.T) {
+	for name, test := range map[string]struct {
+		removes bool
+		err     error
+	}{
+		"too slow, and done":     {true, command.ErrTimeout},
+		"too slow, and not done": {false, command.ErrTimeout},
+		"no systemd to ask":      {false, errors.New("Failed to connect to bus")},
+		"said yes, did nothing":  {false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := image(t)
+			if _, err := (unit.Installer{FS: durable.OS(), Root: root}).Install(t.Context(), "warmup", "/x/warmup.toml"); err != nil {
+				t.Fatal(err)
+			}
+			r := &recorder{FS: durable.OS()}
+			i := unit.Installer{FS: r, Root: root, Systemctl: func(ctx context.Context, args ...string) error {
+				if test.removes {
+					return errors.Join(r.systemctl(root)(ctx, args...), test.err)
+				}
+				return test.err
+			}}
+			if err := i.Unlink(t.Context(), "warmup"); err != nil {
+				t.Error(err)
+			}
+			if left, err := filepath.Glob(filepath.Join(root, "etc/systemd/system/*.wants/*")); err != nil || len(left) > 0 {
+				t.Errorf("left %v, %v", left, err)
+			}
+			for _, dir := range []string{"sync multi-user.target.wants", "sync bench.target.wants"} {
+				if !slices.Contains(r.events, dir) {
+					t.Errorf("no %q in %q", dir, r.events)
+				}
+			}
+		})
+	}
+}
+
+// TestNotDisabled: the links stay, and both reasons are told.
+func TestNotDisabled(t *testing.T) {
+	root := image(t)
+	link := filepath.Join(root, "etc/systemd/system/multi-user.target.wants/krund@warmup.service")
+	if err := os.MkdirAll(filepath.Join(link, "not empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	i := unit.Installer{FS: durable.OS(), Root: root, Systemctl: func(context.Context, ...string) error { return command.ErrTimeout }}
+	err := i.Unlink(t.Context(), "warmup")
+	if !errors.Is(err, command.ErrTimeout) || !errors.Is(err, syscall.ENOTEMPTY) || !strings.Contains(err.Error(), "rm "+link) {
+		t.Errorf("error %v", err)
 	}
 }
 

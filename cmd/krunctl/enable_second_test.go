@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/unit"
+)
+
+// TestSecondEnableIsRefused: two that want the machine for themselves cannot both start with a
+// boot. One would fail in each, and the machine stay idle when the other has ended.
+func TestSecondEnableIsRefused(t *testing.T) {
+	caller := func(text string) string { return text }
+	reboots := func(text string) string { return strings.Replace(text, `"none"`, `"hardware"`, 1) }
+	fresh := func(text string) string { return strings.Replace(text, `"caller"`, `"fresh"`, 1) }
+	for name, test := range map[string]struct {
+		other   func(string) string // makes the other experiment's configuration of the usual text; nil: it is gone
+		own     func(string) string
+		refused bool
+	}{
+		"both with reboots":                  {reboots, reboots, true},
+		"reboots beside a fresh account":     {fresh, reboots, true},
+		"a fresh account beside reboots":     {reboots, fresh, true},
+		"what the other wants is not known":  {nil, reboots, true},
+		"the other runs as the caller":       {caller, reboots, false},
+		"this one runs as the caller":        {reboots, caller, false},
+		"neither wants the machine for both": {caller, caller, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, root := startable(t)
+			b.must(os.WriteFile(b.toml, []byte(test.own(plainText())), 0o644))
+			other := filepath.Join(t.TempDir(), "first++.toml")
+			if test.other != nil {
+				b.must(os.WriteFile(other, []byte(test.other(plainText())), 0o644))
+			}
+			i := unit.Installer{FS: lax(), Root: root}
+			_, err := i.Install(t.Context(), "first++", other)
+			b.must(err)
+			r := krunctl(t, "enable", "--root", root, b.toml).in(b)
+			if !test.refused {
+				if r.code != exitOK || !i.Enabled("test") {
+					t.Error(r.text())
+				}
+				return
+			}
+			if r.code != exitError || i.Enabled("test") || !i.Enabled("first++") {
+				t.Errorf("enabled %t, the first %t: %s", i.Enabled("test"), i.Enabled("first++"), r.text())
+			}
+			says := []string{`krund@first\x2b\x2b.service`, "krunctl status " + other, "krunctl disable " + other}
+			for _, part := range says {
+				if !strings.Contains(r.stderr, part) {
+					t.Errorf("no %q in %s", part, r.stderr)
+				}
+			}
+		})
+	}
+	t.Run("the same again", func(t *testing.T) {
+		b, root := startable(t)
+		for range 2 {
+			if r := krunctl(t, "enable", "--root", root, b.toml).in(b); r.code != exitOK {
+				t.Error(r.text())
+			}
+		}
+	})
+	t.Run("when the other is disabled", func(t *testing.T) {
+		b, root := startable(t)
+		i := unit.Installer{FS: lax(), Root: root}
+		_, err := i.Install(t.Context(), "first", b.toml)
+		b.must(err)
+		b.must(i.Unlink(t.Context(), "first"))
+		if r := krunctl(t, "enable", "--root", root, b.toml).in(b); r.code != exitOK {
+			t.Error(r.text())
+		}
+	})
+}
+
+// plainText is the text of a startable experiment as the caller, without reboots.
+func plainText() string {
+	return strings.NewReplacer("python3", "sh", "[experiment_end]\n", "").Replace(experimentText)
+}

@@ -1,0 +1,156 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/folder"
+)
+
+// TestEveryEndLeavesItsReason: standard error is gone by the time that anybody looks; the log is
+// not.
+func TestEveryEndLeavesItsReason(t *testing.T) {
+	replace := func(old, by string) func(*testing.T, *experiment) {
+		return func(t *testing.T, e *experiment) {
+			text := e.config()
+			if !strings.Contains(text, old) {
+				t.Fatalf("the configuration has no %q", old)
+			}
+			e.write("test.toml", strings.Replace(text, old, by, 1))
+		}
+	}
+	tests := map[string]struct {
+		fault  func(*testing.T, *experiment) // in an experiment with one slot done and two outstanding
+		args   []string
+		code   int
+		reason string
+	}{
+		"a mistake in the configuration": {fault: replace("1m", "1 minute"), code: exitUsage, reason: "timeout"},
+		"another configuration": {
+			fault: replace("256MiB", "128MiB"), code: exitError, reason: "another configuration",
+		},
+		"no configuration": {
+			fault: func(_ *testing.T, e *experiment) {
+				path := filepath.Join(e.dir, "test.toml")
+				e.must(errors.Join(os.Remove(path), os.Mkdir(path, 0o755)))
+			},
+			code: exitUsage, reason: "is no regular file",
+		},
+		"the schedule is damaged": {
+			fault: func(_ *testing.T, e *experiment) { e.must(os.Truncate(filepath.Join(e.folder, "schedule"), 100)) },
+			code:  exitError, reason: "schedule",
+		},
+		"the record cannot be stored": {
+			fault: func(_ *testing.T, e *experiment) {
+				e.must(os.Mkdir(filepath.Join(e.folder, "results", "0000001-001.json.gz"), 0o755))
+			},
+			code: exitError, reason: "store the record of slot 1",
+		},
+		"another krund works on it": {
+			fault: func(t *testing.T, e *experiment) {
+				f, err := folder.Open(durable.OS(), e.folder)
+				e.must(err)
+				lock, err := f.Lock(os.Getpid(), "here")
+				e.must(err)
+				t.Cleanup(func() { _ = lock.Release() })
+			},
+			code: exitError, reason: "works on this experiment",
+		},
+		"the machine is not fit": {
+			fault: func(_ *testing.T, e *experiment) { e.write("refuse", "") },
+			code:  exitError, reason: "not fit to measure: hooks",
+		},
+	}
+	if os.Geteuid() == 0 {
+		trusts := tests["another configuration"]
+		trusts.fault = func(_ *testing.T, e *experiment) {
+			e.must(os.Chmod(filepath.Join(e.dir, "test.toml"), 0o666))
+		}
+		trusts.args, trusts.reason = []string{"--reboot", "hardware"}, "can be changed by others"
+		tests["a configuration of anybody's"] = trusts
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newExperiment(t)
+			e.executions = 3
+			e.c("good", good)
+			e.extra = fmt.Sprintf("[hooks]\nbefore = [[\"test\", \"!\", \"-e\", \"%[1]s/refuse\"]]\n"+
+				"after = [[\"sh\", \"-c\", \"test -e %[1]s/go || touch %[1]s/test.krun/stop\"]]\n", e.dir)
+			e.run().want(t, exitOK, "stopped, as asked")
+			e.write("go", "")
+			test.fault(t, e)
+			r := e.run(test.args...)
+			r.want(t, test.code)
+			e.reason(test.code, test.reason)
+			if n := strings.Count(r.stderr, test.reason); n < 1 {
+				t.Errorf("standard error does not say %q: %s", test.reason, r.stderr)
+			}
+		})
+	}
+	t.Run("interrupted", func(t *testing.T) {
+		t.Parallel()
+		e := newExperiment(t)
+		e.c("blocks", `void run_iter(int p) { meet(); }`)
+		r := e.start()
+		e.meet(r)
+		r.signal(syscall.SIGTERM)
+		r.wait().want(t, exitInterrupted)
+		e.reason(exitInterrupted, "interrupted")
+	})
+	t.Run("interrupted twice", func(t *testing.T) {
+		t.Parallel()
+		e := newExperiment(t)
+		e.c("blocks", `void run_iter(int p) { meet(); }`)
+		e.extra = fmt.Sprintf("[hooks]\ntimeout = \"50s\"\n"+
+			"after = [[\"sh\", \"-c\", \"echo x >%[1]s/ready; sleep 50\"]]\n", e.dir)
+		r := e.start()
+		e.meet(r)
+		r.signal(syscall.SIGTERM)
+		e.meet(r) // the hook
+		r.signal(syscall.SIGTERM)
+		r.wait().want(t, exitInterrupted)
+		e.reason(exitInterrupted, "krunctl restore")
+	})
+}
+
+// TestNoLogWhereOthersWrite: a directory that is not to be trusted keeps no reason, and none is
+// made for one.
+func TestNoLogWhereOthersWrite(t *testing.T) {
+	e := newExperiment(t)
+	e.c("good", good)
+	e.must(os.Mkdir(e.folder, 0o755))
+	e.must(os.Mkdir(filepath.Join(e.folder, "results"), 0o755))
+	e.must(os.Chmod(e.folder, 0o777))
+	e.run().want(t, exitError, "may be written by others")
+	if _, err := os.Lstat(filepath.Join(e.folder, "log")); err == nil {
+		t.Error("a log was made in a directory that others may write")
+	}
+	e.must(os.RemoveAll(e.folder))
+	e.write("test.toml", "mistaken")
+	e.run().want(t, exitUsage)
+	if _, err := os.Lstat(e.folder); err == nil {
+		t.Error("a directory was made for the log alone")
+	}
+}
+
+// reason checks that the last line of the log says why krund has ended.
+func (e *experiment) reason(code int, text string) {
+	e.t.Helper()
+	log, err := os.ReadFile(filepath.Join(e.folder, "log"))
+	e.must(err)
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	last := lines[len(lines)-1]
+	want := fmt.Sprintf(`msg="krund ended" status=%d`, code)
+	if !strings.Contains(last, want) || !strings.Contains(last, text) {
+		e.t.Errorf("the log ends with %s\nwant status %d and %q", last, code, text)
+	}
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"krund/internal/durable"
+	"krund/internal/folder"
+	"krund/internal/trust"
+)
+
+// longestReason bounds an error in the log, in bytes. It may quote what others have written.
+const longestReason = 4 << 10
+
+// keepReason adds to the experiment's log why `krund run` with these arguments ends with a status
+// other than 0. Standard error may be gone by the time that anybody looks, and the journal with the
+// boot. A directory that is not there or not to be trusted keeps no log.
+func keepReason(args []string, code int, err error) {
+	o, usageErr := parseRun(args)
+	if usageErr != nil {
+		return // it names no experiment
+	}
+	f, openErr := folder.OpenChecked(durable.OS(), o.folder, trust.Verdict.OneOwner)
+	if openErr != nil {
+		return
+	}
+	log, closeLog, openErr := newLog(f.FS(), f.Log(), o, io.Discard) // standard error has been told
+	if openErr != nil {
+		return
+	}
+	defer closeLog()
+	text := err.Error()
+	if len(text) > longestReason {
+		text = strings.ToValidUTF8(text[:longestReason], "") + "..."
+	}
+	log.Error("krund ended", "status", code, "error", text)
+}

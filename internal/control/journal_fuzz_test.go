@@ -1,0 +1,73 @@
+package control
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// sealed gives each line its checksum, which a fuzzer would hardly find.
+func sealed(lines string) []byte {
+	var text []byte
+	for line := range strings.SplitSeq(lines, "\n") {
+		text = fmt.Appendf(text, "%08x %s\n", crc32.Checksum([]byte(line), castagnoli), line)
+	}
+	return text
+}
+
+// unsealed is sealed's inverse.
+func unsealed(data []byte) string {
+	var lines []string
+	for line := range bytes.Lines(data) {
+		lines = append(lines, string(line[9:len(line)-1]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// FuzzJournalLines reads lines whose checksums are right, whatever they say.
+func FuzzJournalLines(f *testing.F) {
+	data, err := encodeJournal(sample())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(unsealed(data))
+	f.Add(`{"op":"journal","version":2}`)
+	f.Add(`{"op":"set","n":9223372036854775807,"step":{"kind":"file"}}
+{"op":"undone","n":-9223372036854775808}`)
+	f.Add(`{"op":"got","n":1,"safe":9223372036854775807}` + "\n{}\n")
+	f.Fuzz(func(t *testing.T, lines string) {
+		text, err := parseJournal(sealed(lines))
+		if err != nil {
+			return
+		}
+		for i, e := range text.entries {
+			if e.N < 1 || i > 0 && e.N <= text.entries[i-1].N {
+				t.Errorf("changes out of order: %+v", text.entries)
+			}
+		}
+		again, err := encodeJournal(text.entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := parseJournal(again)
+		if err != nil || back.torn || len(back.damage) > 0 || !reflect.DeepEqual(back.entries, text.entries) {
+			t.Errorf("read %+v, wrote it, read %+v, %v", text.entries, back, err)
+		}
+	})
+}
+
+// TestJournalOfRubbish: what is said of a damaged journal stays short, however much of it there is,
+// and the good line after it counts.
+func TestJournalOfRubbish(t *testing.T) {
+	const lines = 1 << 18
+	good := sealed(fmt.Sprintf(`{"op":"set","safe":%d,"n":1,"step":{"kind":"file","target":"/x"}}`, 1<<40))
+	text, err := parseJournal(append(bytes.Repeat([]byte("\n"), lines), good...))
+	said := strings.Join(text.damage, "\n")
+	rest := fmt.Sprint(lines - mostDamage)
+	if err != nil || len(text.entries) != 1 || len(said) > 1<<16 || !strings.Contains(said, rest) {
+		t.Errorf("%v, %d changes, damage of %d bytes: %.200s", err, len(text.entries), len(said), said)
+	}
+}

@@ -1,0 +1,44 @@
+package folder
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// FuzzHolder reads the text of a lock file, which is printed to whoever comes second.
+func FuzzHolder(f *testing.F) {
+	for _, text := range []string{
+		"", "4711 bencher7\n", "-1 x", "1 a b", "99999999999999999999 x", "7 \x1b[2J", "7 \u202ehost", "7 \xff",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		pid, host := parseHolder(text)
+		if pid < 0 || (pid == 0) != (host == "") {
+			t.Errorf("%q: process %d on %q", text, pid, host)
+		}
+		odd := func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsGraphic(r) }
+		if strings.ContainsFunc(host, odd) {
+			t.Errorf("%q: a host of the name %q", text, host)
+		}
+		again := string(formatHolder(pid, host))
+		if len(again) != holderBytes {
+			t.Errorf("%q is of %d bytes", again, len(again))
+		}
+		if p, h := parseHolder(again); p != pid || h != host && len(host) < holderBytes/2 { // a long one is cut
+			t.Errorf("%q: process %d on %q; written and read again %d, %q", text, pid, host, p, h)
+		}
+	})
+}
+
+// FuzzListsLock: what the kernel lists is only looked through.
+func FuzzListsLock(f *testing.F) {
+	f.Add("1: FLOCK  ADVISORY  WRITE 4711 08:01:1312 0 EOF\n", 4711)
+	f.Add("1: -> FLOCK  ADVISORY  WRITE 4712 08:01:1312 0 EOF\n", 4712)
+	f.Fuzz(func(t *testing.T, list string, pid int) {
+		if listsLock(list, pid) && !strings.Contains(list, "FLOCK") {
+			t.Errorf("process %d in %q", pid, list)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	"krund/rig"
+)
+
+// enableByHand is what krunctl refuses: the unit of the second experiment, enabled with systemctl. It starts when the first one is at work.
+const enableByHand = `mkdir -p /etc/systemd/system/krund@second.service.d
+cat >/etc/systemd/system/krund@second.service.d/experiment.conf <<'END'
+[Unit]
+After=krund@first.service
+[Service]
+Environment="KRUND_CONFIG=/srv/krund/second.toml"
+END
+systemctl daemon-reload && systemctl enable krund@second.service`
+
+// TestTwoExperiments: two experiments want the machine for themselves. krunctl refuses the second; enabled all the same, it is disabled and people are
+// told, once, and it goes on when the first has ended.
+func TestTwoExperiments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("5 boots")
+	}
+	var files rig.Payload
+	files.Experiment("first", "[experiment]\nexecutions = 2\n"+common+tells)
+	files.Experiment("second", "[experiment]\nexecutions = 1\n"+common+tells)
+	files.Script("/usr/local/rig/tell", tell)
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
+	m.PowerOn()
+	m.WaitUp()
+	m.Sh("mkdir -p /srv/krund/second.krun/results && cd /srv/krund && krunctl enable first.toml")
+	refusal, status := m.Try("cd /srv/krund && krunctl enable second.toml")
+	if status != 1 || !strings.Contains(refusal, "krund@first.service is enabled already") {
+		t.Errorf("enabling the second: status %d\n%s", status, refusal)
+	}
+	m.Sh(enableByHand)
+	m.Send("systemctl reboot")
+	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+		t.Fatalf("off by %s", off.Reason)
+	}
+	m.PowerOn()
+	if ended := m.RunToEnd(rig.UnitOf("first"), 4); ended.Result != "success" {
+		t.Errorf("the first ended with %+v", ended)
+	}
+	m.WaitUp()
+	state, _ := m.Try("systemctl is-enabled krund@first.service krund@second.service")
+	if state != "disabled\ndisabled" {
+		t.Errorf("the units are %q, want both disabled", state)
+	}
+	const why = "another krund works on this machine"
+	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/second.krun/log")
+	if n := strings.Count(told, "RIG-TOLD stopped second: cannot be started"); n != 1 || !strings.Contains(told, why) {
+		t.Errorf("told of the second %d times, want once:\n%s", n, told)
+	}
+	if strings.Count(log, why) != 1 {
+		t.Errorf("the log of the second:\n%s", log)
+	}
+	m.Sh("cd /srv/krund && krunctl enable --start second.toml")
+	if ended := m.RunToEnd(rig.UnitOf("second"), 3); ended.Result != "success" {
+		t.Errorf("the second ended with %+v", ended)
+	}
+	m.WaitUp()
+	m.Sh("krunctl check-data /srv/krund/first.krun && krunctl check-data /srv/krund/second.krun")
+}
+
+// slowly is a systemctl that takes longer to disable a unit than krund waits for it.
+const slowly = `#!/bin/sh
+[ "$1" != disable ] || sleep 600
+exec /usr/bin/systemctl "$@"
+`
+
+// TestSlowSystemctl: an experiment that has finished has finished, also when systemctl does not answer in time.
+func TestSlowSystemctl(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two boots, and a minute of waiting")
+	}
+	var files rig.Payload
+	files.Experiment("slow", "[experiment]\nexecutions = 1\n"+common+tells)
+	files.Enable("slow")
+	files.Script("/usr/local/rig/tell", tell)
+	files.Script("/usr/local/sbin/systemctl", slowly)
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
+	m.PowerOn()
+	if ended := m.RunToEnd(rig.UnitOf("slow"), 3); ended.Result != "success" {
+		t.Errorf("krund ended with %+v", ended)
+	}
+	m.WaitUp()
+	if state, _ := m.Try("systemctl is-enabled krund@slow.service"); state != "disabled" {
+		t.Errorf("the unit is %q, want disabled", state)
+	}
+	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/slow.krun/log")
+	if want := "RIG-TOLD finished slow: finished: 1 of 1 completed"; !strings.Contains(told, want) {
+		t.Errorf("people were not told %q:\n%s", want, told)
+	}
+	if strings.Contains(log, "krund ended") || !strings.Contains(log, "finished") {
+		t.Errorf("the log:\n%s", log)
+	}
+}

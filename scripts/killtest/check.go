@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// announcement is the line that krund prints when an execution has ended.
+var announcement = regexp.MustCompile(`(?m)^\[ *(\d+)/\d+\] .* (completed|error|timeout|rerun) `)
+
+// hear takes in what a krund has printed. No execution may end twice.
+func (t *test) hear(printed string) error {
+	for _, m := range announcement.FindAllStringSubmatch(printed, -1) {
+		number, err := strconv.Atoi(m[1])
+		if err != nil {
+			return err
+		}
+		slot := number - 1
+		if was, twice := t.announced[slot]; twice {
+			return fmt.Errorf("krund announced slot %d as %s, and before as %s", slot, m[2], was)
+		}
+		t.announced[slot] = m[2]
+	}
+	return nil
+}
+
+// sameSize checks that the schedule has the size that it had at first.
+func (t *test) sameSize() error {
+	info, err := os.Stat(filepath.Join(t.folder, "schedule"))
+	if errors.Is(err, os.ErrNotExist) && t.size == 0 {
+		return nil // krund was killed before it came that far
+	}
+	if err != nil {
+		return err
+	}
+	if t.size == 0 {
+		t.size = info.Size()
+	}
+	if info.Size() != t.size {
+		return fmt.Errorf("the schedule changed its size from %d to %d", t.size, info.Size())
+	}
+	return nil
+}
+
+// finished checks an experiment with nothing outstanding, and makes room for the next one.
+func (t *test) finished() error {
+	t.unguarded = false // this krund has put everything back
+	if err := t.guardsGone(); err != nil {
+		return err
+	}
+	if err := t.check(); err != nil {
+		return err
+	}
+	t.rounds++
+	t.size = 0
+	clear(t.round)
+	clear(t.announced)
+	return errors.Join(os.RemoveAll(t.folder), os.Truncate(t.log(), 0))
+}
+
+// check compares the export, the announcements and the benchmark's log.
+func (t *test) check() error {
+	if _, err := t.krunctl("check-data", t.folder); err != nil {
+		return err
+	}
+	outcomes, err := t.outcomes()
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for slot := range keys * executions {
+		outcome, ok := outcomes[slot]
+		if announced, heard := t.announced[slot]; !ok || heard && announced != outcome {
+			return fmt.Errorf("slot %d: the export has %q, krund announced %q", slot, outcome, announced)
+		}
+		if outcome != "completed" {
+			failed++
+		}
+	}
+	most := t.round[victimStage] + t.round[victimBenchmark] + t.round[victimAll]
+	if failed > most || len(outcomes) > keys*executions {
+		return fmt.Errorf("%d of %d executions failed, but %d were killed: %v",
+			failed, len(outcomes), most, outcomes)
+	}
+	return t.compare(outcomes)
+}
+
+// outcomes are those of all slots by the export, which may have each once.
+func (t *test) outcomes() (map[int]string, error) {
+	rows, err := t.export("--executions", "--all-outcomes")
+	if err != nil {
+		return nil, err
+	}
+	outcomes := map[int]string{}
+	for _, row := range rows {
+		slot := int(row.number("slot"))
+		if was, twice := outcomes[slot]; twice {
+			return nil, fmt.Errorf("slot %d is exported as %s and as %s", slot, was, row["outcome"])
+		}
+		outcomes[slot] = row["outcome"]
+	}
+	return outcomes, nil
+}
+
+// compare checks every exported iteration against the benchmark's own log: in its time exactly one
+// iteration of that number was run, all of an execution by one process, and none is exported twice.
+func (t *test) compare(outcomes map[int]string) error {
+	ran, err := t.readLog()
+	if err != nil {
+		return err
+	}
+	rows, err := t.export("--long")
+	if err != nil {
+		return err
+	}
+	process, done := map[int]int64{}, map[int]int{}
+	for _, row := range rows {
+		slot, from := int(row.number("slot")), row.number("start_ns")
+		first, _ := slices.BinarySearchFunc(ran, from, iteration.compare)
+		last, _ := slices.BinarySearchFunc(ran, from+row.number("wall_ns")+1, iteration.compare)
+		if last-first != 1 || ran[first].exported || ran[first].number != row.number("iteration") {
+			return fmt.Errorf("slot %d, iteration %s at %d ns: the benchmark's log has %v in that time",
+				slot, row["iteration"], from, ran[first:last])
+		}
+		if pid, known := process[slot]; known && pid != ran[first].pid {
+			return fmt.Errorf("slot %d: iterations of the processes %d and %d", slot, pid, ran[first].pid)
+		}
+		ran[first].exported, process[slot] = true, ran[first].pid
+		done[slot]++
+	}
+	for slot, outcome := range outcomes {
+		if outcome == "completed" && done[slot] != iterations || outcome != "completed" && done[slot] != 0 {
+			return fmt.Errorf("slot %d, %s: %d iterations are exported", slot, outcome, done[slot])
+		}
+	}
+	t.rows += len(rows)
+	return nil
+}
+
+// iteration is a line of the benchmark's log.
+type iteration struct {
+	pid, number int64
+	at          int64 // on the clock of the export, in the middle of the iteration
+	exported    bool
+}
+
+func (r iteration) compare(at int64) int { return cmp.Compare(r.at, at) }
+
+func (t *test) readLog() ([]iteration, error) {
+	text, err := os.ReadFile(t.log())
+	if err != nil {
+		return nil, err
+	}
+	var ran []iteration
+	for line := range strings.Lines(string(text)) {
+		var r iteration
+		if _, err := fmt.Sscanf(line, "%d %d %d\n", &r.pid, &r.number, &r.at); err != nil {
+			return nil, fmt.Errorf("the benchmark's log: %q: %w", line, err)
+		}
+		ran = append(ran, r)
+	}
+	slices.SortFunc(ran, func(a, b iteration) int { return a.compare(b.at) })
+	return ran, nil
+}
+
+// row is a row of a CSV, by its header.
+type row map[string]string
+
+// number is a field that krunctl has written as a number; -1 when it is none, which no number of
+// the test is.
+func (r row) number(name string) int64 {
+	n, err := strconv.ParseInt(r[name], 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+func (t *test) export(args ...string) ([]row, error) {
+	text, err := t.krunctl(append([]string{"export", "--csv", t.folder}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("read the export: %w", err)
+	}
+	var rows []row
+	for i, line := range lines {
+		if i == 0 {
+			continue
+		}
+		r := row{}
+		for column, name := range lines[0] {
+			r[name] = line[column]
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+func (t *test) krunctl(args ...string) ([]byte, error) {
+	c := exec.CommandContext(context.Background(), "build/bin/krunctl", args...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s%s", c, err, out, &stderr)
+	}
+	return out, nil
+}
+
+// guardsGone waits until no guard is left. Then the setting is as it was, unless its guard was
+// killed.
+func (t *test) guardsGone() error {
+	const tries, every = 1000, 30 * time.Millisecond
+	for range tries {
+		if len(t.victims(-1, victimGuard)) == 0 {
+			return t.putBack()
+		}
+		sleep(every)
+	}
+	return fmt.Errorf("a guard is still there half a minute after its krund was killed: %v",
+		t.victims(-1, victimGuard))
+}
+
+func (t *test) putBack() error {
+	if t.before == "" || t.unguarded {
+		return nil
+	}
+	text, err := os.ReadFile(setting)
+	if now := strings.TrimSpace(string(text)); err != nil || now != t.before {
+		return fmt.Errorf("%s is %q, error %v; it was %q", setting, now, err, t.before)
+	}
+	return nil
+}
+
+// nothingLeft checks that no process of the test has outlived it.
+func (t *test) nothingLeft() error {
+	for _, p := range processes() {
+		if t.part(p) != "" {
+			return fmt.Errorf("process %d has outlived krund: %q", p.pid, p.args)
+		}
+	}
+	return nil
+}
