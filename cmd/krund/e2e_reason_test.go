@@ -130,7 +130,7 @@ func TestNoLogWhereOthersWrite(t *testing.T) {
 	e.must(os.Mkdir(e.folder, 0o755))
 	e.must(os.Mkdir(filepath.Join(e.folder, "results"), 0o755))
 	e.must(os.Chmod(e.folder, 0o777))
-	e.run().want(t, exitError, "may be written by others")
+	e.run().want(t, exitError, "can be changed by others")
 	if _, err := os.Lstat(filepath.Join(e.folder, "log")); err == nil {
 		t.Error("a log was made in a directory that others may write")
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -169,22 +170,23 @@ func TestLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, err := Create(system.fsys, system.dir)
 			must(t, err)
-			lock, err := f.Lock(4711, "bencher7.example.org")
+			pid := os.Getpid()
+			lock, err := f.Lock(pid, "bencher7.example.org")
 			must(t, err)
 			_, err = f.Lock(12, "other")
 			var locked *LockedError
-			if !errors.As(err, &locked) || locked.PID != 4711 || locked.Host != "bencher7.example.org" || !errors.Is(err, durable.ErrLocked) {
+			if !errors.As(err, &locked) || locked.PID != pid || locked.Host != "bencher7.example.org" || !errors.Is(err, durable.ErrLocked) {
 				t.Errorf("second lock: %v", err)
 			}
-			for _, part := range []string{system.dir, "4711", "bencher7.example.org", "krunctl status"} {
+			for _, part := range []string{system.dir, strconv.Itoa(pid), "bencher7.example.org", "krunctl status"} {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("%q does not say %q", err, part)
 				}
 			}
 			must(t, lock.Release())
-			lock, err = f.Lock(12, "b") // shorter than the holder before
+			lock, err = f.Lock(pid, "b") // shorter than the holder before
 			must(t, err)
-			if _, err = f.Lock(13, "c"); !errors.As(err, &locked) || locked.PID != 12 || locked.Host != "b" {
+			if _, err = f.Lock(13, "c"); !errors.As(err, &locked) || locked.PID != pid || locked.Host != "b" {
 				t.Errorf("third lock: %v", err)
 			}
 			must(t, lock.Release())

@@ -69,9 +69,15 @@ func parseLocks(list string) []flock {
 	return locks
 }
 
-// strangers describes the process that has the lock of a file and is not krund; "" when it is krund, or when the kernel
-// does not say. The process that took the lock may have ended, while another one goes on with its descriptor.
-func strangers(fsys durable.FS, file fs.FileInfo) string {
+func (f Folder) lastPID() int {
+	pid, _ := f.LastHolder()
+	return pid
+}
+
+// stranger describes the process that has the lock of a file and is not krund; "" when it is krund, when it is the process
+// last, which has noted that it took the lock, or when the kernel does not say. The process that took the lock may have
+// ended, while another one goes on with its descriptor.
+func stranger(fsys durable.FS, file fs.FileInfo, last int) string {
 	stat, ok := file.Sys().(*syscall.Stat_t)
 	list, err := durable.ReadFile(fsys, "/proc/locks")
 	if !ok || err != nil {
@@ -85,7 +91,7 @@ func strangers(fsys durable.FS, file fs.FileInfo) string {
 			return fmt.Sprintf("a process that has it from process %d, which has ended,", l.pid)
 		}
 		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.pid))
-		if own, _ := os.Executable(); err == nil && program != own && !isKrund(program) {
+		if err == nil && l.pid != last && !isKrund(program) {
 			return fmt.Sprintf("process %d (%.100q)", l.pid, program)
 		}
 	}

@@ -57,7 +57,7 @@ func (f Folder) LockWait(pid int, host string) (*Lock, error) {
 }
 
 func (f Folder) lock(pid int, host string, take func(durable.File) error) (*Lock, error) {
-	file, err := takeLock(f.fsys, f.lockFile(), take)
+	file, err := takeLock(f.fsys, f.lockFile(), f.lastPID, take)
 	switch {
 	case errors.Is(err, durable.ErrLocked):
 		return nil, f.holder()
@@ -76,8 +76,9 @@ const lockTries = 100
 
 // takeLock opens the file at path and locks it. Who can open the file can lock
 // it, so nobody else may: a file that others can open, as earlier versions made
-// it, is replaced, unless a krund has the lock.
-func takeLock(fsys durable.FS, path string, take func(durable.File) error) (durable.File, error) {
+// it, is replaced, unless a krund has the lock. last returns the process that
+// took it last, as that process has noted.
+func takeLock(fsys durable.FS, path string, last func() int, take func(durable.File) error) (durable.File, error) {
 	for range lockTries {
 		file, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, ownerOnly)
 		if err != nil {
@@ -89,7 +90,7 @@ func takeLock(fsys durable.FS, path string, take func(durable.File) error) (dura
 		}
 		forOthers := info.Mode().Perm()&^ownerOnly != 0
 		switch err := take(file); {
-		case errors.Is(err, durable.ErrLocked) && forOthers && strangers(fsys, info) != "":
+		case errors.Is(err, durable.ErrLocked) && forOthers && stranger(fsys, info, last()) != "":
 		case err != nil:
 			return nil, errors.Join(err, file.Close())
 		case !forOthers && isAt(fsys, path, info):
@@ -171,7 +172,7 @@ func (f Folder) holder() *LockedError {
 	e := &LockedError{Dir: f.dir}
 	e.PID, e.Host = f.LastHolder()
 	if info, err := f.fsys.Lstat(f.lockFile()); err == nil {
-		e.Stranger = strangers(f.fsys, info)
+		e.Stranger = stranger(f.fsys, info, e.PID)
 	}
 	return e
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"krund/internal/durable"
@@ -69,7 +70,7 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 		return nil, fmt.Errorf("lock the machine: %w", err)
 	}
 	path := filepath.Join(place, "lock")
-	file, err := takeLock(fsys, path, durable.Lock)
+	file, err := takeLock(fsys, path, func() int { pid, _ := machineHolder(fsys, path); return pid }, durable.Lock)
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, busy(fsys, path)
 	}
@@ -84,16 +85,21 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 
 // busy describes who has the machine's lock.
 func busy(fsys durable.FS, path string) error {
-	who := "an experiment"
-	if text, err := durable.ReadFile(fsys, path); err == nil {
-		if _, what, ok := strings.Cut(strings.TrimSpace(string(text)), " "); ok {
-			who = what
-		}
-	}
+	pid, who := machineHolder(fsys, path)
 	if info, err := fsys.Lstat(path); err == nil {
-		if stranger := strangers(fsys, info); stranger != "" {
-			return fmt.Errorf("%s holds %s, and is not krund; end it, then start krund again", stranger, path)
+		if other := stranger(fsys, info, pid); other != "" {
+			return fmt.Errorf("%s holds %s, and is not krund; end it, then start krund again", other, path)
 		}
 	}
 	return fmt.Errorf("%w works on this machine, on %s (%s is locked); wait until it has ended, or end it by `krunctl stop`", ErrBusy, who, path)
+}
+
+// machineHolder returns which process took the machine's lock last, and for which experiment.
+func machineHolder(fsys durable.FS, path string) (pid int, experiment string) {
+	text, err := durable.ReadFile(fsys, path)
+	number, experiment, ok := strings.Cut(strings.TrimSpace(string(text)), " ")
+	if pid, _ = strconv.Atoi(number); err != nil || !ok {
+		return 0, "an experiment"
+	}
+	return pid, experiment
 }

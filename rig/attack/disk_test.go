@@ -1,0 +1,83 @@
+package attack
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/rig"
+)
+
+// smallDisk makes the image of an ext4 file system.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "small.img")
+	mke2fs, err := exec.LookPath("mke2fs")
+	if err != nil {
+		mke2fs = "/usr/sbin/mke2fs"
+	}
+	if err := os.WriteFile(file, make([]byte, 8<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), mke2fs, "-q", "-t", "ext4", file).CombinedOutput(); err != nil {
+		t.Fatalf("mke2fs: %v: %s", err, out)
+	}
+	return file
+}
+
+// dies lets a file system fail every access from now on, as one does whose disk is gone: EXT4_IOC_SHUTDOWN of the kernel's
+// fs/ext4/ext4.h, with EXT4_GOING_FLAGS_NOLOGFLUSH.
+const dies = `import fcntl, os, struct, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.ioctl(fd, 0x8004587D, struct.pack("I", 2))
+`
+
+// TestDeadFileSystem: the file system of the experiment dies, and then krund is killed. Its guard restores the machine, and
+// so does the unit.
+func TestDeadFileSystem(t *testing.T) {
+	var files rig.Payload
+	files.Held()
+	files.Script("/usr/local/rig/dies.py", dies)
+	files.Text("/srv/x.toml", strings.Replace(held("", ""), "[experiment]\n", "[experiment]\nbenchmarks = \"/srv/krund/benchmarks\"\n", 1))
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Devices: []string{
+		"-drive", "if=none,id=small,format=raw,file=" + smallDisk(t), "-device", "virtio-blk-pci,drive=small,serial=small,addr=0x10",
+	}})
+	m.PowerOn()
+	m.WaitUp()
+	before := m.Sh("cat " + statInterval)
+	const mount = `mkdir -p /mnt/small; for d in /sys/block/vd*; do [ "$(cat $d/serial)" = small ] && mount /dev/${d##*/} /mnt/small; done; ` +
+		"mountpoint /mnt/small && rm -rf /mnt/small/x.krun"
+	m.Sh(mount)
+	m.Hold()
+	krund := m.Start("krund run --folder /mnt/small/x.krun /srv/x.toml")
+	m.WaitHeld()
+	setting(m, changed)
+	m.Sh("sync; python3 /usr/local/rig/dies.py /mnt/small")
+	if out, status := m.Try("touch /mnt/small/new"); status == 0 {
+		t.Fatalf("the file system still works: %s", out)
+	}
+	krund.Kill()
+	setting(m, before)
+	m.LetGo()
+	m.WaitNoKrund()
+	if out := m.Sh("ls -A /run/krund"); strings.Contains(out, "journal") {
+		t.Errorf("a copy of the journal stays after everything was restored: %s", out)
+	}
+
+	// Now guard and krund are killed together, as systemd does it.
+	m.Sh("umount /mnt/small && " + mount)
+	m.Hold()
+	krund = m.Start("krund run --folder /mnt/small/x.krun /srv/x.toml")
+	m.WaitHeld()
+	setting(m, changed)
+	m.Sh("sync; python3 /usr/local/rig/dies.py /mnt/small")
+	m.KillKrund(krund)
+	setting(m, changed)
+	out, status := m.Try("krunctl restore /mnt/small/x.krun")
+	if status != 1 || !strings.Contains(out, "restored") {
+		t.Errorf("krunctl restore: status %d\n%s", status, out)
+	}
+	setting(m, before)
+}

@@ -1,0 +1,71 @@
+package attack
+
+import (
+	"testing"
+
+	"krund/rig"
+)
+
+// statInterval is the setting that the experiments of the suite change, and what they set it to.
+const (
+	statInterval = "/proc/sys/vm/stat_interval"
+	changed      = "37"
+)
+
+// held is an experiment in one boot that changes one setting, with a benchmark that the test can hold. more are further
+// lines of [experiment], sections further sections.
+func held(more, sections string) string {
+	return `[experiment]
+reboot = "none"
+executions = 2
+` + more + `
+[limits]
+timeout = "4m"
+heap = "none"
+
+[wait]
+startup = "0s"
+sync = "0s"
+
+[temperature]
+base_wait = "0s"
+
+[vms.CPython]
+runner = "python"
+path = "python3"
+iterations = 1
+variants = ["default"]
+
+[variants.default]
+entry = "bench.py"
+subfolder = "python"
+
+[controls]
+stat_interval = { policy = "require", seconds = ` + changed + ` }
+` + sections + `
+[benchmarks]
+` + rig.HeldBenchmark + ` = { parameter = 0 }
+`
+}
+
+// withHeld boots a machine with experiments by their names.
+func withHeld(t *testing.T, experiments map[string]string) *rig.Machine {
+	t.Helper()
+	var files rig.Payload
+	files.Held()
+	for name, text := range experiments {
+		files.Experiment(name, text)
+	}
+	return machine(t, &files)
+}
+
+// asMallory is a command that mallory runs.
+func asMallory(command string) string { return "runuser -u " + mallory + " -- " + command }
+
+// setting waits until the setting has a value.
+func setting(m *rig.Machine, want string) {
+	m.Await(statInterval+" to be "+want, func() (string, bool) {
+		value := m.Sh("cat " + statInterval)
+		return value, value == want
+	})
+}

@@ -1,0 +1,65 @@
+package attack
+
+import (
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"testing"
+)
+
+// journalOf is a journal with the right checksums that asks for a file of root's to be changed.
+func journalOf(bootID string) string {
+	var text strings.Builder
+	for _, line := range []string{
+		`{"op":"journal","version":1}`,
+		fmt.Sprintf(`{"op":"set","n":1,"boot":%q,"control":"aslr","step":{"kind":"file","target":"/srv/shadow.copy","old":"root::0::::::","new":"x"}}`, bootID),
+		fmt.Sprintf(`{"op":"set","n":2,"boot":%q,"control":"overcommit","step":{"kind":"file","target":"/proc/sys/vm/overcommit_memory","old":"1","new":"0"}}`, bootID),
+	} {
+		fmt.Fprintf(&text, "%08x %s\n", crc32.Checksum([]byte(line), crc32.MakeTable(crc32.Castagnoli)), line)
+	}
+	return text.String()
+}
+
+// TestHostileJournal: mallory writes a journal into a directory that is open for all. Neither the unit nor a person who
+// restores as root changes anything because of it. Even a journal that root has put there changes only what a control can
+// have changed.
+func TestHostileJournal(t *testing.T) {
+	m := withHeld(t, map[string]string{"x": held("", "")})
+	m.Sh("echo root:secret >/srv/shadow.copy && mkdir -p /srv/krund/x.krun/results && chmod 777 /srv/krund/x.krun")
+	m.Put("/tmp/journal", 0o644, []byte(journalOf(m.Sh("cat /proc/sys/kernel/random/boot_id"))))
+	m.Sh(asMallory("cp /tmp/journal /srv/krund/x.krun/journal"))
+	before := m.Sh("cat /proc/sys/vm/overcommit_memory")
+	untouched := func(when string) {
+		t.Helper()
+		if got := m.Sh("cat /srv/shadow.copy"); got != "root:secret" {
+			t.Errorf("%s: mallory's journal has made root write %q", when, got)
+		}
+		if got := m.Sh("cat /proc/sys/vm/overcommit_memory"); got != before {
+			t.Errorf("%s: overcommit_memory is %s, was %s", when, got, before)
+		}
+	}
+	if ended := m.RunExperiment("x"); ended.Result == "success" {
+		t.Errorf("the unit accepts the directory: %+v", ended)
+	}
+	if log := m.Log("x"); !strings.Contains(log, "can be changed by others") || strings.Contains(log, "restored") {
+		t.Errorf("the unit's log:\n%s", log)
+	}
+	untouched("by the unit")
+	out, status := m.Try("krunctl restore /srv/krund/x.toml")
+	if status == 0 || !strings.Contains(out, "can be changed by others") {
+		t.Errorf("krunctl restore: status %d\n%s", status, out)
+	}
+	untouched("by krunctl restore")
+
+	m.Sh("chown -R root:root /srv/krund/x.krun && chmod 755 /srv/krund/x.krun && chmod 644 /srv/krund/x.krun/journal")
+	out, status = m.Try("krunctl restore /srv/krund/x.toml")
+	if status == 0 || !strings.Contains(out, "aslr: /srv/shadow.copy not put back") {
+		t.Errorf("krunctl restore of a journal that root has put there: status %d\n%s", status, out)
+	}
+	if got := m.Sh("cat /srv/shadow.copy"); got != "root:secret" {
+		t.Errorf("a journal makes root write %q", got)
+	}
+	if got := m.Sh("cat /proc/sys/vm/overcommit_memory"); got != "1" {
+		t.Errorf("what the control can have changed is %s, want it restored to 1", got)
+	}
+}

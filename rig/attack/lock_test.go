@@ -1,0 +1,73 @@
+package attack
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestLockOfABystander: mallory cannot take a lock of krund's, before, during or after an experiment, and the machine is
+// restored when krund is killed while he tries.
+func TestLockOfABystander(t *testing.T) {
+	m := withHeld(t, map[string]string{"x": held("", "")})
+	before := m.Sh("cat " + statInterval)
+	m.Sh("mkdir -p /srv/krund/x.krun/results")
+	m.Hold()
+	krund := m.Start("krund run /srv/krund/x.toml")
+	m.WaitHeld()
+	for _, lock := range []string{"/srv/krund/x.krun/lock", "/run/krund/lock"} {
+		out, status := m.Try(asMallory("flock --exclusive --nonblock " + lock + " true"))
+		if status == 0 || !strings.Contains(out, "ermission denied") {
+			t.Errorf("%s: mallory's status is %d: %s", lock, status, out)
+		}
+	}
+	setting(m, changed)
+	krund.Kill()
+	setting(m, before)
+	m.LetGo()
+	m.WaitNoKrund()
+
+	// An earlier version has left a lock that everybody can open, and mallory has it.
+	m.Sh("chmod 644 /srv/krund/x.krun/lock")
+	his := m.Start(asMallory("flock --exclusive /srv/krund/x.krun/lock sleep 1000"))
+	m.Await("mallory's lock", func() (string, bool) {
+		_, status := m.Try("flock --nonblock /srv/krund/x.krun/lock true")
+		return "", status != 0
+	})
+	if out, status := m.Try("krunctl restore /srv/krund/x.toml"); status != 0 {
+		t.Errorf("krunctl restore: status %d\n%s", status, out)
+	}
+	m.Hold()
+	krund = m.Start("krund run /srv/krund/x.toml")
+	m.WaitHeld()
+	setting(m, changed)
+	krund.Kill()
+	setting(m, before)
+	m.LetGo()
+	m.WaitNoKrund()
+	his.Kill()
+}
+
+// TestLockOfAStranger: a program of root's that is not krund is named, and does not keep the guard from its work.
+func TestLockOfAStranger(t *testing.T) {
+	m := withHeld(t, map[string]string{"x": held("", "")})
+	before := m.Sh("cat " + statInterval)
+	m.Hold()
+	krund := m.Start("krund run /srv/krund/x.toml")
+	m.WaitHeld()
+	setting(m, changed)
+	m.Sh("rm /srv/krund/x.krun/lock && install -m 600 /dev/null /srv/krund/x.krun/lock")
+	stranger := m.Start("flock --exclusive /srv/krund/x.krun/lock sleep 1000")
+	m.Await("the lock", func() (string, bool) {
+		_, status := m.Try("flock --nonblock /srv/krund/x.krun/lock true")
+		return "", status != 0
+	})
+	krund.Kill()
+	setting(m, before)
+	m.LetGo()
+	m.WaitNoKrund()
+	out, status := m.Try("krund run /srv/krund/x.toml")
+	if status != 1 || !strings.Contains(out, "is not krund") || !strings.Contains(out, "flock") {
+		t.Errorf("krund run: status %d\n%s", status, out)
+	}
+	stranger.Kill()
+}
