@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -73,10 +74,10 @@ func TestRestoreWithNothingToDo(t *testing.T) {
 	if r := krunctl(t, "restore", b.toml); r.code != exitOK || r.stdout != "nothing to put back\n" {
 		t.Error(r.text())
 	}
-	lock, err := b.folder.Lock(4711, "bencher7")
+	lock, err := b.folder.Lock(os.Getpid(), "bencher7")
 	b.must(err)
 	defer lock.Release()
-	if r := krunctl(t, "restore", b.toml); r.code != exitError || !strings.Contains(r.stderr, "4711") {
+	if r := krunctl(t, "restore", b.toml); r.code != exitError || !strings.Contains(r.stderr, strconv.Itoa(os.Getpid())) {
 		t.Error(r.text())
 	}
 }

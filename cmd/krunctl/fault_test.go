@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -271,13 +272,13 @@ func equal(a, b map[string]string) bool {
 
 func TestRepairIsRefusedWhileKrundRuns(t *testing.T) {
 	b := mixed(t)
-	lock, err := b.folder.Lock(4711, "bencher7")
+	lock, err := b.folder.Lock(os.Getpid(), "bencher7")
 	b.must(err)
 	defer lock.Release()
 	b.flipSlot(0)
 	before := contents(t, b.dir())
 	r := krunctl(t, "repair", b.dir())
-	if r.code != exitError || !strings.Contains(r.stderr, "4711") || !equal(before, contents(t, b.dir())) {
+	if r.code != exitError || !strings.Contains(r.stderr, strconv.Itoa(os.Getpid())) || !equal(before, contents(t, b.dir())) {
 		t.Error(r.text())
 	}
 }
