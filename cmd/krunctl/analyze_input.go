@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/exchange"
 	"krund/internal/key"
+	"krund/internal/userfile"
 )
 
 // analysisInput is one argument of analyze: the data, and where its analysis
@@ -30,16 +31,13 @@ func (a *app) analysisInput(arg string, o analyzeOptions) (analysisInput, error)
 	if err != nil {
 		return in, err
 	}
+	if in.output == "" {
+		in.output = a.analysisFile(arg)
+	}
 	if a.isExperiment(arg) {
 		in.data, err = a.readExperiment(arg, o.column)
-		if in.output == "" {
-			in.output = filepath.Join(folderOf(arg), "analysis.json")
-		}
 	} else {
 		in.data, err = a.readResultsFile(arg, o)
-		if in.output == "" {
-			in.output = stem(arg) + ".analysis.json"
-		}
 	}
 	if err != nil {
 		return in, err
@@ -48,7 +46,18 @@ func (a *app) analysisInput(arg string, o analyzeOptions) (analysisInput, error)
 	return in, onlyKeys(in.data, pattern)
 }
 
-// isExperiment says whether arg names an experiment of krund and not a file
+// analysisFile is where the analysis of arg is kept; "" for standard input, beside which there is no place.
+func (a *app) analysisFile(arg string) string {
+	switch {
+	case a.isExperiment(arg):
+		return filepath.Join(folderOf(arg), "analysis.json")
+	case userfile.IsDescriptor(arg):
+		return ""
+	}
+	return stem(arg) + ".analysis.json"
+}
+
+// isExperiment reports whether arg names an experiment of krund and not a file
 // of results.
 func (a *app) isExperiment(arg string) bool {
 	if strings.HasSuffix(arg, ".toml") {
@@ -79,7 +88,7 @@ func (a *app) readExperiment(arg, column string) (*dataset.Dataset, error) {
 // readResultsFile reads a file by what it is: CSV by its name, anything else by
 // how it begins.
 func (a *app) readResultsFile(name string, o analyzeOptions) (d *dataset.Dataset, err error) {
-	file, err := a.fsys.OpenFile(name, os.O_RDONLY, 0)
+	file, err := userfile.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}

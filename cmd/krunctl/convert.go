@@ -125,11 +125,10 @@ func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
 }
 
 // parquetFile writes a pair where tools that know partitions look for it.
-func (a *app) parquetFile(d *dataset.Dataset, p *dataset.Pair, dir string) (err error) {
-	file, err := createIn(a.fsys, filepath.Join(dir, filepath.FromSlash(exchange.ParquetFile(p.Key))))
-	if err != nil {
+func (a *app) parquetFile(d *dataset.Dataset, p *dataset.Pair, dir string) error {
+	file := filepath.Join(dir, filepath.FromSlash(exchange.ParquetFile(p.Key)))
+	if err := makeFolder(a.fsys, filepath.Dir(file)); err != nil {
 		return fmt.Errorf("write Parquet: %w", err)
 	}
-	defer func() { err = firstOf(err, file.Close()) }()
-	return exchange.WriteParquet(file, d, p)
+	return a.toOutput(file, func(w io.Writer) error { return exchange.WriteParquet(w, d, p) })
 }

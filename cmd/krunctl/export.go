@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/durable"
 	"krund/internal/key"
+	"krund/internal/userfile"
 )
 
 const exportHelp = `Export writes the measured series as CSV or JSON lines.
@@ -172,17 +171,12 @@ func (a *app) export(arg string, o exportOptions) error {
 	return firstOf(err, m.damage())
 }
 
-// toOutput calls write with standard output, or with the file that -o names:
-// that one appears when all of it was written, or not at all.
+// toOutput calls write with standard output, or with the file that -o names.
 func (a *app) toOutput(file string, write func(io.Writer) error) error {
 	if file == "" {
 		return write(a.stdout)
 	}
-	const readable = 0o644
-	return durable.WriteTo(a.fsys, file, readable, func(w io.Writer) error {
-		b := bufio.NewWriterSize(w, 1<<16)
-		return firstOf(write(b), b.Flush())
-	})
+	return userfile.Write(file, write)
 }
 
 // isFolder tells whether -o names a folder: one that is there, or a name that

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 
 	"krund/internal/analysis/classify"
@@ -15,6 +14,7 @@ import (
 	"krund/internal/analysis/optimise"
 	"krund/internal/analysis/warmup"
 	"krund/internal/exchange"
+	"krund/internal/userfile"
 )
 
 // suite reads an argument of optimise: a result file of µOpTime, or anything
@@ -159,7 +159,7 @@ func warmupOf(p *warmup.Pair) (n, without int) {
 // uoptimeFile reads a result file of µOpTime, also compressed; nil when the
 // file is something else.
 func (a *app) uoptimeFile(name string) (s *optimise.Suite, err error) {
-	file, err := a.fsys.OpenFile(name, os.O_RDONLY, 0)
+	file, err := userfile.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}

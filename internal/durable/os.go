@@ -17,16 +17,43 @@ import (
 type system struct{}
 
 // OpenFile never writes through a symbolic link: krund writes as root, and
-// only into files it made itself.
+// only into files it made itself. It opens no FIFO, socket or device, and never
+// waits for one: a device is not even touched.
 func (system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
 		flag |= syscall.O_NOFOLLOW
+	}
+	if flag&os.O_EXCL == 0 { // else it is made now
+		if info, err := os.Stat(name); err == nil && special(info.Mode()) {
+			return nil, notRegular(name, info.Mode())
+		}
+		flag |= syscall.O_NONBLOCK // something else may have come to that name since
 	}
 	f, err := os.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, explainLink(name, flag, err)
 	}
+	if flag&os.O_EXCL == 0 {
+		if info, err := f.Stat(); err != nil || special(info.Mode()) {
+			if err == nil {
+				err = notRegular(name, info.Mode())
+			}
+			return nil, errors.Join(err, f.Close())
+		}
+		// The kernel ignores the flag for a regular file; a server of a FUSE file system need not.
+		if err := (systemFile{f}).onDescriptor(func(fd int) error { return unix.SetNonblock(fd, false) }); err != nil {
+			return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, f.Close())
+		}
+	}
 	return systemFile{f}, nil
+}
+
+// special reports whether something is neither a file nor a directory, which can be opened and not read.
+func special(mode fs.FileMode) bool { return !mode.IsRegular() && !mode.IsDir() }
+
+// notRegular is the error for what is special.
+func notRegular(name string, mode fs.FileMode) error {
+	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("it is %s: %w", Describe(mode), ErrNotRegular)}
 }
 
 // explainLink says in words what ELOOP (Linux, OpenBSD) or EMLINK (FreeBSD)
