@@ -94,6 +94,10 @@ func (a *app) readResultsFile(name string, o analyzeOptions) (d *dataset.Dataset
 	}
 	defer func() { err = firstOf(err, file.Close()) }()
 	in := bufio.NewReaderSize(file, exchange.SniffSize)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the results: %w", err)
+	}
 	head, err := in.Peek(exchange.SniffSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -106,7 +110,8 @@ func (a *app) readResultsFile(name string, o analyzeOptions) (d *dataset.Dataset
 	if strings.HasSuffix(lower, ".csv") {
 		d, err = exchange.ReadWarmupCSV(in, exchange.WarmupCSVOptions{VM: o.vm, Variant: o.variant, Uname: o.uname})
 	} else if format == exchange.FormatKrun {
-		d, err = exchange.ReadKrunJSON(in, exchange.KrunOptions{Counters: o.column == dataset.APERF || o.column == dataset.MPERF})
+		counters := o.column == dataset.APERF || o.column == dataset.MPERF
+		d, err = exchange.ReadKrunJSON(in, exchange.KrunOptions{Counters: counters, Size: info.Size()})
 	} else {
 		d, err = readOther(in, format, o)
 	}

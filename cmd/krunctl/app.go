@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/clip"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/durable"
@@ -36,10 +37,21 @@ type app struct {
 	measure  func(context.Context, *control.Machine, control.CPUs, time.Duration) (probe.Proof, error)
 }
 
-// talk prints a message for people. Its lines are made fit for a terminal.
+// Bounds of one message for people.
+const (
+	talkLines = 200
+	talkBytes = 64 << 10
+)
+
+// talk prints a message for people. Its lines are made fit for a terminal, and
+// there are no more of them than anyone reads.
 func (a *app) talk(format string, args ...any) {
+	var lines []string
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
-		_, _ = fmt.Fprintln(a.stderr, visible(strings.TrimSuffix(line, "\n"))) // there is nobody else to tell
+		lines = append(lines, visible(strings.TrimSuffix(line, "\n")))
+	}
+	for _, line := range clip.Lines(lines, talkLines, talkBytes) {
+		_, _ = fmt.Fprintln(a.stderr, line) // there is nobody else to tell
 	}
 }
 

@@ -91,7 +91,7 @@ func (r Record) checkIdentity() error {
 		return err
 	}
 	if !r.Outcome.Known() {
-		return fmt.Errorf("outcome %q is none of completed, error, timeout, rerun", r.Outcome)
+		return fmt.Errorf("outcome %.40q is none of completed, error, timeout, rerun", r.Outcome)
 	}
 	return nil
 }
