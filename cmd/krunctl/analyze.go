@@ -42,7 +42,7 @@ EXAMPLES
   krunctl analyze --key 'nbody:*:*' warmup.krun
   krunctl analyze --how-long warmup_results.json.bz2
   krunctl analyze --json --vm Hotspot --variant default-java times.csv | jq .totals
-` + exitHelp
+` + readExitHelp
 
 // analyzeOptions are the flags. Texts that are empty leave the mode's default.
 type analyzeOptions struct {

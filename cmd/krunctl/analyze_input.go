@@ -43,7 +43,15 @@ func (a *app) analysisInput(arg string, o analyzeOptions) (analysisInput, error)
 		return in, err
 	}
 	in.data.Source = arg
+	a.tellLeftOut(arg, in.data)
 	return in, onlyKeys(in.data, pattern)
+}
+
+// tellLeftOut says which records are not in the data.
+func (a *app) tellLeftOut(arg string, d *dataset.Dataset) {
+	for _, why := range d.LeftOut {
+		a.leaveOut(arg, why)
+	}
 }
 
 // analysisFile is where the analysis of arg is kept; "" for standard input, beside which there is no place.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +31,7 @@ EXAMPLES
   krunctl convert --to krun -o warmup_results.json.bz2 warmup.krun
   krunctl convert --to parquet -o warmup/ warmup.krun
   krunctl convert --to go warmup.krun | benchstat -col /vm -
-` + exitHelp
+` + readExitHelp
 
 func convertCommand(a *app) *cobra.Command {
 	var o importOptions
@@ -102,8 +103,11 @@ func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, s
 
 // tellProblems says what of the data is not in the output.
 func (a *app) tellProblems(arg string, d *dataset.Dataset) {
+	a.tellLeftOut(arg, d)
 	for _, problem := range d.Problems {
-		a.talk("%s: %s", arg, problem)
+		if !slices.Contains(d.LeftOut, problem) {
+			a.talk("%s: %s", arg, problem)
+		}
 	}
 }
 

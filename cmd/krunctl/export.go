@@ -59,7 +59,7 @@ EXAMPLES
   krunctl export --csv --wide --key '*:CPython:*' -o cpython.csv warmup.krun
   krunctl export --csv --wide -o warmup_csv/ warmup.krun
   krunctl export --jsonl --iterations 0-99 warmup.krun | jq -s length
-` + exitHelp
+` + readExitHelp
 
 type exportOptions struct {
 	csv, jsonl, wide, long bool
@@ -162,13 +162,11 @@ func (a *app) export(arg string, o exportOptions) error {
 	}
 	switch {
 	case o.executions:
-		err = a.exportExecutions(m, o)
+		return a.exportExecutions(m, o)
 	case o.wide:
-		err = a.exportWide(m, o)
-	default:
-		err = a.exportLong(m, o)
+		return a.exportWide(m, o)
 	}
-	return firstOf(err, m.damage())
+	return a.exportLong(m, o)
 }
 
 // toOutput calls write with standard output, or with the file that -o names.

@@ -32,7 +32,7 @@ removed, and nothing else. files.sha256 lists what krunctl has written.
 EXAMPLES
   krunctl report warmup.toml -o out/
   krunctl report warmup_results.json.bz2 -o out/
-` + exitHelp
+` + readExitHelp
 
 func reportCommand(a *app) *cobra.Command {
 	var output, keys string
