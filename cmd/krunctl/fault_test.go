@@ -97,6 +97,33 @@ var faults = []fault{
 		codes: []integrity.Code{integrity.RecordLost}, mended: true, rows: 25,
 	},
 	{
+		name: "a lost record of an error", make: mixed, damage: func(b *builder) { b.must(os.Remove(b.recordPath(2, 1))) },
+		codes: []integrity.Code{integrity.RecordLost}, mended: true, rows: 11,
+	},
+	{
+		name: "a lost record of a timeout", make: mixed, damage: func(b *builder) { b.must(os.Remove(b.recordPath(4, 1))) },
+		codes: []integrity.Code{integrity.RecordLost}, mended: true, rows: 11,
+	},
+	{ // nothing can bring it back, and nothing is to be run again
+		name: "a lost record of a rerun", make: mixed, damage: func(b *builder) { b.must(os.Remove(b.recordPath(3, 1))) },
+		codes: []integrity.Code{integrity.RecordLost}, rows: 11,
+	},
+	{
+		name: "lost records of both attempts", make: mixed, damage: func(b *builder) {
+			b.must(os.Remove(b.recordPath(3, 1)))
+			b.must(os.Remove(b.recordPath(3, 2)))
+		}, codes: []integrity.Code{integrity.RecordLost, integrity.RecordLost}, mended: true, rows: 8,
+	},
+	{
+		name: "all records lost", make: mixed, damage: func(b *builder) {
+			for slot, attempts := range []int{1, 1, 1, 2, 1} {
+				for attempt := range attempts {
+					b.must(os.Remove(b.recordPath(slot, attempt+1)))
+				}
+			}
+		}, codes: slices.Repeat([]integrity.Code{integrity.RecordLost}, 6), mended: true,
+	},
+	{
 		name: "a slot behind its record", make: complete, damage: func(b *builder) { b.finish(3, schedule.Outstanding) },
 		codes: []integrity.Code{integrity.SlotBehind}, mended: true, rows: 28,
 	},
