@@ -45,9 +45,10 @@ EXAMPLES
 
 EXIT STATUS
   0  all is well
-  1  a busy core left the limits, a record could not be read, there is nothing
-     to judge, or no limits can be suggested
-  2  wrong usage, or a mistake in the configuration`
+  1  a busy core left the limits, there is nothing to judge, or no limits can be
+     suggested
+  2  wrong usage, or a mistake in the configuration
+  3  done, but without damaged records; standard error names them`
 
 type amperfOptions struct {
 	json       bool
@@ -195,13 +196,13 @@ func (a *app) amperf(arg string, o amperfOptions) error {
 		}
 		doc.one(&doc.Keys[rows[rec.Key]], rec.Record, run, limits)
 	}
-	doc.Tolerance, doc.Threshold, doc.Damaged = limits.Tolerance, limits.BusyThreshold, len(m.damaged)
+	doc.Tolerance, doc.Threshold, doc.Damaged = limits.Tolerance, limits.BusyThreshold, m.damaged
 	if o.json {
 		err = a.printJSON(doc)
 	} else {
 		a.printAmperf(doc)
 	}
-	return firstOf(err, m.damage(), doc.verdict(why))
+	return firstOf(err, doc.verdict(why))
 }
 
 // one judges a record with counters.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,7 +42,7 @@ EXAMPLES
   krunctl analyze --key 'nbody:*:*' warmup.krun
   krunctl analyze --how-long warmup_results.json.bz2
   krunctl analyze --json --vm Hotspot --variant default-java times.csv | jq .totals
-` + exitHelp
+` + readExitHelp
 
 // analyzeOptions are the flags. Texts that are empty leave the mode's default.
 type analyzeOptions struct {
@@ -206,10 +207,17 @@ func (a *app) analyzeOne(in analysisInput, o analyzeOptions) error {
 // storeAnalysis writes the analysis to its file; one of some keys only where it was asked for. With --json, which has said
 // everything, a place one may not write to is only mentioned.
 func (a *app) storeAnalysis(in analysisInput, text []byte, o analyzeOptions) error {
-	if in.pattern != nil && o.output == "" {
-		return nil
+	var err error
+	switch {
+	case o.output != "":
+		err = a.toOutput(o.output, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+	case in.pattern == nil && in.output != "":
+		const usual = 0o644
+		err = durable.WriteFile(a.fsys, in.output, text, usual)
 	}
-	err := durable.WriteFile(a.fsys, in.output, text, 0o644)
 	switch {
 	case err == nil:
 		return nil

@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/exchange"
 	"krund/internal/key"
+	"krund/internal/userfile"
 )
 
 // analysisInput is one argument of analyze: the data, and where its analysis
@@ -30,25 +31,41 @@ func (a *app) analysisInput(arg string, o analyzeOptions) (analysisInput, error)
 	if err != nil {
 		return in, err
 	}
+	if in.output == "" {
+		in.output = a.analysisFile(arg)
+	}
 	if a.isExperiment(arg) {
 		in.data, err = a.readExperiment(arg, o.column)
-		if in.output == "" {
-			in.output = filepath.Join(folderOf(arg), "analysis.json")
-		}
 	} else {
 		in.data, err = a.readResultsFile(arg, o)
-		if in.output == "" {
-			in.output = stem(arg) + ".analysis.json"
-		}
 	}
 	if err != nil {
 		return in, err
 	}
 	in.data.Source = arg
+	a.tellLeftOut(arg, in.data)
 	return in, onlyKeys(in.data, pattern)
 }
 
-// isExperiment says whether arg names an experiment of krund and not a file
+// tellLeftOut says which records are not in the data.
+func (a *app) tellLeftOut(arg string, d *dataset.Dataset) {
+	for _, why := range d.LeftOut {
+		a.leaveOut(arg, why)
+	}
+}
+
+// analysisFile is where the analysis of arg is kept; "" for standard input, beside which there is no place.
+func (a *app) analysisFile(arg string) string {
+	switch {
+	case a.isExperiment(arg):
+		return filepath.Join(folderOf(arg), "analysis.json")
+	case userfile.IsDescriptor(arg):
+		return ""
+	}
+	return stem(arg) + ".analysis.json"
+}
+
+// isExperiment reports whether arg names an experiment of krund and not a file
 // of results.
 func (a *app) isExperiment(arg string) bool {
 	if strings.HasSuffix(arg, ".toml") {
@@ -79,12 +96,16 @@ func (a *app) readExperiment(arg, column string) (*dataset.Dataset, error) {
 // readResultsFile reads a file by what it is: CSV by its name, anything else by
 // how it begins.
 func (a *app) readResultsFile(name string, o analyzeOptions) (d *dataset.Dataset, err error) {
-	file, err := a.fsys.OpenFile(name, os.O_RDONLY, 0)
+	file, err := userfile.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}
 	defer func() { err = firstOf(err, file.Close()) }()
 	in := bufio.NewReaderSize(file, exchange.SniffSize)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the results: %w", err)
+	}
 	head, err := in.Peek(exchange.SniffSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -97,7 +118,8 @@ func (a *app) readResultsFile(name string, o analyzeOptions) (d *dataset.Dataset
 	if strings.HasSuffix(lower, ".csv") {
 		d, err = exchange.ReadWarmupCSV(in, exchange.WarmupCSVOptions{VM: o.vm, Variant: o.variant, Uname: o.uname})
 	} else if format == exchange.FormatKrun {
-		d, err = exchange.ReadKrunJSON(in, exchange.KrunOptions{Counters: o.column == dataset.APERF || o.column == dataset.MPERF})
+		counters := o.column == dataset.APERF || o.column == dataset.MPERF
+		d, err = exchange.ReadKrunJSON(in, exchange.KrunOptions{Counters: counters, Size: info.Size()})
 	} else {
 		d, err = readOther(in, format, o)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/clip"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/durable"
@@ -32,14 +33,27 @@ type app struct {
 	state          string                                          // folder for what krunctl must find again after a crash
 	runtime        []string                                        // folders for what ends with the boot: where the lock of the machine is
 
+	leftOut map[[2]string]bool // source and reason of what could not be read
+
 	counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding // which counters there are
 	measure  func(context.Context, *control.Machine, control.CPUs, time.Duration) (probe.Proof, error)
 }
 
-// talk prints a message for people. Its lines are made fit for a terminal.
+// Bounds of one message for people.
+const (
+	talkLines = 200
+	talkBytes = 64 << 10
+)
+
+// talk prints a message for people. Its lines are made fit for a terminal, and
+// there are no more of them than anyone reads.
 func (a *app) talk(format string, args ...any) {
+	var lines []string
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
-		_, _ = fmt.Fprintln(a.stderr, visible(strings.TrimSuffix(line, "\n"))) // there is nobody else to tell
+		lines = append(lines, visible(strings.TrimSuffix(line, "\n")))
+	}
+	for _, line := range clip.Lines(lines, talkLines, talkBytes) {
+		_, _ = fmt.Fprintln(a.stderr, line) // there is nobody else to tell
 	}
 }
 
@@ -62,6 +76,8 @@ const (
 	exitOK    = 0
 	exitError = 1 // could not be done, or problems were found
 	exitUsage = 2 // wrong usage or configuration
+
+	exitLeftOut = 3 // done, without records that could not be read
 )
 
 // usageError is a mistake in the command line.
@@ -72,6 +88,35 @@ func (e usageError) Unwrap() error { return e.error }
 // errFound ends a command that did its work and found problems. What they are
 // is in its output already.
 var errFound = errors.New("problems were found")
+
+// leaveOut says, once, that something of source could not be read, and why. The command goes on without
+// it, and ends with exitLeftOut unless there is worse.
+func (a *app) leaveOut(source, why string) {
+	const most = 20 // that are named
+	if a.leftOut == nil {
+		a.leftOut = make(map[[2]string]bool)
+	}
+	if what := [2]string{source, why}; !a.leftOut[what] {
+		a.leftOut[what] = true
+		if len(a.leftOut) <= most {
+			a.talk("krunctl: %s: left out: %s", source, why)
+		}
+	}
+}
+
+// end says how a command ended, and returns its exit code.
+func (a *app) end(err error) int {
+	if n := len(a.leftOut); n > 0 {
+		a.talk("krunctl: left out %s in all; `krunctl check-data` says what to do", plural(n, "record"))
+		if err == nil {
+			return exitLeftOut
+		}
+	}
+	if text := message(err); text != "" {
+		a.talk("krunctl: %s", text)
+	}
+	return exitCode(err)
+}
 
 func exitCode(err error) int {
 	var usage usageError

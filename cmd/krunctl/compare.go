@@ -32,7 +32,8 @@ EXAMPLES
 EXIT STATUS
   0  no key got worse
   1  a key got worse, or something could not be done
-  2  wrong usage`
+  2  wrong usage
+  3  no key got worse, without damaged records; standard error names them`
 
 func compareCommand(a *app) *cobra.Command {
 	var o tableOptions

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +31,7 @@ EXAMPLES
   krunctl convert --to krun -o warmup_results.json.bz2 warmup.krun
   krunctl convert --to parquet -o warmup/ warmup.krun
   krunctl convert --to go warmup.krun | benchstat -col /vm -
-` + exitHelp
+` + readExitHelp
 
 func convertCommand(a *app) *cobra.Command {
 	var o importOptions
@@ -102,8 +103,11 @@ func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, s
 
 // tellProblems says what of the data is not in the output.
 func (a *app) tellProblems(arg string, d *dataset.Dataset) {
+	a.tellLeftOut(arg, d)
 	for _, problem := range d.Problems {
-		a.talk("%s: %s", arg, problem)
+		if !slices.Contains(d.LeftOut, problem) {
+			a.talk("%s: %s", arg, problem)
+		}
 	}
 }
 
@@ -125,11 +129,10 @@ func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
 }
 
 // parquetFile writes a pair where tools that know partitions look for it.
-func (a *app) parquetFile(d *dataset.Dataset, p *dataset.Pair, dir string) (err error) {
-	file, err := createIn(a.fsys, filepath.Join(dir, filepath.FromSlash(exchange.ParquetFile(p.Key))))
-	if err != nil {
+func (a *app) parquetFile(d *dataset.Dataset, p *dataset.Pair, dir string) error {
+	file := filepath.Join(dir, filepath.FromSlash(exchange.ParquetFile(p.Key)))
+	if err := makeFolder(a.fsys, filepath.Dir(file)); err != nil {
 		return fmt.Errorf("write Parquet: %w", err)
 	}
-	defer func() { err = firstOf(err, file.Close()) }()
-	return exchange.WriteParquet(file, d, p)
+	return a.toOutput(file, func(w io.Writer) error { return exchange.WriteParquet(w, d, p) })
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"iter"
 
 	"krund/internal/folder"
@@ -18,14 +17,16 @@ type measurement struct {
 }
 
 // measurements reads all records of f in order, on all processors. Records
-// that cannot be read are told to people and counted in damaged; the others
-// follow. The pattern, when it is not nil, leaves out other keys.
+// that cannot be read, or contradict themselves, are left out and counted in
+// damaged; the others follow. The pattern, when it is not nil, leaves out other
+// keys.
 type measurements struct {
 	app     *app
+	source  string
 	names   []results.Name
 	reader  *results.Reader
 	pattern *key.Pattern
-	damaged map[results.Name]bool
+	damaged int
 }
 
 func (a *app) measurements(f folder.Folder, pattern *key.Pattern) (*measurements, error) {
@@ -39,19 +40,21 @@ func (a *app) measurements(f folder.Folder, pattern *key.Pattern) (*measurements
 	if err != nil {
 		return nil, err
 	}
-	return &measurements{app: a, names: list.Records, reader: r, pattern: pattern, damaged: make(map[results.Name]bool)}, nil
+	return &measurements{app: a, source: f.Dir(), names: list.Records, reader: r, pattern: pattern}, nil
 }
 
 // all may be ranged over more than once; a damaged record is told once.
 func (m *measurements) all() iter.Seq[measurement] {
 	return func(yield func(measurement) bool) {
 		completed := -1 // slot of the last completed record
+		m.damaged = 0
 		for l := range recordscan.Read(m.reader, m.names) {
+			if l.Err == nil {
+				l.Err = l.Record.Usable()
+			}
 			if l.Err != nil {
-				if !m.damaged[l.Name] {
-					m.app.talk("krunctl: left out: %v", l.Err)
-				}
-				m.damaged[l.Name] = true
+				m.app.leaveOut(m.source, l.Err.Error())
+				m.damaged++
 				continue
 			}
 			if m.pattern != nil && !m.pattern.Match(l.Record.Key) {
@@ -66,12 +69,4 @@ func (m *measurements) all() iter.Seq[measurement] {
 			}
 		}
 	}
-}
-
-// damage is the error to end with when records were left out.
-func (m *measurements) damage() error {
-	if len(m.damaged) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s could not be read and left out; `krunctl check-data` says what to do", plural(len(m.damaged), "record"))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/durable"
 	"krund/internal/key"
+	"krund/internal/userfile"
 )
 
 const exportHelp = `Export writes the measured series as CSV or JSON lines.
@@ -60,7 +59,7 @@ EXAMPLES
   krunctl export --csv --wide --key '*:CPython:*' -o cpython.csv warmup.krun
   krunctl export --csv --wide -o warmup_csv/ warmup.krun
   krunctl export --jsonl --iterations 0-99 warmup.krun | jq -s length
-` + exitHelp
+` + readExitHelp
 
 type exportOptions struct {
 	csv, jsonl, wide, long bool
@@ -163,26 +162,19 @@ func (a *app) export(arg string, o exportOptions) error {
 	}
 	switch {
 	case o.executions:
-		err = a.exportExecutions(m, o)
+		return a.exportExecutions(m, o)
 	case o.wide:
-		err = a.exportWide(m, o)
-	default:
-		err = a.exportLong(m, o)
+		return a.exportWide(m, o)
 	}
-	return firstOf(err, m.damage())
+	return a.exportLong(m, o)
 }
 
-// toOutput calls write with standard output, or with the file that -o names:
-// that one appears when all of it was written, or not at all.
+// toOutput calls write with standard output, or with the file that -o names.
 func (a *app) toOutput(file string, write func(io.Writer) error) error {
 	if file == "" {
 		return write(a.stdout)
 	}
-	const readable = 0o644
-	return durable.WriteTo(a.fsys, file, readable, func(w io.Writer) error {
-		b := bufio.NewWriterSize(w, 1<<16)
-		return firstOf(write(b), b.Flush())
-	})
+	return userfile.Write(file, write)
 }
 
 // isFolder tells whether -o names a folder: one that is there, or a name that

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/exchange"
+	"krund/internal/userfile"
 )
 
 const importHelp = `Import reads the results of other tools and writes them as results of Krun, a
@@ -115,7 +115,7 @@ func importCommand(a *app) *cobra.Command {
 
 // imported reads another tool's file, and says what of it was left out.
 func (a *app) imported(name string, tool int, o importOptions) (d *dataset.Dataset, err error) {
-	file, err := a.fsys.OpenFile(name, os.O_RDONLY, 0)
+	file, err := userfile.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}

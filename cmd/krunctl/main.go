@@ -55,10 +55,7 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 	if flushed := out.Flush(); err == nil && flushed != nil {
 		err = fmt.Errorf("write the output: %w", flushed)
 	}
-	if text := message(err); text != "" {
-		a.talk("krunctl: %s", text)
-	}
-	return exitCode(err)
+	return a.end(err)
 }
 
 const rootHelp = `krunctl plans, watches, reads, checks and mends experiments of krund.
@@ -85,11 +82,15 @@ EXIT STATUS
   1  something could not be done, or problems were found
   2  wrong usage, or a mistake in the configuration`
 
+// readExitHelp is exitHelp of the commands that read all records.
+const readExitHelp = exitHelp + `
+  3  done, but without damaged records; standard error names them`
+
 func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "krunctl COMMAND",
 		Short:         "Plan, watch, read, check and mend experiments of krund",
-		Long:          rootHelp + "\n" + exitHelp,
+		Long:          rootHelp + "\n" + readExitHelp,
 		Args:          cobra.ArbitraryArgs, // so that an unknown command comes to RunE
 		SilenceErrors: true,
 		SilenceUsage:  true,

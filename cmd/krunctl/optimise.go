@@ -53,7 +53,7 @@ EXAMPLES
   krunctl optimise --overhead 3m --json warmup.krun | jq '.keys[] | {key, minimal}'
   krunctl optimise --csv warmup.krun > minimal.csv
   krunctl optimise --changes --metric rmad v1.csv v2.csv v3.csv
-` + exitHelp
+` + readExitHelp
 
 // optimiseOptions are the flags.
 type optimiseOptions struct {

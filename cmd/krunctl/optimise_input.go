@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 
 	"krund/internal/analysis/classify"
@@ -15,6 +14,8 @@ import (
 	"krund/internal/analysis/optimise"
 	"krund/internal/analysis/warmup"
 	"krund/internal/exchange"
+	"krund/internal/unpack"
+	"krund/internal/userfile"
 )
 
 // suite reads an argument of optimise: a result file of µOpTime, or anything
@@ -156,26 +157,34 @@ func warmupOf(p *warmup.Pair) (n, without int) {
 	return n, without
 }
 
+// mostUnpacked is how many bytes a packed file of µOpTime may have.
+const mostUnpacked = 2 << 30
+
 // uoptimeFile reads a result file of µOpTime, also compressed; nil when the
 // file is something else.
 func (a *app) uoptimeFile(name string) (s *optimise.Suite, err error) {
-	file, err := a.fsys.OpenFile(name, os.O_RDONLY, 0)
+	file, err := userfile.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}
 	defer func() { err = firstOf(err, file.Close()) }()
-	in := bufio.NewReaderSize(file, exchange.SniffSize)
-	head, err := in.Peek(2)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the results: %w", err)
+	}
+	from := unpack.NewInput(file, info.Size())
+	head, err := from.Peek(2)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}
+	in := bufio.NewReaderSize(from, exchange.SniffSize)
 	packed := bytes.Equal(head, []byte{0x1f, 0x8b})
 	if packed {
-		z, err := gzip.NewReader(in)
+		z, err := gzip.NewReader(from)
 		if err != nil {
 			return nil, fmt.Errorf("unpack it: %w", err)
 		}
-		in = bufio.NewReaderSize(z, exchange.SniffSize)
+		in = bufio.NewReaderSize(from.Bound(z, mostUnpacked), exchange.SniffSize)
 	}
 	if head, err = in.Peek(exchange.SniffSize); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the results: %w", err)
@@ -186,7 +195,11 @@ func (a *app) uoptimeFile(name string) (s *optimise.Suite, err error) {
 		}
 		return nil, nil
 	}
-	if s, err = exchange.ReadUOpTime(in); err != nil {
+	s, err = exchange.ReadUOpTime(in)
+	if size := (*unpack.SizeError)(nil); errors.As(err, &size) {
+		return nil, fmt.Errorf("read the results: %w; if you trust it, unpack it (gzip -d) and name what comes out", size)
+	}
+	if err != nil {
 		return nil, err
 	}
 	s.Source = name

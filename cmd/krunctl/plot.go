@@ -35,7 +35,7 @@ EXAMPLES
   krunctl plot --key 'nbody:CPython:*' -o nbody.pdf warmup.krun
   krunctl plot --key 'nbody:CPython:*' --execution 2 -o figure1.svg warmup.krun
   krunctl plot --columns cycles,user --per-page 1 -o figure2.pdf warmup.krun
-` + exitHelp
+` + readExitHelp
 
 type plotOptions struct {
 	output     string

@@ -32,7 +32,7 @@ removed, and nothing else. files.sha256 lists what krunctl has written.
 EXAMPLES
   krunctl report warmup.toml -o out/
   krunctl report warmup_results.json.bz2 -o out/
-` + exitHelp
+` + readExitHelp
 
 func reportCommand(a *app) *cobra.Command {
 	var output, keys string
@@ -116,11 +116,7 @@ func sizeText(bytes int64) string { return size(bytes) }
 // or of other data. keys is the text of --key.
 func (a *app) analysed(arg, keys string) (analysisInput, *warmup.Document, error) {
 	o := analyzeOptions{column: dataset.Wall, seed: 1, workers: runtime.NumCPU(), key: keys}
-	probe := analysisInput{output: stem(arg) + ".analysis.json"}
-	if a.isExperiment(arg) {
-		probe.output = filepath.Join(folderOf(arg), "analysis.json")
-	}
-	previous := a.previousAnalysis(probe, o)
+	previous := a.previousAnalysis(analysisInput{output: a.analysisFile(arg)}, o)
 	if previous != nil {
 		o.column = previous.Parameters.Column
 	}

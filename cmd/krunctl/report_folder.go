@@ -80,6 +80,11 @@ func (p *pagesFolder) finish() error {
 	if err != nil {
 		return err
 	}
+	for _, f := range p.written {
+		if err := p.replaceable(f); err != nil {
+			return err
+		}
+	}
 	if err := p.writeManifest(slices.Concat(before, p.written)); err != nil {
 		return err
 	}
@@ -99,6 +104,15 @@ func (p *pagesFolder) finish() error {
 		}
 	}
 	return errors.Join(p.writeManifest(p.written), p.sweep())
+}
+
+// replaceable refuses to put a page in the place of what cannot be one.
+func (p *pagesFolder) replaceable(f pageFile) error {
+	info, err := p.fsys.Lstat(p.path(f.name))
+	if err != nil || info.Mode().IsRegular() {
+		return nil //nolint:nilerr // it is not there, or the renaming tells the same error
+	}
+	return fmt.Errorf("write the report: %s is %s, not a page of krunctl's; move it away", p.path(f.name), durable.Describe(info.Mode()))
 }
 
 // manifest reads which files are a report's. What else may be in it is passed over.

@@ -24,7 +24,7 @@ EXAMPLES
   krunctl table warmup.toml
   krunctl table --format latex -o warmup.tex warmup.krun
   krunctl table --format csv warmup_results.json.bz2
-` + exitHelp
+` + readExitHelp
 
 // tableOptions are the flags of table and compare.
 type tableOptions struct {

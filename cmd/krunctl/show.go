@@ -1,12 +1,9 @@
 package main
 
 import (
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -71,7 +68,7 @@ func (a *app) show(args []string, o showOptions) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if o.json {
-		return a.copyDocument(file)
+		return results.Copy(a.stdout, a.fsys, file)
 	}
 	a.printRecord(rec)
 	if o.series {
@@ -79,21 +76,6 @@ func (a *app) show(args []string, o showOptions) error {
 		a.printSeries(rec)
 	}
 	return nil
-}
-
-// copyDocument prints what is packed in a record's file, unchanged.
-func (a *app) copyDocument(file string) (err error) {
-	f, err := a.fsys.OpenFile(file, os.O_RDONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(a.stdout, z) //nolint:gosec // Skim has unpacked it already
-	return err
 }
 
 // recordFile returns the file that the arguments of show name.

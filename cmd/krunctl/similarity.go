@@ -41,7 +41,7 @@ EXAMPLES
   krunctl similarity --matrix warmup.krun
   krunctl similarity --json warmup.krun | jq '.keys[] | {key, verdict, outliers}'
   krunctl similarity --csv --column cycles --threshold 0.3 warmup_results.json.bz2
-` + exitHelp
+` + readExitHelp
 
 // similarityOptions are the flags.
 type similarityOptions struct {

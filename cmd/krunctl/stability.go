@@ -53,7 +53,7 @@ EXAMPLES
   krunctl stability --criterion cv --threshold 0.005 warmup.krun
   krunctl stability --profile study --step 1s --batch 100ms jmh.json
   krunctl stability --executions 2-30 --json warmup.krun | jq .totals
-` + exitHelp
+` + readExitHelp
 
 // stabilityOptions are the flags.
 type stabilityOptions struct {

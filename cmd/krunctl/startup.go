@@ -35,7 +35,7 @@ EXAMPLES
   krunctl startup warmup.toml
   krunctl startup --by key --key 'nbody:*:*' warmup.krun
   krunctl startup --json --seed 7 warmup.krun
-` + exitHelp
+` + readExitHelp
 
 type startupOptions struct {
 	json       bool
@@ -124,7 +124,7 @@ func (a *app) startup(arg string, o startupOptions) error {
 	if err != nil {
 		return err
 	}
-	doc.Damaged = len(m.damaged)
+	doc.Damaged = m.damaged
 	if o.json {
 		for _, r := range rows {
 			row := startupRowJSON{VM: r.VM, Executions: r.Executions, Init: r.Init, First: r.First}
@@ -133,13 +133,13 @@ func (a *app) startup(arg string, o startupOptions) error {
 			}
 			doc.Rows = append(doc.Rows, row)
 		}
-		return firstOf(a.printJSON(doc), m.damage())
+		return a.printJSON(doc)
 	}
 	if len(rows) == 0 {
-		return firstOf(m.damage(), errors.New("no record counts yet: `krunctl status` says how far the experiment is"))
+		return errors.New("no record counts yet: `krunctl status` says how far the experiment is")
 	}
 	a.printStartup(o, rows)
-	return m.damage()
+	return nil
 }
 
 func (a *app) printStartup(o startupOptions, rows []startup.Row) {

@@ -36,7 +36,7 @@ EXAMPLES
   krunctl summary warmup.toml
   krunctl summary --sort median warmup.krun
   krunctl summary --key '*:CPython:*' --json warmup.krun
-` + exitHelp
+` + readExitHelp
 
 type summaryOptions struct {
 	json bool
@@ -133,15 +133,15 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	if less != nil {
 		slices.SortStableFunc(rows, less)
 	}
-	doc.Damaged = len(m.damaged)
+	doc.Damaged = m.damaged
 	if o.json {
 		for _, r := range rows {
 			doc.Keys = append(doc.Keys, rowJSON(r))
 		}
-		return firstOf(a.printJSON(doc), m.damage())
+		return a.printJSON(doc)
 	}
 	a.printSummary(rows)
-	return m.damage()
+	return nil
 }
 
 func firstOf(errs ...error) error {

@@ -7,12 +7,17 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"krund/internal/clip"
 )
 
 // visible makes s fit for a terminal: what is not printable (control
 // characters, escape sequences, direction marks, broken UTF-8) is shown as an
-// escape such as \x1b, so that no benchmark can write to the screen.
-func visible(s string) string {
+// escape such as \x1b, so that no benchmark can write to the screen; and the
+// middle of a text that is too long for people is left out.
+func visible(s string) string { return clip.Text(escaped(s), clip.Message) }
+
+func escaped(s string) string {
 	if strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {
 		return s
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"krund/internal/child"
+	"krund/internal/clip"
 	"krund/internal/config"
 	"krund/internal/guard"
 	"krund/internal/version"
@@ -145,10 +146,10 @@ func status(err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, mistakes.Error())
 		return exitUsage
 	case errors.As(err, &wrong):
-		fmt.Fprintln(stderr, "krund:", err)
+		fmt.Fprintln(stderr, "krund:", clip.Text(err.Error(), messageBytes))
 		return exitUsage
 	}
-	fmt.Fprintln(stderr, "krund:", err)
+	fmt.Fprintln(stderr, "krund:", clip.Text(err.Error(), messageBytes))
 	return exitError
 }
 

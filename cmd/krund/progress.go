@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"krund/internal/boot"
+	"krund/internal/clip"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -57,8 +58,13 @@ func (p *progress) eta(left int) string {
 	return "left " + (p.spent / time.Duration(p.ran) * time.Duration(left)).Round(time.Second).String()
 }
 
+// messageBytes bounds one message, or a part of it: what it quotes may come from a benchmark, and be as
+// long as that likes.
+const messageBytes = 8 << 10
+
 // printable replaces control characters: a benchmark's last words must not drive the terminal.
 func printable(s string) string {
+	s = clip.Text(s, messageBytes)
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
 			return '\uFFFD'

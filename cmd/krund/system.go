@@ -17,6 +17,7 @@ import (
 	"krund/internal/boot"
 	"krund/internal/bootentry"
 	"krund/internal/child"
+	"krund/internal/clip"
 	"krund/internal/clock"
 	"krund/internal/config"
 	"krund/internal/control"
@@ -251,10 +252,20 @@ func newLog(fsys durable.FS, path string, o runOptions, stderr io.Writer) (*slog
 		level = slog.LevelDebug
 	}
 	handlers := slog.NewMultiHandler(
-		slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelDebug}),
+		slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: clipped}),
 		newTalk(stderr, level, isJournal(stderr, os.Getenv("JOURNAL_STREAM"))),
 	)
 	return slog.New(handlers), func() { _ = file.Close() }, nil
+}
+
+// clipped bounds what a value takes in the log.
+func clipped(_ []string, a slog.Attr) slog.Attr {
+	if kind := a.Value.Kind(); kind == slog.KindString || kind == slog.KindAny {
+		if text := a.Value.String(); len(text) > messageBytes {
+			a.Value = slog.StringValue(clip.Text(text, messageBytes))
+		}
+	}
+	return a
 }
 
 // found gives the programs of commands their full paths, which are those of the fixed PATH. One that has vanished keeps its name, and fails with it

@@ -203,7 +203,7 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	record.Machine.Controls = applied.Controls
 	record.Machine.Temperatures.Base = temperatures(base)
 	x.judge(&record, measured, seen)
-	return applied, record, nil
+	return applied, record.Bounded(), nil
 }
 
 // unfit marks an error as the machine's, unless it only says that ctx ended.

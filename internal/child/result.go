@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/clip"
 )
 
 // fill puts what is known after the end into run.
@@ -104,7 +106,8 @@ func (s *session) findings(run Run, r report) []string {
 	if run.Strays > 0 {
 		out = append(out, fmt.Sprintf("%d further processes of the benchmark had to be killed or reaped", run.Strays))
 	}
-	return append(out, s.family.leftovers()...)
+	const lines, size = 100, 16 << 10 // a benchmark may leave thousands of processes behind
+	return clip.Lines(append(out, s.family.leftovers()...), lines, size)
 }
 
 func signalName(sig syscall.Signal) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/clip"
 	"krund/internal/key"
 )
 
@@ -25,11 +26,15 @@ func (p Problem) Error() string {
 // Errors is every mistake found, in the order of the file; never empty.
 type Errors []Problem
 
-// Error gives a line per problem.
+// Error gives a line per problem, of a hundred at most.
 func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, p := range e {
-		lines[i] = p.Error()
+	const most = 100
+	lines := make([]string, min(len(e), most), most+1)
+	for i := range lines {
+		lines[i] = e[i].Error()
+	}
+	if more := len(e) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("%s: %d more mistakes; correct these first", e[0].File, more))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -53,7 +58,8 @@ type problems struct {
 // add notes one mistake. The same mistake on the same line counts once: a
 // machine's section is read alone and again merged with the rest.
 func (p *problems) add(line int, what, fix string) {
-	found := Problem{File: p.file, Line: max(line, 1), What: what, Fix: fix}
+	const most = 500 // bytes: names and values come from the file, and may be as long as it is
+	found := Problem{File: p.file, Line: max(line, 1), What: clip.Text(what, most), Fix: clip.Text(fix, most)}
 	if p.told[found] {
 		return
 	}

@@ -26,8 +26,8 @@ type File interface {
 // Errors wrap those of package io/fs and syscall: test them with errors.Is
 // (fs.ErrNotExist, fs.ErrExist, syscall.ENOSPC).
 type FS interface {
-	// OpenFile opens a file with the flags of package os. OS refuses to open
-	// a symbolic link for writing.
+	// OpenFile opens a regular file with the flags of package os. OS refuses to
+	// open a symbolic link for writing, and with ErrNotRegular what is no file.
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	// Rename moves a file within its folder, replacing newName at once.
 	Rename(oldName, newName string) error
@@ -72,6 +72,31 @@ func Append(fsys FS, name string, perm fs.FileMode) (*os.File, error) {
 
 // ErrLocked is returned by Lock when somebody else holds the lock.
 var ErrLocked = errors.New("the file is locked by another process")
+
+// ErrNotRegular is in the error for a FIFO, a socket or a device in the place of
+// a file.
+var ErrNotRegular = errors.New("name a regular file")
+
+// Describe names the kind of a file, with its article: "a FIFO".
+func Describe(mode fs.FileMode) string {
+	switch mode.Type() {
+	case 0:
+		return "a regular file"
+	case fs.ModeDir:
+		return "a directory"
+	case fs.ModeSymlink:
+		return "a symbolic link"
+	case fs.ModeNamedPipe:
+		return "a FIFO"
+	case fs.ModeSocket:
+		return "a socket"
+	case fs.ModeDevice:
+		return "a block device"
+	case fs.ModeDevice | fs.ModeCharDevice:
+		return "a character device"
+	}
+	return "a special file"
+}
 
 // DataSyncer is a File that can leave out of a sync what is not needed to read
 // the data back, the modification time above all.

@@ -44,26 +44,55 @@ func (f system) within(name string) (string, bool) {
 }
 
 // OpenFile never writes through a symbolic link: krund writes as root, and
-// only into files it made itself.
+// only into files it made itself. It opens no FIFO, socket or device, and never
+// waits for one: a device is not even touched.
 func (f system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
-	if writes {
+	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
 		flag |= syscall.O_NOFOLLOW
 	}
-	var file *os.File
-	var err error
-	if rel, ok := f.within(name); ok {
-		if info, err := f.root.Lstat(rel); writes && err == nil && info.Mode()&fs.ModeSymlink != 0 { // os.Root follows it
-			return nil, explainLink(name, flag, &fs.PathError{Op: "open", Path: name, Err: syscall.ELOOP})
+	if flag&os.O_EXCL == 0 { // else it is made now
+		if info, err := f.stat(name); err == nil && special(info.Mode()) {
+			return nil, notRegular(name, info.Mode())
 		}
-		file, err = f.root.OpenFile(rel, flag, perm)
-	} else {
-		file, err = os.OpenFile(name, flag, perm)
+		flag |= syscall.O_NONBLOCK // something else may have come to that name since
 	}
+	file, err := f.open(name, flag, perm)
 	if err != nil {
 		return nil, explainLink(name, flag, named(err, name))
 	}
+	if flag&os.O_EXCL == 0 {
+		if info, err := file.Stat(); err != nil || special(info.Mode()) {
+			if err == nil {
+				err = notRegular(name, info.Mode())
+			}
+			return nil, errors.Join(err, file.Close())
+		}
+		// The kernel ignores the flag for a regular file; a server of a FUSE file system need not.
+		if err := (systemFile{file}).onDescriptor(func(fd int) error { return unix.SetNonblock(fd, false) }); err != nil {
+			return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, file.Close())
+		}
+	}
 	return systemFile{file}, nil
+}
+
+func (f system) open(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	rel, ok := f.within(name)
+	if !ok {
+		return os.OpenFile(name, flag, perm)
+	}
+	if flag&syscall.O_NOFOLLOW != 0 { // os.Root follows a link all the same
+		if info, err := f.root.Lstat(rel); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ELOOP}
+		}
+	}
+	return f.root.OpenFile(rel, flag, perm)
+}
+
+func (f system) stat(name string) (fs.FileInfo, error) {
+	if rel, ok := f.within(name); ok {
+		return f.root.Stat(rel)
+	}
+	return os.Stat(name)
 }
 
 // named gives an error of os.Root the whole name.
@@ -72,6 +101,14 @@ func named(err error, name string) error {
 		path.Path = name
 	}
 	return err
+}
+
+// special reports whether something is neither a file nor a directory, which can be opened and not read.
+func special(mode fs.FileMode) bool { return !mode.IsRegular() && !mode.IsDir() }
+
+// notRegular is the error for what is special.
+func notRegular(name string, mode fs.FileMode) error {
+	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("it is %s: %w", Describe(mode), ErrNotRegular)}
 }
 
 // explainLink says in words what ELOOP (Linux, OpenBSD) or EMLINK (FreeBSD)

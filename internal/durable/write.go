@@ -45,7 +45,9 @@ func tempName(name string, n int) string {
 // WriteFile makes name a file with exactly data, durably: a temporary file in
 // the same folder is written and synced, renamed to name, and the folder is
 // synced. Whenever the power fails, name is the old file (or absent) or the
-// whole new one. perm is subject to the umask.
+// whole new one. perm is subject to the umask. A symbolic link is replaced,
+// not followed. What is neither that nor a file (a device, a FIFO, a socket, a
+// directory) is never replaced: ErrNotRegular.
 //
 // After an error the temporary file has been removed when that was possible,
 // and name is the old file; only when the very last step, syncing the folder,
@@ -60,6 +62,10 @@ func WriteFile(fsys FS, name string, data []byte, perm fs.FileMode) error {
 // WriteTo is WriteFile for content that is produced piece by piece. Writes are
 // not buffered. An error of write ends it as any other error does.
 func WriteTo(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error) error {
+	const kept = fs.ModeType &^ fs.ModeSymlink // what is neither a file nor a link
+	if info, err := fsys.Lstat(name); err == nil && info.Mode()&kept != 0 {
+		return fmt.Errorf("write %s: %s is in its place: %w", name, Describe(info.Mode()), ErrNotRegular)
+	}
 	f, temp, err := createTemp(fsys, name, perm)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, unnamed(err, temp))
@@ -138,15 +144,33 @@ func RemoveTemps(fsys FS, dir string) ([]string, error) {
 	return removed, fsys.SyncDir(dir)
 }
 
-// ReadFile returns the whole content of name.
+// maxFile bounds what ReadFile takes into memory. Nothing that krund or krunctl
+// writes comes near.
+const maxFile = 1 << 30
+
+// ReadFile returns the whole content of name. A file of more than 1 GiB is an
+// error.
 func ReadFile(fsys FS, name string) ([]byte, error) {
 	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(f)
+	data, err := readAll(f, maxFile)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	return data, nil
+}
+
+// readAll reads what f has, at most so many bytes.
+func readAll(f File, most int64) ([]byte, error) {
+	info, err := f.Stat() // what has no size, as files of /proc, is bounded by the reading
+	var data []byte
+	if err == nil && info.Size() <= most {
+		data, err = io.ReadAll(io.LimitReader(f, most+1))
+	}
+	if err == nil && max(info.Size(), int64(len(data))) > most {
+		err = fmt.Errorf("it has more than %d bytes, and no file of krund's has; is it the right one?", most)
+	}
+	return data, err
 }

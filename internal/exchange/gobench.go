@@ -99,6 +99,9 @@ func (g *goReader) result(name string, pairs []string) error {
 			return fmt.Errorf("%q is not a number", pairs[i])
 		}
 		unit := pairs[i+1]
+		if err := tooLong("unit", unit); err != nil {
+			return err
+		}
 		list, known := run.values[unit]
 		if !known {
 			run.units = append(run.units, unit)

@@ -69,11 +69,17 @@ func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	return d, nil
 }
 
+// mostJSON is how many bytes a file may have that is taken into memory whole.
+const mostJSON = 1 << 30
+
 // decodeJSON reads one JSON value and nothing after it.
 func decodeJSON(r io.Reader, into any) error {
-	text, err := io.ReadAll(r)
+	text, err := io.ReadAll(io.LimitReader(r, mostJSON+1))
 	if err != nil {
 		return err
+	}
+	if len(text) > mostJSON {
+		return fmt.Errorf("%w: it has more than %d bytes; divide it into several files", ErrFormat, mostJSON)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, err)

@@ -5,6 +5,9 @@ import (
 	"unicode/utf8"
 )
 
+// maxString bounds a string: Krun's files hold configurations and kernel logs.
+const maxString = 64 << 20
+
 // text uses a string.
 func (s *jsonStream) text() string {
 	if !s.expect('"') {
@@ -25,6 +28,9 @@ func (s *jsonStream) text() string {
 			out = s.escape(out)
 		default:
 			out = append(out, c)
+		}
+		if len(out) > maxString {
+			s.fail("a string has more than %d bytes", maxString)
 		}
 	}
 	return ""

@@ -25,7 +25,7 @@ const FormatKrund = "krund"
 // the others are such too.
 //
 // A record that cannot be read does not end the reading: it becomes one of the
-// dataset's Problems. The error is that of the folder.
+// dataset's Problems, and is in LeftOut, too. The error is that of the folder.
 func ReadKrundResults(fsys durable.FS, dir string, keep func(column string) bool) (*dataset.Dataset, error) {
 	reader := results.NewReader(fsys, dir)
 	list, err := reader.List()
@@ -37,7 +37,7 @@ func ReadKrundResults(fsys durable.FS, dir string, keep func(column string) bool
 	counts := map[int]int{} // by slot: the attempt that counts
 	for _, r := range loadRecords(reader, list.Records, keep) {
 		if r.problem != "" {
-			d.Problems = append(d.Problems, r.problem)
+			d.Problems, d.LeftOut = append(d.Problems, r.problem), append(d.LeftOut, r.problem)
 			continue
 		}
 		if r.execution.Outcome == dataset.Completed {
@@ -94,8 +94,8 @@ func loadRecord(reader *results.Reader, name results.Name, keep func(string) boo
 	if err != nil {
 		return loaded{problem: err.Error()}
 	}
-	if err := r.Check(); err != nil {
-		return loaded{problem: fmt.Sprintf("record of slot %d, attempt %d, is left out: %v", r.Slot, r.Attempt, err)}
+	if err := r.Usable(); err != nil {
+		return loaded{problem: err.Error()}
 	}
 	return loaded{
 		key: r.Key, slot: r.Slot, attempt: r.Attempt, host: r.Host, experiment: r.Experiment,

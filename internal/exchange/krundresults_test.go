@@ -95,10 +95,10 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Pairs[0].Executions) != 2 || len(d.Problems) != 3 {
+	if len(d.Pairs[0].Executions) != 2 || len(d.Problems) != 3 || len(d.LeftOut) != 2 {
 		t.Fatalf("%d executions, problems %q", len(d.Pairs[0].Executions), d.Problems)
 	}
-	for i, want := range []string{"machines", "slot 2", "0000003-001"} {
+	for i, want := range []string{"machines", "0000002-001", "0000003-001"} {
 		if !strings.Contains(d.Problems[i], want) {
 			t.Errorf("problem %q, want %q", d.Problems[i], want)
 		}

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bufio"
 	"compress/bzip2"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/key"
+	"krund/internal/unpack"
 )
 
 // FormatKrun is dataset.Info.Format of Krun's results.
@@ -23,6 +23,9 @@ type KrunOptions struct {
 	// Counters also reads APERF and MPERF, which only exports need: a third
 	// of a large file each. Core cycles are always read.
 	Counters bool
+	// Size of the file in bytes, 0 when it is unknown: it bounds what a packed
+	// file may unpack to.
+	Size int64
 }
 
 // ErrFormat says that a file is not of the format it was read as.
@@ -35,7 +38,7 @@ var ErrFormat = errors.New("not in the expected format")
 // out of its execution, and Problems says so. What warmup_stats adds to the file is not read.
 // The errors wrap ErrFormat, or are those of r.
 func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
-	text, err := unpackBzip2(r)
+	text, err := unpackBzip2(r, o.Size)
 	if err != nil {
 		return nil, fmt.Errorf("read Krun results: %w", err)
 	}
@@ -46,6 +49,9 @@ func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	}
 	s.object(func(name string) { f.member(s, name, o) })
 	s.end()
+	if size := (*unpack.SizeError)(nil); errors.As(s.err, &size) {
+		return nil, fmt.Errorf("read Krun results: %w; if you trust it, unpack it (bzip2 -d) and name what comes out", size)
+	}
 	if s.err != nil {
 		return nil, fmt.Errorf("read Krun results: %w: %w", ErrFormat, s.err)
 	}
@@ -56,17 +62,20 @@ func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	return d, nil
 }
 
+// mostUnpacked is how many bytes packed results may have: many times the study's own.
+const mostUnpacked = 8 << 30
+
 // unpackBzip2 takes off a bzip2 compression if there is one.
-func unpackBzip2(r io.Reader) (io.Reader, error) {
-	b := bufio.NewReaderSize(r, 1<<16)
-	magic, err := b.Peek(3)
+func unpackBzip2(r io.Reader, size int64) (io.Reader, error) {
+	in := unpack.NewInput(r, size)
+	magic, err := in.Peek(3)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	if string(magic) == "BZh" {
-		return bzip2.NewReader(b), nil
+		return in.Bound(bzip2.NewReader(in), mostUnpacked), nil
 	}
-	return b, nil
+	return in, nil
 }
 
 // krunFile is what is kept of a results file, by key as in the file.
@@ -93,7 +102,10 @@ func (f *krunFile) member(s *jsonStream, name string, o KrunOptions) {
 		f.wall = map[string][][]float64{}
 		s.object(func(key string) {
 			if _, twice := f.wall[key]; twice {
-				s.fail("key %q occurs twice", key)
+				s.fail("key %.200q occurs twice", key)
+			}
+			if err := tooLong("key", key); err != nil {
+				s.fail("%w", err)
 			}
 			f.keys = append(f.keys, key)
 			f.wall[key] = lists(s, func() []float64 { return lists(s, s.realOrNull) })
@@ -261,6 +273,9 @@ func krunOutcome(flag string) (dataset.Outcome, error) {
 // splitKey reads "benchmark:vm:variant" as other tools write it, whatever
 // characters they use.
 func splitKey(text string) (key.Key, error) {
+	if err := tooLong("key", text); err != nil {
+		return key.Key{}, err
+	}
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 {
 		return key.Key{}, fmt.Errorf("key %q has %d parts, not benchmark:vm:variant", text, len(parts))

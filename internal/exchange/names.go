@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/clip"
 	"krund/internal/key"
 )
 
@@ -22,6 +23,18 @@ func plainName(s string) string {
 		return "_"
 	}
 	return s
+}
+
+// mostName bounds the name of a benchmark, a VM, a variant or a column, in bytes. A command line of
+// hyperfine is one.
+const mostName = 4000
+
+// tooLong is the error for a name that is no name.
+func tooLong(what, name string) error {
+	if len(name) <= mostName {
+		return nil
+	}
+	return fmt.Errorf("the %s %.40q... has %d bytes; names have at most %d: is the file what it seems?", what, name, len(name), mostName)
 }
 
 // namer gives different names of another tool different keys.
@@ -49,9 +62,10 @@ func (n *namer) key(name string) key.Key {
 	if k, ok := n.given[name]; ok {
 		return k
 	}
-	k := key.Key{Benchmark: plainName(name), VM: n.vm, Variant: n.variant}
+	plain := plainName(clip.Text(name, mostName))
+	k := key.Key{Benchmark: plain, VM: n.vm, Variant: n.variant}
 	for i := 2; n.taken[k]; i++ {
-		k.Benchmark = fmt.Sprintf("%s_%d", plainName(name), i)
+		k.Benchmark = fmt.Sprintf("%s_%d", plain, i)
 	}
 	n.given[name], n.taken[k] = k, true
 	return k

@@ -130,6 +130,9 @@ func (u *uoptimeReader) row(record []string) error {
 	if name == "" {
 		return errors.New("b_name is empty")
 	}
+	if err := tooLong("benchmark", name); err != nil {
+		return err
+	}
 	i, known := u.index[name]
 	if !known {
 		name = strings.Clone(name)

@@ -55,6 +55,7 @@ func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 			return nil, fmt.Errorf("read CSV: %w: line %d has %d columns, the header %d", ErrFormat, line, len(row), len(header))
 		}
 		e, err := csvExecution(row[2:])
+		err = errors.Join(err, tooLong("benchmark", row[1]))
 		if err != nil {
 			return nil, fmt.Errorf("read CSV: %w: line %d, %w", ErrFormat, line, err)
 		}

@@ -64,6 +64,7 @@ type check struct {
 // history is what the records say about one slot.
 type history struct {
 	rebuild.History
+	attempts  []int          // of which there is a file, whatever is in it, or one that a repair has put aside
 	broken    int            // records that could not be read
 	damaged   []results.Name // those of them that are damaged, and not just unreadable
 	completed int
@@ -90,6 +91,12 @@ func (c *check) records() {
 	}
 	for _, name := range list.Foreign {
 		c.foreign(resultsDir + "/" + name)
+		if record, _, broken := strings.Cut(name, brokenMark); broken {
+			if n, ok := results.ParseName(record); ok {
+				h := c.history(n.Slot)
+				h.attempts = append(h.attempts, n.Attempt)
+			}
+		}
 	}
 	c.hashes = make(map[string]results.Name)
 	for l := range recordscan.Read(r, list.Records) {
@@ -100,11 +107,8 @@ func (c *check) records() {
 
 // one looks at one record by itself.
 func (c *check) one(l recordscan.Loaded) {
-	h := c.slots[l.Name.Slot]
-	if h == nil {
-		h = &history{}
-		c.slots[l.Name.Slot] = h
-	}
+	h := c.history(l.Name.Slot)
+	h.attempts = append(h.attempts, l.Name.Attempt)
 	c.facts.Attempts += max(l.Name.Attempt-h.Highest, 0)
 	h.Highest = max(h.Highest, l.Name.Attempt)
 	var damaged *results.FileError
@@ -148,6 +152,16 @@ func (c *check) one(l recordscan.Loaded) {
 		c.facts.Base, c.newest = base, rec.Started
 	}
 	h.Records = append(h.Records, rebuild.BriefOf(rec))
+}
+
+// history is what is known about a slot.
+func (c *check) history(slot int) *history {
+	h := c.slots[slot]
+	if h == nil {
+		h = &history{}
+		c.slots[slot] = h
+	}
+	return h
 }
 
 // twice tells of completed records of one slot after the first. Records of something else have been left out: their fix is another.
@@ -210,7 +224,11 @@ func (c *check) files() {
 func (c *check) foreign(file string) {
 	base := filepath.Base(file)
 	if strings.Contains(base, brokenMark) || strings.HasPrefix(base, "journal.") || strings.HasPrefix(base, "log.") {
-		c.report.note(KeptBroken, file, "kept by a repair, or from an earlier day", "remove it when you have looked at it")
+		fix := "remove it when you have looked at it"
+		if strings.HasPrefix(file, resultsDir+"/") {
+			fix = "leave it there: nothing else tells of that attempt"
+		}
+		c.report.note(KeptBroken, file, "kept by a repair, or from an earlier day", fix)
 		return
 	}
 	c.report.problem(Foreign, file, "krund did not put it there", "move it out of the folder")

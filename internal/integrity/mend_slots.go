@@ -13,9 +13,10 @@ func (m *mending) sortedSlots() []int { return slices.Sorted(maps.Keys(m.slots))
 
 // change is a slot that gets another flag.
 type change struct {
-	slot schedule.Slot
-	flag schedule.Flag
-	why  string
+	slot   schedule.Slot
+	flag   schedule.Flag
+	why    string
+	forget int // attempts whose records are lost, the last ones of an outstanding slot
 }
 
 // mendSlots gives slots the flag that their records say.
@@ -37,7 +38,13 @@ func (m *mending) mendSlots() error {
 	}
 	for _, c := range changes {
 		what := fmt.Sprintf("slot %d was %s and is %s now: %s", c.slot.Index, c.slot.Flag, c.flag, c.why)
-		if err := m.step(what, func() error { return s.Finish(c.slot, c.flag) }); err != nil {
+		err := m.step(what, func() error {
+			if c.forget > 0 {
+				return s.Forget(c.slot, c.forget)
+			}
+			return s.Finish(c.slot, c.flag)
+		})
+		if err != nil {
 			return errors.Join(err, s.Close())
 		}
 	}
@@ -55,13 +62,17 @@ func (m *mending) changeOf(slot schedule.Slot) (change, bool) {
 	code, _ := disagreement(slot, past)
 	switch {
 	case ok && (code == SlotBehind || code == OutcomeDiffers):
-		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d", final.Name.Attempt)}, true
+		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d", final.Name.Attempt), 0}, true
 	case ok && slot.Flag == schedule.Running:
-		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d", final.Name.Attempt)}, true
+		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d", final.Name.Attempt), 0}, true
 	case code == RecordLost:
-		return change{slot, schedule.Outstanding, "its record is lost, it will be run again"}, true
+		forget := 0
+		for missing := past.missing(slot); slices.Contains(missing, slot.Attempts-forget); {
+			forget++
+		}
+		return change{slot, schedule.Outstanding, "its record is lost, it will be run again", forget}, true
 	case !ok && slot.Flag.Final() && slot.Flag != schedule.Skipped && len(past.damaged) > 0 && len(past.damaged) == past.broken:
-		return change{slot, schedule.Outstanding, "its record is damaged, it will be run again"}, true
+		return change{slot, schedule.Outstanding, "its record is damaged, it will be run again", 0}, true
 	}
 	return change{}, false
 }

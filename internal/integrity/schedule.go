@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"krund/internal/results"
@@ -117,19 +118,46 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 			c.report.record(RecordAhead, r.Name, fmt.Sprintf("it is of attempt %d, and the slot has counted %s", r.Name.Attempt, attempts(slot.Attempts)), "the schedule is older than the records: get both from the same copy of the folder")
 		}
 	}
-	if p, fix := disagreement(slot, h); p != "" && (p != RecordLost || !c.appeared(slot)) {
+	p, fix := disagreement(slot, h)
+	switch {
+	case p == RecordLost && len(h.missing(slot)) > 0:
+		c.lost(slot, h, fix)
+	case p != "":
 		c.report.slot(p, scheduleFile, slot.Index, describe(p, slot, h), fix)
+	default:
+		c.lost(slot, h, copyFix+"; the slot does not need it, but the choice of the attempt that counts cannot be checked without it")
 	}
 	if f, ok := h.Final(); ok && slot.Flag == schedule.Running && f.Name.Attempt == slot.Attempts {
 		c.report.note(UnfinishedRecord, resultsDir+"/"+f.Name.String(), fmt.Sprintf("the record is there and slot %d is still marked as running", slot.Index), "nothing: krund finishes the slot, at its next start if not now")
 	}
 }
 
-// appeared tells whether a record that was not there when the records were read
-// is there now.
-func (c *check) appeared(slot schedule.Slot) bool {
-	rec, ok, err := results.NewReader(c.fsys, c.folder.Results()).Latest(slot.Index, slot.Attempts)
-	return ok && err == nil && schedule.FlagOf(rec.Outcome) == slot.Flag
+// lost tells of the attempts of a slot that have ended without a record. One that was not there when the
+// records were read may be there now.
+func (c *check) lost(slot schedule.Slot, h *history, fix string) {
+	for _, attempt := range h.missing(slot) {
+		name := results.Name{Slot: slot.Index, Attempt: attempt}
+		if _, err := c.fsys.Lstat(filepath.Join(c.folder.Results(), name.String())); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		c.report.record(RecordLost, name, fmt.Sprintf("the slot is %s after %s, and there is no record of this one",
+			slot.Flag, attempts(slot.Attempts)), fix)
+	}
+}
+
+// missing returns the attempts of a slot that have ended, and of which there is no file.
+func (h *history) missing(slot schedule.Slot) []int {
+	ended := slot.Attempts
+	if slot.Flag == schedule.Running {
+		ended--
+	}
+	var list []int
+	for attempt := 1; attempt <= ended; attempt++ {
+		if !slices.Contains(h.attempts, attempt) {
+			list = append(list, attempt)
+		}
+	}
+	return list
 }
 
 // disagreement says in which way a slot and its records contradict each other;
@@ -137,18 +165,15 @@ func (c *check) appeared(slot schedule.Slot) bool {
 func disagreement(slot schedule.Slot, h *history) (Code, string) {
 	final, ok := h.Final()
 	switch slot.Flag {
-	case schedule.Completed, schedule.Timeout:
+	case schedule.Completed, schedule.Timeout, schedule.Error:
 		switch {
 		case !ok && h.broken > 0:
 			return "", "" // the broken record was told
+		case !ok && slot.Flag == schedule.Error && len(h.Records) > 0 && len(h.missing(slot)) == 0:
+			return "", "" // all its attempts were reruns
 		case !ok:
 			return RecordLost, copyFix + "; or " + repairFix + ": it lets the slot be run again"
 		case schedule.FlagOf(final.Outcome) != slot.Flag:
-			return OutcomeDiffers, repairFix + ": the record is the truth"
-		}
-	case schedule.Error:
-		// A slot whose attempts all were cut off by a crash, or were reruns, has no final record.
-		if ok && final.Outcome != results.Error {
 			return OutcomeDiffers, repairFix + ": the record is the truth"
 		}
 	case schedule.Outstanding:
@@ -168,7 +193,7 @@ func describe(c Code, slot schedule.Slot, h *history) string {
 	final, _ := h.Final()
 	switch c {
 	case RecordLost:
-		return fmt.Sprintf("the slot is %s after %s, and there is no record of it", slot.Flag, attempts(slot.Attempts))
+		return fmt.Sprintf("the slot is %s after %s, and no record of it says so", slot.Flag, attempts(slot.Attempts))
 	case SlotBehind:
 		return fmt.Sprintf("the slot is %s, and the record of attempt %d says %s", slot.Flag, final.Name.Attempt, final.Outcome)
 	default:

@@ -42,7 +42,7 @@ func Parse(s string) (Key, error) {
 	}
 	for i, part := range parts {
 		if err := CheckName(part); err != nil {
-			return Key{}, fmt.Errorf("key %q: %s: %w", s, partNames[i], err)
+			return Key{}, fmt.Errorf("key %.200q: %s: %w", s, partNames[i], err)
 		}
 	}
 	return Key{Benchmark: parts[0], VM: parts[1], Variant: parts[2]}, nil
@@ -55,7 +55,7 @@ var partNames = [3]string{"benchmark", "VM", "variant"}
 func split(kind, s string) ([3]string, error) {
 	parts := strings.Split(s, separator)
 	if len(parts) != len(partNames) {
-		return [3]string{}, fmt.Errorf("%s %q has %d parts; write benchmark:vm:variant", kind, s, len(parts))
+		return [3]string{}, fmt.Errorf("%s %.200q has %d parts; write benchmark:vm:variant", kind, s, len(parts))
 	}
 	return [3]string(parts), nil
 }

@@ -21,7 +21,7 @@ func ParsePattern(s string) (Pattern, error) {
 			continue
 		}
 		if err := CheckName(part); err != nil {
-			return Pattern{}, fmt.Errorf("pattern %q: %s: %w; or a lone * for any", s, partNames[i], err)
+			return Pattern{}, fmt.Errorf("pattern %.200q: %s: %w; or a lone * for any", s, partNames[i], err)
 		}
 	}
 	return Pattern{parts: parts}, nil

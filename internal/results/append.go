@@ -33,6 +33,7 @@ func NewAppender(fsys durable.FS, dir string) *Appender {
 //
 // Only what the file is found by is checked: slot, attempt, key and outcome.
 // Nothing measured is refused for looking odd; Record.Check is for the reader.
+// Texts are bounded as by Bounded. The error wraps ErrTooLarge for more than a reader reads.
 func (a *Appender) Append(r Record) error {
 	name := Name{Slot: r.Slot, Attempt: r.Attempt}
 	if err := a.append(r, name); err != nil {
@@ -45,9 +46,15 @@ func (a *Appender) append(r Record, name Name) error {
 	if err := r.checkIdentity(); err != nil {
 		return err
 	}
-	text, err := encodeJSON(r)
+	if r.seriesBytes() > mostSeries { // before it is in memory a second time
+		return ErrTooLarge
+	}
+	text, err := encodeJSON(r.boundedTexts())
 	if err != nil {
 		return err
+	}
+	if len(text) > maxJSON {
+		return ErrTooLarge
 	}
 	path := filepath.Join(a.dir, name.String())
 	switch _, err := a.fsys.Lstat(path); {
@@ -91,7 +98,7 @@ func (r Record) checkIdentity() error {
 		return err
 	}
 	if !r.Outcome.Known() {
-		return fmt.Errorf("outcome %q is none of completed, error, timeout, rerun", r.Outcome)
+		return fmt.Errorf("outcome %.40q is none of completed, error, timeout, rerun", r.Outcome)
 	}
 	return nil
 }

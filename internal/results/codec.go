@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
@@ -10,7 +9,9 @@ import (
 	"fmt"
 	"io"
 
+	"krund/internal/clip"
 	"krund/internal/key"
+	"krund/internal/unpack"
 )
 
 // ErrVersion is returned for records that a later krund has written.
@@ -71,7 +72,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	if j.Key != j.plain.Key.String() {
-		return fmt.Errorf("key %q does not go with benchmark, vm and variant %q", j.Key, j.plain.Key)
+		return fmt.Errorf("key %.200q does not go with benchmark, vm and variant %.200q", j.Key, j.plain.Key)
 	}
 	j.plain.Started = j.plain.Started.UTC()
 	if year := j.plain.Started.Year(); year < 0 || year > 9999 {
@@ -146,38 +147,31 @@ func formatOf(packed io.Reader) (int, error) {
 
 // decompress accepts exactly one gzip member.
 func decompress(packed []byte) ([]byte, error) {
-	rest := bufio.NewReader(bytes.NewReader(packed))
+	rest := unpack.NewInput(bytes.NewReader(packed), int64(len(packed)))
 	zip, err := gzip.NewReader(rest)
 	if err != nil {
 		return nil, explain(err)
 	}
 	zip.Multistream(false)
 	buffer := bytes.NewBuffer(make([]byte, 0, unpackedSize(packed)))
-	if _, err := buffer.ReadFrom(io.LimitReader(zip, maxJSON+1)); err != nil {
+	if _, err := buffer.ReadFrom(rest.Bound(zip, maxJSON)); err != nil {
 		return nil, explain(err)
-	}
-	text := buffer.Bytes()
-	if len(text) > maxJSON {
-		return nil, fmt.Errorf("damaged: it unpacks to more than %d bytes", maxJSON)
 	}
 	if _, err := rest.ReadByte(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("damaged: there are bytes after the end of the record")
 	}
-	return text, nil
+	return buffer.Bytes(), nil
 }
 
 // unpackedSize is what the trailer of a gzip file says of its size, with the little room that a buffer needs to find the end, so that a long series is
-// not copied while it is unpacked. It is a hint that a damaged or hostile file makes up, so it is bounded by what the format can pack.
+// not copied while it is unpacked. It is a hint that a damaged or hostile file makes up, so it is bounded by what is read.
 func unpackedSize(packed []byte) int {
-	const (
-		trailer = 4
-		densest = 1032 // bytes that deflate can make of one
-	)
+	const trailer = 4
 	if len(packed) < trailer {
 		return 0
 	}
 	size := int(binary.LittleEndian.Uint32(packed[len(packed)-trailer:]))
-	return min(size, densest*len(packed), maxJSON) + bytes.MinRead
+	return min(size, max(unpack.Ratio*len(packed), 1<<20), maxJSON) + bytes.MinRead
 }
 
 // explain says what the errors of the libraries mean for the file.
@@ -197,5 +191,6 @@ func explain(err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("damaged: not JSON at byte %d: %w", syntax.Offset, err)
 	}
-	return fmt.Errorf("damaged: %w", err)
+	const most = 1000 // of an error that quotes what it found
+	return errors.New("damaged: " + clip.Text(err.Error(), most))
 }

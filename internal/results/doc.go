@@ -121,7 +121,8 @@
 //	                 (all that was written), truncated
 //	  strays         processes left behind, which krund killed
 //	  oom_kills      processes the kernel killed meanwhile, for want of memory
-//	  findings       list of sentences
+//	  findings       list of sentences; this one, as reasons and kernel_log.lines,
+//	                 is bounded, and says at its end how much was left out
 //	machine
 //	  controls       list of name, policy, status, wanted, found (value before) and
 //	                 detail: each machine setting

@@ -131,6 +131,14 @@ func (r *Reader) Latest(slot, attempts int) (rec Record, ok bool, err error) {
 	return Record{}, false, nil
 }
 
+// Usable returns what keeps r, which could be read, from being used: a *FileError with what Check says.
+func (r Record) Usable() error {
+	if err := r.Check(); err != nil {
+		return &FileError{File: Name{Slot: r.Slot, Attempt: r.Attempt}.String(), Err: fmt.Errorf("it contradicts itself: %w", err)}
+	}
+	return nil
+}
+
 // Check returns what in r contradicts itself. A record can be stored and read
 // in spite of it; the analysis should not use it.
 func (r Record) Check() error {

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"krund/internal/durable"
+	"krund/internal/unpack"
 )
 
 // Skimmed is a record for whoever looks at one execution: what there is beside the series is in Record, whose own lists of them are empty, and the
@@ -27,14 +27,17 @@ type Skimmed struct {
 //
 // It takes what Decode takes, with the same errors: what it meets and krund does not write (a list before its kind, a field twice, damage) it leaves to Decode.
 func Skim(fsys durable.FS, path string, columns bool) (Skimmed, error) {
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		return Skimmed{}, err
-	}
 	s := skimmer{columns: columns, seen: map[string]bool{}}
-	err = s.file(f)
-	if err = errors.Join(err, f.Close()); err == nil {
+	opened := false
+	err := withPacked(fsys, path, func(in *unpack.Input) error {
+		opened = true
+		return s.file(in)
+	})
+	switch {
+	case err == nil:
 		return s.out, nil
+	case !opened:
+		return Skimmed{}, err
 	}
 	text, err := durable.ReadFile(fsys, path)
 	if err != nil {
@@ -45,6 +48,31 @@ func Skim(fsys durable.FS, path string, columns bool) (Skimmed, error) {
 		return Skimmed{}, err
 	}
 	return skimmed(r, columns), nil
+}
+
+// withPacked calls read with the bytes of the file path.
+func withPacked(fsys durable.FS, path string, read func(*unpack.Input) error) error {
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = read(unpack.NewInput(f, info.Size()))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Copy writes the document that the file path holds, unchanged. It is for a record that Skim has read.
+func Copy(w io.Writer, fsys durable.FS, path string) error {
+	return withPacked(fsys, path, func(in *unpack.Input) error {
+		zip, err := gzip.NewReader(in)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, in.Bound(zip, maxJSON))
+		return err
+	})
 }
 
 // skimmed packs the series of a record that is in memory.
@@ -94,14 +122,13 @@ type skimmer struct {
 }
 
 // file reads one gzip member, and nothing after it.
-func (s *skimmer) file(f io.Reader) error {
-	all := bufio.NewReader(f)
+func (s *skimmer) file(all *unpack.Input) error {
 	zip, err := gzip.NewReader(all)
 	if err != nil {
 		return err
 	}
 	zip.Multistream(false)
-	s.json = json.NewDecoder(io.LimitReader(zip, maxJSON))
+	s.json = json.NewDecoder(all.Bound(zip, maxJSON))
 	if err := s.record(); err != nil {
 		return err
 	}

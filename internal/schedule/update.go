@@ -66,6 +66,18 @@ func (s *Schedule) Withdraw(slot Slot) error {
 	return nil
 }
 
+// Forget takes the last n attempts of a slot back, durably, and makes it
+// Outstanding: their records are lost, and the slot is to be run again.
+func (s *Schedule) Forget(slot Slot, n int) error {
+	if !s.writable {
+		return ErrReadOnly
+	}
+	if err := s.finish(slot, Outstanding, n); err != nil {
+		return fmt.Errorf("take %d attempts at slot %d back: %w", n, slot.Index, err)
+	}
+	return nil
+}
+
 // finish writes the flag f and takes withdrawn from the count of attempts.
 func (s *Schedule) finish(slot Slot, f Flag, withdrawn int) error {
 	if !f.Final() && f != Outstanding {

@@ -45,3 +45,24 @@ func TestBootIsRemembered(t *testing.T) {
 		t.Errorf("boot %q, want %q", got, boot)
 	}
 }
+
+// TestForget: attempts whose records are lost are not known any more, and the slot is the next one.
+func TestForget(t *testing.T) {
+	s := open(t, simulated(t, 2), true)
+	for range 3 {
+		slot, err := s.Begin()
+		must(t, err)
+		must(t, s.Finish(slot, schedule.Outstanding))
+	}
+	slot, err := s.Begin()
+	must(t, err)
+	must(t, s.Finish(slot, schedule.Error))
+	must(t, s.Forget(slot, 3))
+	if got, err := s.Begin(); err != nil || got.Index != 0 || got.Attempts != 2 {
+		t.Errorf("began %+v, %v; want the second attempt at slot 0", got, err)
+	}
+	must(t, s.Forget(slot, 99))
+	if got, _ := s.Slot(0); got.Flag != schedule.Outstanding || got.Attempts != 0 {
+		t.Errorf("slot is %+v, want outstanding and not attempted", got)
+	}
+}

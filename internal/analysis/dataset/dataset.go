@@ -36,6 +36,7 @@ type Dataset struct {
 	Info
 	Pairs    []Pair   // each key once, in the order of the source
 	Problems []string // sentences about what could not be read, and is not in Pairs
+	LeftOut  []string // those of them that are about a whole record of an experiment
 }
 
 // Info says where measurements come from. Empty strings are unknown.

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dsnet/compress/bzip2"
+
+	"krund/internal/unpack"
+)
+
+// bzipped packs head and then so many times 16 MiB of blanks.
+func bzipped(t *testing.T, head string, times int) []byte {
+	t.Helper()
+	stream := func(text []byte) []byte {
+		var out bytes.Buffer
+		z, err := bzip2.NewWriter(&out, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := z.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	return append(stream([]byte(head)), bytes.Repeat(stream(bytes.Repeat([]byte(" "), 16<<20)), times)...)
+}
+
+// gzipped packs head and then so many times 1 MiB of blanks.
+func gzipped(t *testing.T, head string, times int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	blanks := bytes.Repeat([]byte(" "), 1<<20)
+	_, err := z.Write([]byte(head))
+	for range times {
+		if err == nil {
+			_, err = z.Write(blanks)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestBombs: a small file that unpacks to a large one is refused with its name, the limit and what to do, long before all of it was unpacked.
+func TestBombs(t *testing.T) {
+	b := complete(t)
+	dir := t.TempDir()
+	write := func(name string, content []byte) string {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	// 2.6 GB of blanks in 14 kB.
+	krun := write("x.json.bz2", bzipped(t, `{"wallclock_times":`, 160))
+	uoptime := write("x.csv.gz", gzipped(t, "b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\n", 100))
+	record := write("0000000-001.json.gz", gzipped(t, `{"format":1,"key":`, 100))
+	limit := fmt.Sprintf("unpacks to more than %d", unpack.Small)
+	for _, args := range [][]string{
+		{"analyze", krun}, {"table", krun}, {"report", "-o", filepath.Join(dir, "report"), krun}, {"plot", "-o", filepath.Join(dir, "x.svg"), krun}, {"compare", krun, krun},
+		{"stability", krun}, {"similarity", krun}, {"optimise", krun}, {"convert", "--to", "csv", krun}, {"optimise", uoptime}, {"show", record}, {"show", "--json", record},
+	} {
+		r := krunctl(t, args...)
+		advice := "; if you trust it, unpack it ("
+		if args[0] == "show" {
+			advice = "damaged"
+		}
+		if r.code != exitError || r.stdout != "" || !strings.Contains(r.stderr, limit) || !strings.Contains(r.stderr, dir) || !strings.Contains(r.stderr, advice) || len(r.stderr) > 1000 {
+			t.Errorf("%v:\n%s", args, r.text())
+		}
+	}
+	// And in an experiment's folder.
+	content, err := os.ReadFile(record)
+	b.must(err)
+	b.must(os.WriteFile(b.recordPath(0, 1), content, 0o644))
+	for _, args := range [][]string{{"summary"}, {"export", "--csv"}, {"check-data"}} {
+		r := krunctl(t, append(args, b.dir())...)
+		if r.code == exitOK || !strings.Contains(r.stdout+r.stderr, "0000000-001.json.gz") || !strings.Contains(r.stdout+r.stderr, limit) {
+			t.Errorf("%v:\n%s", args, r.text())
+		}
+	}
+}

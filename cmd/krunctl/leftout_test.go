@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+)
+
+// recordReaders are all commands that look at every record of an experiment. TMP is a folder of the test's own.
+var recordReaders = [][]string{
+	{"summary"}, {"summary", "--json"}, {"startup"}, {"startup", "--json"}, {"export", "--csv"}, {"export", "--jsonl", "--executions"},
+	{"export", "--csv", "--wide", "--key", "nbody:C:*"}, {"analyze"}, {"analyze", "--json"}, {"table"}, {"table", "-f", "json", "-o", "TMP/table"},
+	{"report", "-o", "TMP/report"}, {"plot", "-o", "TMP/x.svg"}, {"compare"}, {"compare", "-f", "csv"}, {"stability"}, {"similarity"}, {"optimise"},
+	{"convert", "--to", "go"}, {"convert", "--to", "krun", "-o", "TMP/x.bz2"}, {"amperf"},
+}
+
+// readRecords runs one of them over the experiment in dir.
+func readRecords(t *testing.T, tmp, dir string, args []string) ran {
+	t.Helper()
+	args = slices.Clone(args)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "TMP", tmp)
+	}
+	if args[0] == "compare" {
+		args = append(args, dir)
+	}
+	return krunctl(t, append(args, dir)...)
+}
+
+// TestDamagedRecordsAreOneRule: each command that reads all records does its work without those that are damaged, says on standard error
+// which they are, and ends with exit status 3; without damage with 0. Those that look for problems, and those that cannot do their work, end with 1.
+func TestDamagedRecordsAreOneRule(t *testing.T) {
+	for name, damage := range map[string]func(b *builder){
+		"sound":   func(*builder) {},
+		"damaged": func(b *builder) { b.flip(b.recordPath(0, 1), 60) },
+		"cut off": func(b *builder) { b.must(os.Truncate(b.recordPath(0, 1), 100)) },
+		"empty":   func(b *builder) { b.must(os.Truncate(b.recordPath(0, 1), 0)) },
+		"newer":   func(b *builder) { b.must(os.WriteFile(b.recordPath(0, 1), newer(b), 0o644)) },
+		"of another slot": func(b *builder) {
+			packed, err := os.ReadFile(b.recordPath(1, 1))
+			b.must(err)
+			b.must(os.WriteFile(b.recordPath(0, 1), packed, 0o644))
+		},
+		"contradicting itself": func(b *builder) {
+			packed, err := os.ReadFile(b.recordPath(0, 1))
+			b.must(err)
+			b.must(os.WriteFile(b.recordPath(0, 1), repack(t, packed, `"wall_ns":[`, `"wall_ns":[7,`), 0o644))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newExperimentOf(t, strings.ReplaceAll(experimentText, "executions = 2", "executions = 3"))
+			for range b.cfg.Slots() {
+				b.run(results.Completed)
+			}
+			damage(b)
+			tmp := t.TempDir()
+			for _, args := range recordReaders {
+				r := readRecords(t, tmp, b.dir(), args)
+				if args[0] == "amperf" { // these records have no counters to judge, which is 1 in any case
+					if r.code != exitError || strings.Contains(r.stderr, "0000000-001") != (name != "sound") {
+						t.Errorf("%v:\n%s", args, r.text())
+					}
+					continue
+				}
+				if name == "sound" {
+					if r.code != exitOK || strings.Contains(r.stderr, "left out") {
+						t.Errorf("%v:\n%s", args, r.text())
+					}
+					continue
+				}
+				if r.code != exitLeftOut || strings.Count(r.stderr, "0000000-001") != 1 || !strings.Contains(r.stderr, "left out 1 record in all") ||
+					!strings.Contains(r.stderr, "krunctl check-data") {
+					t.Errorf("%v: want exit %d and the record's name once:\n%s", args, exitLeftOut, r.text())
+				}
+				if r.stdout == "" && !slices.Contains(args, "-o") {
+					t.Errorf("%v printed nothing", args)
+				}
+			}
+			for _, args := range [][]string{{"check-data", b.dir()}, {"show", b.dir(), "0"}} {
+				r := krunctl(t, args...)
+				want := exitError
+				if name == "sound" || args[0] == "show" && (name == "contradicting itself" || name == "of another slot") {
+					want = exitOK // show prints what can be read, and says of what it is
+				}
+				if r.code != want {
+					t.Errorf("%v: want exit %d:\n%s", args, want, r.text())
+				}
+			}
+			for _, out := range []string{"table", "report/index.html", "x.svg", "x.bz2"} {
+				if _, err := os.Stat(filepath.Join(tmp, out)); err != nil {
+					t.Errorf("%s was not written: %v", out, err)
+				}
+			}
+		})
+	}
+}
+
+// TestManyDamagedRecords: so many are named, and all are counted.
+func TestManyDamagedRecords(t *testing.T) {
+	b := newExperimentOf(t, strings.ReplaceAll(experimentText, "executions = 2", "executions = 20"))
+	for i := range b.cfg.Slots() {
+		b.run(results.Completed)
+		if i < 50 {
+			b.must(os.Truncate(b.recordPath(i, 1), 50))
+		}
+	}
+	for _, args := range [][]string{{"summary"}, {"table"}} {
+		r := krunctl(t, append(args, b.dir())...)
+		if r.code != exitLeftOut || strings.Count(r.stderr, "\n") > 25 || !strings.Contains(r.stderr, "left out 50 records in all") {
+			t.Errorf("%v:\n%s", args, r.text())
+		}
+	}
+}

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// writer is a command that writes to a place that the user names.
+type writer struct {
+	name string
+	file string // that it writes, below the place; "" is the place itself
+	args func(in inputs, place string) []string
+}
+
+// inputs are what the writers read.
+type inputs struct{ folder, jmh string }
+
+var writers = []writer{
+	{"analyze", "", func(in inputs, to string) []string { return []string{"analyze", "-o", to, in.folder} }},
+	{"table", "", func(in inputs, to string) []string { return []string{"table", "-o", to, in.folder} }},
+	{"compare", "", func(in inputs, to string) []string {
+		return []string{"compare", "-f", "html", "-o", to, in.folder, in.folder}
+	}},
+	{"plot", "", func(in inputs, to string) []string { return []string{"plot", "-o", to, in.folder} }},
+	{"export", "", func(in inputs, to string) []string { return []string{"export", "--csv", "-o", to, in.folder} }},
+	{"export-executions", "", func(in inputs, to string) []string {
+		return []string{"export", "--jsonl", "--executions", "-o", to, in.folder}
+	}},
+	{"export-wide", "C_default-c.csv", func(in inputs, to string) []string {
+		return []string{"export", "--csv", "--wide", "-o", to, in.folder}
+	}},
+	{"convert-krun", "", func(in inputs, to string) []string { return []string{"convert", "--to", "krun", "-o", to, in.folder} }},
+	{"convert-csv", "", func(in inputs, to string) []string { return []string{"convert", "--to", "csv", "-o", to, in.folder} }},
+	{"convert-go", "", func(in inputs, to string) []string { return []string{"convert", "--to", "go", "-o", to, in.folder} }},
+	{"convert-parquet", "benchmark=fasta/vm=C/variant=default-c/iterations.parquet", func(in inputs, to string) []string {
+		return []string{"convert", "--to", "parquet", "-o", to, in.folder}
+	}},
+	{"import", "", func(in inputs, to string) []string { return []string{"import", "--jmh", "-o", to, in.jmh} }},
+}
+
+// place makes the folder that the file of a writer is in, and returns what to give with -o and where the file will be.
+func (w writer) place(t *testing.T) (output, file string) {
+	t.Helper()
+	dir := t.TempDir()
+	if w.file == "" {
+		file = filepath.Join(dir, "out.svg") // plot chooses by the name
+		return file, file
+	}
+	file = filepath.Join(dir, filepath.FromSlash(w.file))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir, file
+}
+
+// eachWriter runs test for each command that writes.
+func eachWriter(t *testing.T, test func(t *testing.T, file string, run func() ran)) {
+	t.Helper()
+	in := inputs{folder: krundFolder(t, t.TempDir())}
+	in.jmh = save(t, "in.json", `[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`)
+	for _, w := range writers {
+		t.Run(w.name, func(t *testing.T) {
+			output, file := w.place(t)
+			test(t, file, func() ran { return krunctl(t, w.args(in, output)...) })
+		})
+	}
+}
+
+func mode(t *testing.T, file string) fs.FileMode {
+	t.Helper()
+	info, err := os.Lstat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode()
+}
+
+// makeDevice makes a character device, or skips the test where that is not permitted.
+func makeDevice(t *testing.T, file string, major, minor uint32) {
+	t.Helper()
+	err := unix.Mknod(file, unix.S_IFCHR|0o666, int(unix.Mkdev(major, minor)))
+	if errors.Is(err, syscall.EPERM) {
+		t.Skip("devices need root: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if errors.Is(err, syscall.EACCES) {
+		t.Skip("the file system has no devices: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+}
+
+// TestOutputToDevice: what is written to /dev/null is gone, and /dev/null is not.
+func TestOutputToDevice(t *testing.T) {
+	eachWriter(t, func(t *testing.T, file string, run func() ran) {
+		makeDevice(t, file, 1, 3)
+		if r := run(); r.code != exitOK {
+			t.Error(r.text())
+		}
+		if m := mode(t, file); m&fs.ModeCharDevice == 0 {
+			t.Errorf("the device is now %v", m)
+		}
+	})
+}
+
+// TestOutputToFullDevice: an error of the device is the command's.
+func TestOutputToFullDevice(t *testing.T) {
+	eachWriter(t, func(t *testing.T, file string, run func() ran) {
+		makeDevice(t, file, 1, 7)
+		if r := run(); r.code != exitError || !strings.Contains(r.stderr, file+": no space left on device") {
+			t.Error(r.text())
+		}
+		if m := mode(t, file); m&fs.ModeCharDevice == 0 {
+			t.Errorf("the device is now %v", m)
+		}
+	})
+}
+
+// TestOutputToFIFO: the reader of a FIFO gets what a file would have got.
+func TestOutputToFIFO(t *testing.T) {
+	eachWriter(t, func(t *testing.T, file string, run func() ran) {
+		if r := run(); r.code != exitOK {
+			t.Fatal(r.text())
+		}
+		want, err := os.ReadFile(file)
+		if err != nil || len(want) == 0 {
+			t.Fatalf("%d bytes, %v", len(want), err)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mkfifo(file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// Open for both, so that nobody waits for the other end whatever the command does.
+		both, err := os.OpenFile(file, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const end = "the end of the test"
+		got := make(chan string)
+		go func() {
+			var all []byte
+			piece := make([]byte, 1<<16)
+			for {
+				n, err := both.Read(piece)
+				all = append(all, piece[:n]...)
+				if text, found := strings.CutSuffix(string(all), end); found || err != nil {
+					got <- text
+					return
+				}
+			}
+		}()
+		r := run()
+		if _, err := both.WriteString(end); err != nil {
+			t.Fatal(err)
+		}
+		if text := <-got; r.code != exitOK || text != string(want) {
+			t.Errorf("%d bytes came through, want %d:\n%s", len(text), len(want), r.text())
+		}
+		if m := mode(t, file); m&fs.ModeNamedPipe == 0 {
+			t.Errorf("the FIFO is now %v", m)
+		}
+		_ = both.Close()
+	})
+}
+
+// TestOutputToLink: the file behind a link is replaced, keeps its mode, and the link stays.
+func TestOutputToLink(t *testing.T) {
+	eachWriter(t, func(t *testing.T, file string, run func() ran) {
+		target := filepath.Join(t.TempDir(), "target")
+		for _, step := range []error{
+			os.WriteFile(target, []byte("old"), 0o600), os.Chmod(target, 0o620), os.Symlink(target, file+".2"), os.Symlink(filepath.Base(file)+".2", file),
+		} {
+			if step != nil {
+				t.Fatal(step)
+			}
+		}
+		if r := run(); r.code != exitOK {
+			t.Fatal(r.text())
+		}
+		if text, err := os.ReadFile(target); err != nil || len(text) < 10 {
+			t.Errorf("the target has %q, %v", text, err)
+		}
+		if m := mode(t, target); m != 0o620 {
+			t.Errorf("the target's mode is %v", m)
+		}
+		if m := mode(t, file); m&fs.ModeSymlink == 0 {
+			t.Errorf("the link is now %v", m)
+		}
+		entries, err := os.ReadDir(filepath.Dir(target))
+		if err != nil || len(entries) != 1 {
+			t.Errorf("beside the target there are %v, %v", entries, err)
+		}
+	})
+}
+
+// TestOutputRefused: a link to nothing, a socket and a folder stay as they are, and the command says what is there.
+func TestOutputRefused(t *testing.T) {
+	for what, c := range map[string]struct {
+		say  string
+		make func(file string) error
+	}{
+		"a dangling link":    {"a symbolic link to", func(file string) error { return os.Symlink(file+".missing", file) }},
+		"a link to a folder": {"is a directory", func(file string) error { return os.Symlink(".", file) }},
+		"a folder":           {"is a directory", func(file string) error { return os.Mkdir(file, 0o755) }},
+		"a socket": {"a socket", func(file string) error {
+			fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+			if err != nil {
+				return err
+			}
+			return errors.Join(unix.Bind(fd, &unix.SockaddrUnix{Name: file}), unix.Close(fd))
+		}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			eachWriter(t, func(t *testing.T, file string, run func() ran) {
+				if strings.Contains(file, "iterations.parquet") && what == "a socket" {
+					t.Skip("the path is too long for a socket")
+				}
+				if err := c.make(file); err != nil {
+					t.Fatal(err)
+				}
+				before := mode(t, file)
+				if r := run(); r.code != exitError || !strings.Contains(r.stderr, c.say) || !strings.Contains(r.stderr, file) {
+					t.Errorf("want %q:\n%s", c.say, r.text())
+				}
+				if after := mode(t, file); after != before {
+					t.Errorf("it was %v and is %v", before, after)
+				}
+				if _, err := os.Lstat(file + ".missing"); err == nil {
+					t.Error("the missing target was made")
+				}
+			})
+		})
+	}
+}
+
+// TestReportNeverReplaces: a page's name that is no page stays what it is, and so does the old report.
+func TestReportNeverReplaces(t *testing.T) {
+	in := krundFolder(t, t.TempDir())
+	for what, make := range map[string]func(t *testing.T, file string){
+		"device": func(t *testing.T, file string) { makeDevice(t, file, 1, 3) },
+		"FIFO": func(t *testing.T, file string) {
+			if err := unix.Mkfifo(file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"link": func(t *testing.T, file string) {
+			if err := os.Symlink(in, file); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"socket": func(t *testing.T, file string) {
+			l, err := net.Listen("unix", file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.(*net.UnixListener).SetUnlinkOnClose(false)
+			_ = l.Close()
+		},
+	} {
+		for _, name := range []string{"index.html", "keys/k0000.html", manifestName, "index.html" + unfinished, manifestName + ".tmp"} {
+			t.Run(what+" "+name, func(t *testing.T) {
+				out := t.TempDir()
+				if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
+					t.Fatal(r.text())
+				}
+				file := filepath.Join(out, name)
+				if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Fatal(err)
+				}
+				make(t, file)
+				before := mode(t, file)
+				others := regularFiles(t, out)
+				r := krunctl(t, "report", in, "-o", out)
+				if after := mode(t, file); after != before {
+					t.Errorf("it was %v and is %v:\n%s", before, after, r.text())
+				}
+				if name == manifestName+".tmp" { // another name is taken for it
+					if r.code != exitOK {
+						t.Error(r.text())
+					}
+					return
+				}
+				if r.code != exitError || !strings.Contains(r.stderr, file) {
+					t.Errorf("want an error about %s:\n%s", file, r.text())
+				}
+				if !equal(others, regularFiles(t, out)) {
+					t.Error("the rest of the report has changed")
+				}
+			})
+		}
+	}
+}
+
+// regularFiles is contents without what cannot be read.
+func regularFiles(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestAnalysisNeverReplacesADevice: also where no -o names it.
+func TestAnalysisNeverReplacesADevice(t *testing.T) {
+	in := krundFolder(t, t.TempDir())
+	file := filepath.Join(in, "analysis.json")
+	makeDevice(t, file, 1, 3)
+	r := krunctl(t, "analyze", in)
+	if m := mode(t, file); m&fs.ModeCharDevice == 0 || r.code != exitError || !strings.Contains(r.stderr, "-o FILE") {
+		t.Errorf("the device is now %v:\n%s", m, r.text())
+	}
+}

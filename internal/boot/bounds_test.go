@@ -1,0 +1,43 @@
+package boot
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/durable/crashfs"
+	"krund/internal/pexec"
+	"krund/internal/results"
+)
+
+// TestWhatABenchmarkLeavesIsBounded: neither the record nor the mails grow with what a benchmark leaves behind.
+func TestWhatABenchmarkLeavesIsBounded(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+		m := failed(j, boot)
+		for range 4096 {
+			m.Process.Findings = append(m.Process.Findings, "process 4711 (sh) of the benchmark cannot be killed: state D")
+			m.Execution.Series = append(m.Execution.Series, "a reason of its own")
+		}
+		return m
+	}
+	s.oneBoot(cfg, fsys)
+	records := 0
+	for r, err := range results.NewReader(fsys, dir+"/results").All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		records++
+		if n := len(strings.Join(append(r.Process.Findings, r.Reasons...), "\n")); n > 200_000 {
+			t.Errorf("record %d-%d has %d bytes of sentences", r.Slot, r.Attempt, n)
+		}
+	}
+	if records == 0 {
+		t.Error("nothing was stored")
+	}
+	for _, text := range s.told {
+		if len(text) > 100_000 {
+			t.Errorf("a message of %d bytes: %.100s", len(text), text)
+		}
+	}
+}

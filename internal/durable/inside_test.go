@@ -1,0 +1,67 @@
+//go:build unix
+
+package durable_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/durable"
+)
+
+// TestInside: what is below the directory stays below the directory that was opened, whatever is at its path now.
+func TestInside(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "x.krun")
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(os.MkdirAll(filepath.Join(dir, "results"), 0o755))
+	check(os.WriteFile(filepath.Join(dir, "old"), []byte("mine"), 0o644))
+	fsys, err := durable.Inside(durable.OS(), dir)
+	check(err)
+	check(os.Rename(dir, dir+".moved"))
+	check(os.MkdirAll(filepath.Join(dir, "results"), 0o755))
+	check(os.WriteFile(filepath.Join(dir, "old"), []byte("another's"), 0o644))
+
+	if text, err := durable.ReadFile(fsys, dir+"/old"); err != nil || string(text) != "mine" {
+		t.Errorf("read %q, %v", text, err)
+	}
+	check(durable.WriteFile(fsys, dir+"/new", []byte("text"), 0o644))
+	check(fsys.Mkdir(dir+"/results/sub", 0o755))
+	check(fsys.Rename(dir+"/old", dir+"/results/old"))
+	check(fsys.SyncDir(dir))
+	if err := fsys.Mkdir(dir, 0o755); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("make the directory itself: %v", err)
+	}
+	if entries, err := fsys.ReadDir(dir + "/results"); err != nil || len(entries) != 2 {
+		t.Errorf("results: %v, %v", entries, err)
+	}
+	check(fsys.Remove(dir + "/results/old"))
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 { // old, results
+		t.Errorf("the directory that has taken the name: %v, %v", entries, err)
+	}
+	here, err := fsys.Lstat(dir)
+	check(err)
+	if moved, err := os.Stat(dir + ".moved"); err != nil || !os.SameFile(here, moved) {
+		t.Errorf("Lstat describes %v, not %v", here, moved)
+	}
+	check(os.Symlink("/etc/passwd", dir+".moved/link"))
+	if _, err := fsys.OpenFile(dir+"/link", os.O_WRONLY, 0); !errors.Is(err, syscall.ELOOP) {
+		t.Errorf("write through a link: %v", err)
+	}
+	if _, err := fsys.OpenFile(dir+"/../outside", os.O_WRONLY|os.O_CREATE, 0o644); err != nil {
+		t.Errorf("another name: %v", err)
+	}
+	if _, err := fsys.OpenFile(dir+"/none", os.O_RDONLY, 0); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir+"/none") {
+		t.Errorf("a missing file: %v", err)
+	}
+}

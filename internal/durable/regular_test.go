@@ -1,0 +1,75 @@
+package durable_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"krund/internal/durable"
+)
+
+// TestOnlyRegularFiles: what is no file is refused, for reading and for writing, without waiting for anyone.
+func TestOnlyRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	fifo, socket, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "socket"), filepath.Join(dir, "link")
+	if err := errors.Join(unix.Mkfifo(fifo, 0o600), os.Symlink(fifo, link)); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for name, what := range map[string]string{fifo: "a FIFO", link: "a FIFO", socket: "a socket", os.DevNull: "a character device", dir: "is a directory"} {
+		for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_CREATE, os.O_WRONLY | os.O_CREATE | os.O_TRUNC} {
+			f, err := durable.OS().OpenFile(name, flag, 0o600)
+			if err == nil && name == dir && flag == os.O_RDONLY { // it can be opened, and reading fails
+				_ = f.Close()
+				continue
+			}
+			if err == nil {
+				t.Errorf("%s was opened with %#x", name, flag)
+				_ = f.Close()
+				continue
+			}
+			if !errors.Is(err, durable.ErrNotRegular) && !errors.Is(err, syscall.EISDIR) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s with %#x: %v", name, flag, err)
+			}
+		}
+		if _, err := durable.ReadFile(durable.OS(), name); err == nil {
+			t.Errorf("%s was read", name)
+		}
+		if name == link {
+			continue // which is replaced, and the FIFO is not
+		}
+		before, err := os.Lstat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = durable.WriteFile(durable.OS(), name, []byte("x"), 0o600)
+		if after, statErr := os.Lstat(name); !errors.Is(err, durable.ErrNotRegular) || statErr != nil || after.Mode() != before.Mode() {
+			t.Errorf("write %s: %v, and it is %v, %v", name, err, after.Mode(), statErr)
+		}
+	}
+	if names := list(t, "/dev"); strings.Contains(strings.Join(names, " "), "null.tmp") {
+		t.Error("there is a temporary file beside /dev/null")
+	}
+}
+
+// TestReadFileIsBounded: a file that needs no room on the disk fills no memory.
+func TestReadFileIsBounded(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "sparse")
+	write(t, name, "")
+	if err := os.Truncate(name, 1<<40); err != nil {
+		t.Skip("no sparse files here: ", err)
+	}
+	if _, err := durable.ReadFile(durable.OS(), name); err == nil || !strings.Contains(err.Error(), name+": it has more than ") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,78 @@
+package results
+
+import (
+	"errors"
+	"strconv"
+
+	"krund/internal/clip"
+)
+
+// ErrTooLarge is returned by Append for a record that no reader would read again.
+var ErrTooLarge = errors.New("the record is larger than readers read; measure fewer iterations, or fewer counters")
+
+// Bounds of what a record holds beside the series: what a benchmark leaves behind, and what the kernel says
+// of it, can be much more than anyone reads.
+const (
+	mostSentences = 200 // of a list
+	sentenceBytes = 64 << 10
+	mostLogLines  = 1000
+	logBytes      = 256 << 10
+	mostSeries    = maxJSON - 64<<20 // leaves room for everything else
+)
+
+// Bounded returns r as it can be stored and read: with its lists of sentences and its free texts bounded. A
+// list that is cut says at its end how much is missing. A record whose series are too large becomes an error
+// without them.
+func (r Record) Bounded() Record {
+	if r.seriesBytes() > mostSeries {
+		r.StartNS, r.WallNS, r.Columns, r.Outcome = nil, nil, nil, Error
+		r.Reasons = append([]string{ErrTooLarge.Error() + "; the series were left out"}, r.Reasons...)
+	}
+	return r.boundedTexts()
+}
+
+func (r Record) boundedTexts() Record {
+	sentences := func(list []string) []string { return clip.Lines(list, mostSentences, sentenceBytes) }
+	r.Reasons = sentences(r.Reasons)
+	r.CounterReason = clip.Text(r.CounterReason, clip.Message)
+	r.Process.Findings = sentences(r.Process.Findings)
+	r.Process.CgroupReason = clip.Text(r.Process.CgroupReason, clip.Message)
+	if f := r.Process.NotStarted; f != nil {
+		r.Process.NotStarted = &StartFailure{Step: f.Step, Errno: f.Errno, Text: clip.Text(f.Text, clip.Message)}
+	}
+	if r.Library != nil {
+		library := *r.Library
+		library.Error, library.Findings = clip.Text(library.Error, clip.Message), sentences(library.Findings)
+		r.Library = &library
+	}
+	r.Machine.KernelLog.Lines = clip.Lines(r.Machine.KernelLog.Lines, mostLogLines, logBytes)
+	return r
+}
+
+// seriesBytes is how many bytes of JSON the values of the series take. It counts as far as mostSeries.
+func (r Record) seriesBytes() int {
+	size := digits(r.StartNS, 0)
+	size = digits(r.WallNS, size)
+	for _, c := range r.Columns {
+		size = digits(c.Values, size)
+		size = digits(c.Counts, size)
+	}
+	return size
+}
+
+// digits adds to size what the values of a list take, with a comma each.
+func digits[T int64 | uint64](list []T, size int) int {
+	text := make([]byte, 0, len("-9223372036854775808"))
+	for _, v := range list {
+		if size > mostSeries {
+			break
+		}
+		if v >= 0 {
+			text = strconv.AppendUint(text[:0], uint64(v), 10)
+		} else {
+			text = strconv.AppendInt(text[:0], int64(v), 10)
+		}
+		size += len(text) + 1
+	}
+	return size
+}

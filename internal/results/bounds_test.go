@@ -1,0 +1,88 @@
+package results_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/durable/crashfs"
+	"krund/internal/results"
+)
+
+// crowd is a record after a benchmark that left thousands of processes behind.
+func crowd() results.Record {
+	r := of(0, 1, "crowd")
+	many := make([]string, 4096)
+	for i := range many {
+		many[i] = fmt.Sprintf("process %d (sh) of the benchmark cannot be killed: state D", 4_000_000+i)
+	}
+	long := strings.Repeat("x", 1<<20)
+	r.Reasons, r.Process.Findings, r.Machine.KernelLog.Lines = append([]string{long}, many...), many, slices.Repeat(many, 10)
+	r.Library = &results.Library{State: "done", Error: long, Findings: many}
+	r.CounterReason, r.Process.CgroupReason = long, long
+	r.Process.NotStarted = &results.StartFailure{Step: "exec", Text: long}
+	return r
+}
+
+// TestTextsAreBounded: a record keeps the first of what is too much, and says how much is missing.
+func TestTextsAreBounded(t *testing.T) {
+	r := crowd()
+	fsys := crashfs.New("/r")
+	add := results.NewAppender(fsys, "/r")
+	for range 2 { // the same record again changes nothing
+		if err := add.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := results.NewReader(fsys, "/r").Load(results.Name{Slot: 0, Attempt: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, list := range map[string][]string{
+		"reasons": got.Reasons, "findings": got.Process.Findings, "library": got.Library.Findings, "kernel log": got.Machine.KernelLog.Lines,
+	} {
+		last := list[len(list)-1]
+		if len(list) > 1000 || len(strings.Join(list, "")) > 256<<10 || !strings.HasSuffix(last, " more of these were left out") {
+			t.Errorf("%s: %d lines, the last %q", name, len(list), last)
+		}
+	}
+	text, err := got.MarshalJSON()
+	if err != nil || len(text) > 600<<10 {
+		t.Errorf("the record has %d bytes, %v", len(text), err)
+	}
+	bounded := r.Bounded()
+	if !reflect.DeepEqual(bounded, bounded.Bounded()) {
+		t.Error("bounding a record twice is not bounding it once")
+	}
+	if len(r.Process.Findings) != 4096 || len(r.Library.Findings) != 4096 {
+		t.Error("the caller's record has changed")
+	}
+	small := of(0, 2, "small")
+	if !reflect.DeepEqual(small, small.Bounded()) {
+		t.Errorf("%+v became %+v", small, small.Bounded())
+	}
+}
+
+// TestSeriesAreBounded: what no reader would read is not written.
+func TestSeriesAreBounded(t *testing.T) {
+	r := of(0, 1, "series")
+	values := slices.Repeat([]int64{math.MinInt64 + 1}, 1<<20) // 21 bytes each
+	for range 50 {
+		r.Columns = append(r.Columns, results.Column{Name: "c", Kind: results.KindUser, Values: values})
+	}
+	fsys := crashfs.New("/r")
+	if err := results.NewAppender(fsys, "/r").Append(r); !errors.Is(err, results.ErrTooLarge) || len(fsys.Files()) != 0 {
+		t.Errorf("%v, and %d files", err, len(fsys.Files()))
+	}
+	b := r.Bounded()
+	if b.Outcome != results.Error || b.Columns != nil || b.WallNS != nil || !strings.Contains(b.Reasons[0], "larger than readers read") {
+		t.Errorf("outcome %s, %d columns, %v", b.Outcome, len(b.Columns), b.Reasons)
+	}
+	if err := results.NewAppender(fsys, "/r").Append(b); err != nil {
+		t.Error(err)
+	}
+}

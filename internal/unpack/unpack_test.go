@@ -1,0 +1,88 @@
+package unpack_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"krund/internal/unpack"
+)
+
+// zeros reads as so many zero bytes.
+type zeros int64
+
+func (z *zeros) Read(p []byte) (int, error) {
+	n := min(int64(*z), int64(len(p)))
+	*z -= zeros(n)
+	if n == 0 {
+		return 0, io.EOF
+	}
+	clear(p[:n])
+	return int(n), nil
+}
+
+func TestBound(t *testing.T) {
+	const all = 1 << 40
+	for _, c := range []struct {
+		name           string
+		packed         int   // bytes that the decompressor reads at once
+		size           int64 // that is said to be
+		unpacked, most int64
+		want           int64 // Most of the error; 0: none
+		tells          int64 // Packed of the error
+	}{
+		{"small", 10, 10, unpack.Small, all, 0, 0},
+		{"dense", 10, 10, unpack.Small + 1, all, unpack.Small, 10},
+		{"dense, of unknown size", 10, 0, unpack.Small + 1, all, unpack.Small, 10},
+		{"as dense as it may be", unpack.Small / unpack.Ratio * 2, 0, unpack.Small/unpack.Ratio*2*unpack.Ratio - 1, all, 0, 0},
+		{"dense at its beginning", 10, unpack.Small, 2 * unpack.Small, all, 0, 0},
+		{"large", unpack.Small, 0, unpack.Small + 1, unpack.Small, unpack.Small, 0},
+	} {
+		in := unpack.NewInput(bytes.NewReader(make([]byte, c.packed)), c.size)
+		if _, err := io.ReadFull(in, make([]byte, c.packed)); err != nil {
+			t.Fatal(err)
+		}
+		unpacked := zeros(c.unpacked)
+		n, err := io.Copy(io.Discard, in.Bound(&unpacked, c.most))
+		var size *unpack.SizeError
+		switch {
+		case c.want == 0:
+			if err != nil || n != c.unpacked {
+				t.Errorf("%s: %d bytes, %v", c.name, n, err)
+			}
+		case !errors.As(err, &size) || size.Most != c.want || size.Packed != c.tells || n > c.want:
+			t.Errorf("%s: %d bytes, %v", c.name, n, err)
+		}
+	}
+}
+
+// TestInputReadsNoFurther: gzip leaves what follows its data.
+func TestInputReadsNoFurther(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := io.WriteString(z, strings.Repeat("text ", 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	packed.WriteString("rest")
+	in := unpack.NewInput(&packed, int64(packed.Len()))
+	if magic, err := in.Peek(2); err != nil || magic[0] != 0x1f {
+		t.Fatal(magic, err)
+	}
+	r, err := gzip.NewReader(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Multistream(false)
+	if text, err := io.ReadAll(in.Bound(r, 1<<20)); err != nil || len(text) != 5000 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	if rest, err := io.ReadAll(in); err != nil || string(rest) != "rest" {
+		t.Errorf("%q, %v", rest, err)
+	}
+}

@@ -1,0 +1,143 @@
+package userfile_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"krund/internal/durable"
+	"krund/internal/userfile"
+)
+
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	got, err := os.ReadFile(name)
+	must(t, err)
+	return string(got)
+}
+
+// TestWriteReplaces: a file is replaced at once, and keeps its mode without the bits that give rights away.
+func TestWriteReplaces(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	must(t, userfile.Write(name, text("first")))
+	for _, mode := range []fs.FileMode{0o600, 0o666, 0o444, 0o755 | fs.ModeSetuid | fs.ModeSetgid} {
+		must(t, os.Chmod(name, mode))
+		before, err := os.Stat(name)
+		must(t, err, userfile.Write(name, text("second")))
+		after, err := os.Stat(name)
+		must(t, err)
+		if read(t, name) != "second" || after.Mode() != mode.Perm() || os.SameFile(before, after) {
+			t.Errorf("%v: mode %v, the same file: %v", mode, after.Mode(), os.SameFile(before, after))
+		}
+	}
+	failure := errors.New("no more")
+	err := userfile.Write(name, func(w io.Writer) error {
+		_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
+		return failure
+	})
+	if !errors.Is(err, failure) || read(t, name) != "second" {
+		t.Errorf("after an error (%v) the file has %.20q", err, read(t, name))
+	}
+	if entries, err := os.ReadDir(filepath.Dir(name)); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// TestWriteKeepsTheOwner: root's output in the place of a user's file is still that user's.
+func TestWriteKeepsTheOwner(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	must(t, os.WriteFile(name, nil, 0o600))
+	if err := os.Chown(name, 12345, 23456); err != nil {
+		t.Skip("only root gives files away: ", err)
+	}
+	must(t, userfile.Write(name, text("new")))
+	info, err := os.Stat(name)
+	must(t, err)
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 12345 || st.Gid != 23456 || info.Mode() != 0o600 {
+		t.Errorf("%+v", info.Sys())
+	}
+}
+
+// TestWriteToDescriptor: /dev/fd/N is the open file itself, at its place, and not another file of that name.
+func TestWriteToDescriptor(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	must(t, err)
+	defer f.Close()
+	must(t, text("before ")(f))
+	for _, dir := range []string{"/dev/fd", "/proc/self/fd"} {
+		must(t, userfile.Write(fmt.Sprintf("%s/%d", dir, f.Fd()), text("through ")))
+	}
+	must(t, text("after")(f))
+	if got := read(t, f.Name()); got != "before through through after" {
+		t.Errorf("%q", got)
+	}
+	if err := userfile.Write("/dev/fd/999", text("")); !errors.Is(err, syscall.EBADF) {
+		t.Error(err)
+	}
+}
+
+// TestWriteError: what the reader of a FIFO or a device refuses is an error with the name, once.
+func TestWriteError(t *testing.T) {
+	if err := userfile.Write("/dev/full", text("x")); err == nil || err.Error() != "write /dev/full: no space left on device" {
+		t.Error(err)
+	}
+	missing := filepath.Join(t.TempDir(), "no", "f")
+	if err := userfile.Write(missing, text("x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// TestOpen: a FIFO that is named as a file is refused, and one that krunctl was started with is read.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	fifo, file := filepath.Join(dir, "fifo"), filepath.Join(dir, "file")
+	must(t, unix.Mkfifo(fifo, 0o600), os.WriteFile(file, []byte("text"), 0o600))
+	for _, name := range []string{fifo, "/dev/zero"} {
+		if f, err := userfile.Open(name); !errors.Is(err, durable.ErrNotRegular) {
+			t.Errorf("%s: %v, %v", name, f, err)
+		}
+	}
+	r, w, err := os.Pipe()
+	must(t, err, text("text")(w), w.Close())
+	defer r.Close()
+	regular, err := os.Open(file)
+	must(t, err)
+	defer regular.Close()
+	_, err = io.ReadAll(regular) // what is opened again is read from its beginning
+	must(t, err)
+	for _, name := range []string{file, fmt.Sprintf("/dev/fd/%d", r.Fd()), fmt.Sprintf("/proc/self/fd/%d", regular.Fd())} {
+		f, err := userfile.Open(name)
+		must(t, err)
+		if got, err := io.ReadAll(f); string(got) != "text" || err != nil {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		must(t, f.Close())
+	}
+	for name, want := range map[string]bool{"/dev/stdin": true, "/dev/fd/0": true, "/dev/fd/x": false, "/dev/null": false, "f": false, "": false} {
+		if got := userfile.IsDescriptor(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}
