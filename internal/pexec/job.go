@@ -27,10 +27,6 @@ const userColumns = 8
 // priority is the nice value of a benchmark started by root, as Krun's: first in the queue.
 const priority = -20
 
-// externalOutput is how many bytes of an external suite's standard output are kept at least: the times themselves come that way, about 20
-// bytes per number, with up to three counters for each core.
-const externalOutput = 256 << 20
-
 // Installed is where the parts of krund are that run in the measured process, and who runs krund.
 type Installed struct {
 	Runners    string // folder of the runners (package runners)
@@ -158,9 +154,6 @@ func (j Job) command(in Installed) child.Command {
 	}
 	if j.Root {
 		c.Nice = priority
-	}
-	if j.External() {
-		c.Limits.Stdout = max(j.Limits.Output, externalOutput)
 	}
 	return c
 }

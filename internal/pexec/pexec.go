@@ -170,7 +170,9 @@ func faults(s libkrun.Series, run child.Run) []string {
 
 func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) {
 	used := energy(e.Root, clock.Real{}.Now)
-	run, err := e.Runner.Run(ctx, e.command(j))
+	c, suite := e.command(j), external.NewReader(j.Iterations)
+	c.Stdout = suite
+	run, err := e.Runner.Run(ctx, c)
 	if err != nil {
 		return Measured{}, err
 	}
@@ -180,17 +182,13 @@ func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) 
 	if run.NotStarted != nil || run.Exit == nil || *run.Exit != 0 {
 		return m, nil
 	}
-	r, err := external.Parse([]byte(run.Stdout.Text), j.Iterations)
-	switch {
-	case run.Stdout.Truncated:
-		m.Execution.Series = []string{fmt.Sprintf("the suite printed %d bytes, of which %d are kept; raise limits.output",
-			run.Stdout.Bytes, max(j.Limits.Output, externalOutput))}
-	case err != nil:
+	r, err := suite.Result()
+	if err != nil {
 		m.Execution.Series = []string{"the suite's output: " + err.Error()}
-	default:
-		m.WallNS, m.Columns = r.WallNS, externalColumns(r)
-		m.Execution.Done = len(r.WallNS)
+		return m, nil
 	}
+	m.WallNS, m.Columns = r.WallNS, externalColumns(r)
+	m.Execution.Done = len(r.WallNS)
 	return m, nil
 }
 
@@ -207,9 +205,6 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 		VoluntarySwitches: run.VoluntarySwitches, InvoluntarySwitches: run.InvoluntarySwitches,
 		Stdout: output(run.Stdout), Stderr: output(run.Stderr),
 		Strays: run.Strays, OOMKills: run.OOMKills, Findings: append([]string{}, run.Findings...),
-	}
-	if j.External() {
-		p.Stdout = shorten(run.Stdout, c.Limits.Output)
 	}
 	if p.Account == "" {
 		p.Account = in.CallerName
