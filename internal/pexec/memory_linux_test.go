@@ -25,13 +25,13 @@ func TestSuiteMemory(t *testing.T) {
 		want         string // in the reason
 		most         int64  // bytes more than an ordinary run takes
 	}{
-		{"one long line", `printf '{"'; head -c 16M /dev/zero | tr '\0' x`, "unknown key", 32 << 20},
-		{"a long number", `printf '{"wallclock_times": ['; head -c 16M /dev/zero | tr '\0' 7`, "more than 64 characters", 32 << 20},
+		{"one long line", `printf '{"'; head -c 4M /dev/zero | tr '\0' x`, "unknown key", 32 << 20},
+		{"a long number", `printf '{"wallclock_times": ['; head -c 4M /dev/zero | tr '\0' 7`, "more than 64 characters", 32 << 20},
 		{"a gigabyte of a sparse file", `truncate -s 1G sparse; dd if=sparse bs=1M`, "stdout begins with", 32 << 20},
-		{"too many iterations", `printf '{"wallclock_times": ['; yes 1, | tr -d '\n' | head -c 16M`, "ends before it is complete", 32 << 20},
-		{"lists within lists", `yes '[' | tr -d '\n' | head -c 16M`, "stdout begins with", 32 << 20},
-		{"too many cores", head + `yes '[1,1,1,1,1,1],' | head -c 16M`, "more than 8192 cores", 32 << 20},
-		{"stderr as well", `head -c 16M /dev/zero >&2; head -c 16M /dev/zero`, "stdout begins with", 32 << 20},
+		{"too many iterations", `printf '{"wallclock_times": ['; yes 1, | tr -d '\n' | head -c 4M`, "ends before it is complete", 32 << 20},
+		{"lists within lists", `yes '[' | tr -d '\n' | head -c 4M`, "stdout begins with", 32 << 20},
+		{"too many cores", head + `yes '[1,1,1,1,1,1],' | head -c 4M`, "more than 8192 cores", 32 << 20},
+		{"stderr as well", `head -c 4M /dev/zero >&2; head -c 4M /dev/zero`, "stdout begins with", 32 << 20},
 		{"as much as is accepted", `yes 0, | head -n 262142 >zeros; yes 18446744073709551615, | head -n 262142 >ones
 			echo '{"wallclock_times": ['; cat zeros; echo '0],"core_cycle_counts":[],"aperf_counts":[],"mperf_counts":['
 			echo '['; cat ones; echo '1],['; cat ones; echo '1],['; cat ones; echo '1],['; cat ones; echo '1],['; cat ones; echo '1],['

@@ -133,7 +133,7 @@ func (m *Measured) takeSeries(s libkrun.Series, run child.Run) {
 	if s.Error != libkrun.OK {
 		m.Library.Error = s.Error.Error()
 	}
-	m.Execution.Done = s.Done
+	m.Execution.Done, m.Execution.WallNS = s.Done, m.WallNS
 }
 
 // doubts are the reasons why a series cannot be right, though runner and process did what they should.
@@ -188,7 +188,7 @@ func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) 
 		return m, nil
 	}
 	m.WallNS, m.Columns = r.WallNS, externalColumns(r)
-	m.Execution.Done = len(r.WallNS)
+	m.Execution.Done, m.Execution.WallNS = len(r.WallNS), r.WallNS
 	return m, nil
 }
 
@@ -211,7 +211,7 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 	}
 	e := verdict.Execution{
 		Planned: j.Iterations, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut, Timeout: j.Limits.Timeout,
-		OOMKills: run.OOMKills, LastWords: lastWords(run),
+		OOMKills: run.OOMKills, LastWords: lastWords(run), Lifetime: run.Wall, External: j.External(),
 	}
 	if run.Exit != nil && !j.External() {
 		e.ExitText = runners.Explain(*run.Exit)
