@@ -15,6 +15,7 @@ import (
 	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/guard"
+	"krund/internal/plaintext"
 	"krund/internal/version"
 )
 
@@ -141,7 +142,7 @@ func status(err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "krund:", err)
 		return exitUsage
 	}
-	fmt.Fprintln(stderr, "krund:", err)
+	fmt.Fprintln(stderr, "krund:", plaintext.Text(err.Error())) // it may name files that a benchmark left
 	return exitError
 }
 

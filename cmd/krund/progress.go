@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"krund/internal/boot"
+	"krund/internal/plaintext"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -36,7 +36,7 @@ func (p *progress) End(slot schedule.Slot, n boot.Count, outcome results.Outcome
 	}
 	fmt.Fprintf(p.w, "%s  %-9s %6.1f s  %s\n", place(slot, n.Slots), outcome, took.Seconds(), p.eta(n.Left))
 	for _, reason := range reasons {
-		fmt.Fprintf(p.w, "    %s\n", printable(reason))
+		fmt.Fprintf(p.w, "    %s\n", plaintext.Line(reason))
 	}
 }
 
@@ -55,14 +55,4 @@ func (p *progress) eta(left int) string {
 		return ""
 	}
 	return "left " + (p.spent / time.Duration(p.ran) * time.Duration(left)).Round(time.Second).String()
-}
-
-// printable replaces control characters: a benchmark's last words must not drive the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
 }
