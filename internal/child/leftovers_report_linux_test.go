@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestManyCannotBeKilled: thousands of processes that cannot be killed are not thousands of findings in each record.
+// TestManyCannotBeKilled: thousands of processes that cannot be killed are not thousands of
+// findings in each record.
 func TestManyCannotBeKilled(t *testing.T) {
 	f := &family{main: 3, reaped: true}
 	for i := range 4096 {

@@ -27,8 +27,8 @@ const userColumns = 8
 // priority is the nice value of a benchmark started by root, as Krun's: first in the queue.
 const priority = -20
 
-// mostOutput is how many bytes of each output stream are kept at most, whatever limits.output says: what is kept is in krund's memory, and as
-// JSON it takes up to six times as much there.
+// mostOutput is how many bytes of each output stream are kept at most, whatever limits.output says:
+// what is kept is in krund's memory, and as JSON it takes up to six times as much there.
 const mostOutput = 8 << 20
 
 // Installed is where the parts of krund are that run in the measured process, and who runs krund.
@@ -152,7 +152,8 @@ func (j Job) command(in Installed) child.Command {
 	c := child.Command{
 		Path: argv[0], Args: argv, Env: j.environment(in), Dir: j.dir(), Account: j.Account, CPUs: j.CPUs, Cgroup: in.Cgroup,
 		Limits: child.Limits{
-			Heap: j.Limits.Heap, Stack: j.Limits.Stack, Output: min(j.Limits.Output, mostOutput), Timeout: j.Limits.Timeout, Processes: j.Limits.Processes,
+			Heap: j.Limits.Heap, Stack: j.Limits.Stack, Output: min(j.Limits.Output, mostOutput),
+			Timeout: j.Limits.Timeout, Processes: j.Limits.Processes,
 		},
 	}
 	if j.Cgroup != "" {

@@ -14,10 +14,12 @@ import (
 	"krund/internal/results"
 )
 
-// memoryCase is set in the copy of this program that reads a hostile suite, so that its memory is that of the reading alone.
+// memoryCase is set in the copy of this program that reads a hostile suite, so that its memory is
+// that of the reading alone.
 const memoryCase = "KRUND_TEST_MEMORY"
 
-// TestSuiteMemory: krund is the last that the kernel kills when memory runs out, so that what a suite prints must not cost it any.
+// TestSuiteMemory: krund is the last that the kernel kills when memory runs out, so that what a
+// suite prints must not cost it any.
 func TestSuiteMemory(t *testing.T) {
 	const head = `printf '{"wallclock_times": [0,0,0,0,0,0], "core_cycle_counts": ['; `
 	tests := []struct {
@@ -81,7 +83,8 @@ func peak(t *testing.T, name string) int64 {
 	return n << 10
 }
 
-// readHostile is the copy: it runs the suite, makes the record and tells its peak. Without a script it does nothing.
+// readHostile is the copy: it runs the suite, makes the record and tells its peak. Without a script
+// it does nothing.
 func readHostile(t *testing.T, script, want string) {
 	t.Helper()
 	if script != "" {

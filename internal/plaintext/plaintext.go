@@ -1,6 +1,7 @@
-// Package plaintext makes text that others wrote fit to be shown: the last words of a benchmark, names of its files. What
-// drives a terminal or deceives a reader (control characters, escape sequences, direction marks, broken UTF-8) becomes
-// U+FFFD. It never shortens. Start reading at Line.
+// Package plaintext makes text that others wrote fit to be shown: the last words of a benchmark,
+// names of its files. What drives a terminal or deceives a reader (control characters, escape
+// sequences, direction marks, broken UTF-8) becomes U+FFFD. It never shortens. Start reading at
+// Line.
 package plaintext
 
 import (

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// krund measures how long the process lives, from before its start until after its end, so that the iterations cannot take
-// longer together. They may seem to by little: krund's clock is slewed to the right time and libkrun's is not, by up to
-// 500 millionths; and who prints whole milliseconds may have rounded each of them up.
+// krund measures how long the process lives, from before its start until after its end, so that the
+// iterations cannot take longer together. They may seem to by little: krund's clock is slewed to
+// the right time and libkrun's is not, by up to 500 millionths; and who prints whole milliseconds
+// may have rounded each of them up.
 const (
 	slewFraction  = 1.0 / 1000 // twice what the kernel slews, of the process's time
 	coarsestUnit  = 1_000_000  // nanoseconds: rounding to more than milliseconds is not forgiven
@@ -16,8 +17,8 @@ const (
 	leastLifetime = time.Second
 )
 
-// tooLong says why the iterations cannot have taken as long as they are said to; "" when they can, and when the life of the
-// process is not known.
+// tooLong says why the iterations cannot have taken as long as they are said to; "" when they can,
+// and when the life of the process is not known.
 func (e Execution) tooLong() string {
 	if e.Lifetime <= 0 {
 		return ""
@@ -59,10 +60,11 @@ func (e Execution) doubts() []string {
 	return remarks
 }
 
-// tooShort recognizes the times of a suite that are too small by a factor between units. Most of a process that lives for
-// a second or more should be its iterations. Many are not, when starting up takes long; so little time alone says nothing.
-// What is remarked are times that with a thousand, a million or a billion times as much would fill between half and the
-// whole of the process's life, which few are by chance.
+// tooShort recognizes the times of a suite that are too small by a factor between units. Most of a
+// process that lives for a second or more should be its iterations. Many are not, when starting up
+// takes long; so little time alone says nothing. What is remarked are times that with a thousand, a
+// million or a billion times as much would fill between half and the whole of the process's life,
+// which few are by chance.
 func (e Execution) tooShort() string {
 	sum, most := e.sum(), e.mostTogether()
 	if !e.External || e.Lifetime < leastLifetime || sum == 0 {

@@ -10,7 +10,8 @@ import (
 	"krund/internal/results"
 )
 
-// TestIterationsWithinTheProcess: what iterations take together cannot be more than the process's own life.
+// TestIterationsWithinTheProcess: what iterations take together cannot be more than the process's
+// own life.
 func TestIterationsWithinTheProcess(t *testing.T) {
 	const year = 365 * 24 * 3600 * 1_000_000_000
 	many := func(n int, ns int64) []int64 {

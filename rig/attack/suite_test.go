@@ -10,7 +10,8 @@ import (
 	"krund/rig"
 )
 
-// hostileSuite is an external suite that lies, floods, crashes under odd names and reaches for krund.
+// hostileSuite is an external suite that lies, floods, crashes under odd names and reaches for
+// krund.
 const hostileSuite = `#!/usr/bin/python3
 import ctypes, fcntl, os, signal, subprocess, sys
 name, iterations = sys.argv[1], int(sys.argv[2])

@@ -71,8 +71,8 @@ func (r *Reader) Result() (Result, error) {
 		case cores == 0:
 			cores = n
 		case n != 0 && n != cores:
-			return Result{}, fmt.Errorf("%s has %d cores, another count has %d; all must have the same cores or be empty",
-				keys[1+i], n, cores)
+			return Result{}, fmt.Errorf("%s has %d cores, another count has %d; "+
+				"all must have the same cores or be empty", keys[1+i], n, cores)
 		}
 	}
 	return out, nil
