@@ -37,7 +37,7 @@ func Create(spec Spec) (*Buffer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shared buffer: %w", err)
 	}
-	spec.Groups = groups
+	spec.Groups, spec.made = groups, Now()
 	f, err := newFile()
 	if err != nil {
 		return nil, fmt.Errorf("shared buffer: %w", err)

@@ -118,7 +118,7 @@ func read(r io.ReaderAt, spec Spec, now func() int64) (Series, error) {
 		return s, err
 	}
 	s.totals(head, spec)
-	s.checkTimes(now())
+	s.checkTimes(spec.made, now())
 	s.checkCounters()
 	return s, nil
 }

@@ -3,6 +3,7 @@ package libkrun
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 )
 
 // table compares what Create wrote with what is there now, and takes over the
@@ -36,10 +37,18 @@ func (s *Series) table(head []byte, spec Spec) {
 		case !ok || !open:
 			s.finding("the entry of user column %d was overwritten", i)
 			open = false
+		case s.hasUser(c): // krun_column returns the one that is there
+			s.finding("the entry of user column %d was overwritten: %s is there twice", i, c.Name)
+			open = false
 		default:
 			s.Columns = append(s.Columns, ColumnData{Kind: KindUser, Column: c})
 		}
 	}
+}
+
+// hasUser reports whether there is a user column of that name and unit.
+func (s *Series) hasUser(c Column) bool {
+	return slices.ContainsFunc(s.Columns, func(d ColumnData) bool { return d.Kind == KindUser && d.Column == c })
 }
 
 // totals puts the counters' totals in the place of their columns when they were
@@ -73,8 +82,8 @@ func userColumn(e, empty []byte) (Column, bool) {
 }
 
 // checkTimes finds stamps that cannot be: the order on the clock is exec, init,
-// the iterations one after the other, done, now.
-func (s *Series) checkTimes(now int64) {
+// the iterations one after the other, done, now; and none is from before made.
+func (s *Series) checkTimes(made, now int64) {
 	for _, stamp := range []struct {
 		name string
 		ns   *int64
@@ -82,13 +91,16 @@ func (s *Series) checkTimes(now int64) {
 		if *stamp.ns < 0 || *stamp.ns > now {
 			s.finding("the %s stamp is %d ns, the clock shows %d", stamp.name, *stamp.ns, now)
 		}
+		if *stamp.ns > 0 && *stamp.ns < made {
+			s.finding("the %s stamp is %d ns, the buffer was made at %d", stamp.name, *stamp.ns, made)
+		}
 	}
 	if s.ExecNS > 0 && s.InitNS > 0 && s.InitNS < s.ExecNS {
 		s.finding("krun_init is %d ns before exec", s.ExecNS-s.InitNS)
 	}
 	walls := tally{of: s.Done}
 	starts := tally{of: s.Done}
-	latest := max(s.InitNS, 0)
+	latest := max(s.InitNS, made, 0)
 	for i, start := range s.StartNS {
 		wall := s.WallNS[i]
 		switch {

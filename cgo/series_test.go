@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var testSpec = Spec{Iterations: 4, Columns: []Column{{"aperf", "", 0}, {"aperf", "", 1}}, UserColumns: 2}
+var testSpec = Spec{Iterations: 4, Columns: []Column{{"aperf", "", 0}, {"aperf", "", 1}}, UserColumns: 2, made: 800}
 
 // image is a buffer in memory, with setters for what libkrun and the stage write.
 type image []byte
@@ -121,6 +121,15 @@ func TestReadScribbled(t *testing.T) {
 			m.i64(entryAt(3)+entryOffset, off.column+3*off.stride)
 			return m.u32(entryAt(2), kindFree)
 		}, "user column 1 was overwritten", 3},
+		{"user column twice", func(m image) image {
+			copy(m[entryAt(3):entryAt(4)], m[entryAt(2):entryAt(3)])
+			return m.i64(entryAt(3)+entryOffset, off.column+3*off.stride)
+		}, "user column 1 was overwritten", 3},
+		{"exec before the buffer was made", func(m image) image { return m.i64(controlExec, 799) }, "exec stamp is 799 ns, the buffer was made at 800", 3},
+		{"init before the buffer was made", func(m image) image { return m.i64(controlExec, 0).i64(progressInit, 799) }, "init stamp is 799 ns, the buffer was made at 800", 3},
+		{"start before the buffer was made", func(m image) image {
+			return m.i64(controlExec, 0).i64(progressInit, 0).i64(off.start, 799)
+		}, "iteration 0", 3},
 		{"short table", func(m image) image { return m[:700] }, "the buffer was truncated", 0},
 		{"short arrays", func(m image) image { return m[:off.wall+20] }, "its 3 iterations are lost", 0},
 		{"nothing", func(m image) image { return m[:0] }, "the buffer was truncated", 0},

@@ -27,6 +27,8 @@ type Spec struct {
 	// Without groups the columns are nobody's, and their values are 0.
 	Groups []Group
 	Scope  Scope
+
+	made int64 // when, on the clock of Now; filled in by Create
 }
 
 // check says everything that is wrong with a plan.

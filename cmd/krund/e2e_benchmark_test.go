@@ -168,6 +168,60 @@ var misbehaviours = []misbehaviour{
 		},
 	},
 	{
+		name: "forges its times in the shared buffer",
+		c: `void run_iter(int p) {
+			char line[512];
+			FILE *maps = fopen("/proc/self/maps", "r");
+			if (++n < 5) return;
+			while (fgets(line, sizeof line, maps)) {
+				unsigned long from, to;
+				if (strstr(line, " rw-s ") && strstr(line, "memfd:") && sscanf(line, "%lx-%lx", &from, &to) == 2) {
+					long *exec = (long *)(from + 136), *init = (long *)(from + 208);
+					long *start = (long *)(from + *(long *)(from + 40)), *wall = (long *)(from + *(long *)(from + 48));
+					wall[0] = start[0] - 10;
+					start[0] = 3, *exec = 1, *init = 2;
+				}
+			}
+		}`,
+		outcome: results.Error, done: 5, reasons: []string{"the 5 iterations are said to take", "but the process lived for 0.", "the buffer was made at"},
+	},
+	{
+		name: "changes how its descriptors work",
+		c: `#include <fcntl.h>
+		int fallocate(int, int, long, long);
+		void run_iter(int p) {
+			for (int fd = 0; fd < 16; fd++) {
+				fcntl(fd, F_SETFL, 02000 | 04000 | 040000); /* O_APPEND, O_NONBLOCK, O_DIRECT */
+				fcntl(fd, 1031, 4096); fcntl(fd, 1033, 8); fcntl(fd, 1033, 16); /* F_SETPIPE_SZ, F_ADD_SEALS */
+				lseek(fd, 1 << 30, SEEK_SET); ftruncate(fd, 0);
+				fcntl(fd, 1024, F_WRLCK); lockf(fd, F_TLOCK, 0); /* F_SETLEASE */
+				fallocate(fd, 1, 0, 1L << 40); /* FALLOC_FL_KEEP_SIZE */
+			}
+		}`,
+		outcome: results.Completed, done: 5,
+	},
+	{
+		name: "leaves many children that write",
+		c: `void run_iter(int p) {
+			if (++n != 1) return;
+			for (int i = 0; i < 100; i++)
+				if (fork() == 0) {
+					signal(SIGTERM, SIG_IGN); setsid();
+					for (;;) if (write(1 + i % 2, "flood\033[2J\n", 10) < 0) _exit(0);
+				}
+		}`,
+		outcome: results.Completed, done: 5,
+		check: func(t *testing.T, _ *experiment, r results.Record) {
+			if r.Process.Strays != 100 || len(r.Process.Findings) > 3 || len(r.Process.Stdout.Text) > 1<<20+200 {
+				t.Errorf("%d strays, %d bytes of stdout, findings %.300q", r.Process.Strays, len(r.Process.Stdout.Text), r.Process.Findings)
+			}
+		},
+	},
+	{
+		name: "last words with direction marks", c: `void run_iter(int p) { fputs("\342\200\256dne\342\200\252", stderr); exit(3); }`,
+		outcome: results.Error, done: 0, reasons: []string{"exit status 3", "dne"},
+	},
+	{
 		name: "shrinks the shared buffer", c: `void run_iter(int p) { ftruncate(3, 0); ftruncate(3, 1 << 30); }`,
 		outcome: results.Completed, done: 5,
 	},
@@ -210,7 +264,8 @@ func TestMisbehavingBenchmarks(t *testing.T) {
 			}
 			out := e.run()
 			out.want(t, 0, "victim:", "good:")
-			if strings.ContainsFunc(strings.ReplaceAll(out.stdout+out.stderr, "\n", ""), unicode.IsControl) {
+			hidden := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
+			if strings.ContainsFunc(strings.ReplaceAll(out.stdout+out.stderr, "\n", ""), hidden) {
 				t.Errorf("control characters of the benchmark come through: %q", out.stdout+out.stderr)
 			}
 			done := m.done

@@ -78,25 +78,27 @@ func TestExternalSuite(t *testing.T) {
 	e.external = e.write("suite", `#!/bin/sh
 none='"core_cycle_counts": [], "aperf_counts": [], "mperf_counts": []'
 case "$1 $2 $3 $4" in
-"times 3 1000 0") echo "{\"wallclock_times\": [0.5, 0.25, 1.000000001], $none}" ;;
-"cores 3 1000 0") echo '{"wallclock_times": [1, 2, 3], "core_cycle_counts": [[1, 2, 3], [4, 5, 18446744073709551615]],
+"times 3 1000 0") echo "{\"wallclock_times\": [5e-7, 2.5e-7, 0.000001001], $none}" ;;
+"cores 3 1000 0") echo '{"wallclock_times": [1e-6, 2e-6, 3e-6], "core_cycle_counts": [[1, 2, 3], [4, 5, 18446744073709551615]],
 	"aperf_counts": [[1, 1, 1], [2, 2, 2]], "mperf_counts": [[1, 1, 1], [2, 2, 2]]}' ;;
 "short 3 1000 0") echo "{\"wallclock_times\": [0.5], $none}" ;;
 "garbage 3 1000 0") echo "Segmentation fault (just kidding)" ;;
-"folder 3 1000 0") echo "{\"wallclock_times\": [1, 2, $(wc -l <data)], $none}" ;;
+"folder 3 1000 0") echo "{\"wallclock_times\": [1e-6, 2e-6, $(($(wc -l <data)))e-6], $none}" ;;
+"years 3 1000 0") echo "{\"wallclock_times\": [4.6e9, 4.6e9, 4.6e9], $none}" ;;
+"nothing 3 1000 0") echo "{\"wallclock_times\": [0, 1e-6, 0], $none}" ;;
 "fails 3 1000 0") echo "{\"wallclock_times\": [0.5, 0.25, 1], $none}"; echo "no VM" >&2; exit 9 ;;
 *) exit 77 ;;
 esac
 `)
-	for _, name := range []string{"times", "cores", "short", "garbage", "fails", "folder", "missing-case"} {
+	for _, name := range []string{"times", "cores", "short", "garbage", "fails", "folder", "missing-case", "years", "nothing"} {
 		e.add(name, "External")
 	}
 	e.write("benchmarks/folder/data", "1\n2\n3\n")
 	e.run().want(t, exitOK)
-	if r := e.outcome("folder", results.Completed, 3); r.WallNS[2] != 3_000_000_000 || r.Process.Dir != filepath.Join(e.dir, "benchmarks/folder") {
+	if r := e.outcome("folder", results.Completed, 3); r.WallNS[2] != 3_000 || r.Process.Dir != filepath.Join(e.dir, "benchmarks/folder") {
 		t.Errorf("times %v in %s", r.WallNS, r.Process.Dir)
 	}
-	if r := e.outcome("times", results.Completed, 3); r.WallNS[2] != 1_000_000_001 || r.CounterSource != "external" || r.Library != nil || r.StartNS != nil {
+	if r := e.outcome("times", results.Completed, 3); r.WallNS[2] != 1_001 || r.CounterSource != "external" || r.Library != nil || r.StartNS != nil {
 		t.Errorf("times %v, counters %s, library %v, starts %v", r.WallNS, r.CounterSource, r.Library, r.StartNS)
 	}
 	if r := e.outcome("cores", results.Completed, 3); len(r.Columns) != 6 || r.Columns[3].Counts[2] != 1<<64-1 || *r.Columns[3].Core != 1 {
@@ -106,4 +108,6 @@ esac
 	e.outcome("garbage", results.Error, 0, "the suite's output")
 	e.outcome("fails", results.Error, 0, "exit status 9", "no VM")
 	e.outcome("missing-case", results.Error, 0, "exit status 77")
+	e.outcome("years", results.Error, 3, "the 3 iterations are said to take 1.38e+10 s together, but the process lived for 0.")
+	e.outcome("nothing", results.Completed, 3, "the time is 0 ns in 2 of 3 iterations, the first is 0")
 }

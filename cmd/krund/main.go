@@ -16,6 +16,7 @@ import (
 	"krund/internal/clip"
 	"krund/internal/config"
 	"krund/internal/guard"
+	"krund/internal/plaintext"
 	"krund/internal/version"
 )
 
@@ -149,7 +150,7 @@ func status(err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "krund:", clip.Text(err.Error(), messageBytes))
 		return exitUsage
 	}
-	fmt.Fprintln(stderr, "krund:", clip.Text(err.Error(), messageBytes))
+	fmt.Fprintln(stderr, "krund:", plaintext.Text(clip.Text(err.Error(), messageBytes))) // it may name files that a benchmark left
 	return exitError
 }
 

@@ -140,6 +140,7 @@ func TestStatus(t *testing.T) {
 		{"mistakes in the configuration", fmt.Errorf("a: %w", mistakes), exitUsage, "a.toml:3: x; y\na.toml:4: z; w\n"},
 		{"usage", usageError{"no"}, exitUsage, "krund: no; see `krund help`\n"},
 		{"other", errors.New("disk on fire"), exitError, "krund: disk on fire\n"},
+		{"a name that a benchmark chose", errors.Join(errors.New("remove \x1b]0;x\a\r\u202e"), errors.New("b")), exitError, "krund: remove \uFFFD]0;x\uFFFD\uFFFD\uFFFD\nb\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stderr bytes.Buffer

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"krund/internal/boot"
 	"krund/internal/clip"
+	"krund/internal/plaintext"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -62,13 +62,5 @@ func (p *progress) eta(left int) string {
 // long as that likes.
 const messageBytes = 8 << 10
 
-// printable replaces control characters: a benchmark's last words must not drive the terminal.
-func printable(s string) string {
-	s = clip.Text(s, messageBytes)
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-}
+// printable bounds a text, and takes out what drives a terminal.
+func printable(s string) string { return plaintext.Line(clip.Text(s, messageBytes)) }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"krund/internal/plaintext"
 )
 
 // talk is a log handler for people: a line of words and values, without time and level, which the terminal's reader does not need and the journal
@@ -59,7 +61,7 @@ func (t *talk) Handle(_ context.Context, r slog.Record) error {
 		if a.Key != "error" {
 			b.WriteString(a.Key + " ")
 		}
-		b.WriteString(printable(strings.ReplaceAll(a.Value.String(), "\n", "; "))) // errors.Join gives a line per error
+		b.WriteString(plaintext.Line(strings.ReplaceAll(a.Value.String(), "\n", "; "))) // errors.Join gives a line per error
 		separator = ", "
 		return true
 	}

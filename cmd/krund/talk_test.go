@@ -35,7 +35,7 @@ func TestTalk(t *testing.T) {
 		{"too unimportant", false, slog.LevelWarn, func(l *slog.Logger) { l.Info("began") }, ""},
 		{"with", false, slog.LevelInfo, func(l *slog.Logger) { l.With("slot", 1).With("key", "a:b:c").Warn("x", "y", 2) }, "krund: x: slot 1, key a:b:c, y 2\n"},
 		{"group", false, slog.LevelInfo, func(l *slog.Logger) { l.WithGroup("g").Info("x", "y", 2) }, "krund: x: y 2\n"},
-		{"control characters", false, slog.LevelInfo, func(l *slog.Logger) { l.Info("x", "y", "\x1b[2J\u009b\x7fé\r") }, "krund: x: y \uFFFD[2J\uFFFD\uFFFDé\uFFFD\n"},
+		{"control characters", false, slog.LevelInfo, func(l *slog.Logger) { l.Info("x", "y", "\x1b[2J\u009b\x7fé\r\u202e\u2028") }, "krund: x: y \uFFFD[2J\uFFFD\uFFFDé\uFFFD\uFFFD\uFFFD\n"},
 		{
 			"several errors stay on one line", false, slog.LevelInfo,
 			func(l *slog.Logger) { l.Error("x", "error", errors.Join(errors.New("a"), errors.New("b"))) }, "krund: x: a; b\n",

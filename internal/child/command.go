@@ -3,6 +3,7 @@ package child
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -46,6 +47,11 @@ type Command struct {
 	// (CLOCK_MONOTONIC_RAW on Linux, CLOCK_MONOTONIC elsewhere), at StampOffset. Nil means that nobody wants it.
 	Stamp       *os.File
 	StampOffset int64
+	// Stdout is given what the benchmark writes to its standard output, in pieces, as krund takes it
+	// out of the pipe; beside that Run.Stdout is kept as always. It must neither fail nor wait, keeps
+	// nothing of the pieces, and allocates next to nothing: no garbage is collected during a run.
+	// Nil means that it is not read along.
+	Stdout io.Writer
 }
 
 // Event is a perf event (perf_event_open(2)) that counts the thread which becomes the benchmark. It is pinned, and reads as a group of one
@@ -74,7 +80,6 @@ type Limits struct {
 	Heap    int64         // bytes, RLIMIT_DATA, soft and hard
 	Stack   int64         // bytes, RLIMIT_STACK, soft and hard
 	Output  int64         // bytes kept of each of stdout and stderr; 0 means DefaultOutput
-	Stdout  int64         // bytes kept of stdout, when that differs from Output; 0 means Output
 	Timeout time.Duration // 0 means none
 
 	// Processes is how many processes and threads there may be at a time, so that a benchmark that forks without end does not take the machine
@@ -83,14 +88,7 @@ type Limits struct {
 	Processes int64
 }
 
-func (l Limits) stdout() int64 {
-	if l.Stdout > 0 {
-		return l.Stdout
-	}
-	return l.stderr()
-}
-
-func (l Limits) stderr() int64 {
+func (l Limits) output() int64 {
 	if l.Output > 0 {
 		return l.Output
 	}
@@ -140,7 +138,7 @@ func (c Command) check() error {
 		errs = append(errs, fmt.Errorf("nice %d: outside -20 to 19", c.Nice))
 	}
 	l := c.Limits
-	if l.Heap < 0 || l.Stack < 0 || l.Output < 0 || l.Stdout < 0 || l.Timeout < 0 || l.Processes < 0 {
+	if l.Heap < 0 || l.Stack < 0 || l.Output < 0 || l.Timeout < 0 || l.Processes < 0 {
 		errs = append(errs, fmt.Errorf("limits %+v: negative", l))
 	}
 	for _, e := range c.Events {

@@ -3,6 +3,7 @@ package child
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"strconv"
@@ -100,10 +101,10 @@ func newSession(c Command) (_ *session, err error) {
 			s.close()
 		}
 	}()
-	if s.stdout, err = s.outputPipe(0, c.Limits.stdout()); err != nil {
+	if s.stdout, err = s.outputPipe(0, c.Limits.output(), c.Stdout); err != nil {
 		return nil, err
 	}
-	if s.stderr, err = s.outputPipe(1, c.Limits.stderr()); err != nil {
+	if s.stderr, err = s.outputPipe(1, c.Limits.output(), nil); err != nil {
 		return nil, err
 	}
 	for _, p := range []*[2]int{&s.status, &s.cancel} {
@@ -125,13 +126,13 @@ func newSession(c Command) (_ *session, err error) {
 }
 
 // outputPipe makes the pipe of one stream. Only the daemon's end is non-blocking: the benchmark sees an ordinary one.
-func (s *session) outputPipe(i int, limit int64) (*stream, error) {
+func (s *session) outputPipe(i int, limit int64, along io.Writer) (*stream, error) {
 	var p [2]int
 	if err := pipe(&p); err != nil {
 		return nil, err
 	}
 	s.theirs[i] = p[1]
-	return &stream{fd: p[0], wide: widen(p[0]), keep: newKeeper(limit)}, nil
+	return &stream{fd: p[0], wide: widen(p[0]), keep: newKeeper(limit), along: along}, nil
 }
 
 // pipe makes a pipe that no program inherits and whose reading end does not block.

@@ -52,11 +52,17 @@ func (f *family) result() (unix.WaitStatus, unix.Rusage, bool) { return f.status
 // count is the number of further processes.
 func (f *family) count() int { return len(f.strays) }
 
+// mostNamed is how many processes that cannot be killed are named in a record.
+const mostNamed = 10
+
 // leftovers describes what could not be killed.
 func (f *family) leftovers() []string {
 	var out []string
-	for _, p := range f.remains {
+	for _, p := range f.remains[:min(len(f.remains), mostNamed)] {
 		out = append(out, fmt.Sprintf("process %d (%s) of the benchmark cannot be killed: state %c", p.PID, p.Name, p.State))
+	}
+	if more := len(f.remains) - mostNamed; more > 0 {
+		out = append(out, fmt.Sprintf("%d more processes of the benchmark cannot be killed", more))
 	}
 	if !f.reaped {
 		out = append(out, fmt.Sprintf("the benchmark, process %d, could not be killed within %v", f.main, killTime))

@@ -3,6 +3,7 @@ package child
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"time"
 
@@ -36,9 +37,10 @@ const (
 
 // stream is the reading end of one output pipe.
 type stream struct {
-	fd   int  // -1 once nobody can write any more
-	wide bool // the pipe is large enough to be left alone for a while
-	keep *keeper
+	fd    int  // -1 once nobody can write any more
+	wide  bool // the pipe is large enough to be left alone for a while
+	keep  *keeper
+	along io.Writer // Command.Stdout; nil
 }
 
 // watch is everything the one wait looks at.
@@ -120,6 +122,9 @@ func (s *stream) take(buf []byte) int {
 			s.close()
 		default:
 			s.keep.write(buf[:n])
+			if s.along != nil {
+				_, _ = s.along.Write(buf[:n]) // it does not fail
+			}
 			total += n
 		}
 	}

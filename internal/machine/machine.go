@@ -230,14 +230,20 @@ func (m *Machine) more() map[string]string {
 	return more
 }
 
+// mostKernelLines is how many messages of the kernel are in a record. A benchmark can cause any number of them.
+const mostKernelLines = 200
+
 func (m *Machine) drainLog(ctx context.Context, log probe.KernelLog, seen *boot.Seen) {
 	if log == nil {
 		return
 	}
 	report, err := probe.After(ctx, log, m.Clock, append(probe.DefaultAllow(), m.Allow...))
 	seen.Machine.KernelLog = results.KernelLog{Lines: []string{}, Lost: report.Lost}
-	for _, line := range report.Unexpected {
+	for _, line := range report.Unexpected[:min(len(report.Unexpected), mostKernelLines)] {
 		seen.Machine.KernelLog.Lines = append(seen.Machine.KernelLog.Lines, line.String())
+	}
+	if more := len(report.Unexpected) - mostKernelLines; more > 0 {
+		seen.Remarks = append(seen.Remarks, fmt.Sprintf("%d more messages of the kernel are not in the record", more))
 	}
 	m.judgeLog(report, errors.Join(err, log.Close()), seen)
 }

@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"krund/internal/boot"
 	"krund/internal/clock"
@@ -208,6 +210,40 @@ func TestLostKernelMessages(t *testing.T) {
 		var seen boot.Seen
 		if m.judgeLog(test.report, test.unread, &seen); len(seen.Refused) != test.refused || len(seen.Remarks) != test.remarks {
 			t.Errorf("%s: refused %q, remarks %q; want %d and %d", test.name, seen.Refused, seen.Remarks, test.refused, test.remarks)
+		}
+	}
+}
+
+// logOf is a kernel's log of a number of messages.
+type logOf int
+
+func (n logOf) Drain(context.Context) (lines []probe.KernelLine, lost uint64, lostSome bool, err error) {
+	for i := range int(n) {
+		lines = append(lines, probe.KernelLine{Seq: uint64(i), Text: fmt.Sprintf("task %d", i)})
+	}
+	return lines, 0, false, nil
+}
+
+func (logOf) Close() error { return nil }
+
+// noWait is a clock that does not wait.
+type noWait struct{ clock.Real }
+
+func (noWait) Sleep(context.Context, time.Duration) error { return nil }
+
+// TestManyKernelMessages: a benchmark can make the kernel say a lot, such as the list of its processes when memory runs out. All of it is in no record
+// and no mail.
+func TestManyKernelMessages(t *testing.T) {
+	for n, want := range map[logOf]struct{ lines, remarks int }{100: {200, 0}, 101: {200, 1}, 5000: {200, 1}} {
+		m := &Machine{Probes: probe.Settings{KernelLog: control.Warn}, Clock: noWait{}}
+		var seen boot.Seen
+		m.drainLog(t.Context(), n, &seen) // which looks twice
+		lines := seen.Machine.KernelLog.Lines
+		if len(lines) != want.lines || len(seen.Remarks) != want.remarks || lines[0] != "task 0" {
+			t.Errorf("of %d messages %d are in the record, remarks %q", 2*n, len(lines), seen.Remarks)
+		}
+		if want := fmt.Sprintf("%d more messages of the kernel are not in the record", 2*n-200); n > 100 && !slices.Contains(seen.Remarks, want) {
+			t.Errorf("remarks %q, want %q", seen.Remarks, want)
 		}
 	}
 }

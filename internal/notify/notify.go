@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"krund/internal/command"
+	"krund/internal/plaintext"
 	"krund/internal/trust"
 )
 
@@ -56,8 +57,10 @@ type Notifier struct {
 func (n Notifier) WantsMail() bool { return len(n.Mail) > 0 }
 
 // Send delivers m every way that is configured, mail only if mail is true (the cap on mails is the caller's, because it outlives this
-// process). It tries all of them and joins the errors.
+// process). It tries all of them and joins the errors. Control characters in subject and text, where the last words of a benchmark can be, are
+// replaced.
 func (n Notifier) Send(ctx context.Context, m Message, mail bool) error {
+	m.Subject, m.Text = plaintext.Line(oneLine(m.Subject)), plaintext.Text(m.Text)
 	var errs []error
 	if mail && n.WantsMail() {
 		errs = append(errs, n.sendMail(ctx, m))
@@ -88,7 +91,6 @@ func (n Notifier) sendMail(ctx context.Context, m Message) error {
 // mailText is the message in the form of RFC 5322. Line breaks in what goes into header lines become spaces, so that no text can add a
 // header of its own.
 func mailText(to []string, m Message) string {
-	oneLine := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	subject := fmt.Sprintf("[krund] %s on %s: %s", m.Experiment, m.Host, m.Subject)
 	var b strings.Builder
 	fmt.Fprintf(&b, "To: %s\n", oneLine(strings.Join(to, ", ")))
@@ -98,6 +100,8 @@ func mailText(to []string, m Message) string {
 	b.WriteByte('\n')
 	return b.String()
 }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func (n Notifier) runCommand(ctx context.Context, m Message) error {
 	env := append(append([]string{}, n.Environ...),

@@ -118,3 +118,32 @@ func TestZeroNotifierIsSilent(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestControlCharacters: what a benchmark has said last is in the text, and must not drive the terminal of whoever reads it.
+func TestControlCharacters(t *testing.T) {
+	var posted map[string]string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&posted); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	sendmail, mailed := program(t, `cat >$traces`)
+	path, traces := program(t, `printf %s "$KRUND_SUBJECT" >$traces; cat >>$traces`)
+	m := message
+	m.Subject, m.Text = "a\x1b[2J\x00b", "- it said last: \x1b]0;owned\a\u202e\x00\r\n- \tnext"
+	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: sendmail, Command: []string{path}, Webhook: server.URL}
+	if err := n.Send(t.Context(), m, true); err != nil {
+		t.Fatal(err)
+	}
+	const subject, text = "a\uFFFD[2J\uFFFDb", "- it said last: \uFFFD]0;owned\uFFFD\uFFFD\uFFFD\uFFFD\n- \tnext"
+	if got, err := os.ReadFile(mailed); err != nil || !strings.HasSuffix(string(got), "\n\n"+text+"\n") {
+		t.Errorf("mailed %q, %v", got, err)
+	}
+	if got, err := os.ReadFile(traces); err != nil || string(got) != subject+text+"\n" {
+		t.Errorf("the command got %q, %v", got, err)
+	}
+	if posted["subject"] != subject || posted["text"] != text {
+		t.Errorf("posted %q", posted)
+	}
+}

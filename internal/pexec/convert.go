@@ -1,9 +1,6 @@
 package pexec
 
 import (
-	"fmt"
-	"strings"
-
 	libkrun "krund/cgo"
 	"krund/internal/child"
 	"krund/internal/results"
@@ -101,18 +98,6 @@ func limits(l child.Limits, processes int64) results.Limits {
 // output translates a stream, of which internal/child has kept as much as the record is to have.
 func output(o child.Output) results.Output {
 	return results.Output{Text: o.Text, Bytes: o.Bytes, Truncated: o.Truncated}
-}
-
-// shorten is output for an external suite, whose times are columns by now: the first and the last half of most bytes stay.
-func shorten(o child.Output, most int64) results.Output {
-	kept := output(o)
-	if int64(len(o.Text)) <= most {
-		return kept
-	}
-	first, last := o.Text[:most/2], o.Text[int64(len(o.Text))-most/2:]
-	kept.Text = strings.ToValidUTF8(first, "") + fmt.Sprintf("\n[about %d bytes left out]\n", max(o.Bytes-most, 0)) + strings.ToValidUTF8(last, "")
-	kept.Truncated = true
-	return kept
 }
 
 // daemon translates what krund and the kernel did during the run.

@@ -27,9 +27,9 @@ const userColumns = 8
 // priority is the nice value of a benchmark started by root, as Krun's: first in the queue.
 const priority = -20
 
-// externalOutput is how many bytes of an external suite's standard output are kept at least: the times themselves come that way, about 20
-// bytes per number, with up to three counters for each core.
-const externalOutput = 256 << 20
+// mostOutput is how many bytes of each output stream are kept at most, whatever limits.output says:
+// what is kept is in krund's memory, and as JSON it takes up to six times as much there.
+const mostOutput = 8 << 20
 
 // Installed is where the parts of krund are that run in the measured process, and who runs krund.
 type Installed struct {
@@ -151,16 +151,16 @@ func (j Job) command(in Installed) child.Command {
 	argv := j.argv(in)
 	c := child.Command{
 		Path: argv[0], Args: argv, Env: j.environment(in), Dir: j.dir(), Account: j.Account, CPUs: j.CPUs, Cgroup: in.Cgroup,
-		Limits: child.Limits{Heap: j.Limits.Heap, Stack: j.Limits.Stack, Output: j.Limits.Output, Timeout: j.Limits.Timeout, Processes: j.Limits.Processes},
+		Limits: child.Limits{
+			Heap: j.Limits.Heap, Stack: j.Limits.Stack, Output: min(j.Limits.Output, mostOutput),
+			Timeout: j.Limits.Timeout, Processes: j.Limits.Processes,
+		},
 	}
 	if j.Cgroup != "" {
 		c.Cgroup = j.Cgroup
 	}
 	if j.Root {
 		c.Nice = priority
-	}
-	if j.External() {
-		c.Limits.Stdout = max(j.Limits.Output, externalOutput)
 	}
 	return c
 }

@@ -162,7 +162,6 @@ func TestLimitsAndPriority(t *testing.T) {
 	}
 	j := job(t, "nbody:Suite:none")
 	j.Root, j.CPUs = true, []int{2, 3}
-	want.Stdout = externalOutput
 	if c = j.command(installed); c.Limits != want || c.Nice != -20 || !slices.Equal(c.CPUs, []int{2, 3}) {
 		t.Errorf("external as root: limits %+v, nice %d, processors %v", c.Limits, c.Nice, c.CPUs)
 	}

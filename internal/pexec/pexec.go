@@ -165,7 +165,7 @@ func (m *Measured) takeSeries(s libkrun.Series, run child.Run) {
 	if s.Error != libkrun.OK {
 		m.Library.Error = s.Error.Error()
 	}
-	m.Execution.Done = s.Done
+	m.Execution.Done, m.Execution.WallNS = s.Done, m.WallNS
 }
 
 // doubts are the reasons why a series cannot be right, though runner and process did what they should.
@@ -202,7 +202,9 @@ func faults(s libkrun.Series, run child.Run) []string {
 
 func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) {
 	used := energy(e.Root, clock.Real{}.Now)
-	run, err := e.Runner.Run(ctx, e.command(j))
+	c, suite := e.command(j), external.NewReader(j.Iterations)
+	c.Stdout = suite
+	run, err := e.Runner.Run(ctx, c)
 	if err != nil {
 		return Measured{}, err
 	}
@@ -212,17 +214,13 @@ func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) 
 	if run.NotStarted != nil || run.Exit == nil || *run.Exit != 0 {
 		return m, nil
 	}
-	r, err := external.Parse([]byte(run.Stdout.Text), j.Iterations)
-	switch {
-	case run.Stdout.Truncated:
-		m.Execution.Series = []string{fmt.Sprintf("the suite printed %d bytes, of which %d are kept; raise limits.output",
-			run.Stdout.Bytes, max(j.Limits.Output, externalOutput))}
-	case err != nil:
+	r, err := suite.Result()
+	if err != nil {
 		m.Execution.Series = []string{"the suite's output: " + err.Error()}
-	default:
-		m.WallNS, m.Columns = r.WallNS, externalColumns(r)
-		m.Execution.Done = len(r.WallNS)
+		return m, nil
 	}
+	m.WallNS, m.Columns = r.WallNS, externalColumns(r)
+	m.Execution.Done, m.Execution.WallNS = len(r.WallNS), r.WallNS
 	return m, nil
 }
 
@@ -240,15 +238,12 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 		Stdout: output(run.Stdout), Stderr: output(run.Stderr),
 		Strays: run.Strays, OOMKills: run.OOMKills, Findings: append([]string{}, run.Findings...),
 	}
-	if j.External() {
-		p.Stdout = shorten(run.Stdout, c.Limits.Output)
-	}
 	if p.Account == "" {
 		p.Account = in.CallerName
 	}
 	e := verdict.Execution{
 		Planned: j.Iterations, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut, Timeout: j.Limits.Timeout,
-		OOMKills: run.OOMKills, LastWords: lastWords(run),
+		OOMKills: run.OOMKills, LastWords: lastWords(run), Lifetime: run.Wall, External: j.External(),
 	}
 	if run.Exit != nil && !j.External() {
 		e.ExitText = runners.Explain(*run.Exit)

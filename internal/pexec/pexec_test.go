@@ -246,12 +246,10 @@ const suiteOutput = `{"wallclock_times": [1, 2, 3, 4, 5, 6, 0.000000001], "core_
  "aperf_counts": [], "mperf_counts": []}`
 
 func TestExternalSuite(t *testing.T) {
-	say := func(status int, stdout string) child.Run {
-		run := exited(status)
-		run.Stdout = child.Output{Text: stdout, Bytes: int64(len(stdout))}
-		return run
+	say := func(status int, stdout string) Measured {
+		return execute(t, "nbody:Suite:none", suite(exited(status), stdout))
 	}
-	m := execute(t, "nbody:Suite:none", fake{run: say(0, suiteOutput)})
+	m := say(0, suiteOutput)
 	wantSeries(t, m, 7)
 	if m.Clock != "external" || m.Library != nil || m.StartNS != nil || m.Startup != (results.Startup{}) {
 		t.Errorf("clock %s, library %v, starts %v, startup %+v", m.Clock, m.Library, m.StartNS, m.Startup)
@@ -259,38 +257,34 @@ func TestExternalSuite(t *testing.T) {
 	if len(m.Columns) != 2 || m.Columns[1].Name != "cycles" || *m.Columns[1].Core != 1 || m.Columns[1].Counts[0] != 7 {
 		t.Errorf("columns %+v", m.Columns)
 	}
-	wantSeries(t, execute(t, "nbody:Suite:none", fake{run: say(0, "hello")}), 0, "the suite's output")
-	wantSeries(t, execute(t, "nbody:Suite:none", fake{run: say(0, "")}), 0, "the suite's output")
-	m = execute(t, "nbody:Suite:none", fake{run: say(65, suiteOutput)}) // what a failed suite printed counts for nothing
+	wantSeries(t, say(0, "hello"), 0, "the suite's output")
+	wantSeries(t, say(0, ""), 0, "the suite's output")
+	m = say(65, suiteOutput) // what a failed suite printed counts for nothing
 	wantSeries(t, m, 0)
 	if m.Execution.ExitText != "" {
 		t.Errorf("a suite's status explained as a runner's: %q", m.Execution.ExitText)
 	}
-	timedOut := child.Run{Pid: 1, Signal: "SIGKILL", TimedOut: true, Stdout: child.Output{Text: suiteOutput}}
-	wantSeries(t, execute(t, "nbody:Suite:none", fake{run: timedOut}), 0)
+	timedOut := child.Run{Pid: 1, Signal: "SIGKILL", TimedOut: true}
+	wantSeries(t, execute(t, "nbody:Suite:none", suite(timedOut, suiteOutput)), 0)
 }
 
-// TestRecordStaysSmall: an external suite's times are columns; its output is not kept a second time, however long it is.
-func TestRecordStaysSmall(t *testing.T) {
-	const kept = 64 << 10 // limits.output
-	for _, truncated := range []bool{false, true} {
-		run := exited(0)
-		run.Stdout = child.Output{Text: "begin" + strings.Repeat("é", 1<<20) + "end", Bytes: 1 << 30, Truncated: truncated}
-		m := execute(t, "nbody:Suite:none", fake{run: run})
-		o := m.Process.Stdout
-		if len(o.Text) > kept+100 || !o.Truncated || o.Bytes != 1<<30 || !strings.HasPrefix(o.Text, "begin") || !strings.HasSuffix(o.Text, "end") {
-			t.Errorf("truncated %v: %d bytes kept of %d, truncated %v", truncated, len(o.Text), o.Bytes, o.Truncated)
+// suite is a runner that plays a suite which prints a text.
+func suite(run child.Run, stdout string) fake {
+	run.Stdout = child.Output{Text: stdout, Bytes: int64(len(stdout))}
+	return fake{run: run, play: func(c child.Command) { _, _ = c.Stdout.Write([]byte(stdout)) }}
+}
+
+// TestOutputIsKeptOnce: an external suite's times are columns, whatever of its output is kept.
+func TestOutputIsKeptOnce(t *testing.T) {
+	run := suite(exited(0), suiteOutput)
+	run.run.Stdout = child.Output{Text: "{\"wall\n[9 bytes left out]\n", Bytes: 1 << 30, Truncated: true}
+	m := execute(t, "nbody:Suite:none", run)
+	wantSeries(t, m, 7)
+	for name, o := range map[string]results.Output{
+		"a suite's": m.Process.Stdout, "a benchmark's": execute(t, "nbody:C:so", fake{run: run.run}).Process.Stdout,
+	} {
+		if o != results.Output(run.run.Stdout) {
+			t.Errorf("%s: %+v", name, o)
 		}
-		if strings.ContainsRune(o.Text, '\uFFFD') || !strings.Contains(o.Text, "bytes left out") {
-			t.Errorf("truncated %v: cut within a letter, or in silence", truncated)
-		}
-		if truncated {
-			wantSeries(t, m, 0, "the suite printed 1073741824 bytes")
-		}
-	}
-	run := exited(0) // a benchmark's output was bounded by internal/child: its two ends must both stay
-	run.Stdout = child.Output{Text: strings.Repeat("\uFFFD", kept/2) + "\n[9 bytes left out]\n" + strings.Repeat("x", kept/2), Bytes: kept + 9, Truncated: true}
-	if o := execute(t, "nbody:C:so", fake{run: run}).Process.Stdout; o.Text != run.Stdout.Text {
-		t.Errorf("%d bytes kept of %d", len(o.Text), len(run.Stdout.Text))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"krund/internal/control"
 	"krund/internal/sysroot"
@@ -182,14 +184,27 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// HashFile returns the SHA-256 of a file in hexadecimal, for ReadFingerprint's more. The file is read in pieces.
+// mostHashed is how many bytes of a file are read for its hash: more than any virtual machine has.
+const mostHashed = 4 << 30
+
+// HashFile returns the SHA-256 of a file in hexadecimal, for ReadFingerprint's more. The file is read in pieces. What is no
+// regular file, and one of more than 4 GiB, is an error: whoever owns the file may have put anything in its place.
 func HashFile(path string) (string, error) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO without a writer would wait for ever
 	if err != nil {
 		return "", fmt.Errorf("hash file: %w", err)
 	}
 	h := sha256.New()
-	_, err = io.Copy(h, file)
+	switch info, statErr := file.Stat(); {
+	case statErr != nil:
+		err = statErr
+	case !info.Mode().IsRegular():
+		err = errors.New("not a regular file")
+	case info.Size() > mostHashed:
+		err = fmt.Errorf("larger than %d bytes", int64(mostHashed))
+	default:
+		_, err = io.Copy(h, io.LimitReader(file, mostHashed)) // it may grow
+	}
 	if cerr := file.Close(); err == nil {
 		err = cerr
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"krund/internal/control"
@@ -213,6 +214,26 @@ func TestHashFile(t *testing.T) {
 	}
 	if _, err := HashFile(t.TempDir()); err == nil {
 		t.Error("no error for a folder")
+	}
+}
+
+// TestHashHostile: a benchmark that may write to its own folder can put anything in the place of its file. Nothing of it may hold krund up.
+func TestHashHostile(t *testing.T) {
+	dir := t.TempDir()
+	fifo, sparse := filepath.Join(dir, "fifo"), filepath.Join(dir, "sparse")
+	if err := syscall.Mkfifo(fifo, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(sparse, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(sparse, 1<<40); err != nil {
+		t.Skipf("no file of a terabyte here: %v", err)
+	}
+	for path, want := range map[string]string{fifo: "not a regular file", "/dev/zero": "not a regular file", sparse: "larger than"} {
+		if got, err := HashFile(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %s, %v; want %q", path, got, err, want)
+		}
 	}
 }
 

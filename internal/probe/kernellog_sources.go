@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"krund/internal/control"
+	"krund/internal/plaintext"
 )
 
 // parseKmsg reads one record of /dev/kmsg (docs.kernel.org, ABI/testing/dev-kmsg):
@@ -33,7 +34,8 @@ func parseKmsg(record string) (KernelLine, error) {
 	return KernelLine{Seq: seq, Facility: int(priority >> 3), Level: int(priority & 7), Micros: micros, Text: unescapeHex(text)}, nil
 }
 
-// unescapeHex turns \xNN into the byte it stands for.
+// unescapeHex turns \xNN into the byte it stands for, unless the text could not be shown then: the kernel names processes, whose names are
+// the benchmark's to choose.
 func unescapeHex(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -46,7 +48,10 @@ func unescapeHex(text string) string {
 		}
 		b.WriteByte(text[i])
 	}
-	return b.String()
+	if plain := b.String(); plaintext.Printable(plain) && !strings.Contains(plain, "\n") {
+		return plain
+	}
+	return text
 }
 
 // kmsgReader reads one record with each call, as /dev/kmsg does: errNoRecord when there is none yet, errOverwritten when the next one was

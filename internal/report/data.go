@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/plaintext"
 )
 
 // A report's data are scripts, because pages that are opened from a disk may
@@ -66,7 +67,7 @@ func writeMarks(b *bufio.Writer, r *Run) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(b, `{"at":%g,"kind":%s,"where":%s,"text":%s,"label":%s}`, e.At, jsonText(string(e.Kind)), jsonText(e.Where(len(r.Values))), jsonText(printable(e.Text)), jsonText(e.Label))
+		fmt.Fprintf(b, `{"at":%g,"kind":%s,"where":%s,"text":%s,"label":%s}`, e.At, jsonText(string(e.Kind)), jsonText(e.Where(len(r.Values))), jsonText(plaintext.Line(e.Text)), jsonText(e.Label))
 	}
 	b.WriteByte(']')
 }

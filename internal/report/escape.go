@@ -6,12 +6,14 @@ import (
 	"encoding/xml"
 	"strings"
 	"unicode"
+
+	"krund/internal/plaintext"
 )
 
 // escapeXML makes text fit for XML, and for a terminal that shows it.
 func escapeXML(s string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(printable(s))) // a buffer has no errors
+	_ = xml.EscapeText(&b, []byte(plaintext.Line(s))) // a buffer has no errors
 	return b.String()
 }
 
@@ -22,17 +24,6 @@ func jsonText(s string) string {
 		return `""` // strings have no errors
 	}
 	return string(text)
-}
-
-// printable replaces what is not to be seen (control characters, escape
-// sequences, direction marks, broken UTF-8) by U+FFFD.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == ' ' || unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, s)
 }
 
 var latexSpecial = strings.NewReplacer(
@@ -52,7 +43,7 @@ func escapeLaTeX(s string) string {
 			return r
 		}
 		return '?'
-	}, printable(s)))
+	}, plaintext.Line(s)))
 }
 
 // latexSigns are those that latexText gives commands for.
@@ -62,4 +53,4 @@ var markdownSpecial = strings.NewReplacer(
 	`\`, `\\`, `|`, `\|`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `&lt;`, `>`, `&gt;`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`, `&`, `&amp;`, `!`, `\!`,
 )
 
-func escapeMarkdown(s string) string { return markdownSpecial.Replace(printable(s)) }
+func escapeMarkdown(s string) string { return markdownSpecial.Replace(plaintext.Line(s)) }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"krund/internal/plaintext"
 )
 
 // FuzzEscape: whatever a name is, it stays text: in XML and HTML it reads back
@@ -19,10 +21,10 @@ func FuzzEscape(f *testing.F) {
 		var back struct {
 			Text string `xml:",chardata"`
 		}
-		if err := xml.Unmarshal([]byte("<x>"+escapeXML(s)+"</x>"), &back); err != nil || back.Text != printable(s) {
+		if err := xml.Unmarshal([]byte("<x>"+escapeXML(s)+"</x>"), &back); err != nil || back.Text != plaintext.Line(s) {
 			t.Errorf("XML of %q reads as %q: %v", s, back.Text, err)
 		}
-		for _, r := range printable(s) {
+		for _, r := range plaintext.Line(s) {
 			if r != ' ' && r != unicode.ReplacementChar && !unicode.IsPrint(r) {
 				t.Errorf("%q keeps %q", s, r)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/warmup"
+	"krund/internal/plaintext"
 )
 
 // Format is a form that tables can have.
@@ -66,7 +67,7 @@ func (c Cell) plainText() string {
 	case c.Histogram != nil:
 		return c.Histogram.Text()
 	}
-	return printable(c.Text)
+	return plaintext.Line(c.Text)
 }
 
 // ResultTable is the study's Table 2 of a document. facts may be nil.
@@ -157,7 +158,7 @@ func (t *Table) text() string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", printable(t.Caption))
+	fmt.Fprintf(&b, "%s\n\n", plaintext.Line(t.Caption))
 	for _, line := range lines {
 		var out strings.Builder
 		for i, cell := range line {
@@ -177,7 +178,7 @@ func (t *Table) text() string {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "  * %s\n", printable(note))
+		fmt.Fprintf(&b, "  * %s\n", plaintext.Line(note))
 	}
 	return b.String()
 }

@@ -49,21 +49,15 @@ func (a *Appender) append(r Record, name Name) error {
 	if r.seriesBytes() > mostSeries { // before it is in memory a second time
 		return ErrTooLarge
 	}
-	text, err := encodeJSON(r.boundedTexts())
-	if err != nil {
-		return err
-	}
-	if len(text) > maxJSON {
-		return ErrTooLarge
-	}
+	r = r.boundedTexts()
 	path := filepath.Join(a.dir, name.String())
 	switch _, err := a.fsys.Lstat(path); {
 	case err == nil:
-		return a.confirm(path, text)
+		return a.confirm(path, r)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	packed, err := compress(text)
+	packed, err := Encode(r)
 	if err != nil {
 		return err
 	}
@@ -74,7 +68,11 @@ func (a *Appender) append(r Record, name Name) error {
 // confirm compares the JSON, not the packed bytes: another version of the
 // compressor must not make the same record a different one. The folder is
 // synced because the earlier Append may have failed just there.
-func (a *Appender) confirm(path string, text []byte) error {
+func (a *Appender) confirm(path string, r Record) error {
+	var text bytes.Buffer
+	if err := encodeJSON(&text, r); err != nil {
+		return err
+	}
 	packed, err := durable.ReadFile(a.fsys, path)
 	if err != nil {
 		return err
@@ -83,7 +81,7 @@ func (a *Appender) confirm(path string, text []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrExists, err)
 	}
-	if !bytes.Equal(have, text) {
+	if !bytes.Equal(have, text.Bytes()) {
 		return ErrExists
 	}
 	return a.fsys.SyncDir(a.dir)

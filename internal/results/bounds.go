@@ -2,6 +2,7 @@ package results
 
 import (
 	"errors"
+	"io"
 	"strconv"
 
 	"krund/internal/clip"
@@ -75,4 +76,17 @@ func digits[T int64 | uint64](list []T, size int) int {
 		size += len(text) + 1
 	}
 	return size
+}
+
+// bounded writes at most left more bytes.
+type bounded struct {
+	to   io.Writer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, ErrTooLarge
+	}
+	return b.to.Write(p)
 }

@@ -85,32 +85,23 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 // Encode returns the bytes of a record's file. They follow from the record
 // alone: the gzip header holds no time and no name.
 func Encode(r Record) ([]byte, error) {
-	text, err := encodeJSON(r)
-	if err != nil {
-		return nil, err
-	}
-	return compress(text)
-}
-
-// encodeJSON is r on one line, with "<" as it is and not as "\u003c".
-func encodeJSON(r Record) ([]byte, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r.inFile()); err != nil {
-		return nil, fmt.Errorf("encode the record of slot %d, attempt %d: %w", r.Slot, r.Attempt, err)
-	}
-	return text.Bytes(), nil
-}
-
-func compress(text []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
-	_, err := zip.Write(text)
-	if err = errors.Join(err, zip.Close()); err != nil {
+	if err := errors.Join(encodeJSON(zip, r), zip.Close()); err != nil {
 		return nil, err
 	}
 	return packed.Bytes(), nil
+}
+
+// encodeJSON writes r on one line, with "<" as it is and not as "\u003c".
+// Errors: ErrTooLarge, and those of to.
+func encodeJSON(to io.Writer, r Record) error {
+	enc := json.NewEncoder(&bounded{to: to, left: maxJSON})
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r.inFile()); err != nil {
+		return fmt.Errorf("encode the record of slot %d, attempt %d: %w", r.Slot, r.Attempt, err)
+	}
+	return nil
 }
 
 // Decode reads the bytes of a record's file. Every error says what is wrong

@@ -129,7 +129,8 @@
 //	  temperatures   base (first boot of the experiment), before and after the run:
 //	                 lists of sensor and milli_c, null when not read
 //	  throttle       before, after: lists of name and count, null when unavailable
-//	  kernel_log     lines (unexpected ones during the run, null when unreadable) and
+//	  kernel_log     lines (unexpected ones during the run, the first 200 of them,
+//	                 control characters as \xNN; null when unreadable) and
 //	                 lost (messages overwritten unread)
 //	  fingerprint    object of strings: hardware and software; null when not taken
 //	daemon           krund's own use of the machine during the run

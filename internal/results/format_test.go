@@ -1,6 +1,8 @@
 package results
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"io/fs"
 	"os"
@@ -39,4 +41,13 @@ func TestFormatIsReadFromTheFirstBytes(t *testing.T) {
 	if _, err := reader.Format(Name{Slot: 7, Attempt: 3}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no such record: %v", err)
 	}
+}
+
+// compress packs a text as Encode does a record.
+func compress(text []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	_, err := zip.Write(text)
+	err = errors.Join(err, zip.Close())
+	return packed.Bytes(), err
 }

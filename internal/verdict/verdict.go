@@ -34,6 +34,10 @@ type Execution struct {
 	OOMKills   int           // processes the kernel killed meanwhile for want of memory
 	LastWords  string        // last line on stderr, or else on stdout; ""
 
+	WallNS   []int64       // what the iterations are said to take, nanoseconds
+	Lifetime time.Duration // of the process, by krund's own clock; 0: unknown
+	External bool          // a suite measured itself
+
 	Series  []string // sentences: why there is no series as it was asked for: the runner's fault, or the suite's
 	Unsound []string // sentences: what in the series cannot be right: counters missing or running backwards, a clock that does, a buffer in disorder
 
@@ -54,7 +58,7 @@ type Outcome struct {
 }
 
 // Judge returns the outcome of a run. The order is from what makes all else meaningless to what merely disturbs: not started, out of time,
-// ended badly, too few iterations, a series that cannot be right, a disturbance.
+// ended badly, too few iterations, iterations longer than the process, a series that cannot be right, a disturbance.
 //
 // The policy decides what becomes of a run that was disturbed, which is otherwise sound. It also decides whether one whose series cannot be right is
 // run again; but to accept it would be to accept numbers that are known to be wrong, so that it is an error under any other policy.
@@ -74,15 +78,18 @@ func Judge(e Execution, l Limits) Outcome {
 		wrong = append(wrong, fmt.Sprintf("%d of %d iterations were measured", e.Done, e.Planned))
 	}
 	wrong = append(wrong, e.Series...)
+	if why := e.tooLong(); why != "" {
+		wrong = append(wrong, why)
+	}
 	if len(wrong) > 0 {
 		return Outcome{results.Error, slices.Concat(wrong, e.Unsound, e.disturbances())}
 	}
 	policy := e.policy(l)
 	reasons := slices.Concat(e.Unsound, e.disturbances())
 	if len(reasons) == 0 || len(e.Unsound) == 0 && policy == Accept {
-		return Outcome{results.Completed, reasons}
+		return Outcome{results.Completed, append(reasons, e.doubts()...)}
 	}
-	return discount(reasons, l, policy == Rerun)
+	return discount(append(reasons, e.doubts()...), l, policy == Rerun)
 }
 
 // ending says how the process ended when that was not well, "" otherwise.

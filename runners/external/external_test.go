@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := Parse([]byte(test.stdout), test.iterations)
+			got, err := parse([]byte(test.stdout), test.iterations)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,7 @@ func with(key, value string) string {
 
 func TestParseRefuses(t *testing.T) {
 	sound := with(keyWall, "[1, 2]")
-	if _, err := Parse([]byte(sound), 2); err != nil {
+	if _, err := parse([]byte(sound), 2); err != nil {
 		t.Fatalf("the sound one: %v", err)
 	}
 	tests := []struct{ name, stdout, want string }{
@@ -110,7 +110,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := Parse([]byte(test.stdout), 2)
+			got, err := parse([]byte(test.stdout), 2)
 			if err == nil {
 				t.Fatalf("accepted as %+v", got)
 			}
@@ -130,7 +130,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"wallclock_times": [NaN]}`), 1)
 	f.Add([]byte("junk {"), 0)
 	f.Fuzz(func(t *testing.T, stdout []byte, iterations int) {
-		r, err := Parse(stdout, iterations)
+		r, err := parse(stdout, iterations)
 		if err != nil {
 			return
 		}
@@ -162,4 +162,62 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// parse reads a whole text twice, in one piece and byte by byte, with the same result.
+func parse(stdout []byte, iterations int) (Result, error) {
+	whole, pieces := NewReader(iterations), NewReader(iterations)
+	if n, err := whole.Write(stdout); n != len(stdout) || err != nil {
+		panic("a Reader is a writer that never fails")
+	}
+	for i := range stdout {
+		_, _ = pieces.Write(stdout[i : i+1]) // never fails
+	}
+	r, err := whole.Result()
+	if again, errAgain := pieces.Result(); !reflect.DeepEqual(r, again) || fmt.Sprint(err) != fmt.Sprint(errAgain) {
+		panic(fmt.Sprintf("in one piece %+v, %v; in many %+v, %v", r, err, again, errAgain))
+	}
+	return r, err
+}
+
+// TestBounds: what no honest suite prints is refused at once, and costs no memory.
+func TestBounds(t *testing.T) {
+	long := strings.Repeat("7", 65)
+	repeat := func(head, text string, n int) string { return head + strings.Repeat(text, n) }
+	tests := []struct {
+		name, stdout string
+		iterations   int
+		want         string
+	}{
+		{"number", `{"wallclock_times": [` + long, 2, `the number "` + long[:60] + `"... has more than 64 characters`},
+		{"key", `{"` + long, 2, "unknown key"},
+		{"cores", repeat(`{"aperf_counts": [`, "[1],", 9000), 1, "aperf_counts has more than 8192 cores"},
+		{"cores without iterations", repeat(`{"aperf_counts": [`, "[],", 9000), 0, "aperf_counts has more than 8192 cores"},
+		{"counts", repeat(`{"aperf_counts": [`, "["+strings.Repeat("1,", 1<<19-1)+"1],", 5), 1 << 19, "more than 2097152 counts in all"},
+		{"list beyond the iterations", repeat(`{"mperf_counts": [[1`, ",1", 100_000) + "]", 2, "mperf_counts[0] has 100001 numbers for 2 iterations"},
+		{"bytes", repeat("", " ", MaxBytes+1), 2, "more than 256 MB on stdout"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := NewReader(test.iterations)
+			_, _ = r.Write([]byte(test.stdout))
+			_, err := r.Result()
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q in it", err, test.want)
+			}
+			if got := cap(r.walls) + cap(r.list) + len(r.counts[1])*test.iterations; got > MaxCounts+test.iterations {
+				t.Errorf("room for %d numbers", got)
+			}
+		})
+	}
+}
+
+// TestNothingIsAllocated: no garbage is collected while krund reads.
+func TestNothingIsAllocated(t *testing.T) {
+	r := NewReader(1 << 20)
+	_, _ = r.Write([]byte(`{"wallclock_times": [0.5`))
+	piece := []byte(strings.Repeat(", 0.25, 1e-3", 100))
+	if n := testing.AllocsPerRun(100, func() { _, _ = r.Write(piece) }); n > 0 {
+		t.Errorf("%v allocations per piece", n)
+	}
 }

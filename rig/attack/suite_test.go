@@ -1,0 +1,134 @@
+package attack
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"krund/internal/results"
+	"krund/rig"
+)
+
+// hostileSuite is an external suite that lies, floods, crashes under odd names and reaches for
+// krund.
+const hostileSuite = `#!/usr/bin/python3
+import ctypes, fcntl, os, signal, subprocess, sys
+name, iterations = sys.argv[1], int(sys.argv[2])
+times = ["1e-6"] * iterations
+if name == "years":
+    times = ["4.6e9"] * iterations
+elif name == "flood":
+    piece = b"\x1b[2J\x00\xff" * (1 << 17)
+    for i in range(200):
+        os.write(1 + i % 2, piece)
+elif name == "names":
+    for i in range(300):
+        if os.fork() == 0:
+            ctypes.CDLL(None).prctl(15, b"\x1b[2J\n\xe2\x80\xae", 0, 0, 0)
+            ctypes.string_at(0)
+        os.wait()
+elif name == "signals":
+    krund = os.getppid()
+    for do in (
+        lambda: os.kill(krund, signal.SIGKILL),
+        lambda: os.kill(-krund, signal.SIGKILL),
+        lambda: os.open("/proc/%d/mem" % krund, os.O_RDWR),
+        lambda: os.open("/proc/%d/fd/1" % krund, os.O_RDWR),
+        lambda: os.open("/proc/%d/environ" % krund, os.O_RDONLY),
+        lambda: open("/proc/%d/oom_score_adj" % krund, "w").write("1000"),
+        lambda: subprocess.run(["busctl", "call", "org.freedesktop.login1", "/org/freedesktop/login1",
+            "org.freedesktop.login1.Manager", "SetUserLinger", "ubb", str(os.getuid()), "1", "0"], check=True, capture_output=True),
+    ):
+        try:
+            do()
+            print("done what nobody may:", do.__code__.co_firstlineno, file=sys.stderr)
+        except (OSError, subprocess.CalledProcessError):
+            pass
+    for fd in range(3):
+        for command, value in (fcntl.F_SETOWN, krund), (10, signal.SIGKILL), (fcntl.F_SETFL, os.O_ASYNC | os.O_APPEND):
+            try:
+                fcntl.fcntl(fd, command, value)
+            except OSError:
+                pass
+print('{"wallclock_times": [%s], "core_cycle_counts": [], "aperf_counts": [], "mperf_counts": []}' % ", ".join(times))
+`
+
+const hostileSuites = `
+[experiment]
+reboot = "none"
+attempts = 1
+executions = 1
+iterations = 5
+
+[wait]
+startup = "0s"
+sync = "0s"
+
+[temperature]
+base_wait = "0s"
+
+[controls]
+tickless = "require"
+
+[vms.Suite]
+runner = "external"
+path = "/srv/krund/hostile-suite"
+variants = ["default"]
+
+[variants.default]
+
+[benchmarks]
+years = { parameter = 1 }
+flood = { parameter = 1 }
+names = { parameter = 1 }
+signals = { parameter = 1 }
+`
+
+// TestHostileSuites: what a suite prints and does is in its own record, bounded, and nowhere else.
+func TestHostileSuites(t *testing.T) {
+	var files rig.Payload
+	files.Script("/srv/krund/hostile-suite", hostileSuite)
+	files.Experiment("hostile", hostileSuites)
+	m := machine(t, &files)
+	if ended := m.RunExperiment("hostile"); ended.Result != "success" {
+		t.Errorf("the unit ended with %+v:\n%s", ended, m.Log("hostile"))
+	}
+	log := m.Log("hostile")
+	if strings.ContainsFunc(log, func(r rune) bool { return r != '\n' && r != ' ' && !unicode.IsPrint(r) }) {
+		t.Errorf("the journal has what drives a terminal: %q", log)
+	}
+	if out, status := m.Try("ls -A /var/lib/systemd/linger"); status == 0 && out != "" {
+		t.Errorf("user managers that outlive the benchmark: %s", out)
+	}
+	wants := map[string]struct {
+		outcome results.Outcome
+		reason  string
+	}{
+		"years":   {results.Error, "the 5 iterations are said to take 2.3e+10 s together"},
+		"flood":   {results.Error, "the suite's output: stdout begins with"},
+		"names":   {results.Completed, ""},
+		"signals": {results.Completed, ""},
+	}
+	records := m.ExperimentNow(rig.Folder("hostile")).Records
+	for _, r := range records {
+		want := wants[r.Key.Benchmark]
+		delete(wants, r.Key.Benchmark)
+		if r.Outcome != want.outcome || !strings.Contains(strings.Join(r.Reasons, "\n"), want.reason) {
+			t.Errorf("%s: %s because of %.500q; stderr %.500q", r.Key, r.Outcome, r.Reasons, r.Process.Stderr.Text)
+		}
+		if grown := r.Daemon.RSSBytes - r.Daemon.RSSBeforeBytes; grown > 32<<20 {
+			t.Errorf("%s: krund grew by %d bytes", r.Key, grown)
+		}
+		lines := slices.Concat(r.Machine.KernelLog.Lines, r.Reasons, r.Process.Findings)
+		if len(lines) > 250 || strings.ContainsFunc(strings.Join(lines, ""), func(r rune) bool { return r != ' ' && r != '\t' && !unicode.IsPrint(r) }) {
+			t.Errorf("%s: %d lines: %.500q", r.Key, len(lines), lines)
+		}
+		if r.Key.Benchmark == "signals" && r.Process.Stderr.Text != "" {
+			t.Errorf("the benchmark got further than it may: %s", r.Process.Stderr.Text)
+		}
+	}
+	if len(wants) > 0 {
+		t.Errorf("no records of %v", wants)
+	}
+}
