@@ -1,0 +1,74 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"krund/internal/sweep"
+)
+
+// clearTime bounds the removal of what an account has left: ten million files on a slow disk.
+const clearTime = 10 * time.Minute
+
+// errClearTime is why it ended early.
+var errClearTime = fmt.Errorf("not done after %v; start krund again to go on with it", clearTime)
+
+// clear ends and removes what belongs to krund's account of the last time, but for its lines in the
+// user database.
+func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, clearTime, errClearTime)
+	defer cancel()
+	if err := m.kill(ctx, Account{Name: old.name, UID: old.uid, GID: old.gid, Own: true}); err != nil {
+		return nil, err
+	}
+	findings := m.clearScratch(ctx, old.uid)
+	removed, err := m.objects(old.uid)
+	if removed > 0 {
+		findings = append(findings, fmt.Sprintf("removed %d System V objects (shared memory, semaphores, message queues) of the last benchmark", removed))
+	}
+	if err != nil {
+		findings = append(findings, fmt.Sprintf("System V objects of the last benchmark are left: %v", err))
+	}
+	return findings, m.removeHome(ctx, old)
+}
+
+// clearScratch removes the user's files where everybody may write.
+func (m accountMaker) clearScratch(ctx context.Context, uid int) []string {
+	var findings []string
+	for _, dir := range m.scratch {
+		removed, err := sweep.Owned(ctx, m.path(dir), uid)
+		if removed > 0 {
+			findings = append(findings, fmt.Sprintf("removed %d files that the last benchmark left in %s", removed, dir))
+		}
+		if err != nil {
+			findings = append(findings, fmt.Sprintf("files of the last benchmark are left in %s: %v", dir, err))
+		}
+	}
+	return findings
+}
+
+// removeHome removes the home, and makes that durable before the account goes.
+func (m accountMaker) removeHome(ctx context.Context, old user) error {
+	home := m.path(accountHome)
+	info, err := os.Lstat(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Root's when the power failed between the creation of the directory and its handing over.
+	owner, ok := ownerOf(info)
+	if !info.IsDir() || !ok || (owner != old.uid && owner != 0) {
+		return fmt.Errorf("%s: %w: it is no directory or belongs to another user; move it away", accountHome, ErrForeignAccount)
+	}
+	if _, err := sweep.Tree(ctx, home); err != nil {
+		return fmt.Errorf("remove the home: %w", err)
+	}
+	return syncFolder(filepath.Dir(home))
+}
