@@ -49,8 +49,14 @@ func (m accountMaker) clearScratch(ctx context.Context, uid int) []string {
 			findings = append(findings, fmt.Sprintf("files of the last benchmark are left in %s: %v", dir, err))
 		}
 	}
+	// By it systemd starts processes of the user at boot; it is root's.
+	if err := os.Remove(m.path(lingerFile)); err == nil {
+		findings = append(findings, "removed "+lingerFile)
+	}
 	return findings
 }
+
+const lingerFile = "/var/lib/systemd/linger/" + accountName
 
 // removeHome removes the home, and makes that durable before the account goes.
 func (m accountMaker) removeHome(ctx context.Context, old user) error {
