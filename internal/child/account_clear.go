@@ -26,7 +26,7 @@ func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
 	if err := m.kill(ctx, Account{Name: old.name, UID: old.uid, GID: old.gid, Own: true}); err != nil {
 		return nil, err
 	}
-	findings := m.clearScratch(ctx, old.uid)
+	_, findings := m.clearScratch(ctx, old.uid)
 	removed, err := m.objects(old.uid)
 	if removed > 0 {
 		findings = append(findings, fmt.Sprintf("removed %d System V objects (shared memory, semaphores, message queues) of the last benchmark", removed))
@@ -37,12 +37,39 @@ func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
 	return findings, m.removeHome(ctx, old)
 }
 
-// clearScratch removes the user's files where everybody may write.
-func (m accountMaker) clearScratch(ctx context.Context, uid int) []string {
-	var findings []string
+// EmptyAccount ends the processes of the account that FreshAccount has made and removes its files, but
+// not the account or its home: it is for a disk that is full. It returns how many files it removed.
+func EmptyAccount(ctx context.Context) (removed int, err error) {
+	if os.Geteuid() != 0 {
+		return 0, nil
+	}
+	return newAccountMaker("/").empty(ctx)
+}
+
+func (m accountMaker) empty(ctx context.Context) (removed int, err error) {
+	users, _, err := m.read()
+	if err != nil {
+		return 0, err
+	}
+	own, _, err := planRemove(users)
+	if err != nil || own == nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, clearTime, errClearTime)
+	defer cancel()
+	if err := m.kill(ctx, Account{Name: own.name, UID: own.uid, GID: own.gid, Own: true}); err != nil {
+		return 0, err
+	}
+	elsewhere, _ := m.clearScratch(ctx, own.uid)
+	removed, err = sweep.Owned(ctx, m.path(accountHome), own.uid)
+	return removed + elsewhere, err
+}
+
+// clearScratch removes the user's files where everybody may write, and counts them.
+func (m accountMaker) clearScratch(ctx context.Context, uid int) (total int, findings []string) {
 	for _, dir := range m.scratch {
 		removed, err := sweep.Owned(ctx, m.path(dir), uid)
-		if removed > 0 {
+		if total += removed; removed > 0 {
 			findings = append(findings, fmt.Sprintf("removed %d files that the last benchmark left in %s", removed, dir))
 		}
 		if err != nil {
@@ -53,7 +80,7 @@ func (m accountMaker) clearScratch(ctx context.Context, uid int) []string {
 	if err := os.Remove(m.path(lingerFile)); err == nil {
 		findings = append(findings, "removed "+lingerFile)
 	}
-	return findings
+	return total, findings
 }
 
 const lingerFile = "/var/lib/systemd/linger/" + accountName

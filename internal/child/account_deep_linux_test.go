@@ -44,3 +44,29 @@ func TestDeepLeftovers(t *testing.T) {
 		t.Errorf("/tmp/d is still there: %v", err)
 	}
 }
+
+// TestEmptyAccount: for a full disk only the files go, and those of others stay.
+func TestEmptyAccount(t *testing.T) {
+	m := testMachine(t, "anna:x:1000:1000::/home/anna:/bin/sh\n")
+	if removed, err := m.empty(t.Context()); removed != 0 || err != nil {
+		t.Errorf("without an account: %d, %v", removed, err)
+	}
+	a, _ := mustFresh(t, m)
+	m.leave(t, a, accountHome+"/big")
+	m.leave(t, a, "/tmp/big")
+	if err := os.WriteFile(m.path(accountHome+"/root's"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{2, 0} {
+		if removed, err := m.empty(t.Context()); removed != want || err != nil {
+			t.Errorf("removed %d, %v; want %d", removed, err, want)
+		}
+	}
+	for name, want := range map[string]bool{
+		accountHome + "/big": false, "/tmp/big": false, accountHome: true, accountHome + "/root's": true, "/tmp/others": true,
+	} {
+		if _, err := os.Lstat(m.path(name)); (err == nil) != want {
+			t.Errorf("%s: %v, want it there: %t", name, err, want)
+		}
+	}
+}
