@@ -59,18 +59,21 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	}
 	room := newRoom(cfg, f, log)
 	fsys := durable.WithRoom(durable.OS(), room.Make)
+	fresh := func(ctx context.Context) (child.Account, []string, error) {
+		return child.FreshAccount(ctx, cfg.Limits.Home)
+	}
 	m := control.NewMachine(ctx, sysroot.New("/"))
 	environ := commandEnviron(installed.CallerHome)
 	relaxed := mode != config.RebootHardware
 	wanted := settings.Controls(cfg, relaxed)
 	taken := &machine.Machine{
 		Control: m, Settings: wanted, FS: fsys, Journal: f.Journal(), Clock: clock.Real{}, Log: log,
-		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted)), MakeAccount: child.FreshAccount,
+		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted)), MakeAccount: fresh,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
 		Programs: &machine.Programs{Files: programs(cfg, installed)},
 	}
-	account := child.FreshAccount // which without root does nothing
+	account := fresh // which without root does nothing
 	if os.Geteuid() == 0 {
 		account = taken.Account
 	}

@@ -23,13 +23,17 @@ const commandTime = 30 * time.Second
 // everybody may write to and its System V objects are removed, and so are its home and the account itself; then it is created again with the
 // same user number and an empty home. The findings are remarks for the record.
 //
+// home is the most bytes that the home may take up: it is then a file system in memory. 0 makes it a directory on the disk.
+//
 // Without root there is nothing it could do: the account returned is the zero Account, the caller, and a finding says so.
 // An account, home or group of that name which is not krund's own is never touched: ErrForeignAccount.
-func FreshAccount(ctx context.Context) (Account, []string, error) {
+func FreshAccount(ctx context.Context, home int64) (Account, []string, error) {
 	if os.Geteuid() != 0 {
 		return Account{}, []string{fmt.Sprintf("no fresh account: krund is not root, so the benchmark runs as user %d", os.Geteuid())}, nil
 	}
-	a, findings, err := newAccountMaker("/").fresh(ctx)
+	m := newAccountMaker("/")
+	m.home = home
+	a, findings, err := m.fresh(ctx)
 	if err != nil {
 		return Account{}, findings, fmt.Errorf("make a fresh account %s: %w", accountName, err)
 	}
@@ -58,6 +62,7 @@ type accountMaker struct {
 	call    func(ctx context.Context, argv []string) error
 	kill    func(context.Context, Account) error
 	objects func(uid int) (removed int, err error)
+	home    int64 // bytes; 0: on the disk
 }
 
 func newAccountMaker(root string) accountMaker {
@@ -153,6 +158,11 @@ func (m accountMaker) add(ctx context.Context, uid int) (Account, error) {
 	}
 	if err := os.Chown(home, u.uid, u.gid); err != nil {
 		return Account{}, err
+	}
+	if m.home > 0 {
+		if err := mountHome(home, m.home, u.uid, u.gid); err != nil {
+			return Account{}, err
+		}
 	}
 	return Account{Name: u.name, UID: u.uid, GID: u.gid, Home: accountHome, Own: true}, nil
 }

@@ -85,9 +85,12 @@ func (m accountMaker) clearScratch(ctx context.Context, uid int) (total int, fin
 
 const lingerFile = "/var/lib/systemd/linger/" + accountName
 
-// removeHome removes the home, and makes that durable before the account goes.
+// removeHome removes the home, on the disk or in memory, and makes that durable before the account goes.
 func (m accountMaker) removeHome(ctx context.Context, old user) error {
 	home := m.path(accountHome)
+	if err := unmountHome(home); err != nil {
+		return err
+	}
 	info, err := os.Lstat(home)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -317,7 +317,7 @@ func partAccount([]string) int {
 	if os.Geteuid() == 0 {
 		return 1 // never in earnest
 	}
-	a, findings, err := FreshAccount(context.Background())
+	a, findings, err := FreshAccount(context.Background(), 0)
 	if err != nil || json.NewEncoder(os.Stdout).Encode(a) != nil {
 		return 1
 	}

@@ -1,0 +1,163 @@
+package attack
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/schedule"
+	"krund/rig"
+)
+
+//go:embed leaves fills
+var benchmarks embed.FS
+
+// executions is how often each of these benchmarks runs. The blanks: benchmarks, executions, limits.
+const executions = 3
+
+const experimentText = `
+[experiment]
+reboot = "none"
+attempts = 1
+benchmarks = %q
+executions = %d
+iterations = 1
+
+[limits]
+timeout = "10m"
+%s
+
+[wait]
+startup = "0s"
+sync = "0s"
+
+[temperature]
+base_wait = "0s"
+
+[controls]
+tickless = "require"
+
+[vms.CPython]
+runner = "python"
+path = "python3"
+variants = ["default"]
+
+[variants.default]
+entry = "bench.py"
+
+[benchmarks]
+`
+
+// addExperiment adds an experiment of the one benchmark in the directory of its name here. source
+// is the directory's.
+func addExperiment(t *testing.T, files *rig.Payload, name, source, limits string) {
+	t.Helper()
+	names, err := files.Benchmarks(name, benchmarks, source)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("benchmarks of %s: %v, %v", source, names, err)
+	}
+	files.Experiment(name, fmt.Sprintf(experimentText, name, executions, limits)+names[0]+" = { parameter = 1 }\n")
+}
+
+// allRan runs an experiment and demands a completed record of each execution.
+func allRan(t *testing.T, m *rig.Machine, name string) *rig.Experiment {
+	t.Helper()
+	if ended := m.RunExperiment(name); ended.Result != "success" {
+		t.Errorf("%s: krund ended with %+v; its log:\n%.4000s", name, ended, m.Log(name))
+	}
+	e := m.ExperimentNow(rig.Folder(name))
+	if n := e.Count(schedule.Completed); n != executions || len(e.Records) != executions {
+		t.Errorf("%s: %d completed of %d records, want %d", name, n, len(e.Records), executions)
+	}
+	for _, r := range e.Records {
+		if len(r.Reasons) > 0 || r.Attempt != 1 {
+			t.Errorf("%s: execution %d, attempt %d: %s, %.500q", name, r.Pexec, r.Attempt, r.Outcome, r.Reasons)
+		}
+	}
+	return e
+}
+
+// TestDeepTreesAndKeys has a benchmark leave 45,000 directories in each other in its home, on the
+// disk and in memory, 1000 in /tmp, and a key in each of the kernel's keyrings. The next execution
+// sees nothing of it, and in the end nothing is left.
+func TestDeepTreesAndKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	var files rig.Payload
+	addExperiment(t, &files, "leaves", "leaves", "")
+	addExperiment(t, &files, "memory", "leaves", `home = "256MiB"`)
+	m := machine(t, &files)
+	for _, name := range []string{"leaves", "memory"} {
+		e := allRan(t, m, name)
+		for _, r := range e.Records {
+			var found struct{ Home, Tmp, Keys []string }
+			if err := json.Unmarshal([]byte(r.Process.Stdout.Text), &found); err != nil {
+				t.Errorf("execution %d printed %.500q: %v", r.Pexec, r.Process.Stdout.Text, err)
+			}
+			if len(found.Home)+len(found.Tmp)+len(found.Keys) > 0 {
+				t.Errorf("%s: execution %d found %.1000v", name, r.Pexec, found)
+			}
+			removed := strings.Join(r.Process.Findings, "\n")
+			if r.Pexec > 1 && removed != "removed 1000 files that the last benchmark left in /tmp" {
+				t.Errorf("%s: execution %d: findings %.1000q", name, r.Pexec, removed)
+			}
+		}
+		if out := m.Sh("ls -d /home/krun /tmp/left 2>/dev/null; grep krun /etc/passwd /proc/mounts | head -c 1000; :"); out != "" {
+			t.Errorf("%s: in the end there is:\n%.1000s", name, out)
+		}
+	}
+}
+
+// smallDisk makes the image of a small file system of which nothing is kept for root.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "small.img")
+	mke2fs, err := exec.LookPath("mke2fs")
+	if err != nil {
+		mke2fs = "/usr/sbin/mke2fs"
+	}
+	if err := os.WriteFile(file, make([]byte, 48<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), mke2fs, "-q", "-m", "0", "-t", "ext4", file).CombinedOutput(); err != nil {
+		t.Fatalf("mke2fs: %v: %s", err, out)
+	}
+	return file
+}
+
+// TestFilledDisk has the homes and the results on one small disk, and a benchmark that fills it.
+func TestFilledDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	var files rig.Payload
+	addExperiment(t, &files, "fills", "fills", "")
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Devices: []string{
+		"-drive", "if=none,id=small,format=raw,file=" + smallDisk(t), "-device", "virtio-blk-pci,drive=small,serial=small,addr=0x10",
+	}})
+	m.PowerOn()
+	m.WaitUp()
+	dir := rig.Folder("fills")
+	m.Sh(`mkdir -p /mnt/small; for d in /sys/block/vd*; do [ "$(cat $d/serial)" = small ] && mount /dev/${d##*/} /mnt/small; done; mountpoint /mnt/small`)
+	m.Sh("mkdir /mnt/small/home /mnt/small/results " + dir + " && mount --bind /mnt/small/home /home && mount --bind /mnt/small/results " + dir)
+	e := allRan(t, m, "fills")
+	for _, r := range e.Records {
+		var written int
+		if _, err := fmt.Sscan(r.Process.Stdout.Text, &written); err != nil || written < 20<<20 {
+			t.Errorf("execution %d wrote %q: %v", r.Pexec, r.Process.Stdout.Text, err)
+		}
+	}
+	log := m.Sh("cat " + dir + "/log")
+	if n := strings.Count(log, "no space was left on the disk of the results; removed the benchmark's files"); n != executions {
+		t.Errorf("the log gives the reason %d times, want %d:\n%.4000s", n, executions, log)
+	}
+	if out := m.Sh("ls -A /home " + dir + "/reserve 2>/dev/null; :"); strings.Contains(out, "krun\n") || strings.Contains(out, "reserve") {
+		t.Errorf("in the end there is:\n%s", out)
+	}
+}
