@@ -15,8 +15,8 @@ import (
 	"krund/internal/verdict"
 )
 
-// Reserve is how much of the disk Room keeps free for records: many times an ordinary one.
-const Reserve = 4 << 20
+// Reserve is how many bytes of the disk Room keeps free: enough for the record of an ordinary execution.
+const Reserve = 128 << 10
 
 // Room keeps a benchmark that fills the disk from ending the experiment. Its Make, given to
 // durable.WithRoom, removes what the benchmark has left and then, when that was not enough, the
@@ -28,6 +28,8 @@ type Room struct {
 	// Clear ends the benchmark's processes and removes its files, and returns how many.
 	Clear func() (removed int, err error)
 	Log   *slog.Logger
+
+	making bool // the reserve
 }
 
 func (r *Room) file() string { return filepath.Join(r.Dir, "reserve") }
@@ -38,8 +40,8 @@ func (r *Room) Make() bool {
 	if removed > 0 || err != nil { // told after the removal: the log is on that disk, too
 		r.Log.Warn("no space was left on the disk of the results; removed the benchmark's files", "files", removed, "error", err)
 	}
-	if removed > 0 {
-		return true
+	if removed > 0 || r.making {
+		return removed > 0
 	}
 	if err := r.FS.Remove(r.file()); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -60,6 +62,8 @@ func (r *Room) keep(fsys durable.FS) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	r.making = true
+	defer func() { r.making = false }()
 	filler := make([]byte, r.Reserve)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(filler) // zeros may take up no space; it never fails
 	f, err := fsys.OpenFile(r.file(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -101,7 +105,7 @@ func (x *experiment) append(slot schedule.Slot, record results.Record) (results.
 		return "", err
 	}
 	small := x.emptyRecord(slot)
-	small.Started, small.BootID = record.Started, record.BootID
+	small.Started, small.BootID, small.Process.Findings = record.Started, record.BootID, record.Process.Findings
 	o := verdict.Outcome{Result: results.Rerun, Reasons: []string{fmt.Sprintf("the record of this attempt could not be stored: %v", err)}}
 	if slot.Attempts >= x.cfg.Experiment.Attempts {
 		o.Result = results.Error
