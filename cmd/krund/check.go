@@ -49,7 +49,10 @@ func limitsOf(l config.Limits) limitsJSON {
 		}
 		return &n
 	}
-	return limitsJSON{HeapBytes: some(l.Heap), StackBytes: some(l.Stack), TimeoutNS: some(l.Timeout.Nanoseconds()), Processes: some(l.Processes), HomeBytes: some(l.Home)}
+	return limitsJSON{
+		HeapBytes: some(l.Heap), StackBytes: some(l.Stack), TimeoutNS: some(l.Timeout.Nanoseconds()),
+		Processes: some(l.Processes), HomeBytes: some(l.Home),
+	}
 }
 
 // limitsText is what bounds each process execution, for people.
@@ -60,8 +63,10 @@ func limitsText(l config.Limits) string {
 		}
 		return text
 	}
-	return fmt.Sprintf("heap %s, stack %s, time %s, processes %s, home %s", some(l.Heap, config.FormatSize(l.Heap)), some(l.Stack, config.FormatSize(l.Stack)),
-		some(int64(l.Timeout), l.Timeout.String()), some(l.Processes, strconv.FormatInt(l.Processes, 10)), some(l.Home, config.FormatSize(l.Home)))
+	return fmt.Sprintf("heap %s, stack %s, time %s, processes %s, home %s",
+		some(l.Heap, config.FormatSize(l.Heap)), some(l.Stack, config.FormatSize(l.Stack)),
+		some(int64(l.Timeout), l.Timeout.String()), some(l.Processes, strconv.FormatInt(l.Processes, 10)),
+		some(l.Home, config.FormatSize(l.Home)))
 }
 
 // check is `krund check`: the configuration with all its files, and every setting of the machine. It changes nothing.

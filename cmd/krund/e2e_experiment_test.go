@@ -216,7 +216,7 @@ func TestDisks(t *testing.T) {
 		e.c("last", good)
 		e.run().want(t, exitError, "no space left on device", "store the record of slot 1", "start krund again")
 		e.outcome("small", results.Completed, 5)
-		e.outcome("large", results.Rerun, 0, "could not be stored", "no space left on device") // the attempt counts
+		e.outcome("large", results.Rerun, 0, "could not be stored", "no space left on device") // it counts
 		if got := e.flags(); got != "COO" {
 			t.Errorf("slots %s, want COO", got)
 		}

@@ -12,10 +12,9 @@ import (
 	"krund/internal/durable"
 	"krund/internal/results"
 	"krund/internal/schedule"
-	"krund/internal/verdict"
 )
 
-// Reserve is how many bytes of the disk Room keeps free: enough for the record of an ordinary execution.
+// Reserve is how many bytes of the disk Room keeps free: the record of an ordinary execution.
 const Reserve = 128 << 10
 
 // Room keeps a benchmark that fills the disk from ending the experiment. Its Make, given to
@@ -38,7 +37,8 @@ func (r *Room) file() string { return filepath.Join(r.Dir, "reserve") }
 func (r *Room) Make() bool {
 	removed, err := r.Clear()
 	if removed > 0 || err != nil { // told after the removal: the log is on that disk, too
-		r.Log.Warn("no space was left on the disk of the results; removed the benchmark's files", "files", removed, "error", err)
+		r.Log.Warn("no space was left on the disk of the results; removed the benchmark's files",
+			"files", removed, "error", err)
 	}
 	if removed > 0 || r.making {
 		return removed > 0
@@ -91,8 +91,9 @@ func (r *Room) drop() error {
 	return nil
 }
 
-// append makes a record durable, and returns the outcome that is now on the disk, "" for none. Where there is no room even for it, though room was made, a small
-// record counts the attempt in its place; the error stays, because the next record would fare alike.
+// append makes a record durable, and returns the outcome that is now on the disk, "" for none. Where
+// there is no room even for it, though room was made, a small record counts the attempt in its
+// place; the error stays, because the next record would fare alike.
 func (x *experiment) append(slot schedule.Slot, record results.Record) (results.Outcome, error) {
 	err := x.results.Append(record)
 	if durable.IsFull(err) { // a sync, which is not repeated by itself
@@ -105,13 +106,14 @@ func (x *experiment) append(slot schedule.Slot, record results.Record) (results.
 		return "", err
 	}
 	small := x.emptyRecord(slot)
-	small.Started, small.BootID, small.Process.Findings = record.Started, record.BootID, record.Process.Findings
-	o := verdict.Outcome{Result: results.Rerun, Reasons: []string{fmt.Sprintf("the record of this attempt could not be stored: %v", err)}}
+	small.Started, small.BootID = record.Started, record.BootID
+	small.Process.Findings = record.Process.Findings
+	small.Outcome = results.Rerun
+	small.Reasons = []string{fmt.Sprintf("the record of this attempt could not be stored: %v", err)}
 	if slot.Attempts >= x.cfg.Experiment.Attempts {
-		o.Result = results.Error
-		o.Reasons = append(o.Reasons, usedUp(x.cfg.Experiment.Attempts))
+		small.Outcome = results.Error
+		small.Reasons = append(small.Reasons, usedUp(x.cfg.Experiment.Attempts))
 	}
-	small.Outcome, small.Reasons = o.Result, o.Reasons
 	if x.results.Append(small) != nil { // for the same reason
 		return "", err
 	}

@@ -19,8 +19,9 @@ import (
 
 var noSpace = crashfs.Fault{Err: syscall.ENOSPC, Permanent: true, Short: 100}
 
-// TestFilledDisk has a benchmark that fills the disk of the results in each execution, and cuts the power in each operation in turn. The disk stays
-// full over a restart. No attempt is lost but by the cut, and what krund cleans up is enough.
+// TestFilledDisk has a benchmark that fills the disk of the results in each execution, and cuts the
+// power in each operation in turn. The disk stays full over a restart. No attempt is lost but by the
+// cut, and what krund cleans up is enough.
 func TestFilledDisk(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {
@@ -81,7 +82,8 @@ func fillAndCut(t *testing.T, cfg *config.Config, op int, policy crashfs.Policy)
 	if err == nil {
 		err = audit(disk, cfg, survived)
 	}
-	if n := strings.Count(s.log.String(), "removed the benchmark's files"); err == nil && (n != cleared || cleared < filled-1) {
+	n := strings.Count(s.log.String(), "removed the benchmark's files")
+	if err == nil && (n != cleared || cleared < filled-1) {
 		err = fmt.Errorf("filled %d times, cleared %d times, of which the log has %d", filled, cleared, n)
 	}
 	return cut, err
@@ -135,10 +137,11 @@ func TestNoReserve(t *testing.T) {
 	checkAttempts(t, disk, 0)
 }
 
-// TestRecordWithoutRoom: where there is room for no record of that size the attempts count all the same, and the experiment comes to its end.
+// TestRecordWithoutRoom: where there is room for no record of that size the attempts count all the
+// same, and the experiment comes to its end.
 func TestRecordWithoutRoom(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
-		cfg := parse(t, experimentText("executions = 1\nattempts = 2\nmax_reboots = 100\nreboot = \""+reboot+"\""))
+		cfg := parse(t, experimentText("executions = 1\nattempts = 2\nreboot = \""+reboot+"\""))
 		s := newSimulated(t)
 		s.outcome = func(j pexec.Job, boot int) pexec.Measured {
 			m := good(j, boot)
@@ -150,7 +153,9 @@ func TestRecordWithoutRoom(t *testing.T) {
 		}
 		disk := crashfs.New("/lab")
 		fault := noSpace
-		fault.Match = func(op crashfs.Op) bool { return op.Bytes > 2000 && strings.Contains(op.Name, "/results/") }
+		fault.Match = func(op crashfs.Op) bool {
+			return op.Bytes > 2000 && strings.Contains(op.Name, "/results/")
+		}
 		disk.Inject(fault)
 		starts := 1
 		for ; starts <= 20; starts++ {

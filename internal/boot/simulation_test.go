@@ -49,7 +49,10 @@ type simulated struct {
 }
 
 func newSimulated(t testing.TB) *simulated {
-	return &simulated{t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good, root: "/no/such/folder", clear: func() (int, error) { return 0, nil }}
+	return &simulated{
+		t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good, root: "/no/such/folder",
+		clear: func() (int, error) { return 0, nil },
+	}
 }
 
 func (s *simulated) event(name string) { s.events = append(s.events, name) }
@@ -79,7 +82,8 @@ func (s *simulated) system(fsys durable.FS) System {
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	room := &Room{FS: fsys, Dir: dir, Reserve: 700, Log: log, Clear: func() (int, error) { return s.clear() }}
 	return System{
-		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log, Executor: s, Machine: s, Hooks: s, Rebooter: s, Entry: s.entry, Notifier: s,
+		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log,
+		Executor: s, Machine: s, Hooks: s, Rebooter: s, Entry: s.entry, Notifier: s,
 		Account: func(context.Context) (child.Account, []string, error) {
 			s.event("account")
 			return child.Account{}, nil, nil

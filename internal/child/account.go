@@ -23,7 +23,8 @@ const commandTime = 30 * time.Second
 // everybody may write to and its System V objects are removed, and so are its home and the account itself; then it is created again with the
 // same user number and an empty home. The findings are remarks for the record.
 //
-// home is the most bytes that the home may take up: it is then a file system in memory. 0 makes it a directory on the disk.
+// home is the most bytes that the home may take up: it is then a file system in memory. 0 makes it
+// a directory on the disk.
 //
 // Without root there is nothing it could do: the account returned is the zero Account, the caller, and a finding says so.
 // An account, home or group of that name which is not krund's own is never touched: ErrForeignAccount.

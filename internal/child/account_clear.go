@@ -29,7 +29,8 @@ func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
 	_, findings := m.clearScratch(ctx, old.uid)
 	removed, err := m.objects(old.uid)
 	if removed > 0 {
-		findings = append(findings, fmt.Sprintf("removed %d System V objects (shared memory, semaphores, message queues) of the last benchmark", removed))
+		findings = append(findings, fmt.Sprintf("removed %d System V objects "+
+			"(shared memory, semaphores, message queues) of the last benchmark", removed))
 	}
 	if err != nil {
 		findings = append(findings, fmt.Sprintf("System V objects of the last benchmark are left: %v", err))
@@ -37,8 +38,9 @@ func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
 	return findings, m.removeHome(ctx, old)
 }
 
-// EmptyAccount ends the processes of the account that FreshAccount has made and removes its files, but
-// not the account or its home: it is for a disk that is full. It returns how many files it removed.
+// EmptyAccount ends the processes of the account that FreshAccount has made and removes its files,
+// but not the account or its home: it is for a disk that is full. It returns how many files it
+// removed.
 func EmptyAccount(ctx context.Context) (removed int, err error) {
 	if os.Geteuid() != 0 {
 		return 0, nil
@@ -70,10 +72,12 @@ func (m accountMaker) clearScratch(ctx context.Context, uid int) (total int, fin
 	for _, dir := range m.scratch {
 		removed, err := sweep.Owned(ctx, m.path(dir), uid)
 		if total += removed; removed > 0 {
-			findings = append(findings, fmt.Sprintf("removed %d files that the last benchmark left in %s", removed, dir))
+			findings = append(findings,
+				fmt.Sprintf("removed %d files that the last benchmark left in %s", removed, dir))
 		}
 		if err != nil {
-			findings = append(findings, fmt.Sprintf("files of the last benchmark are left in %s: %v", dir, err))
+			findings = append(findings,
+				fmt.Sprintf("files of the last benchmark are left in %s: %v", dir, err))
 		}
 	}
 	// By it systemd starts processes of the user at boot; it is root's.
@@ -85,7 +89,8 @@ func (m accountMaker) clearScratch(ctx context.Context, uid int) (total int, fin
 
 const lingerFile = "/var/lib/systemd/linger/" + accountName
 
-// removeHome removes the home, on the disk or in memory, and makes that durable before the account goes.
+// removeHome removes the home, on the disk or in memory, and makes that durable before the account
+// goes.
 func (m accountMaker) removeHome(ctx context.Context, old user) error {
 	home := m.path(accountHome)
 	if err := unmountHome(home); err != nil {
@@ -101,7 +106,8 @@ func (m accountMaker) removeHome(ctx context.Context, old user) error {
 	// Root's when the power failed between the creation of the directory and its handing over.
 	owner, ok := ownerOf(info)
 	if !info.IsDir() || !ok || (owner != old.uid && owner != 0) {
-		return fmt.Errorf("%s: %w: it is no directory or belongs to another user; move it away", accountHome, ErrForeignAccount)
+		return fmt.Errorf("%s: %w: it is no directory or belongs to another user; move it away",
+			accountHome, ErrForeignAccount)
 	}
 	if _, err := sweep.Tree(ctx, home); err != nil {
 		return fmt.Errorf("remove the home: %w", err)

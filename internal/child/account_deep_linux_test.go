@@ -16,7 +16,8 @@ func dig(t *testing.T, dir string, levels, uid int) {
 	at, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	for i := 0; err == nil && i < levels; i++ {
 		above := at
-		err = errors.Join(unix.Mkdirat(above, "d", 0o700), unix.Fchownat(above, "d", uid, uid, unix.AT_SYMLINK_NOFOLLOW))
+		err = errors.Join(unix.Mkdirat(above, "d", 0o700),
+			unix.Fchownat(above, "d", uid, uid, unix.AT_SYMLINK_NOFOLLOW))
 		if err == nil {
 			at, err = unix.Openat(above, "d", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		}
@@ -27,7 +28,8 @@ func dig(t *testing.T, dir string, levels, uid int) {
 	}
 }
 
-// TestDeepLeftovers: directories in each other, deeper than a path can name or a process open at once, keep no account.
+// TestDeepLeftovers: directories in each other, deeper than a path can name or a process open at
+// once, keep no account.
 func TestDeepLeftovers(t *testing.T) {
 	m := testMachine(t, "")
 	a, _ := mustFresh(t, m)
@@ -63,7 +65,8 @@ func TestEmptyAccount(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{
-		accountHome + "/big": false, "/tmp/big": false, accountHome: true, accountHome + "/root's": true, "/tmp/others": true,
+		accountHome + "/big": false, "/tmp/big": false, accountHome: true, accountHome + "/root's": true,
+		"/tmp/others": true,
 	} {
 		if _, err := os.Lstat(m.path(name)); (err == nil) != want {
 			t.Errorf("%s: %v, want it there: %t", name, err, want)

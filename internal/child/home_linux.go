@@ -17,7 +17,8 @@ const fileBytes = 4096
 
 // mountHome mounts a file system of so many bytes in memory over the directory home.
 func mountHome(home string, size int64, uid, gid int) error {
-	options := fmt.Sprintf("size=%d,nr_inodes=%d,mode=0700,uid=%d,gid=%d", size, max(size/fileBytes, 16), uid, gid)
+	files := max(size/fileBytes, 16)
+	options := fmt.Sprintf("size=%d,nr_inodes=%d,mode=0700,uid=%d,gid=%d", size, files, uid, gid)
 	if err := unix.Mount(homeSource, home, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return fmt.Errorf("mount a home in memory (limits.home) on %s: %w", home, err)
 	}

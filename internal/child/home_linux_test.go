@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestHomeInMemory: it is bounded in bytes and in files, empty for each execution, and gone with the account.
+// TestHomeInMemory: it is bounded in bytes and in files, empty for each execution, and gone with the
+// account.
 func TestHomeInMemory(t *testing.T) {
 	m := testMachine(t, "")
 	m.home = 1 << 20
@@ -22,10 +23,12 @@ func TestHomeInMemory(t *testing.T) {
 	}
 	a, _ := mustFresh(t, m)
 	var st unix.Statfs_t
-	if err := unix.Statfs(m.path(accountHome), &st); err != nil || st.Type != unix.TMPFS_MAGIC || st.Files != 256 {
+	err := unix.Statfs(m.path(accountHome), &st)
+	if err != nil || st.Type != unix.TMPFS_MAGIC || st.Files != 256 {
 		t.Errorf("type %x, %d files, %v", st.Type, st.Files, err)
 	}
-	if err := os.WriteFile(m.path(accountHome+"/big"), make([]byte, 2<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
+	err = os.WriteFile(m.path(accountHome+"/big"), make([]byte, 2<<20), 0o600)
+	if !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("more than its size: %v", err)
 	}
 	dig(t, m.path(accountHome), 100, a.UID)
@@ -70,8 +73,10 @@ func TestForeignHomeMount(t *testing.T) {
 func TestIsHomeMount(t *testing.T) {
 	const own = "36 35 0:50 / /home/krun rw,nosuid - tmpfs krund-home rw,size=1024k\n"
 	for table, want := range map[string]bool{
-		own: true, "": false, "36 35 0:50 / /home/krun rw - tmpfs tmpfs rw\n": false, "36 35 0:50 / /home rw - tmpfs krund-home rw\n": false,
-		own + "37 36 8:1 / /home/krun rw shared:1 - ext4 /dev/sda1 rw\n": false, "1 2 3": false, own + own: true,
+		own: true, own + own: true, "": false, "1 2 3": false,
+		"36 35 0:50 / /home/krun rw - tmpfs tmpfs rw\n":                  false,
+		"36 35 0:50 / /home rw - tmpfs krund-home rw\n":                  false,
+		own + "37 36 8:1 / /home/krun rw shared:1 - ext4 /dev/sda1 rw\n": false,
 	} {
 		if isHomeMount([]byte(table), accountHome) != want {
 			t.Errorf("%q: not %t", table, want)

@@ -10,7 +10,7 @@ import (
 // keys every holder may read and change. Root makes it, so that it counts against nobody's quota.
 func (s *stage) newSession() error {
 	if s.order.Own {
-		_, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) // without a name: a new one
+		_, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) // no name: a new one
 		s.remarkKeys("a session keyring of its own", err)
 	}
 	return nil
@@ -31,7 +31,8 @@ func (s *stage) clearKeyrings() error {
 			_, err = unix.KeyctlInt(unix.KEYCTL_CLEAR, ring, 0, 0, 0)
 		}
 	}
-	s.remarkKeys("clear the user's keyrings, where keys of the last execution stay until the machine restarts", err)
+	s.remarkKeys("clear the user's keyrings, where keys of the last execution stay "+
+		"until the machine restarts", err)
 	return nil
 }
 

@@ -53,12 +53,18 @@ func partKeys(args []string) int {
 	return 0
 }
 
+func needKeyrings(t *testing.T) {
+	t.Helper()
+	_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+		t.Skipf("no keyrings: %v", err)
+	}
+}
+
 // TestKeyrings: what one execution leaves in the kernel's keyrings the next one does not find.
 func TestKeyrings(t *testing.T) {
 	needRoot(t)
-	if _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true); errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-		t.Skipf("no keyrings: %v", err)
-	}
+	needKeyrings(t)
 	for i := range 2 {
 		c := part("keys")
 		c.Account = Account{Name: "keys", UID: 54322, GID: 54322, Own: true}
@@ -72,14 +78,13 @@ func TestKeyrings(t *testing.T) {
 // TestLockedKeyring: a keyring that not even root may clear is told of.
 func TestLockedKeyring(t *testing.T) {
 	needRoot(t)
-	if _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true); errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-		t.Skipf("no keyrings: %v", err)
-	}
+	needKeyrings(t)
 	uid := 60_000_000 + os.Getpid() // its keyring stays locked until the machine restarts
 	c := part("keys", "lock")
 	c.Account = Account{Name: "keys", UID: uid, GID: uid, Own: true}
 	mustSucceed(t, c)
-	want := "refused, went on without: clear the user's keyrings, where keys of the last execution stay until the machine restarts: required key not available"
+	const want = "refused, went on without: clear the user's keyrings, " +
+		"where keys of the last execution stay until the machine restarts: required key not available"
 	if run := mustSucceed(t, c); len(run.Findings) != 1 || run.Findings[0] != want {
 		t.Errorf("findings %q, want %q", run.Findings, want)
 	}

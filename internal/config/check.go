@@ -29,7 +29,8 @@ func (c *Config) check(root *node, found *problems) {
 // checkHome: only an account that krund makes has a home to bound.
 func (c *Config) checkHome(found *problems) {
 	if c.Limits.Home > 0 && c.Experiment.Account != AccountFresh {
-		found.add(c.lines.of("limits.home", "limits"), fmt.Sprintf("limits.home is set, and experiment.account is %q", c.Experiment.Account),
+		found.add(c.lines.of("limits.home", "limits"),
+			fmt.Sprintf("limits.home is set, and experiment.account is %q", c.Experiment.Account),
 			fmt.Sprintf("remove it, or make the account %q", AccountFresh))
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"krund/internal/durable/crashfs"
 )
 
-// TestWithRoom fills the disk at each operation in turn: with room made each ends as if nothing had been.
+// TestWithRoom fills the disk at each operation in turn: with room made each ends as if nothing had
+// been.
 func TestWithRoom(t *testing.T) {
 	content := bytes.Repeat([]byte("content "), 100)
 	program := func(fsys durable.FS) error {
@@ -61,13 +62,14 @@ func TestNoRoom(t *testing.T) {
 	disk := crashfs.New("/x")
 	disk.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
 	asked := 0
-	err := durable.WriteFile(durable.WithRoom(disk, func() bool { asked++; return false }), "/x/f", nil, 0o644)
+	no := func() bool { asked++; return false }
+	err := durable.WriteFile(durable.WithRoom(disk, no), "/x/f", nil, 0o644)
 	if !durable.IsFull(err) || asked != 1 {
 		t.Errorf("%v, asked %d times", err, asked)
 	}
 	disk.Heal()
 	disk.Inject(crashfs.Fault{Err: syscall.EIO})
-	if err := durable.WriteFile(durable.WithRoom(disk, func() bool { asked++; return true }), "/x/f", nil, 0o644); err == nil || asked != 1 {
+	if err := durable.WriteFile(durable.WithRoom(disk, no), "/x/f", nil, 0o644); err == nil || asked != 1 {
 		t.Errorf("%v, asked %d times", err, asked)
 	}
 }

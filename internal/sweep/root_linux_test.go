@@ -85,7 +85,8 @@ func TestMounts(t *testing.T) {
 		t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
 		write(t, filepath.Join(at, "kept"))
 	}
-	if _, err := Tree(t.Context(), dir); !errors.Is(err, ErrMount) || !strings.Contains(err.Error(), "unmount it") {
+	_, err := Tree(t.Context(), dir)
+	if !errors.Is(err, ErrMount) || !strings.Contains(err.Error(), "unmount it") {
 		t.Errorf("%v", err)
 	}
 	if n, err := Owned(t.Context(), dir, 0); n != 0 || err != nil {
@@ -114,7 +115,9 @@ func TestOwned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, file := range []string{at("mine/a"), at("mine/deep/b"), at("mine/mixed/keep"), at("theirs/keep"), at("theirs/open/c"), outside} {
+	for _, file := range []string{
+		at("mine/a"), at("mine/deep/b"), at("mine/mixed/keep"), at("theirs/keep"), at("theirs/open/c"), outside,
+	} {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +126,9 @@ func TestOwned(t *testing.T) {
 		syscall.Mkfifo(at("fifo"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"mine", "mine/deep", "mine/mixed", "mine/a", "mine/deep/b", "mine/link", "theirs/open/c", "fifo"} {
+	for _, name := range []string{
+		"mine", "mine/deep", "mine/mixed", "mine/a", "mine/deep/b", "mine/link", "theirs/open/c", "fifo",
+	} {
 		own(at(name))
 	}
 	own(outside)

@@ -79,7 +79,7 @@ func Owned(ctx context.Context, dir string, uid int) (removed int, err error) {
 }
 
 // again repeats a walk while it makes progress and is not done.
-func again(ctx context.Context, name string, once func(*walk) (done bool, err error)) (removed int, err error) {
+func again(ctx context.Context, name string, once func(*walk) (done bool, err error)) (int, error) {
 	w := &walk{ctx: ctx, name: name, uid: anyone}
 	for {
 		// Nobody can guess the mark, so no entry can pass for one that was moved up.
@@ -280,7 +280,8 @@ func (w *walk) fail(name string, err error) {
 	}
 	w.failures++
 	if w.failed == nil {
-		w.failed = fmt.Errorf("%s: %s, %d directories down: %w", shorten(w.name), shorten(name), len(w.stack), err)
+		w.failed = fmt.Errorf("%s: %s, %d directories down: %w",
+			shorten(w.name), shorten(name), len(w.stack), err)
 	}
 }
 

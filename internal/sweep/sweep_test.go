@@ -186,11 +186,13 @@ func TestSwapped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := &walk{ctx: t.Context(), name: dir, uid: anyone, mark: "mark", device: uint64(st.Dev)} //nolint:unconvert // see there
+			w := &walk{ctx: t.Context(), name: dir, uid: anyone, mark: "mark"}
+			w.device = uint64(st.Dev) //nolint:unconvert // its type differs between systems
 			w.push(frame{directory: d})
 			swapAt(w, &w.stack[0], func() {
 				victim := filepath.Join(dir, "victim")
-				if err := errors.Join(os.Rename(victim, victim+".moved"), os.Symlink(outside, victim)); err != nil {
+				err := errors.Join(os.Rename(victim, victim+".moved"), os.Symlink(outside, victim))
+				if err != nil {
 					t.Fatal(err)
 				}
 			})
