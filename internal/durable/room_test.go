@@ -83,7 +83,7 @@ func TestRoomyFilesLock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close() //nolint:errcheck // only a lock
+		defer f.Close()
 		err = durable.Lock(f)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("lock %d: %v", i+1, err)
