@@ -12,16 +12,23 @@ import (
 	"krund/internal/sweep"
 )
 
-// clearTime bounds the removal of what an account has left: ten million files on a slow disk.
-const clearTime = 10 * time.Minute
+// What bounds the removal of what an account has left: ten million files on a slow disk. Others'
+// files in /tmp, which take time to look at, leave the home half of it.
+const (
+	clearTime   = 10 * time.Minute
+	scratchTime = clearTime / 2
+)
 
-// errClearTime is why it ended early.
-var errClearTime = fmt.Errorf("not done after %v; start krund again to go on with it", clearTime)
+// within bounds ctx, and says what to do when that was too short.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	why := fmt.Errorf("not done after %v; start krund again to go on with it", limit)
+	return context.WithTimeoutCause(ctx, limit, why)
+}
 
 // clear ends and removes what belongs to krund's account of the last time, but for its lines in the
 // user database.
 func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, clearTime, errClearTime)
+	ctx, cancel := within(ctx, clearTime)
 	defer cancel()
 	if err := m.kill(ctx, Account{Name: old.name, UID: old.uid, GID: old.gid, Own: true}); err != nil {
 		return nil, err
@@ -57,7 +64,7 @@ func (m accountMaker) empty(ctx context.Context) (removed int, err error) {
 	if err != nil || own == nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, clearTime, errClearTime)
+	ctx, cancel := within(ctx, clearTime)
 	defer cancel()
 	if err := m.kill(ctx, Account{Name: own.name, UID: own.uid, GID: own.gid, Own: true}); err != nil {
 		return 0, err
@@ -69,6 +76,8 @@ func (m accountMaker) empty(ctx context.Context) (removed int, err error) {
 
 // clearScratch removes the user's files where everybody may write, and counts them.
 func (m accountMaker) clearScratch(ctx context.Context, uid int) (total int, findings []string) {
+	ctx, cancel := within(ctx, scratchTime)
+	defer cancel()
 	for _, dir := range m.scratch {
 		removed, err := sweep.Owned(ctx, m.path(dir), uid)
 		if total += removed; removed > 0 {

@@ -17,9 +17,6 @@ import (
 //go:embed leaves fills
 var benchmarks embed.FS
 
-// executions is how often each of these benchmarks runs.
-const executions = 3
-
 // experimentText has blanks for: benchmarks, executions, limits.
 const experimentText = `
 [experiment]
@@ -54,20 +51,29 @@ entry = "bench.py"
 [benchmarks]
 `
 
-// addExperiment adds an experiment of the one benchmark in the directory of its name here. source
-// is the directory's.
-func addExperiment(t *testing.T, files *rig.Payload, name, source, limits string) {
-	t.Helper()
-	names, err := files.Benchmarks(name, benchmarks, source)
-	if err != nil || len(names) != 1 {
-		t.Fatalf("benchmarks of %s: %v, %v", source, names, err)
-	}
-	files.Experiment(name, fmt.Sprintf(experimentText, name, executions, limits)+names[0]+" = { parameter = 1 }\n")
+// experiment is one of a single benchmark.
+type experiment struct {
+	name       string
+	source     string // the directory here that holds the benchmark
+	executions int
+	parameter  int
+	limits     string // TOML
 }
 
-// allRan runs an experiment and demands a completed record of each execution.
-func allRan(t *testing.T, m *rig.Machine, name string) *rig.Experiment {
+func (x experiment) add(t *testing.T, files *rig.Payload) {
 	t.Helper()
+	names, err := files.Benchmarks(x.name, benchmarks, x.source)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("benchmarks of %s: %v, %v", x.source, names, err)
+	}
+	text := fmt.Sprintf(experimentText, x.name, x.executions, x.limits)
+	files.Experiment(x.name, text+fmt.Sprintf("%s = { parameter = %d }\n", names[0], x.parameter))
+}
+
+// run runs it and demands a completed record of each execution at the first attempt.
+func (x experiment) run(t *testing.T, m *rig.Machine) *rig.Experiment {
+	t.Helper()
+	name, executions := x.name, x.executions
 	if ended := m.RunExperiment(name); ended.Result != "success" {
 		t.Errorf("%s: krund ended with %+v; its log:\n%.4000s", name, ended, m.Log(name))
 	}
@@ -92,12 +98,17 @@ func TestDeepTreesAndKeys(t *testing.T) {
 		t.Skip("takes minutes")
 	}
 	var files rig.Payload
-	addExperiment(t, &files, "leaves", "leaves", "")
-	addExperiment(t, &files, "memory", "leaves", `home = "256MiB"`)
+	list := []experiment{
+		{name: "leaves", source: "leaves", executions: 2, parameter: 45_000},
+		{name: "memory", source: "leaves", executions: 2, parameter: 5000, limits: `home = "32MiB"`},
+	}
+	for _, x := range list {
+		x.add(t, &files)
+	}
 	m := machine(t, &files)
-	for _, name := range []string{"leaves", "memory"} {
-		e := allRan(t, m, name)
-		for _, r := range e.Records {
+	for _, x := range list {
+		name := x.name
+		for _, r := range x.run(t, m).Records {
 			var found struct{ Home, Tmp, Keys []string }
 			if err := json.Unmarshal([]byte(r.Process.Stdout.Text), &found); err != nil {
 				t.Errorf("execution %d printed %.500q: %v", r.Pexec, r.Process.Stdout.Text, err)
@@ -141,7 +152,8 @@ func TestFilledDisk(t *testing.T) {
 		t.Skip("takes a minute")
 	}
 	var files rig.Payload
-	addExperiment(t, &files, "fills", "fills", "")
+	fills := experiment{name: "fills", source: "fills", executions: 3, parameter: 1}
+	fills.add(t, &files)
 	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Devices: []string{
 		"-drive", "if=none,id=small,format=raw,file=" + smallDisk(t),
 		"-device", "virtio-blk-pci,drive=small,serial=small,addr=0x10",
@@ -154,8 +166,7 @@ for d in /sys/block/vd*; do [ "$(cat $d/serial)" = small ] && mount /dev/${d##*/
 mountpoint /mnt/small`)
 	m.Sh("mkdir /mnt/small/home /mnt/small/results " + dir + " && mount --bind /mnt/small/home /home && " +
 		"mount --bind /mnt/small/results " + dir)
-	e := allRan(t, m, "fills")
-	for _, r := range e.Records {
+	for _, r := range fills.run(t, m).Records {
 		var written int
 		if _, err := fmt.Sscan(r.Process.Stdout.Text, &written); err != nil || written < 20<<20 {
 			t.Errorf("execution %d wrote %q: %v", r.Pexec, r.Process.Stdout.Text, err)
@@ -163,8 +174,8 @@ mountpoint /mnt/small`)
 	}
 	log := m.Sh("cat " + dir + "/log")
 	const reason = "no space was left on the disk of the results; removed the benchmark's files"
-	if n := strings.Count(log, reason); n != executions {
-		t.Errorf("the log gives the reason %d times, want %d:\n%.4000s", n, executions, log)
+	if n := strings.Count(log, reason); n != fills.executions {
+		t.Errorf("the log gives the reason %d times, want %d:\n%.4000s", n, fills.executions, log)
 	}
 	out := m.Sh("ls -A /home | grep krun; ls " + dir + "/reserve 2>/dev/null; :")
 	if out != "" {

@@ -1,4 +1,4 @@
-"""Says what it finds of an earlier execution; then leaves deep trees and keys, some of them locked."""
+"""Says what it finds of an earlier execution; then leaves deep trees and keys."""
 import ctypes
 import json
 import os
@@ -33,14 +33,8 @@ def dig(top, levels):
 look()
 
 
-def run_iter(_):
-    global leave
-    leave()
-    leave = lambda: None
-
-
-def leave():
-    dig(HOME, 45000)
+def run_iter(levels):
+    dig(HOME, levels)
     dig("/tmp", 1000)
     for ring in rings().values():
         if libc.syscall(ADD_KEY, b"user", b"krund-left", b"secret", 6, ring) < 0:
