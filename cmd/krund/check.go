@@ -39,6 +39,7 @@ type limitsJSON struct {
 	StackBytes *int64 `json:"stack_bytes"`
 	TimeoutNS  *int64 `json:"timeout_ns"`
 	Processes  *int64 `json:"processes"`
+	HomeBytes  *int64 `json:"home_bytes"`
 }
 
 func limitsOf(l config.Limits) limitsJSON {
@@ -48,7 +49,10 @@ func limitsOf(l config.Limits) limitsJSON {
 		}
 		return &n
 	}
-	return limitsJSON{HeapBytes: some(l.Heap), StackBytes: some(l.Stack), TimeoutNS: some(l.Timeout.Nanoseconds()), Processes: some(l.Processes)}
+	return limitsJSON{
+		HeapBytes: some(l.Heap), StackBytes: some(l.Stack), TimeoutNS: some(l.Timeout.Nanoseconds()),
+		Processes: some(l.Processes), HomeBytes: some(l.Home),
+	}
 }
 
 // limitsText is what bounds each process execution, for people.
@@ -59,8 +63,10 @@ func limitsText(l config.Limits) string {
 		}
 		return text
 	}
-	return fmt.Sprintf("heap %s, stack %s, time %s, processes %s", some(l.Heap, config.FormatSize(l.Heap)), some(l.Stack, config.FormatSize(l.Stack)),
-		some(int64(l.Timeout), l.Timeout.String()), some(l.Processes, strconv.FormatInt(l.Processes, 10)))
+	return fmt.Sprintf("heap %s, stack %s, time %s, processes %s, home %s",
+		some(l.Heap, config.FormatSize(l.Heap)), some(l.Stack, config.FormatSize(l.Stack)),
+		some(int64(l.Timeout), l.Timeout.String()), some(l.Processes, strconv.FormatInt(l.Processes, 10)),
+		some(l.Home, config.FormatSize(l.Home)))
 }
 
 // check is `krund check`: the configuration with all its files, and every setting of the machine. It changes nothing.

@@ -55,19 +55,24 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	if err != nil {
 		return boot.System{}, nil, err
 	}
+	room := newRoom(cfg, f, log)
+	fsys := durable.WithRoom(f.FS(), room.Make)
+	fresh := func(ctx context.Context) (child.Account, []string, error) {
+		return child.FreshAccount(ctx, cfg.Limits.Home)
+	}
 	m := control.NewMachine(ctx, sysroot.New("/"))
 	environ := commandEnviron(installed.CallerHome)
 	relaxed := mode != config.RebootHardware
 	wanted := settings.Controls(cfg, relaxed)
 	taken := &machine.Machine{
-		Control: m, Settings: wanted, FS: f.FS(), Journal: f.Journal(), Clock: clock.Real{}, Log: log,
+		Control: m, Settings: wanted, FS: fsys, Journal: f.Journal(), Clock: clock.Real{}, Log: log,
 		Spare: folder.Spare(durable.OS(), o.folder, folder.RuntimeDirs()...),
-		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted)), MakeAccount: child.FreshAccount,
+		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted)), MakeAccount: fresh,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
 		Programs: &machine.Programs{Files: programs(cfg, installed)},
 	}
-	account := child.FreshAccount // which without root does nothing
+	account := fresh // which without root does nothing
 	if os.Geteuid() == 0 {
 		account = taken.Account
 	}
@@ -76,7 +81,8 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		entry = e
 	}
 	return boot.System{
-		FS:       f.FS(),
+		FS:       fsys,
+		Room:     room,
 		Clock:    clock.Real{},
 		Log:      log,
 		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"), Trust: config.Rule(mode)},
@@ -94,6 +100,15 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		Progress: newProgress(o, stdout),
 		Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
 	}, closeLog, nil
+}
+
+// newRoom is what makes room on the disk of the results.
+func newRoom(cfg *config.Config, f folder.Folder, log *slog.Logger) *boot.Room {
+	clear := func() (int, error) { return 0, nil }
+	if cfg.Experiment.Account == config.AccountFresh {
+		clear = func() (int, error) { return child.EmptyAccount(context.Background()) }
+	}
+	return &boot.Room{FS: f.FS(), Dir: f.Dir(), Reserve: boot.Reserve, Clear: clear, Log: log}
 }
 
 // commandEnviron is the environment of hooks and notifications: the same however krund was started, by hand or by the unit at boot.

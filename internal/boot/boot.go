@@ -151,6 +151,9 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	if err != nil {
 		return none, results.Record{}, err
 	}
+	if err := x.Room.keep(x.FS); err != nil {
+		return none, results.Record{}, unfit("room", err)
+	}
 	if err := x.askForBoot(ctx); err != nil { // before anything can crash the machine: the next boot goes on
 		return none, results.Record{}, unfit("boot", err)
 	}
@@ -228,12 +231,17 @@ func (x *experiment) account(ctx context.Context, job *pexec.Job) ([]string, err
 // which leaves the slot running because nobody knows whether the record is there.
 func (x *experiment) store(slot schedule.Slot, record results.Record) error {
 	x.worked = true
-	if err := x.results.Append(record); err != nil {
-		return fmt.Errorf("store the record of slot %d: %w; nothing else is lost: start krund again when the disk is in order", slot.Index, err)
+	outcome, err := x.append(slot, record)
+	if err != nil {
+		err = fmt.Errorf("store the record of slot %d: %w; nothing else is lost: "+
+			"start krund again when the disk is in order", slot.Index, err)
 	}
-	flag := schedule.FlagOf(record.Outcome)
-	if err := x.schedule.Finish(slot, flag); err != nil {
+	if outcome == "" {
 		return err
+	}
+	flag := schedule.FlagOf(outcome)
+	if finishErr := x.schedule.Finish(slot, flag); err != nil || finishErr != nil {
+		return errors.Join(err, finishErr)
 	}
 	if flag.Final() {
 		x.left-- // a slot that is not counted yet is not counted later

@@ -200,7 +200,7 @@ func (x *experiment) close() error {
 		err = x.schedule.Close()
 	}
 	if !x.rebooting { // the next boot needs it again, or makes it anew
-		if tidyErr := x.Tidy(); tidyErr != nil {
+		if tidyErr := errors.Join(x.Room.drop(), x.Tidy()); tidyErr != nil {
 			x.Log.Warn("clean up", "error", tidyErr)
 		}
 	}

@@ -92,9 +92,13 @@ func lost(attempt, most int, sameBoot bool) verdict.Outcome {
 	o := verdict.Outcome{Result: results.Rerun, Reasons: []string{reason}}
 	if attempt >= most {
 		o.Result = results.Error
-		o.Reasons = append(o.Reasons, fmt.Sprintf("all %d attempts are used up (experiment.attempts)", most))
+		o.Reasons = append(o.Reasons, usedUp(most))
 	}
 	return o
+}
+
+func usedUp(most int) string {
+	return fmt.Sprintf("all %d attempts are used up (experiment.attempts)", most)
 }
 
 // begin starts the next attempt. In hardware mode a boot may be used once only: also when krund was killed and started again in it.

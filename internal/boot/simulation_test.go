@@ -45,10 +45,14 @@ type simulated struct {
 	root        string                    // folder that stands for "/"
 	events      []string                  // the order of things, for the test of the line
 	counts      []Count                   // what Progress was told
+	clear       func() (int, error)       // of its Room
 }
 
 func newSimulated(t testing.TB) *simulated {
-	return &simulated{t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good, root: "/no/such/folder"}
+	return &simulated{
+		t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good, root: "/no/such/folder",
+		clear: func() (int, error) { return 0, nil },
+	}
 }
 
 func (s *simulated) event(name string) { s.events = append(s.events, name) }
@@ -75,8 +79,11 @@ func failed(j pexec.Job, boot int) pexec.Measured {
 }
 
 func (s *simulated) system(fsys durable.FS) System {
+	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	room := &Room{FS: fsys, Dir: dir, Reserve: 700, Log: log, Clear: func() (int, error) { return s.clear() }}
 	return System{
-		FS: fsys, Clock: s, Log: slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Executor: s, Machine: s, Hooks: s, Rebooter: s, Entry: s.entry, Notifier: s,
+		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log,
+		Executor: s, Machine: s, Hooks: s, Rebooter: s, Entry: s.entry, Notifier: s,
 		Account: func(context.Context) (child.Account, []string, error) {
 			s.event("account")
 			return child.Account{}, nil, nil

@@ -15,7 +15,8 @@ import (
 
 // System is everything a boot touches. cmd/krund fills it with the real things, the tests with simulated ones.
 type System struct {
-	FS       durable.FS
+	FS       durable.FS // durable.WithRoom of Room.Make
+	Room     *Room
 	Clock    Clock
 	Log      *slog.Logger
 	Executor Executor

@@ -23,13 +23,18 @@ const commandTime = 30 * time.Second
 // everybody may write to and its System V objects are removed, and so are its home and the account itself; then it is created again with the
 // same user number and an empty home. The findings are remarks for the record.
 //
+// home is the most bytes that the home may take up: it is then a file system in memory. 0 makes it
+// a directory on the disk.
+//
 // Without root there is nothing it could do: the account returned is the zero Account, the caller, and a finding says so.
 // An account, home or group of that name which is not krund's own is never touched: ErrForeignAccount.
-func FreshAccount(ctx context.Context) (Account, []string, error) {
+func FreshAccount(ctx context.Context, home int64) (Account, []string, error) {
 	if os.Geteuid() != 0 {
 		return Account{}, []string{fmt.Sprintf("no fresh account: krund is not root, so the benchmark runs as user %d", os.Geteuid())}, nil
 	}
-	a, findings, err := newAccountMaker("/").fresh(ctx)
+	m := newAccountMaker("/")
+	m.home = home
+	a, findings, err := m.fresh(ctx)
 	if err != nil {
 		return Account{}, findings, fmt.Errorf("make a fresh account %s: %w", accountName, err)
 	}
@@ -58,12 +63,16 @@ type accountMaker struct {
 	call    func(ctx context.Context, argv []string) error
 	kill    func(context.Context, Account) error
 	objects func(uid int) (removed int, err error)
+	home    int64 // bytes; 0: on the disk
 }
 
 func newAccountMaker(root string) accountMaker {
 	return accountMaker{
 		root: root, goos: runtime.GOOS, call: callTool, kill: killUser, objects: removeObjects,
-		scratch: []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/mail", "/var/spool/mail"},
+		scratch: []string{
+			"/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/run/screen", "/var/crash",
+			"/var/mail", "/var/spool/mail", "/var/spool/cron", "/var/spool/at",
+		},
 	}
 }
 
@@ -115,52 +124,6 @@ func (m accountMaker) removeOld(ctx context.Context) (uid int, findings []string
 	return old.uid, findings, m.call(ctx, remove)
 }
 
-// clear ends and removes what belongs to krund's account of the last time, but for its lines in the user database.
-func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
-	if err := m.kill(ctx, Account{Name: old.name, UID: old.uid, GID: old.gid, Own: true}); err != nil {
-		return nil, err
-	}
-	var findings []string
-	for _, dir := range m.scratch {
-		removed, err := removeOwned(ctx, m.path(dir), old.uid)
-		if removed > 0 {
-			findings = append(findings, fmt.Sprintf("removed %d files that the last benchmark left in %s", removed, dir))
-		}
-		if err != nil {
-			findings = append(findings, fmt.Sprintf("files of the last benchmark are left in %s: %v", dir, err))
-		}
-	}
-	removed, err := m.objects(old.uid)
-	if removed > 0 {
-		findings = append(findings, fmt.Sprintf("removed %d System V objects (shared memory, semaphores, message queues) of the last benchmark", removed))
-	}
-	if err != nil {
-		findings = append(findings, fmt.Sprintf("System V objects of the last benchmark are left: %v", err))
-	}
-	return findings, m.removeHome(old)
-}
-
-// removeHome removes the home, and makes that durable before the account goes.
-func (m accountMaker) removeHome(old user) error {
-	home := m.path(accountHome)
-	info, err := os.Lstat(home)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	// Root's when the power failed between the creation of the folder and its handing over.
-	owner, ok := ownerOf(info)
-	if !info.IsDir() || !ok || (owner != old.uid && owner != 0) {
-		return fmt.Errorf("%s: %w: it is no folder or belongs to another user; move it away", accountHome, ErrForeignAccount)
-	}
-	if err := os.RemoveAll(home); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(home))
-}
-
 // add creates account and home.
 func (m accountMaker) add(ctx context.Context, uid int) (Account, error) {
 	users, groups, err := m.read()
@@ -197,6 +160,11 @@ func (m accountMaker) add(ctx context.Context, uid int) (Account, error) {
 	if err := os.Chown(home, u.uid, u.gid); err != nil {
 		return Account{}, err
 	}
+	if m.home > 0 {
+		if err := mountHome(home, m.home, u.uid, u.gid); err != nil {
+			return Account{}, err
+		}
+	}
 	return Account{Name: u.name, UID: u.uid, GID: u.gid, Home: accountHome, Own: true}, nil
 }
 
@@ -228,7 +196,7 @@ func callTool(ctx context.Context, argv []string) error {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	if out, err := cmd.CombinedOutput(); err != nil && !errors.Is(err, exec.ErrWaitDelay) { // a helper that goes on, as of a cache of names, is no failure
-		return fmt.Errorf("%s: %w: %s", shellword.Join(argv), errors.Join(err, ctx.Err()), strings.TrimSpace(string(out)))
+		return fmt.Errorf("%s: %w: %.500s", shellword.Join(argv), errors.Join(err, ctx.Err()), strings.TrimSpace(string(out)))
 	}
 	return nil
 }

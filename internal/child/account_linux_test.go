@@ -317,7 +317,7 @@ func partAccount([]string) int {
 	if os.Geteuid() == 0 {
 		return 1 // never in earnest
 	}
-	a, findings, err := FreshAccount(context.Background())
+	a, findings, err := FreshAccount(context.Background(), 0)
 	if err != nil || json.NewEncoder(os.Stdout).Encode(a) != nil {
 		return 1
 	}
@@ -378,60 +378,5 @@ func TestHasUser(t *testing.T) {
 		if hasUser([]byte(text), 1003) != want {
 			t.Errorf("%q: not %t", text, want)
 		}
-	}
-}
-
-func TestRemoveOwned(t *testing.T) {
-	needRoot(t)
-	top := t.TempDir()
-	outside := filepath.Join(t.TempDir(), "outside")
-	at := func(name string) string { return filepath.Join(top, name) }
-	own := func(name string) {
-		t.Helper()
-		if err := os.Lchown(name, testUID, testUID); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, dir := range []string{"mine", "mine/deep", "mine/mixed", "theirs", "theirs/open"} {
-		if err := os.Mkdir(at(dir), 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, file := range []string{at("mine/a"), at("mine/deep/b"), at("mine/mixed/keep"), at("theirs/keep"), at("theirs/open/c"), outside} {
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(os.Symlink(outside, at("mine/link")), os.Symlink("/", at("theirs/root")),
-		syscall.Mkfifo(at("fifo"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"mine", "mine/deep", "mine/mixed", "mine/a", "mine/deep/b", "mine/link", "theirs/open/c", "fifo"} {
-		own(at(name))
-	}
-	own(outside)
-	removed, err := removeOwned(t.Context(), top, testUID)
-	// The folders that hold what belongs to somebody else stay, and that is an error to report.
-	if removed != 6 || err == nil {
-		t.Errorf("removed %d, %v", removed, err)
-	}
-	for name, want := range map[string]bool{
-		"mine/a": false, "mine/deep": false, "mine/link": false, "theirs/open/c": false, "fifo": false,
-		"mine/mixed/keep": true, "theirs/keep": true, "theirs/root": true, "theirs/open": true,
-	} {
-		if _, err := os.Lstat(at(name)); (err == nil) != want {
-			t.Errorf("%s: there: %t, want %t", name, err == nil, want)
-		}
-	}
-	if _, err := os.Stat(outside); err != nil {
-		t.Errorf("a link was followed: %v", err)
-	}
-	if n, err := removeOwned(t.Context(), filepath.Join(top, "absent"), testUID); n != 0 || err != nil {
-		t.Errorf("no such folder: %d, %v", n, err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := removeOwned(ctx, top, testUID); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
 	}
 }

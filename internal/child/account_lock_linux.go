@@ -64,3 +64,11 @@ func startedAfter(p proc, t time.Time) bool {
 	began := real.Nano() - boot.Nano() + int64(p.Start)*int64(time.Second)/ticksPerSecond
 	return began > t.Add(lockSlack).UnixNano()
 }
+
+// ignoreGone forgives that others remove their own files meanwhile.
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -14,6 +14,7 @@ const (
 	stepGroup       = "group"
 	stepDescriptors = "descriptors" // closing what the benchmark must not inherit
 	stepCounters    = "counters"    // perf events of the benchmark's own thread
+	stepKeyrings    = "keyrings"
 	stepPriority    = "priority"
 	stepProcessors  = "processors"
 	stepSignals     = "signals"

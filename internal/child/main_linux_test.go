@@ -28,6 +28,7 @@ var parts = map[string]func(args []string) int{
 	"group":   partGroup,
 	"daemon":  partDaemon,
 	"account": partAccount,
+	"keys":    partKeys,
 }
 
 func TestMain(m *testing.M) {

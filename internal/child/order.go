@@ -29,6 +29,7 @@ type order struct {
 	UID         int      `json:"uid"`
 	GID         int      `json:"gid"`
 	Groups      []int    `json:"groups"`
+	Own         bool     `json:"own"` // Account.Own
 	Heap        int64    `json:"heap"`
 	Stack       int64    `json:"stack"`
 	Processes   int64    `json:"processes"`
@@ -43,7 +44,7 @@ type order struct {
 func newOrder(c Command, parent int) order {
 	o := order{
 		Path: []byte(c.Path), Args: toBytes(c.args()), Env: toBytes(c.Env), Dir: []byte(c.dir()),
-		SetUser: !c.Account.IsCaller(), UID: c.Account.UID, GID: c.Account.GID, Groups: c.Account.Groups,
+		SetUser: !c.Account.IsCaller(), UID: c.Account.UID, GID: c.Account.GID, Groups: c.Account.Groups, Own: c.Account.Own,
 		Heap: c.Limits.Heap, Stack: c.Limits.Stack, Nice: c.Nice, CPUs: c.CPUs,
 		Stamp: c.Stamp != nil, StampOffset: c.StampOffset, Parent: parent, Events: c.Events,
 	}

@@ -53,6 +53,7 @@ func (s *stage) run() {
 		[]step{
 			{stepLimits, s.prepareLimits},
 			{stepUser, s.setUser},
+			{stepKeyrings, s.clearKeyrings},
 			{stepPrivileges, s.dropPrivileges},
 			{stepDirectory, s.enter},
 		})

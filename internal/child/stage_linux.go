@@ -29,6 +29,7 @@ func (s *stage) systemSteps() []step {
 		{stepPriority, s.setPriority},
 		{stepProcessors, s.setProcessors},
 		{stepSignals, resetSignals},
+		{stepKeyrings, s.newSession},
 	}
 }
 

@@ -104,3 +104,6 @@ func seeSystem(s *Seen) {
 		s.Nice = nice
 	}
 }
+
+// clearKeyrings: OpenBSD has none.
+func (s *stage) clearKeyrings() error { return nil }

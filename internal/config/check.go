@@ -14,6 +14,7 @@ const maxKeys = 10_000
 func (c *Config) check(root *node, found *problems) {
 	broken := len(found.list) > 0
 	c.checkVariants(found)
+	c.checkHome(found)
 	if n := c.count(); n > maxKeys {
 		found.add(c.lines.of("vms"), fmt.Sprintf("there are %d keys", n), fmt.Sprintf("plan at most %d", maxKeys))
 		return
@@ -23,6 +24,15 @@ func (c *Config) check(root *node, found *problems) {
 	c.checkEmpty(broken, found)
 	c.checkEntries(found)
 	c.checkSlots(found)
+}
+
+// checkHome: only an account that krund makes has a home to bound.
+func (c *Config) checkHome(found *problems) {
+	if c.Limits.Home > 0 && c.Experiment.Account != AccountFresh {
+		found.add(c.lines.of("limits.home", "limits"),
+			fmt.Sprintf("limits.home is set, and experiment.account is %q", c.Experiment.Account),
+			fmt.Sprintf("remove it, or make the account %q", AccountFresh))
+	}
 }
 
 // count returns how many keys there are, the skipped too.

@@ -97,8 +97,8 @@ type Boot struct {
 	Loader string
 }
 
-// Limits bounds each process execution. Zero Heap, Stack, Timeout and Processes
-// mean no limit.
+// Limits bounds each process execution. Zero Heap, Stack, Timeout, Processes and
+// Home mean no limit.
 type Limits struct {
 	Heap    int64 // bytes of data segment (RLIMIT_DATA)
 	Stack   int64 // bytes (RLIMIT_STACK)
@@ -106,6 +106,8 @@ type Limits struct {
 	Output  int64 // bytes kept of stdout and of stderr, each
 
 	Processes int64 // processes and threads at a time
+
+	Home int64 // bytes of a home in memory (tmpfs); 0: it is a directory on the disk
 }
 
 // Wait holds the pauses of each boot.

@@ -94,6 +94,7 @@ func TestParseProblems(t *testing.T) {
 		{"negative size in a string", "[limits]\nheap = \"-1GiB\"", `9: limits.heap is the string "-1GiB", which is negative; write a size, such as "2GiB", "512MiB" or "none"`},
 		{"too few processes", "[limits]\nprocesses = 3", `9: limits.processes is the integer 3; write a number from 16 to 4194304, without quotes, or "none"`},
 		{"processes in a string", "[limits]\nprocesses = \"many\"", `9: limits.processes is the string "many"; write a number from 16 to 4194304, without quotes, or "none"`},
+		{"home of the caller", "[limits]\nhome = \"1GiB\"\n[experiment]\naccount = \"caller\"", `9: limits.home is set, and experiment.account is "caller"; remove it, or make the account "fresh"`},
 		{"output beyond memory", "[limits]\noutput = \"1GiB\"", `9: limits.output is the string "1GiB", which is more than 67108864 bytes; write a size, such as "64KiB" or "1MiB"`},
 		{"size is a list", "[limits]\noutput = []", `9: limits.output is a list; write a size, such as "64KiB" or "1MiB"`},
 

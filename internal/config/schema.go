@@ -148,6 +148,8 @@ func (r *reader) limits(n *node) Limits {
 		Output:  s.size("output", "1MiB", maxOutput, false),
 
 		Processes: s.some("processes", 4096, minProcesses, maxProcesses),
+
+		Home: s.size("home", "0", maxLimit, true),
 	}
 }
 

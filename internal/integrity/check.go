@@ -193,8 +193,8 @@ const (
 )
 
 var ownFiles = map[string]bool{
-	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true, "holder": true, "analysis.json": true,
-	"fingerprint.json": true, string(folder.Hold): true, string(folder.Stop): true,
+	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true, "holder": true,
+	"analysis.json": true, "fingerprint.json": true, string(folder.Hold): true, string(folder.Stop): true, "reserve": true,
 }
 
 // brokenMark is in the names of what a repair has kept.

@@ -1,31 +1,11 @@
 package attack
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"krund/rig"
 )
-
-// smallDisk makes the image of an ext4 file system.
-func smallDisk(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "small.img")
-	mke2fs, err := exec.LookPath("mke2fs")
-	if err != nil {
-		mke2fs = "/usr/sbin/mke2fs"
-	}
-	if err := os.WriteFile(file, make([]byte, 8<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), mke2fs, "-q", "-t", "ext4", file).CombinedOutput(); err != nil {
-		t.Fatalf("mke2fs: %v: %s", err, out)
-	}
-	return file
-}
 
 // dies lets a file system fail every access from now on, as one does whose disk is gone: EXT4_IOC_SHUTDOWN of the kernel's
 // fs/ext4/ext4.h, with EXT4_GOING_FLAGS_NOLOGFLUSH.

@@ -1,0 +1,204 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+	"krund/internal/pexec"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+var noSpace = crashfs.Fault{Err: syscall.ENOSPC, Permanent: true, Short: 100}
+
+// TestFilledDisk has a benchmark that fills the disk of the results in each execution, and cuts the
+// power in each operation in turn. The disk stays full over a restart. No attempt is lost but by the
+// cut, and what krund cleans up is enough.
+func TestFilledDisk(t *testing.T) {
+	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
+		t.Run(reboot, func(t *testing.T) {
+			cfg := parse(t, experimentText("executions = 2\nattempts = 2\nreboot = \""+reboot+"\""))
+			for _, policy := range crashfs.Policies(*seed) {
+				for op := 1; ; op++ {
+					cut, err := fillAndCut(t, cfg, op, policy)
+					if err != nil {
+						t.Fatalf("cut in operation %d, %s survives: %v", op, policy, err)
+					}
+					if !cut {
+						break
+					}
+				}
+			}
+		})
+	}
+}
+
+// fillAndCut cuts the power in the op-th operation counted over all boots.
+func fillAndCut(t *testing.T, cfg *config.Config, op int, policy crashfs.Policy) (cut bool, err error) {
+	s := newSimulated(t)
+	disk := crashfs.New("/lab")
+	disk.CrashAt(op)
+	left, full, filled, cleared := op, false, 0, 0
+	s.during = func(context.Context) {
+		full = true
+		filled++
+		disk.Inject(noSpace)
+	}
+	s.clear = func() (int, error) {
+		if !full {
+			return 0, nil
+		}
+		full = false
+		cleared++
+		disk.Heal()
+		return 5, nil
+	}
+	survived := map[string]string{}
+	_, err = s.lifetime(cfg, disk, 40, func(old *crashfs.FS) *crashfs.FS {
+		if old.IsCut() {
+			cut = true
+			maps.Copy(survived, records(old))
+			disk = old.Reboot(policy)
+		} else {
+			left -= old.Ops()
+			disk = old.Reboot(crashfs.Nothing)
+			if !cut {
+				disk.CrashAt(left)
+			}
+		}
+		if full {
+			disk.Inject(noSpace)
+		}
+		return disk
+	})
+	if err == nil {
+		err = audit(disk, cfg, survived)
+	}
+	n := strings.Count(s.log.String(), "removed the benchmark's files")
+	if err == nil && (n != cleared || cleared < filled-1) {
+		err = fmt.Errorf("filled %d times, cleared %d times, of which the log has %d", filled, cleared, n)
+	}
+	return cut, err
+}
+
+// reserved is a disk that somebody else has filled: only the reserve gives room.
+type reserved struct{ *crashfs.FS }
+
+func (d reserved) Remove(name string) error {
+	if path.Base(name) == "reserve" {
+		d.Heal()
+	}
+	return d.FS.Remove(name)
+}
+
+// TestReserve: the reserve gives room for the record, and is there again for the next one.
+func TestReserve(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 2\nattempts = 1\nreboot = \"none\""))
+	s := newSimulated(t)
+	disk := reserved{crashfs.New("/lab")}
+	s.during = func(context.Context) { disk.Inject(noSpace) }
+	if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(disk)); err != nil {
+		t.Fatal(err)
+	}
+	if err := audit(disk, cfg, nil); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(s.log.String(), "gave the reserve free"); n != cfg.Slots() {
+		t.Errorf("the reserve was used %d times, want %d", n, cfg.Slots())
+	}
+	if _, err := disk.Lstat(dir + "/reserve"); err == nil {
+		t.Error("the reserve is still there")
+	}
+}
+
+// TestNoReserve: nothing is run where there is no room for the reserve.
+func TestNoReserve(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
+	s := newSimulated(t)
+	disk := crashfs.New("/lab")
+	fault := noSpace
+	fault.Match = func(op crashfs.Op) bool { return strings.HasSuffix(op.Name, "/reserve") }
+	disk.Inject(fault)
+	_, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(disk))
+	if !durable.IsFull(err) || !strings.Contains(err.Error(), "keep 700 bytes free for the results") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := disk.Lstat(dir + "/reserve"); err == nil || len(records(disk)) > 0 {
+		t.Errorf("a part of the reserve, or a record, is there: %v, %v", err, records(disk))
+	}
+	checkAttempts(t, disk, 0)
+}
+
+// TestRecordWithoutRoom: where there is room for no record of that size the attempts count all the
+// same, and the experiment comes to its end.
+func TestRecordWithoutRoom(t *testing.T) {
+	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
+		cfg := parse(t, experimentText("executions = 1\nattempts = 2\nreboot = \""+reboot+"\""))
+		s := newSimulated(t)
+		s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+			m := good(j, boot)
+			r := random(1)
+			for range 3000 { // which no compression makes smaller than the limit
+				m.Process.Stdout.Text += string(rune('0' + r.IntN(64)))
+			}
+			return m
+		}
+		disk := crashfs.New("/lab")
+		fault := noSpace
+		fault.Match = func(op crashfs.Op) bool {
+			return op.Bytes > 2000 && strings.Contains(op.Name, "/results/")
+		}
+		disk.Inject(fault)
+		starts := 1
+		for ; starts <= 20; starts++ {
+			ending, err := Run(t.Context(), cfg, dir, reboot, s.system(disk))
+			if ending == Finished && err == nil {
+				break
+			}
+			if err != nil && !durable.IsFull(err) {
+				t.Fatalf("%s: start %d: %v", reboot, starts, err)
+			}
+			if reboot == config.RebootHardware {
+				s.boot++
+			}
+		}
+		if err := audit(disk, cfg, nil); err != nil {
+			t.Errorf("%s: after %d starts: %v", reboot, starts, err)
+		}
+		checkAttempts(t, disk, 2)
+		n := 0
+		for r, err := range results.NewReader(disk, dir+"/results").All() {
+			if n++; err != nil || len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0], "could not be stored") {
+				t.Errorf("%s: record %+v, %v", reboot, r, err)
+			}
+		}
+		if n != 4 {
+			t.Errorf("%s: %d records, want two of each slot", reboot, n)
+		}
+	}
+}
+
+// checkAttempts demands the same number of attempts of each slot.
+func checkAttempts(t *testing.T, fsys durable.FS, want int) {
+	t.Helper()
+	s, err := schedule.Open(fsys, dir+"/schedule", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for slot, err := range s.Slots() {
+		if err != nil || slot.Attempts != want {
+			t.Errorf("slot %+v, %v; want %d attempts", slot, err, want)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

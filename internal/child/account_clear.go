@@ -1,0 +1,125 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"krund/internal/sweep"
+)
+
+// What bounds the removal of what an account has left: ten million files on a slow disk. Others'
+// files in /tmp, which take time to look at, leave the home half of it.
+const (
+	clearTime   = 10 * time.Minute
+	scratchTime = clearTime / 2
+)
+
+// within bounds ctx, and says what to do when that was too short.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	why := fmt.Errorf("not done after %v; start krund again to go on with it", limit)
+	return context.WithTimeoutCause(ctx, limit, why)
+}
+
+// clear ends and removes what belongs to krund's account of the last time, but for its lines in the
+// user database.
+func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
+	ctx, cancel := within(ctx, clearTime)
+	defer cancel()
+	if err := m.kill(ctx, Account{Name: old.name, UID: old.uid, GID: old.gid, Own: true}); err != nil {
+		return nil, err
+	}
+	_, findings := m.clearScratch(ctx, old.uid)
+	removed, err := m.objects(old.uid)
+	if removed > 0 {
+		findings = append(findings, fmt.Sprintf("removed %d System V objects "+
+			"(shared memory, semaphores, message queues) of the last benchmark", removed))
+	}
+	if err != nil {
+		findings = append(findings, fmt.Sprintf("System V objects of the last benchmark are left: %v", err))
+	}
+	return findings, m.removeHome(ctx, old)
+}
+
+// EmptyAccount ends the processes of the account that FreshAccount has made and removes its files,
+// but not the account or its home: it is for a disk that is full. It returns how many files it
+// removed.
+func EmptyAccount(ctx context.Context) (removed int, err error) {
+	if os.Geteuid() != 0 {
+		return 0, nil
+	}
+	return newAccountMaker("/").empty(ctx)
+}
+
+func (m accountMaker) empty(ctx context.Context) (removed int, err error) {
+	users, _, err := m.read()
+	if err != nil {
+		return 0, err
+	}
+	own, _, err := planRemove(users)
+	if err != nil || own == nil {
+		return 0, err
+	}
+	ctx, cancel := within(ctx, clearTime)
+	defer cancel()
+	if err := m.kill(ctx, Account{Name: own.name, UID: own.uid, GID: own.gid, Own: true}); err != nil {
+		return 0, err
+	}
+	elsewhere, _ := m.clearScratch(ctx, own.uid)
+	removed, err = sweep.Owned(ctx, m.path(accountHome), own.uid)
+	return removed + elsewhere, err
+}
+
+// clearScratch removes the user's files where everybody may write, and counts them.
+func (m accountMaker) clearScratch(ctx context.Context, uid int) (total int, findings []string) {
+	ctx, cancel := within(ctx, scratchTime)
+	defer cancel()
+	for _, dir := range m.scratch {
+		removed, err := sweep.Owned(ctx, m.path(dir), uid)
+		if total += removed; removed > 0 {
+			findings = append(findings,
+				fmt.Sprintf("removed %d files that the last benchmark left in %s", removed, dir))
+		}
+		if err != nil {
+			findings = append(findings,
+				fmt.Sprintf("files of the last benchmark are left in %s: %v", dir, err))
+		}
+	}
+	// By it systemd starts processes of the user at boot; it is root's.
+	if err := os.Remove(m.path(lingerFile)); err == nil {
+		findings = append(findings, "removed "+lingerFile)
+	}
+	return total, findings
+}
+
+const lingerFile = "/var/lib/systemd/linger/" + accountName
+
+// removeHome removes the home, on the disk or in memory, and makes that durable before the account
+// goes.
+func (m accountMaker) removeHome(ctx context.Context, old user) error {
+	home := m.path(accountHome)
+	if err := unmountHome(home); err != nil {
+		return err
+	}
+	info, err := os.Lstat(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Root's when the power failed between the creation of the directory and its handing over.
+	owner, ok := ownerOf(info)
+	if !info.IsDir() || !ok || (owner != old.uid && owner != 0) {
+		return fmt.Errorf("%s: %w: it is no directory or belongs to another user; move it away",
+			accountHome, ErrForeignAccount)
+	}
+	if _, err := sweep.Tree(ctx, home); err != nil {
+		return fmt.Errorf("remove the home: %w", err)
+	}
+	return syncFolder(filepath.Dir(home))
+}

@@ -1,0 +1,56 @@
+package child
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// homeSource is what the table of mounts calls a home in memory. Another mount is not krund's.
+const homeSource = "krund-home"
+
+// fileBytes is the least that a file or directory is taken to need: without a bound on their number
+// small ones could fill the memory.
+const fileBytes = 4096
+
+// mountHome mounts a file system of so many bytes in memory over the directory home.
+func mountHome(home string, size int64, uid, gid int) error {
+	files := max(size/fileBytes, 16)
+	options := fmt.Sprintf("size=%d,nr_inodes=%d,mode=0700,uid=%d,gid=%d", size, files, uid, gid)
+	if err := unix.Mount(homeSource, home, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		return fmt.Errorf("mount a home in memory (limits.home) on %s: %w", home, err)
+	}
+	return nil
+}
+
+// unmountHome takes the mounts away that mountHome has made.
+func unmountHome(home string) error {
+	for {
+		table, err := os.ReadFile("/proc/self/mountinfo")
+		if err != nil {
+			return fmt.Errorf("look for a home in memory: %w", err)
+		}
+		if !isHomeMount(table, home) {
+			return nil
+		}
+		if err := unix.Unmount(home, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
+			return fmt.Errorf("unmount the home in memory %s: %w", home, err)
+		}
+	}
+}
+
+// isHomeMount reports whether mountHome made the last mount on home, by the table in the form of
+// proc_pid_mountinfo(5).
+func isHomeMount(table []byte, home string) bool {
+	own := false
+	for line := range bytes.Lines(table) {
+		first, second, _ := bytes.Cut(line, []byte(" - "))
+		at, what := bytes.Fields(first), bytes.Fields(second)
+		if len(at) > 4 && string(at[4]) == home {
+			own = len(what) > 1 && string(what[0]) == "tmpfs" && string(what[1]) == homeSource
+		}
+	}
+	return own
+}

@@ -1,0 +1,96 @@
+package sweep
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// directory is an open directory. Its calls name entries in it, never paths.
+type directory struct{ file *os.File }
+
+const openFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
+// openRoot opens the directory that a walk begins in. Its path is krund's own, so that it may lead
+// over symbolic links: on Debian /var/spool/mail is one.
+func openRoot(name string) (*directory, error) {
+	return opened(uninterrupted(func() (int, error) {
+		return unix.Open(name, openFlags&^unix.O_NOFOLLOW, 0)
+	}))
+}
+
+func opened(fd int, err error) (*directory, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &directory{file: os.NewFile(uintptr(fd), "directory")}, nil
+}
+
+func (d *directory) fd() int { return int(d.file.Fd()) }
+
+// open opens a directory in this one, on the same mount.
+func (d *directory) open(name string) (*directory, error) {
+	return opened(uninterrupted(func() (int, error) { return openBelow(d.fd(), name) }))
+}
+
+func (d *directory) close() error { return d.file.Close() }
+
+// read returns at most n names, none at the end.
+func (d *directory) read(n int) ([]string, error) {
+	names, err := d.file.Readdirnames(n)
+	if errors.Is(err, io.EOF) {
+		return names, nil
+	}
+	return names, bare(err)
+}
+
+func (d *directory) stat() (unix.Stat_t, error) {
+	var st unix.Stat_t
+	_, err := uninterrupted(func() (int, error) { return 0, unix.Fstat(d.fd(), &st) })
+	return st, err
+}
+
+// lstat describes an entry, not what a symbolic link points to.
+func (d *directory) lstat(name string) (unix.Stat_t, error) {
+	var st unix.Stat_t
+	_, err := uninterrupted(func() (int, error) {
+		return 0, unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	return st, err
+}
+
+func (d *directory) unlink(name string, flags int) error {
+	_, err := uninterrupted(func() (int, error) { return 0, unix.Unlinkat(d.fd(), name, flags) })
+	return err
+}
+
+func (d *directory) rename(name string, to *directory, newName string) error {
+	_, err := uninterrupted(func() (int, error) {
+		return 0, unix.Renameat(d.fd(), name, to.fd(), newName)
+	})
+	return err
+}
+
+// bare takes the path, which means nothing here, from an error.
+func bare(err error) error {
+	var path *os.PathError
+	var call *os.SyscallError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &call):
+		return call.Err
+	}
+	return err
+}
+
+func uninterrupted(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const testUID = 54321
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+}
+
+// TestOwnedDeep: others' directories are passed through, and the account's own go, however deep.
+func TestOwnedDeep(t *testing.T) {
+	needRoot(t)
+	dir := top(t)
+	for _, name := range []string{"theirs", "theirs/mine", "theirs/mine/keep"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine := filepath.Join(dir, "theirs/mine")
+	dig(t, mine, 3*maxOpen, "d")
+	at, err := openRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := "theirs"; ; name = "d" {
+		next, err := at.open(name)
+		if errors.Is(err, unix.ENOENT) {
+			break
+		}
+		if err == nil && name != "theirs" {
+			err = unix.Fchown(next.fd(), testUID, testUID)
+		}
+		if name == "theirs" && err == nil {
+			at = next
+			next, err = at.open("mine")
+			err = errors.Join(err, unix.Fchown(next.fd(), testUID, testUID))
+		}
+		if err = errors.Join(err, at.close()); err != nil {
+			t.Fatal(err)
+		}
+		at = next
+	}
+	if err := at.close(); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := Owned(t.Context(), dir, testUID)
+	if removed != 3*maxOpen || err == nil || !errors.Is(err, unix.ENOTEMPTY) {
+		t.Errorf("removed %d, %v; want %d and that %s is not empty", removed, err, 3*maxOpen, mine)
+	}
+	if !exists(t, filepath.Join(mine, "keep")) || exists(t, filepath.Join(mine, "d")) {
+		t.Error("the wrong things went")
+	}
+}
+
+// TestMounts: nothing on another mount is touched, of another file system or of the same one.
+func TestMounts(t *testing.T) {
+	needRoot(t)
+	dir, outside := top(t), t.TempDir()
+	write(t, filepath.Join(outside, "kept"))
+	for name, mount := range map[string]func(at string) error{
+		"tmpfs": func(at string) error { return unix.Mount("test", at, "tmpfs", 0, "size=64k") },
+		"bind":  func(at string) error { return unix.Mount(outside, at, "", unix.MS_BIND, "") },
+	} {
+		at := filepath.Join(dir, name)
+		if err := os.Mkdir(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := mount(at); err != nil {
+			t.Skipf("cannot mount: %v", err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
+		write(t, filepath.Join(at, "kept"))
+	}
+	_, err := Tree(t.Context(), dir)
+	if !errors.Is(err, ErrMount) || !strings.Contains(err.Error(), "unmount it") {
+		t.Errorf("%v", err)
+	}
+	if n, err := Owned(t.Context(), dir, 0); n != 0 || err != nil {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	for _, name := range []string{"tmpfs/kept", "bind/kept"} {
+		if !exists(t, filepath.Join(dir, name)) {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}
+
+func TestOwned(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	outside := filepath.Join(t.TempDir(), "outside")
+	at := func(name string) string { return filepath.Join(dir, name) }
+	own := func(name string) {
+		t.Helper()
+		if err := os.Lchown(name, testUID, testUID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, sub := range []string{"mine", "mine/deep", "mine/mixed", "theirs", "theirs/open"} {
+		if err := os.Mkdir(at(sub), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{
+		at("mine/a"), at("mine/deep/b"), at("mine/mixed/keep"), at("theirs/keep"), at("theirs/open/c"), outside,
+	} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(outside, at("mine/link")), os.Symlink("/", at("theirs/root")),
+		syscall.Mkfifo(at("fifo"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"mine", "mine/deep", "mine/mixed", "mine/a", "mine/deep/b", "mine/link", "theirs/open/c", "fifo",
+	} {
+		own(at(name))
+	}
+	own(outside)
+	own(outside)
+	link := filepath.Join(t.TempDir(), "link") // as /var/spool/mail is one
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := Owned(t.Context(), link, testUID)
+	// The directories that hold what belongs to others stay, and that is an error to report.
+	if removed != 6 || err == nil {
+		t.Errorf("removed %d, %v", removed, err)
+	}
+	for name, want := range map[string]bool{
+		"mine/a": false, "mine/deep": false, "mine/link": false, "theirs/open/c": false, "fifo": false,
+		"mine/mixed/keep": true, "theirs/keep": true, "theirs/root": true, "theirs/open": true,
+	} {
+		if _, err := os.Lstat(at(name)); (err == nil) != want {
+			t.Errorf("%s: there: %t, want %t", name, err == nil, want)
+		}
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Errorf("a link was followed: %v", err)
+	}
+	if n, err := Owned(t.Context(), filepath.Join(dir, "absent"), testUID); n != 0 || err != nil {
+		t.Errorf("no such directory: %d, %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Owned(ctx, dir, testUID); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}

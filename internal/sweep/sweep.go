@@ -1,0 +1,295 @@
+// Package sweep removes what a hostile account has left on the disk: trees of any depth and width.
+//
+// It walks on descriptors, one directory after the other, and never follows a symbolic link or
+// enters another mount. Whatever the tree looks like, it holds a bounded number of descriptors and
+// a bounded amount of memory: a directory that is nested too deep to be entered is first moved up
+// into one that is to be removed anyway. Names that change meanwhile do no harm: an entry is
+// removed by its name in an open directory, and an open directory is judged by its own owner.
+//
+// The package does not take away flags that forbid removal (chattr +i): only root can set them.
+//
+// Start reading at Tree and Owned.
+package sweep
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	maxOpen = 200 // directories open at a time
+	batch   = 128 // names of a directory in memory
+	anyone  = -1
+)
+
+// ErrMount is in the error when another file system is mounted inside the tree. Nothing in it was
+// touched.
+var ErrMount = errors.New("a file system is mounted there; unmount it")
+
+// Tree removes name with all that is below it, whoever owns it. A name that does not exist is no
+// error; neither is one that others remove meanwhile. It returns how many entries it removed, and
+// ends early with ctx's error when ctx ends.
+func Tree(ctx context.Context, name string) (removed int, err error) {
+	return again(ctx, name, func(w *walk) (bool, error) {
+		parent, err := openRoot(filepath.Dir(name))
+		if err != nil {
+			return true, err
+		}
+		st, err := parent.stat()
+		if err != nil {
+			return true, errors.Join(err, parent.close())
+		}
+		w.device = uint64(st.Dev) //nolint:unconvert // its type differs between systems
+		w.push(frame{directory: parent, names: []string{filepath.Base(name)}, whole: true})
+		w.run()
+		return w.failures == 0, nil
+	})
+}
+
+// Owned removes everything below dir that belongs to the user uid, and nothing else: neither
+// others' files in the user's directories, which then stay too, nor what is on another file system.
+// dir itself stays, and only it may be a symbolic link. A dir that does not exist is empty. For the
+// results see Tree.
+func Owned(ctx context.Context, dir string, uid int) (removed int, err error) {
+	return again(ctx, dir, func(w *walk) (bool, error) {
+		w.uid = uid
+		top, err := openRoot(dir)
+		if err != nil {
+			return true, err
+		}
+		st, err := top.stat()
+		if err != nil {
+			return true, errors.Join(err, top.close())
+		}
+		w.device = uint64(st.Dev) //nolint:unconvert // its type differs between systems
+		w.push(frame{directory: top})
+		before := w.removed
+		w.run()
+		// Removing entries of a directory that is being read may hide others from the reader.
+		return w.removed == before, nil
+	})
+}
+
+// again repeats a walk while it makes progress and is not done.
+func again(ctx context.Context, name string, once func(*walk) (done bool, err error)) (int, error) {
+	w := &walk{ctx: ctx, name: name, uid: anyone}
+	for {
+		// Nobody can guess the mark, so no entry can pass for one that was moved up.
+		w.mark, w.failed, w.failures = ".krund-"+rand.Text()+"-", nil, 0
+		before := w.removed
+		done, err := once(w)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return w.removed, nil
+		case err != nil:
+			return w.removed, fmt.Errorf("%s: %w", shorten(name), err)
+		case ctx.Err() != nil:
+			return w.removed, fmt.Errorf("%s: not all is removed: %w", shorten(name), context.Cause(ctx))
+		case done || w.removed == before:
+			return w.removed, w.failed
+		}
+	}
+}
+
+// walk goes once through a tree, depth first. Its stack is the way to where it is.
+type walk struct {
+	ctx     context.Context //nolint:containedctx // it lives as long as one call
+	name    string
+	uid     int // whose entries go; anyone: everybody's
+	device  uint64
+	mark    string
+	stack   []frame
+	removed int
+
+	failed   error // the first
+	failures int
+}
+
+// frame is an open directory on the way.
+type frame struct {
+	*directory
+	name  string   // in the one above
+	goes  bool     // it is to be removed itself
+	names []string // read and not looked at
+	whole bool     // there is nothing more to read
+	moved int      // directories moved up into this one
+	taken int      // of these, how many were looked at
+}
+
+func (w *walk) push(f frame) { w.stack = append(w.stack, f) }
+
+func (w *walk) run() {
+	for len(w.stack) > 0 {
+		top := &w.stack[len(w.stack)-1]
+		name, ok := "", false
+		if w.ctx.Err() == nil {
+			name, ok = w.next(top)
+		}
+		if !ok {
+			w.pop()
+			continue
+		}
+		w.entry(top, name)
+	}
+}
+
+// next returns the next entry of a directory: those that it had, then those moved into it.
+func (w *walk) next(f *frame) (name string, ok bool) {
+	for {
+		for len(f.names) > 0 {
+			name, f.names = f.names[0], f.names[1:]
+			if !strings.HasPrefix(name, w.mark) {
+				return name, true
+			}
+		}
+		if f.whole {
+			break
+		}
+		var err error
+		if f.names, err = f.read(batch); err != nil {
+			w.fail(f.name, err)
+		}
+		f.whole = len(f.names) == 0
+	}
+	if f.taken == f.moved {
+		return "", false
+	}
+	f.taken++
+	return w.mark + strconv.Itoa(f.taken), true
+}
+
+// pop leaves a directory, and removes it.
+func (w *walk) pop() {
+	last := len(w.stack) - 1
+	f := w.stack[last]
+	w.stack = w.stack[:last]
+	if err := f.close(); err != nil {
+		w.fail(f.name, err)
+	}
+	if f.goes && w.ctx.Err() == nil {
+		w.unlink(&w.stack[last-1], f.name, unix.AT_REMOVEDIR)
+	}
+}
+
+func (w *walk) entry(in *frame, name string) {
+	st, err := in.lstat(name)
+	if err != nil {
+		w.fail(name, err)
+		return
+	}
+	switch {
+	case uint64(st.Dev) != w.device: //nolint:unconvert // its type differs between systems
+		w.mounted(in, name)
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		w.enter(in, name, w.takes(int(st.Uid)))
+	case w.takes(int(st.Uid)):
+		w.unlink(in, name, 0)
+	}
+}
+
+func (w *walk) takes(uid int) bool { return w.uid == anyone || w.uid == uid }
+
+// enter makes a directory the next one to be read. goes is true when it is to be removed, as it
+// seems from outside.
+func (w *walk) enter(in *frame, name string, goes bool) {
+	if len(w.stack) >= maxOpen {
+		w.moveUp(in, name, goes, fmt.Errorf("more than %d directories in each other", maxOpen))
+		return
+	}
+	d, err := in.open(name)
+	switch {
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		w.moveUp(in, name, goes, err)
+		return
+	case errors.Is(err, unix.EXDEV):
+		w.mounted(in, name)
+		return
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
+		w.replaced(in, name, err)
+		return
+	case err != nil:
+		w.fail(name, err)
+		return
+	}
+	st, err := d.stat()
+	if err != nil || uint64(st.Dev) != w.device { //nolint:unconvert // its type differs between systems
+		w.fail(name, errors.Join(err, d.close()))
+		return
+	}
+	w.push(frame{directory: d, name: name, goes: w.takes(int(st.Uid))})
+}
+
+// replaced meets an entry that was a directory a moment ago.
+func (w *walk) replaced(in *frame, name string, why error) {
+	st, err := in.lstat(name)
+	switch {
+	case err != nil:
+		w.fail(name, err)
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR: // again one
+		w.fail(name, why)
+	case w.takes(int(st.Uid)):
+		w.unlink(in, name, 0)
+	}
+}
+
+// moveUp moves a directory that cannot be entered here into the first one on the way that goes. It
+// is removed from there. why is the reason, and the error when there is no such directory.
+func (w *walk) moveUp(in *frame, name string, goes bool, why error) {
+	for i := range w.stack[:len(w.stack)-1] {
+		up := &w.stack[i]
+		if !goes || !up.goes {
+			continue
+		}
+		if err := in.rename(name, up.directory, w.mark+strconv.Itoa(up.moved+1)); err != nil {
+			w.fail(name, fmt.Errorf("%w; %w", why, err))
+			return
+		}
+		up.moved++
+		return
+	}
+	w.fail(name, why)
+}
+
+// mounted meets another file system. It only matters where everything is to go.
+func (w *walk) mounted(in *frame, name string) {
+	if w.uid == anyone || in.goes {
+		w.fail(name, ErrMount)
+	}
+}
+
+func (w *walk) unlink(in *frame, name string, flags int) {
+	if err := in.unlink(name, flags); err != nil {
+		w.fail(name, err)
+		return
+	}
+	w.removed++
+}
+
+// fail keeps the first error. That others remove entries meanwhile is none.
+func (w *walk) fail(name string, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	w.failures++
+	if w.failed == nil {
+		w.failed = fmt.Errorf("%s: %s, %d directories down: %w",
+			shorten(w.name), shorten(name), len(w.stack), err)
+	}
+}
+
+// shorten bounds and quotes a name that a stranger has chosen.
+func shorten(name string) string {
+	const most = 80
+	if len(name) > most {
+		return fmt.Sprintf("%.*q...", most, name)
+	}
+	return strings.Trim(strconv.Quote(name), `"`)
+}

@@ -1,0 +1,286 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// dig makes directories in each other below dir.
+func dig(t *testing.T, dir string, levels int, name string) {
+	t.Helper()
+	at, err := openRoot(dir)
+	for i := 0; err == nil && i < levels; i++ {
+		above := at
+		if err = unix.Mkdirat(above.fd(), name, 0o700); err == nil {
+			at, err = above.open(name)
+		}
+		err = errors.Join(err, above.close())
+	}
+	if err = errors.Join(err, at.close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, name string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func exists(t *testing.T, name string) bool {
+	t.Helper()
+	_, err := os.Lstat(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// removeTree removes name and demands that n entries went.
+func removeTree(t *testing.T, name string, n int) {
+	t.Helper()
+	if removed, err := Tree(t.Context(), name); removed != n || err != nil {
+		t.Errorf("removed %d, %v; want %d", removed, err, n)
+	}
+	if exists(t, name) {
+		t.Errorf("%s is still there", name)
+	}
+}
+
+// top makes a directory to be removed, which does not slow the test's own cleaning.
+func top(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "top")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestDeep(t *testing.T) {
+	deepest := 45_000
+	if testing.Short() {
+		deepest = 5000
+	}
+	for _, levels := range []int{1, maxOpen - 2, maxOpen - 1, maxOpen, 3*maxOpen + 7, deepest} {
+		dir := top(t)
+		dig(t, dir, levels, "d")
+		removeTree(t, dir, levels+1)
+	}
+}
+
+// TestDeepAndWide has every directory of a long chain hold more than one reading gives.
+func TestDeepAndWide(t *testing.T) {
+	dir := top(t)
+	dig(t, dir, 2*maxOpen+5, strings.Repeat("long", 60))
+	at, n := dir, 1+2*maxOpen+5
+	for i := range 12 { // as far as a path can name
+		for j := range 2*batch + 3 {
+			write(t, filepath.Join(at, fmt.Sprintf("file-%d-%d", i, j)))
+			n++
+		}
+		at = filepath.Join(at, strings.Repeat("long", 60))
+	}
+	removeTree(t, dir, n)
+}
+
+func TestManyFiles(t *testing.T) {
+	const files = 100_000
+	dir := top(t)
+	at, err := openRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range files {
+		if err := unix.Mknodat(at.fd(), fmt.Sprintf("file-%d", i), unix.S_IFREG|0o600, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := at.close(); err != nil {
+		t.Fatal(err)
+	}
+	removeTree(t, dir, files+1)
+}
+
+// TestFewDescriptors: it needs no more than what it begins with and a few for the way.
+func TestFewDescriptors(t *testing.T) {
+	dir := top(t)
+	dig(t, dir, 2000, "d")
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	low := before
+	low.Cur = uint64(openFiles(t)) + 8
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := Tree(t.Context(), dir)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if removed != 2001 || err != nil {
+		t.Errorf("removed %d, %v", removed, err)
+	}
+}
+
+// openFiles is the number above every open descriptor.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	fd, err := unix.Dup(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Close(fd); err != nil {
+		t.Fatal(err)
+	}
+	return fd
+}
+
+func TestLinksAreNotFollowed(t *testing.T) {
+	dir, outside := top(t), t.TempDir()
+	write(t, filepath.Join(outside, "kept/file"))
+	write(t, filepath.Join(dir, "sub/file"))
+	for _, link := range []string{"link", "sub/link"} {
+		if err := os.Symlink(outside, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(outside, dir+".link"); err != nil {
+		t.Fatal(err)
+	}
+	removeTree(t, dir, 5)
+	removeTree(t, dir+".link", 1) // the link itself
+	if !exists(t, filepath.Join(outside, "kept/file")) {
+		t.Error("a link was followed")
+	}
+}
+
+// TestSwapped replaces a directory by a link to another one, at each moment between two calls.
+func TestSwapped(t *testing.T) {
+	for name, swapAt := range map[string]func(w *walk, in *frame, swap func()){
+		"before it is opened": func(w *walk, in *frame, swap func()) { swap(); w.enter(in, "victim", true) },
+		"while it is open":    func(w *walk, in *frame, swap func()) { w.enter(in, "victim", true); swap() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, outside := top(t), t.TempDir()
+			write(t, filepath.Join(outside, "kept"))
+			write(t, filepath.Join(dir, "victim/file"))
+			d, err := openRoot(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			st, err := d.stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &walk{ctx: t.Context(), name: dir, uid: anyone, mark: "mark"}
+			w.device = uint64(st.Dev) //nolint:unconvert // its type differs between systems
+			w.push(frame{directory: d})
+			swapAt(w, &w.stack[0], func() {
+				victim := filepath.Join(dir, "victim")
+				err := errors.Join(os.Rename(victim, victim+".moved"), os.Symlink(outside, victim))
+				if err != nil {
+					t.Fatal(err)
+				}
+			})
+			w.run()
+			if !exists(t, filepath.Join(outside, "kept")) {
+				t.Error("the link was followed")
+			}
+			if _, err := Tree(t.Context(), dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestSwappedAgainAndAgain is the same with a process that does nothing else.
+func TestSwappedAgainAndAgain(t *testing.T) {
+	dir, outside := top(t), t.TempDir()
+	write(t, filepath.Join(outside, "kept"))
+	for i := range 50 {
+		write(t, filepath.Join(dir, fmt.Sprint(i), "sub/file"))
+	}
+	hostile, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ctx.Err() == nil; i++ {
+			name := fmt.Sprint(i % 50)
+			_ = hostile.Rename(name, "x") // whatever works
+			_ = hostile.Symlink(outside, name)
+			_ = hostile.Remove(name)
+			_ = hostile.Rename("x", name)
+		}
+	}()
+	_, _ = Tree(ctx, dir) // it may well lose
+	cancel()
+	<-ended
+	if err := hostile.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !exists(t, filepath.Join(outside, "kept")) {
+		t.Error("a link was followed")
+	}
+	if _, err := Tree(t.Context(), dir); err != nil || exists(t, dir) {
+		t.Errorf("with all calm: %v", err)
+	}
+}
+
+// TestMarkIsNotGuessed: names like those that the walk gives are removed as any other.
+func TestMarkIsNotGuessed(t *testing.T) {
+	dir := top(t)
+	for i := range 4 {
+		write(t, filepath.Join(dir, fmt.Sprintf(".krund-AAAAAAAAAAAAAAAAAAAAAAAAAA-%d", i)))
+	}
+	dig(t, dir, maxOpen+5, ".krund-1")
+	removeTree(t, dir, 1+4+maxOpen+5)
+}
+
+func TestEnds(t *testing.T) {
+	dir := top(t)
+	write(t, filepath.Join(dir, "sub/file"))
+	why := errors.New("out of time")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	if n, err := Tree(ctx, dir); n != 0 || !errors.Is(err, why) || !exists(t, filepath.Join(dir, "sub/file")) {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	for _, absent := range []string{filepath.Join(dir, "absent"), filepath.Join(dir, "absent/below")} {
+		if n, err := Tree(t.Context(), absent); n != 0 || err != nil {
+			t.Errorf("%s: removed %d, %v", absent, n, err)
+		}
+		if n, err := Owned(t.Context(), absent, 0); n != 0 || err != nil {
+			t.Errorf("%s: removed %d, %v", absent, n, err)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	long := strings.Repeat("d/", 60_000)
+	w := &walk{name: long}
+	w.fail(long, unix.EMFILE)
+	if text := w.failed.Error(); len(text) > 500 || !errors.Is(w.failed, unix.EMFILE) {
+		t.Errorf("%d bytes", len(text))
+	}
+	if got := shorten("a\nb \xff"); got != `a\nb \xff` {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,184 @@
+package attack
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/schedule"
+	"krund/rig"
+)
+
+//go:embed leaves fills
+var benchmarks embed.FS
+
+// experimentText has blanks for: benchmarks, executions, limits.
+const experimentText = `
+[experiment]
+reboot = "none"
+attempts = 1
+benchmarks = %q
+executions = %d
+iterations = 1
+
+[limits]
+timeout = "10m"
+%s
+
+[wait]
+startup = "0s"
+sync = "0s"
+
+[temperature]
+base_wait = "0s"
+
+[controls]
+tickless = "require"
+
+[vms.CPython]
+runner = "python"
+path = "python3"
+variants = ["default"]
+
+[variants.default]
+entry = "bench.py"
+
+[benchmarks]
+`
+
+// experiment is one of a single benchmark.
+type experiment struct {
+	name       string
+	source     string // the directory here that holds the benchmark
+	executions int
+	parameter  int
+	limits     string // TOML
+}
+
+func (x experiment) add(t *testing.T, files *rig.Payload) {
+	t.Helper()
+	names, err := files.Benchmarks(x.name, benchmarks, x.source)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("benchmarks of %s: %v, %v", x.source, names, err)
+	}
+	text := fmt.Sprintf(experimentText, x.name, x.executions, x.limits)
+	files.Experiment(x.name, text+fmt.Sprintf("%s = { parameter = %d }\n", names[0], x.parameter))
+}
+
+// run runs it and demands a completed record of each execution at the first attempt.
+func (x experiment) run(t *testing.T, m *rig.Machine) *rig.Experiment {
+	t.Helper()
+	name, executions := x.name, x.executions
+	if ended := m.RunExperiment(name); ended.Result != "success" {
+		t.Errorf("%s: krund ended with %+v; its log:\n%.4000s", name, ended, m.Log(name))
+	}
+	e := m.ExperimentNow(rig.Folder(name))
+	if n := e.Count(schedule.Completed); n != executions || len(e.Records) != executions {
+		t.Errorf("%s: %d completed of %d records, want %d", name, n, len(e.Records), executions)
+	}
+	for _, r := range e.Records {
+		if len(r.Reasons) > 0 || r.Attempt != 1 {
+			t.Errorf("%s: execution %d, attempt %d: %s, %.500q",
+				name, r.Pexec, r.Attempt, r.Outcome, r.Reasons)
+		}
+	}
+	return e
+}
+
+// TestDeepTreesAndKeys has a benchmark leave 45,000 directories in each other in its home, on the
+// disk and in memory, 1000 in /tmp, and a key in each of the kernel's keyrings. The next execution
+// sees nothing of it, and in the end nothing is left.
+func TestDeepTreesAndKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	var files rig.Payload
+	list := []experiment{
+		{name: "leaves", source: "leaves", executions: 2, parameter: 45_000},
+		{name: "memory", source: "leaves", executions: 2, parameter: 5000, limits: `home = "32MiB"`},
+	}
+	for _, x := range list {
+		x.add(t, &files)
+	}
+	m := machine(t, &files)
+	for _, x := range list {
+		name := x.name
+		for _, r := range x.run(t, m).Records {
+			var found struct{ Home, Tmp, Keys []string }
+			if err := json.Unmarshal([]byte(r.Process.Stdout.Text), &found); err != nil {
+				t.Errorf("execution %d printed %.500q: %v", r.Pexec, r.Process.Stdout.Text, err)
+			}
+			if len(found.Home)+len(found.Tmp)+len(found.Keys) > 0 {
+				t.Errorf("%s: execution %d found %.1000v", name, r.Pexec, found)
+			}
+			removed := strings.Join(r.Process.Findings, "\n")
+			if r.Pexec > 1 && removed != "removed 1000 files that the last benchmark left in /tmp" {
+				t.Errorf("%s: execution %d: findings %.1000q", name, r.Pexec, removed)
+			}
+		}
+		out := m.Sh("ls -d /home/krun /tmp/left 2>/dev/null; grep krun /etc/passwd /proc/mounts | head -c 1000; :")
+		if out != "" {
+			t.Errorf("%s: in the end there is:\n%.1000s", name, out)
+		}
+	}
+}
+
+// smallDisk makes the image of a small file system of which nothing is kept for root.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "small.img")
+	mke2fs, err := exec.LookPath("mke2fs")
+	if err != nil {
+		mke2fs = "/usr/sbin/mke2fs"
+	}
+	if err := os.WriteFile(file, make([]byte, 48<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), mke2fs, "-q", "-m", "0", "-t", "ext4", file)
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("mke2fs: %v: %s", err, out)
+	}
+	return file
+}
+
+// TestFilledDisk has the homes and the results on one small disk, and a benchmark that fills it.
+func TestFilledDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	var files rig.Payload
+	fills := experiment{name: "fills", source: "fills", executions: 3, parameter: 1}
+	fills.add(t, &files)
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Devices: []string{
+		"-drive", "if=none,id=small,format=raw,file=" + smallDisk(t),
+		"-device", "virtio-blk-pci,drive=small,serial=small,addr=0x10",
+	}})
+	m.PowerOn()
+	m.WaitUp()
+	dir := rig.Folder("fills")
+	m.Sh(`mkdir -p /mnt/small
+for d in /sys/block/vd*; do [ "$(cat $d/serial)" = small ] && mount /dev/${d##*/} /mnt/small; done
+mountpoint /mnt/small`)
+	m.Sh("mkdir /mnt/small/home /mnt/small/results " + dir + " && mount --bind /mnt/small/home /home && " +
+		"mount --bind /mnt/small/results " + dir)
+	for _, r := range fills.run(t, m).Records {
+		var written int
+		if _, err := fmt.Sscan(r.Process.Stdout.Text, &written); err != nil || written < 20<<20 {
+			t.Errorf("execution %d wrote %q: %v", r.Pexec, r.Process.Stdout.Text, err)
+		}
+	}
+	log := m.Sh("cat " + dir + "/log")
+	const reason = "no space was left on the disk of the results; removed the benchmark's files"
+	if n := strings.Count(log, reason); n != fills.executions {
+		t.Errorf("the log gives the reason %d times, want %d:\n%.4000s", n, fills.executions, log)
+	}
+	out := m.Sh("ls -A /home | grep krun; ls " + dir + "/reserve 2>/dev/null; :")
+	if out != "" {
+		t.Errorf("in the end there is:\n%s", out)
+	}
+}
