@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestCrowdOfStrays: a benchmark that leaves thousands of processes which cannot be killed does not fill the record with them.
+// TestCrowdOfStrays: a benchmark that leaves thousands of processes which cannot be killed does not
+// fill the record with them.
 func TestCrowdOfStrays(t *testing.T) {
 	s := &session{family: &family{reaped: true}, remarks: []string{"a remark"}}
 	for pid := range 4096 {
@@ -16,7 +17,8 @@ func TestCrowdOfStrays(t *testing.T) {
 	if len(list) > 100 || len(all) > 20_000 {
 		t.Errorf("%d findings, %d bytes", len(list), len(all))
 	}
-	for _, want := range []string{"a remark", "4096 further processes", "process 4000000 (sh)", " more of these were left out"} {
+	for _, want := range []string{"a remark", "4096 further processes", "process 4000000 (sh)",
+		" more of these were left out"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in %s", want, all)
 		}

@@ -41,7 +41,8 @@ func (system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 		// The kernel ignores the flag for a regular file; a server of a FUSE file system need not.
-		if err := (systemFile{f}).onDescriptor(func(fd int) error { return unix.SetNonblock(fd, false) }); err != nil {
+		waits := func(fd int) error { return unix.SetNonblock(fd, false) }
+		if err := (systemFile{f}).onDescriptor(waits); err != nil {
 			return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, f.Close())
 		}
 	}

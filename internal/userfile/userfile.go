@@ -43,7 +43,11 @@ func Write(name string, write func(io.Writer) error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if target, err := os.Readlink(name); err == nil {
-			return fmt.Errorf("write %s: it is a symbolic link to %s, which is not there; name another file", name, target)
+			return fmt.Errorf(
+				"write %s: it is a symbolic link to %s, which is not there; name another file",
+				name,
+				target,
+			)
 		}
 		const usual = 0o644
 		return durable.WriteTo(durable.OS(), name, usual, buffered(write))
@@ -104,7 +108,11 @@ func owner(info fs.FileInfo) (uid, gid int, ok bool) {
 
 // openSame opens a device or a FIFO for writing, if it still is the one that info is of.
 func openSame(name string, info fs.FileInfo) (*os.File, error) {
-	file, err := os.OpenFile(name, os.O_WRONLY|unix.O_NOCTTY, 0) // waits for the reader of a FIFO, as the shell does
+	file, err := os.OpenFile(
+		name,
+		os.O_WRONLY|unix.O_NOCTTY,
+		0,
+	) // waits for the reader of a FIFO, as the shell does
 	if err != nil {
 		return nil, err
 	}
