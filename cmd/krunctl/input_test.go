@@ -49,7 +49,7 @@ func TestFIFOAsInput(t *testing.T) {
 	}
 }
 
-// TestFIFOInTheFolder: a FIFO in the place of each of an experiment's files holds nobody up.
+// TestFIFOInTheFolder: a FIFO in the place of each of an experiment's files holds no command up.
 func TestFIFOInTheFolder(t *testing.T) {
 	all := [][]string{
 		{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"}, {"check-data"}, {"analyze"},

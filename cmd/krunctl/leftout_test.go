@@ -10,7 +10,7 @@ import (
 	"krund/internal/results"
 )
 
-// recordReaders are all commands that look at every record of an experiment. TMP is a folder of the
+// recordReaders are all commands that look at every record of an experiment. TMP is a directory of the
 // test's own.
 var recordReaders = [][]string{
 	{"summary"}, {"summary", "--json"}, {"startup"}, {"startup", "--json"}, {"export", "--csv"},

@@ -66,7 +66,7 @@ var writers = []writer{
 	{"import", "", func(in inputs, to string) []string { return []string{"import", "--jmh", "-o", to, in.jmh} }},
 }
 
-// place makes the folder that the file of a writer is in, and returns what to give with -o and
+// place makes the directory that the file of a writer is in, and returns what to give with -o and
 // where the file will be.
 func (w writer) place(t *testing.T) (output, file string) {
 	t.Helper()
@@ -170,7 +170,7 @@ func TestOutputToFIFO(t *testing.T) {
 		if err := unix.Mkfifo(file, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// Open for both, so that nobody waits for the other end whatever the command does.
+		// Open for both, so that no end waits for the other whatever the command does.
 		both, err := os.OpenFile(file, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -234,7 +234,7 @@ func TestOutputToLink(t *testing.T) {
 	})
 }
 
-// TestOutputRefused: a link to nothing, a socket and a folder stay as they are, and the command
+// TestOutputRefused: a link to nothing, a socket and a directory stay as they are, and the command
 // says what is there.
 func TestOutputRefused(t *testing.T) {
 	for what, c := range map[string]struct {
@@ -243,8 +243,8 @@ func TestOutputRefused(t *testing.T) {
 	}{
 		"a dangling link": {"a symbolic link to",
 			func(file string) error { return os.Symlink(file+".missing", file) }},
-		"a link to a folder": {"is a directory", func(file string) error { return os.Symlink(".", file) }},
-		"a folder":           {"is a directory", func(file string) error { return os.Mkdir(file, 0o755) }},
+		"a link to a directory": {"is a directory", func(file string) error { return os.Symlink(".", file) }},
+		"a directory":           {"is a directory", func(file string) error { return os.Mkdir(file, 0o755) }},
 		"a socket": {"a socket", func(file string) error {
 			fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 			if err != nil {

@@ -70,7 +70,7 @@ func replace(name string, info fs.FileInfo, write func(io.Writer) error) error {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	if now, err := os.Lstat(file); err != nil || !os.SameFile(info, now) {
-		return fmt.Errorf("write %s: somebody has just replaced it; try again", name)
+		return fmt.Errorf("write %s: it has just been replaced; try again", name)
 	}
 	return durable.WriteTo(durable.OS(), file, info.Mode().Perm(), func(w io.Writer) error {
 		if f, ok := w.(attributes); ok {
@@ -117,7 +117,7 @@ func openSame(name string, info fs.FileInfo) (*os.File, error) {
 		return nil, err
 	}
 	if now, err := file.Stat(); err != nil || !os.SameFile(info, now) {
-		return nil, errors.Join(fmt.Errorf("somebody has just replaced %s; try again", name), file.Close())
+		return nil, errors.Join(fmt.Errorf("%s has just been replaced; try again", name), file.Close())
 	}
 	return file, nil
 }
