@@ -55,7 +55,8 @@ func gzipped(t *testing.T, head string, times int) []byte {
 	return out.Bytes()
 }
 
-// TestBombs: a small file that unpacks to a large one is refused with its name, the limit and what to do, long before all of it was unpacked.
+// TestBombs: a small file that unpacks to a large one is refused with its name, the limit and what
+// to do, long before all of it was unpacked.
 func TestBombs(t *testing.T) {
 	b := complete(t)
 	dir := t.TempDir()
@@ -73,15 +74,18 @@ func TestBombs(t *testing.T) {
 	record := write("0000000-001.json.gz", gzipped(t, `{"format":1,"key":`, 100))
 	limit := fmt.Sprintf("unpacks to more than %d", unpack.Small)
 	for _, args := range [][]string{
-		{"analyze", krun}, {"table", krun}, {"report", "-o", filepath.Join(dir, "report"), krun}, {"plot", "-o", filepath.Join(dir, "x.svg"), krun}, {"compare", krun, krun},
-		{"stability", krun}, {"similarity", krun}, {"optimise", krun}, {"convert", "--to", "csv", krun}, {"optimise", uoptime}, {"show", record}, {"show", "--json", record},
+		{"analyze", krun}, {"table", krun}, {"report", "-o", filepath.Join(dir, "report"), krun},
+		{"plot", "-o", filepath.Join(dir, "x.svg"), krun}, {"compare", krun, krun},
+		{"stability", krun}, {"similarity", krun}, {"optimise", krun}, {"convert", "--to", "csv", krun},
+		{"optimise", uoptime}, {"show", record}, {"show", "--json", record},
 	} {
 		r := krunctl(t, args...)
 		advice := "; if you trust it, unpack it ("
 		if args[0] == "show" {
 			advice = "damaged"
 		}
-		if r.code != exitError || r.stdout != "" || !strings.Contains(r.stderr, limit) || !strings.Contains(r.stderr, dir) || !strings.Contains(r.stderr, advice) || len(r.stderr) > 1000 {
+		if r.code != exitError || r.stdout != "" || !strings.Contains(r.stderr, limit) ||
+			!strings.Contains(r.stderr, dir) || !strings.Contains(r.stderr, advice) || len(r.stderr) > 1000 {
 			t.Errorf("%v:\n%s", args, r.text())
 		}
 	}
@@ -91,7 +95,8 @@ func TestBombs(t *testing.T) {
 	b.must(os.WriteFile(b.recordPath(0, 1), content, 0o644))
 	for _, args := range [][]string{{"summary"}, {"export", "--csv"}, {"check-data"}} {
 		r := krunctl(t, append(args, b.dir())...)
-		if r.code == exitOK || !strings.Contains(r.stdout+r.stderr, "0000000-001.json.gz") || !strings.Contains(r.stdout+r.stderr, limit) {
+		if r.code == exitOK || !strings.Contains(r.stdout+r.stderr, "0000000-001.json.gz") ||
+			!strings.Contains(r.stdout+r.stderr, limit) {
 			t.Errorf("%v:\n%s", args, r.text())
 		}
 	}

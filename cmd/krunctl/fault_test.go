@@ -98,16 +98,19 @@ var faults = []fault{
 		codes: []integrity.Code{integrity.RecordLost}, mended: true, rows: 25,
 	},
 	{
-		name: "a lost record of an error", make: mixed, damage: func(b *builder) { b.must(os.Remove(b.recordPath(2, 1))) },
-		codes: []integrity.Code{integrity.RecordLost}, mended: true, rows: 11,
+		name: "a lost record of an error", make: mixed,
+		damage: func(b *builder) { b.must(os.Remove(b.recordPath(2, 1))) },
+		codes:  []integrity.Code{integrity.RecordLost}, mended: true, rows: 11,
 	},
 	{
-		name: "a lost record of a timeout", make: mixed, damage: func(b *builder) { b.must(os.Remove(b.recordPath(4, 1))) },
-		codes: []integrity.Code{integrity.RecordLost}, mended: true, rows: 11,
+		name: "a lost record of a timeout", make: mixed,
+		damage: func(b *builder) { b.must(os.Remove(b.recordPath(4, 1))) },
+		codes:  []integrity.Code{integrity.RecordLost}, mended: true, rows: 11,
 	},
 	{ // nothing can bring it back, and nothing is to be run again
-		name: "a lost record of a rerun", make: mixed, damage: func(b *builder) { b.must(os.Remove(b.recordPath(3, 1))) },
-		codes: []integrity.Code{integrity.RecordLost}, rows: 11,
+		name: "a lost record of a rerun", make: mixed,
+		damage: func(b *builder) { b.must(os.Remove(b.recordPath(3, 1))) },
+		codes:  []integrity.Code{integrity.RecordLost}, rows: 11,
 	},
 	{
 		name: "lost records of both attempts", make: mixed, damage: func(b *builder) {
@@ -340,12 +343,14 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 			fail:   map[string]string{"check-data": ""},
 		},
 		"a damaged record": {
-			damage: func(b *builder) string { b.flip(b.recordPath(0, 1), 60); return b.dir() },
-			fail:   map[string]string{"check-data": "", "show": "0000000-001"}, incomplete: map[string]string{"summary": "check-data", "export": "check-data"},
+			damage:     func(b *builder) string { b.flip(b.recordPath(0, 1), 60); return b.dir() },
+			fail:       map[string]string{"check-data": "", "show": "0000000-001"},
+			incomplete: map[string]string{"summary": "check-data", "export": "check-data"},
 		},
 		"a newer record": {
-			damage: func(b *builder) string { b.must(os.WriteFile(b.recordPath(0, 1), newer(b), 0o644)); return b.dir() },
-			fail:   map[string]string{"check-data": "", "show": "newer format"}, incomplete: map[string]string{"summary": "newer format", "export": "newer format"},
+			damage:     func(b *builder) string { b.must(os.WriteFile(b.recordPath(0, 1), newer(b), 0o644)); return b.dir() },
+			fail:       map[string]string{"check-data": "", "show": "newer format"},
+			incomplete: map[string]string{"summary": "newer format", "export": "newer format"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,22 +17,27 @@ func fifo(t *testing.T, name string) string {
 	return name
 }
 
-// TestFIFOAsInput: no command waits for a FIFO that is named as a file, or that lies in an experiment's folder.
+// TestFIFOAsInput: no command waits for a FIFO that is named as a file, or that lies in an
+// experiment's folder.
 func TestFIFOAsInput(t *testing.T) {
 	b := complete(t)
 	dir := t.TempDir()
 	results := [][]string{
-		{"analyze"}, {"table"}, {"report", "-o", filepath.Join(dir, "report")}, {"plot", "-o", filepath.Join(dir, "x.svg")}, {"compare", b.dir()}, {"stability"},
-		{"similarity"}, {"optimise"}, {"convert", "--to", "csv"}, {"import", "--jmh", "-o", filepath.Join(dir, "x.bz2")}, {"convert", "--jmh", "--to", "go"}, {"show"},
+		{"analyze"}, {"table"}, {"report", "-o", filepath.Join(dir, "report")},
+		{"plot", "-o", filepath.Join(dir, "x.svg")}, {"compare", b.dir()}, {"stability"},
+		{"similarity"}, {"optimise"}, {"convert", "--to", "csv"},
+		{"import", "--jmh", "-o", filepath.Join(dir, "x.bz2")}, {"convert", "--jmh", "--to", "go"}, {"show"},
 	}
-	folders := [][]string{{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"}, {"check-data"}, {"repair"}, {"restore"}, {"hold"}, {"stop"}}
+	folders := [][]string{{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"},
+		{"check-data"}, {"repair"}, {"restore"}, {"hold"}, {"stop"}}
 	configs := [][]string{{"plan"}, {"doctor"}, {"enable"}}
 	for _, c := range []struct {
 		name     string
 		commands [][]string
 		say      string
 	}{
-		{"x.json.gz", results, "it is a FIFO"}, {"x.csv", results[:10], "it is a FIFO"}, {"x.krun", folders, "not a folder"}, {"x.toml", configs, ""},
+		{"x.json.gz", results, "it is a FIFO"}, {"x.csv", results[:10], "it is a FIFO"},
+		{"x.krun", folders, "not a folder"}, {"x.toml", configs, ""},
 	} {
 		name := fifo(t, filepath.Join(dir, c.name))
 		for _, args := range c.commands {
@@ -44,13 +49,16 @@ func TestFIFOAsInput(t *testing.T) {
 	}
 }
 
-// TestFIFOInTheFolder: a FIFO in the place of each of an experiment's files holds nobody up.
+// TestFIFOInTheFolder: a FIFO in the place of each of an experiment's files holds no command up.
 func TestFIFOInTheFolder(t *testing.T) {
 	all := [][]string{
-		{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"}, {"check-data"}, {"analyze"}, {"table"}, {"convert", "--to", "csv", "--key", "nbody:C:*"}, {"compare"},
-		{"show"}, {"stability"}, {"similarity"}, {"optimise"}, {"plan"}, {"repair", "--dry-run"}, {"repair"}, {"hold"}, {"resume"},
+		{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"}, {"check-data"}, {"analyze"},
+		{"table"}, {"convert", "--to", "csv", "--key", "nbody:C:*"}, {"compare"},
+		{"show"}, {"stability"}, {"similarity"}, {"optimise"}, {"plan"}, {"repair", "--dry-run"}, {"repair"},
+		{"hold"}, {"resume"},
 	}
-	for _, file := range []string{"schedule", "config.toml", "analysis.json", "fingerprint.json", "journal", "lock", "hold", "results/0000000-001.json.gz"} {
+	for _, file := range []string{"schedule", "config.toml", "analysis.json", "fingerprint.json",
+		"journal", "lock", "hold", "results/0000000-001.json.gz"} {
 		t.Run(file, func(t *testing.T) {
 			b := complete(t)
 			_ = os.Remove(b.path(file))

@@ -10,11 +10,15 @@ import (
 	"krund/internal/results"
 )
 
-// recordReaders are all commands that look at every record of an experiment. TMP is a folder of the test's own.
+// recordReaders are all commands that look at every record of an experiment. TMP is a directory of the
+// test's own.
 var recordReaders = [][]string{
-	{"summary"}, {"summary", "--json"}, {"startup"}, {"startup", "--json"}, {"export", "--csv"}, {"export", "--jsonl", "--executions"},
-	{"export", "--csv", "--wide", "--key", "nbody:C:*"}, {"analyze"}, {"analyze", "--json"}, {"table"}, {"table", "-f", "json", "-o", "TMP/table"},
-	{"report", "-o", "TMP/report"}, {"plot", "-o", "TMP/x.svg"}, {"compare"}, {"compare", "-f", "csv"}, {"stability"}, {"similarity"}, {"optimise"},
+	{"summary"}, {"summary", "--json"}, {"startup"}, {"startup", "--json"}, {"export", "--csv"},
+	{"export", "--jsonl", "--executions"},
+	{"export", "--csv", "--wide", "--key", "nbody:C:*"}, {"analyze"}, {"analyze", "--json"}, {"table"},
+	{"table", "-f", "json", "-o", "TMP/table"},
+	{"report", "-o", "TMP/report"}, {"plot", "-o", "TMP/x.svg"}, {"compare"}, {"compare", "-f", "csv"},
+	{"stability"}, {"similarity"}, {"optimise"},
 	{"convert", "--to", "go"}, {"convert", "--to", "krun", "-o", "TMP/x.bz2"}, {"amperf"},
 }
 
@@ -31,8 +35,10 @@ func readRecords(t *testing.T, tmp, dir string, args []string) ran {
 	return krunctl(t, append(args, dir)...)
 }
 
-// TestDamagedRecordsAreOneRule: each command that reads all records does its work without those that are damaged, says on standard error
-// which they are, and ends with exit status 3; without damage with 0. Those that look for problems, and those that cannot do their work, end with 1.
+// TestDamagedRecordsAreOneRule: each command that reads all records does its work without those
+// that are damaged, says on standard error
+// which they are, and ends with exit status 3; without damage with 0. Those that look for problems,
+// and those that cannot do their work, end with 1.
 func TestDamagedRecordsAreOneRule(t *testing.T) {
 	for name, damage := range map[string]func(b *builder){
 		"sound":   func(*builder) {},
@@ -72,7 +78,8 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 					}
 					continue
 				}
-				if r.code != exitLeftOut || strings.Count(r.stderr, "0000000-001") != 1 || !strings.Contains(r.stderr, "left out 1 record in all") ||
+				if r.code != exitLeftOut || strings.Count(r.stderr, "0000000-001") != 1 ||
+					!strings.Contains(r.stderr, "left out 1 record in all") ||
 					!strings.Contains(r.stderr, "krunctl check-data") {
 					t.Errorf("%v: want exit %d and the record's name once:\n%s", args, exitLeftOut, r.text())
 				}
@@ -110,7 +117,8 @@ func TestManyDamagedRecords(t *testing.T) {
 	}
 	for _, args := range [][]string{{"summary"}, {"table"}} {
 		r := krunctl(t, append(args, b.dir())...)
-		if r.code != exitLeftOut || strings.Count(r.stderr, "\n") > 25 || !strings.Contains(r.stderr, "left out 50 records in all") {
+		if r.code != exitLeftOut || strings.Count(r.stderr, "\n") > 25 || !strings.Contains(r.stderr,
+			"left out 50 records in all") {
 			t.Errorf("%v:\n%s", args, r.text())
 		}
 	}

@@ -16,10 +16,18 @@ func TestLongTexts(t *testing.T) {
 	b := complete(t)
 	packed, err := os.ReadFile(b.recordPath(0, 1))
 	b.must(err)
-	b.must(os.WriteFile(b.recordPath(0, 1), repack(t, packed, `"key":"nbody:C:default-c"`, `"key":"`+long+`"`), 0o644))
+	b.must(
+		os.WriteFile(b.recordPath(0, 1), repack(t, packed, `"key":"nbody:C:default-c"`, `"key":"`+long+`"`), 0o644),
+	)
 	packed, err = os.ReadFile(b.recordPath(1, 1))
 	b.must(err)
-	b.must(os.WriteFile(b.recordPath(1, 1), repack(t, packed, `"attempt":1`, `"attempt":`+strings.Repeat("1", 5<<20)), 0o644))
+	b.must(
+		os.WriteFile(
+			b.recordPath(1, 1),
+			repack(t, packed, `"attempt":1`, `"attempt":`+strings.Repeat("1", 5<<20)),
+			0o644,
+		),
+	)
 	file := func(name, text string) string { return writeText(t, filepath.Join(dir, name), text) }
 	mistakes := strings.Builder{}
 	mistakes.WriteString("[experiment]\n")
@@ -32,17 +40,26 @@ func TestLongTexts(t *testing.T) {
 		args []string
 		say  string
 	}{
-		{"a key without parts", []string{"analyze", file("a.json", `{"wallclock_times":{"`+long+`":[[1]]}}`)}, "5242880 bytes"},
-		{"a key twice", []string{"analyze", file("b.json", `{"wallclock_times":{"`+long[:4000]+`":[[1]],"`+long[:4000]+`":[[1]]}}`)}, "occurs twice"},
-		{"a key of three parts", []string{"table", file("c.json", `{"wallclock_times":{"a:b:`+long+`":[[1,2,3,4]]}}`)}, "bytes"},
+		{"a key without parts", []string{"analyze", file("a.json", `{"wallclock_times":{"`+long+`":[[1]]}}`)},
+			"5242880 bytes"},
+		{"a key twice", []string{"analyze", file("b.json",
+			`{"wallclock_times":{"`+long[:4000]+`":[[1]],"`+long[:4000]+`":[[1]]}}`)}, "occurs twice"},
+		{"a key of three parts", []string{"table", file("c.json",
+			`{"wallclock_times":{"a:b:`+long+`":[[1,2,3,4]]}}`)}, "bytes"},
 		{"no number", []string{"analyze", file("d.csv", "a,b,0\n0,x,"+long+"\n")}, "is not a number"},
 		{"a benchmark's name", []string{"analyze", file("e.csv", "a,b,0\n0,"+long+",1\n")}, "bytes"},
-		{"a benchmark of JMH", []string{"table", file("f.json", `[{"benchmark":"`+long+`","primaryMetric":{"scoreUnit":"ms/op","rawData":[[1,2,3]]}}]`)}, ""},
-		{"a unit of JMH", []string{"table", file("g.json", `[{"benchmark":"x","primaryMetric":{"scoreUnit":"`+long+`","rawData":[[1,2,3]]}}]`)}, ""},
-		{"a unit of Go", []string{"analyze", file("h.txt", "goos: linux\nBenchmarkX 1 1 ns/op 1 "+long[:1_000_000]+"\n")}, "bytes"},
-		{"a benchmark of µOpTime", []string{"optimise", file("i.csv", "b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\n"+long+",1,1,1,1,1\n")}, "bytes"},
-		{"a value of µOpTime", []string{"optimise", file("j.csv", "b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\nx,1,1,1,1,"+long+"\n")}, "is no time"},
-		{"a key of a configuration", []string{"plan", file("k.toml", "["+name+"]\na = 1\n[experiment]\n"+name+" = 1\n[vms."+name+"]\n"+name+" = 1\n")}, "k.toml:"},
+		{"a benchmark of JMH", []string{"table", file("f.json",
+			`[{"benchmark":"`+long+`","primaryMetric":{"scoreUnit":"ms/op","rawData":[[1,2,3]]}}]`)}, ""},
+		{"a unit of JMH", []string{"table", file("g.json",
+			`[{"benchmark":"x","primaryMetric":{"scoreUnit":"`+long+`","rawData":[[1,2,3]]}}]`)}, ""},
+		{"a unit of Go", []string{"analyze", file("h.txt",
+			"goos: linux\nBenchmarkX 1 1 ns/op 1 "+long[:1_000_000]+"\n")}, "bytes"},
+		{"a benchmark of µOpTime", []string{"optimise", file("i.csv",
+			"b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\n"+long+",1,1,1,1,1\n")}, "bytes"},
+		{"a value of µOpTime", []string{"optimise", file("j.csv",
+			"b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\nx,1,1,1,1,"+long+"\n")}, "is no time"},
+		{"a key of a configuration", []string{"plan", file("k.toml",
+			"["+name+"]\na = 1\n[experiment]\n"+name+" = 1\n[vms."+name+"]\n"+name+" = 1\n")}, "k.toml:"},
 		{"many mistakes", []string{"plan", file("l.toml", mistakes.String())}, "more mistakes"},
 		{"records", []string{"summary", b.dir()}, "0000000-001"},
 		{"records to check", []string{"check-data", b.dir()}, ""},

@@ -197,7 +197,8 @@ func (a *app) uoptimeFile(name string) (s *optimise.Suite, err error) {
 	}
 	s, err = exchange.ReadUOpTime(in)
 	if size := (*unpack.SizeError)(nil); errors.As(err, &size) {
-		return nil, fmt.Errorf("read the results: %w; if you trust it, unpack it (gzip -d) and name what comes out", size)
+		return nil,
+			fmt.Errorf("read the results: %w; if you trust it, unpack it (gzip -d) and name what comes out", size)
 	}
 	if err != nil {
 		return nil, err

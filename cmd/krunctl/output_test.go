@@ -30,23 +30,44 @@ var writers = []writer{
 		return []string{"compare", "-f", "html", "-o", to, in.folder, in.folder}
 	}},
 	{"plot", "", func(in inputs, to string) []string { return []string{"plot", "-o", to, in.folder} }},
-	{"export", "", func(in inputs, to string) []string { return []string{"export", "--csv", "-o", to, in.folder} }},
+	{
+		"export",
+		"",
+		func(in inputs, to string) []string { return []string{"export", "--csv", "-o", to, in.folder} },
+	},
 	{"export-executions", "", func(in inputs, to string) []string {
 		return []string{"export", "--jsonl", "--executions", "-o", to, in.folder}
 	}},
 	{"export-wide", "C_default-c.csv", func(in inputs, to string) []string {
 		return []string{"export", "--csv", "--wide", "-o", to, in.folder}
 	}},
-	{"convert-krun", "", func(in inputs, to string) []string { return []string{"convert", "--to", "krun", "-o", to, in.folder} }},
-	{"convert-csv", "", func(in inputs, to string) []string { return []string{"convert", "--to", "csv", "-o", to, in.folder} }},
-	{"convert-go", "", func(in inputs, to string) []string { return []string{"convert", "--to", "go", "-o", to, in.folder} }},
-	{"convert-parquet", "benchmark=fasta/vm=C/variant=default-c/iterations.parquet", func(in inputs, to string) []string {
-		return []string{"convert", "--to", "parquet", "-o", to, in.folder}
-	}},
+	{
+		"convert-krun",
+		"",
+		func(in inputs, to string) []string { return []string{"convert", "--to", "krun", "-o", to, in.folder} },
+	},
+	{
+		"convert-csv",
+		"",
+		func(in inputs, to string) []string { return []string{"convert", "--to", "csv", "-o", to, in.folder} },
+	},
+	{
+		"convert-go",
+		"",
+		func(in inputs, to string) []string { return []string{"convert", "--to", "go", "-o", to, in.folder} },
+	},
+	{
+		"convert-parquet",
+		"benchmark=fasta/vm=C/variant=default-c/iterations.parquet",
+		func(in inputs, to string) []string {
+			return []string{"convert", "--to", "parquet", "-o", to, in.folder}
+		},
+	},
 	{"import", "", func(in inputs, to string) []string { return []string{"import", "--jmh", "-o", to, in.jmh} }},
 }
 
-// place makes the folder that the file of a writer is in, and returns what to give with -o and where the file will be.
+// place makes the directory that the file of a writer is in, and returns what to give with -o and
+// where the file will be.
 func (w writer) place(t *testing.T) (output, file string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,7 +86,11 @@ func (w writer) place(t *testing.T) (output, file string) {
 func eachWriter(t *testing.T, test func(t *testing.T, file string, run func() ran)) {
 	t.Helper()
 	in := inputs{folder: krundFolder(t, t.TempDir())}
-	in.jmh = save(t, "in.json", `[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`)
+	in.jmh = save(
+		t,
+		"in.json",
+		`[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`,
+	)
 	for _, w := range writers {
 		t.Run(w.name, func(t *testing.T) {
 			output, file := w.place(t)
@@ -145,7 +170,7 @@ func TestOutputToFIFO(t *testing.T) {
 		if err := unix.Mkfifo(file, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// Open for both, so that nobody waits for the other end whatever the command does.
+		// Open for both, so that no end waits for the other whatever the command does.
 		both, err := os.OpenFile(file, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -183,7 +208,8 @@ func TestOutputToLink(t *testing.T) {
 	eachWriter(t, func(t *testing.T, file string, run func() ran) {
 		target := filepath.Join(t.TempDir(), "target")
 		for _, step := range []error{
-			os.WriteFile(target, []byte("old"), 0o600), os.Chmod(target, 0o620), os.Symlink(target, file+".2"), os.Symlink(filepath.Base(file)+".2", file),
+			os.WriteFile(target, []byte("old"), 0o600), os.Chmod(target, 0o620), os.Symlink(target, file+".2"),
+			os.Symlink(filepath.Base(file)+".2", file),
 		} {
 			if step != nil {
 				t.Fatal(step)
@@ -208,15 +234,17 @@ func TestOutputToLink(t *testing.T) {
 	})
 }
 
-// TestOutputRefused: a link to nothing, a socket and a folder stay as they are, and the command says what is there.
+// TestOutputRefused: a link to nothing, a socket and a directory stay as they are, and the command
+// says what is there.
 func TestOutputRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		say  string
 		make func(file string) error
 	}{
-		"a dangling link":    {"a symbolic link to", func(file string) error { return os.Symlink(file+".missing", file) }},
-		"a link to a folder": {"is a directory", func(file string) error { return os.Symlink(".", file) }},
-		"a folder":           {"is a directory", func(file string) error { return os.Mkdir(file, 0o755) }},
+		"a dangling link": {"a symbolic link to",
+			func(file string) error { return os.Symlink(file+".missing", file) }},
+		"a link to a directory": {"is a directory", func(file string) error { return os.Symlink(".", file) }},
+		"a directory":           {"is a directory", func(file string) error { return os.Mkdir(file, 0o755) }},
 		"a socket": {"a socket", func(file string) error {
 			fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 			if err != nil {
@@ -234,7 +262,8 @@ func TestOutputRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 				before := mode(t, file)
-				if r := run(); r.code != exitError || !strings.Contains(r.stderr, c.say) || !strings.Contains(r.stderr, file) {
+				if r := run(); r.code != exitError || !strings.Contains(r.stderr, c.say) ||
+					!strings.Contains(r.stderr, file) {
 					t.Errorf("want %q:\n%s", c.say, r.text())
 				}
 				if after := mode(t, file); after != before {
@@ -272,7 +301,8 @@ func TestReportNeverReplaces(t *testing.T) {
 			_ = l.Close()
 		},
 	} {
-		for _, name := range []string{"index.html", "keys/k0000.html", manifestName, "index.html" + unfinished, manifestName + ".tmp"} {
+		for _, name := range []string{"index.html", "keys/k0000.html", manifestName,
+			"index.html" + unfinished, manifestName + ".tmp"} {
 			t.Run(what+" "+name, func(t *testing.T) {
 				out := t.TempDir()
 				if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
@@ -330,7 +360,8 @@ func TestAnalysisNeverReplacesADevice(t *testing.T) {
 	file := filepath.Join(in, "analysis.json")
 	makeDevice(t, file, 1, 3)
 	r := krunctl(t, "analyze", in)
-	if m := mode(t, file); m&fs.ModeCharDevice == 0 || r.code != exitError || !strings.Contains(r.stderr, "-o FILE") {
+	if m := mode(t, file); m&fs.ModeCharDevice == 0 || r.code != exitError ||
+		!strings.Contains(r.stderr, "-o FILE") {
 		t.Errorf("the device is now %v:\n%s", m, r.text())
 	}
 }

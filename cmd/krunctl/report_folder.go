@@ -112,7 +112,8 @@ func (p *pagesFolder) replaceable(f pageFile) error {
 	if err != nil || info.Mode().IsRegular() {
 		return nil //nolint:nilerr // it is not there, or the renaming tells the same error
 	}
-	return fmt.Errorf("write the report: %s is %s, not a page of krunctl's; move it away", p.path(f.name), durable.Describe(info.Mode()))
+	return fmt.Errorf("write the report: %s is %s, not a page of krunctl's; move it away", p.path(f.name),
+		durable.Describe(info.Mode()))
 }
 
 // manifest reads which files are a report's. What else may be in it is passed over.

@@ -9,14 +9,18 @@ import (
 	"krund/internal/results"
 )
 
-// TestWhatABenchmarkLeavesIsBounded: neither the record nor the mails grow with what a benchmark leaves behind.
+// TestWhatABenchmarkLeavesIsBounded: neither the record nor the mails grow with what a benchmark
+// leaves behind.
 func TestWhatABenchmarkLeavesIsBounded(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
 		m := failed(j, boot)
 		for range 4096 {
-			m.Process.Findings = append(m.Process.Findings, "process 4711 (sh) of the benchmark cannot be killed: state D")
+			m.Process.Findings = append(
+				m.Process.Findings,
+				"process 4711 (sh) of the benchmark cannot be killed: state D",
+			)
 			m.Execution.Series = append(m.Execution.Series, "a reason of its own")
 		}
 		return m

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestCrowdOfStrays: a benchmark that leaves thousands of processes which cannot be killed does not fill the record with them.
+// TestCrowdOfStrays: a benchmark that leaves thousands of processes which cannot be killed does not
+// fill the record with them.
 func TestCrowdOfStrays(t *testing.T) {
 	s := &session{family: &family{reaped: true}, remarks: []string{"a remark"}}
 	for pid := range 4096 {

@@ -16,13 +16,16 @@ func TestText(t *testing.T) {
 			t.Errorf("%q became %q", s, got)
 		}
 	}
-	for _, s := range []string{strings.Repeat("x", 201), strings.Repeat("日本", 5000), "a" + strings.Repeat("日本", 5000), "first" + strings.Repeat("\xff", 5<<20) + "last"} {
+	for _, s := range []string{strings.Repeat("x", 201), strings.Repeat("日本", 5000),
+		"a" + strings.Repeat("日本", 5000), "first" + strings.Repeat("\xff", 5<<20) + "last"} {
 		got := clip.Text(s, 200)
 		head, rest, ok := strings.Cut(got, "[... ")
 		count, tail, ok2 := strings.Cut(rest, " bytes left out ...]")
 		var missing int
 		_, err := fmt.Sscan(count, &missing)
-		if !ok || !ok2 || err != nil || len(got) > 200 || len(head)+missing+len(tail) != len(s) || !strings.HasPrefix(s, head) || !strings.HasSuffix(s, tail) {
+		if !ok || !ok2 || err != nil || len(got) > 200 || len(head)+missing+len(tail) != len(s) ||
+			!strings.HasPrefix(s, head) ||
+			!strings.HasSuffix(s, tail) {
 			t.Errorf("%.20q... became %q", s, got)
 		}
 		if utf8.ValidString(s) && !utf8.ValidString(got) {

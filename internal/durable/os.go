@@ -68,7 +68,8 @@ func (f system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) 
 			return nil, errors.Join(err, file.Close())
 		}
 		// The kernel ignores the flag for a regular file; a server of a FUSE file system need not.
-		if err := (systemFile{file}).onDescriptor(func(fd int) error { return unix.SetNonblock(fd, false) }); err != nil {
+		waits := func(fd int) error { return unix.SetNonblock(fd, false) }
+		if err := (systemFile{file}).onDescriptor(waits); err != nil {
 			return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, file.Close())
 		}
 	}

@@ -26,8 +26,10 @@ func TestOnlyRegularFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for name, what := range map[string]string{fifo: "a FIFO", link: "a FIFO", socket: "a socket", os.DevNull: "a character device", dir: "is a directory"} {
-		for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_CREATE, os.O_WRONLY | os.O_CREATE | os.O_TRUNC} {
+	for name, what := range map[string]string{fifo: "a FIFO", link: "a FIFO", socket: "a socket",
+		os.DevNull: "a character device", dir: "is a directory"} {
+		for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_CREATE,
+			os.O_WRONLY | os.O_CREATE | os.O_TRUNC} {
 			f, err := durable.OS().OpenFile(name, flag, 0o600)
 			if err == nil && name == dir && flag == os.O_RDONLY { // it can be opened, and reading fails
 				_ = f.Close()
@@ -38,7 +40,9 @@ func TestOnlyRegularFiles(t *testing.T) {
 				_ = f.Close()
 				continue
 			}
-			if !errors.Is(err, durable.ErrNotRegular) && !errors.Is(err, syscall.EISDIR) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), name) {
+			if !errors.Is(err, durable.ErrNotRegular) && !errors.Is(err, syscall.EISDIR) ||
+				!strings.Contains(err.Error(), what) ||
+				!strings.Contains(err.Error(), name) {
 				t.Errorf("%s with %#x: %v", name, flag, err)
 			}
 		}
@@ -53,7 +57,8 @@ func TestOnlyRegularFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = durable.WriteFile(durable.OS(), name, []byte("x"), 0o600)
-		if after, statErr := os.Lstat(name); !errors.Is(err, durable.ErrNotRegular) || statErr != nil || after.Mode() != before.Mode() {
+		if after, statErr := os.Lstat(name); !errors.Is(err, durable.ErrNotRegular) || statErr != nil ||
+			after.Mode() != before.Mode() {
 			t.Errorf("write %s: %v, and it is %v, %v", name, err, after.Mode(), statErr)
 		}
 	}
@@ -69,7 +74,8 @@ func TestReadFileIsBounded(t *testing.T) {
 	if err := os.Truncate(name, 1<<40); err != nil {
 		t.Skip("no sparse files here: ", err)
 	}
-	if _, err := durable.ReadFile(durable.OS(), name); err == nil || !strings.Contains(err.Error(), name+": it has more than ") {
+	if _, err := durable.ReadFile(durable.OS(), name); err == nil ||
+		!strings.Contains(err.Error(), name+": it has more than ") {
 		t.Error(err)
 	}
 }

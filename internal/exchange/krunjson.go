@@ -50,7 +50,8 @@ func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	s.object(func(name string) { f.member(s, name, o) })
 	s.end()
 	if size := (*unpack.SizeError)(nil); errors.As(s.err, &size) {
-		return nil, fmt.Errorf("read Krun results: %w; if you trust it, unpack it (bzip2 -d) and name what comes out", size)
+		return nil,
+			fmt.Errorf("read Krun results: %w; if you trust it, unpack it (bzip2 -d) and name what comes out", size)
 	}
 	if s.err != nil {
 		return nil, fmt.Errorf("read Krun results: %w: %w", ErrFormat, s.err)

@@ -34,7 +34,8 @@ func tooLong(what, name string) error {
 	if len(name) <= mostName {
 		return nil
 	}
-	return fmt.Errorf("the %s %.40q... has %d bytes; names have at most %d: is the file what it seems?", what, name, len(name), mostName)
+	return fmt.Errorf("the %s %.40q... has %d bytes; names have at most %d: is the file what it seems?",
+		what, name, len(name), mostName)
 }
 
 // namer gives different names of another tool different keys.

@@ -62,9 +62,11 @@ func (m *mending) changeOf(slot schedule.Slot) (change, bool) {
 	code, _ := disagreement(slot, past)
 	switch {
 	case ok && (code == SlotBehind || code == OutcomeDiffers):
-		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d", final.Name.Attempt), 0}, true
+		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d",
+			final.Name.Attempt), 0}, true
 	case ok && slot.Flag == schedule.Running:
-		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d", final.Name.Attempt), 0}, true
+		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d",
+			final.Name.Attempt), 0}, true
 	case code == RecordLost:
 		forget := 0
 		for missing := past.missing(slot); slices.Contains(missing, slot.Attempts-forget); {

@@ -125,7 +125,8 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 	case p != "":
 		c.report.slot(p, scheduleFile, slot.Index, describe(p, slot, h), fix)
 	default:
-		c.lost(slot, h, copyFix+"; the slot does not need it, but the choice of the attempt that counts cannot be checked without it")
+		c.lost(slot, h,
+			copyFix+"; the slot can do without it, but nothing else tells why that attempt does not count")
 	}
 	if f, ok := h.Final(); ok && slot.Flag == schedule.Running && f.Name.Attempt == slot.Attempts {
 		c.report.note(UnfinishedRecord, resultsDir+"/"+f.Name.String(), fmt.Sprintf("the record is there and slot %d is still marked as running", slot.Index), "nothing: krund finishes the slot, at its next start if not now")
@@ -137,7 +138,8 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 func (c *check) lost(slot schedule.Slot, h *history, fix string) {
 	for _, attempt := range h.missing(slot) {
 		name := results.Name{Slot: slot.Index, Attempt: attempt}
-		if _, err := c.fsys.Lstat(filepath.Join(c.folder.Results(), name.String())); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := c.fsys.Lstat(filepath.Join(c.folder.Results(), name.String())); !errors.Is(err,
+			fs.ErrNotExist) {
 			continue
 		}
 		c.report.record(RecordLost, name, fmt.Sprintf("the slot is %s after %s, and there is no record of this one",
@@ -193,7 +195,8 @@ func describe(c Code, slot schedule.Slot, h *history) string {
 	final, _ := h.Final()
 	switch c {
 	case RecordLost:
-		return fmt.Sprintf("the slot is %s after %s, and no record of it says so", slot.Flag, attempts(slot.Attempts))
+		return fmt.Sprintf("the slot is %s after %s, and no record of it says so", slot.Flag,
+			attempts(slot.Attempts))
 	case SlotBehind:
 		return fmt.Sprintf("the slot is %s, and the record of attempt %d says %s", slot.Flag, final.Name.Attempt, final.Outcome)
 	default:

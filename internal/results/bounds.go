@@ -9,7 +9,9 @@ import (
 )
 
 // ErrTooLarge is returned by Append for a record that no reader would read again.
-var ErrTooLarge = errors.New("the record is larger than readers read; measure fewer iterations, or fewer counters")
+var ErrTooLarge = errors.New(
+	"the record is larger than readers read; measure fewer iterations, or fewer counters",
+)
 
 // Bounds of what a record holds beside the series: what a benchmark leaves behind, and what the kernel says
 // of it, can be much more than anyone reads.
@@ -50,8 +52,17 @@ func (r Record) boundedTexts() Record {
 	return r
 }
 
-// seriesBytes is how many bytes of JSON the values of the series take. It counts as far as mostSeries.
+// seriesBytes is how many bytes of JSON the values of the series take. It counts as far as mostSeries, and
+// only when there are so many values that they might be too much.
 func (r Record) seriesBytes() int {
+	values := len(r.StartNS) + len(r.WallNS)
+	for _, c := range r.Columns {
+		values += len(c.Values) + len(c.Counts)
+	}
+	const longest = len("-9223372036854775808,")
+	if values <= mostSeries/longest {
+		return values * longest // at most, which is all that matters then
+	}
 	size := digits(r.StartNS, 0)
 	size = digits(r.WallNS, size)
 	for _, c := range r.Columns {

@@ -21,7 +21,12 @@ func crowd() results.Record {
 		many[i] = fmt.Sprintf("process %d (sh) of the benchmark cannot be killed: state D", 4_000_000+i)
 	}
 	long := strings.Repeat("x", 1<<20)
-	r.Reasons, r.Process.Findings, r.Machine.KernelLog.Lines = append([]string{long}, many...), many, slices.Repeat(many, 10)
+	r.Reasons, r.Process.Findings, r.Machine.KernelLog.Lines = append(
+		[]string{long},
+		many...), many, slices.Repeat(
+		many,
+		10,
+	)
 	r.Library = &results.Library{State: "done", Error: long, Findings: many}
 	r.CounterReason, r.Process.CgroupReason = long, long
 	r.Process.NotStarted = &results.StartFailure{Step: "exec", Text: long}
@@ -43,10 +48,12 @@ func TestTextsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, list := range map[string][]string{
-		"reasons": got.Reasons, "findings": got.Process.Findings, "library": got.Library.Findings, "kernel log": got.Machine.KernelLog.Lines,
+		"reasons": got.Reasons, "findings": got.Process.Findings, "library": got.Library.Findings,
+		"kernel log": got.Machine.KernelLog.Lines,
 	} {
 		last := list[len(list)-1]
-		if len(list) > 1000 || len(strings.Join(list, "")) > 256<<10 || !strings.HasSuffix(last, " more of these were left out") {
+		if len(list) > 1000 || len(strings.Join(list, "")) > 256<<10 ||
+			!strings.HasSuffix(last, " more of these were left out") {
 			t.Errorf("%s: %d lines, the last %q", name, len(list), last)
 		}
 	}
@@ -75,11 +82,13 @@ func TestSeriesAreBounded(t *testing.T) {
 		r.Columns = append(r.Columns, results.Column{Name: "c", Kind: results.KindUser, Values: values})
 	}
 	fsys := crashfs.New("/r")
-	if err := results.NewAppender(fsys, "/r").Append(r); !errors.Is(err, results.ErrTooLarge) || len(fsys.Files()) != 0 {
+	if err := results.NewAppender(fsys, "/r").Append(r); !errors.Is(err, results.ErrTooLarge) ||
+		len(fsys.Files()) != 0 {
 		t.Errorf("%v, and %d files", err, len(fsys.Files()))
 	}
 	b := r.Bounded()
-	if b.Outcome != results.Error || b.Columns != nil || b.WallNS != nil || !strings.Contains(b.Reasons[0], "larger than readers read") {
+	if b.Outcome != results.Error || b.Columns != nil || b.WallNS != nil ||
+		!strings.Contains(b.Reasons[0], "larger than readers read") {
 		t.Errorf("outcome %s, %d columns, %v", b.Outcome, len(b.Columns), b.Reasons)
 	}
 	if err := results.NewAppender(fsys, "/r").Append(b); err != nil {

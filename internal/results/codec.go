@@ -155,7 +155,8 @@ func decompress(packed []byte) ([]byte, error) {
 }
 
 // unpackedSize is what the trailer of a gzip file says of its size, with the little room that a buffer needs to find the end, so that a long series is
-// not copied while it is unpacked. It is a hint that a damaged or hostile file makes up, so it is bounded by what is read.
+// not copied while it is unpacked. It is a hint that a damaged or hostile file makes up, so it is
+// bounded by what is read.
 func unpackedSize(packed []byte) int {
 	const trailer = 4
 	if len(packed) < trailer {

@@ -134,7 +134,8 @@ func (r *Reader) Latest(slot, attempts int) (rec Record, ok bool, err error) {
 // Usable returns what keeps r, which could be read, from being used: a *FileError with what Check says.
 func (r Record) Usable() error {
 	if err := r.Check(); err != nil {
-		return &FileError{File: Name{Slot: r.Slot, Attempt: r.Attempt}.String(), Err: fmt.Errorf("it contradicts itself: %w", err)}
+		return &FileError{File: Name{Slot: r.Slot, Attempt: r.Attempt}.String(),
+			Err: fmt.Errorf("it contradicts itself: %w", err)}
 	}
 	return nil
 }

@@ -25,7 +25,11 @@ type SizeError struct {
 
 func (e *SizeError) Error() string {
 	if e.Packed > 0 {
-		return fmt.Sprintf("it has %d bytes and unpacks to more than %d; no measurements pack so well", e.Packed, e.Most)
+		return fmt.Sprintf(
+			"it has %d bytes and unpacks to more than %d; no measurements pack so well",
+			e.Packed,
+			e.Most,
+		)
 	}
 	return fmt.Sprintf("it unpacks to more than %d bytes, which is more than is read", e.Most)
 }

@@ -37,7 +37,8 @@ func TestBound(t *testing.T) {
 		{"small", 10, 10, unpack.Small, all, 0, 0},
 		{"dense", 10, 10, unpack.Small + 1, all, unpack.Small, 10},
 		{"dense, of unknown size", 10, 0, unpack.Small + 1, all, unpack.Small, 10},
-		{"as dense as it may be", unpack.Small / unpack.Ratio * 2, 0, unpack.Small/unpack.Ratio*2*unpack.Ratio - 1, all, 0, 0},
+		{"as dense as it may be", unpack.Small / unpack.Ratio * 2, 0,
+			unpack.Small/unpack.Ratio*2*unpack.Ratio - 1, all, 0, 0},
 		{"dense at its beginning", 10, unpack.Small, 2 * unpack.Small, all, 0, 0},
 		{"large", unpack.Small, 0, unpack.Small + 1, unpack.Small, unpack.Small, 0},
 	} {

@@ -43,7 +43,11 @@ func Write(name string, write func(io.Writer) error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if target, err := os.Readlink(name); err == nil {
-			return fmt.Errorf("write %s: it is a symbolic link to %s, which is not there; name another file", name, target)
+			return fmt.Errorf(
+				"write %s: it is a symbolic link to %s, which is not there; name another file",
+				name,
+				target,
+			)
 		}
 		const usual = 0o644
 		return durable.WriteTo(durable.OS(), name, usual, buffered(write))
@@ -66,7 +70,7 @@ func replace(name string, info fs.FileInfo, write func(io.Writer) error) error {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	if now, err := os.Lstat(file); err != nil || !os.SameFile(info, now) {
-		return fmt.Errorf("write %s: somebody has just replaced it; try again", name)
+		return fmt.Errorf("write %s: it has just been replaced; try again", name)
 	}
 	return durable.WriteTo(durable.OS(), file, info.Mode().Perm(), func(w io.Writer) error {
 		if f, ok := w.(attributes); ok {
@@ -104,12 +108,16 @@ func owner(info fs.FileInfo) (uid, gid int, ok bool) {
 
 // openSame opens a device or a FIFO for writing, if it still is the one that info is of.
 func openSame(name string, info fs.FileInfo) (*os.File, error) {
-	file, err := os.OpenFile(name, os.O_WRONLY|unix.O_NOCTTY, 0) // waits for the reader of a FIFO, as the shell does
+	file, err := os.OpenFile(
+		name,
+		os.O_WRONLY|unix.O_NOCTTY,
+		0,
+	) // waits for the reader of a FIFO, as the shell does
 	if err != nil {
 		return nil, err
 	}
 	if now, err := file.Stat(); err != nil || !os.SameFile(info, now) {
-		return nil, errors.Join(fmt.Errorf("somebody has just replaced %s; try again", name), file.Close())
+		return nil, errors.Join(fmt.Errorf("%s has just been replaced; try again", name), file.Close())
 	}
 	return file, nil
 }

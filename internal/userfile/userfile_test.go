@@ -75,7 +75,8 @@ func TestWriteKeepsTheOwner(t *testing.T) {
 	must(t, userfile.Write(name, text("new")))
 	info, err := os.Stat(name)
 	must(t, err)
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 12345 || st.Gid != 23456 || info.Mode() != 0o600 {
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 12345 || st.Gid != 23456 ||
+		info.Mode() != 0o600 {
 		t.Errorf("%+v", info.Sys())
 	}
 }
@@ -100,7 +101,8 @@ func TestWriteToDescriptor(t *testing.T) {
 
 // TestWriteError: what the reader of a FIFO or a device refuses is an error with the name, once.
 func TestWriteError(t *testing.T) {
-	if err := userfile.Write("/dev/full", text("x")); err == nil || err.Error() != "write /dev/full: no space left on device" {
+	if err := userfile.Write("/dev/full", text("x")); err == nil ||
+		err.Error() != "write /dev/full: no space left on device" {
 		t.Error(err)
 	}
 	missing := filepath.Join(t.TempDir(), "no", "f")
@@ -127,7 +129,8 @@ func TestOpen(t *testing.T) {
 	defer regular.Close()
 	_, err = io.ReadAll(regular) // what is opened again is read from its beginning
 	must(t, err)
-	for _, name := range []string{file, fmt.Sprintf("/dev/fd/%d", r.Fd()), fmt.Sprintf("/proc/self/fd/%d", regular.Fd())} {
+	for _, name := range []string{file, fmt.Sprintf("/dev/fd/%d", r.Fd()), fmt.Sprintf("/proc/self/fd/%d",
+		regular.Fd())} {
 		f, err := userfile.Open(name)
 		must(t, err)
 		if got, err := io.ReadAll(f); string(got) != "text" || err != nil {
@@ -135,7 +138,8 @@ func TestOpen(t *testing.T) {
 		}
 		must(t, f.Close())
 	}
-	for name, want := range map[string]bool{"/dev/stdin": true, "/dev/fd/0": true, "/dev/fd/x": false, "/dev/null": false, "f": false, "": false} {
+	for name, want := range map[string]bool{"/dev/stdin": true, "/dev/fd/0": true, "/dev/fd/x": false,
+		"/dev/null": false, "f": false, "": false} {
 		if got := userfile.IsDescriptor(name); got != want {
 			t.Errorf("%q: %v", name, got)
 		}
