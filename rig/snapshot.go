@@ -31,7 +31,7 @@ var volatile = []Volatile{
 	{`^(affinity: )(kworker|bash|grep|awk|sed|sort|sleep|base64|xargs|find).*`, "the same processes"},
 	{`^file: /srv/krund/[^/]+[.](krun|toml)`, "the experiment"},
 	{`^file: /etc/(passwd|group|shadow|gshadow|subuid|subgid)-`, "copies of the files as they were before the last change, which useradd and userdel keep"},
-	{`^runfile: /run/krund.lock `, "an empty file that is locked while a krund works"},
+	{`^runfile: /run/krund `, "the directory of the lock that a krund holds while it works"},
 	{`^(module: (msr|cpuid)|/sys/devices/system/cpu/hotplug/states:.*x86/(msr|cpuid):online)$`, "modules through which processors are read; the kernel does not tell whether somebody else uses one by now"},
 }
 

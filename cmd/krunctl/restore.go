@@ -29,6 +29,12 @@ It needs root, takes the experiment's lock, and is refused while krund runs, on
 this experiment or on another one that has taken the machine over.
 Doing it again does nothing.
 
+An experiment's directory that others than root can change is refused: its
+journal could be theirs. Then, or when the directory cannot be read, the copy of
+the journal that krund keeps in /run/krund restores the machine, and the exit
+status is 1. A journal restores only what the control that it names can have
+changed.
+
 EXAMPLES
   krunctl restore warmup.toml
 ` + exitHelp

@@ -19,7 +19,7 @@ var kinds = map[string]string{
 	"processes":      "ps -eo user:32=,args= | grep -v '\\[.*\\]$' | grep -E '^(krun|1[0-9]{3}) |krund|python|bench'",
 	"accounts":       "cat /etc/passwd /etc/group",
 	"files": "find / /dev/shm /run /tmp -xdev 2>/dev/null | " +
-		"grep -vE '^/(srv/krund/[a-z]+\\.krun|etc/systemd/system/krund@|run/krund.lock|var/log|var/lib/systemd|run/(systemd|log|udev)|var/tmp/systemd|tmp/systemd|dev)(/|$|.*\\.service\\.d)'",
+		"grep -vE '^/(srv/krund/[a-z]+\\.krun|etc/systemd/system/krund@|run/krund|var/log|var/lib/systemd|run/(systemd|log|udev)|var/tmp/systemd|tmp/systemd|dev)(/|$|.*\\.service\\.d)'",
 	"system V objects": "tail -n +2 -q /proc/sysvipc/* | cat",
 }
 
