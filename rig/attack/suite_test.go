@@ -87,6 +87,9 @@ signals = { parameter = 1 }
 
 // TestHostileSuites: what a suite prints and does is in its own record, bounded, and nowhere else.
 func TestHostileSuites(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes about 20 s more than a boot")
+	}
 	var files rig.Payload
 	files.Script("/srv/krund/hostile-suite", hostileSuite)
 	files.Experiment("hostile", hostileSuites)
