@@ -165,7 +165,7 @@ func (t *test) killAll(kills int) error {
 			return err
 		}
 	}
-	for len(t.announced) > 0 || t.rounds == 0 { // what is begun is finished
+	for before := t.rounds; t.rounds == before; { // what is begun is finished
 		k, err := t.start()
 		if err == nil {
 			err = t.ended(k)
