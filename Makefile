@@ -70,11 +70,11 @@ cross:
 	@mkdir -p $(BUILD)/openbsd
 	GOOS=openbsd CGO_ENABLED=0 $(GO) build -trimpath -o $(BUILD)/openbsd/ ./cmd/krund ./cmd/krunctl
 
-## fuzz        every fuzz test for FUZZTIME (20s) each
+## fuzz        every fuzz test for FUZZTIME (20s) each; GOFLAGS=-parallel=1 keeps it to one processor
 fuzz:
 	@for package in $$($(GO) list ./...); do \
 	  for test in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
-	    echo "$$package $$test"; $(GO) test -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+	    echo "$$package $$test"; $(GO) test -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$package || exit 1; \
 	  done; done
 
 ## bench       benchmarks: what measuring, the schedule, the results, the daemon and the analysis cost

@@ -191,10 +191,12 @@ func (a *app) alone(cfg *config.Config, i unit.Installer) error {
 		}
 		next := fmt.Sprintf("`systemctl disable %s`", shellword.Quote(name))
 		if known {
-			next = fmt.Sprintf("wait for its end (`krunctl status %s`), or `krunctl disable %[1]s`", shellword.Path(path))
+			next = fmt.Sprintf("wait for its end (`krunctl status %s`), or `krunctl disable %[1]s`",
+				shellword.Path(path))
 		}
 		return fmt.Errorf("%s is enabled already, with %s, and both want the machine for themselves: "+
-			"of two that start with a boot one fails; %s, then enable this one", name, cmp.Or(path, "an unknown configuration"), next)
+			"of two that start with a boot one fails; %s, then enable this one",
+			name, cmp.Or(path, "an unknown configuration"), next)
 	}
 	return nil
 }

@@ -222,18 +222,30 @@ func (t *test) krunctl(args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// guardsGone waits until no guard is left. Then the setting is as it was, unless its guard was
-// killed.
+// guardsGone waits until no guard is left. Then the setting is as it was, unless a guard was killed.
 func (t *test) guardsGone() error {
+	err := t.gone(func(part string) bool { return part == victimGuard })
+	if err != nil {
+		return err
+	}
+	return t.putBack()
+}
+
+// nothingLeft waits until no process of the test is left.
+func (t *test) nothingLeft() error { return t.gone(func(part string) bool { return part != "" }) }
+
+// gone waits until there is no such process. Those that were killed need a moment to end.
+func (t *test) gone(such func(part string) bool) error {
 	const tries, every = 1000, 30 * time.Millisecond
+	var left []process
 	for range tries {
-		if len(t.victims(-1, victimGuard)) == 0 {
-			return t.putBack()
+		left = slices.DeleteFunc(processes(), func(p process) bool { return !such(t.part(p)) })
+		if len(left) == 0 {
+			return nil
 		}
 		sleep(every)
 	}
-	return fmt.Errorf("a guard is still there half a minute after its krund was killed: %v",
-		t.victims(-1, victimGuard))
+	return fmt.Errorf("half a minute after the end of krund there still is %v", left)
 }
 
 func (t *test) putBack() error {
@@ -241,18 +253,8 @@ func (t *test) putBack() error {
 		return nil
 	}
 	text, err := os.ReadFile(setting)
-	if now := strings.TrimSpace(string(text)); err != nil || now != t.before {
-		return fmt.Errorf("%s is %q, error %v; it was %q", setting, now, err, t.before)
+	if now := strings.TrimSpace(string(text)); err == nil && now != t.before {
+		return fmt.Errorf("%s is %q and was %q", setting, now, t.before)
 	}
-	return nil
-}
-
-// nothingLeft checks that no process of the test has outlived it.
-func (t *test) nothingLeft() error {
-	for _, p := range processes() {
-		if t.part(p) != "" {
-			return fmt.Errorf("process %d has outlived krund: %q", p.pid, p.args)
-		}
-	}
-	return nil
+	return err
 }

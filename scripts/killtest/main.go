@@ -102,6 +102,9 @@ func run(args []string, out io.Writer) (err error) {
 	fmt.Fprintf(out, "seed %d: %d starts of krund, %d experiments, kills: %s; %d iterations exported\n",
 		numbers[1], t.starts, t.rounds, t.tally(), t.rows)
 	if err != nil {
+		if t.before != "" { // it may be krund that fails to put it back
+			err = errors.Join(err, os.WriteFile(setting, []byte(t.before), 0))
+		}
 		return fmt.Errorf("%w\n%s is left for a look", err, work)
 	}
 	fmt.Fprintln(out, "nothing lost, nothing twice, and the benchmark's own log agrees")
@@ -165,7 +168,7 @@ func (t *test) killAll(kills int) error {
 			return err
 		}
 	}
-	for len(t.announced) > 0 || t.rounds == 0 { // what is begun is finished
+	for before := t.rounds; t.rounds == before; { // what is begun is finished
 		k, err := t.start()
 		if err == nil {
 			err = t.ended(k)
