@@ -1,0 +1,69 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/trust"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// program copies echo(1) to a directory of the test.
+func program(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only what root runs is judged")
+	}
+	text, err := os.ReadFile("/bin/echo")
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "echo")
+	must(t, os.WriteFile(path, text, 0o755))
+	return path
+}
+
+// TestRunsWhatWasJudged: a program that is replaced after it was judged does not run in its place.
+func TestRunsWhatWasJudged(t *testing.T) {
+	path := program(t)
+	evil := path + ".evil"
+	must(t, os.WriteFile(evil, []byte("#!/bin/sh\necho evil\n"), 0o755))
+	replace := func(v trust.Verdict) error { return errors.Join(v.RootOnly(), os.Rename(evil, path)) }
+	out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"}, Trust: replace})
+	if err != nil || out != "good\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+	if out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"}, Trust: trust.Verdict.RootOnly}); err != nil || out != "evil\n" {
+		t.Errorf("afterwards: printed %q, %v", out, err)
+	}
+}
+
+// TestDistrustedProgram: nothing runs that others could have changed, or that is no absolute path.
+func TestDistrustedProgram(t *testing.T) {
+	path := program(t)
+	must(t, os.Chmod(filepath.Dir(path), 0o777))
+	out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"}, Trust: trust.Verdict.OneOwner})
+	if err == nil || out != "" || !strings.Contains(err.Error(), "can be changed by others") {
+		t.Errorf("printed %q, %v", out, err)
+	}
+	if out, err := Run(t.Context(), Cmd{Argv: []string{"echo", "good"}, Trust: trust.Verdict.OneOwner}); err == nil {
+		t.Errorf("a bare name printed %q", out)
+	}
+}
+
+// TestScriptKeepsItsName: a script finds the files beside it by its own path.
+func TestScriptKeepsItsName(t *testing.T) {
+	path := program(t) + ".sh"
+	must(t, os.WriteFile(path, []byte("#!/bin/sh\necho \"$0\" \"$1\"\n"), 0o755))
+	out, err := Run(t.Context(), Cmd{Argv: []string{path, "x"}, Trust: trust.Verdict.RootOnly})
+	if err != nil || out != path+" x\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+}
