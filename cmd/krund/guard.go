@@ -78,6 +78,8 @@ type claimed struct {
 
 // claim locks the experiment in dir. It waits for another krund as long as need be, and for anything else no longer than patience.
 func claim(dir, mode string) claimed {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	states := make(chan claimed, 2)
 	go func() { states <- claimWaiting(dir, mode, states) }()
 	select {
@@ -86,7 +88,7 @@ func claim(dir, mode string) claimed {
 			return <-states
 		}
 		return c
-	case <-time.After(patience):
+	case <-ctx.Done():
 		return claimed{err: fmt.Errorf("%s did not answer within %s", dir, patience)}
 	}
 }

@@ -69,10 +69,7 @@ func (e Executor) distrusted(j Job) string {
 			continue // the runner that is installed with krund, or a suite without a file
 		}
 		verdict, err := trust.Look(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // the run itself meets it
-		}
-		if err == nil {
+		if err == nil || errors.Is(err, fs.ErrNotExist) { // what is missing now could be there for the run
 			err = e.Trust(verdict)
 		}
 		if err != nil {

@@ -1,0 +1,41 @@
+package pexec
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/child"
+	"krund/internal/trust"
+)
+
+// TestDistrusted: what would run as root is judged before each execution; what has an account of its own is not.
+func TestDistrusted(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root's programs are at stake")
+	}
+	dir := t.TempDir()
+	entry := filepath.Join(dir, "bench.py")
+	if err := os.WriteFile(entry, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	e := Executor{Trust: trust.Verdict.OneOwner}
+	asRoot := Job{Program: "/bin/sh", Entry: entry, Root: true}
+	m, err := e.Execute(t.Context(), asRoot)
+	if err != nil || m.Process.NotStarted == nil || !strings.Contains(m.Process.NotStarted.Text, "it would run as root") {
+		t.Errorf("as root: %+v, %v", m.Process, err)
+	}
+	for name, j := range map[string]Job{
+		"its own account":    {Program: "/bin/sh", Entry: entry, Root: true, Account: child.Account{Name: "krun", UID: 1000}},
+		"a user's krund":     {Program: "/bin/sh", Entry: entry},
+		"files that are not": {Program: "/bin/sh", Entry: filepath.Join(dir, "none"), Root: true},
+	} {
+		if why := e.distrusted(j); (why != "") != (name == "files that are not") {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
