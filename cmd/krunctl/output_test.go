@@ -303,6 +303,9 @@ func TestReportNeverReplaces(t *testing.T) {
 	} {
 		for _, name := range []string{"index.html", "keys/k0000.html", manifestName,
 			"index.html" + unfinished, manifestName + ".tmp"} {
+			if what != "FIFO" && name != "index.html" && name != manifestName+".tmp" {
+				continue // one kind is tried in every place, the others in two
+			}
 			t.Run(what+" "+name, func(t *testing.T) {
 				out := t.TempDir()
 				if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {

@@ -97,7 +97,7 @@ func TestDeepAndWide(t *testing.T) {
 }
 
 func TestManyFiles(t *testing.T) {
-	const files = 100_000
+	const files = 40_000
 	dir := top(t)
 	at, err := openRoot(dir)
 	if err != nil {

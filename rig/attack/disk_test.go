@@ -17,6 +17,9 @@ fcntl.ioctl(fd, 0x8004587D, struct.pack("I", 2))
 // TestDeadFileSystem: the file system of the experiment dies, and then krund is killed. Its guard restores the machine, and
 // so does the unit.
 func TestDeadFileSystem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the short selection has three attacks")
+	}
 	var files rig.Payload
 	files.Held()
 	files.Script("/usr/local/rig/dies.py", dies)

@@ -49,6 +49,9 @@ func TestLockOfABystander(t *testing.T) {
 
 // TestLockOfAStranger: a program of root's that is not krund is named, and does not keep the guard from its work.
 func TestLockOfAStranger(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the short selection has three attacks")
+	}
 	m := withHeld(t, map[string]string{"x": held("", "")})
 	before := m.Sh("cat " + statInterval)
 	m.Hold()
