@@ -27,6 +27,15 @@ type Verdict struct {
 type other struct {
 	uid  uint32
 	part string
+	link bool
+}
+
+// cure is the command that makes the part root's.
+func (o other) cure() string {
+	if o.link {
+		return "chown -h root " + shellword.Path(o.part)
+	}
+	return "chown root " + shellword.Path(o.part)
 }
 
 // RootOnly returns an error unless only root can change what the path leads to. It is the rule for what root does by
@@ -36,7 +45,7 @@ func (v Verdict) RootOnly() error {
 		return v.open
 	}
 	o := v.others[0]
-	return fmt.Errorf("%s belongs to user %d, who could make root run anything; `chown root %s`", o.part, o.uid, shellword.Path(o.part))
+	return fmt.Errorf("%s belongs to user %d, who could make root run anything; `%s`", o.part, o.uid, o.cure())
 }
 
 // OneOwner is RootOnly with one exception: one other user may own parts of the path. It is the rule for what a person
@@ -44,8 +53,8 @@ func (v Verdict) RootOnly() error {
 func (v Verdict) OneOwner() error {
 	for _, o := range v.others {
 		if first := v.others[0]; o.uid != first.uid {
-			return fmt.Errorf("%s belongs to user %d and %s to user %d, and each could change what root does with it; `chown root %s`",
-				first.part, first.uid, o.part, o.uid, shellword.Path(first.part))
+			return fmt.Errorf("%s belongs to user %d and %s to user %d, and each could change what root does with it; `%s`",
+				first.part, first.uid, o.part, o.uid, first.cure())
 		}
 	}
 	return v.open

@@ -139,10 +139,10 @@ func (w *walk) close() {
 // only what is theirs; the rights of a link mean nothing.
 func (w *walk) judge(path string, stat unix.Stat_t) {
 	path = clip(path)
-	if stat.Uid != 0 {
-		w.verdict.others = append(w.verdict.others, other{stat.Uid, path})
-	}
 	kind, mode := stat.Mode&unix.S_IFMT, uint32(stat.Mode&0o7777)
+	if stat.Uid != 0 {
+		w.verdict.others = append(w.verdict.others, other{stat.Uid, path, kind == unix.S_IFLNK})
+	}
 	sticky := kind == unix.S_IFDIR && mode&unix.S_ISVTX != 0
 	const othersWrite = 0o022
 	if w.verdict.open == nil && kind != unix.S_IFLNK && !sticky && mode&othersWrite != 0 {
