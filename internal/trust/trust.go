@@ -21,6 +21,7 @@ import (
 type Verdict struct {
 	others []other // who own parts of the path
 	open   error   // a part that a group or anybody may write
+	absent error   // what is not there, and anybody may make
 }
 
 // An other is another user than root, and the first part of the path that is theirs.
@@ -59,6 +60,10 @@ func (v Verdict) OneOwner() error {
 	}
 	return v.open
 }
+
+// Absent returns an error when the path leads to nothing, and anybody could make what it leads to, as in /tmp. The rules
+// allow that: whoever makes the file or directory learns whose it is.
+func (v Verdict) Absent() error { return v.absent }
 
 // Look judges a path without opening what it leads to. The error wraps fs.ErrNotExist when there is nothing; the Verdict
 // is then that of the directories on the way. Other users than root have nothing to fear, and get the zero Verdict.
