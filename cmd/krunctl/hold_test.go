@@ -123,7 +123,8 @@ func TestCommandsCanBePasted(t *testing.T) {
 	}
 }
 
-// TestHoldFollowsNoLink: what root makes for an experiment that has not begun is where its configuration is.
+// TestHoldFollowsNoLink: what root makes for an experiment that has not begun is where its
+// configuration is.
 func TestHoldFollowsNoLink(t *testing.T) {
 	for _, relative := range []bool{false, true} {
 		dir, other := t.TempDir(), t.TempDir()

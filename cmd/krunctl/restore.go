@@ -30,10 +30,10 @@ this experiment or on another one that has taken the machine over.
 Doing it again does nothing.
 
 An experiment's directory that others than root can change is refused: its
-journal could be theirs. Then, or when the directory cannot be read, the copy of
-the journal that krund keeps in /run/krund restores the machine, and the exit
-status is 1. A journal restores only what the control that it names can have
-changed.
+journal could be theirs. Then, or when the directory or the journal is lost or
+cannot be read, the copy of the journal that krund keeps in /run/krund restores
+the machine, and the exit status is 1. A journal restores only what the control
+that it names can have changed.
 
 EXAMPLES
   krunctl restore warmup.toml

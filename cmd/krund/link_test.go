@@ -8,7 +8,8 @@ import (
 	"krund/internal/config"
 )
 
-// TestDirectoryByABystandersLink: a link that a user has put into a directory for all leads root nowhere.
+// TestDirectoryByABystandersLink: a link that a user has put into a directory for all leads root
+// nowhere.
 func TestDirectoryByABystandersLink(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be led")

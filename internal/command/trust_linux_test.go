@@ -68,7 +68,8 @@ func TestScriptKeepsItsName(t *testing.T) {
 	}
 }
 
-// TestInterpretedProgramKeepsItsName: what binfmt_misc gives to an interpreter is found by it only under its own path.
+// TestInterpretedProgramKeepsItsName: what binfmt_misc gives to an interpreter is found by it only
+// under its own path.
 func TestInterpretedProgramKeepsItsName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tool.jar")
 	must(t, os.WriteFile(path, []byte("PK\x03\x04"), 0o755))
@@ -80,7 +81,8 @@ func TestInterpretedProgramKeepsItsName(t *testing.T) {
 	}
 }
 
-// TestPathThatLeadsBack: the path that was judged is executed, not another one that the kernel makes of it.
+// TestPathThatLeadsBack: the path that was judged is executed, not another one that the kernel
+// makes of it.
 func TestPathThatLeadsBack(t *testing.T) {
 	base := filepath.Dir(program(t))
 	for dir, text := range map[string]string{"": "good", "other": "evil"} {

@@ -99,7 +99,8 @@ func OpenJournal(fsys durable.FS, path, boot string, now func() time.Time) (*Jou
 	if err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
-	j := &Journal{fsys: fsys, path: path, boot: boot, now: now, damage: text.damage, lost: text.torn || len(text.damage) > 0}
+	j := &Journal{fsys: fsys, path: path, boot: boot, now: now, damage: text.damage}
+	j.lost = text.torn || len(text.damage) > 0
 	for _, e := range text.entries {
 		if !e.Undone {
 			j.entries = append(j.entries, e)
@@ -170,8 +171,8 @@ func JournalDamage(fsys durable.FS, path string) ([]string, error) {
 	return text.damage, err
 }
 
-// Lost reports whether changes may be missing from the journal at path: it is not there, damaged, or cannot be read. Then its copy (Spare)
-// knows more.
+// Lost reports whether changes may be missing from the journal at path: it is not there, damaged,
+// or cannot be read. Then its copy (Spare) knows more.
 func Lost(fsys durable.FS, path string) bool {
 	data, err := durable.ReadFile(fsys, path)
 	if err != nil {
@@ -263,7 +264,8 @@ func (j *Journal) undone(report Report) error {
 		}
 	}
 	err := j.write(lines, true)
-	if j.spare != "" && !j.lost && !slices.ContainsFunc(j.entries, func(e Entry) bool { return !e.Undone && !isAccount(e) }) {
+	stands := func(e Entry) bool { return !e.Undone && !isAccount(e) }
+	if j.spare != "" && !j.lost && !slices.ContainsFunc(j.entries, stands) {
 		j.removeCopy()
 	}
 	return err

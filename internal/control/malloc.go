@@ -22,7 +22,10 @@ var mallocForm = regexp.MustCompile(`^[A-Za-z0-9<>+-]{1,100}$`)
 // (MallocEnv): /etc/malloc.conf, a symbolic link whose text is the options, up to OpenBSD 6.4, and vm.malloc_conf since.
 func malloc(s MallocSettings) Control {
 	return Control{
-		Name: "malloc", Policy: s.Policy, targets: []target{{kind: KindSysctl, name: is("vm.malloc_conf"), values: from(mallocForm.MatchString)}},
+		Name: "malloc", Policy: s.Policy,
+		targets: []target{
+			{kind: KindSysctl, name: is("vm.malloc_conf"), values: from(mallocForm.MatchString)},
+		},
 		Why: "with its protections on, OpenBSD's malloc moves and unmaps memory at random",
 		plan: func(ctx context.Context, m *Machine) Plan {
 			wanted := "none, MALLOC_OPTIONS=" + s.Flags

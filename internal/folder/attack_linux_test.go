@@ -37,8 +37,8 @@ func inode(t *testing.T, path string) uint64 {
 	return stat.Ino
 }
 
-// TestLockOfTheSameNumber: a user who has locked a file of theirs with the number of the lock's file, on another file
-// system, is not taken for the holder.
+// TestLockOfTheSameNumber: a user who has locked a file of theirs with the number of the lock's
+// file, on another file system, is not taken for the holder.
 func TestLockOfTheSameNumber(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(memory(t), "warmup.krun"))
 	must(t, err)
@@ -102,7 +102,8 @@ func TestLockOfAFalseKrund(t *testing.T) {
 	must(t, lock.Release())
 }
 
-// TestLockFileLeftByACrash: a process of the same number was killed while it replaced the lock's file.
+// TestLockFileLeftByACrash: a process of the same number was killed while it replaced the lock's
+// file.
 func TestLockFileLeftByACrash(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)
@@ -115,7 +116,8 @@ func TestLockFileLeftByACrash(t *testing.T) {
 	must(t, lock.Release())
 }
 
-// modeless is a file system without modes, as FAT and some servers of Windows have it: all files show the same.
+// modeless is a file system without modes, as FAT and some servers of Windows have it: all files
+// show the same.
 type modeless struct{ durable.FS }
 
 type modelessFile struct{ durable.File }
@@ -169,7 +171,8 @@ func (fullFile) WriteAt([]byte, int64) (int, error) { return 0, unix.ENOSPC }
 
 func (f fullFile) TryLock() error { return durable.Lock(f.File) }
 
-// TestLockOnAFullDisk: who holds the lock is only noted for a message. A full disk keeps nobody from restoring the machine.
+// TestLockOnAFullDisk: who holds the lock is only noted for a message. A full disk keeps nobody
+// from restoring the machine.
 func TestLockOnAFullDisk(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)

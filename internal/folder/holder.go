@@ -78,8 +78,8 @@ func (f Folder) lastPID() int {
 // last, which has noted that it took the lock, or when the kernel does not say. The process that took the lock may have
 // ended, while another one goes on with its descriptor.
 //
-// The kernel's list gives the number of a file and not reliably its file system, where anybody can have a file of that
-// number. So only a process counts that has this file open.
+// The kernel's list gives the number of a file and not reliably its file system, where anybody can
+// have a file of that number. So only a process counts that has this file open.
 func stranger(fsys durable.FS, file fs.FileInfo, last int) string {
 	stat, ok := file.Sys().(*syscall.Stat_t)
 	if !ok || last > 0 && isHolder(last, file) && mayHold(last, stat.Uid) {
@@ -109,7 +109,8 @@ func describe(pid int) string {
 	return fmt.Sprintf("process %d (%.100q)", pid, program)
 }
 
-// isHolder reports whether a process has a descriptor of the file with the lock. It cannot look into those of other users.
+// isHolder reports whether a process has a descriptor of the file with the lock. It cannot look
+// into those of other users.
 func isHolder(pid int, file fs.FileInfo) bool {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	list, _ := os.ReadDir(dir + "fdinfo") // none when it has ended
@@ -123,7 +124,8 @@ func isHolder(pid int, file fs.FileInfo) bool {
 	})
 }
 
-// findHolder returns a process that has a descriptor of the file with the lock, 0 when there is none.
+// findHolder returns a process that has a descriptor of the file with the lock, 0 when there is
+// none.
 func findHolder(file fs.FileInfo) int {
 	list, _ := os.ReadDir("/proc")
 	for _, e := range list {
@@ -140,7 +142,8 @@ func mayHold(pid int, owner uint32) bool {
 	_, rest, found := strings.Cut(string(text), "\nUid:")
 	line, _, _ := strings.Cut(rest, "\n")
 	mine := func(uid string) bool { return uid == "0" || uid == strconv.FormatUint(uint64(owner), 10) }
-	return err == nil && found && !slices.ContainsFunc(strings.Fields(line), func(uid string) bool { return !mine(uid) })
+	other := func(uid string) bool { return !mine(uid) }
+	return err == nil && found && !slices.ContainsFunc(strings.Fields(line), other)
 }
 
 // isKrund reports whether a process runs a program that takes locks of experiments.

@@ -23,7 +23,8 @@ func (m *Machine) PutBack(ctx context.Context) error { return m.restore(ctx, con
 // A restorer is control.Restore or control.RestoreSettings.
 type restorer func(context.Context, *control.Machine, *control.Journal) (control.Report, error)
 
-// restore takes back what the journal holds, and what its copy holds when something is missing from the journal.
+// restore takes back what the journal holds, and what its copy holds when something is missing from
+// the journal.
 func (m *Machine) restore(ctx context.Context, how restorer) error {
 	lost := control.Lost(m.FS, m.Journal)
 	err := m.restoreFrom(ctx, m.Journal, how)

@@ -48,7 +48,8 @@ func TestRecoverFromADamagedJournal(t *testing.T) {
 	}
 }
 
-// TestRecoverFromALostJournal: so it does when the experiment's directory was removed, and is made anew.
+// TestRecoverFromALostJournal: so it does when the experiment's directory was removed, and is made
+// anew.
 func TestRecoverFromALostJournal(t *testing.T) {
 	m, setting := killed(t)
 	if err := m.FS.Remove(m.Journal); err != nil {
@@ -59,8 +60,8 @@ func TestRecoverFromALostJournal(t *testing.T) {
 	}
 }
 
-// TestRecoverForgetsAnOldCopy: the machine was restored by a version that knows no copies. What the machine's owner sets
-// afterwards stays, also when the journal is lost later.
+// TestRecoverForgetsAnOldCopy: the machine was restored by a version that knows no copies. What the
+// machine's owner sets afterwards stays, also when the journal is lost later.
 func TestRecoverForgetsAnOldCopy(t *testing.T) {
 	m, setting := killed(t)
 	text, err := durable.ReadFile(m.FS, m.Spare)

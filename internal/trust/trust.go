@@ -61,8 +61,8 @@ func (v Verdict) OneOwner() error {
 	return v.open
 }
 
-// Absent returns an error when the path leads to nothing, and anybody could make what it leads to, as in /tmp. The rules
-// allow that: whoever makes the file or directory learns whose it is.
+// Absent returns an error when the path leads to nothing, and anybody could make what it leads to,
+// as in /tmp. The rules allow that: whoever makes the file or directory learns whose it is.
 func (v Verdict) Absent() error { return v.absent }
 
 // Look judges a path without opening what it leads to. The error wraps fs.ErrNotExist when there is nothing; the Verdict

@@ -149,8 +149,10 @@ func (w *walk) judge(path string, stat unix.Stat_t) {
 	}
 	sticky := kind == unix.S_IFDIR && mode&unix.S_ISVTX != 0
 	const othersWrite = 0o022
-	if w.verdict.open == nil && kind == unix.S_IFLNK && stat.Uid != 0 && w.public { // as the kernel with fs.protected_symlinks
-		w.verdict.open = fmt.Errorf("%s is a link of user %d in a directory for all; `rm %s`", path, stat.Uid, shellword.Path(path))
+	// The kernel refuses the same with fs.protected_symlinks.
+	if w.verdict.open == nil && kind == unix.S_IFLNK && stat.Uid != 0 && w.public {
+		w.verdict.open = fmt.Errorf("%s is a link of user %d in a directory for all; `rm %s`",
+			path, stat.Uid, shellword.Path(path))
 	}
 	w.public = w.public && kind == unix.S_IFLNK || sticky && mode&othersWrite != 0
 	if w.verdict.open == nil && kind != unix.S_IFLNK && !sticky && mode&othersWrite != 0 {
