@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -136,7 +137,13 @@ func (a *app) folderToAsk(arg string) (folder.Folder, error) {
 	if _, err := a.fsys.Lstat(arg); err != nil {
 		return f, err
 	}
-	f, err = folder.Create(a.fsys, folderOf(arg))
+	fsys, dir := a.fsys, folderOf(arg)
+	if a.uid == 0 { // no link leads root out of the configuration's directory
+		if fsys, err = durable.Inside(a.fsys, filepath.Dir(dir)); err != nil {
+			return f, err
+		}
+	}
+	f, err = folder.Create(fsys, dir)
 	return f, explainRights(err)
 }
 

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"krund/internal/durable"
 	"krund/internal/folder"
 )
 
@@ -117,5 +120,27 @@ func TestCommandsCanBePasted(t *testing.T) {
 	want = `krunctl resume '` + strings.ReplaceAll(toml, "'", `'\''`) + "'\n"
 	if r := krunctl(t, "hold", toml); r.code != exitOK || !strings.Contains(r.stdout, want) {
 		t.Errorf("no %s in\n%s", want, r.text())
+	}
+}
+
+// TestHoldFollowsNoLink: what root makes for an experiment that has not begun is where its
+// configuration is.
+func TestHoldFollowsNoLink(t *testing.T) {
+	for _, relative := range []bool{false, true} {
+		dir, other := t.TempDir(), t.TempDir()
+		toml := filepath.Join(dir, "x.toml")
+		if err := errors.Join(os.WriteFile(toml, []byte("\n"), 0o644), os.Symlink(other, filepath.Join(dir, "x.krun"))); err != nil {
+			t.Fatal(err)
+		}
+		if relative {
+			t.Chdir(dir)
+			toml = "x.toml"
+		}
+		var stdout, stderr bytes.Buffer
+		a := &app{stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: durable.OS(), now: func() time.Time { return testTime }}
+		code := runIn(a, []string{"hold", toml}, &stdout)
+		if made, err := os.ReadDir(other); code == exitOK || err != nil || len(made) > 0 {
+			t.Errorf("exit %d, %v, made %v: %s%s", code, err, made, stdout.String(), stderr.String())
+		}
 	}
 }

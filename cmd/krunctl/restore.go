@@ -30,10 +30,10 @@ this experiment or on another one that has taken the machine over.
 Doing it again does nothing.
 
 An experiment's directory that others than root can change is refused: its
-journal could be theirs. Then, or when the directory cannot be read, the copy of
-the journal that krund keeps in /run/krund restores the machine, and the exit
-status is 1. A journal restores only what the control that it names can have
-changed.
+journal could be theirs. Then, or when the directory or the journal is lost or
+cannot be read, the copy of the journal that krund keeps in /run/krund restores
+the machine, and the exit status is 1. A journal restores only what the control
+that it names can have changed.
 
 EXAMPLES
   krunctl restore warmup.toml
@@ -55,15 +55,22 @@ func restoreCommand(a *app) *cobra.Command {
 func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 	f, lock, err := a.openToRestore(arg)
 	spare := folder.Spare(a.fsys, folderOf(arg), a.runtime...)
+	_, missing := a.fsys.Lstat(spare)
+	hasCopy := spare != "" && missing == nil
 	if err == nil {
 		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
-		return a.restoreFrom(ctx, f.FS(), f.Journal(), spare, keepAccount)
+		lost := hasCopy && control.Lost(f.FS(), f.Journal())
+		err = a.restoreFrom(ctx, f.FS(), f.Journal(), spare, keepAccount)
+		if !lost || errors.Is(err, folder.ErrBusy) {
+			return err
+		}
+		err = errors.Join(errors.New("changes may be missing from the journal"), err)
 	}
-	if _, missing := a.fsys.Lstat(spare); spare == "" || missing != nil || isTaken(err) {
+	if !hasCopy || isTaken(err) {
 		return err
 	}
 	a.talk("krunctl: %v", err)
-	a.talk("krunctl: the copy of the journal in %s is used instead", spare)
+	a.talk("krunctl: the copy of the journal in %s is used", spare)
 	if err := a.restoreFrom(ctx, a.fsys, spare, spare, keepAccount); err != nil {
 		return err
 	}
@@ -95,6 +102,9 @@ func (a *app) openToRestore(arg string) (folder.Folder, *folder.Lock, error) {
 // restoreFrom takes back what the journal at path holds; spare is the path of its copy.
 func (a *app) restoreFrom(ctx context.Context, fsys durable.FS, path, spare string, keepAccount bool) error {
 	if pending, err := control.ReadJournal(fsys, path); err == nil && len(pending) == 0 {
+		if spare != "" && !control.Lost(fsys, path) {
+			_ = a.fsys.Remove(spare) // an older version has restored the machine, and left it
+		}
 		a.print("nothing to put back\n")
 		return nil
 	}

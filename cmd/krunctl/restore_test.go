@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -79,6 +80,38 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 	b.must(other.Release())
 	if code, text := restore(); code != exitOK || db.there {
 		t.Errorf("exit %d, account %t: %s", code, db.there, text)
+	}
+}
+
+// TestRestoreFromTheCopy: what is missing from the journal is in its copy.
+func TestRestoreFromTheCopy(t *testing.T) {
+	b := mixed(t)
+	db := &accounts{}
+	m := &control.Machine{Root: sysroot.New(t.TempDir()), Boot: "this", Accounts: db}
+	run := t.TempDir()
+	spare := folder.Spare(lax(), b.folder.Dir(), run)
+	journal, err := control.OpenJournal(lax(), b.folder.Journal(), m.Boot, func() time.Time { return testTime })
+	b.must(err)
+	journal.Spare(spare)
+	b.must(control.ExpectAccount(m, journal))
+	b.must(journal.Close())
+	db.there = true
+	b.must(os.Remove(b.folder.Journal()))
+	for _, step := range []struct {
+		code int
+		want string
+	}{{exitError, "restored  account: krun = absent"}, {exitOK, "nothing to put back"}} {
+		var stdout, stderr bytes.Buffer
+		a := &app{
+			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), now: func() time.Time { return testTime },
+			runtime: []string{run}, machine: func(context.Context) *control.Machine { return m },
+		}
+		if code := runIn(a, []string{"restore", b.toml}, &stdout); code != step.code || !strings.Contains(stdout.String(), step.want) || db.there {
+			t.Errorf("exit %d, account %t: %s%s; want %q", code, db.there, stdout.String(), stderr.String(), step.want)
+		}
+	}
+	if _, err := os.Lstat(spare); err == nil {
+		t.Error("the copy is still there")
 	}
 }
 

@@ -99,7 +99,7 @@ func (c Cmd) program() (string, *os.File, error) {
 	if err := c.Trust(verdict); err != nil {
 		return "", nil, errors.Join(err, file.Close())
 	}
-	return byDescriptor(file, c.Argv[0]), file, nil
+	return byDescriptor(file, filepath.Clean(c.Argv[0])), file, nil // clean, as it was judged
 }
 
 // limitedBuffer keeps the first outputLimit bytes and swallows the rest.

@@ -67,3 +67,31 @@ func TestScriptKeepsItsName(t *testing.T) {
 		t.Errorf("printed %q, %v", out, err)
 	}
 }
+
+// TestInterpretedProgramKeepsItsName: what binfmt_misc gives to an interpreter is found by it only
+// under its own path.
+func TestInterpretedProgramKeepsItsName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tool.jar")
+	must(t, os.WriteFile(path, []byte("PK\x03\x04"), 0o755))
+	file, err := os.Open(path)
+	must(t, err)
+	defer file.Close() //nolint:errcheck // read only
+	if got := byDescriptor(file, path); got != path {
+		t.Errorf("executed as %s", got)
+	}
+}
+
+// TestPathThatLeadsBack: the path that was judged is executed, not another one that the kernel
+// makes of it.
+func TestPathThatLeadsBack(t *testing.T) {
+	base := filepath.Dir(program(t))
+	for dir, text := range map[string]string{"": "good", "other": "evil"} {
+		must(t, os.MkdirAll(filepath.Join(base, dir, "dir"), 0o755))
+		must(t, os.WriteFile(filepath.Join(base, dir, "hook"), []byte("#!/bin/sh\necho "+text+"\n"), 0o755))
+	}
+	must(t, os.Symlink("other/dir", filepath.Join(base, "link")))
+	out, err := Run(t.Context(), Cmd{Argv: []string{base + "/link/../hook"}, Trust: trust.Verdict.RootOnly})
+	if err != nil || out != "good\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+}

@@ -31,6 +31,7 @@ type Journal struct {
 	before  func() error
 
 	spare     string       // path of the copy; "" for none
+	lost      bool         // lines could not be read, which an earlier copy may have
 	spareFile durable.File // nil until the first change
 	spareSize int64
 }
@@ -39,7 +40,10 @@ type Journal struct {
 // as a journal, still knows what to restore. It is made before the first change, only its owner can read it, and it is
 // removed when no setting is left changed. The file system must forget it at the end of the boot, as the kernel forgets
 // the settings. Without a copy, when it cannot be written, krund goes on.
-func (j *Journal) Spare(path string) { j.spare = path }
+func (j *Journal) Spare(path string) {
+	j.spare = path
+	j.lost = j.lost && path != j.path
+}
 
 // copy adds text to the spare copy. A copy that is not complete would restore the wrong values, so it is removed.
 func (j *Journal) copy(text []byte) {
@@ -70,6 +74,7 @@ func (j *Journal) beginCopy() {
 		j.removeCopy()
 	}
 	j.spareSize = int64(len(text))
+	j.lost = false // it is a copy of this journal now
 }
 
 // removeCopy removes the spare copy, which is no longer needed.
@@ -95,6 +100,7 @@ func OpenJournal(fsys durable.FS, path, boot string, now func() time.Time) (*Jou
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
 	j := &Journal{fsys: fsys, path: path, boot: boot, now: now, damage: text.damage}
+	j.lost = text.torn || len(text.damage) > 0
 	for _, e := range text.entries {
 		if !e.Undone {
 			j.entries = append(j.entries, e)
@@ -163,6 +169,17 @@ func JournalDamage(fsys durable.FS, path string) ([]string, error) {
 	}
 	text, err := parseJournal(data)
 	return text.damage, err
+}
+
+// Lost reports whether changes may be missing from the journal at path: it is not there, damaged,
+// or cannot be read. Then its copy (Spare) knows more.
+func Lost(fsys durable.FS, path string) bool {
+	data, err := durable.ReadFile(fsys, path)
+	if err != nil {
+		return true
+	}
+	text, err := parseJournal(data)
+	return err != nil || text.torn || len(text.damage) > 0
 }
 
 // Pending returns the changes that are not taken back, oldest first.
@@ -247,7 +264,8 @@ func (j *Journal) undone(report Report) error {
 		}
 	}
 	err := j.write(lines, true)
-	if j.spare != "" && !slices.ContainsFunc(j.entries, func(e Entry) bool { return !e.Undone && !isAccount(e) }) {
+	stands := func(e Entry) bool { return !e.Undone && !isAccount(e) }
+	if j.spare != "" && !j.lost && !slices.ContainsFunc(j.entries, stands) {
 		j.removeCopy()
 	}
 	return err

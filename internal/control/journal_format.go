@@ -107,6 +107,7 @@ func parseJournal(data []byte) (journalText, error) {
 			err = errors.New("no newline")
 		}
 		if err == nil {
+			safe = max(safe, l.Safe) // also when it is about a change that cannot be read
 			err = t.add(l)
 		}
 		switch {
@@ -116,8 +117,6 @@ func parseJournal(data []byte) (journalText, error) {
 			more++
 		case err != nil:
 			bad = append(bad, badLine{at, fmt.Sprintf("line %d: %v", number, err)})
-		default:
-			safe = max(safe, l.Safe)
 		}
 		at += int64(len(data) - len(rest))
 		data = rest

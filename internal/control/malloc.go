@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 )
 
@@ -14,11 +15,17 @@ type MallocSettings struct {
 	Flags  string // MALLOC_OPTIONS for the benchmark; lower-case letters switch a protection off
 }
 
+// mallocForm is the form of options of malloc(3): "<" and ">" are among them.
+var mallocForm = regexp.MustCompile(`^[A-Za-z0-9<>+-]{1,100}$`)
+
 // malloc checks that no system-wide options of malloc(3) get in the way of the benchmark's own, which are set in its environment
 // (MallocEnv): /etc/malloc.conf, a symbolic link whose text is the options, up to OpenBSD 6.4, and vm.malloc_conf since.
 func malloc(s MallocSettings) Control {
 	return Control{
-		Name: "malloc", Policy: s.Policy, targets: []target{{kind: KindSysctl, name: is("vm.malloc_conf"), values: from(isWords)}},
+		Name: "malloc", Policy: s.Policy,
+		targets: []target{
+			{kind: KindSysctl, name: is("vm.malloc_conf"), values: from(mallocForm.MatchString)},
+		},
 		Why: "with its protections on, OpenBSD's malloc moves and unmaps memory at random",
 		plan: func(ctx context.Context, m *Machine) Plan {
 			wanted := "none, MALLOC_OPTIONS=" + s.Flags

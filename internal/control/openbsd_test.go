@@ -102,7 +102,7 @@ func TestMalloc(t *testing.T) {
 	if f := c.Check(t.Context(), m); f.Status != StatusOK {
 		t.Errorf("7.x without options: %+v", f)
 	}
-	m = openbsd(t, map[string]string{"vm.malloc_conf": "S"})
+	m = openbsd(t, map[string]string{"vm.malloc_conf": "S>>"}) // and a larger cache
 	before := stateOf(t, m)
 	f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
 	if err != nil || f.Status != StatusSet {

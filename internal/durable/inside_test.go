@@ -65,3 +65,27 @@ func TestInside(t *testing.T) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
+
+// TestInsideTheWorkingDirectory: names that begin with nothing are those of the directory, too.
+func TestInsideTheWorkingDirectory(t *testing.T) {
+	base := t.TempDir()
+	for _, name := range []string{"here", "elsewhere"} {
+		if err := os.Mkdir(filepath.Join(base, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(base, "elsewhere"), filepath.Join(base, "here", "link")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join(base, "here"))
+	fsys, err := durable.Inside(durable.OS(), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.WriteFile(fsys, "file", []byte("text"), 0o644); err != nil {
+		t.Error(err)
+	}
+	if err := fsys.Mkdir("link/results", 0o755); err == nil {
+		t.Error("a link leads out of the directory")
+	}
+}

@@ -40,6 +40,9 @@ func (f system) within(name string) (string, bool) {
 	if name == f.dir {
 		return ".", true
 	}
+	if f.dir == "." && filepath.IsLocal(name) {
+		return name, true
+	}
 	return strings.CutPrefix(name, strings.TrimSuffix(f.dir, "/")+"/")
 }
 

@@ -77,10 +77,16 @@ func (f Folder) lastPID() int {
 // stranger describes the process that has the lock of a file and is not krund; "" when it is krund, when it is the process
 // last, which has noted that it took the lock, or when the kernel does not say. The process that took the lock may have
 // ended, while another one goes on with its descriptor.
+//
+// The kernel's list gives the number of a file and not reliably its file system, where anybody can
+// have a file of that number. So only a process counts that has this file open.
 func stranger(fsys durable.FS, file fs.FileInfo, last int) string {
 	stat, ok := file.Sys().(*syscall.Stat_t)
+	if !ok || last > 0 && isHolder(last, file) && mayHold(last, stat.Uid) {
+		return ""
+	}
 	list, err := durable.ReadFile(fsys, "/proc/locks")
-	if !ok || err != nil {
+	if err != nil {
 		return ""
 	}
 	for _, l := range parseLocks(string(list)) {
@@ -88,17 +94,61 @@ func stranger(fsys durable.FS, file fs.FileInfo, last int) string {
 			continue
 		}
 		if errors.Is(syscall.Kill(l.pid, 0), syscall.ESRCH) {
-			return fmt.Sprintf("a process that has it from process %d, which has ended,", l.pid)
-		}
-		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.pid))
-		if err == nil && l.pid != last && !isKrund(program) {
-			return fmt.Sprintf("process %d (%.100q)", l.pid, program)
+			if heir := findHolder(file); heir > 0 {
+				return fmt.Sprintf("%s, which has it from process %d, which has ended,", describe(heir), l.pid)
+			}
+		} else if isHolder(l.pid, file) && !(mayHold(l.pid, stat.Uid) && isKrund(l.pid)) {
+			return describe(l.pid)
 		}
 	}
 	return ""
 }
 
-// isKrund reports whether the path is that of a program that takes locks of experiments.
-func isKrund(program string) bool {
-	return slices.Contains([]string{"krund", "krunctl"}, filepath.Base(strings.TrimSuffix(program, " (deleted)")))
+func describe(pid int) string {
+	program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) // "" when it has just ended
+	return fmt.Sprintf("process %d (%.100q)", pid, program)
+}
+
+// isHolder reports whether a process has a descriptor of the file with the lock. It cannot look
+// into those of other users.
+func isHolder(pid int, file fs.FileInfo) bool {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	list, _ := os.ReadDir(dir + "fdinfo") // none when it has ended
+	return slices.ContainsFunc(list, func(e fs.DirEntry) bool {
+		text, err := os.ReadFile(dir + "fdinfo/" + e.Name())
+		if err != nil || !strings.Contains(string(text), "\nlock:") {
+			return false
+		}
+		info, err := os.Stat(dir + "fd/" + e.Name())
+		return err == nil && os.SameFile(info, file)
+	})
+}
+
+// findHolder returns a process that has a descriptor of the file with the lock, 0 when there is
+// none.
+func findHolder(file fs.FileInfo) int {
+	list, _ := os.ReadDir("/proc")
+	for _, e := range list {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && isHolder(pid, file) {
+			return pid
+		}
+	}
+	return 0
+}
+
+// mayHold reports whether a process runs for root or for the owner of a lock's file, as krund does.
+func mayHold(pid int, owner uint32) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, found := strings.Cut(string(text), "\nUid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	mine := func(uid string) bool { return uid == "0" || uid == strconv.FormatUint(uint64(owner), 10) }
+	other := func(uid string) bool { return !mine(uid) }
+	return err == nil && found && !slices.ContainsFunc(strings.Fields(line), other)
+}
+
+// isKrund reports whether a process runs a program that takes locks of experiments.
+func isKrund(pid int) bool {
+	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	name := filepath.Base(strings.TrimSuffix(program, " (deleted)"))
+	return err == nil && slices.Contains([]string{"krund", "krunctl"}, name)
 }

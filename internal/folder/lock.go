@@ -64,9 +64,7 @@ func (f Folder) lock(pid int, host string, take func(durable.File) error) (*Lock
 	case err != nil:
 		return nil, f.explainLock(err)
 	}
-	if err := f.writeHolder(formatHolder(pid, host)); err != nil {
-		return nil, errors.Join(f.explainLock(err), file.Close())
-	}
+	_ = f.writeHolder(formatHolder(pid, host)) // a help for messages: a full disk keeps nobody away
 	return &Lock{file: file}, nil
 }
 
@@ -79,6 +77,7 @@ const lockTries = 100
 // it, is replaced, unless a krund has the lock. last returns the process that
 // took it last, as that process has noted.
 func takeLock(fsys durable.FS, path string, last func() int, take func(durable.File) error) (durable.File, error) {
+	replaced := false // a new file that shows rights for others is of a file system without modes
 	for range lockTries {
 		file, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, ownerOnly)
 		if err != nil {
@@ -88,7 +87,7 @@ func takeLock(fsys durable.FS, path string, last func() int, take func(durable.F
 		if err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
-		forOthers := info.Mode().Perm()&^ownerOnly != 0
+		forOthers := info.Mode().Perm()&^ownerOnly != 0 && !replaced
 		switch err := take(file); {
 		case errors.Is(err, durable.ErrLocked) && forOthers && stranger(fsys, info, last()) != "":
 		case err != nil:
@@ -97,7 +96,7 @@ func takeLock(fsys durable.FS, path string, last func() int, take func(durable.F
 			return file, nil
 		}
 		if forOthers {
-			err = replaceLock(fsys, path)
+			err, replaced = replaceLock(fsys, path), true
 		}
 		if err = errors.Join(err, file.Close()); err != nil {
 			return nil, err
@@ -112,22 +111,7 @@ const ownerOnly fs.FileMode = 0o600
 // replaceLock puts a new file in the place of a lock file. Its caller has the
 // lock of the old one, or nobody has who counts.
 func replaceLock(fsys durable.FS, path string) error {
-	temp := path + ".new" + strconv.Itoa(os.Getpid())
-	file, err := fsys.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, ownerOnly)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(file.Close(), fsys.Rename(temp, path)); err != nil {
-		return errors.Join(err, removeIfThere(fsys, temp))
-	}
-	return nil
-}
-
-func removeIfThere(fsys durable.FS, name string) error {
-	if err := fsys.Remove(name); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return durable.WriteFile(fsys, path, nil, ownerOnly)
 }
 
 // isAt reports whether the open file that info describes is still the one at

@@ -74,12 +74,10 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, busy(fsys, path)
 	}
-	if err == nil {
-		_, err = file.WriteAt(formatHolder(os.Getpid(), what), 0)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the machine: %w", err)
 	}
+	_, _ = file.WriteAt(formatHolder(os.Getpid(), what), 0) // a help for messages, as in Folder.lock
 	return &Lock{file: file}, nil
 }
 

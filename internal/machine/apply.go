@@ -20,12 +20,34 @@ func (m *Machine) Recover(ctx context.Context) error { return m.restore(ctx, con
 // PutBack is Recover at the end of an experiment: the account for benchmarks goes as well.
 func (m *Machine) PutBack(ctx context.Context) error { return m.restore(ctx, control.Restore) }
 
-func (m *Machine) restore(ctx context.Context, how func(context.Context, *control.Machine, *control.Journal) (control.Report, error)) error {
-	pending, err := control.ReadJournal(m.FS, m.Journal)
+// A restorer is control.Restore or control.RestoreSettings.
+type restorer func(context.Context, *control.Machine, *control.Journal) (control.Report, error)
+
+// restore takes back what the journal holds, and what its copy holds when something is missing from
+// the journal.
+func (m *Machine) restore(ctx context.Context, how restorer) error {
+	lost := control.Lost(m.FS, m.Journal)
+	err := m.restoreFrom(ctx, m.Journal, how)
+	if m.Spare == "" || m.Spare == m.Journal {
+		return err
+	}
+	if _, missing := m.FS.Lstat(m.Spare); missing != nil || !lost {
+		return err
+	}
+	m.Log.Warn("changes may be missing from the journal of settings; its copy is used, too", "copy", m.Spare)
+	return errors.Join(err, m.restoreFrom(ctx, m.Spare, how))
+}
+
+// restoreFrom takes back what the journal at path holds.
+func (m *Machine) restoreFrom(ctx context.Context, path string, how restorer) error {
+	pending, err := control.ReadJournal(m.FS, path)
 	if err == nil && len(pending) == 0 {
+		if m.Spare != "" && !control.Lost(m.FS, path) {
+			_ = m.FS.Remove(m.Spare) // an older version has restored the machine, and left it
+		}
 		return nil
 	}
-	journal, err := m.openJournal()
+	journal, err := m.openJournal(path)
 	if err != nil {
 		return err
 	}
@@ -41,8 +63,8 @@ func (m *Machine) restore(ctx context.Context, how func(context.Context, *contro
 	return errors.Join(err, journal.Close())
 }
 
-func (m *Machine) openJournal() (*control.Journal, error) {
-	journal, err := control.OpenJournal(m.FS, m.Journal, m.Control.Boot, m.Clock.Now)
+func (m *Machine) openJournal(path string) (*control.Journal, error) {
+	journal, err := control.OpenJournal(m.FS, path, m.Control.Boot, m.Clock.Now)
 	if err != nil {
 		return nil, fmt.Errorf("open the journal of settings: %w", err)
 	}
@@ -60,7 +82,7 @@ func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
 		return boot.Applied{Controls: []results.Control{row(virtual)}}, errors.New(sentences(control.Problems([]control.Finding{virtual})))
 	}
 	m.warn(virtual)
-	journal, err := m.openJournal()
+	journal, err := m.openJournal(m.Journal)
 	if err != nil {
 		return boot.Applied{}, err
 	}

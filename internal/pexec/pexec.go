@@ -69,8 +69,11 @@ func (e Executor) distrusted(j Job) string {
 			continue // the runner that is installed with krund, or a suite without a file
 		}
 		verdict, err := trust.Look(path)
-		if err == nil || errors.Is(err, fs.ErrNotExist) { // what is missing now could be there for the run
+		switch {
+		case err == nil:
 			err = e.Trust(verdict)
+		case errors.Is(err, fs.ErrNotExist): // it could be there for the run
+			err = errors.Join(e.Trust(verdict), verdict.Absent())
 		}
 		if err != nil {
 			return "it would run as root: " + err.Error()

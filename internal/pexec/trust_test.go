@@ -29,12 +29,17 @@ func TestDistrusted(t *testing.T) {
 	if err != nil || m.Process.NotStarted == nil || !strings.Contains(m.Process.NotStarted.Text, "it would run as root") {
 		t.Errorf("as root: %+v, %v", m.Process, err)
 	}
+	sticky := t.TempDir()
+	if err := os.Chmod(sticky, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
 	for name, j := range map[string]Job{
+		"files to come":      {Program: "/bin/sh", Entry: filepath.Join(sticky, "none"), Root: true}, // whose, nobody knows
 		"its own account":    {Program: "/bin/sh", Entry: entry, Root: true, Account: child.Account{Name: "krun", UID: 1000}},
 		"a user's krund":     {Program: "/bin/sh", Entry: entry},
 		"files that are not": {Program: "/bin/sh", Entry: filepath.Join(dir, "none"), Root: true},
 	} {
-		if why := e.distrusted(j); (why != "") != (name == "files that are not") {
+		if why := e.distrusted(j); (why != "") != strings.HasPrefix(name, "files") {
 			t.Errorf("%s: %q", name, why)
 		}
 	}

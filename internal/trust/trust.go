@@ -21,12 +21,22 @@ import (
 type Verdict struct {
 	others []other // who own parts of the path
 	open   error   // a part that a group or anybody may write
+	absent error   // what is not there, and anybody may make
 }
 
 // An other is another user than root, and the first part of the path that is theirs.
 type other struct {
 	uid  uint32
 	part string
+	link bool
+}
+
+// cure is the command that makes the part root's.
+func (o other) cure() string {
+	if o.link {
+		return "chown -h root " + shellword.Path(o.part)
+	}
+	return "chown root " + shellword.Path(o.part)
 }
 
 // RootOnly returns an error unless only root can change what the path leads to. It is the rule for what root does by
@@ -36,7 +46,7 @@ func (v Verdict) RootOnly() error {
 		return v.open
 	}
 	o := v.others[0]
-	return fmt.Errorf("%s belongs to user %d, who could make root run anything; `chown root %s`", o.part, o.uid, shellword.Path(o.part))
+	return fmt.Errorf("%s belongs to user %d, who could make root run anything; `%s`", o.part, o.uid, o.cure())
 }
 
 // OneOwner is RootOnly with one exception: one other user may own parts of the path. It is the rule for what a person
@@ -44,12 +54,16 @@ func (v Verdict) RootOnly() error {
 func (v Verdict) OneOwner() error {
 	for _, o := range v.others {
 		if first := v.others[0]; o.uid != first.uid {
-			return fmt.Errorf("%s belongs to user %d and %s to user %d, and each could change what root does with it; `chown root %s`",
-				first.part, first.uid, o.part, o.uid, shellword.Path(first.part))
+			return fmt.Errorf("%s belongs to user %d and %s to user %d, and each could change what root does with it; `%s`",
+				first.part, first.uid, o.part, o.uid, first.cure())
 		}
 	}
 	return v.open
 }
+
+// Absent returns an error when the path leads to nothing, and anybody could make what it leads to,
+// as in /tmp. The rules allow that: whoever makes the file or directory learns whose it is.
+func (v Verdict) Absent() error { return v.absent }
 
 // Look judges a path without opening what it leads to. The error wraps fs.ErrNotExist when there is nothing; the Verdict
 // is then that of the directories on the way. Other users than root have nothing to fear, and get the zero Verdict.

@@ -55,6 +55,9 @@ func TestVerdict(t *testing.T) {
 		{"alice's file", func(s string) error { return os.Chown(s+"/exp/file", alice, 0) }, "belongs to user 4711", ""},
 		{"alice's directory", func(s string) error { return os.Chown(s+"/exp", alice, 0) }, "`chown root ", ""},
 		{"alice's above", func(s string) error { return os.Chown(s, alice, 0) }, "srv belongs to user 4711", ""},
+		{"alice's link", func(s string) error {
+			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"), os.Lchown(s+"/exp", alice, 0))
+		}, "`chown -h root ", ""},
 		{"two users'", func(s string) error {
 			return errors.Join(os.Chown(s, alice, 0), os.Chown(s+"/exp/file", mallory, 0))
 		}, "belongs to user 4711", "file to user 4712"},
@@ -64,6 +67,13 @@ func TestVerdict(t *testing.T) {
 		{"an absolute link of alice's", func(s string) error {
 			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink(s+"/real", s+"/exp"), os.Lchown(s+"/exp", alice, 0))
 		}, "exp belongs to user 4711", ""},
+		{"alice's link in a sticky directory", func(s string) error {
+			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"), os.Lchown(s+"/exp", alice, 0),
+				os.Chmod(s, 0o777|fs.ModeSticky))
+		}, "exp belongs to user 4711", "exp is a link of user 4711 in a directory for all; `rm "},
+		{"root's link in a sticky directory", func(s string) error {
+			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"), os.Chmod(s, 0o777|fs.ModeSticky))
+		}, "", ""},
 		{"a link through a directory for all", func(s string) error {
 			return errors.Join(os.Mkdir(s+"/open", 0o755), os.Chmod(s+"/open", 0o777), os.Rename(s+"/exp", s+"/real"),
 				os.Symlink("open/../real", s+"/exp"))

@@ -22,6 +22,7 @@ const mostLinks = 40
 type walk struct {
 	dir     int    // descriptor of the directory that was reached, -1 for none
 	at      string // its path
+	public  bool   // it is one where anybody can make something, as /tmp
 	name    string // of what the path leads to, in dir
 	verdict Verdict
 }
@@ -37,6 +38,9 @@ func (w *walk) to(path string) (unix.Stat_t, error) {
 	for links := 0; err == nil && len(rest) > 0; {
 		w.name = rest[0]
 		if err = w.stat(&stat); err != nil {
+			if w.public && errors.Is(err, fs.ErrNotExist) {
+				w.verdict.absent = fmt.Errorf("%s is not there, and anybody could make it", clip(w.path()))
+			}
 			break
 		}
 		switch isLink := stat.Mode&unix.S_IFMT == unix.S_IFLNK; {
@@ -136,15 +140,21 @@ func (w *walk) close() {
 }
 
 // judge notes who else than root can change a part of the path. In a sticky directory, like /tmp, everybody can change
-// only what is theirs; the rights of a link mean nothing.
+// only what is theirs, but lay links; the rights of a link mean nothing.
 func (w *walk) judge(path string, stat unix.Stat_t) {
 	path = clip(path)
-	if stat.Uid != 0 {
-		w.verdict.others = append(w.verdict.others, other{stat.Uid, path})
-	}
 	kind, mode := stat.Mode&unix.S_IFMT, uint32(stat.Mode&0o7777)
+	if stat.Uid != 0 {
+		w.verdict.others = append(w.verdict.others, other{stat.Uid, path, kind == unix.S_IFLNK})
+	}
 	sticky := kind == unix.S_IFDIR && mode&unix.S_ISVTX != 0
 	const othersWrite = 0o022
+	// The kernel refuses the same with fs.protected_symlinks.
+	if w.verdict.open == nil && kind == unix.S_IFLNK && stat.Uid != 0 && w.public {
+		w.verdict.open = fmt.Errorf("%s is a link of user %d in a directory for all; `rm %s`",
+			path, stat.Uid, shellword.Path(path))
+	}
+	w.public = w.public && kind == unix.S_IFLNK || sticky && mode&othersWrite != 0
 	if w.verdict.open == nil && kind != unix.S_IFLNK && !sticky && mode&othersWrite != 0 {
 		w.verdict.open = fmt.Errorf("%s can be changed by others than its owner (mode %04o); `chmod go-w %s`", path, mode, shellword.Path(path))
 	}

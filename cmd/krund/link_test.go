@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"krund/internal/config"
+)
+
+// TestDirectoryByABystandersLink: a link that a user has put into a directory for all leads root
+// nowhere.
+func TestDirectoryByABystandersLink(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be led")
+	}
+	public, secret := t.TempDir(), t.TempDir()
+	link := filepath.Join(public, "demo.krun")
+	for _, err := range []error{
+		os.Chmod(public, 0o777|os.ModeSticky), os.Symlink(secret, link), os.Lchown(link, 4711, 4711),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := makeDirectory(link, config.RebootNone); err == nil {
+		t.Error("the link was followed")
+	}
+	if made, err := os.ReadDir(secret); err != nil || len(made) > 0 {
+		t.Errorf("root has made %v, %v", made, err)
+	}
+}

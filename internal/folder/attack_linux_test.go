@@ -1,0 +1,196 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"krund/internal/durable"
+)
+
+// memory mounts a file system in memory that goes with the test.
+func memory(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount")
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("krund-test", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("no tmpfs: %v", err)
+	}
+	t.Cleanup(func() { must(t, unix.Unmount(dir, unix.MNT_DETACH)) })
+	must(t, os.Chmod(dir, 0o755))
+	return dir
+}
+
+func inode(t *testing.T, path string) uint64 {
+	t.Helper()
+	var stat unix.Stat_t
+	must(t, unix.Lstat(path, &stat))
+	return stat.Ino
+}
+
+// TestLockOfTheSameNumber: a user who has locked a file of theirs with the number of the lock's
+// file, on another file system, is not taken for the holder.
+func TestLockOfTheSameNumber(t *testing.T) {
+	f, err := Create(durable.OS(), filepath.Join(memory(t), "warmup.krun"))
+	must(t, err)
+	lock, err := f.Lock(os.Getpid(), "bencher7")
+	must(t, err)
+	theirs := ""
+	for dir, i := memory(t), 0; i < 1000 && theirs == ""; i++ {
+		path := filepath.Join(dir, fmt.Sprint(i))
+		must(t, os.WriteFile(path, nil, 0o666))
+		if inode(t, path) == inode(t, f.lockFile()) {
+			theirs = path
+		}
+	}
+	reachable(t, filepath.Dir(theirs))
+	if pid, refused := bystander(t, theirs); pid == 0 {
+		t.Fatal(refused)
+	}
+	var locked *LockedError
+	if _, err = f.Lock(1, "a"); !errors.As(err, &locked) || locked.Stranger != "" || locked.PID != os.Getpid() {
+		t.Errorf("got %v, want that this process has it", err)
+	}
+	must(t, os.Chmod(f.lockFile(), 0o644)) // as an earlier version made it, and still holds it
+	if _, err = f.Lock(1, "a"); !errors.As(err, &locked) {
+		t.Errorf("two have the lock: %v", err)
+	}
+	must(t, lock.Release())
+}
+
+// TestLockOfAFalseKrund: a program of another user is not krund, whatever its name and number are.
+func TestLockOfAFalseKrund(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a program as another user")
+	}
+	flock, err := exec.LookPath("flock")
+	if err != nil {
+		t.Skip("no flock(1)")
+	}
+	program, err := os.ReadFile(flock)
+	must(t, err)
+	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
+	must(t, err)
+	must(t, os.WriteFile(f.lockFile(), nil, 0o644))
+	reachable(t, f.dir)
+	impostor := filepath.Join(filepath.Dir(f.dir), "krund")
+	must(t, os.WriteFile(impostor, program, 0o755))
+	cmd := exec.CommandContext(t.Context(), impostor, "--exclusive", "--nonblock", f.lockFile(), "sleep", "1000")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	must(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	for !HoldsLock(durable.OS(), cmd.Process.Pid) {
+		if cmd.Process.Signal(syscall.Signal(0)) != nil {
+			t.Fatal("flock has ended")
+		}
+	}
+	// The number is that of the last holder, which has ended long ago.
+	must(t, f.writeHolder(formatHolder(cmd.Process.Pid, "bencher7")))
+	lock, err := f.Lock(os.Getpid(), "bencher7")
+	if err != nil {
+		t.Fatalf("kept away: %v", err)
+	}
+	must(t, lock.Release())
+}
+
+// TestLockFileLeftByACrash: a process of the same number was killed while it replaced the lock's
+// file.
+func TestLockFileLeftByACrash(t *testing.T) {
+	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
+	must(t, err)
+	must(t, os.WriteFile(f.lockFile(), nil, 0o644))
+	for _, left := range []string{fmt.Sprint(".new", os.Getpid()), ".tmp"} {
+		must(t, os.WriteFile(f.lockFile()+left, nil, 0o600))
+	}
+	lock, err := f.Lock(os.Getpid(), "bencher7")
+	must(t, err)
+	must(t, lock.Release())
+}
+
+// modeless is a file system without modes, as FAT and some servers of Windows have it: all files
+// show the same.
+type modeless struct{ durable.FS }
+
+type modelessFile struct{ durable.File }
+
+type modelessInfo struct{ fs.FileInfo }
+
+func (m modeless) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	file, err := m.FS.OpenFile(name, flag, perm)
+	return modelessFile{file}, err
+}
+
+func (f modelessFile) Stat() (fs.FileInfo, error) {
+	info, err := f.File.Stat()
+	return modelessInfo{info}, err
+}
+
+func (f modelessFile) TryLock() error { return durable.Lock(f.File) }
+
+func (modelessInfo) Mode() fs.FileMode { return 0o755 }
+
+func (modelessInfo) Sys() any { return nil }
+
+// TestLockWithoutModes: where a new file, too, shows rights for others, it is as good as it gets.
+func TestLockWithoutModes(t *testing.T) {
+	f, err := Create(modeless{durable.OS()}, filepath.Join(t.TempDir(), "warmup.krun"))
+	must(t, err)
+	lock, err := f.Lock(os.Getpid(), "bencher7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Lock(1, "a"); !errors.Is(err, durable.ErrLocked) {
+		t.Errorf("two have the lock: %v", err)
+	}
+	must(t, lock.Release())
+}
+
+// full is a disk without room: files that are there can be opened, and nothing is written.
+type full struct{ durable.FS }
+
+type fullFile struct{ durable.File }
+
+func (d full) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	if _, err := d.FS.Lstat(name); err != nil && flag&os.O_CREATE != 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: unix.ENOSPC}
+	}
+	file, err := d.FS.OpenFile(name, flag, perm)
+	return fullFile{file}, err
+}
+
+func (fullFile) WriteAt([]byte, int64) (int, error) { return 0, unix.ENOSPC }
+
+func (f fullFile) TryLock() error { return durable.Lock(f.File) }
+
+// TestLockOnAFullDisk: who holds the lock is only noted for a message. A full disk keeps nobody
+// from restoring the machine.
+func TestLockOnAFullDisk(t *testing.T) {
+	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
+	must(t, err)
+	must(t, os.WriteFile(f.lockFile(), nil, 0o600)) // and no holder, as by earlier versions
+	f.fsys = full{durable.OS()}
+	lock, err := f.Lock(os.Getpid(), "bencher7")
+	if err != nil {
+		t.Error(err)
+	} else {
+		must(t, lock.Release())
+	}
+	run := t.TempDir()
+	lock, err = LockMachine(durable.OS(), "/x", run)
+	must(t, err)
+	must(t, lock.Release())
+	if lock, err = LockMachine(full{durable.OS()}, "/y", run); err != nil {
+		t.Error(err)
+	} else {
+		must(t, lock.Release())
+	}
+}

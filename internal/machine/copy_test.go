@@ -1,0 +1,83 @@
+package machine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"krund/internal/durable"
+)
+
+// killed is a machine that a krund has left changed, whose journal has a copy beside it.
+func killed(t *testing.T) (m *Machine, setting func() string) {
+	t.Helper()
+	m, _, read, _ := guarded(t, `aslr = "require"`)
+	m.Spare = "/x/copy"
+	if _, err := m.Apply(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	setting = func() string { return read("proc/sys/kernel/randomize_va_space") }
+	if setting() == "0" {
+		t.Fatal("nothing was changed")
+	}
+	return m, setting
+}
+
+func hasCopy(m *Machine) bool {
+	_, err := m.FS.Lstat(m.Spare)
+	return err == nil
+}
+
+// TestRecoverFromADamagedJournal: the copy of the journal knows what the journal has lost.
+func TestRecoverFromADamagedJournal(t *testing.T) {
+	m, setting := killed(t)
+	text, err := durable.ReadFile(m.FS, m.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := strings.Replace(string(text), `"aslr"`, `"aslX"`, 1)
+	if damaged == string(text) {
+		t.Fatalf("no change in %s", text)
+	}
+	if err := durable.WriteFile(m.FS, m.Journal, []byte(damaged), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_ = m.Recover(t.Context())
+	if setting() != "0" || hasCopy(m) {
+		t.Errorf("randomize_va_space %s, a copy %t", setting(), hasCopy(m))
+	}
+}
+
+// TestRecoverFromALostJournal: so it does when the experiment's directory was removed, and is made
+// anew.
+func TestRecoverFromALostJournal(t *testing.T) {
+	m, setting := killed(t)
+	if err := m.FS.Remove(m.Journal); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Recover(t.Context()); err != nil || setting() != "0" || hasCopy(m) {
+		t.Errorf("%v; randomize_va_space %s, a copy %t", err, setting(), hasCopy(m))
+	}
+}
+
+// TestRecoverForgetsAnOldCopy: the machine was restored by a version that knows no copies. What the
+// machine's owner sets afterwards stays, also when the journal is lost later.
+func TestRecoverForgetsAnOldCopy(t *testing.T) {
+	m, setting := killed(t)
+	text, err := durable.ReadFile(m.FS, m.Spare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(m.Recover(t.Context()), durable.WriteFile(m.FS, m.Spare, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Control.Root.Write("/proc/sys/kernel/randomize_va_space", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Recover(t.Context()); err != nil || hasCopy(m) {
+		t.Errorf("%v, a copy %t", err, hasCopy(m))
+	}
+	if err := errors.Join(m.FS.Remove(m.Journal), m.Recover(t.Context())); err != nil || setting() != "1" {
+		t.Errorf("%v; randomize_va_space %s", err, setting())
+	}
+}
