@@ -63,7 +63,9 @@ type drives struct {
 }
 
 // KernelArguments are those of every machine with some more: for the configuration of a boot loader.
-func KernelArguments(more string) string { return strings.TrimSpace(kernelArgs + " " + more) }
+func KernelArguments(more string) string {
+	return strings.TrimSpace(tscArgument() + kernelArgs + " " + more)
+}
 
 // arguments returns the command line of QEMU, without the program, for a machine of these options.
 func (o Options) arguments(image Image, d drives) []string {

@@ -1,0 +1,22 @@
+package rig
+
+import (
+	"testing"
+	"time"
+)
+
+// TestHostTSC: the frequency agrees with a second measurement, over another time.
+func TestHostTSC(t *testing.T) {
+	khz := hostTSC()
+	if khz < 100_000 || khz > 10_000_000 {
+		t.Fatalf("%d kHz", khz)
+	}
+	from, begin := tscNow()
+	for time.Since(begin) < 20*time.Millisecond {
+	}
+	to, end := tscNow()
+	again := (to - from) * uint64(time.Millisecond) / uint64(end.Sub(begin))
+	if diff := max(khz, again) - min(khz, again); diff > khz/100 {
+		t.Errorf("%d kHz, then %d", khz, again)
+	}
+}
