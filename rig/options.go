@@ -27,7 +27,7 @@ type Options struct {
 
 // Kernel arguments of every machine. The mount options are what makes a forgotten fsync visible: without noauto_da_alloc, ext4 writes a file's
 // data before a rename over another file by itself, and with a commit every five seconds most of what was never synced survives.
-const kernelArgs = "rw console=ttyS0 quiet mitigations=off tsc=reliable no_timer_check audit=0 apparmor=0 selinux=0 cryptomgr.notests " +
+const kernelArgs = "console=ttyS0 quiet mitigations=off tsc=reliable no_timer_check audit=0 apparmor=0 selinux=0 cryptomgr.notests " +
 	"random.trust_cpu=on reboot=t systemd.show_status=0 rootflags=noauto_da_alloc,commit=300"
 
 // cpuModel: Intel, so that acpi-cpufreq binds; acpi and tm, so that the thermal_throttle counters exist.
@@ -64,7 +64,7 @@ type drives struct {
 
 // KernelArguments are those of every machine with some more: for the configuration of a boot loader.
 func KernelArguments(more string) string {
-	return strings.TrimSpace(tscArgument() + kernelArgs + " " + more)
+	return strings.TrimSpace("rw " + tscArgument() + kernelArgs + " " + more)
 }
 
 // arguments returns the command line of QEMU, without the program, for a machine of these options.

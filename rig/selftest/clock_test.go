@@ -1,0 +1,46 @@
+package selftest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"krund/rig"
+)
+
+// TestClock: the clock of a machine that boots on a busy host does not run faster than the host's, else timeouts inside
+// would come too early.
+func TestClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute")
+	}
+	done := make(chan struct{})
+	defer close(done)
+	for range 4 {
+		go func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		}()
+	}
+	m := rig.New(t, rig.Options{})
+	m.PowerOn()
+	m.WaitUp()
+	uptime := func() (seconds float64) {
+		if _, err := fmt.Sscan(m.Sh("cat /proc/uptime"), &seconds); err != nil {
+			t.Fatal(err)
+		}
+		return seconds
+	}
+	begin, from := time.Now(), uptime()
+	m.Sh("sleep 5")
+	to, took := uptime(), time.Since(begin).Seconds()
+	if to-from > took {
+		t.Errorf("%.2f s inside, %.2f s outside", to-from, took)
+	}
+	t.Logf("%.2f s inside, %.2f s outside; %s", to-from, took, m.Sh("dmesg | grep -i 'tsc:' | head -3"))
+}
