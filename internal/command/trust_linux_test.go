@@ -75,7 +75,7 @@ func TestInterpretedProgramKeepsItsName(t *testing.T) {
 	must(t, os.WriteFile(path, []byte("PK\x03\x04"), 0o755))
 	file, err := os.Open(path)
 	must(t, err)
-	defer file.Close() //nolint:errcheck // read only
+	defer file.Close()
 	if got := byDescriptor(file, path); got != path {
 		t.Errorf("executed as %s", got)
 	}
