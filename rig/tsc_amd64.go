@@ -8,9 +8,10 @@ import (
 
 func rdtsc() uint64
 
-// tscArgument tells the guest's kernel how fast the time-stamp counter runs. The emulator shows the guest that of the
-// host. The kernel would measure it at boot against an emulated timer, and be wrong by any factor when the host is busy at
-// that moment: then all timeouts of that boot are wrong, too.
+// tscArgument tells the guest's kernel how fast the time-stamp counter runs. The emulator shows the
+// guest that of the host. The kernel would measure it at boot against an emulated timer, and be
+// wrong by any factor when the host is busy at that moment: then all timeouts of that boot are
+// wrong, too.
 func tscArgument() string { return fmt.Sprintf("tsc_early_khz=%d ", hostTSC()) }
 
 // hostTSC returns the frequency of the host's time-stamp counter in kHz.

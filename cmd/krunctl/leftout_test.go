@@ -10,8 +10,8 @@ import (
 	"krund/internal/results"
 )
 
-// recordReaders are all commands that look at every record of an experiment. TMP is a directory of the
-// test's own.
+// recordReaders are all commands that look at every record of an experiment. TMP is a directory of
+// the test's own.
 var recordReaders = [][]string{
 	{"summary"}, {"summary", "--json"}, {"startup"}, {"startup", "--json"}, {"export", "--csv"},
 	{"export", "--jsonl", "--executions"},

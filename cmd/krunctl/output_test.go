@@ -277,7 +277,8 @@ func TestOutputRefused(t *testing.T) {
 	}
 }
 
-// TestReportNeverReplaces: a page's name that is no page stays what it is, and so does the old report.
+// TestReportNeverReplaces: a page's name that is no page stays what it is, and so does the old
+// report.
 func TestReportNeverReplaces(t *testing.T) {
 	in := krundFolder(t, t.TempDir())
 	for what, make := range map[string]func(t *testing.T, file string){

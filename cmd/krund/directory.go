@@ -11,8 +11,9 @@ import (
 	"krund/internal/trust"
 )
 
-// makeDirectory makes the experiment's directory, or opens it, and refuses one that others could change. All further work
-// in it goes through its FS, which stays with the directory that was checked.
+// makeDirectory makes the experiment's directory, or opens it, and refuses one that others could
+// change. All further work in it goes through its FS, which stays with the directory that was
+// checked.
 func makeDirectory(dir, mode string) (folder.Folder, error) {
 	verdict, err := trust.Look(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -26,12 +26,13 @@ func newGuard(dir, mode string, cpus control.CPUs) func(context.Context) (machin
 	}
 }
 
-// patience is how long the guard waits for the experiment's directory and its lock before it restores the machine without
-// them: the disk may have failed, and the lock may be held by a program that is not krund.
+// patience is how long the guard waits for the experiment's directory and its lock before it
+// restores the machine without them: the disk may have failed, and the lock may be held by a
+// program that is not krund.
 const patience = 3 * time.Second
 
-// putBack is the guard's work once krund has ended without restoring the machine. about is the experiment's directory
-// and whether there are reboots.
+// putBack is the guard's work once krund has ended without restoring the machine. about is the
+// experiment's directory and whether there are reboots.
 func putBack(about []string, restarting bool) error {
 	if len(about) != 2 {
 		return fmt.Errorf("told about %q, want a directory and whether there are reboots", about)
@@ -76,7 +77,8 @@ type claimed struct {
 	err      error
 }
 
-// claim locks the experiment in dir. It waits for another krund as long as need be, and for anything else no longer than patience.
+// claim locks the experiment in dir. It waits for another krund as long as need be, and for
+// anything else no longer than patience.
 func claim(dir, mode string) claimed {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

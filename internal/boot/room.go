@@ -91,9 +91,9 @@ func (r *Room) drop() error {
 	return nil
 }
 
-// append makes a record durable, and returns the outcome that is now on the disk, "" for none. Where
-// there is no room even for it, though room was made, a small record counts the attempt in its
-// place; the error stays, because the next record would fare alike.
+// append makes a record durable, and returns the outcome that is now on the disk, "" for none.
+// Where there is no room even for it, though room was made, a small record counts the attempt in
+// its place; the error stays, because the next record would fare alike.
 func (x *experiment) append(slot schedule.Slot, record results.Record) (results.Outcome, error) {
 	err := x.results.Append(record)
 	if durable.IsFull(err) { // a sync, which is not repeated by itself

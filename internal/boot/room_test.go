@@ -20,8 +20,8 @@ import (
 var noSpace = crashfs.Fault{Err: syscall.ENOSPC, Permanent: true, Short: 100}
 
 // TestFilledDisk has a benchmark that fills the disk of the results in each execution, and cuts the
-// power in every third operation in turn, beginning with another one for each policy. The disk stays full over a restart. No attempt is lost but by the
-// cut, and what krund cleans up is enough.
+// power in every third operation in turn, beginning with another one for each policy. The disk
+// stays full over a restart. No attempt is lost but by the cut, and what krund cleans up is enough.
 func TestFilledDisk(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestHomeInMemory: it is bounded in bytes and in files, empty for each execution, and gone with the
-// account.
+// TestHomeInMemory: it is bounded in bytes and in files, empty for each execution, and gone with
+// the account.
 func TestHomeInMemory(t *testing.T) {
 	m := testMachine(t, "")
 	m.home = 1 << 20

@@ -1,6 +1,6 @@
-// Package clip bounds texts that come from outside (names in files, what a benchmark left behind) before
-// people are told of them or a record keeps them. A text that is clipped says so, and how much is
-// missing. Clipping twice is clipping once.
+// Package clip bounds texts that come from outside (names in files, what a benchmark left behind)
+// before people are told of them or a record keeps them. A text that is clipped says so, and how
+// much is missing. Clipping twice is clipping once.
 //
 // The package judges nothing and escapes nothing. Start reading at Text.
 package clip
@@ -16,8 +16,8 @@ const Message = 2000
 // remark is more than the remark about what was left out needs.
 const remark = 60
 
-// Text returns s, or when it has more than most bytes, its beginning and its end with a remark between
-// them. The result has at most that many bytes; most is at least 200.
+// Text returns s, or when it has more than most bytes, its beginning and its end with a remark
+// between them. The result has at most that many bytes; most is at least 200.
 func Text(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -35,9 +35,9 @@ func Text(s string, most int) string {
 	return fmt.Sprintf("%s[... %d bytes left out ...]%s", s[:head], tail-head, s[tail:])
 }
 
-// Lines returns list with each line clipped to Message, and when they are more than count lines or have
-// more than size bytes together, the first of them with a remark at the end. The result has at most
-// count lines and size bytes. list stays as it is; nil stays nil.
+// Lines returns list with each line clipped to Message, and when they are more than count lines or
+// have more than size bytes together, the first of them with a remark at the end. The result has at
+// most count lines and size bytes. list stays as it is; nil stays nil.
 func Lines(list []string, count, size int) []string {
 	if list == nil {
 		return nil

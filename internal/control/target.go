@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// A target names things that a control changes, and the values that it may give them back. The engine carries out and
-// takes back only steps that a target of their control covers: a journal cannot make krund write anything else.
+// A target names things that a control changes, and the values that it may give them back. The
+// engine carries out and takes back only steps that a target of their control covers: a journal
+// cannot make krund write anything else.
 type target struct {
 	kind   Kind
 	name   func(string) bool // reports whether Step.Target is one of the things
@@ -37,8 +38,8 @@ func own(control string, s Step) error {
 		clip(control), clip(string(s.Kind)), clip(s.Old))
 }
 
-// files are targets of kernel files with values of one sort. Their names are patterns as in path.Match: * stays within
-// one part of a path.
+// files are targets of kernel files with values of one sort. Their names are patterns as in
+// path.Match: * stays within one part of a path.
 func files(old func(string) bool, patterns ...string) []target {
 	list := make([]target, len(patterns))
 	for i, pattern := range patterns {

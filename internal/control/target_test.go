@@ -7,8 +7,8 @@ import (
 	"krund/internal/durable/crashfs"
 )
 
-// TestHostileJournal: a journal with a valid checksum and this boot's number makes krund write nothing that the named
-// control would not have written.
+// TestHostileJournal: a journal with a valid checksum and this boot's number makes krund write
+// nothing that the named control would not have written.
 func TestHostileJournal(t *testing.T) {
 	const aslrFile = "/proc/sys/kernel/randomize_va_space"
 	hostile := map[string]struct {
@@ -67,7 +67,8 @@ func TestHostileJournal(t *testing.T) {
 	sameTree(t, state(t, m, k), before)
 }
 
-// TestPlansKeepToTheirTargets: what a plan contains can be taken back after a crash, on every captured machine.
+// TestPlansKeepToTheirTargets: what a plan contains can be taken back after a crash, on every
+// captured machine.
 func TestPlansKeepToTheirTargets(t *testing.T) {
 	for _, name := range machines {
 		m, _ := fakeMachine(t, name)

@@ -14,7 +14,8 @@ import (
 	"krund/internal/durable"
 )
 
-// TestInside: what is below the directory stays below the directory that was opened, whatever is at its path now.
+// TestInside: what is below the directory stays below the directory that was opened, whatever is at
+// its path now.
 func TestInside(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "x.krun")

@@ -14,7 +14,8 @@ import (
 	"krund/internal/durable"
 )
 
-// TestOnlyRegularFiles: what is no file is refused, for reading and for writing, without waiting for anyone.
+// TestOnlyRegularFiles: what is no file is refused, for reading and for writing, without waiting
+// for anyone.
 func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo, socket, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "socket"), filepath.Join(dir, "link")

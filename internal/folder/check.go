@@ -13,8 +13,9 @@ import (
 	"krund/internal/trust"
 )
 
-// OpenChecked opens the folder dir of an experiment that was started before, to change something in it. rule judges the
-// way there, Check what is inside, and the FS of what it returns stays with the folder that was checked. A folder that is not there is the error of Open.
+// OpenChecked opens the folder dir of an experiment that was started before, to change something in
+// it. rule judges the way there, Check what is inside, and the FS of what it returns stays with the
+// folder that was checked. A folder that is not there is the error of Open.
 func OpenChecked(fsys durable.FS, dir string, rule func(trust.Verdict) error) (Folder, error) {
 	verdict, err := trust.Look(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,8 +14,8 @@ import (
 	"krund/internal/durable"
 )
 
-// LastHolder says which process took the experiment last, whether or not it still has it; 0 when unknown. It only reads:
-// trying the lock would for that moment keep away a krund that starts.
+// LastHolder says which process took the experiment last, whether or not it still has it; 0 when
+// unknown. It only reads: trying the lock would for that moment keep away a krund that starts.
 func (f Folder) LastHolder() (pid int, host string) {
 	for _, name := range []string{f.holderFile(), f.lockFile()} { // earlier versions wrote it into the lock's file
 		file, err := f.fsys.OpenFile(name, os.O_RDONLY, 0)
@@ -31,8 +31,9 @@ func (f Folder) LastHolder() (pid int, host string) {
 	return 0, ""
 }
 
-// HoldsLock says whether the process pid of this machine may hold a lock: it lives and, where the kernel lists locks, has one. So a number that was given to
-// another process since is not taken for krund. It errs on the side of yes.
+// HoldsLock says whether the process pid of this machine may hold a lock: it lives and, where the
+// kernel lists locks, has one. So a number that was given to another process since is not taken for
+// krund. It errs on the side of yes.
 func HoldsLock(fsys durable.FS, pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) { // asks, and sends nothing
 		return false
@@ -52,8 +53,8 @@ type flock struct {
 	inode string
 }
 
-// parseLocks reads the text of /proc/locks, whose lines are as "1: FLOCK  ADVISORY  WRITE 4711 08:01:1312 0 EOF"; "->"
-// behind the number marks one that is waited for.
+// parseLocks reads the text of /proc/locks, whose lines are as "1: FLOCK  ADVISORY  WRITE 4711
+// 08:01:1312 0 EOF"; "->" behind the number marks one that is waited for.
 func parseLocks(list string) []flock {
 	var locks []flock
 	for line := range strings.Lines(list) {
@@ -74,9 +75,10 @@ func (f Folder) lastPID() int {
 	return pid
 }
 
-// stranger describes the process that has the lock of a file and is not krund; "" when it is krund, when it is the process
-// last, which has noted that it took the lock, or when the kernel does not say. The process that took the lock may have
-// ended, while another one goes on with its descriptor.
+// stranger describes the process that has the lock of a file and is not krund; "" when it is krund,
+// when it is the process last, which has noted that it took the lock, or when the kernel does not
+// say. The process that took the lock may have ended, while another one goes on with its
+// descriptor.
 //
 // The kernel's list gives the number of a file and not reliably its file system, where anybody can
 // have a file of that number. So only a process counts that has this file open.

@@ -13,8 +13,8 @@ import (
 	"krund/internal/durable"
 )
 
-// bystander runs flock(1), as another user where root can do so, on a file. It returns its process number when it has the
-// lock, and why it cannot get it otherwise.
+// bystander runs flock(1), as another user where root can do so, on a file. It returns its process
+// number when it has the lock, and why it cannot get it otherwise.
 func bystander(t *testing.T, file string) (pid int, refused string) {
 	t.Helper()
 	path, err := exec.LookPath("flock")
@@ -49,8 +49,8 @@ func reachable(t *testing.T, dir string) {
 	}
 }
 
-// TestLockOfABystander: a user who can read the experiment cannot take its lock, also when an earlier version has made
-// the lock's file.
+// TestLockOfABystander: a user who can read the experiment cannot take its lock, also when an
+// earlier version has made the lock's file.
 func TestLockOfABystander(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run a program as another user")
@@ -99,7 +99,8 @@ func TestLockOfAStranger(t *testing.T) {
 	}
 }
 
-// TestLockOfADeadHolder: a process that has inherited the descriptor is not taken for the krund that locked it.
+// TestLockOfADeadHolder: a process that has inherited the descriptor is not taken for the krund
+// that locked it.
 func TestLockOfADeadHolder(t *testing.T) {
 	path, err := exec.LookPath("flock")
 	if err != nil {
@@ -122,7 +123,8 @@ func TestLockOfADeadHolder(t *testing.T) {
 	}
 }
 
-// TestLockReplacedWhileWaiting: who waits for a lock's file that is replaced meanwhile takes the new one.
+// TestLockReplacedWhileWaiting: who waits for a lock's file that is replaced meanwhile takes the
+// new one.
 func TestLockReplacedWhileWaiting(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)

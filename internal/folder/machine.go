@@ -20,8 +20,8 @@ var ErrBusy = errors.New("another krund")
 // RuntimeDirs are where a machine may have its folder for what ends with the boot.
 func RuntimeDirs() []string { return []string{"/run", "/var/run"} }
 
-// runtimeDir makes, in the first of dirs that is there, the directory for what krund keeps until the end of the boot. Only
-// its owner can enter it.
+// runtimeDir makes, in the first of dirs that is there, the directory for what krund keeps until
+// the end of the boot. Only its owner can enter it.
 func runtimeDir(fsys durable.FS, dirs []string) (string, error) {
 	missing := errors.New("no directory was named")
 	for _, parent := range dirs {
@@ -45,8 +45,8 @@ func runtimeDir(fsys durable.FS, dirs []string) (string, error) {
 	return "", fmt.Errorf("find a place for what ends with the boot: %w", missing)
 }
 
-// Spare returns the path of the copy of the journal (control.Journal.Spare) of the experiment in directory dir, in the first of dirs that is
-// there; "" where there is no place for one.
+// Spare returns the path of the copy of the journal (control.Journal.Spare) of the experiment in
+// directory dir, in the first of dirs that is there; "" where there is no place for one.
 func Spare(fsys durable.FS, dir string, dirs ...string) string {
 	place, err := runtimeDir(fsys, dirs)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"krund/internal/trust"
 )
 
-// TestDistrusted: what would run as root is judged before each execution; what has an account of its own is not.
+// TestDistrusted: what would run as root is judged before each execution; what has an account of
+// its own is not.
 func TestDistrusted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root's programs are at stake")

@@ -13,8 +13,8 @@ var ErrTooLarge = errors.New(
 	"the record is larger than readers read; measure fewer iterations, or fewer counters",
 )
 
-// Bounds of what a record holds beside the series: what a benchmark leaves behind, and what the kernel says
-// of it, can be much more than anyone reads.
+// Bounds of what a record holds beside the series: what a benchmark leaves behind, and what the
+// kernel says of it, can be much more than anyone reads.
 const (
 	mostSentences = 200 // of a list
 	sentenceBytes = 64 << 10
@@ -23,9 +23,9 @@ const (
 	mostSeries    = maxJSON - 64<<20 // leaves room for everything else
 )
 
-// Bounded returns r as it can be stored and read: with its lists of sentences and its free texts bounded. A
-// list that is cut says at its end how much is missing. A record whose series are too large becomes an error
-// without them.
+// Bounded returns r as it can be stored and read: with its lists of sentences and its free texts
+// bounded. A list that is cut says at its end how much is missing. A record whose series are too
+// large becomes an error without them.
 func (r Record) Bounded() Record {
 	if r.seriesBytes() > mostSeries {
 		r.StartNS, r.WallNS, r.Columns, r.Outcome = nil, nil, nil, Error
@@ -52,8 +52,8 @@ func (r Record) boundedTexts() Record {
 	return r
 }
 
-// seriesBytes is how many bytes of JSON the values of the series take. It counts as far as mostSeries, and
-// only when there are so many values that they might be too much.
+// seriesBytes is how many bytes of JSON the values of the series take. It counts as far as
+// mostSeries, and only when there are so many values that they might be too much.
 func (r Record) seriesBytes() int {
 	values := len(r.StartNS) + len(r.WallNS)
 	for _, c := range r.Columns {

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestExchange: mallory owns a directory above, and exchanges root's directory in it for his own as fast as he can. What
-// is read is never his when the verdict is that only root can change it, whenever the exchange happens.
+// TestExchange: mallory owns a directory above, and exchanges root's directory in it for his own as
+// fast as he can. What is read is never his when the verdict is that only root can change it,
+// whenever the exchange happens.
 func TestExchange(t *testing.T) {
 	dir := tree(t)
 	his := filepath.Join(dir, "his")

@@ -1,9 +1,9 @@
 //go:build unix
 
-// Package trust opens what root believes: configurations, programs, the directories of experiments. It walks a path one
-// part at a time from the root of the file system, on descriptors, and looks at each directory and link before it goes
-// on. What it opens is what it has looked at: renaming or exchanging anything meanwhile cannot put something else in its
-// place. Start reading at Open.
+// Package trust opens what root believes: configurations, programs, the directories of experiments.
+// It walks a path one part at a time from the root of the file system, on descriptors, and looks at
+// each directory and link before it goes on. What it opens is what it has looked at: renaming or
+// exchanging anything meanwhile cannot put something else in its place. Start reading at Open.
 package trust
 
 import (
@@ -17,7 +17,8 @@ import (
 	"krund/internal/shellword"
 )
 
-// A Verdict says who else than root can change what a path leads to. That of the zero Verdict is: only root.
+// A Verdict says who else than root can change what a path leads to. That of the zero Verdict is:
+// only root.
 type Verdict struct {
 	others []other // who own parts of the path
 	open   error   // a part that a group or anybody may write
@@ -39,8 +40,8 @@ func (o other) cure() string {
 	return "chown root " + shellword.Path(o.part)
 }
 
-// RootOnly returns an error unless only root can change what the path leads to. It is the rule for what root does by
-// itself, at every boot.
+// RootOnly returns an error unless only root can change what the path leads to. It is the rule for
+// what root does by itself, at every boot.
 func (v Verdict) RootOnly() error {
 	if len(v.others) == 0 {
 		return v.open
@@ -49,8 +50,8 @@ func (v Verdict) RootOnly() error {
 	return fmt.Errorf("%s belongs to user %d, who could make root run anything; `%s`", o.part, o.uid, o.cure())
 }
 
-// OneOwner is RootOnly with one exception: one other user may own parts of the path. It is the rule for what a person
-// does as root by hand, with files of a user.
+// OneOwner is RootOnly with one exception: one other user may own parts of the path. It is the rule
+// for what a person does as root by hand, with files of a user.
 func (v Verdict) OneOwner() error {
 	for _, o := range v.others {
 		if first := v.others[0]; o.uid != first.uid {
@@ -65,8 +66,9 @@ func (v Verdict) OneOwner() error {
 // as in /tmp. The rules allow that: whoever makes the file or directory learns whose it is.
 func (v Verdict) Absent() error { return v.absent }
 
-// Look judges a path without opening what it leads to. The error wraps fs.ErrNotExist when there is nothing; the Verdict
-// is then that of the directories on the way. Other users than root have nothing to fear, and get the zero Verdict.
+// Look judges a path without opening what it leads to. The error wraps fs.ErrNotExist when there is
+// nothing; the Verdict is then that of the directories on the way. Other users than root have
+// nothing to fear, and get the zero Verdict.
 func Look(path string) (Verdict, error) {
 	if os.Geteuid() != 0 {
 		_, err := os.Stat(path)
@@ -84,8 +86,8 @@ func Look(path string) (Verdict, error) {
 // ErrNotFile is the error of Open for a directory, a pipe, a socket or a device.
 var ErrNotFile = errors.New("no regular file")
 
-// Open opens a regular file for reading, and judges the path that was taken, for root. It never waits, as opening a pipe
-// would. Errors: ErrNotFile, fs.ErrNotExist and those of the file system.
+// Open opens a regular file for reading, and judges the path that was taken, for root. It never
+// waits, as opening a pipe would. Errors: ErrNotFile, fs.ErrNotExist and those of the file system.
 func Open(path string) (*os.File, Verdict, error) {
 	if os.Geteuid() != 0 {
 		file, err := openOwn(path)

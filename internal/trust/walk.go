@@ -15,7 +15,8 @@ import (
 	"krund/internal/shellword"
 )
 
-// mostLinks is how many symbolic links a path may lead over, as in the kernel (MAXSYMLINKS of include/linux/namei.h).
+// mostLinks is how many symbolic links a path may lead over, as in the kernel (MAXSYMLINKS of
+// include/linux/namei.h).
 const mostLinks = 40
 
 // A walk goes along a path. It has at most two descriptors open.
@@ -139,8 +140,8 @@ func (w *walk) close() {
 	w.dir = -1
 }
 
-// judge notes who else than root can change a part of the path. In a sticky directory, like /tmp, everybody can change
-// only what is theirs, but lay links; the rights of a link mean nothing.
+// judge notes who else than root can change a part of the path. In a sticky directory, like /tmp,
+// everybody can change only what is theirs, but lay links; the rights of a link mean nothing.
 func (w *walk) judge(path string, stat unix.Stat_t) {
 	path = clip(path)
 	kind, mode := stat.Mode&unix.S_IFMT, uint32(stat.Mode&0o7777)

@@ -1,5 +1,6 @@
-// Package unpack bounds what a compressed file may become: a few kilobytes can unpack to gigabytes. It
-// knows no format of compression: the caller puts its decompressor between [NewInput] and [Input.Bound].
+// Package unpack bounds what a compressed file may become: a few kilobytes can unpack to gigabytes.
+// It knows no format of compression: the caller puts its decompressor between [NewInput] and
+// [Input.Bound].
 //
 // Start reading at Input.
 package unpack
@@ -34,8 +35,8 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("it unpacks to more than %d bytes, which is more than is read", e.Most)
 }
 
-// Input is the packed side. It counts what is read, and never reads further ahead than its decompressor
-// asks, so that what follows the packed data can be read from it.
+// Input is the packed side. It counts what is read, and never reads further ahead than its
+// decompressor asks, so that what follows the packed data can be read from it.
 type Input struct {
 	from *bufio.Reader
 	size int64

@@ -88,8 +88,8 @@ type attributes interface {
 	Chown(uid, gid int) error
 }
 
-// keep gives a file the owner, where that is permitted, and the mode of another one. A file of a new
-// owner is made with the mode before, so it never is more open than the old one was.
+// keep gives a file the owner, where that is permitted, and the mode of another one. A file of a
+// new owner is made with the mode before, so it never is more open than the old one was.
 func keep(f attributes, old fs.FileInfo) error {
 	if uid, gid, ok := owner(old); ok {
 		_ = f.Chown(uid, gid) // only root may give a file away; others keep what they write

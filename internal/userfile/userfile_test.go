@@ -38,7 +38,8 @@ func read(t *testing.T, name string) string {
 	return string(got)
 }
 
-// TestWriteReplaces: a file is replaced at once, and keeps its mode without the bits that give rights away.
+// TestWriteReplaces: a file is replaced at once, and keeps its mode without the bits that give
+// rights away.
 func TestWriteReplaces(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	must(t, userfile.Write(name, text("first")))
@@ -81,7 +82,8 @@ func TestWriteKeepsTheOwner(t *testing.T) {
 	}
 }
 
-// TestWriteToDescriptor: /dev/fd/N is the open file itself, at its place, and not another file of that name.
+// TestWriteToDescriptor: /dev/fd/N is the open file itself, at its place, and not another file of
+// that name.
 func TestWriteToDescriptor(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	must(t, err)
@@ -111,7 +113,8 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// TestOpen: a FIFO that is named as a file is refused, and one that krunctl was started with is read.
+// TestOpen: a FIFO that is named as a file is refused, and one that krunctl was started with is
+// read.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	fifo, file := filepath.Join(dir, "fifo"), filepath.Join(dir, "file")

@@ -7,15 +7,15 @@ import (
 	"krund/rig"
 )
 
-// dies lets a file system fail every access from now on, as one does whose disk is gone: EXT4_IOC_SHUTDOWN of the kernel's
-// fs/ext4/ext4.h, with EXT4_GOING_FLAGS_NOLOGFLUSH.
+// dies lets a file system fail every access from now on, as one does whose disk is gone:
+// EXT4_IOC_SHUTDOWN of the kernel's fs/ext4/ext4.h, with EXT4_GOING_FLAGS_NOLOGFLUSH.
 const dies = `import fcntl, os, struct, sys
 fd = os.open(sys.argv[1], os.O_RDONLY)
 fcntl.ioctl(fd, 0x8004587D, struct.pack("I", 2))
 `
 
-// TestDeadFileSystem: the file system of the experiment dies, and then krund is killed. Its guard restores the machine, and
-// so does the unit.
+// TestDeadFileSystem: the file system of the experiment dies, and then krund is killed. Its guard
+// restores the machine, and so does the unit.
 func TestDeadFileSystem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the short selection has three attacks")

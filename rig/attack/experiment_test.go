@@ -12,8 +12,8 @@ const (
 	changed      = "37"
 )
 
-// held is an experiment in one boot that changes one setting, with a benchmark that the test can hold. more are further
-// lines of [experiment], sections further sections.
+// held is an experiment in one boot that changes one setting, with a benchmark that the test can
+// hold. more are further lines of [experiment], sections further sections.
 func held(more, sections string) string {
 	return `[experiment]
 reboot = "none"

@@ -20,9 +20,9 @@ func journalOf(bootID string) string {
 	return text.String()
 }
 
-// TestHostileJournal: mallory writes a journal into a directory that is open for all. Neither the unit nor a person who
-// restores as root changes anything because of it. Even a journal that root has put there changes only what a control can
-// have changed.
+// TestHostileJournal: mallory writes a journal into a directory that is open for all. Neither the
+// unit nor a person who restores as root changes anything because of it. Even a journal that root
+// has put there changes only what a control can have changed.
 func TestHostileJournal(t *testing.T) {
 	m := withHeld(t, map[string]string{"x": held("", "")})
 	m.Sh("echo root:secret >/srv/shadow.copy && mkdir -p /srv/krund/x.krun/results && chmod 777 /srv/krund/x.krun")

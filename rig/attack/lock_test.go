@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLockOfABystander: mallory cannot take a lock of krund's, before, during or after an experiment, and the machine is
-// restored when krund is killed while he tries.
+// TestLockOfABystander: mallory cannot take a lock of krund's, before, during or after an
+// experiment, and the machine is restored when krund is killed while he tries.
 func TestLockOfABystander(t *testing.T) {
 	m := withHeld(t, map[string]string{"x": held("", "")})
 	before := m.Sh("cat " + statInterval)
@@ -47,7 +47,8 @@ func TestLockOfABystander(t *testing.T) {
 	his.Kill()
 }
 
-// TestLockOfAStranger: a program of root's that is not krund is named, and does not keep the guard from its work.
+// TestLockOfAStranger: a program of root's that is not krund is named, and does not keep the guard
+// from its work.
 func TestLockOfAStranger(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the short selection has three attacks")

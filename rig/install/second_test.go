@@ -7,7 +7,8 @@ import (
 	"krund/rig"
 )
 
-// enableByHand is what krunctl refuses: the unit of the second experiment, enabled with systemctl. It starts when the first one is at work.
+// enableByHand is what krunctl refuses: the unit of the second experiment, enabled with systemctl.
+// It starts when the first one is at work.
 const enableByHand = `mkdir -p /etc/systemd/system/krund@second.service.d
 cat >/etc/systemd/system/krund@second.service.d/experiment.conf <<'END'
 [Unit]
@@ -17,8 +18,9 @@ Environment="KRUND_CONFIG=/srv/krund/second.toml"
 END
 systemctl daemon-reload && systemctl enable krund@second.service`
 
-// TestTwoExperiments: two experiments want the machine for themselves. krunctl refuses the second; enabled all the same, it is disabled and people are
-// told, once, and it goes on when the first has ended.
+// TestTwoExperiments: two experiments want the machine for themselves. krunctl refuses the second;
+// enabled all the same, it is disabled and people are told, once, and it goes on when the first has
+// ended.
 func TestTwoExperiments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("5 boots")
@@ -71,7 +73,8 @@ const slowly = `#!/bin/sh
 exec /usr/bin/systemctl "$@"
 `
 
-// TestSlowSystemctl: an experiment that has finished has finished, also when systemctl does not answer in time.
+// TestSlowSystemctl: an experiment that has finished has finished, also when systemctl does not
+// answer in time.
 func TestSlowSystemctl(t *testing.T) {
 	if testing.Short() {
 		t.Skip("two boots, and a minute of waiting")

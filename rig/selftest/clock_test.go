@@ -8,8 +8,8 @@ import (
 	"krund/rig"
 )
 
-// TestClock: the clock of a machine that boots on a busy host does not run faster than the host's, else timeouts inside
-// would come too early.
+// TestClock: the clock of a machine that boots on a busy host does not run faster than the host's,
+// else timeouts inside would come too early.
 func TestClock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute")

@@ -222,7 +222,8 @@ func (t *test) krunctl(args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// guardsGone waits until no guard is left. Then the setting is as it was, unless a guard was killed.
+// guardsGone waits until no guard is left. Then the setting is as it was, unless a guard was
+// killed.
 func (t *test) guardsGone() error {
 	err := t.gone(func(part string) bool { return part == victimGuard })
 	if err != nil {
