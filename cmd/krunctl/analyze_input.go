@@ -54,7 +54,8 @@ func (a *app) tellLeftOut(arg string, d *dataset.Dataset) {
 	}
 }
 
-// analysisFile is where the analysis of arg is kept; "" for standard input, beside which there is no place.
+// analysisFile is where the analysis of arg is kept; "" for standard input, beside which there is
+// no place.
 func (a *app) analysisFile(arg string) string {
 	switch {
 	case a.isExperiment(arg):

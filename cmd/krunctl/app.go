@@ -53,7 +53,7 @@ func (a *app) talk(format string, args ...any) {
 		lines = append(lines, visible(strings.TrimSuffix(line, "\n")))
 	}
 	for _, line := range clip.Lines(lines, talkLines, talkBytes) {
-		_, _ = fmt.Fprintln(a.stderr, line) // there is nobody else to tell
+		_, _ = fmt.Fprintln(a.stderr, line) // an error here cannot be reported anywhere
 	}
 }
 
@@ -89,8 +89,8 @@ func (e usageError) Unwrap() error { return e.error }
 // is in its output already.
 var errFound = errors.New("problems were found")
 
-// leaveOut says, once, that something of source could not be read, and why. The command goes on without
-// it, and ends with exitLeftOut unless there is worse.
+// leaveOut says, once, that something of source could not be read, and why. The command goes on
+// without it, and ends with exitLeftOut unless there is worse.
 func (a *app) leaveOut(source, why string) {
 	const most = 20 // that are named
 	if a.leftOut == nil {

@@ -30,8 +30,8 @@ func (a *app) openFolder(arg string) (folder.Folder, error) {
 	return folder.Open(a.fsys, folderOf(arg))
 }
 
-// openToChange opens the experiment that arg names, to change something in it. Root believes no directory that others
-// could change.
+// openToChange opens the experiment that arg names, to change something in it. Root believes no
+// directory that others could change.
 func (a *app) openToChange(arg string) (folder.Folder, error) {
 	if a.uid != 0 {
 		return a.openFolder(arg)

@@ -83,8 +83,8 @@ func isTaken(err error) bool {
 	return ok && locked.Stranger == ""
 }
 
-// openToRestore opens the experiment as krund does, and locks it. A directory that others could change is refused: its
-// journal could be theirs.
+// openToRestore opens the experiment as krund does, and locks it. A directory that others could
+// change is refused: its journal could be theirs.
 func (a *app) openToRestore(arg string) (folder.Folder, *folder.Lock, error) {
 	f, err := a.openToChange(arg)
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *app) openToRestore(arg string) (folder.Folder, *folder.Lock, error) {
 	return f, lock, err
 }
 
-// restoreFrom takes back what the journal at path holds; spare is the path of its copy.
+// restoreFrom restores the settings in the journal at path; spare is the path of its copy.
 func (a *app) restoreFrom(ctx context.Context, fsys durable.FS, path, spare string, keepAccount bool) error {
 	if pending, err := control.ReadJournal(fsys, path); err == nil && len(pending) == 0 {
 		if spare != "" && !control.Lost(fsys, path) {

@@ -77,8 +77,8 @@ func TestGuardIsSilent(t *testing.T) {
 	}
 }
 
-// TestGuardWithoutTheDirectory: whatever becomes of the experiment's directory and its lock while krund holds the machine, its
-// guard restores the machine.
+// TestGuardWithoutTheDirectory: whatever becomes of the experiment's directory and its lock while
+// krund holds the machine, its guard restores the machine.
 func TestGuardWithoutTheDirectory(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root has a place for the copy of the journal")

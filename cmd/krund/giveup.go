@@ -25,13 +25,13 @@ const giveUpTime = 2 * time.Minute
 
 // giveUp returns err, which ends a krund whose experiment could not even be opened.
 //
-// Where krund was started by a person that is all. Where it was started by its unit, nobody looks,
-// and every boot would end alike: the unit is disabled, so that the boots to come are ordinary
-// ones, and people are told, once for that reason, because mails can only be counted in a schedule
-// that is open. So it is for an experiment that finds another one at work on the machine: both are
-// enabled, one of them fails in each boot, and the machine would stay idle when the other has
-// ended. Where another krund works on the same experiment, the unit stays enabled, and people are
-// told: systemd starts the unit once in each boot. What was done is printed to stderr, which is the
+// If a person started krund, giveUp does nothing else. If the unit started it, every later boot
+// would fail in the same way: giveUp disables the unit, so that the next boots are ordinary ones,
+// and sends one notification, because mails can only be counted in an open schedule. It does the
+// same for an experiment that finds another one at work on the machine: with both enabled, one of
+// them would fail in each boot, and the machine would stay idle once the other has ended. If
+// another krund works on the same experiment, the unit stays enabled and a notification is sent:
+// systemd starts the unit once in each boot. giveUp prints what it did to stderr, which is the
 // journal.
 func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Writer, err error) error {
 	_, home := caller()

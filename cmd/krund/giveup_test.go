@@ -102,7 +102,8 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// TestGiveUpOnALock: another krund is at work on the experiment, as after a start by hand. People are told, and the unit stays enabled.
+// TestGiveUpOnALock: another krund is at work on the experiment, as after a start by hand. People
+// are told, and the unit stays enabled.
 func TestGiveUpOnALock(t *testing.T) {
 	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1")
 	if err != nil {

@@ -38,7 +38,7 @@ func putBack(about []string, restarting bool) error {
 		return fmt.Errorf("told about %q, want a directory and whether there are reboots", about)
 	}
 	dir, mode := about[0], about[1]
-	ctx := context.Background() // nobody can interrupt it
+	ctx := context.Background() // the guard ignores signals
 	m := machine.Machine{
 		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: clock.Real{}, Restarting: restarting,
 		Spare: folder.Spare(durable.OS(), dir, folder.RuntimeDirs()...),

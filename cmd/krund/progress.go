@@ -58,8 +58,8 @@ func (p *progress) eta(left int) string {
 	return "left " + (p.spent / time.Duration(p.ran) * time.Duration(left)).Round(time.Second).String()
 }
 
-// messageBytes bounds one message, or a part of it: what it quotes may come from a benchmark, and be as
-// long as that likes.
+// messageBytes bounds one message, or a part of it: what it quotes may come from a benchmark, and
+// be as long as that likes.
 const messageBytes = 8 << 10
 
 // printable bounds a text, and takes out what drives a terminal.

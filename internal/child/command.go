@@ -47,10 +47,10 @@ type Command struct {
 	// (CLOCK_MONOTONIC_RAW on Linux, CLOCK_MONOTONIC elsewhere), at StampOffset. Nil means that nobody wants it.
 	Stamp       *os.File
 	StampOffset int64
-	// Stdout is given what the benchmark writes to its standard output, in pieces, as krund takes it
-	// out of the pipe; beside that Run.Stdout is kept as always. It must neither fail nor wait, keeps
-	// nothing of the pieces, and allocates next to nothing: no garbage is collected during a run.
-	// Nil means that it is not read along.
+	// Stdout is given what the benchmark writes to its standard output, in pieces, as krund takes
+	// it out of the pipe; beside that Run.Stdout is kept as always. It must neither fail nor wait,
+	// keeps nothing of the pieces, and allocates next to nothing: no garbage is collected during a
+	// run. Nil means that it is not read along.
 	Stdout io.Writer
 }
 

@@ -28,8 +28,8 @@ type Cmd struct {
 	Stdin   string        // text on standard input
 	Timeout time.Duration // the whole process group is killed after it; 0 means one minute
 
-	// Trust, for root, judges the path of the program, which must be absolute then. The program is opened once: what is
-	// judged is what runs. nil runs whatever is there.
+	// Trust, for root, judges the path of the program, which must be absolute then. The program is
+	// opened once: what is judged is what runs. nil runs whatever is there.
 	Trust func(trust.Verdict) error
 }
 
@@ -84,7 +84,8 @@ func Run(ctx context.Context, c Cmd) (string, error) {
 	return out.String(), fmt.Errorf("run %s: %w", shellword.Join(c.Argv), err)
 }
 
-// program returns the path to execute, and the open file that it leads to, if any, which must stay open until then.
+// program returns the path to execute, and the open file that it leads to, if any, which must stay
+// open until then.
 func (c Cmd) program() (string, *os.File, error) {
 	if c.Trust == nil || os.Geteuid() != 0 {
 		return c.Argv[0], nil, nil

@@ -93,9 +93,9 @@ func (c *Config) checkTrust(found *problems) {
 	}
 }
 
-// Trusted returns an error when others could change the configuration that was opened at Path: anybody but root where
-// krund takes the machine over at every boot (RebootHardware), two different users where a person starts it by hand. For
-// other users than root it is nil.
+// Trusted returns an error when others could change the configuration that was opened at Path:
+// anybody but root where krund takes the machine over at every boot (RebootHardware), two different
+// users where a person starts it by hand. For other users than root it is nil.
 func (c *Config) Trusted(reboot string) error { return Rule(reboot)(c.verdict) }
 
 // Rule returns the rule for what root runs because of a configuration, by its way to restart.

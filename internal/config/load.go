@@ -13,8 +13,8 @@ import (
 	"krund/internal/trust"
 )
 
-// Load is Open that also checks that the files which the configuration names exist, and that nobody but root can change
-// what root runs because of it.
+// Load is Open that also checks that the files which the configuration names exist, and that nobody
+// but root can change what root runs because of it.
 func Load(path, hostname string) (*Config, error) {
 	c, found, err := open(path, hostname)
 	if err != nil {
@@ -29,8 +29,9 @@ func Load(path, hostname string) (*Config, error) {
 	return c, nil
 }
 
-// Open reads the file at path for the machine called hostname. The file is opened once: what is read is what Trusted
-// judges. Errors: Errors when the configuration is wrong, fs.ErrNotExist, ErrNotFile, and those of the file system.
+// Open reads the file at path for the machine called hostname. The file is opened once: what is
+// read is what Trusted judges. Errors: Errors when the configuration is wrong, fs.ErrNotExist,
+// ErrNotFile, and those of the file system.
 func Open(path, hostname string) (*Config, error) {
 	c, found, err := open(path, hostname)
 	if err != nil {

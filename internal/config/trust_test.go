@@ -22,8 +22,8 @@ b = { parameter = 1 }
 // mallory is a user that no machine of the tests needs.
 const mallory = 4712
 
-// TestTrusted: what is started at every boot only root may be able to change, on the whole way there; what a person
-// starts by hand may belong to one user.
+// TestTrusted: what is started at every boot only root may be able to change, on the whole way
+// there; what a person starts by hand may belong to one user.
 func TestTrusted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root's commands are at stake")
@@ -67,7 +67,8 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// TestHooksAreJudged: root runs hooks and notifications, so the way to each counts as that to the configuration.
+// TestHooksAreJudged: root runs hooks and notifications, so the way to each counts as that to the
+// configuration.
 func TestHooksAreJudged(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root's commands are at stake")

@@ -33,14 +33,16 @@ func frequencyGovernor(s FrequencySettings) Control {
 	}}
 }
 
-// governorFiles are the targets of the governor: its choice, the energy preference, and the tunables of the one before.
+// governorFiles are the targets of the governor: its choice, the energy preference, and the
+// tunables of the one before.
 func governorFiles() []target {
 	const policy = cpufreqDir + "/policy[0-9]*"
 	return append(files(isWords, policy+"/scaling_governor", policy+"/energy_performance_preference"),
 		files(isNumber, dynamicBoostFile)[0], target{kind: KindFile, name: isTunable, values: from(isWords)})
 }
 
-// isTunable reports whether a file is a tunable of a governor: in a directory of its name, for all policies or for each.
+// isTunable reports whether a file is a tunable of a governor: in a directory of its name, for all
+// policies or for each.
 func isTunable(name string) bool {
 	all, policies := like(cpufreqDir+"/*/*"), like(cpufreqDir+"/policy[0-9]*")
 	return all(name) && !policies(path.Dir(name)) || like(cpufreqDir+"/policy[0-9]*/*/*")(name)

@@ -36,16 +36,18 @@ type Journal struct {
 	spareSize int64
 }
 
-// Spare keeps a copy of the journal at path, on another file system: when that of the journal fails, the copy, opened
-// as a journal, still knows what to restore. It is made before the first change, only its owner can read it, and it is
-// removed when no setting is left changed. The file system must forget it at the end of the boot, as the kernel forgets
-// the settings. Without a copy, when it cannot be written, krund goes on.
+// Spare keeps a copy of the journal at path, on another file system: when that of the journal
+// fails, the copy, opened as a journal, still knows what to restore. It is made before the first
+// change, only its owner can read it, and it is removed when no setting is left changed. The file
+// system must forget it at the end of the boot, as the kernel forgets the settings. Without a copy,
+// when it cannot be written, krund goes on.
 func (j *Journal) Spare(path string) {
 	j.spare = path
 	j.lost = j.lost && path != j.path
 }
 
-// copy adds text to the spare copy. A copy that is not complete would restore the wrong values, so it is removed.
+// copy adds text to the spare copy. A copy that is not complete would restore the wrong values, so
+// it is removed.
 func (j *Journal) copy(text []byte) {
 	if j.spareFile == nil {
 		return

@@ -37,10 +37,12 @@ func network(s NetworkSettings) Control {
 	}
 }
 
-// linkForm is the form of an interface's name: IFNAMSIZ of the kernel's include/uapi/linux/if.h bounds its length.
+// linkForm is the form of an interface's name: IFNAMSIZ of the kernel's include/uapi/linux/if.h
+// bounds its length.
 var linkForm = regexp.MustCompile(`^[^\s/]{1,15}$`)
 
-// wasUp reports whether a step takes an interface down. Data, what comes back with it, is for Links.Up to judge.
+// wasUp reports whether a step takes an interface down. Data, what comes back with it, is for
+// Links.Up to judge.
 func wasUp(s Step) bool { return s.Old == "up" }
 
 func planNetwork(l Links, links []Link, patterns []string, wanted string) Plan {

@@ -107,7 +107,8 @@ func named(err error, name string) error {
 	return err
 }
 
-// special reports whether something is neither a file nor a directory, which can be opened and not read.
+// special reports whether something is neither a file nor a directory, which can be opened and not
+// read.
 func special(mode fs.FileMode) bool { return !mode.IsRegular() && !mode.IsDir() }
 
 // notRegular is the error for what is special.

@@ -133,8 +133,8 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 	}
 }
 
-// lost tells of the attempts of a slot that have ended without a record. One that was not there when the
-// records were read may be there now.
+// lost tells of the attempts of a slot that have ended without a record. One that was not there
+// when the records were read may be there now.
 func (c *check) lost(slot schedule.Slot, h *history, fix string) {
 	for _, attempt := range h.missing(slot) {
 		name := results.Name{Slot: slot.Index, Attempt: attempt}

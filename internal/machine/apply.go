@@ -38,7 +38,7 @@ func (m *Machine) restore(ctx context.Context, how restorer) error {
 	return errors.Join(err, m.restoreFrom(ctx, m.Spare, how))
 }
 
-// restoreFrom takes back what the journal at path holds.
+// restoreFrom restores the settings in the journal at path.
 func (m *Machine) restoreFrom(ctx context.Context, path string, how restorer) error {
 	pending, err := control.ReadJournal(m.FS, path)
 	if err == nil && len(pending) == 0 {

@@ -230,7 +230,8 @@ func (m *Machine) more() map[string]string {
 	return more
 }
 
-// mostKernelLines is how many messages of the kernel are in a record. A benchmark can cause any number of them.
+// mostKernelLines is how many messages of the kernel are in a record. A benchmark can cause any
+// number of them.
 const mostKernelLines = 200
 
 func (m *Machine) drainLog(ctx context.Context, log probe.KernelLog, seen *boot.Seen) {

@@ -231,8 +231,8 @@ type noWait struct{ clock.Real }
 
 func (noWait) Sleep(context.Context, time.Duration) error { return nil }
 
-// TestManyKernelMessages: a benchmark can make the kernel say a lot, such as the list of its processes when memory runs out. All of it is in no record
-// and no mail.
+// TestManyKernelMessages: a benchmark can make the kernel say a lot, such as the list of its
+// processes when memory runs out. All of it is in no record and no mail.
 func TestManyKernelMessages(t *testing.T) {
 	for n, want := range map[logOf]struct{ lines, remarks int }{100: {200, 0}, 101: {200, 1}, 5000: {200, 1}} {
 		m := &Machine{Probes: probe.Settings{KernelLog: control.Warn}, Clock: noWait{}}

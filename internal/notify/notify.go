@@ -56,9 +56,9 @@ type Notifier struct {
 // WantsMail says whether Send would send a mail, so that the caller can count it durably before it is sent.
 func (n Notifier) WantsMail() bool { return len(n.Mail) > 0 }
 
-// Send delivers m every way that is configured, mail only if mail is true (the cap on mails is the caller's, because it outlives this
-// process). It tries all of them and joins the errors. Control characters in subject and text, where the last words of a benchmark can be, are
-// replaced.
+// Send delivers m every way that is configured, mail only if mail is true (the cap on mails is the
+// caller's, because it outlives this process). It tries all of them and joins the errors. Control
+// characters in subject and text, where the last words of a benchmark can be, are replaced.
 func (n Notifier) Send(ctx context.Context, m Message, mail bool) error {
 	m.Subject, m.Text = plaintext.Line(oneLine(m.Subject)), plaintext.Text(m.Text)
 	var errs []error

@@ -52,14 +52,15 @@ type Executor struct {
 	Installed Installed
 	Root      sysroot.Root // for the devices and settings of the counters
 
-	// Trust judges the paths of what runs as root: the program and the benchmark of a job under the caller's account. nil
-	// runs whatever is there.
+	// Trust judges the paths of what runs as root: the program and the benchmark of a job under the
+	// caller's account. nil runs whatever is there.
 	Trust func(trust.Verdict) error
 
 	cores []int // to count on; nil: all
 }
 
-// distrusted returns why root must not run the job; "" when it may, or when the benchmark has an account of its own.
+// distrusted returns why root must not run the job; "" when it may, or when the benchmark has an
+// account of its own.
 func (e Executor) distrusted(j Job) string {
 	if e.Trust == nil || !j.Root || !j.Account.IsCaller() {
 		return ""

@@ -187,8 +187,9 @@ func hashOf(data []byte) string {
 // mostHashed is how many bytes of a file are read for its hash: more than any virtual machine has.
 const mostHashed = 4 << 30
 
-// HashFile returns the SHA-256 of a file in hexadecimal, for ReadFingerprint's more. The file is read in pieces. What is no
-// regular file, and one of more than 4 GiB, is an error: whoever owns the file may have put anything in its place.
+// HashFile returns the SHA-256 of a file in hexadecimal, for ReadFingerprint's more. The file is
+// read in pieces. What is no regular file, and one of more than 4 GiB, is an error: whoever owns
+// the file may have put anything in its place.
 func HashFile(path string) (string, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO without a writer would wait for ever
 	if err != nil {

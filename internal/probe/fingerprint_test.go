@@ -217,7 +217,8 @@ func TestHashFile(t *testing.T) {
 	}
 }
 
-// TestHashHostile: a benchmark that may write to its own folder can put anything in the place of its file. Nothing of it may hold krund up.
+// TestHashHostile: a benchmark that may write to its own folder can put anything in the place of
+// its file. Nothing of it may hold krund up.
 func TestHashHostile(t *testing.T) {
 	dir := t.TempDir()
 	fifo, sparse := filepath.Join(dir, "fifo"), filepath.Join(dir, "sparse")

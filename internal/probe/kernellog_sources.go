@@ -34,8 +34,8 @@ func parseKmsg(record string) (KernelLine, error) {
 	return KernelLine{Seq: seq, Facility: int(priority >> 3), Level: int(priority & 7), Micros: micros, Text: unescapeHex(text)}, nil
 }
 
-// unescapeHex turns \xNN into the byte it stands for, unless the text could not be shown then: the kernel names processes, whose names are
-// the benchmark's to choose.
+// unescapeHex turns \xNN into the byte it stands for, unless the text could not be shown then: the
+// kernel names processes, whose names are the benchmark's to choose.
 func unescapeHex(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

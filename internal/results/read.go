@@ -131,7 +131,8 @@ func (r *Reader) Latest(slot, attempts int) (rec Record, ok bool, err error) {
 	return Record{}, false, nil
 }
 
-// Usable returns what keeps r, which could be read, from being used: a *FileError with what Check says.
+// Usable returns what keeps r, which could be read, from being used: a *FileError with what Check
+// says.
 func (r Record) Usable() error {
 	if err := r.Check(); err != nil {
 		return &FileError{File: Name{Slot: r.Slot, Attempt: r.Attempt}.String(),

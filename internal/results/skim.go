@@ -63,7 +63,8 @@ func withPacked(fsys durable.FS, path string, read func(*unpack.Input) error) er
 	return errors.Join(err, f.Close())
 }
 
-// Copy writes the document that the file path holds, unchanged. It is for a record that Skim has read.
+// Copy writes the document that the file path holds, unchanged. It is for a record that Skim has
+// read.
 func Copy(w io.Writer, fsys durable.FS, path string) error {
 	return withPacked(fsys, path, func(in *unpack.Input) error {
 		zip, err := gzip.NewReader(in)

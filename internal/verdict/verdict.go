@@ -57,8 +57,9 @@ type Outcome struct {
 	Reasons []string
 }
 
-// Judge returns the outcome of a run. The order is from what makes all else meaningless to what merely disturbs: not started, out of time,
-// ended badly, too few iterations, iterations longer than the process, a series that cannot be right, a disturbance.
+// Judge returns the outcome of a run. The order is from what makes all else meaningless to what
+// merely disturbs: not started, out of time, ended badly, too few iterations, iterations longer
+// than the process, a series that cannot be right, a disturbance.
 //
 // The policy decides what becomes of a run that was disturbed, which is otherwise sound. It also decides whether one whose series cannot be right is
 // run again; but to accept it would be to accept numbers that are known to be wrong, so that it is an error under any other policy.
