@@ -48,7 +48,9 @@ func (s *Series) table(head []byte, spec Spec) {
 
 // hasUser reports whether there is a user column of that name and unit.
 func (s *Series) hasUser(c Column) bool {
-	return slices.ContainsFunc(s.Columns, func(d ColumnData) bool { return d.Kind == KindUser && d.Column == c })
+	return slices.ContainsFunc(s.Columns, func(d ColumnData) bool {
+		return d.Kind == KindUser && d.Column == c
+	})
 }
 
 // totals puts the counters' totals in the place of their columns when they were

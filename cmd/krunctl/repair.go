@@ -65,7 +65,8 @@ func (a *app) repair(arg string, o repairOptions) error {
 		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
 	}
 	options := integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir())}
-	done, err := integrity.Mend(f.FS(), f, integrity.MendOptions{Options: options, Original: tomlOf(f.Dir()), DryRun: o.dryRun, Now: a.now()})
+	done, err := integrity.Mend(f.FS(), f, integrity.MendOptions{Options: options,
+		Original: tomlOf(f.Dir()), DryRun: o.dryRun, Now: a.now()})
 	would := ""
 	if o.dryRun {
 		would = "would have "

@@ -90,7 +90,8 @@ func (a *app) openToRestore(arg string) (folder.Folder, *folder.Lock, error) {
 	if err != nil {
 		return f, nil, err
 	}
-	if cfg, err := a.copiedConfig(f, a.host); err == nil && cfg.Experiment.Reboot == config.RebootHardware && a.uid == 0 {
+	if cfg, err := a.copiedConfig(f, a.host); err == nil &&
+		cfg.Experiment.Reboot == config.RebootHardware && a.uid == 0 {
 		if f, err = folder.OpenChecked(a.fsys, f.Dir(), trust.Verdict.RootOnly); err != nil {
 			return f, nil, err
 		}

@@ -57,7 +57,8 @@ func putBack(about []string, restarting bool) error {
 	}
 	if _, there := os.Lstat(m.Spare); err != nil && there == nil {
 		m.FS, m.Journal = durable.OS(), m.Spare
-		m.Log = slog.New(newTalk(os.Stderr, slog.LevelWarn, isJournal(os.Stderr, os.Getenv("JOURNAL_STREAM"))))
+		m.Log = slog.New(newTalk(os.Stderr, slog.LevelWarn,
+			isJournal(os.Stderr, os.Getenv("JOURNAL_STREAM"))))
 		m.Log.Warn("the journal of settings cannot be used; its copy is", "copy", m.Spare, "error", err)
 		err = back(ctx)
 	}
@@ -112,7 +113,8 @@ func claimWaiting(dir, mode string, states chan<- claimed) (c claimed) {
 	if c.err != nil {
 		return c
 	}
-	if c.log, c.closeLog, c.err = newLog(c.folder.FS(), c.folder.Log(), runOptions{}, os.Stderr); c.err != nil {
+	if c.log, c.closeLog, c.err = newLog(c.folder.FS(), c.folder.Log(), runOptions{},
+		os.Stderr); c.err != nil {
 		c.err = errors.Join(c.err, c.lock.Release())
 	}
 	return c

@@ -166,7 +166,8 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 			return p, nil
 		}
 	}
-	if p.release, err = lockMachine(cfg, o.folder, p.reboot, os.Geteuid() == 0, folder.RuntimeDirs()...); err != nil {
+	if p.release, err = lockMachine(cfg, o.folder, p.reboot, os.Geteuid() == 0,
+		folder.RuntimeDirs()...); err != nil {
 		return p, err
 	}
 	p.system, p.closeLog, err = newSystem(ctx, cfg, o, p.reboot, stdout, stderr)

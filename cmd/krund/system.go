@@ -81,13 +81,15 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 		entry = e
 	}
 	return boot.System{
-		FS:       fsys,
-		Room:     room,
-		Clock:    clock.Real{},
-		Log:      log,
-		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"), Trust: config.Rule(mode)},
-		Machine:  taken,
-		Hooks: hooks.Set{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After), Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log,
+		FS:    fsys,
+		Room:  room,
+		Clock: clock.Real{},
+		Log:   log,
+		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
+			Trust: config.Rule(mode)},
+		Machine: taken,
+		Hooks: hooks.Set{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After),
+			Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log,
 			Trust: config.Rule(mode)},
 		Rebooter: reboot.New(log),
 		Entry:    entry,

@@ -18,9 +18,10 @@ type Accounts interface {
 const accountControl = "account"
 
 // accountTarget covers it. Its name is compared by accountActor.
-var accountTarget = target{kind: KindAccount, name: func(string) bool { return true }, values: func(s Step) bool {
-	return s.Old == "absent" && (s.Data == "" || s.Data == groupWasThere)
-}}
+var accountTarget = target{kind: KindAccount, name: func(string) bool { return true },
+	values: func(s Step) bool {
+		return s.Old == "absent" && (s.Data == "" || s.Data == groupWasThere)
+	}}
 
 // groupWasThere is the Data of an account whose group is older than krund's work.
 const groupWasThere = "group"

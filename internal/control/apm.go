@@ -61,7 +61,8 @@ func readPerfState(ctx context.Context, c Commands) (perfState, error) {
 // apm brings the processor to full speed: `apm -H` as the study did, or, when no apmd listens, hw.perfpolicy=manual and hw.setperf=100.
 func apm(s APMSettings) Control {
 	return Control{
-		Name: "apm", Policy: s.Policy, Why: frequencyWhy, targets: []target{{kind: KindPerform, name: is("hw.setperf"), values: from(isPerfState)}},
+		Name: "apm", Policy: s.Policy, Why: frequencyWhy, targets: []target{{kind: KindPerform,
+			name: is("hw.setperf"), values: from(isPerfState)}},
 		plan: func(ctx context.Context, m *Machine) Plan {
 			const wanted = "manual 100"
 			state, err := readPerfState(ctx, m.Commands)

@@ -95,7 +95,9 @@ func undoOf(m *Machine, j *Journal, entries []Entry) Undo {
 // carryOut makes the changes of one control after writing all of them down. refused are the errors of optional ones; they are among the
 // entries all the same, because another change may bring about what was refused (a governor its energy preference), and then is to be
 // taken back. After an error none of the changes stands.
-func carryOut(ctx context.Context, m *Machine, j *Journal, c Control, steps []Step) (made []Entry, refused []error, err error) {
+func carryOut(
+	ctx context.Context, m *Machine, j *Journal, c Control, steps []Step,
+) (made []Entry, refused []error, err error) {
 	for _, s := range steps {
 		if !c.makes(s) { // then it could not be taken back
 			return nil, nil, fmt.Errorf("the plan of %s contains a change that is none of its targets: %s", c.Name, s)

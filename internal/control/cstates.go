@@ -20,7 +20,8 @@ const latencyFile = "/dev/cpu_dma_latency"
 // (docs.kernel.org, power/pm_qos_interface). So the wish cannot outlive krund.
 func cstates(s CStatesSettings) Control {
 	return Control{
-		Name: "cstates", Policy: s.Policy, targets: []target{{kind: KindHold, name: is(latencyFile), values: from(isNumber)}},
+		Name: "cstates", Policy: s.Policy, targets: []target{{kind: KindHold, name: is(latencyFile),
+			values: from(isNumber)}},
 		Why: "a CPU that sleeps deeply takes a while to wake and finds its caches empty",
 		plan: func(_ context.Context, m *Machine) Plan {
 			wanted := fmt.Sprintf("at most %d us to wake", s.Latency)

@@ -27,28 +27,30 @@ func noFrequencyDriver(m *Machine, wanted string) Plan {
 
 // frequencyLimits is the second half of the control, after turbo: minimum = maximum = the wanted frequency, in every policy.
 func frequencyLimits(s FrequencySettings) Control {
-	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, targets: limitFiles(), plan: func(_ context.Context, m *Machine) Plan {
-		if s.Free {
-			return ok("", "")
-		}
-		policies, err := readCPUFreq(m.Root)
-		if err != nil {
-			return unreadable("fixed frequency", err)
-		}
-		if len(policies) == 0 {
-			return noFrequencyDriver(m, "fixed frequency")
-		}
-		p := planLimits(policies, s.KHz)
-		if rest := without(m.Root, policies); len(rest) > 0 {
-			p.Detail = join(p.Detail, fmt.Sprintf("the driver has no policy for CPU %s, whose frequency nobody holds", rest), "; ")
-		}
-		return p
-	}}
+	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, targets: limitFiles(),
+		plan: func(_ context.Context, m *Machine) Plan {
+			if s.Free {
+				return ok("", "")
+			}
+			policies, err := readCPUFreq(m.Root)
+			if err != nil {
+				return unreadable("fixed frequency", err)
+			}
+			if len(policies) == 0 {
+				return noFrequencyDriver(m, "fixed frequency")
+			}
+			p := planLimits(policies, s.KHz)
+			if rest := without(m.Root, policies); len(rest) > 0 {
+				p.Detail = join(p.Detail, fmt.Sprintf("the driver has no policy for CPU %s, whose frequency nobody holds", rest), "; ")
+			}
+			return p
+		}}
 }
 
 // limitFiles are the targets of limits.
 func limitFiles() []target {
-	return files(isNumber, cpufreqDir+"/policy[0-9]*/scaling_min_freq", cpufreqDir+"/policy[0-9]*/scaling_max_freq")
+	return files(isNumber, cpufreqDir+"/policy[0-9]*/scaling_min_freq",
+		cpufreqDir+"/policy[0-9]*/scaling_max_freq")
 }
 
 // planLimits wants scaling_min_freq = scaling_max_freq = the target of each policy. The order of the two writes keeps the minimum below

@@ -17,20 +17,21 @@ const performance = "performance"
 // The energy preference is written before the governor so that it is put back after it: under the performance governor intel_pstate and
 // amd-pstate refuse every other preference (docs.kernel.org, admin-guide/pm/intel_pstate, "Active Mode With HWP").
 func frequencyGovernor(s FrequencySettings) Control {
-	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, targets: governorFiles(), plan: func(_ context.Context, m *Machine) Plan {
-		policies, err := readCPUFreq(m.Root)
-		if err != nil {
-			return unreadable(performance, err)
-		}
-		if len(policies) == 0 {
-			return noFrequencyDriver(m, performance)
-		}
-		p := planGovernor(policies, dynamicBoost(m))
-		if p.Status == StatusWillSet {
-			p.Steps = append(noteTunables(m, policies), p.Steps...)
-		}
-		return p
-	}}
+	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, targets: governorFiles(),
+		plan: func(_ context.Context, m *Machine) Plan {
+			policies, err := readCPUFreq(m.Root)
+			if err != nil {
+				return unreadable(performance, err)
+			}
+			if len(policies) == 0 {
+				return noFrequencyDriver(m, performance)
+			}
+			p := planGovernor(policies, dynamicBoost(m))
+			if p.Status == StatusWillSet {
+				p.Steps = append(noteTunables(m, policies), p.Steps...)
+			}
+			return p
+		}}
 }
 
 // governorFiles are the targets of the governor: its choice, the energy preference, and the

@@ -23,8 +23,9 @@ const (
 func irqAffinity(s IRQAffinitySettings, benchmark string) Control {
 	return Control{
 		Name: "irq_affinity", Policy: s.Policy,
-		targets: append(files(isCPUList, irqDir+"/[0-9]*/smp_affinity_list"), files(isCPUMask, defaultIRQFile)...),
-		Why:     "interrupts of disks and network cards stop whatever runs on their CPU",
+		targets: append(files(isCPUList, irqDir+"/[0-9]*/smp_affinity_list"), files(isCPUMask,
+			defaultIRQFile)...),
+		Why: "interrupts of disks and network cards stop whatever runs on their CPU",
 		plan: func(_ context.Context, m *Machine) Plan {
 			cpus, online, err := m.benchmarkCPUs(benchmark)
 			if err != nil {
@@ -118,7 +119,8 @@ func defaultAffinity(m *Machine, others CPUs) (*Step, error) {
 	if others.Contains(set) {
 		return nil, nil
 	}
-	return &Step{Kind: KindFile, Target: defaultIRQFile, Old: text, New: others.Mask(), Form: FormCPUMask, Optional: true}, nil
+	return &Step{Kind: KindFile, Target: defaultIRQFile, Old: text, New: others.Mask(), Form: FormCPUMask,
+		Optional: true}, nil
 }
 
 // countIRQs counts the steps that move single interrupts.

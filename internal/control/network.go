@@ -18,7 +18,8 @@ type NetworkSettings struct {
 // is in the journal, so that the machine can be reached again however krund ends.
 func network(s NetworkSettings) Control {
 	return Control{
-		Name: "network", Policy: s.Policy, targets: []target{{kind: KindLink, name: linkForm.MatchString, values: wasUp}},
+		Name: "network", Policy: s.Policy, targets: []target{{kind: KindLink, name: linkForm.MatchString,
+			values: wasUp}},
 		Why: "packets from outside interrupt the processor whenever they like",
 		plan: func(_ context.Context, m *Machine) Plan {
 			if len(s.Down) == 0 {

@@ -20,7 +20,8 @@ type ServicesSettings struct {
 // that the next boot is an ordinary one whatever happens to krund.
 func services(s ServicesSettings) Control {
 	return Control{
-		Name: "services", Policy: s.Policy, targets: []target{{kind: KindUnit, name: isService, values: from(is("active"))}},
+		Name: "services", Policy: s.Policy, targets: []target{{kind: KindUnit, name: isService,
+			values: from(is("active"))}},
 		Why: "every daemon wakes up now and then and takes a CPU, caches and the disk",
 		plan: func(ctx context.Context, m *Machine) Plan {
 			if len(s.Stop) == 0 {

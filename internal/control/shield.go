@@ -62,7 +62,9 @@ func shieldTargets() []target {
 		{kind: KindGroup, name: is(shieldDir), values: from(is("absent"))},
 		{kind: KindFile, name: is(shieldDir + "/cpuset.cpus"), values: from(is(""))},
 		{kind: KindFile, name: is(shieldDir + "/cpuset.cpus.partition"), values: from(is("member"))},
-		{kind: KindThreads, name: is("/proc"), values: func(s Step) bool { return isWords(s.Old) && wordsForm.MatchString(s.Data) }},
+		{kind: KindThreads, name: is("/proc"), values: func(s Step) bool {
+			return isWords(s.Old) && wordsForm.MatchString(s.Data)
+		}},
 	}
 	for _, slice := range systemdSlices {
 		list = append(list, target{kind: KindSlice, name: is(slice), values: from(isCPUList)})

@@ -27,7 +27,8 @@ type swapArea struct {
 // swap switches every swap area off, if what is in them fits into memory.
 func swap(s SwapSettings) Control {
 	return Control{
-		Name: "swap", Policy: s.Policy, targets: []target{{kind: KindSwap, name: filepath.IsAbs, values: from(isNumber)}},
+		Name: "swap", Policy: s.Policy, targets: []target{{kind: KindSwap, name: filepath.IsAbs,
+			values: from(isNumber)}},
 		Why: "a page fetched from the disk takes longer than many an iteration",
 		plan: func(_ context.Context, m *Machine) Plan {
 			text, err := m.Root.Read("/proc/swaps")

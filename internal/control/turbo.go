@@ -30,7 +30,8 @@ func turbo(s TurboSettings) Control {
 func turboTargets() []target {
 	list := append(limitFiles(), files(isNumber, noTurboFile, boostFile, cpufreqDir+"/policy[0-9]*/boost")...)
 	for _, register := range []int{intelMiscEnable, amdHWCR} {
-		list = append(list, target{kind: KindMSR, name: like(fmt.Sprintf("/dev/cpu/[0-9]*/msr@%#x", register)), values: turnsBoostOff})
+		pattern := fmt.Sprintf("/dev/cpu/[0-9]*/msr@%#x", register)
+		list = append(list, target{kind: KindMSR, name: like(pattern), values: turnsBoostOff})
 	}
 	return list
 }

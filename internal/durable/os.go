@@ -113,7 +113,8 @@ func special(mode fs.FileMode) bool { return !mode.IsRegular() && !mode.IsDir() 
 
 // notRegular is the error for what is special.
 func notRegular(name string, mode fs.FileMode) error {
-	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("it is %s: %w", Describe(mode), ErrNotRegular)}
+	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("it is %s: %w", Describe(mode),
+		ErrNotRegular)}
 }
 
 // explainLink says in words what ELOOP (Linux, OpenBSD) or EMLINK (FreeBSD)

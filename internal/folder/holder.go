@@ -97,7 +97,8 @@ func stranger(fsys durable.FS, file fs.FileInfo, last int) string {
 		}
 		if errors.Is(syscall.Kill(l.pid, 0), syscall.ESRCH) {
 			if heir := findHolder(file); heir > 0 {
-				return fmt.Sprintf("%s, which has it from process %d, which has ended,", describe(heir), l.pid)
+				return fmt.Sprintf("%s, which has it from process %d, which has ended,", describe(heir),
+					l.pid)
 			}
 		} else if isHolder(l.pid, file) && !(mayHold(l.pid, stat.Uid) && isKrund(l.pid)) {
 			return describe(l.pid)

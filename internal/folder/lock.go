@@ -76,7 +76,9 @@ const lockTries = 100
 // it, so nobody else may: a file that others can open, as earlier versions made
 // it, is replaced, unless a krund has the lock. last returns the process that
 // took it last, as that process has noted.
-func takeLock(fsys durable.FS, path string, last func() int, take func(durable.File) error) (durable.File, error) {
+func takeLock(
+	fsys durable.FS, path string, last func() int, take func(durable.File) error,
+) (durable.File, error) {
 	replaced := false // a new file that shows rights for others is of a file system without modes
 	for range lockTries {
 		file, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, ownerOnly)

@@ -37,7 +37,8 @@ func runtimeDir(fsys durable.FS, dirs []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if owner, known := ownerOf(info); !info.IsDir() || info.Mode().Perm()&0o077 != 0 || known && owner != os.Geteuid() {
+		owner, known := ownerOf(info)
+		if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || known && owner != os.Geteuid() {
 			return "", fmt.Errorf("%s must be a directory that only its owner, user %d, can enter; remove it", dir, os.Geteuid())
 		}
 		return dir, nil
@@ -70,7 +71,8 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 		return nil, fmt.Errorf("lock the machine: %w", err)
 	}
 	path := filepath.Join(place, "lock")
-	file, err := takeLock(fsys, path, func() int { pid, _ := machineHolder(fsys, path); return pid }, durable.Lock)
+	file, err := takeLock(fsys, path, func() int { pid, _ := machineHolder(fsys, path); return pid },
+		durable.Lock)
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, busy(fsys, path)
 	}

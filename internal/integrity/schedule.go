@@ -142,8 +142,9 @@ func (c *check) lost(slot schedule.Slot, h *history, fix string) {
 			fs.ErrNotExist) {
 			continue
 		}
-		c.report.record(RecordLost, name, fmt.Sprintf("the slot is %s after %s, and there is no record of this one",
-			slot.Flag, attempts(slot.Attempts)), fix)
+		c.report.record(RecordLost, name,
+			fmt.Sprintf("the slot is %s after %s, and there is no record of this one",
+				slot.Flag, attempts(slot.Attempts)), fix)
 	}
 }
 

@@ -55,7 +55,8 @@ var partNames = [3]string{"benchmark", "VM", "variant"}
 func split(kind, s string) ([3]string, error) {
 	parts := strings.Split(s, separator)
 	if len(parts) != len(partNames) {
-		return [3]string{}, fmt.Errorf("%s %.200q has %d parts; write benchmark:vm:variant", kind, s, len(parts))
+		return [3]string{}, fmt.Errorf("%s %.200q has %d parts; write benchmark:vm:variant", kind, s,
+			len(parts))
 	}
 	return [3]string(parts), nil
 }

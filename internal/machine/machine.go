@@ -244,7 +244,8 @@ func (m *Machine) drainLog(ctx context.Context, log probe.KernelLog, seen *boot.
 		seen.Machine.KernelLog.Lines = append(seen.Machine.KernelLog.Lines, line.String())
 	}
 	if more := len(report.Unexpected) - mostKernelLines; more > 0 {
-		seen.Remarks = append(seen.Remarks, fmt.Sprintf("%d more messages of the kernel are not in the record", more))
+		seen.Remarks = append(seen.Remarks,
+			fmt.Sprintf("%d more messages of the kernel are not in the record", more))
 	}
 	m.judgeLog(report, errors.Join(err, log.Close()), seen)
 }

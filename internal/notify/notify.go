@@ -106,7 +106,8 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 func (n Notifier) runCommand(ctx context.Context, m Message) error {
 	env := append(append([]string{}, n.Environ...),
 		"KRUND_EVENT="+string(m.Event), "KRUND_EXPERIMENT="+m.Experiment, "KRUND_HOST="+m.Host, "KRUND_SUBJECT="+m.Subject)
-	if _, err := command.Run(ctx, command.Cmd{Argv: n.Command, Env: env, Stdin: m.Text + "\n", Timeout: deadline, Trust: n.Trust}); err != nil {
+	if _, err := command.Run(ctx, command.Cmd{Argv: n.Command, Env: env, Stdin: m.Text + "\n",
+		Timeout: deadline, Trust: n.Trust}); err != nil {
 		return fmt.Errorf("notify command: %w", err)
 	}
 	return nil

@@ -67,7 +67,8 @@ func writeMarks(b *bufio.Writer, r *Run) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(b, `{"at":%g,"kind":%s,"where":%s,"text":%s,"label":%s}`, e.At, jsonText(string(e.Kind)), jsonText(e.Where(len(r.Values))), jsonText(plaintext.Line(e.Text)), jsonText(e.Label))
+		fmt.Fprintf(b, `{"at":%g,"kind":%s,"where":%s,"text":%s,"label":%s}`, e.At,
+			jsonText(string(e.Kind)), jsonText(e.Where(len(r.Values))), jsonText(plaintext.Line(e.Text)), jsonText(e.Label))
 	}
 	b.WriteByte(']')
 }

@@ -41,7 +41,8 @@ func (r Record) boundedTexts() Record {
 	r.Process.Findings = sentences(r.Process.Findings)
 	r.Process.CgroupReason = clip.Text(r.Process.CgroupReason, clip.Message)
 	if f := r.Process.NotStarted; f != nil {
-		r.Process.NotStarted = &StartFailure{Step: f.Step, Errno: f.Errno, Text: clip.Text(f.Text, clip.Message)}
+		r.Process.NotStarted = &StartFailure{Step: f.Step, Errno: f.Errno, Text: clip.Text(f.Text,
+			clip.Message)}
 	}
 	if r.Library != nil {
 		library := *r.Library

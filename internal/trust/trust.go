@@ -47,7 +47,8 @@ func (v Verdict) RootOnly() error {
 		return v.open
 	}
 	o := v.others[0]
-	return fmt.Errorf("%s belongs to user %d, who could make root run anything; `%s`", o.part, o.uid, o.cure())
+	return fmt.Errorf("%s belongs to user %d, who could make root run anything; `%s`", o.part, o.uid,
+		o.cure())
 }
 
 // OneOwner is RootOnly with one exception: one other user may own parts of the path. It is the rule

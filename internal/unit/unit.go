@@ -280,7 +280,8 @@ func (i Installer) unlink(ctx context.Context, name string) error {
 	}
 	for _, link := range linked {
 		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("disable %s, by hand `rm %s`: %w", name, shellword.Path(link), errors.Join(err, asked))
+			return fmt.Errorf("disable %s, by hand `rm %s`: %w", name, shellword.Path(link),
+				errors.Join(err, asked))
 		}
 	}
 	if err := i.syncLinks(name); err != nil {

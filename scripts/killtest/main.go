@@ -125,7 +125,8 @@ func (t *test) prepare() error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	text := strings.NewReplacer("EXECUTIONS", strconv.Itoa(executions), "ITERATIONS", strconv.Itoa(iterations),
+	text := strings.NewReplacer("EXECUTIONS", strconv.Itoa(executions), "ITERATIONS",
+		strconv.Itoa(iterations),
 		"\"LOG\"", strconv.Quote(t.log()), "WRITEBACK", policy).Replace(config)
 	for name, content := range map[string][]byte{
 		filepath.Join(dir, "bench.c"): benchC, filepath.Join(dir, "bench.py"): benchPython,
