@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -111,10 +112,14 @@ func (a *app) restoreFrom(ctx context.Context, fsys durable.FS, path, spare stri
 	}
 	if a.uid == 0 && len(a.runtime) > 0 { // what it put back could be what another experiment has set
 		machine, err := folder.LockMachine(a.fsys, path, a.runtime...)
-		if err != nil {
+		own, ok := errors.AsType[*folder.GuardError](err)
+		switch {
+		case ok && own.For == filepath.Dir(path): // its guard waits for the experiment's lock, held here
+		case err != nil:
 			return err
+		default:
+			defer machine.Release() //nolint:errcheck // as in restore
 		}
-		defer machine.Release() //nolint:errcheck // as in restore
 	}
 	m := a.machine(ctx)
 	journal, err := control.OpenJournal(fsys, path, m.Boot, a.now)

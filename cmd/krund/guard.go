@@ -19,10 +19,15 @@ import (
 	"krund/internal/sysroot"
 )
 
-// newGuard returns what starts a guard of the experiment in the directory dir.
-func newGuard(dir, mode string, cpus control.CPUs) func(context.Context) (machine.Guard, error) {
+// newGuard returns what starts a guard of the experiment in the directory dir. The guard inherits
+// lock, the machine's, so that no other krund begins before the machine is restored.
+func newGuard(
+	dir, mode string, cpus control.CPUs, lock *os.File,
+) func(context.Context) (machine.Guard, error) {
 	return func(ctx context.Context) (machine.Guard, error) {
-		return guard.Start(ctx, guard.Options{About: []string{dir, mode}, CPUs: cpus, Log: os.Stderr})
+		return guard.Start(ctx, guard.Options{
+			About: []string{dir, mode}, CPUs: cpus, Log: os.Stderr, Lock: lock,
+		})
 	}
 }
 

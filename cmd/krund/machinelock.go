@@ -1,22 +1,61 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/folder"
 )
 
-// lockMachine takes the machine for this krund when it is one that takes the machine over: with reboots, or with the account that it makes anew for
-// each execution, there can be only one at a time, whatever its experiment. Other experiments may run beside each other. The end of the process
-// releases the lock, too.
-func lockMachine(cfg *config.Config, dir, reboot string, root bool,
-	runtimeDirs ...string) (release func(), err error) {
+// guardTime bounds how long a krund waits for the guard of a killed one, which restores the machine
+// within seconds.
+const guardTime = time.Minute
+
+// lockMachine takes the machine for this krund when it is one that takes the machine over: with
+// reboots, or with the account that it makes anew for each execution, there can be only one at a
+// time, whatever its experiment. Other experiments may run beside each other; the lock is nil for
+// them. It waits for the guard of a killed krund. The end of the process releases the lock, too,
+// unless its guard has inherited it.
+func lockMachine(
+	ctx context.Context, cfg *config.Config, dir, reboot string, root bool, stderr io.Writer,
+	runtimeDirs ...string,
+) (*folder.Lock, error) {
 	if !root || reboot != config.RebootHardware && cfg.Experiment.Account != config.AccountFresh {
-		return func() {}, nil
+		return nil, nil
 	}
-	lock, err := folder.LockMachine(durable.OS(), dir, runtimeDirs...)
-	if err != nil {
-		return nil, err
+	ctx, cancel := context.WithTimeout(ctx, guardTime)
+	defer cancel()
+	const interval = 100 * time.Millisecond
+	again := time.NewTicker(interval)
+	defer again.Stop()
+	for waits := false; ; waits = true {
+		lock, err := folder.LockMachine(durable.OS(), dir, runtimeDirs...)
+		guard, guarded := errors.AsType[*folder.GuardError](err)
+		if !guarded {
+			return lock, err
+		}
+		if !waits {
+			fmt.Fprintf(stderr, "krund: waits until the guard of a killed krund, process %d, has restored "+
+				"the machine after %s\n", guard.PID, guard.For)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-again.C:
+		}
 	}
-	return func() { _ = lock.Release() }, nil // nothing was written
+}
+
+// descriptor returns the open file of a lock that its guard inherits; nil without a lock.
+func descriptor(lock *folder.Lock) *os.File {
+	if lock == nil {
+		return nil
+	}
+	return lock.File()
 }

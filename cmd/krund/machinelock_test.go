@@ -1,35 +1,133 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/durable"
+	"krund/internal/folder"
+)
+
+var (
+	freshAccount  = &config.Config{Experiment: config.Experiment{Account: config.AccountFresh}}
+	callerAccount = &config.Config{Experiment: config.Experiment{Account: config.AccountCaller}}
 )
 
 func TestOneKrundTakesTheMachineOver(t *testing.T) {
 	dir := t.TempDir()
-	fresh := &config.Config{Experiment: config.Experiment{Account: config.AccountFresh}}
-	caller := &config.Config{Experiment: config.Experiment{Account: config.AccountCaller}}
-	first, err := lockMachine(fresh, "/x.krun", config.RebootNone, true, "/nowhere", dir)
+	take := func(cfg *config.Config, reboot string, root bool, dirs ...string) (*folder.Lock, error) {
+		return lockMachine(t.Context(), cfg, "/x.krun", reboot, root, io.Discard, dirs...)
+	}
+	first, err := take(freshAccount, config.RebootNone, true, "/nowhere", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockMachine(caller, "/y.krun", config.RebootHardware, true, dir); err == nil || !strings.Contains(err.Error(), "another krund") {
+	_, err = take(callerAccount, config.RebootHardware, true, dir)
+	if err == nil || !strings.Contains(err.Error(), "another krund") {
 		t.Errorf("second krund with reboots: %v, want that another one works here", err)
 	}
-	for name, free := range map[string]func() (func(), error){
-		"without reboots, as the caller": func() (func(), error) { return lockMachine(caller, "/y.krun", config.RebootNone, true, dir) },
-		"not root":                       func() (func(), error) { return lockMachine(fresh, "/x.krun", config.RebootNone, false, dir) },
-	} {
-		if _, err := free(); err != nil {
-			t.Errorf("%s: %v, want no lock", name, err)
-		}
+	if lock, err := take(callerAccount, config.RebootNone, true, dir); lock != nil || err != nil {
+		t.Errorf("without reboots, as the caller: %v, %v, want no lock", lock, err)
 	}
-	first()
-	again, err := lockMachine(fresh, "/x.krun", config.RebootNone, true, dir)
+	if lock, err := take(freshAccount, config.RebootNone, false, dir); lock != nil || err != nil {
+		t.Errorf("not root: %v, %v, want no lock", lock, err)
+	}
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := take(freshAccount, config.RebootNone, true, dir)
 	if err != nil {
 		t.Fatalf("after the first has ended: %v", err)
 	}
-	again()
+	_ = again.Release()
+}
+
+// TestLockOfAGuard: while the guard of a killed krund has the machine's lock, another krund waits,
+// says so once, and takes the lock when the guard has ended.
+func TestLockOfAGuard(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root takes the machine over")
+	}
+	dir := t.TempDir()
+	held, err := folder.LockMachine(durable.OS(), "/x.krun", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard := exec.CommandContext(t.Context(), buildSleeper(t))
+	guard.Args = []string{"krund-guard", "-"} // cat, under the name of a guard
+	guard.ExtraFiles = []*os.File{held.File()}
+	stdin, err := guard.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(guard.Start(), held.Release()); err != nil {
+		t.Fatal(err)
+	}
+	markDead(t, dir)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	var told strings.Builder
+	_, err = lockMachine(gone, freshAccount, "/y.krun", config.RebootNone, true, &told, dir)
+	if _, ok := errors.AsType[*folder.GuardError](err); !ok || !strings.Contains(told.String(), "/x.krun") {
+		t.Errorf("while the guard lives: %v, told %q", err, told.String())
+	}
+	ended := make(chan error, 1)
+	told.Reset()
+	go func() {
+		lock, err := lockMachine(t.Context(), freshAccount, "/y.krun", config.RebootNone, true, &told, dir)
+		if err == nil {
+			err = lock.Release()
+		}
+		ended <- err
+	}()
+	if err := errors.Join(stdin.Close(), guard.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("after the guard has ended: %v", err)
+	}
+}
+
+// buildSleeper returns a program with the name of krund that ends with its standard input.
+func buildSleeper(t *testing.T) string {
+	t.Helper()
+	cat, err := os.ReadFile("/bin/cat")
+	if err != nil {
+		t.Skip(err)
+	}
+	path := t.TempDir() + "/krund"
+	if err := os.WriteFile(path, cat, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// markDead notes a process that has ended as the one that took the lock.
+func markDead(t *testing.T, dir string) {
+	t.Helper()
+	dead := exec.CommandContext(t.Context(), "true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(dead.Process.Pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Skip("the number of the process is in use again")
+	}
+	path := dir + "/krund/lock"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), " ")
+	text = []byte(strings.TrimSpace(strconv.Itoa(dead.Process.Pid)+" "+rest) + "\n")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

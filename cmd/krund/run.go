@@ -143,7 +143,7 @@ type prepared struct {
 	reboot   string
 	system   boot.System
 	closeLog func()
-	release  func()
+	machine  *folder.Lock // nil when the experiment does not take the machine over
 }
 
 // prepare makes everything ready that boot.Run needs. What it returns is to be closed, with an error as well.
@@ -166,11 +166,11 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 			return p, nil
 		}
 	}
-	if p.release, err = lockMachine(cfg, o.folder, p.reboot, os.Geteuid() == 0,
+	if p.machine, err = lockMachine(ctx, cfg, o.folder, p.reboot, os.Geteuid() == 0, stderr,
 		folder.RuntimeDirs()...); err != nil {
 		return p, err
 	}
-	p.system, p.closeLog, err = newSystem(ctx, cfg, o, p.reboot, stdout, stderr)
+	p.system, p.closeLog, err = newSystem(ctx, cfg, o, p, stdout, stderr)
 	return p, err
 }
 
@@ -178,8 +178,8 @@ func (p prepared) close() {
 	if p.closeLog != nil {
 		p.closeLog()
 	}
-	if p.release != nil {
-		p.release()
+	if p.machine != nil {
+		_ = p.machine.Release() // nothing was written
 	}
 }
 

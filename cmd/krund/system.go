@@ -36,7 +36,10 @@ import (
 )
 
 // newSystem wires the real machine. The function it returns closes the log.
-func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode string, stdout, stderr io.Writer) (boot.System, func(), error) {
+func newSystem(
+	ctx context.Context, cfg *config.Config, o runOptions, p prepared, stdout, stderr io.Writer,
+) (boot.System, func(), error) {
+	mode := p.reboot
 	if mode == config.RebootHardware && os.Geteuid() != 0 {
 		return boot.System{}, nil, errors.New("experiment.reboot = \"hardware\" needs root: run it as root, or without reboots by --reboot none")
 	}
@@ -67,7 +70,7 @@ func newSystem(ctx context.Context, cfg *config.Config, o runOptions, mode strin
 	taken := &machine.Machine{
 		Control: m, Settings: wanted, FS: fsys, Journal: f.Journal(), Clock: clock.Real{}, Log: log,
 		Spare: folder.Spare(durable.OS(), o.folder, folder.RuntimeDirs()...),
-		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted)), MakeAccount: fresh,
+		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
 		Programs: &machine.Programs{Files: programs(cfg, installed)},

@@ -64,10 +64,18 @@ func Append(fsys FS, name string, perm fs.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if file, ok := f.(interface{ osFile() *os.File }); ok {
-		return file.osFile(), nil
+	if file := OSFile(f); file != nil {
+		return file, nil
 	}
 	return nil, errors.Join(fmt.Errorf("append to %s: %w", name, errors.ErrUnsupported), f.Close())
+}
+
+// OSFile returns the file of package os behind f; nil in a simulation.
+func OSFile(f File) *os.File {
+	if file, ok := f.(interface{ osFile() *os.File }); ok {
+		return file.osFile()
+	}
+	return nil
 }
 
 // ErrLocked is returned by Lock when somebody else holds the lock.

@@ -124,6 +124,9 @@ func isAt(fsys durable.FS, path string, info fs.FileInfo) bool {
 	return err == nil && (!known || os.SameFile(info, now))
 }
 
+// File is the open file with the lock; nil in a simulation. A process that inherits it has the lock.
+func (l *Lock) File() *os.File { return durable.OSFile(l.file) }
+
 // Release gives the experiment free. The lock's file stays: removing it would
 // let two others lock two different files of that name.
 func (l *Lock) Release() error { return l.file.Close() }

@@ -12,10 +12,23 @@ import (
 	"strings"
 
 	"krund/internal/durable"
+	"krund/internal/guard"
 )
 
 // ErrBusy is in the error when another krund works on this machine.
 var ErrBusy = errors.New("another krund")
+
+// A GuardError reports that a killed krund held the machine's lock, and that its guard holds it
+// until the machine is restored.
+type GuardError struct {
+	PID int    // of the guard
+	For string // the experiment's directory
+}
+
+func (e *GuardError) Error() string {
+	return fmt.Sprintf("the guard of a killed krund, process %d, restores this machine after %s; "+
+		"start again when it has ended", e.PID, e.For)
+}
 
 // RuntimeDirs are where a machine may have its folder for what ends with the boot.
 func RuntimeDirs() []string { return []string{"/run", "/var/run"} }
@@ -64,7 +77,8 @@ func Spare(fsys durable.FS, dir string, dirs ...string) string {
 // a krund that there can be only one of: one with reboots, or with an account
 // that it makes anew for each execution. what is the experiment's directory,
 // for the message of the second one. The end of the process releases the lock,
-// too. The error is ErrBusy when another krund has it.
+// too, unless another process has inherited Lock.File. The error is ErrBusy when another krund has
+// it, and a *GuardError when a guard has it.
 func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 	place, err := runtimeDir(fsys, dirs)
 	if err != nil {
@@ -87,6 +101,11 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 func busy(fsys durable.FS, path string) error {
 	pid, who := machineHolder(fsys, path)
 	if info, err := fsys.Lstat(path); err == nil {
+		if !isHolder(pid, info) {
+			if heir := findHolder(info); guard.Is(heir) && isKrund(heir) && mayHold(heir, 0) {
+				return &GuardError{PID: heir, For: who}
+			}
+		}
 		if other := stranger(fsys, info, pid); other != "" {
 			return fmt.Errorf("%s holds %s, and is not krund; end it, then start krund again", other, path)
 		}

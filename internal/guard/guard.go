@@ -33,6 +33,9 @@ type Options struct {
 	About []string // what to put back: handed to the function that Stage got
 	CPUs  []int    // that it may run on; nil: any. It is a wish: a guard elsewhere is better than none
 	Log   *os.File // for what it prints; nil: nowhere
+	Lock  *os.File // stays open, and so locked, until the guard has ended; nil: none
+
+	hasLock bool // in the guard: lockDescriptor is Lock
 }
 
 // Start starts a guard and returns when it stands. The program must call Stage first in main.
@@ -80,6 +83,9 @@ func (g *Guard) launch(ctx context.Context, o Options, hears, says *os.File) err
 	cmd.Stdin, cmd.Stdout = hears, says
 	if o.Log != nil {
 		cmd.Stderr = o.Log
+	}
+	if o.Lock != nil {
+		cmd.ExtraFiles = []*os.File{o.Lock}
 	}
 	return cmd.Run()
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -44,6 +45,26 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Exit(m.Run())
+}
+
+// TestGuardKeepsTheLock: a lock that krund had is free only when the guard has ended.
+func TestGuardKeepsTheLock(t *testing.T) {
+	lock, err := os.Create(filepath.Join(t.TempDir(), "lock"))
+	must(t, err)
+	must(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
+	other, err := os.Open(lock.Name())
+	must(t, err)
+	defer other.Close() //nolint:errcheck // nothing was written
+	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Lock: lock})
+	must(t, err)
+	must(t, lock.Close())
+	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Errorf("the lock while the guard lives: %v, want that it is held", err)
+	}
+	must(t, g.Release())
+	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Errorf("the lock when the guard has gone: %v", err)
+	}
 }
 
 // playKrund starts a guard, says so, and waits to be killed.
@@ -172,15 +193,15 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	for _, o := range []Options{{}, {About: []string{"/x/a b,c.krun", ""}}, {About: []string{"/x"}, CPUs: []int{0}}, {CPUs: []int{0, 2, 17}}} {
+	for _, o := range []Options{{}, {About: []string{"/x/a b,c.krun", ""}}, {About: []string{"/x"}, CPUs: []int{0}}, {CPUs: []int{0, 2, 17}}, {hasLock: true}} {
 		for _, want := range []string{first, second} {
 			part, got, ok := parse(arguments(want, o))
-			if !ok || part != want || !slices.Equal(got.About, o.About) || !slices.Equal(got.CPUs, o.CPUs) {
+			if !ok || part != want || !slices.Equal(got.About, o.About) || !slices.Equal(got.CPUs, o.CPUs) || got.hasLock != o.hasLock {
 				t.Errorf("%+v: got %s %+v %t", o, part, got, ok)
 			}
 		}
 	}
-	for _, args := range [][]string{nil, {"krund", "run", "x", ""}, {name, "x", "", "z"}, {name, first}, {name, first, "a", "/x"}, {name, second, "-1", "/x"}} {
+	for _, args := range [][]string{nil, {"krund", "run", "x", ""}, {name, "x", "", "z"}, {name, first}, {name, first, "a", "", "/x"}, {name, second, "-1", "", "/x"}} {
 		if _, _, ok := parse(args); ok {
 			t.Errorf("%q starts a guard", args)
 		}
@@ -196,16 +217,16 @@ func must(t *testing.T, err error) {
 
 // FuzzArguments: what is taken for a guard's command line says the same when it is written again.
 func FuzzArguments(f *testing.F) {
-	f.Add(name, first, "0,2", "/x/test.krun")
-	f.Add(name, second, "", "")
-	f.Fuzz(func(t *testing.T, a, b, c, d string) {
-		part, o, ok := parse([]string{a, b, c, d})
+	f.Add(name, first, "0,2", "", "/x/test.krun")
+	f.Add(name, second, "", inherited, "")
+	f.Fuzz(func(t *testing.T, a, b, c, d, e string) {
+		part, o, ok := parse([]string{a, b, c, d, e})
 		if !ok {
 			return
 		}
 		again, p, ok := parse(arguments(part, o))
 		if !ok || again != part || !slices.Equal(p.About, o.About) || !slices.Equal(p.CPUs, o.CPUs) {
-			t.Errorf("%q %q %q %q: %+v, then %+v", a, b, c, d, o, p)
+			t.Errorf("%q %q %q %q %q: %+v, then %+v", a, b, c, d, e, o, p)
 		}
 	})
 }

@@ -24,20 +24,31 @@ const (
 	second = "watch" // is the guard
 )
 
+// inherited is the fourth argument of a guard that inherits Options.Lock.
+const inherited = "lock"
+
+// lockDescriptor is the first of exec.Cmd.ExtraFiles.
+const lockDescriptor = 3
+
 func arguments(part string, o Options) []string {
 	cpus := make([]string, len(o.CPUs))
 	for i, n := range o.CPUs {
 		cpus[i] = strconv.Itoa(n)
 	}
-	return append([]string{name, part, strings.Join(cpus, ",")}, o.About...)
+	lock := ""
+	if o.Lock != nil || o.hasLock {
+		lock = inherited
+	}
+	return append([]string{name, part, strings.Join(cpus, ","), lock}, o.About...)
 }
 
 // parse is the inverse of arguments. ok is false for any other command line.
 func parse(args []string) (part string, o Options, ok bool) {
-	if len(args) < 3 || args[0] != name || args[1] != first && args[1] != second {
+	if len(args) < 4 || args[0] != name || args[1] != first && args[1] != second {
 		return "", Options{}, false
 	}
-	o.About = args[3:]
+	o.About = args[4:]
+	o.hasLock = args[3] == inherited
 	for text := range strings.SplitSeq(args[2], ",") {
 		if text == "" {
 			continue
@@ -69,6 +80,9 @@ func Stage(putBack func(about []string, expected bool) error) {
 		return
 	}
 	var err error
+	if o.hasLock {
+		syscall.CloseOnExec(lockDescriptor) // programs that the guard runs do not get it
+	}
 	if part == first {
 		err = prepare(o)
 	} else {
@@ -93,6 +107,9 @@ func prepare(o Options) error {
 	cmd.Args = arguments(second, o)
 	cmd.Env = os.Environ()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if o.hasLock {
+		cmd.ExtraFiles = []*os.File{os.NewFile(lockDescriptor, "lock")}
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd.Start()
 }
