@@ -10,7 +10,7 @@
 UNITDIR ?= /usr/lib/systemd/system
 # Compiled benchmarks are taken from here.
 BENCHMARKS ?= $(CURDIR)/benchmarks
-VERSION := $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/version.go)
+VERSION := $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/display/version.go)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 # The last version whose modules all of Go's proxies have; see packaging/README.md.
 NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0

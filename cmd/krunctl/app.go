@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/clip"
 	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/msr"
 	"krund/internal/probe"
@@ -52,7 +52,7 @@ func (a *app) talk(format string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
 		lines = append(lines, visible(strings.TrimSuffix(line, "\n")))
 	}
-	for _, line := range clip.Lines(lines, talkLines, talkBytes) {
+	for _, line := range display.ClipLines(lines, talkLines, talkBytes) {
 		_, _ = fmt.Fprintln(a.stderr, line) // an error here cannot be reported anywhere
 	}
 }

@@ -7,8 +7,8 @@ import (
 
 	"krund/internal/bootentry"
 	"krund/internal/config"
+	"krund/internal/display"
 	"krund/internal/folder"
-	"krund/internal/shellword"
 	"krund/internal/unit"
 )
 
@@ -75,7 +75,7 @@ func (a *app) bootAgain(ctx context.Context, f folder.Folder) error {
 	}
 	path := strings.TrimSuffix(f.Dir(), ".krun") + ".toml"
 	if a.uid != 0 || !(unit.Installer{FS: a.fsys}).Enabled(cfg.Experiment.Name) {
-		a.line("but", "the next boot is an ordinary one until `sudo krunctl enable %s` asks the boot loader for the entry %s", shellword.Path(path), entry.Name)
+		a.line("but", "the next boot is an ordinary one until `sudo krunctl enable %s` asks the boot loader for the entry %s", display.ShellPath(path), entry.Name)
 		return nil
 	}
 	if err := entry.Ask(ctx); err != nil {

@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
+	"krund/internal/display"
 	"krund/internal/key"
 	"krund/internal/results"
-	"krund/internal/shellword"
 	"krund/internal/verdict"
 )
 
@@ -98,7 +98,7 @@ func (a *app) calibrate(arg string, o amperfOptions) error {
 		found    int
 	}{{"idle", o.idle, len(idleRuns)}, {"busy", o.busy, len(busyRuns)}} {
 		if runs.found == 0 {
-			return fmt.Errorf("--%s %s: no record of it has APERF and MPERF; `krunctl status --keys %s` lists the keys, `krunctl show` says which counters a record has", runs.flag, runs.of, shellword.Path(f.Dir()))
+			return fmt.Errorf("--%s %s: no record of it has APERF and MPERF; `krunctl status --keys %s` lists the keys, `krunctl show` says which counters a record has", runs.flag, runs.of, display.ShellPath(f.Dir()))
 		}
 	}
 	doc := calibrationJSON{Format: calibrationFormat, Folder: f.Dir()}

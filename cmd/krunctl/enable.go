@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/config"
+	"krund/internal/display"
 	"krund/internal/folder"
-	"krund/internal/shellword"
 	"krund/internal/unit"
 )
 
@@ -167,7 +167,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 		if err := a.systemctl(ctx, "start", "--no-block", name); err != nil {
 			return fmt.Errorf("start %s: %w", name, err)
 		}
-		a.line("started", "%s; `journalctl -fu %s` follows it", name, shellword.Quote(name))
+		a.line("started", "%s; `journalctl -fu %s` follows it", name, display.ShellQuote(name))
 	}
 	return nil
 }
@@ -189,10 +189,10 @@ func (a *app) alone(cfg *config.Config, i unit.Installer) error {
 				continue
 			}
 		}
-		next := fmt.Sprintf("`systemctl disable %s`", shellword.Quote(name))
+		next := fmt.Sprintf("`systemctl disable %s`", display.ShellQuote(name))
 		if known {
 			next = fmt.Sprintf("wait for its end (`krunctl status %s`), or `krunctl disable %[1]s`",
-				shellword.Path(path))
+				display.ShellPath(path))
 		}
 		return fmt.Errorf("%s is enabled already, with %s, and both want the machine for themselves: "+
 			"of two that start with a boot one fails; %s, then enable this one",
@@ -242,10 +242,10 @@ func (a *app) announce(cfg *config.Config, p planJSON) {
 		a.line("log in", "within %s of each boot, before a benchmark runs", long(wait.Round(time.Second)))
 	}
 	if asked, err := folder.Asked(a.fsys, p.Folder, folder.Hold); err == nil && asked {
-		a.line("held", "nothing runs until `krunctl resume %s`", shellword.Path(p.Config))
+		a.line("held", "nothing runs until `krunctl resume %s`", display.ShellPath(p.Config))
 	}
-	a.line("watch", "krunctl status %s", shellword.Path(p.Config))
-	a.line("stop", "krunctl disable --stop %s", shellword.Quote(p.Experiment))
+	a.line("watch", "krunctl status %s", display.ShellPath(p.Config))
+	a.line("stop", "krunctl disable --stop %s", display.ShellQuote(p.Experiment))
 }
 
 func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {

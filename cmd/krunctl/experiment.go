@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"krund/internal/config"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/results"
 	"krund/internal/schedule"
-	"krund/internal/shellword"
 	"krund/internal/trust"
 )
 
@@ -45,9 +45,9 @@ func (a *app) openSchedule(f folder.Folder) (*schedule.Schedule, error) {
 	var size *schedule.SizeError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s has no schedule: krund was stopped before it had made one, or it was lost; start krund again, or `krunctl repair %s` rebuilds it", f.Dir(), shellword.Path(f.Dir()))
+		return nil, fmt.Errorf("%s has no schedule: krund was stopped before it had made one, or it was lost; start krund again, or `krunctl repair %s` rebuilds it", f.Dir(), display.ShellPath(f.Dir()))
 	case errors.As(err, &size):
-		return nil, fmt.Errorf("%w; `krunctl repair %s` rebuilds what is missing", err, shellword.Path(f.Dir()))
+		return nil, fmt.Errorf("%w; `krunctl repair %s` rebuilds what is missing", err, display.ShellPath(f.Dir()))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", f.Dir(), err)
 	}

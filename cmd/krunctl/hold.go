@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/hold"
-	"krund/internal/shellword"
 )
 
 const holdHelp = `Hold makes the next boots of this machine ordinary ones as far as the experiment
@@ -98,7 +98,7 @@ func (a *app) hold(ctx context.Context, arg string) error {
 	if who != "" {
 		a.line("running", "%s; it finishes the execution that runs, and one restart follows", who)
 	}
-	a.line("go on", "krunctl resume %s", shellword.Path(arg))
+	a.line("go on", "krunctl resume %s", display.ShellPath(arg))
 	return nil
 }
 
@@ -181,7 +181,7 @@ func (st *statusJSON) addRequests(f folder.Folder) error {
 		folder.Request
 		text string
 	}{
-		{folder.Hold, "held: the boots are ordinary ones until `krunctl resume " + shellword.Path(f.Dir()) + "`"},
+		{folder.Hold, "held: the boots are ordinary ones until `krunctl resume " + display.ShellPath(f.Dir()) + "`"},
 		{folder.Stop, "asked to stop: krund ends after the execution that runs"},
 	} {
 		asked, err := f.Asked(r.Request)

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/display"
 	"krund/internal/folder"
 	"krund/internal/key"
-	"krund/internal/suggest"
 )
 
 // parsePattern reads --key; "" is no pattern.
@@ -98,7 +98,7 @@ func far(p *key.Pattern, k key.Key) int {
 	wanted := strings.Split(p.String(), ":")
 	for i, part := range []string{k.Benchmark, k.VM, k.Variant} {
 		if i < len(wanted) && wanted[i] != "*" {
-			n += suggest.Distance(strings.ToLower(wanted[i]), strings.ToLower(part))
+			n += display.Distance(strings.ToLower(wanted[i]), strings.ToLower(part))
 		}
 	}
 	return n

@@ -12,11 +12,11 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
 	"krund/internal/report"
 	"krund/internal/results"
-	"krund/internal/version"
 )
 
 const reportHelp = `Report writes a folder of HTML pages about an experiment: what was measured,
@@ -101,7 +101,7 @@ func (a *app) mayWrite(dir string) error {
 // reportInput puts an analysis together with its data and, of experiments of
 // krund, with what the records say.
 func (a *app) reportInput(in analysisInput, doc *warmup.Document, arg string) (report.Input, error) {
-	input := report.Input{Document: doc, Data: in.data, Version: version.String()}
+	input := report.Input{Document: doc, Data: in.data, Version: display.Version()}
 	facts, err := a.facts(in, arg)
 	if err != nil || facts == nil {
 		return input, err

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
 	"krund/internal/folder"
 	"krund/internal/results"
-	"krund/internal/shellword"
 )
 
 const showHelp = `Show prints the record of one process execution: what was run and how it
@@ -82,7 +82,7 @@ func (a *app) show(args []string, o showOptions) error {
 func (a *app) recordFile(args []string) (string, error) {
 	if len(args) == 1 {
 		if _, ok := results.ParseName(filepath.Base(args[0])); !ok && !strings.HasSuffix(args[0], ".json.gz") {
-			return "", usageError{fmt.Errorf("which record? `krunctl show %s SLOT`, or the file of a record (SLOT-ATTEMPT.json.gz)", shellword.Path(args[0]))}
+			return "", usageError{fmt.Errorf("which record? `krunctl show %s SLOT`, or the file of a record (SLOT-ATTEMPT.json.gz)", display.ShellPath(args[0]))}
 		}
 		return args[0], nil
 	}
@@ -137,7 +137,7 @@ func (a *app) lastAttempt(f folder.Folder, slot int) (int, error) {
 		}
 	}
 	if last == 0 {
-		return 0, fmt.Errorf("%s has no record of slot %d; `krunctl status %s` shows how far it is", f.Dir(), slot, shellword.Path(f.Dir()))
+		return 0, fmt.Errorf("%s has no record of slot %d; `krunctl status %s` shows how far it is", f.Dir(), slot, display.ShellPath(f.Dir()))
 	}
 	return last, nil
 }

@@ -9,8 +9,8 @@ import (
 
 	"krund/internal/analysis/quantile"
 	"krund/internal/control"
+	"krund/internal/display"
 	"krund/internal/results"
-	"krund/internal/shellword"
 )
 
 // printRecord writes a record for people.
@@ -93,7 +93,7 @@ func (a *app) list(sentences []string) {
 }
 
 func (a *app) printProcess(p results.Process) {
-	a.line("command", "%s", shellword.Join(p.Argv))
+	a.line("command", "%s", display.ShellJoin(p.Argv))
 	a.line("folder", "%s", p.Dir)
 	a.line("environment", "%d variables, %d bytes", len(p.Env), p.EnvBytes)
 	fresh := ""

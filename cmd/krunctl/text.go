@@ -8,14 +8,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"krund/internal/clip"
+	"krund/internal/display"
 )
 
 // visible makes s fit for a terminal: what is not printable (control
 // characters, escape sequences, direction marks, broken UTF-8) is shown as an
 // escape such as \x1b, so that no benchmark can write to the screen; and the
 // middle of a text that is too long for people is left out.
-func visible(s string) string { return clip.Text(escaped(s), clip.Message) }
+func visible(s string) string { return display.Clip(escaped(s), display.MaxMessage) }
 
 func escaped(s string) string {
 	if strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {

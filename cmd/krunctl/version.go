@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
 	"krund/internal/results"
 	"krund/internal/schedule"
-	"krund/internal/version"
 )
 
 const versionHelp = `Version prints the version of krunctl and of the formats it reads.
@@ -24,7 +24,7 @@ func versionCommand(a *app) *cobra.Command {
 		Args:  arguments(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			a.print("krunctl %s (%s/%s, %s); schedule format %d, record format %d\n",
-				version.String(), runtime.GOOS, runtime.GOARCH, runtime.Version(), schedule.Version, results.Format)
+				display.Version(), runtime.GOOS, runtime.GOARCH, runtime.Version(), schedule.Version, results.Format)
 			return nil
 		},
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"krund/internal/config"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/notify"
-	"krund/internal/shellword"
 	"krund/internal/trust"
 	"krund/internal/unit"
 )
@@ -61,7 +61,7 @@ func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, e
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)
 	defer cancel()
-	next := fmt.Sprintf("the unit %s is disabled, and the next boots are ordinary ones; when that is mended, `krunctl enable %s` and a reboot go on", a.unit, shellword.Path(o.path))
+	next := fmt.Sprintf("the unit %s is disabled, and the next boots are ordinary ones; when that is mended, `krunctl enable %s` and a reboot go on", a.unit, display.ShellPath(o.path))
 	locked, _ := errors.AsType[*folder.LockedError](err)
 	if locked != nil && locked.Stranger == "" {
 		next = fmt.Sprintf("the unit %s stays enabled, and the next boot goes on", a.unit)

@@ -11,11 +11,11 @@ import (
 	"krund/internal/clock"
 	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/guard"
 	"krund/internal/machine"
-	"krund/internal/shellword"
 	"krund/internal/sysroot"
 )
 
@@ -68,7 +68,7 @@ func putBack(about []string, restarting bool) error {
 		err = back(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; do it again by `krunctl restore %s`", err, shellword.Path(dir))
+		return fmt.Errorf("%w; do it again by `krunctl restore %s`", err, display.ShellPath(dir))
 	}
 	return nil
 }

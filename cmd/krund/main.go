@@ -13,11 +13,9 @@ import (
 	"syscall"
 
 	"krund/internal/child"
-	"krund/internal/clip"
 	"krund/internal/config"
+	"krund/internal/display"
 	"krund/internal/guard"
-	"krund/internal/plaintext"
-	"krund/internal/version"
 )
 
 // Exit statuses; they are documented in usage.
@@ -97,7 +95,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if len(args) > 1 {
 			return status(usageError{"krund version takes no arguments"}, stderr)
 		}
-		fmt.Fprintln(stdout, "krund", version.String())
+		fmt.Fprintln(stdout, "krund", display.Version())
 		return exitOK
 	default:
 		command, ok := commands[name]
@@ -147,10 +145,10 @@ func status(err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, mistakes.Error())
 		return exitUsage
 	case errors.As(err, &wrong):
-		fmt.Fprintln(stderr, "krund:", clip.Text(err.Error(), messageBytes))
+		fmt.Fprintln(stderr, "krund:", display.Clip(err.Error(), messageBytes))
 		return exitUsage
 	}
-	fmt.Fprintln(stderr, "krund:", plaintext.Text(clip.Text(err.Error(), messageBytes))) // it may name files that a benchmark left
+	fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes))) // it may name files that a benchmark left
 	return exitError
 }
 

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"krund/internal/boot"
-	"krund/internal/clip"
-	"krund/internal/plaintext"
+	"krund/internal/display"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -63,4 +62,4 @@ func (p *progress) eta(left int) string {
 const messageBytes = 8 << 10
 
 // printable bounds a text, and takes out what drives a terminal.
-func printable(s string) string { return plaintext.Line(clip.Text(s, messageBytes)) }
+func printable(s string) string { return display.PlainLine(display.Clip(s, messageBytes)) }

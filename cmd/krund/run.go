@@ -11,10 +11,10 @@ import (
 
 	"krund/internal/boot"
 	"krund/internal/config"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/hold"
-	"krund/internal/shellword"
 	"krund/internal/sysroot"
 )
 
@@ -188,7 +188,7 @@ func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error
 	switch ending {
 	case boot.Finished:
 		if !o.quiet {
-			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl check-data %[1]s` says whether they are whole\n", shellword.Path(o.folder))
+			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl check-data %[1]s` says whether they are whole\n", display.ShellPath(o.folder))
 		}
 	case boot.Interrupted:
 		fmt.Fprintf(stderr, "krund: interrupted; the same command goes on where it stopped\n")

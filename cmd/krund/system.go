@@ -17,10 +17,10 @@ import (
 	"krund/internal/boot"
 	"krund/internal/bootentry"
 	"krund/internal/child"
-	"krund/internal/clip"
 	"krund/internal/clock"
 	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/hold"
@@ -31,7 +31,6 @@ import (
 	"krund/internal/reboot"
 	"krund/internal/settings"
 	"krund/internal/sysroot"
-	"krund/internal/version"
 	"krund/runners"
 )
 
@@ -72,7 +71,7 @@ func newSystem(
 		Spare: folder.Spare(durable.OS(), o.folder, folder.RuntimeDirs()...),
 		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
-		Extra: map[string]string{"krund": version.String()}, Origin: f.Fingerprint(),
+		Extra: map[string]string{"krund": display.Version()}, Origin: f.Fingerprint(),
 		Programs: &machine.Programs{Files: programs(cfg, installed)},
 	}
 	account := fresh // which without root does nothing
@@ -103,7 +102,7 @@ func newSystem(
 		Tidy:     func() error { return tidy(cfg, installed.Cgroup, taken) },
 		Held:     func() (string, error) { return held(o.folder) },
 		Progress: newProgress(o, stdout),
-		Version:  version.String(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
+		Version:  display.Version(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
 	}, closeLog, nil
 }
 
@@ -282,7 +281,7 @@ func newLog(fsys durable.FS, path string, o runOptions, stderr io.Writer) (*slog
 func clipped(_ []string, a slog.Attr) slog.Attr {
 	if kind := a.Value.Kind(); kind == slog.KindString || kind == slog.KindAny {
 		if text := a.Value.String(); len(text) > messageBytes {
-			a.Value = slog.StringValue(clip.Text(text, messageBytes))
+			a.Value = slog.StringValue(display.Clip(text, messageBytes))
 		}
 	}
 	return a

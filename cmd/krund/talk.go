@@ -10,7 +10,7 @@ import (
 	"sync"
 	"syscall"
 
-	"krund/internal/plaintext"
+	"krund/internal/display"
 )
 
 // talk is a log handler for people: a line of words and values, without time and level, which the terminal's reader does not need and the journal
@@ -61,7 +61,7 @@ func (t *talk) Handle(_ context.Context, r slog.Record) error {
 		if a.Key != "error" {
 			b.WriteString(a.Key + " ")
 		}
-		b.WriteString(plaintext.Line(strings.ReplaceAll(a.Value.String(), "\n", "; "))) // errors.Join gives a line per error
+		b.WriteString(display.PlainLine(strings.ReplaceAll(a.Value.String(), "\n", "; "))) // errors.Join gives a line per error
 		separator = ", "
 		return true
 	}

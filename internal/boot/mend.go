@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"krund/internal/config"
+	"krund/internal/display"
 	"krund/internal/rebuild"
 	"krund/internal/schedule"
-	"krund/internal/shellword"
 )
 
 // mend rebuilds damaged slots from the results, copying the schedule aside first, and opens it again.
@@ -18,7 +18,7 @@ func (x *experiment) mend() error {
 	x.schedule = nil
 	report, err := schedule.Repair(x.FS, x.folder.Schedule(), x.source())
 	if err != nil {
-		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` tells more, `krunctl repair %[2]s` mends", err, shellword.Path(x.folder.Dir()))
+		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` tells more, `krunctl repair %[2]s` mends", err, display.ShellPath(x.folder.Dir()))
 	}
 	x.Log.Warn("the schedule was damaged and has been rebuilt from the results", "slots", fmt.Sprint(report.Slots), "copy", report.Backup)
 	x.schedule, err = schedule.Open(x.FS, x.folder.Schedule(), true)

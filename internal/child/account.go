@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"krund/internal/shellword"
+	"krund/internal/display"
 )
 
 // commandTime bounds useradd and userdel, which wait for a lock on the user database for up to 15 s.
@@ -196,7 +196,7 @@ func callTool(ctx context.Context, argv []string) error {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	if out, err := cmd.CombinedOutput(); err != nil && !errors.Is(err, exec.ErrWaitDelay) { // a helper that goes on, as of a cache of names, is no failure
-		return fmt.Errorf("%s: %w: %.500s", shellword.Join(argv), errors.Join(err, ctx.Err()),
+		return fmt.Errorf("%s: %w: %.500s", display.ShellJoin(argv), errors.Join(err, ctx.Err()),
 			strings.TrimSpace(string(out)))
 	}
 	return nil

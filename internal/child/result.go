@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/clip"
+	"krund/internal/display"
 )
 
 // fill puts what is known after the end into run.
@@ -107,7 +107,7 @@ func (s *session) findings(run Run, r report) []string {
 		out = append(out, fmt.Sprintf("%d further processes of the benchmark had to be killed or reaped", run.Strays))
 	}
 	const lines, size = 100, 16 << 10 // a benchmark may leave thousands of processes behind
-	return clip.Lines(append(out, s.family.leftovers()...), lines, size)
+	return display.ClipLines(append(out, s.family.leftovers()...), lines, size)
 }
 
 func signalName(sig syscall.Signal) string {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/shellword"
+	"krund/internal/display"
 	"krund/internal/trust"
 )
 
@@ -52,7 +52,7 @@ func Run(ctx context.Context, c Cmd) (string, error) {
 	var out limitedBuffer
 	program, file, err := c.program()
 	if err != nil {
-		return "", fmt.Errorf("run %s: %w", shellword.Join(c.Argv), err)
+		return "", fmt.Errorf("run %s: %w", display.ShellJoin(c.Argv), err)
 	}
 	if file != nil {
 		defer file.Close() //nolint:errcheck // nothing was written
@@ -79,9 +79,9 @@ func Run(ctx context.Context, c Cmd) (string, error) {
 		err = cause
 	}
 	if line := lastLine(out.String()); line != "" {
-		return out.String(), fmt.Errorf("run %s: %w: %s", shellword.Join(c.Argv), err, line)
+		return out.String(), fmt.Errorf("run %s: %w: %s", display.ShellJoin(c.Argv), err, line)
 	}
-	return out.String(), fmt.Errorf("run %s: %w", shellword.Join(c.Argv), err)
+	return out.String(), fmt.Errorf("run %s: %w", display.ShellJoin(c.Argv), err)
 }
 
 // program returns the path to execute, and the open file that it leads to, if any, which must stay

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/clip"
+	"krund/internal/display"
 	"krund/internal/key"
 )
 
@@ -59,7 +59,7 @@ type problems struct {
 // machine's section is read alone and again merged with the rest.
 func (p *problems) add(line int, what, fix string) {
 	const most = 500 // bytes: names and values come from the file, and may be as long as it is
-	found := Problem{File: p.file, Line: max(line, 1), What: clip.Text(what, most), Fix: clip.Text(fix, most)}
+	found := Problem{File: p.file, Line: max(line, 1), What: display.Clip(what, most), Fix: display.Clip(fix, most)}
 	if p.told[found] {
 		return
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"krund/internal/display"
 	"krund/internal/key"
-	"krund/internal/suggest"
 )
 
 // lines tells where the keys of a configuration stand, for problems that are
@@ -82,7 +82,7 @@ func (s *section) done() {
 		if slices.Contains(s.known, name) {
 			continue
 		}
-		if near, ok := suggest.Nearest(name, s.known); ok {
+		if near, ok := display.Nearest(name, s.known); ok {
 			s.doubtful[join(s.path, near)] = true
 		}
 		advice := didYouMean(name, s.known, "remove it, or see docs/config.md for the keys there are")

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/suggest"
+	"krund/internal/display"
 )
 
 // orList writes a choice of quoted names: "a", "b" or "c".
@@ -23,7 +23,7 @@ func orList(names []string) string {
 // didYouMean is the advice for an unknown name: the nearest known one, or
 // all of them when they are few, or otherwise.
 func didYouMean(name string, known []string, otherwise string) string {
-	if near, ok := suggest.Nearest(name, known); ok {
+	if near, ok := display.Nearest(name, known); ok {
 		return `did you mean "` + near + `"?`
 	}
 	if n := len(known); n > 0 && n <= 6 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/clip"
+	"krund/internal/display"
 	"krund/internal/key"
 )
 
@@ -63,7 +63,7 @@ func (n *namer) key(name string) key.Key {
 	if k, ok := n.given[name]; ok {
 		return k
 	}
-	plain := plainName(clip.Text(name, mostName))
+	plain := plainName(display.Clip(name, mostName))
 	k := key.Key{Benchmark: plain, VM: n.vm, Variant: n.variant}
 	for i := 2; n.taken[k]; i++ {
 		k.Benchmark = fmt.Sprintf("%s_%d", plain, i)

@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
-	"krund/internal/shellword"
 	"krund/internal/sysroot"
 )
 
@@ -36,7 +36,7 @@ func Find(fsys durable.FS, dir string, root sysroot.Root) (why string, err error
 	case err != nil:
 		return "", err
 	case asked:
-		return fmt.Sprintf("held by %s; `krunctl resume %s` ends that", filepath.Join(dir, string(folder.Hold)), shellword.Path(dir)), nil
+		return fmt.Sprintf("held by %s; `krunctl resume %s` ends that", filepath.Join(dir, string(folder.Hold)), display.ShellPath(dir)), nil
 	case root.Exists(File):
 		return fmt.Sprintf("held by %s, as all experiments of this machine; remove that file to go on", File), nil
 	}
@@ -57,7 +57,7 @@ func OtherBoot(entry, config string, root sysroot.Root) string {
 		return ""
 	}
 	return fmt.Sprintf("this boot is an ordinary one: the experiment runs in those of the boot entry %s (kernel argument %s); `krunctl enable %s` and a reboot go on",
-		entry, EntryArgument, shellword.Path(config))
+		entry, EntryArgument, display.ShellPath(config))
 }
 
 // HasArgument says whether a kernel's command line has one of krund's arguments: NAME, or NAME=VALUE unless the value is 0, n, no or off. The last

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"krund/internal/command"
-	"krund/internal/plaintext"
+	"krund/internal/display"
 	"krund/internal/trust"
 )
 
@@ -60,7 +60,7 @@ func (n Notifier) WantsMail() bool { return len(n.Mail) > 0 }
 // caller's, because it outlives this process). It tries all of them and joins the errors. Control
 // characters in subject and text, where the last words of a benchmark can be, are replaced.
 func (n Notifier) Send(ctx context.Context, m Message, mail bool) error {
-	m.Subject, m.Text = plaintext.Line(oneLine(m.Subject)), plaintext.Text(m.Text)
+	m.Subject, m.Text = display.PlainLine(oneLine(m.Subject)), display.Plain(m.Text)
 	var errs []error
 	if mail && n.WantsMail() {
 		errs = append(errs, n.sendMail(ctx, m))

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"krund/internal/control"
-	"krund/internal/plaintext"
+	"krund/internal/display"
 )
 
 // parseKmsg reads one record of /dev/kmsg (docs.kernel.org, ABI/testing/dev-kmsg):
@@ -48,7 +48,7 @@ func unescapeHex(text string) string {
 		}
 		b.WriteByte(text[i])
 	}
-	if plain := b.String(); plaintext.Printable(plain) && !strings.Contains(plain, "\n") {
+	if plain := b.String(); display.Printable(plain) && !strings.Contains(plain, "\n") {
 		return plain
 	}
 	return text

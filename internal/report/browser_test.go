@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/display"
 	"krund/internal/key"
-	"krund/internal/plaintext"
 	"krund/internal/results"
 )
 
@@ -135,7 +135,7 @@ return r;`)
 		t.Errorf("%s %q %s", r.Failed, r.Faults, console)
 	case len(r.Before) != 9 || slices.Equal(r.Before, r.Ascending) || r.Aria != "ascending" || !slices.Equal(r.Descending, reversed):
 		t.Errorf("sorted from %q to %q and %q", r.Before, r.Ascending, r.Descending)
-	case r.ByPerformance[0] != plaintext.Line(hostile):
+	case r.ByPerformance[0] != display.PlainLine(hostile):
 		t.Errorf("by performance: %q", r.ByPerformance)
 	case !slices.Equal(r.Filtered, []string{"warm_up"}) || r.Shown != "1 of 9 keys" || r.Link != "keys/k0001.html":
 		t.Errorf("filtered %q, %q, link %q", r.Filtered, r.Shown, r.Link)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/plaintext"
+	"krund/internal/display"
 )
 
 // A report's data are scripts, because pages that are opened from a disk may
@@ -68,7 +68,7 @@ func writeMarks(b *bufio.Writer, r *Run) {
 			b.WriteByte(',')
 		}
 		fmt.Fprintf(b, `{"at":%g,"kind":%s,"where":%s,"text":%s,"label":%s}`, e.At,
-			jsonText(string(e.Kind)), jsonText(e.Where(len(r.Values))), jsonText(plaintext.Line(e.Text)), jsonText(e.Label))
+			jsonText(string(e.Kind)), jsonText(e.Where(len(r.Values))), jsonText(display.PlainLine(e.Text)), jsonText(e.Label))
 	}
 	b.WriteByte(']')
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"unicode"
 
-	"krund/internal/plaintext"
+	"krund/internal/display"
 )
 
 // escapeXML makes text fit for XML, and for a terminal that shows it.
 func escapeXML(s string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(plaintext.Line(s))) // a buffer has no errors
+	_ = xml.EscapeText(&b, []byte(display.PlainLine(s))) // a buffer has no errors
 	return b.String()
 }
 
@@ -43,7 +43,7 @@ func escapeLaTeX(s string) string {
 			return r
 		}
 		return '?'
-	}, plaintext.Line(s)))
+	}, display.PlainLine(s)))
 }
 
 // latexSigns are those that latexText gives commands for.
@@ -53,4 +53,4 @@ var markdownSpecial = strings.NewReplacer(
 	`\`, `\\`, `|`, `\|`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `&lt;`, `>`, `&gt;`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`, `&`, `&amp;`, `!`, `\!`,
 )
 
-func escapeMarkdown(s string) string { return markdownSpecial.Replace(plaintext.Line(s)) }
+func escapeMarkdown(s string) string { return markdownSpecial.Replace(display.PlainLine(s)) }

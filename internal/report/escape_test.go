@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode"
 
-	"krund/internal/plaintext"
+	"krund/internal/display"
 )
 
 // FuzzEscape: whatever a name is, it stays text: in XML and HTML it reads back
@@ -21,10 +21,10 @@ func FuzzEscape(f *testing.F) {
 		var back struct {
 			Text string `xml:",chardata"`
 		}
-		if err := xml.Unmarshal([]byte("<x>"+escapeXML(s)+"</x>"), &back); err != nil || back.Text != plaintext.Line(s) {
+		if err := xml.Unmarshal([]byte("<x>"+escapeXML(s)+"</x>"), &back); err != nil || back.Text != display.PlainLine(s) {
 			t.Errorf("XML of %q reads as %q: %v", s, back.Text, err)
 		}
-		for _, r := range plaintext.Line(s) {
+		for _, r := range display.PlainLine(s) {
 			if r != ' ' && r != unicode.ReplacementChar && !unicode.IsPrint(r) {
 				t.Errorf("%q keeps %q", s, r)
 			}

@@ -9,7 +9,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
-	"krund/internal/plaintext"
+	"krund/internal/display"
 )
 
 func (s *site) functions() template.FuncMap {
@@ -22,7 +22,7 @@ func (s *site) functions() template.FuncMap {
 		"plural":     plural,
 		"histogram":  htmlHistogram,
 		"percent":    percent,
-		"clean":      plaintext.Line,
+		"clean":      display.PlainLine,
 		"text":       func(c classify.PairClass) string { return string(c) },
 		"symbol":     func(c classify.PairClass) string { return unicodeSymbol(c) },
 		"class":      func(r Row) string { return r.ClassText(unicodeSymbol) },

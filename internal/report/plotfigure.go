@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"krund/internal/plaintext"
+	"krund/internal/display"
 )
 
 // draw puts the parts below each other: the benchmark's own columns, the strip,
@@ -22,14 +22,14 @@ func (f *Figure) draw(c draw.Canvas) {
 	parts = append(parts, part{f.Run.plot(f.Run.Zoom, false), stripHeight})
 	whole := f.Run.plot(f.Run.Full, true)
 	whole.X.Label.Text = "in-process iteration"
-	whole.Y.Label.Text = plaintext.Line(f.Axis)
+	whole.Y.Label.Text = display.PlainLine(f.Axis)
 	f.Run.addEvents(whole)
 	wholeAt := len(parts)
 	parts = append(parts, part{whole, wholeHeight})
 	for i := range below {
 		parts = append(parts, part{columnPlot(&f.Run, &below[i]), columnHeight})
 	}
-	parts[0].plot.Title.Text = plaintext.Line(f.Title)
+	parts[0].plot.Title.Text = display.PlainLine(f.Title)
 	parts[0].plot.Title.TextStyle.Font = sans(9)
 	parts[0].plot.Title.Padding = 3
 	for i := range parts {
@@ -103,7 +103,7 @@ func columnPlot(r *Run, c *Panel) *plot.Plot {
 	p := own.plot(c.Span, false)
 	p.X.Min, p.X.Max = r.Numbers().Low, r.Numbers().High
 	p.Y.Tick.Marker = roundTicks{about: 2, within: c.Span}
-	p.Add(cornerText(plaintext.Line(c.Title)))
+	p.Add(cornerText(display.PlainLine(c.Title)))
 	return p
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/warmup"
-	"krund/internal/plaintext"
+	"krund/internal/display"
 )
 
 // Format is a form that tables can have.
@@ -67,7 +67,7 @@ func (c Cell) plainText() string {
 	case c.Histogram != nil:
 		return c.Histogram.Text()
 	}
-	return plaintext.Line(c.Text)
+	return display.PlainLine(c.Text)
 }
 
 // ResultTable is the study's Table 2 of a document. facts may be nil.
@@ -158,7 +158,7 @@ func (t *Table) text() string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", plaintext.Line(t.Caption))
+	fmt.Fprintf(&b, "%s\n\n", display.PlainLine(t.Caption))
 	for _, line := range lines {
 		var out strings.Builder
 		for i, cell := range line {
@@ -178,7 +178,7 @@ func (t *Table) text() string {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "  * %s\n", plaintext.Line(note))
+		fmt.Fprintf(&b, "  * %s\n", display.PlainLine(note))
 	}
 	return b.String()
 }

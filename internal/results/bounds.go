@@ -5,7 +5,7 @@ import (
 	"io"
 	"strconv"
 
-	"krund/internal/clip"
+	"krund/internal/display"
 )
 
 // ErrTooLarge is returned by Append for a record that no reader would read again.
@@ -35,21 +35,21 @@ func (r Record) Bounded() Record {
 }
 
 func (r Record) boundedTexts() Record {
-	sentences := func(list []string) []string { return clip.Lines(list, mostSentences, sentenceBytes) }
+	sentences := func(list []string) []string { return display.ClipLines(list, mostSentences, sentenceBytes) }
 	r.Reasons = sentences(r.Reasons)
-	r.CounterReason = clip.Text(r.CounterReason, clip.Message)
+	r.CounterReason = display.Clip(r.CounterReason, display.MaxMessage)
 	r.Process.Findings = sentences(r.Process.Findings)
-	r.Process.CgroupReason = clip.Text(r.Process.CgroupReason, clip.Message)
+	r.Process.CgroupReason = display.Clip(r.Process.CgroupReason, display.MaxMessage)
 	if f := r.Process.NotStarted; f != nil {
-		r.Process.NotStarted = &StartFailure{Step: f.Step, Errno: f.Errno, Text: clip.Text(f.Text,
-			clip.Message)}
+		r.Process.NotStarted = &StartFailure{Step: f.Step, Errno: f.Errno, Text: display.Clip(f.Text,
+			display.MaxMessage)}
 	}
 	if r.Library != nil {
 		library := *r.Library
-		library.Error, library.Findings = clip.Text(library.Error, clip.Message), sentences(library.Findings)
+		library.Error, library.Findings = display.Clip(library.Error, display.MaxMessage), sentences(library.Findings)
 		r.Library = &library
 	}
-	r.Machine.KernelLog.Lines = clip.Lines(r.Machine.KernelLog.Lines, mostLogLines, logBytes)
+	r.Machine.KernelLog.Lines = display.ClipLines(r.Machine.KernelLog.Lines, mostLogLines, logBytes)
 	return r
 }
 

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"krund/internal/clip"
+	"krund/internal/display"
 	"krund/internal/key"
 	"krund/internal/unpack"
 )
@@ -184,5 +184,5 @@ func explain(err error) error {
 		return fmt.Errorf("damaged: not JSON at byte %d: %w", syntax.Offset, err)
 	}
 	const most = 1000 // of an error that quotes what it found
-	return errors.New("damaged: " + clip.Text(err.Error(), most))
+	return errors.New("damaged: " + display.Clip(err.Error(), most))
 }

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/shellword"
+	"krund/internal/display"
 )
 
 // A Verdict says who else than root can change what a path leads to. That of the zero Verdict is:
@@ -35,9 +35,9 @@ type other struct {
 // cure is the command that makes the part root's.
 func (o other) cure() string {
 	if o.link {
-		return "chown -h root " + shellword.Path(o.part)
+		return "chown -h root " + display.ShellPath(o.part)
 	}
-	return "chown root " + shellword.Path(o.part)
+	return "chown root " + display.ShellPath(o.part)
 }
 
 // RootOnly returns an error unless only root can change what the path leads to. It is the rule for

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/shellword"
+	"krund/internal/display"
 )
 
 // mostLinks is how many symbolic links a path may lead over, as in the kernel (MAXSYMLINKS of
@@ -153,11 +153,11 @@ func (w *walk) judge(path string, stat unix.Stat_t) {
 	// The kernel refuses the same with fs.protected_symlinks.
 	if w.verdict.open == nil && kind == unix.S_IFLNK && stat.Uid != 0 && w.public {
 		w.verdict.open = fmt.Errorf("%s is a link of user %d in a directory for all; `rm %s`",
-			path, stat.Uid, shellword.Path(path))
+			path, stat.Uid, display.ShellPath(path))
 	}
 	w.public = w.public && kind == unix.S_IFLNK || sticky && mode&othersWrite != 0
 	if w.verdict.open == nil && kind != unix.S_IFLNK && !sticky && mode&othersWrite != 0 {
-		w.verdict.open = fmt.Errorf("%s can be changed by others than its owner (mode %04o); `chmod go-w %s`", path, mode, shellword.Path(path))
+		w.verdict.open = fmt.Errorf("%s can be changed by others than its owner (mode %04o); `chmod go-w %s`", path, mode, display.ShellPath(path))
 	}
 }
 

@@ -22,9 +22,9 @@ import (
 	"time"
 
 	"krund/internal/command"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
-	"krund/internal/shellword"
 )
 
 // template is the name of the unit that is instantiated.
@@ -280,7 +280,7 @@ func (i Installer) unlink(ctx context.Context, name string) error {
 	}
 	for _, link := range linked {
 		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("disable %s, by hand `rm %s`: %w", name, shellword.Path(link),
+			return fmt.Errorf("disable %s, by hand `rm %s`: %w", name, display.ShellPath(link),
 				errors.Join(err, asked))
 		}
 	}

@@ -1,9 +1,9 @@
-package suggest_test
+package display_test
 
 import (
 	"testing"
 
-	"krund/internal/suggest"
+	"krund/internal/display"
 )
 
 func TestDistance(t *testing.T) {
@@ -15,10 +15,10 @@ func TestDistance(t *testing.T) {
 		{"kitten", "sitting", 3}, {"ca", "abc", 3}, // optimal string alignment: no second edit of a swapped pair
 	}
 	for _, test := range tests {
-		if got := suggest.Distance(test.a, test.b); got != test.want {
+		if got := display.Distance(test.a, test.b); got != test.want {
 			t.Errorf("%q to %q: %d, want %d", test.a, test.b, got, test.want)
 		}
-		if back := suggest.Distance(test.b, test.a); back != test.want {
+		if back := display.Distance(test.b, test.a); back != test.want {
 			t.Errorf("%q to %q: %d, want %d", test.b, test.a, back, test.want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestNearest(t *testing.T) {
 		{"nam", "name"}, {"heap", ""}, {"x", ""}, {"", ""},
 	}
 	for _, test := range tests {
-		if got, ok := suggest.Nearest(test.name, keys); got != test.want || ok != (test.want != "") {
+		if got, ok := display.Nearest(test.name, keys); got != test.want || ok != (test.want != "") {
 			t.Errorf("%q: %q, %v; want %q", test.name, got, ok, test.want)
 		}
 	}

@@ -1,5 +1,4 @@
-// Package suggest finds what somebody may have meant who has mistyped a name. It only compares texts. Start reading at Nearest.
-package suggest
+package display
 
 import "strings"
 

@@ -1,4 +1,4 @@
-package clip_test
+package display_test
 
 import (
 	"fmt"
@@ -7,18 +7,18 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"krund/internal/clip"
+	"krund/internal/display"
 )
 
 func TestText(t *testing.T) {
 	for _, s := range []string{"", "short", strings.Repeat("x", 200), strings.Repeat("日本", 33)} {
-		if got := clip.Text(s, 200); got != s {
+		if got := display.Clip(s, 200); got != s {
 			t.Errorf("%q became %q", s, got)
 		}
 	}
 	for _, s := range []string{strings.Repeat("x", 201), strings.Repeat("日本", 5000),
 		"a" + strings.Repeat("日本", 5000), "first" + strings.Repeat("\xff", 5<<20) + "last"} {
-		got := clip.Text(s, 200)
+		got := display.Clip(s, 200)
 		head, rest, ok := strings.Cut(got, "[... ")
 		count, tail, ok2 := strings.Cut(rest, " bytes left out ...]")
 		var missing int
@@ -53,7 +53,7 @@ func TestLines(t *testing.T) {
 		{"one too long", []string{"a", strings.Repeat("x", 1<<20), "b"}, 10, 4000, 3, "b"},
 		{"none", []string{}, 10, 1000, 0, ""},
 	} {
-		got := clip.Lines(c.list, c.count, c.size)
+		got := display.ClipLines(c.list, c.count, c.size)
 		size := 0
 		for _, line := range got {
 			size += len(line)
@@ -61,11 +61,11 @@ func TestLines(t *testing.T) {
 		if len(got) != c.want || size > c.size || len(got) > 0 && got[len(got)-1] != c.last || got == nil {
 			t.Errorf("%s: %d lines, %d bytes, the last %q", c.name, len(got), size, got[max(len(got)-1, 0):])
 		}
-		if again := clip.Lines(got, c.count, c.size); !slices.Equal(got, again) {
+		if again := display.ClipLines(got, c.count, c.size); !slices.Equal(got, again) {
 			t.Errorf("%s: clipped again %q", c.name, again)
 		}
 	}
-	if clip.Lines(nil, 10, 1000) != nil {
+	if display.ClipLines(nil, 10, 1000) != nil {
 		t.Error("nil, which means unknown, became a list")
 	}
 }

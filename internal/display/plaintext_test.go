@@ -1,4 +1,4 @@
-package plaintext
+package display
 
 import "testing"
 
@@ -14,10 +14,10 @@ func TestPlainText(t *testing.T) {
 		{"nothing to see", "\u200b\ufeff", "\uFFFD\uFFFD", "\uFFFD\uFFFD"},
 		{"broken UTF-8", "\xff\xc3", "\uFFFD\uFFFD", "\uFFFD\uFFFD"},
 	} {
-		if got := Line(test.text); got != test.line {
+		if got := PlainLine(test.text); got != test.line {
 			t.Errorf("%s: line %q, want %q", test.name, got, test.line)
 		}
-		if got := Text(test.text); got != test.whole || Printable(test.text) != (test.text == test.whole) {
+		if got := Plain(test.text); got != test.whole || Printable(test.text) != (test.text == test.whole) {
 			t.Errorf("%s: text %q, want %q; printable %t", test.name, got, test.whole, Printable(test.text))
 		}
 	}

@@ -1,4 +1,4 @@
-package shellword
+package display
 
 import (
 	"os/exec"
@@ -19,14 +19,14 @@ func TestQuote(t *testing.T) {
 		"größe":                  "'größe'",
 		"two\nlines' \x1b[31m\\": `$'two\012lines\' \033[31m\\'`,
 	} {
-		if got := Quote(text); got != want {
+		if got := ShellQuote(text); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
-	if got := Path("-rf"); got != "./-rf" {
+	if got := ShellPath("-rf"); got != "./-rf" {
 		t.Errorf("a file named like an option: %s", got)
 	}
-	if got := Join([]string{"krunctl", "repair", "a b"}); got != "krunctl repair 'a b'" {
+	if got := ShellJoin([]string{"krunctl", "repair", "a b"}); got != "krunctl repair 'a b'" {
 		t.Error(got)
 	}
 }
@@ -44,7 +44,7 @@ func FuzzQuote(f *testing.F) {
 		if strings.Contains(text, "\x00") || len(text) > 1000 {
 			t.Skip("no file has such a name")
 		}
-		quoted := Quote(text)
+		quoted := ShellQuote(text)
 		if strings.ContainsFunc(quoted, isControl) {
 			t.Errorf("%q has control characters", quoted)
 		}

@@ -1,6 +1,4 @@
-// Package shellword writes file names and command lines so that a person can paste them into a shell. Nothing is ever run by one here: krund and
-// krunctl start programs with argument vectors (internal/command). Start reading at Quote.
-package shellword
+package display
 
 import (
 	"fmt"
@@ -10,9 +8,9 @@ import (
 // plain are the characters that no shell takes for anything but themselves, wherever they stand in a word.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./-"
 
-// Quote returns the text as one word of a POSIX shell: as it is where that will do, else between single quotes. Control characters, which a terminal
+// ShellQuote returns the text as one word of a POSIX shell: as it is where that will do, else between single quotes. Control characters, which a terminal
 // would obey, are written as $'...' has them (POSIX.1-2024; bash, ksh, zsh and busybox know it). The empty text is "”".
-func Quote(text string) string {
+func ShellQuote(text string) string {
 	switch {
 	case text != "" && strings.Trim(text, plain) == "":
 		return text
@@ -22,19 +20,19 @@ func Quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// Path is Quote for the name of a file, also of one that would be taken for an option.
-func Path(name string) string {
+// ShellPath is ShellQuote for the name of a file, also of one that would be taken for an option.
+func ShellPath(name string) string {
 	if strings.HasPrefix(name, "-") {
 		name = "./" + name
 	}
-	return Quote(name)
+	return ShellQuote(name)
 }
 
-// Join returns an argument vector as a command line.
-func Join(argv []string) string {
+// ShellJoin returns an argument vector as a command line.
+func ShellJoin(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {
-		words[i] = Quote(a)
+		words[i] = ShellQuote(a)
 	}
 	return strings.Join(words, " ")
 }

@@ -1,24 +1,19 @@
-// Package clip bounds texts that come from outside (names in files, what a benchmark left behind)
-// before people are told of them or a record keeps them. A text that is clipped says so, and how
-// much is missing. Clipping twice is clipping once.
-//
-// The package judges nothing and escapes nothing. Start reading at Text.
-package clip
+package display
 
 import (
 	"fmt"
 	"unicode/utf8"
 )
 
-// Message is how many bytes of a text fit into a message for people.
-const Message = 2000
+// MaxMessage is how many bytes of a text fit into a message for people.
+const MaxMessage = 2000
 
 // remark is more than the remark about what was left out needs.
 const remark = 60
 
-// Text returns s, or when it has more than most bytes, its beginning and its end with a remark
+// Clip returns s, or when it has more than most bytes, its beginning and its end with a remark
 // between them. The result has at most that many bytes; most is at least 200.
-func Text(s string, most int) string {
+func Clip(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
@@ -35,10 +30,10 @@ func Text(s string, most int) string {
 	return fmt.Sprintf("%s[... %d bytes left out ...]%s", s[:head], tail-head, s[tail:])
 }
 
-// Lines returns list with each line clipped to Message, and when they are more than count lines or
+// ClipLines returns list with each line clipped to MaxMessage, and when they are more than count lines or
 // have more than size bytes together, the first of them with a remark at the end. The result has at
 // most count lines and size bytes. list stays as it is; nil stays nil.
-func Lines(list []string, count, size int) []string {
+func ClipLines(list []string, count, size int) []string {
 	if list == nil {
 		return nil
 	}
@@ -46,7 +41,7 @@ func Lines(list []string, count, size int) []string {
 	clipped := make([]string, 0, min(len(list), count))
 	bytes, fit := 0, 0 // fit: lines that leave room for the remark
 	for _, line := range list[:min(len(list), count)] {
-		line = Text(line, Message)
+		line = Clip(line, MaxMessage)
 		if bytes += len(line); bytes > size {
 			whole = false
 			break
