@@ -5,20 +5,19 @@ import (
 	"fmt"
 	"strings"
 
-	"krund/internal/bootentry"
+	"krund/internal/autostart"
 	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/folder"
-	"krund/internal/unit"
 )
 
 // entryOf returns the entry of the boot loader that an experiment boots by; false when it boots as everybody does, or does not restart the machine.
-func (a *app) entryOf(ctx context.Context, cfg *config.Config) (bootentry.Entry, bool) {
-	return bootentry.Of(cfg, cfg.Experiment.Reboot, a.machine(ctx).Root)
+func (a *app) entryOf(ctx context.Context, cfg *config.Config) (autostart.Entry, bool) {
+	return autostart.EntryOf(cfg, cfg.Experiment.Reboot, a.machine(ctx).Root)
 }
 
 // bootable says why an experiment with a boot entry of its own cannot be enabled so.
-func bootable(entry bootentry.Entry, o unitOptions) error {
+func bootable(entry autostart.Entry, o unitOptions) error {
 	if o.start {
 		return usageError{fmt.Errorf("the experiment runs in boots of the entry %s only (boot.entry): leave out --start, and restart the machine", entry.Name)}
 	}
@@ -42,7 +41,7 @@ func (a *app) configOf(arg string) *config.Config {
 			return cfg
 		}
 	}
-	if path, ok := (unit.Installer{FS: a.fsys}).Config(arg); ok {
+	if path, ok := (autostart.Installer{FS: a.fsys}).Config(arg); ok {
 		if cfg, err := a.parseConfig(path, a.host); err == nil {
 			return cfg
 		}
@@ -74,7 +73,7 @@ func (a *app) bootAgain(ctx context.Context, f folder.Folder) error {
 		return nil
 	}
 	path := strings.TrimSuffix(f.Dir(), ".krun") + ".toml"
-	if a.uid != 0 || !(unit.Installer{FS: a.fsys}).Enabled(cfg.Experiment.Name) {
+	if a.uid != 0 || !(autostart.Installer{FS: a.fsys}).Enabled(cfg.Experiment.Name) {
 		a.line("but", "the next boot is an ordinary one until `sudo krunctl enable %s` asks the boot loader for the entry %s", display.ShellPath(path), entry.Name)
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/autostart"
 	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/folder"
-	"krund/internal/unit"
 )
 
 const enableHelp = `Enable lets an experiment start at the next boot, and at every boot from then
@@ -104,15 +104,15 @@ func contextOf(c *cobra.Command) context.Context {
 	return context.Background()
 }
 
-func (a *app) installer(root string) (unit.Installer, error) {
+func (a *app) installer(root string) (autostart.Installer, error) {
 	if root != "" {
 		abs, err := folder.Absolute(root)
-		return unit.Installer{FS: a.fsys, Root: abs}, err
+		return autostart.Installer{FS: a.fsys, Root: abs}, err
 	}
 	if a.uid != 0 {
-		return unit.Installer{}, errors.New("only root may change what happens at boot; use sudo")
+		return autostart.Installer{}, errors.New("only root may change what happens at boot; use sudo")
 	}
-	return unit.Installer{FS: a.fsys, Systemctl: a.systemctl}, nil
+	return autostart.Installer{FS: a.fsys, Systemctl: a.systemctl}, nil
 }
 
 func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
@@ -163,7 +163,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	}
 	a.announce(cfg, p)
 	if o.start {
-		name := unit.Name(cfg.Experiment.Name)
+		name := autostart.UnitName(cfg.Experiment.Name)
 		if err := a.systemctl(ctx, "start", "--no-block", name); err != nil {
 			return fmt.Errorf("start %s: %w", name, err)
 		}
@@ -174,7 +174,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 
 // alone says why the experiment cannot be enabled beside one that is: when both want the machine
 // for themselves, one of them fails in each boot.
-func (a *app) alone(cfg *config.Config, i unit.Installer) error {
+func (a *app) alone(cfg *config.Config, i autostart.Installer) error {
 	if !wantsAll(cfg) {
 		return nil
 	}
@@ -270,15 +270,15 @@ func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {
 		return err
 	}
 	if removed {
-		a.line("removed", "%s; the next boot is an ordinary one", unit.Name(name))
+		a.line("removed", "%s; the next boot is an ordinary one", autostart.UnitName(name))
 	} else {
-		a.line("nothing to do", "%s is not enabled", unit.Name(name))
+		a.line("nothing to do", "%s is not enabled", autostart.UnitName(name))
 	}
 	if o.stop {
-		if err := a.systemctl(ctx, "stop", unit.Name(name)); err != nil {
-			return fmt.Errorf("stop %s: %w", unit.Name(name), err)
+		if err := a.systemctl(ctx, "stop", autostart.UnitName(name)); err != nil {
+			return fmt.Errorf("stop %s: %w", autostart.UnitName(name), err)
 		}
-		a.line("stopped", "%s", unit.Name(name))
+		a.line("stopped", "%s", autostart.UnitName(name))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/unit"
+	"krund/internal/autostart"
 )
 
 // TestSecondEnableIsRefused: two that want the machine for themselves cannot both start with a
@@ -35,7 +35,7 @@ func TestSecondEnableIsRefused(t *testing.T) {
 			if test.other != nil {
 				b.must(os.WriteFile(other, []byte(test.other(plainText())), 0o644))
 			}
-			i := unit.Installer{FS: lax(), Root: root}
+			i := autostart.Installer{FS: lax(), Root: root}
 			_, err := i.Install(t.Context(), "first++", other)
 			b.must(err)
 			r := krunctl(t, "enable", "--root", root, b.toml).in(b)
@@ -66,7 +66,7 @@ func TestSecondEnableIsRefused(t *testing.T) {
 	})
 	t.Run("when the other is disabled", func(t *testing.T) {
 		b, root := startable(t)
-		i := unit.Installer{FS: lax(), Root: root}
+		i := autostart.Installer{FS: lax(), Root: root}
 		_, err := i.Install(t.Context(), "first", b.toml)
 		b.must(err)
 		b.must(i.Unlink(t.Context(), "first"))

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/autostart"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
-	"krund/internal/hold"
 )
 
 const holdHelp = `Hold makes the next boots of this machine ordinary ones as far as the experiment
@@ -116,7 +116,7 @@ func (a *app) resume(ctx context.Context, arg string) error {
 	} else {
 		a.line("nothing to do", "%s has no hold", f.Dir())
 	}
-	why, err := hold.Find(a.fsys, f.Dir(), a.machine(ctx).Root)
+	why, err := autostart.FindHold(a.fsys, f.Dir(), a.machine(ctx).Root)
 	if err != nil {
 		return err
 	}

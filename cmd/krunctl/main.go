@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/autostart"
 	"krund/internal/clock"
 	"krund/internal/control"
 	"krund/internal/durable"
@@ -18,7 +19,6 @@ import (
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
-	"krund/internal/unit"
 )
 
 func init() {
@@ -36,7 +36,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		host = "localhost"
 	}
 	return runIn(&app{
-		stdin: stdin, stderr: stderr, now: clock.Real{}.Now, host: host, fsys: durable.OS(), uid: os.Geteuid(), systemctl: unit.Systemctl,
+		stdin: stdin, stderr: stderr, now: clock.Real{}.Now, host: host, fsys: durable.OS(), uid: os.Geteuid(), systemctl: autostart.Systemctl,
 		machine: func(ctx context.Context) *control.Machine { return control.NewMachine(ctx, sysroot.New("/")) },
 		state:   "/var/lib/krund", runtime: folder.RuntimeDirs(), counters: msr.Probe,
 		measure: func(ctx context.Context, m *control.Machine, cpus control.CPUs, d time.Duration) (probe.Proof, error) {

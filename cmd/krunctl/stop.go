@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/autostart"
 	"krund/internal/folder"
-	"krund/internal/unit"
 )
 
 const stopHelp = `Stop ends an experiment after the process execution that runs: krund finishes and
@@ -63,8 +63,8 @@ func (a *app) stop(ctx context.Context, arg string) error {
 
 // disableAfter disables the unit of an experiment, or says who will.
 func (a *app) disableAfter(ctx context.Context, experiment string, running bool) error {
-	i := unit.Installer{FS: a.fsys, Systemctl: a.systemctl}
-	name := unit.Name(experiment)
+	i := autostart.Installer{FS: a.fsys, Systemctl: a.systemctl}
+	name := autostart.UnitName(experiment)
 	switch {
 	case !i.Enabled(experiment):
 		a.line("next boot", "an ordinary one: %s is not enabled", name)

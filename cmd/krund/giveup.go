@@ -8,13 +8,13 @@ import (
 	"os"
 	"time"
 
+	"krund/internal/autostart"
 	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
 	"krund/internal/notify"
 	"krund/internal/trust"
-	"krund/internal/unit"
 )
 
 // unitVariable is set by krund's unit, to its own name: it says that krund was started by the boot and not by a person, who sees for himself.
@@ -37,7 +37,7 @@ func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Wri
 	_, home := caller()
 	a := absence{
 		unit:    os.Getenv(unitVariable),
-		disable: unit.DisableUnit,
+		disable: autostart.DisableUnit,
 		send: func(ctx context.Context, cfg *config.Config, m notify.Message) error {
 			return notifier(cfg, cfg.Experiment.Reboot, home).Send(ctx, m, cfg.Notify.MaxMails > 0)
 		},

@@ -9,12 +9,12 @@ import (
 	"io/fs"
 	"os"
 
+	"krund/internal/autostart"
 	"krund/internal/boot"
 	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
-	"krund/internal/hold"
 	"krund/internal/sysroot"
 )
 
@@ -162,7 +162,7 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 	}
 	p.cfg = cfg
 	if p.reboot == config.RebootHardware {
-		if p.idle = hold.OtherBoot(cfg.Boot.Entry, o.path, sysroot.New("/")); p.idle != "" {
+		if p.idle = autostart.OtherBoot(cfg.Boot.Entry, o.path, sysroot.New("/")); p.idle != "" {
 			return p, nil
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"time"
 
+	"krund/internal/autostart"
 	"krund/internal/boot"
-	"krund/internal/bootentry"
 	"krund/internal/child"
 	"krund/internal/clock"
 	"krund/internal/config"
@@ -23,7 +23,6 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
-	"krund/internal/hold"
 	"krund/internal/hooks"
 	"krund/internal/machine"
 	"krund/internal/notify"
@@ -79,7 +78,7 @@ func newSystem(
 		account = taken.Account
 	}
 	var entry boot.Entry
-	if e, ok := bootentry.Of(cfg, mode, sysroot.New("/")); ok {
+	if e, ok := autostart.EntryOf(cfg, mode, sysroot.New("/")); ok {
 		entry = e
 	}
 	return boot.System{
@@ -179,7 +178,7 @@ func programs(cfg *config.Config, in pexec.Installed) map[string]string {
 }
 
 // held says why this boot is to be an ordinary one for the experiment in the folder dir; "" when it is not.
-func held(dir string) (string, error) { return hold.Find(durable.OS(), dir, sysroot.New("/")) }
+func held(dir string) (string, error) { return autostart.FindHold(durable.OS(), dir, sysroot.New("/")) }
 
 // findInstalled looks for krund's other parts relative to its own place: PREFIX/bin/krund has PREFIX/libexec/krund and PREFIX/lib/krund, in the
 // build folder as on an installed machine.

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
 
+	"krund/internal/autostart"
 	"krund/internal/config"
-	"krund/internal/unit"
 )
 
 // syncDisks writes everything that is still in memory to the disks, so that it is not written during a run.
@@ -29,6 +29,6 @@ func retire(cfg *config.Config, mode string) func(context.Context) error {
 		if mode != config.RebootHardware {
 			return nil
 		}
-		return unit.Disable(ctx, cfg.Experiment.Name)
+		return autostart.Disable(ctx, cfg.Experiment.Name)
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/autostart"
 	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
-	"krund/internal/hold"
 	"krund/internal/notify"
 	"krund/internal/pexec"
 	"krund/internal/results"
@@ -91,7 +91,7 @@ func (s *simulated) system(fsys durable.FS) System {
 		Sync:     func() { s.event("sync") },
 		Retire:   func(context.Context) error { s.retired = true; return nil },
 		Tidy:     func() error { s.event("tidy"); return nil },
-		Held:     func() (string, error) { return hold.Find(fsys, dir, sysroot.New(s.root)) },
+		Held:     func() (string, error) { return autostart.FindHold(fsys, dir, sysroot.New(s.root)) },
 		Progress: s, Version: "test", Host: "simulated", BootID: fmt.Sprintf("boot-%d", s.boot), PID: 1,
 	}
 }

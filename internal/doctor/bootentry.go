@@ -1,12 +1,12 @@
 package doctor
 
 import (
-	"krund/internal/bootentry"
+	"krund/internal/autostart"
 	"krund/internal/control"
 )
 
 // checkEntry makes the row of the boot loader's entry that the experiment boots by.
-func checkEntry(e bootentry.Entry) control.Finding {
+func checkEntry(e autostart.Entry) control.Finding {
 	f := control.Finding{
 		Name: "boot entry", Policy: control.Require, Status: control.StatusOK, Found: e.Name, Wanted: e.Name + ", for one boot at a time",
 		Why: "a krund that has died asks for no further boot: the next one is an ordinary one",

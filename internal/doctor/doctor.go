@@ -6,7 +6,7 @@ package doctor
 import (
 	"context"
 
-	"krund/internal/bootentry"
+	"krund/internal/autostart"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/msr"
@@ -21,7 +21,7 @@ type Wishes struct {
 	Probe        probe.Settings
 	Counters     msr.Want
 	Interpreters []Interpreter
-	Entry        *bootentry.Entry // of the boot loader, for the experiment's boots; nil: none
+	Entry        *autostart.Entry // of the boot loader, for the experiment's boots; nil: none
 }
 
 // Study is what the warmup study asks of a machine.
@@ -40,7 +40,7 @@ func Of(cfg *config.Config, reboot string) Wishes {
 		Counters:     msr.Want{Sources: cfg.Counters.Sources, Scope: cfg.Counters.Scope},
 		Interpreters: interpreters(cfg),
 	}
-	if e, ok := bootentry.Of(cfg, reboot, sysroot.Root{}); ok {
+	if e, ok := autostart.EntryOf(cfg, reboot, sysroot.Root{}); ok {
 		w.Entry = &e
 	}
 	return w

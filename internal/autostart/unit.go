@@ -1,14 +1,4 @@
-// Package unit installs and removes the systemd unit that starts an experiment
-// at every boot: an instance of the template krund@.service, named after the
-// experiment, with a drop-in that says where its configuration is.
-//
-//	/etc/systemd/system/krund@NAME.service.d/experiment.conf
-//	/etc/systemd/system/multi-user.target.wants/krund@NAME.service
-//	/etc/systemd/system/bench.target.wants/krund@NAME.service
-//
-// krunctl enables it; krund disables it when nothing is outstanding, so that
-// the next boot is an ordinary one. It starts and stops nothing by itself: whoever calls it does. Start reading at Installer.Install.
-package unit
+package autostart
 
 import (
 	"context"
@@ -30,9 +20,9 @@ import (
 // template is the name of the unit that is instantiated.
 const template = "krund@.service"
 
-// Name returns the name of the unit of an experiment. Characters that systemd
+// UnitName returns the name of the unit of an experiment. Characters that systemd
 // does not allow in the name of a unit are escaped as systemd-escape(1) does.
-func Name(experiment string) string { return "krund@" + escape(experiment) + ".service" }
+func UnitName(experiment string) string { return "krund@" + escape(experiment) + ".service" }
 
 func escape(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_.-"
@@ -95,7 +85,7 @@ func Systemctl(ctx context.Context, args ...string) error {
 // Disable makes the next boots ordinary ones: the unit of the experiment is not
 // started any more. One that was never enabled is no error. What runs goes on.
 func Disable(ctx context.Context, experiment string) error {
-	return DisableUnit(ctx, Name(experiment))
+	return DisableUnit(ctx, UnitName(experiment))
 }
 
 // DisableUnit is Disable for the name of a unit, as systemd hands it to what it
@@ -137,7 +127,7 @@ func (i Installer) Install(ctx context.Context, experiment, config string) ([]st
 	if err != nil {
 		return nil, err
 	}
-	name := Name(experiment)
+	name := UnitName(experiment)
 	dropIn := i.path(name+".d", "experiment.conf")
 	if err := makeFolder(filepath.Dir(dropIn)); err != nil {
 		return nil, err
@@ -219,14 +209,14 @@ func makeFolder(dir string) error {
 
 // Enabled tells whether the unit of an experiment starts at boot.
 func (i Installer) Enabled(experiment string) bool {
-	_, err := os.Lstat(i.link(Name(experiment)))
+	_, err := os.Lstat(i.link(UnitName(experiment)))
 	return err == nil
 }
 
 // Config is the configuration of an experiment that is enabled, from its
 // drop-in; false when there is none that can be read.
 func (i Installer) Config(experiment string) (path string, ok bool) {
-	return i.UnitConfig(Name(experiment))
+	return i.UnitConfig(UnitName(experiment))
 }
 
 // UnitConfig is Config for the name of a unit.
@@ -249,7 +239,7 @@ func (i Installer) Others(experiment string) ([]string, error) {
 		}
 		for _, l := range links {
 			instance := strings.HasPrefix(l.Name(), "krund@") && strings.HasSuffix(l.Name(), ".service")
-			if instance && l.Name() != Name(experiment) {
+			if instance && l.Name() != UnitName(experiment) {
 				names = append(names, l.Name())
 			}
 		}
@@ -261,7 +251,7 @@ func (i Installer) Others(experiment string) ([]string, error) {
 // Unlink disables the unit of an experiment and leaves its drop-in, so that
 // it can still be started by hand.
 func (i Installer) Unlink(ctx context.Context, experiment string) error {
-	return i.unlink(ctx, Name(experiment))
+	return i.unlink(ctx, UnitName(experiment))
 }
 
 // unlink asks systemctl, which knows of links elsewhere, and then sees to it that krund's own links
@@ -297,7 +287,7 @@ func (i Installer) Remove(ctx context.Context, experiment string) (bool, error) 
 	if err := i.Unlink(ctx, experiment); err != nil {
 		return was, err
 	}
-	dropIn := i.path(Name(experiment)+".d", "experiment.conf")
+	dropIn := i.path(UnitName(experiment)+".d", "experiment.conf")
 	switch err := os.Remove(dropIn); {
 	case errors.Is(err, fs.ErrNotExist):
 		return was, nil

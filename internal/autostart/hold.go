@@ -1,12 +1,4 @@
-// Package hold finds out whether somebody wants this boot to be an ordinary one, so that a person can log in to a machine that otherwise
-// restarts again and again. It only reads. There are three ways, and any of them will do:
-//
-//   - the file hold in the experiment's folder: `krunctl hold` and `krunctl resume`;
-//   - the file /etc/krund/hold: for all experiments of the machine, also while its disk is mounted elsewhere;
-//   - the kernel argument krund.hold, typed into the boot loader's menu: for that boot only.
-//
-// An experiment with a boot entry of its own (package bootentry) is held in all other boots: see OtherBoot. Start reading at Find.
-package hold
+package autostart
 
 import (
 	"fmt"
@@ -21,28 +13,28 @@ import (
 
 // The ways that do not depend on an experiment.
 const (
-	File     = "/etc/krund/hold"
-	Argument = "krund.hold"
+	HoldFile     = "/etc/krund/hold"
+	HoldArgument = "krund.hold"
 )
 
 // EntryArgument is the kernel argument of boot entries that are the experiments' own.
 const EntryArgument = "krund.entry"
 
-// Find says why the experiment in the folder dir is held, and how that ends; "" when it is not. The folder need not exist. The error is one
+// FindHold says why the experiment in the folder dir is held, and how that ends; "" when it is not. The folder need not exist. The error is one
 // of looking into the folder; a machine without /proc/cmdline has no kernel argument.
-func Find(fsys durable.FS, dir string, root sysroot.Root) (why string, err error) {
+func FindHold(fsys durable.FS, dir string, root sysroot.Root) (why string, err error) {
 	asked, err := folder.Asked(fsys, dir, folder.Hold)
 	switch {
 	case err != nil:
 		return "", err
 	case asked:
 		return fmt.Sprintf("held by %s; `krunctl resume %s` ends that", filepath.Join(dir, string(folder.Hold)), display.ShellPath(dir)), nil
-	case root.Exists(File):
-		return fmt.Sprintf("held by %s, as all experiments of this machine; remove that file to go on", File), nil
+	case root.Exists(HoldFile):
+		return fmt.Sprintf("held by %s, as all experiments of this machine; remove that file to go on", HoldFile), nil
 	}
 	cmdline, err := root.Read("/proc/cmdline")
-	if err == nil && HasArgument(cmdline, Argument) {
-		return fmt.Sprintf("held by the kernel argument %s, for this boot; restart without it to go on", Argument), nil
+	if err == nil && HasArgument(cmdline, HoldArgument) {
+		return fmt.Sprintf("held by the kernel argument %s, for this boot; restart without it to go on", HoldArgument), nil
 	}
 	return "", nil
 }

@@ -1,12 +1,4 @@
-// Package bootentry asks the boot loader for one boot of an entry of its own, so that experiments run only in boots that krund has asked for: a
-// krund that has died, or never came up, asks for no more, and the next boot is an ordinary one without anybody's doing.
-//
-// The loader forgets the request by taking it: GRUB clears next_entry in its environment block before it starts the entry, systemd-boot and the
-// firmware delete the variable LoaderEntryOneShot. The entry has the kernel argument krund.entry, by which krund knows such a boot (package hold).
-//
-// Requests are made by the loaders' own tools, and believed only when they can be read back. A machine on which a request would not be forgotten,
-// so that every boot would be the experiment's, is refused. Start reading at Entry.Ask; the two loaders are grub.go and systemdboot.go.
-package bootentry
+package autostart
 
 import (
 	"context"
@@ -26,8 +18,8 @@ type Entry struct {
 	Run    func(ctx context.Context, argv ...string) error // runs a program to its end; nil is the machine's
 }
 
-// Of returns the entry of an experiment's configuration; false when it boots by the loader's default, or without restarts.
-func Of(cfg *config.Config, reboot string, root sysroot.Root) (Entry, bool) {
+// EntryOf returns the entry of an experiment's configuration; false when it boots by the loader's default, or without restarts.
+func EntryOf(cfg *config.Config, reboot string, root sysroot.Root) (Entry, bool) {
 	return Entry{Name: cfg.Boot.Entry, Loader: cfg.Boot.Loader, Root: root}, cfg.Boot.Entry != "" && reboot == config.RebootHardware
 }
 
@@ -50,8 +42,8 @@ type loader interface {
 	ask(ctx context.Context, name string) error
 }
 
-// ErrNone says that the machine has no boot loader that krund knows how to ask.
-var ErrNone = errors.New("no boot loader that can be asked for a boot: neither GRUB's grubenv in /boot/grub or /boot/grub2 nor systemd-boot " +
+// ErrNoEntry says that the machine has no boot loader that krund knows how to ask.
+var ErrNoEntry = errors.New("no boot loader that can be asked for a boot: neither GRUB's grubenv in /boot/grub or /boot/grub2 nor systemd-boot " +
 	"is here; is /boot mounted? Otherwise set boot.entry = \"\"")
 
 // Check says why the entry cannot be asked for: there is none of that name, it lacks the kernel argument krund.entry, or the loader could not
@@ -143,5 +135,5 @@ func (e Entry) loader() (loader, error) {
 	if e.Loader == config.LoaderGRUB {
 		return nil, errors.New("there is no /boot/grub/grubenv and no /boot/grub2/grubenv; is /boot mounted? Else `grub-editenv - create` makes it")
 	}
-	return nil, ErrNone
+	return nil, ErrNoEntry
 }

@@ -1,4 +1,4 @@
-package bootentry
+package autostart
 
 import (
 	"context"

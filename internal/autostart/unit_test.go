@@ -1,4 +1,4 @@
-package unit_test
+package autostart_test
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
+	"krund/internal/autostart"
 	"krund/internal/command"
 	"krund/internal/durable"
-	"krund/internal/unit"
 )
 
 // image makes a root in which krund is installed.
@@ -33,7 +33,7 @@ func TestName(t *testing.T) {
 	for experiment, want := range map[string]string{
 		"warmup": "krund@warmup.service", "a-b_c.d": "krund@a-b_c.d.service", "c++": `krund@c\x2b\x2b.service`, "a b/c": `krund@a\x20b\x2fc.service`,
 	} {
-		if got := unit.Name(experiment); got != want {
+		if got := autostart.UnitName(experiment); got != want {
 			t.Errorf("%q: %s, want %s", experiment, got, want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestDropIn(t *testing.T) {
 		"relative.toml":     "",
 		"/x/\nExecStart=/y": "",
 	} {
-		got, err := unit.DropIn(path)
+		got, err := autostart.DropIn(path)
 		if want == "" {
 			if err == nil {
 				t.Errorf("%q gives %q", path, got)
@@ -68,7 +68,7 @@ func TestDropInWantsTheDisk(t *testing.T) {
 		`/x\n/a'b.toml`:  `RequiresMountsFor="/x\n/a'b.krun"`,
 		`/x/"q".toml`:    "",
 	} {
-		got, err := unit.DropIn(path)
+		got, err := autostart.DropIn(path)
 		if want != "" {
 			want = "[Unit]\n" + want + "\n"
 		}
@@ -80,7 +80,7 @@ func TestDropInWantsTheDisk(t *testing.T) {
 
 func TestInstallAndRemoveInAnImage(t *testing.T) {
 	root := image(t)
-	i := unit.Installer{FS: durable.OS(), Root: root}
+	i := autostart.Installer{FS: durable.OS(), Root: root}
 	for range 2 { // the second time nothing changes
 		made, err := i.Install(t.Context(), "warmup", "/x/warmup.toml")
 		if err != nil || len(made) != 2 || !i.Enabled("warmup") || i.Enabled("other") {
@@ -129,7 +129,7 @@ func templateTargets(t *testing.T) []string {
 func TestSystemdIsTold(t *testing.T) {
 	root := image(t)
 	var calls []string
-	i := unit.Installer{FS: durable.OS(), Root: root, Systemctl: func(_ context.Context, args ...string) error {
+	i := autostart.Installer{FS: durable.OS(), Root: root, Systemctl: func(_ context.Context, args ...string) error {
 		calls = append(calls, strings.Join(args, " "))
 		link := filepath.Join(root, "etc/systemd/system/multi-user.target.wants", args[len(args)-1])
 		switch args[0] {
@@ -194,7 +194,7 @@ func (r *recorder) systemctl(root string) func(context.Context, ...string) error
 func TestWhatSystemctlDoesIsMadeDurable(t *testing.T) {
 	root := image(t)
 	r := &recorder{FS: durable.OS()}
-	i := unit.Installer{FS: r, Root: root, Systemctl: r.systemctl(root)}
+	i := autostart.Installer{FS: r, Root: root, Systemctl: r.systemctl(root)}
 	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); err != nil {
 		t.Fatal(err)
 	}
@@ -225,11 +225,11 @@ func TestDisabledWhateverSystemctlDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := image(t)
-			if _, err := (unit.Installer{FS: durable.OS(), Root: root}).Install(t.Context(), "warmup", "/x/warmup.toml"); err != nil {
+			if _, err := (autostart.Installer{FS: durable.OS(), Root: root}).Install(t.Context(), "warmup", "/x/warmup.toml"); err != nil {
 				t.Fatal(err)
 			}
 			r := &recorder{FS: durable.OS()}
-			i := unit.Installer{FS: r, Root: root, Systemctl: func(ctx context.Context, args ...string) error {
+			i := autostart.Installer{FS: r, Root: root, Systemctl: func(ctx context.Context, args ...string) error {
 				if test.removes {
 					return errors.Join(r.systemctl(root)(ctx, args...), test.err)
 				}
@@ -257,7 +257,7 @@ func TestNotDisabled(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(link, "not empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	i := unit.Installer{FS: durable.OS(), Root: root, Systemctl: func(context.Context, ...string) error { return command.ErrTimeout }}
+	i := autostart.Installer{FS: durable.OS(), Root: root, Systemctl: func(context.Context, ...string) error { return command.ErrTimeout }}
 	err := i.Unlink(t.Context(), "warmup")
 	if !errors.Is(err, command.ErrTimeout) || !errors.Is(err, syscall.ENOTEMPTY) || !strings.Contains(err.Error(), "rm "+link) {
 		t.Errorf("error %v", err)
@@ -266,15 +266,15 @@ func TestNotDisabled(t *testing.T) {
 
 func TestErrorsOfSystemdAreTold(t *testing.T) {
 	refused := errors.New("refused")
-	i := unit.Installer{FS: durable.OS(), Root: image(t), Systemctl: func(context.Context, ...string) error { return refused }}
+	i := autostart.Installer{FS: durable.OS(), Root: image(t), Systemctl: func(context.Context, ...string) error { return refused }}
 	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); !errors.Is(err, refused) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestWithoutTemplate(t *testing.T) {
-	i := unit.Installer{FS: durable.OS(), Root: t.TempDir()}
-	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); !errors.Is(err, unit.ErrNoTemplate) {
+	i := autostart.Installer{FS: durable.OS(), Root: t.TempDir()}
+	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); !errors.Is(err, autostart.ErrNoTemplate) {
 		t.Errorf("error %v", err)
 	}
 }

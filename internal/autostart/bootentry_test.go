@@ -1,4 +1,4 @@
-package bootentry_test
+package autostart_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"krund/internal/bootentry"
+	"krund/internal/autostart"
 	"krund/internal/config"
 	"krund/internal/sysroot"
 )
@@ -102,8 +102,8 @@ func (l *lab) run(_ context.Context, argv ...string) error {
 	return nil
 }
 
-func (l *lab) entry(name, loader string) bootentry.Entry {
-	return bootentry.Entry{Name: name, Loader: loader, Root: sysroot.New(l.dir), Run: l.run}
+func (l *lab) entry(name, loader string) autostart.Entry {
+	return autostart.Entry{Name: name, Loader: loader, Root: sysroot.New(l.dir), Run: l.run}
 }
 
 func TestAskAndTakeBack(t *testing.T) {
@@ -232,10 +232,10 @@ func TestOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, ok := bootentry.Of(cfg, config.RebootHardware, sysroot.Root{}); !ok || e.Name != "krund" || e.Loader != config.LoaderAuto {
+	if e, ok := autostart.EntryOf(cfg, config.RebootHardware, sysroot.Root{}); !ok || e.Name != "krund" || e.Loader != config.LoaderAuto {
 		t.Errorf("%+v, %t", e, ok)
 	}
-	if _, ok := bootentry.Of(cfg, config.RebootNone, sysroot.Root{}); ok {
+	if _, ok := autostart.EntryOf(cfg, config.RebootNone, sysroot.Root{}); ok {
 		t.Error("without restarts nothing is asked of the boot loader")
 	}
 }

@@ -1,4 +1,4 @@
-package bootentry
+package autostart
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/hold"
 	"krund/internal/sysroot"
 )
 
@@ -156,12 +155,12 @@ func fit(entries []entry, name, file string) error {
 		if e.id != name {
 			continue
 		}
-		if hold.HasArgument(e.kernel, hold.EntryArgument) || strings.Contains(e.kernel, "$") { // a variable: only GRUB knows
+		if HasArgument(e.kernel, EntryArgument) || strings.Contains(e.kernel, "$") { // a variable: only GRUB knows
 			return nil
 		}
-		return fmt.Errorf("its kernel arguments are %s, without %s, by which krund knows its boots; add that", strconv.Quote(e.kernel), hold.EntryArgument)
+		return fmt.Errorf("its kernel arguments are %s, without %s, by which krund knows its boots; add that", strconv.Quote(e.kernel), EntryArgument)
 	}
-	return fmt.Errorf("the boot loader has no such entry; make one in %s as docs/lab-machine.md says, with --id %s and the kernel argument %s", file, name, hold.EntryArgument)
+	return fmt.Errorf("the boot loader has no such entry; make one in %s as docs/lab-machine.md says, with --id %s and the kernel argument %s", file, name, EntryArgument)
 }
 
 // menu reads the entries of a configuration of GRUB's: their --id, also as $menuentry_id_option, or else their title. Only what it can understand

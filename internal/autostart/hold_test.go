@@ -1,4 +1,4 @@
-package hold_test
+package autostart_test
 
 import (
 	"os"
@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/autostart"
 	"krund/internal/durable/crashfs"
 	"krund/internal/folder"
-	"krund/internal/hold"
 	"krund/internal/sysroot"
 )
 
@@ -18,7 +18,7 @@ func TestHasArgument(t *testing.T) {
 		"krund.hold=0": false, "krund.hold=off": false, "krund.hold krund.hold=0": false, "krund.holding": false, "xkrund.hold": false,
 		"quiet -- krund.hold": false, `"krund.hold"`: true,
 	} {
-		if got := hold.HasArgument(cmdline, hold.Argument); got != want {
+		if got := autostart.HasArgument(cmdline, autostart.HoldArgument); got != want {
 			t.Errorf("%q: %t, want %t", cmdline, got, want)
 		}
 	}
@@ -27,13 +27,13 @@ func TestHasArgument(t *testing.T) {
 func FuzzHasArgument(f *testing.F) {
 	f.Add("root=/dev/sda1 krund.hold=1")
 	f.Fuzz(func(t *testing.T, cmdline string) {
-		if hold.HasArgument(cmdline, hold.Argument) && !strings.Contains(cmdline, hold.Argument) {
+		if autostart.HasArgument(cmdline, autostart.HoldArgument) && !strings.Contains(cmdline, autostart.HoldArgument) {
 			t.Errorf("%q holds", cmdline)
 		}
 		if strings.Contains(cmdline, "--") {
 			return
 		}
-		if !hold.HasArgument(cmdline+" krund.hold", hold.Argument) {
+		if !autostart.HasArgument(cmdline+" krund.hold", autostart.HoldArgument) {
 			t.Errorf("%q with the argument at its end does not hold", cmdline)
 		}
 	})
@@ -54,7 +54,7 @@ func TestFind(t *testing.T) {
 	}
 	want := func(part string) {
 		t.Helper()
-		why, err := hold.Find(fsys, dir, sysroot.New(root))
+		why, err := autostart.FindHold(fsys, dir, sysroot.New(root))
 		if err != nil || (why == "") != (part == "") || !strings.Contains(why, part) {
 			t.Errorf("%q, %v; want %q", why, err, part)
 		}
