@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"krund/internal/autostart"
+	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
-	"krund/internal/notify"
 	"krund/internal/trust"
 )
 
@@ -38,7 +38,7 @@ func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Wri
 	a := absence{
 		unit:    os.Getenv(unitVariable),
 		disable: autostart.DisableUnit,
-		send: func(ctx context.Context, cfg *config.Config, m notify.Message) error {
+		send: func(ctx context.Context, cfg *config.Config, m command.Message) error {
 			return notifier(cfg, cfg.Experiment.Reboot, home).Send(ctx, m, cfg.Notify.MaxMails > 0)
 		},
 		stderr: stderr,
@@ -51,7 +51,7 @@ func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Wri
 type absence struct {
 	unit    string // that started krund; "" for none: somebody looks
 	disable func(ctx context.Context, unit string) error
-	send    func(ctx context.Context, cfg *config.Config, m notify.Message) error
+	send    func(ctx context.Context, cfg *config.Config, m command.Message) error
 	stderr  io.Writer
 }
 
@@ -76,8 +76,8 @@ func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, e
 		fmt.Fprintln(a.stderr, "krund: nobody was told: whom to tell is not known without a configuration")
 		return
 	}
-	sendErr := a.send(after, cfg, notify.Message{
-		Event: notify.Stopped, Experiment: cfg.Experiment.Name, Host: cfg.Hostname, Subject: "cannot be started",
+	sendErr := a.send(after, cfg, command.Message{
+		Event: command.Stopped, Experiment: cfg.Experiment.Name, Host: cfg.Hostname, Subject: "cannot be started",
 		Text: err.Error() + "\n\nNothing was run, and no result was touched. Now " + next + ".\n",
 	})
 	if sendErr != nil {

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"krund/internal/boot"
+	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/folder"
-	"krund/internal/notify"
 )
 
 // giveUpText is a configuration that says whom to tell.
@@ -33,7 +33,7 @@ nbody = { parameter = 1 }
 // told is what an absence did.
 type told struct {
 	disabled []string
-	sent     []notify.Message
+	sent     []command.Message
 	stderr   strings.Builder
 }
 
@@ -41,7 +41,7 @@ func (d *told) absence(unit string, disableErr, sendErr error) absence {
 	return absence{
 		unit:    unit,
 		disable: func(_ context.Context, unit string) error { d.disabled = append(d.disabled, unit); return disableErr },
-		send: func(_ context.Context, _ *config.Config, m notify.Message) error {
+		send: func(_ context.Context, _ *config.Config, m command.Message) error {
 			d.sent = append(d.sent, m)
 			return sendErr
 		},
@@ -95,7 +95,7 @@ func TestGiveUp(t *testing.T) {
 				t.Fatalf("did %+v", did)
 			}
 			m := did.sent[0]
-			if m.Event != notify.Stopped || m.Experiment != "test" || m.Host != "lab1" || !strings.Contains(m.Text, test.text) {
+			if m.Event != command.Stopped || m.Experiment != "test" || m.Host != "lab1" || !strings.Contains(m.Text, test.text) {
 				t.Errorf("told %+v", m)
 			}
 		})

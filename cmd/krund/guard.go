@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"krund/internal/clock"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/display"
@@ -45,7 +44,7 @@ func putBack(about []string, restarting bool) error {
 	dir, mode := about[0], about[1]
 	ctx := context.Background() // the guard ignores signals
 	m := machine.Machine{
-		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: clock.Real{}, Restarting: restarting,
+		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: sysroot.RealClock{}, Restarting: restarting,
 		Spare: folder.Spare(durable.OS(), dir, folder.RuntimeDirs()...),
 	}
 	back := m.PutBack

@@ -17,15 +17,13 @@ import (
 	"krund/internal/autostart"
 	"krund/internal/boot"
 	"krund/internal/child"
-	"krund/internal/clock"
+	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/folder"
-	"krund/internal/hooks"
 	"krund/internal/machine"
-	"krund/internal/notify"
 	"krund/internal/pexec"
 	"krund/internal/reboot"
 	"krund/internal/settings"
@@ -66,7 +64,7 @@ func newSystem(
 	relaxed := mode != config.RebootHardware
 	wanted := settings.Controls(cfg, relaxed)
 	taken := &machine.Machine{
-		Control: m, Settings: wanted, FS: fsys, Journal: f.Journal(), Clock: clock.Real{}, Log: log,
+		Control: m, Settings: wanted, FS: fsys, Journal: f.Journal(), Clock: sysroot.RealClock{}, Log: log,
 		Spare: folder.Spare(durable.OS(), o.folder, folder.RuntimeDirs()...),
 		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
@@ -84,12 +82,12 @@ func newSystem(
 	return boot.System{
 		FS:    fsys,
 		Room:  room,
-		Clock: clock.Real{},
+		Clock: sysroot.RealClock{},
 		Log:   log,
 		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
 			Trust: config.Rule(mode)},
 		Machine: taken,
-		Hooks: hooks.Set{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After),
+		Hooks: command.Hooks{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After),
 			Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log,
 			Trust: config.Rule(mode)},
 		Rebooter: reboot.New(log),
@@ -119,9 +117,9 @@ func commandEnviron(home string) []string {
 	return []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin", "HOME=" + home, "LANG=C.UTF-8"}
 }
 
-func notifier(cfg *config.Config, mode, home string) notify.Notifier {
+func notifier(cfg *config.Config, mode, home string) command.Notifier {
 	n := cfg.Notify
-	return notify.Notifier{
+	return command.Notifier{
 		Mail: n.Mail, Sendmail: found([][]string{{n.Sendmail}})[0][0], Command: found([][]string{n.Command})[0], Webhook: n.Webhook,
 		Trust: config.Rule(mode), Environ: commandEnviron(home),
 	}

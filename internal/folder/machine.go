@@ -85,8 +85,14 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 		return nil, fmt.Errorf("lock the machine: %w", err)
 	}
 	path := filepath.Join(place, "lock")
-	file, err := takeLock(fsys, path, func() int { pid, _ := machineHolder(fsys, path); return pid },
-		durable.Lock)
+	last := func() int { pid, _ := machineHolder(fsys, path); return pid }
+	file, err := takeLock(fsys, path, last, durable.Lock)
+	for range lockTries {
+		if !errors.Is(err, durable.ErrLocked) || isHeld(fsys, path, last()) {
+			break
+		}
+		file, err = takeLock(fsys, path, last, durable.Lock) // its holder has just ended
+	}
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, busy(fsys, path)
 	}
@@ -95,6 +101,12 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 	}
 	_, _ = file.WriteAt(formatHolder(os.Getpid(), what), 0) // a help for messages, as in Folder.lock
 	return &Lock{file: file}, nil
+}
+
+// isHeld reports whether a process can be seen that has the machine's lock; last took it last.
+func isHeld(fsys durable.FS, path string, last int) bool {
+	info, err := fsys.Lstat(path)
+	return err != nil || info.Sys() == nil || isHolder(last, info) || findHolder(info) > 0
 }
 
 // busy describes who has the machine's lock.
