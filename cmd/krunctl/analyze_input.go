@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/durable"
 	"krund/internal/exchange"
 	"krund/internal/key"
-	"krund/internal/userfile"
 )
 
 // analysisInput is one argument of analyze: the data, and where its analysis
@@ -60,7 +60,7 @@ func (a *app) analysisFile(arg string) string {
 	switch {
 	case a.isExperiment(arg):
 		return filepath.Join(folderOf(arg), "analysis.json")
-	case userfile.IsDescriptor(arg):
+	case durable.IsDescriptor(arg):
 		return ""
 	}
 	return stem(arg) + ".analysis.json"
@@ -97,7 +97,7 @@ func (a *app) readExperiment(arg, column string) (*dataset.Dataset, error) {
 // readResultsFile reads a file by what it is: CSV by its name, anything else by
 // how it begins.
 func (a *app) readResultsFile(name string, o analyzeOptions) (d *dataset.Dataset, err error) {
-	file, err := userfile.Open(name)
+	file, err := durable.OpenUserFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"krund/internal/folder"
 	"krund/internal/key"
-	"krund/internal/recordscan"
 	"krund/internal/results"
 )
 
@@ -48,7 +47,7 @@ func (m *measurements) all() iter.Seq[measurement] {
 	return func(yield func(measurement) bool) {
 		completed := -1 // slot of the last completed record
 		m.damaged = 0
-		for l := range recordscan.Read(m.reader, m.names) {
+		for l := range results.Scan(m.reader, m.names) {
 			if l.Err == nil {
 				l.Err = l.Record.Usable()
 			}

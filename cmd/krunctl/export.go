@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/durable"
 	"krund/internal/key"
-	"krund/internal/userfile"
 )
 
 const exportHelp = `Export writes the measured series as CSV or JSON lines.
@@ -174,7 +174,7 @@ func (a *app) toOutput(file string, write func(io.Writer) error) error {
 	if file == "" {
 		return write(a.stdout)
 	}
-	return userfile.Write(file, write)
+	return durable.WriteUserFile(file, write)
 }
 
 // isFolder tells whether -o names a folder: one that is there, or a name that

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/durable"
 	"krund/internal/exchange"
-	"krund/internal/userfile"
 )
 
 const importHelp = `Import reads the results of other tools and writes them as results of Krun, a
@@ -115,7 +115,7 @@ func importCommand(a *app) *cobra.Command {
 
 // imported reads another tool's file, and says what of it was left out.
 func (a *app) imported(name string, tool int, o importOptions) (d *dataset.Dataset, err error) {
-	file, err := userfile.Open(name)
+	file, err := durable.OpenUserFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/autostart"
-	"krund/internal/clock"
 	"krund/internal/control"
 	"krund/internal/durable"
 	"krund/internal/folder"
@@ -36,11 +35,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		host = "localhost"
 	}
 	return runIn(&app{
-		stdin: stdin, stderr: stderr, now: clock.Real{}.Now, host: host, fsys: durable.OS(), uid: os.Geteuid(), systemctl: autostart.Systemctl,
+		stdin: stdin, stderr: stderr, now: sysroot.RealClock{}.Now, host: host, fsys: durable.OS(), uid: os.Geteuid(), systemctl: autostart.Systemctl,
 		machine: func(ctx context.Context) *control.Machine { return control.NewMachine(ctx, sysroot.New("/")) },
 		state:   "/var/lib/krund", runtime: folder.RuntimeDirs(), counters: msr.Probe,
 		measure: func(ctx context.Context, m *control.Machine, cpus control.CPUs, d time.Duration) (probe.Proof, error) {
-			return probe.Prove(ctx, m, clock.Real{}, cpus, d)
+			return probe.Prove(ctx, m, sysroot.RealClock{}, cpus, d)
 		},
 	}, args, stdout)
 }

@@ -13,9 +13,8 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimise"
 	"krund/internal/analysis/warmup"
+	"krund/internal/durable"
 	"krund/internal/exchange"
-	"krund/internal/unpack"
-	"krund/internal/userfile"
 )
 
 // suite reads an argument of optimise: a result file of µOpTime, or anything
@@ -163,7 +162,7 @@ const mostUnpacked = 2 << 30
 // uoptimeFile reads a result file of µOpTime, also compressed; nil when the
 // file is something else.
 func (a *app) uoptimeFile(name string) (s *optimise.Suite, err error) {
-	file, err := userfile.Open(name)
+	file, err := durable.OpenUserFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}
@@ -172,7 +171,7 @@ func (a *app) uoptimeFile(name string) (s *optimise.Suite, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}
-	from := unpack.NewInput(file, info.Size())
+	from := durable.NewPackedInput(file, info.Size())
 	head, err := from.Peek(2)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the results: %w", err)
@@ -196,7 +195,7 @@ func (a *app) uoptimeFile(name string) (s *optimise.Suite, err error) {
 		return nil, nil
 	}
 	s, err = exchange.ReadUOpTime(in)
-	if size := (*unpack.SizeError)(nil); errors.As(err, &size) {
+	if size := (*durable.UnpackError)(nil); errors.As(err, &size) {
 		return nil,
 			fmt.Errorf("read the results: %w; if you trust it, unpack it (gzip -d) and name what comes out", size)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/folder"
-	"krund/internal/progress"
 	"krund/internal/schedule"
+	"krund/internal/summary"
 )
 
 const planHelp = `Plan prints what an experiment would run, in order, and how long it would
@@ -125,7 +125,7 @@ func (a *app) plan(path string, o planOptions) error {
 
 func (a *app) planOf(cfg *config.Config, path string) (planJSON, error) {
 	e := cfg.Experiment
-	waits := progress.WaitsOf(cfg)
+	waits := summary.WaitsOf(cfg)
 	p := planJSON{
 		Format: planFormat, Experiment: e.Name, Config: cfg.Path, ConfigHash: cfg.Hash, Folder: folder.For(path), Host: cfg.Hostname,
 		Order: e.Order, Seed: e.Seed, Reboot: e.Reboot, Executions: e.Executions, SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots,
@@ -135,8 +135,8 @@ func (a *app) planOf(cfg *config.Config, path string) (planJSON, error) {
 	if err != nil {
 		return planJSON{}, err
 	}
-	var left []progress.Remaining
-	means := progress.Means(samples)
+	var left []summary.Remaining
+	means := summary.MeanTimes(samples)
 	for _, k := range cfg.Keys() {
 		_, _, bench, err := cfg.Lookup(k)
 		if err != nil {
@@ -148,21 +148,21 @@ func (a *app) planOf(cfg *config.Config, path string) (planJSON, error) {
 			row.MeanWallNS = &ns
 		}
 		p.Keys = append(p.Keys, row)
-		left = append(left, progress.Remaining{Key: k, Count: e.Executions})
+		left = append(left, summary.Remaining{Key: k, Count: e.Executions})
 	}
 	started := false
 	if v != nil {
 		left, started = v.left(), v.seen.Attempts > 0
 		p.Finished = v.seen.Final()
 	}
-	p.ETA = etaOf(progress.Estimate(left, samples, waits, started))
+	p.ETA = etaOf(summary.Estimate(left, samples, waits, started))
 	return p, nil
 }
 
 // progressSoFar looks into the experiment's folder. It returns no survey when
 // there is none, or when it is of another configuration: then its samples are
 // still worth something.
-func (a *app) progressSoFar(p *planJSON) (*survey, []progress.Sample, error) {
+func (a *app) progressSoFar(p *planJSON) (*survey, []summary.Sample, error) {
 	f, err := folder.Open(a.fsys, p.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil

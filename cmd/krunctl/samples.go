@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"krund/internal/key"
-	"krund/internal/progress"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/summary"
 )
 
 // Bounds of how many records are read to estimate a duration, so that a status
@@ -99,24 +99,24 @@ func count(c *schedule.Counts, slot schedule.Slot) {
 }
 
 // left returns what is still to be run of each key, the running slot included.
-func (v *survey) left() []progress.Remaining {
-	list := make([]progress.Remaining, 0, len(v.keys))
+func (v *survey) left() []summary.Remaining {
+	list := make([]summary.Remaining, 0, len(v.keys))
 	for _, k := range v.keys {
-		list = append(list, progress.Remaining{Key: k.Key, Count: k.Outstanding + k.Running})
+		list = append(list, summary.Remaining{Key: k.Key, Count: k.Outstanding + k.Running})
 	}
 	return list
 }
 
 // samples reads the records of the last completed slots. Records that cannot
 // be read are left out: `krunctl check-data` is there to find them.
-func (v *survey) samples(r *results.Reader) []progress.Sample {
+func (v *survey) samples(r *results.Reader) []summary.Sample {
 	var slots []schedule.Slot
 	for _, recent := range v.recent {
 		slots = append(slots, recent...)
 	}
 	slices.SortFunc(slots, func(a, b schedule.Slot) int { return a.Index - b.Index })
 	slots = slots[max(0, len(slots)-mostSamples):]
-	var samples []progress.Sample
+	var samples []summary.Sample
 	for _, slot := range slots {
 		rec, ok, err := r.Latest(slot.Index, slot.Attempts)
 		if err == nil && ok && rec.Outcome == results.Completed {
@@ -126,8 +126,8 @@ func (v *survey) samples(r *results.Reader) []progress.Sample {
 	return samples
 }
 
-func sampleOf(rec results.Record) progress.Sample {
-	return progress.Sample{Slot: rec.Slot, Key: rec.Key, Started: rec.Started, Wall: time.Duration(rec.Process.WallNS)}
+func sampleOf(rec results.Record) summary.Sample {
+	return summary.Sample{Slot: rec.Slot, Key: rec.Key, Started: rec.Started, Wall: time.Duration(rec.Process.WallNS)}
 }
 
 // etaJSON is an estimate in the outputs of plan and status.
@@ -140,7 +140,7 @@ type etaJSON struct {
 	Unknown     []string `json:"unknown_keys"` // keys to come that were never measured
 }
 
-func etaOf(e progress.ETA) etaJSON {
+func etaOf(e summary.ETA) etaJSON {
 	j := etaJSON{Known: e.Exact(), WaitsNS: int64(e.Waits), BetweenNS: int64(e.Between), Measured: e.Measured, Unknown: []string{}}
 	if e.Known {
 		total := int64(e.Total)

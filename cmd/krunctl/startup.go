@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/bootstrap"
-	"krund/internal/startup"
+	"krund/internal/summary"
 )
 
 const startupHelp = `Startup prints how long each VM takes to start, as Table 3 of the warmup study:
@@ -56,7 +56,7 @@ func startupCommand(a *app) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return a.startup(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	c.Flags().StringVar(&o.by, "by", string(startup.ByVM), "what makes a row: vm or key")
+	c.Flags().StringVar(&o.by, "by", string(summary.ByVM), "what makes a row: vm or key")
 	a.keyFlag(c, &o.key)
 	c.Flags().Uint64Var(&o.seed, "seed", 0, "of the random numbers")
 	c.Flags().IntVar(&o.resamples, "resamples", bootstrap.DefaultResamples, "how often the executions are resampled")
@@ -80,11 +80,11 @@ type (
 		Rows       []startupRowJSON `json:"rows"`
 	}
 	startupRowJSON struct {
-		VM         string        `json:"vm"`
-		Key        *string       `json:"key"` // null in a row of a VM
-		Executions int           `json:"executions"`
-		Init       *startup.Time `json:"exec_to_init"`
-		First      *startup.Time `json:"exec_to_first"`
+		VM         string               `json:"vm"`
+		Key        *string              `json:"key"` // null in a row of a VM
+		Executions int                  `json:"executions"`
+		Init       *summary.StartupTime `json:"exec_to_init"`
+		First      *summary.StartupTime `json:"exec_to_first"`
 	}
 )
 
@@ -93,9 +93,9 @@ func (a *app) startup(arg string, o startupOptions) error {
 	if err != nil {
 		return err
 	}
-	by := startup.By(o.by)
+	by := summary.By(o.by)
 	switch {
-	case by != startup.ByVM && by != startup.ByKey:
+	case by != summary.ByVM && by != summary.ByKey:
 		return usageError{fmt.Errorf("--by %q: vm or key", o.by)}
 	case o.resamples < 1:
 		return usageError{fmt.Errorf("--resamples %d: at least 1", o.resamples)}
@@ -113,14 +113,14 @@ func (a *app) startup(arg string, o startupOptions) error {
 	doc := startupJSON{
 		Format: startupFormat, Folder: f.Dir(), By: o.by, Confidence: o.confidence, Resamples: o.resamples, Seed: o.seed, Rows: []startupRowJSON{},
 	}
-	c := startup.New(by)
+	c := summary.NewStartup(by)
 	for rec := range m.all() {
 		doc.Experiment = rec.Experiment
 		if rec.Counts {
 			c.Add(rec.Record)
 		}
 	}
-	rows, err := c.Rows(startup.Options{Resamples: o.resamples, Confidence: o.confidence, Seed: o.seed})
+	rows, err := c.Rows(summary.StartupOptions{Resamples: o.resamples, Confidence: o.confidence, Seed: o.seed})
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (a *app) startup(arg string, o startupOptions) error {
 	if o.json {
 		for _, r := range rows {
 			row := startupRowJSON{VM: r.VM, Executions: r.Executions, Init: r.Init, First: r.First}
-			if by == startup.ByKey {
+			if by == summary.ByKey {
 				row.Key = &r.Name
 			}
 			doc.Rows = append(doc.Rows, row)
@@ -142,7 +142,7 @@ func (a *app) startup(arg string, o startupOptions) error {
 	return nil
 }
 
-func (a *app) printStartup(o startupOptions, rows []startup.Row) {
+func (a *app) printStartup(o startupOptions, rows []summary.StartupRow) {
 	interval := strconv.FormatFloat(100*o.confidence, 'f', -1, 64) + "% interval"
 	table := make([][]string, 0, len(rows))
 	for _, r := range rows {
@@ -151,7 +151,7 @@ func (a *app) printStartup(o startupOptions, rows []startup.Row) {
 			stamped = r.First.Executions
 		}
 		cells := []string{r.Name, fmt.Sprintf("%d/%d", stamped, r.Executions)}
-		for _, t := range []*startup.Time{r.Init, r.First} {
+		for _, t := range []*summary.StartupTime{r.Init, r.First} {
 			if t == nil {
 				cells = append(cells, "-", "-")
 				continue

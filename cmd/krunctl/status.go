@@ -9,9 +9,9 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/folder"
-	"krund/internal/progress"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/summary"
 )
 
 const statusHelp = `Status says how far an experiment is: what is finished and with which
@@ -181,22 +181,22 @@ func (st *statusJSON) addFailures(r *results.Reader, v *survey) {
 }
 
 // addConfig adds what the configuration knows, and what is estimated with it.
-func (a *app) addConfig(st *statusJSON, f folder.Folder, v *survey, samples []progress.Sample) {
+func (a *app) addConfig(st *statusJSON, f folder.Folder, v *survey, samples []summary.Sample) {
 	host := st.Host
 	if host == "" {
 		host = a.host
 	}
-	var waits progress.Waits
+	var waits summary.Waits
 	cfg, err := a.copiedConfig(f, host)
 	if err == nil {
-		waits = progress.WaitsOf(cfg)
+		waits = summary.WaitsOf(cfg)
 		st.fill(cfg)
 	} else {
 		st.Findings = append(st.Findings, "the limits and waits are unknown: "+firstProblem(err))
 	}
 	left := v.left()
-	st.ETA = etaOf(progress.Estimate(left, samples, waits, v.seen.Attempts > 0))
-	means := progress.Means(samples)
+	st.ETA = etaOf(summary.Estimate(left, samples, waits, v.seen.Attempts > 0))
+	means := summary.MeanTimes(samples)
 	for _, k := range v.keys {
 		row := keyJSON{Key: k.Key.String(), Slots: countsOf(k.Counts), Attempts: k.Attempts}
 		if mean, ok := means[k.Key]; ok {

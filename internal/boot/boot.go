@@ -17,9 +17,9 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/folder"
-	"krund/internal/notify"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -269,6 +269,6 @@ func (x *experiment) flag(ctx context.Context, slot schedule.Slot, r results.Rec
 	if r.Outcome == results.Completed && len(remarks) == 0 {
 		return
 	}
-	x.tell(ctx, notify.Flagged, fmt.Sprintf("%s, execution %d: %s", slot.Key, slot.Pexec, r.Outcome),
+	x.tell(ctx, command.Flagged, fmt.Sprintf("%s, execution %d: %s", slot.Key, slot.Pexec, r.Outcome),
 		fmt.Sprintf("slot %d, attempt %d\n%s", slot.Index, slot.Attempts, bullets(remarks)))
 }

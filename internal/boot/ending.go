@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/folder"
-	"krund/internal/notify"
 	"krund/internal/schedule"
 )
 
@@ -30,7 +30,7 @@ func (x *experiment) finish(ctx context.Context) (Ending, error) {
 	s, sumErr := x.schedule.Summarize()
 	if sumErr == nil && x.worked { // otherwise it was finished, and told, before
 		x.Log.Info("finished", "completed", s.Completed, "errors", s.Error, "timeouts", s.Timeout, "skipped", s.Skipped)
-		x.tell(ctx, notify.Finished, fmt.Sprintf("finished: %d of %d completed", s.Completed, s.Total()),
+		x.tell(ctx, command.Finished, fmt.Sprintf("finished: %d of %d completed", s.Completed, s.Total()),
 			fmt.Sprintf("completed %d, errors %d, timeouts %d, skipped %d\n", s.Completed, s.Error, s.Timeout, s.Skipped))
 	}
 	return Finished, errors.Join(err, sumErr)
@@ -41,7 +41,7 @@ func (x *experiment) stop(ctx context.Context, err error) error {
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	x.Log.Debug("stopped", "error", err) // for the file: the caller prints it
-	x.tell(after, notify.Stopped, "stopped", err.Error()+"\n\nThe results so far are safe. `krunctl status` shows them; start krund again to go on.\n")
+	x.tell(after, command.Stopped, "stopped", err.Error()+"\n\nThe results so far are safe. `krunctl status` shows them; start krund again to go on.\n")
 	return errors.Join(err, x.retire(after))
 }
 
@@ -67,7 +67,7 @@ func (x *experiment) obey(ctx context.Context, err error) error {
 		return err
 	}
 	x.Log.Info("stopped, as somebody asked", "file", x.folder.RequestFile(folder.Stop))
-	x.tell(ctx, notify.Stopped, "stopped, as somebody asked", "The results so far are safe. `krunctl status` shows them; start krund again to go on.\n")
+	x.tell(ctx, command.Stopped, "stopped, as somebody asked", "The results so far are safe. `krunctl status` shows them; start krund again to go on.\n")
 	_, err = x.folder.TakeBack(folder.Stop)
 	return err
 }
@@ -130,16 +130,16 @@ func (x *experiment) countReboot() error {
 
 // tell sends a notification. The count of mails is durable before a mail is sent, so that a fault can never flood anybody. The last mail is not for
 // single executions: many that fail must not keep the news that the experiment has ended from whoever waits for it.
-func (x *experiment) tell(ctx context.Context, event notify.Event, subject, text string) {
+func (x *experiment) tell(ctx context.Context, event command.Event, subject, text string) {
 	left := x.cfg.Notify.MaxMails - x.schedule.Header().Mails
-	mail := x.Notifier.WantsMail() && (left > 1 || left == 1 && event != notify.Flagged)
+	mail := x.Notifier.WantsMail() && (left > 1 || left == 1 && event != command.Flagged)
 	if mail {
 		if err := x.schedule.UpdateHeader(func(h *schedule.Header) { h.Mails++ }); err != nil {
 			x.Log.Error("count a mail", "error", err)
 			mail = false
 		}
 	}
-	m := notify.Message{Event: event, Experiment: x.cfg.Experiment.Name, Host: x.Host, Subject: subject, Text: text}
+	m := command.Message{Event: event, Experiment: x.cfg.Experiment.Name, Host: x.Host, Subject: subject, Text: text}
 	if err := x.Notifier.Send(ctx, m, mail); err != nil {
 		x.Log.Warn("notification not delivered", "event", string(event), "error", err)
 	}

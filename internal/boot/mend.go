@@ -6,7 +6,6 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/display"
-	"krund/internal/rebuild"
 	"krund/internal/schedule"
 )
 
@@ -27,8 +26,8 @@ func (x *experiment) mend() error {
 
 // source is what slots are rebuilt from. A header is not made anew here: with both copies lost the schedule cannot be opened, and a person decides.
 func (x *experiment) source() schedule.Source {
-	return rebuild.Source(x.cfg, rebuild.Header(x.cfg, rebuild.Facts{}, x.Clock.Now()), func(slot int) (rebuild.History, error) {
-		return rebuild.Read(x.reader, slot, config.MaxAttempts)
+	return schedule.NewSource(x.cfg, schedule.NewHeader(x.cfg, schedule.Facts{}, x.Clock.Now()), func(slot int) (schedule.History, error) {
+		return schedule.ReadHistory(x.reader, slot, config.MaxAttempts)
 	})
 }
 

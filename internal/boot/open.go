@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/folder"
-	"krund/internal/notify"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -166,7 +166,7 @@ func (x *experiment) start(ctx context.Context) error {
 	if x.schedule, err = schedule.Open(x.FS, x.folder.Schedule(), true); err != nil {
 		return err
 	}
-	x.tell(ctx, notify.Started, fmt.Sprintf("started: %d process executions", x.cfg.Slots()), "Folder: "+x.folder.Dir()+"\n")
+	x.tell(ctx, command.Started, fmt.Sprintf("started: %d process executions", x.cfg.Slots()), "Folder: "+x.folder.Dir()+"\n")
 	return nil
 }
 

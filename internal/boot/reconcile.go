@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"krund/internal/notify"
+	"krund/internal/command"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/verdict"
@@ -48,7 +48,7 @@ func (x *experiment) reconcile(ctx context.Context) error {
 		if err := x.schedule.Withdraw(slot); err != nil {
 			return err
 		}
-		x.tell(ctx, notify.Flagged, "krund was started again after it had been killed or had crashed", fmt.Sprintf("slot %d, %s, execution %d, is run again; that attempt does not count.\nThe krund that began it: %s.\n",
+		x.tell(ctx, command.Flagged, "krund was started again after it had been killed or had crashed", fmt.Sprintf("slot %d, %s, execution %d, is run again; that attempt does not count.\nThe krund that began it: %s.\n",
 			slot.Index, slot.Key, slot.Pexec, whyKrundEnded))
 		return nil
 	}

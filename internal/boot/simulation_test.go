@@ -12,10 +12,10 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/child"
+	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
-	"krund/internal/notify"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -161,7 +161,7 @@ func (s *simulated) Reboot(context.Context) error {
 
 func (s *simulated) WantsMail() bool { return true }
 
-func (s *simulated) Send(_ context.Context, m notify.Message, mail bool) error {
+func (s *simulated) Send(_ context.Context, m command.Message, mail bool) error {
 	s.told = append(s.told, m.Subject+"\n"+m.Text)
 	if mail {
 		s.mails = append(s.mails, string(m.Event))

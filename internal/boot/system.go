@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"krund/internal/child"
+	"krund/internal/command"
 	"krund/internal/durable"
-	"krund/internal/notify"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -106,7 +106,7 @@ type Entry interface {
 // Notifier tells people.
 type Notifier interface {
 	WantsMail() bool
-	Send(ctx context.Context, m notify.Message, mail bool) error
+	Send(ctx context.Context, m command.Message, mail bool) error
 }
 
 // Count is how many slots there are, and how many of them are not finished.

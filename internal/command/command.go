@@ -1,5 +1,8 @@
 // Package command runs the small programs around a measurement (hooks, sendmail, useradd, systemctl): an argument vector, never a shell;
-// a process group of its own; a deadline; bounded output. It never runs the measured process, which is internal/child's. Start reading at Run.
+// a process group of its own; a deadline; bounded output. It never runs the measured process, which is internal/child's.
+//
+// Hooks are the commands that a configuration names before and after each process execution. A Notifier tells people by mail, a command or a webhook
+// what happened to an experiment; it is used only between executions, and its failures never stop an experiment. Start reading at Run.
 package command
 
 import (

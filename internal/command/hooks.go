@@ -1,7 +1,4 @@
-// Package hooks runs the commands that a configuration names before and after each process execution. A hook is an argument vector; it
-// never goes through a shell. Hooks before must all succeed, else the machine is not as the user wants it; hooks after all run, whatever
-// happens. Start reading at Set.
-package hooks
+package command
 
 import (
 	"context"
@@ -10,22 +7,21 @@ import (
 	"log/slog"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/trust"
 )
 
-// Set is the hooks of one configuration.
-type Set struct {
+// Hooks is the hooks of one configuration.
+type Hooks struct {
 	BeforeArgv [][]string
 	AfterArgv  [][]string
 	Environ    []string      // the commands' whole environment, the same however krund was started; nil is that of this process
 	Timeout    time.Duration // per command
 	Log        *slog.Logger
-	Trust      func(trust.Verdict) error // judges the path of each program before each run, for root; see command.Cmd
+	Trust      func(trust.Verdict) error // judges the path of each program before each run, for root; see Cmd
 }
 
 // Before runs the hooks in order and stops at the first that fails; its error names the command and what it printed last.
-func (s Set) Before(ctx context.Context) error {
+func (s Hooks) Before(ctx context.Context) error {
 	for i, argv := range s.BeforeArgv {
 		if err := s.run(ctx, "before", argv); err != nil {
 			return fmt.Errorf("hook %d before the execution: %w", i+1, err)
@@ -36,7 +32,7 @@ func (s Set) Before(ctx context.Context) error {
 
 // After runs every hook, also when earlier ones fail, and joins their errors. It is meant to bring the machine back (network, services), so
 // it is given a context of its own when the run was interrupted.
-func (s Set) After(ctx context.Context) error {
+func (s Hooks) After(ctx context.Context) error {
 	var errs []error
 	for i, argv := range s.AfterArgv {
 		if err := s.run(ctx, "after", argv); err != nil {
@@ -46,8 +42,8 @@ func (s Set) After(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (s Set) run(ctx context.Context, when string, argv []string) error {
-	out, err := command.Run(ctx, command.Cmd{Argv: argv, Env: s.Environ, Timeout: s.Timeout, Trust: s.Trust})
+func (s Hooks) run(ctx context.Context, when string, argv []string) error {
+	out, err := Run(ctx, Cmd{Argv: argv, Env: s.Environ, Timeout: s.Timeout, Trust: s.Trust})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package hooks
+package command
 
 import (
 	"log/slog"
@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-func set(t *testing.T) (Set, string) {
+func set(t *testing.T) (Hooks, string) {
 	t.Helper()
-	return Set{Log: slog.New(slog.DiscardHandler)}, filepath.Join(t.TempDir(), "trace")
+	return Hooks{Log: slog.New(slog.DiscardHandler)}, filepath.Join(t.TempDir(), "trace")
 }
 
 func trace(word, file string) []string { return []string{"sh", "-c", "echo " + word + " >>" + file} }

@@ -1,7 +1,4 @@
-// Package notify tells people what happened to an experiment: by mail (through the machine's sendmail), by a command, by a webhook. It is
-// used only between process executions, never while a benchmark runs. A notification that cannot be delivered is logged by the caller and
-// never stops an experiment. Start reading at Notifier.Send.
-package notify
+package command
 
 import (
 	"bytes"
@@ -14,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/trust"
 )
@@ -49,7 +45,7 @@ type Notifier struct {
 	Command  []string // argument vector; the text is on its standard input, KRUND_EVENT, KRUND_EXPERIMENT, KRUND_HOST and KRUND_SUBJECT in its environment
 	Webhook  string   // URL; a JSON object is posted: event, experiment, host, subject, text
 	Client   *http.Client
-	Trust    func(trust.Verdict) error // judges the paths of the command and of sendmail, for root; see command.Cmd
+	Trust    func(trust.Verdict) error // judges the paths of the command and of sendmail, for root; see Cmd
 	Environ  []string                  // environment of the command and of sendmail, before the KRUND_ variables are added
 }
 
@@ -75,7 +71,7 @@ func (n Notifier) Send(ctx context.Context, m Message, mail bool) error {
 }
 
 func (n Notifier) sendMail(ctx context.Context, m Message) error {
-	_, err := command.Run(ctx, command.Cmd{
+	_, err := Run(ctx, Cmd{
 		Argv:    []string{n.Sendmail, "-t", "-i"},
 		Env:     n.Environ,
 		Stdin:   mailText(n.Mail, m),
@@ -106,7 +102,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 func (n Notifier) runCommand(ctx context.Context, m Message) error {
 	env := append(append([]string{}, n.Environ...),
 		"KRUND_EVENT="+string(m.Event), "KRUND_EXPERIMENT="+m.Experiment, "KRUND_HOST="+m.Host, "KRUND_SUBJECT="+m.Subject)
-	if _, err := command.Run(ctx, command.Cmd{Argv: n.Command, Env: env, Stdin: m.Text + "\n",
+	if _, err := Run(ctx, Cmd{Argv: n.Command, Env: env, Stdin: m.Text + "\n",
 		Timeout: deadline, Trust: n.Trust}); err != nil {
 		return fmt.Errorf("notify command: %w", err)
 	}

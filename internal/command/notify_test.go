@@ -1,4 +1,4 @@
-package notify
+package command
 
 import (
 	"encoding/json"
@@ -15,8 +15,8 @@ import (
 var message = Message{Event: Flagged, Experiment: "warmup", Host: "bencher3", Subject: "nbody:C:default-c ended in an error",
 	Text: "exit status 1\nlast words"}
 
-// program writes an executable script into a temporary folder and returns its path and that of a file for its traces.
-func program(t *testing.T, script string) (path, traces string) {
+// notifyProgram writes an executable script into a temporary folder and returns its path and that of a file for its traces.
+func notifyProgram(t *testing.T, script string) (path, traces string) {
 	t.Helper()
 	dir := t.TempDir()
 	path, traces = filepath.Join(dir, "program"), filepath.Join(dir, "traces")
@@ -28,7 +28,7 @@ func program(t *testing.T, script string) (path, traces string) {
 }
 
 func TestMail(t *testing.T) {
-	sendmail, traces := program(t, `echo "$@" >$traces.args; cat >$traces`)
+	sendmail, traces := notifyProgram(t, `echo "$@" >$traces.args; cat >$traces`)
 	n := Notifier{Mail: []string{"a@example.org", "b@example.org"}, Sendmail: sendmail}
 	hostile := message
 	hostile.Subject = "läuft\nBcc: everyone@example.org"
@@ -59,7 +59,7 @@ func TestMail(t *testing.T) {
 }
 
 func TestNoMailWhenTheCapIsReached(t *testing.T) {
-	sendmail, traces := program(t, `cat >$traces`)
+	sendmail, traces := notifyProgram(t, `cat >$traces`)
 	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: sendmail}
 	if err := n.Send(t.Context(), message, false); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestNoMailWhenTheCapIsReached(t *testing.T) {
 }
 
 func TestCommand(t *testing.T) {
-	path, traces := program(t, `echo "$KRUND_EVENT|$KRUND_EXPERIMENT|$KRUND_HOST|$KRUND_SUBJECT" >$traces; cat >>$traces`)
+	path, traces := notifyProgram(t, `echo "$KRUND_EVENT|$KRUND_EXPERIMENT|$KRUND_HOST|$KRUND_SUBJECT" >$traces; cat >>$traces`)
 	if err := (Notifier{Command: []string{path}}).Send(t.Context(), message, true); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestWebhook(t *testing.T) {
 func TestAllWaysAreTriedAndErrorsJoined(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	failing, _ := program(t, "exit 7")
+	failing, _ := notifyProgram(t, "exit 7")
 	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: "/nowhere/sendmail", Command: []string{failing}, Webhook: server.URL}
 	err := n.Send(t.Context(), message, true)
 	for _, want := range []string{"/nowhere/sendmail", "exit status 7", "404"} {
@@ -129,8 +129,8 @@ func TestControlCharacters(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	sendmail, mailed := program(t, `cat >$traces`)
-	path, traces := program(t, `printf %s "$KRUND_SUBJECT" >$traces; cat >>$traces`)
+	sendmail, mailed := notifyProgram(t, `cat >$traces`)
+	path, traces := notifyProgram(t, `printf %s "$KRUND_SUBJECT" >$traces; cat >>$traces`)
 	m := message
 	m.Subject, m.Text = "a\x1b[2J\x00b", "- it said last: \x1b]0;owned\a\u202e\x00\r\n- \tnext"
 	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: sendmail, Command: []string{path}, Webhook: server.URL}

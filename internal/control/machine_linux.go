@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/child"
-	"krund/internal/clock"
 	"krund/internal/sysroot"
 )
 
@@ -16,7 +15,7 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 	m := &Machine{Root: root}
 	m.Boot, _ = root.Read("/proc/sys/kernel/random/boot_id") // unknown is "", and then counts as any boot
 	if root.IsMachine() {
-		m.Clock = clock.Real{}
+		m.Clock = sysroot.RealClock{}
 		m.Commands = Programs{}
 		m.Swap = linuxSwap{}
 		m.Units = Systemd{Fallback: Systemctl{m.Commands}}

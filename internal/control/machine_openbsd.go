@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"krund/internal/child"
-	"krund/internal/clock"
 	"krund/internal/sysroot"
 )
 
@@ -12,7 +11,7 @@ import (
 func NewMachine(ctx context.Context, root sysroot.Root) *Machine {
 	m := &Machine{Root: root}
 	if root.IsMachine() {
-		m.Clock = clock.Real{}
+		m.Clock = sysroot.RealClock{}
 		m.Commands = Programs{}
 		m.Boot, _ = sysctlGet(ctx, m.Commands, "kern.boottime") // unknown is "", and then counts as any boot
 		m.Units = Rcctl{m.Commands}

@@ -5,6 +5,10 @@
 // small so that a simulation (package crashfs) can stand in for the disk and
 // cut the power between any two of its calls.
 //
+// Files of users are not krund's: [WriteUserFile] and [OpenUserFile] treat what is there as cp and
+// the shell do, and never replace a device or follow it into a wait. [PackedInput] bounds what a
+// compressed file becomes.
+//
 // What the layer promises, and nothing more:
 //
 //   - Bytes written to a file, and its size, are volatile until [File].Sync

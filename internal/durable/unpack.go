@@ -1,9 +1,4 @@
-// Package unpack bounds what a compressed file may become: a few kilobytes can unpack to gigabytes.
-// It knows no format of compression: the caller puts its decompressor between [NewInput] and
-// [Input.Bound].
-//
-// Start reading at Input.
-package unpack
+package durable
 
 import (
 	"bufio"
@@ -14,17 +9,17 @@ import (
 // The bounds. A series of measurements packs to a tenth of its size or so; the digits of a time are
 // mostly noise. What is small is no danger, and may pack better.
 const (
-	Small = 32 << 20 // bytes that every file may unpack to
-	Ratio = 200      // so many times its size may a file unpack to
+	SmallUnpacked = 32 << 20 // bytes that every file may unpack to
+	UnpackRatio   = 200      // so many times its size may a file unpack to
 )
 
-// SizeError is the error for a file that unpacks to more than it may.
-type SizeError struct {
+// UnpackError is the error for a file that unpacks to more than it may.
+type UnpackError struct {
 	Most   int64 // bytes
 	Packed int64 // size of the file in bytes; 0 when Most does not follow from it
 }
 
-func (e *SizeError) Error() string {
+func (e *UnpackError) Error() string {
 	if e.Packed > 0 {
 		return fmt.Sprintf(
 			"it has %d bytes and unpacks to more than %d; no measurements pack so well",
@@ -35,31 +30,31 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("it unpacks to more than %d bytes, which is more than is read", e.Most)
 }
 
-// Input is the packed side. It counts what is read, and never reads further ahead than its
+// PackedInput is the packed side. It counts what is read, and never reads further ahead than its
 // decompressor asks, so that what follows the packed data can be read from it.
-type Input struct {
+type PackedInput struct {
 	from *bufio.Reader
 	size int64
 	read int64
 }
 
-// NewInput returns an Input that reads r, of which size bytes are to be expected; 0: it is unknown.
-func NewInput(r io.Reader, size int64) *Input {
-	return &Input{from: bufio.NewReaderSize(r, 1<<16), size: size}
+// NewPackedInput returns a PackedInput that reads r, of which size bytes are to be expected; 0: it is unknown.
+func NewPackedInput(r io.Reader, size int64) *PackedInput {
+	return &PackedInput{from: bufio.NewReaderSize(r, 1<<16), size: size}
 }
 
 // Peek returns the next n bytes without reading them.
-func (in *Input) Peek(n int) ([]byte, error) { return in.from.Peek(n) }
+func (in *PackedInput) Peek(n int) ([]byte, error) { return in.from.Peek(n) }
 
 // Read reads packed bytes.
-func (in *Input) Read(p []byte) (int, error) {
+func (in *PackedInput) Read(p []byte) (int, error) {
 	n, err := in.from.Read(p)
 	in.read += int64(n)
 	return n, err
 }
 
 // ReadByte reads one packed byte.
-func (in *Input) ReadByte() (byte, error) {
+func (in *PackedInput) ReadByte() (byte, error) {
 	b, err := in.from.ReadByte()
 	if err == nil {
 		in.read++
@@ -68,13 +63,13 @@ func (in *Input) ReadByte() (byte, error) {
 }
 
 // Bound returns a reader of unpacked, which is what the decompressor makes of in. It ends with a
-// *SizeError after most bytes, or when there is more than the size of the packed data allows.
-func (in *Input) Bound(unpacked io.Reader, most int64) io.Reader {
+// *UnpackError after most bytes, or when there is more than the size of the packed data allows.
+func (in *PackedInput) Bound(unpacked io.Reader, most int64) io.Reader {
 	return &bounded{in: in, from: unpacked, most: most}
 }
 
 type bounded struct {
-	in         *Input
+	in         *PackedInput
 	from       io.Reader
 	most, read int64
 }
@@ -83,11 +78,11 @@ func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	b.read += int64(n)
 	packed := max(b.in.size, b.in.read)
-	switch by := max(Ratio*packed, Small); {
+	switch by := max(UnpackRatio*packed, SmallUnpacked); {
 	case b.read > b.most:
-		return 0, &SizeError{Most: b.most}
+		return 0, &UnpackError{Most: b.most}
 	case b.read > by:
-		return 0, &SizeError{Most: by, Packed: packed}
+		return 0, &UnpackError{Most: by, Packed: packed}
 	}
 	return n, err
 }

@@ -1,4 +1,4 @@
-package unpack_test
+package durable_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/unpack"
+	"krund/internal/durable"
 )
 
 // zeros reads as so many zero bytes.
@@ -34,21 +34,21 @@ func TestBound(t *testing.T) {
 		want           int64 // Most of the error; 0: none
 		tells          int64 // Packed of the error
 	}{
-		{"small", 10, 10, unpack.Small, all, 0, 0},
-		{"dense", 10, 10, unpack.Small + 1, all, unpack.Small, 10},
-		{"dense, of unknown size", 10, 0, unpack.Small + 1, all, unpack.Small, 10},
-		{"as dense as it may be", unpack.Small / unpack.Ratio * 2, 0,
-			unpack.Small/unpack.Ratio*2*unpack.Ratio - 1, all, 0, 0},
-		{"dense at its beginning", 10, unpack.Small, 2 * unpack.Small, all, 0, 0},
-		{"large", unpack.Small, 0, unpack.Small + 1, unpack.Small, unpack.Small, 0},
+		{"small", 10, 10, durable.SmallUnpacked, all, 0, 0},
+		{"dense", 10, 10, durable.SmallUnpacked + 1, all, durable.SmallUnpacked, 10},
+		{"dense, of unknown size", 10, 0, durable.SmallUnpacked + 1, all, durable.SmallUnpacked, 10},
+		{"as dense as it may be", durable.SmallUnpacked / durable.UnpackRatio * 2, 0,
+			durable.SmallUnpacked/durable.UnpackRatio*2*durable.UnpackRatio - 1, all, 0, 0},
+		{"dense at its beginning", 10, durable.SmallUnpacked, 2 * durable.SmallUnpacked, all, 0, 0},
+		{"large", durable.SmallUnpacked, 0, durable.SmallUnpacked + 1, durable.SmallUnpacked, durable.SmallUnpacked, 0},
 	} {
-		in := unpack.NewInput(bytes.NewReader(make([]byte, c.packed)), c.size)
+		in := durable.NewPackedInput(bytes.NewReader(make([]byte, c.packed)), c.size)
 		if _, err := io.ReadFull(in, make([]byte, c.packed)); err != nil {
 			t.Fatal(err)
 		}
 		unpacked := zeros(c.unpacked)
 		n, err := io.Copy(io.Discard, in.Bound(&unpacked, c.most))
-		var size *unpack.SizeError
+		var size *durable.UnpackError
 		switch {
 		case c.want == 0:
 			if err != nil || n != c.unpacked {
@@ -71,7 +71,7 @@ func TestInputReadsNoFurther(t *testing.T) {
 		t.Fatal(err)
 	}
 	packed.WriteString("rest")
-	in := unpack.NewInput(&packed, int64(packed.Len()))
+	in := durable.NewPackedInput(&packed, int64(packed.Len()))
 	if magic, err := in.Peek(2); err != nil || magic[0] != 0x1f {
 		t.Fatal(magic, err)
 	}

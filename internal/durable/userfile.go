@@ -1,4 +1,4 @@
-package userfile
+package durable
 
 import (
 	"bufio"
@@ -13,12 +13,12 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"krund/internal/durable"
 )
 
-// Open opens the file name for reading.
-func Open(name string) (durable.File, error) {
+// OpenUserFile opens the file name for reading: a regular file, or a descriptor that the caller of
+// krunctl has opened for it (/dev/stdin, /dev/fd/N). It refuses every other FIFO, device and socket,
+// and never waits for one.
+func OpenUserFile(name string) (File, error) {
 	if fd, ok := descriptor(name); ok {
 		file, err := duplicate(fd, name)
 		if err != nil {
@@ -30,12 +30,16 @@ func Open(name string) (durable.File, error) {
 		}
 		_ = file.Close() // a regular file is opened again below, to be read from its beginning
 	}
-	return durable.OS().OpenFile(name, os.O_RDONLY, 0)
+	return OS().OpenFile(name, os.O_RDONLY, 0)
 }
 
-// Write makes write's output the content of the file name. write is called once, with a buffered
+// WriteUserFile replaces a regular file at once when everything was written, and otherwise leaves it
+// unchanged; the file keeps its mode and its owner. It replaces the file that a symbolic link leads
+// to, and writes to a character device or a FIFO.
+//
+// It makes write's output the content of the file name. write is called once, with a buffered
 // writer, unless name cannot be written to.
-func Write(name string, write func(io.Writer) error) error {
+func WriteUserFile(name string, write func(io.Writer) error) error {
 	if fd, ok := descriptor(name); ok {
 		return through(name, write, func() (*os.File, error) { return duplicate(fd, name) })
 	}
@@ -50,7 +54,7 @@ func Write(name string, write func(io.Writer) error) error {
 			)
 		}
 		const usual = 0o644
-		return durable.WriteTo(durable.OS(), name, usual, buffered(write))
+		return WriteTo(OS(), name, usual, buffered(write))
 	case err != nil:
 		return fmt.Errorf("write %s: %w", name, unwrapped(err))
 	case info.IsDir():
@@ -60,7 +64,7 @@ func Write(name string, write func(io.Writer) error) error {
 	case info.Mode()&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0:
 		return through(name, write, func() (*os.File, error) { return openSame(name, info) })
 	}
-	return fmt.Errorf("write %s: it is %s; name a file", name, durable.Describe(info.Mode()))
+	return fmt.Errorf("write %s: it is %s; name a file", name, Describe(info.Mode()))
 }
 
 // replace puts a new file in the place of the regular file that info is of.
@@ -72,7 +76,7 @@ func replace(name string, info fs.FileInfo, write func(io.Writer) error) error {
 	if now, err := os.Lstat(file); err != nil || !os.SameFile(info, now) {
 		return fmt.Errorf("write %s: it has just been replaced; try again", name)
 	}
-	return durable.WriteTo(durable.OS(), file, info.Mode().Perm(), func(w io.Writer) error {
+	return WriteTo(OS(), file, info.Mode().Perm(), func(w io.Writer) error {
 		if f, ok := w.(attributes); ok {
 			if err := keep(f, info); err != nil {
 				return err

@@ -1,4 +1,4 @@
-package userfile_test
+package durable_test
 
 import (
 	"errors"
@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/durable"
-	"krund/internal/userfile"
 )
 
 func text(s string) func(io.Writer) error {
@@ -42,11 +41,11 @@ func read(t *testing.T, name string) string {
 // rights away.
 func TestWriteReplaces(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
-	must(t, userfile.Write(name, text("first")))
+	must(t, durable.WriteUserFile(name, text("first")))
 	for _, mode := range []fs.FileMode{0o600, 0o666, 0o444, 0o755 | fs.ModeSetuid | fs.ModeSetgid} {
 		must(t, os.Chmod(name, mode))
 		before, err := os.Stat(name)
-		must(t, err, userfile.Write(name, text("second")))
+		must(t, err, durable.WriteUserFile(name, text("second")))
 		after, err := os.Stat(name)
 		must(t, err)
 		if read(t, name) != "second" || after.Mode() != mode.Perm() || os.SameFile(before, after) {
@@ -54,7 +53,7 @@ func TestWriteReplaces(t *testing.T) {
 		}
 	}
 	failure := errors.New("no more")
-	err := userfile.Write(name, func(w io.Writer) error {
+	err := durable.WriteUserFile(name, func(w io.Writer) error {
 		_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
 		return failure
 	})
@@ -73,7 +72,7 @@ func TestWriteKeepsTheOwner(t *testing.T) {
 	if err := os.Chown(name, 12345, 23456); err != nil {
 		t.Skip("only root gives files away: ", err)
 	}
-	must(t, userfile.Write(name, text("new")))
+	must(t, durable.WriteUserFile(name, text("new")))
 	info, err := os.Stat(name)
 	must(t, err)
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 12345 || st.Gid != 23456 ||
@@ -90,25 +89,25 @@ func TestWriteToDescriptor(t *testing.T) {
 	defer f.Close()
 	must(t, text("before ")(f))
 	for _, dir := range []string{"/dev/fd", "/proc/self/fd"} {
-		must(t, userfile.Write(fmt.Sprintf("%s/%d", dir, f.Fd()), text("through ")))
+		must(t, durable.WriteUserFile(fmt.Sprintf("%s/%d", dir, f.Fd()), text("through ")))
 	}
 	must(t, text("after")(f))
 	if got := read(t, f.Name()); got != "before through through after" {
 		t.Errorf("%q", got)
 	}
-	if err := userfile.Write("/dev/fd/999", text("")); !errors.Is(err, syscall.EBADF) {
+	if err := durable.WriteUserFile("/dev/fd/999", text("")); !errors.Is(err, syscall.EBADF) {
 		t.Error(err)
 	}
 }
 
 // TestWriteError: what the reader of a FIFO or a device refuses is an error with the name, once.
 func TestWriteError(t *testing.T) {
-	if err := userfile.Write("/dev/full", text("x")); err == nil ||
+	if err := durable.WriteUserFile("/dev/full", text("x")); err == nil ||
 		err.Error() != "write /dev/full: no space left on device" {
 		t.Error(err)
 	}
 	missing := filepath.Join(t.TempDir(), "no", "f")
-	if err := userfile.Write(missing, text("x")); !errors.Is(err, fs.ErrNotExist) {
+	if err := durable.WriteUserFile(missing, text("x")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -120,7 +119,7 @@ func TestOpen(t *testing.T) {
 	fifo, file := filepath.Join(dir, "fifo"), filepath.Join(dir, "file")
 	must(t, unix.Mkfifo(fifo, 0o600), os.WriteFile(file, []byte("text"), 0o600))
 	for _, name := range []string{fifo, "/dev/zero"} {
-		if f, err := userfile.Open(name); !errors.Is(err, durable.ErrNotRegular) {
+		if f, err := durable.OpenUserFile(name); !errors.Is(err, durable.ErrNotRegular) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
 	}
@@ -134,7 +133,7 @@ func TestOpen(t *testing.T) {
 	must(t, err)
 	for _, name := range []string{file, fmt.Sprintf("/dev/fd/%d", r.Fd()), fmt.Sprintf("/proc/self/fd/%d",
 		regular.Fd())} {
-		f, err := userfile.Open(name)
+		f, err := durable.OpenUserFile(name)
 		must(t, err)
 		if got, err := io.ReadAll(f); string(got) != "text" || err != nil {
 			t.Errorf("%s: %q, %v", name, got, err)
@@ -143,7 +142,7 @@ func TestOpen(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"/dev/stdin": true, "/dev/fd/0": true, "/dev/fd/x": false,
 		"/dev/null": false, "f": false, "": false} {
-		if got := userfile.IsDescriptor(name); got != want {
+		if got := durable.IsDescriptor(name); got != want {
 			t.Errorf("%q: %v", name, got)
 		}
 	}

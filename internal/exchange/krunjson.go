@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/durable"
 	"krund/internal/key"
-	"krund/internal/unpack"
 )
 
 // FormatKrun is dataset.Info.Format of Krun's results.
@@ -49,7 +49,7 @@ func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	}
 	s.object(func(name string) { f.member(s, name, o) })
 	s.end()
-	if size := (*unpack.SizeError)(nil); errors.As(s.err, &size) {
+	if size := (*durable.UnpackError)(nil); errors.As(s.err, &size) {
 		return nil,
 			fmt.Errorf("read Krun results: %w; if you trust it, unpack it (bzip2 -d) and name what comes out", size)
 	}
@@ -68,7 +68,7 @@ const mostUnpacked = 8 << 30
 
 // unpackBzip2 takes off a bzip2 compression if there is one.
 func unpackBzip2(r io.Reader, size int64) (io.Reader, error) {
-	in := unpack.NewInput(r, size)
+	in := durable.NewPackedInput(r, size)
 	magic, err := in.Peek(3)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err

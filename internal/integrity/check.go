@@ -11,8 +11,6 @@ import (
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/folder"
-	"krund/internal/rebuild"
-	"krund/internal/recordscan"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -52,8 +50,8 @@ type check struct {
 	slots  map[int]*history // by slot
 	hosts  []string         // of the records
 	hashes map[string]results.Name
-	newest time.Time     // start of the attempt that the base temperatures are of
-	facts  rebuild.Facts // for a header made anew
+	newest time.Time      // start of the attempt that the base temperatures are of
+	facts  schedule.Facts // for a header made anew
 
 	strangers []results.Name // records that are not of their slot's process execution
 
@@ -63,7 +61,7 @@ type check struct {
 
 // history is what the records say about one slot.
 type history struct {
-	rebuild.History
+	schedule.History
 	attempts  []int          // of which there is a file, whatever is in it, or one that a repair has put aside
 	broken    int            // records that could not be read
 	damaged   []results.Name // those of them that are damaged, and not just unreadable
@@ -99,14 +97,14 @@ func (c *check) records() {
 		}
 	}
 	c.hashes = make(map[string]results.Name)
-	for l := range recordscan.Read(r, list.Records) {
+	for l := range results.Scan(r, list.Records) {
 		c.size(filepath.Join(c.folder.Results(), l.Name.String()))
 		c.one(l)
 	}
 }
 
 // one looks at one record by itself.
-func (c *check) one(l recordscan.Loaded) {
+func (c *check) one(l results.Loaded) {
 	h := c.history(l.Name.Slot)
 	h.attempts = append(h.attempts, l.Name.Attempt)
 	c.facts.Attempts += max(l.Name.Attempt-h.Highest, 0)
@@ -151,7 +149,7 @@ func (c *check) one(l recordscan.Loaded) {
 	if base := rec.Machine.Temperatures.Base; len(base) > 0 && !rec.Started.Before(c.newest) {
 		c.facts.Base, c.newest = base, rec.Started
 	}
-	h.Records = append(h.Records, rebuild.BriefOf(rec))
+	h.Records = append(h.Records, schedule.BriefOf(rec))
 }
 
 // history is what is known about a slot.

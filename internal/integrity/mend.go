@@ -9,7 +9,6 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/folder"
-	"krund/internal/rebuild"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -254,10 +253,10 @@ func (m *mending) describe(r schedule.Report) []string {
 
 // source is what the schedule is rebuilt from: all records are known already.
 func (m *mending) source() schedule.Source {
-	return rebuild.Source(m.config, rebuild.Header(m.config, m.facts, m.o.Now), func(slot int) (rebuild.History, error) {
+	return schedule.NewSource(m.config, schedule.NewHeader(m.config, m.facts, m.o.Now), func(slot int) (schedule.History, error) {
 		if past := m.slots[slot]; past != nil {
 			return past.History, nil
 		}
-		return rebuild.History{}, nil
+		return schedule.History{}, nil
 	})
 }

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"krund/internal/child"
-	"krund/internal/clock"
 	"krund/internal/control"
 	"krund/internal/durable/crashfs"
 	"krund/internal/settings"
+	"krund/internal/sysroot"
 )
 
 // fakeGuard counts what it is told.
@@ -54,7 +54,7 @@ func guarded(t *testing.T, controls string) (*Machine, *fakeGuard, func(string) 
 	g := &fakeGuard{}
 	return &Machine{
 		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"),
-		Journal: "/x/journal", Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+		Journal: "/x/journal", Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}, g, read, root.Path("/proc/sys/kernel/randomize_va_space")
 }
 

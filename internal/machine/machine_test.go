@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"krund/internal/boot"
-	"krund/internal/clock"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/durable/crashfs"
@@ -75,7 +74,7 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 	cfg := parse(t, "[controls]\naslr = \"require\"\n")
 	m := &Machine{
 		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
+		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
 	}
 	applied, err := m.Apply(t.Context())
 	if err != nil {
@@ -104,7 +103,7 @@ func TestAnUnfitMachineIsAnError(t *testing.T) {
 	cfg := parse(t, "[controls]\nturbo = \"require\"\n")
 	m := &Machine{
 		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}
 	applied, err := m.Apply(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "turbo") {
@@ -119,7 +118,7 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	root, _ := kernel(t)
 	cfg := parse(t, "")
 	m := &Machine{
-		Control: control.NewMachine(t.Context(), root), Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 		Probes: settings.Probes(cfg, false), Temperature: cfg.Temperature, FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
 	}
 	base, err := m.Base(t.Context())
@@ -227,7 +226,7 @@ func (n logOf) Drain(context.Context) (lines []probe.KernelLine, lost uint64, lo
 func (logOf) Close() error { return nil }
 
 // noWait is a clock that does not wait.
-type noWait struct{ clock.Real }
+type noWait struct{ sysroot.RealClock }
 
 func (noWait) Sleep(context.Context, time.Duration) error { return nil }
 
@@ -257,7 +256,7 @@ func TestVirtualMachine(t *testing.T) {
 	cfg := parse(t, "[controls]\naslr = \"require\"\n")
 	m := &Machine{
 		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
+		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
 	}
 	applied, err := m.Apply(t.Context())
 	if err != nil {
@@ -301,7 +300,7 @@ func TestThrottled(t *testing.T) {
 		}
 		write("3\n")
 		m := &Machine{
-			Control: control.NewMachine(t.Context(), root), Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
 		}
 		after, err := m.Watch(t.Context())
@@ -322,7 +321,7 @@ func TestThrottleUnknown(t *testing.T) {
 	watch := func(t *testing.T, root sysroot.Root, policy control.Policy) (func(context.Context) boot.Seen, error) {
 		t.Helper()
 		m := &Machine{
-			Control: control.NewMachine(t.Context(), root), Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
 		}
 		return m.Watch(t.Context())

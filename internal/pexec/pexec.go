@@ -12,7 +12,6 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
-	"krund/internal/clock"
 	"krund/internal/results"
 	"krund/internal/sysroot"
 	"krund/internal/trust"
@@ -138,7 +137,7 @@ func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counter
 	c.Files = []*os.File{buffer.File()}
 	handOver(&c, counters)
 	c.Stamp, c.StampOffset = buffer.File(), buffer.ExecOffset()
-	used := energy(e.Root, clock.Real{}.Now)
+	used := energy(e.Root, sysroot.RealClock{}.Now)
 	run, err := e.Runner.Run(ctx, c)
 	if err != nil {
 		return Measured{}, errors.Join(err, buffer.Close())
@@ -202,7 +201,7 @@ func faults(s libkrun.Series, run child.Run) []string {
 }
 
 func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) {
-	used := energy(e.Root, clock.Real{}.Now)
+	used := energy(e.Root, sysroot.RealClock{}.Now)
 	c, suite := e.command(j), external.NewReader(j.Iterations)
 	c.Stdout = suite
 	run, err := e.Runner.Run(ctx, c)

@@ -10,8 +10,8 @@ import (
 	"io"
 
 	"krund/internal/display"
+	"krund/internal/durable"
 	"krund/internal/key"
-	"krund/internal/unpack"
 )
 
 // ErrVersion is returned for records that a later krund has written.
@@ -138,7 +138,7 @@ func formatOf(packed io.Reader) (int, error) {
 
 // decompress accepts exactly one gzip member.
 func decompress(packed []byte) ([]byte, error) {
-	rest := unpack.NewInput(bytes.NewReader(packed), int64(len(packed)))
+	rest := durable.NewPackedInput(bytes.NewReader(packed), int64(len(packed)))
 	zip, err := gzip.NewReader(rest)
 	if err != nil {
 		return nil, explain(err)
@@ -163,7 +163,7 @@ func unpackedSize(packed []byte) int {
 		return 0
 	}
 	size := int(binary.LittleEndian.Uint32(packed[len(packed)-trailer:]))
-	return min(size, max(unpack.Ratio*len(packed), 1<<20), maxJSON) + bytes.MinRead
+	return min(size, max(durable.UnpackRatio*len(packed), 1<<20), maxJSON) + bytes.MinRead
 }
 
 // explain says what the errors of the libraries mean for the file.

@@ -2,8 +2,9 @@
 // attempt at a slot of the schedule.
 //
 // The daemon has an [Appender], which only adds. Everything else uses a
-// [Reader], which only reads. Nothing here judges or computes. Start reading at
-// [Record].
+// [Reader], which only reads; [Scan] reads many records on all processors and
+// yields them in order, for krunctl. Nothing here judges or computes. Start
+// reading at [Record].
 //
 // # Files
 //

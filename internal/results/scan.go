@@ -1,42 +1,37 @@
-// Package recordscan reads the records of a folder on all processors and hands
-// them out in order. Unpacking is most of the work of whoever looks at a whole
-// experiment. It is for krunctl: the daemon reads one record at a time. It changes nothing and judges nothing. Start reading at Read.
-package recordscan
+package results
 
 import (
 	"iter"
 	"runtime"
-
-	"krund/internal/results"
 )
 
 // Loaded is one record, or why it could not be read.
 type Loaded struct {
-	Name   results.Name
-	Record results.Record
-	Err    error // a *results.FileError, or fs.ErrNotExist for one that is gone
+	Name   Name
+	Record Record
+	Err    error // a *FileError, or fs.ErrNotExist for one that is gone
 }
 
-// Read yields the named records in the order of names. No more than a few per
+// Scan yields the named records in the order of names. No more than a few per
 // processor are in memory. Leaving the loop early ends the reading.
-func Read(r *results.Reader, names []results.Name) iter.Seq[Loaded] {
-	return read(names, runtime.GOMAXPROCS(0), func(n results.Name) Loaded {
+func Scan(r *Reader, names []Name) iter.Seq[Loaded] {
+	return read(names, runtime.GOMAXPROCS(0), func(n Name) Loaded {
 		rec, err := r.Load(n)
 		return Loaded{Name: n, Record: rec, Err: err}
 	})
 }
 
-// read is Read with the loader as a parameter. A slot of the queue is taken
+// read is Scan with the loader as a parameter. A slot of the queue is taken
 // before a goroutine starts and given back when its record was consumed, so
 // that at most 2 x workers records wait.
-func read(names []results.Name, workers int, load func(results.Name) Loaded) iter.Seq[Loaded] {
+func read(names []Name, workers int, load func(Name) Loaded) iter.Seq[Loaded] {
 	return func(yield func(Loaded) bool) {
 		queue := make([]chan Loaded, 0, 2*workers)
 		next := 0
 		for done := 0; done < len(names); done++ {
 			for next < len(names) && len(queue) < 2*workers {
 				answer := make(chan Loaded, 1) // never blocks its goroutine, even when nobody listens any more
-				go func(n results.Name) { answer <- load(n) }(names[next])
+				go func(n Name) { answer <- load(n) }(names[next])
 				queue = append(queue, answer)
 				next++
 			}

@@ -1,16 +1,14 @@
-package recordscan
+package results
 
 import (
 	"sync/atomic"
 	"testing"
-
-	"krund/internal/results"
 )
 
-func names(n int) []results.Name {
-	list := make([]results.Name, n)
+func names(n int) []Name {
+	list := make([]Name, n)
 	for i := range list {
-		list[i] = results.Name{Slot: i, Attempt: 1}
+		list[i] = Name{Slot: i, Attempt: 1}
 	}
 	return list
 }
@@ -18,7 +16,7 @@ func names(n int) []results.Name {
 func TestOrderIsKept(t *testing.T) {
 	for _, n := range []int{0, 1, 3, 4, 5, 1000} {
 		next := 0
-		for l := range read(names(n), 2, func(n results.Name) Loaded { return Loaded{Name: n} }) {
+		for l := range read(names(n), 2, func(n Name) Loaded { return Loaded{Name: n} }) {
 			if l.Name.Slot != next {
 				t.Fatalf("of %d records, number %d came as number %d", n, l.Name.Slot, next)
 			}
@@ -32,7 +30,7 @@ func TestOrderIsKept(t *testing.T) {
 
 func TestLeavingEarlyReadsNoMore(t *testing.T) {
 	var loads atomic.Int64
-	for range read(names(1000), 2, func(n results.Name) Loaded { loads.Add(1); return Loaded{Name: n} }) {
+	for range read(names(1000), 2, func(n Name) Loaded { loads.Add(1); return Loaded{Name: n} }) {
 		break
 	}
 	if got := loads.Load(); got > 4 {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"krund/internal/durable"
-	"krund/internal/unpack"
 )
 
 // Skimmed is a record for whoever looks at one execution: what there is beside the series is in Record, whose own lists of them are empty, and the
@@ -29,7 +28,7 @@ type Skimmed struct {
 func Skim(fsys durable.FS, path string, columns bool) (Skimmed, error) {
 	s := skimmer{columns: columns, seen: map[string]bool{}}
 	opened := false
-	err := withPacked(fsys, path, func(in *unpack.Input) error {
+	err := withPacked(fsys, path, func(in *durable.PackedInput) error {
 		opened = true
 		return s.file(in)
 	})
@@ -51,14 +50,14 @@ func Skim(fsys durable.FS, path string, columns bool) (Skimmed, error) {
 }
 
 // withPacked calls read with the bytes of the file path.
-func withPacked(fsys durable.FS, path string, read func(*unpack.Input) error) error {
+func withPacked(fsys durable.FS, path string, read func(*durable.PackedInput) error) error {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = read(unpack.NewInput(f, info.Size()))
+		err = read(durable.NewPackedInput(f, info.Size()))
 	}
 	return errors.Join(err, f.Close())
 }
@@ -66,7 +65,7 @@ func withPacked(fsys durable.FS, path string, read func(*unpack.Input) error) er
 // Copy writes the document that the file path holds, unchanged. It is for a record that Skim has
 // read.
 func Copy(w io.Writer, fsys durable.FS, path string) error {
-	return withPacked(fsys, path, func(in *unpack.Input) error {
+	return withPacked(fsys, path, func(in *durable.PackedInput) error {
 		zip, err := gzip.NewReader(in)
 		if err != nil {
 			return err
@@ -123,7 +122,7 @@ type skimmer struct {
 }
 
 // file reads one gzip member, and nothing after it.
-func (s *skimmer) file(all *unpack.Input) error {
+func (s *skimmer) file(all *durable.PackedInput) error {
 	zip, err := gzip.NewReader(all)
 	if err != nil {
 		return err

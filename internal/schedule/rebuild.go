@@ -1,10 +1,4 @@
-// Package rebuild says what a damaged schedule is rebuilt from: the plan follows from the configuration, the state of a slot from its records,
-// and what a lost header held from both. It decides and changes nothing: krund, which mends slots as it meets them, and `krunctl repair`, which
-// mends everything, hand its Source to schedule.Repair.
-//
-// An attempt that left no record is not known any more. The limit of attempts that a machine's crashes may use then starts anew for that
-// one slot; nothing that was measured is lost, and nothing is measured twice. Start reading at Source.
-package rebuild
+package schedule
 
 import (
 	"errors"
@@ -13,7 +7,6 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/results"
-	"krund/internal/schedule"
 )
 
 // Facts are what all records together say, for a header whose two copies are both lost. The zero Facts are those of an experiment without records.
@@ -23,13 +16,13 @@ type Facts struct {
 	Base     []results.Temperature // base temperatures, of the newest record that has them; nil: none has
 }
 
-// Header is the header of the schedule of cfg. Reboots and mails are as many as there may have been, so that no bound is passed. now is
+// NewHeader returns the header of a rebuilt schedule of cfg. Reboots and mails are as many as there may have been, so that no bound is passed. now is
 // when the experiment began if facts do not know it.
-func Header(cfg *config.Config, facts Facts, now time.Time) schedule.Header {
+func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 	e := cfg.Experiment
-	h := schedule.Header{
+	h := Header{
 		ConfigHash: cfg.Hash, Order: e.Order, Seed: e.Seed, Mails: cfg.Notify.MaxMails,
-		Sensors: max(len(facts.Base), schedule.SpareSensors),
+		Sensors: max(len(facts.Base), SpareSensors),
 	}
 	began := now
 	if !facts.First.IsZero() {
@@ -40,18 +33,18 @@ func Header(cfg *config.Config, facts Facts, now time.Time) schedule.Header {
 		h.Reboots = facts.Attempts
 	}
 	for _, t := range facts.Base {
-		h.BaseTemperatures = append(h.BaseTemperatures, schedule.Temperature{Sensor: t.Sensor, MilliC: t.MilliC})
+		h.BaseTemperatures = append(h.BaseTemperatures, Temperature{Sensor: t.Sensor, MilliC: t.MilliC})
 	}
 	return h
 }
 
-// Source is what the schedule of cfg is rebuilt from. header is only used when both copies are lost; history gives the records of a slot.
-func Source(cfg *config.Config, header schedule.Header, history func(slot int) (History, error)) schedule.Source {
+// NewSource is what the schedule of cfg is rebuilt from. header is only used when both copies are lost; history gives the records of a slot.
+func NewSource(cfg *config.Config, header Header, history func(slot int) (History, error)) Source {
 	e := cfg.Experiment
-	return schedule.Source{
+	return Source{
 		Header: header,
-		Plan:   schedule.Plan(cfg.Keys(), e.Executions, e.Order, e.Seed),
-		State: func(planned schedule.Slot) (schedule.Slot, error) {
+		Plan:   Plan(cfg.Keys(), e.Executions, e.Order, e.Seed),
+		State: func(planned Slot) (Slot, error) {
 			h, err := history(planned.Index)
 			if err != nil {
 				return planned, err
@@ -94,7 +87,7 @@ func (h History) Final() (b Brief, ok bool) {
 }
 
 // Of leaves out records that are not of this slot's process execution.
-func (h History) Of(slot schedule.Slot) History {
+func (h History) Of(slot Slot) History {
 	own := History{Highest: h.Highest}
 	for _, r := range h.Records {
 		if r.Key == slot.Key.String() && r.Pexec == slot.Pexec {
@@ -105,17 +98,17 @@ func (h History) Of(slot schedule.Slot) History {
 }
 
 // State gives a planned slot the flag and the attempts that its records say: outstanding when none of them is final.
-func (h History) State(planned schedule.Slot) schedule.Slot {
-	planned.Flag, planned.Attempts = schedule.Outstanding, h.Highest
+func (h History) State(planned Slot) Slot {
+	planned.Flag, planned.Attempts = Outstanding, h.Highest
 	if final, ok := h.Of(planned).Final(); ok {
-		planned.Flag = schedule.FlagOf(final.Outcome)
+		planned.Flag = FlagOf(final.Outcome)
 	}
 	return planned
 }
 
-// Read reads the history of one slot, of the attempts 1 to most. It opens files by name, without a look at the folder, so that it costs the same
+// ReadHistory reads the history of one slot, of the attempts 1 to most. It opens files by name, without a look at the folder, so that it costs the same
 // however many records there are. A record that cannot be read is an error: nobody knows whether the slot is finished.
-func Read(records *results.Reader, slot, most int) (History, error) {
+func ReadHistory(records *results.Reader, slot, most int) (History, error) {
 	var h History
 	for attempt := 1; attempt <= most; attempt++ {
 		rec, err := records.Load(results.Name{Slot: slot, Attempt: attempt})

@@ -1,4 +1,4 @@
-package rebuild_test
+package schedule_test
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"krund/internal/config"
 	"krund/internal/durable/crashfs"
 	"krund/internal/key"
-	"krund/internal/rebuild"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -16,23 +15,23 @@ import (
 var planned = schedule.Slot{Index: 3, Flag: schedule.Outstanding, Pexec: 2, Key: key.Key{Benchmark: "nbody", VM: "C", Variant: "v"}}
 
 func TestState(t *testing.T) {
-	brief := func(attempt int, o results.Outcome) rebuild.Brief {
-		return rebuild.Brief{Name: results.Name{Slot: 3, Attempt: attempt}, Key: planned.Key.String(), Pexec: 2, Outcome: o}
+	brief := func(attempt int, o results.Outcome) schedule.Brief {
+		return schedule.Brief{Name: results.Name{Slot: 3, Attempt: attempt}, Key: planned.Key.String(), Pexec: 2, Outcome: o}
 	}
 	other := brief(1, results.Completed)
 	other.Pexec = 1
 	for _, test := range []struct {
 		name    string
-		history rebuild.History
+		history schedule.History
 		want    schedule.Flag
 	}{
-		{"no record", rebuild.History{}, schedule.Outstanding},
-		{"a rerun", rebuild.History{Records: []rebuild.Brief{brief(1, results.Rerun)}, Highest: 1}, schedule.Outstanding},
-		{"a rerun, then completed", rebuild.History{Records: []rebuild.Brief{brief(1, results.Rerun), brief(2, results.Completed)}, Highest: 2}, schedule.Completed},
-		{"the completed one counts", rebuild.History{Records: []rebuild.Brief{brief(1, results.Completed), brief(2, results.Error)}, Highest: 2}, schedule.Completed},
-		{"the last one else", rebuild.History{Records: []rebuild.Brief{brief(1, results.Error), brief(2, results.Timeout), brief(3, results.Rerun)}, Highest: 3}, schedule.Timeout},
-		{"a damaged record", rebuild.History{Highest: 1}, schedule.Outstanding},
-		{"a record of something else", rebuild.History{Records: []rebuild.Brief{other}, Highest: 1}, schedule.Outstanding},
+		{"no record", schedule.History{}, schedule.Outstanding},
+		{"a rerun", schedule.History{Records: []schedule.Brief{brief(1, results.Rerun)}, Highest: 1}, schedule.Outstanding},
+		{"a rerun, then completed", schedule.History{Records: []schedule.Brief{brief(1, results.Rerun), brief(2, results.Completed)}, Highest: 2}, schedule.Completed},
+		{"the completed one counts", schedule.History{Records: []schedule.Brief{brief(1, results.Completed), brief(2, results.Error)}, Highest: 2}, schedule.Completed},
+		{"the last one else", schedule.History{Records: []schedule.Brief{brief(1, results.Error), brief(2, results.Timeout), brief(3, results.Rerun)}, Highest: 3}, schedule.Timeout},
+		{"a damaged record", schedule.History{Highest: 1}, schedule.Outstanding},
+		{"a record of something else", schedule.History{Records: []schedule.Brief{other}, Highest: 1}, schedule.Outstanding},
 	} {
 		got := test.history.State(planned)
 		want := planned
@@ -52,11 +51,11 @@ func TestReadOneSlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h, err := rebuild.Read(results.NewReader(fsys, "/x"), 3, config.MaxAttempts)
+	h, err := schedule.ReadHistory(results.NewReader(fsys, "/x"), 3, config.MaxAttempts)
 	if err != nil || h.Highest != 3 || len(h.Records) != 2 || h.Records[1].Name.Attempt != 3 {
 		t.Errorf("%+v, error %v", h, err)
 	}
-	if h, err := rebuild.Read(results.NewReader(fsys, "/x"), 4, config.MaxAttempts); err != nil || h.Highest != 0 || h.Records != nil {
+	if h, err := schedule.ReadHistory(results.NewReader(fsys, "/x"), 4, config.MaxAttempts); err != nil || h.Highest != 0 || h.Records != nil {
 		t.Errorf("of a slot without records: %+v, error %v", h, err)
 	}
 }
@@ -75,23 +74,23 @@ entry = "bench.so"
 nbody = { parameter = 1 }
 `
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	facts := rebuild.Facts{First: now.Add(-time.Hour), Attempts: 12, Base: []results.Temperature{{Sensor: "s", MilliC: 40000}}}
+	facts := schedule.Facts{First: now.Add(-time.Hour), Attempts: 12, Base: []results.Temperature{{Sensor: "s", MilliC: 40000}}}
 	for _, test := range []struct {
 		reboot  string
-		facts   rebuild.Facts
+		facts   schedule.Facts
 		created string
 		reboots int
 		base    string
 	}{
 		{config.RebootHardware, facts, "2026-11-21T08:00:00Z", 12, "[{s 40000}]"},
 		{config.RebootNone, facts, "2026-11-21T08:00:00Z", 0, "[{s 40000}]"},
-		{config.RebootHardware, rebuild.Facts{}, "2026-11-21T09:00:00Z", 0, "[]"},
+		{config.RebootHardware, schedule.Facts{}, "2026-11-21T09:00:00Z", 0, "[]"},
 	} {
 		cfg, err := config.Parse("/x/test.toml", fmt.Appendf(nil, text, test.reboot), "lab1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := rebuild.Header(cfg, test.facts, now)
+		h := schedule.NewHeader(cfg, test.facts, now)
 		if h.Created != test.created || h.Reboots != test.reboots || h.Mails != 7 || h.ConfigHash != cfg.Hash || fmt.Sprint(h.BaseTemperatures) != test.base {
 			t.Errorf("%s: %+v", test.reboot, h)
 		}

@@ -1,7 +1,4 @@
-// Package progress estimates how long an experiment still takes, from the
-// process executions that it has behind it and the waits it is configured to
-// make. It is pure: nothing is read, and no clock looked at. Start reading at ETA.
-package progress
+package summary
 
 import (
 	"math"
@@ -71,7 +68,7 @@ const minGaps = 2
 // for each process execution what passes in between. started tells that the
 // waits made once are over.
 func Estimate(left []Remaining, samples []Sample, waits Waits, started bool) ETA {
-	means := Means(samples)
+	means := MeanTimes(samples)
 	e := ETA{Between: waits.Each}
 	if gaps := gaps(samples); len(gaps) >= minGaps {
 		slices.Sort(gaps)
@@ -116,8 +113,8 @@ func times(d time.Duration, n int) time.Duration {
 	return d * time.Duration(n)
 }
 
-// Means returns the mean process wall time of each key that has samples.
-func Means(samples []Sample) map[key.Key]time.Duration {
+// MeanTimes returns the mean process wall time of each key that has samples.
+func MeanTimes(samples []Sample) map[key.Key]time.Duration {
 	sum, n := make(map[key.Key]time.Duration), make(map[key.Key]time.Duration)
 	for _, s := range samples {
 		sum[s.Key] = plus(sum[s.Key], s.Wall)

@@ -1,11 +1,4 @@
-// Package startup gives the start-up times of VMs, as the study's Table 3: from exec to the begin of the first in-process iteration, with a
-// bootstrap confidence interval of the mean. No special runs are needed: every record has the stamps.
-//
-//  1. [Collector.Add] takes the records that count.
-//  2. [Collector.Rows] gives a row per VM, or per key.
-//
-// It is pure: the same records and the same seed give the same numbers, whatever the order of the VMs and the number of processors.
-package startup
+package summary
 
 import (
 	"runtime"
@@ -25,15 +18,15 @@ const (
 	ByKey By = "key" // each key for itself
 )
 
-// Options of the rows.
-type Options struct {
+// StartupOptions are the options of the rows.
+type StartupOptions struct {
 	Resamples  int     // 0: bootstrap.DefaultResamples
 	Confidence float64 // 0: bootstrap.DefaultConfidence, 0.99
 	Seed       uint64
 }
 
-// Time describes one of the times over the executions of a row, in nanoseconds.
-type Time struct {
+// StartupTime describes one of the times over the executions of a row, in nanoseconds.
+type StartupTime struct {
 	Executions int      `json:"executions"` // with both stamps
 	Mean       float64  `json:"mean_ns"`    // of them
 	Low        *float64 `json:"low_ns"`     // bounds of the confidence interval of the mean; nil for less than two executions
@@ -43,40 +36,42 @@ type Time struct {
 	Max        int64    `json:"max_ns"`
 }
 
-// Row is a VM or a key.
-type Row struct {
+// StartupRow is a VM or a key.
+type StartupRow struct {
 	Name       string
 	VM         string
-	Executions int   // records, with stamps or without
-	Init       *Time // from just before exec to the runner's first call of libkrun; nil without stamps
-	First      *Time // from just before exec to the begin of the first iteration
+	Executions int          // records, with stamps or without
+	Init       *StartupTime // from just before exec to the runner's first call of libkrun; nil without stamps
+	First      *StartupTime // from just before exec to the begin of the first iteration
 }
 
-// Collector takes records in any order.
-type Collector struct {
+// StartupCollector takes records in any order.
+type StartupCollector struct {
 	by    By
 	order []string
-	rows  map[string]*state
+	rows  map[string]*startupState
 }
 
-type state struct {
-	row         Row
+type startupState struct {
+	row         StartupRow
 	init, first []int64
 }
 
-// New returns a collector for rows of the given kind.
-func New(by By) *Collector { return &Collector{by: by, rows: make(map[string]*state)} }
+// NewStartup returns a collector for rows of the given kind.
+func NewStartup(by By) *StartupCollector {
+	return &StartupCollector{by: by, rows: make(map[string]*startupState)}
+}
 
 // Add takes a record that counts. Rows come out in the order in which they are first met. A stamp that lies before exec is taken for none: a
 // benchmark can write what it likes into its buffer.
-func (c *Collector) Add(r results.Record) {
+func (c *StartupCollector) Add(r results.Record) {
 	name := r.Key.VM
 	if c.by == ByKey {
 		name = r.Key.String()
 	}
 	s := c.rows[name]
 	if s == nil {
-		s = &state{row: Row{Name: name, VM: r.Key.VM}}
+		s = &startupState{row: StartupRow{Name: name, VM: r.Key.VM}}
 		c.rows[name], c.order = s, append(c.order, name)
 	}
 	s.row.Executions++
@@ -92,8 +87,8 @@ func since(times []int64, exec, stamp *int64) []int64 {
 }
 
 // Rows describes what was added. The errors are those of the bootstrap's options.
-func (c *Collector) Rows(o Options) ([]Row, error) {
-	rows := make([]Row, 0, len(c.order))
+func (c *StartupCollector) Rows(o StartupOptions) ([]StartupRow, error) {
+	rows := make([]StartupRow, 0, len(c.order))
 	for _, name := range c.order {
 		s := c.rows[name]
 		row := s.row
@@ -111,7 +106,7 @@ func (c *Collector) Rows(o Options) ([]Row, error) {
 
 // describe resamples the executions: as many as there are, with replacement, again and again; the quantiles of the means bound the interval
 // (Efron's percentile bootstrap). Values are sorted first, so that the order of the records does not matter.
-func describe(times []int64, o Options) (*Time, error) {
+func describe(times []int64, o StartupOptions) (*StartupTime, error) {
 	if len(times) == 0 {
 		return nil, nil //nolint:nilnil // no stamps, and no mistake
 	}
@@ -122,7 +117,7 @@ func describe(times []int64, o Options) (*Time, error) {
 		values[i] = float64(ns)
 		sum += values[i]
 	}
-	t := &Time{Executions: len(times), Mean: sum / float64(len(times)), Min: times[0], Median: quantile.Median(values), Max: times[len(times)-1]}
+	t := &StartupTime{Executions: len(times), Mean: sum / float64(len(times)), Min: times[0], Median: quantile.Median(values), Max: times[len(times)-1]}
 	interval, err := bootstrap.Mean([][][]float64{{values}}, bootstrap.Options{
 		Resamples: o.Resamples, Confidence: o.Confidence, Seed: o.Seed, Workers: runtime.GOMAXPROCS(0), Exact: true,
 	})

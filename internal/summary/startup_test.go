@@ -1,4 +1,4 @@
-package startup_test
+package summary_test
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/key"
 	"krund/internal/results"
-	"krund/internal/startup"
+	"krund/internal/summary"
 )
 
-// record has its runner's first stamp and its first iteration so long after exec; below 0 is none.
-func record(vm, benchmark string, initNS, firstNS int64) results.Record {
+// startupRecord has its runner's first stamp and its first iteration so long after exec; below 0 is none.
+func startupRecord(vm, benchmark string, initNS, firstNS int64) results.Record {
 	const exec = 1_000_000_000
 	at := func(ns int64) *int64 {
 		if ns < 0 {
@@ -26,9 +26,9 @@ func record(vm, benchmark string, initNS, firstNS int64) results.Record {
 	return results.Record{Key: key.Key{Benchmark: benchmark, VM: vm, Variant: "x"}, Startup: results.Startup{ExecNS: at(0), InitNS: at(initNS), FirstNS: at(firstNS)}}
 }
 
-func rows(t *testing.T, by startup.By, o startup.Options, records ...results.Record) []startup.Row {
+func rows(t *testing.T, by summary.By, o summary.StartupOptions, records ...results.Record) []summary.StartupRow {
 	t.Helper()
-	c := startup.New(by)
+	c := summary.NewStartup(by)
 	for _, r := range records {
 		c.Add(r)
 	}
@@ -41,11 +41,11 @@ func rows(t *testing.T, by startup.By, o startup.Options, records ...results.Rec
 
 func TestRows(t *testing.T) {
 	records := []results.Record{
-		record("C", "a", 10, 20), record("Java", "a", 100, 300), record("C", "b", 30, 40), record("C", "b", -1, 60), record("None", "a", -1, -1),
+		startupRecord("C", "a", 10, 20), startupRecord("Java", "a", 100, 300), startupRecord("C", "b", 30, 40), startupRecord("C", "b", -1, 60), startupRecord("None", "a", -1, -1),
 	}
-	early := record("C", "a", 0, 0)
+	early := startupRecord("C", "a", 0, 0)
 	*early.Startup.InitNS, *early.Startup.FirstNS = 5, 6 // before exec
-	got := rows(t, startup.ByVM, startup.Options{}, append(records, early)...)
+	got := rows(t, summary.ByVM, summary.StartupOptions{}, append(records, early)...)
 	if len(got) != 3 || got[0].Name != "C" || got[1].Name != "Java" || got[2].Name != "None" {
 		t.Fatalf("rows %+v", got)
 	}
@@ -59,7 +59,7 @@ func TestRows(t *testing.T) {
 	if got[2].Init != nil || got[2].First != nil || got[2].Executions != 1 {
 		t.Errorf("without stamps: %+v", got[2])
 	}
-	if keys := rows(t, startup.ByKey, startup.Options{}, records...); len(keys) != 4 || keys[0].Name != "a:C:x" || keys[2].Name != "b:C:x" {
+	if keys := rows(t, summary.ByKey, summary.StartupOptions{}, records...); len(keys) != 4 || keys[0].Name != "a:C:x" || keys[2].Name != "b:C:x" {
 		t.Errorf("keys %+v", keys)
 	}
 }
@@ -74,11 +74,11 @@ func TestInterval(t *testing.T) {
 	for range n {
 		ns := 1_000_000 + r.Int64N(1_000_000)
 		sum, squares = sum+float64(ns), squares+float64(ns)*float64(ns)
-		records = append(records, record("C", "a", ns, ns))
+		records = append(records, startupRecord("C", "a", ns, ns))
 	}
 	mean := sum / n
 	half := 2.5758 * math.Sqrt((squares/n-mean*mean)/n)
-	got := rows(t, startup.ByVM, startup.Options{}, records...)[0].First
+	got := rows(t, summary.ByVM, summary.StartupOptions{}, records...)[0].First
 	if math.Abs(got.Mean-mean) > 1e-6*mean || math.Abs(*got.Low-(mean-half)) > 0.05*half || math.Abs(*got.High-(mean+half)) > 0.05*half {
 		t.Errorf("%f [%f, %f], want about %f [%f, %f]", got.Mean, *got.Low, *got.High, mean, mean-half, mean+half)
 	}
@@ -88,24 +88,24 @@ func TestTheOrderDoesNotMatter(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var records []results.Record
 	for range 30 {
-		records = append(records, record("C", "a", r.Int64N(1000), 1000+r.Int64N(1000)))
+		records = append(records, startupRecord("C", "a", r.Int64N(1000), 1000+r.Int64N(1000)))
 	}
-	o := startup.Options{Resamples: 1000, Seed: 7}
-	before := rows(t, startup.ByVM, o, records...)
+	o := summary.StartupOptions{Resamples: 1000, Seed: 7}
+	before := rows(t, summary.ByVM, o, records...)
 	r.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
-	if after := rows(t, startup.ByVM, o, records...); !reflect.DeepEqual(before, after) {
+	if after := rows(t, summary.ByVM, o, records...); !reflect.DeepEqual(before, after) {
 		t.Errorf("%+v\n%+v", *before[0].First, *after[0].First)
 	}
 	o.Seed++
-	if other := rows(t, startup.ByVM, o, records...); reflect.DeepEqual(before, other) {
+	if other := rows(t, summary.ByVM, o, records...); reflect.DeepEqual(before, other) {
 		t.Error("the seed changes nothing")
 	}
 }
 
 func TestWrongOptions(t *testing.T) {
-	c := startup.New(startup.ByVM)
-	c.Add(record("C", "a", 1, 2))
-	if _, err := c.Rows(startup.Options{Confidence: 1}); !errors.Is(err, bootstrap.ErrOptions) {
+	c := summary.NewStartup(summary.ByVM)
+	c.Add(startupRecord("C", "a", 1, 2))
+	if _, err := c.Rows(summary.StartupOptions{Confidence: 1}); !errors.Is(err, bootstrap.ErrOptions) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package clock
+package sysroot
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 
 func TestSleepLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		began := Real{}.Now()
-		if err := (Real{}).Sleep(t.Context(), 3*time.Minute); err != nil {
+		began := RealClock{}.Now()
+		if err := (RealClock{}).Sleep(t.Context(), 3*time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if took := (Real{}).Now().Sub(began); took != 3*time.Minute {
+		if took := (RealClock{}).Now().Sub(began); took != 3*time.Minute {
 			t.Errorf("slept %s", took)
 		}
 	})
@@ -25,7 +25,7 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		if err := (Real{}).Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
+		if err := (RealClock{}).Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v, want the context's", err)
 		}
 		if took := time.Since(began); took != time.Second {
@@ -36,11 +36,11 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 
 func TestSleepOfNothingLooksAtTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := (Real{}).Sleep(ctx, 0); err != nil {
+	if err := (RealClock{}).Sleep(ctx, 0); err != nil {
 		t.Error(err)
 	}
 	cancel()
-	if err := (Real{}).Sleep(ctx, 0); !errors.Is(err, context.Canceled) {
+	if err := (RealClock{}).Sleep(ctx, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
 }

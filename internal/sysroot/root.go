@@ -4,7 +4,8 @@
 // files. All names are written as the kernel documents them ("/proc/sys/kernel/randomize_va_space"); Root puts its folder before them.
 //
 // The package knows files, not settings: what a value means, and which one is wanted, is internal/control's. It never creates a file,
-// never runs a program, and keeps nothing open (Hold apart). Start reading at Root, then Set in set.go.
+// never runs a program, and keeps nothing open (Hold apart). RealClock is the time, the other thing that programs take from the system and tests
+// simulate. Start reading at Root, then Set in set.go.
 package sysroot
 
 import (

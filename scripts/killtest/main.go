@@ -25,7 +25,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/clock"
+	"krund/internal/sysroot"
 )
 
 //go:embed experiment/bench.c
@@ -269,4 +269,4 @@ func (t *test) ended(k *krund) error {
 // pause waits for a random time.
 func pause(random *rand.Rand, most time.Duration) { sleep(time.Duration(random.Int64N(int64(most)))) }
 
-func sleep(d time.Duration) { _ = clock.Real{}.Sleep(context.Background(), d) } // nothing ends that context
+func sleep(d time.Duration) { _ = sysroot.RealClock{}.Sleep(context.Background(), d) } // nothing ends that context
