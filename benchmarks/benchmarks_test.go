@@ -91,7 +91,7 @@ func output(t *testing.T, argv ...string) []string {
 }
 
 // build compiles the benchmarks and the program that prints their checksums into
-// a folder.
+// a directory.
 func build(t *testing.T) string {
 	t.Helper()
 	cc := runnertest.Compiler(t)
@@ -114,7 +114,7 @@ func libdl() []string {
 // Java, which need a compiler.
 type language struct {
 	name  string
-	file  string // a benchmark's, below its folder
+	file  string // a benchmark's, below its directory
 	entry string // an entry of its table; the blanks are the parameter and the checksum
 	// command is what prints the checksums of parameters, followed by the file and the parameters.
 	command []string

@@ -11,7 +11,7 @@ import (
 )
 
 // testJava is what TestLanguages does for the languages without a compiler. The
-// folder has the classes that make built.
+// directory has the classes that make built.
 func testJava(t *testing.T, dir string, want map[string]map[string]string) {
 	if _, err := exec.LookPath("javac"); err != nil {
 		t.Skipf("no compiler for Java: %v", err)

@@ -102,13 +102,13 @@ func wanted(t *testing.T) []string {
 			all = append(all, prefix+"lib/krund/benchmarks/"+name+"/java/"+filepath.Base(file))
 		}
 	}
-	for pattern, folder := range map[string]string{"../docs/*.md": "docs/", "../configs/*.toml": "examples/"} {
+	for pattern, directory := range map[string]string{"../docs/*.md": "docs/", "../configs/*.toml": "examples/"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) < 3 {
 			t.Fatalf("%s: %v, %v", pattern, found, err)
 		}
 		for _, file := range found {
-			all = append(all, prefix+"share/doc/krund/"+folder+filepath.Base(file))
+			all = append(all, prefix+"share/doc/krund/"+directory+filepath.Base(file))
 		}
 	}
 	images, err := filepath.Glob("../docs/img/*")
@@ -169,7 +169,7 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 }
 
 // TestInstalledRuns runs an installed example with what was installed only: a
-// shortened copy of the demonstration, from another folder, with bare
+// shortened copy of the demonstration, from another directory, with bare
 // environment.
 func TestInstalledRuns(t *testing.T) {
 	built(t)

@@ -6,11 +6,11 @@
 #
 # Nothing of krund needs tmpfiles.d or sysusers.d: it makes its account anew for each process execution, and keeps nothing in /run or /var.
 
-# systemd looks here for units whatever the prefix is. Empty: no units, as on OpenBSD or for an installation below a home folder.
+# systemd looks here for units whatever the prefix is. Empty: no units, as on OpenBSD or for an installation below a home directory.
 UNITDIR ?= /usr/lib/systemd/system
 # Compiled benchmarks are taken from here.
 BENCHMARKS ?= $(CURDIR)/benchmarks
-VERSION := $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/display/version.go)
+VERSION := $(shell sed -n 's/^const VersionNumber = "\(.*\)"/\1/p' internal/display/version.go)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 # The last version whose modules all of Go's proxies have; see packaging/README.md.
 NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
@@ -82,7 +82,7 @@ ifneq ($(UNITDIR),)
 	rm -f $(DESTDIR)$(UNITDIR)/krund@.service $(DESTDIR)$(UNITDIR)/bench.target
 endif
 
-# Built anew, apart from what is built for daily use, with nothing in it that depends on this machine's folders or clock.
+# Built anew, apart from what is built for daily use, with nothing in it that depends on this machine's directories or clock.
 RELEASE := $(BUILD)/release
 release:
 	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) packaging/release.sh $(RELEASE) $(VERSION) "$(GO)" $(NFPM) \

@@ -18,11 +18,11 @@ mkdir -p "$out"
 
 # stage PREFIX FOLDER: an installation, with all files of the same age
 stage() {
-	"$@" >"$out/$folder.log" 2>&1 || { cat "$out/$folder.log" >&2; exit 1; }
-	find "$out/$folder" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+	"$@" >"$out/$directory.log" 2>&1 || { cat "$out/$directory.log" >&2; exit 1; }
+	find "$out/$directory" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 }
 
-folder=package
+directory=package
 stage "$@" install PREFIX=/usr DESTDIR="$out/package"
 # The lowest C library that will do is what the packages ask for.
 needed=$(find "$out/package" -type f \( -name runner-c -o -name '*.so' -o -name '*.node' \) -exec objdump -T {} + | sed -n 's/.*(\?GLIBC_\([0-9.]*\))\? .*/\1/p' | sort -uV | tail -n 1)
@@ -36,9 +36,9 @@ for kind in deb rpm; do
 	(cd "$out/package" && $go run "$nfpm" package -f nfpm.yaml -p "$kind" -t "$out")
 done
 
-folder=tar
+directory=tar
 stage "$@" -o build install PREFIX=/usr/local DESTDIR="$out/tar"
-# Without folders: unpacking must not change those that are there.
+# Without directories: unpacking must not change those that are there.
 (cd "$out/tar" && find . -type f -o -type l | sort | tar --create --no-recursion --files-from=- --owner=0 --group=0 --numeric-owner --format=gnu) |
 	gzip -9n >"$out/krund-$VERSION-linux-$ARCH.tar.gz"
 (cd "$out" && sha256sum ./*.tar.gz ./*.deb ./*.rpm | tee SHA256SUMS)

@@ -1,11 +1,11 @@
 #!/bin/bash
-# build-image.sh makes the rig's disk image, or finds the one made before from the same inputs, and prints its folder as the only line
+# build-image.sh makes the rig's disk image, or finds the one made before from the same inputs, and prints its directory as the only line
 # on stdout. Progress goes to stderr.
 #
-#   rig/build-image.sh [-k]     -k: only print the folder that these inputs lead to
+#   rig/build-image.sh [-k]     -k: only print the directory that these inputs lead to
 #
 # Exit status: 0 image is there; 77 it cannot be built here, the reason is on stderr (no root, a tool missing); 1 the build broke.
-# Environment: KRUND_RIG_CACHE  folder of all images, default ${XDG_CACHE_HOME:-~/.cache}/krund-rig
+# Environment: KRUND_RIG_CACHE  directory of all images, default ${XDG_CACHE_HOME:-~/.cache}/krund-rig
 #              KRUND_RIG_MIRROR Debian mirror, default the one mmdebstrap knows
 #              KRUND_RIG_MSR=0  leave out the rigmsr module (no compiler and no kernel headers needed)
 set -euo pipefail

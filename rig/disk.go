@@ -144,15 +144,15 @@ func (d *Disk) Text(name string) string {
 	return string(data)
 }
 
-// Entry is one name in a folder of the disk.
+// Entry is one name in a directory of the disk.
 type Entry struct {
 	Name     string
 	Mode     uint32 // as in stat(2): type and permissions
 	UID, GID int
-	Size     int64 // bytes; 0 for folders
+	Size     int64 // bytes; 0 for directories
 }
 
-// List returns what is in a folder, in the order of the disk, without the names "." and "..".
+// List returns what is in a directory, in the order of the disk, without the names "." and "..".
 func (d *Disk) List(name string) ([]Entry, error) {
 	out, err := d.request("ls -p", name, "")
 	if err != nil {
@@ -192,7 +192,7 @@ func parseList(out string) ([]Entry, error) {
 	return entries, nil
 }
 
-// Dump copies a folder with all below it out of the disk, and returns the host folder that it became.
+// Dump copies a directory with all below it out of the disk, and returns the host directory that it became.
 func (d *Disk) Dump(name string) string {
 	d.m.tb.Helper()
 	to := d.m.tb.TempDir()

@@ -17,7 +17,7 @@
 //	}
 //
 // Subtests take m.For(t), so that a failure stops the right test. Every test that takes a Machine is skipped, with the reason, unless
-// KRUND_RIG names an image folder; `make rig` sets it. README.md beside this file says how the machine is made and what it can prove.
+// KRUND_RIG names an image directory; `make rig` sets it. README.md beside this file says how the machine is made and what it can prove.
 //
 // Where to start reading: options.go (what a test may ask for), machine.go (power), guest.go (commands inside), ports.go (temperature,
 // P-states, counters), disk.go (files while it is off).

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
 
-// Experiment is what an experiment's folder holds: the evidence that suites judge.
+// Experiment is what an experiment's directory holds: the evidence that suites judge.
 type Experiment struct {
 	Dir     string // on the host
 	Size    int64  // of the schedule, bytes
@@ -20,7 +20,7 @@ type Experiment struct {
 	Records []results.Record // by slot, then attempt
 }
 
-// Experiment reads a folder NAME.krun from the disk of a machine that is off. A schedule or record that cannot be read fails the test.
+// Experiment reads a directory NAME.krun from the disk of a machine that is off. A schedule or record that cannot be read fails the test.
 func (m *Machine) Experiment(dir string) *Experiment {
 	m.tb.Helper()
 	e, err := ReadExperiment(m.Disk().Dump(dir))
@@ -28,9 +28,9 @@ func (m *Machine) Experiment(dir string) *Experiment {
 	return e
 }
 
-// ReadExperiment reads the folder of an experiment. Every slot and every record must be readable: the error joins all that are not.
+// ReadExperiment reads the directory of an experiment. Every slot and every record must be readable: the error joins all that are not.
 func ReadExperiment(dir string) (*Experiment, error) {
-	f, err := folder.Open(durable.OS(), dir)
+	f, err := directory.Open(durable.OS(), dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the experiment: %w", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/key"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -17,11 +17,11 @@ import (
 
 var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
 
-// experiment makes the folder of one of three slots: the first two completed, the third running for the second time.
+// experiment makes the directory of one of three slots: the first two completed, the third running for the second time.
 func experiment(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "x.krun")
-	f, err := folder.Create(durable.OS(), dir)
+	f, err := directory.Create(durable.OS(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,6 +170,6 @@ func TestExperimentThatCannotBeRead(t *testing.T) {
 		}
 	}
 	if _, err := ReadExperiment("/no/such.krun"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no folder: %v", err)
+		t.Errorf("no directory: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 const explainLimit = time.Minute
 
 // explain tells in the test's log what is known when a test has failed: the journal of a machine that is on, and then, from the disk, the log of
-// each experiment. With KRUND_RIG_LOGS it keeps the folders of the experiments there. Nothing in it can fail the test.
+// each experiment. With KRUND_RIG_LOGS it keeps the directories of the experiments there. Nothing in it can fail the test.
 func (m *Machine) explain() {
 	if !m.tb.Failed() {
 		return
@@ -60,9 +60,9 @@ func (m *Machine) explainDisk() error {
 		if !strings.HasSuffix(e.Name, ".krun") {
 			continue
 		}
-		folder := path.Join(ExperimentHome, e.Name)
-		log, err := disk.Read(path.Join(folder, "log"))
-		m.tb.Logf("the log of %s (%v):\n%s", folder, err, log)
+		directory := path.Join(ExperimentHome, e.Name)
+		log, err := disk.Read(path.Join(directory, "log"))
+		m.tb.Logf("the log of %s (%v):\n%s", directory, err, log)
 		if keep == "" {
 			continue
 		}
@@ -71,8 +71,8 @@ func (m *Machine) explainDisk() error {
 			errs = append(errs, err)
 			continue
 		}
-		if _, err := disk.request("rdump", folder, to); err != nil {
-			errs = append(errs, fmt.Errorf("keep %s: %w", folder, err))
+		if _, err := disk.request("rdump", directory, to); err != nil {
+			errs = append(errs, fmt.Errorf("keep %s: %w", directory, err))
 		}
 	}
 	return errors.Join(errs...)

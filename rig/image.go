@@ -12,19 +12,19 @@ import (
 
 // Environment of the suites. rig.mk sets all of them.
 const (
-	envImage    = "KRUND_RIG"          // image folder; unset: every test that boots is skipped
+	envImage    = "KRUND_RIG"          // image directory; unset: every test that boots is skipped
 	envRequired = "KRUND_RIG_REQUIRED" // 1: a test that cannot boot fails instead
 	envPatience = "KRUND_RIG_PATIENCE" // factor on every limit, for slow or busy hosts
 	envPace     = "KRUND_RIG_PACE"     // boot time of this host, in times of the reference; run.sh measures it
 	envDeadline = "KRUND_RIG_DEADLINE" // Unix time in seconds when the run must be over; unset: unbounded
 	envSeed     = "KRUND_RIG_SEED"     // integer that all random choices follow from; default 1
 	envCuts     = "KRUND_RIG_CUTS"     // number of power cuts in campaigns
-	envLogs     = "KRUND_RIG_LOGS"     // folder that keeps the consoles, a file per machine
+	envLogs     = "KRUND_RIG_LOGS"     // directory that keeps the consoles, a file per machine
 	envSummary  = "KRUND_RIG_SUMMARY"  // file that gets a line per test: see summary.go
 	envNice     = "KRUND_RIG_NICE"     // niceness of the machines; default 5
 )
 
-// Image is a folder that build-image.sh made.
+// Image is a directory that build-image.sh made.
 type Image struct {
 	Dir string
 }

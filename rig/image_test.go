@@ -83,7 +83,7 @@ func TestACPITable(t *testing.T) {
 	}
 }
 
-// Lists in the image's folder name each thing once, in order, so that a change is one line.
+// Lists in the image's directory name each thing once, in order, so that a change is one line.
 func TestImageListsHaveNoDoubles(t *testing.T) {
 	for _, name := range []string{"packages", "modules", "masked"} {
 		text, err := os.ReadFile(filepath.Join("image", name))

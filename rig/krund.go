@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// ExperimentHome is the guest's folder of experiments, with benchmarks/ and all programs of the repository in it.
+// ExperimentHome is the guest's directory of experiments, with benchmarks/ and all programs of the repository in it.
 const ExperimentHome = "/srv/krund"
 
 // UnitOf returns the unit that runs an experiment. That of no name is the template.
@@ -39,7 +39,7 @@ func Krund(tb testing.TB, o Options) *Machine {
 	return New(tb, o)
 }
 
-// krundPayload is what Krund installs. dir is an empty folder for the installation.
+// krundPayload is what Krund installs. dir is an empty directory for the installation.
 func krundPayload(ctx context.Context, dir string) (*Payload, error) {
 	root, err := repository()
 	if err != nil {
@@ -123,7 +123,7 @@ func addBenchmarks(files *Payload, root string) error {
 	return nil
 }
 
-// repository returns the folder of the module, from the working directory upwards.
+// repository returns the directory of the module, from the working directory upwards.
 func repository() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
@@ -140,7 +140,7 @@ func repository() (string, error) {
 	return "", err
 }
 
-// Experiment adds an experiment and returns its path in the guest. Its folder will be beside it: NAME.krun.
+// Experiment adds an experiment and returns its path in the guest. Its directory will be beside it: NAME.krun.
 func (p *Payload) Experiment(name, toml string) string {
 	file := path.Join(ExperimentHome, name+".toml")
 	p.Text(file, toml)

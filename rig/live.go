@@ -24,7 +24,7 @@ func (m *Machine) ExperimentNow(dir string) *Experiment {
 	return e
 }
 
-// untar unpacks folders and plain files below a folder of the host, and passes over the rest.
+// untar unpacks directories and plain files below a directory of the host, and passes over the rest.
 func untar(to string, r io.Reader) error {
 	root, err := os.OpenRoot(to)
 	if err != nil {

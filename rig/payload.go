@@ -15,7 +15,7 @@ import (
 )
 
 // Payload is a set of files to put over the guest's disk before systemd starts. The zero value is empty. Paths are absolute in the guest;
-// missing folders are made; the same path again replaces what was given before. All files belong to root.
+// missing directories are made; the same path again replaces what was given before. All files belong to root.
 type Payload struct {
 	entries map[string]payloadEntry
 }
@@ -69,7 +69,7 @@ func (p *Payload) Copy(name, hostFile string) error {
 	return nil
 }
 
-// Tree adds everything below a folder of the host under a folder of the guest: files with their permissions, and symbolic links.
+// Tree adds everything below a directory of the host under a directory of the guest: files with their permissions, and symbolic links.
 func (p *Payload) Tree(name, hostDir string) error {
 	return filepath.WalkDir(hostDir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {

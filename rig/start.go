@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Folder returns the guest's folder of an experiment: schedule and records.
-func Folder(experiment string) string { return path.Join(ExperimentHome, experiment+".krun") }
+// Directory returns the guest's directory of an experiment: schedule and records.
+func Directory(experiment string) string { return path.Join(ExperimentHome, experiment+".krun") }
 
 // Benchmarks adds a suite's own benchmarks: the Python files NAME.py in dir become ExperimentHome/SET/NAME/bench.py, for an experiment that says
 // benchmarks = "SET". It returns their names.

@@ -81,7 +81,7 @@ func needJava(t testing.TB) {
 }
 
 // compileJava compiles the benchmarks of testdata/Cases.java, for every JVM that
-// can run the runner, and returns their folder. A file that is none and the data
+// can run the runner, and returns their directory. A file that is none and the data
 // for one of them are there too.
 func compileJava(t *testing.T) string {
 	t.Helper()
@@ -95,7 +95,7 @@ func compileJava(t *testing.T) string {
 	return dir
 }
 
-// javac compiles a file into a folder, for Java 8 if the compiler can do that.
+// javac compiles a file into a directory, for Java 8 if the compiler can do that.
 func javac(t testing.TB, dir, file string) {
 	t.Helper()
 	args := []string{"-cp", filepath.Join(built, "runners", "java"), "-d", dir, file}
@@ -119,9 +119,9 @@ func javaVM(t testing.TB, path string) []string {
 	return []string{path}
 }
 
-// javaArgv is the command line for a class in a folder.
-func javaArgv(vm []string, folder, class string) []string {
-	return append(vm[:len(vm):len(vm)], "-cp", filepath.Join(built, "runners", "java")+":"+folder, "KrunRunner", class)
+// javaArgv is the command line for a class in a directory.
+func javaArgv(vm []string, directory, class string) []string {
+	return append(vm[:len(vm):len(vm)], "-cp", filepath.Join(built, "runners", "java")+":"+directory, "KrunRunner", class)
 }
 
 // testJavaLibraries puts libraries beside the runner that it cannot use, and one
@@ -145,7 +145,7 @@ func testJavaLibraries(t *testing.T, vm []string, classes string) {
 		"int Java_KrunRunner_version(void) { return 1000; }": {ExitLibrary, 0, libkrun.StateNew, "", "interface version 1000, this runner needs 1"},
 		failing: {ExitMeasure, 0, libkrun.StateNew, "", "krun_begin or krun_end: xxxxxxxxxxx\n"},
 	} {
-		dir := filepath.Join(t.TempDir(), "a folder, 100%")
+		dir := filepath.Join(t.TempDir(), "a directory, 100%")
 		if err := os.CopyFS(dir, os.DirFS(filepath.Join(built, "runners", "java"))); err != nil {
 			t.Fatal(err)
 		}

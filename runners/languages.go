@@ -9,7 +9,7 @@ import (
 // A Language is one that there is a runner for.
 type Language struct {
 	Name  string   // as a configuration says: runner = "python"
-	Files []string // of the runner, below the folder of installed runners; the first one is started
+	Files []string // of the runner, below the directory of installed runners; the first one is started
 }
 
 // languages in the order in which they are offered. A runner whose compiler was
@@ -48,11 +48,11 @@ func Lookup(name string) (Language, bool) {
 func (l Language) NeedsVM() bool { return l.Name != "c" }
 
 // Command is the command line of a process execution: the VM at program with its
-// arguments, the runner out of the folder of installed runners, the benchmark's
+// arguments, the runner out of the directory of installed runners, the benchmark's
 // file and the parameter. For native code program replaces the runner unless it
 // is "".
-func (l Language) Command(program string, args []string, folder, entry string, parameter int) []string {
-	runner := path.Join(folder, l.Files[0])
+func (l Language) Command(program string, args []string, directory, entry string, parameter int) []string {
+	runner := path.Join(directory, l.Files[0])
 	n := strconv.Itoa(parameter)
 	switch l.Name {
 	case "c":
@@ -60,7 +60,7 @@ func (l Language) Command(program string, args []string, folder, entry string, p
 			program = runner
 		}
 		return append(append([]string{program}, args...), entry, n)
-	case "java": // classes are found by their names, in folders
+	case "java": // classes are found by their names, in directories
 		class := strings.TrimSuffix(path.Base(entry), ".class")
 		return append(append([]string{program}, args...), "-cp", path.Dir(runner)+":"+path.Dir(entry), strings.TrimSuffix(path.Base(runner), ".class"), class, n)
 	}

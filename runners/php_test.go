@@ -163,7 +163,7 @@ func TestPHP(t *testing.T) {
 }
 
 // testPHPForKrun: a benchmark as people wrote them for Krun, with files beside it
-// of which one has a name that the runner's folder has too.
+// of which one has a name that the runner's directory has too.
 func testPHPForKrun(t *testing.T, vm []string) {
 	file := write(t, "bench.php", krunPHP)
 	for name, text := range map[string]string{

@@ -108,7 +108,7 @@ func pythonArgv(interpreter, file string) []string {
 }
 
 // testPythonBeside: a benchmark imports what lies beside it, also under a name
-// the runner's folder has, and nothing is left in its folder.
+// the runner's directory has, and nothing is left in its directory.
 func testPythonBeside(t *testing.T, interpreter string) {
 	file := write(t, "bench.py", "import runner\ndef run_iter(n):\n    print(runner.VALUE)\n")
 	beside := filepath.Join(filepath.Dir(file), "runner.py")
@@ -122,7 +122,7 @@ func testPythonBeside(t *testing.T, interpreter string) {
 		t.Fatal(err)
 	}
 	if len(left) != 2 {
-		t.Errorf("the benchmark's folder has %v", left)
+		t.Errorf("the benchmark's directory has %v", left)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"krund/runners/runnertest"
 )
 
-// built is the folder the runners were built into, "" when that was impossible,
+// built is the directory the runners were built into, "" when that was impossible,
 // for the reason in notBuilt.
 var built, notBuilt string
 
@@ -130,7 +130,7 @@ func (e ended) check(t *testing.T, want expect) {
 	}
 }
 
-// write puts a file into a new folder and returns its path.
+// write puts a file into a new directory and returns its path.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

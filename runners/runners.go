@@ -1,4 +1,4 @@
-// Package runners holds the iteration runners, a folder per language. A runner
+// Package runners holds the iteration runners, a directory per language. A runner
 // is started as
 //
 //	[VM and its options] RUNNER BENCHMARK_FILE PARAMETER

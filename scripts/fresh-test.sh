@@ -19,7 +19,7 @@ skip() {
 for tool in mmdebstrap unshare git; do
 	command -v $tool >/dev/null || skip "$tool is not installed; run: apt-get install mmdebstrap util-linux git"
 done
-goroot=$(go env GOROOT) || skip "Go is not installed here; its folder is what the fresh machine gets"
+goroot=$(go env GOROOT) || skip "Go is not installed here; its directory is what the fresh machine gets"
 unshare --mount true 2>/dev/null || skip "this machine does not allow mount namespaces"
 
 start=$SECONDS

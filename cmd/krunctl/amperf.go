@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/folder"
+	"krund/internal/directory"
 	"krund/internal/key"
 	"krund/internal/results"
 	"krund/internal/verdict"
@@ -64,7 +64,7 @@ func amperfCommand(a *app) *cobra.Command {
 		Use:   "amperf DIR|NAME.toml",
 		Short: "Look for throttled cores and for turbo, or suggest limits",
 		Long:  amperfHelp,
-		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if o.idle != "" || o.busy != "" {
 				return a.calibrate(args[0], o)
@@ -88,7 +88,7 @@ type (
 	amperfJSON struct {
 		Format     int              `json:"format"`
 		Experiment string           `json:"experiment"`
-		Folder     string           `json:"folder"`
+		Directory  string           `json:"folder"`
 		Tolerance  float64          `json:"ratio_tolerance"`
 		Threshold  float64          `json:"busy_threshold"` // 0: derived for each record
 		Damaged    int              `json:"damaged_records"`
@@ -168,7 +168,7 @@ func (a *app) amperf(arg string, o amperfOptions) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.openFolder(arg)
+	f, err := a.openDirectory(arg)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (a *app) amperf(arg string, o amperfOptions) error {
 	if err != nil {
 		return err
 	}
-	doc := amperfJSON{Format: amperfFormat, Folder: f.Dir(), Keys: []amperfKeyJSON{}, Violating: []amperfSlotJSON{}}
+	doc := amperfJSON{Format: amperfFormat, Directory: f.Dir(), Keys: []amperfKeyJSON{}, Violating: []amperfSlotJSON{}}
 	rows := make(map[key.Key]int)
 	limits, known, why := verdict.CounterLimits{}, false, ""
 	for rec := range m.all() {
@@ -239,7 +239,7 @@ func (d *amperfJSON) verdict(why string) error {
 }
 
 // limits are those of the experiment, where the options do not say others.
-func (a *app) limits(f folder.Folder, host string, o amperfOptions) verdict.CounterLimits {
+func (a *app) limits(f directory.Directory, host string, o amperfOptions) verdict.CounterLimits {
 	limits := verdict.CounterLimits{Tolerance: verdict.DefaultTolerance}
 	if cfg, err := a.copiedConfig(f, host); err == nil {
 		limits = verdict.CounterLimits{Tolerance: cfg.Verdict.RatioTolerance, BusyThreshold: cfg.Verdict.BusyThreshold}

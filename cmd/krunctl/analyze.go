@@ -19,7 +19,7 @@ const analyzeHelp = `Analyze says of each process execution whether its iteratio
 slow down or never become steady, when the steady state began, and how fast it
 is; and of each key what its executions have in common.
 
-It reads experiments of krund (a folder NAME.krun or its NAME.toml), results of
+It reads experiments of krund (a directory NAME.krun or its NAME.toml), results of
 Krun (NAME_results.json.bz2, also unpacked), CSV files of warmup_stats, and times
 of JMH, pyperf, hyperfine (JSON) and go test -bench (text), as krunctl import
 explains them. Each gets an analysis of its own: NAME.krun/analysis.json, or

@@ -24,7 +24,7 @@ type analysisInput struct {
 	pattern *key.Pattern // of the keys that are in data; nil: all of the source
 }
 
-// analysisInput reads an experiment's folder or a file of results, and leaves out the keys that were not asked for.
+// analysisInput reads an experiment's directory or a file of results, and leaves out the keys that were not asked for.
 func (a *app) analysisInput(arg string, o analyzeOptions) (analysisInput, error) {
 	pattern, err := parsePattern(o.key)
 	in := analysisInput{output: o.output, pattern: pattern}
@@ -59,7 +59,7 @@ func (a *app) tellLeftOut(arg string, d *dataset.Dataset) {
 func (a *app) analysisFile(arg string) string {
 	switch {
 	case a.isExperiment(arg):
-		return filepath.Join(folderOf(arg), "analysis.json")
+		return filepath.Join(directoryOf(arg), "analysis.json")
 	case durable.IsDescriptor(arg):
 		return ""
 	}
@@ -82,7 +82,7 @@ func (a *app) isExperiment(arg string) bool {
 
 // readExperiment reads the columns an analysis of one of them needs.
 func (a *app) readExperiment(arg, column string) (*dataset.Dataset, error) {
-	f, err := a.openFolder(arg)
+	f, err := a.openDirectory(arg)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func readOther(in io.Reader, format string, o analyzeOptions) (*dataset.Dataset,
 		}
 		return d, onlyTimes(d)
 	}
-	return nil, usageError{errors.New("this is neither an experiment's folder nor NAME.toml, nor results of Krun (.json, .json.bz2), warmup_stats (.csv), JMH, pyperf or hyperfine (JSON) or go test -bench (text)")}
+	return nil, usageError{errors.New("this is neither an experiment's directory nor NAME.toml, nor results of Krun (.json, .json.bz2), warmup_stats (.csv), JMH, pyperf or hyperfine (JSON) or go test -bench (text)")}
 }
 
 // onlyTimes refuses what was measured in another unit than time.

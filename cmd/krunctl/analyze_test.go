@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"krund/internal/analysis/warmup"
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/key"
 	"krund/internal/results"
 )
@@ -62,10 +62,10 @@ func krunFile(t *testing.T, dir string) string {
 	return name
 }
 
-// krundFolder makes an experiment's folder with records of 400 iterations.
-func krundFolder(t *testing.T, dir string) string {
+// krundDirectory makes an experiment's directory with records of 400 iterations.
+func krundDirectory(t *testing.T, dir string) string {
 	t.Helper()
-	f, err := folder.Create(durable.OS(), filepath.Join(dir, "test.krun"))
+	f, err := directory.Create(durable.OS(), filepath.Join(dir, "test.krun"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +102,9 @@ func TestAnalyzeGoldens(t *testing.T) {
 		args []string
 	}{
 		{"analyze-krun", krunFile, nil},
-		{"analyze-krund", krundFolder, nil},
-		{"analyze-cycles", krundFolder, []string{"--column", "cycles"}},
-		{"analyze-how-long", krundFolder, []string{"--how-long", "--window", "40", "--steady", "100"}},
+		{"analyze-krund", krundDirectory, nil},
+		{"analyze-cycles", krundDirectory, []string{"--column", "cycles"}},
+		{"analyze-how-long", krundDirectory, []string{"--how-long", "--window", "40", "--steady", "100"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -150,7 +150,7 @@ func TestAnalyzeStores(t *testing.T) {
 
 func TestAnalyzeReplacesWhatItCannotRead(t *testing.T) {
 	dir := t.TempDir()
-	in := krundFolder(t, dir)
+	in := krundDirectory(t, dir)
 	if err := os.WriteFile(filepath.Join(in, "analysis.json"), []byte(`{"format":"krund-analysis","version":99}`), 0o644); err != nil {
 		t.Fatal(err)
 	}

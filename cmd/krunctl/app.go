@@ -30,8 +30,8 @@ type app struct {
 	uid            int                                             // of the caller
 	systemctl      func(ctx context.Context, args ...string) error // tells systemd
 	machine        func(context.Context) *control.Machine          // this machine, or a test's copy of one
-	state          string                                          // folder for what krunctl must find again after a crash
-	runtime        []string                                        // folders for what ends with the boot: where the lock of the machine is
+	state          string                                          // directory for what krunctl must find again after a crash
+	runtime        []string                                        // directories for what ends with the boot: where the lock of the machine is
 
 	leftOut map[[2]string]bool // source and reason of what could not be read
 

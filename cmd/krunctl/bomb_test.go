@@ -87,7 +87,7 @@ func TestBombs(t *testing.T) {
 			t.Errorf("%v:\n%s", args, r.text())
 		}
 	}
-	// And in an experiment's folder.
+	// And in an experiment's directory.
 	content, err := os.ReadFile(record)
 	b.must(err)
 	b.must(os.WriteFile(b.recordPath(0, 1), content, 0o644))

@@ -7,8 +7,8 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/display"
-	"krund/internal/folder"
 )
 
 // entryOf returns the entry of the boot loader that an experiment boots by; false when it boots as everybody does, or does not restart the machine.
@@ -27,7 +27,7 @@ func bootable(entry autostart.Entry, o unitOptions) error {
 	return entry.Check()
 }
 
-// configOf is the configuration of the experiment that arg means: a configuration, a folder, or the name of one that is enabled. nil when it cannot be
+// configOf is the configuration of the experiment that arg means: a configuration, a directory, or the name of one that is enabled. nil when it cannot be
 // found: then nothing is known of an entry either.
 func (a *app) configOf(arg string) *config.Config {
 	if strings.HasSuffix(arg, ".toml") {
@@ -36,7 +36,7 @@ func (a *app) configOf(arg string) *config.Config {
 			return cfg
 		}
 	}
-	if f, err := a.openFolder(arg); err == nil {
+	if f, err := a.openDirectory(arg); err == nil {
 		if cfg, err := a.copiedConfig(f, a.host); err == nil {
 			return cfg
 		}
@@ -63,7 +63,7 @@ func (a *app) ordinaryBoot(ctx context.Context, cfg *config.Config) error {
 }
 
 // bootAgain asks for the next boot of an experiment that was held and is enabled, or says how to.
-func (a *app) bootAgain(ctx context.Context, f folder.Folder) error {
+func (a *app) bootAgain(ctx context.Context, f directory.Directory) error {
 	cfg, err := a.copiedConfig(f, a.host)
 	if err != nil {
 		return nil //nolint:nilerr // it has not begun: `krunctl enable` asks for its first boot

@@ -95,7 +95,7 @@ func TestBootEntry(t *testing.T) {
 	if code, out := run(0, "disable", b.toml); code != exitOK || asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
 	}
-	b.must(os.WriteFile(b.folder.ConfigCopy(), []byte(cfg.Text), 0o644))
+	b.must(os.WriteFile(b.directory.ConfigCopy(), []byte(cfg.Text), 0o644))
 	if code, out := run(0, "resume", b.toml); code != exitOK || !strings.Contains(out, "sudo krunctl enable") || asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out) // it is not enabled on this machine
 	}

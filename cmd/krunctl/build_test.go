@@ -15,8 +15,8 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/sysroot"
@@ -58,15 +58,15 @@ fasta = { parameter = 7 }
 
 // builder makes an experiment with given outcomes, as krund would.
 type builder struct {
-	t      *testing.T
-	toml   string // path of the configuration
-	cfg    *config.Config
-	folder folder.Folder
-	sched  *schedule.Schedule
-	runs   int
+	t         *testing.T
+	toml      string // path of the configuration
+	cfg       *config.Config
+	directory directory.Directory
+	sched     *schedule.Schedule
+	runs      int
 }
 
-// newExperiment makes the folder of an experiment that was started and has run
+// newExperiment makes the directory of an experiment that was started and has run
 // nothing.
 func newExperiment(t *testing.T) *builder { return newExperimentOf(t, experimentText) }
 
@@ -78,13 +78,13 @@ func newExperimentOf(t *testing.T, text string) *builder {
 	cfg, err := config.Parse(b.toml, []byte(text), "bencher7")
 	b.must(err)
 	b.cfg = cfg
-	b.folder, err = folder.Create(lax(), folder.For(b.toml))
+	b.directory, err = directory.Create(lax(), directory.For(b.toml))
 	b.must(err)
-	b.must(durable.WriteFile(lax(), b.folder.ConfigCopy(), []byte(text), 0o644))
+	b.must(durable.WriteFile(lax(), b.directory.ConfigCopy(), []byte(text), 0o644))
 	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: cfg.Experiment.Order, Seed: cfg.Experiment.Seed}
 	slots := schedule.Plan(cfg.Keys(), cfg.Experiment.Executions, cfg.Experiment.Order, cfg.Experiment.Seed)
-	b.must(schedule.Create(lax(), b.folder.Schedule(), h, cfg.Slots(), slots))
-	b.sched, err = schedule.Open(lax(), b.folder.Schedule(), true)
+	b.must(schedule.Create(lax(), b.directory.Schedule(), h, cfg.Slots(), slots))
+	b.sched, err = schedule.Open(lax(), b.directory.Schedule(), true)
 	b.must(err)
 	t.Cleanup(func() { _ = b.sched.Close() })
 	return b
@@ -97,7 +97,7 @@ func (b *builder) must(err error) {
 	}
 }
 
-func (b *builder) dir() string { return b.folder.Dir() }
+func (b *builder) dir() string { return b.directory.Dir() }
 
 // run begins the next slot, and gives it a record with the outcome and the
 // reasons. A rerun leaves the slot outstanding.
@@ -116,7 +116,7 @@ func (b *builder) run(o results.Outcome, reasons ...string) results.Record {
 
 func (b *builder) append(rec results.Record) {
 	b.t.Helper()
-	b.must(results.NewAppender(lax(), b.folder.Results()).Append(rec))
+	b.must(results.NewAppender(lax(), b.directory.Results()).Append(rec))
 }
 
 // joules is some energy, in microjoules.
@@ -217,7 +217,7 @@ type ran struct {
 	stdout, stderr string
 }
 
-// krunctl runs a command. Where the test's folders are is replaced by TMP.
+// krunctl runs a command. Where the test's directories are is replaced by TMP.
 func krunctl(t *testing.T, args ...string) ran {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -228,7 +228,7 @@ func krunctl(t *testing.T, args ...string) ran {
 	return ran{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
 
-// in replaces the folder that the experiment is in by TMP.
+// in replaces the directory that the experiment is in by TMP.
 func (r ran) in(b *builder) ran {
 	tmp := filepath.Dir(b.toml)
 	r.stdout, r.stderr = strings.ReplaceAll(r.stdout, tmp, "TMP"), strings.ReplaceAll(r.stderr, tmp, "TMP")

@@ -18,7 +18,7 @@ const calibrationFormat = 1
 type (
 	calibrationJSON struct {
 		Format    int                `json:"format"`
-		Folder    string             `json:"folder"`
+		Directory string             `json:"folder"`
 		Idle      calibrationRunJSON `json:"idle"`
 		Busy      calibrationRunJSON `json:"busy"`
 		Tolerance float64            `json:"ratio_tolerance"`
@@ -72,7 +72,7 @@ func (a *app) calibrate(arg string, o amperfOptions) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.openFolder(arg)
+	f, err := a.openDirectory(arg)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (a *app) calibrate(arg string, o amperfOptions) error {
 			return fmt.Errorf("--%s %s: no record of it has APERF and MPERF; `krunctl status --keys %s` lists the keys, `krunctl show` says which counters a record has", runs.flag, runs.of, display.ShellPath(f.Dir()))
 		}
 	}
-	doc := calibrationJSON{Format: calibrationFormat, Folder: f.Dir()}
+	doc := calibrationJSON{Format: calibrationFormat, Directory: f.Dir()}
 	i, b := verdict.Join(idleRuns...), verdict.Join(busyRuns...)
 	doc.Idle = calibrationRunJSON{len(idleRuns), len(i.WallNS)}
 	doc.Busy = calibrationRunJSON{len(busyRuns), len(b.WallNS)}

@@ -7,7 +7,7 @@ import (
 	"krund/internal/results"
 )
 
-const checkDataHelp = `Check-data looks at everything in an experiment's folder: the checksums of the
+const checkDataHelp = `Check-data looks at everything in an experiment's directory: the checksums of the
 schedule, every record, what schedule, records and configuration say about each
 other, leftovers of crashes, and files that do not belong there. It lists what is
 wrong and what to do about it.
@@ -31,9 +31,9 @@ func checkDataCommand(a *app) *cobra.Command {
 	var o checkDataOptions
 	c := &cobra.Command{
 		Use:   "check-data DIR|NAME.toml",
-		Short: "Look for damage and contradictions in an experiment's folder",
+		Short: "Look for damage and contradictions in an experiment's directory",
 		Long:  checkDataHelp,
-		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE:  func(_ *cobra.Command, args []string) error { return a.checkData(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
@@ -46,7 +46,7 @@ const checkDataFormat = 1
 
 type checkDataJSON struct {
 	Format    int                     `json:"format"`
-	Folder    string                  `json:"folder"`
+	Directory string                  `json:"folder"`
 	OK        bool                    `json:"ok"`
 	Slots     countsJSON              `json:"slots"`
 	Records   int                     `json:"records"`
@@ -58,14 +58,14 @@ type checkDataJSON struct {
 }
 
 func (a *app) checkData(arg string, o checkDataOptions) error {
-	f, err := a.openFolder(arg)
+	f, err := a.openDirectory(arg)
 	if err != nil {
 		return err
 	}
 	r := integrity.Check(a.fsys, f, integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir())})
 	if o.json {
 		doc := checkDataJSON{
-			Format: checkDataFormat, Folder: f.Dir(), OK: len(r.Problems) == 0, Slots: countsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,
+			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0, Slots: countsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,
 			Completed: r.Completed, Bytes: r.Bytes, Problems: append([]integrity.Problem{}, r.Problems...), Notes: append([]integrity.Problem{}, r.Notes...),
 		}
 		for _, outcome := range []results.Outcome{results.Completed, results.Error, results.Timeout, results.Rerun} {

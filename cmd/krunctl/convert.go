@@ -19,7 +19,7 @@ const convertHelp = `Convert writes the measured series in the format of another
   --to csv      warmup_stats' CSV, for one VM and variant
   --to go       Go's benchmark format, for benchstat; an iteration is a line
   --to parquet  Parquet for DuckDB, Spark and pandas: a row per iteration, in a
-                file for each key below the folder -o, named
+                file for each key below the directory -o, named
                 benchmark=B/vm=V/variant=X/iterations.parquet
 
 It reads experiments of krund, results of Krun and CSV files of warmup_stats,
@@ -85,7 +85,7 @@ func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, s
 		}
 		return d, "", err
 	}
-	f, err := a.openFolder(arg)
+	f, err := a.openDirectory(arg)
 	if err != nil {
 		return nil, "", err
 	}
@@ -131,7 +131,7 @@ func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
 // parquetFile writes a pair where tools that know partitions look for it.
 func (a *app) parquetFile(d *dataset.Dataset, p *dataset.Pair, dir string) error {
 	file := filepath.Join(dir, filepath.FromSlash(exchange.ParquetFile(p.Key)))
-	if err := makeFolder(a.fsys, filepath.Dir(file)); err != nil {
+	if err := makeDirectory(a.fsys, filepath.Dir(file)); err != nil {
 		return fmt.Errorf("write Parquet: %w", err)
 	}
 	return a.toOutput(file, func(w io.Writer) error { return exchange.WriteParquet(w, d, p) })

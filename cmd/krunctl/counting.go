@@ -3,7 +3,7 @@ package main
 import (
 	"iter"
 
-	"krund/internal/folder"
+	"krund/internal/directory"
 	"krund/internal/key"
 	"krund/internal/results"
 )
@@ -28,7 +28,7 @@ type measurements struct {
 	damaged int
 }
 
-func (a *app) measurements(f folder.Folder, pattern *key.Pattern) (*measurements, error) {
+func (a *app) measurements(f directory.Directory, pattern *key.Pattern) (*measurements, error) {
 	if pattern != nil {
 		if err := checkPattern(pattern, a.knownKeys(f)); err != nil {
 			return nil, err

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"krund/internal/control"
+	"krund/internal/directory"
 	"krund/internal/doctor"
-	"krund/internal/folder"
 )
 
-// doctorFolder holds the journal of what --prove changes, in the form of an
-// experiment's folder, so that `krunctl restore` can be pointed at it.
-const doctorFolder = "doctor.krun"
+// doctorDirectory holds the journal of what --prove changes, in the form of an
+// experiment's directory, so that `krunctl restore` can be pointed at it.
+const doctorDirectory = "doctor.krun"
 
 // errInterrupted ends a proof that somebody did not want to wait for. What was
 // changed is put back, or the error that is joined to it says what is not.
@@ -94,12 +94,12 @@ func (a *app) printProof(before, proof []control.Finding) {
 }
 
 func (a *app) doctorJournal(m *control.Machine) (*control.Journal, func(), error) {
-	dir := filepath.Join(a.state, doctorFolder)
+	dir := filepath.Join(a.state, doctorDirectory)
 	const othersRead = 0o755
 	if err := os.MkdirAll(filepath.Join(dir, "results"), othersRead); err != nil {
-		return nil, nil, fmt.Errorf("make a folder for the journal of changes: %w", err)
+		return nil, nil, fmt.Errorf("make a directory for the journal of changes: %w", err)
 	}
-	f, err := folder.Open(a.fsys, dir)
+	f, err := directory.Open(a.fsys, dir)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // captured is the absolute path of the copies of machines: examples are run in
-// another folder.
+// another directory.
 var captured = func() string {
 	dir, err := filepath.Abs("../../internal/control/testdata")
 	if err != nil {
@@ -160,7 +160,7 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string, measure func
 		},
 	}
 	code := runIn(a, []string{"doctor", "--prove", "--time", "1ms", toml}, &stdout)
-	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctorFolder, "journal")); err != nil || len(pending) > 0 {
+	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctorDirectory, "journal")); err != nil || len(pending) > 0 {
 		t.Errorf("the journal still has %v, %v", pending, err)
 	}
 	return ran{code, stdout.String(), stderr.String()}, before, files(t, tree)

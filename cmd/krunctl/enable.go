@@ -15,8 +15,8 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/display"
-	"krund/internal/folder"
 )
 
 const enableHelp = `Enable lets an experiment start at the next boot, and at every boot from then
@@ -36,7 +36,7 @@ entry only: enable asks the boot loader for the first one, krund for the others,
 each once. All boots that nobody asked for are ordinary ones.
 
 With --start krund starts at once, instead of with the next boot. With --root
-the unit is put below that folder (an image that is being made), and systemd is
+the unit is put below that directory (an image that is being made), and systemd is
 not told.
 
 FILES
@@ -53,7 +53,7 @@ EXAMPLES
 
 const disableHelp = `Disable makes the next boots ordinary ones: it removes the unit
 krund@NAME.service that enable has installed. It needs root. The experiment's
-folder stays as it is; enabling it again goes on where it was.
+directory stays as it is; enabling it again goes on where it was.
 
 A krund that is running goes on, until it restarts the machine or is done; with
 --stop it is stopped: it ends the benchmark that runs and restores the machine.
@@ -78,7 +78,7 @@ func enableCommand(a *app) *cobra.Command {
 		RunE:  func(c *cobra.Command, args []string) error { return a.enable(contextOf(c), args[0], o) },
 	}
 	c.Flags().BoolVar(&o.start, "start", false, "start now, not with the next boot")
-	c.Flags().StringVar(&o.root, "root", "", "install below this folder instead of / and do not tell systemd")
+	c.Flags().StringVar(&o.root, "root", "", "install below this directory instead of / and do not tell systemd")
 	return c
 }
 
@@ -92,7 +92,7 @@ func disableCommand(a *app) *cobra.Command {
 		RunE:  func(c *cobra.Command, args []string) error { return a.disable(contextOf(c), args[0], o) },
 	}
 	c.Flags().BoolVar(&o.stop, "stop", false, "stop a krund that is running, too")
-	c.Flags().StringVar(&o.root, "root", "", "remove below this folder instead of / and do not tell systemd")
+	c.Flags().StringVar(&o.root, "root", "", "remove below this directory instead of / and do not tell systemd")
 	return c
 }
 
@@ -106,7 +106,7 @@ func contextOf(c *cobra.Command) context.Context {
 
 func (a *app) installer(root string) (autostart.Installer, error) {
 	if root != "" {
-		abs, err := folder.Absolute(root)
+		abs, err := directory.Absolute(root)
 		return autostart.Installer{FS: a.fsys, Root: abs}, err
 	}
 	if a.uid != 0 {
@@ -131,7 +131,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 		return err
 	}
 	if p.Finished == p.SlotsTotal {
-		return fmt.Errorf("nothing is outstanding in %s; the experiment is finished", p.Folder)
+		return fmt.Errorf("nothing is outstanding in %s; the experiment is finished", p.Directory)
 	}
 	i, err := a.installer(o.root)
 	if err != nil {
@@ -213,7 +213,7 @@ func (a *app) forgetStop(path string) error {
 		return nil // it has not begun
 	}
 	if err == nil {
-		_, err = f.TakeBack(folder.Stop)
+		_, err = f.TakeBack(directory.Stop)
 	}
 	return explainRights(err)
 }
@@ -241,7 +241,7 @@ func (a *app) announce(cfg *config.Config, p planJSON) {
 	if wait := cfg.Wait.Startup; p.Reboot == config.RebootHardware && wait > 0 {
 		a.line("log in", "within %s of each boot, before a benchmark runs", long(wait.Round(time.Second)))
 	}
-	if asked, err := folder.Asked(a.fsys, p.Folder, folder.Hold); err == nil && asked {
+	if asked, err := directory.Asked(a.fsys, p.Directory, directory.Hold); err == nil && asked {
 		a.line("held", "nothing runs until `krunctl resume %s`", display.ShellPath(p.Config))
 	}
 	a.line("watch", "krunctl status %s", display.ShellPath(p.Config))
@@ -284,7 +284,7 @@ func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {
 }
 
 // experimentName is the name of the experiment that arg means: a name, a
-// configuration (which may give another name than its file has) or a folder.
+// configuration (which may give another name than its file has) or a directory.
 func (a *app) experimentName(arg string) (string, error) {
 	if !strings.HasSuffix(arg, ".toml") {
 		return strings.TrimSuffix(filepath.Base(filepath.Clean(arg)), ".krun"), nil

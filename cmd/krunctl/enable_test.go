@@ -74,7 +74,7 @@ func TestRestoreWithNothingToDo(t *testing.T) {
 	if r := krunctl(t, "restore", b.toml); r.code != exitOK || r.stdout != "nothing to put back\n" {
 		t.Error(r.text())
 	}
-	lock, err := b.folder.Lock(os.Getpid(), "bencher7")
+	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
 	b.must(err)
 	defer lock.Release()
 	if r := krunctl(t, "restore", b.toml); r.code != exitError || !strings.Contains(r.stderr, strconv.Itoa(os.Getpid())) {

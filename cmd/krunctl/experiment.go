@@ -8,39 +8,39 @@ import (
 	"strings"
 
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/trust"
 )
 
-// folderOf returns the folder of the experiment that arg names: the folder
+// directoryOf returns the directory of the experiment that arg names: the directory
 // itself, or the NAME.toml beside which NAME.krun lies.
-func folderOf(arg string) string {
+func directoryOf(arg string) string {
 	if strings.HasSuffix(arg, ".toml") {
-		return folder.For(arg)
+		return directory.For(arg)
 	}
 	return filepath.Clean(arg)
 }
 
-// openFolder opens the experiment that arg names, for reading.
-func (a *app) openFolder(arg string) (folder.Folder, error) {
-	return folder.Open(a.fsys, folderOf(arg))
+// openDirectory opens the experiment that arg names, for reading.
+func (a *app) openDirectory(arg string) (directory.Directory, error) {
+	return directory.Open(a.fsys, directoryOf(arg))
 }
 
 // openToChange opens the experiment that arg names, to change something in it. Root believes no
 // directory that others could change.
-func (a *app) openToChange(arg string) (folder.Folder, error) {
+func (a *app) openToChange(arg string) (directory.Directory, error) {
 	if a.uid != 0 {
-		return a.openFolder(arg)
+		return a.openDirectory(arg)
 	}
-	return folder.OpenChecked(a.fsys, folderOf(arg), trust.Verdict.OneOwner)
+	return directory.OpenChecked(a.fsys, directoryOf(arg), trust.Verdict.OneOwner)
 }
 
 // openSchedule opens the schedule of f for reading. The caller closes it.
-func (a *app) openSchedule(f folder.Folder) (*schedule.Schedule, error) {
+func (a *app) openSchedule(f directory.Directory) (*schedule.Schedule, error) {
 	s, err := schedule.Open(a.fsys, f.Schedule(), false)
 	var size *schedule.SizeError
 	switch {
@@ -55,11 +55,13 @@ func (a *app) openSchedule(f folder.Folder) (*schedule.Schedule, error) {
 }
 
 // reader returns a reader of the records of f.
-func (a *app) reader(f folder.Folder) *results.Reader { return results.NewReader(a.fsys, f.Results()) }
+func (a *app) reader(f directory.Directory) *results.Reader {
+	return results.NewReader(a.fsys, f.Results())
+}
 
 // copiedConfig returns the configuration that the experiment was started with,
 // for the machine called host.
-func (a *app) copiedConfig(f folder.Folder, host string) (*config.Config, error) {
+func (a *app) copiedConfig(f directory.Directory, host string) (*config.Config, error) {
 	text, err := durable.ReadFile(a.fsys, f.ConfigCopy())
 	if err != nil {
 		return nil, fmt.Errorf("read the experiment's configuration: %w", err)
@@ -67,7 +69,7 @@ func (a *app) copiedConfig(f folder.Folder, host string) (*config.Config, error)
 	return config.Parse(tomlOf(f.Dir()), text, host)
 }
 
-// tomlOf returns the configuration file that the folder belongs to by default.
+// tomlOf returns the configuration file that the directory belongs to by default.
 // A copy is parsed under this name, because an experiment without a name is
 // called as its file.
 func tomlOf(dir string) string { return strings.TrimSuffix(filepath.Clean(dir), ".krun") + ".toml" }

@@ -80,7 +80,7 @@ func exportCommand(a *app) *cobra.Command {
 		Use:   "export --csv|--jsonl DIR|NAME.toml",
 		Short: "Write the measured series as CSV or JSON lines",
 		Long:  exportHelp,
-		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
@@ -94,7 +94,7 @@ func exportCommand(a *app) *cobra.Command {
 	f.BoolVar(&o.long, "long", false, "a row for each iteration (default)")
 	f.BoolVar(&o.wide, "wide", false, "a row for each process execution, as warmup_stats reads it")
 	f.BoolVar(&o.executions, "executions", false, "a row for each process execution, with what is known of it as a whole")
-	f.StringVarP(&o.output, "output", "o", "", "write to this file (or, with --wide, folder) instead of standard output")
+	f.StringVarP(&o.output, "output", "o", "", "write to this file (or, with --wide, directory) instead of standard output")
 	a.keyFlag(c, &o.key)
 	f.StringArrayVar(&o.columns, "column", nil, "only this counter or column (may be repeated); with --wide: its values in place of the seconds")
 	f.BoolVar(&o.allOutcomes, "all-outcomes", false, "export errors, timeouts and reruns, too")
@@ -152,7 +152,7 @@ func parseIterations(s string) (from, too int, err error) {
 }
 
 func (a *app) export(arg string, o exportOptions) error {
-	f, err := a.openFolder(arg)
+	f, err := a.openDirectory(arg)
 	if err != nil {
 		return err
 	}
@@ -177,9 +177,9 @@ func (a *app) toOutput(file string, write func(io.Writer) error) error {
 	return durable.WriteUserFile(file, write)
 }
 
-// isFolder tells whether -o names a folder: one that is there, or a name that
-// ends as a folder's does.
-func isFolder(output string) bool {
+// isDirectory tells whether -o names a directory: one that is there, or a name that
+// ends as a directory's does.
+func isDirectory(output string) bool {
 	if strings.HasSuffix(output, string(os.PathSeparator)) {
 		return true
 	}

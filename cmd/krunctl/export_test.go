@@ -39,7 +39,7 @@ func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	}
 }
 
-func TestWideIntoAFolder(t *testing.T) {
+func TestWideIntoADirectory(t *testing.T) {
 	b := complete(t)
 	dir := filepath.Join(t.TempDir(), "csv") + "/"
 	r := krunctl(t, "export", "--csv", "--wide", "-o", dir, b.dir())

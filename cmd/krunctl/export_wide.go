@@ -33,8 +33,8 @@ func (a *app) exportWide(m *measurements, o exportOptions) error {
 	if err != nil {
 		return err
 	}
-	if isFolder(o.output) {
-		return a.wideFolder(groups, order, o.output)
+	if isDirectory(o.output) {
+		return a.wideDirectory(groups, order, o.output)
 	}
 	if len(order) > 1 {
 		var names []string
@@ -51,11 +51,11 @@ func (a *app) exportWide(m *measurements, o exportOptions) error {
 	return a.toOutput(o.output, func(w io.Writer) error { return writeWide(w, rows) })
 }
 
-// wideFolder writes a file for each language.
-func (a *app) wideFolder(groups map[language][]wideRow, order []language, dir string) error {
+// wideDirectory writes a file for each language.
+func (a *app) wideDirectory(groups map[language][]wideRow, order []language, dir string) error {
 	const usual = 0o755
 	if err := a.fsys.Mkdir(filepath.Clean(dir), usual); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the folder for the files: %w", err)
+		return fmt.Errorf("make the directory for the files: %w", err)
 	}
 	for _, g := range order {
 		file := filepath.Join(dir, g.file())

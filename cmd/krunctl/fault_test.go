@@ -258,7 +258,7 @@ func checkRepaired(t *testing.T, b *builder, f fault, before schedule.Header) {
 	if got := strings.Count(r.stdout, "\n") - 1; f.rows > 0 && got != f.rows {
 		t.Errorf("%d iterations are exported, want %d:\n%s", got, f.rows, r.text())
 	}
-	s, err := schedule.Open(lax(), b.folder.Schedule(), false)
+	s, err := schedule.Open(lax(), b.directory.Schedule(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func equal(a, b map[string]string) bool {
 
 func TestRepairIsRefusedWhileKrundRuns(t *testing.T) {
 	b := mixed(t)
-	lock, err := b.folder.Lock(os.Getpid(), "bencher7")
+	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
 	b.must(err)
 	defer lock.Release()
 	b.flipSlot(0)
@@ -313,7 +313,7 @@ func TestRepairIsRefusedWhileKrundRuns(t *testing.T) {
 	}
 }
 
-// TestReadersTellWhatIsWrong runs every reading command over folders that are
+// TestReadersTellWhatIsWrong runs every reading command over directories that are
 // not what they should be: exit code, a message, no panic, nothing written.
 func TestReadersTellWhatIsWrong(t *testing.T) {
 	commands := [][]string{{"status"}, {"status", "--json", "--keys"}, {"summary"}, {"export", "--csv"}, {"check-data"}, {"show"}}
@@ -328,7 +328,7 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 		},
 		"a file": {
 			damage: func(b *builder) string { return b.path("schedule") },
-			fail:   map[string]string{"status": "not a folder", "summary": "not a folder", "export": "not a folder", "check-data": "not a folder", "show": "not a folder"},
+			fail:   map[string]string{"status": "not a directory", "summary": "not a directory", "export": "not a directory", "check-data": "not a directory", "show": "not a directory"},
 		},
 		"truncated schedule": {
 			damage: func(b *builder) string { b.must(os.Truncate(b.path("schedule"), 1100)); return b.dir() },

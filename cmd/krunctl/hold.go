@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/autostart"
+	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/folder"
 )
 
 const holdHelp = `Hold makes the next boots of this machine ordinary ones as far as the experiment
@@ -28,7 +28,7 @@ restarts once more, into an ordinary boot. To end krund after that execution
 without a restart use "krunctl stop", to end it at once "krunctl disable --stop".
 
 An experiment that has not begun is held as well: the hold is a file of that
-name in its folder.
+name in its directory.
 
 There are two more ways, for somebody who cannot log in for long enough: the
 file /etc/krund/hold holds all experiments of the machine, also when it was made
@@ -58,7 +58,7 @@ func holdCommand(a *app) *cobra.Command {
 		Use:   "hold DIR|NAME.toml",
 		Short: "Make the next boots ordinary ones, until resume",
 		Long:  holdHelp,
-		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE:  func(c *cobra.Command, args []string) error { return a.hold(contextOf(c), args[0]) },
 	}
 }
@@ -68,22 +68,22 @@ func resumeCommand(a *app) *cobra.Command {
 		Use:   "resume DIR|NAME.toml",
 		Short: "End a hold: krund goes on with the next boot",
 		Long:  resumeHelp,
-		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE:  func(c *cobra.Command, args []string) error { return a.resume(contextOf(c), args[0]) },
 	}
 }
 
 func (a *app) hold(ctx context.Context, arg string) error {
-	f, err := a.folderToAsk(arg)
+	f, err := a.directoryToAsk(arg)
 	if err != nil {
 		return err
 	}
-	was, err := f.Asked(folder.Hold)
+	was, err := f.Asked(directory.Hold)
 	if err != nil {
 		return err
 	}
 	if !was {
-		if err := f.Ask(folder.Hold, a.signature("hold")); err != nil {
+		if err := f.Ask(directory.Hold, a.signature("hold")); err != nil {
 			return explainRights(err)
 		}
 	}
@@ -107,7 +107,7 @@ func (a *app) resume(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	was, err := f.TakeBack(folder.Hold)
+	was, err := f.TakeBack(directory.Hold)
 	if err != nil {
 		return explainRights(err)
 	}
@@ -127,9 +127,9 @@ func (a *app) resume(ctx context.Context, arg string) error {
 	return a.bootAgain(ctx, f)
 }
 
-// folderToAsk opens the experiment's folder, and makes it for an experiment
+// directoryToAsk opens the experiment's directory, and makes it for an experiment
 // that has not begun.
-func (a *app) folderToAsk(arg string) (folder.Folder, error) {
+func (a *app) directoryToAsk(arg string) (directory.Directory, error) {
 	f, err := a.openToChange(arg)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(arg, ".toml") {
 		return f, err
@@ -137,13 +137,13 @@ func (a *app) folderToAsk(arg string) (folder.Folder, error) {
 	if _, err := a.fsys.Lstat(arg); err != nil {
 		return f, err
 	}
-	fsys, dir := a.fsys, folderOf(arg)
+	fsys, dir := a.fsys, directoryOf(arg)
 	if a.uid == 0 { // no link leads root out of the configuration's directory
 		if fsys, err = durable.Inside(a.fsys, filepath.Dir(dir)); err != nil {
 			return f, err
 		}
 	}
-	f, err = folder.Create(fsys, dir)
+	f, err = directory.Create(fsys, dir)
 	return f, explainRights(err)
 }
 
@@ -155,15 +155,15 @@ func (a *app) signature(what string) string {
 // explainRights adds what helps to an error of missing rights.
 func explainRights(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w; do it as the owner of the experiment's folder, or with sudo", err)
+		return fmt.Errorf("%w; do it as the owner of the experiment's directory, or with sudo", err)
 	}
 	return err
 }
 
 // whoRuns says which krund works on the experiment; "" for none.
-func (a *app) whoRuns(f folder.Folder) (string, error) {
+func (a *app) whoRuns(f directory.Directory) (string, error) {
 	lock, err := f.Lock(os.Getpid(), a.host)
-	var locked *folder.LockedError
+	var locked *directory.LockedError
 	switch {
 	case errors.As(err, &locked) && locked.PID > 0:
 		return fmt.Sprintf("krund, process %d on %s", locked.PID, locked.Host), nil
@@ -176,13 +176,13 @@ func (a *app) whoRuns(f folder.Folder) (string, error) {
 }
 
 // addRequests tells what people want of krund.
-func (st *statusJSON) addRequests(f folder.Folder) error {
+func (st *statusJSON) addRequests(f directory.Directory) error {
 	for _, r := range []struct {
-		folder.Request
+		directory.Request
 		text string
 	}{
-		{folder.Hold, "held: the boots are ordinary ones until `krunctl resume " + display.ShellPath(f.Dir()) + "`"},
-		{folder.Stop, "asked to stop: krund ends after the execution that runs"},
+		{directory.Hold, "held: the boots are ordinary ones until `krunctl resume " + display.ShellPath(f.Dir()) + "`"},
+		{directory.Stop, "asked to stop: krund ends after the execution that runs"},
 	} {
 		asked, err := f.Asked(r.Request)
 		if err != nil {

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 )
 
-func (b *builder) asked(r folder.Request) bool {
+func (b *builder) asked(r directory.Request) bool {
 	b.t.Helper()
-	asked, err := b.folder.Asked(r)
+	asked, err := b.directory.Asked(r)
 	b.must(err)
 	return asked
 }
@@ -23,10 +23,10 @@ func (b *builder) asked(r folder.Request) bool {
 func TestHoldAndResume(t *testing.T) {
 	b := mixed(t)
 	golden(t, "hold", krunctl(t, "hold", b.toml).in(b).text())
-	if !b.asked(folder.Hold) {
+	if !b.asked(directory.Hold) {
 		t.Fatal("it is not held")
 	}
-	text, err := os.ReadFile(b.folder.RequestFile(folder.Hold))
+	text, err := os.ReadFile(b.directory.RequestFile(directory.Hold))
 	if err != nil || !strings.Contains(string(text), "user 1000 on bencher7, 2026-11-21T12:00:00Z") {
 		t.Errorf("it does not say who: %q, %v", text, err)
 	}
@@ -41,17 +41,17 @@ func TestHoldAndResume(t *testing.T) {
 	}
 	golden(t, "resume", krunctl(t, "resume", b.dir()).in(b).text())
 	golden(t, "resume-again", krunctl(t, "resume", b.dir()).in(b).text())
-	if b.asked(folder.Hold) {
+	if b.asked(directory.Hold) {
 		t.Error("it is still held")
 	}
 }
 
 func TestHoldWhileKrundRuns(t *testing.T) {
 	b := mixed(t)
-	lock, err := b.folder.Lock(4711, "bencher7")
+	lock, err := b.directory.Lock(4711, "bencher7")
 	b.must(err)
 	defer lock.Release()
-	if r := krunctl(t, "hold", b.dir()); r.code != exitOK || !strings.Contains(r.stdout, "process 4711 on bencher7") || !b.asked(folder.Hold) {
+	if r := krunctl(t, "hold", b.dir()); r.code != exitOK || !strings.Contains(r.stdout, "process 4711 on bencher7") || !b.asked(directory.Hold) {
 		t.Error(r.text())
 	}
 }
@@ -67,7 +67,7 @@ func TestHoldBeforeTheBeginning(t *testing.T) {
 	if r := krunctl(t, "hold", toml); r.code != exitOK {
 		t.Error(r.text())
 	}
-	if asked, err := folder.Asked(lax(), folder.For(toml), folder.Hold); !asked || err != nil {
+	if asked, err := directory.Asked(lax(), directory.For(toml), directory.Hold); !asked || err != nil {
 		t.Errorf("held %t, %v", asked, err)
 	}
 	if r := krunctl(t, "hold", filepath.Join(t.TempDir(), "missing.krun")); r.code != exitError {
@@ -78,36 +78,36 @@ func TestHoldBeforeTheBeginning(t *testing.T) {
 func TestStop(t *testing.T) {
 	b := mixed(t)
 	golden(t, "stop-idle", krunctl(t, "stop", b.toml).in(b).text())
-	if b.asked(folder.Stop) {
+	if b.asked(directory.Stop) {
 		t.Error("a request without anybody to obey it would end the next krund")
 	}
-	lock, err := b.folder.Lock(4711, "bencher7")
+	lock, err := b.directory.Lock(4711, "bencher7")
 	b.must(err)
 	golden(t, "stop", krunctl(t, "stop", b.dir()).in(b).text())
-	if !b.asked(folder.Stop) {
+	if !b.asked(directory.Stop) {
 		t.Error("krund was not asked")
 	}
 	b.must(lock.Release())
-	if r := krunctl(t, "stop", b.dir()); r.code != exitOK || b.asked(folder.Stop) {
+	if r := krunctl(t, "stop", b.dir()); r.code != exitOK || b.asked(directory.Stop) {
 		t.Errorf("krund is gone, and its request is still there:\n%s", r.text())
 	}
 }
 
 func TestEnableForgetsAStopAndTellsOfAHold(t *testing.T) {
 	b, root := startable(t)
-	b.must(b.folder.Ask(folder.Stop, "test"))
-	b.must(b.folder.Ask(folder.Hold, "test"))
+	b.must(b.directory.Ask(directory.Stop, "test"))
+	b.must(b.directory.Ask(directory.Hold, "test"))
 	r := krunctl(t, "enable", "--root", root, b.toml)
-	if r.code != exitOK || b.asked(folder.Stop) || !b.asked(folder.Hold) || !strings.Contains(r.stdout, "krunctl resume") {
+	if r.code != exitOK || b.asked(directory.Stop) || !b.asked(directory.Hold) || !strings.Contains(r.stdout, "krunctl resume") {
 		t.Error(r.text())
 	}
 }
 
 // TestCommandsCanBePasted: what is advised names the experiment in a way that a shell takes for one word.
 func TestCommandsCanBePasted(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "my lab's runs")
-	toml := filepath.Join(folder, "new one.toml")
-	if err := errors.Join(os.Mkdir(folder, 0o755), os.WriteFile(toml, []byte(experimentText), 0o644)); err != nil {
+	directory := filepath.Join(t.TempDir(), "my lab's runs")
+	toml := filepath.Join(directory, "new one.toml")
+	if err := errors.Join(os.Mkdir(directory, 0o755), os.WriteFile(toml, []byte(experimentText), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(strings.TrimSuffix(toml, ".toml")+".krun/results", 0o755); err != nil {

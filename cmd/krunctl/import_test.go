@@ -69,7 +69,7 @@ func TestImportRefuses(t *testing.T) {
 // TestConvert: an experiment of krund goes to each format and back.
 func TestConvert(t *testing.T) {
 	dir := t.TempDir()
-	in := krundFolder(t, dir)
+	in := krundDirectory(t, dir)
 	krun, parquet := filepath.Join(dir, "x_results.json.bz2"), filepath.Join(dir, "parquet")
 	for _, args := range [][]string{{"--to", "krun", "-o", krun, in}, {"--to", "parquet", "-o", parquet, in}} {
 		if r := krunctl(t, append([]string{"convert"}, args...)...); r.code != exitOK {
@@ -111,7 +111,7 @@ func TestConvert(t *testing.T) {
 // TestReportAndCompare: commands that stand on the analysis.
 func TestReportAndCompare(t *testing.T) {
 	dir := t.TempDir()
-	in := krundFolder(t, dir)
+	in := krundDirectory(t, dir)
 	if r := analyzed(t, "--delta", "5%", in); r.code != exitOK {
 		t.Fatal(r.text())
 	}

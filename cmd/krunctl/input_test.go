@@ -18,7 +18,7 @@ func fifo(t *testing.T, name string) string {
 }
 
 // TestFIFOAsInput: no command waits for a FIFO that is named as a file, or that lies in an
-// experiment's folder.
+// experiment's directory.
 func TestFIFOAsInput(t *testing.T) {
 	b := complete(t)
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestFIFOAsInput(t *testing.T) {
 		{"similarity"}, {"optimise"}, {"convert", "--to", "csv"},
 		{"import", "--jmh", "-o", filepath.Join(dir, "x.bz2")}, {"convert", "--jmh", "--to", "go"}, {"show"},
 	}
-	folders := [][]string{{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"},
+	directories := [][]string{{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"},
 		{"check-data"}, {"repair"}, {"restore"}, {"hold"}, {"stop"}}
 	configs := [][]string{{"plan"}, {"doctor"}, {"enable"}}
 	for _, c := range []struct {
@@ -37,7 +37,7 @@ func TestFIFOAsInput(t *testing.T) {
 		say      string
 	}{
 		{"x.json.gz", results, "it is a FIFO"}, {"x.csv", results[:10], "it is a FIFO"},
-		{"x.krun", folders, "not a folder"}, {"x.toml", configs, ""},
+		{"x.krun", directories, "not a directory"}, {"x.toml", configs, ""},
 	} {
 		name := fifo(t, filepath.Join(dir, c.name))
 		for _, args := range c.commands {
@@ -49,8 +49,8 @@ func TestFIFOAsInput(t *testing.T) {
 	}
 }
 
-// TestFIFOInTheFolder: a FIFO in the place of each of an experiment's files holds no command up.
-func TestFIFOInTheFolder(t *testing.T) {
+// TestFIFOInTheDirectory: a FIFO in the place of each of an experiment's files holds no command up.
+func TestFIFOInTheDirectory(t *testing.T) {
 	all := [][]string{
 		{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"}, {"check-data"}, {"analyze"},
 		{"table"}, {"convert", "--to", "csv", "--key", "nbody:C:*"}, {"compare"},

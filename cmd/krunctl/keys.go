@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/directory"
 	"krund/internal/display"
-	"krund/internal/folder"
 	"krund/internal/key"
 )
 
@@ -41,7 +41,7 @@ func (a *app) keyFlag(c *cobra.Command, key *string) {
 func (a *app) completeKeys(args []string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	for _, arg := range args {
-		f, err := a.openFolder(arg)
+		f, err := a.openDirectory(arg)
 		if err != nil {
 			continue // a file of results: reading it would take too long
 		}
@@ -105,7 +105,7 @@ func far(p *key.Pattern, k key.Key) int {
 }
 
 // knownKeys returns the keys of an experiment: those of its schedule, or when that cannot be read of its configuration; nil when neither can be.
-func (a *app) knownKeys(f folder.Folder) []key.Key {
+func (a *app) knownKeys(f directory.Directory) []key.Key {
 	s, err := a.openSchedule(f)
 	if err != nil {
 		return a.plannedKeys(f)
@@ -121,7 +121,7 @@ func (a *app) knownKeys(f folder.Folder) []key.Key {
 	return known
 }
 
-func (a *app) plannedKeys(f folder.Folder) []key.Key {
+func (a *app) plannedKeys(f directory.Directory) []key.Key {
 	cfg, err := a.copiedConfig(f, a.host)
 	if err != nil {
 		return nil

@@ -52,10 +52,10 @@ func TestUnknownKey(t *testing.T) {
 	}
 }
 
-// twoKeys is the experiment of krundFolder with the same executions of another benchmark.
+// twoKeys is the experiment of krundDirectory with the same executions of another benchmark.
 func twoKeys(t *testing.T, dir string) string {
 	t.Helper()
-	in := krundFolder(t, dir)
+	in := krundDirectory(t, dir)
 	records := filepath.Join(in, "results")
 	appender := results.NewAppender(durable.OS(), records)
 	for r, err := range results.NewReader(durable.OS(), records).All() {

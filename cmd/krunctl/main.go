@@ -13,8 +13,8 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/control"
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
@@ -37,7 +37,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return runIn(&app{
 		stdin: stdin, stderr: stderr, now: sysroot.RealClock{}.Now, host: host, fsys: durable.OS(), uid: os.Geteuid(), systemctl: autostart.Systemctl,
 		machine: func(ctx context.Context) *control.Machine { return control.NewMachine(ctx, sysroot.New("/")) },
-		state:   "/var/lib/krund", runtime: folder.RuntimeDirs(), counters: msr.Probe,
+		state:   "/var/lib/krund", runtime: directory.RuntimeDirs(), counters: msr.Probe,
 		measure: func(ctx context.Context, m *control.Machine, cpus control.CPUs, d time.Duration) (probe.Proof, error) {
 			return probe.Prove(ctx, m, sysroot.RealClock{}, cpus, d)
 		},
@@ -59,8 +59,8 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 
 const rootHelp = `krunctl plans, watches, reads, checks and mends experiments of krund.
 
-An experiment is a file NAME.toml; its state and its results are in the folder
-NAME.krun beside it. Commands that need no more than the folder take either.
+An experiment is a file NAME.toml; its state and its results are in the directory
+NAME.krun beside it. Commands that need no more than the directory take either.
 
 A first experiment: doctor, plan, enable and a restart; then status; at the end
 summary, analyze and report. docs/lab-machine.md goes through all of it.

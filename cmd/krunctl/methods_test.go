@@ -53,13 +53,13 @@ func TestMethodsGoldens(t *testing.T) {
 		args []string
 	}{
 		{"similarity", oddFile, []string{"similarity"}},
-		{"similarity-matrix", krundFolder, []string{"similarity", "--matrix", "--column", "cycles"}},
+		{"similarity-matrix", krundDirectory, []string{"similarity", "--matrix", "--column", "cycles"}},
 		{"similarity-csv", oddFile, []string{"similarity", "--csv"}},
-		{"similarity-json", krundFolder, []string{"similarity", "--json"}},
+		{"similarity-json", krundDirectory, []string{"similarity", "--json"}},
 		{"stability", oddFile, []string{"stability", "--ratio-resamples", "500", "--resamples", "200"}},
-		{"stability-study", krundFolder, []string{"stability", "--ratio-resamples", "500", "--profile", "study", "--criterion", "cv,kld"}},
+		{"stability-study", krundDirectory, []string{"stability", "--ratio-resamples", "500", "--profile", "study", "--criterion", "cv,kld"}},
 		{"stability-csv", oddFile, []string{"stability", "--csv", "--draws", "0", "--criterion", "cv", "--threshold", "0.02", "--ratio-resamples", "500"}},
-		{"stability-json", krundFolder, []string{"stability", "--json", "--ratio-resamples", "500", "--criterion", "kld", "--warmup", "2-8", "--step", "5", "--executions", "2-3"}},
+		{"stability-json", krundDirectory, []string{"stability", "--json", "--ratio-resamples", "500", "--criterion", "kld", "--warmup", "2-8", "--step", "5", "--executions", "2-3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

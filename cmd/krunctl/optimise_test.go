@@ -61,7 +61,7 @@ func goText(lines int, ns float64) string {
 
 func TestOptimiseGoldens(t *testing.T) {
 	outputs := map[string]ran{}
-	t.Run("run", func(t *testing.T) { optimiseAll(t, outputs) }) // in a folder of its own
+	t.Run("run", func(t *testing.T) { optimiseAll(t, outputs) }) // in a directory of its own
 	for name, r := range outputs {
 		t.Run(name, func(t *testing.T) {
 			if r.code != exitOK || r.stderr != "" {
@@ -75,10 +75,10 @@ func TestOptimiseGoldens(t *testing.T) {
 func optimiseAll(t *testing.T, outputs map[string]ran) {
 	t.Helper()
 	dir := t.TempDir()
-	krundFolder(t, dir)
+	krundDirectory(t, dir)
 	krunFile(t, dir)
 	t.Chdir(dir) // names of files are part of the tables
-	folder, krun := "test.krun", "test_results.json"
+	directory, krun := "test.krun", "test_results.json"
 	one := writeText(t, "v1.csv", uoptimeText(1, 1))
 	two := writeText(t, "v2.csv", uoptimeText(2, 1.3))
 	three := writeText(t, "v3.csv", uoptimeText(3, 1.1))
@@ -87,15 +87,15 @@ func optimiseAll(t *testing.T, outputs map[string]ran) {
 		name string
 		args []string
 	}{
-		{"optimise-krund", []string{"--skip", "steady", "--overhead", "3m", folder}},
-		{"optimise-at-least", []string{"--metric", "rmad", "--at-least", "3", "--near", folder}},
-		{"optimise-off", []string{"--metric", "rmad", folder}},
+		{"optimise-krund", []string{"--skip", "steady", "--overhead", "3m", directory}},
+		{"optimise-at-least", []string{"--metric", "rmad", "--at-least", "3", "--near", directory}},
+		{"optimise-off", []string{"--metric", "rmad", directory}},
 		{"optimise-krun", []string{"--metric", "rciw1", "--skip", "50", krun}},
 		{"optimise-uoptime", []string{"--metric", "rmad", one}},
 		{"optimise-go", []string{"--metric", "cv", "--suite-runs", a, b}},
 		{"optimise-changes", []string{"--changes", "--metric", "rmad", one, two, three}},
 		{"optimise-csv", []string{"--csv", "--metric", "cv", one, a}},
-		{"optimise-json", []string{"--json", "--metric", "rmad", "--skip", "40", folder}},
+		{"optimise-json", []string{"--json", "--metric", "rmad", "--skip", "40", directory}},
 	} {
 		outputs[c.name] = krunctl(t, append([]string{"optimise", "--resamples", "300", "-j", "2"}, c.args...)...)
 	}
@@ -153,7 +153,7 @@ func indexOf(list []string, name string) int {
 func TestOptimiseRefuses(t *testing.T) {
 	dir := t.TempDir()
 	in := writeText(t, filepath.Join(dir, "v.csv"), uoptimeText(1, 1))
-	folder := krundFolder(t, dir)
+	directory := krundDirectory(t, dir)
 	bad := writeText(t, filepath.Join(dir, "bad.csv"), "b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\nB,1,1,1,1,x\n")
 	gz := writeText(t, filepath.Join(dir, "x.gz"), "\x1f\x8bxx")
 	crashed := writeText(t, filepath.Join(dir, "crash.json"), `{"wallclock_times": {"a:b:c": [[], []]}}`)
@@ -175,13 +175,13 @@ func TestOptimiseRefuses(t *testing.T) {
 		{[]string{"--changes", in}, exitUsage, "two versions"},
 		{[]string{"--changes", "--csv", in, in}, exitUsage, "--json"},
 		{[]string{"--changes", "--suite-runs", in, in}, exitUsage, "parts of one experiment"},
-		{[]string{"--changes", in, folder}, exitError, "same levels"},
-		{[]string{"--suite-runs", "--skip", "steady", folder}, exitUsage, "write a number"},
+		{[]string{"--changes", in, directory}, exitError, "same levels"},
+		{[]string{"--suite-runs", "--skip", "steady", directory}, exitUsage, "write a number"},
 		{[]string{"--at-least", "0", in}, exitUsage, "--at-least"},
 		{[]string{"-j", "0", in}, exitUsage, "-j 0"},
 		{[]string{"--overhead", "-1s", in}, exitUsage, "--overhead"},
-		{[]string{"--column", "nonsense", folder}, exitError, "no column \"nonsense\""},
-		{[]string{"--skip", "400", folder}, exitError, "the first 400 are skipped"},
+		{[]string{"--column", "nonsense", directory}, exitError, "no column \"nonsense\""},
+		{[]string{"--skip", "400", directory}, exitError, "the first 400 are skipped"},
 		{[]string{crashed}, exitError, "no execution can be used"},
 		{[]string{bad}, exitError, "line 2: ns_per_op"},
 		{[]string{gz}, exitError, "unpack"},

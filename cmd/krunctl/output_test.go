@@ -21,46 +21,48 @@ type writer struct {
 }
 
 // inputs are what the writers read.
-type inputs struct{ folder, jmh string }
+type inputs struct{ directory, jmh string }
 
 var writers = []writer{
-	{"analyze", "", func(in inputs, to string) []string { return []string{"analyze", "-o", to, in.folder} }},
-	{"table", "", func(in inputs, to string) []string { return []string{"table", "-o", to, in.folder} }},
+	{"analyze", "", func(in inputs, to string) []string { return []string{"analyze", "-o", to, in.directory} }},
+	{"table", "", func(in inputs, to string) []string { return []string{"table", "-o", to, in.directory} }},
 	{"compare", "", func(in inputs, to string) []string {
-		return []string{"compare", "-f", "html", "-o", to, in.folder, in.folder}
+		return []string{"compare", "-f", "html", "-o", to, in.directory, in.directory}
 	}},
-	{"plot", "", func(in inputs, to string) []string { return []string{"plot", "-o", to, in.folder} }},
+	{"plot", "", func(in inputs, to string) []string { return []string{"plot", "-o", to, in.directory} }},
 	{
 		"export",
 		"",
-		func(in inputs, to string) []string { return []string{"export", "--csv", "-o", to, in.folder} },
+		func(in inputs, to string) []string { return []string{"export", "--csv", "-o", to, in.directory} },
 	},
 	{"export-executions", "", func(in inputs, to string) []string {
-		return []string{"export", "--jsonl", "--executions", "-o", to, in.folder}
+		return []string{"export", "--jsonl", "--executions", "-o", to, in.directory}
 	}},
 	{"export-wide", "C_default-c.csv", func(in inputs, to string) []string {
-		return []string{"export", "--csv", "--wide", "-o", to, in.folder}
+		return []string{"export", "--csv", "--wide", "-o", to, in.directory}
 	}},
 	{
 		"convert-krun",
 		"",
-		func(in inputs, to string) []string { return []string{"convert", "--to", "krun", "-o", to, in.folder} },
+		func(in inputs, to string) []string {
+			return []string{"convert", "--to", "krun", "-o", to, in.directory}
+		},
 	},
 	{
 		"convert-csv",
 		"",
-		func(in inputs, to string) []string { return []string{"convert", "--to", "csv", "-o", to, in.folder} },
+		func(in inputs, to string) []string { return []string{"convert", "--to", "csv", "-o", to, in.directory} },
 	},
 	{
 		"convert-go",
 		"",
-		func(in inputs, to string) []string { return []string{"convert", "--to", "go", "-o", to, in.folder} },
+		func(in inputs, to string) []string { return []string{"convert", "--to", "go", "-o", to, in.directory} },
 	},
 	{
 		"convert-parquet",
 		"benchmark=fasta/vm=C/variant=default-c/iterations.parquet",
 		func(in inputs, to string) []string {
-			return []string{"convert", "--to", "parquet", "-o", to, in.folder}
+			return []string{"convert", "--to", "parquet", "-o", to, in.directory}
 		},
 	},
 	{"import", "", func(in inputs, to string) []string { return []string{"import", "--jmh", "-o", to, in.jmh} }},
@@ -85,7 +87,7 @@ func (w writer) place(t *testing.T) (output, file string) {
 // eachWriter runs test for each command that writes.
 func eachWriter(t *testing.T, test func(t *testing.T, file string, run func() ran)) {
 	t.Helper()
-	in := inputs{folder: krundFolder(t, t.TempDir())}
+	in := inputs{directory: krundDirectory(t, t.TempDir())}
 	in.jmh = save(
 		t,
 		"in.json",
@@ -280,7 +282,7 @@ func TestOutputRefused(t *testing.T) {
 // TestReportNeverReplaces: a page's name that is no page stays what it is, and so does the old
 // report.
 func TestReportNeverReplaces(t *testing.T) {
-	in := krundFolder(t, t.TempDir())
+	in := krundDirectory(t, t.TempDir())
 	for what, make := range map[string]func(t *testing.T, file string){
 		"device": func(t *testing.T, file string) { makeDevice(t, file, 1, 3) },
 		"FIFO": func(t *testing.T, file string) {
@@ -360,7 +362,7 @@ func regularFiles(t *testing.T, dir string) map[string]string {
 
 // TestAnalysisNeverReplacesADevice: also where no -o names it.
 func TestAnalysisNeverReplacesADevice(t *testing.T) {
-	in := krundFolder(t, t.TempDir())
+	in := krundDirectory(t, t.TempDir())
 	file := filepath.Join(in, "analysis.json")
 	makeDevice(t, file, 1, 3)
 	r := krunctl(t, "analyze", in)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/config"
-	"krund/internal/folder"
+	"krund/internal/directory"
 	"krund/internal/schedule"
 	"krund/internal/summary"
 )
@@ -20,7 +20,7 @@ const planHelp = `Plan prints what an experiment would run, in order, and how lo
 take. It creates nothing and starts nothing; the programs and benchmarks need
 not be there.
 
-The duration is known only for keys that were measured already, in the folder
+The duration is known only for keys that were measured already, in the directory
 NAME.krun beside the configuration. The waits, which are often most of it, are
 known in advance; the time the machine needs to restart is not, until it was
 measured.
@@ -73,14 +73,14 @@ type (
 		Experiment string        `json:"experiment"`
 		Config     string        `json:"config"`
 		ConfigHash string        `json:"config_hash"`
-		Folder     string        `json:"folder"`
+		Directory  string        `json:"folder"`
 		Host       string        `json:"host"`
 		Order      string        `json:"order"`
 		Seed       uint64        `json:"seed"`
 		Reboot     string        `json:"reboot"`
 		Executions int           `json:"executions"`
 		SlotsTotal int           `json:"slots_total"`
-		Finished   int           `json:"slots_finished"` // in the folder, of the same configuration
+		Finished   int           `json:"slots_finished"` // in the directory, of the same configuration
 		MaxReboots int           `json:"max_reboots"`
 		WaitEachNS int64         `json:"wait_each_ns"`
 		WaitOnceNS int64         `json:"wait_once_ns"`
@@ -127,7 +127,7 @@ func (a *app) planOf(cfg *config.Config, path string) (planJSON, error) {
 	e := cfg.Experiment
 	waits := summary.WaitsOf(cfg)
 	p := planJSON{
-		Format: planFormat, Experiment: e.Name, Config: cfg.Path, ConfigHash: cfg.Hash, Folder: folder.For(path), Host: cfg.Hostname,
+		Format: planFormat, Experiment: e.Name, Config: cfg.Path, ConfigHash: cfg.Hash, Directory: directory.For(path), Host: cfg.Hostname,
 		Order: e.Order, Seed: e.Seed, Reboot: e.Reboot, Executions: e.Executions, SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots,
 		WaitEachNS: int64(waits.Each), WaitOnceNS: int64(waits.Once), Notes: []string{},
 	}
@@ -159,11 +159,11 @@ func (a *app) planOf(cfg *config.Config, path string) (planJSON, error) {
 	return p, nil
 }
 
-// progressSoFar looks into the experiment's folder. It returns no survey when
+// progressSoFar looks into the experiment's directory. It returns no survey when
 // there is none, or when it is of another configuration: then its samples are
 // still worth something.
 func (a *app) progressSoFar(p *planJSON) (*survey, []summary.Sample, error) {
-	f, err := folder.Open(a.fsys, p.Folder)
+	f, err := directory.Open(a.fsys, p.Directory)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -172,7 +172,7 @@ func (a *app) progressSoFar(p *planJSON) (*survey, []summary.Sample, error) {
 	}
 	s, err := a.openSchedule(f)
 	if err != nil {
-		p.Notes = append(p.Notes, fmt.Sprintf("what is in the folder does not count here: %v", err))
+		p.Notes = append(p.Notes, fmt.Sprintf("what is in the directory does not count here: %v", err))
 		return nil, nil, nil
 	}
 	defer s.Close() //nolint:errcheck // it was only read
@@ -182,7 +182,7 @@ func (a *app) progressSoFar(p *planJSON) (*survey, []summary.Sample, error) {
 	}
 	samples := v.samples(a.reader(f))
 	if s.Header().ConfigHash != p.ConfigHash {
-		p.Notes = append(p.Notes, "the folder's experiment was started with another text of this configuration: krund will refuse to go on with it; give the new one another name")
+		p.Notes = append(p.Notes, "the directory's experiment was started with another text of this configuration: krund will refuse to go on with it; give the new one another name")
 		return nil, samples, nil
 	}
 	return v, samples, nil
@@ -226,7 +226,7 @@ func (a *app) planAsText(p planJSON, slots func(func(schedule.Slot) bool), limit
 	}
 	a.line("waits", "%s with each process execution, %s once", long(time.Duration(p.WaitEachNS)), long(time.Duration(p.WaitOnceNS)))
 	if p.Finished > 0 {
-		a.line("finished", "%d of them, in %s", p.Finished, p.Folder)
+		a.line("finished", "%d of them, in %s", p.Finished, p.Directory)
 	}
 	a.line("duration", "%s", etaText(p.ETA))
 	for _, n := range p.Notes {

@@ -42,9 +42,9 @@ func repairCommand(a *app) *cobra.Command {
 	var o repairOptions
 	c := &cobra.Command{
 		Use:   "repair DIR|NAME.toml",
-		Short: "Mend damage in an experiment's folder",
+		Short: "Mend damage in an experiment's directory",
 		Long:  repairHelp,
-		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE:  func(_ *cobra.Command, args []string) error { return a.repair(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")

@@ -19,13 +19,13 @@ import (
 	"krund/internal/results"
 )
 
-const reportHelp = `Report writes a folder of HTML pages about an experiment: what was measured,
+const reportHelp = `Report writes a directory of HTML pages about an experiment: what was measured,
 where and under which controls, a table of all keys, and for each key plots of
 its process executions. It needs no network: open index.html from the disk.
 
 It reads what krunctl analyze reads, and analyses what has not been analysed:
 give analyze's options first, and report will use that analysis. It changes
-nothing but the folder that it writes. A report that is there already is replaced
+nothing but the directory that it writes. A report that is there already is replaced
 when the new one is complete: of the old one, what the new one does not have is
 removed, and nothing else. files.sha256 lists what krunctl has written.
 
@@ -48,7 +48,7 @@ func reportCommand(a *app) *cobra.Command {
 			return a.report(args[0], keys, output)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "folder of the pages; made if need be")
+	c.Flags().StringVarP(&output, "output", "o", "", "directory of the pages; made if need be")
 	a.keyFlag(c, &keys)
 	return c
 }
@@ -66,7 +66,7 @@ func (a *app) report(arg, keys, output string) error {
 	if err := a.mayWrite(output); err != nil {
 		return err
 	}
-	pages := newPagesFolder(a.fsys, output)
+	pages := newPagesDirectory(a.fsys, output)
 	size, err := report.Site(pages, input)
 	if err == nil {
 		err = pages.finish()
@@ -82,7 +82,7 @@ func (a *app) report(arg, keys, output string) error {
 // generator marks pages of reports, which a new report may replace.
 const generator = `<meta name="generator" content="krunctl">`
 
-// mayWrite refuses a folder that has an index.html of somebody else.
+// mayWrite refuses a directory that has an index.html of somebody else.
 func (a *app) mayWrite(dir string) error {
 	name := filepath.Join(dir, "index.html")
 	text, err := durable.ReadFile(a.fsys, name)
@@ -93,7 +93,7 @@ func (a *app) mayWrite(dir string) error {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	if !strings.Contains(string(text), generator) {
-		return fmt.Errorf("%s is not a page of krunctl; name another folder with -o", name)
+		return fmt.Errorf("%s is not a page of krunctl; name another directory with -o", name)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (a *app) facts(in analysisInput, arg string) (*report.Facts, error) {
 	if in.data.Format != exchange.FormatKrund {
 		return nil, nil
 	}
-	f, err := a.openFolder(arg)
+	f, err := a.openDirectory(arg)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (a *app) facts(in analysisInput, arg string) (*report.Facts, error) {
 // addFacts adds the facts, and has the other columns read again when they are
 // written: all of them together may not fit into memory.
 func (a *app) addFacts(input *report.Input, facts *report.Facts, arg string) error {
-	f, err := a.openFolder(arg)
+	f, err := a.openDirectory(arg)
 	if err != nil {
 		return err
 	}

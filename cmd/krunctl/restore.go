@@ -11,8 +11,8 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/guard"
 	"krund/internal/trust"
 )
@@ -46,7 +46,7 @@ func restoreCommand(a *app) *cobra.Command {
 		Use:   "restore DIR|NAME.toml",
 		Short: "Put back settings of the machine that a killed krund has left",
 		Long:  restoreHelp,
-		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE:  func(c *cobra.Command, args []string) error { return a.restore(contextOf(c), args[0], keepAccount) },
 	}
 	c.Flags().BoolVar(&keepAccount, "keep-account", false, "leave the account for benchmarks")
@@ -55,14 +55,14 @@ func restoreCommand(a *app) *cobra.Command {
 
 func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 	f, lock, err := a.openToRestore(arg)
-	spare := folder.Spare(a.fsys, folderOf(arg), a.runtime...)
+	spare := directory.Spare(a.fsys, directoryOf(arg), a.runtime...)
 	_, missing := a.fsys.Lstat(spare)
 	hasCopy := spare != "" && missing == nil
 	if err == nil {
 		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
 		lost := hasCopy && control.Lost(f.FS(), f.Journal())
 		err = a.restoreFrom(ctx, f.FS(), f.Journal(), spare, keepAccount)
-		if !lost || errors.Is(err, folder.ErrBusy) {
+		if !lost || errors.Is(err, directory.ErrBusy) {
 			return err
 		}
 		err = errors.Join(errors.New("changes may be missing from the journal"), err)
@@ -80,20 +80,20 @@ func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 
 // isTaken reports whether another krund works on the experiment: it restores the machine itself.
 func isTaken(err error) bool {
-	locked, ok := errors.AsType[*folder.LockedError](err)
+	locked, ok := errors.AsType[*directory.LockedError](err)
 	return ok && locked.Stranger == ""
 }
 
 // openToRestore opens the experiment as krund does, and locks it. A directory that others could
 // change is refused: its journal could be theirs.
-func (a *app) openToRestore(arg string) (folder.Folder, *folder.Lock, error) {
+func (a *app) openToRestore(arg string) (directory.Directory, *directory.Lock, error) {
 	f, err := a.openToChange(arg)
 	if err != nil {
 		return f, nil, err
 	}
 	if cfg, err := a.copiedConfig(f, a.host); err == nil &&
 		cfg.Experiment.Reboot == config.RebootHardware && a.uid == 0 {
-		if f, err = folder.OpenChecked(a.fsys, f.Dir(), trust.Verdict.RootOnly); err != nil {
+		if f, err = directory.OpenChecked(a.fsys, f.Dir(), trust.Verdict.RootOnly); err != nil {
 			return f, nil, err
 		}
 	}
@@ -111,8 +111,8 @@ func (a *app) restoreFrom(ctx context.Context, fsys durable.FS, path, spare stri
 		return nil
 	}
 	if a.uid == 0 && len(a.runtime) > 0 { // what it put back could be what another experiment has set
-		machine, err := folder.LockMachine(a.fsys, path, a.runtime...)
-		own, ok := errors.AsType[*folder.GuardError](err)
+		machine, err := directory.LockMachine(a.fsys, path, a.runtime...)
+		own, ok := errors.AsType[*directory.GuardError](err)
 		switch {
 		case ok && own.For == filepath.Dir(path): // its guard waits for the experiment's lock, held here
 		case err != nil:
@@ -140,9 +140,9 @@ func (a *app) restoreFrom(ctx context.Context, fsys durable.FS, path, spare stri
 
 // lockAfterGuard locks the experiment. When krund has just been killed, its guard
 // may be at work on the same, and is about to end.
-func (a *app) lockAfterGuard(f folder.Folder) (*folder.Lock, error) {
+func (a *app) lockAfterGuard(f directory.Directory) (*directory.Lock, error) {
 	lock, err := f.Lock(os.Getpid(), a.host)
-	var locked *folder.LockedError
+	var locked *directory.LockedError
 	if errors.As(err, &locked) && locked.Host == a.host && guard.Is(locked.PID) {
 		return f.LockWait(os.Getpid(), a.host)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"krund/internal/control"
-	"krund/internal/folder"
+	"krund/internal/directory"
 	"krund/internal/guard"
 	"krund/internal/sysroot"
 )
@@ -32,7 +32,7 @@ func TestRestoreKeepsTheAccount(t *testing.T) {
 	b := mixed(t)
 	db := &accounts{}
 	m := &control.Machine{Root: sysroot.New(t.TempDir()), Boot: "this", Accounts: db}
-	journal, err := control.OpenJournal(lax(), b.folder.Journal(), m.Boot, func() time.Time { return testTime })
+	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot, func() time.Time { return testTime })
 	b.must(err)
 	b.must(control.ExpectAccount(m, journal))
 	db.there = true
@@ -57,7 +57,7 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 	b := mixed(t)
 	db := &accounts{}
 	m := &control.Machine{Root: sysroot.New(t.TempDir()), Boot: "this", Accounts: db}
-	journal, err := control.OpenJournal(lax(), b.folder.Journal(), m.Boot, func() time.Time { return testTime })
+	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot, func() time.Time { return testTime })
 	b.must(err)
 	b.must(control.ExpectAccount(m, journal))
 	b.must(journal.Close())
@@ -72,7 +72,7 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 		code := runIn(a, []string{"restore", b.toml}, &stdout)
 		return code, stdout.String() + stderr.String()
 	}
-	other, err := folder.LockMachine(lax(), "/other.krun", run)
+	other, err := directory.LockMachine(lax(), "/other.krun", run)
 	b.must(err)
 	if code, text := restore(); code != exitError || !strings.Contains(text, "another krund works on this machine") || !db.there {
 		t.Errorf("exit %d, account %t: %s", code, db.there, text)
@@ -89,14 +89,14 @@ func TestRestoreFromTheCopy(t *testing.T) {
 	db := &accounts{}
 	m := &control.Machine{Root: sysroot.New(t.TempDir()), Boot: "this", Accounts: db}
 	run := t.TempDir()
-	spare := folder.Spare(lax(), b.folder.Dir(), run)
-	journal, err := control.OpenJournal(lax(), b.folder.Journal(), m.Boot, func() time.Time { return testTime })
+	spare := directory.Spare(lax(), b.directory.Dir(), run)
+	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot, func() time.Time { return testTime })
 	b.must(err)
 	journal.Spare(spare)
 	b.must(control.ExpectAccount(m, journal))
 	b.must(journal.Close())
 	db.there = true
-	b.must(os.Remove(b.folder.Journal()))
+	b.must(os.Remove(b.directory.Journal()))
 	for _, step := range []struct {
 		code int
 		want string
@@ -132,7 +132,7 @@ func TestRestoreWaitsForTheGuard(t *testing.T) {
 	if !guard.Is(guards.Process.Pid) {
 		t.Skip("this system does not tell the names of processes")
 	}
-	lock, err := b.folder.Lock(guards.Process.Pid, "bencher7")
+	lock, err := b.directory.Lock(guards.Process.Pid, "bencher7")
 	b.must(err)
 	restored := make(chan ran, 1)
 	go func() { restored <- krunctl(t, "restore", b.toml) }()

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/directory"
 	"krund/internal/display"
-	"krund/internal/folder"
 	"krund/internal/results"
 )
 
@@ -90,7 +90,7 @@ func (a *app) recordFile(args []string) (string, error) {
 	if err != nil {
 		return "", usageError{err}
 	}
-	f, err := a.openFolder(args[0])
+	f, err := a.openDirectory(args[0])
 	if err != nil {
 		return "", err
 	}
@@ -125,7 +125,7 @@ func parseRecord(s string) (slot, attempt int, err error) {
 }
 
 // lastAttempt returns the highest attempt of a slot that has a record.
-func (a *app) lastAttempt(f folder.Folder, slot int) (int, error) {
+func (a *app) lastAttempt(f directory.Directory, slot int) (int, error) {
 	list, err := a.reader(f).List()
 	if err != nil {
 		return 0, err

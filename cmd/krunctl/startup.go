@@ -52,7 +52,7 @@ func startupCommand(a *app) *cobra.Command {
 		Use:   "startup DIR|NAME.toml",
 		Short: "Print how long each VM takes to start",
 		Long:  startupHelp,
-		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE:  func(_ *cobra.Command, args []string) error { return a.startup(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
@@ -71,7 +71,7 @@ type (
 	startupJSON struct {
 		Format     int              `json:"format"`
 		Experiment string           `json:"experiment"`
-		Folder     string           `json:"folder"`
+		Directory  string           `json:"folder"`
 		By         string           `json:"by"`
 		Confidence float64          `json:"confidence"`
 		Resamples  int              `json:"resamples"`
@@ -102,7 +102,7 @@ func (a *app) startup(arg string, o startupOptions) error {
 	case !(o.confidence > 0 && o.confidence < 1):
 		return usageError{fmt.Errorf("--confidence %v: between 0 and 1, as 0.99", o.confidence)}
 	}
-	f, err := a.openFolder(arg)
+	f, err := a.openDirectory(arg)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (a *app) startup(arg string, o startupOptions) error {
 		return err
 	}
 	doc := startupJSON{
-		Format: startupFormat, Folder: f.Dir(), By: o.by, Confidence: o.confidence, Resamples: o.resamples, Seed: o.seed, Rows: []startupRowJSON{},
+		Format: startupFormat, Directory: f.Dir(), By: o.by, Confidence: o.confidence, Resamples: o.resamples, Seed: o.seed, Rows: []startupRowJSON{},
 	}
 	c := summary.NewStartup(by)
 	for rec := range m.all() {

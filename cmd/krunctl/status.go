@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/config"
-	"krund/internal/folder"
+	"krund/internal/directory"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/summary"
@@ -46,7 +46,7 @@ func statusCommand(a *app) *cobra.Command {
 		Use:   "status DIR|NAME.toml",
 		Short: "Say how far an experiment is",
 		Long:  statusHelp,
-		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE:  func(_ *cobra.Command, args []string) error { return a.status(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
@@ -71,7 +71,7 @@ const mostFailures = 20
 
 // statusOf reads all that status prints.
 func (a *app) statusOf(arg string) (statusJSON, error) {
-	f, err := a.openFolder(arg)
+	f, err := a.openDirectory(arg)
 	if err != nil {
 		return statusJSON{}, err
 	}
@@ -97,12 +97,12 @@ func (a *app) statusOf(arg string) (statusJSON, error) {
 }
 
 // abandoned says that the krund which took the experiment last has ended. Of one on another machine that cannot be told.
-func (a *app) abandoned(f folder.Folder) bool {
+func (a *app) abandoned(f directory.Directory) bool {
 	pid, host := f.LastHolder()
-	return pid > 0 && host == a.host && !folder.HoldsLock(a.fsys, pid)
+	return pid > 0 && host == a.host && !directory.HoldsLock(a.fsys, pid)
 }
 
-func (a *app) interruption(f folder.Folder) *breakJSON {
+func (a *app) interruption(f directory.Directory) *breakJSON {
 	info, err := a.fsys.Lstat(f.Schedule())
 	if err != nil {
 		return &breakJSON{}
@@ -111,10 +111,10 @@ func (a *app) interruption(f folder.Folder) *breakJSON {
 	return &breakJSON{Begun: &begun}
 }
 
-func fromHeader(f folder.Folder, s *schedule.Schedule, v *survey) statusJSON {
+func fromHeader(f directory.Directory, s *schedule.Schedule, v *survey) statusJSON {
 	h := s.Header()
 	st := statusJSON{
-		Format: statusFormat, Folder: f.Dir(), ConfigHash: h.ConfigHash, Created: h.Created, Order: h.Order, Seed: h.Seed,
+		Format: statusFormat, Directory: f.Dir(), ConfigHash: h.ConfigHash, Created: h.Created, Order: h.Order, Seed: h.Seed,
 		Slots: countsOf(v.seen), Attempts: v.seen.Attempts, Running: slotOf(v.running), Next: slotOf(v.next),
 		Reboots: h.Reboots, Mails: h.Mails,
 		ErrorsTotal: v.failed, Errors: []failureJSON{}, Damaged: []damageJSON{}, Findings: []string{}, Keys: []keyJSON{},
@@ -181,7 +181,7 @@ func (st *statusJSON) addFailures(r *results.Reader, v *survey) {
 }
 
 // addConfig adds what the configuration knows, and what is estimated with it.
-func (a *app) addConfig(st *statusJSON, f folder.Folder, v *survey, samples []summary.Sample) {
+func (a *app) addConfig(st *statusJSON, f directory.Directory, v *survey, samples []summary.Sample) {
 	host := st.Host
 	if host == "" {
 		host = a.host

@@ -14,7 +14,7 @@ type (
 	statusJSON struct {
 		Format     int    `json:"format"`
 		Experiment string `json:"experiment"`
-		Folder     string `json:"folder"`
+		Directory  string `json:"folder"`
 		Host       string `json:"host"` // "" until something ran
 		ConfigHash string `json:"config_hash"`
 		Created    string `json:"created"`

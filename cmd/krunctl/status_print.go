@@ -12,7 +12,7 @@ func (a *app) printStatus(st statusJSON, keys bool) {
 	line := func(name, format string, args ...any) {
 		a.print("%-12s %s\n", name, visible(fmt.Sprintf(format, args...)))
 	}
-	line("experiment", "%s (%s)", st.Experiment, st.Folder)
+	line("experiment", "%s (%s)", st.Experiment, st.Directory)
 	if st.Host != "" {
 		line("machine", "%s", st.Host)
 	}

@@ -15,7 +15,7 @@ import (
 func TestStatusAfterACrash(t *testing.T) {
 	b := mixed(t)
 	begun := testTime.Add(-time.Hour)
-	b.must(os.Chtimes(b.folder.Schedule(), begun, begun))
+	b.must(os.Chtimes(b.directory.Schedule(), begun, begun))
 	ended := exec.CommandContext(t.Context(), "true")
 	b.must(ended.Run())
 	status := func() (string, statusJSON) {
@@ -30,7 +30,7 @@ func TestStatusAfterACrash(t *testing.T) {
 	}
 	takenBy := func(pid int, host string) {
 		t.Helper()
-		lock, err := b.folder.Lock(pid, host)
+		lock, err := b.directory.Lock(pid, host)
 		b.must(err)
 		b.must(lock.Release())
 	}
@@ -55,7 +55,7 @@ func TestStatusAfterACrash(t *testing.T) {
 	if text, _ := status(); !strings.Contains(text, "its record is complete, and the next krund closes it") {
 		t.Errorf("crash between record and slot:\n%s", text)
 	}
-	lock, err := b.folder.Lock(os.Getpid(), "bencher7")
+	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
 	b.must(err)
 	wantRunning("a krund has it")
 	b.must(lock.Release())
@@ -70,7 +70,7 @@ func TestStatusOfAReusedNumber(t *testing.T) {
 	other := exec.CommandContext(t.Context(), "sleep", "60")
 	b.must(other.Start())
 	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
-	lock, err := b.folder.Lock(other.Process.Pid, "bencher7")
+	lock, err := b.directory.Lock(other.Process.Pid, "bencher7")
 	b.must(err)
 	b.must(lock.Release())
 	if r := krunctl(t, "status", b.dir()); !strings.Contains(r.stdout, "interrupted") {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/autostart"
-	"krund/internal/folder"
+	"krund/internal/directory"
 )
 
 const stopHelp = `Stop ends an experiment after the process execution that runs: krund finishes and
@@ -33,7 +33,7 @@ func stopCommand(a *app) *cobra.Command {
 		Use:   "stop DIR|NAME.toml",
 		Short: "End an experiment after the execution that runs",
 		Long:  stopHelp,
-		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE:  func(c *cobra.Command, args []string) error { return a.stop(contextOf(c), args[0]) },
 	}
 }
@@ -48,12 +48,12 @@ func (a *app) stop(ctx context.Context, arg string) error {
 		return explainRights(err)
 	}
 	if who != "" {
-		if err := f.Ask(folder.Stop, a.signature("stop")); err != nil {
+		if err := f.Ask(directory.Stop, a.signature("stop")); err != nil {
 			return explainRights(err)
 		}
 		a.line("asked", "%s ends after the execution that runs", who)
 	} else {
-		if _, err := f.TakeBack(folder.Stop); err != nil { // an old request would end the next krund
+		if _, err := f.TakeBack(directory.Stop); err != nil { // an old request would end the next krund
 			return explainRights(err)
 		}
 		a.line("not running", "no krund works on %s", f.Dir())
@@ -84,7 +84,7 @@ func (a *app) disableAfter(ctx context.Context, experiment string, running bool)
 
 // nameIn is the name of the experiment in f: that of the configuration it was
 // started with, else what arg says.
-func (a *app) nameIn(f folder.Folder, arg string) string {
+func (a *app) nameIn(f directory.Directory, arg string) string {
 	if cfg, err := a.copiedConfig(f, a.host); err == nil {
 		return cfg.Experiment.Name
 	}

@@ -50,7 +50,7 @@ func summaryCommand(a *app) *cobra.Command {
 		Use:   "summary DIR|NAME.toml",
 		Short: "Print executions, outcomes and times of each key",
 		Long:  summaryHelp,
-		Args:  arguments(1, 1, "the experiment's folder or configuration"),
+		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE:  func(_ *cobra.Command, args []string) error { return a.summary(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
@@ -66,7 +66,7 @@ type (
 	summaryJSON struct {
 		Format     int              `json:"format"`
 		Experiment string           `json:"experiment"`
-		Folder     string           `json:"folder"`
+		Directory  string           `json:"folder"`
 		Hosts      []string         `json:"hosts"`
 		Damaged    int              `json:"damaged_records"`
 		Keys       []summaryRowJSON `json:"keys"`
@@ -98,7 +98,7 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.openFolder(arg)
+	f, err := a.openDirectory(arg)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	if err != nil {
 		return err
 	}
-	doc := summaryJSON{Format: summaryFormat, Folder: f.Dir(), Hosts: []string{}, Keys: []summaryRowJSON{}}
+	doc := summaryJSON{Format: summaryFormat, Directory: f.Dir(), Hosts: []string{}, Keys: []summaryRowJSON{}}
 	for rec := range m.all() {
 		doc.Experiment = rec.Experiment
 		if !slices.Contains(doc.Hosts, rec.Host) {

@@ -11,8 +11,8 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/directory"
 	"krund/internal/doctor"
-	"krund/internal/folder"
 	"krund/internal/msr"
 	"krund/internal/sysroot"
 )
@@ -86,7 +86,7 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err != nil {
 		return misnamed(err)
 	}
-	installed, err := findInstalled(folder.For(path))
+	installed, err := findInstalled(directory.For(path))
 	if err == nil {
 		err = runnersInstalled(cfg, installed)
 	}

@@ -6,15 +6,15 @@ import (
 	"io/fs"
 
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/trust"
 )
 
 // makeDirectory makes the experiment's directory, or opens it, and refuses one that others could
 // change. All further work in it goes through its FS, which stays with the directory that was
 // checked.
-func makeDirectory(dir, mode string) (folder.Folder, error) {
+func makeDirectory(dir, mode string) (directory.Directory, error) {
 	verdict, err := trust.Look(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it is made below; the way there was judged
@@ -23,10 +23,10 @@ func makeDirectory(dir, mode string) (folder.Folder, error) {
 		err = config.Rule(mode)(verdict)
 	}
 	if err != nil {
-		return folder.Folder{}, fmt.Errorf("check the way to the experiment's directory: %w", err)
+		return directory.Directory{}, fmt.Errorf("check the way to the experiment's directory: %w", err)
 	}
-	if _, err := folder.Create(durable.OS(), dir); err != nil {
-		return folder.Folder{}, err
+	if _, err := directory.Create(durable.OS(), dir); err != nil {
+		return directory.Directory{}, err
 	}
-	return folder.OpenChecked(durable.OS(), dir, config.Rule(mode))
+	return directory.OpenChecked(durable.OS(), dir, config.Rule(mode))
 }

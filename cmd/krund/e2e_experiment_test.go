@@ -31,8 +31,8 @@ func TestExperimentFaults(t *testing.T) {
 		if out.stdout != "" {
 			t.Errorf("stdout: %q", out.stdout)
 		}
-		if _, err := os.Lstat(e.folder); err == nil {
-			t.Error("the folder was made")
+		if _, err := os.Lstat(e.directory); err == nil {
+			t.Error("the directory was made")
 		}
 	})
 	t.Run("no such configuration", func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestExperimentFaults(t *testing.T) {
 		missing := filepath.Join(e.dir, "nothing.toml")
 		startKrund(t, filepath.Join(scratch, "prefix"), "run", missing).wait().want(t, exitUsage, missing, "no such file")
 	})
-	t.Run("folder of another configuration", func(t *testing.T) {
+	t.Run("directory of another configuration", func(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
 		e.c("good", good)
@@ -59,7 +59,7 @@ func TestExperimentFaults(t *testing.T) {
 		e.c("good", good)
 		e.c("second", good)
 		e.run().want(t, exitOK)
-		file := filepath.Join(e.folder, "schedule")
+		file := filepath.Join(e.directory, "schedule")
 		info, err := os.Stat(file)
 		e.must(err)
 		e.must(os.Truncate(file, info.Size()-100))
@@ -72,7 +72,7 @@ func TestExperimentFaults(t *testing.T) {
 		e.c("good", good)
 		e.c("second", good)
 		e.run().want(t, exitOK)
-		file := filepath.Join(e.folder, "schedule")
+		file := filepath.Join(e.directory, "schedule")
 		text, err := os.ReadFile(file)
 		e.must(err)
 		at := strings.Index(string(text), "second:C:so")
@@ -93,7 +93,7 @@ func TestExperimentFaults(t *testing.T) {
 		e.meet(r)
 		r.signal(syscall.SIGKILL)
 		r.wait()
-		record := filepath.Join(e.folder, "results", results.Name{Slot: 0, Attempt: 1}.String())
+		record := filepath.Join(e.directory, "results", results.Name{Slot: 0, Attempt: 1}.String())
 		e.must(os.WriteFile(record, []byte("not a record"), 0o644))
 		e.run().want(t, exitError, filepath.Base(record), "krunctl check-data")
 	})
@@ -150,8 +150,8 @@ func TestExperimentFaults(t *testing.T) {
 		e.must(err)
 		e.write("prefix/bin/krund", string(program))
 		startKrund(t, filepath.Join(e.dir, "prefix"), "run", path).wait().want(t, exitError, "not installed whole", "libexec/krund/runner-c", "make install")
-		if _, err := os.Lstat(e.folder); err == nil {
-			t.Error("the folder was made")
+		if _, err := os.Lstat(e.directory); err == nil {
+			t.Error("the directory was made")
 		}
 	})
 	t.Run("experiment that is finished", func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestExperimentFaults(t *testing.T) {
 	})
 }
 
-// mounted is a small file system of its own for the experiment's folder; remount changes its options.
+// mounted is a small file system of its own for the experiment's directory; remount changes its options.
 func mounted(t *testing.T, options string) (dir string, remount func(flags uintptr, options string)) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -207,7 +207,7 @@ func TestDisks(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
 		dir, remount := mounted(t, "size=256k,mode=755")
-		e.folder, e.output = filepath.Join(dir, "test.krun"), "4MiB"
+		e.directory, e.output = filepath.Join(dir, "test.krun"), "4MiB"
 		e.c("small", good)
 		e.c("large", fmt.Sprintf(`void run_iter(int p) {
 			unsigned long x = %d;
@@ -239,7 +239,7 @@ func TestDisks(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
 		dir, remount := mounted(t, "size=64k,mode=755")
-		e.folder = filepath.Join(dir, "test.krun")
+		e.directory = filepath.Join(dir, "test.krun")
 		e.c("good", good)
 		e.must(os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 32<<10), 0o644))
 		_ = os.WriteFile(filepath.Join(dir, "more"), make([]byte, 64<<10), 0o644) // as much as there is room for
@@ -248,35 +248,35 @@ func TestDisks(t *testing.T) {
 		e.run().want(t, exitOK)
 		e.outcome("good", results.Completed, 5)
 	})
-	t.Run("folder on a read-only disk", func(t *testing.T) {
+	t.Run("directory on a read-only disk", func(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
 		dir, remount := mounted(t, "size=4m,mode=755")
-		e.folder = filepath.Join(dir, "test.krun")
+		e.directory = filepath.Join(dir, "test.krun")
 		e.c("good", good)
 		e.c("second", good)
 		e.run().want(t, exitOK)
 		remount(syscall.MS_RDONLY, "")
 		e.run().want(t, exitError, "read-only file system")
-		e.folder = filepath.Join(dir, "other.krun")
+		e.directory = filepath.Join(dir, "other.krun")
 		e.run().want(t, exitError, "read-only file system")
 	})
-	t.Run("folder that may not be written", func(t *testing.T) {
+	t.Run("directory that may not be written", func(t *testing.T) {
 		t.Parallel()
 		if os.Geteuid() == 0 {
 			t.Skip("root may write everywhere")
 		}
 		e := newExperiment(t)
 		e.c("good", good)
-		e.must(os.Mkdir(e.folder, 0o555))
-		e.run().want(t, exitError, "permission denied", e.folder)
+		e.must(os.Mkdir(e.directory, 0o555))
+		e.run().want(t, exitError, "permission denied", e.directory)
 	})
-	t.Run("folder that others may write", func(t *testing.T) {
+	t.Run("directory that others may write", func(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
 		e.c("good", good)
-		e.must(os.Mkdir(e.folder, 0o755))
-		e.must(os.Chmod(e.folder, 0o777))
+		e.must(os.Mkdir(e.directory, 0o755))
+		e.must(os.Chmod(e.directory, 0o777))
 		e.run().want(t, exitError, "can be changed by others", "chmod go-w")
 	})
 }
@@ -291,8 +291,8 @@ func TestLinksAreNotFollowed(t *testing.T) {
 			t.Parallel()
 			e := newExperiment(t)
 			e.c("good", good)
-			e.must(os.Mkdir(e.folder, 0o755))
-			outside, link := filepath.Join(e.dir, "outside"), filepath.Join(e.folder, name)
+			e.must(os.Mkdir(e.directory, 0o755))
+			outside, link := filepath.Join(e.dir, "outside"), filepath.Join(e.directory, name)
 			e.must(os.Symlink(outside, link))
 			if out := e.run(); out.code != exitError || !strings.Contains(out.stderr, link) {
 				t.Errorf("link to nothing: exit status %d, %s", out.code, out.stderr)
@@ -327,8 +327,8 @@ func TestCheck(t *testing.T) {
 			table.Format != 1 || table.Experiment != "test" || table.Config != path || table.Keys != 1 || table.Slots != 1 || !table.Fit {
 			t.Errorf("%v: %.200s", err, out.stdout)
 		}
-		if _, err := os.Lstat(e.folder); err == nil {
-			t.Error("the folder was made")
+		if _, err := os.Lstat(e.directory); err == nil {
+			t.Error("the directory was made")
 		}
 	})
 	t.Run("unfit", func(t *testing.T) {

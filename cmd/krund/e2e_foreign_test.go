@@ -83,19 +83,19 @@ case "$1 $2 $3 $4" in
 	"aperf_counts": [[1, 1, 1], [2, 2, 2]], "mperf_counts": [[1, 1, 1], [2, 2, 2]]}' ;;
 "short 3 1000 0") echo "{\"wallclock_times\": [0.5], $none}" ;;
 "garbage 3 1000 0") echo "Segmentation fault (just kidding)" ;;
-"folder 3 1000 0") echo "{\"wallclock_times\": [1e-6, 2e-6, $(($(wc -l <data)))e-6], $none}" ;;
+"directory 3 1000 0") echo "{\"wallclock_times\": [1e-6, 2e-6, $(($(wc -l <data)))e-6], $none}" ;;
 "years 3 1000 0") echo "{\"wallclock_times\": [4.6e9, 4.6e9, 4.6e9], $none}" ;;
 "nothing 3 1000 0") echo "{\"wallclock_times\": [0, 1e-6, 0], $none}" ;;
 "fails 3 1000 0") echo "{\"wallclock_times\": [0.5, 0.25, 1], $none}"; echo "no VM" >&2; exit 9 ;;
 *) exit 77 ;;
 esac
 `)
-	for _, name := range []string{"times", "cores", "short", "garbage", "fails", "folder", "missing-case", "years", "nothing"} {
+	for _, name := range []string{"times", "cores", "short", "garbage", "fails", "directory", "missing-case", "years", "nothing"} {
 		e.add(name, "External")
 	}
-	e.write("benchmarks/folder/data", "1\n2\n3\n")
+	e.write("benchmarks/directory/data", "1\n2\n3\n")
 	e.run().want(t, exitOK)
-	if r := e.outcome("folder", results.Completed, 3); r.WallNS[2] != 3_000 || r.Process.Dir != filepath.Join(e.dir, "benchmarks/folder") {
+	if r := e.outcome("directory", results.Completed, 3); r.WallNS[2] != 3_000 || r.Process.Dir != filepath.Join(e.dir, "benchmarks/directory") {
 		t.Errorf("times %v in %s", r.WallNS, r.Process.Dir)
 	}
 	if r := e.outcome("times", results.Completed, 3); r.WallNS[2] != 1_001 || r.CounterSource != "external" || r.Library != nil || r.StartNS != nil {

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"krund/internal/control"
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 )
 
 // holding is an experiment that holds one harmless setting of this machine while its benchmark waits. want is the value before.
@@ -49,7 +49,7 @@ func TestGuard(t *testing.T) {
 	r.signal(syscall.SIGKILL)
 	out := r.wait() // standard error ends with the guard
 	for _, part := range []string{"put back what an earlier krund had changed", "/proc/sys/vm/stat_interval", "value=" + before} {
-		log, err := os.ReadFile(filepath.Join(e.folder, "log"))
+		log, err := os.ReadFile(filepath.Join(e.directory, "log"))
 		e.must(err)
 		if !strings.Contains(out.stderr+string(log), part) {
 			t.Errorf("the guard has not said %q:\n%s\n%s", part, out.stderr, log)
@@ -58,7 +58,7 @@ func TestGuard(t *testing.T) {
 	if got := current(); got != before {
 		t.Errorf("vm.stat_interval is %s, was %s", got, before)
 	}
-	pending, err := control.ReadJournal(durable.OS(), filepath.Join(e.folder, "journal"))
+	pending, err := control.ReadJournal(durable.OS(), filepath.Join(e.directory, "journal"))
 	if err != nil || len(pending) > 0 {
 		t.Errorf("journal %v, %v", pending, err)
 	}
@@ -86,16 +86,16 @@ func TestGuardWithoutTheDirectory(t *testing.T) {
 	for name, harm := range map[string]func(e *experiment){
 		"a hostile journal in a directory for all": func(e *experiment) {
 			const evil = `{"op":"set","n":1,"control":"aslr","step":{"kind":"file","target":"/nowhere","old":"0","new":"2"}}`
-			e.must(os.WriteFile(filepath.Join(e.folder, "journal"), []byte(evil), 0o644))
-			e.must(os.Chmod(e.folder, 0o777))
+			e.must(os.WriteFile(filepath.Join(e.directory, "journal"), []byte(evil), 0o644))
+			e.must(os.Chmod(e.directory, 0o777))
 		},
-		"no directory": func(e *experiment) { e.must(os.Rename(e.folder, e.folder+".moved")) },
+		"no directory": func(e *experiment) { e.must(os.Rename(e.directory, e.directory+".moved")) },
 		"a journal that cannot be read": func(e *experiment) {
-			e.must(os.Remove(filepath.Join(e.folder, "journal")))
-			e.must(os.Mkdir(filepath.Join(e.folder, "journal"), 0o755))
+			e.must(os.Remove(filepath.Join(e.directory, "journal")))
+			e.must(os.Mkdir(filepath.Join(e.directory, "journal"), 0o755))
 		},
 		"a lock that another program holds": func(e *experiment) {
-			lock := filepath.Join(e.folder, "lock")
+			lock := filepath.Join(e.directory, "lock")
 			e.must(os.Remove(lock))
 			e.must(os.WriteFile(lock, nil, 0o600))
 			flock := exec.CommandContext(e.t.Context(), "flock", "-x", lock, "sh", "-c", "echo held; exec sleep 1000")
@@ -119,7 +119,7 @@ func TestGuardWithoutTheDirectory(t *testing.T) {
 			if got := current(); got != before {
 				t.Errorf("vm.stat_interval is %s, was %s; the guard said:\n%s", got, before, out.stderr)
 			}
-			if spare := folder.Spare(durable.OS(), e.folder, folder.RuntimeDirs()...); spare == "" {
+			if spare := directory.Spare(durable.OS(), e.directory, directory.RuntimeDirs()...); spare == "" {
 				t.Error("there is no place for a copy of the journal")
 			} else if _, err := os.Stat(spare); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the copy of the journal is still there: %v", err)

@@ -60,7 +60,7 @@ func TestInterruptions(t *testing.T) {
 		t.Parallel()
 		e := blocking(t)
 		e.write("test.toml", e.config())
-		r := startProgram(t, "nohup", filepath.Join(scratch, "prefix", "bin", "krund"), "run", "--folder", e.folder, filepath.Join(e.dir, "test.toml"))
+		r := startProgram(t, "nohup", filepath.Join(scratch, "prefix", "bin", "krund"), "run", "--folder", e.directory, filepath.Join(e.dir, "test.toml"))
 		e.meet(r)
 		r.signal(syscall.SIGHUP)
 		e.letGo()
@@ -75,7 +75,7 @@ func TestInterruptions(t *testing.T) {
 		e.write("test.toml", e.config())
 		e.letGo()
 		krund := filepath.Join(scratch, "prefix", "bin", "krund")
-		r := startProgram(t, "sh", "-c", `"$0" "$@" 2>&1 | true`, krund, "run", "--verbose", "--folder", e.folder, filepath.Join(e.dir, "test.toml"))
+		r := startProgram(t, "sh", "-c", `"$0" "$@" 2>&1 | true`, krund, "run", "--verbose", "--folder", e.directory, filepath.Join(e.dir, "test.toml"))
 		r.wait().want(t, exitOK)
 		if got := e.flags(); got != "CCC" {
 			t.Errorf("slots %s, want CCC", got)
@@ -100,7 +100,7 @@ func TestInterruptions(t *testing.T) {
 		e.meet(r)
 		r.signal(syscall.SIGQUIT) // Go ends with a trace, as after a panic
 		r.wait()
-		log, err := os.ReadFile(filepath.Join(e.folder, "log"))
+		log, err := os.ReadFile(filepath.Join(e.directory, "log"))
 		e.must(err)
 		if !strings.Contains(string(log), "SIGQUIT: quit") || !strings.Contains(string(log), "boot.Run") {
 			t.Errorf("the log does not say where krund was:\n%s", log)

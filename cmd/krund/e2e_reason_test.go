@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 )
 
 // TestEveryEndLeavesItsReason: standard error is gone by the time that anybody looks; the log is
@@ -45,18 +45,18 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 			code: exitUsage, reason: "is no regular file",
 		},
 		"the schedule is damaged": {
-			fault: func(_ *testing.T, e *experiment) { e.must(os.Truncate(filepath.Join(e.folder, "schedule"), 100)) },
+			fault: func(_ *testing.T, e *experiment) { e.must(os.Truncate(filepath.Join(e.directory, "schedule"), 100)) },
 			code:  exitError, reason: "schedule",
 		},
 		"the record cannot be stored": {
 			fault: func(_ *testing.T, e *experiment) {
-				e.must(os.Mkdir(filepath.Join(e.folder, "results", "0000001-001.json.gz"), 0o755))
+				e.must(os.Mkdir(filepath.Join(e.directory, "results", "0000001-001.json.gz"), 0o755))
 			},
 			code: exitError, reason: "store the record of slot 1",
 		},
 		"another krund works on it": {
 			fault: func(t *testing.T, e *experiment) {
-				f, err := folder.Open(durable.OS(), e.folder)
+				f, err := directory.Open(durable.OS(), e.directory)
 				e.must(err)
 				lock, err := f.Lock(os.Getpid(), "here")
 				e.must(err)
@@ -127,17 +127,17 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 func TestNoLogWhereOthersWrite(t *testing.T) {
 	e := newExperiment(t)
 	e.c("good", good)
-	e.must(os.Mkdir(e.folder, 0o755))
-	e.must(os.Mkdir(filepath.Join(e.folder, "results"), 0o755))
-	e.must(os.Chmod(e.folder, 0o777))
+	e.must(os.Mkdir(e.directory, 0o755))
+	e.must(os.Mkdir(filepath.Join(e.directory, "results"), 0o755))
+	e.must(os.Chmod(e.directory, 0o777))
 	e.run().want(t, exitError, "can be changed by others")
-	if _, err := os.Lstat(filepath.Join(e.folder, "log")); err == nil {
+	if _, err := os.Lstat(filepath.Join(e.directory, "log")); err == nil {
 		t.Error("a log was made in a directory that others may write")
 	}
-	e.must(os.RemoveAll(e.folder))
+	e.must(os.RemoveAll(e.directory))
 	e.write("test.toml", "mistaken")
 	e.run().want(t, exitUsage)
-	if _, err := os.Lstat(e.folder); err == nil {
+	if _, err := os.Lstat(e.directory); err == nil {
 		t.Error("a directory was made for the log alone")
 	}
 }
@@ -145,7 +145,7 @@ func TestNoLogWhereOthersWrite(t *testing.T) {
 // reason checks that the last line of the log says why krund has ended.
 func (e *experiment) reason(code int, text string) {
 	e.t.Helper()
-	log, err := os.ReadFile(filepath.Join(e.folder, "log"))
+	log, err := os.ReadFile(filepath.Join(e.directory, "log"))
 	e.must(err)
 	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 	last := lines[len(lines)-1]

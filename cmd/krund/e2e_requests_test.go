@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 )
 
 // TestStopIsObeyedBetweenExecutions: the execution that runs is finished and recorded, the next one is not begun, and whoever starts krund
@@ -21,15 +21,15 @@ func TestStopIsObeyedBetweenExecutions(t *testing.T) {
 	e.c("good", good)
 	r := e.start()
 	e.meet(r)
-	f, err := folder.Open(durable.OS(), e.folder)
+	f, err := directory.Open(durable.OS(), e.directory)
 	e.must(err)
-	e.must(f.Ask(folder.Stop, "test"))
+	e.must(f.Ask(directory.Stop, "test"))
 	e.letGo()
 	r.wait().want(t, exitOK)
 	if got := e.flags(); got != "CO" {
 		t.Errorf("slots %s, want CO", got)
 	}
-	if asked, err := f.Asked(folder.Stop); asked || err != nil {
+	if asked, err := f.Asked(directory.Stop); asked || err != nil {
 		t.Errorf("the request is still there: %t, %v", asked, err)
 	}
 	e.letGo() // in case that the first one ran again
@@ -44,15 +44,15 @@ func TestHeldExperimentIsNotBegun(t *testing.T) {
 	t.Parallel()
 	e := newExperiment(t)
 	e.c("good", good)
-	f, err := folder.Create(durable.OS(), e.folder)
+	f, err := directory.Create(durable.OS(), e.directory)
 	e.must(err)
-	e.must(f.Ask(folder.Hold, "test"))
+	e.must(f.Ask(directory.Hold, "test"))
 	out := e.run()
 	out.want(t, exitOK)
-	if _, err := os.Lstat(filepath.Join(e.folder, "schedule")); err == nil || out.stdout == "" {
+	if _, err := os.Lstat(filepath.Join(e.directory, "schedule")); err == nil || out.stdout == "" {
 		t.Errorf("the experiment was begun; stdout %q", out.stdout)
 	}
-	if _, err := f.TakeBack(folder.Hold); err != nil {
+	if _, err := f.TakeBack(directory.Hold); err != nil {
 		t.Fatal(err)
 	}
 	e.run().want(t, exitOK)

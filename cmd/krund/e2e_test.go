@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/runners/runnertest"
@@ -71,11 +71,11 @@ var python3 = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), err
 })
 
-// experiment is a configuration with its benchmarks in a folder of its own.
+// experiment is a configuration with its benchmarks in a directory of its own.
 type experiment struct {
 	t          *testing.T
 	dir        string
-	folder     string // NAME.krun
+	directory  string // NAME.krun
 	iterations int
 	executions int
 	heap       string
@@ -101,7 +101,7 @@ func newExperiment(t *testing.T) *experiment {
 	}
 	dir := t.TempDir()
 	e := &experiment{
-		t: t, dir: dir, folder: filepath.Join(dir, "test.krun"), iterations: 5, executions: 1,
+		t: t, dir: dir, directory: filepath.Join(dir, "test.krun"), iterations: 5, executions: 1,
 		heap: "256MiB", timeout: "1m", output: "1MiB", vm: map[string]string{},
 	}
 	e.ready, e.release = e.pipe("ready"), e.pipe("release")
@@ -267,7 +267,7 @@ func (e *experiment) start(args ...string) *running {
 	if _, err := os.Stat(path); err != nil {
 		e.write("test.toml", e.config())
 	}
-	return startKrund(e.t, filepath.Join(scratch, "prefix"), append([]string{"run", "--folder", e.folder, path}, args...)...)
+	return startKrund(e.t, filepath.Join(scratch, "prefix"), append([]string{"run", "--folder", e.directory, path}, args...)...)
 }
 
 func startKrund(t *testing.T, prefix string, args ...string) *running {
@@ -355,7 +355,7 @@ func (e *experiment) letGo() {
 // flags are those of the slots, such as "CEO".
 func (e *experiment) flags() string {
 	e.t.Helper()
-	s, err := schedule.Open(durable.OS(), filepath.Join(e.folder, "schedule"), false)
+	s, err := schedule.Open(durable.OS(), filepath.Join(e.directory, "schedule"), false)
 	e.must(err)
 	defer s.Close()
 	var flags strings.Builder
@@ -369,7 +369,7 @@ func (e *experiment) flags() string {
 // records are all records. Each must be readable, and no slot may have two that count.
 func (e *experiment) records() []results.Record {
 	e.t.Helper()
-	f, err := folder.Open(durable.OS(), e.folder)
+	f, err := directory.Open(durable.OS(), e.directory)
 	e.must(err)
 	var list []results.Record
 	counted := map[int]bool{}

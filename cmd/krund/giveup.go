@@ -11,9 +11,9 @@ import (
 	"krund/internal/autostart"
 	"krund/internal/command"
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/trust"
 )
 
@@ -62,7 +62,7 @@ func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, e
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)
 	defer cancel()
 	next := fmt.Sprintf("the unit %s is disabled, and the next boots are ordinary ones; when that is mended, `krunctl enable %s` and a reboot go on", a.unit, display.ShellPath(o.path))
-	locked, _ := errors.AsType[*folder.LockedError](err)
+	locked, _ := errors.AsType[*directory.LockedError](err)
 	if locked != nil && locked.Stranger == "" {
 		next = fmt.Sprintf("the unit %s stays enabled, and the next boot goes on", a.unit)
 	} else if disableErr := a.disable(after, a.unit); disableErr != nil {
@@ -85,10 +85,10 @@ func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, e
 	}
 }
 
-// startedWith is the configuration that the experiment was started with, from its folder: what is in its place now cannot be read, or belongs to
+// startedWith is the configuration that the experiment was started with, from its directory: what is in its place now cannot be read, or belongs to
 // somebody else. nil when there is none that can be believed.
 func startedWith(o runOptions) *config.Config {
-	f, err := folder.OpenChecked(durable.OS(), o.folder, trust.Verdict.OneOwner)
+	f, err := directory.OpenChecked(durable.OS(), o.directory, trust.Verdict.OneOwner)
 	if err != nil {
 		return nil
 	}

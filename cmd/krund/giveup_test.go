@@ -12,7 +12,7 @@ import (
 	"krund/internal/boot"
 	"krund/internal/command"
 	"krund/internal/config"
-	"krund/internal/folder"
+	"krund/internal/directory"
 )
 
 // giveUpText is a configuration that says whom to tell.
@@ -73,8 +73,8 @@ func TestGiveUp(t *testing.T) {
 		{"the boot has started it", t.Context(), unit, broken, nil, nil, true, "the next boots are ordinary ones", "`krunctl enable /x/test.toml`"},
 		{"not opened", t.Context(), unit, &boot.NotOpened{Err: &boot.OtherConfig{Dir: "/x/test.krun"}}, nil, nil, true, "another configuration", "is disabled"},
 		{"the machine shuts down", over, unit, broken, nil, nil, false, "", ""},
-		{"another krund works on the machine", t.Context(), unit, fmt.Errorf("%w works on this machine", folder.ErrBusy), nil, nil, true, "another krund works", "is disabled"},
-		{"a program that is not krund holds the lock", t.Context(), unit, &boot.NotOpened{Err: &folder.LockedError{Stranger: "process 7"}}, nil, nil, true,
+		{"another krund works on the machine", t.Context(), unit, fmt.Errorf("%w works on this machine", directory.ErrBusy), nil, nil, true, "another krund works", "is disabled"},
+		{"a program that is not krund holds the lock", t.Context(), unit, &boot.NotOpened{Err: &directory.LockedError{Stranger: "process 7"}}, nil, nil, true,
 			"process 7", "is disabled"},
 		{"the unit cannot be disabled", t.Context(), unit, broken, errors.New("refused"), nil, true, "tried again at each boot: refused", "refused"},
 		{"nobody can be told", t.Context(), unit, broken, nil, errors.New("no sendmail"), true, "damaged", "not delivered: no sendmail"},
@@ -110,7 +110,7 @@ func TestGiveUpOnALock(t *testing.T) {
 		t.Fatal(err)
 	}
 	var did told
-	locked := &boot.NotOpened{Err: &folder.LockedError{Dir: "/x/test.krun", PID: 7, Host: "lab1"}}
+	locked := &boot.NotOpened{Err: &directory.LockedError{Dir: "/x/test.krun", PID: 7, Host: "lab1"}}
 	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), runOptions{path: "/x/test.toml"}, cfg, locked)
 	if len(did.disabled) != 0 || len(did.sent) != 1 || !strings.Contains(did.sent[0].Text, "process number 7") ||
 		!strings.Contains(did.sent[0].Text, "stays enabled") {
@@ -118,15 +118,15 @@ func TestGiveUpOnALock(t *testing.T) {
 	}
 }
 
-// TestGiveUpAsksTheFolder: when the configuration has mistakes now, the one that the experiment was started with says whom to tell.
-func TestGiveUpAsksTheFolder(t *testing.T) {
+// TestGiveUpAsksTheDirectory: when the configuration has mistakes now, the one that the experiment was started with says whom to tell.
+func TestGiveUpAsksTheDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "test.krun")
-	o := runOptions{path: strings.TrimSuffix(dir, ".krun") + ".toml", folder: dir}
+	o := runOptions{path: strings.TrimSuffix(dir, ".krun") + ".toml", directory: dir}
 	var did told
 	broken := errors.New("mistakes")
 	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
 	if len(did.disabled) != 1 || len(did.sent) != 0 {
-		t.Errorf("without a folder: did %+v", did)
+		t.Errorf("without a directory: did %+v", did)
 	}
 	for _, sub := range []string{dir, filepath.Join(dir, "results")} {
 		if err := os.Mkdir(sub, 0o755); err != nil {

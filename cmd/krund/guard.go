@@ -10,9 +10,9 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/guard"
 	"krund/internal/machine"
 	"krund/internal/sysroot"
@@ -45,7 +45,7 @@ func putBack(about []string, restarting bool) error {
 	ctx := context.Background() // the guard ignores signals
 	m := machine.Machine{
 		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: sysroot.RealClock{}, Restarting: restarting,
-		Spare: folder.Spare(durable.OS(), dir, folder.RuntimeDirs()...),
+		Spare: directory.Spare(durable.OS(), dir, directory.RuntimeDirs()...),
 	}
 	back := m.PutBack
 	if mode == config.RebootHardware {
@@ -56,7 +56,7 @@ func putBack(about []string, restarting bool) error {
 	if err == nil {
 		defer c.lock.Release() //nolint:errcheck // the end of the process releases it in any case
 		defer c.closeLog()
-		m.FS, m.Journal, m.Log = c.folder.FS(), c.folder.Journal(), c.log
+		m.FS, m.Journal, m.Log = c.directory.FS(), c.directory.Journal(), c.log
 		err = back(ctx)
 	}
 	if _, there := os.Lstat(m.Spare); err != nil && there == nil {
@@ -74,12 +74,12 @@ func putBack(about []string, restarting bool) error {
 
 // A claimed experiment is locked by this process, unless err says why not.
 type claimed struct {
-	folder   folder.Folder
-	lock     *folder.Lock
-	log      *slog.Logger
-	closeLog func()
-	waits    bool // for another krund, which restores the machine as its first act
-	err      error
+	directory directory.Directory
+	lock      *directory.Lock
+	log       *slog.Logger
+	closeLog  func()
+	waits     bool // for another krund, which restores the machine as its first act
+	err       error
 }
 
 // claim locks the experiment in dir. It waits for another krund as long as need be, and for
@@ -105,19 +105,19 @@ func claimWaiting(dir, mode string, states chan<- claimed) (c claimed) {
 	if err != nil {
 		host = "unknown"
 	}
-	if c.folder, c.err = folder.OpenChecked(durable.OS(), dir, config.Rule(mode)); c.err != nil {
+	if c.directory, c.err = directory.OpenChecked(durable.OS(), dir, config.Rule(mode)); c.err != nil {
 		return c
 	}
-	c.lock, c.err = c.folder.Lock(os.Getpid(), host)
-	var locked *folder.LockedError
+	c.lock, c.err = c.directory.Lock(os.Getpid(), host)
+	var locked *directory.LockedError
 	if errors.As(c.err, &locked) && locked.Stranger == "" {
 		states <- claimed{waits: true}
-		c.lock, c.err = c.folder.LockWait(os.Getpid(), host)
+		c.lock, c.err = c.directory.LockWait(os.Getpid(), host)
 	}
 	if c.err != nil {
 		return c
 	}
-	if c.log, c.closeLog, c.err = newLog(c.folder.FS(), c.folder.Log(), runOptions{},
+	if c.log, c.closeLog, c.err = newLog(c.directory.FS(), c.directory.Log(), runOptions{},
 		os.Stderr); c.err != nil {
 		c.err = errors.Join(c.err, c.lock.Release())
 	}

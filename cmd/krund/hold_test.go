@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 )
 
 // TestHeld: a held experiment is left alone, even when its configuration is broken, and that is no error.
@@ -17,9 +17,9 @@ func TestHeld(t *testing.T) {
 	if err := os.WriteFile(toml, []byte("this is no TOML"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f, err := folder.Create(durable.OS(), filepath.Join(dir, "test.krun"))
+	f, err := directory.Create(durable.OS(), filepath.Join(dir, "test.krun"))
 	if err == nil {
-		err = f.Ask(folder.Hold, "test")
+		err = f.Ask(directory.Hold, "test")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -30,9 +30,9 @@ func TestHeld(t *testing.T) {
 	}
 	entries, err := os.ReadDir(f.Dir())
 	if err != nil || len(entries) != 2 { // hold and results
-		t.Errorf("in the folder: %v, %v", entries, err)
+		t.Errorf("in the directory: %v, %v", entries, err)
 	}
-	if _, err := f.TakeBack(folder.Hold); err != nil {
+	if _, err := f.TakeBack(directory.Hold); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, stderr := krund(t, "run", toml); code != exitUsage || !strings.Contains(stderr, "test.toml:1") {

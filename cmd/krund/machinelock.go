@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 )
 
 // guardTime bounds how long a krund waits for the guard of a killed one, which restores the machine
@@ -25,7 +25,7 @@ const guardTime = time.Minute
 func lockMachine(
 	ctx context.Context, cfg *config.Config, dir, reboot string, root bool, stderr io.Writer,
 	runtimeDirs ...string,
-) (*folder.Lock, error) {
+) (*directory.Lock, error) {
 	if !root || reboot != config.RebootHardware && cfg.Experiment.Account != config.AccountFresh {
 		return nil, nil
 	}
@@ -35,8 +35,8 @@ func lockMachine(
 	again := time.NewTicker(interval)
 	defer again.Stop()
 	for waits := false; ; waits = true {
-		lock, err := folder.LockMachine(durable.OS(), dir, runtimeDirs...)
-		guard, guarded := errors.AsType[*folder.GuardError](err)
+		lock, err := directory.LockMachine(durable.OS(), dir, runtimeDirs...)
+		guard, guarded := errors.AsType[*directory.GuardError](err)
 		if !guarded {
 			return lock, err
 		}
@@ -53,7 +53,7 @@ func lockMachine(
 }
 
 // descriptor returns the open file of a lock that its guard inherits; nil without a lock.
-func descriptor(lock *folder.Lock) *os.File {
+func descriptor(lock *directory.Lock) *os.File {
 	if lock == nil {
 		return nil
 	}

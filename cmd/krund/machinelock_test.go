@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 )
 
 var (
@@ -23,7 +23,7 @@ var (
 
 func TestOneKrundTakesTheMachineOver(t *testing.T) {
 	dir := t.TempDir()
-	take := func(cfg *config.Config, reboot string, root bool, dirs ...string) (*folder.Lock, error) {
+	take := func(cfg *config.Config, reboot string, root bool, dirs ...string) (*directory.Lock, error) {
 		return lockMachine(t.Context(), cfg, "/x.krun", reboot, root, io.Discard, dirs...)
 	}
 	first, err := take(freshAccount, config.RebootNone, true, "/nowhere", dir)
@@ -57,7 +57,7 @@ func TestLockOfAGuard(t *testing.T) {
 		t.Skip("only root takes the machine over")
 	}
 	dir := t.TempDir()
-	held, err := folder.LockMachine(durable.OS(), "/x.krun", dir)
+	held, err := directory.LockMachine(durable.OS(), "/x.krun", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestLockOfAGuard(t *testing.T) {
 	cancel()
 	var told strings.Builder
 	_, err = lockMachine(gone, freshAccount, "/y.krun", config.RebootNone, true, &told, dir)
-	if _, ok := errors.AsType[*folder.GuardError](err); !ok || !strings.Contains(told.String(), "/x.krun") {
+	if _, ok := errors.AsType[*directory.GuardError](err); !ok || !strings.Contains(told.String(), "/x.krun") {
 		t.Errorf("while the guard lives: %v, told %q", err, told.String())
 	}
 	ended := make(chan error, 1)

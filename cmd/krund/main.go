@@ -35,7 +35,8 @@ Usage:
   krund version
   krund help
 
-The results are in the folder NAME.krun beside NAME.toml. ` + "`krunctl status NAME.toml`" + ` shows how far it is.
+The results are in the directory NAME.krun beside NAME.toml.
+` + "`krunctl status NAME.toml`" + ` shows the progress.
 
 Flags of run:
   --folder DIR      use DIR instead of NAME.krun
@@ -49,7 +50,7 @@ With experiment.reboot = "hardware" let ` + "`krunctl enable NAME.toml`" + ` sta
 Ctrl-C (SIGINT) or SIGTERM ends the benchmark that is running, makes its slot outstanding again,
 restores the machine and exits; a second one exits at once, and ` + "`krunctl restore`" + ` cleans up.
 
-An experiment that is held is left alone: by the file hold in its folder (` + "`krunctl hold`" + `,
+An experiment that is held is left alone: by the file hold in its directory (` + "`krunctl hold`" + `,
 ` + "`krunctl resume`" + `), by the file /etc/krund/hold, or by the kernel argument krund.hold.
 ` + "`krunctl stop`" + ` lets the running process execution finish, and ends the experiment then.
 With boot.entry it runs only in boots of that entry of the boot loader (argument krund.entry).

@@ -73,7 +73,7 @@ func TestWrongUsage(t *testing.T) {
 		{"flag without a value", []string{"run", "a.toml", "--folder"}, "-folder"},
 		{"no such file", []string{"run", "/no/such/file.toml"}, "/no/such/file.toml: no such file or directory"},
 		{"no such file to check", []string{"check", "/no/such/file.toml"}, "/no/such/file.toml: no such file or directory"},
-		{"a folder", []string{"check", "/"}, "/ is no regular file"},
+		{"a directory", []string{"check", "/"}, "/ is no regular file"},
 		{"unknown mode", []string{"run", "--reboot", "soft", "a.toml"}, "--reboot soft: it is hardware or none"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -94,11 +94,11 @@ func TestParseRun(t *testing.T) {
 		args string
 		want runOptions
 	}{
-		{"/x/a.toml", runOptions{path: "/x/a.toml", folder: "/x/a.krun"}},
-		{"sub/a.toml", runOptions{path: here + "/sub/a.toml", folder: here + "/sub/a.krun"}},
-		{"/x/odd", runOptions{path: "/x/odd", folder: "/x/odd.krun"}},
-		{"--quiet /x/a.toml --folder d --reboot none", runOptions{path: "/x/a.toml", folder: here + "/d", reboot: "none", quiet: true}},
-		{"--verbose --reboot=hardware -folder=/y/z/../w /x/a.toml", runOptions{path: "/x/a.toml", folder: "/y/w", reboot: "hardware", verbose: true}},
+		{"/x/a.toml", runOptions{path: "/x/a.toml", directory: "/x/a.krun"}},
+		{"sub/a.toml", runOptions{path: here + "/sub/a.toml", directory: here + "/sub/a.krun"}},
+		{"/x/odd", runOptions{path: "/x/odd", directory: "/x/odd.krun"}},
+		{"--quiet /x/a.toml --folder d --reboot none", runOptions{path: "/x/a.toml", directory: here + "/d", reboot: "none", quiet: true}},
+		{"--verbose --reboot=hardware -folder=/y/z/../w /x/a.toml", runOptions{path: "/x/a.toml", directory: "/y/w", reboot: "hardware", verbose: true}},
 	} {
 		got, err := parseRun(strings.Fields(test.args))
 		if err != nil || got != test.want {
@@ -107,7 +107,7 @@ func TestParseRun(t *testing.T) {
 	}
 }
 
-// TestNoWorkingDirectory: a relative path in a folder that was removed meanwhile.
+// TestNoWorkingDirectory: a relative path in a directory that was removed meanwhile.
 func TestNoWorkingDirectory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	here, err := os.Getwd()
@@ -115,12 +115,12 @@ func TestNoWorkingDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Remove(here); err != nil {
-		t.Skip("this system keeps the folder in which somebody is:", err)
+		t.Skip("this system keeps the directory in which somebody is:", err)
 	}
 	t.Setenv("PWD", "") // os.Getwd believes it
 	for _, args := range [][]string{{"run", "x.toml"}, {"check", "x.toml"}, {"run", "--folder", "x.krun", "/no/such.toml"}} {
 		code, stdout, stderr := krund(t, args...)
-		if code != exitError || stdout != "" || !strings.Contains(stderr, "the working directory") || !strings.Contains(stderr, "cd to a folder that exists") {
+		if code != exitError || stdout != "" || !strings.Contains(stderr, "the working directory") || !strings.Contains(stderr, "cd to a directory that exists") {
 			t.Errorf("%v: status %d, stdout %q, stderr %q", args, code, stdout, stderr)
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"io"
 	"strings"
 
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/trust"
 )
 
@@ -20,7 +20,7 @@ func keepReason(args []string, code int, err error) {
 	if usageErr != nil {
 		return // it names no experiment
 	}
-	f, openErr := folder.OpenChecked(durable.OS(), o.folder, trust.Verdict.OneOwner)
+	f, openErr := directory.OpenChecked(durable.OS(), o.directory, trust.Verdict.OneOwner)
 	if openErr != nil {
 		return
 	}

@@ -12,26 +12,26 @@ import (
 	"krund/internal/autostart"
 	"krund/internal/boot"
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/sysroot"
 )
 
 // runOptions are the flags of `krund run`.
 type runOptions struct {
-	path    string // of the configuration, absolute
-	folder  string
-	reboot  string
-	quiet   bool
-	verbose bool
+	path      string // of the configuration, absolute
+	directory string
+	reboot    string
+	quiet     bool
+	verbose   bool
 }
 
 func parseRun(args []string) (runOptions, error) {
 	var o runOptions
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.folder, "folder", "", "")
+	flags.StringVar(&o.directory, "folder", "", "")
 	flags.StringVar(&o.reboot, "reboot", "", "")
 	flags.BoolVar(&o.quiet, "quiet", false, "")
 	flags.BoolVar(&o.verbose, "verbose", false, "")
@@ -43,10 +43,10 @@ func parseRun(args []string) (runOptions, error) {
 		return o, usageError{fmt.Sprintf("--reboot %s: it is hardware or none", o.reboot)}
 	}
 	o.path = path
-	if o.folder == "" {
-		o.folder = folder.For(path)
+	if o.directory == "" {
+		o.directory = directory.For(path)
 	}
-	o.folder, err = folder.Absolute(o.folder)
+	o.directory, err = directory.Absolute(o.directory)
 	return o, err
 }
 
@@ -70,7 +70,7 @@ func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 	if len(files) != 1 {
 		return "", usageError{fmt.Sprintf("krund %s takes one NAME.toml, not %d", flags.Name(), len(files))}
 	}
-	return folder.Absolute(files[0])
+	return directory.Absolute(files[0])
 }
 
 // loadConfig reads the configuration. The files that it names must exist before the experiment starts; later a missing one is the outcome of the
@@ -102,7 +102,7 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	why, err := held(o.folder) // before anything is made, or found wrong
+	why, err := held(o.directory) // before anything is made, or found wrong
 	if err != nil {
 		return giveUp(ctx, o, nil, stderr, err)
 	}
@@ -118,7 +118,7 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 		return idle(stdout, p.idle)
 	}
 	ready()
-	ending, err := boot.Run(ctx, p.cfg, o.folder, p.reboot, p.system)
+	ending, err := boot.Run(ctx, p.cfg, o.directory, p.reboot, p.system)
 	var notOpened *boot.NotOpened
 	if errors.As(err, &notOpened) {
 		return giveUp(ctx, o, p.cfg, stderr, err)
@@ -143,13 +143,13 @@ type prepared struct {
 	reboot   string
 	system   boot.System
 	closeLog func()
-	machine  *folder.Lock // nil when the experiment does not take the machine over
+	machine  *directory.Lock // nil when the experiment does not take the machine over
 }
 
 // prepare makes everything ready that boot.Run needs. What it returns is to be closed, with an error as well.
 func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepared, error) {
 	var p prepared
-	cfg, err := loadConfig(o.path, o.folder)
+	cfg, err := loadConfig(o.path, o.directory)
 	if err != nil {
 		return p, err
 	}
@@ -166,8 +166,8 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 			return p, nil
 		}
 	}
-	if p.machine, err = lockMachine(ctx, cfg, o.folder, p.reboot, os.Geteuid() == 0, stderr,
-		folder.RuntimeDirs()...); err != nil {
+	if p.machine, err = lockMachine(ctx, cfg, o.directory, p.reboot, os.Geteuid() == 0, stderr,
+		directory.RuntimeDirs()...); err != nil {
 		return p, err
 	}
 	p.system, p.closeLog, err = newSystem(ctx, cfg, o, p, stdout, stderr)
@@ -188,7 +188,7 @@ func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error
 	switch ending {
 	case boot.Finished:
 		if !o.quiet {
-			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl check-data %[1]s` says whether they are whole\n", display.ShellPath(o.folder))
+			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl check-data %[1]s` says whether they are whole\n", display.ShellPath(o.directory))
 		}
 	case boot.Interrupted:
 		fmt.Fprintf(stderr, "krund: interrupted; the same command goes on where it stopped\n")

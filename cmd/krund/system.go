@@ -20,9 +20,9 @@ import (
 	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/machine"
 	"krund/internal/pexec"
 	"krund/internal/reboot"
@@ -39,14 +39,14 @@ func newSystem(
 	if mode == config.RebootHardware && os.Geteuid() != 0 {
 		return boot.System{}, nil, errors.New("experiment.reboot = \"hardware\" needs root: run it as root, or without reboots by --reboot none")
 	}
-	installed, err := findInstalled(o.folder)
+	installed, err := findInstalled(o.directory)
 	if err != nil {
 		return boot.System{}, nil, err
 	}
 	if err := runnersInstalled(cfg, installed); err != nil {
 		return boot.System{}, nil, err
 	}
-	f, err := makeDirectory(o.folder, mode)
+	f, err := makeDirectory(o.directory, mode)
 	if err != nil {
 		return boot.System{}, nil, err
 	}
@@ -65,8 +65,8 @@ func newSystem(
 	wanted := settings.Controls(cfg, relaxed)
 	taken := &machine.Machine{
 		Control: m, Settings: wanted, FS: fsys, Journal: f.Journal(), Clock: sysroot.RealClock{}, Log: log,
-		Spare: folder.Spare(durable.OS(), o.folder, folder.RuntimeDirs()...),
-		Guard: newGuard(o.folder, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh,
+		Spare: directory.Spare(durable.OS(), o.directory, directory.RuntimeDirs()...),
+		Guard: newGuard(o.directory, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": display.Version()}, Origin: f.Fingerprint(),
 		Programs: &machine.Programs{Files: programs(cfg, installed)},
@@ -97,14 +97,14 @@ func newSystem(
 		Sync:     syncDisks,
 		Retire:   retire(cfg, mode),
 		Tidy:     func() error { return tidy(cfg, installed.Cgroup, taken) },
-		Held:     func() (string, error) { return held(o.folder) },
+		Held:     func() (string, error) { return held(o.directory) },
 		Progress: newProgress(o, stdout),
 		Version:  display.Version(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
 	}, closeLog, nil
 }
 
 // newRoom is what makes room on the disk of the results.
-func newRoom(cfg *config.Config, f folder.Folder, log *slog.Logger) *boot.Room {
+func newRoom(cfg *config.Config, f directory.Directory, log *slog.Logger) *boot.Room {
 	clear := func() (int, error) { return 0, nil }
 	if cfg.Experiment.Account == config.AccountFresh {
 		clear = func() (int, error) { return child.EmptyAccount(context.Background()) }
@@ -175,18 +175,18 @@ func programs(cfg *config.Config, in pexec.Installed) map[string]string {
 	return files
 }
 
-// held says why this boot is to be an ordinary one for the experiment in the folder dir; "" when it is not.
+// held says why this boot is to be an ordinary one for the experiment in the directory dir; "" when it is not.
 func held(dir string) (string, error) { return autostart.FindHold(durable.OS(), dir, sysroot.New("/")) }
 
 // findInstalled looks for krund's other parts relative to its own place: PREFIX/bin/krund has PREFIX/libexec/krund and PREFIX/lib/krund, in the
-// build folder as on an installed machine.
+// build directory as on an installed machine.
 func findInstalled(dir string) (pexec.Installed, error) {
 	exe, err := os.Executable()
 	if err == nil {
 		exe, err = filepath.EvalSymlinks(exe)
 	}
 	if err != nil {
-		return pexec.Installed{}, fmt.Errorf("find krund's own folder: %w", err)
+		return pexec.Installed{}, fmt.Errorf("find krund's own directory: %w", err)
 	}
 	prefix := filepath.Dir(filepath.Dir(exe))
 	in := pexec.Installed{

@@ -1,4 +1,4 @@
-// Package analysis is a folder of packages that turn measured iterations into
+// Package analysis is a directory of packages that turn measured iterations into
 // statements: pure functions over slices, which read no file and no clock.
 //
 // The study's pipeline for one process execution, with the packages in the
@@ -23,6 +23,6 @@
 //
 // The tests of this package compare the pipeline with the study's own tools
 // (warmup_stats 41212e0 with R 4.2.2 and changepoint 2.3) on the series in
-// testdata/synthetic.json.gz, and on the folder named by KRUND_FIXTURES where
+// testdata/synthetic.json.gz, and on the directory named by KRUND_FIXTURES where
 // there is one.
 package analysis

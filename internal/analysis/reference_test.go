@@ -77,7 +77,7 @@ func (c *caseFile) values() []float64 {
 	return v
 }
 
-// fixtures is the folder with the series that are not part of the project;
+// fixtures is the directory with the series that are not part of the project;
 // the test is skipped without it.
 func fixtures(t *testing.T, sub string) string {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 
 // An Entry is an entry of a machine's boot loader.
 type Entry struct {
-	Name   string // GRUB's --id, or the file of systemd-boot's entry without its folder
+	Name   string // GRUB's --id, or the file of systemd-boot's entry without its directory
 	Loader string // config.LoaderAuto, LoaderGRUB or LoaderSystemdBoot
 	Root   sysroot.Root
 	Run    func(ctx context.Context, argv ...string) error // runs a program to its end; nil is the machine's

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/sysroot"
 )
 
@@ -20,15 +20,15 @@ const (
 // EntryArgument is the kernel argument of boot entries that are the experiments' own.
 const EntryArgument = "krund.entry"
 
-// FindHold says why the experiment in the folder dir is held, and how that ends; "" when it is not. The folder need not exist. The error is one
-// of looking into the folder; a machine without /proc/cmdline has no kernel argument.
+// FindHold says why the experiment in the directory dir is held, and how that ends; "" when it is not. The directory need not exist. The error is one
+// of looking into the directory; a machine without /proc/cmdline has no kernel argument.
 func FindHold(fsys durable.FS, dir string, root sysroot.Root) (why string, err error) {
-	asked, err := folder.Asked(fsys, dir, folder.Hold)
+	asked, err := directory.Asked(fsys, dir, directory.Hold)
 	switch {
 	case err != nil:
 		return "", err
 	case asked:
-		return fmt.Sprintf("held by %s; `krunctl resume %s` ends that", filepath.Join(dir, string(folder.Hold)), display.ShellPath(dir)), nil
+		return fmt.Sprintf("held by %s; `krunctl resume %s` ends that", filepath.Join(dir, string(directory.Hold)), display.ShellPath(dir)), nil
 	case root.Exists(HoldFile):
 		return fmt.Sprintf("held by %s, as all experiments of this machine; remove that file to go on", HoldFile), nil
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"krund/internal/autostart"
+	"krund/internal/directory"
 	"krund/internal/durable/crashfs"
-	"krund/internal/folder"
 	"krund/internal/sysroot"
 )
 
@@ -59,16 +59,16 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q, %v; want %q", why, err, part)
 		}
 	}
-	want("") // no folder, no /proc
+	want("") // no directory, no /proc
 	write("proc/cmdline", "quiet krund.hold\n")
 	want("kernel argument krund.hold")
 	write("etc/krund/hold", "")
 	want("held by /etc/krund/hold")
-	f, err := folder.Create(fsys, dir)
+	f, err := directory.Create(fsys, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Ask(folder.Hold, "test"); err != nil {
+	if err := f.Ask(directory.Hold, "test"); err != nil {
 		t.Fatal(err)
 	}
 	want("krunctl resume " + dir)

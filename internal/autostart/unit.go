@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"krund/internal/command"
+	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/folder"
 )
 
 // template is the name of the unit that is instantiated.
@@ -45,17 +45,17 @@ func DropIn(path string) (string, error) {
 	}
 	for _, r := range path {
 		if r < ' ' || r == 0x7f {
-			return "", fmt.Errorf("%q has control characters, which a unit file cannot hold; move the experiment to another folder", path)
+			return "", fmt.Errorf("%q has control characters, which a unit file cannot hold; move the experiment to another directory", path)
 		}
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`).Replace(path)
-	return "# Written by `krunctl enable`; `krunctl disable` removes it.\n" + mounts(folder.For(path)) +
+	return "# Written by `krunctl enable`; `krunctl disable` removes it.\n" + mounts(directory.For(path)) +
 		"[Service]\nEnvironment=\"KRUND_CONFIG=" + quoted + "\"\n", nil
 }
 
-// mounts says that an experiment runs only with the disks on which its folder
+// mounts says that an experiment runs only with the disks on which its directory
 // is, and therefore the configuration beside it. systemd waits for a slow one,
-// and does not start krund without it: on the empty mount point of the folder
+// and does not start krund without it: on the empty mount point of the directory
 // krund would begin the experiment anew. In this setting systemd knows no
 // backslash before a quote (systemd.unit(5), RequiresMountsFor=), so that a path
 // with one goes without.
@@ -97,7 +97,7 @@ func DisableUnit(ctx context.Context, name string) error {
 // Installer installs and removes units.
 type Installer struct {
 	FS durable.FS
-	// Root stands for "/": an image that is being made, or a test's folder. ""
+	// Root stands for "/": an image that is being made, or a test's directory. ""
 	// is the machine at hand.
 	Root string
 	// Systemctl makes systemd know of changes; nil when there is none to tell,
@@ -108,11 +108,11 @@ type Installer struct {
 // ErrNoTemplate is returned when krund's unit is not installed.
 var ErrNoTemplate = errors.New("the unit " + template + " is not installed; `make install` or krund's package does it")
 
-// folders of units, in the order of systemd.unit(5).
-var folders = []string{"etc/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"}
+// directories of units, in the order of systemd.unit(5).
+var directories = []string{"etc/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"}
 
 func (i Installer) path(parts ...string) string {
-	return filepath.Join(append([]string{"/" + i.Root, folders[0]}, parts...)...)
+	return filepath.Join(append([]string{"/" + i.Root, directories[0]}, parts...)...)
 }
 
 // Install installs and enables the unit of an experiment, for all boots from
@@ -129,7 +129,7 @@ func (i Installer) Install(ctx context.Context, experiment, config string) ([]st
 	}
 	name := UnitName(experiment)
 	dropIn := i.path(name+".d", "experiment.conf")
-	if err := makeFolder(filepath.Dir(dropIn)); err != nil {
+	if err := makeDirectory(filepath.Dir(dropIn)); err != nil {
 		return nil, err
 	}
 	const readable = 0o644
@@ -150,7 +150,7 @@ func (i Installer) Install(ctx context.Context, experiment, config string) ([]st
 		return append(made, i.link(name)), nil
 	}
 	for _, link := range i.links(name) {
-		if err := makeFolder(filepath.Dir(link)); err != nil {
+		if err := makeDirectory(filepath.Dir(link)); err != nil {
 			return made, err
 		}
 		if err := os.Symlink(source, link); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -183,7 +183,7 @@ func (i Installer) syncLinks(name string) error {
 			return err
 		}
 	}
-	return i.FS.SyncDir(i.path()) // where their folders are
+	return i.FS.SyncDir(i.path()) // where their directories are
 }
 
 // link is the one of the links that says whether the unit is enabled.
@@ -191,7 +191,7 @@ func (i Installer) link(name string) string { return i.links(name)[0] }
 
 // template returns the path of the unit that is instantiated, without Root.
 func (i Installer) template() (string, error) {
-	for _, dir := range folders {
+	for _, dir := range directories {
 		if _, err := os.Stat(filepath.Join("/"+i.Root, dir, template)); err == nil {
 			return "/" + filepath.Join(dir, template), nil
 		}
@@ -199,10 +199,10 @@ func (i Installer) template() (string, error) {
 	return "", ErrNoTemplate
 }
 
-func makeFolder(dir string) error {
+func makeDirectory(dir string) error {
 	const usual = 0o755
 	if err := os.MkdirAll(dir, usual); err != nil {
-		return fmt.Errorf("make a folder for the unit: %w", err)
+		return fmt.Errorf("make a directory for the unit: %w", err)
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func TestSystemdIsTold(t *testing.T) {
 	}
 }
 
-// recorder notes which folders are synced, and what systemctl is told.
+// recorder notes which directories are synced, and what systemctl is told.
 type recorder struct {
 	durable.FS
 	events []string

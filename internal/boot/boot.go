@@ -19,7 +19,7 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/config"
-	"krund/internal/folder"
+	"krund/internal/directory"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -46,10 +46,10 @@ const (
 var ErrUnfit = errors.New("the machine is not fit to measure")
 
 // Run works on the experiment in dir, starting it when there is none, until nothing is outstanding, the machine restarts, ctx ends or the
-// experiment cannot go on; or somebody wants it held (package hold) or stopped (folder.Stop). reboot is config.RebootHardware or
+// experiment cannot go on; or somebody wants it held (package hold) or stopped (directory.Stop). reboot is config.RebootHardware or
 // config.RebootNone, whatever cfg says: the caller may override it.
 //
-// Errors: *NotOpened, which may hold a *folder.LockedError when another krund works on it, or an *OtherConfig; ErrUnfit, ErrReboots, and those of
+// Errors: *NotOpened, which may hold a *directory.LockedError when another krund works on it, or an *OtherConfig; ErrUnfit, ErrReboots, and those of
 // the files. People are told of all but a *NotOpened, which is the caller's to tell.
 func Run(ctx context.Context, cfg *config.Config, dir, reboot string, sys System) (Ending, error) {
 	if why, err := sys.Held(); err != nil || why != "" {
@@ -74,8 +74,8 @@ type experiment struct {
 	System
 	cfg       *config.Config
 	reboot    string
-	folder    folder.Folder
-	lock      *folder.Lock
+	directory directory.Directory
+	lock      *directory.Lock
 	schedule  *schedule.Schedule
 	results   *results.Appender
 	reader    *results.Reader

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
-	"krund/internal/folder"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -228,7 +228,7 @@ func TestTwoOfUs(t *testing.T) {
 	if s.events[len(s.events)-1] != "tidy" || len(other.events) > 0 {
 		t.Errorf("events %q and of the second krund %q: only the one with the lock may clean up", s.events, other.events)
 	}
-	var locked *folder.LockedError
+	var locked *directory.LockedError
 	if !errors.As(second, &locked) || locked.PID != 1 || locked.Host != "simulated" {
 		t.Errorf("second krund got %v, want who has the lock", second)
 	}
@@ -342,7 +342,7 @@ func TestCountOfWhatIsLeft(t *testing.T) {
 			t.Errorf("call %d: %+v, want %+v", i, n, want)
 		}
 	}
-	f, err := folder.Open(fsys, dir)
+	f, err := directory.Open(fsys, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

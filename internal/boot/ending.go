@@ -8,7 +8,7 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/config"
-	"krund/internal/folder"
+	"krund/internal/directory"
 	"krund/internal/schedule"
 )
 
@@ -24,7 +24,7 @@ func (x *experiment) outstanding() bool {
 // finish ends an experiment with nothing outstanding: people are told, and the next boots are ordinary ones.
 func (x *experiment) finish(ctx context.Context) (Ending, error) {
 	err := x.retire(ctx)
-	if _, stopErr := x.folder.TakeBack(folder.Stop); err == nil { // asked for during the last execution
+	if _, stopErr := x.directory.TakeBack(directory.Stop); err == nil { // asked for during the last execution
 		err = stopErr
 	}
 	s, sumErr := x.schedule.Summarize()
@@ -47,7 +47,7 @@ func (x *experiment) stop(ctx context.Context, err error) error {
 
 // askedToStop says whether somebody wants the experiment to end here although something is outstanding.
 func (x *experiment) askedToStop() (bool, error) {
-	asked, err := x.folder.Asked(folder.Stop)
+	asked, err := x.directory.Asked(directory.Stop)
 	return asked && x.outstanding(), err
 }
 
@@ -66,9 +66,9 @@ func (x *experiment) obey(ctx context.Context, err error) error {
 	if err := x.retire(ctx); err != nil {
 		return err
 	}
-	x.Log.Info("stopped, as somebody asked", "file", x.folder.RequestFile(folder.Stop))
+	x.Log.Info("stopped, as somebody asked", "file", x.directory.RequestFile(directory.Stop))
 	x.tell(ctx, command.Stopped, "stopped, as somebody asked", "The results so far are safe. `krunctl status` shows them; start krund again to go on.\n")
-	_, err = x.folder.TakeBack(folder.Stop)
+	_, err = x.directory.TakeBack(directory.Stop)
 	return err
 }
 

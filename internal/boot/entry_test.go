@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"krund/internal/directory"
 	"krund/internal/durable/crashfs"
-	"krund/internal/folder"
 	"krund/internal/schedule"
 )
 
@@ -107,7 +107,7 @@ func TestAHoldDuringAnExecutionTakesTheRequestBack(t *testing.T) {
 	fsys := crashfs.New("/lab")
 	s.oneBoot(cfg, fsys)
 	s.boot++
-	s.during = func(context.Context) { ask(t, fsys, folder.Hold) }
+	s.during = func(context.Context) { ask(t, fsys, directory.Hold) }
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting || loader.asked || s.retired {
 		t.Errorf("ending %d, asked %t, retired %t; want an ordinary boot, and the unit enabled", ending, loader.asked, s.retired)
 	}
@@ -119,7 +119,7 @@ func TestAStopTakesTheRequestBack(t *testing.T) {
 	fsys := crashfs.New("/lab")
 	s.oneBoot(cfg, fsys)
 	s.boot++
-	s.during = func(context.Context) { ask(t, fsys, folder.Stop) }
+	s.during = func(context.Context) { ask(t, fsys, directory.Stop) }
 	if ending := s.oneBoot(cfg, fsys); ending != Stopped || loader.asked || !s.retired {
 		t.Errorf("ending %d, asked %t, retired %t", ending, loader.asked, s.retired)
 	}

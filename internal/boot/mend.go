@@ -15,12 +15,12 @@ func (x *experiment) mend() error {
 		return err
 	}
 	x.schedule = nil
-	report, err := schedule.Repair(x.FS, x.folder.Schedule(), x.source())
+	report, err := schedule.Repair(x.FS, x.directory.Schedule(), x.source())
 	if err != nil {
-		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` tells more, `krunctl repair %[2]s` mends", err, display.ShellPath(x.folder.Dir()))
+		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` tells more, `krunctl repair %[2]s` mends", err, display.ShellPath(x.directory.Dir()))
 	}
 	x.Log.Warn("the schedule was damaged and has been rebuilt from the results", "slots", fmt.Sprint(report.Slots), "copy", report.Backup)
-	x.schedule, err = schedule.Open(x.FS, x.folder.Schedule(), true)
+	x.schedule, err = schedule.Open(x.FS, x.directory.Schedule(), true)
 	return err
 }
 

@@ -10,15 +10,15 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
 
-// OtherConfig is the error for a folder that was started with another text of the configuration. Results of two configurations are never mixed.
+// OtherConfig is the error for a directory that was started with another text of the configuration. Results of two configurations are never mixed.
 type OtherConfig struct {
-	Dir  string // folder of the experiment
+	Dir  string // directory of the experiment
 	Path string // the configuration given now
 	Line int    // first line that differs, from 1; 0 unknown
 	Was  string // that line when the experiment was started
@@ -30,7 +30,7 @@ func (e *OtherConfig) Error() string {
 	if e.Line > 0 {
 		text += fmt.Sprintf(" (line %d was %q and is %q)", e.Line, e.Was, e.Is)
 	}
-	return text + fmt.Sprintf("; undo the change (%s/config.toml is the text it was started with), or move the folder away to start anew", e.Dir)
+	return text + fmt.Sprintf("; undo the change (%s/config.toml is the text it was started with), or move the directory away to start anew", e.Dir)
 }
 
 // NotOpened is the error when the experiment could not be opened or begun. Without its schedule mails cannot be counted, so nobody was told, and
@@ -52,7 +52,7 @@ func notOpened(err error) error {
 // Started says whether the experiment in dir has a schedule, so that its configuration's files need not be there any more: one that is
 // missing then is the outcome of its executions.
 func Started(fsys durable.FS, dir string) bool {
-	f, err := folder.Open(fsys, dir)
+	f, err := directory.Open(fsys, dir)
 	if err != nil {
 		return false
 	}
@@ -62,7 +62,7 @@ func Started(fsys durable.FS, dir string) bool {
 
 // open locks the experiment and opens its schedule, making both when there are none.
 func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys System) (*experiment, error) {
-	f, err := folder.Create(sys.FS, dir)
+	f, err := directory.Create(sys.FS, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys Syste
 		return nil, err
 	}
 	x := &experiment{
-		System: sys, cfg: cfg, reboot: reboot, folder: f, lock: lock, left: -1,
+		System: sys, cfg: cfg, reboot: reboot, directory: f, lock: lock, left: -1,
 		results: results.NewAppender(sys.FS, f.Results()), reader: results.NewReader(sys.FS, f.Results()),
 	}
 	if err := x.Machine.Recover(ctx); err != nil { // also when nothing is outstanding any more
@@ -84,10 +84,10 @@ func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys Syste
 }
 
 func (x *experiment) openSchedule(ctx context.Context) error {
-	if err := x.folder.Check(); err != nil {
+	if err := x.directory.Check(); err != nil {
 		return err
 	}
-	s, err := schedule.Open(x.FS, x.folder.Schedule(), true)
+	s, err := schedule.Open(x.FS, x.directory.Schedule(), true)
 	if errors.Is(err, fs.ErrNotExist) {
 		return x.start(ctx)
 	}
@@ -123,7 +123,7 @@ func (x *experiment) notNewer() error {
 			format, err := x.reader.Format(results.Name{Slot: index, Attempt: attempt})
 			if err == nil && format > results.Format {
 				return fmt.Errorf("a newer krund has worked on %s: its record of slot %d has format %d, and this krund knows those up to %d; "+
-					"install the newer one again, nothing was changed: %w", x.folder.Dir(), index, format, results.Format, results.ErrVersion)
+					"install the newer one again, nothing was changed: %w", x.directory.Dir(), index, format, results.Format, results.ErrVersion)
 			}
 			if err == nil {
 				return nil
@@ -140,10 +140,10 @@ func (x *experiment) start(ctx context.Context) error {
 		return err
 	}
 	if n := len(listing.Records); n > 0 {
-		return fmt.Errorf("%s has %d records but no schedule; `krunctl repair` makes it again", x.folder.Dir(), n)
+		return fmt.Errorf("%s has %d records but no schedule; `krunctl repair` makes it again", x.directory.Dir(), n)
 	}
 	x.clean()
-	if err := durable.WriteFile(x.FS, x.folder.ConfigCopy(), []byte(x.cfg.Text), 0o644); err != nil {
+	if err := durable.WriteFile(x.FS, x.directory.ConfigCopy(), []byte(x.cfg.Text), 0o644); err != nil {
 		return fmt.Errorf("keep a copy of the configuration: %w", err)
 	}
 	var base []schedule.Temperature
@@ -159,20 +159,20 @@ func (x *experiment) start(ctx context.Context) error {
 		Sensors: max(len(base), schedule.SpareSensors), BaseTemperatures: base,
 	}
 	plan := schedule.Plan(x.cfg.Keys(), e.Executions, e.Order, e.Seed)
-	if err := schedule.Create(x.FS, x.folder.Schedule(), header, x.cfg.Slots(), plan); err != nil {
+	if err := schedule.Create(x.FS, x.directory.Schedule(), header, x.cfg.Slots(), plan); err != nil {
 		return fmt.Errorf("make the schedule: %w", err)
 	}
-	x.Log.Info("experiment started", "name", e.Name, "slots", x.cfg.Slots(), "folder", x.folder.Dir())
-	if x.schedule, err = schedule.Open(x.FS, x.folder.Schedule(), true); err != nil {
+	x.Log.Info("experiment started", "name", e.Name, "slots", x.cfg.Slots(), "folder", x.directory.Dir())
+	if x.schedule, err = schedule.Open(x.FS, x.directory.Schedule(), true); err != nil {
 		return err
 	}
-	x.tell(ctx, command.Started, fmt.Sprintf("started: %d process executions", x.cfg.Slots()), "Folder: "+x.folder.Dir()+"\n")
+	x.tell(ctx, command.Started, fmt.Sprintf("started: %d process executions", x.cfg.Slots()), "Directory: "+x.directory.Dir()+"\n")
 	return nil
 }
 
 func (x *experiment) otherConfig() error {
-	e := &OtherConfig{Dir: x.folder.Dir(), Path: x.cfg.Path}
-	was, err := durable.ReadFile(x.FS, x.folder.ConfigCopy())
+	e := &OtherConfig{Dir: x.directory.Dir(), Path: x.cfg.Path}
+	was, err := durable.ReadFile(x.FS, x.directory.ConfigCopy())
 	if err != nil {
 		return e
 	}

@@ -33,7 +33,7 @@ func (x *experiment) reconcile(ctx context.Context) error {
 	switch {
 	case err == nil:
 		// It was renamed to its name; that the name is durable is only known if the attempt came that far.
-		if err := x.FS.SyncDir(x.folder.Results()); err != nil {
+		if err := x.FS.SyncDir(x.directory.Results()); err != nil {
 			return fmt.Errorf("make the record of slot %d durable: %w", slot.Index, err)
 		}
 		x.worked = true
@@ -57,7 +57,7 @@ func (x *experiment) reconcile(ctx context.Context) error {
 
 // clean removes the temporary files of writes that a crash has interrupted. Nobody else is writing: the experiment is locked.
 func (x *experiment) clean() {
-	removed, err := x.folder.Clean()
+	removed, err := x.directory.Clean()
 	for _, name := range removed {
 		x.Log.Info("removed what an interrupted write has left", "file", name)
 	}

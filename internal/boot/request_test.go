@@ -10,15 +10,15 @@ import (
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/durable/crashfs"
-	"krund/internal/folder"
 	"krund/internal/pexec"
 )
 
-// ask leaves a request in the experiment's folder, as a person would.
-func ask(t *testing.T, fsys *crashfs.FS, r folder.Request) folder.Folder {
+// ask leaves a request in the experiment's directory, as a person would.
+func ask(t *testing.T, fsys *crashfs.FS, r directory.Request) directory.Directory {
 	t.Helper()
-	f, err := folder.Create(fsys, dir)
+	f, err := directory.Create(fsys, dir)
 	if err == nil {
 		err = f.Ask(r, "test")
 	}
@@ -28,7 +28,7 @@ func ask(t *testing.T, fsys *crashfs.FS, r folder.Request) folder.Folder {
 	return f
 }
 
-func asked(t *testing.T, f folder.Folder, r folder.Request) bool {
+func asked(t *testing.T, f directory.Directory, r directory.Request) bool {
 	t.Helper()
 	there, err := f.Asked(r)
 	if err != nil {
@@ -41,7 +41,7 @@ func TestHeldBootsTouchNothing(t *testing.T) {
 	cfg := parse(t, hardware(""))
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	s.oneBoot(cfg, fsys)
-	f := ask(t, fsys, folder.Hold)
+	f := ask(t, fsys, directory.Hold)
 	before, reboots, ops := fsys.Files(), s.reboots, fsys.Ops()
 	s.events = nil
 	for range 3 {
@@ -53,7 +53,7 @@ func TestHeldBootsTouchNothing(t *testing.T) {
 	if len(s.events) > 0 || s.retired || s.reboots != reboots || fsys.Ops() != ops || len(fsys.Files()) != len(before) {
 		t.Errorf("events %q, retired %t, %d reboots, %d operations on the disk", s.events, s.retired, s.reboots-reboots, fsys.Ops()-ops)
 	}
-	if _, err := f.TakeBack(folder.Hold); err != nil {
+	if _, err := f.TakeBack(directory.Hold); err != nil {
 		t.Fatal(err)
 	}
 	s.boot++
@@ -87,7 +87,7 @@ func TestHoldDuringAnExecutionLetsTheNextBootBeOrdinary(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	s.oneBoot(cfg, fsys)
 	s.boot++
-	s.during = func(context.Context) { ask(t, fsys, folder.Hold) }
+	s.during = func(context.Context) { ask(t, fsys, directory.Hold) }
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
 		t.Errorf("ending %d, want Rebooting: what runs goes on as if nothing was", ending)
 	}
@@ -107,16 +107,16 @@ func TestStopLetsTheExecutionFinish(t *testing.T) {
 				s.boot++
 			}
 			s.reboots = 0
-			s.during = func(context.Context) { ask(t, fsys, folder.Stop) }
+			s.during = func(context.Context) { ask(t, fsys, directory.Stop) }
 			if ending := s.oneBoot(cfg, fsys); ending != Stopped {
 				t.Fatalf("ending %d, want Stopped", ending)
 			}
-			f, err := folder.Open(fsys, dir)
+			f, err := directory.Open(fsys, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := len(records(fsys)); n != 1 || !s.retired || s.reboots != 0 || s.applied != 0 || asked(t, f, folder.Stop) {
-				t.Errorf("%d records, retired %t, %d reboots, %d settings left, still asked %t", n, s.retired, s.reboots, s.applied, asked(t, f, folder.Stop))
+			if n := len(records(fsys)); n != 1 || !s.retired || s.reboots != 0 || s.applied != 0 || asked(t, f, directory.Stop) {
+				t.Errorf("%d records, retired %t, %d reboots, %d settings left, still asked %t", n, s.retired, s.reboots, s.applied, asked(t, f, directory.Stop))
 			}
 			if !slices.Contains(s.mails, "stopped") {
 				t.Errorf("nobody was told: %q", s.mails)
@@ -137,7 +137,7 @@ func TestStopLetsTheExecutionFinish(t *testing.T) {
 func TestStopDuringTheLastExecution(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
 	s, fsys := newSimulated(t), crashfs.New("/lab")
-	s.during = func(context.Context) { ask(t, fsys, folder.Stop) }
+	s.during = func(context.Context) { ask(t, fsys, directory.Stop) }
 	s.outcome = func(j pexec.Job, boot int) pexec.Measured { return good(j, boot) }
 	if ending := s.oneBoot(cfg, fsys); ending != Stopped { // of two executions the first one
 		t.Fatalf("ending %d, want Stopped", ending)
@@ -157,7 +157,7 @@ func TestStopSurvivesAPowerCut(t *testing.T) {
 	for op := 1; ; op++ {
 		s, fsys := newSimulated(t), crashfs.New("/lab")
 		s.oneBoot(cfg, fsys)
-		ask(t, fsys, folder.Stop)
+		ask(t, fsys, directory.Stop)
 		fsys = fsys.Reboot(crashfs.Nothing)
 		s.boot, s.reboots = 2, 0
 		fsys.CrashAt(op)

@@ -42,7 +42,7 @@ type simulated struct {
 	log         strings.Builder
 	during      func(ctx context.Context) // called while the benchmark runs
 	entry       Entry                     // of its boot loader
-	root        string                    // folder that stands for "/"
+	root        string                    // directory that stands for "/"
 	events      []string                  // the order of things, for the test of the line
 	counts      []Count                   // what Progress was told
 	clear       func() (int, error)       // of its Room
@@ -50,7 +50,7 @@ type simulated struct {
 
 func newSimulated(t testing.TB) *simulated {
 	return &simulated{
-		t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good, root: "/no/such/folder",
+		t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good, root: "/no/such/directory",
 		clear: func() (int, error) { return 0, nil },
 	}
 }
@@ -265,11 +265,11 @@ func audit(fsys durable.FS, cfg *config.Config, durableRecords map[string]string
 }
 
 // noTemps: at the end nothing tells of interrupted writes.
-func noTemps(fsys durable.FS, folder string) error {
-	entries, err := fsys.ReadDir(folder)
+func noTemps(fsys durable.FS, directory string) error {
+	entries, err := fsys.ReadDir(directory)
 	for _, e := range entries {
 		if durable.IsTemp(e.Name()) {
-			err = errors.Join(err, fmt.Errorf("%s is left in %s", e.Name(), folder))
+			err = errors.Join(err, fmt.Errorf("%s is left in %s", e.Name(), directory))
 		}
 	}
 	return err

@@ -28,7 +28,7 @@ type System struct {
 	Account  func(context.Context) (child.Account, []string, error) // a fresh account, and remarks for the record
 	Sync     func()                                                 // sync(2)
 	Retire   func(context.Context) error                            // takes krund out of the next boots, when all is done or the experiment stops
-	Tidy     func() error                                           // removes what executions left outside the folder; called last, while the experiment is locked, unless the machine is about to restart
+	Tidy     func() error                                           // removes what executions left outside the directory; called last, while the experiment is locked, unless the machine is about to restart
 	Held     func() (why string, err error)                         // why this boot is to be an ordinary one; "" when it is not (hold.Find)
 	Progress Progress
 

@@ -19,7 +19,7 @@ import (
 // commandTime bounds useradd and userdel, which wait for a lock on the user database for up to 15 s.
 const commandTime = 30 * time.Second
 
-// FreshAccount makes the account "krun" anew: its processes of the last time are killed, its files in the folders that
+// FreshAccount makes the account "krun" anew: its processes of the last time are killed, its files in the directories that
 // everybody may write to and its System V objects are removed, and so are its home and the account itself; then it is created again with the
 // same user number and an empty home. The findings are remarks for the record.
 //
@@ -41,7 +41,7 @@ func FreshAccount(ctx context.Context, home int64) (Account, []string, error) {
 	return a, findings, nil
 }
 
-// RemoveAccount removes what FreshAccount has made, with all that the account has left: its processes, its files in the folders that everybody may
+// RemoveAccount removes what FreshAccount has made, with all that the account has left: its processes, its files in the directories that everybody may
 // write to, its home. It is for the end of an experiment. The findings are remarks, as of FreshAccount. Without root, without such an account, and
 // when the account of that name is not krund's own, there is nothing to do.
 func RemoveAccount(ctx context.Context) ([]string, error) {
@@ -147,7 +147,7 @@ func (m accountMaker) add(ctx context.Context, uid int) (Account, error) {
 	if u == nil {
 		return Account{}, fmt.Errorf("%s succeeded, but there is no account %s", command[0], accountName)
 	}
-	if err := syncFolder(m.path("/etc")); err != nil {
+	if err := syncDirectory(m.path("/etc")); err != nil {
 		return Account{}, err
 	}
 	home := m.path(accountHome)
@@ -190,7 +190,7 @@ func callTool(ctx context.Context, argv []string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, argv[1:]...)
-	cmd.Env = []string{"PATH=" + strings.Join(toolFolders, ":"), "LC_ALL=C"}
+	cmd.Env = []string{"PATH=" + strings.Join(toolDirectories, ":"), "LC_ALL=C"}
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -202,11 +202,11 @@ func callTool(ctx context.Context, argv []string) error {
 	return nil
 }
 
-// toolFolders are where the tools of the user database are; a PATH without sbin must not matter.
-var toolFolders = []string{"/usr/sbin", "/sbin", "/usr/bin", "/bin"}
+// toolDirectories are where the tools of the user database are; a PATH without sbin must not matter.
+var toolDirectories = []string{"/usr/sbin", "/sbin", "/usr/bin", "/bin"}
 
 func findTool(name string) (string, error) {
-	for _, dir := range toolFolders {
+	for _, dir := range toolDirectories {
 		if program, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return program, nil
 		}
@@ -219,7 +219,7 @@ func findTool(name string) (string, error) {
 	return program, nil
 }
 
-func syncFolder(name string) error {
+func syncDirectory(name string) error {
 	dir, err := os.Open(name)
 	if err != nil {
 		return err

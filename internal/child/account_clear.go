@@ -121,5 +121,5 @@ func (m accountMaker) removeHome(ctx context.Context, old user) error {
 	if _, err := sweep.Tree(ctx, home); err != nil {
 		return fmt.Errorf("remove the home: %w", err)
 	}
-	return syncFolder(filepath.Dir(home))
+	return syncDirectory(filepath.Dir(home))
 }

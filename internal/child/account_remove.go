@@ -57,7 +57,7 @@ func (m accountMaker) takeAway(ctx context.Context, keepGroup bool) (bool, error
 	if removed := gone || account && !left; err != nil || !removed {
 		return removed, err
 	}
-	return true, syncFolder(m.path("/etc"))
+	return true, syncDirectory(m.path("/etc"))
 }
 
 // removeGroup removes the group where userdel does not: USERGROUPS_ENAB of login.defs(5), and OpenBSD.

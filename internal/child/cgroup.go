@@ -11,7 +11,7 @@ import (
 
 var errNoHierarchy = errors.New("no control groups of version 2 are mounted")
 
-// groupMount finds where control groups of version 2 are mounted, given the text of /proc/self/mountinfo: the folder, and
+// groupMount finds where control groups of version 2 are mounted, given the text of /proc/self/mountinfo: the directory, and
 // which group of the hierarchy it shows ("/" except inside containers).
 func groupMount(mountinfo []byte) (dir, root string, err error) {
 	for line := range bytes.Lines(mountinfo) {
@@ -69,7 +69,7 @@ func groupName(own, want string) (string, error) {
 	return name, nil
 }
 
-// groupDir returns the folder that shows the group name, in a mount of root at dir.
+// groupDir returns the directory that shows the group name, in a mount of root at dir.
 func groupDir(dir, root, name string) (string, error) {
 	if root == "/" {
 		return path.Join(dir, name), nil

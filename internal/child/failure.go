@@ -65,7 +65,7 @@ func execHint(errno syscall.Errno, c Command, stat func(string) (fs.FileInfo, er
 	case errno == syscall.EACCES && err == nil && info.Mode().Perm()&0o111 == 0:
 		return "; the file is not executable: chmod +x"
 	case errno == syscall.EACCES:
-		return fmt.Sprintf("; every folder on the way must be open to %s, "+
+		return fmt.Sprintf("; every directory on the way must be open to %s, "+
 			"and the file system not be mounted noexec", c.Account)
 	case errno == syscall.ENOEXEC:
 		return "; not a program of this machine, and no script with a #! line either"

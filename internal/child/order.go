@@ -24,7 +24,7 @@ type order struct {
 	Args        [][]byte `json:"args"`
 	Env         [][]byte `json:"env"`
 	Dir         []byte   `json:"dir"`
-	Group       []byte   `json:"group"` // folder of the control group to enter; empty for none
+	Group       []byte   `json:"group"` // directory of the control group to enter; empty for none
 	SetUser     bool     `json:"set_user"`
 	UID         int      `json:"uid"`
 	GID         int      `json:"gid"`

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writeFile makes a file in a folder of the test's own that everybody may enter.
+// writeFile makes a file in a directory of the test's own that everybody may enter.
 func writeFile(t *testing.T, text string, perm os.FileMode) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "program")
@@ -31,12 +31,12 @@ func TestExecFailures(t *testing.T) {
 		Command
 		errno, hint string
 	}{
-		"absent":         {Command{Path: "/nonexistent/program"}, "ENOENT", "check the path"},
-		"folder":         {Command{Path: "/tmp"}, "EACCES", "it is a directory"},
-		"not executable": {Command{Path: writeFile(t, "#!/bin/sh\n", 0o644)}, "EACCES", "chmod +x"},
-		"no program":     {Command{Path: writeFile(t, "hello\n", 0o755)}, "ENOEXEC", "#! line"},
-		"no interpreter": {Command{Path: writeFile(t, "#!/nonexistent/python\n", 0o755)}, "ENOENT", "the file is there"},
-		"not a folder":   {Command{Path: "/bin/sh/sh"}, "ENOTDIR", ""},
+		"absent":          {Command{Path: "/nonexistent/program"}, "ENOENT", "check the path"},
+		"folder":          {Command{Path: "/tmp"}, "EACCES", "it is a directory"},
+		"not executable":  {Command{Path: writeFile(t, "#!/bin/sh\n", 0o644)}, "EACCES", "chmod +x"},
+		"no program":      {Command{Path: writeFile(t, "hello\n", 0o755)}, "ENOEXEC", "#! line"},
+		"no interpreter":  {Command{Path: writeFile(t, "#!/nonexistent/python\n", 0o755)}, "ENOENT", "the file is there"},
+		"not a directory": {Command{Path: "/bin/sh/sh"}, "ENOTDIR", ""},
 		"environment too large": {Command{Path: "/bin/true", Env: slices.Repeat([]string{"A=" + big}, 8),
 			Limits: Limits{Stack: 512 << 10}}, "E2BIG", "quarter of the stack limit"},
 		"argument too long": {Command{Path: "/bin/true", Args: []string{"true", big + big}}, "E2BIG", ""},
@@ -62,11 +62,11 @@ func TestOtherStartFailures(t *testing.T) {
 		Command
 		step, errno string
 	}{
-		"no such folder":     {Command{Dir: "/nonexistent"}, "directory", "ENOENT"},
-		"folder is a file":   {Command{Dir: "/bin/true"}, "directory", "ENOTDIR"},
-		"no such processor":  {Command{CPUs: []int{1000}}, "processors", "EINVAL"},
-		"one such processor": {Command{CPUs: []int{0, 1000}}, "processors", ""},
-		"stamp":              {Command{Stamp: readOnly}, "stamp", "EBADF"},
+		"no such directory":   {Command{Dir: "/nonexistent"}, "directory", "ENOENT"},
+		"directory is a file": {Command{Dir: "/bin/true"}, "directory", "ENOTDIR"},
+		"no such processor":   {Command{CPUs: []int{1000}}, "processors", "EINVAL"},
+		"one such processor":  {Command{CPUs: []int{0, 1000}}, "processors", ""},
+		"stamp":               {Command{Stamp: readOnly}, "stamp", "EBADF"},
 	} {
 		c.Path = "/bin/true"
 		run := mustRun(t, c.Command)
@@ -141,12 +141,12 @@ func TestUser(t *testing.T) {
 	c.Dir = secret
 	run = mustRun(t, c)
 	if f := run.NotStarted; f == nil || f.Step != "directory" || f.Errno != "EACCES" || !strings.Contains(f.Text, "nobody") {
-		t.Errorf("unreadable folder: got %s", describe(run))
+		t.Errorf("unreadable directory: got %s", describe(run))
 	}
 	c.Dir, c.Path = "/", filepath.Join(secret, "program")
 	run = mustRun(t, c)
-	if f := run.NotStarted; f == nil || f.Errno != "EACCES" || !strings.Contains(f.Text, "every folder on the way") {
-		t.Errorf("program in an unreadable folder: got %s", describe(run))
+	if f := run.NotStarted; f == nil || f.Errno != "EACCES" || !strings.Contains(f.Text, "every directory on the way") {
+		t.Errorf("program in an unreadable directory: got %s", describe(run))
 	}
 }
 
@@ -183,7 +183,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestArgumentsAndFolder(t *testing.T) {
+func TestArgumentsAndDirectory(t *testing.T) {
 	run := mustSucceed(t, shell(`pwd; umask; echo "$# $1 $3"; cat; echo $0`, "a b", "", "ü\xff"))
 	if want := "/\n0022\n3 a b ü\uFFFD\nsh\n"; run.Stdout.Text != want {
 		t.Errorf("got %q, want %q", run.Stdout.Text, want)

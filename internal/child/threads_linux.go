@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// readThreads reads the threads that a folder of /proc has: "/proc" those of all processes (only the first of each, and all of the
+// readThreads reads the threads that a directory of /proc has: "/proc" those of all processes (only the first of each, and all of the
 // kernel's), "/proc/self/task" the daemon's. Threads that end meanwhile are left out. nil when the kernel does not tell.
 func readThreads(dir string, wanted func(thread) bool) map[int]thread {
 	entries, err := os.ReadDir(dir)

@@ -62,7 +62,7 @@ func (s *section) parameter(name string) int {
 	return 0
 }
 
-// inside reports a path that leaves the folder it is relative to.
+// inside reports a path that leaves the directory it is relative to.
 func (s *section) inside(name string) {
 	n := s.node.child(name)
 	if n == nil {
@@ -71,7 +71,7 @@ func (s *section) inside(name string) {
 	v, _ := n.value.(string)
 	for part := range strings.SplitSeq(v, "/") {
 		if part == ".." || strings.HasPrefix(v, "/") {
-			s.bad(n, name, "write a path inside the benchmark's folder")
+			s.bad(n, name, "write a path inside the benchmark's directory")
 			return
 		}
 	}

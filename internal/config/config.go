@@ -138,9 +138,9 @@ type VM struct {
 
 // Variant is how a benchmark is entered.
 type Variant struct {
-	Name      string
-	Entry     string // a file; "" is allowed for external suites
-	Subfolder string // of the benchmark's folder; may be ""
+	Name         string
+	Entry        string // a file; "" is allowed for external suites
+	Subfolder string // of the benchmark's directory; may be ""
 }
 
 // Benchmark is one program to measure.
@@ -211,11 +211,11 @@ func (c *Config) Lookup(k key.Key) (VM, Variant, Benchmark, error) {
 	return vm, variant, benchmark, nil
 }
 
-// Folders returns where the files of k belong, the nearest first: the variant's
-// subfolder of the benchmark's folder, the benchmark's folder, the folder of all
+// Directories returns where the files of k belong, the nearest first: the variant's
+// subfolder of the benchmark's directory, the benchmark's directory, the directory of all
 // benchmarks. They are absolute, and need not exist. nil when k is not in the
 // configuration.
-func (c *Config) Folders(k key.Key) []string {
+func (c *Config) Directories(k key.Key) []string {
 	_, variant, benchmark, err := c.Lookup(k)
 	if err != nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"krund/internal/config"
 )
 
-// experiment writes a folder with an experiment of two benchmarks, whose
+// experiment writes a directory with an experiment of two benchmarks, whose
 // files are all there, and returns the path of its configuration.
 func experiment(t *testing.T, added string) string {
 	t.Helper()
@@ -23,8 +23,8 @@ func experiment(t *testing.T, added string) string {
 	return path
 }
 
-// loadProblems writes an experiment, prepares its folder and returns what Load
-// says of it, with DIR for the folder.
+// loadProblems writes an experiment, prepares its directory and returns what Load
+// says of it, with DIR for the directory.
 func loadProblems(t *testing.T, added string, prepare func(dir string) error) string {
 	t.Helper()
 	path := experiment(t, added)
@@ -56,7 +56,7 @@ func TestLoadFindsFiles(t *testing.T) {
 	tests := []struct {
 		name, added string
 		prepare     func(dir string) error
-		want        string // with DIR for the folder; "" when all is well
+		want        string // with DIR for the directory; "" when all is well
 	}{
 		{"all there", "", nil, ""},
 		{"entry missing", "", func(dir string) error { return os.Remove(dir + "/benchmarks/c/bench.so") },
@@ -73,7 +73,7 @@ func TestLoadFindsFiles(t *testing.T) {
 		{"VM missing", vm + "path = \"bin/vm\"", nil, "12: vms.P.path: DIR/bin/vm cannot be found (no such file or directory); install it or correct the path"},
 		{"VM not in the path", vm + "path = \"no-such-vm\"", nil, "12: vms.P.path: there is no program no-such-vm in /usr/local/bin:/usr/bin:/bin; install it or write its path"},
 		{"VM not executable", vm + "path = \"./data\"", nil, "12: vms.P.path: DIR/data is not executable; chmod +x it, or correct the path"},
-		{"VM is a folder", vm + "path = \"./benchmarks\"", nil, "12: vms.P.path: DIR/benchmarks is no regular file; write the path of a program"},
+		{"VM is a directory", vm + "path = \"./benchmarks\"", nil, "12: vms.P.path: DIR/benchmarks is no regular file; write the path of a program"},
 		{"skipped VM missing", vm + "path = \"bin/vm\"\n[experiment]\nskip = [\"*:P:*\"]", nil, ""},
 		{"hooks", "[hooks]\nbefore = [[\"./vm\"], [\"./no\"]]\nafter = [[\n\"no-such-hook\"]]", nil,
 			"10: hooks.before[1]: DIR/no cannot be found (no such file or directory); install it or correct the path\n" +
@@ -136,7 +136,7 @@ func TestLoadTellsParsingAndFilesAtOnce(t *testing.T) {
 			missing + `10: wait.sync is "x", which is no duration; ` + badWait},
 		{"misspelt skip", "[experiment]\nskips = [\"*:*:*\"]", noFiles, `10: unknown key experiment.skips; did you mean "skip"?`},
 		{"wrong skip", "[experiment]\nskip = [\"c\"]", noFiles, `10: experiment.skip: pattern "c" has 1 parts; write "benchmark:vm:variant", with a lone * for any`},
-		{"wrong folder", "[experiment]\nbenchmarks = 3", noFiles, `10: experiment.benchmarks is the integer 3; write a string, such as "text"`},
+		{"wrong directory", "[experiment]\nbenchmarks = 3", noFiles, `10: experiment.benchmarks is the integer 3; write a string, such as "text"`},
 		{"wrong subfolder", "[variants.w]\nentry = \"x\"\nsubfolder = 1\n[vms.D]\nrunner = \"c\"\nvariants = [\"w\"]", nil,
 			`11: variants.w.subfolder is the integer 1; write a string, such as "text"`},
 		{"one hook wrong, the next missing", "[hooks]\nbefore = [\"x\",\n[\"./no\"]]", nil,

@@ -67,7 +67,7 @@ var ErrNotFile = errors.New("no regular file; name an experiment's TOML file")
 
 // Parse reads the text of a configuration for the machine called hostname.
 // It looks at no file: path is for messages, for the default name and for
-// what is relative to its folder. The error is Errors.
+// what is relative to its directory. The error is Errors.
 func Parse(path string, text []byte, hostname string) (*Config, error) {
 	c, found := parse(path, text, hostname)
 	if err := found.errors(); err != nil {
@@ -82,7 +82,7 @@ func parse(path string, text []byte, hostname string) (*Config, *problems) {
 	found := &problems{file: path}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		found.add(1, "the working directory is gone: "+err.Error(), "cd to a folder that exists, or give an absolute path")
+		found.add(1, "the working directory is gone: "+err.Error(), "cd to a directory that exists, or give an absolute path")
 		return nil, found
 	}
 	root, problem := decode(string(text))
@@ -192,7 +192,7 @@ func (c *Config) resolve(found *problems) {
 	c.Notify.Sendmail = c.program(c.Notify.Sendmail)
 }
 
-// relative makes a path absolute that is relative to the file's folder.
+// relative makes a path absolute that is relative to the file's directory.
 func (c *Config) relative(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)

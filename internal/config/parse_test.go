@@ -124,7 +124,7 @@ func TestParseProblems(t *testing.T) {
 		{"benchmark is a number", "c = 15", `8: benchmarks.c is the integer 15; write c = { parameter = 15 }`},
 		{"parameter beyond an int", "c = { parameter = 2147483648 }", `8: benchmarks.c.parameter is the integer 2147483648; write a number from -2147483648 to 2147483647`},
 		{"variant without entry", "[variants.w]\n[vms.X]\nrunner = \"c\"\nvariants = [\"w\"]", `8: variants.w has no entry; write entry = "FILE", the file that a benchmark is entered by`},
-		{"variant outside", "[variants.w]\nentry = \"../x\"\nsubfolder = \"/c\"", "9: variants.w.entry is the string \"../x\"; write a path inside the benchmark's folder\n10: variants.w.subfolder is the string \"/c\"; write a path inside the benchmark's folder"},
+		{"variant outside", "[variants.w]\nentry = \"../x\"\nsubfolder = \"/c\"", "9: variants.w.entry is the string \"../x\"; write a path inside the benchmark's directory\n10: variants.w.subfolder is the string \"/c\"; write a path inside the benchmark's directory"},
 
 		// Skip patterns.
 		{"skip is no pattern", "[experiment]\nskip = [\"b:C\"]", `9: experiment.skip: pattern "b:C" has 2 parts; write "benchmark:vm:variant", with a lone * for any`},

@@ -14,7 +14,7 @@ import (
 
 const cpufreqDir = "/sys/devices/system/cpu/cpufreq"
 
-// A cpuPolicy is one policyN folder of cpufreq: CPUs that share a frequency, with what their driver says. Frequencies are in kHz, 0 when
+// A cpuPolicy is one policyN directory of cpufreq: CPUs that share a frequency, with what their driver says. Frequencies are in kHz, 0 when
 // the driver does not say.
 type cpuPolicy struct {
 	name      string // policy0
@@ -58,7 +58,7 @@ func readCPUFreq(root sysroot.Root) ([]cpuPolicy, error) {
 }
 
 // inactive tells whether a policy that cannot be read is one without CPUs: the kernel answers EBUSY while all of them are offline, ENODEV when it
-// takes the policy away in that moment, and then the folder is gone. In a copy of a machine whatever the kernel answered may be missing.
+// takes the policy away in that moment, and then the directory is gone. In a copy of a machine whatever the kernel answered may be missing.
 func inactive(root sysroot.Root, dir string, err error) bool {
 	if errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.ENODEV) || !root.Exists(dir) {
 		return true
@@ -172,7 +172,7 @@ func (p cpuPolicy) tableBase() int64 {
 	return steps[n-1]
 }
 
-// fieldReader reads small files of one folder and remembers the first error.
+// fieldReader reads small files of one directory and remembers the first error.
 type fieldReader struct {
 	root sysroot.Root
 	dir  string

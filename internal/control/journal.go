@@ -14,7 +14,7 @@ import (
 // A Journal remembers every change to the machine until it is taken back, across crashes of krund and of the machine. A change begins
 // only when its entry is on the disk. Its bytes are described in journal_format.go.
 //
-// A Journal has one user at a time: whoever opens it for writing must hold the lock of the experiment's folder. Its methods must not be
+// A Journal has one user at a time: whoever opens it for writing must hold the lock of the experiment's directory. Its methods must not be
 // called at the same time.
 type Journal struct {
 	fsys durable.FS

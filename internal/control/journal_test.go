@@ -184,7 +184,7 @@ func TestOpenJournalErrors(t *testing.T) {
 		t.Errorf("unreadable: %v", err)
 	}
 	if _, err := OpenJournal(fsys, "/none/journal", boot, epoch); err == nil {
-		t.Error("no folder: no error")
+		t.Error("no directory: no error")
 	}
 	if pending, err := ReadJournal(fsys, "/x/none"); err != nil || pending != nil {
 		t.Errorf("no journal: %v, %v", pending, err)

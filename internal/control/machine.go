@@ -34,7 +34,7 @@ type Clock interface {
 
 // Commands runs small programs of the system: apm, sysctl, rcctl, systemctl.
 type Commands interface {
-	// Output runs a program found in the system's folders and returns what it printed on standard output. A program that is not
+	// Output runs a program found in the system's directories and returns what it printed on standard output. A program that is not
 	// installed is an error that wraps exec.ErrNotFound.
 	Output(ctx context.Context, name string, args ...string) ([]byte, error)
 }

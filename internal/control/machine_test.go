@@ -26,7 +26,7 @@ var machines = []string{
 // boot is the boot id in every tree.
 const boot = "2f4b0a51-6e1d-4c0e-9f7c-1c9f3a6d7e10"
 
-// copyTree copies a machine of testdata to a temporary folder.
+// copyTree copies a machine of testdata to a temporary directory.
 func copyTree(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(tempDir(t), name)
@@ -96,7 +96,7 @@ func openJournal(t *testing.T, m *Machine) *Journal {
 
 func epoch() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// snapshot returns all files of a tree, links by their text, folders as "folder".
+// snapshot returns all files of a tree, links by their text, directories as "folder".
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

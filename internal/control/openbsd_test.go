@@ -34,7 +34,7 @@ func openbsd(t *testing.T, state map[string]string) *Machine {
 	return &Machine{Root: sysroot.New(filepath.Join(dir, "root")), Boot: boot, Commands: commands, Units: Rcctl{commands}, Links: Ifconfig{commands}}
 }
 
-// shellPrograms are Programs whose folder the tests can find again.
+// shellPrograms are Programs whose directory the tests can find again.
 type shellPrograms struct{ Programs }
 
 // stateOf returns all state files.
@@ -155,12 +155,12 @@ func TestProgramThatStartsAService(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "starts"), []byte("#!/bin/sh\nsleep 5 &\necho started\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p := Programs{Dirs: []string{filepath.Join(dir, "starts"), dir, "/usr/bin", "/bin"}} // the first is no folder
+	p := Programs{Dirs: []string{filepath.Join(dir, "starts"), dir, "/usr/bin", "/bin"}} // the first is no directory
 	if out, err := p.Output(t.Context(), "starts"); err != nil || string(out) != "started\n" {
 		t.Errorf("%q, %v", out, err)
 	}
 	if _, err := p.Output(t.Context(), "none"); err == nil || errors.Is(err, exec.ErrNotFound) {
-		t.Errorf("%v; a folder could not be looked into", err)
+		t.Errorf("%v; a directory could not be looked into", err)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // Programs runs the small programs of the system. They are looked for in Dirs only, never in the PATH of whoever started krund; they get
 // a plain environment, no shell, a process group of their own and a deadline.
 type Programs struct {
-	Dirs    []string      // nil is the system's folders
+	Dirs    []string      // nil is the system's directories
 	Timeout time.Duration // 0 is two minutes: stopping a service may take 90 seconds
 }
 
@@ -65,7 +65,7 @@ func (p Programs) dirs() []string {
 	return p.Dirs
 }
 
-// find returns the path of a program. A folder that cannot be looked into only matters when none of the others has it.
+// find returns the path of a program. A directory that cannot be looked into only matters when none of the others has it.
 func (p Programs) find(name string) (string, error) {
 	var unseen error
 	for _, dir := range p.dirs() {

@@ -55,7 +55,7 @@ func readThreads(root sysroot.Root) []thread {
 	return threads
 }
 
-// readThread reads a folder of /proc/PID/task. ok is false for one that is gone, unreadable or bound for ever (PF_NO_SETAFFINITY).
+// readThread reads a directory of /proc/PID/task. ok is false for one that is gone, unreadable or bound for ever (PF_NO_SETAFFINITY).
 func readThread(root sysroot.Root, dir string) (thread, bool) {
 	stat, err1 := root.Read(path.Join(dir, "stat"))
 	status, err2 := root.Read(path.Join(dir, "status"))

@@ -14,13 +14,13 @@
 //   - Bytes written to a file, and its size, are volatile until [File].Sync
 //     has returned nil. Before that any part of them may survive, in any order.
 //   - A name made, renamed or removed is volatile until [FS].SyncDir of its
-//     folder has returned nil. Syncing a file does not make its name durable.
+//     directory has returned nil. Syncing a file does not make its name durable.
 //   - After Sync has failed nothing is known about what was written since the
 //     last success: write it again before the next Sync. A kernel may report an
 //     error once and then forget the pages it could not write.
 //
 // The three steps for a whole file are [WriteFile] and [WriteTo]: write a
-// temporary file in the same folder, sync it, rename it, sync the folder. A
+// temporary file in the same directory, sync it, rename it, sync the directory. A
 // reader sees the old content or the new one, never a mixture.
 //
 // The package never retries, never logs, and holds no state.

@@ -29,17 +29,17 @@ type FS interface {
 	// OpenFile opens a regular file with the flags of package os. OS refuses to
 	// open a symbolic link for writing, and with ErrNotRegular what is no file.
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
-	// Rename moves a file within its folder, replacing newName at once.
+	// Rename moves a file within its directory, replacing newName at once.
 	Rename(oldName, newName string) error
-	// Remove removes a file or an empty folder.
+	// Remove removes a file or an empty directory.
 	Remove(name string) error
-	// Mkdir makes one folder.
+	// Mkdir makes one directory.
 	Mkdir(name string, perm fs.FileMode) error
-	// ReadDir returns the entries of a folder, sorted by name.
+	// ReadDir returns the entries of a directory, sorted by name.
 	ReadDir(name string) ([]fs.DirEntry, error)
 	// Lstat describes name itself, not what a symbolic link points to.
 	Lstat(name string) (fs.FileInfo, error)
-	// SyncDir makes the names in a folder durable.
+	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
 }
 

@@ -52,7 +52,7 @@ func TestWriteFileReplaces(t *testing.T) {
 		}
 	}
 	if names := list(t, dir); !slices.Equal(names, []string{"schedule"}) {
-		t.Errorf("folder holds %v", names)
+		t.Errorf("directory holds %v", names)
 	}
 	info, err := os.Stat(name)
 	if err != nil || info.Mode().Perm() != 0o644 {
@@ -116,11 +116,11 @@ func TestWriteToErrorKeepsOldFile(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if names := list(t, dir); !slices.Equal(names, []string{"f"}) {
-		t.Errorf("folder holds %v", names)
+		t.Errorf("directory holds %v", names)
 	}
 }
 
-func TestWriteFileNoFolder(t *testing.T) {
+func TestWriteFileNoDirectory(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "absent", "f")
 	err := durable.WriteFile(durable.OS(), name, nil, 0o644)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +145,7 @@ func TestLeftOverTemps(t *testing.T) {
 		t.Errorf("removed %v, %v", removed, err)
 	}
 	if names := list(t, dir); !slices.Equal(names, []string{"f"}) {
-		t.Errorf("folder holds %v", names)
+		t.Errorf("directory holds %v", names)
 	}
 	removed, err = durable.RemoveTemps(durable.OS(), dir)
 	if err != nil || removed != nil {

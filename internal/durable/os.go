@@ -168,7 +168,7 @@ func (f system) Lstat(name string) (fs.FileInfo, error) {
 	return os.Lstat(name)
 }
 
-// SyncDir syncs a folder. A file system that answers EINVAL or ENOTSUP has no
+// SyncDir syncs a directory. A file system that answers EINVAL or ENOTSUP has no
 // such operation (some network and FUSE file systems); there is nothing more
 // one could do there.
 func (f system) SyncDir(name string) error {

@@ -43,14 +43,14 @@ func tempName(name string, n int) string {
 }
 
 // WriteFile makes name a file with exactly data, durably: a temporary file in
-// the same folder is written and synced, renamed to name, and the folder is
+// the same directory is written and synced, renamed to name, and the directory is
 // synced. Whenever the power fails, name is the old file (or absent) or the
 // whole new one. perm is subject to the umask. A symbolic link is replaced,
 // not followed. What is neither that nor a file (a device, a FIFO, a socket, a
 // directory) is never replaced: ErrNotRegular.
 //
 // After an error the temporary file has been removed when that was possible,
-// and name is the old file; only when the very last step, syncing the folder,
+// and name is the old file; only when the very last step, syncing the directory,
 // fails, name already is the new file and may be the old one after a crash.
 func WriteFile(fsys FS, name string, data []byte, perm fs.FileMode) error {
 	return WriteTo(fsys, name, perm, func(w io.Writer) error {
@@ -121,7 +121,7 @@ func removeTemp(fsys FS, temp string) error {
 	return nil
 }
 
-// RemoveTemps removes the temporary files that crashes have left in folder dir
+// RemoveTemps removes the temporary files that crashes have left in directory dir
 // and returns their names. Nobody may be writing there at the same time.
 func RemoveTemps(fsys FS, dir string) ([]string, error) {
 	entries, err := fsys.ReadDir(dir)

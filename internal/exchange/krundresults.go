@@ -16,7 +16,7 @@ import (
 // FormatKrund is dataset.Info.Format of krund's own records.
 const FormatKrund = "krund"
 
-// ReadKrundResults reads the records in a results folder. Of their columns
+// ReadKrundResults reads the records in a results directory. Of their columns
 // those are kept for which keep (called with a name, from several goroutines)
 // is true, and always the wall times; a nil keep keeps all. Executions are
 // ordered by key as they first occur in the schedule, and within a key by
@@ -25,7 +25,7 @@ const FormatKrund = "krund"
 // the others are such too.
 //
 // A record that cannot be read does not end the reading: it becomes one of the
-// dataset's Problems, and is in LeftOut, too. The error is that of the folder.
+// dataset's Problems, and is in LeftOut, too. The error is that of the directory.
 func ReadKrundResults(fsys durable.FS, dir string, keep func(column string) bool) (*dataset.Dataset, error) {
 	reader := results.NewReader(fsys, dir)
 	list, err := reader.List()
@@ -137,7 +137,7 @@ func noteSource(d *dataset.Dataset, machine, experiment string) {
 			*name = now
 		}
 		if *name != now {
-			problem := fmt.Sprintf("records of several %ss lie in one folder: %s and %s", what, *name, now)
+			problem := fmt.Sprintf("records of several %ss lie in one directory: %s and %s", what, *name, now)
 			if !slices.Contains(d.Problems, problem) {
 				d.Problems = append(d.Problems, problem)
 			}

@@ -104,7 +104,7 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 		}
 	}
 	if _, err := ReadKrundResults(durable.OS(), filepath.Join(dir, "missing"), nil); err == nil {
-		t.Error("a missing folder was not refused")
+		t.Error("a missing directory was not refused")
 	}
 }
 

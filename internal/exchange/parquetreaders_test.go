@@ -12,9 +12,9 @@ import (
 	"krund/internal/key"
 )
 
-// parquetFolder writes two keys, one with a name that folders cannot have, and
+// parquetDirectory writes two keys, one with a name that directories cannot have, and
 // gives a pattern of their files.
-func parquetFolder(t *testing.T) string {
+func parquetDirectory(t *testing.T) string {
 	t.Helper()
 	d := &dataset.Dataset{Info: dataset.Info{Machine: "bencher5", Experiment: "test"}}
 	for _, name := range []string{"fasta", "a/b ü"} {
@@ -48,7 +48,7 @@ func TestDuckDB(t *testing.T) {
 	if err != nil {
 		t.Skip("duckdb is not installed: it is not asked to read our Parquet")
 	}
-	files := "read_parquet('" + parquetFolder(t) + "', union_by_name=true)"
+	files := "read_parquet('" + parquetDirectory(t) + "', union_by_name=true)"
 	for query, want := range map[string]string{
 		"select benchmark, vm, iteration, wall_ns, cycles_core3, gc from " + files + " order by all": "benchmark,vm,iteration,wall_ns,cycles_core3,gc\n" +
 			"a/b ü,PyPy,0,123456789,18446744073709551615,\na/b ü,PyPy,1,9007199254740993,9007199254740993,-5\n" +
@@ -74,7 +74,7 @@ import glob, sys, pyarrow.parquet as pq
 for f in sorted(glob.glob(sys.argv[1], recursive=True)):
     t = pq.ParquetFile(f).read()
     print(t['benchmark'][0], t['wall_ns'].to_pylist(), t['cycles_core3'].to_pylist(), t['gc'].to_pylist(), t.schema.field('cycles_core3').type, t.schema.metadata[b'krund.unit.gc'])
-`, parquetFolder(t)).CombinedOutput()
+`, parquetDirectory(t)).CombinedOutput()
 	want := "[123456789, 9007199254740993] [18446744073709551615, 9007199254740993] [None, -5] uint64 b'ns'\n"
 	if err != nil || string(out) != "a/b ü "+want+"fasta "+want {
 		t.Errorf("%s%v, want\n%s", out, err, want)

@@ -25,7 +25,7 @@ print(json.dumps({'machine': ours['audit']['uname'].split(' ')[1], 'times': ours
 `
 
 // TestWarmupStats holds our files against the program they are for. It runs
-// where KRUND_WARMUP_STATS names its folder, and needs python2.7.
+// where KRUND_WARMUP_STATS names its directory, and needs python2.7.
 func TestWarmupStats(t *testing.T) {
 	root := os.Getenv("KRUND_WARMUP_STATS")
 	if root == "" {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -24,14 +24,14 @@ type Options struct {
 	Name string
 }
 
-// Check reads everything in the folder f. Its memory grows with the number of
+// Check reads everything in the directory f. Its memory grows with the number of
 // slots that have records, not with their contents.
-func Check(fsys durable.FS, f folder.Folder, o Options) Report {
+func Check(fsys durable.FS, f directory.Directory, o Options) Report {
 	return examine(fsys, f, o).report
 }
 
-func examine(fsys durable.FS, f folder.Folder, o Options) *check {
-	c := &check{fsys: fsys, folder: f, options: o, report: Report{Outcomes: make(map[results.Outcome]int)}, slots: make(map[int]*history)}
+func examine(fsys durable.FS, f directory.Directory, o Options) *check {
+	c := &check{fsys: fsys, directory: f, options: o, report: Report{Outcomes: make(map[results.Outcome]int)}, slots: make(map[int]*history)}
 	c.files()
 	c.machineFiles()
 	c.records()
@@ -42,10 +42,10 @@ func examine(fsys durable.FS, f folder.Folder, o Options) *check {
 }
 
 type check struct {
-	fsys    durable.FS
-	folder  folder.Folder
-	options Options
-	report  Report
+	fsys      durable.FS
+	directory directory.Directory
+	options   Options
+	report    Report
 
 	slots  map[int]*history // by slot
 	hosts  []string         // of the records
@@ -77,10 +77,10 @@ func (h *history) of(slot schedule.Slot) *history {
 
 // records reads every record.
 func (c *check) records() {
-	r := results.NewReader(c.fsys, c.folder.Results())
+	r := results.NewReader(c.fsys, c.directory.Results())
 	list, err := r.List()
 	if err != nil {
-		c.report.problem(ResultsUnlisted, resultsDir, err.Error(), "make the folder readable")
+		c.report.problem(ResultsUnlisted, resultsDir, err.Error(), "make the directory readable")
 		return
 	}
 	c.report.Records = len(list.Records)
@@ -98,7 +98,7 @@ func (c *check) records() {
 	}
 	c.hashes = make(map[string]results.Name)
 	for l := range results.Scan(r, list.Records) {
-		c.size(filepath.Join(c.folder.Results(), l.Name.String()))
+		c.size(filepath.Join(c.directory.Results(), l.Name.String()))
 		c.one(l)
 	}
 }
@@ -135,7 +135,7 @@ func (c *check) one(l results.Loaded) {
 		}
 	}
 	if err := rec.Check(); err != nil {
-		c.report.record(RecordDoubtful, l.Name, err.Error(), "do not use it for an analysis: move it out of the folder and `krunctl repair` has the slot run again")
+		c.report.record(RecordDoubtful, l.Name, err.Error(), "do not use it for an analysis: move it out of the directory and `krunctl repair` has the slot run again")
 	}
 	if _, known := c.hashes[rec.ConfigHash]; !known {
 		c.hashes[rec.ConfigHash] = l.Name
@@ -170,7 +170,7 @@ func (c *check) twice(h *history) {
 			continue
 		}
 		if seen {
-			c.report.record(CompletedTwice, r.Name, "the slot has a completed record of an earlier attempt", "only the first one is used; move this one out of the folder, and say how it came about")
+			c.report.record(CompletedTwice, r.Name, "the slot has a completed record of an earlier attempt", "only the first one is used; move this one out of the directory, and say how it came about")
 			return
 		}
 		seen = true
@@ -184,7 +184,7 @@ func unreadable(err error) bool {
 	return errors.As(err, &path)
 }
 
-// Names of the folder's own files.
+// Names of the directory's own files.
 const (
 	scheduleFile = "schedule"
 	configFile   = "config.toml"
@@ -192,24 +192,24 @@ const (
 
 var ownFiles = map[string]bool{
 	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true, "holder": true,
-	"analysis.json": true, "fingerprint.json": true, string(folder.Hold): true, string(folder.Stop): true, "reserve": true,
+	"analysis.json": true, "fingerprint.json": true, string(directory.Hold): true, string(directory.Stop): true, "reserve": true,
 }
 
 // brokenMark is in the names of what a repair has kept.
 const brokenMark = ".broken"
 
-// files looks at the names in the folder.
+// files looks at the names in the directory.
 func (c *check) files() {
-	entries, err := c.fsys.ReadDir(c.folder.Dir())
+	entries, err := c.fsys.ReadDir(c.directory.Dir())
 	if err != nil {
-		c.report.problem(ResultsUnlisted, ".", err.Error(), "make the folder readable")
+		c.report.problem(ResultsUnlisted, ".", err.Error(), "make the directory readable")
 		return
 	}
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case name == resultsDir:
 		case ownFiles[name]:
-			c.size(filepath.Join(c.folder.Dir(), name))
+			c.size(filepath.Join(c.directory.Dir(), name))
 		case durable.IsTemp(name) && e.Type().IsRegular():
 			c.report.problem(Leftover, name, "a temporary file that a crash has left, or that krund is writing", "when krund is not running, `krunctl repair` removes it")
 		default:
@@ -229,7 +229,7 @@ func (c *check) foreign(file string) {
 		c.report.note(KeptBroken, file, "kept by a repair, or from an earlier day", fix)
 		return
 	}
-	c.report.problem(Foreign, file, "krund did not put it there", "move it out of the folder")
+	c.report.problem(Foreign, file, "krund did not put it there", "move it out of the directory")
 }
 
 func (c *check) size(path string) {
@@ -241,9 +241,9 @@ func (c *check) size(path string) {
 // openConfig finds the machine for which the configuration plans what the
 // schedule has; which is known later.
 func (c *check) openConfig() {
-	text, err := durable.ReadFile(c.fsys, c.folder.ConfigCopy())
+	text, err := durable.ReadFile(c.fsys, c.directory.ConfigCopy())
 	if err != nil {
-		c.report.problem(ConfigMissing, configFile, err.Error(), copyFix+", or repair with the original NAME.toml beside the folder: `krunctl repair`")
+		c.report.problem(ConfigMissing, configFile, err.Error(), copyFix+", or repair with the original NAME.toml beside the directory: `krunctl repair`")
 		return
 	}
 	cfg, err := parseFor(c.options, c.hosts, text, 0)
@@ -291,7 +291,7 @@ func (c *check) configs() {
 	}
 	for hash, name := range c.hashes {
 		if want != "" && hash != want {
-			c.report.record(RecordConfig, name, "it, and perhaps others, was measured under another configuration (hash "+hash+")", "move records of other experiments out of the folder")
+			c.report.record(RecordConfig, name, "it, and perhaps others, was measured under another configuration (hash "+hash+")", "move records of other experiments out of the directory")
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package integrity compares everything in an experiment's folder with
+// Package integrity compares everything in an experiment's directory with
 // everything else: the schedule's checksums, the records, what the two say about
 // each other, and the configuration that both came from. Check only reads and
 // returns a list of problems, each with what to do about it. Mend does what can

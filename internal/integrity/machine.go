@@ -22,8 +22,8 @@ func (c *check) machineFiles() {
 }
 
 func (c *check) journal() {
-	name := filepath.Base(c.folder.Journal())
-	damage, err := control.JournalDamage(c.fsys, c.folder.Journal())
+	name := filepath.Base(c.directory.Journal())
+	damage, err := control.JournalDamage(c.fsys, c.directory.Journal())
 	switch {
 	case errors.Is(err, control.ErrJournalVersion):
 		c.report.problem(JournalVersion, name, "it is of a newer format", newerFix)
@@ -37,7 +37,7 @@ func (c *check) journal() {
 }
 
 func (c *check) fingerprint() {
-	text, err := durable.ReadFile(c.fsys, c.folder.Fingerprint())
+	text, err := durable.ReadFile(c.fsys, c.directory.Fingerprint())
 	if errors.Is(err, fs.ErrNotExist) {
 		return // it is made with the first execution
 	}

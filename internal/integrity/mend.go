@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/folder"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -16,7 +16,7 @@ import (
 // MendOptions say what Mend may use.
 type MendOptions struct {
 	Options
-	// Original is the experiment's configuration outside of the folder, from
+	// Original is the experiment's configuration outside of the directory, from
 	// which a lost copy is made anew when it is the same text; "" for none.
 	Original string
 	DryRun   bool      // only say what would be done
@@ -31,7 +31,7 @@ type MendOptions struct {
 // leftovers of crashes; rebuilds damaged parts of the schedule, or all of it;
 // and gives each slot the flag that its record says. An error ends it; what was
 // done until then is in the list.
-func Mend(fsys durable.FS, f folder.Folder, o MendOptions) ([]string, error) {
+func Mend(fsys durable.FS, f directory.Directory, o MendOptions) ([]string, error) {
 	m := &mending{check: examine(fsys, f, o.Options), o: o}
 	for _, step := range []func() error{m.mendConfig, m.putRecordsAside, m.removeLeftovers, m.mendSchedule, m.mendSlots} {
 		if err := step(); err != nil {
@@ -105,11 +105,11 @@ func (m *mending) mendConfig() error {
 	}
 	m.config = cfg
 	return m.step("copied "+m.o.Original+" to "+configFile, func() error {
-		if err := m.keep(m.folder.ConfigCopy()); err != nil {
+		if err := m.keep(m.directory.ConfigCopy()); err != nil {
 			return err
 		}
 		const readable = 0o644
-		return durable.WriteFile(m.fsys, m.folder.ConfigCopy(), text, readable)
+		return durable.WriteFile(m.fsys, m.directory.ConfigCopy(), text, readable)
 	})
 }
 
@@ -164,7 +164,7 @@ func (m *mending) putRecordsAside() error {
 func (m *mending) putAside(what string, names []results.Name) error {
 	for _, name := range names {
 		err := m.step(fmt.Sprintf("put the %s %s aside, as %s%s", what, name, name, brokenMark), func() error {
-			return m.keep(filepath.Join(m.folder.Results(), name.String()))
+			return m.keep(filepath.Join(m.directory.Results(), name.String()))
 		})
 		if err != nil {
 			return err
@@ -178,15 +178,15 @@ func (m *mending) removeLeftovers() error {
 		return nil
 	}
 	return m.step("removed temporary files that a crash has left", func() error {
-		_, first := results.Clean(m.fsys, m.folder.Results())
-		_, second := durable.RemoveTemps(m.fsys, m.folder.Dir())
+		_, first := results.Clean(m.fsys, m.directory.Results())
+		_, second := durable.RemoveTemps(m.fsys, m.directory.Dir())
 		return errors.Join(first, second)
 	})
 }
 
 // ErrNoConfig is returned when the schedule has to be rebuilt and the
 // configuration that it is rebuilt from is not there.
-var ErrNoConfig = errors.New("the schedule can be rebuilt only with the configuration that the experiment was started with; put that text into config.toml, or beside the folder as NAME.toml")
+var ErrNoConfig = errors.New("the schedule can be rebuilt only with the configuration that the experiment was started with; put that text into config.toml, or beside the directory as NAME.toml")
 
 // mendSchedule rebuilds what of the schedule is damaged.
 func (m *mending) mendSchedule() error {
@@ -203,14 +203,14 @@ func (m *mending) mendSchedule() error {
 	src := m.source()
 	if missing {
 		return m.step("made the schedule anew from the configuration and the records"+m.baseRemark(), func() error {
-			_, err := schedule.Repair(m.fsys, m.folder.Schedule(), src)
+			_, err := schedule.Repair(m.fsys, m.directory.Schedule(), src)
 			return err
 		})
 	}
 	if m.o.DryRun {
 		return m.step("rebuilt the damaged parts of the schedule from the records", nil)
 	}
-	report, err := schedule.Repair(m.fsys, m.folder.Schedule(), src)
+	report, err := schedule.Repair(m.fsys, m.directory.Schedule(), src)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type change struct {
 
 // mendSlots gives slots the flag that their records say.
 func (m *mending) mendSlots() error {
-	s, err := schedule.Open(m.fsys, m.folder.Schedule(), !m.o.DryRun)
+	s, err := schedule.Open(m.fsys, m.directory.Schedule(), !m.o.DryRun)
 	if err != nil {
 		return nil //nolint:nilerr // a dry run over a damaged schedule, or nothing to mend; Check says why it cannot be read
 	}

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
-	"krund/internal/folder"
 	"krund/internal/integrity"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -48,7 +48,7 @@ var options = integrity.MendOptions{
 }
 
 // experiment has six slots: four completed, one with an error, one outstanding.
-func experiment(t *testing.T) (*crashfs.FS, folder.Folder) {
+func experiment(t *testing.T) (*crashfs.FS, directory.Directory) {
 	t.Helper()
 	fsys := crashfs.New("/x")
 	must := func(err error) {
@@ -60,7 +60,7 @@ func experiment(t *testing.T) (*crashfs.FS, folder.Folder) {
 	must(durable.WriteFile(fsys, toml, []byte(text), 0o644))
 	cfg, err := config.Parse(toml, []byte(text), "lab1")
 	must(err)
-	f, err := folder.Create(fsys, dir)
+	f, err := directory.Create(fsys, dir)
 	must(err)
 	must(durable.WriteFile(fsys, f.ConfigCopy(), []byte(text), 0o644))
 	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin, Seed: 1}
@@ -105,7 +105,7 @@ func overwrite(t *testing.T, fsys *crashfs.FS, name string, offset int64) {
 
 // broken is the experiment with its headers, a slot, a record and its
 // configuration lost.
-func broken(t *testing.T) (*crashfs.FS, folder.Folder) {
+func broken(t *testing.T) (*crashfs.FS, directory.Directory) {
 	fsys, f := experiment(t)
 	overwrite(t, fsys, f.Schedule(), 30)
 	overwrite(t, fsys, f.Schedule(), 512+30)
@@ -145,7 +145,7 @@ func TestASoundExperimentIsLeftAlone(t *testing.T) {
 func TestMendCut(t *testing.T) {
 	build := func() *crashfs.FS { fsys, _ := broken(t); return fsys }
 	program := func(fsys *crashfs.FS) error {
-		f, err := folder.Open(fsys, dir)
+		f, err := directory.Open(fsys, dir)
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func TestMendCut(t *testing.T) {
 		if err := program(after); err != nil {
 			t.Fatalf("%s: %v", cut, err)
 		}
-		f, err := folder.Open(after, dir)
+		f, err := directory.Open(after, dir)
 		if err != nil {
 			t.Fatalf("%s: %v", cut, err)
 		}
@@ -191,18 +191,18 @@ func TestMendWithoutConfiguration(t *testing.T) {
 func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		lost func(fsys *crashfs.FS, f folder.Folder) error
+		lost func(fsys *crashfs.FS, f directory.Directory) error
 		base []results.Temperature // of the newest record
 		want string
 	}{
-		{"headers", func(fsys *crashfs.FS, f folder.Folder) error {
+		{"headers", func(fsys *crashfs.FS, f directory.Directory) error {
 			overwrite(t, fsys, f.Schedule(), 30)
 			overwrite(t, fsys, f.Schedule(), 512+30)
 			return nil
 		}, []results.Temperature{{Sensor: "k10temp/Tctl", MilliC: 41500}}, "[{k10temp/Tctl 41500}]"},
-		{"all of it", func(fsys *crashfs.FS, f folder.Folder) error { return fsys.Remove(f.Schedule()) },
+		{"all of it", func(fsys *crashfs.FS, f directory.Directory) error { return fsys.Remove(f.Schedule()) },
 			[]results.Temperature{{Sensor: "k10temp/Tctl", MilliC: 41500}}, "[{k10temp/Tctl 41500}]"},
-		{"no record knows any", func(fsys *crashfs.FS, f folder.Folder) error { return fsys.Remove(f.Schedule()) }, nil, "[]"},
+		{"no record knows any", func(fsys *crashfs.FS, f directory.Directory) error { return fsys.Remove(f.Schedule()) }, nil, "[]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fsys, f := experiment(t)

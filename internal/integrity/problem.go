@@ -39,7 +39,7 @@ const (
 	FingerprintBad   Code = "fingerprint_damaged"
 	Leftover         Code = "leftover"           // a temporary file of a crash
 	Foreign          Code = "foreign"            // not krund's
-	ResultsUnlisted  Code = "results_unlisted"   // the folder of the records cannot be read
+	ResultsUnlisted  Code = "results_unlisted"   // the directory of the records cannot be read
 	KeptBroken       Code = "kept_broken"        // a note, not a problem: an earlier repair kept a copy
 	UnfinishedRecord Code = "unfinished_records" // a note: krund closes the slot at its next start
 )
@@ -47,7 +47,7 @@ const (
 // Problem is one thing that is not as it should be.
 type Problem struct {
 	Code    Code   `json:"code"`
-	File    string `json:"file"` // in the experiment's folder
+	File    string `json:"file"` // in the experiment's directory
 	Slot    *int   `json:"slot"`
 	Attempt *int   `json:"attempt"`
 	What    string `json:"what"`
@@ -60,7 +60,7 @@ type Report struct {
 	Records   int             // files of records
 	Outcomes  map[results.Outcome]int
 	Completed int   // slots with a completed record
-	Bytes     int64 // of all files of the folder and its results
+	Bytes     int64 // of all files of the directory and its results
 	Problems  []Problem
 	Notes     []Problem // odd, and no reason to worry
 }
@@ -86,9 +86,9 @@ func (r *Report) note(c Code, file, what, fix string) {
 // Remedies that several problems share.
 const (
 	repairFix = "stop krund and run `krunctl repair`"
-	copyFix   = "get the file from a copy of the folder"
+	copyFix   = "get the file from a copy of the directory"
 	newerFix  = "use the krunctl that belongs to the krund that made it"
 )
 
-// resultsDir is the name of the folder of the records.
+// resultsDir is the name of the directory of the records.
 const resultsDir = "results"

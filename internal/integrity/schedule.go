@@ -15,7 +15,7 @@ import (
 
 // schedule reads every slot and compares it with its records and with the plan.
 func (c *check) schedule() {
-	s, err := schedule.Open(c.fsys, c.folder.Schedule(), false)
+	s, err := schedule.Open(c.fsys, c.directory.Schedule(), false)
 	if err != nil {
 		c.unopened(err)
 		for _, index := range slices.Sorted(maps.Keys(c.slots)) {
@@ -109,13 +109,13 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 		switch {
 		case r.Key != slot.Key.String() || r.Pexec != slot.Pexec:
 			c.report.record(RecordDiffers, r.Name, fmt.Sprintf("it is of %s number %d, and slot %d is %s number %d", r.Key, r.Pexec, slot.Index, slot.Key, slot.Pexec),
-				"move records of other experiments out of the folder; `krunctl repair` puts this one aside")
+				"move records of other experiments out of the directory; `krunctl repair` puts this one aside")
 			c.strangers = append(c.strangers, r.Name)
 		case r.Name.Attempt > slot.Attempts:
 			if again, err := s.Slot(slot.Index); err == nil && again.Attempts >= r.Name.Attempt {
 				continue
 			}
-			c.report.record(RecordAhead, r.Name, fmt.Sprintf("it is of attempt %d, and the slot has counted %s", r.Name.Attempt, attempts(slot.Attempts)), "the schedule is older than the records: get both from the same copy of the folder")
+			c.report.record(RecordAhead, r.Name, fmt.Sprintf("it is of attempt %d, and the slot has counted %s", r.Name.Attempt, attempts(slot.Attempts)), "the schedule is older than the records: get both from the same copy of the directory")
 		}
 	}
 	p, fix := disagreement(slot, h)
@@ -138,7 +138,7 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 func (c *check) lost(slot schedule.Slot, h *history, fix string) {
 	for _, attempt := range h.missing(slot) {
 		name := results.Name{Slot: slot.Index, Attempt: attempt}
-		if _, err := c.fsys.Lstat(filepath.Join(c.folder.Results(), name.String())); !errors.Is(err,
+		if _, err := c.fsys.Lstat(filepath.Join(c.directory.Results(), name.String())); !errors.Is(err,
 			fs.ErrNotExist) {
 			continue
 		}
@@ -223,7 +223,7 @@ func (c *check) strays(slots int) {
 	slices.Sort(found)
 	for _, index := range found {
 		for _, r := range c.slots[index].Records {
-			c.report.record(RecordStray, r.Name, fmt.Sprintf("the schedule has %d slots", slots), "move records of other experiments out of the folder")
+			c.report.record(RecordStray, r.Name, fmt.Sprintf("the schedule has %d slots", slots), "move records of other experiments out of the directory")
 		}
 	}
 }

@@ -34,8 +34,8 @@ type Used struct {
 // is an empty list; one that cannot be read is left out and told in the error
 // (from Linux 5.10 on only root may read them).
 func ReadEnergy(root sysroot.Root) ([]Energy, error) {
-	const folder = "/sys/class/powercap"
-	found, err := root.Glob(folder + "/*/energy_uj")
+	const directory = "/sys/class/powercap"
+	found, err := root.Glob(directory + "/*/energy_uj")
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func readZone(root sysroot.Root, dir string) (Energy, error) {
 	return Energy{Zone: path.Base(dir), Name: strings.TrimSpace(name), UJ: uint64(now), Most: uint64(most), Limit: powerLimit(root, dir)}, nil
 }
 
-// powerLimit looks for power limits in a zone's folder, or in that of the zone it
+// powerLimit looks for power limits in a zone's directory, or in that of the zone it
 // is part of: intel-rapl:0 of intel-rapl:0:1.
 func powerLimit(root sysroot.Root, dir string) uint64 {
 	found, err := root.Glob(dir + "/constraint_*_power_limit_uw")

@@ -11,7 +11,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-// machine is a folder that stands for the root of a machine.
+// machine is a directory that stands for the root of a machine.
 func machine(t *testing.T, files map[string]string) sysroot.Root {
 	t.Helper()
 	dir := t.TempDir()

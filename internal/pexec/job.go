@@ -33,7 +33,7 @@ const mostOutput = 8 << 20
 
 // Installed is where the parts of krund are that run in the measured process, and who runs krund.
 type Installed struct {
-	Runners    string // folder of the runners (package runners)
+	Runners    string // directory of the runners (package runners)
 	Library    string // libkrun.so
 	Cgroup     string // control group of the benchmarks, below krund's own; no two experiments may share one
 	CallerName string // for benchmarks that run as the caller
@@ -45,7 +45,7 @@ type Job struct {
 	Key        key.Key
 	VM         config.VM
 	Entry      string // absolute path of the benchmark's file; "" is allowed for external suites
-	Folder     string // absolute path of the working directory of a suite without Entry; else it is that of Entry
+	Directory  string // absolute path of the working directory of a suite without Entry; else it is that of Entry
 	Benchmark  string // name, for external suites
 	Parameter  int
 	Iterations int
@@ -74,7 +74,7 @@ func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 		Counters: cfg.Counters, Verdict: cfg.Verdict,
 	}
 	if j.Entry == "" {
-		j.Folder = workFolder(cfg.Folders(k))
+		j.Directory = workDirectory(cfg.Directories(k))
 	}
 	if vm.Path != "" {
 		if j.Program, err = config.LookPath(vm.Path); err != nil {
@@ -128,19 +128,19 @@ func set(env []string, variable string) []string {
 	return append(env, variable)
 }
 
-// dir is the working directory: the folder of the benchmark's file, so that it finds its data.
+// dir is the working directory: the directory of the benchmark's file, so that it finds its data.
 func (j Job) dir() string {
 	if j.Entry == "" {
-		return j.Folder
+		return j.Directory
 	}
 	return filepath.Dir(j.Entry)
 }
 
-// workFolder is where an external suite without a file of its own starts: in the nearest of the folders that there is, and in "/" when there is none.
-func workFolder(folders []string) string {
-	for _, folder := range folders {
-		if info, err := os.Stat(folder); err == nil && info.IsDir() {
-			return folder
+// workDirectory is where an external suite without a file of its own starts: in the nearest of the directories that there is, and in "/" when there is none.
+func workDirectory(directories []string) string {
+	for _, directory := range directories {
+		if info, err := os.Stat(directory); err == nil && info.IsDir() {
+			return directory
 		}
 	}
 	return "/"

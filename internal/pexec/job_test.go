@@ -98,7 +98,7 @@ func TestCommandLines(t *testing.T) {
 				t.Errorf("argv %q, want %q", got, test.argv)
 			}
 			if c.Path != c.Args[0] || c.Dir != test.dir || c.Cgroup != "krund-1" {
-				t.Errorf("path %s, folder %s, control group %s", c.Path, c.Dir, c.Cgroup)
+				t.Errorf("path %s, directory %s, control group %s", c.Path, c.Dir, c.Cgroup)
 			}
 		})
 	}
@@ -194,28 +194,28 @@ func TestUnknownKey(t *testing.T) {
 	}
 }
 
-func TestWorkFolder(t *testing.T) {
+func TestWorkDirectory(t *testing.T) {
 	base := t.TempDir()
 	own := filepath.Join(base, "nbody")
-	folders := []string{filepath.Join(own, "suite"), own, base}
-	if got := workFolder([]string{filepath.Join(base, "nowhere")}); got != "/" {
-		t.Errorf("without any folder: %s", got)
+	directories := []string{filepath.Join(own, "suite"), own, base}
+	if got := workDirectory([]string{filepath.Join(base, "nowhere")}); got != "/" {
+		t.Errorf("without any directory: %s", got)
 	}
-	if err := os.WriteFile(own, nil, 0o600); err != nil { // a file is no folder
+	if err := os.WriteFile(own, nil, 0o600); err != nil { // a file is no directory
 		t.Fatal(err)
 	}
-	if got := workFolder(folders); got != base {
-		t.Errorf("the folder of all benchmarks: %s", got)
+	if got := workDirectory(directories); got != base {
+		t.Errorf("the directory of all benchmarks: %s", got)
 	}
 	if err := os.Remove(own); err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range []string{folders[1], folders[0]} {
-		if err := os.Mkdir(folder, 0o700); err != nil {
+	for _, directory := range []string{directories[1], directories[0]} {
+		if err := os.Mkdir(directory, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if got := workFolder(folders); got != folder {
-			t.Errorf("%s, want %s", got, folder)
+		if got := workDirectory(directories); got != directory {
+			t.Errorf("%s, want %s", got, directory)
 		}
 	}
 }

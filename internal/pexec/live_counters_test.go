@@ -161,7 +161,7 @@ func openCycles() error {
 	return unix.Close(fd)
 }
 
-// open lets everybody into a folder and those above it that are the test's.
+// open lets everybody into a directory and those above it that are the test's.
 func open(t *testing.T, dir string) {
 	t.Helper()
 	for ; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {

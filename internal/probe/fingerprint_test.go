@@ -213,11 +213,11 @@ func TestHashFile(t *testing.T) {
 		t.Error("no error for a missing file")
 	}
 	if _, err := HashFile(t.TempDir()); err == nil {
-		t.Error("no error for a folder")
+		t.Error("no error for a directory")
 	}
 }
 
-// TestHashHostile: a benchmark that may write to its own folder can put anything in the place of
+// TestHashHostile: a benchmark that may write to its own directory can put anything in the place of
 // its file. Nothing of it may hold krund up.
 func TestHashHostile(t *testing.T) {
 	dir := t.TempDir()

@@ -25,7 +25,7 @@ func machine(t *testing.T, name string) (*control.Machine, string) {
 	return &control.Machine{Root: sysroot.New(dir)}, dir
 }
 
-// put writes a file of a machine, making its folders.
+// put writes a file of a machine, making its directories.
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)

@@ -57,7 +57,7 @@ func hwmonTemperatures(root sysroot.Root) Temperatures {
 	return t
 }
 
-// chip reads the sensors of one hwmon folder.
+// chip reads the sensors of one hwmon directory.
 func (t *Temperatures) chip(root sysroot.Root, dir string) {
 	inputs, err := root.Glob(dir + "/temp[0-9]*_input")
 	if err != nil || len(inputs) == 0 {
@@ -167,7 +167,7 @@ func (t *Temperatures) finish() {
 	t.namesakes, t.numbers = nil, nil
 }
 
-// devicePlace returns where in the machine the device of a hwmon folder sits: its path below /sys/devices, without the parts that are
+// devicePlace returns where in the machine the device of a hwmon directory sits: its path below /sys/devices, without the parts that are
 // numbered by chance.
 func devicePlace(root sysroot.Root, dir string) string {
 	place, err := root.Resolve(dir + "/device")
@@ -179,7 +179,7 @@ func devicePlace(root sysroot.Root, dir string) string {
 	return stablePlace(place)
 }
 
-// stablePlace cuts the parts of a device path that depend on the order in which drivers load: the hwmon folder itself at the end, and the
+// stablePlace cuts the parts of a device path that depend on the order in which drivers load: the hwmon directory itself at the end, and the
 // numbers of buses and controllers (nvme0, host3, i2c-5 and the 5-0048 on it), whose place on the PCI bus stays in the path.
 func stablePlace(place string) string {
 	place = strings.TrimPrefix(place, "/sys/devices/")

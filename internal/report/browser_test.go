@@ -22,7 +22,7 @@ import (
 	"krund/internal/results"
 )
 
-// disk is a folder for a report.
+// disk is a directory for a report.
 type disk string
 
 func (d disk) Create(name string) (io.WriteCloser, error) {

@@ -1,5 +1,5 @@
 // Package report turns an analysis into what people read: tables in six
-// formats, plots, and a folder of HTML pages.
+// formats, plots, and a directory of HTML pages.
 //
 // It computes nothing that a reader could take for a result: classes,
 // intervals and warnings come from the analysis document (package warmup) and

@@ -25,8 +25,8 @@ type Input struct {
 	Columns func(pair, execution int) ([]dataset.Column, error)
 }
 
-// Folder is where the files of a report go. Names are relative, with slashes.
-type Folder interface {
+// Directory is where the files of a report go. Names are relative, with slashes.
+type Directory interface {
 	Create(name string) (io.WriteCloser, error)
 }
 
@@ -42,7 +42,7 @@ var ErrMismatch = errors.New("the analysis is of other data; run krunctl analyze
 // Site writes a report: index.html, a page per key in keys/, the values in
 // data/, static plots in plots/ and the scripts in assets/. It needs no
 // network and no server.
-func Site(out Folder, in Input) (Size, error) {
+func Site(out Directory, in Input) (Size, error) {
 	s := site{in: in, out: out}
 	if err := s.check(); err != nil {
 		return s.size, err
@@ -66,7 +66,7 @@ func Site(out Folder, in Input) (Size, error) {
 
 type site struct {
 	in    Input
-	out   Folder
+	out   Directory
 	pages *template.Template
 	size  Size
 }

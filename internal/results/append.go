@@ -14,14 +14,14 @@ import (
 // ErrExists is returned by Append when the attempt already has another record.
 var ErrExists = errors.New("another record of this slot and attempt exists; records are never changed")
 
-// Appender adds records to a folder. It keeps nothing in memory and never
-// lists the folder: the ten-thousandth record costs what the first did.
+// Appender adds records to a directory. It keeps nothing in memory and never
+// lists the directory: the ten-thousandth record costs what the first did.
 type Appender struct {
 	fsys durable.FS
 	dir  string
 }
 
-// NewAppender returns an Appender for the folder dir, which must exist.
+// NewAppender returns an Appender for the directory dir, which must exist.
 func NewAppender(fsys durable.FS, dir string) *Appender {
 	return &Appender{fsys: fsys, dir: dir}
 }
@@ -66,7 +66,7 @@ func (a *Appender) append(r Record, name Name) error {
 }
 
 // confirm compares the JSON, not the packed bytes: another version of the
-// compressor must not make the same record a different one. The folder is
+// compressor must not make the same record a different one. The directory is
 // synced because the earlier Append may have failed just there.
 func (a *Appender) confirm(path string, r Record) error {
 	var text bytes.Buffer

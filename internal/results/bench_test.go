@@ -10,7 +10,7 @@ import (
 	"krund/internal/results"
 )
 
-// BenchmarkAppend adds a record of 2000 iterations and 4 cores to a folder
+// BenchmarkAppend adds a record of 2000 iterations and 4 cores to a directory
 // that has some already: the cost is to be the same.
 func BenchmarkAppend(b *testing.B) {
 	for _, existing := range []int{1, 10_000} {

@@ -8,13 +8,13 @@
 //
 // # Files
 //
-// The folder results/ of an experiment holds one file per attempt,
+// The directory results/ of an experiment holds one file per attempt,
 //
 //	SLOT-ATTEMPT.json.gz    0000017-001.json.gz
 //
 // the slot's index in the schedule (from 0, at least 7 digits) and the attempt
 // (from 1, at least 3 digits), both padded with zeros. A file is written once
-// (temporary file, sync, rename, sync of the folder) and never changed; the
+// (temporary file, sync, rename, sync of the directory) and never changed; the
 // records of rejected attempts stay. Files named *.tmp or *.tmpN are left over
 // from a crash: readers pass over them, Clean removes them.
 //
@@ -97,11 +97,11 @@
 //	  begun_ns       begin of the last iteration, complete or not; or null
 //	  findings       list of sentences: contents libkrun cannot have written
 //	process
-//	  argv, dir, env command line, working folder, list of "NAME=value" as passed
+//	  argv, dir, env command line, working directory, list of "NAME=value" as passed
 //	  env_bytes      size of the environment as passed, zero bytes included
 //	  account        user name, "" when the user has none
 //	  uid, gid
-//	  fresh_home     true: account and home folder were made for this attempt
+//	  fresh_home     true: account and home directory were made for this attempt
 //	  nice, policy   priority, scheduling policy ("" unknown)
 //	  cgroup         control group ("" none), cgroup_reason: why none
 //	  affinity       list of processors allowed, null unknown

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Name identifies a record in its folder: its slot and attempt.
+// Name identifies a record in its directory: its slot and attempt.
 type Name struct {
 	Slot    int // from 0
 	Attempt int // from 1

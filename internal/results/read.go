@@ -12,21 +12,21 @@ import (
 	"krund/internal/durable"
 )
 
-// Reader reads the records of a folder. It changes nothing and may be used
+// Reader reads the records of a directory. It changes nothing and may be used
 // while krund adds records.
 type Reader struct {
 	fsys durable.FS
 	dir  string
 }
 
-// NewReader returns a Reader of the folder dir.
+// NewReader returns a Reader of the directory dir.
 func NewReader(fsys durable.FS, dir string) *Reader {
 	return &Reader{fsys: fsys, dir: dir}
 }
 
-// FileError says which file of the folder is wrong, and why.
+// FileError says which file of the directory is wrong, and why.
 type FileError struct {
-	File string // name in the folder
+	File string // name in the directory
 	Err  error
 }
 
@@ -35,14 +35,14 @@ func (e *FileError) Error() string { return fmt.Sprintf("record %s: %v", e.File,
 // Unwrap gives the reason.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Listing is what lies in a folder, by name only: nothing was opened.
+// Listing is what lies in a directory, by name only: nothing was opened.
 type Listing struct {
 	Records []Name   // sorted by slot, then attempt
 	Temps   []string // left over from a crash, or being written right now; see Clean
-	Foreign []string // what krund did not put there, folders and links too
+	Foreign []string // what krund did not put there, directories and links too
 }
 
-// List returns the names in the folder.
+// List returns the names in the directory.
 func (r *Reader) List() (Listing, error) {
 	entries, err := r.fsys.ReadDir(r.dir)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *Reader) Format(n Name) (int, error) {
 
 // All reads every record, by slot, then attempt, one at a time. With an error
 // the record is zero: a *FileError concerns one file, and the next ones follow;
-// any other is the folder's, and the last thing that comes.
+// any other is the directory's, and the last thing that comes.
 func (r *Reader) All() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		l, err := r.List()
@@ -120,7 +120,7 @@ func (r *Reader) All() iter.Seq2[Record, error] {
 
 // Latest reads the record of the highest attempt of a slot, attempts at most.
 // ok is false when the slot has none. It opens files by name, without a look at
-// the folder, and is for rebuilding a slot of the schedule.
+// the directory, and is for rebuilding a slot of the schedule.
 func (r *Reader) Latest(slot, attempts int) (rec Record, ok bool, err error) {
 	for attempt := attempts; attempt >= 1; attempt-- {
 		rec, err = r.Load(Name{Slot: slot, Attempt: attempt})

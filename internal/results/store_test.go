@@ -146,11 +146,11 @@ func TestAppendRefused(t *testing.T) {
 		t.Errorf("%d files", len(fsys.Files()))
 	}
 	if err := results.NewAppender(fsys, "/none").Append(full()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a folder: %v", err)
+		t.Errorf("without a directory: %v", err)
 	}
 }
 
-// TestAppendDoesNotList: no folder is read, whatever is in it.
+// TestAppendDoesNotList: no directory is read, whatever is in it.
 func TestAppendDoesNotList(t *testing.T) {
 	fsys := crashfs.New(dir)
 	a := results.NewAppender(noReadDir{fsys}, dir)
@@ -166,7 +166,7 @@ func TestAppendDoesNotList(t *testing.T) {
 type noReadDir struct{ durable.FS }
 
 func (noReadDir) ReadDir(string) ([]fs.DirEntry, error) {
-	return nil, errors.New("the folder was listed")
+	return nil, errors.New("the directory was listed")
 }
 
 // TestAppendFaults: when any operation fails, the error comes back, the record
@@ -267,11 +267,11 @@ func TestReaderErrors(t *testing.T) {
 	n := 0
 	for _, err := range r.All() {
 		if n++; !errors.Is(err, syscall.EIO) || errors.As(err, &file) {
-			t.Errorf("unreadable folder: %v", err)
+			t.Errorf("unreadable directory: %v", err)
 		}
 	}
 	if n != 1 {
-		t.Errorf("%d answers about an unreadable folder", n)
+		t.Errorf("%d answers about an unreadable directory", n)
 	}
 }
 

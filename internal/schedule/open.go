@@ -13,7 +13,7 @@ import (
 
 // Schedule is an open schedule. Its memory does not depend on the number of
 // slots. It is not for several goroutines at once; several processes may read
-// while one writes (package folder has the lock that keeps it at one).
+// while one writes (package directory has the lock that keeps it at one).
 type Schedule struct {
 	file     durable.File
 	writable bool

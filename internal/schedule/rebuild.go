@@ -106,7 +106,7 @@ func (h History) State(planned Slot) Slot {
 	return planned
 }
 
-// ReadHistory reads the history of one slot, of the attempts 1 to most. It opens files by name, without a look at the folder, so that it costs the same
+// ReadHistory reads the history of one slot, of the attempts 1 to most. It opens files by name, without a look at the directory, so that it costs the same
 // however many records there are. A record that cannot be read is an error: nobody knows whether the slot is finished.
 func ReadHistory(records *results.Reader, slot, most int) (History, error) {
 	var h History

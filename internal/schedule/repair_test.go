@@ -169,7 +169,7 @@ func TestRepairRefused(t *testing.T) {
 		})
 	}
 	if _, err := schedule.Repair(crashfs.New(), path, source(2)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a folder: %v", err)
+		t.Errorf("without a directory: %v", err)
 	}
 }
 

@@ -25,7 +25,7 @@ type Access interface {
 	WriteAt(path string, data []byte, offset int64) error
 	// Hold writes data and keeps the file open until Close: some devices grant a wish only that long.
 	Hold(path string, data []byte) (io.Closer, error)
-	// Mkdir and Rmdir make and remove a folder: in a control group file system, a group.
+	// Mkdir and Rmdir make and remove a directory: in a control group file system, a group.
 	Mkdir(path string) error
 	Rmdir(path string) error
 }
@@ -114,10 +114,10 @@ func (OS) Hold(path string, data []byte) (io.Closer, error) {
 	return f, nil
 }
 
-// Mkdir makes a folder.
+// Mkdir makes a directory.
 func (OS) Mkdir(path string) error { return os.Mkdir(path, 0o755) }
 
-// Rmdir removes an empty folder; in a control group file system, a group without processes and children.
+// Rmdir removes an empty directory; in a control group file system, a group without processes and children.
 func (OS) Rmdir(path string) error {
 	if err := syscall.Rmdir(path); err != nil {
 		return &fs.PathError{Op: "rmdir", Path: path, Err: err}

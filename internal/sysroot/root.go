@@ -1,7 +1,7 @@
 // Package sysroot reads and changes the files by which a kernel shows and takes its settings: /proc, /sys and a few in /dev and /etc.
 //
-// A Root stands for "/". Programs pass New("/"); tests pass a copy of a captured machine in a temporary folder, and then look at the
-// files. All names are written as the kernel documents them ("/proc/sys/kernel/randomize_va_space"); Root puts its folder before them.
+// A Root stands for "/". Programs pass New("/"); tests pass a copy of a captured machine in a temporary directory, and then look at the
+// files. All names are written as the kernel documents them ("/proc/sys/kernel/randomize_va_space"); Root puts its directory before them.
 //
 // The package knows files, not settings: what a value means, and which one is wanted, is internal/control's. It never creates a file,
 // never runs a program, and keeps nothing open (Hold apart). RealClock is the time, the other thing that programs take from the system and tests
@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-// A Root is a folder that stands for "/", and the way its files are reached. The zero Root is the machine itself. It is a value: copies
-// stand for the same folder. Methods may be called at the same time.
+// A Root is a directory that stands for "/", and the way its files are reached. The zero Root is the machine itself. It is a value: copies
+// stand for the same directory. Methods may be called at the same time.
 type Root struct {
 	dir    string
 	access Access
@@ -29,16 +29,16 @@ type Root struct {
 // New returns the Root below dir; "/" is the machine itself.
 func New(dir string) Root { return Root{dir: dir} }
 
-// With returns a Root below the same folder whose files are reached through a. Tests use it to refuse, tear and twist single accesses.
+// With returns a Root below the same directory whose files are reached through a. Tests use it to refuse, tear and twist single accesses.
 func (r Root) With(a Access) Root {
 	r.access = a
 	return r
 }
 
 // IsMachine tells whether r stands for the machine itself rather than for a copy of one.
-func (r Root) IsMachine() bool { return r.folder() == "/" }
+func (r Root) IsMachine() bool { return r.directory() == "/" }
 
-func (r Root) folder() string {
+func (r Root) directory() string {
 	if r.dir == "" {
 		return "/"
 	}
@@ -53,7 +53,7 @@ func (r Root) via() Access {
 }
 
 // Path returns where name lies in the file system of this process. A name cannot leave the root: "/../x" is "/x".
-func (r Root) Path(name string) string { return filepath.Join(r.folder(), filepath.Clean("/"+name)) }
+func (r Root) Path(name string) string { return filepath.Join(r.directory(), filepath.Clean("/"+name)) }
 
 // ReadBytes returns the whole of a file as it is. A missing file is an error that wraps fs.ErrNotExist; a device that has no value to
 // give wraps what the kernel said (EAGAIN, EIO, ENODATA, ...), at once: it never waits for one.
@@ -90,7 +90,7 @@ func (r Root) ReadOnly(name string) bool {
 	return knows && a.ReadOnly(r.Path(name))
 }
 
-// Exists tells whether there is a file or folder of that name; one that cannot be looked at counts as absent.
+// Exists tells whether there is a file or directory of that name; one that cannot be looked at counts as absent.
 func (r Root) Exists(name string) bool {
 	_, err := os.Stat(r.Path(name))
 	return err == nil
@@ -99,7 +99,7 @@ func (r Root) Exists(name string) bool {
 // Glob returns the names that match the pattern (path.Match for each part), in natural order: cpu2 before cpu10. No match is an empty
 // list; the only error is a malformed pattern.
 func (r Root) Glob(pattern string) ([]string, error) {
-	found, err := fs.Glob(os.DirFS(r.folder()), strings.TrimPrefix(filepath.Clean("/"+pattern), "/"))
+	found, err := fs.Glob(os.DirFS(r.directory()), strings.TrimPrefix(filepath.Clean("/"+pattern), "/"))
 	if err != nil {
 		return nil, fmt.Errorf("look for %s: %w", pattern, err)
 	}
@@ -110,7 +110,7 @@ func (r Root) Glob(pattern string) ([]string, error) {
 	return found, nil
 }
 
-// List returns the names of the entries of a folder in natural order, nil when there is no such folder.
+// List returns the names of the entries of a directory in natural order, nil when there is no such directory.
 func (r Root) List(name string) []string {
 	entries, err := os.ReadDir(r.Path(name))
 	if err != nil {
@@ -133,14 +133,14 @@ func (r Root) ReadLink(name string) (string, error) {
 	return text, nil
 }
 
-// Resolve returns the name of the file or folder that name leads to when every symbolic link is followed. A link that leads out of the
+// Resolve returns the name of the file or directory that name leads to when every symbolic link is followed. A link that leads out of the
 // root is an error.
 func (r Root) Resolve(name string) (string, error) {
 	real, err := filepath.EvalSymlinks(r.Path(name))
 	if err != nil {
 		return "", fmt.Errorf("resolve %s: %w", name, cause(err))
 	}
-	base, err := filepath.EvalSymlinks(r.folder())
+	base, err := filepath.EvalSymlinks(r.directory())
 	if err != nil {
 		return "", fmt.Errorf("resolve %s: %w", name, cause(err))
 	}

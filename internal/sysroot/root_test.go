@@ -54,10 +54,10 @@ func TestRead(t *testing.T) {
 		t.Errorf("missing file: %v, want fs.ErrNotExist", err)
 	}
 	if strings.Contains(err.Error(), r.Path("/")) {
-		t.Errorf("%v names the folder of the test instead of the kernel's path", err)
+		t.Errorf("%v names the directory of the test instead of the kernel's path", err)
 	}
 	if _, err := r.Read("/sys"); !errors.Is(err, syscall.EISDIR) {
-		t.Errorf("folder: %v, want EISDIR", err)
+		t.Errorf("directory: %v, want EISDIR", err)
 	}
 }
 
@@ -107,11 +107,11 @@ func TestGlobIsNatural(t *testing.T) {
 		t.Errorf("List = %v, want %v", got, want)
 	}
 	if got := r.List("/none"); got != nil {
-		t.Errorf("List of a missing folder = %v", got)
+		t.Errorf("List of a missing directory = %v", got)
 	}
 }
 
-func TestGlobInAFolderWithMetacharacters(t *testing.T) {
+func TestGlobInADirectoryWithMetacharacters(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[b]*")
 	if err := os.MkdirAll(filepath.Join(dir, "sys"), 0o755); err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func (r Root) Hold(name string, data []byte) (io.Closer, error) {
 	return c, nil
 }
 
-// Mkdir makes one folder (a control group) below an existing one. One that exists already is an error that wraps fs.ErrExist.
+// Mkdir makes one directory (a control group) below an existing one. One that exists already is an error that wraps fs.ErrExist.
 func (r Root) Mkdir(name string) error {
 	if err := r.via().Mkdir(r.Path(name)); err != nil {
 		return fmt.Errorf("make %s: %w", name, cause(err))
@@ -85,7 +85,7 @@ func (r Root) Mkdir(name string) error {
 	return nil
 }
 
-// Rmdir removes an empty folder (a control group). One that is gone already is no error.
+// Rmdir removes an empty directory (a control group). One that is gone already is no error.
 func (r Root) Rmdir(name string) error {
 	err := r.via().Rmdir(r.Path(name))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {

@@ -143,7 +143,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-func TestFolders(t *testing.T) {
+func TestDirectories(t *testing.T) {
 	r := New(t.TempDir())
 	if err := r.Mkdir("/group"); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.Rmdir("/group"); err == nil {
-		t.Error("Rmdir removed a folder that is not empty")
+		t.Error("Rmdir removed a directory that is not empty")
 	}
 	if err := os.Remove(r.Path("/group/x")); err != nil {
 		t.Fatal(err)

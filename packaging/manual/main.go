@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string) error {
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.krunctl, "krunctl", "", "the program whose help is the text")
 	flags.StringVar(&o.config, "config", "", "the page about the configuration")
-	flags.StringVar(&o.out, "o", "", "folder for the pages; it must exist")
+	flags.StringVar(&o.out, "o", "", "directory for the pages; it must exist")
 	flags.StringVar(&o.version, "version", "", "of krund, for the foot of the page")
 	flags.StringVar(&o.date, "date", "", "of the text, YYYY-MM-DD")
 	if err := flags.Parse(args); err != nil {

@@ -113,7 +113,7 @@ func TestHostileSuites(t *testing.T) {
 		"names":   {results.Completed, ""},
 		"signals": {results.Completed, ""},
 	}
-	records := m.ExperimentNow(rig.Folder("hostile")).Records
+	records := m.ExperimentNow(rig.Directory("hostile")).Records
 	for _, r := range records {
 		want := wants[r.Key.Benchmark]
 		delete(wants, r.Key.Benchmark)

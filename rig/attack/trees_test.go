@@ -77,7 +77,7 @@ func (x experiment) run(t *testing.T, m *rig.Machine) *rig.Experiment {
 	if ended := m.RunExperiment(name); ended.Result != "success" {
 		t.Errorf("%s: krund ended with %+v; its log:\n%.4000s", name, ended, m.Log(name))
 	}
-	e := m.ExperimentNow(rig.Folder(name))
+	e := m.ExperimentNow(rig.Directory(name))
 	if n := e.Count(schedule.Completed); n != executions || len(e.Records) != executions {
 		t.Errorf("%s: %d completed of %d records, want %d", name, n, len(e.Records), executions)
 	}
@@ -160,7 +160,7 @@ func TestFilledDisk(t *testing.T) {
 	}})
 	m.PowerOn()
 	m.WaitUp()
-	dir := rig.Folder("fills")
+	dir := rig.Directory("fills")
 	m.Sh(`mkdir -p /mnt/small
 for d in /sys/block/vd*; do [ "$(cat $d/serial)" = small ] && mount /dev/${d##*/} /mnt/small; done
 mountpoint /mnt/small`)

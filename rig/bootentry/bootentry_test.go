@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	name   = "entry"
-	config = rig.ExperimentHome + "/" + name + ".toml"
-	folder = rig.ExperimentHome + "/" + name + ".krun"
-	unit   = "krund@" + name + ".service"
+	name      = "entry"
+	config    = rig.ExperimentHome + "/" + name + ".toml"
+	directory = rig.ExperimentHome + "/" + name + ".krun"
+	unit      = "krund@" + name + ".service"
 
 	// arguments of both entries; panics restart the machine, as docs/lab-machine.md asks for.
 	arguments = rig.PanicReboots + " " + rig.Tickless
@@ -239,7 +239,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	}
 	m.Shutdown()
 
-	e := m.Experiment(folder)
+	e := m.Experiment(directory)
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}

@@ -76,7 +76,7 @@ func ticking(t *testing.T, m *rig.Machine) {
 		}
 	}
 	same(t, m, before)
-	if e := m.ExperimentNow(folder("ticking")); len(e.Records) > 0 || e.Slots[0].Attempts > 0 {
+	if e := m.ExperimentNow(directory("ticking")); len(e.Records) > 0 || e.Slots[0].Attempts > 0 {
 		t.Errorf("%d records, %v", len(e.Records), e.Slots)
 	}
 	if row := doctor(t, m, "").row("tickless"); row.Status != "needs_reboot" || !strings.Contains(row.Fix, "nohz_full=1") {

@@ -62,7 +62,7 @@ func TestKernelLog(t *testing.T) {
 	}
 	m.LetGo()
 	ended(t, m, krund)
-	e := m.ExperimentNow(folder("kernellog"))
+	e := m.ExperimentNow(directory("kernellog"))
 	told := m.Sh("cat /srv/krund/told")
 	if len(e.Records) != len(logged) {
 		t.Fatalf("%d records, want %d", len(e.Records), len(logged))

@@ -10,9 +10,9 @@ import (
 	"krund/rig"
 )
 
-// toml and folder say where the experiment of a name is.
-func toml(name string) string   { return rig.ExperimentHome + "/" + name + ".toml" }
-func folder(name string) string { return rig.ExperimentHome + "/" + name + ".krun" }
+// toml and directory say where the experiment of a name is.
+func toml(name string) string      { return rig.ExperimentHome + "/" + name + ".toml" }
+func directory(name string) string { return rig.ExperimentHome + "/" + name + ".krun" }
 
 // experiment is an experiment in one boot with one key, whose benchmark the test can hold. more are further lines of [experiment].
 func experiment(more string) string {
@@ -48,7 +48,7 @@ subfolder = "python"
 // begin writes the configuration, forgets an earlier experiment of the name, and starts krund as a person would.
 func begin(m *rig.Machine, name, text string) *rig.Process {
 	m.Put(toml(name), 0o644, []byte(text))
-	m.Sh("rm -rf " + folder(name))
+	m.Sh("rm -rf " + directory(name))
 	return m.Start("krund run --verbose " + toml(name))
 }
 

@@ -43,7 +43,7 @@ func throttledOnce(t *testing.T, m *rig.Machine) {
 	m.NextHeld() // the second attempt
 	m.LetGo()
 	ended(t, m, krund)
-	e := m.ExperimentNow(folder("once"))
+	e := m.ExperimentNow(directory("once"))
 	if len(e.Records) != 2 || e.Records[0].Outcome != results.Rerun || e.Records[1].Outcome != results.Completed || e.Slots[0].Attempts != 2 {
 		t.Fatalf("records %+v, slots %v; want one that is run again, and one that counts", e.Records, e.Slots)
 	}
@@ -69,14 +69,14 @@ func throttledAlways(t *testing.T, m *rig.Machine) {
 	heat(m)
 	m.LetGo()
 	krund.Wait()
-	e := m.ExperimentNow(folder("always"))
+	e := m.ExperimentNow(directory("always"))
 	if len(e.Records) != 2 || e.Records[1].Outcome != results.Error || e.Count(schedule.Error) != 1 {
 		t.Errorf("records %+v, slots %v; want two, the second one an error", e.Records, e.Slots)
 	}
 }
 
 func virtual(t *testing.T, m *rig.Machine) {
-	e := m.ExperimentNow(folder("once"))
+	e := m.ExperimentNow(directory("once"))
 	i := slices.IndexFunc(e.Records[0].Machine.Controls, func(c results.Control) bool { return c.Name == "virtualisation" })
 	if i < 0 {
 		t.Fatalf("the record has no virtualisation: %+v", e.Records[0].Machine.Controls)
@@ -85,7 +85,7 @@ func virtual(t *testing.T, m *rig.Machine) {
 		t.Errorf("%+v, want qemu, and how it was found", c)
 	}
 	out, status := begin(m, "virtual", experiment("executions = 1")+"[controls]\nvirtualisation = \"require\"\n").Wait()
-	if status != 1 || !strings.Contains(out, "virtualisation") || len(m.ExperimentNow(folder("virtual")).Records) > 0 {
+	if status != 1 || !strings.Contains(out, "virtualisation") || len(m.ExperimentNow(directory("virtual")).Records) > 0 {
 		t.Errorf("where it must not be virtual krund ended with status %d:\n%s", status, out)
 	}
 }
@@ -99,7 +99,7 @@ func changed(t *testing.T, m *rig.Machine) {
 		m.Sh("echo '# " + policy + "' >>" + rig.ExperimentHome + "/benchmarks/" + rig.HeldBenchmark + "/python/bench.py")
 		m.LetGo()
 		out, status := krund.Wait()
-		e := m.ExperimentNow(folder(name))
+		e := m.ExperimentNow(directory(name))
 		const part = "program.benchmark.held.default-python: \""
 		switch {
 		case policy == "require" && (status != 1 || !strings.Contains(out, part) || !strings.Contains(out, "\" -> \"") || len(e.Records) != 1):

@@ -61,7 +61,7 @@ func TestTask(t *testing.T) {
 		t.Errorf("krunctl amperf: exit status %d:\n%s", status, out)
 	}
 	m.Shutdown()
-	e := m.Experiment(rig.Folder("task"))
+	e := m.Experiment(rig.Directory("task"))
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}
@@ -101,7 +101,7 @@ func TestCounters(t *testing.T) {
 		"unreadable": unreadable, "insists": insists, "zeros": zeros, "without": without,
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := m.Experiment(rig.Folder(name))
+			e := m.Experiment(rig.Directory(name))
 			for _, problem := range e.Problems() {
 				t.Error(problem)
 			}

@@ -21,7 +21,7 @@ func TestBenchmarkThatAlwaysCrashesTheMachineDoesNotKeepItRebooting(t *testing.T
 	}
 	m.WaitUp()
 	ordinary(t, m, name)
-	e := m.Experiment(folderOf(name))
+	e := m.Experiment(directoryOf(name))
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}
@@ -51,7 +51,7 @@ func TestRebootsAreBounded(t *testing.T) {
 		t.Errorf("the journal does not say why:\n%s", log)
 	}
 	ordinary(t, m, name)
-	e := m.Experiment(folderOf(name))
+	e := m.Experiment(directoryOf(name))
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}

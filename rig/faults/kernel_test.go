@@ -25,12 +25,12 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 	m.Sh("krund run --reboot none " + rig.ExperimentHome + "/limited.toml && sync")
 	ordinary(t, m, name)
 	t.Run("eats, with a limit for its heap", func(t *testing.T) {
-		r := m.For(t).Experiment(folderOf("limited")).Records
+		r := m.For(t).Experiment(directoryOf("limited")).Records
 		if len(r) != 1 || r[0].Outcome != results.Error || r[0].Process.OOMKills != 0 || r[0].Process.Signal != "" || !strings.Contains(r[0].Process.Stderr.Text, "MemoryError") {
 			t.Errorf("records %+v; want one of a Python that was refused memory", r)
 		}
 	})
-	e := m.Experiment(folderOf(name))
+	e := m.Experiment(directoryOf(name))
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}

@@ -111,7 +111,7 @@ overcommit = "warn"
 	return text
 }
 
-func folderOf(name string) string { return rig.ExperimentHome + "/" + name + ".krun" }
+func directoryOf(name string) string { return rig.ExperimentHome + "/" + name + ".krun" }
 
 // of returns the records of a benchmark, by attempt.
 func of(e *rig.Experiment, benchmark string) []results.Record {

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	openConfig = rig.ExperimentHome + "/open.toml"
-	openFolder = rig.ExperimentHome + "/open.krun"
-	openUnit   = "krund@open.service"
+	openConfig    = rig.ExperimentHome + "/open.toml"
+	openDirectory = rig.ExperimentHome + "/open.krun"
+	openUnit      = "krund@open.service"
 )
 
 // tells is the part of the configuration that says whom to tell.
@@ -50,7 +50,7 @@ var cannotBeOpened = []unopened{
 	{"its configuration has mistakes", "cp -p open.toml open.was; echo '[nonsense]' >>open.toml", "nonsense", "mv open.was open.toml"},
 	{"its configuration is gone", "mv open.toml open.was", "open.toml", "mv open.was open.toml"},
 	{"its configuration is not root's alone", "chmod 666 open.toml", "chmod go-w", "chmod go-w open.toml"},
-	{"its folder is not root's alone", "chmod o+w open.krun/results", "chmod go-w", "chmod go-w open.krun/results"},
+	{"its directory is not root's alone", "chmod o+w open.krun/results", "chmod go-w", "chmod go-w open.krun/results"},
 	{"its schedule is damaged in both copies of the header", "dd if=/dev/zero of=open.krun/schedule bs=1 seek=100 count=700 conv=notrunc", "krunctl repair", "krunctl repair open.krun"},
 	{"its schedule is gone, its records are not", "rm open.krun/schedule", "krunctl repair", "krunctl repair open.krun"},
 	{"its disk is not mounted, with all that it has", "cd / && mv /srv/krund /srv/away && mkdir /srv/krund", "open.toml", "rmdir /srv/krund && mv /srv/away /srv/krund && cd /srv/krund"},
@@ -89,7 +89,7 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 				t.Fatalf("off by %s", off.Reason)
 			}
 			execution(t, m)
-			e := m.Experiment(openFolder)
+			e := m.Experiment(openDirectory)
 			for _, problem := range e.Problems() {
 				t.Error(problem)
 			}
@@ -108,16 +108,16 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 		if told, err := m.Disk().Read("/srv/told"); err == nil && strings.Contains(string(told), "RIG-TOLD stopped") {
 			t.Errorf("people were told:\n%s", told)
 		}
-		if log := m.Disk().Text(openFolder + "/log"); !strings.Contains(log, "rebuilt from the results") {
+		if log := m.Disk().Text(openDirectory + "/log"); !strings.Contains(log, "rebuilt from the results") {
 			t.Errorf("the log does not say that it was rebuilt:\n%s", log)
 		}
 	})
-	t.Run("its folder is a mount point without its disk", func(t *testing.T) { notMounted(t, m.For(t)) })
+	t.Run("its directory is a mount point without its disk", func(t *testing.T) { notMounted(t, m.For(t)) })
 	if ended := m.RunToEnd(openUnit, 4); ended.Result != "success" {
 		t.Fatalf("krund ended with %+v", ended)
 	}
 	m.WaitUp()
-	m.Sh("krunctl check-data " + openFolder)
+	m.Sh("krunctl check-data " + openDirectory)
 	m.Shutdown()
 	complete(t, m.Experiment("/srv/disk"), executions)
 }
@@ -191,12 +191,12 @@ func untouched(t *testing.T, m *rig.Machine) {
 	}
 }
 
-// diskUnit mounts the experiment's folder, as fstab with nofail would: a boot without the disk goes on. The type is one of mount(8)'s helpers, since
+// diskUnit mounts the experiment's directory, as fstab with nofail would: a boot without the disk goes on. The type is one of mount(8)'s helpers, since
 // of a bind mount systemd would make the source itself.
 const (
 	diskUnit = `[Mount]
 What=/srv/disk
-Where=` + openFolder + `
+Where=` + openDirectory + `
 Type=rigdisk
 `
 	diskHelper = `#!/bin/sh
@@ -205,8 +205,8 @@ exec mount --bind "$1" "$2"
 `
 )
 
-// notMounted gives the experiment's folder a disk of its own, which is missing in the first boot: systemd does not start krund, which would find an
-// empty folder and begin anew. With the disk the next boot goes on by itself.
+// notMounted gives the experiment's directory a disk of its own, which is missing in the first boot: systemd does not start krund, which would find an
+// empty directory and begin anew. With the disk the next boot goes on by itself.
 func notMounted(t *testing.T, m *rig.Machine) {
 	var files rig.Payload
 	files.Script("/usr/local/rig/fault", fmt.Sprintf(fault, "mv open.krun /srv/open.krun && mkdir open.krun"))
@@ -217,7 +217,7 @@ func notMounted(t *testing.T, m *rig.Machine) {
 	m.WaitUp()
 	m.WaitRunning()
 	untouched(t, m)
-	if files := m.Sh("ls -A " + openFolder); files != "" {
+	if files := m.Sh("ls -A " + openDirectory); files != "" {
 		t.Errorf("on the empty mount point there is %s", files)
 	}
 	if state := m.Sh("systemctl is-enabled " + openUnit); state != "enabled" {

@@ -77,11 +77,11 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 		t.Fatalf("krund ended with %+v", ended)
 	}
 	m.WaitUp()
-	folder := rig.ExperimentHome + "/" + name + ".krun"
-	if out := m.Sh("krunctl check-data " + folder + " && krunctl summary " + folder); strings.Contains(out, "damaged") {
+	directory := rig.ExperimentHome + "/" + name + ".krun"
+	if out := m.Sh("krunctl check-data " + directory + " && krunctl summary " + directory); strings.Contains(out, "damaged") {
 		t.Errorf("krunctl says:\n%s", out)
 	}
-	if out := m.Sh("krunctl status " + folder); !strings.Contains(out, "4") {
+	if out := m.Sh("krunctl status " + directory); !strings.Contains(out, "4") {
 		t.Errorf("krunctl status says:\n%s", out)
 	}
 	m.Shutdown()

@@ -25,9 +25,9 @@ func waiting(t *testing.T, enabled bool) *rig.Machine {
 }
 
 const (
-	askConfig = rig.ExperimentHome + "/ask.toml"
-	askFolder = rig.ExperimentHome + "/ask.krun"
-	askUnit   = "krund@ask.service"
+	askConfig    = rig.ExperimentHome + "/ask.toml"
+	askDirectory = rig.ExperimentHome + "/ask.krun"
+	askUnit      = "krund@ask.service"
 )
 
 // letGo lets the benchmark that runs end, when it has begun.
@@ -61,7 +61,7 @@ func TestHoldResumeAndStop(t *testing.T) {
 	m.PowerOn()
 	heldBoot(t, m, "krund.hold")
 	m.Shutdown()
-	if exists(t, m, askFolder+"/schedule") || exists(t, m, askFolder+"/lock") {
+	if exists(t, m, askDirectory+"/schedule") || exists(t, m, askDirectory+"/lock") {
 		t.Error("a boot with krund.hold began the experiment")
 	}
 
@@ -81,7 +81,7 @@ func TestHoldResumeAndStop(t *testing.T) {
 		t.Fatalf("off by %s", off.Reason)
 	}
 	m.PowerOn()
-	heldBoot(t, m, "krunctl resume "+askFolder)
+	heldBoot(t, m, "krunctl resume "+askDirectory)
 	if out := m.Sh("krunctl resume " + askConfig); !strings.Contains(out, "resumed") {
 		t.Errorf("krunctl resume says:\n%s", out)
 	}
@@ -104,7 +104,7 @@ func TestHoldResumeAndStop(t *testing.T) {
 		t.Errorf("after krunctl stop the unit is %s, want disabled", state)
 	}
 	m.Shutdown()
-	e := m.Experiment(askFolder)
+	e := m.Experiment(askDirectory)
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}
@@ -121,7 +121,7 @@ func TestHoldResumeAndStop(t *testing.T) {
 		t.Errorf("krund ended with %+v after krunctl enable --start", ended)
 	}
 	m.Shutdown()
-	complete(t, m.Experiment(askFolder), 3)
+	complete(t, m.Experiment(askDirectory), 3)
 }
 
 // TestBenchTargetStartsOnlyWhatIsNeeded, and the boot after the experiment's end is an ordinary one.
@@ -180,5 +180,5 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 		t.Errorf("krund ran in the ordinary boot:\n%s", out)
 	}
 	m.Shutdown()
-	complete(t, m.Experiment(askFolder), 3)
+	complete(t, m.Experiment(askDirectory), 3)
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	name   = "quick"
-	folder = rig.ExperimentHome + "/" + name + ".krun"
+	name      = "quick"
+	directory = rig.ExperimentHome + "/" + name + ".krun"
 )
 
 // quick has two benchmarks, C and Python, two executions each: eight slots. It changes what can be changed on the rig's machine, and demands
@@ -119,7 +119,7 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 		t.Errorf("the unit is %s, want disabled", state)
 	}
 	m.Shutdown()
-	e := m.Experiment(folder)
+	e := m.Experiment(directory)
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}

@@ -115,7 +115,7 @@ func (s *cutSuite) trace(t *testing.T) map[string]int {
 		s.campaign.Phase(phase, n)
 	}
 	s.campaign.Phase(mending, 0)
-	e := m.Experiment(folder)
+	e := m.Experiment(directory)
 	s.campaign.Ended(m, e.Count(schedule.Completed))
 	return known
 }
@@ -219,7 +219,7 @@ func (x *cutExperiment) harm(h rig.Harm) {
 func (x *cutExperiment) look() {
 	x.t.Helper()
 	disk := x.m.Disk()
-	for _, what := range []string{folder, path.Join(folder, "schedule")} { // the folder is made first
+	for _, what := range []string{directory, path.Join(directory, "schedule")} { // the directory is made first
 		if _, err := disk.List(path.Dir(what)); err != nil {
 			x.t.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func (x *cutExperiment) look() {
 			return
 		}
 	}
-	e, err := rig.ReadExperiment(disk.Dump(folder))
+	e, err := rig.ReadExperiment(disk.Dump(directory))
 	if err != nil {
 		x.harm(rig.Harm{Kind: rig.Unreadable, Text: err.Error()})
 		x.t.FailNow()

@@ -52,9 +52,9 @@ variants = ["default"]
 entry = "bench.py"
 `
 
-// experiment is one of the suite's experiments: all benchmarks of a folder beside this file.
+// experiment is one of the suite's experiments: all benchmarks of a directory beside this file.
 type experiment struct {
-	name       string // of the experiment, and of the folder of the benchmarks
+	name       string // of the experiment, and of the directory of the benchmarks
 	executions int
 	iterations int
 	limits     string

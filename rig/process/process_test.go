@@ -77,19 +77,19 @@ func TestProcessExecutions(t *testing.T) {
 	}
 	m.StartExperiment(outliving.name)
 	for i, date := range []string{"2001-01-01", "2041-01-01"} { // somebody sets the clock: no deadline may depend on that
-		m.Sh(fmt.Sprintf("until [ $(ls %s/results | wc -l) -gt %d ]; do sleep 1; done; date -s %s", rig.Folder(outliving.name), i, date))
+		m.Sh(fmt.Sprintf("until [ $(ls %s/results | wc -l) -gt %d ]; do sleep 1; done; date -s %s", rig.Directory(outliving.name), i, date))
 	}
 	end(t, m, outliving)
 	for _, command := range []string{"status", "summary", "check-data"} {
-		if out, status := m.Try("krunctl " + command + " " + rig.Folder(outliving.name)); status != 0 {
+		if out, status := m.Try("krunctl " + command + " " + rig.Directory(outliving.name)); status != 0 {
 			t.Errorf("krunctl %s of records from three decades: exit status %d: %s", command, status, out)
 		}
 	}
 	t.Run("krund leaves nothing behind", func(t *testing.T) { before.compare(t, takeStock(m.For(t))) })
 	t.Run("a benchmark that the kernel does not let go", func(t *testing.T) { held(t, m.For(t)) })
 	m.Shutdown()
-	t.Run("an execution sees nothing of the one before", func(t *testing.T) { noLitter(t, m.Experiment(rig.Folder(littering.name))) })
-	t.Run("odd benchmarks", func(t *testing.T) { oddBenchmarks(t, m.Experiment(rig.Folder(odd.name))) })
-	t.Run("benchmarks that outlive their deadline", func(t *testing.T) { outlived(t, m.Experiment(rig.Folder(outliving.name))) })
-	t.Run("the held benchmark's record", func(t *testing.T) { heldRecords(t, m.Experiment(rig.Folder(holding.name))) })
+	t.Run("an execution sees nothing of the one before", func(t *testing.T) { noLitter(t, m.Experiment(rig.Directory(littering.name))) })
+	t.Run("odd benchmarks", func(t *testing.T) { oddBenchmarks(t, m.Experiment(rig.Directory(odd.name))) })
+	t.Run("benchmarks that outlive their deadline", func(t *testing.T) { outlived(t, m.Experiment(rig.Directory(outliving.name))) })
+	t.Run("the held benchmark's record", func(t *testing.T) { heldRecords(t, m.Experiment(rig.Directory(holding.name))) })
 }

@@ -11,8 +11,8 @@ import (
 // stock is what there is on a machine that an experiment could leave behind, by kind: sorted lines.
 type stock map[string][]string
 
-// The commands that take stock. systemd's own files, the journal and the experiments' folders come and go by themselves; the rig makes the
-// units' drop-ins; the machine's lock is a file of the runtime folder that nobody may remove while others could wait for it.
+// The commands that take stock. systemd's own files, the journal and the experiments' directories come and go by themselves; the rig makes the
+// units' drop-ins; the machine's lock is a file of the runtime directory that nobody may remove while others could wait for it.
 var kinds = map[string]string{
 	"control groups": "find /sys/fs/cgroup -type d | grep -vE '/system.slice/(.*@.*\\.service|system-.*\\.slice)$'", // systemd's own come and go
 	"mounts":         "cat /proc/mounts",

@@ -12,7 +12,7 @@ done
 headers=$tree.headers
 for deb in "$tree.debs"/linux-headers-*.deb "$tree.debs"/linux-kbuild-*.deb; do dpkg-deb -x "$deb" "$headers"; done
 src=$headers/usr/src/linux-headers-$release
-# The packages name each other by absolute paths: move these into the scratch folder.
+# The packages name each other by absolute paths: move these into the scratch directory.
 find "$src" -maxdepth 1 \( -name Makefile -o -name .kernelvariables \) -exec sed -i "s#/usr/src/#$headers/usr/src/#g; s#/usr/lib/#$headers/usr/lib/#g" {} +
 mkdir -p "$headers/module"
 cp "$here/rigmsr.c" "$headers/module/"

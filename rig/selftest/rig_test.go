@@ -51,7 +51,7 @@ func TestRig(t *testing.T) {
 
 func payload() *rig.Payload {
 	var p rig.Payload
-	p.Text("/srv/a new/folder/"+strings.Repeat("long", 40)+".txt", "payload\n")
+	p.Text("/srv/a new/directory/"+strings.Repeat("long", 40)+".txt", "payload\n")
 	p.Unit("hello.service", "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo HELLO from a unit >/dev/ttyS0'\n", "multi-user.target")
 	// Its first run reboots the machine by D-Bus, as krund does; the second ends.
 	p.Script("/usr/local/bin/twice", `#!/bin/sh
@@ -75,10 +75,10 @@ func bootsDebian(t *testing.T, m *rig.Machine) {
 	if got := m.Sh("ps -p 1 -o comm="); got != "systemd" {
 		t.Errorf("PID 1 is %s, want systemd", got)
 	}
-	if got := m.Sh("cat '/srv/a new/folder/'*.txt"); got != "payload" {
+	if got := m.Sh("cat '/srv/a new/directory/'*.txt"); got != "payload" {
 		t.Errorf("payload file holds %q", got)
 	}
-	if got := m.Sh("stat -c '%U %a' '/srv/a new' /srv/a\\ new/folder/*"); got != "root 755\nroot 644" {
+	if got := m.Sh("stat -c '%U %a' '/srv/a new' /srv/a\\ new/directory/*"); got != "root 755\nroot 644" {
 		t.Errorf("owner and mode of what the payload made: %q", got)
 	}
 	m.WaitConsole(`^HELLO from a unit$`)
@@ -255,8 +255,8 @@ func powerCut(t *testing.T, m *rig.Machine) {
 		"plain":   "v1\n", // never synced
 		"synced":  "v2\n",
 		"renamed": "",     // renamed by the sync of another file, its data never written: the empty file that a missing fsync makes
-		"whole":   "v2\n", // file synced, renamed, folder synced
-		"half":    "v1\n", // file synced, renamed, folder not
+		"whole":   "v2\n", // file synced, renamed, directory synced
+		"half":    "v1\n", // file synced, renamed, directory not
 	} {
 		if got := disk.Text("/srv/cut/" + name); got != want {
 			t.Errorf("%s holds %q on the disk, want %q", name, got, want)
@@ -286,7 +286,7 @@ func cutPort(t *testing.T, m *rig.Machine) {
 	}
 	dir := disk.Dump("/srv/cut")
 	if !strings.HasSuffix(dir, "/cut") {
-		t.Errorf("folder came out as %s", dir)
+		t.Errorf("directory came out as %s", dir)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestHotAndCold(t *testing.T) {
 		t.Fatalf("krund ended with %+v", ended)
 	}
 	m.Shutdown()
-	e := m.Experiment(folder)
+	e := m.Experiment(directory)
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}
@@ -105,7 +105,7 @@ func TestItStaysHot(t *testing.T) {
 		t.Errorf("in an ordinary boot there is %s", got)
 	}
 	m.Shutdown()
-	e := m.Experiment(folder)
+	e := m.Experiment(directory)
 	if len(e.Records) != 0 || e.Count(schedule.Outstanding) != 2 || e.Slots[0].Attempts != 0 {
 		t.Errorf("%d records, slots %v; want none, and a slot of which no attempt is counted", len(e.Records), e.Slots)
 	}

@@ -14,7 +14,7 @@ import (
 
 const name = "warm"
 
-var folder = rig.ExperimentHome + "/" + name + ".krun"
+var directory = rig.ExperimentHome + "/" + name + ".krun"
 
 // experiment returns a configuration of executions of the benchmark "held". top are lines of [experiment], gate are lines of [temperature],
 // policy is that of the control. A hook tells the rig that the gate comes next, and everybody is told of what happens in a file.

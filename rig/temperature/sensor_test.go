@@ -61,7 +61,7 @@ func TestASensorVanishes(t *testing.T) {
 // hold starts krund and stops the benchmark in the first execution.
 func hold(m *rig.Machine, text string) *rig.Process {
 	m.Put(rig.ExperimentHome+"/"+name+".toml", 0o644, []byte(text))
-	m.Sh("rm -rf " + folder)
+	m.Sh("rm -rf " + directory)
 	m.Hold()
 	krund := m.Start("krund run --verbose " + rig.ExperimentHome + "/" + name + ".toml")
 	m.WaitConsole("^RIG-HOOK$")
@@ -72,7 +72,7 @@ func hold(m *rig.Machine, text string) *rig.Process {
 // vanished says how krund took it: want is what it stops with, or "" when it goes on with a remark in the record.
 func vanished(t *testing.T, m *rig.Machine, krund *rig.Process, want string) {
 	out, status := krund.Wait()
-	e := m.ExperimentNow(folder)
+	e := m.ExperimentNow(directory)
 	if want != "" {
 		if status != 1 || !strings.Contains(out, want) || !strings.Contains(out, "lm75@") || len(e.Records) != 1 {
 			t.Errorf("krund ended with status %d after %d records, want 1 and 1, and %q:\n%s", status, len(e.Records), want, out)

@@ -48,7 +48,7 @@ static int parse_int(const char *s, int *out)
 	return 0;
 }
 
-/* open_file loads the file, never a library of that name from the system's folders. */
+/* open_file loads the file, never a library of that name from the system's directories. */
 static void *open_file(const char *path)
 {
 	char *here = NULL;

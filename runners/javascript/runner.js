@@ -100,10 +100,10 @@ function blockingOutput() {
  * looks into the working directory too, as d8 does.
  */
 function defineGlobals(benchmark) {
-  const folder = path.dirname(path.resolve(benchmark));
+  const directory = path.dirname(path.resolve(benchmark));
   const functions = {
     load(file) {
-      const beside = path.resolve(folder, String(file));
+      const beside = path.resolve(directory, String(file));
       return runFile(fs.existsSync(beside) ? beside : path.resolve(String(file)));
     },
     print(...values) {

@@ -66,8 +66,8 @@ local function parse(s)
   return n and n >= -EXACT and n <= EXACT and n + 0 or nil
 end
 
--- folder is the one a file is in, with a slash in it.
-local function folder(path)
+-- directory is the one a file is in, with a slash in it.
+local function directory(path)
   local dir = path:match("^(.*)/[^/]*$")
   if dir == "" then
     return "/"
@@ -81,7 +81,7 @@ local function library_path()
   if path and path ~= "" then
     return path
   end
-  local here = folder(arg[0])
+  local here = directory(arg[0])
   local beside = io.open(here .. "/libkrun.so", "rb")
   if beside then
     beside:close()
@@ -145,9 +145,9 @@ local function open_handle(ffi, krun)
 end
 
 -- load_benchmark returns the function run_iter of the file at path. The file's
--- folder is the first in which require looks.
+-- directory is the first in which require looks.
 local function load_benchmark(path)
-  local dir = folder(path)
+  local dir = directory(path)
   package.path = dir .. "/?.lua;" .. dir .. "/?/init.lua;" .. package.path
   package.cpath = dir .. "/?.so;" .. package.cpath
   local chunk, err = loadfile(path)

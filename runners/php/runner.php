@@ -135,7 +135,7 @@ final class Run
         }
     }
 
-    /* The benchmark's file, to be included. Its folder is the first one in which
+    /* The benchmark's file, to be included. Its directory is the first one in which
      * include looks; the runner's own is not. */
     public function file(): string
     {

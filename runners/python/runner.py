@@ -95,9 +95,9 @@ def open_handle(lib):
 def load_benchmark(path):
     """The function run_iter of the file at path.
 
-    The file becomes a module named after it, and its folder the first entry of
+    The file becomes a module named after it, and its directory the first entry of
     sys.path in place of the runner's. It is compiled each time: a .pyc found or
-    left in its folder would make one process execution differ from the next.
+    left in its directory would make one process execution differ from the next.
     """
     name = os.path.splitext(os.path.basename(path))[0]
     here = os.path.dirname(os.path.abspath(__file__))

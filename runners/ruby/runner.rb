@@ -137,7 +137,7 @@ module KrunRunner
     handle
   end
 
-  # Loads the file at path. Its folder becomes the first one of $LOAD_PATH, and
+  # Loads the file at path. Its directory becomes the first one of $LOAD_PATH, and
   # what it requires may require it.
   def self.load_benchmark(path)
     begin

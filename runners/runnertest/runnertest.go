@@ -75,7 +75,7 @@ var vms = map[string]struct {
 }
 
 // Interpreters returns the paths of the VMs of a language (its name as package
-// runners has it), those in PATH and the usual folders, by what they say they
+// runners has it), those in PATH and the usual directories, by what they say they
 // are. The test is skipped
 // when there is none, or when no runner for them could be built.
 func Interpreters(t testing.TB, language string) map[string]string {

@@ -38,7 +38,7 @@ func (t *test) hear(printed string) error {
 
 // sameSize checks that the schedule has the size that it had at first.
 func (t *test) sameSize() error {
-	info, err := os.Stat(filepath.Join(t.folder, "schedule"))
+	info, err := os.Stat(filepath.Join(t.directory, "schedule"))
 	if errors.Is(err, os.ErrNotExist) && t.size == 0 {
 		return nil // krund was killed before it came that far
 	}
@@ -67,12 +67,12 @@ func (t *test) finished() error {
 	t.size = 0
 	clear(t.round)
 	clear(t.announced)
-	return errors.Join(os.RemoveAll(t.folder), os.Truncate(t.log(), 0))
+	return errors.Join(os.RemoveAll(t.directory), os.Truncate(t.log(), 0))
 }
 
 // check compares the export, the announcements and the benchmark's log.
 func (t *test) check() error {
-	if _, err := t.krunctl("check-data", t.folder); err != nil {
+	if _, err := t.krunctl("check-data", t.directory); err != nil {
 		return err
 	}
 	outcomes, err := t.outcomes()
@@ -189,7 +189,7 @@ func (r row) number(name string) int64 {
 }
 
 func (t *test) export(args ...string) ([]row, error) {
-	text, err := t.krunctl(append([]string{"export", "--csv", t.folder}, args...)...)
+	text, err := t.krunctl(append([]string{"export", "--csv", t.directory}, args...)...)
 	if err != nil {
 		return nil, err
 	}

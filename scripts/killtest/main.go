@@ -52,11 +52,11 @@ const longestPause = 300 * time.Millisecond
 
 // test is one run of the whole.
 type test struct {
-	out    io.Writer
-	random *rand.Rand
-	work   string // directory of everything
-	folder string // of the experiment
-	before string // value of the setting; "" when it cannot be changed here
+	out       io.Writer
+	random    *rand.Rand
+	work      string // directory of everything
+	directory string // of the experiment
+	before    string // value of the setting; "" when it cannot be changed here
 
 	kills  map[string]int // by victim, in all
 	round  map[string]int // by victim, in this experiment
@@ -92,7 +92,7 @@ func run(args []string, out io.Writer) (err error) {
 	}
 	t := &test{
 		out: out, random: rand.New(rand.NewPCG(numbers[1], 0)),
-		work: work, folder: filepath.Join(work, "test.krun"),
+		work: work, directory: filepath.Join(work, "test.krun"),
 		kills: map[string]int{}, round: map[string]int{}, announced: map[int]string{},
 	}
 	if err := t.prepare(); err != nil {

@@ -77,7 +77,7 @@ func (t *test) await(k *krund, victim string) []process {
 func (t *test) awaitWrite(k *krund) {
 	last := func() (times [2]time.Time) {
 		for i, name := range []string{"schedule", "results"} {
-			if info, err := os.Stat(filepath.Join(t.folder, name)); err == nil {
+			if info, err := os.Stat(filepath.Join(t.directory, name)); err == nil {
 				times[i] = info.ModTime()
 			}
 		}

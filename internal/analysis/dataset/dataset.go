@@ -41,7 +41,7 @@ type Dataset struct {
 
 // Info says where measurements come from. Empty strings are unknown.
 type Info struct {
-	Source     string // file or folder, for people
+	Source     string // file or directory, for people
 	Format     string // "krund", "krun", "warmup_stats CSV", ...
 	Machine    string // name of the machine
 	Experiment string // name of the experiment

@@ -20,7 +20,7 @@ import (
 
 // The tests in this file compare with what the authors' program computed for
 // their result files. The files are not part of the project: the tests skip
-// where KRUND_FIXTURES does not name a folder that has them.
+// where KRUND_FIXTURES does not name a directory that has them.
 
 func fixture(t *testing.T, name string) io.Reader {
 	t.Helper()

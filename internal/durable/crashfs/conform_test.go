@@ -36,7 +36,7 @@ func TestConforms(t *testing.T) {
 	}
 }
 
-// walker does random operations in one folder and says how they end.
+// walker does random operations in one directory and says how they end.
 type walker struct {
 	fsys   durable.FS
 	dir    string

@@ -229,7 +229,7 @@ func TestNamesSurviveOnTheirOwn(t *testing.T) {
 	}
 }
 
-func TestFolderSurvivesOnlyWithItsName(t *testing.T) {
+func TestDirectorySurvivesOnlyWithItsName(t *testing.T) {
 	fsys := crashfs.New("/")
 	must(t, fsys.Mkdir("/d", 0o755))
 	must(t, durable.WriteFile(fsys, "/d/f", []byte("x"), 0o644))
@@ -361,15 +361,15 @@ func TestNotSimulated(t *testing.T) {
 	fsys := crashfs.New("/x", "/y")
 	fsys.Put("/x/f", nil)
 	if err := fsys.Rename("/x/f", "/y/f"); !errors.Is(err, syscall.EXDEV) {
-		t.Errorf("renaming between folders: %v", err)
+		t.Errorf("renaming between directories: %v", err)
 	}
 	if _, err := fsys.OpenFile("/", os.O_RDONLY, 0); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("opening the root: %v", err)
 	}
 }
 
-// TestFolderHandle: an open folder can be synced, and not read.
-func TestFolderHandle(t *testing.T) {
+// TestDirectoryHandle: an open directory can be synced, and not read.
+func TestDirectoryHandle(t *testing.T) {
 	fsys := crashfs.New("/x/d")
 	must(t, openFile(t, fsys, "/x/d/f").Sync())
 	d, err := fsys.OpenFile("/x/d", os.O_RDONLY, 0)

@@ -9,7 +9,7 @@
 //     any order; a sector that was written twice may come back as the first
 //     write left it. A size that survives without its sectors shows zeros or
 //     rubbish.
-//   - Names become durable with [durable.FS].SyncDir of their folder. Until then
+//   - Names become durable with [durable.FS].SyncDir of their directory. Until then
 //     each creation, renaming and removal survives or not on its own. A file
 //     whose name survives and whose content was never synced is empty: the
 //     zero-length file that a rename without fsync leaves behind.
@@ -54,7 +54,7 @@
 // whatever, and for writes after some of the bytes. [FS.FailReads] makes a
 // file unreadable.
 //
-// Symbolic links, hard links, owners, times and renaming between folders are
+// Symbolic links, hard links, owners, times and renaming between directories are
 // not simulated; the last one fails with EXDEV.
 //
 // Only tests import it. Start reading at EveryCut.

@@ -134,7 +134,7 @@ func (f *file) write(p []byte, offset int) (int, error) {
 	return written, err
 }
 
-// Sync of an open folder is SyncDir.
+// Sync of an open directory is SyncDir.
 func (f *file) Sync() error {
 	err := f.use()
 	defer f.fsys.mu.Unlock()

@@ -34,7 +34,7 @@ type FS struct {
 
 var _ durable.FS = (*FS)(nil)
 
-// New returns a file system with the given folders, and those above them, all
+// New returns a file system with the given directories, and those above them, all
 // durable. Relative names count from "/".
 func New(dirs ...string) *FS {
 	fsys := &FS{unread: make(map[string]error)}
@@ -47,7 +47,7 @@ func New(dirs ...string) *FS {
 
 func clean(name string) string { return path.Clean("/" + name) }
 
-// makeDirs makes durable folders without counting operations.
+// makeDirs makes durable directories without counting operations.
 func (fsys *FS) makeDirs(dir string) *inode {
 	at := fsys.root
 	for _, part := range strings.FieldsFunc(clean(dir), func(r rune) bool { return r == '/' }) {
@@ -61,7 +61,7 @@ func (fsys *FS) makeDirs(dir string) *inode {
 	return at
 }
 
-// Put makes a durable file, and the folders above it, without counting
+// Put makes a durable file, and the directories above it, without counting
 // operations: the state a test starts from.
 func (fsys *FS) Put(name string, data []byte) {
 	fsys.mu.Lock()
@@ -107,7 +107,7 @@ func (fsys *FS) find(name string) (*inode, error) {
 	return at, nil
 }
 
-// findDir returns the folder that name is in, and its last part.
+// findDir returns the directory that name is in, and its last part.
 func (fsys *FS) findDir(name string) (*inode, string, error) {
 	dir, base := path.Split(clean(name))
 	at, err := fsys.find(dir)
@@ -169,7 +169,7 @@ func (fsys *FS) create(dir *inode, name, base string, mode fs.FileMode) (*inode,
 	return node, err
 }
 
-// Mkdir makes a folder.
+// Mkdir makes a directory.
 func (fsys *FS) Mkdir(name string, perm fs.FileMode) error {
 	return fsys.change("mkdir", name, func(dir *inode, base string) error {
 		if dir.entries[base] != nil {
@@ -180,7 +180,7 @@ func (fsys *FS) Mkdir(name string, perm fs.FileMode) error {
 	})
 }
 
-// Remove removes a file or an empty folder.
+// Remove removes a file or an empty directory.
 func (fsys *FS) Remove(name string) error {
 	return fsys.change("remove", name, func(dir *inode, base string) error {
 		node := dir.entries[base]
@@ -194,7 +194,7 @@ func (fsys *FS) Remove(name string) error {
 	})
 }
 
-// Rename moves a file within its folder.
+// Rename moves a file within its directory.
 func (fsys *FS) Rename(oldName, newName string) error {
 	return fsys.change("rename", oldName, func(dir *inode, oldBase string) error {
 		to, newBase, err := fsys.findDir(newName)
@@ -208,7 +208,7 @@ func (fsys *FS) Rename(oldName, newName string) error {
 		case to != dir:
 			return syscall.EXDEV
 		case replaced != nil && replaced.mode.IsDir():
-			return fs.ErrExist // package os refuses to replace folders
+			return fs.ErrExist // package os refuses to replace directories
 		case replaced != nil && node.mode.IsDir():
 			return syscall.ENOTDIR
 		case replaced == node:
@@ -219,7 +219,7 @@ func (fsys *FS) Rename(oldName, newName string) error {
 	})
 }
 
-// change does what the calls that change a folder have in common.
+// change does what the calls that change a directory have in common.
 func (fsys *FS) change(op, name string, act func(dir *inode, base string) error) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -237,7 +237,7 @@ func (fsys *FS) change(op, name string, act func(dir *inode, base string) error)
 	return nil
 }
 
-// SyncDir makes the names in a folder durable.
+// SyncDir makes the names in a directory durable.
 func (fsys *FS) SyncDir(name string) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -261,7 +261,7 @@ func (fsys *FS) syncDir(name string) error {
 	return fsys.do(Op{Kind: SyncDir, Name: clean(name)}, func(int) { node.syncEntries() })
 }
 
-// ReadDir lists a folder, sorted by name.
+// ReadDir lists a directory, sorted by name.
 func (fsys *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -279,7 +279,7 @@ func (fsys *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-// Lstat describes a file or folder. Times are zero and Sys is nil.
+// Lstat describes a file or directory. Times are zero and Sys is nil.
 func (fsys *FS) Lstat(name string) (fs.FileInfo, error) {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 // sectorBytes is what a disk writes at once.
 const sectorBytes = 512
 
-// inode is a file or a folder, without its name. The first of each pair of
+// inode is a file or a directory, without its name. The first of each pair of
 // fields is what programs see, the second what was promised to survive; between
 // them lie the changes that may survive.
 type inode struct {
@@ -32,7 +32,7 @@ type version struct {
 	limbo bool   // a Sync failed to write it: later ones do not
 }
 
-// nameChange is one change of a folder: node gets the name to, or none when it
+// nameChange is one change of a directory: node gets the name to, or none when it
 // is empty, and loses the name from.
 type nameChange struct {
 	from, to string

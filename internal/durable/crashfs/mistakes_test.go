@@ -105,7 +105,7 @@ func TestFindsMistakes(t *testing.T) {
 		{"in place", inPlace, []string{"mixed"}},
 		{"truncate and write", truncating, []string{"empty", "mixed"}},
 		{"rename without fsync", renaming(false, true), []string{"empty", "mixed"}},
-		{"rename without fsync of the folder", renaming(true, false), []string{"lost"}},
+		{"rename without fsync of the directory", renaming(true, false), []string{"lost"}},
 		{"rename without any fsync", renaming(false, false), []string{"empty", "mixed", "lost"}},
 		{"remove, then rename", removingFirst, []string{"gone"}},
 		{"properly", properly, nil},

@@ -71,7 +71,7 @@ func (fsys *FS) Inject(f Fault) {
 	fsys.faults = append(fsys.faults, &f)
 }
 
-// FailReads makes reading the file or listing the folder name fail with err;
+// FailReads makes reading the file or listing the directory name fail with err;
 // nil ends that.
 func (fsys *FS) FailReads(name string, err error) {
 	fsys.mu.Lock()

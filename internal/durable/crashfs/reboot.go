@@ -89,7 +89,7 @@ func (fsys *FS) survivor(p Policy) *FS {
 	return b.after
 }
 
-// boot carries what Reboot needs on its way through the folders.
+// boot carries what Reboot needs on its way through the directories.
 type boot struct {
 	policy Policy
 	chance *rand.Rand

@@ -16,9 +16,9 @@ import (
 	"krund/internal/durable"
 )
 
-// pagesFolder makes the files of a report. Each has another name until all are complete, so that the report that was there before is whole until then. What
+// pagesDirectory makes the files of a report. Each has another name until all are complete, so that the report that was there before is whole until then. What
 // belongs to a report is in its manifest; nothing else is ever removed. A report is made again after a crash, so nothing is synced.
-type pagesFolder struct {
+type pagesDirectory struct {
 	fsys    durable.FS
 	dir     string
 	written []pageFile
@@ -35,15 +35,15 @@ const (
 	unfinished   = ".krunctl-part" // behind the name of a file until all are complete
 )
 
-// reportFolders is where reports have their files, beside index.html.
-var reportFolders = []string{".", "assets", "data", "keys", "plots"}
+// reportDirectories is where reports have their files, beside index.html.
+var reportDirectories = []string{".", "assets", "data", "keys", "plots"}
 
-func newPagesFolder(fsys durable.FS, dir string) *pagesFolder {
-	return &pagesFolder{fsys: fsys, dir: dir}
+func newPagesDirectory(fsys durable.FS, dir string) *pagesDirectory {
+	return &pagesDirectory{fsys: fsys, dir: dir}
 }
 
-// Create makes a file, and its folder.
-func (p *pagesFolder) Create(name string) (io.WriteCloser, error) {
+// Create makes a file, and its directory.
+func (p *pagesDirectory) Create(name string) (io.WriteCloser, error) {
 	f, err := createIn(p.fsys, p.path(name)+unfinished)
 	if err != nil {
 		return nil, err
@@ -72,10 +72,12 @@ func (f *page) Close() error {
 	return err
 }
 
-func (p *pagesFolder) path(name string) string { return filepath.Join(p.dir, filepath.FromSlash(name)) }
+func (p *pagesDirectory) path(name string) string {
+	return filepath.Join(p.dir, filepath.FromSlash(name))
+}
 
 // finish puts the report in the place of the one before. Whenever it is interrupted the manifest has all that is there, so that the next report can clear up.
-func (p *pagesFolder) finish() error {
+func (p *pagesDirectory) finish() error {
 	before, err := p.manifest()
 	if err != nil {
 		return err
@@ -107,7 +109,7 @@ func (p *pagesFolder) finish() error {
 }
 
 // replaceable refuses to put a page in the place of what cannot be one.
-func (p *pagesFolder) replaceable(f pageFile) error {
+func (p *pagesDirectory) replaceable(f pageFile) error {
 	info, err := p.fsys.Lstat(p.path(f.name))
 	if err != nil || info.Mode().IsRegular() {
 		return nil //nolint:nilerr // it is not there, or the renaming tells the same error
@@ -117,7 +119,7 @@ func (p *pagesFolder) replaceable(f pageFile) error {
 }
 
 // manifest reads which files are a report's. What else may be in it is passed over.
-func (p *pagesFolder) manifest() ([]pageFile, error) {
+func (p *pagesDirectory) manifest() ([]pageFile, error) {
 	text, err := durable.ReadFile(p.fsys, p.path(manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -128,14 +130,14 @@ func (p *pagesFolder) manifest() ([]pageFile, error) {
 	var files []pageFile
 	for line := range strings.Lines(string(text)) {
 		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		if ok && filepath.IsLocal(filepath.FromSlash(name)) && slices.Contains(reportFolders, filepath.ToSlash(filepath.Dir(name))) {
+		if ok && filepath.IsLocal(filepath.FromSlash(name)) && slices.Contains(reportDirectories, filepath.ToSlash(filepath.Dir(name))) {
 			files = append(files, pageFile{sum, name})
 		}
 	}
 	return files, nil
 }
 
-func (p *pagesFolder) writeManifest(files []pageFile) error {
+func (p *pagesDirectory) writeManifest(files []pageFile) error {
 	var text strings.Builder
 	for _, f := range files {
 		fmt.Fprintf(&text, "%s  %s\n", f.sum, f.name)
@@ -147,7 +149,7 @@ func (p *pagesFolder) writeManifest(files []pageFile) error {
 }
 
 // removeStale removes a file that the new report does not have, unless it is not there, or not as the old one had it.
-func (p *pagesFolder) removeStale(f pageFile) error {
+func (p *pagesDirectory) removeStale(f pageFile) error {
 	path := p.path(f.name)
 	info, err := p.fsys.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
@@ -167,9 +169,9 @@ func (p *pagesFolder) removeStale(f pageFile) error {
 }
 
 // sweep removes what a report that was not finished has left, this one or one that was interrupted.
-func (p *pagesFolder) sweep() error {
+func (p *pagesDirectory) sweep() error {
 	var problems []error
-	for _, name := range reportFolders {
+	for _, name := range reportDirectories {
 		entries, err := p.fsys.ReadDir(p.path(name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			problems = append(problems, err)
@@ -183,19 +185,19 @@ func (p *pagesFolder) sweep() error {
 	return errors.Join(problems...)
 }
 
-// createIn makes a file in a folder, which is made if need be.
+// createIn makes a file in a directory, which is made if need be.
 func createIn(fsys durable.FS, file string) (durable.File, error) {
-	if err := makeFolder(fsys, filepath.Dir(file)); err != nil {
+	if err := makeDirectory(fsys, filepath.Dir(file)); err != nil {
 		return nil, err
 	}
 	return fsys.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 }
 
-func makeFolder(fsys durable.FS, dir string) error {
+func makeDirectory(fsys durable.FS, dir string) error {
 	const usual = 0o755
 	err := fsys.Mkdir(dir, usual)
 	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) && strings.Contains(dir, string(filepath.Separator)) {
-		if err := makeFolder(fsys, filepath.Dir(dir)); err != nil {
+		if err := makeDirectory(fsys, filepath.Dir(dir)); err != nil {
 			return err
 		}
 		err = fsys.Mkdir(dir, usual)

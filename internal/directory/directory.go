@@ -1,4 +1,4 @@
-// Package folder knows the folder of an experiment, NAME.krun: what lies where
+// Package directory knows the directory of an experiment, NAME.krun: what lies where
 // in it, how it is made, who may use it, and who uses it now.
 //
 //	NAME.krun/schedule       package schedule
@@ -11,11 +11,11 @@
 //	NAME.krun/hold           do nothing until it is gone; a person asks for it
 //	NAME.krun/stop           end after the running process execution
 //
-// All state of an experiment is in its folder: copying it copies the
+// All state of an experiment is in its directory: copying it copies the
 // experiment. The package never looks into the files, the lock's apart.
 //
-// Start reading at Folder.
-package folder
+// Start reading at Directory.
+package directory
 
 import (
 	"errors"
@@ -27,16 +27,16 @@ import (
 	"krund/internal/durable"
 )
 
-// extension ends the name of every experiment's folder.
+// extension ends the name of every experiment's directory.
 const extension = ".krun"
 
-// Folder is the folder of one experiment. It is a value: it may be copied.
-type Folder struct {
+// Directory is the directory of one experiment. It is a value: it may be copied.
+type Directory struct {
 	fsys durable.FS
 	dir  string
 }
 
-// For returns the folder that belongs to a configuration by default:
+// For returns the directory that belongs to a configuration by default:
 // /x/NAME.krun for /x/NAME.toml.
 func For(configPath string) string {
 	return strings.TrimSuffix(configPath, ".toml") + extension
@@ -47,68 +47,68 @@ func For(configPath string) string {
 func Absolute(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return "", fmt.Errorf("%s: the working directory, in which this was to be looked for, is gone: %w; cd to a folder that exists, or give an absolute path", path, err)
+		return "", fmt.Errorf("%s: the working directory, in which this was to be looked for, is gone: %w; cd to a directory that exists, or give an absolute path", path, err)
 	}
 	return absolute, nil
 }
 
-// ErrNoResults is the error for an experiment whose folder of records is gone.
-var ErrNoResults = errors.New("the folder results is gone, and with it every record; get it from a copy, " +
+// ErrNoResults is the error for an experiment whose directory of records is gone.
+var ErrNoResults = errors.New("the directory results is gone, and with it every record; get it from a copy, " +
 	"or make an empty one and run `krunctl repair`, which lets all be run again")
 
-// Open returns the folder dir of an experiment that was started before. It
+// Open returns the directory dir of an experiment that was started before. It
 // changes nothing. The error wraps fs.ErrNotExist when there is none, and is
 // ErrNoResults when only the records are gone.
-func Open(fsys durable.FS, dir string) (Folder, error) {
-	f := Folder{fsys: fsys, dir: dir}
+func Open(fsys durable.FS, dir string) (Directory, error) {
+	f := Directory{fsys: fsys, dir: dir}
 	for _, d := range []string{dir, f.Results()} {
 		info, err := fsys.Lstat(d)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && f.hasSchedule():
-			return Folder{}, fmt.Errorf("%s: %w", dir, ErrNoResults)
+			return Directory{}, fmt.Errorf("%s: %w", dir, ErrNoResults)
 		case errors.Is(err, fs.ErrNotExist):
-			return Folder{}, fmt.Errorf("no experiment at %s; `krund` makes the folder when it starts one: %w", dir, err)
+			return Directory{}, fmt.Errorf("no experiment at %s; `krund` makes the directory when it starts one: %w", dir, err)
 		case err != nil:
-			return Folder{}, fmt.Errorf("open the experiment's folder: %w", err)
+			return Directory{}, fmt.Errorf("open the experiment's directory: %w", err)
 		case info.Mode()&fs.ModeSymlink != 0 && d == dir:
-			// The way to the folder may lead over links; Check looks at what is inside.
+			// The way to the directory may lead over links; Check looks at what is inside.
 		case !info.IsDir():
-			return Folder{}, fmt.Errorf("%s is not a folder; an experiment lives in a folder of its own", d)
+			return Directory{}, fmt.Errorf("%s is not a directory; an experiment lives in a directory of its own", d)
 		}
 	}
 	return f, nil
 }
 
-// Create makes the folder dir of an experiment durably, with an empty results
-// folder, and returns it. What is there already stays: a Create that a crash
+// Create makes the directory dir of an experiment durably, with an empty results
+// directory, and returns it. What is there already stays: a Create that a crash
 // interrupted is finished by the next one. Its parent must exist. A results
-// folder that is lost is not replaced by an empty one: ErrNoResults.
-func Create(fsys durable.FS, dir string) (Folder, error) {
-	f := Folder{fsys: fsys, dir: dir}
+// directory that is lost is not replaced by an empty one: ErrNoResults.
+func Create(fsys durable.FS, dir string) (Directory, error) {
+	f := Directory{fsys: fsys, dir: dir}
 	if f.hasSchedule() {
 		return Open(fsys, dir)
 	}
 	for _, d := range []string{dir, f.Results()} {
 		const othersRead = 0o755
 		if err := fsys.Mkdir(d, othersRead); err != nil && !errors.Is(err, fs.ErrExist) {
-			return Folder{}, fmt.Errorf("make the experiment's folder: %w", err)
+			return Directory{}, fmt.Errorf("make the experiment's directory: %w", err)
 		}
 		if err := fsys.SyncDir(filepath.Dir(d)); err != nil {
-			return Folder{}, fmt.Errorf("make the experiment's folder: %w", err)
+			return Directory{}, fmt.Errorf("make the experiment's directory: %w", err)
 		}
 	}
 	return Open(fsys, dir)
 }
 
 // hasSchedule says whether there is a schedule, which is made last.
-func (f Folder) hasSchedule() bool {
+func (f Directory) hasSchedule() bool {
 	info, err := f.fsys.Lstat(f.Schedule())
 	return err == nil && info.Mode().IsRegular() // a link is for Check to refuse
 }
 
-// Clean removes the temporary files that crashes have left in the folder and
+// Clean removes the temporary files that crashes have left in the directory and
 // among the records, and returns their paths. The experiment must be locked.
-func (f Folder) Clean() ([]string, error) {
+func (f Directory) Clean() ([]string, error) {
 	var removed []string
 	for _, d := range []string{f.dir, f.Results()} {
 		names, err := durable.RemoveTemps(f.fsys, d)
@@ -122,30 +122,30 @@ func (f Folder) Clean() ([]string, error) {
 	return removed, nil
 }
 
-// FS returns the FS through which the folder was opened.
-func (f Folder) FS() durable.FS { return f.fsys }
+// FS returns the FS through which the directory was opened.
+func (f Directory) FS() durable.FS { return f.fsys }
 
-// Dir returns the path of the folder, as it was given.
-func (f Folder) Dir() string { return f.dir }
+// Dir returns the path of the directory, as it was given.
+func (f Directory) Dir() string { return f.dir }
 
 // Schedule returns the path of the schedule.
-func (f Folder) Schedule() string { return filepath.Join(f.dir, "schedule") }
+func (f Directory) Schedule() string { return filepath.Join(f.dir, "schedule") }
 
-// Results returns the path of the folder of the records.
-func (f Folder) Results() string { return filepath.Join(f.dir, "results") }
+// Results returns the path of the directory of the records.
+func (f Directory) Results() string { return filepath.Join(f.dir, "results") }
 
 // Journal returns the path of the journal of machine settings.
-func (f Folder) Journal() string { return filepath.Join(f.dir, "journal") }
+func (f Directory) Journal() string { return filepath.Join(f.dir, "journal") }
 
 // Log returns the path of the log.
-func (f Folder) Log() string { return filepath.Join(f.dir, "log") }
+func (f Directory) Log() string { return filepath.Join(f.dir, "log") }
 
 // ConfigCopy returns the path of the configuration's copy.
-func (f Folder) ConfigCopy() string { return filepath.Join(f.dir, "config.toml") }
+func (f Directory) ConfigCopy() string { return filepath.Join(f.dir, "config.toml") }
 
 // Fingerprint returns the path of the description of the machine that the experiment began on.
-func (f Folder) Fingerprint() string { return filepath.Join(f.dir, "fingerprint.json") }
+func (f Directory) Fingerprint() string { return filepath.Join(f.dir, "fingerprint.json") }
 
-func (f Folder) lockFile() string { return filepath.Join(f.dir, "lock") }
+func (f Directory) lockFile() string { return filepath.Join(f.dir, "lock") }
 
-func (f Folder) holderFile() string { return filepath.Join(f.dir, "holder") }
+func (f Directory) holderFile() string { return filepath.Join(f.dir, "holder") }

@@ -1,4 +1,4 @@
-package folder
+package directory
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // A Request is what a person asks of krund by a file of that name in the
-// experiment's folder. That the file is there says it; its text is for people.
+// experiment's directory. That the file is there says it; its text is for people.
 type Request string
 
 // The requests.
@@ -24,11 +24,11 @@ const (
 )
 
 // RequestFile returns the path of the file of a request.
-func (f Folder) RequestFile(r Request) string { return filepath.Join(f.dir, string(r)) }
+func (f Directory) RequestFile(r Request) string { return filepath.Join(f.dir, string(r)) }
 
 // Ask leaves a request, durably. text is for whoever looks into the file, which counts as it is: on a full disk, when somebody most wants the
 // machine for himself, an empty one is left.
-func (f Folder) Ask(r Request, text string) error {
+func (f Directory) Ask(r Request, text string) error {
 	const othersRead = 0o644
 	err := durable.WriteFile(f.fsys, f.RequestFile(r), []byte(text+"\n"), othersRead)
 	if err != nil && durable.WriteFile(f.fsys, f.RequestFile(r), nil, othersRead) != nil {
@@ -38,7 +38,7 @@ func (f Folder) Ask(r Request, text string) error {
 }
 
 // TakeBack removes a request, durably. It returns whether there was one.
-func (f Folder) TakeBack(r Request) (bool, error) {
+func (f Directory) TakeBack(r Request) (bool, error) {
 	err := f.fsys.Remove(f.RequestFile(r))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -53,9 +53,9 @@ func (f Folder) TakeBack(r Request) (bool, error) {
 }
 
 // Asked says whether the request is there.
-func (f Folder) Asked(r Request) (bool, error) { return Asked(f.fsys, f.dir, r) }
+func (f Directory) Asked(r Request) (bool, error) { return Asked(f.fsys, f.dir, r) }
 
-// Asked says whether the request is in the folder dir, which need not exist.
+// Asked says whether the request is in the directory dir, which need not exist.
 func Asked(fsys durable.FS, dir string, r Request) (bool, error) {
 	_, err := fsys.Lstat(filepath.Join(dir, string(r)))
 	switch {

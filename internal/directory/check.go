@@ -1,4 +1,4 @@
-package folder
+package directory
 
 import (
 	"errors"
@@ -13,26 +13,26 @@ import (
 	"krund/internal/trust"
 )
 
-// OpenChecked opens the folder dir of an experiment that was started before, to change something in
+// OpenChecked opens the directory dir of an experiment that was started before, to change something in
 // it. rule judges the way there, Check what is inside, and the FS of what it returns stays with the
-// folder that was checked. A folder that is not there is the error of Open.
-func OpenChecked(fsys durable.FS, dir string, rule func(trust.Verdict) error) (Folder, error) {
+// directory that was checked. A directory that is not there is the error of Open.
+func OpenChecked(fsys durable.FS, dir string, rule func(trust.Verdict) error) (Directory, error) {
 	verdict, err := trust.Look(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err := Open(fsys, dir) // which may be simulated
 		if err != nil {
-			return Folder{}, err
+			return Directory{}, err
 		}
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = rule(verdict)
 	}
 	if err != nil {
-		return Folder{}, fmt.Errorf("check the way to the experiment's directory: %w", err)
+		return Directory{}, fmt.Errorf("check the way to the experiment's directory: %w", err)
 	}
 	inside, err := durable.Inside(fsys, dir)
 	if err != nil {
-		return Folder{}, fmt.Errorf("open the experiment's directory: %w", err)
+		return Directory{}, fmt.Errorf("open the experiment's directory: %w", err)
 	}
 	f, err := Open(inside, dir)
 	if err == nil {
@@ -41,23 +41,23 @@ func OpenChecked(fsys durable.FS, dir string, rule func(trust.Verdict) error) (F
 	return f, err
 }
 
-// Check says why the folder cannot be trusted: krund runs as root and believes
-// what is in it. The folder, the results folder and each file beside it must
+// Check says why the directory cannot be trusted: krund runs as root and believes
+// what is in it. The directory, the results directory and each file beside it must
 // belong to root or to the caller and must not be writable by group or others;
 // for root there must be no symbolic links, pipes or devices inside.
 // Nil means fit. All problems are reported together, each with the command that
 // cures it.
 //
 // The records are not looked at one by one: nobody else can put anything into
-// a results folder that passes. The cost does not grow with the experiment.
-func (f Folder) Check() error { return f.check(os.Geteuid()) }
+// a results directory that passes. The cost does not grow with the experiment.
+func (f Directory) Check() error { return f.check(os.Geteuid()) }
 
-func (f Folder) check(caller int) error {
+func (f Directory) check(caller int) error {
 	entries, err := f.fsys.ReadDir(f.dir)
 	if err != nil {
-		return fmt.Errorf("check the experiment's folder: %w", err)
+		return fmt.Errorf("check the experiment's directory: %w", err)
 	}
-	// "/." is the folder itself where f.dir is a link to it: the way there is
+	// "/." is the directory itself where f.dir is a link to it: the way there is
 	// the caller's choice, what matters is what it leads to.
 	problems := []error{f.checkOne(f.dir+"/.", caller, true)}
 	for _, e := range entries {
@@ -68,13 +68,13 @@ func (f Folder) check(caller int) error {
 }
 
 // checkOne looks at one path.
-func (f Folder) checkOne(path string, caller int, wantDir bool) error {
+func (f Directory) checkOne(path string, caller int, wantDir bool) error {
 	info, err := f.fsys.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a temporary file that has found its name meanwhile
 	}
 	if err != nil {
-		return fmt.Errorf("check the experiment's folder: %w", err)
+		return fmt.Errorf("check the experiment's directory: %w", err)
 	}
 	owner, known := ownerOf(info)
 	if !known {
@@ -103,10 +103,10 @@ func judge(path string, mode fs.FileMode, owner, caller int, wantDir bool) error
 		return fmt.Errorf("%s is a symbolic link, which root must not follow; replace it by what it points to", path)
 	}
 	if caller == root && wantDir && !mode.IsDir() {
-		return fmt.Errorf("%s is not a folder; move it away", path)
+		return fmt.Errorf("%s is not a directory; move it away", path)
 	}
 	if caller == root && !mode.IsRegular() && !mode.IsDir() {
-		return fmt.Errorf("%s is neither a file nor a folder; move it away", path)
+		return fmt.Errorf("%s is neither a file nor a directory; move it away", path)
 	}
 	if owner != root && owner != caller {
 		return fmt.Errorf("%s belongs to user number %d, who could change it; `chown %d` it, or run krund as that user", path, owner, caller)

@@ -1,4 +1,4 @@
-package folder
+package directory
 
 import (
 	"errors"
@@ -46,17 +46,17 @@ func (e *LockedError) Is(target error) bool { return target == durable.ErrLocked
 // message that the second krund prints. Those who only read need no lock.
 //
 // The error is a *LockedError when it is taken, wraps syscall.EROFS or
-// fs.ErrPermission where the folder cannot be written, and
+// fs.ErrPermission where the directory cannot be written, and
 // errors.ErrUnsupported on a file system without locks: krund must not run on
 // any of them.
-func (f Folder) Lock(pid int, host string) (*Lock, error) { return f.lock(pid, host, durable.Lock) }
+func (f Directory) Lock(pid int, host string) (*Lock, error) { return f.lock(pid, host, durable.Lock) }
 
 // LockWait is Lock that waits until the experiment is free.
-func (f Folder) LockWait(pid int, host string) (*Lock, error) {
+func (f Directory) LockWait(pid int, host string) (*Lock, error) {
 	return f.lock(pid, host, durable.LockWait)
 }
 
-func (f Folder) lock(pid int, host string, take func(durable.File) error) (*Lock, error) {
+func (f Directory) lock(pid int, host string, take func(durable.File) error) (*Lock, error) {
 	file, err := takeLock(f.fsys, f.lockFile(), f.lastPID, take)
 	switch {
 	case errors.Is(err, durable.ErrLocked):
@@ -131,12 +131,12 @@ func (l *Lock) File() *os.File { return durable.OSFile(l.file) }
 // let two others lock two different files of that name.
 func (l *Lock) Release() error { return l.file.Close() }
 
-func (f Folder) explainLock(err error) error {
+func (f Directory) explainLock(err error) error {
 	switch {
 	case errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("lock %s: the file system is read-only; krund must write there, copy the experiment to another place: %w", f.dir, err)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("lock %s: no right to write there; run krund as the owner of the folder or as root: %w", f.dir, err)
+		return fmt.Errorf("lock %s: no right to write there; run krund as the owner of the directory or as root: %w", f.dir, err)
 	case errors.Is(err, errors.ErrUnsupported):
 		return fmt.Errorf("lock %s: the file system has no locks, so two krund could not be told apart; copy the experiment to a local disk: %w", f.dir, err)
 	}
@@ -157,7 +157,7 @@ func formatHolder(pid int, host string) []byte {
 }
 
 // holder describes who holds the lock.
-func (f Folder) holder() *LockedError {
+func (f Directory) holder() *LockedError {
 	e := &LockedError{Dir: f.dir}
 	e.PID, e.Host = f.LastHolder()
 	if info, err := f.fsys.Lstat(f.lockFile()); err == nil {
@@ -168,8 +168,8 @@ func (f Folder) holder() *LockedError {
 
 // writeHolder notes who holds the lock, for everybody to read. It is written
 // after the lock was taken, and never synced: it may be missing or that of an
-// earlier holder, and then at least the folder is right.
-func (f Folder) writeHolder(text []byte) error {
+// earlier holder, and then at least the directory is right.
+func (f Directory) writeHolder(text []byte) error {
 	const othersRead = 0o644
 	file, err := f.fsys.OpenFile(f.holderFile(), os.O_WRONLY|os.O_CREATE, othersRead)
 	if err != nil {

@@ -1,4 +1,4 @@
-package folder
+package directory
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 
 // LastHolder says which process took the experiment last, whether or not it still has it; 0 when
 // unknown. It only reads: trying the lock would for that moment keep away a krund that starts.
-func (f Folder) LastHolder() (pid int, host string) {
+func (f Directory) LastHolder() (pid int, host string) {
 	for _, name := range []string{f.holderFile(), f.lockFile()} { // earlier versions wrote it into the lock's file
 		file, err := f.fsys.OpenFile(name, os.O_RDONLY, 0)
 		if err != nil {
@@ -70,7 +70,7 @@ func parseLocks(list string) []flock {
 	return locks
 }
 
-func (f Folder) lastPID() int {
+func (f Directory) lastPID() int {
 	pid, _ := f.LastHolder()
 	return pid
 }

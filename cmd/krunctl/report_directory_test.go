@@ -18,7 +18,7 @@ import (
 
 // makeReport writes files with a text each as a report does, index.html last.
 func makeReport(fsys durable.FS, text string, names ...string) error {
-	p := newPagesFolder(fsys, "/report")
+	p := newPagesDirectory(fsys, "/report")
 	for _, name := range append(names, "index.html") {
 		f, err := p.Create(name)
 		if err != nil {
@@ -42,8 +42,8 @@ func filesOf(fsys *crashfs.FS) map[string]string {
 	return files
 }
 
-// TestReportFolder: a smaller report in the place of a larger one leaves nothing of it, and everything that is not of it.
-func TestReportFolder(t *testing.T) {
+// TestReportDirectory: a smaller report in the place of a larger one leaves nothing of it, and everything that is not of it.
+func TestReportDirectory(t *testing.T) {
 	fsys := crashfs.New("/report")
 	mine := map[string]string{"notes.txt": "mine", "keys/k9999.html": "mine", "data/k0001.js.tmp": "mine", "assets/logo.svg": "mine"}
 	for name, text := range mine {
@@ -69,8 +69,8 @@ func TestReportFolder(t *testing.T) {
 	}
 }
 
-// TestReportFolderManifest: a manifest that somebody has made up removes nothing outside the report, nor what has another content.
-func TestReportFolderManifest(t *testing.T) {
+// TestReportDirectoryManifest: a manifest that somebody has made up removes nothing outside the report, nor what has another content.
+func TestReportDirectoryManifest(t *testing.T) {
 	fsys := crashfs.New("/report")
 	fsys.Put("/outside", []byte("mine"))
 	fsys.Put("/report/other/file", []byte("mine"))
@@ -88,8 +88,8 @@ func TestReportFolderManifest(t *testing.T) {
 	}
 }
 
-// TestReportFolderCrash: wherever a report is interrupted, the old one is whole until the new one is, and the next report clears up.
-func TestReportFolderCrash(t *testing.T) {
+// TestReportDirectoryCrash: wherever a report is interrupted, the old one is whole until the new one is, and the next report clears up.
+func TestReportDirectoryCrash(t *testing.T) {
 	for op := 1; ; op++ {
 		fsys := crashfs.New("/report")
 		if err := makeReport(fsys, "old", "keys/k0.html", "keys/k1.html", "keys/k2.html"); err != nil {
@@ -115,10 +115,10 @@ func TestReportFolderCrash(t *testing.T) {
 	}
 }
 
-// TestReportFolderFull: a report that cannot be finished leaves the old one, and nothing of its own.
-func TestReportFolderFull(t *testing.T) {
+// TestReportDirectoryFull: a report that cannot be finished leaves the old one, and nothing of its own.
+func TestReportDirectoryFull(t *testing.T) {
 	dir := t.TempDir()
-	in, out := krundFolder(t, dir), filepath.Join(dir, "out")
+	in, out := krundDirectory(t, dir), filepath.Join(dir, "out")
 	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
 		t.Fatal(r.text())
 	}

@@ -1,4 +1,4 @@
-package folder
+package directory
 
 import (
 	"errors"
@@ -50,7 +50,7 @@ func TestPaths(t *testing.T) {
 }
 
 // TestCreateCut: whenever the power fails, Create can be called again, and once
-// it has returned the folder stays.
+// it has returned the directory stays.
 func TestCreateCut(t *testing.T) {
 	build := func() *crashfs.FS { return crashfs.New("/x") }
 	program := func(fsys *crashfs.FS) error {
@@ -97,10 +97,10 @@ func TestOpenRefused(t *testing.T) {
 	}{
 		{"absent", crashfs.New("/x"), fs.ErrNotExist, "no experiment at " + dir},
 		{"half made", crashfs.New(dir), fs.ErrNotExist, "no experiment at " + dir},
-		{"records lost", lost, ErrNoResults, dir + ": the folder results is gone"},
-		{"a file", file, nil, dir + " is not a folder"},
-		{"results a file", results, nil, dir + "/results is not a folder"},
-		{"unreadable", unreadable, syscall.EIO, "open the experiment's folder"},
+		{"records lost", lost, ErrNoResults, dir + ": the directory results is gone"},
+		{"a file", file, nil, dir + " is not a directory"},
+		{"results a file", results, nil, dir + "/results is not a directory"},
+		{"unreadable", unreadable, syscall.EIO, "open the experiment's directory"},
 	}
 	for _, test := range tests {
 		_, err := Open(test.fsys, dir)
@@ -117,7 +117,7 @@ func TestOpenRefused(t *testing.T) {
 	if _, err := Create(lost, dir); !errors.Is(err, ErrNoResults) || lost.Ops() != 0 {
 		t.Errorf("Create with the records lost: %v", err)
 	}
-	if _, err := Create(file, dir); err == nil || !strings.Contains(err.Error(), "make the experiment's folder") {
+	if _, err := Create(file, dir); err == nil || !strings.Contains(err.Error(), "make the experiment's directory") {
 		t.Errorf("Create over a file: %v", err)
 	}
 	full := crashfs.New("/x")
@@ -146,7 +146,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestOpenThroughLink: the way to the folder may be a link.
+// TestOpenThroughLink: the way to the directory may be a link.
 func TestOpenThroughLink(t *testing.T) {
 	base := t.TempDir()
 	target, link := filepath.Join(base, "real.krun"), filepath.Join(base, "link.krun")
@@ -238,7 +238,7 @@ func TestLockAfterPowerCut(t *testing.T) {
 func TestLockOpening(t *testing.T) {
 	for reason, want := range map[error]string{
 		syscall.EROFS:         "read-only; krund must write there",
-		syscall.EACCES:        "run krund as the owner of the folder or as root",
+		syscall.EACCES:        "run krund as the owner of the directory or as root",
 		errors.ErrUnsupported: "has no locks",
 		syscall.EIO:           "lock " + dir,
 	} {
@@ -250,7 +250,7 @@ func TestLockOpening(t *testing.T) {
 			t.Errorf("%v: got %v", reason, err)
 		}
 	}
-	f := Folder{fsys: noLocks{crashfs.New(dir)}, dir: dir}
+	f := Directory{fsys: noLocks{crashfs.New(dir)}, dir: dir}
 	if _, err := f.Lock(1, "a"); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "has no locks") {
 		t.Errorf("no locks: %v", err)
 	}
@@ -290,10 +290,10 @@ func TestParseHolder(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	const (
-		file   = fs.FileMode(0o644)
-		folder = fs.ModeDir | 0o755
-		link   = fs.ModeSymlink | 0o777
-		pipe   = fs.ModeNamedPipe | 0o600
+		file      = fs.FileMode(0o644)
+		directory = fs.ModeDir | 0o755
+		link      = fs.ModeSymlink | 0o777
+		pipe      = fs.ModeNamedPipe | 0o600
 	)
 	tests := []struct {
 		name          string
@@ -303,21 +303,21 @@ func TestJudge(t *testing.T) {
 		want          string // "" is fine
 	}{
 		{"root's file, by root", file, 0, 0, false, ""},
-		{"root's folder, by root", folder, 0, 0, true, ""},
+		{"root's directory, by root", directory, 0, 0, true, ""},
 		{"own file", file, 1000, 1000, false, ""},
 		{"root's file, by a user", file, 0, 1000, false, ""},
 		{"a user's file, by root", file, 1000, 0, false, "belongs to user number 1000, who could change it; `chown 0`"},
 		{"another user's file", file, 1000, 1001, false, "belongs to user number 1000"},
 		{"writable by the group", 0o664, 0, 0, false, "can be changed by others than its owner (mode 0664); `chmod go-w`"},
 		{"writable by others", 0o646, 1000, 1000, false, "(mode 0646)"},
-		{"folder writable by others", fs.ModeDir | fs.ModeSticky | 0o777, 0, 0, true, "(mode 0777)"},
+		{"directory writable by others", fs.ModeDir | fs.ModeSticky | 0o777, 0, 0, true, "(mode 0777)"},
 		{"link, by root", link, 0, 0, false, "symbolic link"},
 		{"link, by a user", link, 1000, 1000, false, ""},
 		{"link for results, by root", link, 0, 0, true, "symbolic link"},
-		{"pipe, by root", pipe, 0, 0, false, "neither a file nor a folder"},
+		{"pipe, by root", pipe, 0, 0, false, "neither a file nor a directory"},
 		{"pipe, by a user", pipe, 1000, 1000, false, ""},
-		{"another folder, by root", folder, 0, 0, false, ""},
-		{"file for results, by root", file, 0, 0, true, "is not a folder"},
+		{"another directory, by root", directory, 0, 0, false, ""},
+		{"file for results, by root", file, 0, 0, true, "is not a directory"},
 	}
 	for _, test := range tests {
 		err := judge("/x/thing", test.mode, test.owner, test.caller, test.wantDir)
@@ -353,7 +353,7 @@ func TestCheck(t *testing.T) {
 	if err := f.check(0); err == nil || !strings.Contains(err.Error(), f.Log()+" is a symbolic link") {
 		t.Errorf("link: %v", err)
 	}
-	absent := Folder{fsys: durable.OS(), dir: "/none"}
+	absent := Directory{fsys: durable.OS(), dir: "/none"}
 	if err := absent.Check(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("absent: %v", err)
 	}
@@ -367,7 +367,7 @@ func TestCheckSimulated(t *testing.T) {
 	must(t, f.check(0))
 }
 
-// TestLockMachine: one at a time, in the first folder that is there.
+// TestLockMachine: one at a time, in the first directory that is there.
 func TestLockMachine(t *testing.T) {
 	fsys := crashfs.New("/run")
 	lock, err := LockMachine(fsys, "/x/other.krun", "/nowhere", "/run")
@@ -380,6 +380,6 @@ func TestLockMachine(t *testing.T) {
 	must(t, err)
 	must(t, lock.Release())
 	if _, err := LockMachine(fsys, "/x/other.krun", "/nowhere"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no folder for it: %v", err)
+		t.Errorf("no directory for it: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package folder
+package directory
 
 import (
 	"crypto/sha256"
@@ -30,7 +30,7 @@ func (e *GuardError) Error() string {
 		"start again when it has ended", e.PID, e.For)
 }
 
-// RuntimeDirs are where a machine may have its folder for what ends with the boot.
+// RuntimeDirs are where a machine may have its directory for what ends with the boot.
 func RuntimeDirs() []string { return []string{"/run", "/var/run"} }
 
 // runtimeDir makes, in the first of dirs that is there, the directory for what krund keeps until
@@ -73,7 +73,7 @@ func Spare(fsys durable.FS, dir string, dirs ...string) string {
 	return filepath.Join(place, "journal-"+hex.EncodeToString(sum[:8]))
 }
 
-// LockMachine takes the machine, in the first of the folders that is there, for
+// LockMachine takes the machine, in the first of the directories that is there, for
 // a krund that there can be only one of: one with reboots, or with an account
 // that it makes anew for each execution. what is the experiment's directory,
 // for the message of the second one. The end of the process releases the lock,
@@ -99,7 +99,7 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the machine: %w", err)
 	}
-	_, _ = file.WriteAt(formatHolder(os.Getpid(), what), 0) // a help for messages, as in Folder.lock
+	_, _ = file.WriteAt(formatHolder(os.Getpid(), what), 0) // a help for messages, as in Directory.lock
 	return &Lock{file: file}, nil
 }
 

@@ -1,4 +1,4 @@
-package folder
+package directory
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 func TestRequests(t *testing.T) {
 	fsys := crashfs.New("/x")
 	if asked, err := Asked(fsys, dir, Hold); asked || err != nil {
-		t.Errorf("in a folder that is not there: %t, %v", asked, err)
+		t.Errorf("in a directory that is not there: %t, %v", asked, err)
 	}
 	f, err := Create(fsys, dir)
 	must(t, err)
@@ -58,11 +58,11 @@ func TestRequestOnFullDisk(t *testing.T) {
 func TestRequestCut(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		program func(Folder) error
+		program func(Directory) error
 		want    bool
 	}{
-		{"made", func(f Folder) error { return f.Ask(Stop, "") }, true},
-		{"taken back", func(f Folder) error {
+		{"made", func(f Directory) error { return f.Ask(Stop, "") }, true},
+		{"taken back", func(f Directory) error {
 			_, err := f.TakeBack(Hold)
 			return err
 		}, false},
