@@ -27,7 +27,7 @@ A metric says how unstable a result is, relative to it:
 Every smaller number of executions and iterations is tried with the data that it
 would have measured. Those whose metric is below --threshold are stable; the one
 that takes the least time is recommended. It may be stable at another level than the
-full result: --near leaves such ones out. docs/optimise.md has the equations.
+full result: --near leaves such ones out. docs/optimize.md has the equations.
 
 Beside each recommendation: what it saves; how far its result is "off" the full
 one; all metrics; and "confident": of other choices of as many executions, how
@@ -95,7 +95,7 @@ func (o *optimiseOptions) flags(f *pflag.FlagSet) {
 	f.Uint64Var(&o.search.Seed, "seed", 1, "seed of the bootstrap")
 	f.IntVar(&o.search.Instances, "instances", 1, "machines whose values count, in files of µOpTime")
 	f.IntVar(&o.search.Steps, "steps", optimise.DefaultSteps, "try about so many numbers of iterations (or executions) where there are more; -1: all")
-	f.BoolVar(&o.search.Published, "published", false, "compute as the authors' program did, mistakes included (docs/optimise.md)")
+	f.BoolVar(&o.search.Published, "published", false, "compute as the authors' program did, mistakes included (docs/optimize.md)")
 	f.IntVar(&o.search.Outermost, "at-least", 1, "recommend no fewer executions (suite runs)")
 	f.StringVar(&o.skip, "skip", "0", "iterations to leave out at the start of each execution: a number, or steady")
 	f.DurationVar(&o.iterationTime, "iteration-time", 0, "time of an iteration (default: as measured; 1s where values are times of an operation)")
