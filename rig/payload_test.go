@@ -50,7 +50,7 @@ func TestPayloadPacksInOrderAndReplaces(t *testing.T) {
 	p.Text("/etc/../etc/a", "old")
 	p.File("/etc/a", 0o600, []byte("new"))
 	p.Unit("x.service", "[Service]", "multi-user.target", "bench.target")
-	long := "/" + strings.Repeat("directory/", 40) + "file"
+	long := "/" + strings.Repeat("nested/", 40) + "file"
 	p.Text(long, "deep")
 	want := "etc/a 0 -rw------- new\n" +
 		"etc/systemd/system/bench.target.wants/x.service 2 -rwxrwxrwx ../x.service\n" +

@@ -138,8 +138,8 @@ type VM struct {
 
 // Variant is how a benchmark is entered.
 type Variant struct {
-	Name         string
-	Entry        string // a file; "" is allowed for external suites
+	Name      string
+	Entry     string // a file; "" is allowed for external suites
 	Subfolder string // of the benchmark's directory; may be ""
 }
 
