@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "handle.h"
+#include "handover.h"
+
 #ifndef MAP_ANONYMOUS
 #define MAP_ANONYMOUS MAP_ANON
 #endif
@@ -186,7 +189,7 @@ int krun_init(krun **out)
 	*out = NULL;
 	if (init_ns == KRUN_MISSING)
 		return KRUN_ECLOCK;
-	k = krun_handle_make();
+	k = krun_handle_alloc();
 	if (!k)
 		return KRUN_ENOMEM;
 	err = map(&h);
@@ -194,7 +197,7 @@ int krun_init(krun **out)
 		krun_handle_free(k);
 		return err;
 	}
-	krun_handle_keep(k, h);
+	krun_handle_set_header(k, h);
 	fill(k, h);
 	touch(h);
 	err = krun_counters_open(k);

@@ -15,6 +15,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "errors.h"
+#include "handover.h"
+#include "self.h"
+
 /* What a perf group's read returns. */
 struct perf_reading {
 	uint64_t count;
@@ -191,7 +195,7 @@ static void sample(struct krun_counters *s, int64_t *out, uint64_t step)
 		check_thread(s, of);
 		err = group_after(of, &s->cell[of->first]);
 		if (UNLIKELY(err != KRUN_OK))
-			(void)krun_spoil(s->header, err);
+			(void)krun_set_error(s->header, err);
 		for (c = of->first; c < of->first + of->columns; c++)
 			out[c * step] = err ? KRUN_MISSING : difference(&s->cell[c]);
 	}
@@ -214,6 +218,6 @@ void krun_counters_done(krun *k)
 		sample(s, &s->entries[0].total, sizeof *s->entries / sizeof(int64_t));
 	/* Another file under the number may have given values that look like a counter's, or have failed for no reason. */
 	for (g = 0; g < s->groups; g++)
-		if (!s->group[g].fault && !krun_group_there(&s->group[g]))
-			krun_lost(s->header);
+		if (!s->group[g].fault && !krun_group_unchanged(&s->group[g]))
+			krun_set_fd_lost(s->header);
 }

@@ -1,11 +1,12 @@
-/* counters.h - the counters of a handle, shared by counters.c (reading) and handover.c (making ready). */
+/* counters.h - reading the counters of a handle around its iterations. */
 #ifndef KRUN_COUNTERS_H
 #define KRUN_COUNTERS_H
 
 #include "internal.h"
-#include "self.h"
 
 #include <pthread.h>
+
+struct perf_event_mmap_page; /* linux/perf_event.h */
 
 /* One descriptor's worth of columns. */
 struct group {
@@ -48,7 +49,13 @@ struct krun_counters {
 	struct cell *cell;
 };
 
-/* krun_group_there says whether a group's descriptor is still the file that krund meant. */
-bool krun_group_there(const struct group *g);
+/* krun_counters_before reads all counters for the iteration that is about to begin. */
+void krun_counters_before(krun *k);
+
+/* krun_counters_after reads all counters again and stores the differences of iteration i. */
+void krun_counters_after(krun *k, uint32_t i);
+
+/* krun_counters_done stores the totals when the scope is the execution. */
+void krun_counters_done(krun *k);
 
 #endif

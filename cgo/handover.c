@@ -3,7 +3,7 @@
  * back. krund may have given us counters that turn out not to work. That costs the
  * values, not the measurement: the clock goes on.
  */
-#include "counters.h"
+#include "handover.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,7 +13,10 @@
 #include <sys/syscall.h>
 #endif
 
-bool krun_group_there(const struct group *g)
+#include "counters.h"
+#include "self.h"
+
+bool krun_group_unchanged(const struct group *g)
 {
 	struct stat st;
 
@@ -53,7 +56,7 @@ static void take_over(struct group *g)
 {
 	if (g->event && g->inode == 0)
 		g->inode = krun_event_id(g->fd);
-	if ((g->event && g->inode == 0) || !krun_group_there(g))
+	if ((g->event && g->inode == 0) || !krun_group_unchanged(g))
 		g->fault = KRUN_ELOST;
 	else if (g->self && !first_thread())
 		g->fault = KRUN_ETHREAD;
@@ -162,7 +165,7 @@ void krun_counters_free(krun *k)
 		return;
 	for (i = 0; i < s->groups; i++) {
 		krun_self_unmap(s->group[i].page);
-		if (s->group[i].fd >= 0 && krun_group_there(&s->group[i]))
+		if (s->group[i].fd >= 0 && krun_group_unchanged(&s->group[i]))
 			(void)close(s->group[i].fd);
 	}
 	free(s->group);

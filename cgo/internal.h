@@ -1,4 +1,14 @@
-/* internal.h - the handle, shared by krun.c (measuring) and attach.c (making and ending handles), which takes their memory from handle.c. */
+/*
+ * internal.h - the handle and the clock, for every file of the library. Include it, or a header that
+ * does, before any system header. Headers include in one direction only:
+ *
+ *   krun.h, layout.h <- internal.h <- handle.h, handover.h, counters.h
+ *   layout.h         <- errors.h
+ *
+ * and calls go down this list only: attach.c (making and ending handles), krun.c (measuring),
+ * counters.c (reading counters), handover.c (taking over their descriptors), self.c, handle.c,
+ * errors.c.
+ */
 #ifndef KRUN_INTERNAL_H
 #define KRUN_INTERNAL_H
 
@@ -31,7 +41,7 @@
 #define COLD
 #endif
 
-struct krun_counters; /* counters.c */
+struct krun_counters; /* counters.h */
 
 /*
  * Everything that decides where libkrun reads and writes is kept here, in the
@@ -59,49 +69,6 @@ struct krun {
 	uint32_t user_count;
 	struct krun_counters *sampler; /* null without counters */
 };
-
-/*
- * krun_handle_make returns a handle of zeros, or null. A child made by fork sees zeros there whatever the parent wrote (where the system can
- * do that), so that begin and end refuse it by what they look at anyway: the capacity is 0, no iteration is open.
- */
-krun *krun_handle_make(void);
-
-/* krun_handle_keep says which header the handle is about, where a child can still find it. */
-void krun_handle_keep(krun *k, struct krun_header *h);
-
-/* krun_handle_header is that header, in a child too. */
-struct krun_header *krun_handle_header(const krun *k);
-
-/* krun_handle_free releases the handle alone. */
-void krun_handle_free(krun *k);
-
-/* krun_spoil leaves the first measuring error where krund finds it, and returns it. */
-int krun_spoil(struct krun_header *h, int error);
-
-/* krun_lost leaves KRUN_ELOST there, also in the place of a KRUN_EREAD or KRUN_EPART that it explains. */
-void krun_lost(struct krun_header *h);
-
-/* krun_counters_check checks a header's scope and its counters' entries. Errors: KRUN_ELAYOUT. */
-int krun_counters_check(struct krun_header *h);
-
-/*
- * krun_counters_open takes over the counters of a filled handle's buffer, which
- * was checked. A descriptor that is not what krund meant is no error here: its
- * values will be missing. Errors: KRUN_ENOMEM.
- */
-int krun_counters_open(krun *k);
-
-/* krun_counters_before reads all counters, for the iteration that is about to begin. */
-void krun_counters_before(krun *k);
-
-/* krun_counters_after reads all counters again and stores the differences of iteration i. */
-void krun_counters_after(krun *k, uint32_t i);
-
-/* krun_counters_done stores the totals, when the scope is the execution. */
-void krun_counters_done(krun *k);
-
-/* krun_counters_free releases what krun_counters_open took. */
-void krun_counters_free(krun *k);
 
 static inline int64_t krun_ns(struct timespec t)
 {

@@ -4,44 +4,35 @@
 #include <stdatomic.h>
 #include <string.h>
 
-int krun_spoil(struct krun_header *h, int error)
-{
-	int32_t none = 0;
+#include "counters.h"
+#include "errors.h"
+#include "handle.h"
 
-	atomic_compare_exchange_strong(&h->progress.error, &none, error);
-	return error;
-}
-
-/* foreign says whether this process is a child of the handle's: there the handle reads as zeros. */
-static bool foreign(const krun *k)
+/*
+ * in_forked_child reports whether this process is a child of the one that made the handle: there the
+ * handle reads as zeros.
+ */
+static bool in_forked_child(const krun *k)
 {
 	return !k->header;
 }
 
-void krun_lost(struct krun_header *h)
+/* set_error records an error of a handle, KRUN_ECHILD in a forked child, and returns it. */
+static COLD int set_error(krun *k, int error)
 {
-	int32_t read = KRUN_EREAD, part = KRUN_EPART;
-
-	if (!atomic_compare_exchange_strong(&h->progress.error, &read, KRUN_ELOST) &&
-	    !atomic_compare_exchange_strong(&h->progress.error, &part, KRUN_ELOST))
-		(void)krun_spoil(h, KRUN_ELOST);
+	if (in_forked_child(k))
+		return krun_set_error(krun_handle_header(k), KRUN_ECHILD);
+	return krun_set_error(k->header, error);
 }
 
-static COLD int spoil(krun *k, int error)
-{
-	if (foreign(k))
-		return krun_spoil(krun_handle_header(k), KRUN_ECHILD);
-	return krun_spoil(k->header, error);
-}
-
-/* refuse_begin finds out why no iteration may begin. */
-static COLD int refuse_begin(krun *k)
+/* begin_error records why no iteration may begin, and returns the code. */
+static COLD int begin_error(krun *k)
 {
 	if (!k)
 		return KRUN_EINVAL;
 	if (k->open)
-		return spoil(k, KRUN_EORDER);
-	return spoil(k, k->closed ? KRUN_EDONE : KRUN_EFULL);
+		return set_error(k, KRUN_EORDER);
+	return set_error(k, k->closed ? KRUN_EDONE : KRUN_EFULL);
 }
 
 /*
@@ -53,7 +44,7 @@ static COLD int refuse_begin(krun *k)
 int krun_begin(krun *k)
 {
 	if (UNLIKELY(!k || k->open || k->next >= k->capacity))
-		return refuse_begin(k);
+		return begin_error(k);
 	k->open = true;
 	if (UNLIKELY(k->counters != NULL))
 		krun_counters_before(k);
@@ -70,7 +61,7 @@ int krun_end(krun *k)
 	if (UNLIKELY(!k))
 		return KRUN_EINVAL;
 	if (UNLIKELY(!k->open))
-		return spoil(k, KRUN_EORDER);
+		return set_error(k, KRUN_EORDER);
 	k->open = false;
 	i = k->next++;
 	if (UNLIKELY(k->counters != NULL))
@@ -96,8 +87,8 @@ int krun_done(krun *k)
 
 	if (!k)
 		return KRUN_EINVAL;
-	if (foreign(k))
-		return spoil(k, KRUN_ECHILD);
+	if (in_forked_child(k))
+		return set_error(k, KRUN_ECHILD);
 	if (k->closed)
 		return KRUN_EDONE;
 	open = k->open;
@@ -107,11 +98,11 @@ int krun_done(krun *k)
 	k->header->progress.done_ns = krun_now_ns();
 	krun_counters_done(k);
 	atomic_store_explicit(&k->header->progress.state, KRUN_STATE_DONE, memory_order_release);
-	return open ? spoil(k, KRUN_EORDER) : KRUN_OK;
+	return open ? set_error(k, KRUN_EORDER) : KRUN_OK;
 }
 
-/* good_text accepts min to max characters: letters, digits and those of more. */
-static bool good_text(const char *s, size_t min, size_t max, const char *more)
+/* valid_text accepts min to max characters: letters, digits and those of more. */
+static bool valid_text(const char *s, size_t min, size_t max, const char *more)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 	size_t n = 0;
@@ -124,7 +115,7 @@ static bool good_text(const char *s, size_t min, size_t max, const char *more)
 	return n >= min && n <= max;
 }
 
-/* same_column says whether an entry bears the name and unit. */
+/* same_column reports whether an entry has this name and unit. */
 static bool same_column(const struct krun_entry *e, const char *name, const char *unit)
 {
 	return strncmp(e->name, name, KRUN_NAME_BYTES) == 0 && strncmp(e->unit, unit, KRUN_UNIT_BYTES) == 0;
@@ -136,9 +127,9 @@ int krun_column(krun *k, const char *name, const char *unit)
 	int64_t *values;
 	uint32_t i;
 
-	if (!k || !good_text(name, 1, KRUN_NAME_BYTES - 1, "") || !good_text(unit, 0, KRUN_UNIT_BYTES - 1, "/%"))
+	if (!k || !valid_text(name, 1, KRUN_NAME_BYTES - 1, "") || !valid_text(unit, 0, KRUN_UNIT_BYTES - 1, "/%"))
 		return KRUN_EINVAL;
-	if (foreign(k))
+	if (in_forked_child(k))
 		return KRUN_ECHILD;
 	if (k->closed)
 		return KRUN_EDONE;
@@ -163,7 +154,7 @@ int krun_column(krun *k, const char *name, const char *unit)
 
 int krun_set(krun *k, int column, int64_t value)
 {
-	if (k && foreign(k))
+	if (k && in_forked_child(k))
 		return KRUN_ECHILD;
 	if (!k || column < 0 || (uint32_t)column >= k->user_count)
 		return KRUN_EINVAL;
@@ -185,25 +176,25 @@ int krun_count(const krun *k)
 	return k ? (int)k->next : 0;
 }
 
-/* measured says whether iteration i is complete. */
-static bool measured(const krun *k, int i)
+/* is_complete reports whether iteration i is complete. */
+static bool is_complete(const krun *k, int i)
 {
 	return k && i >= 0 && (uint32_t)i < k->next;
 }
 
 int64_t krun_start_ns(const krun *k, int i)
 {
-	return measured(k, i) ? k->start[i] : KRUN_MISSING;
+	return is_complete(k, i) ? k->start[i] : KRUN_MISSING;
 }
 
 int64_t krun_wall_ns(const krun *k, int i)
 {
-	return measured(k, i) ? k->wall[i] : KRUN_MISSING;
+	return is_complete(k, i) ? k->wall[i] : KRUN_MISSING;
 }
 
 int64_t krun_value(const krun *k, int column, int i)
 {
-	if (!measured(k, i) || column < 0 || (uint32_t)column >= k->user_count)
+	if (!is_complete(k, i) || column < 0 || (uint32_t)column >= k->user_count)
 		return KRUN_MISSING;
 	return k->user[(uint64_t)column * k->stride + (uint64_t)i];
 }

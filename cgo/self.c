@@ -1,9 +1,10 @@
 /* self.c - perf events of one's own thread. Interface: self.h. */
 #include "internal.h"
-#include "self.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
+
+#include "self.h"
 
 #ifdef __linux__
 #include <linux/perf_event.h>
