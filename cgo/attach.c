@@ -1,4 +1,4 @@
-/* attach.c - making and ending handles: krund's buffer, or memory of our own. */
+/* attach.c - making and ending handles, on krund's buffer or on private memory. Interface: krun.h. */
 #include "internal.h"
 
 #include <errno.h>
@@ -16,15 +16,15 @@
 #define MAP_ANONYMOUS MAP_ANON
 #endif
 #ifndef MAP_POPULATE
-#define MAP_POPULATE 0 /* touch() does it all */
+#define MAP_POPULATE 0 /* prefault suffices */
 #endif
 
 #define ENV_BUFFER "KRUN_BUFFER_FD"
 #define ENV_ITERATIONS "KRUN_ITERATIONS"
-#define OWN_ITERATIONS 2000 /* as the warmup study */
-#define OWN_USER_COLUMNS 16
+#define DEFAULT_ITERATIONS 2000 /* as in the warmup study */
+#define DEFAULT_USER_COLUMNS 16
 
-/* env_number reads a decimal environment variable: -1 when not set, -2 when it is not a number of min to max. */
+/* env_number reads a decimal environment variable: -1 when unset, -2 when not a number of min to max. */
 static long env_number(const char *name, long min, long max)
 {
 	const char *s = getenv(name);
@@ -42,8 +42,8 @@ static long env_number(const char *name, long min, long max)
 	return n;
 }
 
-/* check compares a header with what this library would have made of the same plan. */
-static int check(struct krun_header *h, uint64_t bytes)
+/* check_header compares a header with the one this library would make of the same plan. */
+static int check_header(struct krun_header *h, uint64_t bytes)
 {
 	const struct krun_plan *p = &h->plan;
 	struct krun_places at;
@@ -68,7 +68,7 @@ static int map_shared(int fd, struct krun_header **out)
 	struct krun_header *h;
 	struct stat st;
 	uint64_t bytes;
-	int64_t nobody = 0;
+	int64_t no_pid = 0;
 	int err;
 
 	if (fstat(fd, &st) != 0)
@@ -79,8 +79,8 @@ static int map_shared(int fd, struct krun_header **out)
 	h = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (h == MAP_FAILED)
 		return KRUN_EMAP;
-	err = check(h, bytes);
-	if (!err && !atomic_compare_exchange_strong(&h->progress.pid, &nobody, (int64_t)getpid()))
+	err = check_header(h, bytes);
+	if (!err && !atomic_compare_exchange_strong(&h->progress.pid, &no_pid, (int64_t)getpid()))
 		err = KRUN_EBUSY;
 	if (err) {
 		(void)munmap(h, bytes);
@@ -91,10 +91,10 @@ static int map_shared(int fd, struct krun_header **out)
 	return KRUN_OK;
 }
 
-/* map_own makes a buffer in anonymous memory, as krund would. */
-static int map_own(uint32_t iterations, struct krun_header **out)
+/* map_private makes a buffer in anonymous memory, with the layout that krund would use. */
+static int map_private(uint32_t iterations, struct krun_header **out)
 {
-	struct krun_places at = krun_place(iterations, OWN_USER_COLUMNS);
+	struct krun_places at = krun_place(iterations, DEFAULT_USER_COLUMNS);
 	struct krun_header *h;
 	struct krun_entry *e;
 	uint32_t i;
@@ -107,14 +107,14 @@ static int map_own(uint32_t iterations, struct krun_header **out)
 	h->plan.header_bytes = KRUN_HEADER_BYTES;
 	h->plan.bytes = at.bytes;
 	h->plan.iterations = iterations;
-	h->plan.user_columns = OWN_USER_COLUMNS;
+	h->plan.user_columns = DEFAULT_USER_COLUMNS;
 	h->plan.entry_bytes = KRUN_ENTRY_BYTES;
 	h->plan.start_offset = at.start;
 	h->plan.wall_offset = at.wall;
 	h->plan.clock = KRUN_CLOCK_KIND;
 	h->progress.pid = (int64_t)getpid();
 	e = (struct krun_entry *)((char *)h + KRUN_HEADER_BYTES);
-	for (i = 0; i < OWN_USER_COLUMNS; i++) {
+	for (i = 0; i < DEFAULT_USER_COLUMNS; i++) {
 		e[i].core = -1;
 		e[i].offset = at.column + i * at.stride;
 	}
@@ -123,12 +123,12 @@ static int map_own(uint32_t iterations, struct krun_header **out)
 }
 
 /*
- * touch writes every page once, so that no iteration pays for a first write:
- * MAP_POPULATE alone maps shared pages for reading only. The first page is left
- * out, because krund may set the stop flag at this moment; krun_init writes to
- * it anyway. The arrays are ours; the table's words are written back unchanged.
+ * prefault writes every page once, so that no iteration causes a page fault by a first write:
+ * MAP_POPULATE alone maps shared pages for reading only. The first page is left out, because krund
+ * may set the stop flag at this moment; krun_init writes to it anyway. No other process writes to
+ * the rest, so writing back what was read changes nothing.
  */
-static void touch(struct krun_header *h)
+static void prefault(struct krun_header *h)
 {
 	volatile char *page = (volatile char *)h;
 	uint64_t at;
@@ -137,8 +137,8 @@ static void touch(struct krun_header *h)
 		page[at] = page[at];
 }
 
-/* fill lets a handle point into a checked buffer. */
-static void fill(krun *k, struct krun_header *h)
+/* fill_handle makes a handle point into a checked buffer. */
+static void fill_handle(krun *k, struct krun_header *h)
 {
 	const struct krun_plan *p = &h->plan;
 	struct krun_places at = krun_place(p->iterations, p->counters + p->user_columns);
@@ -163,8 +163,8 @@ static void fill(krun *k, struct krun_header *h)
 	k->sampler = NULL;
 }
 
-/* map decides from the environment which memory to measure into. */
-static int map(struct krun_header **out)
+/* map_buffer maps the buffer that the environment asks for: krund's, or one in private memory. */
+static int map_buffer(struct krun_header **out)
 {
 	long fd = env_number(ENV_BUFFER, 0, INT_MAX);
 	long iterations;
@@ -174,7 +174,7 @@ static int map(struct krun_header **out)
 	iterations = env_number(ENV_ITERATIONS, 1, KRUN_MAX_ITERATIONS);
 	if (fd == -2 || iterations == -2)
 		return KRUN_EENV;
-	return map_own(iterations > 0 ? (uint32_t)iterations : OWN_ITERATIONS, out);
+	return map_private(iterations > 0 ? (uint32_t)iterations : DEFAULT_ITERATIONS, out);
 }
 
 int krun_init(krun **out)
@@ -192,14 +192,14 @@ int krun_init(krun **out)
 	k = krun_handle_alloc();
 	if (!k)
 		return KRUN_ENOMEM;
-	err = map(&h);
+	err = map_buffer(&h);
 	if (err) {
 		krun_handle_free(k);
 		return err;
 	}
 	krun_handle_set_header(k, h);
-	fill(k, h);
-	touch(h);
+	fill_handle(k, h);
+	prefault(h);
 	err = krun_counters_open(k);
 	if (err) {
 		krun_free(k);
@@ -216,7 +216,7 @@ void krun_free(krun *k)
 	if (!k)
 		return;
 	krun_counters_free(k);
-	if (k->header) /* else this is a child, whose mapping ends with it */
+	if (k->header) /* null in a forked child, whose mapping ends with it */
 		(void)munmap(k->header, k->bytes);
 	krun_handle_free(k);
 }

@@ -1,5 +1,6 @@
 /*
- * counters.c - reading processor counters around iterations. Bytes: layout.h. Making ready: handover.c.
+ * counters.c - reading processor counters around iterations. Bytes: layout.h. The descriptors come
+ * from handover.c.
  *
  * The order is that of Listing 1 of the warmup study (Barrett et al., OOPSLA
  * 2017): before an iteration core by core APERF, MPERF, core cycles, then the
@@ -19,7 +20,7 @@
 #include "handover.h"
 #include "self.h"
 
-/* What a perf group's read returns. */
+/* What read(2) of a perf group returns. */
 struct perf_reading {
 	uint64_t count;
 	uint64_t enabled;
@@ -27,17 +28,20 @@ struct perf_reading {
 	uint64_t value[KRUN_MAX_GROUP];
 };
 
-/* failure says why a read that gave got bytes failed. No further system call: the end of the process execution looks closer. */
-static COLD int failure(ssize_t got)
+/*
+ * read_error returns the code of a read that returned got. It makes no further system call:
+ * krun_counters_done looks closer.
+ */
+static COLD int read_error(ssize_t got)
 {
 	return got < 0 && errno == EBADF ? KRUN_ELOST : KRUN_EREAD;
 }
 
 /*
  * read_perf reads a group into reading and returns a code: KRUN_OK, KRUN_EREAD,
- * KRUN_EPART or KRUN_ELOST. While a thread that inherited the group is ending, its events leave
- * the group one after the other, and the kernel answers ECHILD instead of a sum of
- * unlike parts: that is over in a moment.
+ * KRUN_EPART or KRUN_ELOST. While a thread that inherited the group exits, its events leave the
+ * group one after the other. Until that is over the kernel returns ECHILD, because the events
+ * cannot be summed consistently; so the read is repeated.
  */
 static int read_perf(const struct group *g, struct perf_reading *reading)
 {
@@ -49,17 +53,17 @@ static int read_perf(const struct group *g, struct perf_reading *reading)
 	do
 		got = read(g->fd, reading, want);
 	while (UNLIKELY(got < 0 && errno == ECHILD && ++i < TRIES));
-	if (UNLIKELY(got == 0)) /* a pinned group that lost its place to somebody else */
+	if (UNLIKELY(got == 0)) /* a pinned group that lost its counters: perf_event_open(2) */
 		return KRUN_EPART;
 	if (UNLIKELY(got != (ssize_t)want))
-		return failure(got);
+		return read_error(got);
 	return reading->count == g->columns ? KRUN_OK : KRUN_EREAD;
 }
 
 /*
- * read_self reads the event of this thread as if it were a group. The page knows the
- * times as of the last time that the event was put into a counter, so only their
- * difference means something.
+ * read_self reads the event of this thread as if it were a group. The times in the page are those of
+ * the moment when the event was last scheduled onto a counter, so only their difference has a
+ * meaning.
  */
 static int read_self(const struct group *g, struct perf_reading *reading)
 {
@@ -86,35 +90,38 @@ static inline int read_group(const struct group *g, struct perf_reading *reading
 	return UNLIKELY(g->self) ? read_self(g, reading) : read_perf(g, reading);
 }
 
-/* counted says whether a group counted all the time between two readings, whose times are in g and later. */
-static inline bool counted(const struct group *g, const struct perf_reading *later)
+/*
+ * counted_throughout reports whether a group counted all the time between two readings, whose times
+ * are in g and later.
+ */
+static inline bool counted_throughout(const struct group *g, const struct perf_reading *later)
 {
 	uint64_t enabled = later->enabled - g->enabled;
 
 	if (g->partial)
 		return true;
 	if (g->self)
-		return enabled == 0; /* that is the lag */
+		return enabled == 0; /* the lag of struct krun_self */
 	return enabled == later->running - g->running && enabled > 0;
 }
 
 /* read_register reads one register and returns a code. */
-static int read_register(const struct group *g, const struct cell *c, uint64_t *value)
+static int read_register(const struct group *g, const struct counter *c, uint64_t *value)
 {
 	ssize_t got = pread(g->fd, value, sizeof *value, (off_t)c->address);
 
-	return LIKELY(got == (ssize_t)sizeof *value) ? KRUN_OK : failure(got);
+	return LIKELY(got == (ssize_t)sizeof *value) ? KRUN_OK : read_error(got);
 }
 
 /* group_before takes a group's reading before an iteration and returns a code. */
-static int group_before(struct group *g, struct cell *c)
+static int group_before(struct group *g, struct counter *c)
 {
 	struct perf_reading reading;
 	uint32_t i;
 	int err = KRUN_OK;
 
-	if (UNLIKELY(g->fault))
-		return g->fault;
+	if (UNLIKELY(g->error))
+		return g->error;
 	if (!g->perf) {
 		for (i = 0; i < g->columns && !err; i++)
 			err = read_register(g, &c[i], &c[i].before);
@@ -130,12 +137,15 @@ static int group_before(struct group *g, struct cell *c)
 	return KRUN_OK;
 }
 
-/* group_after takes the reading after it and returns a code: that of the reading before, its own, or KRUN_EPART. */
-static int group_after(const struct group *g, struct cell *c)
+/*
+ * group_after takes a group's reading after an iteration and returns a code: that of the reading
+ * before, its own, or KRUN_EPART.
+ */
+static int group_after(const struct group *g, struct counter *c)
 {
 	struct perf_reading reading;
 	uint32_t i, at;
-	int err = g->fault ? g->fault : g->before;
+	int err = g->error ? g->error : g->before;
 
 	if (UNLIKELY(err))
 		return err;
@@ -149,23 +159,23 @@ static int group_after(const struct group *g, struct cell *c)
 		return err;
 	for (i = 0; i < g->columns; i++)
 		c[i].after = reading.value[i];
-	return counted(g, &reading) ? KRUN_OK : KRUN_EPART;
+	return counted_throughout(g, &reading) ? KRUN_OK : KRUN_EPART;
 }
 
-/* A register of 48 bits that went through zero counted on: unsigned arithmetic in its width. */
-static inline int64_t difference(const struct cell *c)
+/* difference handles a register that wrapped around: unsigned arithmetic in its width. */
+static inline int64_t difference(const struct counter *c)
 {
 	return (int64_t)((c->after - c->before) & c->mask);
 }
 
 /*
- * check_thread sees to it that the event of one thread is read by that thread: for
- * another one RDPMC gives the counter of something else.
+ * check_thread marks a group of one thread as failed when another thread reads it: there RDPMC
+ * would return an unrelated counter.
  */
 static inline void check_thread(const struct krun_counters *s, struct group *g)
 {
 	if (UNLIKELY(g->self) && UNLIKELY(!pthread_equal(pthread_self(), s->thread)))
-		g->fault = KRUN_ETHREAD;
+		g->error = KRUN_ETHREAD;
 }
 
 void krun_counters_before(krun *k)
@@ -175,16 +185,16 @@ void krun_counters_before(krun *k)
 
 	for (g = 0; g < s->groups; g++) {
 		check_thread(s, &s->group[g]);
-		s->group[g].before = group_before(&s->group[g], &s->cell[s->group[g].first]);
+		s->group[g].before = group_before(&s->group[g], &s->counter[s->group[g].first]);
 	}
-	if (s->once) {
-		s->begun = true;
+	if (s->per_execution) {
+		s->started = true;
 		k->counters = NULL; /* not again until krun_done */
 	}
 }
 
-/* sample takes all readings after, and gives the differences to the place that column 0's value has at out. */
-static void sample(struct krun_counters *s, int64_t *out, uint64_t step)
+/* store_differences takes all readings after and stores column c's difference at out[c * step]. */
+static void store_differences(struct krun_counters *s, int64_t *out, uint64_t step)
 {
 	uint32_t g, c;
 
@@ -193,17 +203,17 @@ static void sample(struct krun_counters *s, int64_t *out, uint64_t step)
 		int err;
 
 		check_thread(s, of);
-		err = group_after(of, &s->cell[of->first]);
+		err = group_after(of, &s->counter[of->first]);
 		if (UNLIKELY(err != KRUN_OK))
 			(void)krun_set_error(s->header, err);
 		for (c = of->first; c < of->first + of->columns; c++)
-			out[c * step] = err ? KRUN_MISSING : difference(&s->cell[c]);
+			out[c * step] = err ? KRUN_MISSING : difference(&s->counter[c]);
 	}
 }
 
 void krun_counters_after(krun *k, uint32_t i)
 {
-	sample(k->counters, k->counters->values + i, k->counters->stride);
+	store_differences(k->counters, k->counters->values + i, k->counters->stride);
 }
 
 void krun_counters_done(krun *k)
@@ -214,10 +224,10 @@ void krun_counters_done(krun *k)
 	k->counters = NULL;
 	if (!s)
 		return;
-	if (s->once && s->begun)
-		sample(s, &s->entries[0].total, sizeof *s->entries / sizeof(int64_t));
-	/* Another file under the number may have given values that look like a counter's, or have failed for no reason. */
+	if (s->per_execution && s->started)
+		store_differences(s, &s->entries[0].total, sizeof *s->entries / sizeof(int64_t));
+	/* Another file under the same number may have returned plausible values, or failed for no reason. */
 	for (g = 0; g < s->groups; g++)
-		if (!s->group[g].fault && !krun_group_unchanged(&s->group[g]))
+		if (!s->group[g].error && !krun_group_unchanged(&s->group[g]))
 			krun_set_fd_lost(s->header);
 }

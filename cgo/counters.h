@@ -8,18 +8,18 @@
 
 struct perf_event_mmap_page; /* linux/perf_event.h */
 
-/* One descriptor's worth of columns. */
+/* A counter group: the columns that one descriptor yields. */
 struct group {
 	int fd;           /* -1: not usable */
-	int fault;        /* why not; else KRUN_OK */
+	int error;        /* why not; else KRUN_OK */
 	uint64_t device;  /* identity of the file, as in struct krun_entry */
 	uint64_t inode;
 	bool event;
-	bool self; /* of the process's first thread alone */
-	const volatile struct perf_event_mmap_page *page; /* may be null */
+	bool self;        /* counts the process's first thread alone */
+	const volatile struct perf_event_mmap_page *page; /* self: may be null */
 	uint32_t first;   /* column */
 	uint32_t columns; /* 1 to KRUN_MAX_GROUP */
-	uint32_t turn;
+	uint32_t turn;    /* column that is read first after an iteration */
 	bool perf;
 	bool partial;
 	int before;       /* code of the reading before the iteration */
@@ -28,7 +28,7 @@ struct group {
 };
 
 /* One counter. */
-struct cell {
+struct counter {
 	uint64_t before;
 	uint64_t after;
 	uint64_t mask;    /* of a register: the bits it has */
@@ -42,11 +42,11 @@ struct krun_counters {
 	uint64_t stride; /* elements from one array to the next */
 	uint32_t groups;
 	uint32_t columns;
-	bool once; /* KRUN_SCOPE_EXECUTION */
-	bool begun;
-	pthread_t thread; /* that a group of the process's first thread belongs to */
+	bool per_execution; /* KRUN_SCOPE_EXECUTION */
+	bool started; /* per_execution: the first reading is done */
+	pthread_t thread; /* the only one that may read a group with self */
 	struct group *group;
-	struct cell *cell;
+	struct counter *counter;
 };
 
 /* krun_counters_before reads all counters for the iteration that is about to begin. */

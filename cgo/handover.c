@@ -1,7 +1,6 @@
 /*
- * handover.c - taking over the descriptors of counters from krund, and giving them
- * back. krund may have given us counters that turn out not to work. That costs the
- * values, not the measurement: the clock goes on.
+ * handover.c - taking over the counters' descriptors from krund, and closing them. A counter that
+ * turns out not to work loses its values; the times are measured all the same.
  */
 #include "handover.h"
 
@@ -25,7 +24,7 @@ bool krun_group_unchanged(const struct group *g)
 	return fstat(g->fd, &st) == 0 && (uint64_t)st.st_dev == g->device && (uint64_t)st.st_ino == g->inode;
 }
 
-/* first_thread says whether this is the thread that the process began with. */
+/* first_thread reports whether the caller is the process's first thread. */
 static bool first_thread(void)
 {
 #ifdef __linux__
@@ -35,8 +34,8 @@ static bool first_thread(void)
 #endif
 }
 
-/* good_group checks the entries of a group against each other. */
-static bool good_group(const struct krun_entry *e, uint32_t columns)
+/* valid_group checks the entries of a group against each other. */
+static bool valid_group(const struct krun_entry *e, uint32_t columns)
 {
 	uint32_t i;
 
@@ -51,25 +50,25 @@ static bool good_group(const struct krun_entry *e, uint32_t columns)
 	return true;
 }
 
-/* take_over looks at a group's descriptor for the first time. */
+/* take_over checks a group's descriptor and makes it the library's own. */
 static void take_over(struct group *g)
 {
 	if (g->event && g->inode == 0)
 		g->inode = krun_event_id(g->fd);
 	if ((g->event && g->inode == 0) || !krun_group_unchanged(g))
-		g->fault = KRUN_ELOST;
+		g->error = KRUN_ELOST;
 	else if (g->self && !first_thread())
-		g->fault = KRUN_ETHREAD;
-	if (g->fault) {
+		g->error = KRUN_ETHREAD;
+	if (g->error) {
 		g->fd = -1;
 		return;
 	}
-	(void)fcntl(g->fd, F_SETFD, FD_CLOEXEC); /* the benchmark's children have no business with it */
+	(void)fcntl(g->fd, F_SETFD, FD_CLOEXEC); /* the benchmark's children must not inherit it */
 	if (g->self)
 		g->page = krun_self_page(g->fd);
 }
 
-/* add_group copies a group out of the shared table, where the benchmark could change it. */
+/* add_group copies a group out of the shared table, because the benchmark could change it there. */
 static void add_group(struct krun_counters *s, uint32_t first)
 {
 	const struct krun_entry *e = &s->entries[first];
@@ -90,36 +89,36 @@ static void add_group(struct krun_counters *s, uint32_t first)
 		.partial = (e->flags & KRUN_GROUP_PARTIAL) != 0,
 	};
 	for (i = 0; i < e->group; i++)
-		s->cell[first + i] = (struct cell){
+		s->counter[first + i] = (struct counter){
 			.mask = !registers || e[i].bits == 64 ? UINT64_MAX : (UINT64_C(1) << e[i].bits) - 1,
 			.address = e[i].address,
 		};
 	take_over(g);
 }
 
-/* entries_of finds the table. */
-static struct krun_entry *entries_of(struct krun_header *h)
+/* table_of returns the column table. */
+static struct krun_entry *table_of(struct krun_header *h)
 {
 	return (struct krun_entry *)((char *)h + KRUN_HEADER_BYTES);
 }
 
-/* unread says that there is nothing to read: no counters, or columns that somebody else fills. */
-static bool unread(struct krun_header *h)
+/* no_sources reports whether there is nothing to read: no counters, or columns that krund fills. */
+static bool no_sources(struct krun_header *h)
 {
-	return h->plan.counters == 0 || entries_of(h)->source == KRUN_SOURCE_NONE;
+	return h->plan.counters == 0 || table_of(h)->source == KRUN_SOURCE_NONE;
 }
 
 int krun_counters_check(struct krun_header *h)
 {
-	const struct krun_entry *e = entries_of(h);
+	const struct krun_entry *e = table_of(h);
 	uint32_t left = h->plan.counters;
 
 	if (h->plan.scope > KRUN_SCOPE_EXECUTION)
 		return KRUN_ELAYOUT;
-	if (unread(h))
+	if (no_sources(h))
 		return KRUN_OK;
 	while (left > 0) {
-		if (!good_group(e, left))
+		if (!valid_group(e, left))
 			return KRUN_ELAYOUT;
 		left -= e->group;
 		e += e->group;
@@ -133,22 +132,22 @@ int krun_counters_open(krun *k)
 	uint32_t columns = h->plan.counters, at;
 	struct krun_counters *s;
 
-	if (unread(h))
+	if (no_sources(h))
 		return KRUN_OK;
 	s = calloc(1, sizeof *s);
 	if (!s)
 		return KRUN_ENOMEM;
 	k->sampler = s;
 	s->header = h;
-	s->entries = entries_of(h);
+	s->entries = table_of(h);
 	s->values = k->user - columns * k->stride;
 	s->stride = k->stride;
 	s->columns = columns;
-	s->once = h->plan.scope == KRUN_SCOPE_EXECUTION;
+	s->per_execution = h->plan.scope == KRUN_SCOPE_EXECUTION;
 	s->thread = pthread_self();
 	s->group = calloc(columns, sizeof *s->group);
-	s->cell = calloc(columns, sizeof *s->cell);
-	if (!s->group || !s->cell)
+	s->counter = calloc(columns, sizeof *s->counter);
+	if (!s->group || !s->counter)
 		return KRUN_ENOMEM;
 	for (at = 0; at < columns; at += s->entries[at].group)
 		add_group(s, at);
@@ -169,6 +168,6 @@ void krun_counters_free(krun *k)
 			(void)close(s->group[i].fd);
 	}
 	free(s->group);
-	free(s->cell);
+	free(s->counter);
 	free(s);
 }

@@ -44,10 +44,9 @@
 struct krun_counters; /* counters.h */
 
 /*
- * Everything that decides where libkrun reads and writes is kept here, in the
- * process's own memory: a benchmark that overwrites the buffer spoils its
- * numbers, but cannot send the library elsewhere. The first cache line is all
- * that begin and end need besides the arrays.
+ * Everything that decides where libkrun reads and writes is kept here, in the process's private
+ * memory: a benchmark that overwrites the buffer damages its own numbers, but cannot make the
+ * library write elsewhere. krun_begin and krun_end need only the first cache line and the arrays.
  */
 struct krun {
 	struct krun_hot *hot;
@@ -57,7 +56,7 @@ struct krun {
 	uint32_t capacity; /* begin refuses from here on: iterations, 0 once done */
 	bool open;         /* between begin and end */
 	bool closed;       /* krun_done was called */
-	struct krun_counters *counters; /* to be read around the next iteration, else null */
+	struct krun_counters *counters; /* to be read around the next iteration, or null */
 
 	struct krun_header *header;
 	struct krun_entry *entries; /* [user_capacity]: those of the user columns */

@@ -1,4 +1,4 @@
-/* krun.c - measuring: begin, end and what lies around them. Interface: krun.h. Bytes: layout.h. */
+/* krun.c - measuring iterations. Interface: krun.h. Bytes: layout.h. */
 #include "internal.h"
 
 #include <stdatomic.h>
@@ -36,10 +36,9 @@ static COLD int begin_error(krun *k)
 }
 
 /*
- * Counters first, as in Listing 1 of the warmup study: the clock is innermost.
- * The clock writes straight into the buffer and is a tail call: nothing runs
- * between its reading and the return. Since krun_begin leaves the time in the
- * buffer, krund knows when an iteration began that never ended.
+ * Counters first, as in Listing 1 of the warmup study: the clock is innermost. clock_gettime writes
+ * straight into the buffer and is a tail call, so nothing runs between reading the clock and the
+ * return. krund finds the time in the buffer and so knows when an unfinished iteration began.
  */
 int krun_begin(krun *k)
 {
@@ -69,7 +68,7 @@ int krun_end(krun *k)
 	start = krun_ns(k->hot->begun);
 	k->start[i] = start;
 	k->wall[i] = krun_ns(now) - start;
-	/* Release: who sees the count sees the values, also when we are killed right here. */
+	/* Release: a reader that sees the count sees the values, even if this process is killed right here. */
 	atomic_store_explicit(&k->hot->done, (uint64_t)i + 1, memory_order_release);
 	return KRUN_OK;
 }
@@ -101,7 +100,7 @@ int krun_done(krun *k)
 	return open ? set_error(k, KRUN_EORDER) : KRUN_OK;
 }
 
-/* valid_text accepts min to max characters: letters, digits and those of more. */
+/* valid_text reports whether s has min to max characters: letters, digits, _ . - and those of more. */
 static bool valid_text(const char *s, size_t min, size_t max, const char *more)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -146,7 +145,7 @@ int krun_column(krun *k, const char *name, const char *unit)
 		values[i] = KRUN_MISSING;
 	memcpy(e->name, name, strlen(name));
 	memcpy(e->unit, unit, strlen(unit));
-	/* The kind comes last: an entry that bears it is complete, also after a kill. */
+	/* The kind comes last: an entry that has it is complete, even if this process is killed. */
 	atomic_signal_fence(memory_order_release);
 	*(volatile uint32_t *)&e->kind = KRUN_COLUMN_USER;
 	return (int)k->user_count++;

@@ -1,4 +1,4 @@
-/* rdpmc.c - the instruction, in a file of its own so that tests can put another function in its place. */
+/* rdpmc.c - the instruction RDPMC, in a file of its own so that tests can replace it. */
 #include "self.h"
 
 #if defined(__linux__) && defined(__x86_64__)

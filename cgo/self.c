@@ -1,4 +1,4 @@
-/* self.c - perf events of one's own thread. Interface: self.h. */
+/* self.c - perf events of the calling thread. Interface: self.h. */
 #include "internal.h"
 
 #include <stdatomic.h>
@@ -46,11 +46,10 @@ void krun_self_unmap(const volatile struct perf_event_mmap_page *page)
 }
 
 /*
- * The kernel rewrites the page when it puts the event into a counter or takes it
- * out, which for our own thread happens on this processor: so what is needed is
- * that the compiler keeps the order, and that we begin again when `lock` says that
- * it happened between our two looks. The counter's value is signed and as wide as
- * pmc_width says; added to `offset` it gives what read(2) would.
+ * The kernel rewrites the page when it schedules the event onto a counter or off it. For the calling
+ * thread that happens on this processor, so a compiler barrier is enough, and the reading is repeated
+ * when `lock` changed meanwhile. The counter's value is signed and pmc_width bits wide; added to
+ * `offset` it is what read(2) would return.
  */
 bool krun_self_read(const volatile struct perf_event_mmap_page *page, struct krun_self *out)
 {

@@ -1,7 +1,7 @@
 /*
- * self.h - reading a perf event of one's own thread without a system call: the
- * protocol of perf_event_open(2), "perf_event_mmap_page". Linux on x86-64; elsewhere
- * there is no page to read, and the caller uses read(2).
+ * self.h - reading a perf event of the calling thread without a system call (self-monitoring), by the
+ * protocol that perf_event_open(2) gives for struct perf_event_mmap_page. Linux on x86-64 only;
+ * elsewhere there is no page, and the caller uses read(2).
  */
 #ifndef KRUN_SELF_H
 #define KRUN_SELF_H
@@ -11,29 +11,29 @@
 
 struct perf_event_mmap_page; /* linux/perf_event.h */
 
-/* What the page and the counter say. */
+/* A reading of the page and the counter. */
 struct krun_self {
 	uint64_t value;
-	uint64_t lag; /* nanoseconds that the event was enabled and did not count */
+	uint64_t lag; /* nanoseconds in which the event was enabled but did not count */
 };
 
-/* krun_self_page maps the page of a perf event; null when it has none. */
+/* krun_self_page maps the page of a perf event; null when there is none. */
 const volatile struct perf_event_mmap_page *krun_self_page(int fd);
 
-/* krun_self_unmap gives the page back; null is allowed. */
+/* krun_self_unmap unmaps the page; null is allowed. */
 void krun_self_unmap(const volatile struct perf_event_mmap_page *page);
 
 /*
- * krun_self_read reads the event, which must be one of the calling thread. false:
- * it is not in a hardware counter at the moment, or the kernel does not let us read
- * that; read(2) knows.
+ * krun_self_read reads the event, which must be one of the calling thread. It returns false when the
+ * event is not on a hardware counter at the moment or the kernel forbids RDPMC; then read(2) gives
+ * the value.
  */
 bool krun_self_read(const volatile struct perf_event_mmap_page *page, struct krun_self *out);
 
-/* krun_rdpmc is the instruction: rdpmc.c, replaced in tests. */
+/* krun_rdpmc executes the instruction RDPMC. It is in rdpmc.c, so that tests can replace it. */
 uint64_t krun_rdpmc(uint32_t counter);
 
-/* krun_event_id finds out the number of a perf event; 0 when the descriptor is not one. */
+/* krun_event_id returns the id of a perf event (PERF_EVENT_IOC_ID); 0 when fd is not one. */
 uint64_t krun_event_id(int fd);
 
 #endif
