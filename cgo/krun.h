@@ -15,10 +15,10 @@
  *	krun_free(k);
  *
  * Under krund the measurements go to a buffer that krund shares with the
- * process (environment variable KRUN_BUFFER_FD) and reads afterwards: nothing
- * is left to do, and what was measured survives a crash. Without krund they go
- * to the library's own memory, KRUN_ITERATIONS (default 2000) iterations, and
- * the functions under "What was measured" return them.
+ * process (environment variable KRUN_BUFFER_FD) and reads afterwards, so they
+ * survive a crash of the process. Without krund they go to the library's own
+ * memory, for KRUN_ITERATIONS (default 2000) iterations, and the functions
+ * under "Reading the measurements" return them.
  *
  * Units      Times are nanoseconds in int64_t: stamps count from the clock's
  *            arbitrary start, wall times are differences of two stamps. The
@@ -26,25 +26,24 @@
  * Errors     Functions return KRUN_OK (0) or a negative KRUN_E code, which
  *            krun_strerror explains. The library never exits, never prints,
  *            never raises a signal. The first error of krun_begin, krun_end
- *            or krun_done is also left in the buffer, where krund finds it.
+ *            or krun_done is also recorded in the buffer for krund.
  * Cost       krun_begin and krun_end read the clock once each, without a
  *            system call where the kernel's vDSO has the clock. They do not
  *            allocate, lock or print. All memory is touched by krun_init.
  * Counters   When krund hands over processor counters, krun_begin reads them
- *            before the clock and krun_end after it: the system calls of these
- *            readings are the only ones and lie outside the wall time. A failed
- *            reading spoils its values, not the iteration: krun_end succeeds.
+ *            before the clock and krun_end after it. These are the only system
+ *            calls, and they lie outside the wall time. A failed reading
+ *            invalidates its own values, not the iteration: krun_end succeeds.
  *            Do not close descriptors that you have not opened.
  * Threads    One handle belongs to one thread at a time: calls on it must not
  *            overlap, and handing it to another thread needs the usual
- *            synchronisation. There is no global state: handles do not know of
- *            each other. Threads a benchmark starts inside an iteration do not
- *            matter.
+ *            synchronization. There is no global state: handles are
+ *            independent. A benchmark may start threads inside an iteration.
  * Processes  A child made by fork cannot use its parent's handle: every call
- *            returns KRUN_ECHILD (from Linux 4.14 on, and on OpenBSD), since
- *            what it measures is not what krund has prepared. A process
- *            may attach to krund's buffer once; a second krun_init, there or in
- *            a child that inherited the environment, returns KRUN_EBUSY.
+ *            returns KRUN_ECHILD (from Linux 4.14 on, and on OpenBSD), because
+ *            krund has prepared the parent and not the child. A process may
+ *            attach to krund's buffer once; a second krun_init, there or in a
+ *            child that inherited the environment, returns KRUN_EBUSY.
  * Binding    Every argument is an int, an int64_t or a pointer; a krun* may be
  *            kept as void*. krun_end reports what krun_begin refused, so a
  *            binding need not look at krun_begin's result inside the
@@ -81,24 +80,24 @@ enum krun_error {
 	KRUN_EFULL = -10,   /* all planned iterations are done, or no column is left */
 	KRUN_EORDER = -11,  /* begin inside an iteration, end outside, set before the first */
 	KRUN_EDONE = -12,   /* krun_done was called before */
-	KRUN_EREAD = -13,   /* a processor counter could not be read; only left in the buffer */
-	KRUN_EPART = -14,   /* a counter did not count all the time; only left in the buffer */
+	KRUN_EREAD = -13,   /* a processor counter could not be read; only recorded in the buffer */
+	KRUN_EPART = -14,   /* a counter did not count all the time; only recorded in the buffer */
 	KRUN_ECHILD = -15,  /* the handle belongs to the process that this one was forked from */
-	KRUN_ELOST = -16,   /* a counter's descriptor was closed or replaced; only left in the buffer */
-	KRUN_ETHREAD = -17  /* the counter is that of another thread; only left in the buffer */
+	KRUN_ELOST = -16,   /* a counter's descriptor was closed or replaced; only recorded in the buffer */
+	KRUN_ETHREAD = -17  /* the counter is that of another thread; only recorded in the buffer */
 };
 
-/* KRUN_MISSING is the value of a user column where krun_set set none. */
+/* KRUN_MISSING is the value of a user column in iterations without krun_set. */
 #define KRUN_MISSING INT64_MIN
 
-/* A handle. Opaque; made by krun_init, ended by krun_free. */
+/* A handle: opaque, made by krun_init, released by krun_free. */
 typedef struct krun krun;
 
 /*
- * krun_init attaches to krund's buffer, or to memory of its own when
- * KRUN_BUFFER_FD is not set, touches all of it, and stamps the process's start.
- * Call it as early as the language allows. *out is a handle on success, else
- * null. The buffer's descriptor is closed after mapping; those of counters stay
+ * krun_init attaches to krund's buffer, or to private memory when
+ * KRUN_BUFFER_FD is not set, writes to every page of it, and stamps the start
+ * of the process. Call it as early as the language allows. *out is a handle on
+ * success, else null. The buffer's descriptor is closed after mapping; those of counters stay
  * open until krun_free and are not inherited through exec.
  * Errors: KRUN_EINVAL to KRUN_ECLOCK.
  */
@@ -124,32 +123,32 @@ KRUN_API int krun_end(krun *k);
 /*
  * krun_should_stop returns 1 when no further iteration should begin: all
  * planned ones are done, krund asks to stop, krun_done was called, or the
- * handle is null or another process's. Else 0.
+ * handle is null or belongs to another process. Otherwise it returns 0.
  */
 KRUN_API int krun_should_stop(const krun *k);
 
 /*
  * krun_column names a user column (time in the garbage collector, number of
- * compiled methods, ...) and returns its index, 0 or more. Before the first
- * iteration or between any two; not inside one, because it touches memory.
- * name: 1 to 47 characters of A-Z a-z 0-9 _ . - ; unit: 0 to 23 likewise or / %.
- * A name given again with the same unit returns the index it has.
+ * compiled methods, ...) and returns its index, 0 or more. Call it before the
+ * first iteration or between two, not inside one, because it writes to memory.
+ * name: 1 to 47 characters of A-Z a-z 0-9 _ . - ; unit: 0 to 23 of these or / %.
+ * The same name and unit again return the same index.
  * Errors: KRUN_EINVAL, KRUN_EORDER, KRUN_EDONE, KRUN_ECHILD, KRUN_EFULL (krund
  * reserves a fixed number; without krund there are 16).
  */
 KRUN_API int krun_column(krun *k, const char *name, const char *unit);
 
 /*
- * krun_set sets a user column's value for the iteration that runs, or, between
- * two iterations, for the one that ended last. KRUN_MISSING takes it back.
+ * krun_set sets a user column's value for the running iteration or, between two
+ * iterations, for the one that ended last. KRUN_MISSING removes the value.
  * Errors: KRUN_EINVAL (no such column), KRUN_EORDER (no iteration yet),
  * KRUN_EDONE, KRUN_ECHILD.
  */
 KRUN_API int krun_set(krun *k, int column, int64_t value);
 
 /*
- * krun_done says that the measuring is over. Everything measured stays readable
- * until krun_free. An iteration that still runs is dropped and KRUN_EORDER
+ * krun_done ends the measurement. Everything measured stays readable until
+ * krun_free. An iteration that is still running is dropped, and KRUN_EORDER is
  * returned. Errors: KRUN_EORDER, KRUN_EDONE, KRUN_ECHILD, KRUN_EINVAL.
  */
 KRUN_API int krun_done(krun *k);
@@ -157,26 +156,26 @@ KRUN_API int krun_done(krun *k);
 /* krun_free releases the handle; null is allowed. krund's buffer keeps its contents. */
 KRUN_API void krun_free(krun *k);
 
-/* What was measured */
+/* Reading the measurements */
 
 /* krun_count returns the number of complete iterations, 0 for a null handle. */
 KRUN_API int krun_count(const krun *k);
 
-/* krun_start_ns returns iteration i's start stamp, or KRUN_MISSING when it is not complete. */
+/* krun_start_ns returns iteration i's start stamp, or KRUN_MISSING when i is not complete. */
 KRUN_API int64_t krun_start_ns(const krun *k, int i);
 
-/* krun_wall_ns returns iteration i's wall time, or KRUN_MISSING when it is not complete. */
+/* krun_wall_ns returns iteration i's wall time, or KRUN_MISSING when i is not complete. */
 KRUN_API int64_t krun_wall_ns(const krun *k, int i);
 
 /* krun_value returns a user column's value in iteration i, or KRUN_MISSING. */
 KRUN_API int64_t krun_value(const krun *k, int column, int i);
 
-/* Odds and ends */
+/* Other functions */
 
 /* krun_now_ns reads the library's clock: a stamp, or KRUN_MISSING when it fails. */
 KRUN_API int64_t krun_now_ns(void);
 
-/* krun_strerror returns a sentence in English without a final stop; never null. */
+/* krun_strerror returns an English sentence without a final period; never null. */
 KRUN_API const char *krun_strerror(int error);
 
 /* krun_version returns the library's KRUN_VERSION. */

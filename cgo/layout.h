@@ -6,14 +6,14 @@
  * file, and reads it when the process has ended. libkrun maps it and fills it.
  * Without krund libkrun makes the same thing in its own memory.
  *
- *   0            header, KRUN_HEADER_BYTES: five parts, each on cache lines of
- *                its own so that nobody's writes slow down somebody else's
+ *   0            header, KRUN_HEADER_BYTES: parts on separate cache lines, so
+ *                that writers do not slow each other down
  *                  plan      written by the maker before the start, then constant
  *                  control   written by krund while the process runs
  *                  progress  written by libkrun now and then
  *                  hot       written by libkrun at every begin and end
  *   header_bytes column table, one struct krun_entry per column: the counters
- *                (fixed by the maker), then the places for user columns (named
+ *                (fixed by the maker), then the slots for user columns (named
  *                by the measured process through krun_column)
  *   start_offset start stamps  int64[iterations]  nanoseconds on the clock
  *   wall_offset  wall times    int64[iterations]  nanoseconds, end - start
@@ -23,20 +23,20 @@
  * The first array starts on a page (KRUN_DATA_ALIGN) and each array on a cache
  * line (KRUN_LINE), both counted from the start of the buffer, so the layout
  * follows from three numbers alone: iterations, counters, user columns. Both
- * sides compute it and neither believes the other's offsets.
+ * sides compute it and neither trusts the other's offsets.
  *
- * Counters come in groups of consecutive columns. A group is what one descriptor
- * gives: the values of a perf group by one read (or one value without any system
- * call), or registers of one core by one pread each. The entry of a group's first column says which descriptor, the
- * process inherits it under that number. Groups are read in table order; values
- * are differences, "after" minus "before", or KRUN_MISSING (INT64_MIN) where a
- * reading failed. With KRUN_SCOPE_EXECUTION counters are read only before the
- * first iteration and in krun_done, and their arrays stay unused: the difference
- * is in entry.total.
+ * Counters come in groups of consecutive columns, one descriptor per group. It
+ * yields the values of a perf group by one read (or one value without a system
+ * call), or registers of one core by one pread each. The entry of a group's
+ * first column has the number under which the process inherits the descriptor.
+ * Groups are read in table order; values are differences, "after" minus
+ * "before", or KRUN_MISSING (INT64_MIN) where a reading failed. With
+ * KRUN_SCOPE_EXECUTION counters are read only before the first iteration and in
+ * krun_done, and their arrays stay unused: the difference is in entry.total.
  *
- * An element counts from the moment `done` exceeds its index: libkrun stores
- * an iteration's values first and `done` after them (release). So a process
- * that is killed leaves everything up to its last complete iteration.
+ * An element is valid once `done` exceeds its index: libkrun stores an
+ * iteration's values first and `done` after them (release). So the data of a
+ * process that is killed are complete up to its last complete iteration.
  *
  * Padding is zero. A change of meaning or place raises KRUN_LAYOUT_VERSION.
  */
@@ -58,7 +58,7 @@
 #define KRUN_NAME_BYTES 48 /* with the final zero */
 #define KRUN_UNIT_BYTES 24 /* with the final zero */
 
-/* Bounds of a plan: more is taken for a damaged header. */
+/* Bounds of a plan: larger numbers mean a damaged header. */
 #define KRUN_MAX_ITERATIONS (1 << 24)
 #define KRUN_MAX_COUNTERS 8192
 #define KRUN_MAX_USER_COLUMNS 64
@@ -70,13 +70,13 @@ enum krun_clock_kind {
 };
 
 enum krun_state {
-	KRUN_STATE_NEW = 0,   /* nobody has attached yet */
+	KRUN_STATE_NEW = 0,   /* no process has attached yet */
 	KRUN_STATE_READY = 1, /* krun_init succeeded */
 	KRUN_STATE_DONE = 2   /* krun_done was called */
 };
 
 enum krun_column_kind {
-	KRUN_COLUMN_FREE = 0,    /* a user column's place without a user */
+	KRUN_COLUMN_FREE = 0,    /* an unused slot for a user column */
 	KRUN_COLUMN_COUNTER = 1, /* named by the maker */
 	KRUN_COLUMN_USER = 2     /* named through krun_column */
 };
@@ -85,7 +85,7 @@ enum krun_source {
 	KRUN_SOURCE_NONE = 0,     /* not the first column of a group */
 	KRUN_SOURCE_PERF = 1,     /* read gives count, time enabled, time running, values */
 	KRUN_SOURCE_REGISTERS = 2, /* pread of eight bytes at the register's address */
-	KRUN_SOURCE_SELF = 3 /* a perf group of one event, of the process's first thread alone: RDPMC where it can be, else read */
+	KRUN_SOURCE_SELF = 3 /* one perf event, of the process's first thread: RDPMC if possible, else read */
 };
 
 enum krun_scope {
@@ -95,14 +95,14 @@ enum krun_scope {
 
 /*
  * A perf group that may count only part of the time: one of several, each for
- * another kind of core. Without it a group whose time running lags behind its
- * time enabled shared its counters with somebody else, and its values are lost.
+ * another kind of core. Without this flag a group whose time running lags behind
+ * its time enabled had to share the hardware counters, and its values are lost.
  */
 #define KRUN_GROUP_PARTIAL 1
 
 /*
- * The group's file is a perf event, and known by its number (PERF_EVENT_IOC_ID) in
- * entry.inode: all perf events are one file to fstat. 0 is any perf event.
+ * The group's file is a perf event, identified by its id (PERF_EVENT_IOC_ID) in
+ * entry.inode: to fstat all perf events are the same file. 0 is any perf event.
  */
 #define KRUN_GROUP_EVENT 2
 
@@ -125,7 +125,7 @@ struct krun_plan {
 
 /* Written by krund (and its stage, before the exec). */
 struct krun_control {
-	_Atomic uint32_t stop; /* not 0: please end after this iteration */
+	_Atomic uint32_t stop; /* not 0: end after this iteration */
 	uint32_t pad;
 	int64_t exec_ns;       /* stamp just before exec; 0: not taken */
 	uint8_t room[48];
@@ -166,13 +166,13 @@ struct krun_entry {
 	uint16_t group;   /* columns in the group that starts here, else 0 */
 	uint8_t source;   /* enum krun_source */
 	uint8_t flags;    /* of the group: KRUN_GROUP_PARTIAL, KRUN_GROUP_EVENT */
-	uint8_t turn;     /* of the group: its column that is read first after an iteration */
+	uint8_t turn;     /* of the group: the column that is read first after an iteration */
 	uint8_t bits;     /* of a register: its width, 1 to 64 */
 	uint16_t pad;
 	int32_t fd;       /* of the group: the descriptor's number in the process */
 	uint32_t address; /* of a register */
-	uint64_t device;  /* of the group's file: st_dev and st_ino, so that another */
-	uint64_t inode;   /* file under the same number is noticed */
+	uint64_t device;  /* of the group's file: st_dev and st_ino, to detect another */
+	uint64_t inode;   /* file under the same number */
 	int64_t total;    /* written by libkrun, KRUN_SCOPE_EXECUTION only */
 };
 
@@ -189,7 +189,7 @@ static_assert(offsetof(struct krun_header, control) == 128, "control");
 static_assert(offsetof(struct krun_header, progress) == 192, "progress");
 static_assert(offsetof(struct krun_header, hot) == 256, "hot");
 
-/* The places that follow from a plan. */
+/* The offsets that follow from a plan. */
 struct krun_places {
 	uint64_t start;  /* offset of the start stamps */
 	uint64_t wall;   /* offset of the wall times */
