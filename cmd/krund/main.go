@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"krund/internal/account"
 	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/display"
@@ -73,6 +74,7 @@ Exit status:
 
 func main() {
 	child.Stage()        // never returns in the copy of krund that becomes a benchmark,
+	account.Stage()      // in the one that ends the processes of the benchmark's account,
 	guard.Stage(putBack) // and in the one that puts the machine back when krund is killed
 	ctx, stop := interruptible(os.Args[1:])
 	defer stop()

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"krund/internal/account"
 	"krund/internal/autostart"
 	"krund/internal/boot"
 	"krund/internal/child"
@@ -56,8 +57,8 @@ func newSystem(
 	}
 	room := newRoom(cfg, f, log)
 	fsys := durable.WithRoom(f.FS(), room.Make)
-	fresh := func(ctx context.Context) (child.Account, []string, error) {
-		return child.FreshAccount(ctx, cfg.Limits.Home)
+	fresh := func(ctx context.Context) (account.Account, []string, error) {
+		return account.Fresh(ctx, cfg.Limits.Home)
 	}
 	m := control.NewMachine(ctx, sysroot.New("/"))
 	environ := commandEnviron(installed.CallerHome)
@@ -71,9 +72,9 @@ func newSystem(
 		Extra: map[string]string{"krund": display.Version()}, Origin: f.Fingerprint(),
 		Programs: &machine.Programs{Files: programs(cfg, installed)},
 	}
-	account := fresh // which without root does nothing
+	makeAccount := fresh // which without root does nothing
 	if os.Geteuid() == 0 {
-		account = taken.Account
+		makeAccount = taken.Account
 	}
 	var entry boot.Entry
 	if e, ok := autostart.EntryOf(cfg, mode, sysroot.New("/")); ok {
@@ -93,7 +94,7 @@ func newSystem(
 		Rebooter: reboot.New(log),
 		Entry:    entry,
 		Notifier: notifier(cfg, mode, installed.CallerHome),
-		Account:  account,
+		Account:  makeAccount,
 		Sync:     syncDisks,
 		Retire:   retire(cfg, mode),
 		Tidy:     func() error { return tidy(cfg, installed.Cgroup, taken) },
@@ -107,7 +108,7 @@ func newSystem(
 func newRoom(cfg *config.Config, f directory.Directory, log *slog.Logger) *boot.Room {
 	clear := func() (int, error) { return 0, nil }
 	if cfg.Experiment.Account == config.AccountFresh {
-		clear = func() (int, error) { return child.EmptyAccount(context.Background()) }
+		clear = func() (int, error) { return account.Empty(context.Background()) }
 	}
 	return &boot.Room{FS: f.FS(), Dir: f.Dir(), Reserve: boot.Reserve, Clear: clear, Log: log}
 }
@@ -136,7 +137,7 @@ func tidy(cfg *config.Config, group string, m *machine.Machine) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), tidyTime)
 	defer cancel()
-	findings, accountErr := child.RemoveAccount(ctx)
+	findings, accountErr := account.Remove(ctx)
 	for _, finding := range findings {
 		m.Log.Debug("account removed", "finding", finding)
 	}

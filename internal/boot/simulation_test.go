@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/account"
 	"krund/internal/autostart"
-	"krund/internal/child"
 	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/durable"
@@ -84,9 +84,9 @@ func (s *simulated) system(fsys durable.FS) System {
 	return System{
 		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log,
 		Executor: s, Machine: s, Hooks: s, Rebooter: s, Entry: s.entry, Notifier: s,
-		Account: func(context.Context) (child.Account, []string, error) {
+		Account: func(context.Context) (account.Account, []string, error) {
 			s.event("account")
-			return child.Account{}, nil, nil
+			return account.Account{}, nil, nil
 		},
 		Sync:     func() { s.event("sync") },
 		Retire:   func(context.Context) error { s.retired = true; return nil },

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"krund/internal/child"
+	"krund/internal/account"
 	"krund/internal/command"
 	"krund/internal/durable"
 	"krund/internal/pexec"
@@ -25,11 +25,11 @@ type System struct {
 	Rebooter Rebooter
 	Entry    Entry // nil: the machine boots the same way for everybody
 	Notifier Notifier
-	Account  func(context.Context) (child.Account, []string, error) // a fresh account, and remarks for the record
-	Sync     func()                                                 // sync(2)
-	Retire   func(context.Context) error                            // takes krund out of the next boots, when all is done or the experiment stops
-	Tidy     func() error                                           // removes what executions left outside the directory; called last, while the experiment is locked, unless the machine is about to restart
-	Held     func() (why string, err error)                         // why this boot is to be an ordinary one; "" when it is not (hold.Find)
+	Account  func(context.Context) (account.Account, []string, error) // a fresh account, and remarks for the record
+	Sync     func()                                                   // sync(2)
+	Retire   func(context.Context) error                              // takes krund out of the next boots, when all is done or the experiment stops
+	Tidy     func() error                                             // removes what executions left outside the directory; called last, while the experiment is locked, unless the machine is about to restart
+	Held     func() (why string, err error)                           // why this boot is to be an ordinary one; "" when it is not (hold.Find)
 	Progress Progress
 
 	Version string // of krund

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,10 +23,13 @@ type Command struct {
 	// Env is the benchmark's whole environment as "NAME=value", in this order and with nothing added. Bytes are passed
 	// as they are.
 	Env []string
-	// Dir is the absolute working directory, entered with the rights of Account. Empty means "/".
+	// Dir is the absolute working directory, entered with the rights of User. Empty means "/".
 	Dir string
-	// Account is who the benchmark runs as; zero means as the caller.
-	Account Account
+	// User is who the benchmark runs as; zero means as the caller.
+	User User
+	// KillUser ends every process of User, when they fork faster than they can be found one by one.
+	// Nil means that other programs use User as well.
+	KillUser func(context.Context) error `json:"-"`
 	// Limits bound memory, output and time.
 	Limits Limits
 	// Nice is the scheduling priority, -20 (first) to 19. A negative one that the system refuses is a finding.
@@ -62,18 +66,28 @@ type Event struct {
 	Config uint64 // perf_event_attr.config
 }
 
-// Account is who a benchmark runs as. The zero Account means: as krund itself.
-type Account struct {
-	Name   string
+// User is who a benchmark runs as. The zero User means: as krund itself.
+type User struct {
+	Name   string // for messages
 	UID    int
 	GID    int
-	Groups []int  // supplementary groups; none but these
-	Home   string // absolute; empty when the account has none
-	Own    bool   // made by FreshAccount: every process of this user is the benchmark's and may be killed
+	Groups []int // supplementary groups; none but these
+	Own    bool  // no other program uses it: its processes are counted, and its keyrings emptied
 }
 
-// IsCaller reports whether a means "as krund itself".
-func (a Account) IsCaller() bool { return a.UID == 0 && a.GID == 0 }
+// IsCaller reports whether u means "as krund itself".
+func (u User) IsCaller() bool { return u.UID == 0 && u.GID == 0 }
+
+// String names the user in messages.
+func (u User) String() string {
+	switch {
+	case u.IsCaller():
+		return "the caller"
+	case u.Name != "":
+		return fmt.Sprintf("%s (uid %d)", u.Name, u.UID)
+	}
+	return fmt.Sprintf("uid %d", u.UID)
+}
 
 // Limits bound a run. A zero memory limit leaves that limit as krund was started with.
 type Limits struct {

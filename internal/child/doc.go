@@ -14,11 +14,10 @@
 //  6. The returned Run is data. A crash, a time-out, a refused exec are results, not errors; an error means that krund
 //     itself could not do its work.
 //
-// FreshAccount makes the account the benchmark runs as.
-//
 // OpenBSD has no control groups, no processor affinity, and no way to keep hold of a process that has left its process
-// group: there only the group is killed, with a fresh account every process of its user. Run.Strays is always 0 there.
+// group: there only the group is killed, and with Command.KillUser every process of its user. Run.Strays is always 0 there.
 //
-// What the package never does: judge a run, write files of the experiment, log. One Run at a time per process: being the
+// What the package never does: make the account the benchmark runs as (internal/account), judge a run,
+// write files of the experiment, log. One Run at a time per process: being the
 // reaper of orphaned processes is an attribute of the whole process.
 package child

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"krund/internal/account"
 )
 
 func TestExitStatus(t *testing.T) {
@@ -149,14 +151,18 @@ func TestPipeHeldOpen(t *testing.T) {
 // some generations, so that a failure harms nobody.
 func TestChain(t *testing.T) {
 	const line = `n=$1; m=$2; [ $n -gt 0 ] || exit 0; setsid sh -c "$0" "$0" $((n-1)) $m & exit 0`
-	for _, account := range []Account{{}, {Name: "nobody", UID: 65534, GID: 65534, Own: true}} {
-		if !account.IsCaller() && os.Geteuid() != 0 {
-			continue
-		}
+	nobody := account.Account{Name: "nobody", UID: 65534, GID: 65534, Own: true}
+	for _, user := range []User{{}, {Name: "nobody", UID: 65534, GID: 65534, Own: true}} {
 		marker := newMarker()
 		c := Command{
 			Path: "/bin/sh", Args: []string{"sh", "-c", line, line, "2000", marker},
-			Env: []string{"PATH=/usr/bin:/bin"}, Account: account,
+			Env: []string{"PATH=/usr/bin:/bin"}, User: user,
+		}
+		if !user.IsCaller() {
+			if os.Geteuid() != 0 {
+				continue
+			}
+			c.KillUser = nobody.KillProcesses
 		}
 		mustRun(t, c)
 		checkDead(t, marker)

@@ -38,9 +38,9 @@ func explain(r report, c Command, stat func(string) (fs.FileInfo, error)) *Start
 		f.Text = fmt.Sprintf("execute %s: %s%s", c.Path, why, execHint(syscall.Errno(r.Errno), c, stat))
 	case stepDirectory:
 		f.Text = fmt.Sprintf("enter the working directory %s as %s: %s; it must exist and be open to that user",
-			c.dir(), c.Account, why)
+			c.dir(), c.User, why)
 	case stepUser:
-		f.Text = fmt.Sprintf("become user %s: %s; only root can change the user", c.Account, why)
+		f.Text = fmt.Sprintf("become user %s: %s; only root can change the user", c.User, why)
 	case stepLimits:
 		f.Text = fmt.Sprintf("set the limits heap %d and stack %d bytes: %s; "+
 			"an ordinary user cannot go above the hard limits of ulimit -H", c.Limits.Heap, c.Limits.Stack, why)
@@ -66,7 +66,7 @@ func execHint(errno syscall.Errno, c Command, stat func(string) (fs.FileInfo, er
 		return "; the file is not executable: chmod +x"
 	case errno == syscall.EACCES:
 		return fmt.Sprintf("; every directory on the way must be open to %s, "+
-			"and the file system not be mounted noexec", c.Account)
+			"and the file system not be mounted noexec", c.User)
 	case errno == syscall.ENOEXEC:
 		return "; not a program of this machine, and no script with a #! line either"
 	case errno == syscall.E2BIG:
@@ -75,15 +75,4 @@ func execHint(errno syscall.Errno, c Command, stat func(string) (fs.FileInfo, er
 		return "; the heap and stack limits leave no room for the program itself"
 	}
 	return ""
-}
-
-// String names the account in messages.
-func (a Account) String() string {
-	switch {
-	case a.IsCaller():
-		return "the caller"
-	case a.Name != "":
-		return fmt.Sprintf("%s (uid %d)", a.Name, a.UID)
-	}
-	return fmt.Sprintf("uid %d", a.UID)
 }

@@ -25,9 +25,9 @@ type family struct {
 	main       int // the benchmark itself
 	end        int // its pidfd, readable once it has ended
 	group      *group
-	account    Account
-	before     map[int]uint64 // the daemon's children before: start time by number
-	restricted bool           // the daemon itself has given up privileges, so that this tells nothing
+	killUser   func(context.Context) error // Command.KillUser
+	before     map[int]uint64              // the daemon's children before: start time by number
+	restricted bool                        // the daemon itself has given up privileges, so that this tells nothing
 	wasReaper  bool
 
 	reaped  bool
@@ -38,8 +38,8 @@ type family struct {
 }
 
 // newFamily is called before the fork.
-func newFamily(g *group, a Account) (*family, error) {
-	f := &family{self: os.Getpid(), end: -1, group: g, account: a, before: map[int]uint64{}, strays: map[int]uint64{}}
+func newFamily(g *group, killUser func(context.Context) error) (*family, error) {
+	f := &family{self: os.Getpid(), end: -1, group: g, killUser: killUser, before: map[int]uint64{}, strays: map[int]uint64{}}
 	if !noChildren() {
 		for _, p := range scan() {
 			if p.Parent == f.self {
@@ -124,8 +124,8 @@ func (f *family) endMain(limit int64) {
 // strike kills the members that are alive, reaps those that have ended, and returns the former.
 func (f *family) strike(members []proc, round int) []proc {
 	f.group.kill()
-	if round == patience && f.account.Own {
-		_ = killUser(context.Background(), f.account) // what is left is reported
+	if round == patience && f.killUser != nil {
+		_ = f.killUser(context.Background()) // what is left is reported
 	}
 	var alive []proc
 	for _, p := range members {

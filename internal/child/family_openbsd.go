@@ -25,24 +25,24 @@ func (*group) refusals() int64 { return 0 }
 func memoryKills(*group) (int64, bool) { return 0, false }
 
 // family ends the benchmark with its process group. A process that left the group for a session of its own is beyond
-// reach here, except when the account is krund's own: then all of that user's processes are ended.
+// reach here, except with Command.KillUser: then all of that user's processes are ended.
 type family struct {
-	main    int // the benchmark, whose number is that of its process group
-	end     int // readable once the benchmark has ended: a kqueue(2)
-	account Account
-	reaped  bool
-	status  unix.WaitStatus
-	rusage  unix.Rusage
-	errs    []string
+	main     int                         // the benchmark, whose number is that of its process group
+	end      int                         // readable once the benchmark has ended: a kqueue(2)
+	killUser func(context.Context) error // Command.KillUser
+	reaped   bool
+	status   unix.WaitStatus
+	rusage   unix.Rusage
+	errs     []string
 }
 
-func newFamily(_ *group, a Account) (*family, error) {
+func newFamily(_ *group, killUser func(context.Context) error) (*family, error) {
 	kq, err := unix.Kqueue()
 	if err != nil {
 		return nil, fmt.Errorf("kqueue: %w", err)
 	}
 	unix.CloseOnExec(kq)
-	return &family{end: kq, account: a}, nil
+	return &family{end: kq, killUser: killUser}, nil
 }
 
 // observe makes end readable at the end of process pid.
@@ -84,8 +84,8 @@ func (f *family) killAll() {
 			break
 		}
 	}
-	if f.account.Own {
-		if err := killUser(context.Background(), f.account); err != nil {
+	if f.killUser != nil {
+		if err := f.killUser(context.Background()); err != nil {
 			f.errs = append(f.errs, err.Error())
 		}
 	}

@@ -67,7 +67,7 @@ func TestKeyrings(t *testing.T) {
 	needKeyrings(t)
 	for i := range 2 {
 		c := part("keys")
-		c.Account = Account{Name: "keys", UID: 54322, GID: 54322, Own: true}
+		c.User = User{Name: "keys", UID: 54322, GID: 54322, Own: true}
 		run := mustSucceed(t, c)
 		if run.Stdout.Text != "" || len(run.Findings) != 0 {
 			t.Errorf("execution %d: %q, findings %q", i+1, run.Stdout.Text, run.Findings)
@@ -81,7 +81,7 @@ func TestLockedKeyring(t *testing.T) {
 	needKeyrings(t)
 	uid := 60_000_000 + os.Getpid() // its keyring stays locked until the machine restarts
 	c := part("keys", "lock")
-	c.Account = Account{Name: "keys", UID: uid, GID: uid, Own: true}
+	c.User = User{Name: "keys", UID: uid, GID: uid, Own: true}
 	mustSucceed(t, c)
 	const want = "refused, went on without: clear the user's keyrings, " +
 		"where keys of the last execution stay until the machine restarts: required key not available"

@@ -56,7 +56,7 @@ func TestForkBomb(t *testing.T) {
 	const most = 16
 	c := shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 60 & done; echo all of them")
 	c.Limits.Processes = most
-	c.Account = Account{Name: "bomb", UID: 54321, GID: 54321, Own: true}
+	c.User = User{Name: "bomb", UID: 54321, GID: 54321, Own: true}
 	run := mustRun(t, c)
 	if run.Processes != most || run.Seen.Processes != most || run.Exit == nil || *run.Exit == 0 || !strings.Contains(run.Stderr.Text, "fork") {
 		t.Errorf("limit %d, seen %d: %s", run.Processes, run.Seen.Processes, describe(run))
@@ -64,7 +64,7 @@ func TestForkBomb(t *testing.T) {
 	if run.Strays == 0 || run.Strays >= most {
 		t.Errorf("%d processes besides the benchmark, want some, but fewer than %d", run.Strays, most)
 	}
-	c.Account.Own = false // whose other processes would count, too
+	c.User.Own = false // whose other processes would count, too
 	if run = mustSucceed(t, c); run.Processes != 0 || run.Stdout.Text != "all of them\n" {
 		t.Errorf("limit %d: %s", run.Processes, describe(run))
 	}
@@ -126,7 +126,7 @@ func TestLimitAboveHardLimit(t *testing.T) {
 	needRoot(t)
 	inner := Command{Path: "/bin/true", Limits: Limits{Stack: 64 << 20}}
 	daemon := part("daemon", asJSON(t, inner), strconv.Itoa(4<<20))
-	daemon.Account = Account{Name: "nobody", UID: 65534, GID: 65534}
+	daemon.User = User{Name: "nobody", UID: 65534, GID: 65534}
 	run := mustSucceed(t, daemon)
 	var got Run
 	if err := json.Unmarshal([]byte(run.Stdout.Text), &got); err != nil {

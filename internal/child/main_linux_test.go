@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/account"
 )
 
 // partName is Args[0] of a copy of the test binary that plays another part than that of the tests; Args[1] says which.
@@ -24,15 +26,15 @@ const partName = "krund-test-part"
 
 // parts are what the test binary can play, besides the stage.
 var parts = map[string]func(args []string) int{
-	"fds":     partFDs,
-	"group":   partGroup,
-	"daemon":  partDaemon,
-	"account": partAccount,
-	"keys":    partKeys,
+	"fds":    partFDs,
+	"group":  partGroup,
+	"daemon": partDaemon,
+	"keys":   partKeys,
 }
 
 func TestMain(m *testing.M) {
 	Stage()
+	account.Stage()
 	if os.Args[0] == partName {
 		os.Exit(parts[os.Args[1]](os.Args[2:]))
 	}

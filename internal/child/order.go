@@ -14,8 +14,6 @@ const (
 	// program that forgot to call Stage, a test binary for instance, then refuses it and ends at once, where it would
 	// otherwise start itself without end.
 	stageFlag = "-krund-stage-v1="
-	// stageKill is Args[1] of the stage that ends every process of a user instead of becoming a benchmark.
-	stageKill = "-krund-kill-v1="
 )
 
 // order is what the stage is told. Strings are bytes, because JSON would replace those that are not UTF-8.
@@ -29,7 +27,7 @@ type order struct {
 	UID         int      `json:"uid"`
 	GID         int      `json:"gid"`
 	Groups      []int    `json:"groups"`
-	Own         bool     `json:"own"` // Account.Own
+	Own         bool     `json:"own"` // User.Own
 	Heap        int64    `json:"heap"`
 	Stack       int64    `json:"stack"`
 	Processes   int64    `json:"processes"`
@@ -44,11 +42,11 @@ type order struct {
 func newOrder(c Command, parent int) order {
 	o := order{
 		Path: []byte(c.Path), Args: toBytes(c.args()), Env: toBytes(c.Env), Dir: []byte(c.dir()),
-		SetUser: !c.Account.IsCaller(), UID: c.Account.UID, GID: c.Account.GID, Groups: c.Account.Groups, Own: c.Account.Own,
+		SetUser: !c.User.IsCaller(), UID: c.User.UID, GID: c.User.GID, Groups: c.User.Groups, Own: c.User.Own,
 		Heap: c.Limits.Heap, Stack: c.Limits.Stack, Nice: c.Nice, CPUs: c.CPUs,
 		Stamp: c.Stamp != nil, StampOffset: c.StampOffset, Parent: parent, Events: c.Events,
 	}
-	if c.Account.Own { // the kernel counts what the user has, not what the benchmark has
+	if c.User.Own { // the kernel counts what the user has, not what the benchmark has
 		o.Processes = c.Limits.Processes
 	}
 	return o

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/command"
 )
 
 // Runner runs benchmarks. The zero Runner is ready.
@@ -121,7 +123,7 @@ func newSession(c Command) (_ *session, err error) {
 	if err := s.writeOrder(); err != nil {
 		return nil, err
 	}
-	s.family, err = newFamily(s.group, c.Account)
+	s.family, err = newFamily(s.group, c.KillUser)
 	return s, err
 }
 
@@ -233,7 +235,7 @@ func (s *session) start() (pid int, err error) {
 		files = append(files, c.Stamp.Fd())
 	}
 	attr := &syscall.ProcAttr{Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"}, Files: files}
-	program, err := selfPath()
+	program, err := command.Self()
 	if err != nil {
 		return 0, err
 	}

@@ -18,9 +18,6 @@ const stageFailed = 127
 // Stage must be the first call of main, of test binaries too (in TestMain). It returns at once unless this process was
 // started by Run as the stage; then it becomes the benchmark and never returns.
 func Stage() {
-	if id, ok := killArgs(os.Args); ok {
-		os.Exit(killAll(id))
-	}
 	n, ok := stageArgs(os.Args)
 	if !ok {
 		return

@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// selfPath is the running program, even when its file has been replaced meanwhile.
-func selfPath() (string, error) { return "/proc/self/exe", nil }
-
 // scratchFile returns a file in memory.
 func scratchFile() (*os.File, error) {
 	fd, err := unix.MemfdCreate("krund-order", unix.MFD_CLOEXEC)

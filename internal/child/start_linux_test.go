@@ -81,7 +81,7 @@ func asUser(t *testing.T, c Command) Run {
 	t.Helper()
 	needRoot(t)
 	daemon := part("daemon", asJSON(t, c))
-	daemon.Account = Account{Name: "nobody", UID: 65534, GID: 65534}
+	daemon.User = User{Name: "nobody", UID: 65534, GID: 65534}
 	daemon.Limits.Output = 1 << 20
 	run := mustSucceed(t, daemon)
 	var inner Run
@@ -105,11 +105,11 @@ func TestWithoutRoot(t *testing.T) {
 	if run = asUser(t, c); run.Cgroup != "" || run.CgroupReason == "" || run.NotStarted != nil {
 		t.Errorf("group without rights: got %s", describe(run))
 	}
-	c.Cgroup, c.Account = "", Account{Name: "daemon", UID: 1, GID: 1}
+	c.Cgroup, c.User = "", User{Name: "daemon", UID: 1, GID: 1}
 	if run = asUser(t, c); run.NotStarted == nil || run.NotStarted.Step != "user" || run.NotStarted.Errno != "EPERM" {
 		t.Errorf("other user: got %s", describe(run))
 	}
-	c.Account = Account{Name: "nobody", UID: 65534, GID: 65534}
+	c.User = User{Name: "nobody", UID: 65534, GID: 65534}
 	if run = asUser(t, c); run.NotStarted != nil || run.Seen.UID != 65534 {
 		t.Errorf("same user: got %s", describe(run))
 	}
@@ -122,7 +122,7 @@ func TestUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := shell("cat /proc/self/status /proc/self/oom_score_adj")
-	c.Account = Account{Name: "nobody", UID: 65534, GID: 65533, Groups: []int{1234, 17}}
+	c.User = User{Name: "nobody", UID: 65534, GID: 65533, Groups: []int{1234, 17}}
 	run := mustSucceed(t, c)
 	for name, want := range map[string]string{
 		"Uid": "65534 65534 65534 65534", "Gid": "65533 65533 65533 65533", "Groups": "17 1234", "NoNewPrivs": "1",

@@ -8,8 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func selfPath() (string, error) { return os.Executable() }
-
 // scratchFile returns a file without a name.
 func scratchFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "krund-order-")

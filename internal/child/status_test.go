@@ -63,7 +63,7 @@ func FuzzParseStatus(f *testing.F) {
 
 func TestOrderKeepsBytes(t *testing.T) {
 	c := Command{
-		Path: "/\xff", Args: []string{"\xfe", ""}, Env: []string{"A=\x80\n\"", ""}, Dir: "/ä", Account: Account{UID: 1, Groups: []int{4}},
+		Path: "/\xff", Args: []string{"\xfe", ""}, Env: []string{"A=\x80\n\"", ""}, Dir: "/ä", User: User{UID: 1, Groups: []int{4}},
 		Limits: Limits{Heap: 1, Stack: 2}, Nice: -3, CPUs: []int{5}, StampOffset: 8,
 	}
 	text, err := newOrder(c, 42).encode()
@@ -101,19 +101,11 @@ func TestStageArgs(t *testing.T) {
 			t.Errorf("%q: got %d, %t", c.args, n, ok)
 		}
 	}
-	if _, ok := killArgs([]string{stageName, stageKill + "1000:100"}); !ok {
-		t.Error("an order to kill is not recognised")
-	}
-	for _, text := range []string{"0:0", "-1:0", ":", "1000", "1000:", "1000:x", "1000:-1"} {
-		if id, ok := killArgs([]string{stageName, stageKill + text}); ok {
-			t.Errorf("%s: would kill as %+v", text, id)
-		}
-	}
 }
 
 func TestExplain(t *testing.T) {
 	gone := func(string) (fs.FileInfo, error) { return nil, fs.ErrNotExist }
-	c := Command{Path: "/opt/vm", Dir: "/srv", Account: Account{Name: "krun", UID: 1000}, CPUs: []int{3}}
+	c := Command{Path: "/opt/vm", Dir: "/srv", User: User{Name: "krun", UID: 1000}, CPUs: []int{3}}
 	for _, x := range []struct {
 		r    report
 		want string

@@ -10,6 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// killTime bounds the killing. Only processes that the kernel itself holds (state D: a dead disk, a
+// dead network file system) outlast it.
+const killTime = 10 * time.Second
+
 const (
 	// pipeBytes is the wanted size of the pipes for output: a benchmark that writes less never has to wait for the
 	// daemon. It is also the largest that Linux grants to an ordinary user (fs.pipe-max-size).

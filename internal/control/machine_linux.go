@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/child"
+	"krund/internal/account"
 	"krund/internal/sysroot"
 )
 
@@ -19,7 +19,7 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 		m.Commands = Programs{}
 		m.Swap = linuxSwap{}
 		m.Units = Systemd{Fallback: Systemctl{m.Commands}}
-		m.Accounts = child.OwnAccount{}
+		m.Accounts = account.Own{}
 		m.Links = netlinkLinks{}
 		m.Bind = bindThread
 	}

@@ -3,7 +3,7 @@ package control
 import (
 	"context"
 
-	"krund/internal/child"
+	"krund/internal/account"
 	"krund/internal/sysroot"
 )
 
@@ -15,7 +15,7 @@ func NewMachine(ctx context.Context, root sysroot.Root) *Machine {
 		m.Commands = Programs{}
 		m.Boot, _ = sysctlGet(ctx, m.Commands, "kern.boottime") // unknown is "", and then counts as any boot
 		m.Units = Rcctl{m.Commands}
-		m.Accounts = child.OwnAccount{}
+		m.Accounts = account.Own{}
 		m.Links = Ifconfig{m.Commands}
 	}
 	return m

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"krund/internal/command"
 )
 
 // The words of the two pipes. A word ends a line.
@@ -72,7 +74,7 @@ func start(ctx context.Context, o Options) (*Guard, error) {
 
 // launch runs the first copy to its end, which is when it has started the second.
 func (g *Guard) launch(ctx context.Context, o Options, hears, says *os.File) error {
-	program, err := self()
+	program, err := command.Self()
 	if err != nil {
 		return err
 	}

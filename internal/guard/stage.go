@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"krund/internal/command"
 )
 
 // name is the guard's name in lists of processes. It is not krund's: whoever looks for a krund at work must not find its guard.
@@ -99,7 +101,7 @@ func Stage(putBack func(about []string, expected bool) error) {
 func prepare(o Options) error {
 	runtime.LockOSThread()
 	settle(o.CPUs)
-	program, err := self()
+	program, err := command.Self()
 	if err != nil {
 		return err
 	}

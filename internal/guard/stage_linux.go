@@ -8,9 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// self is the running program, even when its file has been replaced meanwhile.
-func self() (string, error) { return "/proc/self/exe", nil }
-
 // Is tells whether a process of this machine is a guard. False also when it is gone.
 func Is(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

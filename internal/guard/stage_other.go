@@ -2,10 +2,6 @@
 
 package guard
 
-import "os"
-
-func self() (string, error) { return os.Executable() }
-
 // Is does not know: this system has no /proc.
 func Is(int) bool { return false }
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"krund/internal/account"
 	"krund/internal/boot"
-	"krund/internal/child"
 	"krund/internal/control"
 	"krund/internal/probe"
 	"krund/internal/results"
@@ -127,9 +127,9 @@ func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
 }
 
 // Account makes the account for benchmarks anew (MakeAccount), between Apply and its Undo. PutBack takes it away, unless it was there before.
-func (m *Machine) Account(ctx context.Context) (child.Account, []string, error) {
+func (m *Machine) Account(ctx context.Context) (account.Account, []string, error) {
 	if err := control.ExpectAccount(m.Control, m.journal); err != nil {
-		return child.Account{}, nil, err
+		return account.Account{}, nil, err
 	}
 	return m.MakeAccount(ctx)
 }

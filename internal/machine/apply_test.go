@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/child"
+	"krund/internal/account"
 	"krund/internal/control"
 	"krund/internal/durable/crashfs"
 	"krund/internal/settings"
@@ -123,12 +123,12 @@ func TestAccountComesAndGoes(t *testing.T) {
 		m, g, _, _ := guarded(t, "")
 		accounts := &fakeAccounts{there: before}
 		m.Control.Accounts = accounts
-		m.MakeAccount = func(context.Context) (child.Account, []string, error) {
+		m.MakeAccount = func(context.Context) (account.Account, []string, error) {
 			if !before && g.started != 1 {
 				t.Error("the account is made without a guard")
 			}
 			accounts.there = true
-			return child.Account{Name: "krun"}, []string{"a remark"}, nil
+			return account.Account{Name: "krun"}, []string{"a remark"}, nil
 		}
 		applied, err := m.Apply(t.Context())
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/account"
 	"krund/internal/boot"
-	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/durable"
@@ -30,7 +30,7 @@ type Machine struct {
 	Guard       func(context.Context) (Guard, error) // starts what puts the machine back when krund is killed; nil: nothing does
 	Restarting  bool                                 // krund has ended in order, for a restart of the machine: what it left is no news
 	Settings    control.Settings
-	MakeAccount func(context.Context) (child.Account, []string, error) // child.FreshAccount
+	MakeAccount func(context.Context) (account.Account, []string, error) // account.Fresh
 	FS          durable.FS
 	Journal     string // path of the journal of settings
 	Spare       string // path of its copy on another file system; "" for none

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	libkrun "krund/cgo"
+	"krund/internal/account"
 	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/key"
@@ -52,13 +53,13 @@ type Job struct {
 	Limits     config.Limits
 	Counters   config.Counters
 	Verdict    config.Verdict
-	Account    child.Account // zero: as the caller
-	Program    string        // absolute path of the VM; for native code "" is the installed runner
-	Missing    string        // why there is no such program; "" when there is
-	ExtraEnv   []string      // what controls want in the environment
-	CPUs       []int         // nil: all
-	Cgroup     string        // "": the experiment's own
-	Root       bool          // krund is root
+	Account    account.Account // zero: as the caller
+	Program    string          // absolute path of the VM; for native code "" is the installed runner
+	Missing    string          // why there is no such program; "" when there is
+	ExtraEnv   []string        // what controls want in the environment
+	CPUs       []int           // nil: all
+	Cgroup     string          // "": the experiment's own
+	Root       bool            // krund is root
 }
 
 // NewJob collects what cfg says about k. The VM's program is looked up now; when it has vanished that is an outcome of the execution (Missing),
@@ -150,11 +151,17 @@ func workDirectory(directories []string) string {
 func (j Job) command(in Installed) child.Command {
 	argv := j.argv(in)
 	c := child.Command{
-		Path: argv[0], Args: argv, Env: j.environment(in), Dir: j.dir(), Account: j.Account, CPUs: j.CPUs, Cgroup: in.Cgroup,
+		Path: argv[0], Args: argv, Env: j.environment(in), Dir: j.dir(), CPUs: j.CPUs, Cgroup: in.Cgroup,
 		Limits: child.Limits{
 			Heap: j.Limits.Heap, Stack: j.Limits.Stack, Output: min(j.Limits.Output, mostOutput),
 			Timeout: j.Limits.Timeout, Processes: j.Limits.Processes,
 		},
+	}
+	if a := j.Account; !a.IsCaller() {
+		c.User = child.User{Name: a.Name, UID: a.UID, GID: a.GID, Own: a.Own}
+	}
+	if j.Account.Own {
+		c.KillUser = j.Account.KillProcesses
 	}
 	if j.Cgroup != "" {
 		c.Cgroup = j.Cgroup

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	libkrun "krund/cgo"
+	"krund/internal/account"
 	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/key"
@@ -129,7 +130,7 @@ func TestEnvironments(t *testing.T) {
 	}{
 		{"caller", "nbody:C:so", nil, slices.Concat(caller, buffer)},
 		{
-			"fresh account", "nbody:C:so", func(j *Job) { j.Account = child.Account{Name: "krun", UID: 900, GID: 900, Home: "/home/krun"} },
+			"fresh account", "nbody:C:so", func(j *Job) { j.Account = account.Account{Name: "krun", UID: 900, GID: 900, Home: "/home/krun"} },
 			slices.Concat(fresh, buffer),
 		},
 		{"external suites know nothing of libkrun", "nbody:Suite:none", nil, caller},
@@ -157,8 +158,8 @@ func TestLimitsAndPriority(t *testing.T) {
 	const kept = 64 << 10
 	want := child.Limits{Heap: 1 << 30, Stack: 8 << 20, Output: kept, Timeout: 90 * time.Second, Processes: 4096}
 	c := job(t, "nbody:C:so").command(installed)
-	if c.Limits != want || c.Nice != 0 || c.CPUs != nil || !c.Account.IsCaller() {
-		t.Errorf("limits %+v, nice %d, processors %v, account %+v", c.Limits, c.Nice, c.CPUs, c.Account)
+	if c.Limits != want || c.Nice != 0 || c.CPUs != nil || !c.User.IsCaller() {
+		t.Errorf("limits %+v, nice %d, processors %v, account %+v", c.Limits, c.Nice, c.CPUs, c.User)
 	}
 	j := job(t, "nbody:Suite:none")
 	j.Root, j.CPUs = true, []int{2, 3}

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/child"
+	"krund/internal/account"
 	"krund/internal/config"
 	"krund/internal/results"
 	"krund/internal/sysroot"
@@ -127,7 +127,7 @@ func counting(t *testing.T, source, program string) (Executor, Job) {
 	e, j := live(t, nativeVM, "bench.c", program)
 	j.Counters = config.Counters{Sources: []string{source, "none"}, Scope: config.ScopeTask}
 	if os.Geteuid() == 0 {
-		j.Account = child.Account{Name: "nobody", UID: 65534, GID: 65534, Home: "/"}
+		j.Account = account.Account{Name: "nobody", UID: 65534, GID: 65534, Home: "/"}
 		open(t, filepath.Dir(j.Entry))
 		open(t, scratch)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/child"
+	"krund/internal/account"
 	"krund/internal/trust"
 )
 
@@ -36,7 +36,7 @@ func TestDistrusted(t *testing.T) {
 	}
 	for name, j := range map[string]Job{
 		"files to come":      {Program: "/bin/sh", Entry: filepath.Join(sticky, "none"), Root: true}, // whose, nobody knows
-		"its own account":    {Program: "/bin/sh", Entry: entry, Root: true, Account: child.Account{Name: "krun", UID: 1000}},
+		"its own account":    {Program: "/bin/sh", Entry: entry, Root: true, Account: account.Account{Name: "krun", UID: 1000}},
 		"a user's krund":     {Program: "/bin/sh", Entry: entry},
 		"files that are not": {Program: "/bin/sh", Entry: filepath.Join(dir, "none"), Root: true},
 	} {

@@ -1,4 +1,4 @@
-package sweep
+package account
 
 import (
 	"context"
@@ -48,10 +48,10 @@ func exists(t *testing.T, name string) bool {
 	return err == nil
 }
 
-// removeTree removes name and demands that n entries went.
-func removeTree(t *testing.T, name string, n int) {
+// mustRemove removes name and demands that n entries went.
+func mustRemove(t *testing.T, name string, n int) {
 	t.Helper()
-	if removed, err := Tree(t.Context(), name); removed != n || err != nil {
+	if removed, err := removeTree(t.Context(), name); removed != n || err != nil {
 		t.Errorf("removed %d, %v; want %d", removed, err, n)
 	}
 	if exists(t, name) {
@@ -77,7 +77,7 @@ func TestDeep(t *testing.T) {
 	for _, levels := range []int{1, maxOpen - 2, maxOpen - 1, maxOpen, 3*maxOpen + 7, deepest} {
 		dir := top(t)
 		dig(t, dir, levels, "d")
-		removeTree(t, dir, levels+1)
+		mustRemove(t, dir, levels+1)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestDeepAndWide(t *testing.T) {
 		}
 		at = filepath.Join(at, strings.Repeat("long", 60))
 	}
-	removeTree(t, dir, n)
+	mustRemove(t, dir, n)
 }
 
 func TestManyFiles(t *testing.T) {
@@ -111,7 +111,7 @@ func TestManyFiles(t *testing.T) {
 	if err := at.close(); err != nil {
 		t.Fatal(err)
 	}
-	removeTree(t, dir, files+1)
+	mustRemove(t, dir, files+1)
 }
 
 // TestFewDescriptors: it needs no more than what it begins with and a few for the way.
@@ -127,7 +127,7 @@ func TestFewDescriptors(t *testing.T) {
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := Tree(t.Context(), dir)
+	removed, err := removeTree(t.Context(), dir)
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +161,8 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	if err := os.Symlink(outside, dir+".link"); err != nil {
 		t.Fatal(err)
 	}
-	removeTree(t, dir, 5)
-	removeTree(t, dir+".link", 1) // the link itself
+	mustRemove(t, dir, 5)
+	mustRemove(t, dir+".link", 1) // the link itself
 	if !exists(t, filepath.Join(outside, "kept/file")) {
 		t.Error("a link was followed")
 	}
@@ -200,7 +200,7 @@ func TestSwapped(t *testing.T) {
 			if !exists(t, filepath.Join(outside, "kept")) {
 				t.Error("the link was followed")
 			}
-			if _, err := Tree(t.Context(), dir); err != nil {
+			if _, err := removeTree(t.Context(), dir); err != nil {
 				t.Error(err)
 			}
 		})
@@ -230,7 +230,7 @@ func TestSwappedAgainAndAgain(t *testing.T) {
 			_ = hostile.Rename("x", name)
 		}
 	}()
-	_, _ = Tree(ctx, dir) // it may well lose
+	_, _ = removeTree(ctx, dir) // it may well lose
 	cancel()
 	<-ended
 	if err := hostile.Close(); err != nil {
@@ -239,7 +239,7 @@ func TestSwappedAgainAndAgain(t *testing.T) {
 	if !exists(t, filepath.Join(outside, "kept")) {
 		t.Error("a link was followed")
 	}
-	if _, err := Tree(t.Context(), dir); err != nil || exists(t, dir) {
+	if _, err := removeTree(t.Context(), dir); err != nil || exists(t, dir) {
 		t.Errorf("with all calm: %v", err)
 	}
 }
@@ -251,7 +251,7 @@ func TestMarkIsNotGuessed(t *testing.T) {
 		write(t, filepath.Join(dir, fmt.Sprintf(".krund-AAAAAAAAAAAAAAAAAAAAAAAAAA-%d", i)))
 	}
 	dig(t, dir, maxOpen+5, ".krund-1")
-	removeTree(t, dir, 1+4+maxOpen+5)
+	mustRemove(t, dir, 1+4+maxOpen+5)
 }
 
 func TestEnds(t *testing.T) {
@@ -260,14 +260,14 @@ func TestEnds(t *testing.T) {
 	why := errors.New("out of time")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if n, err := Tree(ctx, dir); n != 0 || !errors.Is(err, why) || !exists(t, filepath.Join(dir, "sub/file")) {
+	if n, err := removeTree(ctx, dir); n != 0 || !errors.Is(err, why) || !exists(t, filepath.Join(dir, "sub/file")) {
 		t.Errorf("removed %d, %v", n, err)
 	}
 	for _, absent := range []string{filepath.Join(dir, "absent"), filepath.Join(dir, "absent/below")} {
-		if n, err := Tree(t.Context(), absent); n != 0 || err != nil {
+		if n, err := removeTree(t.Context(), absent); n != 0 || err != nil {
 			t.Errorf("%s: removed %d, %v", absent, n, err)
 		}
-		if n, err := Owned(t.Context(), absent, 0); n != 0 || err != nil {
+		if n, err := removeOwned(t.Context(), absent, 0); n != 0 || err != nil {
 			t.Errorf("%s: removed %d, %v", absent, n, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package child
+package account
 
 import (
 	"errors"
@@ -74,7 +74,7 @@ func TestPlanRemove(t *testing.T) {
 		old, command, err := planRemove(parsePasswd([]byte(c.passwd)))
 		switch {
 		case c.reason != "":
-			if !errors.Is(err, ErrForeignAccount) || !strings.Contains(err.Error(), c.reason) || old != nil {
+			if !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), c.reason) || old != nil {
 				t.Errorf("%s: got %+v, %v", name, old, err)
 			}
 		case err != nil || (old != nil) != (c.uid != 0):
@@ -106,8 +106,24 @@ func TestPlanAdd(t *testing.T) {
 	} {
 		users := parsePasswd([]byte(rootLine + "anna:x:1000:1000::/home/anna:/bin/sh\n"))
 		got, err := planAdd(c.goos, users, parseGroups([]byte(c.group)), c.uid)
-		if strings.Join(got, " ") != c.want || (c.want == "") != errors.Is(err, ErrForeignAccount) {
+		if strings.Join(got, " ") != c.want || (c.want == "") != errors.Is(err, ErrForeign) {
 			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestKillArgs(t *testing.T) {
+	if id, ok := killArgs([]string{killName, killFlag + "1000:100"}); !ok || id != (userID{1000, 100}) {
+		t.Errorf("%+v, %t", id, ok)
+	}
+	for _, args := range [][]string{
+		{killName, killFlag + "0:0"}, {killName, killFlag + "-1:0"}, {killName, killFlag + ":"},
+		{killName, killFlag + "1000"}, {killName, killFlag + "1000:"}, {killName, killFlag + "1000:x"},
+		{killName, killFlag + "1000:-1"}, {killName, killFlag + "1000:100", "x"},
+		{"krund", killFlag + "1000:100"}, {killName, "run"}, nil,
+	} {
+		if id, ok := killArgs(args); ok {
+			t.Errorf("%q: would kill as %+v", args, id)
 		}
 	}
 }

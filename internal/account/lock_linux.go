@@ -1,4 +1,4 @@
-package child
+package account
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ var accountLocks = []string{
 // removeStaleLocks removes locks on the user database that a power cut left behind. The tools themselves recognise one
 // only when no process has its number; but a machine that boots again and again gives the same numbers to its
 // services, and the lock would hold for ever. A process that began after the lock was written cannot be its owner.
-func (m accountMaker) removeStaleLocks() error {
+func (m maker) removeStaleLocks() error {
 	for _, name := range accountLocks {
 		name = m.path(name)
 		info, err := os.Stat(name)
@@ -38,8 +38,8 @@ func (m accountMaker) removeStaleLocks() error {
 		if err != nil || pid <= 0 {
 			continue // the tools know what to do with it
 		}
-		p, err := readProc(pid)
-		if err != nil || !startedAfter(p, info.ModTime()) {
+		start, err := startTicks(pid)
+		if err != nil || !startedAfter(start, info.ModTime()) {
 			continue
 		}
 		if err := os.Remove(name); ignoreGone(err) != nil {
@@ -55,13 +55,27 @@ const ticksPerSecond = 100
 // lockSlack is what clocks may be off: coarse time stamps and the tick.
 const lockSlack = 2 * time.Second
 
-// startedAfter reports whether p began clearly after the time t.
-func startedAfter(p proc, t time.Time) bool {
+// startTicks returns when a process began, in clock ticks after boot: field 22 of proc_pid_stat(5).
+func startTicks(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// Field 2, the name, is in brackets and may contain anything, so fields are counted from its end.
+	f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(f) < 20 {
+		return 0, fmt.Errorf("%.80q: not in the form of proc_pid_stat(5)", text)
+	}
+	return strconv.ParseInt(string(f[22-3]), 10, 64)
+}
+
+// startedAfter reports whether a process with this start time began clearly after the time t.
+func startedAfter(ticks int64, t time.Time) bool {
 	var real, boot unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME, &real) != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil {
 		return false
 	}
-	began := real.Nano() - boot.Nano() + int64(p.Start)*int64(time.Second)/ticksPerSecond
+	began := real.Nano() - boot.Nano() + ticks*int64(time.Second)/ticksPerSecond
 	return began > t.Add(lockSlack).UnixNano()
 }
 

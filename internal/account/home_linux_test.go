@@ -1,4 +1,4 @@
-package child
+package account
 
 import (
 	"errors"
@@ -31,7 +31,7 @@ func TestHomeInMemory(t *testing.T) {
 	if !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("more than its size: %v", err)
 	}
-	dig(t, m.path(accountHome), 100, a.UID)
+	digOwned(t, m.path(accountHome), 100, a.UID)
 	mustFresh(t, m) // which checks that it is empty
 	m.home = 0
 	mustFresh(t, m)

@@ -1,4 +1,4 @@
-package child
+package account
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTakeAway: afterwards the machine is as it was before the account, also where userdel leaves the group, and doing it again does nothing.
-func TestTakeAway(t *testing.T) {
+// TestRemoveWithGroup: afterwards the machine is as it was before the account, also where userdel leaves the group, and doing it again does nothing.
+func TestRemoveWithGroup(t *testing.T) {
 	for name, defs := range map[string]string{"group with the account": "yes", "group by itself": "no"} {
 		t.Run(name, func(t *testing.T) {
 			m := testMachine(t, "anna:x:1000:1000::/home/anna:/bin/sh\n")
@@ -25,7 +25,7 @@ func TestTakeAway(t *testing.T) {
 			if account, group, err := m.exists(); err != nil || !account || !group {
 				t.Errorf("account %t, group %t, %v", account, group, err)
 			}
-			if removed, err := m.takeAway(t.Context(), false); err != nil || !removed {
+			if removed, err := m.removeWithGroup(t.Context(), false); err != nil || !removed {
 				t.Fatalf("removed %t, %v", removed, err)
 			}
 			if got := m.text(t, "/etc/passwd"); got != passwd {
@@ -39,17 +39,17 @@ func TestTakeAway(t *testing.T) {
 					t.Errorf("%s is still there: %v", gone, err)
 				}
 			}
-			if removed, err := m.takeAway(t.Context(), false); err != nil || removed {
+			if removed, err := m.removeWithGroup(t.Context(), false); err != nil || removed {
 				t.Errorf("again: removed %t, %v", removed, err)
 			}
 		})
 	}
 }
 
-func TestTakeAwayIsForItsOwn(t *testing.T) {
+func TestRemoveWithGroupIsForItsOwn(t *testing.T) {
 	const person = "krun:x:1000:1000:Karl Run:/home/krun:/bin/sh\n"
 	m := testMachine(t, person)
-	if removed, err := m.takeAway(t.Context(), false); removed || err != nil || !strings.Contains(m.text(t, "/etc/passwd"), person) {
+	if removed, err := m.removeWithGroup(t.Context(), false); removed || err != nil || !strings.Contains(m.text(t, "/etc/passwd"), person) {
 		t.Errorf("removed %t, %v", removed, err)
 	}
 }

@@ -1,4 +1,4 @@
-package child
+package account
 
 import (
 	"context"
@@ -16,10 +16,30 @@ import (
 	"krund/internal/display"
 )
 
+// Account is who a benchmark runs as. The zero Account means: as krund itself.
+type Account struct {
+	Name string
+	UID  int
+	GID  int
+	Home string // absolute; empty when the account has none
+	Own  bool   // made by Fresh: every process of this user is the benchmark's and may be killed
+}
+
+// IsCaller reports whether a means "as krund itself".
+func (a Account) IsCaller() bool { return a.UID == 0 && a.GID == 0 }
+
+// String names the account in messages.
+func (a Account) String() string {
+	if a.IsCaller() {
+		return "the caller"
+	}
+	return fmt.Sprintf("%s (uid %d)", a.Name, a.UID)
+}
+
 // commandTime bounds useradd and userdel, which wait for a lock on the user database for up to 15 s.
 const commandTime = 30 * time.Second
 
-// FreshAccount makes the account "krun" anew: its processes of the last time are killed, its files in the directories that
+// Fresh makes the account "krun" anew: its processes of the last time are killed, its files in the directories that
 // everybody may write to and its System V objects are removed, and so are its home and the account itself; then it is created again with the
 // same user number and an empty home. The findings are remarks for the record.
 //
@@ -27,12 +47,12 @@ const commandTime = 30 * time.Second
 // a directory on the disk.
 //
 // Without root there is nothing it could do: the account returned is the zero Account, the caller, and a finding says so.
-// An account, home or group of that name which is not krund's own is never touched: ErrForeignAccount.
-func FreshAccount(ctx context.Context, home int64) (Account, []string, error) {
+// An account, home or group of that name which is not krund's own is never touched: ErrForeign.
+func Fresh(ctx context.Context, home int64) (Account, []string, error) {
 	if os.Geteuid() != 0 {
 		return Account{}, []string{fmt.Sprintf("no fresh account: krund is not root, so the benchmark runs as user %d", os.Geteuid())}, nil
 	}
-	m := newAccountMaker("/")
+	m := newMaker("/")
 	m.home = home
 	a, findings, err := m.fresh(ctx)
 	if err != nil {
@@ -41,22 +61,22 @@ func FreshAccount(ctx context.Context, home int64) (Account, []string, error) {
 	return a, findings, nil
 }
 
-// RemoveAccount removes what FreshAccount has made, with all that the account has left: its processes, its files in the directories that everybody may
-// write to, its home. It is for the end of an experiment. The findings are remarks, as of FreshAccount. Without root, without such an account, and
+// Remove removes what Fresh has made, with all that the account has left: its processes, its files in the directories that everybody may
+// write to, its home. It is for the end of an experiment. The findings are remarks, as of Fresh. Without root, without such an account, and
 // when the account of that name is not krund's own, there is nothing to do.
-func RemoveAccount(ctx context.Context) ([]string, error) {
+func Remove(ctx context.Context) ([]string, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
-	findings, err := newAccountMaker("/").remove(ctx)
+	findings, err := newMaker("/").remove(ctx)
 	if err != nil {
 		return findings, fmt.Errorf("remove the account %s: %w", accountName, err)
 	}
 	return findings, nil
 }
 
-// accountMaker does what FreshAccount says, in the tree below root.
-type accountMaker struct {
+// maker does what Fresh says, in the tree below root.
+type maker struct {
 	root    string
 	goos    string
 	scratch []string // where a user can leave files
@@ -66,8 +86,8 @@ type accountMaker struct {
 	home    int64 // bytes; 0: on the disk
 }
 
-func newAccountMaker(root string) accountMaker {
-	return accountMaker{
+func newMaker(root string) maker {
+	return maker{
 		root: root, goos: runtime.GOOS, call: callTool, kill: killUser, objects: removeObjects,
 		scratch: []string{
 			"/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/run/screen", "/var/crash",
@@ -76,11 +96,11 @@ func newAccountMaker(root string) accountMaker {
 	}
 }
 
-func (m accountMaker) path(name string) string { return filepath.Join(m.root, name) }
+func (m maker) path(name string) string { return filepath.Join(m.root, name) }
 
 // fresh takes the steps in an order that leaves krund able to continue wherever the power fails: the home goes before the
 // account that proves whose it is, and comes after it.
-func (m accountMaker) fresh(ctx context.Context) (Account, []string, error) {
+func (m maker) fresh(ctx context.Context) (Account, []string, error) {
 	if err := m.removeStaleLocks(); err != nil {
 		return Account{}, nil, err
 	}
@@ -90,26 +110,26 @@ func (m accountMaker) fresh(ctx context.Context) (Account, []string, error) {
 	}
 	if _, err := os.Lstat(m.path(accountHome)); !errors.Is(err, fs.ErrNotExist) {
 		return Account{}, findings, fmt.Errorf("%s: %w: it is there without an account %s; move it away (%v)",
-			accountHome, ErrForeignAccount, accountName, err) //nolint:errorlint // nil when the home is there
+			accountHome, ErrForeign, accountName, err) //nolint:errorlint // nil when the home is there
 	}
 	a, err := m.add(ctx, uid)
 	return a, findings, err
 }
 
 // remove takes the account away for good.
-func (m accountMaker) remove(ctx context.Context) ([]string, error) {
+func (m maker) remove(ctx context.Context) ([]string, error) {
 	if err := m.removeStaleLocks(); err != nil {
 		return nil, err
 	}
 	_, findings, err := m.removeOld(ctx)
-	if errors.Is(err, ErrForeignAccount) {
+	if errors.Is(err, ErrForeign) {
 		return findings, nil // somebody else's, or a home that nobody can tell whose it is
 	}
 	return findings, err
 }
 
 // removeOld removes krund's account of the last time, and returns its user number; 0 when there was none.
-func (m accountMaker) removeOld(ctx context.Context) (uid int, findings []string, err error) {
+func (m maker) removeOld(ctx context.Context) (uid int, findings []string, err error) {
 	users, _, err := m.read()
 	if err != nil {
 		return 0, nil, err
@@ -125,7 +145,7 @@ func (m accountMaker) removeOld(ctx context.Context) (uid int, findings []string
 }
 
 // add creates account and home.
-func (m accountMaker) add(ctx context.Context, uid int) (Account, error) {
+func (m maker) add(ctx context.Context, uid int) (Account, error) {
 	users, groups, err := m.read()
 	if err != nil {
 		return Account{}, err
@@ -169,7 +189,7 @@ func (m accountMaker) add(ctx context.Context, uid int) (Account, error) {
 }
 
 // read reads the user database.
-func (m accountMaker) read() ([]user, []groupEntry, error) {
+func (m maker) read() ([]user, []groupEntry, error) {
 	passwd, err := os.ReadFile(m.path("/etc/passwd"))
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-package child
+package account
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dig makes directories in each other below dir, of the user's.
-func dig(t *testing.T, dir string, levels, uid int) {
+// digOwned makes directories in each other below dir, of the user's.
+func digOwned(t *testing.T, dir string, levels, uid int) {
 	t.Helper()
 	at, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	for i := 0; err == nil && i < levels; i++ {
@@ -33,8 +33,8 @@ func dig(t *testing.T, dir string, levels, uid int) {
 func TestDeepLeftovers(t *testing.T) {
 	m := testMachine(t, "")
 	a, _ := mustFresh(t, m)
-	dig(t, m.path(accountHome), 45_000, a.UID)
-	dig(t, m.path("/tmp"), 1000, a.UID)
+	digOwned(t, m.path(accountHome), 45_000, a.UID)
+	digOwned(t, m.path("/tmp"), 1000, a.UID)
 	_, findings, err := m.fresh(context.Background())
 	if err != nil {
 		t.Errorf("%.500v", err)

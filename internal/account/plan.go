@@ -1,4 +1,4 @@
-package child
+package account
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ const (
 	accountHome    = "/home/" + accountName
 )
 
-// ErrForeignAccount is returned when the name, the home or the group of krund's account belongs to somebody else.
-var ErrForeignAccount = errors.New("not krund's own")
+// ErrForeign is returned when the name, the home or the group of krund's account belongs to somebody else.
+var ErrForeign = errors.New("not krund's own")
 
 // planRemove decides what has to go before there can be a fresh account: krund's account of the last time, or nothing.
 func planRemove(users []user) (old *user, command []string, err error) {
@@ -34,17 +34,17 @@ func checkOwn(u user, users []user) error {
 	switch {
 	case u.comment != accountComment:
 		return fmt.Errorf("account %s: %w: its comment is %q and not %q; rename or remove it by hand, "+
-			"or set account = \"caller\"", u.name, ErrForeignAccount, u.comment, accountComment)
+			"or set account = \"caller\"", u.name, ErrForeign, u.comment, accountComment)
 	case u.uid == 0:
-		return fmt.Errorf("account %s: %w: its user number is that of root; remove it by hand", u.name, ErrForeignAccount)
+		return fmt.Errorf("account %s: %w: its user number is that of root; remove it by hand", u.name, ErrForeign)
 	case u.home != accountHome:
 		return fmt.Errorf("account %s: %w: its home is %s and not %s; remove it by hand",
-			u.name, ErrForeignAccount, u.home, accountHome)
+			u.name, ErrForeign, u.home, accountHome)
 	}
 	for _, other := range users {
 		if other.uid == u.uid && other != u {
 			return fmt.Errorf("account %s: %w: account %s has the same user number %d; remove one of them by hand",
-				u.name, ErrForeignAccount, other.name, u.uid)
+				u.name, ErrForeign, other.name, u.uid)
 		}
 	}
 	return nil
@@ -90,12 +90,12 @@ func planGroup(users []user, groups []groupEntry) (string, error) {
 		}
 		if len(g.members) > 0 || g.gid < firstOrdinary {
 			return "", fmt.Errorf("group %s: %w: number %d, members %v; rename or remove it by hand",
-				g.name, ErrForeignAccount, g.gid, g.members)
+				g.name, ErrForeign, g.gid, g.members)
 		}
 		for _, u := range users {
 			if u.gid == g.gid {
 				return "", fmt.Errorf("group %s: %w: it is the group of account %s; rename or remove it by hand",
-					g.name, ErrForeignAccount, u.name)
+					g.name, ErrForeign, u.name)
 			}
 		}
 		return g.name, nil

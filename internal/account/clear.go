@@ -1,4 +1,4 @@
-package child
+package account
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"krund/internal/sweep"
 )
 
 // What bounds the removal of what an account has left: ten million files on a slow disk. Others'
@@ -27,7 +25,7 @@ func within(ctx context.Context, limit time.Duration) (context.Context, context.
 
 // clear ends and removes what belongs to krund's account of the last time, but for its lines in the
 // user database.
-func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
+func (m maker) clear(ctx context.Context, old user) ([]string, error) {
 	ctx, cancel := within(ctx, clearTime)
 	defer cancel()
 	if err := m.kill(ctx, Account{Name: old.name, UID: old.uid, GID: old.gid, Own: true}); err != nil {
@@ -45,17 +43,17 @@ func (m accountMaker) clear(ctx context.Context, old user) ([]string, error) {
 	return findings, m.removeHome(ctx, old)
 }
 
-// EmptyAccount ends the processes of the account that FreshAccount has made and removes its files,
+// Empty ends the processes of the account that Fresh has made and removes its files,
 // but not the account or its home: it is for a disk that is full. It returns how many files it
 // removed.
-func EmptyAccount(ctx context.Context) (removed int, err error) {
+func Empty(ctx context.Context) (removed int, err error) {
 	if os.Geteuid() != 0 {
 		return 0, nil
 	}
-	return newAccountMaker("/").empty(ctx)
+	return newMaker("/").empty(ctx)
 }
 
-func (m accountMaker) empty(ctx context.Context) (removed int, err error) {
+func (m maker) empty(ctx context.Context) (removed int, err error) {
 	users, _, err := m.read()
 	if err != nil {
 		return 0, err
@@ -70,16 +68,16 @@ func (m accountMaker) empty(ctx context.Context) (removed int, err error) {
 		return 0, err
 	}
 	elsewhere, _ := m.clearScratch(ctx, own.uid)
-	removed, err = sweep.Owned(ctx, m.path(accountHome), own.uid)
+	removed, err = removeOwned(ctx, m.path(accountHome), own.uid)
 	return removed + elsewhere, err
 }
 
 // clearScratch removes the user's files where everybody may write, and counts them.
-func (m accountMaker) clearScratch(ctx context.Context, uid int) (total int, findings []string) {
+func (m maker) clearScratch(ctx context.Context, uid int) (total int, findings []string) {
 	ctx, cancel := within(ctx, scratchTime)
 	defer cancel()
 	for _, dir := range m.scratch {
-		removed, err := sweep.Owned(ctx, m.path(dir), uid)
+		removed, err := removeOwned(ctx, m.path(dir), uid)
 		if total += removed; removed > 0 {
 			findings = append(findings,
 				fmt.Sprintf("removed %d files that the last benchmark left in %s", removed, dir))
@@ -100,7 +98,7 @@ const lingerFile = "/var/lib/systemd/linger/" + accountName
 
 // removeHome removes the home, on the disk or in memory, and makes that durable before the account
 // goes.
-func (m accountMaker) removeHome(ctx context.Context, old user) error {
+func (m maker) removeHome(ctx context.Context, old user) error {
 	home := m.path(accountHome)
 	if err := unmountHome(home); err != nil {
 		return err
@@ -116,9 +114,9 @@ func (m accountMaker) removeHome(ctx context.Context, old user) error {
 	owner, ok := ownerOf(info)
 	if !info.IsDir() || !ok || (owner != old.uid && owner != 0) {
 		return fmt.Errorf("%s: %w: it is no directory or belongs to another user; move it away",
-			accountHome, ErrForeignAccount)
+			accountHome, ErrForeign)
 	}
-	if _, err := sweep.Tree(ctx, home); err != nil {
+	if _, err := removeTree(ctx, home); err != nil {
 		return fmt.Errorf("remove the home: %w", err)
 	}
 	return syncDirectory(filepath.Dir(home))

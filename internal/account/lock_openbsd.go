@@ -1,4 +1,4 @@
-package child
+package account
 
 // removeStaleLocks has nothing to do: the lock of this system's user database names no owner that could be looked for.
-func (accountMaker) removeStaleLocks() error { return nil }
+func (maker) removeStaleLocks() error { return nil }

@@ -1,4 +1,4 @@
-package sweep
+package account
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// testUID is a user that no machine should have. Its processes are killed.
 const testUID = 54321
 
 func needRoot(t *testing.T) {
@@ -57,7 +58,7 @@ func TestOwnedDeep(t *testing.T) {
 	if err := at.close(); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := Owned(t.Context(), dir, testUID)
+	removed, err := removeOwned(t.Context(), dir, testUID)
 	if removed != 3*maxOpen || err == nil || !errors.Is(err, unix.ENOTEMPTY) {
 		t.Errorf("removed %d, %v; want %d and that %s is not empty", removed, err, 3*maxOpen, mine)
 	}
@@ -85,11 +86,11 @@ func TestMounts(t *testing.T) {
 		t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
 		write(t, filepath.Join(at, "kept"))
 	}
-	_, err := Tree(t.Context(), dir)
-	if !errors.Is(err, ErrMount) || !strings.Contains(err.Error(), "unmount it") {
+	_, err := removeTree(t.Context(), dir)
+	if !errors.Is(err, errMount) || !strings.Contains(err.Error(), "unmount it") {
 		t.Errorf("%v", err)
 	}
-	if n, err := Owned(t.Context(), dir, 0); n != 0 || err != nil {
+	if n, err := removeOwned(t.Context(), dir, 0); n != 0 || err != nil {
 		t.Errorf("removed %d, %v", n, err)
 	}
 	for _, name := range []string{"tmpfs/kept", "bind/kept"} {
@@ -137,7 +138,7 @@ func TestOwned(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := Owned(t.Context(), link, testUID)
+	removed, err := removeOwned(t.Context(), link, testUID)
 	// The directories that hold what belongs to others stay, and that is an error to report.
 	if removed != 6 || err == nil {
 		t.Errorf("removed %d, %v", removed, err)
@@ -153,12 +154,12 @@ func TestOwned(t *testing.T) {
 	if _, err := os.Stat(outside); err != nil {
 		t.Errorf("a link was followed: %v", err)
 	}
-	if n, err := Owned(t.Context(), filepath.Join(dir, "absent"), testUID); n != 0 || err != nil {
+	if n, err := removeOwned(t.Context(), filepath.Join(dir, "absent"), testUID); n != 0 || err != nil {
 		t.Errorf("no such directory: %d, %v", n, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Owned(ctx, dir, testUID); !errors.Is(err, context.Canceled) {
+	if _, err := removeOwned(ctx, dir, testUID); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

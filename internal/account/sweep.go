@@ -1,15 +1,4 @@
-// Package sweep removes what a hostile account has left on the disk: trees of any depth and width.
-//
-// It walks on descriptors, one directory after the other, and never follows a symbolic link or
-// enters another mount. Whatever the tree looks like, it holds a bounded number of descriptors and
-// a bounded amount of memory: a directory that is nested too deep to be entered is first moved up
-// into one that is to be removed anyway. Names that change meanwhile do no harm: an entry is
-// removed by its name in an open directory, and an open directory is judged by its own owner.
-//
-// The package does not take away flags that forbid removal (chattr +i): only root can set them.
-//
-// Start reading at Tree and Owned.
-package sweep
+package account
 
 import (
 	"context"
@@ -24,20 +13,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// The sweep removes what a hostile account has left on the disk: trees of any depth and width.
+//
+// It walks on descriptors, one directory after the other, and never follows a symbolic link or
+// enters another mount. Whatever the tree looks like, it holds a bounded number of descriptors and
+// a bounded amount of memory: a directory that is nested too deep to be entered is first moved up
+// into one that is to be removed anyway. Names that change meanwhile do no harm: an entry is
+// removed by its name in an open directory, and an open directory is judged by its own owner.
+//
+// It does not clear flags that forbid removal (chattr +i): only root can set them.
+
 const (
 	maxOpen = 200 // directories open at a time
 	batch   = 128 // names of a directory in memory
 	anyone  = -1
 )
 
-// ErrMount is in the error when another file system is mounted inside the tree. Nothing in it was
+// errMount is in the error when another file system is mounted inside the tree. Nothing in it was
 // touched.
-var ErrMount = errors.New("a file system is mounted there; unmount it")
+var errMount = errors.New("a file system is mounted there; unmount it")
 
-// Tree removes name with all that is below it, whoever owns it. A name that does not exist is no
+// removeTree removes name with all that is below it, whoever owns it. A name that does not exist is no
 // error; neither is one that others remove meanwhile. It returns how many entries it removed, and
 // ends early with ctx's error when ctx ends.
-func Tree(ctx context.Context, name string) (removed int, err error) {
+func removeTree(ctx context.Context, name string) (removed int, err error) {
 	return again(ctx, name, func(w *walk) (bool, error) {
 		parent, err := openRoot(filepath.Dir(name))
 		if err != nil {
@@ -54,11 +53,11 @@ func Tree(ctx context.Context, name string) (removed int, err error) {
 	})
 }
 
-// Owned removes everything below dir that belongs to the user uid, and nothing else: neither
+// removeOwned removes everything below dir that belongs to the user uid, and nothing else: neither
 // others' files in the user's directories, which then stay too, nor what is on another file system.
 // dir itself stays, and only it may be a symbolic link. A dir that does not exist is empty. For the
-// results see Tree.
-func Owned(ctx context.Context, dir string, uid int) (removed int, err error) {
+// results see removeTree.
+func removeOwned(ctx context.Context, dir string, uid int) (removed int, err error) {
 	return again(ctx, dir, func(w *walk) (bool, error) {
 		w.uid = uid
 		top, err := openRoot(dir)
@@ -261,7 +260,7 @@ func (w *walk) moveUp(in *frame, name string, goes bool, why error) {
 // mounted meets another file system. It only matters where everything is to go.
 func (w *walk) mounted(in *frame, name string) {
 	if w.uid == anyone || in.goes {
-		w.fail(name, ErrMount)
+		w.fail(name, errMount)
 	}
 }
 

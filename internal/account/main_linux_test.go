@@ -1,0 +1,38 @@
+package account
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// partName is Args[0] of a copy of the test binary that runs partFresh.
+const partName = "krund-test-fresh"
+
+func TestMain(m *testing.M) {
+	Stage()
+	if os.Args[0] == partName {
+		os.Exit(partFresh())
+	}
+	os.Exit(m.Run())
+}
+
+// checkDead fails the test if a process of the machine has marker among its arguments.
+func checkDead(t *testing.T, marker string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err == nil && bytes.Contains(text, []byte(marker)) {
+			t.Errorf("still alive: %s %q", f, text)
+		}
+	}
+}
+
+// newMarker returns an argument for sleep(1) that no other process uses and that outlasts the test.
+func newMarker(n int) string { return fmt.Sprintf("%d.%d", 100000+os.Getpid(), n) }
