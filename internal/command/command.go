@@ -1,15 +1,20 @@
-// Package command runs the small programs around a measurement (hooks, sendmail, useradd, systemctl): an argument vector, never a shell;
-// a process group of its own; a deadline; bounded output. It never runs the measured process, which is internal/child's.
+// Package command runs helper programs around a measurement: hooks, sendmail, useradd, systemctl,
+// modprobe. It is the one way to do that: an argument vector, never a shell; a process group of its
+// own; a deadline; bounded output. The measured process is started by internal/child.
 //
-// Hooks are the commands that a configuration names before and after each process execution. A Notifier tells people by mail, a command or a webhook
-// what happened to an experiment; it is used only between executions, and its failures never stop an experiment. Start reading at Run.
+// Hooks are the commands that a configuration names before and after each process execution. A
+// Notifier reports events of an experiment by mail, a command or a webhook; it is used only between
+// executions, and its failures never stop an experiment. System runs the system's own programs.
+// Start reading at Cmd and Run.
 package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,97 +25,153 @@ import (
 	"krund/internal/trust"
 )
 
-// outputLimit is how much of a command's output is kept, in bytes. Output beyond it is read and thrown away, so that a talkative
-// command neither blocks nor fills memory.
-const outputLimit = 64 << 10
+const (
+	defaultOutput  = 64 << 10 // bytes
+	defaultTimeout = time.Minute
+)
 
 // A Cmd is one program to run to its end.
 type Cmd struct {
-	Argv    []string      // program and arguments; must not be empty
-	Env     []string      // "NAME=value"; nil means the environment of this process
+	Argv []string // program and arguments; must not be empty
+	Path string   // file to execute, when Argv[0] is only a name for it; "" means Argv[0]
+
+	// Search are the directories in which a program without a slash is searched, in this order. Nil
+	// means the PATH of this process.
+	Search []string
+
+	Env     []string      // whole environment, "NAME=value"; nil means that of this process
+	Dir     string        // working directory; "" means that of this process
 	Stdin   string        // text on standard input
 	Timeout time.Duration // the whole process group is killed after it; 0 means one minute
 
-	// Trust, for root, judges the path of the program, which must be absolute then. The program is
-	// opened once: what is judged is what runs. nil runs whatever is there.
+	// Output is how many bytes of the output are kept; 0 means 64 KiB. The rest is read and dropped,
+	// so a talkative program neither blocks nor fills memory.
+	Output int
+	// StdoutOnly returns standard output only, and quotes the last line of standard error in the
+	// error. Otherwise Run returns both streams as one text.
+	StdoutOnly bool
+	// KeepGroup leaves running what the program has started in its process group, such as a service.
+	// Otherwise the group is killed when the program has ended.
+	KeepGroup bool
+
+	// Trust judges the path of the program before root executes it; the path must be absolute. The
+	// file is opened once, so the file judged is the file executed. Nil executes any file.
 	Trust func(trust.Verdict) error
 }
 
-// ErrTimeout is in the error of a command that outlived its deadline and was killed.
+// ErrTimeout is in the error of a program that was killed at its deadline.
 var ErrTimeout = errors.New("killed at its deadline")
 
-// Run runs c and returns what it printed on stdout and stderr together, at most 64 KiB. The error says which program failed and how, and
-// quotes the last line that it printed. When ctx ends first the process group is killed and the error wraps ctx's.
+// Run runs c to its end and returns its output. The error names the program, says how it failed and
+// quotes the last line it printed. It wraps exec.ErrNotFound when no program of that name is found,
+// ErrTimeout after Cmd.Timeout, and ctx's cause when ctx ended first.
 func Run(ctx context.Context, c Cmd) (string, error) {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
 		return "", errors.New("run command: no program named")
 	}
-	timeout := c.Timeout
-	if timeout <= 0 {
-		timeout = time.Minute
+	out, err := c.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("run %s: %w", display.ShellJoin(c.Argv), err)
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
-	defer cancel()
+	return out, err
+}
 
-	var out limitedBuffer
+func (c Cmd) run(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(max(c.Timeout, 0), defaultTimeout), ErrTimeout)
+	defer cancel()
 	program, file, err := c.program()
 	if err != nil {
-		return "", fmt.Errorf("run %s: %w", display.ShellJoin(c.Argv), err)
+		return "", err
 	}
 	if file != nil {
 		defer file.Close() //nolint:errcheck // nothing was written
 	}
-	cmd := exec.CommandContext(limited, program, c.Argv[1:]...)
+	out := &limitedBuffer{limit: cmp.Or(c.Output, defaultOutput)}
+	diagnostics := out
+	if c.StdoutOnly {
+		diagnostics = &limitedBuffer{limit: defaultOutput}
+	}
+	cmd := exec.CommandContext(ctx, program, c.Argv[1:]...)
 	cmd.Args[0] = c.Argv[0]
-	cmd.Env = c.Env
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Env, cmd.Dir = c.Env, c.Dir
+	cmd.Stdout, cmd.Stderr = out, diagnostics
 	if c.Stdin != "" {
 		cmd.Stdin = strings.NewReader(c.Stdin)
 	}
 	ownGroup(cmd)
-	// A grandchild may keep the pipes open after the program itself ended: do not wait for it for ever.
+	// A process that the program has started may hold the pipes open: bound the wait for it.
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
-	killGroup(cmd)
-	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // the program ended well; only a leftover held its output open, and that is dead now
+	if !c.KeepGroup {
+		killGroup(cmd)
 	}
-	if err == nil {
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) { // the latter: the program itself succeeded
 		return out.String(), nil
 	}
-	if cause := context.Cause(limited); cause != nil {
+	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	if line := lastLine(out.String()); line != "" {
-		return out.String(), fmt.Errorf("run %s: %w: %s", display.ShellJoin(c.Argv), err, line)
+	if line := lastLine(diagnostics.String()); line != "" {
+		err = fmt.Errorf("%w: %s", err, line)
 	}
-	return out.String(), fmt.Errorf("run %s: %w", display.ShellJoin(c.Argv), err)
+	return out.String(), err
 }
 
-// program returns the path to execute, and the open file that it leads to, if any, which must stay
+// program returns the path to execute and, with Trust, the open file it leads to, which must stay
 // open until then.
 func (c Cmd) program() (string, *os.File, error) {
-	if c.Trust == nil || os.Geteuid() != 0 {
-		return c.Argv[0], nil, nil
+	path := cmp.Or(c.Path, c.Argv[0])
+	if c.Search != nil && !strings.Contains(path, "/") {
+		var err error
+		if path, err = find(path, c.Search); err != nil {
+			return "", nil, err
+		}
 	}
-	if !filepath.IsAbs(c.Argv[0]) {
+	if c.Trust == nil || os.Geteuid() != 0 {
+		return path, nil, nil
+	}
+	if !filepath.IsAbs(path) {
 		return "", nil, exec.ErrNotFound
 	}
-	file, verdict, err := trust.Open(c.Argv[0])
+	file, verdict, err := trust.Open(path)
 	if err != nil {
 		return "", nil, err
 	}
 	if err := c.Trust(verdict); err != nil {
 		return "", nil, errors.Join(err, file.Close())
 	}
-	return byDescriptor(file, filepath.Clean(c.Argv[0])), file, nil // clean, as it was judged
+	return byDescriptor(file, filepath.Clean(path)), file, nil // clean, as it was judged
 }
 
-// limitedBuffer keeps the first outputLimit bytes and swallows the rest.
-type limitedBuffer struct{ buf bytes.Buffer }
+// find returns the path of a program. That a directory cannot be read matters only if no other one
+// has the program.
+func find(name string, dirs []string) (string, error) {
+	var unread error
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0:
+			return path, nil
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && unread == nil:
+			unread = err
+		}
+	}
+	if unread != nil {
+		return "", fmt.Errorf("search %s: %w", name, unread)
+	}
+	return "", fmt.Errorf("%s is not installed: %w", name, exec.ErrNotFound)
+}
+
+// limitedBuffer keeps the first limit bytes written to it and drops the rest. The buffer is not
+// embedded: its ReadFrom, which io.Copy prefers, has no limit.
+type limitedBuffer struct {
+	buf   bytes.Buffer
+	limit int
+}
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if room := outputLimit - b.buf.Len(); room > 0 {
+	if room := b.limit - b.buf.Len(); room > 0 {
 		b.buf.Write(p[:min(room, len(p))])
 	}
 	return len(p), nil
@@ -118,7 +179,8 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 
 func (b *limitedBuffer) String() string { return b.buf.String() }
 
+// lastLine returns the last line of a program's output, short enough for a message.
 func lastLine(s string) string {
-	s = strings.TrimRight(s, "\n\r\t ")
-	return s[strings.LastIndexByte(s, '\n')+1:]
+	s = strings.TrimSpace(s)
+	return display.Clip(s[strings.LastIndexByte(s, '\n')+1:], display.MaxMessage)
 }

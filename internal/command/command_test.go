@@ -3,9 +3,13 @@ package command
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestRun(t *testing.T) {
@@ -61,8 +65,69 @@ func TestRunEndsWithItsContext(t *testing.T) {
 }
 
 func TestRunBoundsTheOutput(t *testing.T) {
-	out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", "head -c 10000000 /dev/zero"}})
-	if err != nil || len(out) != outputLimit {
-		t.Errorf("kept %d bytes, error %v; want %d and none", len(out), err, outputLimit)
+	for name, tt := range map[string]struct {
+		limit int
+		only  bool
+		want  int
+	}{
+		"as default": {0, false, defaultOutput}, "as asked": {1000, false, 1000}, "of stdout": {1000, true, 1000},
+	} {
+		out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", "head -c 10000000 /dev/zero"}, Output: tt.limit, StdoutOnly: tt.only})
+		if err != nil || len(out) != tt.want {
+			t.Errorf("%s: kept %d bytes, error %v; want %d and none", name, len(out), err, tt.want)
+		}
+	}
+}
+
+func TestRunSeparatesTheStreams(t *testing.T) {
+	const line = "echo out; echo why >&2; exit 3"
+	out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", line}, StdoutOnly: true})
+	if out != "out\n" || err == nil || !strings.HasSuffix(err.Error(), "exit status 3: why") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestRunInDirectory(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := Run(t.Context(), Cmd{Argv: []string{"its name", "-c", "pwd; echo $0"}, Path: "/bin/sh", Dir: dir, Env: []string{}})
+	if out != dir+"\nits name\n" || err != nil {
+		t.Errorf("%q, %v; want %q", out, err, dir)
+	}
+}
+
+// TestRunAndTheGroup: what a program leaves running in its group is killed, unless it is to be kept.
+func TestRunAndTheGroup(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		fifo := filepath.Join(t.TempDir(), "fifo")
+		if err := unix.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		reader, err := unix.Open(fifo, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(reader)
+		// Afterwards only sleep has the writing end.
+		const line = `exec 3>"$0"; sleep 3600 >/dev/null 2>&1 & echo $!`
+		out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", line, fifo}, KeepGroup: keep})
+		pid, atoi := strconv.Atoi(strings.TrimSpace(out))
+		if err != nil || atoi != nil {
+			t.Fatalf("%q, %v", out, err)
+		}
+		if keep {
+			if _, err := unix.Read(reader, make([]byte, 1)); !errors.Is(err, unix.EAGAIN) {
+				t.Errorf("process %d was not kept: %v", pid, err)
+			}
+			if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+		// This returns when sleep has ended, and with it the last writer.
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(reader)}}, -1); err != nil && !errors.Is(err, unix.EINTR) {
+			t.Error(err)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/account"
+	"krund/internal/command"
 	"krund/internal/sysroot"
 )
 
@@ -16,7 +17,7 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 	m.Boot, _ = root.Read("/proc/sys/kernel/random/boot_id") // unknown is "", and then counts as any boot
 	if root.IsMachine() {
 		m.Clock = sysroot.RealClock{}
-		m.Commands = Programs{}
+		m.Commands = command.System{}
 		m.Swap = linuxSwap{}
 		m.Units = Systemd{Fallback: Systemctl{m.Commands}}
 		m.Accounts = account.Own{}

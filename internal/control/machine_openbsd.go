@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"krund/internal/account"
+	"krund/internal/command"
 	"krund/internal/sysroot"
 )
 
@@ -12,7 +13,7 @@ func NewMachine(ctx context.Context, root sysroot.Root) *Machine {
 	m := &Machine{Root: root}
 	if root.IsMachine() {
 		m.Clock = sysroot.RealClock{}
-		m.Commands = Programs{}
+		m.Commands = command.System{}
 		m.Boot, _ = sysctlGet(ctx, m.Commands, "kern.boottime") // unknown is "", and then counts as any boot
 		m.Units = Rcctl{m.Commands}
 		m.Accounts = account.Own{}

@@ -1,14 +1,12 @@
 package control
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"krund/internal/command"
 	"krund/internal/sysroot"
 )
 
@@ -30,12 +28,12 @@ func openbsd(t *testing.T, state map[string]string) *Machine {
 			t.Fatal(err)
 		}
 	}
-	commands := shellPrograms{Programs{Dirs: []string{programs, "/usr/bin", "/bin"}}}
+	commands := shellPrograms{command.System{Dirs: []string{programs, "/usr/bin", "/bin"}}}
 	return &Machine{Root: sysroot.New(filepath.Join(dir, "root")), Boot: boot, Commands: commands, Units: Rcctl{commands}, Links: Ifconfig{commands}}
 }
 
-// shellPrograms are Programs whose directory the tests can find again.
-type shellPrograms struct{ Programs }
+// shellPrograms are programs whose directory the tests can find again.
+type shellPrograms struct{ command.System }
 
 // stateOf returns all state files.
 func stateOf(t *testing.T, m *Machine) map[string]string {
@@ -145,53 +143,4 @@ func TestRcctlAndIfconfig(t *testing.T) {
 		}
 	}
 	sameTree(t, stateOf(t, m), before)
-}
-
-// TestProgramThatStartsAService: rcctl ends when the service has begun, which may go on writing to where rcctl wrote. That is no failure, and no
-// reason to wait for the service or to end it.
-func TestProgramThatStartsAService(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "starts"), []byte("#!/bin/sh\nsleep 5 &\necho started\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	p := Programs{Dirs: []string{filepath.Join(dir, "starts"), dir, "/usr/bin", "/bin"}} // the first is no directory
-	if out, err := p.Output(t.Context(), "starts"); err != nil || string(out) != "started\n" {
-		t.Errorf("%q, %v", out, err)
-	}
-	if _, err := p.Output(t.Context(), "none"); err == nil || errors.Is(err, exec.ErrNotFound) {
-		t.Errorf("%v; a directory could not be looked into", err)
-	}
-}
-
-func TestPrograms(t *testing.T) {
-	dir := t.TempDir()
-	script := func(name, text string, mode os.FileMode) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	script("good", "echo \"$1 $LC_ALL $HOME\"", 0o755)
-	script("bad", "echo one >&2; echo two >&2; exit 3", 0o755)
-	script("hangs", "sleep 3600 & wait", 0o755)
-	script("plain", "echo", 0o644)
-	p := Programs{Dirs: []string{dir, "/usr/bin", "/bin"}, Timeout: 10 * time.Second}
-	if out, err := p.Output(t.Context(), "good", "a b"); err != nil || string(out) != "a b C \n" {
-		t.Errorf("%q, %v", out, err)
-	}
-	if _, err := p.Output(t.Context(), "bad"); err == nil || err.Error() != "run bad: exit status 3: two" {
-		t.Errorf("%v", err)
-	}
-	for _, name := range []string{"none", "plain"} {
-		if _, err := p.Output(t.Context(), name); !errors.Is(err, exec.ErrNotFound) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	p.Timeout = 50 * time.Millisecond
-	if _, err := p.Output(t.Context(), "hangs"); err == nil || !strings.Contains(err.Error(), "deadline") {
-		t.Errorf("%v", err)
-	}
-	if _, err := p.Output(ended(t), "good"); err == nil {
-		t.Error("ran with an ended context")
-	}
 }

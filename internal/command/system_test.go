@@ -1,0 +1,63 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestProgramThatStartsAService: rcctl ends when the service has begun, which may go on writing to where rcctl wrote. That is no failure, and no
+// reason to wait for the service or to end it.
+func TestProgramThatStartsAService(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "starts"), []byte("#!/bin/sh\nsleep 5 &\necho started\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := System{Dirs: []string{filepath.Join(dir, "starts"), dir, "/usr/bin", "/bin"}} // the first is no directory
+	if out, err := p.Output(t.Context(), "starts"); err != nil || string(out) != "started\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, err := p.Output(t.Context(), "none"); err == nil || errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("%v; a directory could not be looked into", err)
+	}
+}
+
+func TestSystem(t *testing.T) {
+	dir := t.TempDir()
+	script := func(name, text string, mode os.FileMode) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script("good", "echo \"$1 $LC_ALL $HOME\"", 0o755)
+	script("bad", "echo one >&2; echo two >&2; exit 3", 0o755)
+	script("hangs", "sleep 3600 & wait", 0o755)
+	script("plain", "echo", 0o644)
+	p := System{Dirs: []string{dir, "/usr/bin", "/bin"}, Timeout: 10 * time.Second}
+	if out, err := p.Output(t.Context(), "good", "a b"); err != nil || string(out) != "a b C \n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, err := p.Output(t.Context(), "bad"); err == nil || err.Error() != "run bad: exit status 3: two" {
+		t.Errorf("%v", err)
+	}
+	for _, name := range []string{"none", "plain"} {
+		if _, err := p.Output(t.Context(), name); !errors.Is(err, exec.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p.Timeout = 50 * time.Millisecond
+	if _, err := p.Output(t.Context(), "hangs"); err == nil || !strings.Contains(err.Error(), "deadline") {
+		t.Errorf("%v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Output(ended, "good"); err == nil {
+		t.Error("ran with an ended context")
+	}
+}
