@@ -9,11 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
-	"krund/internal/display"
+	"krund/internal/command"
 )
 
 // Account is who a benchmark runs as. The zero Account means: as krund itself.
@@ -36,8 +35,8 @@ func (a Account) String() string {
 	return fmt.Sprintf("%s (uid %d)", a.Name, a.UID)
 }
 
-// commandTime bounds useradd and userdel, which wait for a lock on the user database for up to 15 s.
-const commandTime = 30 * time.Second
+// toolTime bounds useradd and userdel, which wait for a lock on the user database for up to 15 s.
+const toolTime = 30 * time.Second
 
 // Fresh makes the account "krun" anew: its processes of the last time are killed, its files in the directories that
 // everybody may write to and its System V objects are removed, and so are its home and the account itself; then it is created again with the
@@ -150,11 +149,11 @@ func (m maker) add(ctx context.Context, uid int) (Account, error) {
 	if err != nil {
 		return Account{}, err
 	}
-	command, err := planAdd(m.goos, users, groups, uid)
+	useradd, err := planAdd(m.goos, users, groups, uid)
 	if err != nil {
 		return Account{}, err
 	}
-	if err := m.call(ctx, command); err != nil {
+	if err := m.call(ctx, useradd); err != nil {
 		return Account{}, err
 	}
 	if users, _, err = m.read(); err != nil {
@@ -165,7 +164,7 @@ func (m maker) add(ctx context.Context, uid int) (Account, error) {
 		return Account{}, err
 	}
 	if u == nil {
-		return Account{}, fmt.Errorf("%s succeeded, but there is no account %s", command[0], accountName)
+		return Account{}, fmt.Errorf("%s succeeded, but there is no account %s", useradd[0], accountName)
 	}
 	if err := syncDirectory(m.path("/etc")); err != nil {
 		return Account{}, err
@@ -201,42 +200,25 @@ func (m maker) read() ([]user, []groupEntry, error) {
 	return parsePasswd(passwd), parseGroups(group), nil
 }
 
-// callTool runs a system tool with a time limit and in a process group of its own.
+// toolDirs are where the tools of the user database are; a PATH without sbin must not matter.
+var toolDirs = []string{"/usr/sbin", "/sbin", "/usr/bin", "/bin"}
+
+// callTool runs a tool of the user database. A process that it leaves behind, such as a name cache,
+// keeps running.
 func callTool(ctx context.Context, argv []string) error {
-	program, err := findTool(argv[0])
-	if err != nil {
-		return err
+	c := command.Cmd{
+		Argv: argv, Search: toolDirs, Env: command.PlainEnv(toolDirs), Dir: "/", Timeout: toolTime, KeepGroup: true,
 	}
-	ctx, cancel := context.WithTimeout(ctx, commandTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, argv[1:]...)
-	cmd.Env = []string{"PATH=" + strings.Join(toolDirectories, ":"), "LC_ALL=C"}
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	if out, err := cmd.CombinedOutput(); err != nil && !errors.Is(err, exec.ErrWaitDelay) { // a helper that goes on, as of a cache of names, is no failure
-		return fmt.Errorf("%s: %w: %.500s", display.ShellJoin(argv), errors.Join(err, ctx.Err()),
-			strings.TrimSpace(string(out)))
+	_, err := command.Run(ctx, c)
+	if errors.Is(err, exec.ErrNotFound) { // a system with other directories
+		c.Search = nil
+		_, err = command.Run(ctx, c)
 	}
-	return nil
-}
-
-// toolDirectories are where the tools of the user database are; a PATH without sbin must not matter.
-var toolDirectories = []string{"/usr/sbin", "/sbin", "/usr/bin", "/bin"}
-
-func findTool(name string) (string, error) {
-	for _, dir := range toolDirectories {
-		if program, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return program, nil
-		}
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("%w: install %s (Debian: passwd; Fedora: shadow-utils), or set account = \"caller\"",
+			err, argv[0])
 	}
-	program, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("%s is not installed: install it (Debian: passwd; Fedora: shadow-utils), "+
-			"or set account = \"caller\": %w", name, err)
-	}
-	return program, nil
+	return err
 }
 
 func syncDirectory(name string) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -52,12 +51,10 @@ func killUser(ctx context.Context, a Account) error {
 		if err != nil {
 			return err
 		}
-		cmd := exec.CommandContext(ctx, program)
-		cmd.Args = []string{killName, fmt.Sprintf("%s%d:%d", killFlag, a.UID, a.GID)}
-		cmd.Env = []string{"GOMAXPROCS=1"}
-		cmd.Dir = "/"
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, out)
+		argv := []string{killName, fmt.Sprintf("%s%d:%d", killFlag, a.UID, a.GID)}
+		c := command.Cmd{Path: program, Argv: argv, Env: []string{"GOMAXPROCS=1"}, Dir: "/", Timeout: killTime}
+		if _, err := command.Run(ctx, c); err != nil {
+			return err
 		}
 		return awaitEnd(ctx, a, func([]int) error { return nil })
 	}
