@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os/exec"
 	"strings"
 	"syscall"
 
+	"krund/internal/command"
 	"krund/internal/sysroot"
 )
 
@@ -52,15 +52,11 @@ func modprobe(ctx context.Context, root sysroot.Root, core int) error {
 	return failed
 }
 
-// loadModule runs modprobe; the error has what it said.
+// loadModule runs modprobe; the error quotes the first line it printed.
 func loadModule(ctx context.Context, program, module string) error {
-	said, err := exec.CommandContext(ctx, program, module).CombinedOutput()
-	if err == nil {
-		return nil
+	out, err := command.Run(ctx, command.Cmd{Argv: []string{program, module}, KeepGroup: true})
+	if line, _, _ := strings.Cut(strings.TrimSpace(out), "\n"); err != nil && line != "" {
+		return fmt.Errorf("%s %s: %s", program, module, line)
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
-	if line == "" {
-		return fmt.Errorf("%s %s: %w", program, module, err)
-	}
-	return fmt.Errorf("%s %s: %s", program, module, line)
+	return err
 }
