@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is the benchmark's control group. A nil group is one that could not be had: it kills nothing and is empty.
-type group struct {
+// cgroup is the benchmark's control group. A nil group is one that could not be had: it kills nothing and is empty.
+type cgroup struct {
 	name string
 	dir  string
 }
 
 // openGroup makes sure that the group want exists and is empty. It is kept between runs: making and removing groups
 // takes a lock that the whole machine shares.
-func openGroup(want string) (*group, error) {
+func openGroup(want string) (*cgroup, error) {
 	g, err := findGroup(want)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func RemoveGroup(want string) error {
 }
 
 // findGroup says where the group want is, or would be.
-func findGroup(want string) (*group, error) {
+func findGroup(want string) (*cgroup, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func findGroup(want string) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{}
+	g := &cgroup{}
 	if g.name, err = groupName(own, want); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func enterGroup(dir string) error {
 }
 
 // kill ends every process in the group and below it at once.
-func (g *group) kill() {
+func (g *cgroup) kill() {
 	if g == nil || g.empty() {
 		return
 	}
@@ -91,7 +91,7 @@ func (g *group) kill() {
 
 // killEach does the same on Linux before 5.14: hold still, so that none can fork, and end one by one. A frozen process
 // can be killed.
-func (g *group) killEach() {
+func (g *cgroup) killEach() {
 	_ = g.write("cgroup.freeze", "1") // when it cannot be frozen, the caller tries again
 	for _, pid := range g.processes() {
 		_ = unix.Kill(pid, unix.SIGKILL) // one that is gone is what we want
@@ -100,7 +100,7 @@ func (g *group) killEach() {
 }
 
 // empty reports whether no process is left in the group or below it. A dead one that is not reaped does not count.
-func (g *group) empty() bool {
+func (g *cgroup) empty() bool {
 	if g == nil {
 		return true
 	}
@@ -110,7 +110,7 @@ func (g *group) empty() bool {
 }
 
 // clear ends what an earlier daemon, killed in the middle of a run, left in the group. It returns how many there were.
-func (g *group) clear() (int, error) {
+func (g *cgroup) clear() (int, error) {
 	n := len(g.processes())
 	limit := now() + int64(killTime)
 	for !g.empty() {
@@ -123,7 +123,7 @@ func (g *group) clear() (int, error) {
 	return n, nil
 }
 
-func (g *group) processes() []int {
+func (g *cgroup) processes() []int {
 	text, err := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
 	if err != nil {
 		return nil
@@ -139,7 +139,7 @@ func (g *group) processes() []int {
 
 // limitProcesses lets the group have at most n processes and threads, any number when n is 0. It reports whether the group can be limited: the
 // controller pids counts in it only when the groups above have handed it down.
-func (g *group) limitProcesses(n int64) bool {
+func (g *cgroup) limitProcesses(n int64) bool {
 	value := "max"
 	if n > 0 {
 		value = strconv.FormatInt(n, 10)
@@ -153,7 +153,7 @@ func (g *group) limitProcesses(n int64) bool {
 }
 
 // refusals returns how often a process or thread of the group could not be made for the limit; 0 when nobody counts that.
-func (g *group) refusals() int64 {
+func (g *cgroup) refusals() int64 {
 	if g == nil {
 		return 0
 	}
@@ -166,7 +166,7 @@ func (g *group) refusals() int64 {
 }
 
 // memoryKills returns how often the kernel has killed in this group for want of memory; not ok without that controller.
-func (g *group) memoryKills() (int64, bool) {
+func (g *cgroup) memoryKills() (int64, bool) {
 	if g == nil {
 		return 0, false
 	}
@@ -177,7 +177,7 @@ func (g *group) memoryKills() (int64, bool) {
 	return number(text, "oom_kill")
 }
 
-func (g *group) write(file, value string) error {
+func (g *cgroup) write(file, value string) error {
 	err := os.WriteFile(filepath.Join(g.dir, file), []byte(value), 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s: this kernel has none: %w", file, err)
@@ -187,7 +187,7 @@ func (g *group) write(file, value string) error {
 
 // memoryKills returns how many processes the kernel has killed for want of memory: in the group when it counts that,
 // else on the whole machine.
-func memoryKills(g *group) (int64, bool) {
+func memoryKills(g *cgroup) (int64, bool) {
 	if n, ok := g.memoryKills(); ok {
 		return n, true
 	}

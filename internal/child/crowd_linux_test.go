@@ -8,9 +8,9 @@ import (
 // TestCrowdOfStrays: a benchmark that leaves thousands of processes which cannot be killed does not
 // fill the record with them.
 func TestCrowdOfStrays(t *testing.T) {
-	s := &session{family: &family{reaped: true}, remarks: []string{"a remark"}}
+	s := &execution{tree: &processTree{reaped: true}, remarks: []string{"a remark"}}
 	for pid := range 4096 {
-		s.family.remains = append(s.family.remains, proc{PID: 4_000_000 + pid, Name: "sh", State: 'D'})
+		s.tree.unkillable = append(s.tree.unkillable, proc{PID: 4_000_000 + pid, Name: "sh", State: 'D'})
 	}
 	list := s.findings(Run{Strays: 4096}, report{})
 	all := strings.Join(list, "\n")

@@ -15,7 +15,7 @@
 //     itself could not do its work.
 //
 // OpenBSD has no control groups, no processor affinity, and no way to keep hold of a process that has left its process
-// group: there only the group is killed, and with Command.KillUser every process of its user. Run.Strays is always 0 there.
+// cgroup: there only the group is killed, and with Command.KillUser every process of its user. Run.Strays is always 0 there.
 //
 // What the package never does: make the account the benchmark runs as (internal/account), judge a run,
 // write files of the experiment, log. One Run at a time per process: being the

@@ -45,15 +45,15 @@ var everyKind = []string{"plain", "session", "double", "deaf", "stopped"}
 // runUntilReady runs part "group" with these kinds until it says that all are there, and then cancels.
 func runUntilReady(t *testing.T, c Command, cancel bool, kinds ...string) (run Run, marker string) {
 	t.Helper()
-	ready, theirs, err := os.Pipe()
+	ready, writeEnd, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ready.Close()
-	defer theirs.Close()
+	defer writeEnd.Close()
 	marker = newMarker()
 	c.Path, c.Args = "/proc/self/exe", append([]string{partName, "group", marker}, kinds...)
-	c.Env, c.Files = partEnv, []*os.File{theirs}
+	c.Env, c.Files = partEnv, []*os.File{writeEnd}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	said := make(chan error, 1)
@@ -68,7 +68,7 @@ func runUntilReady(t *testing.T, c Command, cancel bool, kinds ...string) (run R
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs.Close()
+	writeEnd.Close()
 	if err := <-said; err != nil {
 		t.Fatalf("the part did not get ready: %v: %s", err, describe(run))
 	}
@@ -178,7 +178,7 @@ func TestOtherChildrenLive(t *testing.T) {
 	during := exec.Command("sleep", newMarker())
 	during.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dead := exec.Command("true")
-	ready, theirs, err := os.Pipe()
+	ready, writeEnd, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestOtherChildrenLive(t *testing.T) {
 	}()
 	marker := newMarker()
 	c := part("group", append([]string{marker}, everyKind...)...)
-	c.Env, c.Files = partEnv, []*os.File{theirs}
+	c.Env, c.Files = partEnv, []*os.File{writeEnd}
 	run, err := Runner{}.Run(ctx, c)
 	if err != nil || !run.Interrupted {
 		t.Fatalf("%v: %s", err, describe(run))
@@ -222,7 +222,7 @@ func TestOtherChildrenLive(t *testing.T) {
 
 // TestDaemonKilled kills a daemon in the middle of a run.
 func TestDaemonKilled(t *testing.T) {
-	ready, theirs, err := os.Pipe()
+	ready, writeEnd, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,11 +231,11 @@ func TestDaemonKilled(t *testing.T) {
 	c := shell("echo $$ >/proc/$PPID/fd/3; exec sleep 100000")
 	daemon := exec.Command("/proc/self/exe")
 	daemon.Args = []string{partName, "daemon", asJSON(t, c)}
-	daemon.ExtraFiles = []*os.File{theirs}
+	daemon.ExtraFiles = []*os.File{writeEnd}
 	if err := daemon.Start(); err != nil {
 		t.Fatal(err)
 	}
-	theirs.Close()
+	writeEnd.Close()
 	var pid int
 	if _, err := fmt.Fscan(ready, &pid); err != nil {
 		t.Fatal(err)

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newSession gives the benchmark a session keyring of its own. It would share the daemon's, whose
+// joinSessionKeyring gives the benchmark a session keyring of its own. It would share the daemon's, whose
 // keys every holder may read and change. Root makes it, so that it counts against nobody's quota.
-func (s *stage) newSession() error {
-	if s.order.Own {
+func (s *stage) joinSessionKeyring() error {
+	if s.request.Own {
 		_, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) // no name: a new one
 		s.remarkKeys("a session keyring of its own", err)
 	}
@@ -19,7 +19,7 @@ func (s *stage) newSession() error {
 // clearKeyrings empties the keyrings that the user's last processes may have left filled. The user
 // does it itself: root has no rights there. The persistent keyring outlives even the account.
 func (s *stage) clearKeyrings() error {
-	if !s.order.Own {
+	if !s.request.Own {
 		return nil
 	}
 	persistent, err := unix.KeyctlInt(unix.KEYCTL_GET_PERSISTENT, -1, unix.KEY_SPEC_PROCESS_KEYRING, 0, 0)

@@ -9,9 +9,9 @@ import (
 // TestManyCannotBeKilled: thousands of processes that cannot be killed are not thousands of
 // findings in each record.
 func TestManyCannotBeKilled(t *testing.T) {
-	f := &family{main: 3, reaped: true}
+	f := &processTree{main: 3, reaped: true}
 	for i := range 4096 {
-		f.remains = append(f.remains, proc{PID: 100 + i, State: 'D', Name: "x"})
+		f.unkillable = append(f.unkillable, proc{PID: 100 + i, State: 'D', Name: "x"})
 	}
 	got := f.leftovers()
 	if len(got) != mostNamed+1 || !strings.HasPrefix(got[0], "process 100 (x) of the benchmark cannot be killed: state D") {
@@ -20,7 +20,7 @@ func TestManyCannotBeKilled(t *testing.T) {
 	if last, want := got[mostNamed], fmt.Sprintf("%d more processes of the benchmark cannot be killed", 4096-mostNamed); last != want {
 		t.Errorf("the last is %q, want %q", last, want)
 	}
-	if f.remains = f.remains[:mostNamed]; len(f.leftovers()) != mostNamed {
+	if f.unkillable = f.unkillable[:mostNamed]; len(f.leftovers()) != mostNamed {
 		t.Errorf("%q", f.leftovers())
 	}
 }

@@ -72,8 +72,8 @@ func TestForkBomb(t *testing.T) {
 
 // TestGroupLimit: the group's limit is the one of this run, and what it has refused is counted.
 func TestGroupLimit(t *testing.T) {
-	g := &group{dir: t.TempDir()}
-	if g.limitProcesses(10) || g.refusals() != 0 || (*group)(nil).refusals() != 0 {
+	g := &cgroup{dir: t.TempDir()}
+	if g.limitProcesses(10) || g.refusals() != 0 || (*cgroup)(nil).refusals() != 0 {
 		t.Error("limited, although nobody counts")
 	}
 	file := filepath.Join(g.dir, "pids.max")

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// keeper holds the first and the last bytes of a stream of any length in bounded memory.
-type keeper struct {
+// headTailBuffer holds the first and the last bytes of a stream of any length in bounded memory.
+type headTailBuffer struct {
 	limit int64
 	total int64
 	head  []byte // at most limit/2 bytes
@@ -15,43 +15,43 @@ type keeper struct {
 	next  int    // where the ring continues, and so where its oldest byte is
 }
 
-func newKeeper(limit int64) *keeper { return &keeper{limit: limit} }
+func newHeadTailBuffer(limit int64) *headTailBuffer { return &headTailBuffer{limit: limit} }
 
 // write adds p to the stream. It keeps nothing of p itself.
-func (k *keeper) write(p []byte) {
-	k.total += int64(len(p))
-	if room := int(k.limit/2) - len(k.head); room > 0 {
+func (b *headTailBuffer) write(p []byte) {
+	b.total += int64(len(p))
+	if room := int(b.limit/2) - len(b.head); room > 0 {
 		n := min(room, len(p))
-		k.head = append(k.head, p[:n]...)
+		b.head = append(b.head, p[:n]...)
 		p = p[n:]
 	}
-	size := int(k.limit - k.limit/2)
+	size := int(b.limit - b.limit/2)
 	if len(p) > size {
 		p = p[len(p)-size:]
 	}
-	if room := size - len(k.tail); room > 0 {
+	if room := size - len(b.tail); room > 0 {
 		n := min(room, len(p))
-		k.tail = append(k.tail, p[:n]...)
+		b.tail = append(b.tail, p[:n]...)
 		p = p[n:]
 	}
 	for len(p) > 0 {
-		n := copy(k.tail[k.next:], p)
-		k.next = (k.next + n) % size
+		n := copy(b.tail[b.next:], p)
+		b.next = (b.next + n) % size
 		p = p[n:]
 	}
 }
 
 // output returns what was kept.
-func (k *keeper) output() Output {
-	out := Output{Bytes: k.total, Truncated: k.total > k.limit}
-	last := append(append([]byte(nil), k.tail[k.next:]...), k.tail[:k.next]...)
+func (b *headTailBuffer) output() Output {
+	out := Output{Bytes: b.total, Truncated: b.total > b.limit}
+	last := append(append([]byte(nil), b.tail[b.next:]...), b.tail[:b.next]...)
 	if !out.Truncated {
-		out.Text = strings.ToValidUTF8(string(k.head)+string(last), "\uFFFD")
+		out.Text = strings.ToValidUTF8(string(b.head)+string(last), "\uFFFD")
 		return out
 	}
-	first := trimEnd(k.head)
+	first := trimEnd(b.head)
 	last = trimStart(last)
-	missing := k.total - int64(len(first)) - int64(len(last))
+	missing := b.total - int64(len(first)) - int64(len(last))
 	text := fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", first, missing, last)
 	out.Text = strings.ToValidUTF8(text, "\uFFFD")
 	return out

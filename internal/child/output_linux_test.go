@@ -38,10 +38,10 @@ func TestOutputLimits(t *testing.T) {
 	if run.Stdout != want || run.Stderr != want {
 		t.Errorf("got %+v and %+v", run.Stdout, run.Stderr)
 	}
-	var along strings.Builder
-	c.Stdout = &along
-	if run = mustSucceed(t, c); along.String() != "0123456789" || run.Stdout != want || run.Stderr != want {
-		t.Errorf("along came %q; got %+v and %+v", along.String(), run.Stdout, run.Stderr)
+	var tee strings.Builder
+	c.Stdout = &tee
+	if run = mustSucceed(t, c); tee.String() != "0123456789" || run.Stdout != want || run.Stderr != want {
+		t.Errorf("along came %q; got %+v and %+v", tee.String(), run.Stdout, run.Stderr)
 	}
 }
 

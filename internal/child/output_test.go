@@ -9,14 +9,14 @@ import (
 )
 
 func keep(limit int64, pieces ...string) Output {
-	k := newKeeper(limit)
+	k := newHeadTailBuffer(limit)
 	for _, p := range pieces {
 		k.write([]byte(p))
 	}
 	return k.output()
 }
 
-func TestKeeper(t *testing.T) {
+func TestHeadTailBuffer(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit  int64
 		pieces []string
@@ -40,12 +40,12 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
-// FuzzKeeper checks the laws: the text is valid, short, and begins and ends as the stream does, however it was cut up.
-func FuzzKeeper(f *testing.F) {
+// FuzzHeadTailBuffer checks the laws: the text is valid, short, and begins and ends as the stream does, however it was cut up.
+func FuzzHeadTailBuffer(f *testing.F) {
 	f.Add([]byte("hello, world"), uint8(5), uint8(3))
 	f.Add([]byte("äöü\xff\x80€€€€"), uint8(7), uint8(1))
 	f.Fuzz(func(t *testing.T, text []byte, limit, step uint8) {
-		k := newKeeper(int64(limit) + 1)
+		k := newHeadTailBuffer(int64(limit) + 1)
 		for piece := range chunks(text, int(step)+1) {
 			k.write(piece)
 		}

@@ -44,16 +44,16 @@ func parseStat(text []byte) (proc, error) {
 	return p, nil
 }
 
-// descent returns those of all that descend from the process root, or from a child of self that ours accepts; never self
+// descendants returns those of all that descend from the process root, or from a child of self that ours accepts; never self
 // nor root. Children come after their parents.
-func descent(all []proc, self, root int, ours func(proc) bool) []proc {
+func descendants(all []proc, self, root int, isBenchmark func(proc) bool) []proc {
 	children := make(map[int][]proc)
 	for _, p := range all {
 		children[p.Parent] = append(children[p.Parent], p)
 	}
 	var queue, out []proc
 	for _, p := range children[self] {
-		if p.PID != root && ours(p) {
+		if p.PID != root && isBenchmark(p) {
 			queue = append(queue, p)
 		}
 	}

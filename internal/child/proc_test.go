@@ -47,7 +47,7 @@ func TestDescent(t *testing.T) {
 		{PID: 1}, {PID: 10, Parent: 1}, {PID: 20, Parent: 10}, {PID: 11, Parent: 10}, {PID: 12, Parent: 10},
 		{PID: 21, Parent: 20}, {PID: 22, Parent: 21}, {PID: 13, Parent: 12}, {PID: 99, Parent: 1}, {PID: 14, Parent: 11},
 	}
-	ours := func(p proc) bool { return p.PID == 12 }
+	isBenchmark := func(p proc) bool { return p.PID == 12 }
 	for name, c := range map[string]struct {
 		all  []proc
 		root int
@@ -59,7 +59,7 @@ func TestDescent(t *testing.T) {
 		"a loop, as while numbers go": {[]proc{{PID: 21, Parent: 20}, {PID: 20, Parent: 21}, {PID: 22, Parent: 22}}, 20, []int{21}},
 	} {
 		var got []int
-		for _, p := range descent(c.all, 10, c.root, ours) {
+		for _, p := range descendants(c.all, 10, c.root, isBenchmark) {
 			got = append(got, p.PID)
 		}
 		slices.Sort(got)

@@ -15,7 +15,7 @@ import (
 )
 
 // fill puts what is known after the end into run.
-func (s *session) fill(run *Run) error {
+func (s *execution) fill(run *Run) error {
 	text, err := io.ReadAll(statusReader(s.status[0]))
 	if err != nil {
 		return fmt.Errorf("read the stage's report: %w", err)
@@ -26,21 +26,21 @@ func (s *session) fill(run *Run) error {
 	}
 	run.Stdout, run.Stderr = s.stdout.keep.output(), s.stderr.keep.output()
 	switch {
-	case s.group == nil:
-		run.CgroupReason = s.reason
+	case s.cgroup == nil:
+		run.CgroupReason = s.cgroupReason
 	case r.GroupError != "":
-		run.CgroupReason = fmt.Sprintf("enter control group %s: %s", s.group.name, r.GroupError)
+		run.CgroupReason = fmt.Sprintf("enter control group %s: %s", s.cgroup.name, r.GroupError)
 	case r.Ready:
-		run.Cgroup = s.group.name
+		run.Cgroup = s.cgroup.name
 	}
 	run.Seen = r.Seen
-	if n := s.command.Limits.Processes; r.Ready && (s.capped && run.Cgroup != "" || n == r.Seen.Processes) {
+	if n := s.command.Limits.Processes; r.Ready && (s.limitsProcesses && run.Cgroup != "" || n == r.Seen.Processes) {
 		run.Processes = n
 	}
-	run.Strays = s.family.count()
-	status, rusage, reaped := s.family.result()
+	run.Strays = s.tree.count()
+	status, rusage, reaped := s.tree.result()
 	if reaped {
-		fillUsage(run, costOf(&rusage), r.Cost)
+		fillUsage(run, resourceUsageOf(&rusage), r.Cost)
 	}
 	s.fillEnd(run, r, status, reaped)
 	run.Findings = s.findings(*run, r)
@@ -48,7 +48,7 @@ func (s *session) fill(run *Run) error {
 }
 
 // fillEnd tells how the process ended: as the benchmark or before it became that.
-func (s *session) fillEnd(run *Run, r report, status unix.WaitStatus, reaped bool) {
+func (s *execution) fillEnd(run *Run, r report, status unix.WaitStatus, reaped bool) {
 	switch {
 	case r.Step != "":
 		run.NotStarted = explain(r, s.command, os.Stat)
@@ -77,7 +77,7 @@ func stageEnd(run Run, status unix.WaitStatus) string {
 }
 
 // fillUsage sets what the benchmark used: everything counted for the process less what its start had cost.
-func fillUsage(run *Run, total, start cost) {
+func fillUsage(run *Run, total, start resourceUsage) {
 	run.UTime = time.Duration(max(total.UserNS-start.UserNS, 0))
 	run.STime = time.Duration(max(total.SystemNS-start.SystemNS, 0))
 	run.MaxRSS, run.MaxRSSFloor = total.MaxRSS, start.MaxRSS
@@ -88,13 +88,13 @@ func fillUsage(run *Run, total, start cost) {
 }
 
 // findings lists what a reader of the record should know.
-func (s *session) findings(run Run, r report) []string {
+func (s *execution) findings(run Run, r report) []string {
 	out := slices.Clone(s.remarks)
 	for _, text := range r.Remarks {
 		out = append(out, "refused, went on without: "+text)
 	}
 	if s.cleared > 0 {
-		out = append(out, fmt.Sprintf("killed %d processes of an earlier run in control group %s", s.cleared, s.group.name))
+		out = append(out, fmt.Sprintf("killed %d processes of an earlier run in control group %s", s.cleared, s.cgroup.name))
 	}
 	if run.OOMKills > 0 {
 		out = append(out, fmt.Sprintf("the kernel killed %d processes for want of memory", run.OOMKills))
@@ -107,7 +107,7 @@ func (s *session) findings(run Run, r report) []string {
 		out = append(out, fmt.Sprintf("%d further processes of the benchmark had to be killed or reaped", run.Strays))
 	}
 	const lines, size = 100, 16 << 10 // a benchmark may leave thousands of processes behind
-	return display.ClipLines(append(out, s.family.leftovers()...), lines, size)
+	return display.ClipLines(append(out, s.tree.leftovers()...), lines, size)
 }
 
 func signalName(sig syscall.Signal) string {

@@ -44,60 +44,60 @@ func (Runner) Run(ctx context.Context, c Command) (Run, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if c.CPUs == nil && c.DaemonCPUs != nil {
-		c.CPUs = affinity() // what the benchmark would have had without krund's retreat
+		c.CPUs = affinity() // what the benchmark would have had if krund had not been pinned
 	}
 	if c.CPUs == nil {
 		c.DaemonCPUs = nil // the benchmark would inherit them
 	}
-	s, err := newSession(c)
+	s, err := newExecution(c)
 	if err != nil {
 		return Run{}, fmt.Errorf("run the benchmark: %w", err)
 	}
 	defer s.close()
-	defer s.retreat()()
+	defer s.pinDaemon()()
 	if err := s.run(ctx, &run); err != nil {
 		return Run{}, fmt.Errorf("run the benchmark: %w", err)
 	}
 	return run, nil
 }
 
-// retreat brings krund to its own processors and returns the function that gives the others back to it.
-func (s *session) retreat() (back func()) {
+// pinDaemon brings krund to its own processors and returns the function that gives the others back to it.
+func (s *execution) pinDaemon() (back func()) {
 	if len(s.command.DaemonCPUs) == 0 {
 		return func() {}
 	}
-	undo, err := confine(s.command.DaemonCPUs)
+	undo, err := pinThreads(s.command.DaemonCPUs)
 	if err != nil {
 		s.remarks = append(s.remarks, "refused, went on without: "+err.Error())
 		return func() {}
 	}
-	s.confined = affinity()
+	s.pinned = affinity()
 	return func() { _ = undo() } // krund works on one processor, too
 }
 
-// session holds what one run needs of the system. close gives everything back.
-type session struct {
-	command Command
-	watch   watch
-	stdout  *stream
-	stderr  *stream
-	theirs  [2]int // writing ends of stdout and stderr
-	status  [2]int // the stage's report: reading and writing end
-	cancel  [2]int
-	null    *os.File
-	order   *os.File
-	group   *group
-	reason  string // why there is no group
-	cleared int    // processes of an earlier run found in the group
-	capped  bool   // the group counts processes, and ends at Limits.Processes
-	family  *family
+// execution holds what one run needs of the system. close gives everything back.
+type execution struct {
+	command         Command
+	watch           watch
+	stdout          *stream
+	stderr          *stream
+	writeEnds       [2]int // writing ends of stdout and stderr
+	status          [2]int // the stage's report: reading and writing end
+	cancel          [2]int
+	null            *os.File
+	request         *os.File
+	cgroup          *cgroup
+	cgroupReason    string // why there is no group
+	cleared         int    // processes of an earlier run found in the group
+	limitsProcesses bool   // the group counts processes, and ends at Limits.Processes
+	tree            *processTree
 
-	confined []int    // processors krund keeps to, nil: it does not
-	remarks  []string // of krund's own, for the findings
+	pinned  []int    // processors krund keeps to, nil: it does not
+	remarks []string // of krund's own, for the findings
 }
 
-func newSession(c Command) (_ *session, err error) {
-	s := &session{command: c, theirs: [2]int{-1, -1}, status: [2]int{-1, -1}, cancel: [2]int{-1, -1}}
+func newExecution(c Command) (_ *execution, err error) {
+	s := &execution{command: c, writeEnds: [2]int{-1, -1}, status: [2]int{-1, -1}, cancel: [2]int{-1, -1}}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -120,21 +120,21 @@ func newSession(c Command) (_ *session, err error) {
 	if err := s.prepareGroup(); err != nil {
 		return nil, err
 	}
-	if err := s.writeOrder(); err != nil {
+	if err := s.writeRequest(); err != nil {
 		return nil, err
 	}
-	s.family, err = newFamily(s.group, c.KillUser)
+	s.tree, err = newProcessTree(s.cgroup, c.KillUser)
 	return s, err
 }
 
 // outputPipe makes the pipe of one stream. Only the daemon's end is non-blocking: the benchmark sees an ordinary one.
-func (s *session) outputPipe(i int, limit int64, along io.Writer) (*stream, error) {
+func (s *execution) outputPipe(i int, limit int64, tee io.Writer) (*stream, error) {
 	var p [2]int
 	if err := pipe(&p); err != nil {
 		return nil, err
 	}
-	s.theirs[i] = p[1]
-	return &stream{fd: p[0], wide: widen(p[0]), keep: newKeeper(limit), along: along}, nil
+	s.writeEnds[i] = p[1]
+	return &stream{fd: p[0], large: enlargePipe(p[0]), keep: newHeadTailBuffer(limit), tee: tee}, nil
 }
 
 // pipe makes a pipe that no program inherits and whose reading end does not block.
@@ -150,48 +150,48 @@ func pipe(p *[2]int) error {
 	return nil
 }
 
-func (s *session) writeOrder() error {
-	o := newOrder(s.command, os.Getpid())
-	if s.group != nil {
-		o.Group = []byte(s.group.dir)
+func (s *execution) writeRequest() error {
+	o := newStartRequest(s.command, os.Getpid())
+	if s.cgroup != nil {
+		o.Group = []byte(s.cgroup.dir)
 	}
 	text, err := o.encode()
 	if err != nil {
 		return err
 	}
-	if s.order, err = scratchFile(); err != nil {
+	if s.request, err = scratchFile(); err != nil {
 		return err
 	}
-	if _, err := s.order.Write(text); err != nil {
-		return fmt.Errorf("write the order: %w", err)
+	if _, err := s.request.Write(text); err != nil {
+		return fmt.Errorf("write the start request: %w", err)
 	}
 	return nil
 }
 
 // prepareGroup opens the control group. Doing without is remarked, not refused; but one with living processes is.
-func (s *session) prepareGroup() error {
+func (s *execution) prepareGroup() error {
 	if s.command.Cgroup == "" {
 		return nil
 	}
 	g, err := openGroup(s.command.Cgroup)
 	if err != nil {
-		s.reason = err.Error()
+		s.cgroupReason = err.Error()
 		return nil
 	}
-	s.group = g
+	s.cgroup = g
 	if s.cleared, err = g.clear(); err != nil {
 		return err
 	}
-	s.capped = g.limitProcesses(s.command.Limits.Processes)
+	s.limitsProcesses = g.limitProcesses(s.command.Limits.Processes)
 	return nil
 }
 
 // run starts the benchmark, waits for its end and cleans up behind it.
-func (s *session) run(ctx context.Context, run *Run) error {
-	restore := hush()
-	kills, counted := memoryKills(s.group)
-	refused := s.group.refusals()
-	beside := readNeighbours()
+func (s *execution) run(ctx context.Context, run *Run) error {
+	restore := quietRuntime()
+	kills, counted := memoryKills(s.cgroup)
+	refused := s.cgroup.refusals()
+	threads := readThreadActivity()
 	begin := now()
 	pid, err := s.start()
 	if err != nil {
@@ -202,18 +202,18 @@ func (s *session) run(ctx context.Context, run *Run) error {
 	why, waitErr := s.wait(ctx, begin)
 	run.Wall = time.Duration(now() - begin)
 	run.Daemon = meter.usage()
-	beside.compare(&run.Daemon, s.command.CPUs)
-	run.Daemon.CPUs = s.confined
+	threads.addTo(&run.Daemon, s.command.CPUs)
+	run.Daemon.CPUs = s.pinned
 	restore()
 	run.Pid = pid
-	run.TimedOut, run.Interrupted = why == expired, why == cancelled
-	s.family.killAll()
+	run.TimedOut, run.Interrupted = why == timedOut, why == canceled
+	s.tree.killAll()
 	s.stdout.drain(s.watch.buf)
 	s.stderr.drain(s.watch.buf)
-	if after, ok := memoryKills(s.group); ok && counted {
+	if after, ok := memoryKills(s.cgroup); ok && counted {
 		run.OOMKills = int(after - kills)
 	}
-	if n := s.group.refusals() - refused; n > 0 {
+	if n := s.cgroup.refusals() - refused; n > 0 {
 		s.remarks = append(s.remarks, fmt.Sprintf("%d times the benchmark was refused another process or thread (limits.processes = %d)",
 			n, s.command.Limits.Processes))
 	}
@@ -224,13 +224,13 @@ func (s *session) run(ctx context.Context, run *Run) error {
 }
 
 // start forks the stage and closes the daemon's copies of what is the stage's now.
-func (s *session) start() (pid int, err error) {
+func (s *execution) start() (pid int, err error) {
 	c := s.command
-	files := []uintptr{s.null.Fd(), uintptr(s.theirs[0]), uintptr(s.theirs[1])}
+	files := []uintptr{s.null.Fd(), uintptr(s.writeEnds[0]), uintptr(s.writeEnds[1])}
 	for _, f := range c.Files {
 		files = append(files, f.Fd())
 	}
-	files = append(files, uintptr(s.status[1]), s.order.Fd())
+	files = append(files, uintptr(s.status[1]), s.request.Fd())
 	if c.Stamp != nil {
 		files = append(files, c.Stamp.Fd())
 	}
@@ -242,44 +242,44 @@ func (s *session) start() (pid int, err error) {
 	args := []string{stageName, stageFlag + strconv.Itoa(len(c.Files))}
 	pid, err = s.fork(program, args, attr)
 	runtime.KeepAlive(c)
-	closeAll(&s.theirs[0], &s.theirs[1], &s.status[1])
+	closeAll(&s.writeEnds[0], &s.writeEnds[1], &s.status[1])
 	return pid, err
 }
 
 // wait sleeps until the end of the benchmark, and tells why it woke up.
-func (s *session) wait(ctx context.Context, begin int64) (cause, error) {
+func (s *execution) wait(ctx context.Context, begin int64) (endReason, error) {
 	s.watch = watch{
-		end: s.family.end, cancel: s.cancel[0], streams: []*stream{s.stdout, s.stderr}, buf: make([]byte, readBytes),
+		end: s.tree.end, cancel: s.cancel[0], streams: []*stream{s.stdout, s.stderr}, buf: make([]byte, readBytes),
 	}
 	if t := s.command.Limits.Timeout; t > 0 {
 		s.watch.deadline = begin + int64(t)
 	}
-	told := make(chan struct{})
+	notified := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		defer close(told)
+		defer close(notified)
 		_, _ = unix.Write(s.cancel[1], []byte{0}) // an empty pipe takes one byte
 	})
 	why, err := s.watch.wait()
 	if !stop() {
-		<-told // the descriptor must stay open until then
+		<-notified // the descriptor must stay open until then
 	}
 	return why, err
 }
 
-func (s *session) close() {
+func (s *execution) close() {
 	for _, stream := range []*stream{s.stdout, s.stderr} {
 		if stream != nil {
 			stream.close()
 		}
 	}
-	closeAll(&s.theirs[0], &s.theirs[1], &s.status[0], &s.status[1], &s.cancel[0], &s.cancel[1])
-	for _, f := range []*os.File{s.null, s.order} {
+	closeAll(&s.writeEnds[0], &s.writeEnds[1], &s.status[0], &s.status[1], &s.cancel[0], &s.cancel[1])
+	for _, f := range []*os.File{s.null, s.request} {
 		if f != nil {
 			_ = f.Close() // nothing written to it is needed any more
 		}
 	}
-	if s.family != nil {
-		s.family.close()
+	if s.tree != nil {
+		s.tree.close()
 	}
 }
 

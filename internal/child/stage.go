@@ -31,7 +31,7 @@ func Stage() {
 // stage is the process on its way to becoming the benchmark.
 type stage struct {
 	n       int // descriptors of the benchmark after 0, 1, 2
-	order   order
+	request startRequest
 	remarks []string
 	noGroup string // why the control group could not be entered
 }
@@ -42,7 +42,7 @@ type step struct {
 }
 
 // run takes every step and then execs. The order matters: what needs root comes before the change of user, and the
-// memory limits, which the Go runtime might not survive, come last, in become.
+// memory limits, which the Go runtime might not survive, come last, in execBenchmark.
 func (s *stage) run() {
 	steps := slices.Concat(
 		[]step{{stepStage, s.read}},
@@ -59,29 +59,29 @@ func (s *stage) run() {
 			s.fail(step.name, err)
 		}
 	}
-	path, args, env, err := s.vectors()
+	path, args, env, err := s.execVectors()
 	if err != nil {
 		s.fail(stepStage, err)
 	}
-	s.report(report{Ready: true, Remarks: s.remarks, GroupError: s.noGroup, Seen: see(s.order), Cost: spent()})
-	s.become(path, args, env)
+	s.report(report{Ready: true, Remarks: s.remarks, GroupError: s.noGroup, Seen: readBack(s.request), Cost: ownUsage()})
+	s.execBenchmark(path, args, env)
 }
 
-// read takes the order from its descriptor.
+// read reads the start request from its descriptor.
 func (s *stage) read() error {
-	f := os.NewFile(uintptr(orderFD(s.n)), "order")
+	f := os.NewFile(uintptr(requestFD(s.n)), "start request")
 	if f == nil {
-		return errors.New("no order: started by hand?")
+		return errors.New("no start request: started by hand?")
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("read the order: %w", err)
+		return fmt.Errorf("read the start request: %w", err)
 	}
 	text := make([]byte, info.Size())
 	if _, err := f.ReadAt(text, 0); err != nil {
-		return fmt.Errorf("read the order: %w", err)
+		return fmt.Errorf("read the start request: %w", err)
 	}
-	s.order, err = decodeOrder(text)
+	s.request, err = decodeStartRequest(text)
 	return err
 }
 
@@ -96,7 +96,7 @@ func (s *stage) prepareLimits() error {
 		what int
 		name string
 		want int64
-	}{{unix.RLIMIT_DATA, "heap", s.order.Heap}, {unix.RLIMIT_STACK, "stack", s.order.Stack}} {
+	}{{unix.RLIMIT_DATA, "heap", s.request.Heap}, {unix.RLIMIT_STACK, "stack", s.request.Stack}} {
 		var is unix.Rlimit
 		if err := unix.Getrlimit(l.what, &is); err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
@@ -110,7 +110,7 @@ func (s *stage) prepareLimits() error {
 			return fmt.Errorf("%s: the hard limit is %d: %w", l.name, hard, err)
 		}
 	}
-	if n := s.order.Processes; n > 0 {
+	if n := s.request.Processes; n > 0 {
 		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: rlimValue(n), Max: rlimValue(n)}); err != nil {
 			return fmt.Errorf("processes: %w", err)
 		}
@@ -125,7 +125,7 @@ func (s *stage) prepareLimits() error {
 
 // setUser becomes the account: groups first, for afterwards it is no longer allowed.
 func (s *stage) setUser() error {
-	o := s.order
+	o := s.request
 	if !o.SetUser || (os.Geteuid() != 0 && o.UID == os.Geteuid() && o.GID == os.Getegid()) {
 		return nil
 	}
@@ -144,18 +144,18 @@ func (s *stage) setUser() error {
 	return nil
 }
 
-func (s *stage) enter() error { return syscall.Chdir(string(s.order.Dir)) }
+func (s *stage) enter() error { return syscall.Chdir(string(s.request.Dir)) }
 
-// vectors builds what execve needs, so that nothing has to be allocated under the memory limits.
-func (s *stage) vectors() (path *byte, args, env []*byte, err error) {
-	path, err = syscall.BytePtrFromString(string(s.order.Path))
+// execVectors builds what execve needs, so that nothing has to be allocated under the memory limits.
+func (s *stage) execVectors() (path *byte, args, env []*byte, err error) {
+	path, err = syscall.BytePtrFromString(string(s.request.Path))
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if args, err = syscall.SlicePtrFromStrings(toStrings(s.order.Args)); err != nil {
+	if args, err = syscall.SlicePtrFromStrings(toStrings(s.request.Args)); err != nil {
 		return nil, nil, nil, err
 	}
-	env, err = syscall.SlicePtrFromStrings(toStrings(s.order.Env))
+	env, err = syscall.SlicePtrFromStrings(toStrings(s.request.Env))
 	return path, args, env, err
 }
 
@@ -191,26 +191,26 @@ func (s *stage) report(r report) {
 	}
 }
 
-// spent reads what the kernel has charged to this process so far. The largest resident size includes that of the daemon,
+// ownUsage reads what the kernel has charged to this process so far. The largest resident size includes that of the daemon,
 // whose memory the process shared for a moment after the fork.
-func spent() cost {
+func ownUsage() resourceUsage {
 	var ru unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
-		return cost{}
+		return resourceUsage{}
 	}
-	return costOf(&ru)
+	return resourceUsageOf(&ru)
 }
 
-func costOf(ru *unix.Rusage) cost {
-	return cost{
+func resourceUsageOf(ru *unix.Rusage) resourceUsage {
+	return resourceUsage{
 		UserNS: ru.Utime.Nano(), SystemNS: ru.Stime.Nano(), MaxRSS: int64(ru.Maxrss) * rssUnit,
 		MinorFaults: int64(ru.Minflt), MajorFaults: int64(ru.Majflt),
 		Voluntary: int64(ru.Nvcsw), Involuntary: int64(ru.Nivcsw),
 	}
 }
 
-// see reads the process back. The memory limits that become has yet to set are those of the order.
-func see(o order) Seen {
+// readBack reads the process back. The memory limits that execBenchmark has yet to set are those of the request.
+func readBack(o startRequest) Seen {
 	groups, err := os.Getgroups()
 	if err != nil {
 		groups = nil
@@ -227,7 +227,7 @@ func see(o order) Seen {
 	if o.Stack != 0 {
 		s.Stack = o.Stack
 	}
-	seeSystem(&s)
+	readBackSystem(&s)
 	return s
 }
 

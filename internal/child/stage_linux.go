@@ -29,14 +29,14 @@ func (s *stage) systemSteps() []step {
 		{stepPriority, s.setPriority},
 		{stepProcessors, s.setProcessors},
 		{stepSignals, resetSignals},
-		{stepKeyrings, s.newSession},
+		{stepKeyrings, s.joinSessionKeyring},
 	}
 }
 
 // joinGroup enters the control group, or notes why that was impossible.
 func (s *stage) joinGroup() error {
-	if len(s.order.Group) > 0 {
-		if err := enterGroup(string(s.order.Group)); err != nil {
+	if len(s.request.Group) > 0 {
+		if err := enterGroup(string(s.request.Group)); err != nil {
 			s.noGroup = err.Error()
 		}
 	}
@@ -55,7 +55,7 @@ func (s *stage) closeRest() error {
 
 // openEvents opens the perf events of this thread, which is going to be the benchmark's first one. A pinned event has its counter or fails.
 func (s *stage) openEvents() error {
-	for _, e := range s.order.Events {
+	for _, e := range s.request.Events {
 		attr := unix.PerfEventAttr{
 			Type: e.Type, Config: e.Config, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitPinned,
 			Read_format: unix.PERF_FORMAT_GROUP | unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
@@ -100,7 +100,7 @@ func (s *stage) setPriority() error {
 			return fmt.Errorf("set the scheduling policy SCHED_OTHER: %w", err)
 		}
 	}
-	nice := s.order.Nice
+	nice := s.request.Nice
 	err = unix.Setpriority(unix.PRIO_PROCESS, 0, nice)
 	if (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)) && os.Geteuid() != 0 {
 		s.remark(fmt.Sprintf("nice %d", nice), err)
@@ -123,17 +123,17 @@ func (s *stage) setPriority() error {
 
 // setProcessors ties the process to the wanted processors and checks that the system took all of them.
 func (s *stage) setProcessors() error {
-	if len(s.order.CPUs) == 0 {
+	if len(s.request.CPUs) == 0 {
 		return nil
 	}
 	var set unix.CPUSet
-	for _, cpu := range s.order.CPUs {
+	for _, cpu := range s.request.CPUs {
 		set.Set(cpu)
 	}
 	if err := unix.SchedSetaffinity(0, &set); err != nil {
 		return err
 	}
-	want := slices.Sorted(slices.Values(s.order.CPUs))
+	want := slices.Sorted(slices.Values(s.request.CPUs))
 	if got := affinity(); !slices.Equal(slices.Compact(want), got) {
 		return fmt.Errorf("the system allows only %v", got)
 	}
@@ -194,25 +194,25 @@ func (s *stage) dropPrivileges() error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("end with the daemon: %w", err)
 	}
-	if os.Getppid() != s.order.Parent {
+	if os.Getppid() != s.request.Parent {
 		return errors.New("the daemon is gone")
 	}
 	return nil
 }
 
-// become applies the memory limits, writes the stamp and executes the benchmark. Nothing here may allocate: under a
+// execBenchmark applies the memory limits, writes the stamp and executes the benchmark. Nothing here may allocate: under a
 // small RLIMIT_DATA the Go runtime dies of it. Hence raw system calls, which the scheduler does not see either. The
 // offset of pwrite is passed as 64-bit machines do.
 //
 //go:norace
-func (s *stage) become(path *byte, args, env []*byte) {
+func (s *stage) execBenchmark(path *byte, args, env []*byte) {
 	var (
 		mask  uint64
 		ts    unix.Timespec
 		stamp int64
 		late  [lateBytes]byte
-		heap  = unix.Rlimit{Cur: uint64(s.order.Heap), Max: uint64(s.order.Heap)}
-		stack = unix.Rlimit{Cur: uint64(s.order.Stack), Max: uint64(s.order.Stack)}
+		heap  = unix.Rlimit{Cur: uint64(s.request.Heap), Max: uint64(s.request.Heap)}
+		stack = unix.Rlimit{Cur: uint64(s.request.Stack), Max: uint64(s.request.Stack)}
 		errno syscall.Errno
 	)
 	late[0] = lateLimits
@@ -223,13 +223,13 @@ func (s *stage) become(path *byte, args, env []*byte) {
 	if errno == 0 && heap.Cur != 0 {
 		_, _, errno = unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_DATA, uintptr(unsafe.Pointer(&heap)), 0, 0, 0)
 	}
-	if errno == 0 && s.order.Stamp {
+	if errno == 0 && s.request.Stamp {
 		late[0] = lateStamp
 		_, _, errno = unix.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC_RAW, uintptr(unsafe.Pointer(&ts)), 0)
 		stamp = ts.Sec*1e9 + ts.Nsec
 		if errno == 0 {
 			_, _, errno = unix.RawSyscall6(unix.SYS_PWRITE64, uintptr(stampFD(s.n)), uintptr(unsafe.Pointer(&stamp)),
-				unsafe.Sizeof(stamp), uintptr(s.order.StampOffset), 0, 0)
+				unsafe.Sizeof(stamp), uintptr(s.request.StampOffset), 0, 0)
 		}
 	}
 	if errno == 0 {
@@ -245,8 +245,8 @@ func (s *stage) become(path *byte, args, env []*byte) {
 	}
 }
 
-// seeSystem reads what only this system can tell.
-func seeSystem(s *Seen) {
+// readBackSystem reads what only this system can tell.
+func readBackSystem(s *Seen) {
 	if prio, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil {
 		s.Nice = 20 - prio // the kernel's answer is 1 to 40, so that it is never negative
 	}

@@ -35,7 +35,7 @@ func (s *stage) closeRest() error {
 }
 
 func (s *stage) setPriority() error {
-	nice := s.order.Nice
+	nice := s.request.Nice
 	err := unix.Setpriority(unix.PRIO_PROCESS, 0, nice)
 	if (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)) && os.Geteuid() != 0 {
 		s.remark(fmt.Sprintf("nice %d", nice), err)
@@ -45,7 +45,7 @@ func (s *stage) setPriority() error {
 }
 
 func (s *stage) setProcessors() error {
-	if len(s.order.CPUs) > 0 {
+	if len(s.request.CPUs) > 0 {
 		return errors.New("this system cannot tie a process to processors")
 	}
 	return nil
@@ -59,10 +59,10 @@ func resetSignals() error {
 
 func (s *stage) dropPrivileges() error { return nil }
 
-// become applies the memory limits, writes the stamp and executes the benchmark.
-func (s *stage) become(path *byte, args, env []*byte) {
+// execBenchmark applies the memory limits, writes the stamp and executes the benchmark.
+func (s *stage) execBenchmark(path *byte, args, env []*byte) {
 	_, _, _ = path, args, env // built to have their errors early; syscall.Exec builds its own
-	o := s.order
+	o := s.request
 	name, argv, envv := string(o.Path), toStrings(o.Args), toStrings(o.Env)
 	for _, l := range []struct {
 		what int
@@ -99,7 +99,7 @@ func (s *stage) late(step byte, err error) {
 	os.Exit(stageFailed)
 }
 
-func seeSystem(s *Seen) {
+func readBackSystem(s *Seen) {
 	if nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil {
 		s.Nice = nice
 	}

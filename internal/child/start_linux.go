@@ -11,21 +11,21 @@ import (
 
 // scratchFile returns a file in memory.
 func scratchFile() (*os.File, error) {
-	fd, err := unix.MemfdCreate("krund-order", unix.MFD_CLOEXEC)
+	fd, err := unix.MemfdCreate("krund-start", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("memfd_create: %w", err)
 	}
-	return os.NewFile(uintptr(fd), "krund-order"), nil
+	return os.NewFile(uintptr(fd), "krund-start"), nil
 }
 
-// widen enlarges a pipe and reports whether that worked.
-func widen(fd int) bool {
+// enlargePipe enlarges a pipe and reports whether that worked.
+func enlargePipe(fd int) bool {
 	n, err := unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, pipeBytes)
 	return err == nil && n >= pipeBytes
 }
 
 // fork starts the stage in its own session.
-func (s *session) fork(program string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
+func (s *execution) fork(program string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
 	pidfd := -1
 	attr.Sys = &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}
 	if pid, err = syscall.ForkExec(program, args, attr); err != nil {
@@ -34,7 +34,7 @@ func (s *session) fork(program string, args []string, attr *syscall.ProcAttr) (p
 	if pidfd < 0 {
 		pidfd, err = unix.PidfdOpen(pid, 0)
 	}
-	s.family.main, s.family.end = pid, pidfd
+	s.tree.main, s.tree.end = pid, pidfd
 	if err != nil {
 		_ = unix.Kill(-pid, unix.SIGKILL)
 		_, _ = unix.Wait4(pid, nil, 0, nil)
@@ -44,25 +44,27 @@ func (s *session) fork(program string, args []string, attr *syscall.ProcAttr) (p
 }
 
 // result is how the benchmark ended and what it used.
-func (f *family) result() (unix.WaitStatus, unix.Rusage, bool) { return f.status, f.rusage, f.reaped }
+func (t *processTree) result() (unix.WaitStatus, unix.Rusage, bool) {
+	return t.status, t.rusage, t.reaped
+}
 
 // count is the number of further processes.
-func (f *family) count() int { return len(f.strays) }
+func (t *processTree) count() int { return len(t.strays) }
 
 // mostNamed is how many processes that cannot be killed are named in a record.
 const mostNamed = 10
 
 // leftovers describes what could not be killed.
-func (f *family) leftovers() []string {
+func (t *processTree) leftovers() []string {
 	var out []string
-	for _, p := range f.remains[:min(len(f.remains), mostNamed)] {
+	for _, p := range t.unkillable[:min(len(t.unkillable), mostNamed)] {
 		out = append(out, fmt.Sprintf("process %d (%s) of the benchmark cannot be killed: state %c", p.PID, p.Name, p.State))
 	}
-	if more := len(f.remains) - mostNamed; more > 0 {
+	if more := len(t.unkillable) - mostNamed; more > 0 {
 		out = append(out, fmt.Sprintf("%d more processes of the benchmark cannot be killed", more))
 	}
-	if !f.reaped {
-		out = append(out, fmt.Sprintf("the benchmark, process %d, could not be killed within %v", f.main, killTime))
+	if !t.reaped {
+		out = append(out, fmt.Sprintf("the benchmark, process %d, could not be killed within %v", t.main, killTime))
 	}
 	return out
 }

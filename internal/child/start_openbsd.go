@@ -10,7 +10,7 @@ import (
 
 // scratchFile returns a file without a name.
 func scratchFile() (*os.File, error) {
-	f, err := os.CreateTemp("", "krund-order-")
+	f, err := os.CreateTemp("", "krund-start-")
 	if err != nil {
 		return nil, err
 	}
@@ -21,17 +21,17 @@ func scratchFile() (*os.File, error) {
 	return f, nil
 }
 
-// widen reports that this system's pipes cannot be enlarged.
-func widen(int) bool { return false }
+// enlargePipe reports that this system's pipes cannot be enlarged.
+func enlargePipe(int) bool { return false }
 
 // fork starts the stage in its own session.
-func (s *session) fork(program string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
+func (s *execution) fork(program string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
 	attr.Sys = &syscall.SysProcAttr{Setsid: true}
 	if pid, err = syscall.ForkExec(program, args, attr); err != nil {
 		return 0, err
 	}
-	if err := s.family.observe(pid); err != nil {
-		s.family.killAll()
+	if err := s.tree.observe(pid); err != nil {
+		s.tree.killAll()
 		return 0, fmt.Errorf("watch the benchmark: %w", err)
 	}
 	return pid, nil

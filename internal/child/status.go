@@ -12,18 +12,18 @@ import (
 
 // report is the stage's line.
 type report struct {
-	Ready      bool     `json:"ready"`                 // everything but the limits, the stamp and execve is done
-	Step       string   `json:"step,omitempty"`        // what failed, when not ready
-	Errno      int      `json:"errno,omitempty"`       // how; 0 when it was no system call
-	Text       string   `json:"text,omitempty"`        // the error's words
-	Remarks    []string `json:"remarks,omitempty"`     // what was refused but can be done without
-	GroupError string   `json:"group_error,omitempty"` // why the control group could not be entered
-	Seen       Seen     `json:"seen"`
-	Cost       cost     `json:"cost"`
+	Ready      bool          `json:"ready"`                 // everything but the limits, the stamp and execve is done
+	Step       string        `json:"step,omitempty"`        // what failed, when not ready
+	Errno      int           `json:"errno,omitempty"`       // how; 0 when it was no system call
+	Text       string        `json:"text,omitempty"`        // the error's words
+	Remarks    []string      `json:"remarks,omitempty"`     // what was refused but can be done without
+	GroupError string        `json:"group_error,omitempty"` // why the control group could not be entered
+	Seen       Seen          `json:"seen"`
+	Cost       resourceUsage `json:"cost"`
 }
 
-// cost is what the kernel has counted for the process before it becomes the benchmark.
-type cost struct {
+// resourceUsage is what the kernel has counted for the process before it becomes the benchmark.
+type resourceUsage struct {
 	UserNS, SystemNS         int64
 	MaxRSS                   int64 // bytes
 	MinorFaults, MajorFaults int64

@@ -22,7 +22,7 @@ func reportLine(t testing.TB, r report) string {
 }
 
 func TestParseStatus(t *testing.T) {
-	ready := report{Ready: true, Remarks: []string{"nice"}, Seen: Seen{UID: 5}, Cost: cost{MaxRSS: 7}}
+	ready := report{Ready: true, Remarks: []string{"nice"}, Seen: Seen{UID: 5}, Cost: resourceUsage{MaxRSS: 7}}
 	late := func(step string, errno int) report {
 		r := ready
 		r.Ready, r.Step, r.Errno = false, step, errno
@@ -66,19 +66,19 @@ func TestOrderKeepsBytes(t *testing.T) {
 		Path: "/\xff", Args: []string{"\xfe", ""}, Env: []string{"A=\x80\n\"", ""}, Dir: "/ä", User: User{UID: 1, Groups: []int{4}},
 		Limits: Limits{Heap: 1, Stack: 2}, Nice: -3, CPUs: []int{5}, StampOffset: 8,
 	}
-	text, err := newOrder(c, 42).encode()
+	text, err := newStartRequest(c, 42).encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := decodeOrder(text)
-	if err != nil || !reflect.DeepEqual(o, newOrder(c, 42)) {
+	o, err := decodeStartRequest(text)
+	if err != nil || !reflect.DeepEqual(o, newStartRequest(c, 42)) {
 		t.Errorf("got %+v, %v", o, err)
 	}
 	if string(o.Path) != c.Path || !reflect.DeepEqual(toStrings(o.Args), c.Args) || !reflect.DeepEqual(toStrings(o.Env), c.Env) {
 		t.Errorf("bytes were changed: %+v", o)
 	}
-	if _, err := decodeOrder([]byte("{")); err == nil {
-		t.Error("half an order is taken")
+	if _, err := decodeStartRequest([]byte("{")); err == nil {
+		t.Error("half a request is accepted")
 	}
 }
 

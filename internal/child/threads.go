@@ -90,9 +90,9 @@ func parseThread(text []byte) (thread, error) {
 	return thread{name: p.Name, start: p.Start, kernel: bits&kernelFlag != 0, cpu: cpu}, nil
 }
 
-// since is what the kernel's threads of after did since before; those that were made meanwhile count whole. cpus are the benchmark's
+// kernelActivity is what the kernel's threads of after did since before; those that were made meanwhile count whole. cpus are the benchmark's
 // processors, nil for all. Both are by thread number.
-func since(before, after map[int]thread, cpus []int) *KernelThreads {
+func kernelActivity(before, after map[int]thread, cpus []int) *KernelThreads {
 	k := &KernelThreads{Busiest: []KernelThread{}}
 	for id, now := range after {
 		if !now.kernel {
@@ -119,8 +119,8 @@ func since(before, after map[int]thread, cpus []int) *KernelThreads {
 	return k
 }
 
-// ran is how often one of the threads of after got a processor since before.
-func ran(before, after map[int]thread) int64 {
+// wakeUps is how often one of the threads of after got a processor since before.
+func wakeUps(before, after map[int]thread) int64 {
 	var runs int64
 	for id, now := range after {
 		runs += now.used.Runs

@@ -83,11 +83,11 @@ func TestWhatNeighboursDid(t *testing.T) {
 	want := KernelThreads{All: used(6, 7), Benchmark: used(3, 5), Busiest: []KernelThread{
 		{"ksoftirqd/0", 0, used(3, 2)}, {"made meanwhile", 1, used(2, 1)}, {"ksoftirqd/1", 1, used(1, 4)},
 	}}
-	if got := since(before, after, []int{1, 3}); !reflect.DeepEqual(*got, want) {
+	if got := kernelActivity(before, after, []int{1, 3}); !reflect.DeepEqual(*got, want) {
 		t.Errorf("%+v\nwant %+v", *got, want)
 	}
 	want.Benchmark = want.All
-	if got := since(before, after, nil); !reflect.DeepEqual(*got, want) {
+	if got := kernelActivity(before, after, nil); !reflect.DeepEqual(*got, want) {
 		t.Errorf("on all processors %+v\nwant %+v", *got, want)
 	}
 	own := func(all map[int]thread) map[int]thread {
@@ -99,14 +99,14 @@ func TestWhatNeighboursDid(t *testing.T) {
 		}
 		return list
 	}
-	if got := ran(own(before), own(after)); got != 7 {
+	if got := wakeUps(own(before), own(after)); got != 7 {
 		t.Errorf("woke up %d times, want 7", got)
 	}
 	many := map[int]thread{}
 	for i := range 30 {
 		many[i] = thread{name: "t", kernel: true, used: used(i, 1)}
 	}
-	if got := since(nil, many, nil); len(got.Busiest) != mostBusy || got.Busiest[0].CPU != 29*time.Millisecond || got.All.Runs != 30 {
+	if got := kernelActivity(nil, many, nil); len(got.Busiest) != mostBusy || got.Busiest[0].CPU != 29*time.Millisecond || got.All.Runs != 30 {
 		t.Errorf("of many %+v", got)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hush makes the Go runtime as quiet as it gets, and returns the function that ends that. It collects garbage and gives
+// quietRuntime makes the Go runtime as quiet as it gets, and returns the function that ends that. It collects garbage and gives
 // memory back now and not during the wait; and it leaves one processor to Go code, because the runtime's monitor thread
 // then goes to sleep at once when the only goroutine waits in poll(2), where otherwise it wakes up some fifty times first
 // (runtime.retake: without other idle processors it takes the one in the system call away immediately).
-func hush() (restore func()) {
+func quietRuntime() (restore func()) {
 	debug.FreeOSMemory()
 	percent := debug.SetGCPercent(-1) // also stops the collection forced every two minutes
 	procs := runtime.GOMAXPROCS(1)
@@ -50,21 +50,23 @@ func (m meter) usage() DaemonUsage {
 	}
 }
 
-// neighbours are the threads of the daemon and of the kernel before a run. They are read before the benchmark's process is made and after its
+// threadActivity are the threads of the daemon and of the kernel before a run. They are read before the benchmark's process is made and after its
 // end was seen: reading them takes a file for each thread, which is nothing to do beside a benchmark.
-type neighbours struct {
+type threadActivity struct {
 	own, kernel map[int]thread
 }
 
-func readNeighbours() neighbours { return neighbours{kernel: kernelThreads(), own: ownThreads()} }
+func readThreadActivity() threadActivity {
+	return threadActivity{kernel: kernelThreads(), own: ownThreads()}
+}
 
-// compare adds what the neighbours did to a usage. cpus are the benchmark's processors, nil for all.
-func (n neighbours) compare(u *DaemonUsage, cpus []int) {
+// addTo adds what the threads did since to a usage. cpus are the benchmark's processors, nil for all.
+func (n threadActivity) addTo(u *DaemonUsage, cpus []int) {
 	if own := ownThreads(); own != nil && n.own != nil {
-		runs := ran(n.own, own)
+		runs := wakeUps(n.own, own)
 		u.WakeUps = &runs
 	}
 	if kernel := kernelThreads(); kernel != nil && n.kernel != nil {
-		u.KernelThreads = since(n.kernel, kernel, cpus)
+		u.KernelThreads = kernelActivity(n.kernel, kernel, cpus)
 	}
 }

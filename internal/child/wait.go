@@ -30,21 +30,21 @@ const (
 	roundBytes = 16 * readBytes
 )
 
-// cause says why the wait ended.
-type cause int
+// endReason says why the wait ended.
+type endReason int
 
 const (
-	ended     cause = iota // the process ended by itself
-	expired                // the time limit passed
-	cancelled              // the context was cancelled
+	ended    endReason = iota // the process ended by itself
+	timedOut                  // the time limit passed
+	canceled                  // the context was cancelled
 )
 
 // stream is the reading end of one output pipe.
 type stream struct {
 	fd    int  // -1 once nobody can write any more
-	wide  bool // the pipe is large enough to be left alone for a while
-	keep  *keeper
-	along io.Writer // Command.Stdout; nil
+	large bool // the pipe is large enough to be left alone for a while
+	keep  *headTailBuffer
+	tee   io.Writer // Command.Stdout; nil
 }
 
 // watch is everything the one wait looks at.
@@ -58,7 +58,7 @@ type watch struct {
 
 // wait sleeps in poll(2) until the process ends, the deadline passes or the context is cancelled, and takes in output
 // meanwhile.
-func (w *watch) wait() (cause, error) {
+func (w *watch) wait() (endReason, error) {
 	fds := make([]unix.PollFd, 2+len(w.streams))
 	hold, rest := int64(0), minHold // when the pipes are looked at again, and the next such time
 	for {
@@ -67,7 +67,7 @@ func (w *watch) wait() (cause, error) {
 		fds[1] = unix.PollFd{Fd: int32(w.cancel), Events: unix.POLLIN}
 		for i, s := range w.streams {
 			fds[2+i] = unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN}
-			if t < hold && s.wide {
+			if t < hold && s.large {
 				fds[2+i].Fd = -1
 			}
 		}
@@ -84,9 +84,9 @@ func (w *watch) wait() (cause, error) {
 		case fds[0].Revents != 0:
 			return ended, nil
 		case fds[1].Revents != 0:
-			return cancelled, nil
+			return canceled, nil
 		case w.deadline != 0 && now() >= w.deadline:
-			return expired, nil
+			return timedOut, nil
 		}
 		n := 0
 		for i, s := range w.streams {
@@ -126,8 +126,8 @@ func (s *stream) take(buf []byte) int {
 			s.close()
 		default:
 			s.keep.write(buf[:n])
-			if s.along != nil {
-				_, _ = s.along.Write(buf[:n]) // it does not fail
+			if s.tee != nil {
+				_, _ = s.tee.Write(buf[:n]) // it does not fail
 			}
 			total += n
 		}

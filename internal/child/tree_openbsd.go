@@ -9,24 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group stands for the control groups that this system does not have. It is always nil.
-type group struct{ name, dir string }
+// cgroup stands for the control groups that this system does not have. It is always nil.
+type cgroup struct{ name, dir string }
 
 var errNoGroups = errors.New("this system has no control groups")
 
-func openGroup(string) (*group, error) { return nil, errNoGroups }
+func openGroup(string) (*cgroup, error) { return nil, errNoGroups }
 
-func (*group) clear() (int, error) { return 0, nil }
+func (*cgroup) clear() (int, error) { return 0, nil }
 
-func (*group) limitProcesses(int64) bool { return false }
+func (*cgroup) limitProcesses(int64) bool { return false }
 
-func (*group) refusals() int64 { return 0 }
+func (*cgroup) refusals() int64 { return 0 }
 
-func memoryKills(*group) (int64, bool) { return 0, false }
+func memoryKills(*cgroup) (int64, bool) { return 0, false }
 
-// family ends the benchmark with its process group. A process that left the group for a session of its own is beyond
+// processTree ends the benchmark with its process group. A process that left the group for a session of its own is beyond
 // reach here, except with Command.KillUser: then all of that user's processes are ended.
-type family struct {
+type processTree struct {
 	main     int                         // the benchmark, whose number is that of its process group
 	end      int                         // readable once the benchmark has ended: a kqueue(2)
 	killUser func(context.Context) error // Command.KillUser
@@ -36,22 +36,22 @@ type family struct {
 	errs     []string
 }
 
-func newFamily(_ *group, killUser func(context.Context) error) (*family, error) {
+func newProcessTree(_ *cgroup, killUser func(context.Context) error) (*processTree, error) {
 	kq, err := unix.Kqueue()
 	if err != nil {
 		return nil, fmt.Errorf("kqueue: %w", err)
 	}
 	unix.CloseOnExec(kq)
-	return &family{end: kq, killUser: killUser}, nil
+	return &processTree{end: kq, killUser: killUser}, nil
 }
 
 // observe makes end readable at the end of process pid.
-func (f *family) observe(pid int) error {
-	f.main = pid
+func (t *processTree) observe(pid int) error {
+	t.main = pid
 	change := make([]unix.Kevent_t, 1)
 	unix.SetKevent(&change[0], pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
 	change[0].Fflags = unix.NOTE_EXIT
-	_, err := unix.Kevent(f.end, change, nil, nil)
+	_, err := unix.Kevent(t.end, change, nil, nil)
 	if !errors.Is(err, unix.ESRCH) {
 		return err
 	}
@@ -61,49 +61,51 @@ func (f *family) observe(pid int) error {
 		return err
 	}
 	_ = unix.Close(p[1])
-	_ = unix.Close(f.end)
-	f.end = p[0]
+	_ = unix.Close(t.end)
+	t.end = p[0]
 	return nil
 }
 
-func (f *family) close() { _ = unix.Close(f.end) }
+func (t *processTree) close() { _ = unix.Close(t.end) }
 
 // killAll ends the benchmark and its process group and reaps it. The group is killed before that: until it is reaped the
 // number of a dead process cannot be another's.
-func (f *family) killAll() {
+func (t *processTree) killAll() {
 	limit := now() + int64(killTime)
-	_ = unix.Kill(f.main, unix.SIGKILL)
-	if !readable(f.end, limit) {
+	_ = unix.Kill(t.main, unix.SIGKILL)
+	if !readable(t.end, limit) {
 		return
 	}
-	_ = unix.Kill(-f.main, unix.SIGKILL)
+	_ = unix.Kill(-t.main, unix.SIGKILL)
 	for {
-		_, err := unix.Wait4(f.main, &f.status, 0, &f.rusage)
+		_, err := unix.Wait4(t.main, &t.status, 0, &t.rusage)
 		if !errors.Is(err, unix.EINTR) {
-			f.reaped = err == nil
+			t.reaped = err == nil
 			break
 		}
 	}
-	if f.killUser != nil {
-		if err := f.killUser(context.Background()); err != nil {
-			f.errs = append(f.errs, err.Error())
+	if t.killUser != nil {
+		if err := t.killUser(context.Background()); err != nil {
+			t.errs = append(t.errs, err.Error())
 		}
 	}
-	for unix.Kill(-f.main, 0) == nil && now() < limit {
+	for unix.Kill(-t.main, 0) == nil && now() < limit {
 		readable(-1, now()+int64(time.Millisecond)) // init reaps them
 	}
 }
 
 // result is how the benchmark ended and what it used.
-func (f *family) result() (unix.WaitStatus, unix.Rusage, bool) { return f.status, f.rusage, f.reaped }
+func (t *processTree) result() (unix.WaitStatus, unix.Rusage, bool) {
+	return t.status, t.rusage, t.reaped
+}
 
 // count is the number of further processes, which this system does not tell.
-func (*family) count() int { return 0 }
+func (*processTree) count() int { return 0 }
 
 // leftovers describes what could not be killed.
-func (f *family) leftovers() []string {
-	if !f.reaped {
-		return append(f.errs, fmt.Sprintf("the benchmark, process %d, could not be killed within %v", f.main, killTime))
+func (t *processTree) leftovers() []string {
+	if !t.reaped {
+		return append(t.errs, fmt.Sprintf("the benchmark, process %d, could not be killed within %v", t.main, killTime))
 	}
-	return f.errs
+	return t.errs
 }

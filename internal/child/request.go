@@ -16,8 +16,8 @@ const (
 	stageFlag = "-krund-stage-v1="
 )
 
-// order is what the stage is told. Strings are bytes, because JSON would replace those that are not UTF-8.
-type order struct {
+// startRequest is what the stage is told. Strings are bytes, because JSON would replace those that are not UTF-8.
+type startRequest struct {
 	Path        []byte   `json:"path"`
 	Args        [][]byte `json:"args"`
 	Env         [][]byte `json:"env"`
@@ -39,8 +39,8 @@ type order struct {
 	Events      []Event  `json:"events"`
 }
 
-func newOrder(c Command, parent int) order {
-	o := order{
+func newStartRequest(c Command, parent int) startRequest {
+	o := startRequest{
 		Path: []byte(c.Path), Args: toBytes(c.args()), Env: toBytes(c.Env), Dir: []byte(c.dir()),
 		SetUser: !c.User.IsCaller(), UID: c.User.UID, GID: c.User.GID, Groups: c.User.Groups, Own: c.User.Own,
 		Heap: c.Limits.Heap, Stack: c.Limits.Stack, Nice: c.Nice, CPUs: c.CPUs,
@@ -52,12 +52,12 @@ func newOrder(c Command, parent int) order {
 	return o
 }
 
-func (o order) encode() ([]byte, error) { return json.Marshal(o) }
+func (r startRequest) encode() ([]byte, error) { return json.Marshal(r) }
 
-func decodeOrder(text []byte) (order, error) {
-	var o order
+func decodeStartRequest(text []byte) (startRequest, error) {
+	var o startRequest
 	if err := json.Unmarshal(text, &o); err != nil {
-		return order{}, fmt.Errorf("read the order: %w", err)
+		return startRequest{}, fmt.Errorf("read the start request: %w", err)
 	}
 	return o, nil
 }
@@ -66,9 +66,9 @@ func decodeOrder(text []byte) (order, error) {
 const firstFD = 3
 
 // The stage's own descriptors follow those of the benchmark, which are 0, 1, 2 and the n of Command.Files.
-func statusFD(n int) int { return 3 + n }
-func orderFD(n int) int  { return 4 + n }
-func stampFD(n int) int  { return 5 + n }
+func statusFD(n int) int  { return 3 + n }
+func requestFD(n int) int { return 4 + n }
+func stampFD(n int) int   { return 5 + n }
 
 // stageArgs recognises the command line of the stage and returns the number of the benchmark's descriptors.
 func stageArgs(args []string) (n int, ok bool) {

@@ -13,124 +13,124 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family finds and ends the processes of one benchmark, and no others.
+// processTree finds and ends the processes of one benchmark, and no others.
 //
 // The daemon makes itself the reaper of orphans (PR_SET_CHILD_SUBREAPER), so that every process of the benchmark stays
 // its descendant whatever it does: a process whose parent ends becomes a child of the daemon. Which children of the
 // daemon are the benchmark's? Those in its session, and of the others those that were not there before and may gain no
 // privileges: the stage has given that up, children inherit it and nobody can take it back, while whatever else the
 // daemon starts meanwhile has not given it up.
-type family struct {
+type processTree struct {
 	self       int
 	main       int // the benchmark itself
 	end        int // its pidfd, readable once it has ended
-	group      *group
+	cgroup     *cgroup
 	killUser   func(context.Context) error // Command.KillUser
 	before     map[int]uint64              // the daemon's children before: start time by number
 	restricted bool                        // the daemon itself has given up privileges, so that this tells nothing
 	wasReaper  bool
 
-	reaped  bool
-	status  unix.WaitStatus
-	rusage  unix.Rusage
-	strays  map[int]uint64
-	remains []proc // what could not be killed
+	reaped     bool
+	status     unix.WaitStatus
+	rusage     unix.Rusage
+	strays     map[int]uint64
+	unkillable []proc // what could not be killed
 }
 
-// newFamily is called before the fork.
-func newFamily(g *group, killUser func(context.Context) error) (*family, error) {
-	f := &family{self: os.Getpid(), end: -1, group: g, killUser: killUser, before: map[int]uint64{}, strays: map[int]uint64{}}
+// newProcessTree is called before the fork.
+func newProcessTree(g *cgroup, killUser func(context.Context) error) (*processTree, error) {
+	t := &processTree{self: os.Getpid(), end: -1, cgroup: g, killUser: killUser, before: map[int]uint64{}, strays: map[int]uint64{}}
 	if !noChildren() {
-		for _, p := range scan() {
-			if p.Parent == f.self {
-				f.before[p.PID] = p.Start
+		for _, p := range readProcs() {
+			if p.Parent == t.self {
+				t.before[p.PID] = p.Start
 			}
 		}
 	}
-	f.restricted = noNewPrivileges(f.self)
+	t.restricted = noNewPrivileges(t.self)
 	was, err := subreaper()
 	if err != nil {
 		return nil, err
 	}
-	f.wasReaper = was
+	t.wasReaper = was
 	if err := setSubreaper(true); err != nil {
 		return nil, err
 	}
-	return f, nil
+	return t, nil
 }
 
-// close gives back what newFamily and the fork took.
-func (f *family) close() {
-	if !f.wasReaper {
+// close gives back what newProcessTree and the fork took.
+func (t *processTree) close() {
+	if !t.wasReaper {
 		_ = setSubreaper(false) // it was possible to set
 	}
-	if f.end >= 0 {
-		_ = unix.Close(f.end)
+	if t.end >= 0 {
+		_ = unix.Close(t.end)
 	}
 }
 
 // killAll ends everything of the benchmark, the benchmark itself first, and reaps it. Afterwards nothing of it is alive
-// but remains.
-func (f *family) killAll() {
+// but unkillable.
+func (t *processTree) killAll() {
 	limit := now() + int64(killTime)
-	f.endMain(limit)
-	if noChildren() && f.group.empty() {
+	t.killMain(limit)
+	if noChildren() && t.cgroup.empty() {
 		return // the ordinary case: an exact answer for one system call
 	}
-	for calm, round := 0, 0; ; round++ {
-		all := scan()
-		members := descent(all, f.self, f.main, f.ours)
+	for quiet, round := 0, 0; ; round++ {
+		all := readProcs()
+		members := descendants(all, t.self, t.main, t.isBenchmark)
 		for _, p := range members {
-			f.strays[p.PID] = p.Start
+			t.strays[p.PID] = p.Start
 		}
-		if !f.reaped {
-			f.endMain(min(limit, now()))
+		if !t.reaped {
+			t.killMain(min(limit, now()))
 		}
-		alive := f.strike(members, round)
+		alive := t.killRound(members, round)
 		switch {
-		case f.reaped && len(members) == 0 && f.group.empty():
+		case t.reaped && len(members) == 0 && t.cgroup.empty():
 			// Processes come and go while /proc is read. No child at all is certain; otherwise nothing twice in a row.
-			if calm++; noChildren() || calm == 2 {
+			if quiet++; noChildren() || quiet == 2 {
 				return
 			}
 		default:
-			calm = 0
+			quiet = 0
 		}
 		if now() >= limit {
-			f.remains = alive
+			t.unkillable = alive
 			return
 		}
 		pause(alive)
 	}
 }
 
-// endMain kills the benchmark with its process group and reaps it, waiting for its end until limit.
-func (f *family) endMain(limit int64) {
-	_ = unix.PidfdSendSignal(f.end, unix.SIGKILL, nil, 0)
-	if !readable(f.end, limit) {
+// killMain kills the benchmark with its process group and reaps it, waiting for its end until limit.
+func (t *processTree) killMain(limit int64) {
+	_ = unix.PidfdSendSignal(t.end, unix.SIGKILL, nil, 0)
+	if !readable(t.end, limit) {
 		return
 	}
 	// It is dead, but keeps its number until it is reaped: the group of that number can only be its own.
-	_ = unix.Kill(-f.main, unix.SIGKILL)
+	_ = unix.Kill(-t.main, unix.SIGKILL)
 	for {
-		_, err := unix.Wait4(f.main, &f.status, unix.WALL, &f.rusage)
+		_, err := unix.Wait4(t.main, &t.status, unix.WALL, &t.rusage)
 		if !errors.Is(err, unix.EINTR) {
-			f.reaped = err == nil
+			t.reaped = err == nil
 			return
 		}
 	}
 }
 
-// strike kills the members that are alive, reaps those that have ended, and returns the former.
-func (f *family) strike(members []proc, round int) []proc {
-	f.group.kill()
-	if round == patience && f.killUser != nil {
-		_ = f.killUser(context.Background()) // what is left is reported
+// killRound kills the members that are alive, reaps those that have ended, and returns the former.
+func (t *processTree) killRound(members []proc, round int) []proc {
+	t.cgroup.kill()
+	if round == killUserRound && t.killUser != nil {
+		_ = t.killUser(context.Background()) // what is left is reported
 	}
 	var alive []proc
 	for _, p := range members {
 		switch {
-		case p.zombie() && p.Parent == f.self:
+		case p.zombie() && p.Parent == t.self:
 			_, _ = unix.Wait4(p.PID, nil, unix.WNOHANG|unix.WALL, nil)
 		case p.zombie(): // its parent is a member too, and will leave it to the daemon
 			alive = append(alive, p)
@@ -142,15 +142,15 @@ func (f *family) strike(members []proc, round int) []proc {
 	return alive
 }
 
-// patience is the round after which processes that fork faster than they can be found are killed by their user.
-const patience = 3
+// killUserRound is the round after which processes that fork faster than they can be found are killed by their user.
+const killUserRound = 3
 
-// ours tells the benchmark's orphans from other children of the daemon.
-func (f *family) ours(p proc) bool {
-	if start, was := f.before[p.PID]; was && start == p.Start {
+// isBenchmark tells the benchmark's orphans from other children of the daemon.
+func (t *processTree) isBenchmark(p proc) bool {
+	if start, was := t.before[p.PID]; was && start == p.Start {
 		return false
 	}
-	return p.Session == f.main || f.restricted || noNewPrivileges(p.PID)
+	return p.Session == t.main || t.restricted || noNewPrivileges(p.PID)
 }
 
 // kill ends exactly the process p: its number may have gone to another one since p was read.
@@ -192,8 +192,8 @@ func noChildren() bool {
 	}
 }
 
-// scan reads the processes of the machine.
-func scan() []proc {
+// readProcs reads the processes of the machine.
+func readProcs() []proc {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine keeps all threads of the daemon to some processors until the function it returns is called. A thread that is made meanwhile
+// pinThreads keeps all threads of the daemon to some processors until the function it returns is called. A thread that is made meanwhile
 // inherits the processors of the one that makes it. When the system refuses, everything is as before.
-func confine(cpus []int) (undo func() error, err error) {
+func pinThreads(cpus []int) (undo func() error, err error) {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
 		set.Set(cpu)
