@@ -11,8 +11,9 @@ import (
 
 var errNoHierarchy = errors.New("no control groups of version 2 are mounted")
 
-// groupMount finds where control groups of version 2 are mounted, given the text of /proc/self/mountinfo: the directory, and
-// which group of the hierarchy it shows ("/" except inside containers).
+// groupMount finds where control groups of version 2 are mounted, from the text of
+// /proc/self/mountinfo: the directory, and the group of the hierarchy that it shows ("/" except
+// inside containers).
 func groupMount(mountinfo []byte) (dir, root string, err error) {
 	for line := range bytes.Lines(mountinfo) {
 		before, after, ok := bytes.Cut(line, []byte(" - "))
@@ -51,8 +52,8 @@ func ownGroup(text []byte) (string, error) {
 	return "", errNoHierarchy
 }
 
-// groupName returns the full name of the wanted group: below own, or from the top when it starts with a slash. The daemon
-// must not be inside it, because the group is killed as a whole.
+// groupName returns the full name of the group want: below own, or from the top when want starts
+// with a slash. The daemon must not be inside it, because the group is killed as a whole.
 func groupName(own, want string) (string, error) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(want, "/"), "/") {
 		if part == "" || part == "." || part == ".." {
@@ -69,7 +70,7 @@ func groupName(own, want string) (string, error) {
 	return name, nil
 }
 
-// groupDir returns the directory that shows the group name, in a mount of root at dir.
+// groupDir returns the directory of the group name, in a mount of root at dir.
 func groupDir(dir, root, name string) (string, error) {
 	if root == "/" {
 		return path.Join(dir, name), nil

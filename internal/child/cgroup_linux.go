@@ -12,14 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroup is the benchmark's control group. A nil group is one that could not be had: it kills nothing and is empty.
+// cgroup is the benchmark's control group. A nil cgroup stands for one that is not available: it
+// kills nothing and is empty.
 type cgroup struct {
 	name string
 	dir  string
 }
 
-// openGroup makes sure that the group want exists and is empty. It is kept between runs: making and removing groups
-// takes a lock that the whole machine shares.
+// openGroup creates the group want if needed. The group is kept between runs, because creating and
+// removing groups takes a lock that the whole machine shares.
 func openGroup(want string) (*cgroup, error) {
 	g, err := findGroup(want)
 	if err != nil {
@@ -31,12 +32,12 @@ func openGroup(want string) (*cgroup, error) {
 	return g, nil
 }
 
-// RemoveGroup removes the control group that runs with Command.Cgroup = want have used, at the end of an experiment. One that is not there, or a
-// system without groups, is no error.
+// RemoveGroup removes the control group that runs with Command.Cgroup = want have used, at the end
+// of an experiment. A missing group, or a system without groups, is no error.
 func RemoveGroup(want string) error {
 	g, err := findGroup(want)
 	if err != nil {
-		return nil //nolint:nilerr // where groups cannot be had none was made
+		return nil //nolint:nilerr // without groups none was made
 	}
 	if err := os.Remove(g.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the control group: %w", err)
@@ -44,7 +45,7 @@ func RemoveGroup(want string) error {
 	return nil
 }
 
-// findGroup says where the group want is, or would be.
+// findGroup returns where the group want is or would be.
 func findGroup(want string) (*cgroup, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -72,8 +73,9 @@ func findGroup(want string) (*cgroup, error) {
 	return g, nil
 }
 
-// enterGroup moves this process into the group shown at dir. It is for the stage: a process cannot simply be started
-// inside (CLONE_INTO_CGROUP), because kernels, 6.18 for one, kill what is started in a group that cgroup.kill was ever used on.
+// enterGroup moves this process into the group at dir. The stage calls it: a process cannot be
+// started inside the group (CLONE_INTO_CGROUP), because some kernels, such as 6.18, kill what is
+// started in a group that cgroup.kill was ever used on.
 func enterGroup(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0)
 }
@@ -89,17 +91,17 @@ func (g *cgroup) kill() {
 	g.killEach()
 }
 
-// killEach does the same on Linux before 5.14: hold still, so that none can fork, and end one by one. A frozen process
-// can be killed.
+// killEach does the same on Linux before 5.14: freeze the group, so that no process can fork, and
+// kill the processes one by one. A frozen process can be killed.
 func (g *cgroup) killEach() {
-	_ = g.write("cgroup.freeze", "1") // when it cannot be frozen, the caller tries again
+	_ = g.write("cgroup.freeze", "1") // if this fails, the caller tries again
 	for _, pid := range g.processes() {
-		_ = unix.Kill(pid, unix.SIGKILL) // one that is gone is what we want
+		_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
 	}
 	_ = g.write("cgroup.freeze", "0")
 }
 
-// empty reports whether no process is left in the group or below it. A dead one that is not reaped does not count.
+// empty reports whether no process is left in the group or below it. A zombie does not count.
 func (g *cgroup) empty() bool {
 	if g == nil {
 		return true
@@ -109,7 +111,8 @@ func (g *cgroup) empty() bool {
 	return err == nil && ok && n == 0
 }
 
-// clear ends what an earlier daemon, killed in the middle of a run, left in the group. It returns how many there were.
+// clear kills what an earlier daemon, killed during a run, left in the group. It returns the number
+// of processes.
 func (g *cgroup) clear() (int, error) {
 	n := len(g.processes())
 	limit := now() + int64(killTime)
@@ -137,8 +140,9 @@ func (g *cgroup) processes() []int {
 	return pids
 }
 
-// limitProcesses lets the group have at most n processes and threads, any number when n is 0. It reports whether the group can be limited: the
-// controller pids counts in it only when the groups above have handed it down.
+// limitProcesses limits the group to n processes and threads; 0 means no limit. It reports whether
+// the group can be limited: the controller pids must be enabled in the groups above
+// (cgroup.subtree_control).
 func (g *cgroup) limitProcesses(n int64) bool {
 	value := "max"
 	if n > 0 {
@@ -152,7 +156,7 @@ func (g *cgroup) limitProcesses(n int64) bool {
 	return errors.Join(err, f.Close()) == nil
 }
 
-// refusals returns how often a process or thread of the group could not be made for the limit; 0 when nobody counts that.
+// refusals returns how often the limit refused a process or thread; 0 when that is not counted.
 func (g *cgroup) refusals() int64 {
 	if g == nil {
 		return 0
@@ -165,7 +169,8 @@ func (g *cgroup) refusals() int64 {
 	return n
 }
 
-// memoryKills returns how often the kernel has killed in this group for want of memory; not ok without that controller.
+// memoryKills returns how many processes of this group the OOM killer has killed; not ok without
+// the memory controller.
 func (g *cgroup) memoryKills() (int64, bool) {
 	if g == nil {
 		return 0, false
@@ -185,8 +190,8 @@ func (g *cgroup) write(file, value string) error {
 	return err
 }
 
-// memoryKills returns how many processes the kernel has killed for want of memory: in the group when it counts that,
-// else on the whole machine.
+// memoryKills returns how many processes the OOM killer has killed: in the group when it counts
+// them, else on the whole machine.
 func memoryKills(g *cgroup) (int64, bool) {
 	if n, ok := g.memoryKills(); ok {
 		return n, true

@@ -2,8 +2,8 @@ package child
 
 import "golang.org/x/sys/unix"
 
-// now returns nanoseconds of a clock that only ever goes forward. It is for deadlines and durations of this package;
-// the study's clock is that of the exec stamp.
+// now returns nanoseconds of a monotonic clock, for deadlines and durations of this package. The
+// study's clock is that of the exec stamp.
 func now() int64 {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {

@@ -11,55 +11,59 @@ import (
 	"time"
 )
 
-// DefaultOutput is how many bytes of standard output, and of standard error, a Run keeps when Limits.Output is zero.
+// DefaultOutput is how many bytes of standard output, and of standard error, a Run keeps when
+// Limits.Output is zero.
 const DefaultOutput = 1 << 20
 
 // Command says what to run and how. Run does not change it and keeps nothing of it.
 type Command struct {
-	// Path is the absolute path of the program. It is not looked up anywhere.
+	// Path is the absolute path of the program.
 	Path string
 	// Args is the whole argument vector; Args[0] is the program's own name. Empty means just Path.
 	Args []string
-	// Env is the benchmark's whole environment as "NAME=value", in this order and with nothing added. Bytes are passed
-	// as they are.
+	// Env is the benchmark's whole environment as "NAME=value", in this order. Bytes are passed
+	// unchanged.
 	Env []string
-	// Dir is the absolute working directory, entered with the rights of User. Empty means "/".
+	// Dir is the absolute working directory, entered as User. Empty means "/".
 	Dir string
 	// User is who the benchmark runs as; zero means as the caller.
 	User User
-	// KillUser ends every process of User, when they fork faster than they can be found one by one.
-	// Nil means that other programs use User as well.
+	// KillUser ends every process of User. It is called when processes fork faster than they can be
+	// found one by one. Nil means that other programs may use User as well.
 	KillUser func(context.Context) error `json:"-"`
 	// Limits bound memory, output and time.
 	Limits Limits
-	// Nice is the scheduling priority, -20 (first) to 19. A negative one that the system refuses is a finding.
+	// Nice is the scheduling priority, -20 (highest) to 19. If the system refuses a negative one,
+	// that is a finding.
 	Nice int
-	// CPUs are the processors the benchmark may run on; nil means those krund itself may run on.
+	// CPUs are the processors the benchmark may run on; nil means those of krund itself.
 	CPUs []int
-	// DaemonCPUs are the processors that krund itself keeps to during the run; nil means that it stays where it may run.
-	// A refusal is a finding.
+	// DaemonCPUs are the processors that krund is bound to during the run; nil means no change. A
+	// refusal is a finding.
 	DaemonCPUs []int
-	// Cgroup is the control group (version 2) the benchmark runs in: a name below krund's own group, or, with a
-	// leading slash, a path from the top of the hierarchy. It is created when absent, and kept: creating groups costs
-	// time. Empty means none. Where groups cannot be had the run goes on without, and Run.CgroupReason says why.
+	// Cgroup is the control group (version 2) the benchmark runs in: a name below krund's own group
+	// or, with a leading slash, a path from the top of the hierarchy. It is created when absent and
+	// kept, because creating groups takes time. Empty means none. If there can be no group the run
+	// goes on without, and Run.CgroupReason says why.
 	Cgroup string
 	// Files become the benchmark's descriptors 3, 4, ... They stay open in krund.
 	Files []*os.File
-	// Events are opened for the benchmark's first thread, and for it alone, before it gives up krund's rights.
+	// Events are opened for the benchmark's first thread only, before it gives up krund's
+	// privileges.
 	Events []Event
-	// Stamp receives the time just before execve: 8 bytes, native byte order, nanoseconds of the study's clock
-	// (CLOCK_MONOTONIC_RAW on Linux, CLOCK_MONOTONIC elsewhere), at StampOffset. Nil means that nobody wants it.
+	// Stamp receives the time just before execve: 8 bytes, native byte order, nanoseconds of the
+	// study's clock (CLOCK_MONOTONIC_RAW on Linux, CLOCK_MONOTONIC elsewhere), at StampOffset. Nil
+	// means no stamp.
 	Stamp       *os.File
 	StampOffset int64
-	// Stdout is given what the benchmark writes to its standard output, in pieces, as krund takes
-	// it out of the pipe; beside that Run.Stdout is kept as always. It must neither fail nor wait,
-	// keeps nothing of the pieces, and allocates next to nothing: no garbage is collected during a
-	// run. Nil means that it is not read along.
+	// Stdout receives what the benchmark writes to its standard output, in pieces, as krund reads
+	// it from the pipe; Run.Stdout is kept all the same. Write must neither fail nor block, must
+	// not retain the piece, and should not allocate: no garbage is collected during a run.
 	Stdout io.Writer
 }
 
-// Event is a perf event (perf_event_open(2)) that counts the thread which becomes the benchmark. It is pinned, and reads as a group of one
-// with its times.
+// Event is a perf event (perf_event_open(2)) that counts the thread which becomes the benchmark. It
+// is pinned; a read returns a group of one with its times.
 type Event struct {
 	File   int    // index in Files: the event takes its place in the benchmark
 	Type   uint32 // perf_event_attr.type
@@ -89,16 +93,17 @@ func (u User) String() string {
 	return fmt.Sprintf("uid %d", u.UID)
 }
 
-// Limits bound a run. A zero memory limit leaves that limit as krund was started with.
+// Limits bound a run. A zero memory limit is the one krund was started with.
 type Limits struct {
 	Heap    int64         // bytes, RLIMIT_DATA, soft and hard
 	Stack   int64         // bytes, RLIMIT_STACK, soft and hard
 	Output  int64         // bytes kept of each of stdout and stderr; 0 means DefaultOutput
 	Timeout time.Duration // 0 means none
 
-	// Processes is how many processes and threads there may be at a time, so that a benchmark that forks without end does not take the machine
-	// down with it; 0 means any number. It holds where the system can count them: in a control group with the pids controller (pids.max), and
-	// for an account of the benchmark's own (RLIMIT_NPROC), but not for one that other processes have as well. Run.Processes says whether it held.
+	// Processes is how many processes and threads there may be at a time; 0 means any number. It
+	// keeps a fork bomb from taking the machine down. It holds where the system can count them: in
+	// a control group with the pids controller (pids.max), and for a User with Own set
+	// (RLIMIT_NPROC). Run.Processes says whether it held.
 	Processes int64
 }
 
@@ -109,8 +114,8 @@ func (l Limits) output() int64 {
 	return DefaultOutput
 }
 
-// EnvBytes is the size of an environment as the kernel lays it out for the program: every string with its terminating
-// zero byte, as in /proc/PID/environ. The pointers to them are not counted.
+// EnvBytes is the size of an environment as the kernel lays it out for the program: every string
+// with its terminating zero byte, as in /proc/PID/environ, without the pointers to them.
 func EnvBytes(env []string) int {
 	n := 0
 	for _, s := range env {
@@ -133,8 +138,8 @@ func (c Command) dir() string {
 	return c.Dir
 }
 
-// check finds what no system call would ever accept, so that a mistake of the caller does not look like a failure of
-// the benchmark.
+// check finds what no system call would accept, so that a mistake of the caller does not look like
+// a failure of the benchmark.
 func (c Command) check() error {
 	var errs []error
 	if !strings.HasPrefix(c.Path, "/") {

@@ -10,7 +10,7 @@ import (
 
 // The steps of StartFailure.Step.
 const (
-	stepStage       = "stage" // krund's own part, before anything of the Command was tried
+	stepStage       = "stage" // krund's own part, before the Command
 	stepGroup       = "group"
 	stepDescriptors = "descriptors" // closing what the benchmark must not inherit
 	stepCounters    = "counters"    // perf events of the benchmark's own thread
@@ -26,7 +26,7 @@ const (
 	stepExec        = "exec"
 )
 
-// explain turns a failed report into words. stat tells what is at a path now (fs.Stat of the real tree).
+// explain describes a failed report. stat is fs.Stat of the real tree.
 func explain(r report, c Command, stat func(string) (fs.FileInfo, error)) *StartFailure {
 	f := &StartFailure{Step: r.Step, Errno: unix.ErrnoName(syscall.Errno(r.Errno))}
 	why := r.Text
@@ -52,7 +52,7 @@ func explain(r report, c Command, stat func(string) (fs.FileInfo, error)) *Start
 	return f
 }
 
-// execHint says what execve's error number leaves open.
+// execHint explains what execve's error number leaves open.
 func execHint(errno syscall.Errno, c Command, stat func(string) (fs.FileInfo, error)) string {
 	info, err := stat(c.Path)
 	switch {

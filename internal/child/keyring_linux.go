@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// joinSessionKeyring gives the benchmark a session keyring of its own. It would share the daemon's, whose
-// keys every holder may read and change. Root makes it, so that it counts against nobody's quota.
+// joinSessionKeyring gives the benchmark a session keyring of its own. Otherwise it would share the
+// daemon's, whose keys every holder may read and change. It is made as root, so that it does not
+// count against the user's quota.
 func (s *stage) joinSessionKeyring() error {
 	if s.request.Own {
 		_, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) // no name: a new one
@@ -16,14 +17,15 @@ func (s *stage) joinSessionKeyring() error {
 	return nil
 }
 
-// clearKeyrings empties the keyrings that the user's last processes may have left filled. The user
-// does it itself: root has no rights there. The persistent keyring outlives even the account.
+// clearKeyrings empties the keyrings in which the user's earlier processes may have left keys. The
+// stage does it as that user, because root has no rights there. The persistent keyring outlives
+// even the account.
 func (s *stage) clearKeyrings() error {
 	if !s.request.Own {
 		return nil
 	}
 	persistent, err := unix.KeyctlInt(unix.KEYCTL_GET_PERSISTENT, -1, unix.KEY_SPEC_PROCESS_KEYRING, 0, 0)
-	if errors.Is(err, unix.EOPNOTSUPP) { // a kernel may be built without this one
+	if errors.Is(err, unix.EOPNOTSUPP) { // a kernel may be built without it
 		persistent, err = unix.KEY_SPEC_PROCESS_KEYRING, nil
 	}
 	for _, ring := range []int{persistent, unix.KEY_SPEC_USER_KEYRING, unix.KEY_SPEC_USER_SESSION_KEYRING} {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// headTailBuffer holds the first and the last bytes of a stream of any length in bounded memory.
+// headTailBuffer keeps the first and the last bytes of a stream of any length in bounded memory.
 type headTailBuffer struct {
 	limit int64
 	total int64
@@ -17,7 +17,7 @@ type headTailBuffer struct {
 
 func newHeadTailBuffer(limit int64) *headTailBuffer { return &headTailBuffer{limit: limit} }
 
-// write adds p to the stream. It keeps nothing of p itself.
+// write adds p to the stream and does not retain it.
 func (b *headTailBuffer) write(p []byte) {
 	b.total += int64(len(p))
 	if room := int(b.limit/2) - len(b.head); room > 0 {
@@ -57,7 +57,7 @@ func (b *headTailBuffer) output() Output {
 	return out
 }
 
-// trimEnd drops a character that was cut in two at the end of b.
+// trimEnd drops an incomplete character at the end of b.
 func trimEnd(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if c := b[len(b)-i]; utf8.RuneStart(c) {
@@ -70,7 +70,7 @@ func trimEnd(b []byte) []byte {
 	return b
 }
 
-// trimStart drops the rest of a character that was cut in two at the start of b.
+// trimStart drops the rest of an incomplete character at the start of b.
 func trimStart(b []byte) []byte {
 	for i := range utf8.UTFMax { // at most three bytes continue a character
 		if i == len(b) || utf8.RuneStart(b[i]) {

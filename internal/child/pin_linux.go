@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pinThreads keeps all threads of the daemon to some processors until the function it returns is called. A thread that is made meanwhile
-// inherits the processors of the one that makes it. When the system refuses, everything is as before.
+// pinThreads binds all threads of the daemon to cpus until the function it returns is called. New
+// threads inherit the affinity of the thread that makes them. When the system refuses, nothing is
+// changed.
 func pinThreads(cpus []int) (undo func() error, err error) {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
@@ -18,7 +19,7 @@ func pinThreads(cpus []int) (undo func() error, err error) {
 	}
 	saved := make(map[int]unix.CPUSet)
 	undo = func() error {
-		var before unix.CPUSet // of threads that were made meanwhile: what the others had
+		var before unix.CPUSet // for threads that were made meanwhile
 		for _, before = range saved {
 			break
 		}
@@ -30,7 +31,8 @@ func pinThreads(cpus []int) (undo func() error, err error) {
 			return unix.SchedSetaffinity(id, &mask)
 		})
 	}
-	// A thread that was still free may have made another one behind our back: that is looked for again.
+	// A thread that was not yet bound may have made another one meanwhile, so repeat until none is
+	// new.
 	for again := true; again && err == nil; {
 		again = false
 		err = eachThread(func(id int) error {
@@ -54,7 +56,7 @@ func pinThreads(cpus []int) (undo func() error, err error) {
 	return undo, nil
 }
 
-// eachThread calls do for the daemon's threads. One that has ended meanwhile is no error.
+// eachThread calls do for the daemon's threads. A thread that ends meanwhile is no error.
 func eachThread(do func(id int) error) error {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {

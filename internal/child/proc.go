@@ -10,7 +10,7 @@ import (
 // proc is one process of the machine as /proc/PID/stat shows it.
 type proc struct {
 	PID, Parent, Session int
-	Start                uint64 // clock ticks after boot; with PID it names a process for good
+	Start                uint64 // clock ticks after boot; unique together with PID
 	State                byte   // R, S, D, T, Z, ...
 	Name                 string
 }
@@ -20,8 +20,8 @@ func (p proc) zombie() bool { return p.State == 'Z' || p.State == 'X' }
 
 var errStat = errors.New("not in the form of proc_pid_stat(5)")
 
-// parseStat reads the text of /proc/PID/stat. The name may contain anything, brackets and line ends too, so that the last
-// closing bracket is what ends it.
+// parseStat reads the text of /proc/PID/stat. The name may contain any byte, also brackets and line
+// ends, so it ends at the last closing bracket.
 func parseStat(text []byte) (proc, error) {
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 1 || end < open {
@@ -44,8 +44,8 @@ func parseStat(text []byte) (proc, error) {
 	return p, nil
 }
 
-// descendants returns those of all that descend from the process root, or from a child of self that ours accepts; never self
-// nor root. Children come after their parents.
+// descendants returns the processes that descend from the process root, or from a child of self
+// that isBenchmark accepts; never self nor root. Children come after their parents.
 func descendants(all []proc, self, root int, isBenchmark func(proc) bool) []proc {
 	children := make(map[int][]proc)
 	for _, p := range all {
@@ -85,7 +85,7 @@ func field(text []byte, name string) (string, bool) {
 	return "", false
 }
 
-// number is field for a count; a missing or odd one is not ok.
+// number is field for a count; not ok when it is missing or no number.
 func number(text []byte, name string) (int64, bool) {
 	v, ok := field(text, name)
 	if !ok {

@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// stageName is Args[0] of the stage, and what ps shows for the few milliseconds it lives.
+	// stageName is Args[0] of the stage, and its name in ps for a few milliseconds.
 	stageName = "krund-stage"
-	// stageFlag is Args[1], followed by the number of descriptors for the benchmark. It looks like a flag on purpose: a
-	// program that forgot to call Stage, a test binary for instance, then refuses it and ends at once, where it would
-	// otherwise start itself without end.
+	// stageFlag is Args[1], followed by the number of descriptors for the benchmark. It looks like
+	// a flag: a program that did not call Stage, such as a test binary, refuses it and exits
+	// instead of starting itself without end.
 	stageFlag = "-krund-stage-v1="
 )
 
-// startRequest is what the stage is told. Strings are bytes, because JSON would replace those that are not UTF-8.
+// startRequest is what Run asks the stage to do. Strings are bytes, because JSON would replace
+// those that are not UTF-8.
 type startRequest struct {
 	Path        []byte   `json:"path"`
 	Args        [][]byte `json:"args"`
@@ -70,7 +71,8 @@ func statusFD(n int) int  { return 3 + n }
 func requestFD(n int) int { return 4 + n }
 func stampFD(n int) int   { return 5 + n }
 
-// stageArgs recognises the command line of the stage and returns the number of the benchmark's descriptors.
+// stageArgs recognizes the command line of the stage and returns the number of the benchmark's
+// descriptors.
 func stageArgs(args []string) (n int, ok bool) {
 	if len(args) != 2 || args[0] != stageName {
 		return 0, false

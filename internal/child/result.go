@@ -14,7 +14,7 @@ import (
 	"krund/internal/display"
 )
 
-// fill puts what is known after the end into run.
+// fill stores in run what is known after the end.
 func (s *execution) fill(run *Run) error {
 	text, err := io.ReadAll(statusReader(s.status[0]))
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *execution) fill(run *Run) error {
 	return nil
 }
 
-// fillEnd tells how the process ended: as the benchmark or before it became that.
+// fillEnd stores how the process ended: as the benchmark, or before it became the benchmark.
 func (s *execution) fillEnd(run *Run, r report, status unix.WaitStatus, reaped bool) {
 	switch {
 	case r.Step != "":
@@ -62,7 +62,7 @@ func (s *execution) fillEnd(run *Run, r report, status unix.WaitStatus, reaped b
 	}
 }
 
-// stageEnd says how a stage ended that reported nothing.
+// stageEnd explains how a stage without a report ended.
 func stageEnd(run Run, status unix.WaitStatus) string {
 	switch {
 	case run.TimedOut:
@@ -76,7 +76,7 @@ func stageEnd(run Run, status unix.WaitStatus) string {
 		"does main call child.Stage first?", status.ExitStatus())
 }
 
-// fillUsage sets what the benchmark used: everything counted for the process less what its start had cost.
+// fillUsage stores what the benchmark used: everything counted for the process minus its start.
 func fillUsage(run *Run, total, start resourceUsage) {
 	run.UTime = time.Duration(max(total.UserNS-start.UserNS, 0))
 	run.STime = time.Duration(max(total.SystemNS-start.SystemNS, 0))
@@ -87,7 +87,7 @@ func fillUsage(run *Run, total, start resourceUsage) {
 	run.InvoluntarySwitches = max(total.Involuntary-start.Involuntary, 0)
 }
 
-// findings lists what a reader of the record should know.
+// findings are what a reader of the record should know.
 func (s *execution) findings(run Run, r report) []string {
 	out := slices.Clone(s.remarks)
 	for _, text := range r.Remarks {
@@ -117,7 +117,7 @@ func signalName(sig syscall.Signal) string {
 	return fmt.Sprintf("signal %d", int(sig))
 }
 
-// statusReader reads the report's pipe as far as it is filled.
+// statusReader reads what the report's pipe contains, without waiting.
 type statusReader int
 
 func (fd statusReader) Read(p []byte) (int, error) {

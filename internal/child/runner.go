@@ -19,13 +19,14 @@ import (
 // Runner runs benchmarks. The zero Runner is ready.
 type Runner struct{}
 
-// oneRun is held while a benchmark runs. It guards what exists once per process: the attribute that makes the daemon the
-// reaper of orphans, and the settings of the Go runtime.
+// oneRun is held while a benchmark runs. It guards what exists once per process: the subreaper
+// attribute and the settings of the Go runtime.
 var oneRun sync.Mutex
 
-// Run runs one benchmark from start to end. What happens to the benchmark is in the Run, a failed start, a crash and a
-// time-out too; when ctx is cancelled the benchmark is killed and Interrupted is set. The error is for what krund itself
-// could not do: a Command that no system could run (its text lists all that is wrong), no pipes, no processes.
+// Run runs one benchmark from start to end. The Run says what happened to the benchmark, including
+// a failed start, a crash and a timeout; when ctx is canceled the benchmark is killed and
+// Interrupted is set. The error is for what krund itself could not do: an invalid Command (the
+// error lists every mistake), no pipes, no processes.
 //
 // Another Run of this process waits until the first has returned.
 func (Runner) Run(ctx context.Context, c Command) (Run, error) {
@@ -40,7 +41,8 @@ func (Runner) Run(ctx context.Context, c Command) (Run, error) {
 		run.NotStarted = &StartFailure{Step: stepStage, Text: "interrupted before the start"}
 		return run, nil
 	}
-	// The benchmark is killed by the kernel when the thread that started it ends, which is to mean: the daemon.
+	// PR_SET_PDEATHSIG kills the benchmark when the thread that started it ends. That thread must
+	// live as long as the daemon.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if c.CPUs == nil && c.DaemonCPUs != nil {
@@ -61,7 +63,7 @@ func (Runner) Run(ctx context.Context, c Command) (Run, error) {
 	return run, nil
 }
 
-// pinDaemon brings krund to its own processors and returns the function that gives the others back to it.
+// pinDaemon binds krund to its own processors and returns the function that unbinds it.
 func (s *execution) pinDaemon() (back func()) {
 	if len(s.command.DaemonCPUs) == 0 {
 		return func() {}
@@ -72,10 +74,10 @@ func (s *execution) pinDaemon() (back func()) {
 		return func() {}
 	}
 	s.pinned = affinity()
-	return func() { _ = undo() } // krund works on one processor, too
+	return func() { _ = undo() } // krund also works on one processor
 }
 
-// execution holds what one run needs of the system. close gives everything back.
+// execution holds what one run needs of the system. close releases all of it.
 type execution struct {
 	command         Command
 	watch           watch
@@ -89,11 +91,11 @@ type execution struct {
 	cgroup          *cgroup
 	cgroupReason    string // why there is no group
 	cleared         int    // processes of an earlier run found in the group
-	limitsProcesses bool   // the group counts processes, and ends at Limits.Processes
+	limitsProcesses bool   // the group enforces Limits.Processes
 	tree            *processTree
 
-	pinned  []int    // processors krund keeps to, nil: it does not
-	remarks []string // of krund's own, for the findings
+	pinned  []int    // processors krund is bound to; nil: it is not
+	remarks []string // findings of krund itself
 }
 
 func newExecution(c Command) (_ *execution, err error) {
@@ -127,7 +129,7 @@ func newExecution(c Command) (_ *execution, err error) {
 	return s, err
 }
 
-// outputPipe makes the pipe of one stream. Only the daemon's end is non-blocking: the benchmark sees an ordinary one.
+// outputPipe makes the pipe of one stream. Only the daemon's end is non-blocking.
 func (s *execution) outputPipe(i int, limit int64, tee io.Writer) (*stream, error) {
 	var p [2]int
 	if err := pipe(&p); err != nil {
@@ -168,7 +170,8 @@ func (s *execution) writeRequest() error {
 	return nil
 }
 
-// prepareGroup opens the control group. Doing without is remarked, not refused; but one with living processes is.
+// prepareGroup opens the control group. A missing group is only remarked; a group whose processes
+// cannot be killed is an error.
 func (s *execution) prepareGroup() error {
 	if s.command.Cgroup == "" {
 		return nil
@@ -186,7 +189,7 @@ func (s *execution) prepareGroup() error {
 	return nil
 }
 
-// run starts the benchmark, waits for its end and cleans up behind it.
+// run starts the benchmark, waits for its end, and kills what it leaves behind.
 func (s *execution) run(ctx context.Context, run *Run) error {
 	restore := quietRuntime()
 	kills, counted := memoryKills(s.cgroup)
@@ -223,7 +226,7 @@ func (s *execution) run(ctx context.Context, run *Run) error {
 	return s.fill(run)
 }
 
-// start forks the stage and closes the daemon's copies of what is the stage's now.
+// start forks the stage and closes the descriptors that now belong to the stage.
 func (s *execution) start() (pid int, err error) {
 	c := s.command
 	files := []uintptr{s.null.Fd(), uintptr(s.writeEnds[0]), uintptr(s.writeEnds[1])}
@@ -246,7 +249,7 @@ func (s *execution) start() (pid int, err error) {
 	return pid, err
 }
 
-// wait sleeps until the end of the benchmark, and tells why it woke up.
+// wait sleeps until the end of the benchmark and returns why it woke up.
 func (s *execution) wait(ctx context.Context, begin int64) (endReason, error) {
 	s.watch = watch{
 		end: s.tree.end, cancel: s.cancel[0], streams: []*stream{s.stdout, s.stderr}, buf: make([]byte, readBytes),
@@ -261,7 +264,7 @@ func (s *execution) wait(ctx context.Context, begin int64) (endReason, error) {
 	})
 	why, err := s.watch.wait()
 	if !stop() {
-		<-notified // the descriptor must stay open until then
+		<-notified // the write must be over before the descriptor is closed
 	}
 	return why, err
 }
@@ -275,7 +278,7 @@ func (s *execution) close() {
 	closeAll(&s.writeEnds[0], &s.writeEnds[1], &s.status[0], &s.status[1], &s.cancel[0], &s.cancel[1])
 	for _, f := range []*os.File{s.null, s.request} {
 		if f != nil {
-			_ = f.Close() // nothing written to it is needed any more
+			_ = f.Close() // the stage has read it
 		}
 	}
 	if s.tree != nil {

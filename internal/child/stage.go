@@ -12,17 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stageFailed is the exit status of a stage that did not become the benchmark. Nobody reads it: the report counts.
+// stageFailed is the exit status of a stage that did not become the benchmark. Only the report is
+// read.
 const stageFailed = 127
 
-// Stage must be the first call of main, of test binaries too (in TestMain). It returns at once unless this process was
-// started by Run as the stage; then it becomes the benchmark and never returns.
+// Stage must be the first call of main, also in test binaries (TestMain). It returns at once unless
+// Run started this process as the stage; then it becomes the benchmark and never returns.
 func Stage() {
 	n, ok := stageArgs(os.Args)
 	if !ok {
 		return
 	}
-	// Priority, processors and signal mask belong to the thread, and the thread that calls execve is the one that lives.
+	// Priority, processors and signal mask belong to a thread, and only the thread that calls
+	// execve survives it.
 	runtime.LockOSThread()
 	s := &stage{n: n}
 	s.run()
@@ -41,8 +43,8 @@ type step struct {
 	do   func() error
 }
 
-// run takes every step and then execs. The order matters: what needs root comes before the change of user, and the
-// memory limits, which the Go runtime might not survive, come last, in execBenchmark.
+// run takes every step and then execs. The order matters: what needs root comes before the change
+// of user. The memory limits, which the Go runtime might not survive, come last, in execBenchmark.
 func (s *stage) run() {
 	steps := slices.Concat(
 		[]step{{stepStage, s.read}},
@@ -85,8 +87,8 @@ func (s *stage) read() error {
 	return err
 }
 
-// prepareLimits forbids core files, raises hard limits while that is still allowed, and gives back the limit on
-// descriptors.
+// prepareLimits forbids core files, raises hard limits while that is still allowed, and restores
+// the limit on descriptors.
 func (s *stage) prepareLimits() error {
 	unix.Umask(0o022)
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
@@ -115,15 +117,16 @@ func (s *stage) prepareLimits() error {
 			return fmt.Errorf("processes: %w", err)
 		}
 	}
-	// The Go runtime raised the soft limit on descriptors as the stage began, and keeps the old one to itself.
-	// syscall.Exec puts it back before it tries to execute, so that executing nothing is the way to have it put back.
+	// The Go runtime raised the soft limit on descriptors at its start and keeps the old one
+	// private. syscall.Exec restores it before it executes, so a call that executes nothing
+	// restores it.
 	if err := syscall.Exec("", nil, nil); !errors.Is(err, syscall.ENOENT) {
 		return fmt.Errorf("descriptors: %w", err)
 	}
 	return nil
 }
 
-// setUser becomes the account: groups first, for afterwards it is no longer allowed.
+// setUser becomes the user. The groups come first, because later the process may not change them.
 func (s *stage) setUser() error {
 	o := s.request
 	if !o.SetUser || (os.Geteuid() != 0 && o.UID == os.Geteuid() && o.GID == os.Getegid()) {
@@ -146,7 +149,7 @@ func (s *stage) setUser() error {
 
 func (s *stage) enter() error { return syscall.Chdir(string(s.request.Dir)) }
 
-// execVectors builds what execve needs, so that nothing has to be allocated under the memory limits.
+// execVectors builds what execve needs, so that nothing is allocated under the memory limits.
 func (s *stage) execVectors() (path *byte, args, env []*byte, err error) {
 	path, err = syscall.BytePtrFromString(string(s.request.Path))
 	if err != nil {
@@ -159,7 +162,7 @@ func (s *stage) execVectors() (path *byte, args, env []*byte, err error) {
 	return path, args, env, err
 }
 
-// remark notes something refused that the benchmark can do without.
+// remark notes a refusal that the benchmark can do without.
 func (s *stage) remark(what string, err error) {
 	if err != nil {
 		s.remarks = append(s.remarks, fmt.Sprintf("%s: %v", what, err))
@@ -175,7 +178,8 @@ func (s *stage) fail(step string, err error) {
 	os.Exit(stageFailed)
 }
 
-// report writes the one line. When even that is impossible the daemon sees a stage that ended without a word.
+// report writes the one line. If even that fails, the daemon sees a stage that ended without a
+// report.
 func (s *stage) report(r report) {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -191,8 +195,8 @@ func (s *stage) report(r report) {
 	}
 }
 
-// ownUsage reads what the kernel has charged to this process so far. The largest resident size includes that of the daemon,
-// whose memory the process shared for a moment after the fork.
+// ownUsage reads what the kernel has charged to this process so far. The largest resident size
+// includes that of the daemon, whose memory the process shared for a moment after the fork.
 func ownUsage() resourceUsage {
 	var ru unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
@@ -209,7 +213,8 @@ func resourceUsageOf(ru *unix.Rusage) resourceUsage {
 	}
 }
 
-// readBack reads the process back. The memory limits that execBenchmark has yet to set are those of the request.
+// readBack reads the attributes of this process. The memory limits, which execBenchmark has yet to
+// set, are those of the request.
 func readBack(o startRequest) Seen {
 	groups, err := os.Getgroups()
 	if err != nil {

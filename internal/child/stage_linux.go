@@ -13,10 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rssUnit is what rusage counts the resident size in: bytes.
+// rssUnit is the unit of ru_maxrss (getrusage(2)) in bytes.
 const rssUnit = 1024
 
-// oomScore makes the kernel choose the benchmark, and not the daemon, when memory runs out (proc_pid_oom_score_adj(5)).
+// oomScore makes the OOM killer choose the benchmark and not the daemon
+// (proc_pid_oom_score_adj(5)).
 const oomScore = 1000
 
 func rlimValue(n int64) uint64 { return uint64(n) }
@@ -33,7 +34,7 @@ func (s *stage) systemSteps() []step {
 	}
 }
 
-// joinGroup enters the control group, or notes why that was impossible.
+// joinGroup enters the control group, or notes why it cannot.
 func (s *stage) joinGroup() error {
 	if len(s.request.Group) > 0 {
 		if err := enterGroup(string(s.request.Group)); err != nil {
@@ -50,10 +51,11 @@ func (s *stage) closeRest() error {
 	if err == nil {
 		return nil
 	}
-	return markEach(first) // before Linux 5.11 there is no such call or flag
+	return markEach(first) // Linux before 5.11 lacks the call or the flag
 }
 
-// openEvents opens the perf events of this thread, which is going to be the benchmark's first one. A pinned event has its counter or fails.
+// openEvents opens the perf events of this thread, which becomes the benchmark's first one. A
+// pinned event either has a hardware counter or fails.
 func (s *stage) openEvents() error {
 	for _, e := range s.request.Events {
 		attr := unix.PerfEventAttr{
@@ -65,7 +67,7 @@ func (s *stage) openEvents() error {
 			return os.NewSyscallError("perf_event_open", err)
 		}
 		err = unix.Dup3(fd, firstFD+e.File, 0)
-		_ = unix.Close(fd) // its copy stays
+		_ = unix.Close(fd) // its duplicate stays open
 		if err != nil {
 			return os.NewSyscallError("dup3", err)
 		}
@@ -73,7 +75,7 @@ func (s *stage) openEvents() error {
 	return nil
 }
 
-// markEach does the same for one descriptor after the other.
+// markEach does the same one descriptor at a time.
 func markEach(first int) error {
 	dir, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -81,7 +83,7 @@ func markEach(first int) error {
 	}
 	for _, e := range dir {
 		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
-			unix.CloseOnExec(fd) // one that is gone again (ReadDir's own) does not matter
+			unix.CloseOnExec(fd) // a closed one (ReadDir's own) does not matter
 		}
 	}
 	return nil
@@ -112,8 +114,9 @@ func (s *stage) setPriority() error {
 	if nice == 0 {
 		return nil
 	}
-	// With autogrouping (sched(7)) the new session is a group of its own, which begins with 0, and nice only orders
-	// processes within it: against the rest of the machine it is the group's number that counts.
+	// With autogrouping (sched(7)) the new session is a scheduling group of its own with nice 0.
+	// The process's nice value only orders processes within the group; the group's value counts
+	// against the rest of the machine.
 	err = os.WriteFile("/proc/self/autogroup", []byte(strconv.Itoa(nice)), 0)
 	if !errors.Is(err, os.ErrNotExist) {
 		s.remark(fmt.Sprintf("autogroup nice %d", nice), err)
@@ -121,7 +124,8 @@ func (s *stage) setPriority() error {
 	return nil
 }
 
-// setProcessors ties the process to the wanted processors and checks that the system took all of them.
+// setProcessors binds the process to the wanted processors and checks that the system accepted all
+// of them.
 func (s *stage) setProcessors() error {
 	if len(s.request.CPUs) == 0 {
 		return nil
@@ -155,7 +159,7 @@ func affinity() []int {
 	return cpus
 }
 
-// sigaction is the kernel's struct sigaction (sigaction(2)) of the 64-bit machines, with room to spare.
+// sigaction is the kernel's struct sigaction (sigaction(2)) on 64-bit machines, with room to spare.
 type sigaction struct {
 	handler uintptr
 	rest    [7]uint64
@@ -167,8 +171,8 @@ const (
 	signals     = 64 // numbered from 1
 )
 
-// resetSignals makes ignored signals ordinary again (nohup, a shell's background job). Those with a handler become
-// ordinary by execve.
+// resetSignals resets ignored signals to their default action (nohup and background jobs of a shell
+// leave them ignored). execve resets those with a handler.
 func resetSignals() error {
 	for sig := uintptr(1); sig <= signals; sig++ {
 		var is sigaction
@@ -185,12 +189,13 @@ func resetSignals() error {
 	return nil
 }
 
-// dropPrivileges forbids gaining any by executing a set-user-ID program, and ties the process's life to the daemon's.
+// dropPrivileges sets no_new_privs, so that no set-user-ID program grants privileges, and makes the
+// process end with the daemon.
 func (s *stage) dropPrivileges() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("forbid new privileges: %w", err)
 	}
-	// After the change of user, which would undo it.
+	// This comes after the change of user, which would reset it.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("end with the daemon: %w", err)
 	}
@@ -200,9 +205,9 @@ func (s *stage) dropPrivileges() error {
 	return nil
 }
 
-// execBenchmark applies the memory limits, writes the stamp and executes the benchmark. Nothing here may allocate: under a
-// small RLIMIT_DATA the Go runtime dies of it. Hence raw system calls, which the scheduler does not see either. The
-// offset of pwrite is passed as 64-bit machines do.
+// execBenchmark applies the memory limits, writes the stamp and executes the benchmark. Nothing
+// here may allocate: under a small RLIMIT_DATA that kills the Go runtime. So it makes raw system
+// calls, which the scheduler does not see. The offset of pwrite is passed as on 64-bit machines.
 //
 //go:norace
 func (s *stage) execBenchmark(path *byte, args, env []*byte) {
@@ -238,17 +243,17 @@ func (s *stage) execBenchmark(path *byte, args, env []*byte) {
 			uintptr(unsafe.Pointer(&args[0])), uintptr(unsafe.Pointer(&env[0])))
 	}
 	late[1], late[2] = byte(errno), byte(errno>>8)
-	unix.RawSyscall(unix.SYS_WRITE, uintptr(statusFD(s.n)), uintptr(unsafe.Pointer(&late)), lateBytes) //nolint:errcheck // there is nobody left to tell
+	unix.RawSyscall(unix.SYS_WRITE, uintptr(statusFD(s.n)), uintptr(unsafe.Pointer(&late)), lateBytes) //nolint:errcheck // the failure cannot be reported
 	for {
 		unix.RawSyscall(unix.SYS_EXIT_GROUP, stageFailed, 0, 0) //nolint:errcheck // it does not return
 		runtime.KeepAlive(s)
 	}
 }
 
-// readBackSystem reads what only this system can tell.
+// readBackSystem reads what only this system has.
 func readBackSystem(s *Seen) {
 	if prio, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil {
-		s.Nice = 20 - prio // the kernel's answer is 1 to 40, so that it is never negative
+		s.Nice = 20 - prio // the raw system call returns 1 to 40
 	}
 	if attr, err := unix.SchedGetAttr(0, 0); err == nil {
 		s.Policy = policyName(attr.Policy)

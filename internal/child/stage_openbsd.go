@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rssUnit is what rusage counts the resident size in: bytes.
+// rssUnit is the unit of ru_maxrss (getrusage(2)) in bytes.
 const rssUnit = 1024
 
 func rlimValue(n int64) uint64 { return uint64(n) }
@@ -25,8 +25,9 @@ func (s *stage) systemSteps() []step {
 	}
 }
 
-// closeRest makes execve close everything but the benchmark's own descriptors. Go opens nothing without that flag, so
-// that only what the daemon itself inherited is left, which has low numbers.
+// closeRest makes execve close everything but the benchmark's own descriptors. Go sets
+// close-on-exec on all it opens, so only what the daemon itself inherited is left, which has low
+// numbers.
 func (s *stage) closeRest() error {
 	for fd := 3 + s.n; fd < 1024; fd++ {
 		unix.CloseOnExec(fd)
@@ -51,7 +52,7 @@ func (s *stage) setProcessors() error {
 	return nil
 }
 
-// resetSignals gives every signal a handler, ignored ones too: execve makes those with a handler ordinary.
+// resetSignals gives every signal a handler, also ignored ones: execve resets those with a handler.
 func resetSignals() error {
 	signal.Notify(make(chan os.Signal, 1))
 	return nil
@@ -61,7 +62,7 @@ func (s *stage) dropPrivileges() error { return nil }
 
 // execBenchmark applies the memory limits, writes the stamp and executes the benchmark.
 func (s *stage) execBenchmark(path *byte, args, env []*byte) {
-	_, _, _ = path, args, env // built to have their errors early; syscall.Exec builds its own
+	_, _, _ = path, args, env // built for early errors; syscall.Exec builds its own
 	o := s.request
 	name, argv, envv := string(o.Path), toStrings(o.Args), toStrings(o.Env)
 	for _, l := range []struct {

@@ -43,7 +43,7 @@ func (s *execution) fork(program string, args []string, attr *syscall.ProcAttr) 
 	return pid, nil
 }
 
-// result is how the benchmark ended and what it used.
+// result returns how the benchmark ended and what it used; not ok when it could not be reaped.
 func (t *processTree) result() (unix.WaitStatus, unix.Rusage, bool) {
 	return t.status, t.rusage, t.reaped
 }

@@ -40,5 +40,5 @@ func (s *execution) fork(program string, args []string, attr *syscall.ProcAttr) 
 // processCPU returns the nanoseconds of processor time of all threads.
 func processCPU(ru *unix.Rusage) int64 { return ru.Utime.Nano() + ru.Stime.Nano() }
 
-// residentBytes is 0: this system does not tell a process its size.
+// residentBytes is 0: this system does not provide it.
 func residentBytes() int64 { return 0 }

@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// The stage reports on a pipe that execve closes: at most one line of JSON, the report, and after it at most one
-// failure of fixed size. Once its memory limit is in force the stage allocates nothing any more, so that failure is three
-// bytes prepared by hand.
+// The stage reports on a pipe that execve closes: at most one line of JSON, the report, and after
+// it at most one failure of fixed size. Once its memory limit is in force the stage must not
+// allocate, so that failure is three bytes written by hand.
 
 // report is the stage's line.
 type report struct {
 	Ready      bool          `json:"ready"`                 // everything but the limits, the stamp and execve is done
 	Step       string        `json:"step,omitempty"`        // what failed, when not ready
 	Errno      int           `json:"errno,omitempty"`       // how; 0 when it was no system call
-	Text       string        `json:"text,omitempty"`        // the error's words
+	Text       string        `json:"text,omitempty"`        // the error's text
 	Remarks    []string      `json:"remarks,omitempty"`     // what was refused but can be done without
 	GroupError string        `json:"group_error,omitempty"` // why the control group could not be entered
 	Seen       Seen          `json:"seen"`
@@ -40,7 +40,8 @@ const (
 // lateBytes is the size of a failure after the report: step, errno low byte, errno high byte.
 const lateBytes = 3
 
-// parseStatus reads what the stage left in the pipe. No report at all is not an error: the stage died before it.
+// parseStatus reads what the stage wrote to the pipe. An empty pipe is not an error: the stage died
+// before its report.
 func parseStatus(text []byte) (report, error) {
 	if len(text) == 0 {
 		return report{}, nil

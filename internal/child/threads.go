@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Activity is how long threads ran, and how often one of them got a processor.
+// Activity is how long threads ran, and how often they were scheduled onto a processor.
 type Activity struct {
 	CPU  time.Duration
 	Runs int64
@@ -23,8 +23,8 @@ func (a *Activity) add(b Activity) {
 // KernelThreads is what the kernel's own threads did.
 type KernelThreads struct {
 	All       Activity
-	Benchmark Activity       // those that were last on a processor of the benchmark's
-	Busiest   []KernelThread // those that ran longest, at most mostBusy, the longest first
+	Benchmark Activity       // those whose last processor is one of the benchmark's
+	Busiest   []KernelThread // the mostBusy that ran longest, in that order
 }
 
 // KernelThread is one of the kernel's threads.
@@ -46,8 +46,8 @@ type thread struct {
 	used   Activity
 }
 
-// parseSchedstat reads /proc/PID/schedstat: nanoseconds on a processor, nanoseconds of waiting for one, and how often it got one
-// (docs.kernel.org, scheduler/sched-stats).
+// parseSchedstat reads /proc/PID/schedstat: nanoseconds on a processor, nanoseconds of waiting for
+// one, number of times it was scheduled (docs.kernel.org, scheduler/sched-stats).
 func parseSchedstat(text []byte) (Activity, error) {
 	f := bytes.Fields(text)
 	if len(f) != 3 {
@@ -67,7 +67,7 @@ func parseSchedstat(text []byte) (Activity, error) {
 // kernelFlag is PF_KTHREAD of the kernel's linux/sched.h, in the flags of proc_pid_stat(5).
 const kernelFlag = 0x00200000
 
-// parseThread reads /proc/PID/stat as far as it matters here.
+// parseThread reads the fields of /proc/PID/stat that matter here.
 func parseThread(text []byte) (thread, error) {
 	p, err := parseStat(text)
 	if err != nil {
@@ -90,8 +90,8 @@ func parseThread(text []byte) (thread, error) {
 	return thread{name: p.Name, start: p.Start, kernel: bits&kernelFlag != 0, cpu: cpu}, nil
 }
 
-// kernelActivity is what the kernel's threads of after did since before; those that were made meanwhile count whole. cpus are the benchmark's
-// processors, nil for all. Both are by thread number.
+// kernelActivity is what the kernel's threads did between two snapshots, by thread number; threads
+// made meanwhile count whole. cpus are the benchmark's processors, nil for all.
 func kernelActivity(before, after map[int]thread, cpus []int) *KernelThreads {
 	k := &KernelThreads{Busiest: []KernelThread{}}
 	for id, now := range after {
@@ -119,7 +119,7 @@ func kernelActivity(before, after map[int]thread, cpus []int) *KernelThreads {
 	return k
 }
 
-// wakeUps is how often one of the threads of after got a processor since before.
+// wakeUps is how often the threads were scheduled onto a processor between two snapshots.
 func wakeUps(before, after map[int]thread) int64 {
 	var runs int64
 	for id, now := range after {

@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// readThreads reads the threads that a directory of /proc has: "/proc" those of all processes (only the first of each, and all of the
-// kernel's), "/proc/self/task" the daemon's. Threads that end meanwhile are left out. nil when the kernel does not tell.
+// readThreads reads the threads in a directory of /proc: in "/proc" the first thread of every
+// process and all of the kernel's, in "/proc/self/task" the daemon's. Threads that end meanwhile
+// are left out. It returns nil when the kernel does not provide them.
 func readThreads(dir string, wanted func(thread) bool) map[int]thread {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -1,5 +1,5 @@
 package child
 
-// OpenBSD does not tell of single threads without kvm(3).
+// OpenBSD gives no information on single threads without kvm(3).
 func ownThreads() map[int]thread    { return nil }
 func kernelThreads() map[int]thread { return nil }

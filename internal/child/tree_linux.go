@@ -15,11 +15,11 @@ import (
 
 // processTree finds and ends the processes of one benchmark, and no others.
 //
-// The daemon makes itself the reaper of orphans (PR_SET_CHILD_SUBREAPER), so that every process of the benchmark stays
-// its descendant whatever it does: a process whose parent ends becomes a child of the daemon. Which children of the
-// daemon are the benchmark's? Those in its session, and of the others those that were not there before and may gain no
-// privileges: the stage has given that up, children inherit it and nobody can take it back, while whatever else the
-// daemon starts meanwhile has not given it up.
+// The daemon makes itself the reaper of orphans (PR_SET_CHILD_SUBREAPER). So every process of the
+// benchmark stays its descendant: a process whose parent ends becomes a child of the daemon. The
+// benchmark's among the daemon's children are those in its session, and those that are new and have
+// no_new_privs set: the stage sets that, children inherit it, and it cannot be cleared, while other
+// children of the daemon do not have it.
 type processTree struct {
 	self       int
 	main       int // the benchmark itself
@@ -27,7 +27,7 @@ type processTree struct {
 	cgroup     *cgroup
 	killUser   func(context.Context) error // Command.KillUser
 	before     map[int]uint64              // the daemon's children before: start time by number
-	restricted bool                        // the daemon itself has given up privileges, so that this tells nothing
+	restricted bool                        // the daemon itself has no_new_privs, so it distinguishes nothing
 	wasReaper  bool
 
 	reaped     bool
@@ -59,7 +59,7 @@ func newProcessTree(g *cgroup, killUser func(context.Context) error) (*processTr
 	return t, nil
 }
 
-// close gives back what newProcessTree and the fork took.
+// close undoes newProcessTree and closes what the fork opened.
 func (t *processTree) close() {
 	if !t.wasReaper {
 		_ = setSubreaper(false) // it was possible to set
@@ -69,8 +69,8 @@ func (t *processTree) close() {
 	}
 }
 
-// killAll ends everything of the benchmark, the benchmark itself first, and reaps it. Afterwards nothing of it is alive
-// but unkillable.
+// killAll ends everything of the benchmark, the benchmark itself first, and reaps it. Afterwards
+// only the processes in unkillable are alive.
 func (t *processTree) killAll() {
 	limit := now() + int64(killTime)
 	t.killMain(limit)
@@ -89,7 +89,8 @@ func (t *processTree) killAll() {
 		alive := t.killRound(members, round)
 		switch {
 		case t.reaped && len(members) == 0 && t.cgroup.empty():
-			// Processes come and go while /proc is read. No child at all is certain; otherwise nothing twice in a row.
+			// Processes come and go while /proc is read. No child at all is certain; otherwise
+			// twice in a row nothing must be found.
 			if quiet++; noChildren() || quiet == 2 {
 				return
 			}
@@ -104,13 +105,14 @@ func (t *processTree) killAll() {
 	}
 }
 
-// killMain kills the benchmark with its process group and reaps it, waiting for its end until limit.
+// killMain kills the benchmark with its process group and reaps it. It waits for the end until
+// limit.
 func (t *processTree) killMain(limit int64) {
 	_ = unix.PidfdSendSignal(t.end, unix.SIGKILL, nil, 0)
 	if !readable(t.end, limit) {
 		return
 	}
-	// It is dead, but keeps its number until it is reaped: the group of that number can only be its own.
+	// It is dead but keeps its number until it is reaped, so the group of that number is its own.
 	_ = unix.Kill(-t.main, unix.SIGKILL)
 	for {
 		_, err := unix.Wait4(t.main, &t.status, unix.WALL, &t.rusage)
@@ -121,7 +123,7 @@ func (t *processTree) killMain(limit int64) {
 	}
 }
 
-// killRound kills the members that are alive, reaps those that have ended, and returns the former.
+// killRound kills the members that are alive and returns them, and reaps those that have ended.
 func (t *processTree) killRound(members []proc, round int) []proc {
 	t.cgroup.kill()
 	if round == killUserRound && t.killUser != nil {
@@ -132,7 +134,7 @@ func (t *processTree) killRound(members []proc, round int) []proc {
 		switch {
 		case p.zombie() && p.Parent == t.self:
 			_, _ = unix.Wait4(p.PID, nil, unix.WNOHANG|unix.WALL, nil)
-		case p.zombie(): // its parent is a member too, and will leave it to the daemon
+		case p.zombie(): // its parent is a member too; the daemon inherits it
 			alive = append(alive, p)
 		default:
 			kill(p)
@@ -142,10 +144,11 @@ func (t *processTree) killRound(members []proc, round int) []proc {
 	return alive
 }
 
-// killUserRound is the round after which processes that fork faster than they can be found are killed by their user.
+// killUserRound is the round after which Command.KillUser ends processes that fork faster than they
+// can be found.
 const killUserRound = 3
 
-// isBenchmark tells the benchmark's orphans from other children of the daemon.
+// isBenchmark reports whether a child of the daemon is an orphan of the benchmark.
 func (t *processTree) isBenchmark(p proc) bool {
 	if start, was := t.before[p.PID]; was && start == p.Start {
 		return false
@@ -153,7 +156,7 @@ func (t *processTree) isBenchmark(p proc) bool {
 	return p.Session == t.main || t.restricted || noNewPrivileges(p.PID)
 }
 
-// kill ends exactly the process p: its number may have gone to another one since p was read.
+// kill ends exactly the process p: the number may belong to another process since p was read.
 func kill(p proc) {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {
@@ -165,7 +168,7 @@ func kill(p proc) {
 	}
 }
 
-// pause waits a moment for the processes to die.
+// pause waits a moment for processes to die.
 func pause(alive []proc) {
 	limit := now() + int64(pauseTime)
 	for _, p := range alive {
@@ -192,7 +195,7 @@ func noChildren() bool {
 	}
 }
 
-// readProcs reads the processes of the machine.
+// readProcs returns the processes of the machine.
 func readProcs() []proc {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -219,7 +222,7 @@ func readProc(pid int) (proc, error) {
 	return parseStat(text)
 }
 
-// noNewPrivileges reads whether a process has given up gaining privileges.
+// noNewPrivileges reports whether a process has no_new_privs set (prctl(2), PR_SET_NO_NEW_PRIVS).
 func noNewPrivileges(pid int) bool {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {

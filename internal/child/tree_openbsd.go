@@ -24,8 +24,8 @@ func (*cgroup) refusals() int64 { return 0 }
 
 func memoryKills(*cgroup) (int64, bool) { return 0, false }
 
-// processTree ends the benchmark with its process group. A process that left the group for a session of its own is beyond
-// reach here, except with Command.KillUser: then all of that user's processes are ended.
+// processTree ends the benchmark with its process group. Processes that have left the group for a
+// session of their own can only be ended with Command.KillUser.
 type processTree struct {
 	main     int                         // the benchmark, whose number is that of its process group
 	end      int                         // readable once the benchmark has ended: a kqueue(2)
@@ -99,7 +99,7 @@ func (t *processTree) result() (unix.WaitStatus, unix.Rusage, bool) {
 	return t.status, t.rusage, t.reaped
 }
 
-// count is the number of further processes, which this system does not tell.
+// count is the number of further processes, which is unknown on this system.
 func (*processTree) count() int { return 0 }
 
 // leftovers describes what could not be killed.

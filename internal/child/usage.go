@@ -8,10 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quietRuntime makes the Go runtime as quiet as it gets, and returns the function that ends that. It collects garbage and gives
-// memory back now and not during the wait; and it leaves one processor to Go code, because the runtime's monitor thread
-// then goes to sleep at once when the only goroutine waits in poll(2), where otherwise it wakes up some fifty times first
-// (runtime.retake: without other idle processors it takes the one in the system call away immediately).
+// quietRuntime makes the Go runtime as quiet as possible and returns the function that ends that.
+// It collects garbage and returns memory now instead of during the wait. It also limits Go code to
+// one processor: the runtime's monitor thread then goes to sleep at once when the only goroutine
+// waits in poll(2), instead of waking up some fifty times first (runtime.retake: without idle
+// processors it immediately takes the one in the system call away).
 func quietRuntime() (restore func()) {
 	debug.FreeOSMemory()
 	percent := debug.SetGCPercent(-1) // also stops the collection forced every two minutes
@@ -22,7 +23,7 @@ func quietRuntime() (restore func()) {
 	}
 }
 
-// meter compares what the daemon has used up to now with what it had used when the meter was made.
+// meter measures what the daemon has used since the meter was made.
 type meter struct {
 	cpu    int64
 	rusage unix.Rusage
@@ -36,7 +37,7 @@ func newMeter() meter {
 	return m
 }
 
-// usage reads the times first and the size last, as the size costs more.
+// usage reads the times first and the size last, because reading the size costs more.
 func (m meter) usage() DaemonUsage {
 	var ru unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &ru)
@@ -50,8 +51,9 @@ func (m meter) usage() DaemonUsage {
 	}
 }
 
-// threadActivity are the threads of the daemon and of the kernel before a run. They are read before the benchmark's process is made and after its
-// end was seen: reading them takes a file for each thread, which is nothing to do beside a benchmark.
+// threadActivity is a snapshot of the threads of the daemon and of the kernel before a run. The
+// snapshots are taken before the benchmark's process is made and after its end was seen, because
+// reading them opens a file for each thread.
 type threadActivity struct {
 	own, kernel map[int]thread
 }
@@ -60,7 +62,8 @@ func readThreadActivity() threadActivity {
 	return threadActivity{kernel: kernelThreads(), own: ownThreads()}
 }
 
-// addTo adds what the threads did since to a usage. cpus are the benchmark's processors, nil for all.
+// addTo adds what the threads have done since the snapshot to a usage. cpus are the benchmark's
+// processors, nil for all.
 func (n threadActivity) addTo(u *DaemonUsage, cpus []int) {
 	if own := ownThreads(); own != nil && n.own != nil {
 		runs := wakeUps(n.own, own)

@@ -15,52 +15,55 @@ import (
 const killTime = 10 * time.Second
 
 const (
-	// pipeBytes is the wanted size of the pipes for output: a benchmark that writes less never has to wait for the
-	// daemon. It is also the largest that Linux grants to an ordinary user (fs.pipe-max-size).
+	// pipeBytes is the size that the output pipes get if possible: a benchmark that writes less
+	// never waits for the daemon. It is the largest that Linux grants to an ordinary user by
+	// default (fs.pipe-max-size).
 	pipeBytes = 1 << 20
-	// minHold is how long the daemon leaves the pipes alone after it found little in them. While that goes on it leaves
-	// them alone twice as long each time, up to maxHold, so that a benchmark which prints a line per iteration wakes the
-	// daemon once a second and not per line. (One that then writes more than a pipe holds has to wait that long.)
+	// minHold is how long the daemon does not look at the pipes after it found little in them. The
+	// time doubles up to maxHold while that goes on, so a benchmark that prints a line per
+	// iteration wakes the daemon once a second and not once per line. (If it then writes more than
+	// a pipe holds, it waits that long.)
 	minHold = 100 * time.Millisecond
 	maxHold = time.Second
-	// little is what may be in the pipe for the daemon to hold off.
+	// little is how much may be in the pipe for the daemon to hold off.
 	little = pipeBytes / 16
-	// readBytes is read at once, and roundBytes from one stream before the others get their turn.
+	// readBytes are read at once, and at most roundBytes from one stream before the others are
+	// read.
 	readBytes  = 64 << 10
 	roundBytes = 16 * readBytes
 )
 
-// endReason says why the wait ended.
+// endReason is why the wait ended.
 type endReason int
 
 const (
 	ended    endReason = iota // the process ended by itself
 	timedOut                  // the time limit passed
-	canceled                  // the context was cancelled
+	canceled                  // the context was canceled
 )
 
 // stream is the reading end of one output pipe.
 type stream struct {
-	fd    int  // -1 once nobody can write any more
-	large bool // the pipe is large enough to be left alone for a while
+	fd    int  // -1 after end of file
+	large bool // the pipe is large enough not to be read for a while
 	keep  *headTailBuffer
-	tee   io.Writer // Command.Stdout; nil
+	tee   io.Writer // Command.Stdout or nil
 }
 
-// watch is everything the one wait looks at.
+// watch is everything that wait polls.
 type watch struct {
 	end      int // readable once the process has ended
-	cancel   int // readable once the context is cancelled
+	cancel   int // readable once the context is canceled
 	streams  []*stream
 	deadline int64 // by now(); 0 means none
 	buf      []byte
 }
 
-// wait sleeps in poll(2) until the process ends, the deadline passes or the context is cancelled, and takes in output
-// meanwhile.
+// wait sleeps in poll(2) until the process ends, the deadline passes or the context is canceled,
+// and reads output meanwhile.
 func (w *watch) wait() (endReason, error) {
 	fds := make([]unix.PollFd, 2+len(w.streams))
-	hold, rest := int64(0), minHold // when the pipes are looked at again, and the next such time
+	hold, rest := int64(0), minHold // when the pipes are polled again, and the next interval
 	for {
 		t := now()
 		fds[0] = unix.PollFd{Fd: int32(w.end), Events: unix.POLLIN}
@@ -113,7 +116,7 @@ func pollTimeout(t, wake int64) int {
 	return int(min(max(ms, 0), math.MaxInt32))
 }
 
-// take reads what is in the pipe now, up to roundBytes, and returns how much that was.
+// take reads what is in the pipe now, at most roundBytes, and returns how much it read.
 func (s *stream) take(buf []byte) int {
 	total := 0
 	for s.fd >= 0 && total < roundBytes {
@@ -127,7 +130,7 @@ func (s *stream) take(buf []byte) int {
 		default:
 			s.keep.write(buf[:n])
 			if s.tee != nil {
-				_, _ = s.tee.Write(buf[:n]) // it does not fail
+				_, _ = s.tee.Write(buf[:n]) // never fails: Command.Stdout
 			}
 			total += n
 		}
@@ -135,9 +138,10 @@ func (s *stream) take(buf []byte) int {
 	return total
 }
 
-// drain reads what is left after the end, without waiting for anybody who still holds the pipe open.
+// drain reads what is left after the end. It does not wait for other processes that hold the pipe
+// open.
 func (s *stream) drain(buf []byte) {
-	// More than the pipe can hold means that somebody is still writing, which is no longer our business.
+	// More than the pipe can hold means that another process is still writing.
 	for total := 0; total < 4*pipeBytes; {
 		n := s.take(buf)
 		if n == 0 {
