@@ -38,18 +38,20 @@ func (a Account) String() string {
 // toolTime bounds useradd and userdel, which wait for a lock on the user database for up to 15 s.
 const toolTime = 30 * time.Second
 
-// Fresh makes the account "krun" anew: its processes of the last time are killed, its files in the directories that
-// everybody may write to and its System V objects are removed, and so are its home and the account itself; then it is created again with the
-// same user number and an empty home. The findings are remarks for the record.
+// Fresh makes the account "krun" anew. It kills the processes of the old one, removes its files
+// from world-writable directories, its System V objects, its home and the account itself, and
+// creates the account again with the same user number and an empty home. The findings are remarks
+// for the record.
 //
-// home is the most bytes that the home may take up: it is then a file system in memory. 0 makes it
+// home is the size limit of the home in bytes; the home is then a file system in memory. 0 makes it
 // a directory on the disk.
 //
-// Without root there is nothing it could do: the account returned is the zero Account, the caller, and a finding says so.
-// An account, home or group of that name which is not krund's own is never touched: ErrForeign.
+// Without root Fresh does nothing: it returns the zero Account, which is the caller, and a finding.
+// An account, home or group of that name that is not krund's own is never touched: ErrForeign.
 func Fresh(ctx context.Context, home int64) (Account, []string, error) {
 	if os.Geteuid() != 0 {
-		return Account{}, []string{fmt.Sprintf("no fresh account: krund is not root, so the benchmark runs as user %d", os.Geteuid())}, nil
+		finding := fmt.Sprintf("no fresh account: krund is not root, so the benchmark runs as user %d", os.Geteuid())
+		return Account{}, []string{finding}, nil
 	}
 	m := newMaker("/")
 	m.home = home
@@ -60,9 +62,10 @@ func Fresh(ctx context.Context, home int64) (Account, []string, error) {
 	return a, findings, nil
 }
 
-// Remove removes what Fresh has made, with all that the account has left: its processes, its files in the directories that everybody may
-// write to, its home. It is for the end of an experiment. The findings are remarks, as of Fresh. Without root, without such an account, and
-// when the account of that name is not krund's own, there is nothing to do.
+// Remove removes what Fresh has made and what the account has left behind: its processes, its files
+// in world-writable directories, its home. It is for the end of an experiment. The findings are
+// remarks, as of Fresh. Without root, without such an account, and when the account of that name is
+// not krund's own, it does nothing.
 func Remove(ctx context.Context) ([]string, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -74,7 +77,7 @@ func Remove(ctx context.Context) ([]string, error) {
 	return findings, nil
 }
 
-// maker does what Fresh says, in the tree below root.
+// maker makes and removes the account in the tree below root.
 type maker struct {
 	root    string
 	goos    string
@@ -82,7 +85,7 @@ type maker struct {
 	call    func(ctx context.Context, argv []string) error
 	kill    func(context.Context, Account) error
 	objects func(uid int) (removed int, err error)
-	home    int64 // bytes; 0: on the disk
+	home    int64 // size limit in bytes; 0: on the disk
 }
 
 func newMaker(root string) maker {
@@ -97,8 +100,8 @@ func newMaker(root string) maker {
 
 func (m maker) path(name string) string { return filepath.Join(m.root, name) }
 
-// fresh takes the steps in an order that leaves krund able to continue wherever the power fails: the home goes before the
-// account that proves whose it is, and comes after it.
+// fresh orders its steps so that the next boot can continue after a power failure at any point: the
+// home is removed before the account that proves its ownership, and created after it.
 func (m maker) fresh(ctx context.Context) (Account, []string, error) {
 	if err := m.removeStaleLocks(); err != nil {
 		return Account{}, nil, err
@@ -115,19 +118,19 @@ func (m maker) fresh(ctx context.Context) (Account, []string, error) {
 	return a, findings, err
 }
 
-// remove takes the account away for good.
+// remove removes the account for good.
 func (m maker) remove(ctx context.Context) ([]string, error) {
 	if err := m.removeStaleLocks(); err != nil {
 		return nil, err
 	}
 	_, findings, err := m.removeOld(ctx)
 	if errors.Is(err, ErrForeign) {
-		return findings, nil // somebody else's, or a home that nobody can tell whose it is
+		return findings, nil // another user's account, or a home of unknown owner
 	}
 	return findings, err
 }
 
-// removeOld removes krund's account of the last time, and returns its user number; 0 when there was none.
+// removeOld removes krund's previous account and returns its user number; 0 when there was none.
 func (m maker) removeOld(ctx context.Context) (uid int, findings []string, err error) {
 	users, _, err := m.read()
 	if err != nil {
@@ -200,7 +203,7 @@ func (m maker) read() ([]user, []groupEntry, error) {
 	return parsePasswd(passwd), parseGroups(group), nil
 }
 
-// toolDirs are where the tools of the user database are; a PATH without sbin must not matter.
+// toolDirs are where the tools of the user database are. The PATH of krund may lack sbin.
 var toolDirs = []string{"/usr/sbin", "/sbin", "/usr/bin", "/bin"}
 
 // callTool runs a tool of the user database. A process that it leaves behind, such as a name cache,
@@ -210,7 +213,7 @@ func callTool(ctx context.Context, argv []string) error {
 		Argv: argv, Search: toolDirs, Env: command.PlainEnv(toolDirs), Dir: "/", Timeout: toolTime, KeepGroup: true,
 	}
 	_, err := command.Run(ctx, c)
-	if errors.Is(err, exec.ErrNotFound) { // a system with other directories
+	if errors.Is(err, exec.ErrNotFound) { // a system that has them elsewhere
 		c.Search = nil
 		_, err = command.Run(ctx, c)
 	}

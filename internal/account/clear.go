@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// What bounds the removal of what an account has left: ten million files on a slow disk. Others'
-// files in /tmp, which take time to look at, leave the home half of it.
+// Time limits for the removal of what an account has left: ten million files on a slow disk. Files
+// of other users in /tmp take time to look at; they must leave half of the time for the home.
 const (
 	clearTime   = 10 * time.Minute
 	scratchTime = clearTime / 2
 )
 
-// within bounds ctx, and says what to do when that was too short.
+// within returns a context with a deadline, whose cause says what to do after it.
 func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	why := fmt.Errorf("not done after %v; start krund again to go on with it", limit)
 	return context.WithTimeoutCause(ctx, limit, why)
 }
 
-// clear ends and removes what belongs to krund's account of the last time, but for its lines in the
-// user database.
+// clear ends and removes everything that belongs to krund's previous account, except its lines in
+// the user database.
 func (m maker) clear(ctx context.Context, old user) ([]string, error) {
 	ctx, cancel := within(ctx, clearTime)
 	defer cancel()
@@ -43,8 +43,8 @@ func (m maker) clear(ctx context.Context, old user) ([]string, error) {
 	return findings, m.removeHome(ctx, old)
 }
 
-// Empty ends the processes of the account that Fresh has made and removes its files,
-// but not the account or its home: it is for a disk that is full. It returns how many files it
+// Empty frees disk space when the disk is full: it ends the processes of the account that Fresh has
+// made and removes its files, but not the account or its home. It returns the number of files
 // removed.
 func Empty(ctx context.Context) (removed int, err error) {
 	if os.Geteuid() != 0 {
@@ -72,7 +72,7 @@ func (m maker) empty(ctx context.Context) (removed int, err error) {
 	return removed + elsewhere, err
 }
 
-// clearScratch removes the user's files where everybody may write, and counts them.
+// clearScratch removes the user's files from world-writable directories and counts them.
 func (m maker) clearScratch(ctx context.Context, uid int) (total int, findings []string) {
 	ctx, cancel := within(ctx, scratchTime)
 	defer cancel()
@@ -87,7 +87,7 @@ func (m maker) clearScratch(ctx context.Context, uid int) (total int, findings [
 				fmt.Sprintf("files of the last benchmark are left in %s: %v", dir, err))
 		}
 	}
-	// By it systemd starts processes of the user at boot; it is root's.
+	// With this file, which belongs to root, systemd starts processes of the user at boot.
 	if err := os.Remove(m.path(lingerFile)); err == nil {
 		findings = append(findings, "removed "+lingerFile)
 	}
@@ -97,7 +97,7 @@ func (m maker) clearScratch(ctx context.Context, uid int) (total int, findings [
 const lingerFile = "/var/lib/systemd/linger/" + accountName
 
 // removeHome removes the home, on the disk or in memory, and makes that durable before the account
-// goes.
+// is removed.
 func (m maker) removeHome(ctx context.Context, old user) error {
 	home := m.path(accountHome)
 	if err := unmountHome(home); err != nil {
@@ -110,7 +110,8 @@ func (m maker) removeHome(ctx context.Context, old user) error {
 	if err != nil {
 		return err
 	}
-	// Root's when the power failed between the creation of the directory and its handing over.
+	// The home belongs to root if the power failed between its creation and the change of its
+	// owner.
 	owner, ok := ownerOf(info)
 	if !info.IsDir() || !ok || (owner != old.uid && owner != 0) {
 		return fmt.Errorf("%s: %w: it is no directory or belongs to another user; move it away",

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directory is an open directory. Its calls name entries in it, never paths.
+// directory is an open directory. Its methods take names of entries, never paths.
 type directory struct{ file *os.File }
 
 const openFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// openRoot opens the directory that a walk begins in. Its path is krund's own, so that it may lead
-// over symbolic links: on Debian /var/spool/mail is one.
+// openRoot opens the directory in which a walk begins. krund chose its path, so it may contain
+// symbolic links: on Debian /var/spool/mail is one.
 func openRoot(name string) (*directory, error) {
 	return opened(uninterrupted(func() (int, error) {
 		return unix.Open(name, openFlags&^unix.O_NOFOLLOW, 0)
@@ -37,7 +37,7 @@ func (d *directory) open(name string) (*directory, error) {
 
 func (d *directory) close() error { return d.file.Close() }
 
-// read returns at most n names, none at the end.
+// read returns at most n names, and none at the end.
 func (d *directory) read(n int) ([]string, error) {
 	names, err := d.file.Readdirnames(n)
 	if errors.Is(err, io.EOF) {
@@ -73,7 +73,7 @@ func (d *directory) rename(name string, to *directory, newName string) error {
 	return err
 }
 
-// bare takes the path, which means nothing here, from an error.
+// bare removes the path, which is meaningless here, from an error.
 func bare(err error) error {
 	var path *os.PathError
 	var call *os.SyscallError

@@ -8,14 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// homeSource is what the table of mounts calls a home in memory. Another mount is not krund's.
+// homeSource is the source of a home in memory in the table of mounts. Other mounts are not
+// krund's.
 const homeSource = "krund-home"
 
-// fileBytes is the least that a file or directory is taken to need: without a bound on their number
-// small ones could fill the memory.
+// fileBytes is how much space a file or directory is assumed to need. It bounds the number of
+// files, because small ones could fill the memory.
 const fileBytes = 4096
 
-// mountHome mounts a file system of so many bytes in memory over the directory home.
+// mountHome mounts a file system of size bytes in memory on the directory home.
 func mountHome(home string, size int64, uid, gid int) error {
 	files := max(size/fileBytes, 16)
 	options := fmt.Sprintf("size=%d,nr_inodes=%d,mode=0700,uid=%d,gid=%d", size, files, uid, gid)
@@ -25,7 +26,7 @@ func mountHome(home string, size int64, uid, gid int) error {
 	return nil
 }
 
-// unmountHome takes the mounts away that mountHome has made.
+// unmountHome unmounts what mountHome has mounted.
 func unmountHome(home string) error {
 	for {
 		table, err := os.ReadFile("/proc/self/mountinfo")
@@ -41,7 +42,7 @@ func unmountHome(home string) error {
 	}
 }
 
-// isHomeMount reports whether mountHome made the last mount on home, by the table in the form of
+// isHomeMount reports whether mountHome made the topmost mount on home. table is in the form of
 // proc_pid_mountinfo(5).
 func isHomeMount(table []byte, home string) bool {
 	own := false

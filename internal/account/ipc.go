@@ -7,16 +7,17 @@ import (
 	"strconv"
 )
 
-// object is a System V object: a segment of shared memory, a set of semaphores or a message queue. Unlike a process it lives until somebody removes
-// it, or the machine restarts.
+// object is a System V object: a shared memory segment, a semaphore set or a message queue. Unlike
+// a process it lives until it is removed or the machine restarts.
 type object struct {
 	id         int
-	uid, maker int // the user that it belongs to, and the one that made it
+	uid, maker int // owner and creator
 }
 
 var errObjects = errors.New("not in the form of /proc/sysvipc")
 
-// parseObjects reads a table of /proc/sysvipc, whose head names the columns. id is the name of that with the numbers: "shmid", "semid", "msqid".
+// parseObjects reads a table of /proc/sysvipc, whose first line names the columns. id is the column
+// of the identifiers: "shmid", "semid" or "msqid".
 func parseObjects(text []byte, id string) ([]object, error) {
 	at := map[string]int{}
 	var out []object

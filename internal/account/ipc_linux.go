@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// objectKinds are the tables of System V objects and how one is removed.
+// objectKinds are the tables of System V objects and the calls that remove one.
 var objectKinds = []struct {
 	table, id string
 	remove    func(id int) error
@@ -19,7 +19,8 @@ var objectKinds = []struct {
 	{"/proc/sysvipc/msg", "msqid", func(id int) error { return control(unix.SYS_MSGCTL, id, unix.IPC_RMID, 0) }},
 }
 
-// removeObjects removes the System V objects of a user, and those that it has made and given away. A kernel without them has none.
+// removeObjects removes the System V objects that a user owns or has created. A kernel may lack
+// them.
 func removeObjects(uid int) (removed int, err error) {
 	var errs []error
 	for _, kind := range objectKinds {
@@ -41,7 +42,7 @@ func removeObjects(uid int) (removed int, err error) {
 			switch err := kind.remove(o.id); {
 			case err == nil:
 				removed++
-			case !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EIDRM): // else it is gone already
+			case !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EIDRM): // else it was removed meanwhile
 				errs = append(errs, fmt.Errorf("%s %d: %w", kind.id, o.id, err))
 			}
 		}

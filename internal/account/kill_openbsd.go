@@ -1,4 +1,5 @@
 package account
 
-// userProcesses returns nothing: this system has no /proc, and SIGKILL to all of a user's processes misses none.
+// userProcesses returns nothing: this system has no /proc, and SIGKILL to all processes of a user
+// misses none.
 func userProcesses(int) []int { return nil }

@@ -12,14 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// accountLocks are the lock files of useradd and userdel (shadow's commonio.c). Each holds the number of its process.
+// accountLocks are the lock files of useradd and userdel (shadow's commonio.c). Each holds the
+// number of its process.
 var accountLocks = []string{
 	"/etc/passwd.lock", "/etc/shadow.lock", "/etc/group.lock", "/etc/gshadow.lock", "/etc/subuid.lock", "/etc/subgid.lock",
 }
 
-// removeStaleLocks removes locks on the user database that a power cut left behind. The tools themselves recognise one
-// only when no process has its number; but a machine that boots again and again gives the same numbers to its
-// services, and the lock would hold for ever. A process that began after the lock was written cannot be its owner.
+// removeStaleLocks removes locks on the user database that a power failure left behind. The tools
+// recognize a stale lock only when no process has its number. A machine that boots again and again
+// gives the same numbers to its services, so such a lock could last forever. A process that began
+// after the lock was written cannot be its owner.
 func (m maker) removeStaleLocks() error {
 	for _, name := range accountLocks {
 		name = m.path(name)
@@ -36,7 +38,7 @@ func (m maker) removeStaleLocks() error {
 		}
 		pid, err := strconv.Atoi(string(bytes.Trim(text, " \n\x00")))
 		if err != nil || pid <= 0 {
-			continue // the tools know what to do with it
+			continue // the tools handle it
 		}
 		start, err := startTicks(pid)
 		if err != nil || !startedAfter(start, info.ModTime()) {
@@ -52,7 +54,7 @@ func (m maker) removeStaleLocks() error {
 // ticksPerSecond is the unit of process start times: USER_HZ, 100 on every machine krund runs on.
 const ticksPerSecond = 100
 
-// lockSlack is what clocks may be off: coarse time stamps and the tick.
+// lockSlack is the error of the clocks compared: coarse time stamps and the tick.
 const lockSlack = 2 * time.Second
 
 // startTicks returns when a process began, in clock ticks after boot: field 22 of proc_pid_stat(5).
@@ -79,7 +81,7 @@ func startedAfter(ticks int64, t time.Time) bool {
 	return began > t.Add(lockSlack).UnixNano()
 }
 
-// ignoreGone forgives that others remove their own files meanwhile.
+// ignoreGone drops the error of a file that was removed meanwhile.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -1,4 +1,4 @@
 package account
 
-// removeStaleLocks has nothing to do: the lock of this system's user database names no owner that could be looked for.
+// removeStaleLocks does nothing: the lock of this system's user database does not name its owner.
 func (maker) removeStaleLocks() error { return nil }

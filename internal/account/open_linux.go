@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openBelow opens a directory inside another. openat2 also refuses bind mounts, whose device is
-// the same. Where it is missing (before Linux 5.6) or forbidden, those are not told.
+// openBelow opens a directory inside another. openat2 also refuses bind mounts, which have the same
+// device number. Where it is missing (before Linux 5.6) or forbidden, bind mounts are not
+// recognized.
 func openBelow(dir int, name string) (int, error) {
 	fd, err := unix.Openat2(dir, name, &unix.OpenHow{
 		Flags:   openFlags,

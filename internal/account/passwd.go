@@ -21,7 +21,8 @@ type groupEntry struct {
 	members []string
 }
 
-// parsePasswd reads the text of /etc/passwd. Lines that are no accounts (NIS references, comments, damage) are left out.
+// parsePasswd reads the text of /etc/passwd. Lines that are no accounts (NIS references, comments,
+// damage) are skipped.
 func parsePasswd(text []byte) []user {
 	var out []user
 	for line := range bytes.Lines(text) {

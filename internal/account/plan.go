@@ -8,15 +8,17 @@ import (
 
 const (
 	accountName = "krun"
-	// accountComment marks the account as krund's own in the comment field of passwd(5). One without it is somebody's.
+	// accountComment marks the account as krund's own in the comment field of passwd(5).
 	accountComment = "krund benchmark account"
 	accountHome    = "/home/" + accountName
 )
 
-// ErrForeign is returned when the name, the home or the group of krund's account belongs to somebody else.
+// ErrForeign is in the error when the name, the home or the group of krund's account belongs to
+// another user.
 var ErrForeign = errors.New("not krund's own")
 
-// planRemove decides what has to go before there can be a fresh account: krund's account of the last time, or nothing.
+// planRemove returns the account to remove before there can be a fresh one, and the command for
+// that: krund's previous account, or nothing.
 func planRemove(users []user) (old *user, command []string, err error) {
 	for _, u := range users {
 		if u.name == accountName {
@@ -29,7 +31,7 @@ func planRemove(users []user) (old *user, command []string, err error) {
 	return nil, nil, nil
 }
 
-// checkOwn makes sure that u may be removed with everything that belongs to its number.
+// checkOwn checks that u, with everything that belongs to its user number, may be removed.
 func checkOwn(u user, users []user) error {
 	switch {
 	case u.comment != accountComment:
@@ -50,11 +52,13 @@ func checkOwn(u user, users []user) error {
 	return nil
 }
 
-// firstOrdinary is the first group number that is not one of the system's own (login.defs(5), OpenBSD's useradd(8)).
+// firstOrdinary is the first group number that is not reserved for the system (login.defs(5),
+// useradd(8) of OpenBSD).
 const firstOrdinary = 1000
 
-// planAdd is the useradd for the system, given what is there once the old account is gone: a user number when one is to
-// be kept (0 when not), no login, and a home that the tool does not create, because it would fill it from /etc/skel.
+// planAdd returns the useradd command once the old account is removed. uid is the user number to
+// keep, or 0. The account has no login, and useradd does not create the home, because it would copy
+// /etc/skel into it.
 func planAdd(goos string, users []user, groups []groupEntry, uid int) ([]string, error) {
 	add := []string{"useradd", "-c", accountComment, "-d", accountHome}
 	group, err := planGroup(users, groups)
@@ -67,7 +71,7 @@ func planAdd(goos string, users []user, groups []groupEntry, uid int) ([]string,
 	case goos == "openbsd":
 		add = append(add, "-s", "/sbin/nologin", "-g", group)
 	default:
-		// No ranges for containers in /etc/subuid: nobody would take them away again.
+		// No ranges for containers in /etc/subuid: userdel would not remove them.
 		add = append(add, "-M", "-s", "/usr/sbin/nologin", "-K", "SUB_UID_COUNT=0", "-K", "SUB_GID_COUNT=0")
 		if group == "" {
 			add = append(add, "-U")
@@ -81,8 +85,9 @@ func planAdd(goos string, users []user, groups []groupEntry, uid int) ([]string,
 	return append(add, accountName), nil
 }
 
-// planGroup returns the group to use when it exists already: the power may have failed between the removal of the account
-// and that of its group. It must not give rights over what is others'. An empty name means that a new one is made.
+// planGroup returns the group to use if it exists: the power may have failed between the removal of
+// the account and that of its group. The group must not give access to other users' files. An empty
+// name means that useradd makes a new one.
 func planGroup(users []user, groups []groupEntry) (string, error) {
 	for _, g := range groups {
 		if g.name != accountName {

@@ -8,17 +8,18 @@ import (
 	"slices"
 )
 
-// Own is the account that Fresh makes, for whoever takes it away again when it is needed no more.
+// Own is the account that Fresh makes, as internal/control removes it when it restores a machine.
 type Own struct{}
 
-// Name is its name.
+// Name returns its name.
 func (Own) Name() string { return accountName }
 
-// Exists tells whether the machine has an account, and whether it has a group, of that name, krund's own or not.
+// Exists reports whether the machine has an account and a group of that name, krund's own or not.
 func (Own) Exists() (account, group bool, err error) { return newMaker("/").exists() }
 
-// Remove is Remove for a program that cannot become the account's user, and for restoring a machine: unless keepGroup, the account's group
-// goes also where userdel leaves it. removed is false when there was nothing. One that is not krund's own is never touched.
+// Remove is like the function Remove, but works in programs that do not call Stage. Unless
+// keepGroup is set, it also removes the account's group if userdel leaves it. removed is false when
+// there was nothing. What is not krund's own is never touched.
 func (Own) Remove(ctx context.Context, keepGroup bool) (removed bool, err error) {
 	m := newMaker("/")
 	m.kill = killListed
@@ -43,7 +44,7 @@ func (m maker) removeWithGroup(ctx context.Context, keepGroup bool) (bool, error
 	if os.Geteuid() != 0 {
 		return false, fmt.Errorf("remove account %s: %w: run as root", accountName, fs.ErrPermission)
 	}
-	if _, err := m.remove(ctx); err != nil { // what is left of its files keeps nobody from anything
+	if _, err := m.remove(ctx); err != nil { // its findings on left-over files are not needed
 		return false, err
 	}
 	gone, err := m.removeGroup(ctx, keepGroup)
@@ -57,14 +58,15 @@ func (m maker) removeWithGroup(ctx context.Context, keepGroup bool) (bool, error
 	return true, syncDirectory(m.path("/etc"))
 }
 
-// removeGroup removes the group where userdel does not: USERGROUPS_ENAB of login.defs(5), and OpenBSD.
+// removeGroup removes the group if userdel leaves it: USERGROUPS_ENAB of login.defs(5), and
+// OpenBSD.
 func (m maker) removeGroup(ctx context.Context, keep bool) (bool, error) {
 	users, groups, err := m.read()
 	if err != nil || keep || !hasGroup(groups) {
 		return false, err
 	}
 	if _, err := planGroup(users, groups); err != nil {
-		return false, nil //nolint:nilerr // somebody else's
+		return false, nil //nolint:nilerr // not krund's own: it stays
 	}
 	return true, m.call(ctx, []string{"groupdel", accountName})
 }

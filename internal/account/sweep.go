@@ -16,12 +16,12 @@ import (
 // The sweep removes what a hostile account has left on the disk: trees of any depth and width.
 //
 // It walks on descriptors, one directory after the other, and never follows a symbolic link or
-// enters another mount. Whatever the tree looks like, it holds a bounded number of descriptors and
-// a bounded amount of memory: a directory that is nested too deep to be entered is first moved up
+// enters another mount. It holds a bounded number of descriptors and a bounded amount of memory,
+// whatever the tree looks like: a directory that is nested too deep to be entered is first moved up
 // into one that is to be removed anyway. Names that change meanwhile do no harm: an entry is
 // removed by its name in an open directory, and an open directory is judged by its own owner.
 //
-// It does not clear flags that forbid removal (chattr +i): only root can set them.
+// It does not clear flags that forbid removal (chattr +i), which only root can set.
 
 const (
 	maxOpen = 200 // directories open at a time
@@ -29,13 +29,13 @@ const (
 	anyone  = -1
 )
 
-// errMount is in the error when another file system is mounted inside the tree. Nothing in it was
-// touched.
+// errMount is in the error when another file system is mounted inside the tree. That file system is
+// not touched.
 var errMount = errors.New("a file system is mounted there; unmount it")
 
-// removeTree removes name with all that is below it, whoever owns it. A name that does not exist is no
-// error; neither is one that others remove meanwhile. It returns how many entries it removed, and
-// ends early with ctx's error when ctx ends.
+// removeTree removes name with everything below it, whoever owns it. A name that does not exist,
+// and entries that others remove meanwhile, are no errors. It returns how many entries it removed,
+// and stops with the cause of ctx when ctx ends.
 func removeTree(ctx context.Context, name string) (removed int, err error) {
 	return again(ctx, name, func(w *walk) (bool, error) {
 		parent, err := openRoot(filepath.Dir(name))
@@ -53,10 +53,10 @@ func removeTree(ctx context.Context, name string) (removed int, err error) {
 	})
 }
 
-// removeOwned removes everything below dir that belongs to the user uid, and nothing else: neither
-// others' files in the user's directories, which then stay too, nor what is on another file system.
-// dir itself stays, and only it may be a symbolic link. A dir that does not exist is empty. For the
-// results see removeTree.
+// removeOwned removes everything below dir that belongs to the user uid. It removes neither other
+// users' files in the user's directories, which then stay too, nor anything on another file system.
+// dir itself stays; it may be a symbolic link, unlike entries below it. A dir that does not exist
+// is empty. The results are those of removeTree.
 func removeOwned(ctx context.Context, dir string, uid int) (removed int, err error) {
 	return again(ctx, dir, func(w *walk) (bool, error) {
 		w.uid = uid
@@ -72,16 +72,17 @@ func removeOwned(ctx context.Context, dir string, uid int) (removed int, err err
 		w.push(frame{directory: top})
 		before := w.removed
 		w.run()
-		// Removing entries of a directory that is being read may hide others from the reader.
+		// Removing entries of a directory during its reading may hide other entries from the
+		// reader.
 		return w.removed == before, nil
 	})
 }
 
-// again repeats a walk while it makes progress and is not done.
+// again repeats a walk until it is done or makes no progress.
 func again(ctx context.Context, name string, once func(*walk) (done bool, err error)) (int, error) {
 	w := &walk{ctx: ctx, name: name, uid: anyone}
 	for {
-		// Nobody can guess the mark, so no entry can pass for one that was moved up.
+		// The mark cannot be guessed, so no entry can pass for one that was moved up.
 		w.mark, w.failed, w.failures = ".krund-"+rand.Text()+"-", nil, 0
 		before := w.removed
 		done, err := once(w)
@@ -98,11 +99,11 @@ func again(ctx context.Context, name string, once func(*walk) (done bool, err er
 	}
 }
 
-// walk goes once through a tree, depth first. Its stack is the way to where it is.
+// walk is one depth-first walk through a tree. Its stack is the path to the current directory.
 type walk struct {
 	ctx     context.Context //nolint:containedctx // it lives as long as one call
 	name    string
-	uid     int // whose entries go; anyone: everybody's
+	uid     int // owner of the entries to remove, or anyone
 	device  uint64
 	mark    string
 	stack   []frame
@@ -112,15 +113,15 @@ type walk struct {
 	failures int
 }
 
-// frame is an open directory on the way.
+// frame is an open directory on the path.
 type frame struct {
 	*directory
-	name  string   // in the one above
-	goes  bool     // it is to be removed itself
-	names []string // read and not looked at
-	whole bool     // there is nothing more to read
+	name  string   // in its parent
+	goes  bool     // remove the directory itself, too
+	names []string // read but not processed
+	whole bool     // all names have been read
 	moved int      // directories moved up into this one
-	taken int      // of these, how many were looked at
+	taken int      // of these, how many were processed
 }
 
 func (w *walk) push(f frame) { w.stack = append(w.stack, f) }
@@ -140,7 +141,7 @@ func (w *walk) run() {
 	}
 }
 
-// next returns the next entry of a directory: those that it had, then those moved into it.
+// next returns the next entry of a directory: first its own entries, then those moved into it.
 func (w *walk) next(f *frame) (name string, ok bool) {
 	for {
 		for len(f.names) > 0 {
@@ -165,7 +166,7 @@ func (w *walk) next(f *frame) (name string, ok bool) {
 	return w.mark + strconv.Itoa(f.taken), true
 }
 
-// pop leaves a directory, and removes it.
+// pop leaves a directory and removes it if it is to be removed.
 func (w *walk) pop() {
 	last := len(w.stack) - 1
 	f := w.stack[last]
@@ -196,11 +197,11 @@ func (w *walk) entry(in *frame, name string) {
 
 func (w *walk) takes(uid int) bool { return w.uid == anyone || w.uid == uid }
 
-// enter makes a directory the next one to be read. goes is true when it is to be removed, as it
-// seems from outside.
+// enter makes a directory the next one to be read. goes reports whether its entry belongs to the
+// user; once it is open, its own owner decides.
 func (w *walk) enter(in *frame, name string, goes bool) {
 	if len(w.stack) >= maxOpen {
-		w.moveUp(in, name, goes, fmt.Errorf("more than %d directories in each other", maxOpen))
+		w.moveUp(in, name, goes, fmt.Errorf("more than %d nested directories", maxOpen))
 		return
 	}
 	d, err := in.open(name)
@@ -226,7 +227,7 @@ func (w *walk) enter(in *frame, name string, goes bool) {
 	w.push(frame{directory: d, name: name, goes: w.takes(int(st.Uid))})
 }
 
-// replaced meets an entry that was a directory a moment ago.
+// replaced handles an entry that was a directory a moment ago.
 func (w *walk) replaced(in *frame, name string, why error) {
 	st, err := in.lstat(name)
 	switch {
@@ -239,8 +240,9 @@ func (w *walk) replaced(in *frame, name string, why error) {
 	}
 }
 
-// moveUp moves a directory that cannot be entered here into the first one on the way that goes. It
-// is removed from there. why is the reason, and the error when there is no such directory.
+// moveUp moves a directory that cannot be entered here into the first directory on the path that is
+// to be removed, from where it is removed. why is the reason, and the error when there is no such
+// directory.
 func (w *walk) moveUp(in *frame, name string, goes bool, why error) {
 	for i := range w.stack[:len(w.stack)-1] {
 		up := &w.stack[i]
@@ -257,7 +259,7 @@ func (w *walk) moveUp(in *frame, name string, goes bool, why error) {
 	w.fail(name, why)
 }
 
-// mounted meets another file system. It only matters where everything is to go.
+// mounted handles another file system. It is an error only where everything is to be removed.
 func (w *walk) mounted(in *frame, name string) {
 	if w.uid == anyone || in.goes {
 		w.fail(name, errMount)
@@ -272,7 +274,7 @@ func (w *walk) unlink(in *frame, name string, flags int) {
 	w.removed++
 }
 
-// fail keeps the first error. That others remove entries meanwhile is none.
+// fail keeps the first error. Entries that others remove meanwhile are none.
 func (w *walk) fail(name string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -284,7 +286,7 @@ func (w *walk) fail(name string, err error) {
 	}
 }
 
-// shorten bounds and quotes a name that a stranger has chosen.
+// shorten bounds and quotes a name that another user has chosen.
 func shorten(name string) string {
 	const most = 80
 	if len(name) > most {
