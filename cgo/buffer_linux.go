@@ -35,7 +35,8 @@ func seal(f *os.File) error {
 	return nil
 }
 
-// eventID returns the number of a perf event: what tells one from another, because all of them have one inode.
+// eventID returns the number of a perf event: what tells one from another, because all of them have
+// one inode.
 func eventID(f *os.File) (id uint64, ok bool) {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), unix.PERF_EVENT_IOC_ID, uintptr(unsafe.Pointer(&id)))
 	return id, errno == 0

@@ -194,8 +194,8 @@ func TestForeignIsNotTouched(t *testing.T) {
 	}
 }
 
-// TestAccountInterrupted ends at each call of a tool, before and after its work, and in between as far as can be, and
-// then starts anew.
+// TestAccountInterrupted ends at each call of a tool, before and after its work, and in between as
+// far as can be, and then starts anew.
 func TestAccountInterrupted(t *testing.T) {
 	cut := errors.New("the power failed")
 	for name, damage := range map[string]func(t *testing.T, m *maker){

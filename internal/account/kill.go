@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// killTime bounds the killing. Only processes that the kernel itself holds (state D: a dead disk,
-	// a dead network file system) outlast it.
+	// killTime bounds the killing. Only processes that the kernel itself holds (state D: a dead
+	// disk, a dead network file system) outlast it.
 	killTime = 10 * time.Second
 	killPoll = time.Millisecond // between two looks for what is left
 
-	// killName and killFlag are the arguments of the copy of the program that ends a user's processes.
-	// The second one looks like a flag: a program that did not call Stage, such as a test binary,
-	// refuses it and exits instead of starting itself without end.
+	// killName and killFlag are the arguments of the copy of the program that ends a user's
+	// processes. The second one looks like a flag: a program that did not call Stage, such as a
+	// test binary, refuses it and exits instead of starting itself without end.
 	killName   = "krund-kill"
 	killFlag   = "-krund-kill-v1="
 	killFailed = 127

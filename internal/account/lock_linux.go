@@ -63,7 +63,8 @@ func startTicks(pid int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Field 2, the name, is in brackets and may contain anything, so fields are counted from its end.
+	// Field 2, the name, is in brackets and may contain anything, so fields are counted from its
+	// end.
 	f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(f) < 20 {
 		return 0, fmt.Errorf("%.80q: not in the form of proc_pid_stat(5)", text)

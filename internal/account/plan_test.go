@@ -33,8 +33,8 @@ func TestParseGroups(t *testing.T) {
 	}
 }
 
-// FuzzPasswd holds that whatever the file says, only an account that carries the mark, is alone with its number and is
-// not root's would be removed.
+// FuzzPasswd holds that whatever the file says, only an account that carries the mark, is alone
+// with its number and is not root's would be removed.
 func FuzzPasswd(f *testing.F) {
 	f.Add([]byte(rootLine+ownLine), []byte("krun:x:1003:\n"))
 	f.Add([]byte(ownLine+"krun:x:0:0:krund benchmark account:/home/krun:\n"), []byte("krun:x:1003:a,b\n"))

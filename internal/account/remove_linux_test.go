@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestRemoveWithGroup: afterwards the machine is as it was before the account, also where userdel leaves the group, and doing it again does nothing.
+// TestRemoveWithGroup: afterwards the machine is as it was before the account, also where userdel
+// leaves the group, and doing it again does nothing.
 func TestRemoveWithGroup(t *testing.T) {
 	for name, defs := range map[string]string{"group with the account": "yes", "group by itself": "no"} {
 		t.Run(name, func(t *testing.T) {

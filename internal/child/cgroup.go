@@ -26,7 +26,8 @@ func groupMount(mountinfo []byte) (dir, root string, err error) {
 	return "", "", errNoHierarchy
 }
 
-// unescape undoes mountinfo's octal escapes of space, tab, newline and backslash (proc_pid_mountinfo(5)).
+// unescape undoes mountinfo's octal escapes of space, tab, newline and backslash
+// (proc_pid_mountinfo(5)).
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

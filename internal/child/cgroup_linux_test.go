@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// testGroup returns the name of a control group of the test's own, and skips the test where there can be none.
+// testGroup returns the name of a control group of the test's own, and skips the test where there
+// can be none.
 func testGroup(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprintf("krund-test-%d-%s", os.Getpid(), t.Name())

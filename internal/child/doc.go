@@ -16,10 +16,10 @@
 //     error means that krund itself failed.
 //
 // OpenBSD has no control groups, no processor affinity, and no way to find a process that has left
-// its process group: there only the group is killed and, with Command.KillUser, every process of the
-// user. Run.Strays is always 0 there.
+// its process group: there only the group is killed and, with Command.KillUser, every process of
+// the user. Run.Strays is always 0 there.
 //
 // The package does not make the account the benchmark runs as (internal/account), does not judge a
-// run, does not write files of the experiment and does not log. Only one Run is active at a time: the
-// subreaper attribute belongs to the whole process.
+// run, does not write files of the experiment and does not log. Only one Run is active at a time:
+// the subreaper attribute belongs to the whole process.
 package child

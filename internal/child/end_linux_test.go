@@ -42,7 +42,8 @@ func TestSignalsAreData(t *testing.T) {
 // everyKind is what a benchmark can do with its children to get away.
 var everyKind = []string{"plain", "session", "double", "deaf", "stopped"}
 
-// runUntilReady runs part "group" with these kinds until it says that all are there, and then cancels.
+// runUntilReady runs part "group" with these kinds until it says that all are there, and then
+// cancels.
 func runUntilReady(t *testing.T, c Command, cancel bool, kinds ...string) (run Run, marker string) {
 	t.Helper()
 	ready, writeEnd, err := os.Pipe()
@@ -82,7 +83,8 @@ func TestCancelEndsAll(t *testing.T) {
 	if !run.Interrupted || run.TimedOut || run.Signal != "SIGKILL" || run.NotStarted != nil {
 		t.Errorf("got %s", describe(run))
 	}
-	// Each kind but "plain", which may exec at once, has at least its sleep, and the shells besides.
+	// Each kind but "plain", which may exec at once, has at least its sleep, and the shells
+	// besides.
 	if run.Strays < len(everyKind) {
 		t.Errorf("%d strays, want at least %d", run.Strays, len(everyKind))
 	}
@@ -135,7 +137,8 @@ func TestCancelledBefore(t *testing.T) {
 	}
 }
 
-// TestPipeHeldOpen has the output's other end outlive the benchmark, in a process and nowhere at all.
+// TestPipeHeldOpen has the output's other end outlive the benchmark, in a process and nowhere at
+// all.
 func TestPipeHeldOpen(t *testing.T) {
 	run := mustSucceed(t, shell("sleep $1 & echo early; (sleep $1 >&2 &) ; echo late", newMarker()))
 	if run.Stdout.Text != "early\nlate\n" || run.Strays != 2 {
@@ -147,8 +150,8 @@ func TestPipeHeldOpen(t *testing.T) {
 	}
 }
 
-// TestChain lets a process hand over to a new session again and again, faster than one can look. It ends by itself after
-// some generations, so that a failure harms nobody.
+// TestChain lets a process hand over to a new session again and again, faster than one can look. It
+// ends by itself after some generations, so that a failure harms nobody.
 func TestChain(t *testing.T) {
 	const line = `n=$1; m=$2; [ $n -gt 0 ] || exit 0; setsid sh -c "$0" "$0" $((n-1)) $m & exit 0`
 	nobody := account.Account{Name: "nobody", UID: 65534, GID: 65534, Own: true}
@@ -227,7 +230,8 @@ func TestDaemonKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ready.Close()
-	// The benchmark cannot get the pipe through JSON, so that it opens it by its name in the daemon.
+	// The benchmark cannot get the pipe through JSON, so that it opens it by its name in the
+	// daemon.
 	c := shell("echo $$ >/proc/$PPID/fd/3; exec sleep 100000")
 	daemon := exec.Command("/proc/self/exe")
 	daemon.Args = []string{partName, "daemon", asJSON(t, c)}

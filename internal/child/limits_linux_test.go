@@ -50,7 +50,8 @@ func statusLimit(text, name string) string {
 	return "no such line"
 }
 
-// TestForkBomb: a benchmark that forks without end is refused more processes than it may have, when it has a user of its own.
+// TestForkBomb: a benchmark that forks without end is refused more processes than it may have, when
+// it has a user of its own.
 func TestForkBomb(t *testing.T) {
 	needRoot(t)
 	const most = 16
@@ -91,7 +92,8 @@ func TestGroupLimit(t *testing.T) {
 	}
 }
 
-// TestSmallHeap goes down to limits at which no Go program could live, and where most programs cannot be loaded.
+// TestSmallHeap goes down to limits at which no Go program could live, and where most programs
+// cannot be loaded.
 func TestSmallHeap(t *testing.T) {
 	c := Command{Path: "/bin/dd", Args: []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=1"}}
 	c.Limits.Heap = 16 << 20
@@ -121,7 +123,8 @@ func TestStackOverflow(t *testing.T) {
 	}
 }
 
-// TestLimitAboveHardLimit asks for more stack than the daemon's own hard limit allows its benchmarks.
+// TestLimitAboveHardLimit asks for more stack than the daemon's own hard limit allows its
+// benchmarks.
 func TestLimitAboveHardLimit(t *testing.T) {
 	needRoot(t)
 	inner := Command{Path: "/bin/true", Limits: Limits{Stack: 64 << 20}}

@@ -21,7 +21,8 @@ import (
 	"krund/internal/account"
 )
 
-// partName is Args[0] of a copy of the test binary that plays another part than that of the tests; Args[1] says which.
+// partName is Args[0] of a copy of the test binary that plays another part than that of the tests;
+// Args[1] says which.
 const partName = "krund-test-part"
 
 // parts are what the test binary can play, besides the stage.
@@ -41,7 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// partEnv is the environment of parts. The race detector otherwise waits a second before it lets a program end.
+// partEnv is the environment of parts. The race detector otherwise waits a second before it lets a
+// program end.
 var partEnv = []string{"PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0"}
 
 // part is the Command that plays a part.
@@ -150,9 +152,10 @@ func partFDs([]string) int {
 	return 0
 }
 
-// partGroup starts children as its arguments say, each sleeping for ever with marker as its argument, reports on
-// descriptor 3 that all are there, and sleeps as well. The kinds: plain; session (setsid); double (its parent ends);
-// deaf (ignores what can be ignored); stopped. With "leave" it ends instead of sleeping.
+// partGroup starts children as its arguments say, each sleeping for ever with marker as its
+// argument, reports on descriptor 3 that all are there, and sleeps as well. The kinds: plain;
+// session (setsid); double (its parent ends); deaf (ignores what can be ignored); stopped. With
+// "leave" it ends instead of sleeping.
 func partGroup(args []string) int {
 	marker, leave := args[0], false
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -195,8 +198,8 @@ func partGroup(args []string) int {
 	}
 }
 
-// partDaemon is a daemon that runs the Command given as JSON and prints the Run as JSON. A second argument is the most
-// stack in bytes that it and its benchmarks may have.
+// partDaemon is a daemon that runs the Command given as JSON and prints the Run as JSON. A second
+// argument is the most stack in bytes that it and its benchmarks may have.
 func partDaemon(args []string) int {
 	var c Command
 	if err := json.Unmarshal([]byte(args[0]), &c); err != nil {

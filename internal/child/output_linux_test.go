@@ -45,7 +45,8 @@ func TestOutputLimits(t *testing.T) {
 	}
 }
 
-// TestManyLines writes line by line, so that the daemon holds off, and checks that not one is lost, from both streams.
+// TestManyLines writes line by line, so that the daemon holds off, and checks that not one is lost,
+// from both streams.
 func TestManyLines(t *testing.T) {
 	const n = 20000
 	c := shell(fmt.Sprintf("i=0; while [ $i -lt %d ]; do i=$((i+1)); echo $i; echo $i >&2; done", n))

@@ -40,7 +40,8 @@ func TestHeadTailBuffer(t *testing.T) {
 	}
 }
 
-// FuzzHeadTailBuffer checks the laws: the text is valid, short, and begins and ends as the stream does, however it was cut up.
+// FuzzHeadTailBuffer checks the laws: the text is valid, short, and begins and ends as the stream
+// does, however it was cut up.
 func FuzzHeadTailBuffer(f *testing.F) {
 	f.Add([]byte("hello, world"), uint8(5), uint8(3))
 	f.Add([]byte("äöü\xff\x80€€€€"), uint8(7), uint8(1))

@@ -73,8 +73,8 @@ func descendants(all []proc, self, root int, isBenchmark func(proc) bool) []proc
 	return out
 }
 
-// field returns the value of a "Name:	value" line of /proc/PID/status, or of a "name value" line of /proc/vmstat and of
-// the event files of control groups.
+// field returns the value of a "Name:     value" line of /proc/PID/status, or of a "name value"
+// line of /proc/vmstat and of the event files of control groups.
 func field(text []byte, name string) (string, bool) {
 	for line := range bytes.Lines(text) {
 		f := bytes.Fields(line)

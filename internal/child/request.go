@@ -66,7 +66,8 @@ func decodeStartRequest(text []byte) (startRequest, error) {
 // firstFD is the number of the first of Command.Files in the benchmark.
 const firstFD = 3
 
-// The stage's own descriptors follow those of the benchmark, which are 0, 1, 2 and the n of Command.Files.
+// The stage's own descriptors follow those of the benchmark, which are 0, 1, 2 and the n of
+// Command.Files.
 func statusFD(n int) int  { return 3 + n }
 func requestFD(n int) int { return 4 + n }
 func stampFD(n int) int   { return 5 + n }

@@ -322,7 +322,8 @@ func rawClock(t *testing.T) int64 {
 }
 
 func TestUsage(t *testing.T) {
-	// Three million steps of a shell loop take long enough to be counted and touch next to no memory.
+	// Three million steps of a shell loop take long enough to be counted and touch next to no
+	// memory.
 	run := mustSucceed(t, shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"))
 	if run.UTime <= 0 || run.UTime+run.STime > run.Wall*2 {
 		t.Errorf("user %v, system %v of %v", run.UTime, run.STime, run.Wall)

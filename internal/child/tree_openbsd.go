@@ -68,8 +68,8 @@ func (t *processTree) observe(pid int) error {
 
 func (t *processTree) close() { _ = unix.Close(t.end) }
 
-// killAll ends the benchmark and its process group and reaps it. The group is killed before that: until it is reaped the
-// number of a dead process cannot be another's.
+// killAll ends the benchmark and its process group and reaps it. The group is killed before that:
+// until it is reaped the number of a dead process cannot be another's.
 func (t *processTree) killAll() {
 	limit := now() + int64(killTime)
 	_ = unix.Kill(t.main, unix.SIGKILL)

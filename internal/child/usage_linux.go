@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processCPU returns the nanoseconds of processor time of all threads, exactly; rusage rounds them to microseconds.
+// processCPU returns the nanoseconds of processor time of all threads, exactly; rusage rounds them
+// to microseconds.
 func processCPU(ru *unix.Rusage) int64 {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts); err != nil {

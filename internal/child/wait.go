@@ -107,7 +107,8 @@ func (w *watch) wait() (endReason, error) {
 	}
 }
 
-// pollTimeout returns the milliseconds from t until wake, rounded up, or -1 for ever when wake is 0.
+// pollTimeout returns the milliseconds from t until wake, rounded up, or -1 for ever when wake is
+// 0.
 func pollTimeout(t, wake int64) int {
 	if wake == 0 {
 		return -1

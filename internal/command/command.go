@@ -44,14 +44,14 @@ type Cmd struct {
 	Stdin   string        // text on standard input
 	Timeout time.Duration // the whole process group is killed after it; 0 means one minute
 
-	// Output is how many bytes of the output are kept; 0 means 64 KiB. The rest is read and dropped,
-	// so a talkative program neither blocks nor fills memory.
+	// Output is how many bytes of the output are kept; 0 means 64 KiB. The rest is read and
+	// dropped, so a talkative program neither blocks nor fills memory.
 	Output int
 	// StdoutOnly returns standard output only, and quotes the last line of standard error in the
 	// error. Otherwise Run returns both streams as one text.
 	StdoutOnly bool
-	// KeepGroup leaves running what the program has started in its process group, such as a service.
-	// Otherwise the group is killed when the program has ended.
+	// KeepGroup leaves running what the program has started in its process group, such as a
+	// service. Otherwise the group is killed when the program has ended.
 	KeepGroup bool
 
 	// Trust judges the path of the program before root executes it; the path must be absolute. The

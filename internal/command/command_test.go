@@ -40,7 +40,8 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunKillsTheGroupAtTheDeadline(t *testing.T) {
-	// The shell waits for a grandchild that would sleep for an hour: only killing the whole group ends this test.
+	// The shell waits for a grandchild that would sleep for an hour: only killing the whole group
+	// ends this test.
 	out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", "echo begun; sleep 3600 & wait"}, Timeout: 200 * time.Millisecond})
 	if !errors.Is(err, ErrTimeout) {
 		t.Fatalf("error %v, want ErrTimeout", err)
@@ -98,7 +99,8 @@ func TestRunInDirectory(t *testing.T) {
 	}
 }
 
-// TestRunAndTheGroup: what a program leaves running in its group is killed, unless it is to be kept.
+// TestRunAndTheGroup: what a program leaves running in its group is killed, unless it is to be
+// kept.
 func TestRunAndTheGroup(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		fifo := filepath.Join(t.TempDir(), "fifo")

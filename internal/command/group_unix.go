@@ -13,7 +13,8 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// killGroup ends what cmd left running in its group. A group that is already empty is what one hopes for, so the result does not matter.
+// killGroup ends what cmd left running in its group. A group that is already empty is what one
+// hopes for, so the result does not matter.
 func killGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -15,10 +15,12 @@ import (
 	"krund/internal/trust"
 )
 
-// deadline bounds each way of delivery: an unreachable mail or web server must not hold up the next boot.
+// deadline bounds each way of delivery: an unreachable mail or web server must not hold up the next
+// boot.
 const deadline = 30 * time.Second
 
-// An Event is the kind of a message; it is in the webhook's JSON and in the command's environment, for scripts to switch on.
+// An Event is the kind of a message; it is in the webhook's JSON and in the command's environment,
+// for scripts to switch on.
 type Event string
 
 // The events, in the order in which an experiment meets them.
@@ -49,7 +51,8 @@ type Notifier struct {
 	Environ  []string                  // environment of the command and of sendmail, before the KRUND_ variables are added
 }
 
-// WantsMail says whether Send would send a mail, so that the caller can count it durably before it is sent.
+// WantsMail says whether Send would send a mail, so that the caller can count it durably before it
+// is sent.
 func (n Notifier) WantsMail() bool { return len(n.Mail) > 0 }
 
 // Send delivers m every way that is configured, mail only if mail is true (the cap on mails is the
@@ -84,8 +87,8 @@ func (n Notifier) sendMail(ctx context.Context, m Message) error {
 	return nil
 }
 
-// mailText is the message in the form of RFC 5322. Line breaks in what goes into header lines become spaces, so that no text can add a
-// header of its own.
+// mailText is the message in the form of RFC 5322. Line breaks in what goes into header lines
+// become spaces, so that no text can add a header of its own.
 func mailText(to []string, m Message) string {
 	subject := fmt.Sprintf("[krund] %s on %s: %s", m.Experiment, m.Host, m.Subject)
 	var b strings.Builder

@@ -15,7 +15,8 @@ import (
 var message = Message{Event: Flagged, Experiment: "warmup", Host: "bencher3", Subject: "nbody:C:default-c ended in an error",
 	Text: "exit status 1\nlast words"}
 
-// notifyProgram writes an executable script into a temporary directory and returns its path and that of a file for its traces.
+// notifyProgram writes an executable script into a temporary directory and returns its path and
+// that of a file for its traces.
 func notifyProgram(t *testing.T, script string) (path, traces string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -17,8 +17,8 @@ type System struct {
 	Timeout time.Duration // 0 means two minutes: stopping a service may take 90 seconds
 }
 
-// Output runs a program and returns its standard output, at most 16 MiB: the longest is a kernel log
-// of a few MiB. The error quotes the last line of standard error; see Run.
+// Output runs a program and returns its standard output, at most 16 MiB: the longest is a kernel
+// log of a few MiB. The error quotes the last line of standard error; see Run.
 func (s System) Output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	dirs, timeout := s.Dirs, s.Timeout
 	if dirs == nil {

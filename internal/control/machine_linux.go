@@ -10,8 +10,9 @@ import (
 	"krund/internal/sysroot"
 )
 
-// NewMachine returns the machine below root. For a copy of a machine (a root other than "/") there are only its files: no services,
-// interfaces or swap of the machine at hand can be reached through it.
+// NewMachine returns the machine below root. For a copy of a machine (a root other than "/") there
+// are only its files: no services, interfaces or swap of the machine at hand can be reached through
+// it.
 func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 	m := &Machine{Root: root}
 	m.Boot, _ = root.Read("/proc/sys/kernel/random/boot_id") // unknown is "", and then counts as any boot

@@ -8,7 +8,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// NewMachine returns the machine below root. For a copy of a machine (a root other than "/") there are only its files.
+// NewMachine returns the machine below root. For a copy of a machine (a root other than "/") there
+// are only its files.
 func NewMachine(ctx context.Context, root sysroot.Root) *Machine {
 	m := &Machine{Root: root}
 	if root.IsMachine() {

@@ -62,8 +62,9 @@ func measured() string {
 	if err := m.Done(); err != nil {
 		return err.Error()
 	}
-	// A software event, which every machine has: without a PMU the kernel refuses a hardware event with
-	// ENOENT before it checks the right to count on a CPU (find_get_context in kernel/events/core.c).
+	// A software event, which every machine has: without a PMU the kernel refuses a hardware event
+	// with ENOENT before it checks the right to count on a CPU (find_get_context in
+	// kernel/events/core.c).
 	faults := event{"page_faults", typeSoftware, softwareFaults}
 	if _, err := openEvent(faults, eventOptions{core: 0}); err != nil {
 		return "refused"

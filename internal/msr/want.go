@@ -11,7 +11,8 @@ const (
 	MSR  = "msr"
 	None = "none"
 
-	// RDPMC is perf, too, but the counter is read in user space: for iterations of a few microseconds. See findSelf.
+	// RDPMC is perf, too, but the counter is read in user space: for iterations of a few
+	// microseconds. See findSelf.
 	RDPMC = "rdpmc"
 )
 

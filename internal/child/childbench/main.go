@@ -1,5 +1,6 @@
-// Command childbench prints what running a benchmark costs: the daemon's own processor time, context switches and size
-// while a quiet benchmark runs, and the time that krund adds around a short one. It is run by make bench.
+// Command childbench prints what running a benchmark costs: the daemon's own processor time,
+// context switches and size while a quiet benchmark runs, and the time that krund adds around a
+// short one. It is run by make bench.
 package main
 
 import (
@@ -62,8 +63,9 @@ func benchWait(w io.Writer, name string, c child.Command) error {
 	return nil
 }
 
-// benchShort measures, in medians, the three parts of a run of true(1): from the call until execve, the program itself,
-// and from its end until Run returns; the last two together, as nobody but krund sees where they part.
+// benchShort measures, in medians, the three parts of a run of true(1): from the call until execve,
+// the program itself, and from its end until Run returns; the last two together, as nobody but
+// krund sees where they part.
 func benchShort(w io.Writer, runs int) error {
 	file, err := os.CreateTemp("", "childbench-")
 	if err != nil {
