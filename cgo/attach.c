@@ -1,4 +1,4 @@
-/* attach.c - making and ending handles, on krund's buffer or on private memory. Interface: krun.h. */
+/* attach.c - making and ending handles on krund's buffer or private memory. Interface: krun.h. */
 #include "internal.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define DEFAULT_ITERATIONS 2000 /* as in the warmup study */
 #define DEFAULT_USER_COLUMNS 16
 
-/* env_number reads a decimal environment variable: -1 when unset, -2 when not a number of min to max. */
+/* env_number reads a decimal environment variable: -1 if unset, -2 if no number of min to max. */
 static long env_number(const char *name, long min, long max)
 {
 	const char *s = getenv(name);

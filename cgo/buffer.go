@@ -66,7 +66,8 @@ func identify(groups []Group) ([]Group, error) {
 		if err := unix.Fstat(int(groups[i].File.Fd()), &st); err != nil {
 			return nil, fmt.Errorf("group %d: %w", i, os.NewSyscallError("fstat", err))
 		}
-		groups[i].device, groups[i].inode = uint64(st.Dev), st.Ino //nolint:unconvert // Dev is signed on some systems
+		groups[i].device = uint64(st.Dev) //nolint:unconvert // signed on some systems
+		groups[i].inode = st.Ino
 	}
 	return groups, nil
 }

@@ -17,9 +17,11 @@ static const struct number numbers[] = {
 	N(KRUN_NAME_BYTES), N(KRUN_UNIT_BYTES),
 	N(KRUN_MAX_ITERATIONS), N(KRUN_MAX_COUNTERS), N(KRUN_MAX_USER_COLUMNS),
 	N(KRUN_CLOCK_KIND), N(KRUN_STATE_NEW), N(KRUN_STATE_READY), N(KRUN_STATE_DONE),
-	N(KRUN_COLUMN_FREE), N(KRUN_COLUMN_COUNTER), N(KRUN_COLUMN_USER), N(KRUN_MISSING), N(KRUN_EPART), N(KRUN_ECHILD), N(KRUN_ELOST), N(KRUN_ETHREAD),
-	N(KRUN_MAX_GROUP), N(KRUN_SOURCE_NONE), N(KRUN_SOURCE_PERF), N(KRUN_SOURCE_REGISTERS), N(KRUN_SCOPE_ITERATION),
-	N(KRUN_SCOPE_EXECUTION), N(KRUN_GROUP_PARTIAL), N(KRUN_SOURCE_SELF), N(KRUN_GROUP_EVENT),
+	N(KRUN_COLUMN_FREE), N(KRUN_COLUMN_COUNTER), N(KRUN_COLUMN_USER), N(KRUN_MISSING),
+	N(KRUN_EPART), N(KRUN_ECHILD), N(KRUN_ELOST), N(KRUN_ETHREAD),
+	N(KRUN_MAX_GROUP), N(KRUN_SOURCE_NONE), N(KRUN_SOURCE_PERF), N(KRUN_SOURCE_REGISTERS),
+	N(KRUN_SCOPE_ITERATION), N(KRUN_SCOPE_EXECUTION), N(KRUN_GROUP_PARTIAL), N(KRUN_SOURCE_SELF),
+	N(KRUN_GROUP_EVENT),
 	HEADER(plan.magic), HEADER(plan.version), HEADER(plan.header_bytes), HEADER(plan.bytes),
 	HEADER(plan.iterations), HEADER(plan.counters), HEADER(plan.user_columns), HEADER(plan.entry_bytes),
 	HEADER(plan.start_offset), HEADER(plan.wall_offset), HEADER(plan.clock), HEADER(plan.scope),
@@ -28,7 +30,8 @@ static const struct number numbers[] = {
 	HEADER(progress.init_ns), HEADER(progress.done_ns),
 	HEADER(hot.begun.tv_sec), HEADER(hot.begun.tv_nsec), HEADER(hot.done),
 	ENTRY(kind), ENTRY(core), ENTRY(offset), ENTRY(name), ENTRY(unit),
-	ENTRY(group), ENTRY(source), ENTRY(flags), ENTRY(turn), ENTRY(bits), ENTRY(fd), ENTRY(address), ENTRY(device), ENTRY(inode),
+	ENTRY(group), ENTRY(source), ENTRY(flags), ENTRY(turn), ENTRY(bits), ENTRY(fd),
+	ENTRY(address), ENTRY(device), ENTRY(inode),
 	ENTRY(total),
 };
 
@@ -63,7 +66,10 @@ func cNumbers() map[string]int64 {
 func cPlaces(iterations, columns int) places {
 	var out [5]C.int64_t
 	C.krun_places_of(C.uint32_t(iterations), C.uint32_t(columns), &out[0])
-	return places{start: int64(out[0]), wall: int64(out[1]), column: int64(out[2]), stride: int64(out[3]), bytes: int64(out[4])}
+	return places{
+		start: int64(out[0]), wall: int64(out[1]), column: int64(out[2]), stride: int64(out[3]),
+		bytes: int64(out[4]),
+	}
 }
 
 // cErrorText is krun_strerror.

@@ -1,6 +1,6 @@
 /*
- * counters.c - reading processor counters around iterations. Bytes: layout.h. The descriptors come
- * from handover.c.
+ * counters.c - reading processor counters around iterations. Bytes: layout.h. The descriptors
+ * come from handover.c.
  *
  * The order is that of Listing 1 of the warmup study (Barrett et al., OOPSLA
  * 2017): before an iteration core by core APERF, MPERF, core cycles, then the
@@ -61,8 +61,8 @@ static int read_perf(const struct group *g, struct perf_reading *reading)
 }
 
 /*
- * read_self reads the event of this thread as if it were a group. The times in the page are those of
- * the moment when the event was last scheduled onto a counter, so only their difference has a
+ * read_self reads the event of this thread as if it were a group. The times in the page are those
+ * of the moment when the event was last scheduled onto a counter, so only their difference has a
  * meaning.
  */
 static int read_self(const struct group *g, struct perf_reading *reading)
@@ -226,7 +226,7 @@ void krun_counters_done(krun *k)
 		return;
 	if (s->per_execution && s->started)
 		store_differences(s, &s->entries[0].total, sizeof *s->entries / sizeof(int64_t));
-	/* Another file under the same number may have returned plausible values, or failed for no reason. */
+	/* Another file under the same number may have returned plausible values, or failed. */
 	for (g = 0; g < s->groups; g++)
 		if (!s->group[g].error && !krun_group_unchanged(&s->group[g]))
 			krun_set_fd_lost(s->header);

@@ -36,7 +36,8 @@ func (e Error) Error() string {
 		"KRUN_BUFFER_FD or KRUN_ITERATIONS is not a number in range",
 		"the descriptor in KRUN_BUFFER_FD cannot be mapped; was it closed before krun_init?",
 		"the descriptor in KRUN_BUFFER_FD is not a krun buffer",
-		"the buffer was made for another version of libkrun or another clock; install krund and libkrun together",
+		"the buffer was made for another version of libkrun or another clock; " +
+			"install krund and libkrun together",
 		"the buffer's header contradicts itself",
 		"the buffer is already in use; call krun_init once per process execution",
 		"out of memory",
@@ -46,9 +47,12 @@ func (e Error) Error() string {
 		"krun_done was called before",
 		"a processor counter could not be read; krunctl doctor says which can be",
 		"a processor counter did not count all the time: something else uses the same hardware",
-		"the handle belongs to the process that this one was forked from; call krun_init in the process that measures",
-		"a counter's descriptor was closed or replaced; the benchmark must not close descriptors it did not open",
-		"the iterations ran in another thread than the process's first, the only one whose counter rdpmc reads; use perf",
+		"the handle belongs to the process that this one was forked from; " +
+			"call krun_init in the process that measures",
+		"a counter's descriptor was closed or replaced; " +
+			"the benchmark must not close descriptors it did not open",
+		"the iterations ran in another thread than the process's first, " +
+			"the only one whose counter rdpmc reads; use perf",
 	}
 	if !e.known() {
 		return "unknown error " + strconv.Itoa(int(e))

@@ -14,7 +14,8 @@ type Source uint8
 const (
 	SourcePerf      Source = 1 // a perf group's leader: all columns by one read
 	SourceRegisters Source = 2 // a core's model specific registers: each column by a pread at its address
-	SourceSelf      Source = 3 // a perf event of the process's first thread alone: one column, without a system call where that is allowed
+	// a perf event of the process's first thread: one column, by RDPMC where that is allowed
+	SourceSelf Source = 3
 )
 
 // Scope says around what libkrun reads the counters.

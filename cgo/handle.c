@@ -1,6 +1,6 @@
 /*
- * handle.c - the memory of a handle: two pages. A child made by fork sees the first one as zeros and
- * the second one unchanged. Interface: handle.h.
+ * handle.c - the memory of a handle: two pages. A child made by fork sees the first one as zeros
+ * and the second one unchanged. Interface: handle.h.
  */
 #include "handle.h"
 

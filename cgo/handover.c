@@ -41,7 +41,9 @@ static bool valid_group(const struct krun_entry *e, uint32_t columns)
 
 	if (e->group < 1 || e->group > KRUN_MAX_GROUP || e->group > columns || e->turn >= e->group || e->fd < 0)
 		return false;
-	if (e->source < KRUN_SOURCE_PERF || e->source > KRUN_SOURCE_SELF || (e->source == KRUN_SOURCE_SELF && e->group != 1))
+	if (e->source < KRUN_SOURCE_PERF || e->source > KRUN_SOURCE_SELF)
+		return false;
+	if (e->source == KRUN_SOURCE_SELF && e->group != 1)
 		return false;
 	for (i = 0; i < e->group; i++)
 		if ((i > 0 && (e[i].group != 0 || e[i].source != KRUN_SOURCE_NONE)) ||

@@ -1,6 +1,6 @@
 /*
- * internal.h - the handle and the clock, for every file of the library. Include it, or a header that
- * does, before any system header. Headers include in one direction only:
+ * internal.h - the handle and the clock, for every file of the library. Include it, or a header
+ * that does, before any system header. Headers include in one direction only:
  *
  *   krun.h, layout.h <- internal.h <- handle.h, handover.h, counters.h
  *   layout.h         <- errors.h

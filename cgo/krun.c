@@ -9,8 +9,8 @@
 #include "handle.h"
 
 /*
- * in_forked_child reports whether this process is a child of the one that made the handle: there the
- * handle reads as zeros.
+ * in_forked_child reports whether this process is a child of the one that made the handle: there
+ * the handle reads as zeros.
  */
 static bool in_forked_child(const krun *k)
 {
@@ -68,7 +68,7 @@ int krun_end(krun *k)
 	start = krun_ns(k->hot->begun);
 	k->start[i] = start;
 	k->wall[i] = krun_ns(now) - start;
-	/* Release: a reader that sees the count sees the values, even if this process is killed right here. */
+	/* Release: a reader that sees the count sees the values, even after a kill right here. */
 	atomic_store_explicit(&k->hot->done, (uint64_t)i + 1, memory_order_release);
 	return KRUN_OK;
 }
@@ -100,7 +100,7 @@ int krun_done(krun *k)
 	return open ? set_error(k, KRUN_EORDER) : KRUN_OK;
 }
 
-/* valid_text reports whether s has min to max characters: letters, digits, _ . - and those of more. */
+/* valid_text reports whether s has min to max characters of A-Z a-z 0-9 _ . - and more. */
 static bool valid_text(const char *s, size_t min, size_t max, const char *more)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -126,7 +126,8 @@ int krun_column(krun *k, const char *name, const char *unit)
 	int64_t *values;
 	uint32_t i;
 
-	if (!k || !valid_text(name, 1, KRUN_NAME_BYTES - 1, "") || !valid_text(unit, 0, KRUN_UNIT_BYTES - 1, "/%"))
+	if (!k || !valid_text(name, 1, KRUN_NAME_BYTES - 1, "") ||
+	    !valid_text(unit, 0, KRUN_UNIT_BYTES - 1, "/%"))
 		return KRUN_EINVAL;
 	if (in_forked_child(k))
 		return KRUN_ECHILD;
@@ -218,7 +219,8 @@ const char *krun_strerror(int error)
 		"KRUN_BUFFER_FD or KRUN_ITERATIONS is not a number in range",
 		"the descriptor in KRUN_BUFFER_FD cannot be mapped; was it closed before krun_init?",
 		"the descriptor in KRUN_BUFFER_FD is not a krun buffer",
-		"the buffer was made for another version of libkrun or another clock; install krund and libkrun together",
+		"the buffer was made for another version of libkrun or another clock; "
+		"install krund and libkrun together",
 		"the buffer's header contradicts itself",
 		"the buffer is already in use; call krun_init once per process execution",
 		"out of memory",
@@ -228,9 +230,12 @@ const char *krun_strerror(int error)
 		"krun_done was called before",
 		"a processor counter could not be read; krunctl doctor says which can be",
 		"a processor counter did not count all the time: something else uses the same hardware",
-		"the handle belongs to the process that this one was forked from; call krun_init in the process that measures",
-		"a counter's descriptor was closed or replaced; the benchmark must not close descriptors it did not open",
-		"the iterations ran in another thread than the process's first, the only one whose counter rdpmc reads; use perf",
+		"the handle belongs to the process that this one was forked from; "
+		"call krun_init in the process that measures",
+		"a counter's descriptor was closed or replaced; "
+		"the benchmark must not close descriptors it did not open",
+		"the iterations ran in another thread than the process's first, "
+		"the only one whose counter rdpmc reads; use perf",
 	};
 
 	if (error > 0 || error < KRUN_ETHREAD)

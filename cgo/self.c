@@ -46,10 +46,10 @@ void krun_self_unmap(const volatile struct perf_event_mmap_page *page)
 }
 
 /*
- * The kernel rewrites the page when it schedules the event onto a counter or off it. For the calling
- * thread that happens on this processor, so a compiler barrier is enough, and the reading is repeated
- * when `lock` changed meanwhile. The counter's value is signed and pmc_width bits wide; added to
- * `offset` it is what read(2) would return.
+ * The kernel rewrites the page when it schedules the event onto a counter or off it. For the
+ * calling thread that happens on this processor, so a compiler barrier is enough, and the reading
+ * is repeated when `lock` changed meanwhile. The counter's value is signed and pmc_width bits wide;
+ * added to `offset` it is what read(2) would return.
  */
 bool krun_self_read(const volatile struct perf_event_mmap_page *page, struct krun_self *out)
 {

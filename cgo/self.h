@@ -1,7 +1,7 @@
 /*
- * self.h - reading a perf event of the calling thread without a system call (self-monitoring), by the
- * protocol that perf_event_open(2) gives for struct perf_event_mmap_page. Linux on x86-64 only;
- * elsewhere there is no page, and the caller uses read(2).
+ * self.h - reading a perf event of the calling thread without a system call (self-monitoring), by
+ * the protocol that perf_event_open(2) gives for struct perf_event_mmap_page. Linux on x86-64
+ * only; elsewhere there is no page, and the caller uses read(2).
  */
 #ifndef KRUN_SELF_H
 #define KRUN_SELF_H
@@ -24,9 +24,9 @@ const volatile struct perf_event_mmap_page *krun_self_page(int fd);
 void krun_self_unmap(const volatile struct perf_event_mmap_page *page);
 
 /*
- * krun_self_read reads the event, which must be one of the calling thread. It returns false when the
- * event is not on a hardware counter at the moment or the kernel forbids RDPMC; then read(2) gives
- * the value.
+ * krun_self_read reads the event, which must be one of the calling thread. It returns false when
+ * the event is not on a hardware counter at the moment or the kernel forbids RDPMC; then read(2)
+ * gives the value.
  */
 bool krun_self_read(const volatile struct perf_event_mmap_page *page, struct krun_self *out);
 

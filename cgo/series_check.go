@@ -76,7 +76,8 @@ func userColumn(e, empty []byte) (Column, bool) {
 		}
 		return string(s)
 	}
-	c := Column{Name: text(e[entryName:entryUnit]), Unit: text(e[entryUnit : entryUnit+unitBytes]), Core: NoCore}
+	c := Column{Name: text(e[entryName:entryUnit]), Unit: text(e[entryUnit : entryUnit+unitBytes]),
+		Core: NoCore}
 	ok := binary.NativeEndian.Uint32(e[entryKind:]) == kindUser &&
 		bytes.Equal(e[entryCore:entryName], empty[entryCore:entryName]) &&
 		goodText(c.Name, 1, nameBytes-1, "") && goodText(c.Unit, 0, unitBytes-1, "/%")

@@ -51,7 +51,8 @@ func (s Spec) check() error {
 	seen := make(map[id]bool, len(s.Columns))
 	for i, c := range s.Columns {
 		if !goodText(c.Name, 1, nameBytes-1, "") || !goodText(c.Unit, 0, unitBytes-1, "/%") {
-			bad("column %d: name %q, unit %q: want letters, digits, _ . - in at most %d and %d bytes", i, c.Name, c.Unit, nameBytes-1, unitBytes-1)
+			bad("column %d: name %q, unit %q: want letters, digits, _ . - in at most %d and %d bytes", i,
+				c.Name, c.Unit, nameBytes-1, unitBytes-1)
 		}
 		if c.Core < NoCore || c.Core > 1<<20 {
 			bad("column %d: core %d", i, c.Core)

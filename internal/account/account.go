@@ -50,7 +50,8 @@ const toolTime = 30 * time.Second
 // An account, home or group of that name that is not krund's own is never touched: ErrForeign.
 func Fresh(ctx context.Context, home int64) (Account, []string, error) {
 	if os.Geteuid() != 0 {
-		finding := fmt.Sprintf("no fresh account: krund is not root, so the benchmark runs as user %d", os.Geteuid())
+		finding := fmt.Sprintf("no fresh account: krund is not root, so the benchmark runs as user %d",
+			os.Geteuid())
 		return Account{}, []string{finding}, nil
 	}
 	m := newMaker("/")
@@ -210,7 +211,8 @@ var toolDirs = []string{"/usr/sbin", "/sbin", "/usr/bin", "/bin"}
 // keeps running.
 func callTool(ctx context.Context, argv []string) error {
 	c := command.Cmd{
-		Argv: argv, Search: toolDirs, Env: command.PlainEnv(toolDirs), Dir: "/", Timeout: toolTime, KeepGroup: true,
+		Argv: argv, Search: toolDirs, Env: command.PlainEnv(toolDirs), Dir: "/",
+		Timeout: toolTime, KeepGroup: true,
 	}
 	_, err := command.Run(ctx, c)
 	if errors.Is(err, exec.ErrNotFound) { // a system that has them elsewhere
@@ -218,8 +220,8 @@ func callTool(ctx context.Context, argv []string) error {
 		_, err = command.Run(ctx, c)
 	}
 	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("%w: install %s (Debian: passwd; Fedora: shadow-utils), or set account = \"caller\"",
-			err, argv[0])
+		return fmt.Errorf("%w: install %s (Debian: passwd; Fedora: shadow-utils), "+
+			"or set account = \"caller\"", err, argv[0])
 	}
 	return err
 }

@@ -14,9 +14,15 @@ var objectKinds = []struct {
 	table, id string
 	remove    func(id int) error
 }{
-	{"/proc/sysvipc/shm", "shmid", func(id int) error { return control(unix.SYS_SHMCTL, id, unix.IPC_RMID, 0) }},
-	{"/proc/sysvipc/sem", "semid", func(id int) error { return control(unix.SYS_SEMCTL, id, 0, unix.IPC_RMID) }},
-	{"/proc/sysvipc/msg", "msqid", func(id int) error { return control(unix.SYS_MSGCTL, id, unix.IPC_RMID, 0) }},
+	{"/proc/sysvipc/shm", "shmid", func(id int) error {
+		return control(unix.SYS_SHMCTL, id, unix.IPC_RMID, 0)
+	}},
+	{"/proc/sysvipc/sem", "semid", func(id int) error {
+		return control(unix.SYS_SEMCTL, id, 0, unix.IPC_RMID)
+	}},
+	{"/proc/sysvipc/msg", "msqid", func(id int) error {
+		return control(unix.SYS_MSGCTL, id, unix.IPC_RMID, 0)
+	}},
 }
 
 // removeObjects removes the System V objects that a user owns or has created. A kernel may lack

@@ -52,7 +52,9 @@ func killUser(ctx context.Context, a Account) error {
 			return err
 		}
 		argv := []string{killName, fmt.Sprintf("%s%d:%d", killFlag, a.UID, a.GID)}
-		c := command.Cmd{Path: program, Argv: argv, Env: []string{"GOMAXPROCS=1"}, Dir: "/", Timeout: killTime}
+		c := command.Cmd{
+			Path: program, Argv: argv, Env: []string{"GOMAXPROCS=1"}, Dir: "/", Timeout: killTime,
+		}
 		if _, err := command.Run(ctx, c); err != nil {
 			return err
 		}

@@ -15,7 +15,8 @@ import (
 // accountLocks are the lock files of useradd and userdel (shadow's commonio.c). Each holds the
 // number of its process.
 var accountLocks = []string{
-	"/etc/passwd.lock", "/etc/shadow.lock", "/etc/group.lock", "/etc/gshadow.lock", "/etc/subuid.lock", "/etc/subgid.lock",
+	"/etc/passwd.lock", "/etc/shadow.lock", "/etc/group.lock", "/etc/gshadow.lock", "/etc/subuid.lock",
+	"/etc/subgid.lock",
 }
 
 // removeStaleLocks removes locks on the user database that a power failure left behind. The tools
@@ -75,7 +76,8 @@ func startTicks(pid int) (int64, error) {
 // startedAfter reports whether a process with this start time began clearly after the time t.
 func startedAfter(ticks int64, t time.Time) bool {
 	var real, boot unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_REALTIME, &real) != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil {
+	if unix.ClockGettime(unix.CLOCK_REALTIME, &real) != nil ||
+		unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil {
 		return false
 	}
 	began := real.Nano() - boot.Nano() + ticks*int64(time.Second)/ticksPerSecond

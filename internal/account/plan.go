@@ -38,14 +38,16 @@ func checkOwn(u user, users []user) error {
 		return fmt.Errorf("account %s: %w: its comment is %q and not %q; rename or remove it by hand, "+
 			"or set account = \"caller\"", u.name, ErrForeign, u.comment, accountComment)
 	case u.uid == 0:
-		return fmt.Errorf("account %s: %w: its user number is that of root; remove it by hand", u.name, ErrForeign)
+		return fmt.Errorf("account %s: %w: its user number is that of root; remove it by hand",
+			u.name, ErrForeign)
 	case u.home != accountHome:
 		return fmt.Errorf("account %s: %w: its home is %s and not %s; remove it by hand",
 			u.name, ErrForeign, u.home, accountHome)
 	}
 	for _, other := range users {
 		if other.uid == u.uid && other != u {
-			return fmt.Errorf("account %s: %w: account %s has the same user number %d; remove one of them by hand",
+			return fmt.Errorf("account %s: %w: account %s has the same user number %d; "+
+				"remove one of them by hand",
 				u.name, ErrForeign, other.name, u.uid)
 		}
 	}
@@ -99,7 +101,8 @@ func planGroup(users []user, groups []groupEntry) (string, error) {
 		}
 		for _, u := range users {
 			if u.gid == g.gid {
-				return "", fmt.Errorf("group %s: %w: it is the group of account %s; rename or remove it by hand",
+				return "", fmt.Errorf("group %s: %w: it is the group of account %s; "+
+					"rename or remove it by hand",
 					g.name, ErrForeign, u.name)
 			}
 		}

@@ -118,7 +118,8 @@ func (g *cgroup) clear() (int, error) {
 	limit := now() + int64(killTime)
 	for !g.empty() {
 		if now() >= limit {
-			return n, fmt.Errorf("control group %s: processes %v of an earlier run cannot be killed", g.name, g.processes())
+			return n, fmt.Errorf("control group %s: processes %v of an earlier run cannot be killed",
+				g.name, g.processes())
 		}
 		g.kill()
 		pause(nil)

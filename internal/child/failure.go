@@ -37,13 +37,15 @@ func explain(r report, c Command, stat func(string) (fs.FileInfo, error)) *Start
 	case stepExec:
 		f.Text = fmt.Sprintf("execute %s: %s%s", c.Path, why, execHint(syscall.Errno(r.Errno), c, stat))
 	case stepDirectory:
-		f.Text = fmt.Sprintf("enter the working directory %s as %s: %s; it must exist and be open to that user",
+		f.Text = fmt.Sprintf("enter the working directory %s as %s: %s; "+
+			"it must exist and be open to that user",
 			c.dir(), c.User, why)
 	case stepUser:
 		f.Text = fmt.Sprintf("become user %s: %s; only root can change the user", c.User, why)
 	case stepLimits:
 		f.Text = fmt.Sprintf("set the limits heap %d and stack %d bytes: %s; "+
-			"an ordinary user cannot go above the hard limits of ulimit -H", c.Limits.Heap, c.Limits.Stack, why)
+			"an ordinary user cannot go above the hard limits of ulimit -H",
+			c.Limits.Heap, c.Limits.Stack, why)
 	case stepProcessors:
 		f.Text = fmt.Sprintf("run on processors %v only: %s", c.CPUs, why)
 	default:

@@ -34,7 +34,8 @@ func (s *execution) fill(run *Run) error {
 		run.Cgroup = s.cgroup.name
 	}
 	run.Seen = r.Seen
-	if n := s.command.Limits.Processes; r.Ready && (s.limitsProcesses && run.Cgroup != "" || n == r.Seen.Processes) {
+	if n := s.command.Limits.Processes; r.Ready &&
+		(s.limitsProcesses && run.Cgroup != "" || n == r.Seen.Processes) {
 		run.Processes = n
 	}
 	run.Strays = s.tree.count()
@@ -94,7 +95,8 @@ func (s *execution) findings(run Run, r report) []string {
 		out = append(out, "refused, went on without: "+text)
 	}
 	if s.cleared > 0 {
-		out = append(out, fmt.Sprintf("killed %d processes of an earlier run in control group %s", s.cleared, s.cgroup.name))
+		out = append(out, fmt.Sprintf("killed %d processes of an earlier run in control group %s",
+			s.cleared, s.cgroup.name))
 	}
 	if run.OOMKills > 0 {
 		out = append(out, fmt.Sprintf("the kernel killed %d processes for want of memory", run.OOMKills))
@@ -104,7 +106,8 @@ func (s *execution) findings(run Run, r report) []string {
 			"the program cannot be loaded under its limits, or somebody killed it")
 	}
 	if run.Strays > 0 {
-		out = append(out, fmt.Sprintf("%d further processes of the benchmark had to be killed or reaped", run.Strays))
+		out = append(out, fmt.Sprintf("%d further processes of the benchmark had to be killed or reaped",
+			run.Strays))
 	}
 	const lines, size = 100, 16 << 10 // a benchmark may leave thousands of processes behind
 	return display.ClipLines(append(out, s.tree.leftovers()...), lines, size)

@@ -217,7 +217,8 @@ func (s *execution) run(ctx context.Context, run *Run) error {
 		run.OOMKills = int(after - kills)
 	}
 	if n := s.cgroup.refusals() - refused; n > 0 {
-		s.remarks = append(s.remarks, fmt.Sprintf("%d times the benchmark was refused another process or thread (limits.processes = %d)",
+		s.remarks = append(s.remarks, fmt.Sprintf("%d times the benchmark was refused another process "+
+			"or thread (limits.processes = %d)",
 			n, s.command.Limits.Processes))
 	}
 	if waitErr != nil {
@@ -252,7 +253,8 @@ func (s *execution) start() (pid int, err error) {
 // wait sleeps until the end of the benchmark and returns why it woke up.
 func (s *execution) wait(ctx context.Context, begin int64) (endReason, error) {
 	s.watch = watch{
-		end: s.tree.end, cancel: s.cancel[0], streams: []*stream{s.stdout, s.stderr}, buf: make([]byte, readBytes),
+		end: s.tree.end, cancel: s.cancel[0], streams: []*stream{s.stdout, s.stderr},
+		buf: make([]byte, readBytes),
 	}
 	if t := s.command.Limits.Timeout; t > 0 {
 		s.watch.deadline = begin + int64(t)

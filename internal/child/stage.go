@@ -65,7 +65,8 @@ func (s *stage) run() {
 	if err != nil {
 		s.fail(stepStage, err)
 	}
-	s.report(report{Ready: true, Remarks: s.remarks, GroupError: s.noGroup, Seen: readBack(s.request), Cost: ownUsage()})
+	s.report(report{Ready: true, Remarks: s.remarks, GroupError: s.noGroup, Seen: readBack(s.request),
+		Cost: ownUsage()})
 	s.execBenchmark(path, args, env)
 }
 
@@ -113,7 +114,8 @@ func (s *stage) prepareLimits() error {
 		}
 	}
 	if n := s.request.Processes; n > 0 {
-		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: rlimValue(n), Max: rlimValue(n)}); err != nil {
+		if err := unix.Setrlimit(unix.RLIMIT_NPROC,
+			&unix.Rlimit{Cur: rlimValue(n), Max: rlimValue(n)}); err != nil {
 			return fmt.Errorf("processes: %w", err)
 		}
 	}
@@ -224,7 +226,8 @@ func readBack(o startRequest) Seen {
 	s := Seen{
 		UID: os.Getuid(), GID: os.Getgid(), Groups: groups,
 		Heap: softLimit(unix.RLIMIT_DATA), Stack: softLimit(unix.RLIMIT_STACK),
-		Core: softLimit(unix.RLIMIT_CORE), Files: softLimit(unix.RLIMIT_NOFILE), Processes: softLimit(unix.RLIMIT_NPROC),
+		Core: softLimit(unix.RLIMIT_CORE), Files: softLimit(unix.RLIMIT_NOFILE),
+		Processes: softLimit(unix.RLIMIT_NPROC),
 	}
 	if o.Heap != 0 {
 		s.Heap = o.Heap

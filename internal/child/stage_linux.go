@@ -59,8 +59,9 @@ func (s *stage) closeRest() error {
 func (s *stage) openEvents() error {
 	for _, e := range s.request.Events {
 		attr := unix.PerfEventAttr{
-			Type: e.Type, Config: e.Config, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitPinned,
-			Read_format: unix.PERF_FORMAT_GROUP | unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
+			Type: e.Type, Config: e.Config, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+			Bits: unix.PerfBitPinned, Read_format: unix.PERF_FORMAT_GROUP |
+				unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
 		}
 		fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		if err != nil {
@@ -176,12 +177,14 @@ const (
 func resetSignals() error {
 	for sig := uintptr(1); sig <= signals; sig++ {
 		var is sigaction
-		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&is)), sigSetBytes, 0, 0)
+		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&is)),
+			sigSetBytes, 0, 0)
 		if errno != 0 || is.handler != sigIgnore {
 			continue
 		}
 		var ordinary sigaction
-		_, _, errno = unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&ordinary)), 0, sigSetBytes, 0, 0)
+		_, _, errno = unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&ordinary)), 0,
+			sigSetBytes, 0, 0)
 		if errno != 0 {
 			return fmt.Errorf("signal %d: %w", sig, errno)
 		}
@@ -221,19 +224,24 @@ func (s *stage) execBenchmark(path *byte, args, env []*byte) {
 		errno syscall.Errno
 	)
 	late[0] = lateLimits
-	_, _, errno = unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&mask)), 0, sigSetBytes, 0, 0)
+	_, _, errno = unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK,
+		uintptr(unsafe.Pointer(&mask)), 0, sigSetBytes, 0, 0)
 	if errno == 0 && stack.Cur != 0 {
-		_, _, errno = unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_STACK, uintptr(unsafe.Pointer(&stack)), 0, 0, 0)
+		_, _, errno = unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_STACK,
+			uintptr(unsafe.Pointer(&stack)), 0, 0, 0)
 	}
 	if errno == 0 && heap.Cur != 0 {
-		_, _, errno = unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_DATA, uintptr(unsafe.Pointer(&heap)), 0, 0, 0)
+		_, _, errno = unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_DATA,
+			uintptr(unsafe.Pointer(&heap)), 0, 0, 0)
 	}
 	if errno == 0 && s.request.Stamp {
 		late[0] = lateStamp
-		_, _, errno = unix.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC_RAW, uintptr(unsafe.Pointer(&ts)), 0)
+		_, _, errno = unix.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC_RAW,
+			uintptr(unsafe.Pointer(&ts)), 0)
 		stamp = ts.Sec*1e9 + ts.Nsec
 		if errno == 0 {
-			_, _, errno = unix.RawSyscall6(unix.SYS_PWRITE64, uintptr(stampFD(s.n)), uintptr(unsafe.Pointer(&stamp)),
+			_, _, errno = unix.RawSyscall6(unix.SYS_PWRITE64, uintptr(stampFD(s.n)),
+				uintptr(unsafe.Pointer(&stamp)),
 				unsafe.Sizeof(stamp), uintptr(s.request.StampOffset), 0, 0)
 		}
 	}
@@ -243,7 +251,8 @@ func (s *stage) execBenchmark(path *byte, args, env []*byte) {
 			uintptr(unsafe.Pointer(&args[0])), uintptr(unsafe.Pointer(&env[0])))
 	}
 	late[1], late[2] = byte(errno), byte(errno>>8)
-	unix.RawSyscall(unix.SYS_WRITE, uintptr(statusFD(s.n)), uintptr(unsafe.Pointer(&late)), lateBytes) //nolint:errcheck // the failure cannot be reported
+	unix.RawSyscall(unix.SYS_WRITE, uintptr(statusFD(s.n)), uintptr(unsafe.Pointer(&late)),
+		lateBytes) //nolint:errcheck // the failure cannot be reported
 	for {
 		unix.RawSyscall(unix.SYS_EXIT_GROUP, stageFailed, 0, 0) //nolint:errcheck // it does not return
 		runtime.KeepAlive(s)

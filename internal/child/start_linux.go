@@ -38,7 +38,8 @@ func (s *execution) fork(program string, args []string, attr *syscall.ProcAttr) 
 	if err != nil {
 		_ = unix.Kill(-pid, unix.SIGKILL)
 		_, _ = unix.Wait4(pid, nil, 0, nil)
-		return 0, errors.Join(errors.New("this kernel has no pidfd_open(2); Linux 5.3 is the oldest that has"), err)
+		old := errors.New("this kernel has no pidfd_open(2); Linux 5.3 is the oldest that has")
+		return 0, errors.Join(old, err)
 	}
 	return pid, nil
 }
@@ -58,13 +59,15 @@ const mostNamed = 10
 func (t *processTree) leftovers() []string {
 	var out []string
 	for _, p := range t.unkillable[:min(len(t.unkillable), mostNamed)] {
-		out = append(out, fmt.Sprintf("process %d (%s) of the benchmark cannot be killed: state %c", p.PID, p.Name, p.State))
+		out = append(out, fmt.Sprintf("process %d (%s) of the benchmark cannot be killed: state %c",
+			p.PID, p.Name, p.State))
 	}
 	if more := len(t.unkillable) - mostNamed; more > 0 {
 		out = append(out, fmt.Sprintf("%d more processes of the benchmark cannot be killed", more))
 	}
 	if !t.reaped {
-		out = append(out, fmt.Sprintf("the benchmark, process %d, could not be killed within %v", t.main, killTime))
+		out = append(out, fmt.Sprintf("the benchmark, process %d, could not be killed within %v",
+			t.main, killTime))
 	}
 	return out
 }

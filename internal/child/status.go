@@ -12,7 +12,7 @@ import (
 
 // report is the stage's line.
 type report struct {
-	Ready      bool          `json:"ready"`                 // everything but the limits, the stamp and execve is done
+	Ready      bool          `json:"ready"`                 // only limits, stamp and execve are left
 	Step       string        `json:"step,omitempty"`        // what failed, when not ready
 	Errno      int           `json:"errno,omitempty"`       // how; 0 when it was no system call
 	Text       string        `json:"text,omitempty"`        // the error's text

@@ -39,7 +39,8 @@ type processTree struct {
 
 // newProcessTree is called before the fork.
 func newProcessTree(g *cgroup, killUser func(context.Context) error) (*processTree, error) {
-	t := &processTree{self: os.Getpid(), end: -1, cgroup: g, killUser: killUser, before: map[int]uint64{}, strays: map[int]uint64{}}
+	t := &processTree{self: os.Getpid(), end: -1, cgroup: g, killUser: killUser, before: map[int]uint64{},
+		strays: map[int]uint64{}}
 	if !noChildren() {
 		for _, p := range readProcs() {
 			if p.Parent == t.self {
@@ -234,7 +235,8 @@ func noNewPrivileges(pid int) bool {
 
 func subreaper() (bool, error) {
 	var is int32
-	_, _, errno := unix.RawSyscall(unix.SYS_PRCTL, unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&is)), 0)
+	_, _, errno := unix.RawSyscall(unix.SYS_PRCTL, unix.PR_GET_CHILD_SUBREAPER,
+		uintptr(unsafe.Pointer(&is)), 0)
 	if errno != 0 {
 		return false, fmt.Errorf("read whether krund reaps orphans: %w", errno)
 	}

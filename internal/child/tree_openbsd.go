@@ -105,7 +105,8 @@ func (*processTree) count() int { return 0 }
 // leftovers describes what could not be killed.
 func (t *processTree) leftovers() []string {
 	if !t.reaped {
-		return append(t.errs, fmt.Sprintf("the benchmark, process %d, could not be killed within %v", t.main, killTime))
+		return append(t.errs, fmt.Sprintf("the benchmark, process %d, could not be killed within %v",
+			t.main, killTime))
 	}
 	return t.errs
 }

@@ -14,10 +14,12 @@ import (
 type Hooks struct {
 	BeforeArgv [][]string
 	AfterArgv  [][]string
-	Environ    []string      // the commands' whole environment, the same however krund was started; nil is that of this process
-	Timeout    time.Duration // per command
-	Log        *slog.Logger
-	Trust      func(trust.Verdict) error // judges the path of each program before each run, for root; see Cmd
+	// Environ is the commands' whole environment, the same however krund was started; nil is that
+	// of this process.
+	Environ []string
+	Timeout time.Duration // per command
+	Log     *slog.Logger
+	Trust   func(trust.Verdict) error // judges the path of each program before each run, for root; see Cmd
 }
 
 // Before runs the hooks in order and stops at the first that fails; its error names the command and

@@ -25,9 +25,11 @@ type Event string
 
 // The events, in the order in which an experiment meets them.
 const (
-	Started  Event = "started"  // the schedule was made
-	Flagged  Event = "flagged"  // an execution ended in an error, timed out, or its record holds something to look at
-	Stopped  Event = "stopped"  // the experiment stopped before its end: the machine is unfit, or a limit was reached
+	Started Event = "started" // the schedule was made
+	// an execution ended in an error, timed out, or its record holds something to look at
+	Flagged Event = "flagged"
+	// the experiment stopped before its end: the machine is unfit, or a limit was reached
+	Stopped  Event = "stopped"
 	Finished Event = "finished" // nothing is outstanding
 )
 
@@ -44,11 +46,14 @@ type Message struct {
 type Notifier struct {
 	Mail     []string // addresses
 	Sendmail string   // path of sendmail; called with -t -i
-	Command  []string // argument vector; the text is on its standard input, KRUND_EVENT, KRUND_EXPERIMENT, KRUND_HOST and KRUND_SUBJECT in its environment
-	Webhook  string   // URL; a JSON object is posted: event, experiment, host, subject, text
-	Client   *http.Client
-	Trust    func(trust.Verdict) error // judges the paths of the command and of sendmail, for root; see Cmd
-	Environ  []string                  // environment of the command and of sendmail, before the KRUND_ variables are added
+	// Command is an argument vector. The text is on its standard input; its environment has
+	// KRUND_EVENT, KRUND_EXPERIMENT, KRUND_HOST and KRUND_SUBJECT.
+	Command []string
+	Webhook string // URL; a JSON object is posted: event, experiment, host, subject, text
+	Client  *http.Client
+	Trust   func(trust.Verdict) error // judges the paths of the command and of sendmail, for root; see Cmd
+	// environment of the command and of sendmail, before the KRUND_ variables are added
+	Environ []string
 }
 
 // WantsMail says whether Send would send a mail, so that the caller can count it durably before it
@@ -94,7 +99,8 @@ func mailText(to []string, m Message) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "To: %s\n", oneLine(strings.Join(to, ", ")))
 	fmt.Fprintf(&b, "Subject: %s\n", mime.QEncoding.Encode("utf-8", oneLine(subject)))
-	b.WriteString("Auto-Submitted: auto-generated\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n")
+	b.WriteString("Auto-Submitted: auto-generated\nMIME-Version: 1.0\n" +
+		"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n")
 	b.WriteString(strings.TrimRight(m.Text, "\n"))
 	b.WriteByte('\n')
 	return b.String()
@@ -104,7 +110,8 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func (n Notifier) runCommand(ctx context.Context, m Message) error {
 	env := append(append([]string{}, n.Environ...),
-		"KRUND_EVENT="+string(m.Event), "KRUND_EXPERIMENT="+m.Experiment, "KRUND_HOST="+m.Host, "KRUND_SUBJECT="+m.Subject)
+		"KRUND_EVENT="+string(m.Event), "KRUND_EXPERIMENT="+m.Experiment, "KRUND_HOST="+m.Host,
+		"KRUND_SUBJECT="+m.Subject)
 	if _, err := Run(ctx, Cmd{Argv: n.Command, Env: env, Stdin: m.Text + "\n",
 		Timeout: deadline, Trust: n.Trust}); err != nil {
 		return fmt.Errorf("notify command: %w", err)
@@ -114,7 +121,8 @@ func (n Notifier) runCommand(ctx context.Context, m Message) error {
 
 func (n Notifier) post(ctx context.Context, m Message) error {
 	body, err := json.Marshal(map[string]string{
-		"event": string(m.Event), "experiment": m.Experiment, "host": m.Host, "subject": m.Subject, "text": m.Text,
+		"event": string(m.Event), "experiment": m.Experiment, "host": m.Host, "subject": m.Subject,
+		"text": m.Text,
 	})
 	if err != nil {
 		return fmt.Errorf("notify webhook: %w", err)
@@ -129,7 +137,8 @@ func (n Notifier) post(ctx context.Context, m Message) error {
 	client := n.Client
 	if client == nil {
 		// No kept-alive connection: nothing of a notification may live on into the next execution.
-		client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}
+		transport := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}
+		client = &http.Client{Transport: transport}
 	}
 	resp, err := client.Do(req)
 	if err != nil {

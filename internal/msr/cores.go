@@ -26,7 +26,8 @@ func parseCores(text string) ([]int, error) {
 		if err == nil && ranged {
 			last, err = strconv.ParseUint(to, 10, 16)
 		}
-		if err != nil || last < first || last >= maxCores || len(list) > 0 && int(first) <= list[len(list)-1] {
+		if err != nil || last < first || last >= maxCores ||
+			len(list) > 0 && int(first) <= list[len(list)-1] {
 			return nil, fmt.Errorf("%q is not a list of cores", text)
 		}
 		for core := first; core <= last; core++ {

@@ -74,7 +74,8 @@ func (s system) probe(ctx context.Context, root sysroot.Root, want Want) []Findi
 }
 
 // find opens one source.
-func (s system) find(ctx context.Context, root sysroot.Root, source string, want Want, change bool) (*Counters, Finding) {
+func (s system) find(ctx context.Context, root sysroot.Root, source string, want Want,
+	change bool) (*Counters, Finding) {
 	c := &Counters{source: source, close: func() error { return nil }}
 	if want.Scope == Execution {
 		c.scope = libkrun.PerExecution

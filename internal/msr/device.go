@@ -64,11 +64,14 @@ func canCount(root sysroot.Root, list []device) (note string, err error) {
 			list[i].bits = p.fixedBits
 		case (err != nil || p.version == 0) && intel(root):
 			list[i].bits = usualBits
-			note = fmt.Sprintf("CPUID does not tell the width of core %d's cycles counter: taken for %d bits", d.core, usualBits)
+			note = fmt.Sprintf("CPUID does not tell the width of core %d's cycles counter: "+
+				"taken for %d bits", d.core, usualBits)
 		case err != nil:
-			return "", fmt.Errorf("the counters of core %d are unknown (modprobe cpuid helps): %w", d.core, err)
+			return "", fmt.Errorf("the counters of core %d are unknown (modprobe cpuid helps): %w",
+				d.core, err)
 		default:
-			return "", fmt.Errorf("core %d has no fixed counter for its cycles; the perf source counts them in another", d.core)
+			return "", fmt.Errorf("core %d has no fixed counter for its cycles; "+
+				"the perf source counts them in another", d.core)
 		}
 	}
 	return note, nil
@@ -112,7 +115,8 @@ func countCycles(root sysroot.Root, list []device) (changed []saved, note string
 
 // findMSR opens the devices. With change it loads the kernel module when it is
 // missing and starts the cycles counters; without it only looks.
-func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want, change bool) ([]device, []saved, Finding) {
+func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want,
+	change bool) ([]device, []saved, Finding) {
 	f := Finding{Source: MSR}
 	if want.Scope == Task {
 		f.Why = "registers belong to cores, not to tasks: use the perf source or another scope"

@@ -70,7 +70,8 @@ func readZone(root sysroot.Root, dir string) (Energy, error) {
 	if now < 0 || most <= 0 || now > most {
 		return Energy{}, fmt.Errorf("%s: %d of at most %d microjoules", dir, now, most)
 	}
-	return Energy{Zone: path.Base(dir), Name: strings.TrimSpace(name), UJ: uint64(now), Most: uint64(most), Limit: powerLimit(root, dir)}, nil
+	return Energy{Zone: path.Base(dir), Name: strings.TrimSpace(name), UJ: uint64(now), Most: uint64(most),
+		Limit: powerLimit(root, dir)}, nil
 }
 
 // powerLimit looks for power limits in a zone's directory, or in that of the zone it
@@ -86,7 +87,8 @@ func powerLimit(root sysroot.Root, dir string) uint64 {
 			most = max(most, limit)
 		}
 	}
-	if at := strings.LastIndexByte(path.Base(dir), ':'); most == 0 && at > 0 && strings.Count(path.Base(dir), ":") > 1 {
+	if at := strings.LastIndexByte(path.Base(dir), ':'); most == 0 && at > 0 &&
+		strings.Count(path.Base(dir), ":") > 1 {
 		return powerLimit(root, path.Join(path.Dir(dir), path.Base(dir)[:at]))
 	}
 	return uint64(most)
@@ -128,7 +130,9 @@ func EnergyUsed(before, after []Energy, took time.Duration) []Used {
 		u := Used{Zone: e.Zone, Name: e.Name}
 		switch {
 		case took > e.longest():
-			u.Unknown = fmt.Sprintf("the counter ends at %.0f J and may have gone round more than once in %s", float64(e.Most)/1e6, took.Round(time.Second))
+			u.Unknown = fmt.Sprintf("the counter ends at %.0f J "+
+				"and may have wrapped around more than once in %s",
+				float64(e.Most)/1e6, took.Round(time.Second))
 		case e.UJ >= b.UJ:
 			u.UJ = e.UJ - b.UJ
 		default:

@@ -19,11 +19,13 @@ func deviceRemedy(err error, tried bool, loading error) string {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENXIO):
 		switch {
 		case !tried:
-			return err.Error() + ": the kernel module msr is not loaded; krund tries to when it needs it, as modprobe msr does"
+			return err.Error() + ": the kernel module msr is not loaded; " +
+				"krund tries to when it needs it, as modprobe msr does"
 		case loading != nil:
 			return fmt.Sprintf("%v: the kernel module msr is not loaded and could not be: %v", err, loading)
 		}
-		return err.Error() + ": the kernel module msr is loaded, but there is no device: is the core online, and the processor an x86?"
+		return err.Error() + ": the kernel module msr is loaded, but there is no device: " +
+			"is the core online, and the processor an x86?"
 	case errors.Is(err, fs.ErrPermission):
 		return err.Error() + ": needs root and CAP_SYS_RAWIO"
 	case errors.Is(err, syscall.EIO):

@@ -12,10 +12,11 @@ import (
 // out, and is switched on in a child by its exec.
 func openEvent(e event, o eventOptions) (*os.File, error) {
 	attr := unix.PerfEventAttr{
-		Type:        e.kind,
-		Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
-		Config:      e.config,
-		Read_format: unix.PERF_FORMAT_GROUP | unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
+		Type:   e.kind,
+		Size:   uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Config: e.config,
+		Read_format: unix.PERF_FORMAT_GROUP |
+			unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
 	}
 	leader := -1
 	if o.leader != nil {

@@ -62,7 +62,8 @@ func restore(root sysroot.Root, list []saved) error {
 // is neither off nor as an earlier krund may have left it.
 func controlPlan(fixed, global uint64) (newFixed, newGlobal uint64, err error) {
 	if field := fixed & ctrlMask; field != 0 && field != ctrlOn && global&globalOn != 0 {
-		return fixed, global, fmt.Errorf("fixed counter 1 is in use, its control field is %#x: end the profiler that uses it, or take the perf source", field>>ctrlShift)
+		return fixed, global, fmt.Errorf("fixed counter 1 is in use, its control field is %#x: "+
+			"end the profiler that uses it, or take the perf source", field>>ctrlShift)
 	}
 	return fixed&^ctrlMask | ctrlOn, global | globalOn, nil
 }
@@ -98,7 +99,9 @@ func startCycles(root sysroot.Root, core int) (changed []saved, err error) {
 			return changed, err
 		}
 		if got != r.new {
-			return changed, fmt.Errorf("register %#x was set to %#x and reads back %#x: somebody else writes it (a profiler, a hypervisor); take the perf source", r.address, r.new, got)
+			return changed, fmt.Errorf("register %#x was set to %#x and reads back %#x: "+
+				"another program writes it (a profiler, a hypervisor); take the perf source",
+				r.address, r.new, got)
 		}
 	}
 	return changed, nil
@@ -120,5 +123,7 @@ func moves(root sysroot.Root, core int, address int64) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("register %#x of core %d stands still at %d: there is no counter behind it, as in an emulator; measure on the hardware itself", address, core, first)
+	return fmt.Errorf("register %#x of core %d stands still at %d: "+
+		"there is no counter behind it, as in an emulator; measure on the hardware itself",
+		address, core, first)
 }
