@@ -8,7 +8,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-// maxCores bounds the cores' numbers; Linux is built for at most 8192.
+// maxCores bounds core numbers; Linux is built for at most 8192.
 const maxCores = 8192
 
 // parseCores reads the kernel's list format, "0-3,8": ascending numbers without
@@ -53,8 +53,8 @@ func online(root sysroot.Root, want Want) ([]int, error) {
 	return cores, err
 }
 
-// watchdog says whether the kernel's NMI watchdog runs: it holds a counter of
-// every core, fixed counter 1 where there is one.
+// watchdog reports whether the kernel's NMI watchdog runs. It uses a counter of every core: fixed
+// counter 1 where there is one.
 func watchdog(root sysroot.Root) bool {
 	n, err := root.ReadInt("/proc/sys/kernel/nmi_watchdog")
 	return err == nil && n != 0

@@ -10,8 +10,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// Counters are open counters, for one process execution or for several. The
-// methods are for one goroutine.
+// Counters are open counters, for one process execution or for several. A Counters must not be used
+// by several goroutines at once.
 type Counters struct {
 	source  string
 	scope   libkrun.Scope
@@ -28,14 +28,13 @@ type system struct {
 	look mapped
 }
 
-// Open opens the first of the wanted sources that works. Counters is nil when
-// none of them does; the reason then tells what to do. Loading the kernel's msr
-// module and setting control registers are the only changes; Close undoes the
-// latter.
+// Open opens the first of the wanted sources that works. Counters is nil when none does; the reason
+// then says what to do. Loading the kernel's msr module and setting control registers are the only
+// changes; Close undoes the latter.
 //
-// With the scope Task the caller must stay on its thread (runtime.LockOSThread)
-// from Open until it has started the measured process, and open new counters for
-// each: they count the children of the thread that opened them, from the exec on.
+// With the scope Task the caller must stay on its thread (runtime.LockOSThread) from Open until it
+// has started the measured process, and open new counters for each process: they count the children
+// of the thread that opened them, from the exec on.
 func Open(ctx context.Context, root sysroot.Root, want Want) (*Counters, Reason) {
 	return system{openEvent, modprobe, lookMapped}.choose(ctx, root, want)
 }
@@ -53,8 +52,8 @@ func (s system) choose(ctx context.Context, root sysroot.Root, want Want) (*Coun
 	return nil, r
 }
 
-// Probe says for each wanted source whether it is available, and changes nothing:
-// it opens, reads and closes.
+// Probe reports for each wanted source whether it is available. It opens, reads and closes, and
+// changes nothing.
 func Probe(ctx context.Context, root sysroot.Root, want Want) []Finding {
 	return system{openEvent, modprobe, lookMapped}.probe(ctx, root, want)
 }
@@ -143,9 +142,8 @@ func (c *Counters) Files() []*os.File {
 	return files
 }
 
-// Apply returns the plan of a buffer with the counters in it. first is the number
-// that the first of Files has in the measured process, 3 or more. A column of the
-// plan before is an error of the caller's.
+// Apply returns the plan of a buffer with the counters added. first is the number that the first of
+// Files has in the measured process, 3 or more. The plan must not have columns yet.
 func (c *Counters) Apply(spec libkrun.Spec, first int) (libkrun.Spec, error) {
 	if len(spec.Columns) > 0 || len(spec.Groups) > 0 {
 		return spec, fmt.Errorf("counters: the plan has %d columns already", len(spec.Columns))
@@ -159,8 +157,8 @@ func (c *Counters) Apply(spec libkrun.Spec, first int) (libkrun.Spec, error) {
 	return spec, nil
 }
 
-// Close closes the files and puts back what Open changed. It does all of it even
-// if something fails, and may be called once.
+// Close closes the files and undoes what Open changed. It goes on after a failure, and may be
+// called once.
 func (c *Counters) Close() error {
 	if err := c.close(); err != nil {
 		return fmt.Errorf("close the counters: %w", err)

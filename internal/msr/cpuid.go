@@ -17,7 +17,7 @@ type pmu struct {
 // cyclesCounter is the fixed counter of unhalted core cycles.
 const cyclesCounter = 1
 
-// hasCycles says whether the core counts its cycles in fixed counter 1.
+// hasCycles reports whether the core counts its cycles in fixed counter 1.
 func (p pmu) hasCycles() bool {
 	return p.version >= 2 && p.fixed>>cyclesCounter&1 == 1 && p.fixedBits >= 1 && p.fixedBits <= 64
 }
@@ -26,18 +26,18 @@ func (p pmu) hasCycles() bool {
 // architectural counters has zeros there.
 func parseLeafA(eax, ecx, edx uint32) pmu {
 	p := pmu{version: int(eax & 0xff), fixedBits: int(edx >> 5 & 0xff)}
-	if p.version < 2 { // version 1 has no fixed counters; the other fields mean nothing
+	if p.version < 2 { // version 1 has no fixed counters, and the other fields are undefined
 		return pmu{version: p.version}
 	}
 	p.fixed = 1<<(edx&0x1f) - 1
 	if p.version >= 5 {
-		p.fixed |= ecx // counters need not be without gaps since then
+		p.fixed |= ecx // since version 5 the bitmap may have gaps
 	}
 	return p
 }
 
-// readPMU asks a core through /dev/cpu/N/cpuid, whose offset is the leaf. A leaf
-// beyond the highest repeats that one, so the highest is asked for first.
+// readPMU executes CPUID on a core through /dev/cpu/N/cpuid, whose offset is the leaf. A leaf
+// beyond the highest repeats that one, so the highest is read first.
 func readPMU(root sysroot.Root, core int) (pmu, error) {
 	const leaf = 0xa
 	name := fmt.Sprintf("/dev/cpu/%d/cpuid", core)

@@ -18,8 +18,8 @@ type device struct {
 	bits int // width of the cycles counter, 0: it is not counted
 }
 
-// openDevices opens the devices of all cores, for reading only, and looks whether
-// APERF and MPERF count there.
+// openDevices opens the devices of all cores for reading only, and checks that APERF and MPERF
+// count there.
 func openDevices(root sysroot.Root, cores []int) (list []device, err error) {
 	defer func() {
 		if err != nil {
@@ -50,9 +50,8 @@ func closeDevices(list []device) error {
 	return errors.Join(errs...)
 }
 
-// canCount says why core cycles cannot be counted by registers; nil if they can.
-// It changes nothing, and fills in the counters' widths. note tells of a width
-// that is not known.
+// canCount returns why core cycles cannot be counted by registers; nil if they can. It changes
+// nothing, and stores the counters' widths. note is set when a width is unknown.
 func canCount(root sysroot.Root, list []device) (note string, err error) {
 	if watchdog(root) {
 		return "", errors.New(watchdogOff)
@@ -77,13 +76,12 @@ func canCount(root sysroot.Root, list []device) (note string, err error) {
 	return note, nil
 }
 
-// usualBits is the width of fixed counters on every Intel processor since Nehalem.
-// Were it less, a difference over the counter's end would be close to 2^48, which
-// is told from a measurement at once.
+// usualBits is the width of fixed counters on every Intel processor since Nehalem. With a smaller
+// width, a difference across a wrap would be close to 2^48, which is obviously no measurement.
 const usualBits = 48
 
-// intel says whether the processor is Intel's: if it hides what it has, as
-// emulators and hypervisors do, one may still try.
+// intel reports whether the processor is Intel's. Such a processor may have counters that CPUID
+// does not show, as in emulators and virtual machines, so it is worth a try.
 func intel(root sysroot.Root) bool {
 	text, err := root.Read("/proc/cpuinfo")
 	return err == nil && strings.Contains(text, "GenuineIntel")
@@ -113,8 +111,8 @@ func countCycles(root sysroot.Root, list []device) (changed []saved, note string
 	return nil, "", errors.Join(err, restore(root, changed))
 }
 
-// findMSR opens the devices. With change it loads the kernel module when it is
-// missing and starts the cycles counters; without it only looks.
+// findMSR opens the devices. With change it loads the kernel module if it is missing and starts the
+// cycles counters; without change it only looks.
 func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want,
 	change bool) ([]device, []saved, Finding) {
 	f := Finding{Source: MSR}
@@ -155,8 +153,8 @@ func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want,
 	return list, changed, f
 }
 
-// group says how libkrun reads a device: as the study, which encloses the clock
-// by the cycles and those by APERF and MPERF.
+// group is how libkrun reads a device. As in the study, the cycles enclose the clock, and APERF and
+// MPERF enclose the cycles.
 func (d device) group(fd int) libkrun.Group {
 	g := libkrun.Group{
 		Source: libkrun.SourceRegisters, Columns: 2, File: d.file, FD: fd,

@@ -6,21 +6,21 @@
 //  2. [Counters.Apply] completes the plan of the shared buffer with the columns
 //     and with the groups by which libkrun reads them.
 //  3. [Counters.Files] are handed over to the measured process. It needs no
-//     capability: whoever holds the open descriptor may read.
-//  4. [Counters.Close] closes them and puts the control registers back.
+//     capability: the open descriptor is enough to read.
+//  4. [Counters.Close] closes them and restores the control registers.
 //
 // The sources:
 //
 //   - perf: a perf event group per core, or one per task that its children
 //     inherit. APERF and MPERF come from the kernel's msr PMU, cycles from that
 //     of the core (of the right kind on hybrid processors). Groups are pinned: a
-//     group that loses its place fails instead of counting now and then.
+//     group that loses its counters fails instead of being multiplexed.
 //   - msr: the devices /dev/cpu/N/msr, a read for each register. Fixed counter 1
-//     is set up for the cycles and put back afterwards.
-//   - rdpmc: a perf event of the benchmark's first thread alone, read in user space.
-//   - none: the clock alone.
+//     is programmed for the cycles and restored afterwards.
+//   - rdpmc: a perf event of the benchmark's first thread only, read in user space.
+//   - none: the clock only.
 //
-// [Probe] answers the same question without changing anything, for a person.
+// [Probe] reports which sources are available and changes nothing.
 //
 // What the sources need, when they fail, and what they cost is in
 // docs/counters.md. The facts about registers are from the Intel Software

@@ -15,11 +15,11 @@ import (
 type Energy struct {
 	Zone string // the kernel's: intel-rapl:0:1
 	Name string // package-0, core, dram, ...
-	UJ   uint64 // microjoules since some time
-	Most uint64 // the counter goes on from 0 after this value
+	UJ   uint64 // microjoules since an arbitrary start
+	Most uint64 // the counter wraps to 0 after this value
 
-	// Limit is the highest of the power limits that the kernel shows for the zone or
-	// the one it is part of, in microwatts; 0: none is shown.
+	// Limit is the highest power limit that the kernel shows for the zone or its parent, in
+	// microwatts; 0: none is shown.
 	Limit uint64
 }
 
@@ -27,12 +27,12 @@ type Energy struct {
 type Used struct {
 	Zone, Name string
 	UJ         uint64
-	Unknown    string // why UJ says nothing; "" when it does
+	Unknown    string // why UJ is not known; "" when it is
 }
 
-// ReadEnergy reads all energy counters, in the kernel's order. No such counter
-// is an empty list; one that cannot be read is left out and told in the error
-// (from Linux 5.10 on only root may read them).
+// ReadEnergy reads all energy counters, in the kernel's order. Without such counters the list is
+// empty; one that cannot be read is left out and named in the error (from Linux 5.10 on only root
+// may read them).
 func ReadEnergy(root sysroot.Root) ([]Energy, error) {
 	const directory = "/sys/class/powercap"
 	found, err := root.Glob(directory + "/*/energy_uj")
@@ -74,8 +74,8 @@ func readZone(root sysroot.Root, dir string) (Energy, error) {
 		Limit: powerLimit(root, dir)}, nil
 }
 
-// powerLimit looks for power limits in a zone's directory, or in that of the zone it
-// is part of: intel-rapl:0 of intel-rapl:0:1.
+// powerLimit returns the highest power limit in a zone's directory or in that of its parent zone:
+// intel-rapl:0 for intel-rapl:0:1.
 func powerLimit(root sysroot.Root, dir string) uint64 {
 	found, err := root.Glob(dir + "/constraint_*_power_limit_uw")
 	if err != nil {
@@ -94,14 +94,14 @@ func powerLimit(root sysroot.Root, dir string) uint64 {
 	return uint64(most)
 }
 
-// Bounds of the power of a zone, in microwatts. No package of today takes more than
-// usualPower; for a moment limits are exceeded, hence the margin on them.
+// Bounds of the power of a zone, in microwatts. No current package uses more than usualPower;
+// limits may be exceeded for a moment, hence the margin.
 const (
 	usualPower  = 500e6
 	limitMargin = 1.25
 )
 
-// longest is how long a zone's counter certainly takes to go round.
+// longest is the least time that a zone's counter can need to wrap around.
 func (e Energy) longest() time.Duration {
 	power := usualPower
 	if e.Limit > 0 {
@@ -111,11 +111,11 @@ func (e Energy) longest() time.Duration {
 	return time.Duration(min(float64(e.Most)/power*float64(time.Second), most))
 }
 
-// EnergyUsed is how much each zone used between two readings that are took apart:
-// those of the zones that are in both, in the order of after. A counter that went
-// past its end once is allowed for. One that had the time to go round altogether (of
-// 262 kJ after 9 minutes at 500 W, or as the zone's power limits say) tells nothing:
-// nobody reads it meanwhile, because that would disturb the benchmark.
+// EnergyUsed is how much each zone used between two readings that are took apart: the zones in both
+// readings, in the order of after. It handles a counter that wrapped around once. The use is
+// unknown when took is long enough to wrap around completely (262 kJ in 9 minutes at 500 W, or by
+// the zone's power limits): the counter is not read meanwhile, because that would disturb the
+// benchmark.
 func EnergyUsed(before, after []Energy, took time.Duration) []Used {
 	old := make(map[string]Energy, len(before))
 	for _, e := range before {

@@ -10,7 +10,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-// event is something that perf can count.
+// event is an event that perf can count.
 type event struct {
 	name   string // of the column
 	kind   uint32 // perf_event_attr.type
@@ -29,7 +29,7 @@ const (
 	softwareSwitches   = 3
 	softwareMigrations = 4
 
-	pmuShift = 32 // a hardware event for one PMU of several has its type up there
+	pmuShift = 32 // a hardware event of one PMU of several has the PMU's type in these bits
 )
 
 const devices = "/sys/bus/event_source/devices"
@@ -48,8 +48,7 @@ func parseEvent(text string) (uint64, error) {
 	return config, nil
 }
 
-// msrEvent looks an event of the msr PMU up. The kernel shows those that the
-// processor has.
+// msrEvent returns an event of the msr PMU. The kernel lists those that the processor has.
 func msrEvent(root sysroot.Root, name string) (event, error) {
 	kind, err := root.ReadInt(devices + "/msr/type")
 	if err != nil {
@@ -99,12 +98,12 @@ func hybridPMUs(root sysroot.Root) ([]corePMU, error) {
 // groupPlan is a group to open.
 type groupPlan struct {
 	core      int     // libkrun.NoCore: the calling thread and its children
-	essential []event // without these the group is of no use
-	extra     []event // welcome
+	essential []event // the group needs all of these
+	extra     []event // optional
 	partial   bool
 }
 
-// perfPlan says which groups to open. notes are what is left out, and why.
+// perfPlan returns the groups to open. notes are what is left out, and why.
 func perfPlan(root sysroot.Root, scope string, cores []int) (groups []groupPlan, notes []string, err error) {
 	var ratio, extra []event
 	for _, name := range []string{"aperf", "mperf"} {
@@ -115,7 +114,7 @@ func perfPlan(root sysroot.Root, scope string, cores []int) (groups []groupPlan,
 		}
 	}
 	if len(ratio) == 1 {
-		ratio = nil // one is of no use without the other
+		ratio = nil // each is useless without the other
 	}
 	extra = append(extra,
 		event{"context_switches", typeSoftware, softwareSwitches},
@@ -145,8 +144,8 @@ func perfPlan(root sysroot.Root, scope string, cores []int) (groups []groupPlan,
 	return groups, notes, nil
 }
 
-// taskPlan counts what the benchmark's threads do. A thread moves between the
-// kinds of cores, and one group cannot count on both: a group for each then.
+// taskPlan counts what the benchmark's threads do. A thread may move between kinds of cores, and
+// one group cannot count on both, so there is a group for each kind.
 func taskPlan(pmus []corePMU, ratio, extra []event) []groupPlan {
 	const task = -1
 	if len(pmus) == 0 {
@@ -159,7 +158,7 @@ func taskPlan(pmus []corePMU, ratio, extra []event) []groupPlan {
 	return groups
 }
 
-// hardware are the cycles and the instructions as counted by one PMU; 0: the only one.
+// hardware are cycles and instructions as counted by one PMU; 0 is the only one.
 func hardware(suffix string, pmu uint64) []event {
 	return []event{
 		{"cycles" + suffix, typeHardware, pmu<<pmuShift | hardwareCycles},
@@ -167,7 +166,7 @@ func hardware(suffix string, pmu uint64) []event {
 	}
 }
 
-// pmuOf finds the PMU of a core; 0 when there is only one kind.
+// pmuOf returns the PMU of a core; 0 when there is only one kind.
 func pmuOf(pmus []corePMU, core int) (uint64, error) {
 	for _, p := range pmus {
 		if slices.Contains(p.cores, core) {

@@ -12,8 +12,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// deviceRemedy explains why a device cannot be used. tried says whether the kernel
-// module was to be loaded, and loading how that failed; nil: it did not.
+// deviceRemedy explains why a device cannot be used. tried is whether the kernel module was to be
+// loaded, and loading how that failed; nil: it did not fail.
 func deviceRemedy(err error, tried bool, loading error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENXIO):
@@ -34,12 +34,12 @@ func deviceRemedy(err error, tried bool, loading error) string {
 	return err.Error()
 }
 
-// loader makes the devices appear if it can. The error says why not; whether it
-// matters shows when they are opened.
+// loader makes the devices appear if it can. The error is why not; whether that matters is known
+// when they are opened.
 type loader func(ctx context.Context, root sysroot.Root, core int) error
 
-// modprobe loads the kernel modules that make the devices. Without cpuid only a
-// width is not known, so that its failure is nobody's concern.
+// modprobe loads the kernel modules that make the devices. Its failure to load cpuid is ignored:
+// without it only a width is unknown.
 func modprobe(ctx context.Context, root sysroot.Root, core int) error {
 	if !root.IsMachine() {
 		return errors.New("modprobe msr was not tried")

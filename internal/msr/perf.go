@@ -70,8 +70,8 @@ func openPerf(open opener, plans []groupPlan) (groups []opened, err error) {
 	return groups, nil
 }
 
-// openTried opens a group that was seen counting: with everything, or when that
-// finds no place in the hardware with the essential events alone.
+// openTried opens a group after a trial in which it counted: all of it or, if that does not fit
+// into the hardware, the essential events only.
 func openTried(open opener, p groupPlan) (opened, error) {
 	task := p.core == libkrun.NoCore
 	try := p
@@ -100,8 +100,8 @@ func openTried(open opener, p groupPlan) (opened, error) {
 	}
 }
 
-// lesser is the group to try when all of p does not fit into the hardware: its
-// essential events, or when it has none those that need no hardware.
+// lesser is the group to try when p does not fit into the hardware: its essential events or, if it
+// has none, those that need no hardware.
 func lesser(p groupPlan) groupPlan {
 	if len(p.essential) > 0 {
 		p.extra = nil
@@ -117,7 +117,7 @@ func lesser(p groupPlan) groupPlan {
 	return p
 }
 
-// openGroup opens the events of a group that the kernel has.
+// openGroup opens those events of a group that the kernel accepts.
 func openGroup(open opener, p groupPlan, inherit bool) (opened, error) {
 	g := opened{plan: p}
 	add := func(e event) error {
@@ -148,11 +148,11 @@ func openGroup(open opener, p groupPlan, inherit bool) (opened, error) {
 	return g, nil
 }
 
-// errNoPlace says that a group does not count, although it was opened.
+// errNoPlace is the error of a group that was opened but does not count.
 var errNoPlace = errors.New("the counters are taken by somebody else")
 
-// counting reads a group once as libkrun will. A pinned group for which there is
-// no free counter reads as an end of file.
+// counting reads a group once, as libkrun will. A pinned group without free hardware counters reads
+// as end of file.
 func counting(leader *os.File, events int) error {
 	raw := make([]byte, 8*(3+events))
 	n, _ := leader.Read(raw)
@@ -184,7 +184,7 @@ func findPerf(root sysroot.Root, open opener, want Want) ([]opened, Finding) {
 	f.Available, f.Notes = true, append(notes, groups[0].refused...)
 	for _, g := range groups {
 		if want.Scope != Task && g.plan.core != groups[0].plan.core {
-			break // the other cores have the same
+			break // the other cores would fail alike
 		}
 		for _, e := range g.events {
 			f.Columns = append(f.Columns, e.name)

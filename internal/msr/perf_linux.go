@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openEvent is perf_event_open(2). A leader is pinned: it counts always or fails.
-// An inherited group starts switched off, so that this thread's own work stays
-// out, and is switched on in a child by its exec.
+// openEvent is perf_event_open(2). A leader is pinned: it always counts, or fails. An inherited
+// group starts disabled, so that this thread's own work is not counted; exec enables it in a child.
 func openEvent(e event, o eventOptions) (*os.File, error) {
 	attr := unix.PerfEventAttr{
 		Type:   e.kind,

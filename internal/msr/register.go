@@ -48,7 +48,7 @@ type saved struct {
 	value   uint64
 }
 
-// restore puts registers back, the last changed first, all even if one fails.
+// restore restores registers in reverse order, all of them even if one fails.
 func restore(root sysroot.Root, list []saved) error {
 	var errs []error
 	for i := len(list) - 1; i >= 0; i-- {
@@ -57,9 +57,9 @@ func restore(root sysroot.Root, list []saved) error {
 	return errors.Join(errs...)
 }
 
-// controlPlan is what the two control registers of a core become so that fixed
-// counter 1 counts. It is refused when somebody else uses the counter: the field
-// is neither off nor as an earlier krund may have left it.
+// controlPlan returns the values of a core's two control registers with which fixed counter 1
+// counts. It is an error when another program uses the counter: the field is neither off nor as an
+// earlier krund may have left it.
 func controlPlan(fixed, global uint64) (newFixed, newGlobal uint64, err error) {
 	if field := fixed & ctrlMask; field != 0 && field != ctrlOn && global&globalOn != 0 {
 		return fixed, global, fmt.Errorf("fixed counter 1 is in use, its control field is %#x: "+
@@ -68,8 +68,7 @@ func controlPlan(fixed, global uint64) (newFixed, newGlobal uint64, err error) {
 	return fixed&^ctrlMask | ctrlOn, global | globalOn, nil
 }
 
-// startCycles lets fixed counter 1 of a core count, and returns what it changed,
-// also when it fails.
+// startCycles starts fixed counter 1 of a core and returns what it changed, also when it fails.
 func startCycles(root sysroot.Root, core int) (changed []saved, err error) {
 	fixed, err := readRegister(root, core, regFixedCtrl)
 	if err != nil {
@@ -88,7 +87,7 @@ func startCycles(root sysroot.Root, core int) (changed []saved, err error) {
 		old, new uint64
 	}{{regFixedCtrl, fixed, newFixed}, {regGlobal, global, newGlobal}} {
 		if r.old == r.new {
-			continue // no write without need: the kernel logs the first one
+			continue // avoid the write: the kernel logs the first one
 		}
 		changed = append(changed, saved{core, r.address, r.old})
 		if err := writeRegister(root, core, r.address, r.new); err != nil {
@@ -107,7 +106,7 @@ func startCycles(root sysroot.Root, core int) (changed []saved, err error) {
 	return changed, nil
 }
 
-// moves says whether a register counts: reading it runs code on that core.
+// moves reports whether a register counts: reading it runs code on that core.
 func moves(root sysroot.Root, core int, address int64) error {
 	const tries = 4
 	first, err := readRegister(root, core, address)

@@ -16,16 +16,16 @@ type Self struct {
 	Config uint64
 }
 
-// mapped looks whether the kernel lets this thread read its own event without a system call;
-// replaced in tests.
+// mapped checks whether the kernel lets this thread read its own event without a system call; tests
+// replace it.
 type mapped func(*os.File) error
 
-// findSelf looks whether cycles can be counted by RDPMC. The event itself belongs to a thread that
-// does not exist yet; what is kept is a file in its place.
+// findSelf checks whether cycles can be counted by RDPMC. The event belongs to a thread that does
+// not exist yet, so a file holds its place.
 //
 // RDPMC reads a counter of the processor that executes it, so only a thread that counts itself can
-// use it: not another core's counters, not those of threads that the benchmark starts, and not
-// APERF and MPERF, which are no performance counters.
+// use it. It cannot read other cores' counters, those of threads that the benchmark starts, or
+// APERF and MPERF, which are not performance counters.
 func findSelf(root sysroot.Root, open opener, look mapped, want Want) (*os.File, event, Finding) {
 	f := Finding{Source: RDPMC, Columns: []string{"cycles"}}
 	refuse := func(format string, args ...any) (*os.File, event, Finding) {
@@ -73,7 +73,7 @@ func (c *Counters) useSelf(place *os.File, cycles event) {
 	c.close = place.Close
 }
 
-// Self are the events that must take the place of some of Files in the measured process, opened
-// there for its own first thread, before the exec: whoever opens an event for a thread must be
-// allowed to watch it, and the event that this package would open counts the thread of the caller.
+// Self are the events that must take the place of some of Files in the measured process. They are
+// opened there for its own first thread, before the exec: opening an event for a thread requires
+// permission to watch it, and an event opened by this package would count the thread of the caller.
 func (c *Counters) Self() []Self { return c.self }

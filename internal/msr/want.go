@@ -30,13 +30,13 @@ type Want struct {
 	Cores   []int // nil: all that are online
 }
 
-// Finding says what became of one source.
+// Finding is the result for one source.
 type Finding struct {
 	Source    string
 	Available bool
-	Why       string   // why it is not available, with the remedy; or what it gives
+	Why       string   // why it is not available, with the remedy; or what it provides
 	Columns   []string // names of what it counts, when available
-	Notes     []string // what it could count and does not, and why
+	Notes     []string // what it does not count although it could, and why
 }
 
 // String is the finding as one line.
