@@ -16,18 +16,16 @@ const EnvFD = "KRUN_BUFFER_FD"
 // libkrun.so.
 const EnvLibrary = "KRUN_LIBRARY"
 
-// Buffer is krund's end of the memory it shares with one measured process. It
-// serves one process execution: make another for the next. Not for use by
-// several goroutines at once.
+// Buffer is krund's end of the memory it shares with one measured process. It serves one process
+// execution: make another for the next. It must not be used by several goroutines at once.
 type Buffer struct {
 	file *os.File
 	spec Spec
 }
 
-// Create makes an empty buffer: memory without a name on Linux, sealed against
-// changes of its size; an unlinked temporary file elsewhere. The error names
-// everything that is wrong with the spec, or what the system refused. The
-// caller closes the buffer.
+// Create makes an empty buffer: on Linux anonymous memory, sealed against changes of its size;
+// elsewhere an unlinked temporary file. The error lists every mistake in the spec, or says what the
+// system refused. The caller closes the buffer.
 func Create(spec Spec) (*Buffer, error) {
 	if err := spec.check(); err != nil {
 		return nil, fmt.Errorf("shared buffer: %w", err)
@@ -42,14 +40,14 @@ func Create(spec Spec) (*Buffer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shared buffer: %w", err)
 	}
-	if err := initialise(f, spec); err != nil {
-		_ = f.Close() // nothing in it that anyone could miss
+	if err := initialize(f, spec); err != nil {
+		_ = f.Close() // it is empty
 		return nil, fmt.Errorf("shared buffer: %w", err)
 	}
 	return &Buffer{file: f, spec: spec}, nil
 }
 
-// identify returns the groups with the identity of their files.
+// identify returns the groups with the identity of their files filled in.
 func identify(groups []Group) ([]Group, error) {
 	groups = append([]Group(nil), groups...)
 	for i := range groups {
@@ -72,7 +70,7 @@ func identify(groups []Group) ([]Group, error) {
 	return groups, nil
 }
 
-func initialise(f *os.File, spec Spec) error {
+func initialize(f *os.File, spec Spec) error {
 	if err := f.Truncate(place(spec.Iterations, spec.columns()).bytes); err != nil {
 		return err
 	}
@@ -90,8 +88,8 @@ func (b *Buffer) File() *os.File { return b.file }
 // int64 in the machine's byte order, from Now.
 func (b *Buffer) ExecOffset() int64 { return controlExec }
 
-// Stop asks the measured process to end after the iteration it is in. A process
-// that does not use libkrun's krun_should_stop does not notice.
+// Stop asks the measured process to end after the current iteration. It has no effect on a process
+// that does not call krun_should_stop.
 func (b *Buffer) Stop() error {
 	var flag [4]byte
 	binary.NativeEndian.PutUint32(flag[:], 1)
@@ -101,5 +99,5 @@ func (b *Buffer) Stop() error {
 	return nil
 }
 
-// Close gives the memory back once no process has it mapped any more.
+// Close releases the memory, which is freed when no process maps it any more.
 func (b *Buffer) Close() error { return b.file.Close() }

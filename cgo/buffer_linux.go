@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newFile returns a memfd that can be sealed. Kernels from 6.3 on want to be
-// told that it will not be executed, and write a line to the kernel log
-// otherwise; older ones do not know that flag and answer EINVAL.
+// newFile returns a memfd that can be sealed. Kernels from 6.3 on expect MFD_NOEXEC_SEAL or
+// MFD_EXEC and otherwise write a line to the kernel log; older ones return EINVAL for it.
 func newFile() (*os.File, error) {
 	const name = "krun-buffer"
 	flags := unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
@@ -25,8 +24,8 @@ func newFile() (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// seal fixes the size for good: nobody who holds the descriptor can make a
-// reader or the mapped process fail by truncating, nor fill the memory.
+// seal fixes the size, so that no holder of the descriptor can make a reader or the mapped process
+// fail by truncating the file, or fill the memory by extending it.
 func seal(f *os.File) error {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	if err != nil {
@@ -35,8 +34,8 @@ func seal(f *os.File) error {
 	return nil
 }
 
-// eventID returns the number of a perf event: what tells one from another, because all of them have
-// one inode.
+// eventID returns the id of a perf event. It identifies the event, because all of them share one
+// inode.
 func eventID(f *os.File) (id uint64, ok bool) {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), unix.PERF_EVENT_IOC_ID, uintptr(unsafe.Pointer(&id)))
 	return id, errno == 0

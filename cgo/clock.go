@@ -2,10 +2,9 @@ package libkrun
 
 import "golang.org/x/sys/unix"
 
-// Now reads the clock of all stamps, libkrun's included: nanoseconds since an
-// arbitrary start that stays fixed until the machine reboots. It is a system
-// call, meant for a few stamps around a run. It returns 0, which no running
-// machine's clock shows, if the system does not have the clock.
+// Now reads the clock of all stamps, libkrun's included: nanoseconds since an arbitrary start that
+// stays fixed until the machine reboots. It is a system call, meant for a few stamps around a run.
+// It returns 0, which the clock of a running machine never shows, if the system lacks the clock.
 func Now() int64 {
 	var t unix.Timespec
 	if unix.ClockGettime(clockID, &t) != nil {

@@ -5,7 +5,7 @@
 // files are what krund needs of it, and need no C compiler:
 //
 //  1. [Create] makes a buffer from a [Spec]: the planned iterations, the
-//     counters' columns, places for user columns.
+//     counters' columns, slots for user columns.
 //  2. The measured process inherits [Buffer.File] and finds its descriptor's
 //     number in the environment variable [EnvFD]. The stage that starts it
 //     writes [Now], eight bytes in the machine's order, at [ExecOffset].
@@ -16,12 +16,12 @@
 //     [Series] with every iteration that was completed.
 //
 // The measured process can write anything into the buffer. So Read takes every
-// place and every count from the Spec, treats the rest as hearsay, and says in
-// [Series.Findings] what cannot be true. The file is sealed where the system
+// offset and every count from the Spec, trusts nothing else, and reports
+// impossible values in [Series.Findings]. The file is sealed where the system
 // can do that, so that it cannot shrink under a reader.
 //
-// Go programs that measure themselves use [Meter]; it needs cgo, everything
-// else works without.
+// Go programs that measure themselves use [Meter], the only part that needs
+// cgo.
 //
 // The package never starts a process and never judges a measurement.
 package libkrun

@@ -60,5 +60,5 @@ func (e Error) Error() string {
 	return texts[-e]
 }
 
-// known says whether the code is one of krun.h.
+// known reports whether the code is one of krun.h.
 func (e Error) known() bool { return e <= OK && e >= ETHREAD }

@@ -18,7 +18,7 @@ const (
 	SourceSelf Source = 3
 )
 
-// Scope says around what libkrun reads the counters.
+// Scope is when libkrun reads the counters.
 type Scope uint32
 
 // The scopes of layout.h.
@@ -27,15 +27,14 @@ const (
 	PerExecution Scope = 1 // before the first iteration and in krun_done: Series.Totals
 )
 
-// Group is what one descriptor gives: the next Columns columns of a [Spec].
+// Group is the next Columns columns of a [Spec], which one descriptor yields.
 type Group struct {
 	Source  Source
 	Columns int // 1 to 16
 
-	// File is inherited by the measured process under the number FD. libkrun uses
-	// a descriptor only if it is this file; else the values are Missing. For
-	// SourceSelf somebody puts the event in its place before the process begins, and
-	// any perf event will do.
+	// File is inherited by the measured process under the number FD. libkrun uses a descriptor only
+	// if it is this file; else the values are Missing. For SourceSelf the stage puts a perf event
+	// in its place before the process begins, and any perf event is accepted.
 	File *os.File
 	FD   int
 
@@ -43,23 +42,23 @@ type Group struct {
 	// group of the same task counts on the other kind of core.
 	Partial bool
 
-	// Registers are the columns' places, in the order before an iteration; for
-	// SourceRegisters only. After it the reading begins with column Turn and goes
-	// round: {APERF, MPERF, cycles} with Turn 2 is the order of the warmup study.
+	// Registers are the columns' addresses, in the order before an iteration; for SourceRegisters
+	// only. After it the reading begins with column Turn and wraps around: {APERF, MPERF, cycles}
+	// with Turn 2 is the order of the warmup study.
 	Registers []Register
 	Turn      int
 
-	event         bool   // inode is the number of a perf event, 0 for any; filled in by Create
+	event         bool   // inode is the id of a perf event, 0 for any; filled in by Create
 	device, inode uint64 // of File, filled in by Create
 }
 
 // Register is a counter register.
 type Register struct {
 	Address uint32 // offset in the device
-	Bits    int    // its width, 1 to 64: it goes on from 0 after 1<<Bits - 1
+	Bits    int    // its width, 1 to 64: it wraps to 0 after 1<<Bits - 1
 }
 
-// checkGroups says everything that is wrong with the groups.
+// checkGroups returns every mistake in the groups.
 func (s Spec) checkGroups() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

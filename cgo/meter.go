@@ -11,10 +11,10 @@ import "C"
 
 import "unsafe"
 
-// Meter measures the iterations of the Go program it is in, through the same C
-// code as every other language. It finds krund's buffer as krun_init does, or
-// measures into its own memory. A call costs some tens of nanoseconds for the
-// step from Go to C. One goroutine at a time; see krun.h for the rest.
+// Meter measures the iterations of the Go program it is in, through the same C code as every other
+// language. It finds krund's buffer as krun_init does, or measures into its own memory. A call
+// costs some tens of nanoseconds for the transition from Go to C. A Meter must not be used by
+// several goroutines at once; see krun.h for the rest.
 type Meter struct{ k *C.krun }
 
 // NewMeter is krun_init. The error is an [Error].
@@ -29,7 +29,7 @@ func NewMeter() (*Meter, error) {
 // Iterations is the planned number.
 func (m *Meter) Iterations() int { return int(C.krun_iterations(m.k)) }
 
-// ShouldStop says that no further iteration should begin.
+// ShouldStop reports whether no further iteration should begin.
 func (m *Meter) ShouldStop() bool { return C.krun_should_stop(m.k) != 0 }
 
 // Begin starts an iteration. The error is an [Error]; End reports it again.
@@ -50,12 +50,12 @@ func (m *Meter) Column(name, unit string) (int, error) {
 	return int(i), nil
 }
 
-// Set gives a user column its value in the running or latest iteration.
+// Set sets a user column's value in the running or latest iteration.
 func (m *Meter) Set(column int, value int64) error {
 	return asError(C.krun_set(m.k, C.int(column), C.int64_t(value)))
 }
 
-// Done ends the measuring.
+// Done ends the measurement.
 func (m *Meter) Done() error { return asError(C.krun_done(m.k)) }
 
 // StartNS is the start stamp of iteration i, or Missing when it is not complete.

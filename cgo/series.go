@@ -8,12 +8,12 @@ import (
 	"math"
 )
 
-// State says how far a measured process came.
+// State is how far a measured process got.
 type State uint32
 
 // The states, in the order a process goes through them.
 const (
-	StateNew   State = 0 // it never called krun_init with success
+	StateNew   State = 0 // no krun_init succeeded
 	StateReady State = 1 // it may have iterated; it did not call krun_done
 	StateDone  State = 2 // it called krun_done
 )
@@ -31,7 +31,7 @@ func (s State) String() string {
 	return fmt.Sprintf("state %d", uint32(s))
 }
 
-// Kind tells counters from user columns.
+// Kind distinguishes counters from user columns.
 type Kind string
 
 // The kinds of columns.
@@ -40,8 +40,8 @@ const (
 	KindUser    Kind = "user"
 )
 
-// Missing is a user column's value in an iteration for which none was set, and a
-// counter's where a reading failed.
+// Missing is the value of a user column without krun_set in an iteration, and of a counter that
+// could not be read.
 const Missing int64 = math.MinInt64
 
 // ColumnData is a column with its values.
@@ -77,9 +77,9 @@ type Series struct {
 	// Totals take the place of the Spec's columns when its scope is PerExecution.
 	Totals []Total
 
-	// Findings are the things in the buffer that libkrun cannot have written: the
-	// measured process, or a child of it, wrote into the memory. Each is a
-	// sentence. The data are as they were found, without what has no meaning.
+	// Findings are contents of the buffer that libkrun cannot have written: the measured process,
+	// or a child of it, wrote into the memory. Each is a sentence. The data are as found, without
+	// meaningless parts.
 	Findings []string
 }
 
@@ -88,10 +88,9 @@ func (s *Series) finding(format string, args ...any) {
 	s.Findings = append(s.Findings, fmt.Sprintf(format, args...))
 }
 
-// Read returns what the process has measured so far. It may be called at any
-// time, but only after the end of the process is the answer final. The error is
-// about reading the file only; everything wrong with its contents is in the
-// Findings.
+// Read returns what the process has measured so far. It may be called at any time, but the result
+// is final only after the end of the process. The error is only about reading the file; everything
+// wrong with its contents is in the Findings.
 func (b *Buffer) Read() (Series, error) {
 	s, err := read(b.file, b.spec, Now)
 	if err != nil {
@@ -100,8 +99,8 @@ func (b *Buffer) Read() (Series, error) {
 	return s, nil
 }
 
-// read decodes a buffer made from spec. now bounds the stamps; it is asked after
-// everything is read, because the process may still be running.
+// read decodes a buffer made from spec. now bounds the stamps; it is called after everything is
+// read, because the process may still be running.
 func read(r io.ReaderAt, spec Spec, now func() int64) (Series, error) {
 	var s Series
 	head := make([]byte, spec.tableEnd())
@@ -132,7 +131,7 @@ func readFull(r io.ReaderAt, p []byte, offset int64) error {
 	return err
 }
 
-// header takes over the fields that the process writes.
+// header reads the fields that the process writes.
 func (s *Series) header(head []byte, spec Spec) {
 	order := binary.NativeEndian
 	stamp := func(at int) int64 { return int64(order.Uint64(head[at:])) }
@@ -167,8 +166,8 @@ func (s *Series) header(head []byte, spec Spec) {
 	}
 }
 
-// arrays reads the first Done elements of each array. A file that ends too
-// early, possible where it cannot be sealed, leaves no iterations.
+// arrays reads the first Done elements of each array. A file that ends too early, which is possible
+// where it cannot be sealed, yields no iterations.
 func (s *Series) arrays(r io.ReaderAt, spec Spec) error {
 	at := place(spec.Iterations, spec.columns())
 	raw := make([]byte, s.Done*stampBytes)

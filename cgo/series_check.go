@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// table compares what Create wrote with what is there now, and takes over the
-// columns: the counters from the spec, the user columns' names from the buffer.
-// User columns are kept up to the first place that is free or unusable.
+// table compares what Create wrote with what is there now, and adds the columns: the counters from
+// the spec, the user columns' names from the buffer. It stops at the first user column that is free
+// or invalid.
 func (s *Series) table(head []byte, spec Spec) {
 	want := spec.encode()
 	counters := headerBytes + len(spec.Columns)*entryBytes
@@ -80,12 +80,12 @@ func userColumn(e, empty []byte) (Column, bool) {
 		Core: NoCore}
 	ok := binary.NativeEndian.Uint32(e[entryKind:]) == kindUser &&
 		bytes.Equal(e[entryCore:entryName], empty[entryCore:entryName]) &&
-		goodText(c.Name, 1, nameBytes-1, "") && goodText(c.Unit, 0, unitBytes-1, "/%")
+		validText(c.Name, 1, nameBytes-1, "") && validText(c.Unit, 0, unitBytes-1, "/%")
 	return c, ok
 }
 
-// checkTimes finds stamps that cannot be: the order on the clock is exec, init,
-// the iterations one after the other, done, now; and none is from before made.
+// checkTimes finds impossible stamps: the order on the clock is made, exec, init, the iterations
+// one after the other, done, now.
 func (s *Series) checkTimes(made, now int64) {
 	for _, stamp := range []struct {
 		name string

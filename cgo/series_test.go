@@ -205,7 +205,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%d done, %d starts, %d walls", s.Done, len(s.StartNS), len(s.WallNS))
 		}
 		for _, c := range s.Columns {
-			if len(c.Values) != s.Done || !goodText(c.Name, 1, nameBytes-1, "") {
+			if len(c.Values) != s.Done || !validText(c.Name, 1, nameBytes-1, "") {
 				t.Fatalf("column %q has %d values of %d", c.Name, len(c.Values), s.Done)
 			}
 		}

@@ -21,17 +21,17 @@ type Column struct {
 type Spec struct {
 	Iterations  int      // planned, 1 to 16,777,216
 	Columns     []Column // the counters, in the order of the record; at most 8192
-	UserColumns int      // places for columns the measured process names, at most 64
+	UserColumns int      // slots for columns that the measured process names, at most 64
 
-	// Groups say how libkrun reads the columns, which they share out in order.
-	// Without groups the columns are nobody's, and their values are 0.
+	// Groups are how libkrun reads the columns; each has the next columns in order. Without groups
+	// no columns are read, and their values are 0.
 	Groups []Group
 	Scope  Scope
 
 	made int64 // when, on the clock of Now; filled in by Create
 }
 
-// check says everything that is wrong with a plan.
+// check returns every mistake in a plan.
 func (s Spec) check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -50,7 +50,7 @@ func (s Spec) check() error {
 	}
 	seen := make(map[id]bool, len(s.Columns))
 	for i, c := range s.Columns {
-		if !goodText(c.Name, 1, nameBytes-1, "") || !goodText(c.Unit, 0, unitBytes-1, "/%") {
+		if !validText(c.Name, 1, nameBytes-1, "") || !validText(c.Unit, 0, unitBytes-1, "/%") {
 			bad("column %d: name %q, unit %q: want letters, digits, _ . - in at most %d and %d bytes", i,
 				c.Name, c.Unit, nameBytes-1, unitBytes-1)
 		}
@@ -68,9 +68,9 @@ func (s Spec) check() error {
 	return errors.Join(errs...)
 }
 
-// goodText accepts minLen to maxLen characters: ASCII letters, digits, _ . -
-// and those of more. The same rule as good_text in krun.c.
-func goodText(s string, minLen, maxLen int, more string) bool {
+// validText reports whether s has minLen to maxLen characters: ASCII letters, digits, _ . - and
+// those of more. It is the rule of valid_text in krun.c.
+func validText(s string, minLen, maxLen int, more string) bool {
 	if len(s) < minLen || len(s) > maxLen {
 		return false
 	}

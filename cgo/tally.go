@@ -2,7 +2,7 @@ package libkrun
 
 import "fmt"
 
-// tally counts iterations with the same finding, and remembers the first.
+// tally counts the iterations with the same finding and remembers the first.
 type tally struct {
 	n, first, of int
 }
@@ -14,7 +14,7 @@ func (t *tally) add(i int) {
 	t.n++
 }
 
-// String says which iterations, counted from 0.
+// String lists the iterations, counted from 0.
 func (t tally) String() string {
 	if t.n == 1 {
 		return fmt.Sprintf("iteration %d", t.first)
