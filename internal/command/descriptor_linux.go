@@ -8,10 +8,10 @@ import (
 // Self returns a path of the running program, which stays valid when its file is replaced.
 func Self() (string, error) { return "/proc/self/exe", nil }
 
-// byDescriptor returns a path that leads to the open file and to no other, as long as it is open. A
-// script, and whatever else the kernel gives to an interpreter, keeps its own path: the interpreter
-// opens it by that name, and the script itself may want to know it. Nobody who could replace it
-// passes Cmd.Trust.
+// byDescriptor returns a path that leads to the open file and no other, as long as the file is
+// open. Scripts, and other files that the kernel passes to an interpreter, keep their own path: the
+// interpreter opens them by it, and a script may need it. Only users whom Cmd.Trust accepts can
+// replace such a file.
 func byDescriptor(file *os.File, path string) string {
 	const native = "\x7fELF"
 	var mark [len(native)]byte

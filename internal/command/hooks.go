@@ -10,7 +10,7 @@ import (
 	"krund/internal/trust"
 )
 
-// Hooks is the hooks of one configuration.
+// Hooks are the hooks of one configuration.
 type Hooks struct {
 	BeforeArgv [][]string
 	AfterArgv  [][]string
@@ -22,8 +22,8 @@ type Hooks struct {
 	Trust   func(trust.Verdict) error // judges the path of each program before each run, for root; see Cmd
 }
 
-// Before runs the hooks in order and stops at the first that fails; its error names the command and
-// what it printed last.
+// Before runs the hooks in order and stops at the first that fails. Its error names the command and
+// quotes the last line it printed.
 func (s Hooks) Before(ctx context.Context) error {
 	for i, argv := range s.BeforeArgv {
 		if err := s.run(ctx, "before", argv); err != nil {
@@ -33,9 +33,8 @@ func (s Hooks) Before(ctx context.Context) error {
 	return nil
 }
 
-// After runs every hook, also when earlier ones fail, and joins their errors. It is meant to bring
-// the machine back (network, services), so it is given a context of its own when the run was
-// interrupted.
+// After runs every hook, also after a failure, and joins their errors. Its hooks restore the
+// machine (network, services), so after an interruption it is given a context of its own.
 func (s Hooks) After(ctx context.Context) error {
 	var errs []error
 	for i, argv := range s.AfterArgv {

@@ -15,8 +15,7 @@ import (
 	"krund/internal/trust"
 )
 
-// deadline bounds each way of delivery: an unreachable mail or web server must not hold up the next
-// boot.
+// deadline bounds each delivery: an unreachable mail or web server must not delay the next boot.
 const deadline = 30 * time.Second
 
 // An Event is the kind of a message; it is in the webhook's JSON and in the command's environment,
@@ -26,14 +25,14 @@ type Event string
 // The events, in the order in which an experiment meets them.
 const (
 	Started Event = "started" // the schedule was made
-	// an execution ended in an error, timed out, or its record holds something to look at
+	// an execution failed or timed out, or its record has a finding to look at
 	Flagged Event = "flagged"
 	// the experiment stopped before its end: the machine is unfit, or a limit was reached
 	Stopped  Event = "stopped"
 	Finished Event = "finished" // nothing is outstanding
 )
 
-// A Message is one thing to tell.
+// A Message is one notification.
 type Message struct {
 	Event      Event
 	Experiment string
@@ -42,7 +41,7 @@ type Message struct {
 	Text       string
 }
 
-// A Notifier holds where messages go. Its zero value sends nothing.
+// A Notifier delivers messages. The zero Notifier sends nothing.
 type Notifier struct {
 	Mail     []string // addresses
 	Sendmail string   // path of sendmail; called with -t -i
@@ -56,13 +55,13 @@ type Notifier struct {
 	Environ []string
 }
 
-// WantsMail says whether Send would send a mail, so that the caller can count it durably before it
-// is sent.
+// WantsMail reports whether Send would send a mail, so that the caller can count it durably before
+// it is sent.
 func (n Notifier) WantsMail() bool { return len(n.Mail) > 0 }
 
-// Send delivers m every way that is configured, mail only if mail is true (the cap on mails is the
-// caller's, because it outlives this process). It tries all of them and joins the errors. Control
-// characters in subject and text, where the last words of a benchmark can be, are replaced.
+// Send delivers m in every configured way, by mail only if mail is true: the limit on mails is the
+// caller's, because it must outlive this process. It tries all ways and joins the errors. Control
+// characters in subject and text, which may quote a benchmark's output, are replaced.
 func (n Notifier) Send(ctx context.Context, m Message, mail bool) error {
 	m.Subject, m.Text = display.PlainLine(oneLine(m.Subject)), display.Plain(m.Text)
 	var errs []error
@@ -92,8 +91,8 @@ func (n Notifier) sendMail(ctx context.Context, m Message) error {
 	return nil
 }
 
-// mailText is the message in the form of RFC 5322. Line breaks in what goes into header lines
-// become spaces, so that no text can add a header of its own.
+// mailText is the message in the form of RFC 5322. Line breaks in header values become spaces, so
+// that no text can add a header.
 func mailText(to []string, m Message) string {
 	subject := fmt.Sprintf("[krund] %s on %s: %s", m.Experiment, m.Host, m.Subject)
 	var b strings.Builder
@@ -136,7 +135,7 @@ func (n Notifier) post(ctx context.Context, m Message) error {
 	req.Header.Set("Content-Type", "application/json")
 	client := n.Client
 	if client == nil {
-		// No kept-alive connection: nothing of a notification may live on into the next execution.
+		// No keep-alive connection: nothing of a notification may last into the next execution.
 		transport := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}
 		client = &http.Client{Transport: transport}
 	}
