@@ -43,10 +43,6 @@ func Lookup(name string) (Language, bool) {
 	return Language{}, false
 }
 
-// NeedsVM says whether a program must be named that runs the runner: the one for
-// native code is a program itself.
-func (l Language) NeedsVM() bool { return l.Name != "c" }
-
 // Command is the command line of a process execution: the VM at program with its
 // arguments, the runner out of the directory of installed runners, the benchmark's
 // file and the parameter. For native code program replaces the runner unless it

@@ -2,7 +2,6 @@ package msr
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -115,24 +114,6 @@ func TestParseLeafA(t *testing.T) {
 		if got != test.want || got.hasCycles() != test.cycles {
 			t.Errorf("%s: %+v, cycles %v; want %+v, %v", test.name, got, got.hasCycles(), test.want, test.cycles)
 		}
-	}
-}
-
-// TestDelta: going on by n modulo the width is a delta of n, whatever the start
-// and the bits above.
-func TestDelta(t *testing.T) {
-	const seed = 3
-	random := rand.New(rand.NewPCG(seed, 0))
-	for range 2000 {
-		bits := 1 + random.IntN(64)
-		mask := uint64(1)<<(bits-1)<<1 - 1
-		before, n, noise := random.Uint64()&mask, random.Uint64()&mask, random.Uint64()&^mask
-		if got := Delta(before|noise, (before+n)&mask, bits); got != n {
-			t.Fatalf("seed %d: from %#x on by %#x in %d bits: %#x", seed, before, n, bits, got)
-		}
-	}
-	if got := Delta(1<<48-1, 0, 48); got != 1 {
-		t.Errorf("over the end of 48 bits: %d; want 1", got)
 	}
 }
 

@@ -7,8 +7,9 @@
 // histograms.
 //
 // Start with [Rows], the study's Table 2 as values, which every table format
-// writes, and [NewRun], the geometry of a run-sequence plot, which the SVG, the
-// PDF and the PNG share. [Site] writes the pages.
+// writes, and with [NewRun], the geometry of a run-sequence plot. There are two
+// renderers of it: [Figure] for SVG, PDF and PNG, and assets/plots.js, which is
+// interactive, for browsers. [Site] writes the pages.
 //
 // Everything that comes from files (names of benchmarks, messages of kernels)
 // is text: HTML and LaTeX are escaped by context.

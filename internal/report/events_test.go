@@ -99,10 +99,10 @@ func FuzzKernelStamp(f *testing.F) {
 
 // TestEventsInPictures: signs, texts and a legend are in the static plot.
 func TestEventsInPictures(t *testing.T) {
-	run := NewRun([]float64{1, 1, 1, 1}, nil)
-	plain := run.SVGHeight()
-	run.Events = placed(eventsOf(hotRun()))
-	svg := string(run.SVG("t", "s"))
+	f := Figure{"t", "s", NewRun([]float64{1, 1, 1, 1}, nil)}
+	plain := f.height()
+	f.Run.Events = placed(eventsOf(hotRun()))
+	svg := string(pageSVG(t, &f))
 	for _, want := range []string{`class="kernel"`, `class="throttle"`, `class="temperature"`, "<title>iteration 3: kernel: [   12.500000] mce: hot</title>", ">42.4 °C<", ">58.1 °C<", ">kernel message<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the plot lacks %s", want)
@@ -111,7 +111,7 @@ func TestEventsInPictures(t *testing.T) {
 	if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil || strings.Contains(svg, "NaN") {
 		t.Errorf("%v: %s", err, svg)
 	}
-	if run.SVGHeight() <= plain {
+	if f.height() <= plain {
 		t.Error("events have no room")
 	}
 }

@@ -30,8 +30,11 @@ func (e *executionView) Class() string {
 	return string(e.Analysis.Status)
 }
 
-// staticCores is how many cores' cycles the static plots of a report show.
-const staticCores = 4
+// Of the static plots of a report.
+const (
+	staticCores = 4   // whose cycles are shown
+	pageColumns = 408 // of a series: see panel.series
+)
 
 // view prepares an execution.
 func (in *Input) view(pair, execution int) (executionView, error) {
@@ -70,12 +73,9 @@ func (s *site) execution(i, e int) (executionView, error) {
 	}
 	v.SVG = fmt.Sprintf("%s-%d.svg", pageName(i), e)
 	v.Run.Panels = Panels(v.Columns, []string{UserColumns, dataset.CoreCycles}, staticCores)
-	v.Height = v.Run.SVGHeight()
-	title := fmt.Sprintf("%s, execution %s", s.in.Document.Pairs[i].Key, v.Label)
-	err = s.write("plots/"+v.SVG, func(w io.Writer) error {
-		_, err := w.Write(v.Run.SVG(title, s.axis()))
-		return err
-	})
+	f := s.in.figure(i, &v)
+	v.Height = float64(f.height())
+	err = s.write("plots/"+v.SVG, func(w io.Writer) error { return writeSVG(w, []Figure{f}, pageColumns, true) })
 	v.HasColumns, v.Columns, v.Run.Panels = len(v.Columns) > 0, nil, nil // they are written: let them go
 	return v, err
 }
@@ -117,7 +117,10 @@ func (in *Input) Figure(pair, execution int, names []string, most int) (f Figure
 		return Figure{}, false, err
 	}
 	v.Run.Panels = Panels(v.Columns, names, most)
-	return Figure{
-		Title: fmt.Sprintf("%s, execution %s", in.Document.Pairs[pair].Key, v.Label), Axis: AxisName(in.Document), Run: v.Run,
-	}, true, nil
+	return in.figure(pair, &v), true, nil
+}
+
+func (in *Input) figure(pair int, v *executionView) Figure {
+	title := fmt.Sprintf("%s, execution %s", in.Document.Pairs[pair].Key, v.Label)
+	return Figure{Title: title, Axis: AxisName(in.Document), Run: v.Run}
 }

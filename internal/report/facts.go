@@ -46,7 +46,6 @@ func (c *ControlFact) Fit() bool {
 type RunFacts struct {
 	Pexec, Slot, Attempt int
 	Outcome              results.Outcome
-	Started              time.Time
 	StartupNS            int64   // from exec to the first iteration; 0: not known
 	Temperatures         string  // of the hottest sensor: "42.4 °C before, 58.4 °C after"; "" unknown
 	Events               []Event // temperatures, throttling, kernel messages, findings
@@ -123,7 +122,7 @@ func (f *Facts) control(c results.Control) {
 
 func runFacts(r *results.Record) RunFacts {
 	f := RunFacts{
-		Pexec: r.Pexec, Slot: r.Slot, Attempt: r.Attempt, Outcome: r.Outcome, Started: r.Started, Reasons: r.Reasons,
+		Pexec: r.Pexec, Slot: r.Slot, Attempt: r.Attempt, Outcome: r.Outcome, Reasons: r.Reasons,
 	}
 	if s := r.Startup; s.ExecNS != nil && s.FirstNS != nil {
 		f.StartupNS = *s.FirstNS - *s.ExecNS

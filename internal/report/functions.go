@@ -102,7 +102,7 @@ func htmlHistogram(h *Histogram, what string) template.HTML {
 		if i == h.median() {
 			class = ` class="m" fill="#d55e00"`
 		}
-		text += fmt.Sprintf(`<rect%s x="%d" y="%s" width="5" height="%s"/>`, class, 6*i, place(16-height), place(height))
+		text += fmt.Sprintf(`<rect%s x="%d" y="%s" width="5" height="%s"/>`, class, 6*i, appendPlace(nil, 16-height), appendPlace(nil, height))
 	}
 	return template.HTML(text + `<path d="M0 15.5H60" stroke="#999"/></svg>`) // numbers, and escaped text
 }

@@ -2,71 +2,50 @@ package report
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is one execution as a static plot.
-type Figure struct {
-	Title string
-	Axis  string // of y: "wall (s)"
-	Run   Run
-}
-
-// PlotFormat is a form of static plots.
+// PlotFormat is a format of static plots.
 type PlotFormat string
 
-// The formats of plots.
+// The formats of static plots.
 const (
 	PDF PlotFormat = "pdf"
 	SVG PlotFormat = "svg"
 	PNG PlotFormat = "png"
 )
 
-// Of a figure: the width of a page's text, and the heights of its parts.
 const (
-	figureWidth  = 16 * vg.Centimeter
-	stripHeight  = 1.7 * vg.Centimeter
-	wholeHeight  = 4.7 * vg.Centimeter
-	columnHeight = 1.25 * vg.Centimeter
-	figureGap    = 0.45 * vg.Centimeter
-	partGap      = 0.14 * vg.Centimeter
-	pngDPI       = 200
+	figureWidth = 16 * vg.Centimeter // the width of a page's text
+	unit        = figureWidth / figureUnits
+	figureGap   = 25                          // between figures, in units
+	a4Height    = 29.7 * vg.Centimeter / unit // in units
+	fineColumns = 2000                        // of a series: as many as 600 dpi can show
+	pngDPI      = 200
 )
 
-// height of the figure with its other columns.
-func (f *Figure) height() vg.Length {
-	return stripHeight + wholeHeight + partGap + vg.Length(len(f.Run.Panels))*(columnHeight+partGap)
-}
-
-// pageHeight is that of figures below each other.
+// pageHeight is the height of figures below each other, in units.
 func pageHeight(page []Figure) vg.Length {
-	height := figureGap
+	height := vg.Length(len(page)-1) * figureGap
 	for i := range page {
-		height += page[i].height() + figureGap
+		height += page[i].height()
 	}
 	return height
 }
 
-// a4Height is the height of a sheet of paper, which a page does not exceed
-// unless a single figure does.
-const a4Height = 29.7 * vg.Centimeter
-
-// Pages puts figures on pages, perPage on each; 0: as many as fit on a sheet of
-// A4.
+// Pages puts figures on pages, perPage on each; 0: as many as fit on a sheet of A4, and at least
+// one.
 func Pages(figures []Figure, perPage int) [][]Figure {
 	var pages [][]Figure
 	for i := range figures {
 		last := len(pages) - 1
 		full := last < 0 || len(pages[last]) == perPage
 		if !full && perPage == 0 {
-			full = pageHeight(pages[last])+figures[i].height()+figureGap > a4Height
+			full = pageHeight(pages[last])+figureGap+figures[i].height() > a4Height
 		}
 		if full {
 			pages = append(pages, nil)
@@ -77,9 +56,8 @@ func Pages(figures []Figure, perPage int) [][]Figure {
 	return pages
 }
 
-// WritePlot draws figures below each other on one page. PDFs hold several
-// pages, all as high as the highest, as many as there are slices in pages; the
-// other formats one.
+// WritePlot draws figures below each other on each page. A PDF holds one or more pages, all as high
+// as the highest; the other formats hold exactly one.
 func WritePlot(w io.Writer, f PlotFormat, pages [][]Figure) error {
 	if len(pages) == 0 || f != PDF && len(pages) != 1 {
 		return fmt.Errorf("%d pages do not go into one %s", len(pages), f)
@@ -90,22 +68,20 @@ func WritePlot(w io.Writer, f PlotFormat, pages [][]Figure) error {
 	}
 	var out io.WriterTo
 	switch f {
+	case SVG:
+		return writeSVG(w, pages[0], fineColumns, false)
 	case PDF:
-		c := vgpdf.New(figureWidth, height)
+		c := vgpdf.New(figureWidth, height*unit)
 		for i, page := range pages {
 			if i > 0 {
 				c.NextPage()
 			}
-			drawPage(draw.NewCanvas(pdfCanvas{c}, figureWidth, height), page)
+			drawPage(newVGCanvas(c, height, windows1252), page, height, fineColumns)
 		}
 		out = c
-	case SVG:
-		c := vgsvg.New(figureWidth, height)
-		drawPage(draw.New(c), pages[0])
-		out = c
 	case PNG:
-		c := vgimg.NewWith(vgimg.UseWH(figureWidth, height), vgimg.UseDPI(pngDPI), vgimg.UseBackgroundColor(color.White))
-		drawPage(draw.New(c), pages[0])
+		c := vgimg.NewWith(vgimg.UseWH(figureWidth, height*unit), vgimg.UseDPI(pngDPI))
+		drawPage(newVGCanvas(c, height, func(s string) string { return s }), pages[0], height, fineColumns)
 		out = vgimg.PngCanvas{Canvas: c}
 	default:
 		return fmt.Errorf("there is no format %q of plots; there are pdf, svg and png", f)
@@ -114,14 +90,11 @@ func WritePlot(w io.Writer, f PlotFormat, pages [][]Figure) error {
 	return err
 }
 
-func drawPage(c draw.Canvas, page []Figure) {
-	c.FillPolygon(color.White, []vg.Point{c.Min, {X: c.Min.X, Y: c.Max.Y}, c.Max, {X: c.Max.X, Y: c.Min.Y}})
-	top := c.Max.Y - figureGap/2
+func drawPage(c canvas, page []Figure, height vg.Length, columns int) {
+	c.area(paperInk, "", corners(vg.Rectangle{Max: vg.Point{X: figureUnits, Y: height}})...)
+	var top vg.Length
 	for i := range page {
-		height := page[i].height()
-		page[i].draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-			Min: vg.Point{X: c.Min.X + partGap, Y: top - height}, Max: vg.Point{X: c.Max.X - figureGap, Y: top},
-		}})
-		top -= height + figureGap
+		page[i].draw(c, top, columns)
+		top += page[i].height() + figureGap
 	}
 }

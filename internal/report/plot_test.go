@@ -1,13 +1,17 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"image/png"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
 
 	"krund/internal/analysis/warmup"
 )
@@ -25,6 +29,16 @@ func figures(t *testing.T) []Figure {
 		}
 	}
 	return list
+}
+
+// pageSVG is a figure as a report has it.
+func pageSVG(t testing.TB, f *Figure) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := writeSVG(&b, []Figure{*f}, pageColumns, true); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // TestWritePlot: every format is one that its readers take, whatever is in it.
@@ -109,7 +123,7 @@ func TestPlotWithAll(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{"58.4 °C": "58.4 \xb0C", "schön 漢 – €": "sch\xf6n ? \x96 \x80", "\uFFFD\u0081": "??"} {
-		if got := codePage1252(text); got != want {
+		if got := windows1252(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
@@ -128,5 +142,36 @@ func TestTickText(t *testing.T) {
 		if got := tickText(c.v, c.s); got != c.want {
 			t.Errorf("%g in %v: %s, want %s", c.v, c.s, got, c.want)
 		}
+	}
+}
+
+// TestSeries: gaps part the lines, what lies outside the panel is cut off, and a long series keeps
+// its extremes.
+func TestSeries(t *testing.T) {
+	p := panel{Rectangle: vg.Rectangle{Max: vg.Point{X: 100, Y: 10}}, xs: Span{1, 5}, ys: Span{0, 10}, columns: 10}
+	lines := p.series([]float64{1, 2, math.NaN(), 3, 30})
+	if len(lines) != 2 || len(lines[0]) != 2 || lines[1][0] != (vg.Point{X: 75, Y: 7}) || math.Abs(float64(lines[1][1].Y)) > 1e-9 {
+		t.Errorf("lines %v", lines)
+	}
+	long := levels(1, 1000, 5)
+	long[123], long[777] = 1, 9
+	p.xs = Span{1, 1000}
+	line := slices.Concat(p.series(long)...)
+	byHeight := func(a, b vg.Point) int { return cmp.Compare(a.Y, b.Y) }
+	if top, bottom := slices.MinFunc(line, byHeight).Y, slices.MaxFunc(line, byHeight).Y; len(line) > 20 || top != 1 || bottom != 9 {
+		t.Errorf("%d points from %g to %g", len(line), top, bottom)
+	}
+}
+
+// TestOutliers: every outlier that can be told from the others has a circle.
+func TestOutliers(t *testing.T) {
+	var b bytes.Buffer
+	values := levels(1, 100, 5)
+	c := svgCanvas{bufio.NewWriter(&b)}
+	p := panel{vg.Rectangle{Max: vg.Point{X: 990, Y: 100}}, c, Span{1, 100}, Span{0, 10}, 10, textSize}
+	p.outliers(&Run{Values: append(values, 5, 50), Outliers: []int{3, 50, 99, 100, 101, 200}, Common: []int{50}})
+	c.Flush()
+	if n := strings.Count(b.String(), "M"); n != 4 || strings.Count(b.String(), `class="common"`) != 1 {
+		t.Errorf("%d circles: %s", n, b.String())
 	}
 }

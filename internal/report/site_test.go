@@ -250,7 +250,7 @@ func TestRun(t *testing.T) {
 		if !(r.Full.Low < r.Full.High && r.Zoom.Low < r.Zoom.High) || r.Inset != 0 {
 			t.Errorf("%v: %+v", few, r)
 		}
-		if svg := r.SVG("<", "s"); xml.Unmarshal(svg, new(struct{})) != nil || bytes.Contains(svg, []byte("NaN")) {
+		if svg := pageSVG(t, &Figure{"<", "s", r}); xml.Unmarshal(svg, new(struct{})) != nil || bytes.Contains(svg, []byte("NaN")) {
 			t.Errorf("%v: %s", few, svg)
 		}
 	}

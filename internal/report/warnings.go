@@ -10,8 +10,8 @@ import (
 
 // GroupedWarning is a warning about several keys. Text is that of the first.
 type GroupedWarning struct {
-	Code, Text string
-	Keys       []string
+	Text string
+	Keys []string
 }
 
 // GroupWarnings collects the pairs' warnings by code.
@@ -24,7 +24,7 @@ func GroupWarnings(doc *warmup.Document) []GroupedWarning {
 			if !ok {
 				at = len(list)
 				index[w.Code] = at
-				list = append(list, GroupedWarning{Code: w.Code, Text: w.Text})
+				list = append(list, GroupedWarning{Text: w.Text})
 			}
 			list[at].Keys = append(list[at].Keys, doc.Pairs[i].Key)
 		}

@@ -25,22 +25,6 @@ type PricePoint struct {
 	Changepoints int
 }
 
-// Crops finds every number of changepoints that is best at some price between
-// from and to, by running PELT at as few prices as needed (Haynes, Eckley and
-// Fearnhead 2017; R: penalty="CROPS", range_of_penalties). Points ascend in
-// price and descend in changepoints. o.Penalty is not used. The errors are
-// those of Detect.
-//
-// Version 2.3 of R's package appends the upper bound as one more point, which
-// spoils the knee; this is the list of 2.2.x, which Traini et al. used.
-func Crops(series []float64, o Options, from, to float64) ([]PricePoint, error) {
-	p, err := newProblem(series, o)
-	if err != nil {
-		return nil, err
-	}
-	return p.crops(from, to), nil
-}
-
 // curve is what CROPS has found so far. R keeps the three columns sorted
 // apart from each other, which is the same as together unless rounding makes
 // a dearer run cheaper.
@@ -50,6 +34,12 @@ type curve struct {
 	costs    []float64 // without the price of the changepoints, ascending
 }
 
+// crops finds every number of changepoints that is best at some price between from and to, by running
+// PELT at as few prices as needed (Haynes, Eckley and Fearnhead 2017; R: penalty="CROPS",
+// range_of_penalties). Points ascend in price and descend in changepoints.
+//
+// Version 2.3 of R's package appends the upper bound as one more point, which spoils the knee; this
+// is the list of 2.2.x, which Traini et al. used.
 func (p *problem) crops(from, to float64) []PricePoint {
 	var c curve
 	for next := []float64{from, to}; len(next) > 0; next = c.gaps() {

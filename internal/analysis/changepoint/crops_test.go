@@ -7,6 +7,15 @@ import (
 	"testing"
 )
 
+func curveOf(t *testing.T, series []float64, from, to float64) []PricePoint {
+	t.Helper()
+	p, err := newProblem(series, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.crops(from, to)
+}
+
 // TestCropsIsWhatPELTGives runs PELT between the points of the curve: the
 // number of changepoints there is the one the curve says.
 func TestCropsIsWhatPELTGives(t *testing.T) {
@@ -14,10 +23,7 @@ func TestCropsIsWhatPELTGives(t *testing.T) {
 	for round := range 10 {
 		series := steps(r, 300, 6, 0.02)
 		logN := math.Log(300)
-		points, err := Crops(series, Options{}, 4*logN, 1000*logN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		points := curveOf(t, series, 4*logN, 1000*logN)
 		if points[0].Price != 4*logN {
 			t.Errorf("round %d: the curve begins at %v", round, points[0].Price)
 		}
@@ -41,9 +47,9 @@ func TestCropsIsWhatPELTGives(t *testing.T) {
 }
 
 func TestCropsWithoutChanges(t *testing.T) {
-	points, err := Crops([]float64{1, 1.1, 0.9, 1, 1.05, 0.95}, Options{}, 100, 1000)
-	if err != nil || !slices.Equal(points, []PricePoint{{100, 0}}) {
-		t.Errorf("points %v, %v", points, err)
+	points := curveOf(t, []float64{1, 1.1, 0.9, 1, 1.05, 0.95}, 100, 1000)
+	if !slices.Equal(points, []PricePoint{{100, 0}}) {
+		t.Errorf("points %v", points)
 	}
 	found, err := Detect([]float64{1, 1.1, 0.9, 1, 1.05, 0.95}, Options{Penalty: CROPS})
 	if err != nil || math.Abs(found.Penalty-4*math.Log(6)) > 1e-12 {

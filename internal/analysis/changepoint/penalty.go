@@ -47,7 +47,7 @@ var (
 
 // CROPS chooses the price for each series from the knee of the curve of
 // changepoints over price, between 4 log n and 100,000 log n (Traini et al.
-// 2023): see [Crops] and [Knee].
+// 2023): see [Knee].
 var CROPS = Penalty{kind: crops}
 
 // String is the form ParsePenalty reads.

@@ -21,7 +21,6 @@ type Result struct {
 	// Dependent says that Lag1 is further from 0 than 2.576/sqrt(n), where 1%
 	// of independent segments lie.
 	Dependent bool
-	N         int
 }
 
 // quantile995 is the 99.5% quantile of the normal distribution.
@@ -33,7 +32,7 @@ const shortest = 30
 
 // Of measures one segment.
 func Of(x []float64) Result {
-	r := Result{Lag1: math.NaN(), N: len(x)}
+	r := Result{Lag1: math.NaN()}
 	if len(x) < 3 || slices.Min(x) == slices.Max(x) {
 		return r
 	}

@@ -64,13 +64,12 @@ func (s search) average(values []float64) float64 {
 // places finds the values at each position.
 type places struct {
 	levels []Level
-	full   Position
 	at     map[Position][]float64
 	orders [MostLevels][]int32 // for draws
 }
 
 func newPlaces(b *Benchmark, levels []Level, instances int) *places {
-	p := &places{levels: levels, full: b.Full, at: make(map[Position][]float64, len(b.Rows))}
+	p := &places{levels: levels, at: make(map[Position][]float64, len(b.Rows))}
 	for i := range b.Rows {
 		if r := &b.Rows[i]; int(r.Instance) <= instances {
 			p.at[r.At] = append(p.at[r.At], r.Value)

@@ -24,10 +24,9 @@ import (
 
 // The study's numbers.
 const (
-	DefaultWindow = 200
-	band          = 3.0
-	lowPercent    = 10.0
-	highPercent   = 90.0
+	band        = 3.0
+	lowPercent  = 10.0
+	highPercent = 90.0
 )
 
 // ErrWindow says that a window of fewer than two iterations cannot judge.

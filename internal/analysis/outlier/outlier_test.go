@@ -164,7 +164,7 @@ func BenchmarkFind(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Find(series, DefaultWindow); err != nil {
+				if _, err := Find(series, 200); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -8,9 +8,6 @@ import (
 // Measures are M1 to M5 of two series: dissimilarities from 0 (alike) to 1.
 type Measures [5]float64
 
-// Names of the measures, in their order.
-var Names = [5]string{"correlation", "compression", "Fourier", "cosine", "Kolmogorov-Smirnov"}
-
 // Settings of the measures and the methods. The zero value is the paper's.
 type Settings struct {
 	Threshold float64 // measures above it say dissimilar; 0: 0.25
@@ -44,22 +41,6 @@ func (s Settings) filled() Settings {
 		s.Merge = DefaultMerge
 	}
 	return s
-}
-
-// MeasuresOf compares two series; of a longer one as many values as the shorter
-// has. The error wraps ErrData or ErrSettings.
-func MeasuresOf(x, y []float64, s Settings) (Measures, error) {
-	s = s.filled()
-	if err := s.check(); err != nil {
-		return Measures{}, err
-	}
-	if err := checkRuns([][]float64{x, y}); err != nil {
-		return Measures{}, err
-	}
-	n := min(len(x), len(y))
-	scale := scaleOf(x[:n], y[:n])
-	a, b := newRun(x[:n], scale, s), newRun(y[:n], scale, s)
-	return measures(a, b), nil
 }
 
 // Above counts the measures above a threshold.

@@ -22,22 +22,6 @@ const gridSize = 1000
 // kernelReach is how many bandwidths a kernel reaches.
 const kernelReach = 5
 
-// Similarity says how alike two samples are, from 0 to 1: 2^-KL(a,b) 2^-KL(b,a),
-// with the Kullback-Leibler divergences of their kernel densities in natural
-// logarithms, on 1000 points of [max(0, q1-1.5 IQR), q3+1.5 IQR] (the union of
-// both samples' ranges; type 6 quartiles). It is 1 when that range is a point,
-// and 0 when a density is nowhere positive or nowhere common to both. The
-// paper's "removes outliers" is this range: values are not removed. The samples
-// are not changed; it is 0 when one is empty.
-func Similarity(a, b []float64, v Variance) float64 {
-	if len(a) == 0 || len(b) == 0 {
-		return 0
-	}
-	var k kernels
-	x, y := newSample(a, v), newSample(b, v)
-	return k.similarity(x, y)
-}
-
 // kernels has room for two densities, so that comparing allocates nothing.
 type kernels struct {
 	p, q [gridSize]float64
@@ -49,8 +33,6 @@ type sample struct {
 	bandwidth float64
 	low, high float64 // of the range
 }
-
-func newSample(x []float64, v Variance) sample { return sorting(slices.Clone(x), v) }
 
 // sorting makes a sample of values, which it sorts and keeps.
 func sorting(x []float64, v Variance) sample {
@@ -95,6 +77,11 @@ func bandwidth(sorted []float64, v Variance) float64 {
 	return 1.06 * min(sd, iqr/1.34) / math.Pow(n, 0.2) // min keeps NaN
 }
 
+// similarity is how alike two samples are, from 0 to 1: 2^-KL(a,b) 2^-KL(b,a), with the
+// Kullback-Leibler divergences of their kernel densities in natural logarithms, on 1000 points of
+// [max(0, q1-1.5 IQR), q3+1.5 IQR] (the union of both samples' ranges; type 6 quartiles). It is 1 when
+// that range is a point, and 0 when a density is nowhere positive or nowhere common to both. The
+// paper's "removes outliers" is this range: values are not removed.
 func (k *kernels) similarity(a, b sample) float64 {
 	low, high := min(a.low, b.low), max(a.high, b.high)
 	if !(low < high) {

@@ -90,7 +90,7 @@ func TestFixturePrimitives(t *testing.T) {
 func comparePrimitives(t *testing.T, p *primitivesFile) {
 	t.Helper()
 	for _, c := range p.KLD {
-		a, b := newSample(c.A, OnePass), newSample(c.B, OnePass)
+		a, b := sampleOf(c.A, OnePass), sampleOf(c.B, OnePass)
 		for _, h := range []struct {
 			got  float64
 			want *float64
@@ -102,10 +102,10 @@ func comparePrimitives(t *testing.T, p *primitivesFile) {
 		if q1, q3 := type6(a.values, 0.25), type6(a.values, 0.75); !within(q1, c.Q1A, 1e-12) || !within(q3, c.Q3A, 1e-12) {
 			t.Errorf("%s (%d): quartiles %v and %v, want %v and %v", c.Case, len(c.A), q1, q3, c.Q1A, c.Q3A)
 		}
-		if got := Similarity(c.A, c.B, OnePass); !within(got, c.Similarity, 1e-9) {
+		if got := similarityOf(c.A, c.B, OnePass); !within(got, c.Similarity, 1e-9) {
 			t.Errorf("%s (%d): similarity %v, want %v", c.Case, len(c.A), got, c.Similarity)
 		}
-		if got := Similarity(c.A, c.B, TwoPass); !within(got, c.Similarity, 1e-7) && c.Case != "tiny_rel_variance" {
+		if got := similarityOf(c.A, c.B, TwoPass); !within(got, c.Similarity, 1e-7) && c.Case != "tiny_rel_variance" {
 			t.Errorf("%s (%d): similarity %v in two passes, want %v", c.Case, len(c.A), got, c.Similarity)
 		}
 	}

@@ -1,0 +1,90 @@
+package report
+
+import "gonum.org/v1/plot/vg"
+
+// canvas is what a static plot is drawn on: an SVG (svgCanvas), a page of a PDF or the pixels of a
+// PNG (vgCanvas). A figure is figureUnits wide; y grows downwards.
+type canvas interface {
+	// lines draws open lines, each through its points.
+	lines(i ink, lines ...[]vg.Point)
+	circles(i ink, radius vg.Length, centers []vg.Point)
+	// area fills a polygon. The title is its tooltip in formats that have tooltips.
+	area(i ink, title string, corners ...vg.Point)
+	text(l label)
+}
+
+// label is text on a canvas.
+type label struct {
+	text    string
+	at      vg.Point // half the height of a digit above the base line
+	size    vg.Length
+	anchor  anchor
+	upright bool // from the bottom to the top
+	halo    bool // on a background of its own, so that lines do not cross it
+}
+
+// baseline is the label's place on its base line.
+func (l *label) baseline() vg.Point {
+	const below = 0.36 // of the size
+	if l.upright {
+		return vg.Point{X: l.at.X + below*l.size, Y: l.at.Y}
+	}
+	return vg.Point{X: l.at.X, Y: l.at.Y + below*l.size}
+}
+
+// anchor is the part of a label's width that lies before its place.
+type anchor float64
+
+const (
+	start  anchor = 0
+	middle anchor = 0.5
+	end    anchor = 1
+)
+
+// ink is how something is drawn: an index of inks.
+type ink int
+
+const (
+	paperInk ink = iota
+	haloInk
+	textInk
+	gridInk
+	axisInk
+	seriesInk
+	outlierInk
+	commonInk
+	changeInk
+	equivalentInk
+	differentInk
+	kernelInk
+	kernelLineInk
+	throttleInk
+	throttleLineInk
+	temperatureInk
+)
+
+// inks have the colors of Okabe and Ito, which people with any kind of color vision can tell apart,
+// for light and for dark pages. Circles and dashes show the same without color.
+var inks = [...]struct {
+	class       string      // in the style sheet of an SVG
+	light, dark uint32      // 0xRRGGBB
+	width       vg.Length   // of lines; 0: it fills areas
+	dashes      []vg.Length // lengths of a dash and of a gap
+}{
+	paperInk:        {class: "paper", light: 0xffffff, dark: 0x15181c},
+	haloInk:         {class: "halo", light: 0xffffff, dark: 0x15181c, width: 3},
+	textInk:         {class: "text", light: 0x222222, dark: 0xdddddd},
+	gridInk:         {class: "grid", light: 0xe0e0e0, dark: 0x333333, width: 1},
+	axisInk:         {class: "axis", light: 0x888888, dark: 0x888888, width: 1},
+	seriesInk:       {class: "series", light: 0x0072b2, dark: 0x56b4e9, width: 1},
+	outlierInk:      {class: "out", light: 0xd55e00, dark: 0xe69f00, width: 1},
+	commonInk:       {class: "common", light: 0x009e73, dark: 0x2ec99a, width: 1},
+	changeInk:       {class: "cp", light: 0xd55e00, dark: 0xe69f00, width: 1, dashes: []vg.Length{5, 4}},
+	equivalentInk:   {class: "eq", light: 0x000000, dark: 0xffffff, width: 1.8, dashes: []vg.Length{7, 4}},
+	differentInk:    {class: "ne", light: 0x777777, dark: 0x999999, width: 1.8, dashes: []vg.Length{7, 4}},
+	kernelInk:       {class: "kernel", light: 0xa0417c, dark: 0xe59ac4},
+	kernelLineInk:   {class: "kline", light: 0xa0417c, dark: 0xe59ac4, width: 1, dashes: []vg.Length{1, 3}},
+	throttleInk:     {class: "throttle", light: 0xd55e00, dark: 0xe69f00},
+	throttleLineInk: {class: "tline", light: 0xd55e00, dark: 0xe69f00, width: 1},
+	temperatureInk:  {class: "temperature", light: 0x0072b2, dark: 0x56b4e9},
+}

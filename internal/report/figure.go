@@ -1,0 +1,175 @@
+package report
+
+import (
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+
+	"krund/internal/analysis/dataset"
+)
+
+// Figure is one execution as a static plot. From top to bottom it has the benchmark's own columns, a
+// strip of the run with a narrower y axis, the whole run with an inset of its first iterations,
+// events, and the columns of cores.
+type Figure struct {
+	Title string
+	Axis  string // name of the y axis: "wall (s)"
+	Run   Run
+}
+
+// Lengths in a figure, in its units.
+const (
+	figureUnits         = 900
+	plotLeft, plotRight = 92, 878
+	titleHeight         = 28
+	stripHeight         = 76
+	wholeHeight         = 206
+	columnHeight        = 48
+	panelGap            = 12
+	laneHeight          = 16 // of events
+	axisHeight          = 44 // the numbers of iterations and the name of the axis
+	legendHeight        = 18 // of events
+	titleSize           = 15
+	textSize            = 13
+	nameSize            = 12 // of text inside panels
+	insetSize           = 10
+)
+
+// height depends on nothing but the number of columns and whether there are events.
+func (f *Figure) height() vg.Length {
+	height := titleHeight + stripHeight + panelGap + wholeHeight + axisHeight +
+		vg.Length(len(f.Run.Panels))*(columnHeight+panelGap)
+	if len(f.Run.Events) > 0 {
+		height += laneHeight + legendHeight
+	}
+	return height
+}
+
+// draw draws the figure below top; for columns see panel.series.
+func (f *Figure) draw(c canvas, top vg.Length, columns int) {
+	r, bottom := &f.Run, top+f.height()
+	c.text(label{text: f.Title, at: vg.Point{X: plotLeft, Y: top + titleHeight/2}, size: titleSize})
+	if len(r.Values) == 0 {
+		at := vg.Point{X: figureUnits / 2, Y: (top + bottom) / 2}
+		c.text(label{text: "no iterations", at: at, size: textSize, anchor: middle})
+		return
+	}
+	top += titleHeight
+	next := func(height vg.Length, ys Span) panel {
+		box := vg.Rectangle{Min: vg.Point{X: plotLeft, Y: top}, Max: vg.Point{X: plotRight, Y: top + height}}
+		top = box.Max.Y + panelGap
+		return panel{Rectangle: box, canvas: c, xs: r.Numbers(), ys: ys, columns: columns, size: textSize}
+	}
+	above, below := r.sortedPanels()
+	for _, column := range above {
+		next(columnHeight, column.Span).column(column)
+	}
+	strip := next(stripHeight, r.Zoom)
+	strip.frame(3)
+	strip.run(r, false)
+	whole := next(wholeHeight, r.Full)
+	whole.frame(5)
+	whole.run(r, true)
+	top = whole.Max.Y
+	if len(r.Events) > 0 {
+		whole.events(r, top+laneHeight/2)
+		legend(c, r.Events, bottom-legendHeight/2)
+		top += laneHeight
+	}
+	if r.Inset > 0 {
+		whole.inset(r)
+	}
+	whole.numbers(10, top+12)
+	center := whole.Min.Add(whole.Size().Scale(0.5))
+	names := []label{
+		{text: "in-process iteration", at: vg.Point{X: center.X, Y: top + 30}},
+		{text: f.Axis, at: vg.Point{X: textSize, Y: center.Y}, upright: true},
+	}
+	for _, name := range names {
+		name.size, name.anchor = textSize, middle
+		c.text(name)
+	}
+	top += axisHeight
+	for _, column := range below {
+		next(columnHeight, column.Span).column(column)
+	}
+}
+
+// sortedPanels gives the columns that stand above and below the values.
+func (r *Run) sortedPanels() (above, below []Panel) {
+	for _, p := range r.Panels {
+		if p.Core == dataset.NoCore {
+			above = append(above, p)
+		} else {
+			below = append(below, p)
+		}
+	}
+	return above, below
+}
+
+// sign is the mark of a kind of event. Signs differ by shape as well as by color.
+type sign struct {
+	kind    EventKind
+	ink     ink
+	name    string
+	corners [][2]vg.Length // x and y around its place
+}
+
+var signs = []sign{
+	{KernelEvent, kernelInk, "kernel message", [][2]vg.Length{{0, -5}, {5, 4}, {-5, 4}}},
+	{ThrottleEvent, throttleInk, "throttled", [][2]vg.Length{{0, -5}, {5, 0}, {0, 5}, {-5, 0}}},
+	{TemperatureEvent, temperatureInk, "temperature", [][2]vg.Length{{-4, -4}, {4, -4}, {4, 4}, {-4, 4}}},
+}
+
+func (s *sign) draw(c canvas, at vg.Point, title string) {
+	var corners []vg.Point
+	for _, k := range s.corners {
+		corners = append(corners, vg.Point{X: at.X + k[0], Y: at.Y + k[1]})
+	}
+	c.area(s.ink, title, corners...)
+}
+
+// events draws the signs of events at a height below the panel, and lines through the panel where
+// the kernel logged a message.
+func (p panel) events(r *Run, y vg.Length) {
+	for _, e := range labelsLast(r.Events) {
+		i := slices.IndexFunc(signs, func(s sign) bool { return s.kind == e.Kind })
+		if i < 0 {
+			continue
+		}
+		at := vg.Point{X: min(max(p.x(e.At+1), p.Min.X), p.Max.X), Y: y}
+		switch e.Kind {
+		case KernelEvent:
+			p.lines(kernelLineInk, p.upright(at.X))
+		case ThrottleEvent:
+			p.lines(throttleLineInk, p.level(y))
+		}
+		signs[i].draw(p, at, e.Title(len(r.Values)))
+		if e.Label != "" {
+			l := label{text: e.Label, at: vg.Point{X: at.X + 9, Y: y}, size: nameSize, halo: true}
+			if e.At > 0 {
+				l.at.X, l.anchor = at.X-9, end
+			}
+			p.text(l)
+		}
+	}
+}
+
+// labelsLast gives the events in an order in which no sign is drawn over a label.
+func labelsLast(events []Event) []Event {
+	return slices.SortedStableFunc(slices.Values(events), func(a, b Event) int {
+		return number(a.Label != "") - number(b.Label != "")
+	})
+}
+
+// legend explains the signs that occur.
+func legend(c canvas, events []Event, y vg.Length) {
+	x := vg.Length(plotLeft)
+	for i := range signs {
+		if slices.ContainsFunc(events, func(e Event) bool { return e.Kind == signs[i].kind }) {
+			signs[i].draw(c, vg.Point{X: x + 5, Y: y}, "")
+			c.text(label{text: signs[i].name, at: vg.Point{X: x + 15, Y: y}, size: nameSize})
+			x += 130
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// panel is a rectangle of a figure with axes.
+type panel struct {
+	vg.Rectangle
+	canvas
+	xs, ys  Span
+	columns int       // of a series: see series
+	size    vg.Length // of the text beside it
+}
+
+func (p panel) x(v float64) vg.Length {
+	return p.Min.X + vg.Length((v-p.xs.Low)/(p.xs.High-p.xs.Low))*p.Size().X
+}
+
+func (p panel) y(v float64) vg.Length {
+	return p.Max.Y - vg.Length((v-p.ys.Low)/(p.ys.High-p.ys.Low))*p.Size().Y
+}
+
+// upright and level are lines through all of the panel.
+func (p panel) upright(x vg.Length) []vg.Point {
+	return []vg.Point{{X: x, Y: p.Min.Y}, {X: x, Y: p.Max.Y}}
+}
+func (p panel) level(y vg.Length) []vg.Point {
+	return []vg.Point{{X: p.Min.X, Y: y}, {X: p.Max.X, Y: y}}
+}
+
+// frame draws the border, and a grid with about n values beside it.
+func (p panel) frame(n int) {
+	var grid [][]vg.Point
+	for _, t := range p.ys.Ticks(n) {
+		grid = append(grid, p.level(p.y(t)))
+		p.text(label{text: tickText(t, p.ys), at: vg.Point{X: p.Min.X - 5, Y: p.y(t)}, size: p.size, anchor: end})
+	}
+	p.lines(gridInk, grid...)
+	p.lines(axisInk, append(corners(p.Rectangle), p.Min))
+}
+
+func corners(r vg.Rectangle) []vg.Point {
+	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
+}
+
+// numbers writes about n numbers of iterations at a height.
+func (p panel) numbers(n int, y vg.Length) {
+	for _, t := range p.xs.WholeTicks(n) {
+		p.text(label{text: fmt.Sprint(t), at: vg.Point{X: p.x(t), Y: y}, size: p.size, anchor: middle})
+	}
+}
+
+// column draws another column, with its name in the corner.
+func (p panel) column(c Panel) {
+	p.frame(2)
+	p.columns /= 2
+	p.lines(seriesInk, p.series(c.Values)...)
+	p.text(label{text: c.Title, at: vg.Point{X: p.Min.X + 6, Y: p.Min.Y + 9}, size: nameSize, halo: true})
+}
+
+// inset draws the first iterations into the panel of the whole run.
+func (p panel) inset(r *Run) {
+	size := p.Size()
+	box := p
+	box.Min = vg.Point{X: p.Min.X + size.X*vg.Length(r.InsetLeft), Y: p.Min.Y + size.Y*vg.Length(r.InsetTop)}
+	box.Max = vg.Point{X: box.Min.X + size.X*insetWidth, Y: box.Min.Y + size.Y*insetHeight}
+	p.area(paperInk, "", corners(box.Rectangle)...)
+	p.lines(axisInk, append(corners(box.Rectangle), box.Min))
+	box.Min = box.Min.Add(vg.Point{X: 5.4 * insetSize, Y: insetSize / 2})
+	box.Max = box.Max.Sub(vg.Point{X: insetSize, Y: 1.6 * insetSize})
+	box.xs, box.ys, box.size = Span{1, float64(r.Inset)}, r.InsetSpan, insetSize
+	box.frame(5)
+	box.numbers(5, box.Max.Y+0.8*insetSize)
+	within := func(i int) bool { return i >= r.Inset }
+	box.run(&Run{
+		Values:   r.Values[:r.Inset],
+		Outliers: slices.DeleteFunc(slices.Clone(r.Outliers), within), Common: r.Common,
+	}, true)
+	p.text(label{
+		text: fmt.Sprintf("first %d", r.Inset), at: vg.Point{X: box.Max.X - 4, Y: box.Min.Y + 0.7*insetSize},
+		size: insetSize, anchor: end, halo: true,
+	})
+}
+
+// run draws values, means, changepoints and, if circles is set, outliers.
+func (p panel) run(r *Run, circles bool) {
+	p.lines(seriesInk, p.series(r.Values)...)
+	means := map[bool][][]vg.Point{}
+	for _, m := range r.Means() {
+		if m.Mean >= p.ys.Low && m.Mean <= p.ys.High {
+			y := p.y(m.Mean)
+			line := []vg.Point{{X: p.x(m.From + 1), Y: y}, {X: p.x(m.To + 1), Y: y}}
+			means[m.Equivalent] = append(means[m.Equivalent], line)
+		}
+	}
+	p.lines(differentInk, means[false]...)
+	p.lines(equivalentInk, means[true]...)
+	var changes [][]vg.Point
+	for _, c := range r.Changes {
+		changes = append(changes, p.upright(p.x(float64(c+1))))
+	}
+	p.lines(changeInk, changes...)
+	if circles {
+		p.outliers(r)
+	}
+}
+
+// outliers circles them, in another color those that other executions have too. Of circles that
+// would cover each other it draws one.
+func (p panel) outliers(r *Run) {
+	const radius, same = 4, 2
+	type circle struct {
+		x, y int
+		ink  ink
+	}
+	drawn, centers := map[circle]bool{}, map[ink][]vg.Point{}
+	for _, i := range r.Outliers {
+		if i >= len(r.Values) || !(r.Values[i] >= p.ys.Low && r.Values[i] <= p.ys.High) {
+			continue
+		}
+		at, ink := vg.Point{X: p.x(float64(i + 1)), Y: p.y(r.Values[i])}, outlierInk
+		if _, found := slices.BinarySearch(r.Common, i); found {
+			ink = commonInk
+		}
+		if c := (circle{int(at.X / same), int(at.Y / same), ink}); !drawn[c] {
+			drawn[c] = true
+			centers[ink] = append(centers[ink], at)
+		}
+	}
+	p.circles(outlierInk, radius, centers[outlierInk])
+	p.circles(commonInk, radius, centers[commonInk])
+}
+
+// series makes the lines of a series, with gaps where there is no number. Of a series with more than
+// two values per column it draws the lowest and the highest value of each column, which looks the
+// same.
+func (p panel) series(values []float64) [][]vg.Point {
+	per := (len(values) + p.columns - 1) / p.columns
+	if per <= 2 {
+		per = 1
+	}
+	var lines [][]vg.Point
+	line := make([]vg.Point, 0, 2*len(values)/per+2)
+	outside := false
+	add := func(i int) {
+		outside = outside || values[i] < p.ys.Low || values[i] > p.ys.High
+		line = append(line, vg.Point{X: p.x(float64(i + 1)), Y: p.y(values[i])})
+	}
+	for from := 0; from < len(values); from += per {
+		low, high := extremes(values, from, min(from+per, len(values)))
+		if low < 0 {
+			lines, line = append(lines, line), nil
+			continue
+		}
+		add(min(low, high))
+		if low != high {
+			add(max(low, high))
+		}
+	}
+	lines = append(lines, line)
+	if box := (draw.Canvas{Rectangle: p.Rectangle}); outside {
+		lines = box.ClipLinesY(lines...)
+	}
+	return lines
+}
+
+// extremes gives the indexes of the lowest and of the highest number, -1 where there is none.
+func extremes(values []float64, from, to int) (low, high int) {
+	low, high = -1, -1
+	for i := from; i < to; i++ {
+		v := values[i]
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		if low < 0 || v < values[low] {
+			low = i
+		}
+		if high < 0 || v > values[high] {
+			high = i
+		}
+	}
+	return low, high
+}
