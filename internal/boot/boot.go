@@ -28,6 +28,11 @@ import (
 // cleanupTime bounds what is done after an interruption or failure: hooks, restoring the machine, telling people.
 const cleanupTime = 2 * time.Minute
 
+// cleanup returns a context for that: the end of ctx does not end it.
+func cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+}
+
 // Ending says how Run ended when nothing went wrong.
 type Ending int
 
@@ -110,7 +115,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	} else if withdrawErr := x.schedule.Withdraw(slot); withdrawErr != nil { // nothing was measured: the attempt does not count
 		err = fmt.Errorf("%w; after: %s", withdrawErr, err.Error())
 	}
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	after, cancel := cleanup(ctx)
 	defer cancel()
 	if hookErr := x.Hooks.After(after); hookErr != nil { // always
 		x.Log.Error("hooks after the execution", "error", hookErr)

@@ -23,6 +23,8 @@ func (x *experiment) outstanding() bool {
 
 // finish ends an experiment with nothing outstanding: people are told, and the next boots are ordinary ones.
 func (x *experiment) finish(ctx context.Context) (Ending, error) {
+	ctx, cancel := cleanup(ctx)
+	defer cancel()
 	err := x.retire(ctx)
 	if _, stopErr := x.directory.TakeBack(directory.Stop); err == nil { // asked for during the last execution
 		err = stopErr
@@ -38,7 +40,7 @@ func (x *experiment) finish(ctx context.Context) (Ending, error) {
 
 // stop ends an experiment that cannot go on by itself: the next boots are ordinary ones, people are told, and the error comes back.
 func (x *experiment) stop(ctx context.Context, err error) error {
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	after, cancel := cleanup(ctx)
 	defer cancel()
 	x.Log.Debug("stopped", "error", err) // for the file: the caller prints it
 	x.tell(after, command.Stopped, "stopped", err.Error()+"\n\nThe results so far are safe. `krunctl status` shows them; start krund again to go on.\n")
@@ -63,6 +65,8 @@ func (x *experiment) obey(ctx context.Context, err error) error {
 	if err != nil {
 		return x.stop(ctx, err)
 	}
+	ctx, cancel := cleanup(ctx)
+	defer cancel()
 	if err := x.retire(ctx); err != nil {
 		return err
 	}
@@ -109,12 +113,14 @@ func (x *experiment) restart(ctx context.Context, undo ...func(context.Context) 
 			return Rebooting, nil
 		}
 	}
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	after, cancel := cleanup(ctx)
 	defer cancel()
+	var undoErr error
 	for _, u := range undo {
-		err = errors.Join(err, u(after))
+		undoErr = errors.Join(undoErr, u(after))
 	}
-	if ctx.Err() != nil {
+	err = errors.Join(err, undoErr)
+	if ctx.Err() != nil && undoErr == nil {
 		return Interrupted, nil
 	}
 	return 0, x.stop(after, err)

@@ -39,6 +39,8 @@ type simulated struct {
 	mails       []string
 	told        []string // subjects and texts of all messages
 	retired     bool
+	refuses     func() error // of Rebooter
+	stuck       error        // of Applied.Undo
 	log         strings.Builder
 	during      func(ctx context.Context) // called while the benchmark runs
 	entry       Entry                     // of its boot loader
@@ -89,7 +91,7 @@ func (s *simulated) system(fsys durable.FS) System {
 			return child.Account{}, nil, nil
 		},
 		Sync:     func() { s.event("sync") },
-		Retire:   func(context.Context) error { s.retired = true; return nil },
+		Retire:   func(ctx context.Context) error { s.retired = ctx.Err() == nil; return ctx.Err() },
 		Tidy:     func() error { s.event("tidy"); return nil },
 		Held:     func() (string, error) { return autostart.FindHold(fsys, dir, sysroot.New(s.root)) },
 		Progress: s, Version: "test", Host: "simulated", BootID: fmt.Sprintf("boot-%d", s.boot), PID: 1,
@@ -126,7 +128,7 @@ func (s *simulated) Apply(context.Context) (Applied, error) {
 		err = s.fit(s.boot)
 	}
 	return Applied{
-		Undo:       func(context.Context) error { s.event("undo"); s.applied--; return nil },
+		Undo:       func(context.Context) error { s.event("undo"); s.applied--; return s.stuck },
 		Restarting: func() { s.event("restarting") },
 	}, err
 }
@@ -155,6 +157,9 @@ func (s *simulated) After(context.Context) error  { s.event("hooks after"); retu
 
 func (s *simulated) Reboot(context.Context) error {
 	s.event("reboot")
+	if s.refuses != nil {
+		return s.refuses()
+	}
 	s.reboots++
 	return nil
 }
