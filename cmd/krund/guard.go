@@ -8,13 +8,13 @@ import (
 	"os"
 	"time"
 
+	"krund/internal/boot"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/guard"
-	"krund/internal/machine"
 	"krund/internal/sysroot"
 )
 
@@ -22,8 +22,8 @@ import (
 // lock, the machine's, so that no other krund begins before the machine is restored.
 func newGuard(
 	dir, mode string, cpus control.CPUs, lock *os.File,
-) func(context.Context) (machine.Guard, error) {
-	return func(ctx context.Context) (machine.Guard, error) {
+) func(context.Context) (boot.Guard, error) {
+	return func(ctx context.Context) (boot.Guard, error) {
 		return guard.Start(ctx, guard.Options{
 			About: []string{dir, mode}, CPUs: cpus, Log: os.Stderr, Lock: lock,
 		})
@@ -43,7 +43,7 @@ func putBack(about []string, restarting bool) error {
 	}
 	dir, mode := about[0], about[1]
 	ctx := context.Background() // the guard ignores signals
-	m := machine.Machine{
+	m := boot.LabMachine{
 		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: sysroot.RealClock{}, Restarting: restarting,
 		Spare: directory.Spare(durable.OS(), dir, directory.RuntimeDirs()...),
 	}

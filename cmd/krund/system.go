@@ -23,9 +23,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/machine"
 	"krund/internal/pexec"
-	"krund/internal/reboot"
 	"krund/internal/settings"
 	"krund/internal/sysroot"
 	"krund/runners"
@@ -63,13 +61,13 @@ func newSystem(
 	environ := commandEnviron(installed.CallerHome)
 	relaxed := mode != config.RebootHardware
 	wanted := settings.Controls(cfg, relaxed)
-	taken := &machine.Machine{
+	taken := &boot.LabMachine{
 		Control: m, Settings: wanted, FS: fsys, Journal: f.Journal(), Clock: sysroot.RealClock{}, Log: log,
 		Spare: directory.Spare(durable.OS(), o.directory, directory.RuntimeDirs()...),
 		Guard: newGuard(o.directory, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": display.Version()}, Origin: f.Fingerprint(),
-		Programs: &machine.Programs{Files: programs(cfg, installed)},
+		Programs: &boot.Programs{Files: programs(cfg, installed)},
 	}
 	account := fresh // which without root does nothing
 	if os.Geteuid() == 0 {
@@ -90,7 +88,7 @@ func newSystem(
 		Hooks: command.Hooks{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After),
 			Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log,
 			Trust: config.Rule(mode)},
-		Rebooter: reboot.New(log),
+		Reboot:   boot.NewRebooter(log).Reboot,
 		Entry:    entry,
 		Notifier: notifier(cfg, mode, installed.CallerHome),
 		Account:  account,
@@ -129,7 +127,7 @@ func notifier(cfg *config.Config, mode, home string) command.Notifier {
 const tidyTime = time.Minute
 
 // tidy removes what executions needed and nobody needs afterwards: the benchmarks' control group and account.
-func tidy(cfg *config.Config, group string, m *machine.Machine) error {
+func tidy(cfg *config.Config, group string, m *boot.LabMachine) error {
 	err := child.RemoveGroup(group)
 	if cfg.Experiment.Account != config.AccountFresh {
 		return err

@@ -108,7 +108,7 @@ func (x *experiment) restart(ctx context.Context, undo ...func(context.Context) 
 		err = x.chooseBoot(ctx)
 	}
 	if err == nil {
-		if err = x.Rebooter.Reboot(ctx); err == nil {
+		if err = x.Reboot(ctx); err == nil {
 			x.rebooting = true
 			return Rebooting, nil
 		}

@@ -85,7 +85,7 @@ func (s *simulated) system(fsys durable.FS) System {
 	room := &Room{FS: fsys, Dir: dir, Reserve: 700, Log: log, Clear: func() (int, error) { return s.clear() }}
 	return System{
 		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log,
-		Executor: s, Machine: s, Hooks: s, Rebooter: s, Entry: s.entry, Notifier: s,
+		Executor: s, Machine: s, Hooks: s, Reboot: s.Reboot, Entry: s.entry, Notifier: s,
 		Account: func(context.Context) (child.Account, []string, error) {
 			s.event("account")
 			return child.Account{}, nil, nil

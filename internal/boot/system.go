@@ -22,8 +22,8 @@ type System struct {
 	Executor Executor
 	Machine  Machine
 	Hooks    Hooks
-	Rebooter Rebooter
-	Entry    Entry // nil: the machine boots the same way for everybody
+	Reboot   func(context.Context) error // Rebooter.Reboot
+	Entry    Entry                       // nil: the machine boots the same way for everybody
 	Notifier Notifier
 	Account  func(context.Context) (child.Account, []string, error) // a fresh account, and remarks for the record
 	Sync     func()                                                 // sync(2)
@@ -88,11 +88,6 @@ type Seen struct {
 type Hooks interface {
 	Before(ctx context.Context) error
 	After(ctx context.Context) error
-}
-
-// Rebooter restarts the machine.
-type Rebooter interface {
-	Reboot(ctx context.Context) error
 }
 
 // Entry is the boot loader's entry of the experiment; bootentry.Entry is one.

@@ -1,7 +1,4 @@
-// Package machine joins the controls (internal/control) and the probes (internal/probe) into the machine that a boot works with
-// (boot.Machine): set before a run, waited for, watched during it, put back after it. What each setting and reading means is theirs;
-// this package only says what is asked of them in which order, and translates into the record's terms. Start reading at Machine.Apply.
-package machine
+package boot
 
 import (
 	"context"
@@ -14,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/boot"
 	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/control"
@@ -24,8 +20,11 @@ import (
 	"krund/internal/schedule"
 )
 
-// Machine is the machine at hand, or a test's copy of one.
-type Machine struct {
+// LabMachine joins the controls (internal/control) and the probes (internal/probe) into the Machine of
+// a boot: set before a run, waited for, watched during it, restored after it. The other packages
+// define what each setting and reading means; LabMachine calls them in order and translates into the
+// terms of the record. It is the machine at hand, or a test's copy of one.
+type LabMachine struct {
 	Control     *control.Machine
 	Guard       func(context.Context) (Guard, error) // starts what puts the machine back when krund is killed; nil: nothing does
 	Restarting  bool                                 // krund has ended in order, for a restart of the machine: what it left is no news
@@ -56,7 +55,7 @@ type Guard interface {
 }
 
 // warn says it once, and loudly, when this is no machine to measure on.
-func (m *Machine) warn(virtual control.Finding) {
+func (m *LabMachine) warn(virtual control.Finding) {
 	if m.warned || virtual.Status == control.StatusOK || virtual.Status == control.StatusOff {
 		return
 	}
@@ -79,7 +78,7 @@ func sentences(problems []control.Problem) string {
 }
 
 // Base reads the temperatures that the machine has at rest. There are none when nobody asks for them.
-func (m *Machine) Base(ctx context.Context) ([]schedule.Temperature, error) {
+func (m *LabMachine) Base(ctx context.Context) ([]schedule.Temperature, error) {
 	if m.Probes.Temperature == control.Off {
 		return nil, nil
 	}
@@ -99,7 +98,7 @@ func (m *Machine) Base(ctx context.Context) ([]schedule.Temperature, error) {
 }
 
 // Gate waits for the base temperatures. Only a demand makes it fail; otherwise it waits for nothing.
-func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
+func (m *LabMachine) Gate(ctx context.Context, base []schedule.Temperature) error {
 	m.gate = nil
 	switch {
 	case m.Probes.Temperature == control.Off || m.Probes.Temperature == control.Warn:
@@ -134,8 +133,8 @@ func (m *Machine) Gate(ctx context.Context, base []schedule.Temperature) error {
 }
 
 // Watch takes the readings before a run; the function it returns takes those after it.
-func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, error) {
-	var seen boot.Seen
+func (m *LabMachine) Watch(ctx context.Context) (func(context.Context) Seen, error) {
+	var seen Seen
 	if m.Probes.Fingerprint != control.Off {
 		now := probe.ReadFingerprint(ctx, m.Control, m.more())
 		changed, err := m.compare(now)
@@ -157,7 +156,7 @@ func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, e
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) boot.Seen {
+	return func(ctx context.Context) Seen {
 		m.judgeThrottle(throttle, &seen)
 		if m.Probes.Temperature != control.Off {
 			seen.Machine.Temperatures.After = readings(probe.ReadTemperatures(ctx, m.Control))
@@ -168,7 +167,7 @@ func (m *Machine) Watch(ctx context.Context) (func(context.Context) boot.Seen, e
 }
 
 // readThrottle reads the counters before a run. That the machine lacks some is an error where they are required.
-func (m *Machine) readThrottle() (probe.Throttle, error) {
+func (m *LabMachine) readThrottle() (probe.Throttle, error) {
 	if m.Probes.Throttle == control.Off {
 		return probe.Throttle{}, nil
 	}
@@ -180,7 +179,7 @@ func (m *Machine) readThrottle() (probe.Throttle, error) {
 }
 
 // judgeThrottle reads the counters after a run and says what has become of them: the processor was throttled, or nobody knows any more.
-func (m *Machine) judgeThrottle(before probe.Throttle, seen *boot.Seen) {
+func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Seen) {
 	if m.Probes.Throttle == control.Off {
 		return
 	}
@@ -203,7 +202,7 @@ func (m *Machine) judgeThrottle(before probe.Throttle, seen *boot.Seen) {
 }
 
 // watchLog returns nil when the kernel's log is not to be watched or cannot be, which is an error where it is required.
-func (m *Machine) watchLog(ctx context.Context) (probe.KernelLog, error) {
+func (m *LabMachine) watchLog(ctx context.Context) (probe.KernelLog, error) {
 	if m.Probes.KernelLog == control.Off {
 		return nil, nil
 	}
@@ -219,7 +218,7 @@ func (m *Machine) watchLog(ctx context.Context) (probe.KernelLog, error) {
 }
 
 // more is what the fingerprint has beside the machine: krund and the programs measured.
-func (m *Machine) more() map[string]string {
+func (m *LabMachine) more() map[string]string {
 	more := maps.Clone(m.Extra)
 	if m.Programs != nil {
 		if more == nil {
@@ -234,7 +233,7 @@ func (m *Machine) more() map[string]string {
 // number of them.
 const mostKernelLines = 200
 
-func (m *Machine) drainLog(ctx context.Context, log probe.KernelLog, seen *boot.Seen) {
+func (m *LabMachine) drainLog(ctx context.Context, log probe.KernelLog, seen *Seen) {
 	if log == nil {
 		return
 	}
@@ -252,7 +251,7 @@ func (m *Machine) drainLog(ctx context.Context, log probe.KernelLog, seen *boot.
 
 // judgeLog says what a report of the kernel's log means for the run, and that it is not whole because it could not be read to its end: the lines
 // themselves are in the record anyway.
-func (m *Machine) judgeLog(report probe.KernelReport, unread error, seen *boot.Seen) {
+func (m *LabMachine) judgeLog(report probe.KernelReport, unread error, seen *Seen) {
 	to := &seen.Remarks
 	if m.Probes.KernelLog == control.Require {
 		to = &seen.Refused

@@ -1,4 +1,4 @@
-package machine
+package boot
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/boot"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/durable/crashfs"
@@ -23,7 +22,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-const text = `[experiment]
+const labText = `[experiment]
 reboot = "none"
 [vms.C]
 runner = "c"
@@ -34,9 +33,9 @@ entry = "bench.so"
 nbody = { parameter = 1 }
 `
 
-func parse(t *testing.T, more string) *config.Config {
+func labConfig(t *testing.T, more string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("/x/x.toml", []byte(text+more), "host")
+	cfg, err := config.Parse("/x/x.toml", []byte(labText+more), "host")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +70,8 @@ func kernel(t *testing.T) (sysroot.Root, func(name string) string) {
 
 func TestApplyRecordsAndUndoes(t *testing.T) {
 	root, read := kernel(t)
-	cfg := parse(t, "[controls]\naslr = \"require\"\n")
-	m := &Machine{
+	cfg := labConfig(t, "[controls]\naslr = \"require\"\n")
+	m := &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
 		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
 	}
@@ -100,8 +99,8 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 
 func TestAnUnfitMachineIsAnError(t *testing.T) {
 	root, _ := kernel(t)
-	cfg := parse(t, "[controls]\nturbo = \"require\"\n")
-	m := &Machine{
+	cfg := labConfig(t, "[controls]\nturbo = \"require\"\n")
+	m := &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
 		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}
@@ -116,8 +115,8 @@ func TestAnUnfitMachineIsAnError(t *testing.T) {
 
 func TestTemperaturesAroundARun(t *testing.T) {
 	root, _ := kernel(t)
-	cfg := parse(t, "")
-	m := &Machine{
+	cfg := labConfig(t, "")
+	m := &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 		Probes: settings.Probes(cfg, false), Temperature: cfg.Temperature, FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
 	}
@@ -139,7 +138,7 @@ func TestTemperaturesAroundARun(t *testing.T) {
 }
 
 func TestAChangedMachine(t *testing.T) {
-	m := &Machine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json", Probes: probe.Settings{Fingerprint: control.Warn}}
+	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json", Probes: probe.Settings{Fingerprint: control.Warn}}
 	before := probe.Fingerprint{"kernel.release": "6.1.0-1", "cpu.model": "X"}
 	for range 2 { // the first one is remembered, the second one is the same
 		if remarks, err := m.compare(before); err != nil || len(remarks) != 0 {
@@ -171,7 +170,7 @@ func TestChangedPrograms(t *testing.T) {
 		return path
 	}
 	p := &Programs{Files: map[string]string{"vm.C": write("vm", "one"), "benchmark.nbody": write("bench.so", "two")}}
-	m := &Machine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json", Probes: probe.Settings{Fingerprint: control.Require}, Programs: p}
+	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json", Probes: probe.Settings{Fingerprint: control.Require}, Programs: p}
 	if _, err := m.compare(m.more()); err != nil {
 		t.Fatal(err)
 	}
@@ -205,8 +204,8 @@ func TestLostKernelMessages(t *testing.T) {
 		{"not read to its end", control.Warn, probe.KernelReport{}, syscall.EIO, 0, 1},
 		{"not read to its end, and must be", control.Require, probe.KernelReport{}, syscall.EIO, 1, 0},
 	} {
-		m := &Machine{Probes: probe.Settings{KernelLog: test.policy}}
-		var seen boot.Seen
+		m := &LabMachine{Probes: probe.Settings{KernelLog: test.policy}}
+		var seen Seen
 		if m.judgeLog(test.report, test.unread, &seen); len(seen.Refused) != test.refused || len(seen.Remarks) != test.remarks {
 			t.Errorf("%s: refused %q, remarks %q; want %d and %d", test.name, seen.Refused, seen.Remarks, test.refused, test.remarks)
 		}
@@ -234,8 +233,8 @@ func (noWait) Sleep(context.Context, time.Duration) error { return nil }
 // processes when memory runs out. All of it is in no record and no mail.
 func TestManyKernelMessages(t *testing.T) {
 	for n, want := range map[logOf]struct{ lines, remarks int }{100: {200, 0}, 101: {200, 1}, 5000: {200, 1}} {
-		m := &Machine{Probes: probe.Settings{KernelLog: control.Warn}, Clock: noWait{}}
-		var seen boot.Seen
+		m := &LabMachine{Probes: probe.Settings{KernelLog: control.Warn}, Clock: noWait{}}
+		var seen Seen
 		m.drainLog(t.Context(), n, &seen) // which looks twice
 		lines := seen.Machine.KernelLog.Lines
 		if len(lines) != want.lines || len(seen.Remarks) != want.remarks || lines[0] != "task 0" {
@@ -253,8 +252,8 @@ func TestVirtualMachine(t *testing.T) {
 	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("processor : 0\nflags : fpu hypervisor\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg := parse(t, "[controls]\naslr = \"require\"\n")
-	m := &Machine{
+	cfg := labConfig(t, "[controls]\naslr = \"require\"\n")
+	m := &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
 		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
 	}
@@ -278,7 +277,7 @@ func TestVirtualMachine(t *testing.T) {
 // TestGateWithoutABase: a demand for temperatures is never met by having none to compare with.
 func TestGateWithoutABase(t *testing.T) {
 	for policy, fails := range map[control.Policy]bool{control.Require: true, control.Apply: false, control.Warn: false, control.Off: false} {
-		m := &Machine{Probes: probe.Settings{Temperature: policy}}
+		m := &LabMachine{Probes: probe.Settings{Temperature: policy}}
 		if err := m.Gate(t.Context(), nil); (err != nil) != fails {
 			t.Errorf("%s: %v", policy, err)
 		}
@@ -299,7 +298,7 @@ func TestThrottled(t *testing.T) {
 			}
 		}
 		write("3\n")
-		m := &Machine{
+		m := &LabMachine{
 			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
 		}
@@ -318,9 +317,9 @@ func TestThrottled(t *testing.T) {
 // TestThrottleUnknown: counters that a machine lacks, or that cannot be read after the run as before it, are not the same as counters that stand still.
 func TestThrottleUnknown(t *testing.T) {
 	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
-	watch := func(t *testing.T, root sysroot.Root, policy control.Policy) (func(context.Context) boot.Seen, error) {
+	watch := func(t *testing.T, root sysroot.Root, policy control.Policy) (func(context.Context) Seen, error) {
 		t.Helper()
-		m := &Machine{
+		m := &LabMachine{
 			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
 		}

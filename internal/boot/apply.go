@@ -1,4 +1,4 @@
-package machine
+package boot
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"krund/internal/boot"
 	"krund/internal/child"
 	"krund/internal/control"
 	"krund/internal/probe"
@@ -15,17 +14,19 @@ import (
 
 // Recover puts back the settings that a krund that was killed has left changed, as the journal has them, and says so in the log. The error names
 // what could not be put back; Apply meets it again, and does not go on then.
-func (m *Machine) Recover(ctx context.Context) error { return m.restore(ctx, control.RestoreSettings) }
+func (m *LabMachine) Recover(ctx context.Context) error {
+	return m.restore(ctx, control.RestoreSettings)
+}
 
 // PutBack is Recover at the end of an experiment: the account for benchmarks goes as well.
-func (m *Machine) PutBack(ctx context.Context) error { return m.restore(ctx, control.Restore) }
+func (m *LabMachine) PutBack(ctx context.Context) error { return m.restore(ctx, control.Restore) }
 
 // A restorer is control.Restore or control.RestoreSettings.
 type restorer func(context.Context, *control.Machine, *control.Journal) (control.Report, error)
 
 // restore takes back what the journal holds, and what its copy holds when something is missing from
 // the journal.
-func (m *Machine) restore(ctx context.Context, how restorer) error {
+func (m *LabMachine) restore(ctx context.Context, how restorer) error {
 	lost := control.Lost(m.FS, m.Journal)
 	err := m.restoreFrom(ctx, m.Journal, how)
 	if m.Spare == "" || m.Spare == m.Journal {
@@ -39,7 +40,7 @@ func (m *Machine) restore(ctx context.Context, how restorer) error {
 }
 
 // restoreFrom restores the settings in the journal at path.
-func (m *Machine) restoreFrom(ctx context.Context, path string, how restorer) error {
+func (m *LabMachine) restoreFrom(ctx context.Context, path string, how restorer) error {
 	pending, err := control.ReadJournal(m.FS, path)
 	if err == nil && len(pending) == 0 {
 		if m.Spare != "" && !control.Lost(m.FS, path) {
@@ -63,7 +64,7 @@ func (m *Machine) restoreFrom(ctx context.Context, path string, how restorer) er
 	return errors.Join(err, journal.Close())
 }
 
-func (m *Machine) openJournal(path string) (*control.Journal, error) {
+func (m *LabMachine) openJournal(path string) (*control.Journal, error) {
 	journal, err := control.OpenJournal(m.FS, path, m.Control.Boot, m.Clock.Now)
 	if err != nil {
 		return nil, fmt.Errorf("open the journal of settings: %w", err)
@@ -76,15 +77,15 @@ func (m *Machine) openJournal(path string) (*control.Journal, error) {
 }
 
 // Apply sets what is to be set; before the first change a guard stands. The Undo also closes the journal and sends the guard away.
-func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
+func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	virtual := probe.CheckVirtualisation(ctx, m.Control, m.Probes.Virtualisation)
 	if virtual.Fails() {
-		return boot.Applied{Controls: []results.Control{row(virtual)}}, errors.New(sentences(control.Problems([]control.Finding{virtual})))
+		return Applied{Controls: []results.Control{row(virtual)}}, errors.New(sentences(control.Problems([]control.Finding{virtual})))
 	}
 	m.warn(virtual)
 	journal, err := m.openJournal(m.Journal)
 	if err != nil {
-		return boot.Applied{}, err
+		return Applied{}, err
 	}
 	var guard Guard
 	journal.Before(func() error {
@@ -100,7 +101,7 @@ func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
 	findings, undo, problems := control.ApplyAll(ctx, m.Control, m.Settings, journal)
 	m.journal = journal
 	place := control.Placement(m.Control, m.Settings, findings)
-	applied := boot.Applied{
+	applied := Applied{
 		Env: control.Environment(m.Settings), Cgroup: place.Cgroup, CPUs: place.CPUs,
 		Undo: func(ctx context.Context) error {
 			err := errors.Join(undo(ctx), journal.Close())
@@ -127,7 +128,7 @@ func (m *Machine) Apply(ctx context.Context) (boot.Applied, error) {
 }
 
 // Account makes the account for benchmarks anew (MakeAccount), between Apply and its Undo. PutBack takes it away, unless it was there before.
-func (m *Machine) Account(ctx context.Context) (child.Account, []string, error) {
+func (m *LabMachine) Account(ctx context.Context) (child.Account, []string, error) {
 	if err := control.ExpectAccount(m.Control, m.journal); err != nil {
 		return child.Account{}, nil, err
 	}
@@ -135,7 +136,7 @@ func (m *Machine) Account(ctx context.Context) (child.Account, []string, error) 
 }
 
 // dismiss sends the guard away when everything is as it was. Otherwise it shall try again when krund has ended.
-func (m *Machine) dismiss(guard Guard, failed error) {
+func (m *LabMachine) dismiss(guard Guard, failed error) {
 	if guard == nil {
 		return
 	}
@@ -147,7 +148,7 @@ func (m *Machine) dismiss(guard Guard, failed error) {
 }
 
 // note logs that the guard could not be told something.
-func (m *Machine) note(err error) {
+func (m *LabMachine) note(err error) {
 	if err != nil {
 		m.Log.Warn("guard", "error", err)
 	}

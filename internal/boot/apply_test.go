@@ -1,4 +1,4 @@
-package machine
+package boot
 
 import (
 	"context"
@@ -47,12 +47,12 @@ func (f *fakeAccounts) Remove(context.Context, bool) (bool, error) {
 }
 
 // guarded is a machine with a guard that has one setting to make, or none.
-func guarded(t *testing.T, controls string) (*Machine, *fakeGuard, func(string) string, string) {
+func guarded(t *testing.T, controls string) (*LabMachine, *fakeGuard, func(string) string, string) {
 	t.Helper()
 	root, read := kernel(t)
-	cfg := parse(t, "[controls]\n"+controls)
+	cfg := labConfig(t, "[controls]\n"+controls)
 	g := &fakeGuard{}
-	return &Machine{
+	return &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"),
 		Journal: "/x/journal", Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}, g, read, root.Path("/proc/sys/kernel/randomize_va_space")

@@ -1,4 +1,4 @@
-package machine
+package boot
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 
 // compare holds the machine against the one that the experiment began on, which it keeps durably the first time. What has changed is returned as
 // remarks; where the configuration requires the same machine throughout it is an error instead.
-func (m *Machine) compare(now probe.Fingerprint) ([]string, error) {
+func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 	text, err := durable.ReadFile(m.FS, m.Origin)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, m.remember(now)
@@ -39,7 +39,7 @@ func (m *Machine) compare(now probe.Fingerprint) ([]string, error) {
 	return changed, nil
 }
 
-func (m *Machine) remember(now probe.Fingerprint) error {
+func (m *LabMachine) remember(now probe.Fingerprint) error {
 	text, err := json.MarshalIndent(now, "", " ")
 	if err == nil {
 		err = durable.WriteFile(m.FS, m.Origin, append(text, '\n'), 0o644)

@@ -1,4 +1,4 @@
-package machine
+package boot
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 )
 
 // killed is a machine that a krund has left changed, whose journal has a copy beside it.
-func killed(t *testing.T) (m *Machine, setting func() string) {
+func killed(t *testing.T) (m *LabMachine, setting func() string) {
 	t.Helper()
 	m, _, read, _ := guarded(t, `aslr = "require"`)
 	m.Spare = "/x/copy"
@@ -23,7 +23,7 @@ func killed(t *testing.T) (m *Machine, setting func() string) {
 	return m, setting
 }
 
-func hasCopy(m *Machine) bool {
+func hasCopy(m *LabMachine) bool {
 	_, err := m.FS.Lstat(m.Spare)
 	return err == nil
 }

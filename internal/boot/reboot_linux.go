@@ -1,4 +1,4 @@
-package reboot
+package boot
 
 import (
 	"context"
@@ -21,10 +21,10 @@ const systemctlTimeout = time.Minute
 // (InhibitDelayMaxSec); one that blocks it makes logind refuse without a word here.
 const logindPatience = 10 * time.Second
 
-// New returns Linux's ways: logind over D-Bus (org.freedesktop.login1(5), Reboot without interaction), systemctl reboot, and reboot(2)
+// NewRebooter returns Linux's ways: logind over D-Bus (org.freedesktop.login1(5), Reboot without interaction), systemctl reboot, and reboot(2)
 // after sync(2).
-func New(log *slog.Logger) Machine {
-	return Machine{Log: log, Ways: []Way{
+func NewRebooter(log *slog.Logger) Rebooter {
+	return Rebooter{Log: log, Methods: []RebootMethod{
 		{"logind", logind},
 		{"systemctl", func(ctx context.Context) error {
 			_, err := command.Run(ctx, command.Cmd{Argv: []string{"systemctl", "reboot"}, Timeout: systemctlTimeout})
