@@ -47,9 +47,9 @@ func putBack(about []string, restarting bool) error {
 		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: sysroot.RealClock{}, Restarting: restarting,
 		Spare: directory.Spare(durable.OS(), dir, directory.RuntimeDirs()...),
 	}
-	back := m.PutBack
+	back := m.RestoreAll
 	if mode == config.RebootHardware {
-		back = m.Recover
+		back = m.RestoreLeftover
 	}
 	c := claim(dir, mode)
 	err := c.err

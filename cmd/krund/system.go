@@ -64,14 +64,10 @@ func newSystem(
 	taken := &boot.LabMachine{
 		Control: m, Settings: wanted, FS: fsys, Journal: f.Journal(), Clock: sysroot.RealClock{}, Log: log,
 		Spare: directory.Spare(durable.OS(), o.directory, directory.RuntimeDirs()...),
-		Guard: newGuard(o.directory, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh,
+		Guard: newGuard(o.directory, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh, Root: os.Geteuid() == 0,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": display.Version()}, Origin: f.Fingerprint(),
 		Programs: &boot.Programs{Files: programs(cfg, installed)},
-	}
-	account := fresh // which without root does nothing
-	if os.Geteuid() == 0 {
-		account = taken.Account
 	}
 	var entry boot.Entry
 	if e, ok := autostart.EntryOf(cfg, mode, sysroot.New("/")); ok {
@@ -91,7 +87,6 @@ func newSystem(
 		Reboot:   boot.NewRebooter(log).Reboot,
 		Entry:    entry,
 		Notifier: notifier(cfg, mode, installed.CallerHome),
-		Account:  account,
 		Sync:     syncDisks,
 		Retire:   retire(cfg, mode),
 		Tidy:     func() error { return tidy(cfg, installed.Cgroup, taken) },
@@ -138,7 +133,7 @@ func tidy(cfg *config.Config, group string, m *boot.LabMachine) error {
 	for _, finding := range findings {
 		m.Log.Debug("account removed", "finding", finding)
 	}
-	return errors.Join(err, accountErr, m.PutBack(ctx)) // the latter for the journal, which says that there is an account
+	return errors.Join(err, accountErr, m.RestoreAll(ctx)) // the latter for the journal, which says that there is an account
 }
 
 // programs are the files that the experiment runs, by their names in the machine's fingerprint: a new version in the middle splits it in two.

@@ -12,14 +12,14 @@ import (
 	"krund/internal/results"
 )
 
-// Recover puts back the settings that a krund that was killed has left changed, as the journal has them, and says so in the log. The error names
+// RestoreLeftover puts back the settings that a krund that was killed has left changed, as the journal has them, and says so in the log. The error names
 // what could not be put back; Apply meets it again, and does not go on then.
-func (m *LabMachine) Recover(ctx context.Context) error {
+func (m *LabMachine) RestoreLeftover(ctx context.Context) error {
 	return m.restore(ctx, control.RestoreSettings)
 }
 
-// PutBack is Recover at the end of an experiment: the account for benchmarks goes as well.
-func (m *LabMachine) PutBack(ctx context.Context) error { return m.restore(ctx, control.Restore) }
+// RestoreAll is RestoreLeftover at the end of an experiment: the account for benchmarks goes as well.
+func (m *LabMachine) RestoreAll(ctx context.Context) error { return m.restore(ctx, control.Restore) }
 
 // A restorer is control.Restore or control.RestoreSettings.
 type restorer func(context.Context, *control.Machine, *control.Journal) (control.Report, error)
@@ -76,7 +76,14 @@ func (m *LabMachine) openJournal(path string) (*control.Journal, error) {
 	return journal, nil
 }
 
-// Apply sets what is to be set; before the first change a guard stands. The Undo also closes the journal and sends the guard away.
+// changes are what LabMachine.Apply changed. They stay open until Restore or LeaveToRestart.
+type changes struct {
+	journal *control.Journal
+	restore control.Undo
+	guard   Guard // nil: nothing was changed yet, or the guard has been dismissed
+}
+
+// Apply sets what is to be set; before the first change a guard stands.
 func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	virtual := probe.CheckVirtualisation(ctx, m.Control, m.Probes.Virtualisation)
 	if virtual.Fails() {
@@ -87,35 +94,21 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	if err != nil {
 		return Applied{}, err
 	}
-	var guard Guard
+	c := &changes{journal: journal}
 	journal.Before(func() error {
 		if m.Guard == nil {
 			return nil
 		}
-		started, err := m.Guard(ctx)
+		guard, err := m.Guard(ctx)
 		if err == nil { // otherwise it may be a nil pointer, which is a Guard that is not nil
-			guard = started
+			c.guard = guard
 		}
 		return err
 	})
 	findings, undo, problems := control.ApplyAll(ctx, m.Control, m.Settings, journal)
-	m.journal = journal
+	c.restore = undo
 	place := control.Placement(m.Control, m.Settings, findings)
-	applied := Applied{
-		Env: control.Environment(m.Settings), Cgroup: place.Cgroup, CPUs: place.CPUs,
-		Undo: func(ctx context.Context) error {
-			err := errors.Join(undo(ctx), journal.Close())
-			m.dismiss(guard, err)
-			guard = nil
-			return err
-		},
-		Restarting: func() {
-			if guard != nil {
-				m.note(guard.Restarting())
-				guard = nil
-			}
-		},
-	}
+	applied := Applied{Env: control.Environment(m.Settings), Cgroup: place.Cgroup, CPUs: place.CPUs, changes: c}
 	for _, f := range append(findings, virtual) {
 		if f.Policy != control.Off {
 			applied.Controls = append(applied.Controls, row(f))
@@ -127,29 +120,46 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	return applied, nil
 }
 
-// Account makes the account for benchmarks anew (MakeAccount), between Apply and its Undo. PutBack takes it away, unless it was there before.
-func (m *LabMachine) Account(ctx context.Context) (child.Account, []string, error) {
-	if err := control.ExpectAccount(m.Control, m.journal); err != nil {
-		return child.Account{}, nil, err
+// Account makes the account for benchmarks anew (MakeAccount) and records it in the journal of
+// a.changes. RestoreAll removes it, unless it existed before.
+func (m *LabMachine) Account(ctx context.Context, a Applied) (child.Account, []string, error) {
+	if m.Root { // MakeAccount makes none otherwise
+		if err := control.ExpectAccount(m.Control, a.changes.journal); err != nil {
+			return child.Account{}, nil, err
+		}
 	}
 	return m.MakeAccount(ctx)
 }
 
-// dismiss sends the guard away when everything is as it was. Otherwise it shall try again when krund has ended.
-func (m *LabMachine) dismiss(guard Guard, failed error) {
-	if guard == nil {
-		return
+// Restore restores what Apply has changed, and dismisses the guard. If something cannot be restored,
+// the guard stays and tries again when krund has ended.
+func (m *LabMachine) Restore(ctx context.Context, a Applied) error {
+	if a.changes == nil {
+		return nil
 	}
-	act := guard.Release
-	if failed != nil {
-		act = guard.Leave
+	err := errors.Join(a.changes.restore(ctx), a.changes.journal.Close())
+	if err != nil {
+		m.dismiss(a.changes, Guard.Leave)
+	} else {
+		m.dismiss(a.changes, Guard.Release)
 	}
-	m.note(act())
+	return err
 }
 
-// note logs that the guard could not be told something.
-func (m *LabMachine) note(err error) {
-	if err != nil {
+// LeaveToRestart tells the guard that a restart of the machine resets the settings.
+func (m *LabMachine) LeaveToRestart(a Applied) {
+	if a.changes != nil {
+		m.dismiss(a.changes, Guard.Restarting)
+	}
+}
+
+// dismiss sends the guard a last word.
+func (m *LabMachine) dismiss(c *changes, word func(Guard) error) {
+	if c.guard == nil {
+		return
+	}
+	if err := word(c.guard); err != nil {
 		m.Log.Warn("guard", "error", err)
 	}
+	c.guard = nil
 }

@@ -54,7 +54,7 @@ func guarded(t *testing.T, controls string) (*LabMachine, *fakeGuard, func(strin
 	g := &fakeGuard{}
 	return &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"),
-		Journal: "/x/journal", Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
+		Journal: "/x/journal", Root: true, Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}, g, read, root.Path("/proc/sys/kernel/randomize_va_space")
 }
 
@@ -71,7 +71,7 @@ func TestGuardStandsBeforeTheFirstChange(t *testing.T) {
 	if err != nil || g.started != 1 || g.released+g.left != 0 {
 		t.Fatalf("%v, guard %+v", err, g)
 	}
-	if err := applied.Undo(t.Context()); err != nil || g.released != 1 || g.left != 0 {
+	if err := m.Restore(t.Context(), applied); err != nil || g.released != 1 || g.left != 0 {
 		t.Errorf("%v, guard %+v", err, g)
 	}
 }
@@ -83,7 +83,7 @@ func TestNoGuardForNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := applied.Undo(t.Context()); err != nil || *g != (fakeGuard{}) {
+	if err := m.Restore(t.Context(), applied); err != nil || *g != (fakeGuard{}) {
 		t.Errorf("%v, guard %+v", err, g)
 	}
 }
@@ -98,7 +98,7 @@ func TestWithoutAGuardNothingIsChanged(t *testing.T) {
 	if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
 		t.Errorf("changed all the same: %s", got)
 	}
-	if err := applied.Undo(t.Context()); err != nil {
+	if err := m.Restore(t.Context(), applied); err != nil {
 		t.Error(err)
 	}
 }
@@ -113,7 +113,7 @@ func TestGuardStaysWhenPuttingBackFails(t *testing.T) {
 	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if err := applied.Undo(t.Context()); err == nil || g.left != 1 || g.released != 0 {
+	if err := m.Restore(t.Context(), applied); err == nil || g.left != 1 || g.released != 0 {
 		t.Errorf("%v, guard %+v", err, g)
 	}
 }
@@ -134,36 +134,36 @@ func TestAccountComesAndGoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, remarks, err := m.Account(t.Context()); err != nil || a.Name != "krun" || len(remarks) != 1 {
+		if a, remarks, err := m.Account(t.Context(), applied); err != nil || a.Name != "krun" || len(remarks) != 1 {
 			t.Errorf("%+v, %q, %v", a, remarks, err)
 		}
-		if err := applied.Undo(t.Context()); err != nil || !accounts.there {
+		if err := m.Restore(t.Context(), applied); err != nil || !accounts.there {
 			t.Errorf("%v; account %t, but there are more executions to come", err, accounts.there)
 		}
-		if err := m.PutBack(t.Context()); err != nil || accounts.there != before {
+		if err := m.RestoreAll(t.Context()); err != nil || accounts.there != before {
 			t.Errorf("%v; an account before %t, now %t", err, before, accounts.there)
 		}
 	}
 }
 
-func TestRecover(t *testing.T) {
+func TestRestoreLeftover(t *testing.T) {
 	m, _, read, file := guarded(t, `aslr = "require"`)
 	var said strings.Builder
 	m.Log = slog.New(slog.NewTextHandler(&said, nil))
-	if err := m.Recover(t.Context()); err != nil || said.Len() > 0 {
+	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 {
 		t.Errorf("without a journal: %v, %s", err, &said)
 	}
 	if _, err := m.Apply(t.Context()); err != nil { // and then krund is killed
 		t.Fatal(err)
 	}
-	if err := m.Recover(t.Context()); err != nil || read("proc/sys/kernel/randomize_va_space") != "0" {
+	if err := m.RestoreLeftover(t.Context()); err != nil || read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("%v, randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
 	}
 	if !strings.Contains(said.String(), "put back what an earlier krund had changed") || !strings.Contains(said.String(), filepath.Base(file)) {
 		t.Errorf("log:\n%s", &said)
 	}
 	said.Reset()
-	if err := m.Recover(t.Context()); err != nil || said.Len() > 0 {
+	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 {
 		t.Errorf("again: %v, %s", err, &said)
 	}
 }
@@ -177,13 +177,13 @@ func TestRestarting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	applied.Restarting()
-	applied.Restarting()
+	m.LeaveToRestart(applied)
+	m.LeaveToRestart(applied)
 	if *g != (fakeGuard{started: 1, restarting: 1}) || read("proc/sys/kernel/randomize_va_space") == "0" {
 		t.Errorf("guard %+v, randomize_va_space %s", *g, read("proc/sys/kernel/randomize_va_space"))
 	}
 	m.Restarting = true
-	if err := m.Recover(t.Context()); err != nil || said.Len() > 0 || read("proc/sys/kernel/randomize_va_space") != "0" {
+	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 || read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("%v, randomize_va_space %s, log:\n%s", err, read("proc/sys/kernel/randomize_va_space"), &said)
 	}
 }
@@ -199,7 +199,7 @@ func TestRestartingFails(t *testing.T) {
 	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Recover(t.Context()); err == nil || !strings.Contains(said.String(), "level=WARN") {
+	if err := m.RestoreLeftover(t.Context()); err == nil || !strings.Contains(said.String(), "level=WARN") {
 		t.Errorf("%v, log:\n%s", err, &said)
 	}
 }

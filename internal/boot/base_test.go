@@ -2,6 +2,7 @@ package boot
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,17 @@ func TestBaseThatCannotBeRead(t *testing.T) {
 	s.unread = errors.New("no sensors any more")
 	if _, err := x.pass(t.Context()); !errors.Is(err, ErrUnfit) || !errors.Is(err, s.unread) || s.applied != 0 {
 		t.Errorf("%v, applied %d", err, s.applied)
+	}
+}
+
+func TestRemarksOfTheGateAreRecorded(t *testing.T) {
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.warmth = []string{"a sensor is gone"}
+	s.oneBoot(parse(t, experimentText("executions = 1\nreboot = \"none\"")), fsys)
+	for _, r := range recordsIn(t, fsys) {
+		if r.Outcome != results.Completed || !slices.Equal(r.Reasons, s.warmth) {
+			t.Errorf("%s, reasons %q", r.Outcome, r.Reasons)
+		}
 	}
 }
 

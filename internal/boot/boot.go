@@ -102,7 +102,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	case errors.Is(err, schedule.ErrDone):
 		return x.finish(ctx)
 	case errors.Is(err, errUsedBoot):
-		return x.restart(ctx)
+		return x.restart(ctx, Applied{})
 	case err != nil:
 		return 0, x.stop(ctx, err)
 	}
@@ -121,7 +121,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 		x.Log.Error("hooks after the execution", "error", hookErr)
 	}
 	if err != nil {
-		undoErr := applied.Undo(after)
+		undoErr := x.Machine.Restore(after, applied)
 		if errors.Is(err, context.Canceled) && undoErr == nil {
 			x.Log.Info("interrupted; the slot is outstanding again", "slot", slot.Index, "key", slot.Key.String())
 			return Interrupted, nil
@@ -133,13 +133,9 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 		"outcome", string(record.Outcome), "reasons", strings.Join(record.Reasons, "; "))
 	x.flag(after, slot, record)
 	if x.hardware() && x.outstanding() && !x.stopping() && ctx.Err() == nil {
-		ending, err := x.restart(ctx, applied.Undo)
-		if ending == Rebooting && applied.Restarting != nil {
-			applied.Restarting()
-		}
-		return ending, err
+		return x.restart(ctx, applied)
 	}
-	if err := applied.Undo(after); err != nil {
+	if err := x.Machine.Restore(after, applied); err != nil {
 		return 0, x.stop(after, err)
 	}
 	if ctx.Err() != nil {
@@ -149,33 +145,29 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 }
 
 // measure does all between the beginning of an attempt and its record. The error means that no record can be made: the machine is unfit, ctx ended,
-// or krund could not do its work. The Applied is never without an Undo.
+// or krund could not do its work. The Applied is to be restored in any case.
 func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, results.Record, error) {
-	none := Applied{Undo: func(context.Context) error { return nil }}
 	job, err := pexec.NewJob(x.cfg, slot.Key)
 	if err != nil {
-		return none, results.Record{}, err
+		return Applied{}, results.Record{}, err
 	}
 	if err := x.Room.keep(x.FS); err != nil {
-		return none, results.Record{}, unfit("room", err)
+		return Applied{}, results.Record{}, unfit("room", err)
 	}
 	if err := x.askForBoot(ctx); err != nil { // before anything can crash the machine: the next boot goes on
-		return none, results.Record{}, unfit("boot", err)
+		return Applied{}, results.Record{}, unfit("boot", err)
 	}
 	if err := x.Clock.Sleep(ctx, x.cfg.Wait.Startup); err != nil {
-		return none, results.Record{}, err
+		return Applied{}, results.Record{}, err
 	}
 	applied, err := x.Machine.Apply(ctx)
-	if applied.Undo == nil {
-		applied.Undo = none.Undo
-	}
 	if err != nil {
 		return applied, results.Record{}, unfit("control", err)
 	}
 	if err := x.Hooks.Before(ctx); err != nil {
 		return applied, results.Record{}, unfit("hooks", err)
 	}
-	remarks, err := x.account(ctx, &job)
+	remarks, err := x.account(ctx, &job, applied)
 	if err != nil {
 		return applied, results.Record{}, unfit("account", err)
 	}
@@ -188,11 +180,12 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 		return applied, results.Record{}, unfit("temperature", err)
 	}
 	remarks = append(remarks, anew...)
-	if err := x.Machine.Gate(ctx, base); err != nil {
+	gate, err := x.Machine.Gate(ctx, base)
+	if err != nil {
 		return applied, results.Record{}, unfit("temperature", err)
 	}
 	job.ExtraEnv, job.CPUs, job.Cgroup, job.Root = applied.Env, applied.CPUs, applied.Cgroup, x.Root
-	watched, err := x.Machine.Watch(ctx)
+	watched, err := x.Machine.Watch(ctx, gate)
 	if err != nil {
 		return applied, results.Record{}, unfit("probes", err)
 	}
@@ -223,11 +216,11 @@ func unfit(what string, err error) error {
 }
 
 // account makes the account that the job runs as. The remarks go into the record.
-func (x *experiment) account(ctx context.Context, job *pexec.Job) ([]string, error) {
+func (x *experiment) account(ctx context.Context, job *pexec.Job, applied Applied) ([]string, error) {
 	if x.cfg.Experiment.Account != config.AccountFresh {
 		return nil, nil
 	}
-	account, remarks, err := x.Account(ctx)
+	account, remarks, err := x.Machine.Account(ctx, applied)
 	job.Account = account
 	return remarks, err
 }

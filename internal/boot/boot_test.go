@@ -39,13 +39,13 @@ func TestTheLine(t *testing.T) {
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
 		t.Fatalf("ending %d: the machine must restart before the very first execution, too", ending)
 	}
-	if want := []string{"recover", "wait 1m0s", "base", "reboot"}; !slices.Equal(s.events, want) {
+	if want := []string{"restore leftover", "wait 1m0s", "base", "reboot"}; !slices.Equal(s.events, want) {
 		t.Errorf("first start: %q, want %q", s.events, want)
 	}
 	s.boot, s.events = 2, nil
 	s.oneBoot(cfg, fsys)
 	want := []string{
-		"recover", "wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot", "restarting",
+		"restore leftover", "wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot", "leave to restart",
 	}
 	if !slices.Equal(s.events, want) {
 		t.Errorf("second boot: %q, want %q", s.events, want)
@@ -54,7 +54,7 @@ func TestTheLine(t *testing.T) {
 	if ending := s.oneBoot(cfg, fsys); ending != Finished {
 		t.Errorf("third boot ended as %d, want Finished", ending)
 	}
-	if last := s.events[len(s.events)-2]; last != "undo" || s.applied != 1 { // boot 2's settings ended with that boot
+	if last := s.events[len(s.events)-2]; last != "restore" || s.applied != 1 { // boot 2's settings ended with that boot
 		t.Errorf("the machine is not put back at the end: %q", s.events)
 	}
 	if !s.retired || s.reboots != 2 {
@@ -323,7 +323,7 @@ func TestPeopleAreToldThatKrundWasKilled(t *testing.T) {
 func TestWhatCannotBeRestored(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	s.unrestored = errors.New("eth0 stays down")
-	if _, err := Run(t.Context(), parse(t, experimentText("executions = 1\nreboot = \"none\"")), dir, config.RebootNone, s.system(fsys)); err != nil || s.events[0] != "recover" {
+	if _, err := Run(t.Context(), parse(t, experimentText("executions = 1\nreboot = \"none\"")), dir, config.RebootNone, s.system(fsys)); err != nil || s.events[0] != "restore leftover" {
 		t.Errorf("%v, events %q", err, s.events)
 	}
 	if !strings.Contains(s.log.String(), "eth0 stays down") {

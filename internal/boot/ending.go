@@ -101,8 +101,8 @@ func (x *experiment) retire(ctx context.Context) error {
 	return err
 }
 
-// restart counts a reboot, durably, and then asks for it. undo is called when there will be no reboot after all.
-func (x *experiment) restart(ctx context.Context, undo ...func(context.Context) error) (Ending, error) {
+// restart counts a reboot, durably, and then asks for it. When there is no reboot after all, it restores what was applied.
+func (x *experiment) restart(ctx context.Context, applied Applied) (Ending, error) {
 	err := x.countReboot()
 	if err == nil {
 		err = x.chooseBoot(ctx)
@@ -110,15 +110,13 @@ func (x *experiment) restart(ctx context.Context, undo ...func(context.Context) 
 	if err == nil {
 		if err = x.Reboot(ctx); err == nil {
 			x.rebooting = true
+			x.Machine.LeaveToRestart(applied)
 			return Rebooting, nil
 		}
 	}
 	after, cancel := cleanup(ctx)
 	defer cancel()
-	var undoErr error
-	for _, u := range undo {
-		undoErr = errors.Join(undoErr, u(after))
-	}
+	undoErr := x.Machine.Restore(after, applied)
 	err = errors.Join(err, undoErr)
 	if ctx.Err() != nil && undoErr == nil {
 		return Interrupted, nil

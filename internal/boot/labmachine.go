@@ -30,6 +30,7 @@ type LabMachine struct {
 	Restarting  bool                                 // krund has ended in order, for a restart of the machine: what it left is no news
 	Settings    control.Settings
 	MakeAccount func(context.Context) (child.Account, []string, error) // child.FreshAccount
+	Root        bool                                                   // krund is root
 	FS          durable.FS
 	Journal     string // path of the journal of settings
 	Spare       string // path of its copy on another file system; "" for none
@@ -42,9 +43,7 @@ type LabMachine struct {
 	Origin      string            // path of the fingerprint of the machine that the experiment began on
 	Programs    *Programs         // the files measured, for the fingerprint; nil for none
 
-	warned  bool             // of virtualisation
-	gate    []string         // what the last Gate has to say about a run
-	journal *control.Journal // open from Apply to its Undo
+	warned bool // of virtualisation
 }
 
 // Guard puts the machine back when krund cannot; *guard.Guard is one.
@@ -98,15 +97,14 @@ func (m *LabMachine) Base(ctx context.Context) ([]schedule.Temperature, error) {
 }
 
 // Gate waits for the base temperatures. Only a demand makes it fail; otherwise it waits for nothing.
-func (m *LabMachine) Gate(ctx context.Context, base []schedule.Temperature) error {
-	m.gate = nil
+func (m *LabMachine) Gate(ctx context.Context, base []schedule.Temperature) (remarks []string, err error) {
 	switch {
 	case m.Probes.Temperature == control.Off || m.Probes.Temperature == control.Warn:
-		return nil
+		return nil, nil
 	case len(base) == 0 && m.Probes.Temperature == control.Require:
-		return errors.New("controls.temperature is \"require\", and the experiment has no base temperatures to wait for")
+		return nil, errors.New("controls.temperature is \"require\", and the experiment has no base temperatures to wait for")
 	case len(base) == 0:
-		return nil
+		return nil, nil
 	}
 	wanted := make([]probe.Temperature, len(base))
 	for i, t := range base {
@@ -119,22 +117,21 @@ func (m *LabMachine) Gate(ctx context.Context, base []schedule.Temperature) erro
 		Heat: func(ctx context.Context, d time.Duration) error { return probe.Heat(ctx, m.Clock, d) },
 	}
 	passed, err := gate.Wait(ctx, wanted, limits)
-	m.gate = passed.Remarks
 	for _, remark := range passed.Remarks {
 		m.Log.Warn("temperature", "remark", remark)
 	}
 	m.Log.Debug("temperature gate", "waited", passed.Waited.String(), "heated", passed.Heated)
 	if errors.Is(err, probe.ErrTemperature) && m.Probes.Temperature != control.Require {
 		m.Log.Warn("temperature", "error", err)
-		m.gate = append(m.gate, err.Error())
-		return nil
+		return append(passed.Remarks, err.Error()), nil
 	}
-	return err
+	return passed.Remarks, err
 }
 
-// Watch takes the readings before a run; the function it returns takes those after it.
-func (m *LabMachine) Watch(ctx context.Context) (func(context.Context) Seen, error) {
-	var seen Seen
+// Watch takes the readings before a run; the function it returns takes those after it. The remarks
+// are those of Gate.
+func (m *LabMachine) Watch(ctx context.Context, remarks []string) (func(context.Context) Observation, error) {
+	var seen Observation
 	if m.Probes.Fingerprint != control.Off {
 		now := probe.ReadFingerprint(ctx, m.Control, m.more())
 		changed, err := m.compare(now)
@@ -146,7 +143,7 @@ func (m *LabMachine) Watch(ctx context.Context) (func(context.Context) Seen, err
 	if m.Probes.Temperature != control.Off {
 		seen.Machine.Temperatures.Before = readings(probe.ReadTemperatures(ctx, m.Control))
 	}
-	seen.Remarks = append(seen.Remarks, m.gate...)
+	seen.Remarks = append(seen.Remarks, remarks...)
 	throttle, err := m.readThrottle()
 	if err != nil {
 		return nil, err
@@ -156,7 +153,7 @@ func (m *LabMachine) Watch(ctx context.Context) (func(context.Context) Seen, err
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) Seen {
+	return func(ctx context.Context) Observation {
 		m.judgeThrottle(throttle, &seen)
 		if m.Probes.Temperature != control.Off {
 			seen.Machine.Temperatures.After = readings(probe.ReadTemperatures(ctx, m.Control))
@@ -179,7 +176,7 @@ func (m *LabMachine) readThrottle() (probe.Throttle, error) {
 }
 
 // judgeThrottle reads the counters after a run and says what has become of them: the processor was throttled, or nobody knows any more.
-func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Seen) {
+func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
 	if m.Probes.Throttle == control.Off {
 		return
 	}
@@ -233,7 +230,7 @@ func (m *LabMachine) more() map[string]string {
 // number of them.
 const mostKernelLines = 200
 
-func (m *LabMachine) drainLog(ctx context.Context, log probe.KernelLog, seen *Seen) {
+func (m *LabMachine) drainLog(ctx context.Context, log probe.KernelLog, seen *Observation) {
 	if log == nil {
 		return
 	}
@@ -251,7 +248,7 @@ func (m *LabMachine) drainLog(ctx context.Context, log probe.KernelLog, seen *Se
 
 // judgeLog says what a report of the kernel's log means for the run, and that it is not whole because it could not be read to its end: the lines
 // themselves are in the record anyway.
-func (m *LabMachine) judgeLog(report probe.KernelReport, unread error, seen *Seen) {
+func (m *LabMachine) judgeLog(report probe.KernelReport, unread error, seen *Observation) {
 	to := &seen.Remarks
 	if m.Probes.KernelLog == control.Require {
 		to = &seen.Refused

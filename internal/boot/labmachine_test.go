@@ -89,7 +89,7 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 	if !found {
 		t.Errorf("the record lacks the setting: %+v", applied.Controls)
 	}
-	if err := applied.Undo(t.Context()); err != nil {
+	if err := m.Restore(t.Context(), applied); err != nil {
 		t.Fatal(err)
 	}
 	if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
@@ -108,7 +108,7 @@ func TestAnUnfitMachineIsAnError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "turbo") {
 		t.Errorf("error %v, want one about turbo", err)
 	}
-	if err := applied.Undo(context.Background()); err != nil {
+	if err := m.Restore(context.Background(), applied); err != nil {
 		t.Error(err)
 	}
 }
@@ -124,14 +124,17 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	if err != nil || len(base) != 1 || base[0].MilliC != 40000 {
 		t.Fatalf("base %v, %v; want one sensor of 40 C", base, err)
 	}
-	if err := m.Gate(t.Context(), base); err != nil {
+	if _, err := m.Gate(t.Context(), base); err != nil {
 		t.Errorf("gate at the base: %v", err)
 	}
-	after, err := m.Watch(t.Context())
+	after, err := m.Watch(t.Context(), []string{"of the gate"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := after(t.Context())
+	if !slices.Contains(seen.Remarks, "of the gate") {
+		t.Errorf("remarks %q", seen.Remarks)
+	}
 	if before := seen.Machine.Temperatures.Before; len(before) != 1 || before[0].MilliC != 40000 {
 		t.Errorf("before: %v", before)
 	}
@@ -205,7 +208,7 @@ func TestLostKernelMessages(t *testing.T) {
 		{"not read to its end, and must be", control.Require, probe.KernelReport{}, syscall.EIO, 1, 0},
 	} {
 		m := &LabMachine{Probes: probe.Settings{KernelLog: test.policy}}
-		var seen Seen
+		var seen Observation
 		if m.judgeLog(test.report, test.unread, &seen); len(seen.Refused) != test.refused || len(seen.Remarks) != test.remarks {
 			t.Errorf("%s: refused %q, remarks %q; want %d and %d", test.name, seen.Refused, seen.Remarks, test.refused, test.remarks)
 		}
@@ -234,7 +237,7 @@ func (noWait) Sleep(context.Context, time.Duration) error { return nil }
 func TestManyKernelMessages(t *testing.T) {
 	for n, want := range map[logOf]struct{ lines, remarks int }{100: {200, 0}, 101: {200, 1}, 5000: {200, 1}} {
 		m := &LabMachine{Probes: probe.Settings{KernelLog: control.Warn}, Clock: noWait{}}
-		var seen Seen
+		var seen Observation
 		m.drainLog(t.Context(), n, &seen) // which looks twice
 		lines := seen.Machine.KernelLog.Lines
 		if len(lines) != want.lines || len(seen.Remarks) != want.remarks || lines[0] != "task 0" {
@@ -265,7 +268,7 @@ func TestVirtualMachine(t *testing.T) {
 	if i < 0 || applied.Controls[i].Found == "none" || applied.Controls[i].Detail == "" {
 		t.Errorf("the record says %+v", applied.Controls)
 	}
-	if err := applied.Undo(t.Context()); err != nil {
+	if err := m.Restore(t.Context(), applied); err != nil {
 		t.Error(err)
 	}
 	m.Probes.Virtualisation = control.Require
@@ -278,7 +281,7 @@ func TestVirtualMachine(t *testing.T) {
 func TestGateWithoutABase(t *testing.T) {
 	for policy, fails := range map[control.Policy]bool{control.Require: true, control.Apply: false, control.Warn: false, control.Off: false} {
 		m := &LabMachine{Probes: probe.Settings{Temperature: policy}}
-		if err := m.Gate(t.Context(), nil); (err != nil) != fails {
+		if _, err := m.Gate(t.Context(), nil); (err != nil) != fails {
 			t.Errorf("%s: %v", policy, err)
 		}
 	}
@@ -302,7 +305,7 @@ func TestThrottled(t *testing.T) {
 			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
 		}
-		after, err := m.Watch(t.Context())
+		after, err := m.Watch(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -317,13 +320,13 @@ func TestThrottled(t *testing.T) {
 // TestThrottleUnknown: counters that a machine lacks, or that cannot be read after the run as before it, are not the same as counters that stand still.
 func TestThrottleUnknown(t *testing.T) {
 	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
-	watch := func(t *testing.T, root sysroot.Root, policy control.Policy) (func(context.Context) Seen, error) {
+	watch := func(t *testing.T, root sysroot.Root, policy control.Policy) (func(context.Context) Observation, error) {
 		t.Helper()
 		m := &LabMachine{
 			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
 		}
-		return m.Watch(t.Context())
+		return m.Watch(t.Context(), nil)
 	}
 	for policy, want := range map[control.Policy][3]int{ // error before the run; refused, remarks after it
 		control.Require: {1, 1, 0}, control.Apply: {0, 0, 1}, control.Warn: {0, 0, 1}, control.Off: {0, 0, 0},

@@ -74,7 +74,7 @@ func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys Syste
 		System: sys, cfg: cfg, reboot: reboot, directory: f, lock: lock, left: -1,
 		results: results.NewAppender(sys.FS, f.Results()), reader: results.NewReader(sys.FS, f.Results()),
 	}
-	if err := x.Machine.Recover(ctx); err != nil { // also when nothing is outstanding any more
+	if err := x.Machine.RestoreLeftover(ctx); err != nil { // also when nothing is outstanding any more
 		sys.Log.Error("put back what an earlier krund has changed", "error", err) // Apply stops at it; what only reads may go on
 	}
 	if err := x.openSchedule(ctx); err != nil {

@@ -35,7 +35,7 @@ func (x *experiment) record(slot schedule.Slot, started time.Time, m pexec.Measu
 }
 
 // judge fills in the outcome.
-func (x *experiment) judge(r *results.Record, m pexec.Measured, seen Seen) {
+func (x *experiment) judge(r *results.Record, m pexec.Measured, seen Observation) {
 	e := m.Execution
 	e.Refused = slices.Concat(e.Refused, seen.Refused)
 	e.Disturbed = slices.Concat(e.Disturbed, seen.Disturbed)

@@ -31,16 +31,17 @@ type simulated struct {
 	outcome     func(j pexec.Job, boot int) pexec.Measured
 	fit         func(boot int) error // of Machine.Apply
 	reboots     int
-	applied     int   // Apply without Undo
+	applied     int   // Apply without Restore
 	unread      error // of Machine.Base
 	blind       int   // how many of the sensors it does not see
 	moreSensors int
-	unrestored  error // of Machine.Recover
+	warmth      []string // remarks of Machine.Gate
+	unrestored  error    // of Machine.RestoreLeftover
 	mails       []string
 	told        []string // subjects and texts of all messages
 	retired     bool
 	refuses     func() error // of Rebooter
-	stuck       error        // of Applied.Undo
+	stuck       error        // of Machine.Restore
 	log         strings.Builder
 	during      func(ctx context.Context) // called while the benchmark runs
 	entry       Entry                     // of its boot loader
@@ -86,10 +87,6 @@ func (s *simulated) system(fsys durable.FS) System {
 	return System{
 		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log,
 		Executor: s, Machine: s, Hooks: s, Reboot: s.Reboot, Entry: s.entry, Notifier: s,
-		Account: func(context.Context) (child.Account, []string, error) {
-			s.event("account")
-			return child.Account{}, nil, nil
-		},
 		Sync:     func() { s.event("sync") },
 		Retire:   func(ctx context.Context) error { s.retired = ctx.Err() == nil; return ctx.Err() },
 		Tidy:     func() error { s.event("tidy"); return nil },
@@ -118,7 +115,10 @@ func (s *simulated) Execute(ctx context.Context, j pexec.Job) (pexec.Measured, e
 	return m, nil
 }
 
-func (s *simulated) Recover(context.Context) error { s.event("recover"); return s.unrestored }
+func (s *simulated) RestoreLeftover(context.Context) error {
+	s.event("restore leftover")
+	return s.unrestored
+}
 
 func (s *simulated) Apply(context.Context) (Applied, error) {
 	s.event("apply")
@@ -127,10 +127,27 @@ func (s *simulated) Apply(context.Context) (Applied, error) {
 	if s.fit != nil {
 		err = s.fit(s.boot)
 	}
-	return Applied{
-		Undo:       func(context.Context) error { s.event("undo"); s.applied--; return s.stuck },
-		Restarting: func() { s.event("restarting") },
-	}, err
+	return Applied{changes: &changes{}}, err
+}
+
+func (s *simulated) Account(context.Context, Applied) (child.Account, []string, error) {
+	s.event("account")
+	return child.Account{}, nil, nil
+}
+
+func (s *simulated) Restore(_ context.Context, a Applied) error {
+	if a.changes == nil {
+		return nil
+	}
+	s.event("restore")
+	s.applied--
+	return s.stuck
+}
+
+func (s *simulated) LeaveToRestart(a Applied) {
+	if a.changes != nil {
+		s.event("leave to restart")
+	}
 }
 
 func (s *simulated) Base(context.Context) ([]schedule.Temperature, error) {
@@ -145,11 +162,17 @@ func (s *simulated) Base(context.Context) ([]schedule.Temperature, error) {
 	return base[min(s.blind, len(base)):], nil
 }
 
-func (s *simulated) Gate(context.Context, []schedule.Temperature) error { s.event("gate"); return nil }
+func (s *simulated) Gate(context.Context, []schedule.Temperature) ([]string, error) {
+	s.event("gate")
+	return s.warmth, nil
+}
 
-func (s *simulated) Watch(context.Context) (func(context.Context) Seen, error) {
+func (s *simulated) Watch(_ context.Context, remarks []string) (func(context.Context) Observation, error) {
 	s.event("before")
-	return func(context.Context) Seen { s.event("after"); return Seen{} }, nil
+	return func(context.Context) Observation {
+		s.event("after")
+		return Observation{Remarks: remarks}
+	}, nil
 }
 
 func (s *simulated) Before(context.Context) error { s.event("hooks before"); return nil }

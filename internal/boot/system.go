@@ -25,11 +25,10 @@ type System struct {
 	Reboot   func(context.Context) error // Rebooter.Reboot
 	Entry    Entry                       // nil: the machine boots the same way for everybody
 	Notifier Notifier
-	Account  func(context.Context) (child.Account, []string, error) // a fresh account, and remarks for the record
-	Sync     func()                                                 // sync(2)
-	Retire   func(context.Context) error                            // takes krund out of the next boots, when all is done or the experiment stops
-	Tidy     func() error                                           // removes what executions left outside the directory; called last, while the experiment is locked, unless the machine is about to restart
-	Held     func() (why string, err error)                         // why this boot is to be an ordinary one; "" when it is not (hold.Find)
+	Sync     func()                         // sync(2)
+	Retire   func(context.Context) error    // takes krund out of the next boots, when all is done or the experiment stops
+	Tidy     func() error                   // removes what executions left outside the folder; called last, while the experiment is locked, unless the machine is about to restart
+	Held     func() (why string, err error) // why this boot is to be an ordinary one; "" when it is not (hold.Find)
 	Progress Progress
 
 	Version string // of krund
@@ -50,18 +49,29 @@ type Executor interface {
 	Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error)
 }
 
-// Machine is the machine's state: what is set for the measurement, waited for before it and watched during it.
+// Machine is the machine's state: what is set for the measurement, waited for before it and watched
+// during it.
 type Machine interface {
-	// Recover puts back what a krund that was killed has left changed. The error names what could not be.
-	Recover(ctx context.Context) error
-	// Apply brings the machine into the wanted state. An error means that it is not fit to measure; Applied is to be undone all the same.
+	// RestoreLeftover restores the settings left behind by a killed krund. The error names those that
+	// could not be restored.
+	RestoreLeftover(ctx context.Context) error
+	// Apply brings the machine into the wanted state. An error means that it is not fit to measure.
+	// Restore or LeaveToRestart must follow, also after an error.
 	Apply(ctx context.Context) (Applied, error)
+	// Account makes the benchmarks' account anew. The findings are for the record.
+	Account(ctx context.Context, a Applied) (account child.Account, findings []string, err error)
 	// Base reads the temperatures that later executions start from.
 	Base(ctx context.Context) ([]schedule.Temperature, error)
 	// Gate waits until the temperatures are near the base. An error means that they do not get there.
-	Gate(ctx context.Context, base []schedule.Temperature) error
+	// The remarks are for Watch.
+	Gate(ctx context.Context, base []schedule.Temperature) (remarks []string, err error)
 	// Watch takes the readings before a run; calling the function it returns takes those after it.
-	Watch(ctx context.Context) (func(context.Context) Seen, error)
+	Watch(ctx context.Context, remarks []string) (func(context.Context) Observation, error)
+	// Restore restores what Apply has changed. It does nothing for an empty Applied.
+	Restore(ctx context.Context, a Applied) error
+	// LeaveToRestart follows Apply instead of Restore when the machine is about to restart, which
+	// resets what is set.
+	LeaveToRestart(a Applied)
 }
 
 // Applied is what Machine.Apply did.
@@ -70,18 +80,16 @@ type Applied struct {
 	Env      []string // for the benchmark's environment
 	CPUs     []int    // the benchmark may run on; nil: any
 	Cgroup   string   // the control group it must run in; "": its own
-	Undo     func(context.Context) error
 
-	// Restarting is called instead of Undo when the machine is about to restart, which takes everything back; nil: nobody needs to know.
-	Restarting func()
+	changes *changes // nil: nothing was changed
 }
 
-// Seen is the machine before, during and after a run.
-type Seen struct {
+// Observation is the state of the machine before, during and after a run. The lists hold sentences.
+type Observation struct {
 	Machine   results.Machine // without Controls and the base temperatures
-	Refused   []string        // what happened although the configuration requires that it does not, each a sentence: the run does not count
-	Disturbed []string        // what should not have happened during the run, each a sentence
-	Remarks   []string        // what somebody should look at, though the run counts
+	Refused   []string        // what the configuration forbids: the run does not count
+	Disturbed []string        // what should not have happened during the run
+	Remarks   []string        // what deserves a look, though the run counts
 }
 
 // Hooks are the user's commands around an execution.
