@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"krund/internal/config"
@@ -234,17 +235,79 @@ func TestTwoOfUs(t *testing.T) {
 	}
 }
 
-func TestDamagedSlotsAreRebuiltFromTheResults(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 2\nreboot = \"none\""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+// damaged returns a disk with an experiment of four slots, of which the first is completed, the
+// others are outstanding and the lines of the first two are damaged.
+func damaged(t *testing.T, s *simulated, cfg *config.Config) *crashfs.FS {
+	t.Helper()
+	fsys := crashfs.New("/lab")
+	s.oneBoot(cfg, fsys) // makes the schedule
+	s.boot++
 	s.oneBoot(cfg, fsys)
+	s.boot++
+	plan, err := schedule.Open(fsys, dir+"/schedule", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plan.Close()
+	const sector, copies = 512, 2
+	h := plan.Header()
 	text := fsys.Files()[dir+"/schedule"]
-	copy(text[1024+128:], "rubbish") // slot 1 was completed
+	for slot := range 2 {
+		copy(text[copies*h.Sectors*sector+slot*h.Width:], "rubbish")
+	}
 	fsys.Put(dir+"/schedule", text)
-	s.outcome = func(pexec.Job, int) pexec.Measured { t.Error("a completed slot ran again"); return pexec.Measured{} }
-	s.oneBoot(cfg, fsys)
-	if err := audit(fsys, cfg, nil); err != nil {
+	return fsys
+}
+
+const fourSlots = "executions = 2\nreboot = \"hardware\""
+
+func TestDamagedSlotsAreRebuiltFromTheResults(t *testing.T) {
+	cfg := parse(t, experimentText(fourSlots))
+	s := newSimulated(t)
+	fsys := damaged(t, s, cfg)
+	ran := 0
+	s.outcome = func(j pexec.Job, boot int) pexec.Measured { ran++; return good(j, boot) }
+	fsys, err := s.lifetime(cfg, fsys, 10, func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+	if err := errors.Join(err, audit(fsys, cfg, nil)); err != nil {
 		t.Error(err)
+	}
+	if ran != 3 || !strings.Contains(s.log.String(), `slots="[0 1]"`) {
+		t.Errorf("%d executions, want 3 after the first; log:\n%s", ran, s.log.String())
+	}
+}
+
+// TestDamagedSlotsOnABrokenDisk: when the schedule cannot be rebuilt, whichever write fails, the
+// experiment stops with an error and can be continued afterwards.
+func TestDamagedSlotsOnABrokenDisk(t *testing.T) {
+	cfg := parse(t, experimentText(fourSlots))
+	last, stopped := 1, 0
+	for op := 0; op <= last; op++ { // 0: the disk is in order
+		s := newSimulated(t)
+		fsys := damaged(t, s, cfg)
+		s.log.Reset()
+		before := fsys.Ops()
+		if op > 0 {
+			fsys.Inject(crashfs.Fault{Op: before + op, Err: syscall.EIO})
+		}
+		_, err := Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
+		if err != nil && !errors.Is(err, syscall.EIO) || op == 0 && err != nil {
+			t.Fatalf("fault in operation %d: %v", op, err)
+		}
+		if op == 0 {
+			last = fsys.Ops() - before
+		}
+		if !strings.Contains(s.log.String(), "has been rebuilt") {
+			stopped++
+		}
+		fsys.Heal()
+		s.boot++
+		fsys, err = s.lifetime(cfg, fsys, 10, func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+		if err := errors.Join(err, audit(fsys, cfg, nil)); err != nil {
+			t.Errorf("fault in operation %d: %v", op, err)
+		}
+	}
+	if stopped < 5 {
+		t.Errorf("of %d faults %d prevented the repair", last, stopped)
 	}
 }
 

@@ -14,13 +14,15 @@ func (x *experiment) mend() error {
 	if err := x.schedule.Close(); err != nil {
 		return err
 	}
-	x.schedule = nil
-	report, err := schedule.Repair(x.FS, x.directory.Schedule(), x.source())
-	if err != nil {
-		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` tells more, `krunctl repair %[2]s` mends", err, display.ShellPath(x.directory.Dir()))
+	report, repairErr := schedule.Repair(x.FS, x.directory.Schedule(), x.source())
+	s, err := schedule.Open(x.FS, x.directory.Schedule(), true) // even if not repaired: mails are counted in its header
+	if err == nil {
+		x.schedule = s
+	}
+	if repairErr != nil {
+		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` tells more, `krunctl repair %[2]s` mends", repairErr, display.ShellPath(x.directory.Dir()))
 	}
 	x.Log.Warn("the schedule was damaged and has been rebuilt from the results", "slots", fmt.Sprint(report.Slots), "copy", report.Backup)
-	x.schedule, err = schedule.Open(x.FS, x.directory.Schedule(), true)
 	return err
 }
 
