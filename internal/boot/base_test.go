@@ -24,7 +24,7 @@ func TestBaseIsReadAnew(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := x.close(); err != nil {
+			if err := x.end(t.Context(), Interrupted, nil); err != nil {
 				t.Fatal(err)
 			}
 			s.blind, s.moreSensors, s.events = 0, more, nil

@@ -78,7 +78,7 @@ func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys Syste
 		sys.Log.Error("put back what an earlier krund has changed", "error", err) // Apply stops at it; what only reads may go on
 	}
 	if err := x.openSchedule(ctx); err != nil {
-		return nil, errors.Join(err, x.close())
+		return nil, x.end(ctx, Interrupted, err)
 	}
 	return x, nil
 }
@@ -166,7 +166,7 @@ func (x *experiment) start(ctx context.Context) error {
 	if x.schedule, err = schedule.Open(x.FS, x.directory.Schedule(), true); err != nil {
 		return err
 	}
-	x.tell(ctx, command.Started, fmt.Sprintf("started: %d process executions", x.cfg.Slots()), "Directory: "+x.directory.Dir()+"\n")
+	x.notify(ctx, command.Started, fmt.Sprintf("started: %d process executions", x.cfg.Slots()), "Directory: "+x.directory.Dir()+"\n")
 	return nil
 }
 
@@ -192,17 +192,4 @@ func lineAt(lines []string, i int) string {
 		return lines[i]
 	}
 	return ""
-}
-
-func (x *experiment) close() error {
-	var err error
-	if x.schedule != nil {
-		err = x.schedule.Close()
-	}
-	if !x.rebooting { // the next boot needs it again, or makes it anew
-		if tidyErr := errors.Join(x.Room.drop(), x.Tidy()); tidyErr != nil {
-			x.Log.Warn("clean up", "error", tidyErr)
-		}
-	}
-	return errors.Join(err, x.lock.Release())
 }

@@ -12,9 +12,6 @@ import (
 	"krund/internal/verdict"
 )
 
-// errUsedBoot means that this boot has already had its execution and the machine must restart before the next.
-var errUsedBoot = errors.New("this boot was used already")
-
 // reconcile closes a slot that was left running: by its record when that is durable, else by counting the attempt as lost. It does not matter
 // how often it is interrupted.
 func (x *experiment) reconcile(ctx context.Context) error {
@@ -48,7 +45,7 @@ func (x *experiment) reconcile(ctx context.Context) error {
 		if err := x.schedule.Withdraw(slot); err != nil {
 			return err
 		}
-		x.tell(ctx, command.Flagged, "krund was started again after it had been killed or had crashed", fmt.Sprintf("slot %d, %s, execution %d, is run again; that attempt does not count.\nThe krund that began it: %s.\n",
+		x.notify(ctx, command.Flagged, "krund was started again after it had been killed or had crashed", fmt.Sprintf("slot %d, %s, execution %d, is run again; that attempt does not count.\nThe krund that began it: %s.\n",
 			slot.Index, slot.Key, slot.Pexec, whyKrundEnded))
 		return nil
 	}
@@ -76,7 +73,7 @@ func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
 	if err := x.store(slot, record); err != nil {
 		return err
 	}
-	x.flag(ctx, slot, record)
+	x.notifyOutcome(ctx, slot, record)
 	return nil
 }
 
@@ -101,19 +98,33 @@ func usedUp(most int) string {
 	return fmt.Sprintf("all %d attempts are used up (experiment.attempts)", most)
 }
 
-// begin starts the next attempt. In hardware mode a boot may be used once only: also when krund was killed and started again in it.
-func (x *experiment) begin() (schedule.Slot, error) {
-	if _, err := x.schedule.Current(); err != nil {
-		return schedule.Slot{}, err
+// begin starts the next attempt. The ending is again, or the reason why none begins. In hardware mode
+// a boot may be used once only, also when krund was killed and started again in it: the reason is
+// then Rebooting, because the machine must restart before the next attempt.
+func (x *experiment) begin() (schedule.Slot, Ending, error) {
+	none := schedule.Slot{}
+	if stop, err := x.stopRequested(); err != nil {
+		return none, Failed, err
+	} else if stop {
+		return none, Stopped, nil
+	}
+	_, err := x.schedule.Current()
+	if errors.Is(err, schedule.ErrDone) {
+		return none, Finished, nil
 	}
 	last := x.schedule.Header().Boot
-	if x.hardware() && last == x.BootID && x.BootID != "" {
-		return schedule.Slot{}, errUsedBoot
+	if err == nil && x.hardware() && last == x.BootID && x.BootID != "" {
+		return none, Rebooting, nil
 	}
-	if last != x.BootID {
-		if err := x.schedule.UpdateHeader(func(h *schedule.Header) { h.Boot = x.BootID }); err != nil {
-			return schedule.Slot{}, err
-		}
+	if err == nil && last != x.BootID {
+		err = x.schedule.UpdateHeader(func(h *schedule.Header) { h.Boot = x.BootID })
 	}
-	return x.schedule.Begin()
+	if err != nil {
+		return none, Failed, err
+	}
+	slot, err := x.schedule.Begin()
+	if err != nil {
+		return none, Failed, err
+	}
+	return slot, again, nil
 }
