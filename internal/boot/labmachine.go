@@ -18,6 +18,7 @@ import (
 	"krund/internal/probe"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/sysroot"
 )
 
 // LabMachine joins the controls (internal/control) and the probes (internal/probe) into the Machine of
@@ -34,7 +35,7 @@ type LabMachine struct {
 	FS          durable.FS
 	Journal     string // path of the journal of settings
 	Spare       string // path of its copy on another file system; "" for none
-	Clock       probe.Clock
+	Clock       sysroot.Clock
 	Log         *slog.Logger
 	Temperature config.Temperature
 	Probes      probe.Settings

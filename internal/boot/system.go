@@ -11,13 +11,14 @@ import (
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/sysroot"
 )
 
 // System is everything a boot touches. cmd/krund fills it with the real things, the tests with simulated ones.
 type System struct {
 	FS       durable.FS // durable.WithRoom of Room.Make
 	Room     *Room
-	Clock    Clock
+	Clock    sysroot.Clock
 	Log      *slog.Logger
 	Executor Executor
 	Machine  Machine
@@ -36,12 +37,6 @@ type System struct {
 	BootID  string // the kernel's name of this boot; "" unknown
 	PID     int
 	Root    bool // krund is root
-}
-
-// Clock is the time and waiting. The wall clock is stored; waiting ends early, with ctx's error, when ctx does.
-type Clock interface {
-	Now() time.Time
-	Sleep(ctx context.Context, d time.Duration) error
 }
 
 // Executor carries out one process execution; *pexec.Executor is one.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"krund/internal/sysroot"
 )
 
 // ErrTemperature says that the machine did not come back to its base temperatures in time.
@@ -37,7 +39,7 @@ const blindLooks = 7
 
 // A Gate holds a run back until the machine's temperatures are what they were.
 type Gate struct {
-	Clock  Clock
+	Clock  sysroot.Clock
 	Read   func(context.Context) Temperatures
 	Heat   func(context.Context, time.Duration) error // keeps the processor busy; nil only waits
 	Demand bool                                       // a gate without any sensor to wait for stays shut: ErrNoSensors, a minute later

@@ -129,7 +129,7 @@ func InterruptsBetween(before, after InterruptTable, elapsed time.Duration) Inte
 
 // MeasureInterrupts reads /proc/interrupts, runs busy, and reads it again. busy should keep the CPUs of interest occupied by one thread
 // each: an idle CPU needs no tick, so that its silence proves nothing.
-func MeasureInterrupts(root sysroot.Root, clock Clock, busy func() error) (Interrupts, error) {
+func MeasureInterrupts(root sysroot.Root, clock sysroot.Clock, busy func() error) (Interrupts, error) {
 	before, err := root.Read("/proc/interrupts")
 	if err != nil {
 		return Interrupts{}, err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"time"
+
+	"krund/internal/sysroot"
 )
 
 // A KernelLine is one message of the kernel's log.
@@ -45,7 +47,7 @@ type KernelLog interface {
 const settle = 100 * time.Millisecond
 
 // After drains a log after a run, twice with a pause, and sorts the lines.
-func After(ctx context.Context, log KernelLog, clock Clock, allow []*regexp.Regexp) (KernelReport, error) {
+func After(ctx context.Context, log KernelLog, clock sysroot.Clock, allow []*regexp.Regexp) (KernelReport, error) {
 	var r KernelReport
 	for i := range 2 {
 		if i > 0 {

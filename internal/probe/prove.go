@@ -23,7 +23,7 @@ type Proof struct {
 
 // Prove keeps the given CPUs busy for d, one thread on each at the same time, and measures how fast they run and what interrupts them. On a
 // system where threads cannot be bound, cpus should be empty: then one thread runs wherever it likes.
-func Prove(ctx context.Context, m *control.Machine, clock Clock, cpus control.CPUs, d time.Duration) (Proof, error) {
+func Prove(ctx context.Context, m *control.Machine, clock sysroot.Clock, cpus control.CPUs, d time.Duration) (Proof, error) {
 	if len(cpus) == 0 {
 		cpus = control.CPUs{-1}
 	}
@@ -48,7 +48,7 @@ func Prove(ctx context.Context, m *control.Machine, clock Clock, cpus control.CP
 }
 
 // measureAll measures all CPUs at the same time.
-func measureAll(ctx context.Context, clock Clock, cpus control.CPUs, d time.Duration, speeds []Speed) error {
+func measureAll(ctx context.Context, clock sysroot.Clock, cpus control.CPUs, d time.Duration, speeds []Speed) error {
 	failures := make([]error, len(cpus))
 	var all sync.WaitGroup
 	for i, cpu := range cpus {

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"krund/internal/sysroot"
 )
 
 // Spin does n steps of a calculation in which each step needs the one before it, and returns its result so that no compiler leaves it out.
@@ -87,7 +89,7 @@ type cycleCounter interface {
 
 // MeasureSpeed keeps a CPU busy for d and measures how fast it runs. It binds the calling thread to the CPU while it does; a CPU of -1 is
 // whichever the kernel chooses. The processor's cycle counter is used where the kernel lets it be read.
-func MeasureSpeed(ctx context.Context, clock Clock, cpu int, d time.Duration) (Speed, error) {
+func MeasureSpeed(ctx context.Context, clock sysroot.Clock, cpu int, d time.Duration) (Speed, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	s := Speed{CPU: cpu, Source: "loop", Absolute: stepCycles() > 0, Switches: -1}
@@ -119,7 +121,7 @@ func MeasureSpeed(ctx context.Context, clock Clock, cpu int, d time.Duration) (S
 }
 
 // measureChunk returns the speed of one chunk: in Hz, or in steps per second when nobody knows how many cycles a step takes.
-func measureChunk(clock Clock, counter cycleCounter) (float64, error) {
+func measureChunk(clock sysroot.Clock, counter cycleCounter) (float64, error) {
 	var before, after uint64
 	var err error
 	if counter != nil {
