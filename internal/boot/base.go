@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"krund/internal/results"
 	"krund/internal/schedule"
 )
 
 // base returns the temperatures that each execution starts from. A schedule whose header was made anew may have lost them, and a machine may have had
 // no sensors when the experiment began: then they are read now, as at the start, and kept. The remark, for the record, says so.
-func (x *experiment) base(ctx context.Context) (base []schedule.Temperature, remarks []string, err error) {
+func (x *experiment) base(ctx context.Context) (base []results.Temperature, remarks []string, err error) {
 	if base := x.schedule.Header().BaseTemperatures; len(base) > 0 {
 		return base, nil, nil
 	}

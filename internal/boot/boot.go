@@ -166,9 +166,9 @@ func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (pexec.Job,
 
 // baseline is the state of the machine from which an execution starts.
 type baseline struct {
-	temperatures []schedule.Temperature // the machine has returned to these
-	findings     []string               // about the account and the base temperatures, for the record's process
-	remarks      []string               // about the wait for the temperatures
+	temperatures []results.Temperature // the machine has returned to these
+	findings     []string              // about the account and the base temperatures, for the record's process
+	remarks      []string              // about the wait for the temperatures
 }
 
 // prepare runs the hooks, makes the account, writes everything to the disks and waits for the base

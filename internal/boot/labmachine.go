@@ -17,7 +17,6 @@ import (
 	"krund/internal/durable"
 	"krund/internal/probe"
 	"krund/internal/results"
-	"krund/internal/schedule"
 	"krund/internal/sysroot"
 )
 
@@ -78,7 +77,7 @@ func sentences(problems []control.Problem) string {
 }
 
 // Base reads the temperatures that the machine has at rest. There are none when nobody asks for them.
-func (m *LabMachine) Base(ctx context.Context) ([]schedule.Temperature, error) {
+func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
 	if m.Probes.Temperature == control.Off {
 		return nil, nil
 	}
@@ -90,15 +89,11 @@ func (m *LabMachine) Base(ctx context.Context) ([]schedule.Temperature, error) {
 		return nil, errors.New("this machine shows no temperature sensors and controls.temperature is \"require\"; " +
 			"load their driver (coretemp, k10temp, nct6775), or make it \"warn\"")
 	}
-	base := make([]schedule.Temperature, len(now.Readings))
-	for i, t := range now.Readings {
-		base[i] = schedule.Temperature{Sensor: t.Sensor, MilliC: int(t.MilliC)}
-	}
-	return base, nil
+	return now.Readings, nil
 }
 
 // Gate waits for the base temperatures. Only a demand makes it fail; otherwise it waits for nothing.
-func (m *LabMachine) Gate(ctx context.Context, base []schedule.Temperature) (remarks []string, err error) {
+func (m *LabMachine) Gate(ctx context.Context, base []results.Temperature) (remarks []string, err error) {
 	switch {
 	case m.Probes.Temperature == control.Off || m.Probes.Temperature == control.Warn:
 		return nil, nil
@@ -107,17 +102,13 @@ func (m *LabMachine) Gate(ctx context.Context, base []schedule.Temperature) (rem
 	case len(base) == 0:
 		return nil, nil
 	}
-	wanted := make([]probe.Temperature, len(base))
-	for i, t := range base {
-		wanted[i] = probe.Temperature{Sensor: t.Sensor, MilliC: int64(t.MilliC)}
-	}
 	limits := probe.GateSettings{Tolerance: m.Temperature.Tolerance, Timeout: m.Temperature.Timeout, Sensors: m.Temperature.Sensors}
 	gate := probe.Gate{
 		Clock: m.Clock, Demand: m.Probes.Temperature == control.Require,
 		Read: func(ctx context.Context) probe.Temperatures { return probe.ReadTemperatures(ctx, m.Control) },
 		Heat: func(ctx context.Context, d time.Duration) error { return probe.Heat(ctx, m.Clock, d) },
 	}
-	passed, err := gate.Wait(ctx, wanted, limits)
+	passed, err := gate.Wait(ctx, base, limits)
 	for _, remark := range passed.Remarks {
 		m.Log.Warn("temperature", "remark", remark)
 	}
@@ -268,12 +259,9 @@ func (m *LabMachine) judgeLog(report probe.KernelReport, unread error, seen *Obs
 	}
 }
 
+// readings is never nil, which means not taken.
 func readings(now probe.Temperatures) []results.Temperature {
-	list := make([]results.Temperature, len(now.Readings))
-	for i, t := range now.Readings {
-		list[i] = results.Temperature{Sensor: t.Sensor, MilliC: int(t.MilliC)}
-	}
-	return list
+	return append([]results.Temperature{}, now.Readings...)
 }
 
 // counts is nil for a machine without throttle counters.

@@ -146,7 +146,7 @@ func (x *experiment) start(ctx context.Context) error {
 	if err := durable.WriteFile(x.FS, x.directory.ConfigCopy(), []byte(x.cfg.Text), 0o644); err != nil {
 		return fmt.Errorf("keep a copy of the configuration: %w", err)
 	}
-	var base []schedule.Temperature
+	var base []results.Temperature
 	if err := x.Clock.Sleep(ctx, x.cfg.Temperature.BaseWait); err != nil {
 		return err
 	}

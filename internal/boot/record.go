@@ -35,7 +35,7 @@ func (x *experiment) judge(slot schedule.Slot, applied Applied, start baseline, 
 	r.Process.Findings = append(append([]string{}, start.findings...), m.Process.Findings...) // never nil: that means unknown
 	r.Machine = seen.Machine
 	r.Machine.Controls = applied.Controls
-	r.Machine.Temperatures.Base = temperatures(start.temperatures)
+	r.Machine.Temperatures.Base = start.temperatures
 	m.Execution.Refused = slices.Concat(m.Execution.Refused, seen.Refused)
 	m.Execution.Disturbed = slices.Concat(m.Execution.Disturbed, seen.Disturbed)
 	o := verdict.Judge(m.Execution, verdict.Limits{
@@ -81,15 +81,4 @@ func (x *experiment) store(slot schedule.Slot, record results.Record) error {
 		x.left-- // a slot that is not counted yet is not counted later
 	}
 	return nil
-}
-
-func temperatures(from []schedule.Temperature) []results.Temperature {
-	if from == nil {
-		return nil
-	}
-	to := make([]results.Temperature, len(from))
-	for i, t := range from {
-		to[i] = results.Temperature{Sensor: t.Sensor, MilliC: t.MilliC}
-	}
-	return to
 }

@@ -150,19 +150,19 @@ func (s *simulated) LeaveToRestart(a Applied) {
 	}
 }
 
-func (s *simulated) Base(context.Context) ([]schedule.Temperature, error) {
+func (s *simulated) Base(context.Context) ([]results.Temperature, error) {
 	s.event("base")
 	if s.unread != nil {
 		return nil, s.unread
 	}
-	base := []schedule.Temperature{{Sensor: "coretemp", MilliC: 40000}}
+	base := []results.Temperature{{Sensor: "coretemp", MilliC: 40000}}
 	for i := range s.moreSensors {
-		base = append(base, schedule.Temperature{Sensor: fmt.Sprintf("chip@platform/%0100d", i), MilliC: 40000})
+		base = append(base, results.Temperature{Sensor: fmt.Sprintf("chip@platform/%0100d", i), MilliC: 40000})
 	}
 	return base[min(s.blind, len(base)):], nil
 }
 
-func (s *simulated) Gate(context.Context, []schedule.Temperature) ([]string, error) {
+func (s *simulated) Gate(context.Context, []results.Temperature) ([]string, error) {
 	s.event("gate")
 	return s.warmth, nil
 }

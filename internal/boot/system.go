@@ -56,10 +56,10 @@ type Machine interface {
 	// Account makes the benchmarks' account anew. The findings are for the record.
 	Account(ctx context.Context, a Applied) (account child.Account, findings []string, err error)
 	// Base reads the temperatures that later executions start from.
-	Base(ctx context.Context) ([]schedule.Temperature, error)
+	Base(ctx context.Context) ([]results.Temperature, error)
 	// Gate waits until the temperatures are near the base. An error means that they do not get there.
 	// The remarks are for Watch.
-	Gate(ctx context.Context, base []schedule.Temperature) (remarks []string, err error)
+	Gate(ctx context.Context, base []results.Temperature) (remarks []string, err error)
 	// Watch takes the readings before a run; calling the function it returns takes those after it.
 	Watch(ctx context.Context, remarks []string) (func(context.Context) Observation, error)
 	// Restore restores what Apply has changed. It does nothing for an empty Applied.

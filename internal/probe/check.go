@@ -46,7 +46,7 @@ func checkTemperature(t Temperatures, s Settings) control.Finding {
 	var gating []string
 	for _, r := range t.Readings {
 		if len(s.Sensors) == 0 || matchAny(s.Sensors, r.Sensor) {
-			gating = append(gating, r.String())
+			gating = append(gating, r.Sensor+" "+celsius(r.MilliC))
 		}
 	}
 	f.Found = strings.Join(gating, ", ")

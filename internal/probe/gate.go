@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/results"
 	"krund/internal/sysroot"
 )
 
@@ -57,7 +58,7 @@ type GateResult struct {
 // timeout comes first. A machine that is too cold anywhere and too hot nowhere is heated; otherwise waiting cools it. Sensors that were
 // there at the base and are not now, or vanish while it waits, are left out with a remark. Without any sensor in common the gate is open, since there is
 // nothing to wait for, unless sensors are demanded.
-func (g Gate) Wait(ctx context.Context, base []Temperature, s GateSettings) (GateResult, error) {
+func (g Gate) Wait(ctx context.Context, base []results.Temperature, s GateSettings) (GateResult, error) {
 	start := g.Clock.Now()
 	var r GateResult
 	blind := 0
@@ -109,7 +110,7 @@ type Deviation struct {
 // A Deviant is a sensor outside of the tolerance.
 type Deviant struct {
 	Sensor    string
-	Now, Base int64 // thousandths of a degree Celsius
+	Now, Base int // thousandths of a degree Celsius
 }
 
 func (d Deviant) String() string {
@@ -136,9 +137,9 @@ func (d Deviation) remarks() []string {
 }
 
 // Compare holds readings against their base. Readings without a base are left out, as are sensors that match no pattern.
-func Compare(base, now []Temperature, s GateSettings) Deviation {
-	tolerance := int64(math.Round(s.Tolerance * 1000))
-	readings := map[string]int64{}
+func Compare(base, now []results.Temperature, s GateSettings) Deviation {
+	tolerance := int(math.Round(s.Tolerance * 1000))
+	readings := map[string]int{}
 	for _, r := range now {
 		readings[r.Sensor] = r.MilliC
 	}

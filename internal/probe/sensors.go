@@ -43,7 +43,7 @@ func parseSensors(text string) Temperatures {
 		case math.IsNaN(degrees) || degrees*1000 < leastMilliC || degrees*1000 > mostMilliC:
 			t.remark(sensor, clip(value)+" cannot be")
 		default:
-			t.add(sensor, int64(math.Round(degrees*1000)), namesake)
+			t.add(sensor, int(math.Round(degrees*1000)), namesake)
 		}
 	}
 	t.finish()

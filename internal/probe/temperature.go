@@ -7,24 +7,17 @@ import (
 	"strings"
 	"unicode"
 
+	"krund/internal/results"
 	"krund/internal/sysroot"
 )
 
-// A Temperature is what one sensor says.
-type Temperature struct {
-	Sensor string `json:"sensor"`  // who says it: the same in every boot of a machine
-	MilliC int64  `json:"milli_c"` // thousandths of a degree Celsius
-}
-
-func (t Temperature) String() string { return t.Sensor + " " + celsius(t.MilliC) }
-
 // celsius prints thousandths of a degree.
-func celsius(milli int64) string { return fmt.Sprintf("%.1f C", float64(milli)/1000) }
+func celsius(milli int) string { return fmt.Sprintf("%.1f C", float64(milli)/1000) }
 
 // Temperatures are the readings of all sensors that work, ordered by sensor, and remarks about those that do not.
 type Temperatures struct {
-	Readings []Temperature `json:"readings"`
-	Remarks  []string      `json:"remarks,omitempty"`
+	Readings []results.Temperature `json:"readings"`
+	Remarks  []string              `json:"remarks,omitempty"`
 
 	namesakes map[string]int // how many sensors of a name were seen so far, those that do not work among them
 	numbers   []int          // which of its namesakes each reading is, from 1
@@ -98,8 +91,8 @@ func (t *Temperatures) meet(sensor string) int {
 }
 
 // add takes a reading in.
-func (t *Temperatures) add(sensor string, milli int64, number int) {
-	t.Readings = append(t.Readings, Temperature{Sensor: sensor, MilliC: milli})
+func (t *Temperatures) add(sensor string, milli, number int) {
+	t.Readings = append(t.Readings, results.Temperature{Sensor: sensor, MilliC: milli})
 	t.numbers = append(t.numbers, number)
 }
 
@@ -123,8 +116,8 @@ func (t *Temperatures) remark(sensor, what string) {
 }
 
 // parseMilliC reads a whole number of thousandths of a degree that a sensor can mean.
-func parseMilliC(text string) (int64, error) {
-	milli, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+func parseMilliC(text string) (int, error) {
+	milli, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a temperature", clip(text))
 	}
@@ -163,7 +156,7 @@ func (t *Temperatures) finish() {
 	for _, sensor := range sortedKeys(shared) {
 		t.Remarks = append(t.Remarks, fmt.Sprintf("%d sensors are called %s: told apart by the order in which the kernel lists them", t.namesakes[sensor], sensor))
 	}
-	slices.SortFunc(t.Readings, func(a, b Temperature) int { return sysroot.Compare(a.Sensor, b.Sensor) })
+	slices.SortFunc(t.Readings, func(a, b results.Temperature) int { return sysroot.Compare(a.Sensor, b.Sensor) })
 	t.namesakes, t.numbers = nil, nil
 }
 

@@ -16,7 +16,7 @@ import (
 func shown(t Temperatures) []string {
 	var list []string
 	for _, r := range t.Readings {
-		list = append(list, r.String())
+		list = append(list, r.Sensor+" "+celsius(r.MilliC))
 	}
 	return list
 }

@@ -177,10 +177,10 @@ type Control struct {
 	Detail string `json:"detail"`
 }
 
-// Temperature is one sensor's reading in thousandths of a degree Celsius.
+// Temperature is the reading of one sensor. probe, the schedule's header and the records share it.
 type Temperature struct {
-	Sensor string `json:"sensor"`
-	MilliC int    `json:"milli_c"`
+	Sensor string `json:"sensor"`  // its name, one line of any text: the same in every boot of a machine
+	MilliC int    `json:"milli_c"` // thousandths of a degree Celsius
 }
 
 // Temperatures holds the readings of the base (first boot of the experiment),

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"krund/internal/results"
 )
 
 // The places in the file; see the package's doc.
@@ -225,7 +227,7 @@ func parseHeader(body string) (Header, error) {
 		case name == "seed":
 			h.Seed, err = strconv.ParseUint(value, 10, 64)
 		case name == "temperature":
-			var t Temperature
+			var t results.Temperature
 			t, err = parseTemperature(value)
 			h.BaseTemperatures = append(h.BaseTemperatures, t)
 		}
@@ -236,8 +238,8 @@ func parseHeader(body string) (Header, error) {
 	return h, nil
 }
 
-func parseTemperature(value string) (Temperature, error) {
+func parseTemperature(value string) (results.Temperature, error) {
 	number, sensor, _ := strings.Cut(value, " ")
 	milli, err := strconv.Atoi(number)
-	return Temperature{Sensor: sensor, MilliC: milli}, err
+	return results.Temperature{Sensor: sensor, MilliC: milli}, err
 }

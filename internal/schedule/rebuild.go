@@ -33,7 +33,7 @@ func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 		h.Reboots = facts.Attempts
 	}
 	for _, t := range facts.Base {
-		h.BaseTemperatures = append(h.BaseTemperatures, Temperature{Sensor: t.Sensor, MilliC: t.MilliC})
+		h.BaseTemperatures = append(h.BaseTemperatures, t)
 	}
 	return h
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
+	"krund/internal/results"
 	"krund/internal/schedule"
 )
 
@@ -145,7 +146,7 @@ func TestRepairRefused(t *testing.T) {
 		}, "unknown flag 'Q'"},
 		{"no room", func(d []byte, h schedule.Header) []byte { clear(d[:h.SlotOffset(0)]); return d }, func(s *schedule.Source) {
 			for i := range 90 {
-				s.Header.BaseTemperatures = append(s.Header.BaseTemperatures, schedule.Temperature{Sensor: fmt.Sprint("sensor", i), MilliC: 40000})
+				s.Header.BaseTemperatures = append(s.Header.BaseTemperatures, results.Temperature{Sensor: fmt.Sprint("sensor", i), MilliC: 40000})
 			}
 		},
 			"no room in the schedule's header"},

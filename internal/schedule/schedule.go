@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"krund/internal/key"
+	"krund/internal/results"
 )
 
 // Version is the number of the format that this package writes, and the
@@ -71,13 +72,6 @@ const (
 	MaxSlots    = 999_999_999
 )
 
-// Temperature is the base temperature of one sensor, in thousandths of a degree
-// Celsius.
-type Temperature struct {
-	Sensor string // any text on one line
-	MilliC int
-}
-
 // Header is what the schedule knows besides its slots.
 //
 // Create takes ConfigHash, Created, Order, Seed, Sensors and, if known already,
@@ -103,7 +97,7 @@ type Header struct {
 	// Sensors is how many base temperatures Create makes room for, at 128
 	// bytes each; there is room for one or two anyway. It is not stored.
 	Sensors          int
-	BaseTemperatures []Temperature // nil: not measured yet
+	BaseTemperatures []results.Temperature // nil: not measured yet
 }
 
 // SpareSensors is for how many base temperatures a schedule has room at least, so

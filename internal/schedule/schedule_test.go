@@ -16,6 +16,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/key"
+	"krund/internal/results"
 	"krund/internal/schedule"
 )
 
@@ -219,7 +220,7 @@ func TestReadOnly(t *testing.T) {
 
 func TestUpdateHeader(t *testing.T) {
 	fsys := simulated(t, 2)
-	base := []schedule.Temperature{{Sensor: "a b", MilliC: 40500}, {Sensor: "c", MilliC: 0}}
+	base := []results.Temperature{{Sensor: "a b", MilliC: 40500}, {Sensor: "c", MilliC: 0}}
 	s := open(t, fsys, true)
 	before := s.Header()
 	for range 5 {
@@ -318,7 +319,7 @@ func TestGolden(t *testing.T) {
 	must(t, err)
 	must(t, s.UpdateHeader(func(h *schedule.Header) {
 		h.Reboots = 1
-		h.BaseTemperatures = []schedule.Temperature{{Sensor: "coretemp/Package id 0", MilliC: 45000}}
+		h.BaseTemperatures = []results.Temperature{{Sensor: "coretemp/Package id 0", MilliC: 45000}}
 	}))
 	slot, err := s.Begin()
 	must(t, err)
