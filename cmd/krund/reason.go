@@ -2,9 +2,9 @@ package main
 
 import (
 	"io"
-	"strings"
 
 	"krund/internal/directory"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/trust"
 )
@@ -29,9 +29,5 @@ func keepReason(args []string, code int, err error) {
 		return
 	}
 	defer closeLog()
-	text := err.Error()
-	if len(text) > longestReason {
-		text = strings.ToValidUTF8(text[:longestReason], "") + "..."
-	}
-	log.Error("krund ended", "status", code, "error", text)
+	log.Error("krund ended", "status", code, "error", display.Head(err.Error(), longestReason))
 }

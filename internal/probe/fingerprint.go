@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"krund/internal/control"
+	"krund/internal/display"
 	"krund/internal/sysroot"
 )
 
@@ -226,7 +227,7 @@ func (d Difference) String() string {
 		if value == "" {
 			return "absent"
 		}
-		return strconv.Quote(clip(value))
+		return strconv.Quote(display.Head(value, excerpt))
 	}
 	return fmt.Sprintf("%s: %s -> %s", d.Name, shown(d.Old), shown(d.New))
 }

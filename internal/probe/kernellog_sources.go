@@ -22,13 +22,13 @@ func parseKmsg(record string) (KernelLine, error) {
 	head, rest, found := strings.Cut(record, ";")
 	fields := strings.Split(head, ",")
 	if !found || len(fields) < 3 {
-		return KernelLine{}, fmt.Errorf("kernel log: %q is not a record", clip(record))
+		return KernelLine{}, fmt.Errorf("kernel log: %q is not a record", display.Head(record, excerpt))
 	}
 	priority, err1 := strconv.ParseUint(fields[0], 10, 16)
 	seq, err2 := strconv.ParseUint(fields[1], 10, 64)
 	micros, err3 := strconv.ParseInt(fields[2], 10, 64)
 	if err := errors.Join(err1, err2, err3); err != nil {
-		return KernelLine{}, fmt.Errorf("kernel log: %q is not a record", clip(record))
+		return KernelLine{}, fmt.Errorf("kernel log: %q is not a record", display.Head(record, excerpt))
 	}
 	text, _, _ := strings.Cut(rest, "\n")
 	return KernelLine{Seq: seq, Facility: int(priority >> 3), Level: int(priority & 7), Micros: micros, Text: unescapeHex(text)}, nil

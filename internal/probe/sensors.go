@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"krund/internal/control"
+	"krund/internal/display"
 )
 
 // parseSensors reads the temperatures of OpenBSD's `sysctl hw.sensors` (sysctl(8), print_sensor):
@@ -39,9 +40,9 @@ func parseSensors(text string) Temperatures {
 		degrees, err := strconv.ParseFloat(number, 64)
 		switch {
 		case err != nil || !strings.HasPrefix(rest, "degC"):
-			t.remark(sensor, "says "+clip(value))
+			t.remark(sensor, "says "+display.Head(value, excerpt))
 		case math.IsNaN(degrees) || degrees*1000 < leastMilliC || degrees*1000 > mostMilliC:
-			t.remark(sensor, clip(value)+" cannot be")
+			t.remark(sensor, display.Head(value, excerpt)+" cannot be")
 		default:
 			t.add(sensor, int(math.Round(degrees*1000)), namesake)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"krund/internal/display"
 	"krund/internal/results"
 	"krund/internal/sysroot"
 )
@@ -119,7 +120,7 @@ func (t *Temperatures) remark(sensor, what string) {
 func parseMilliC(text string) (int, error) {
 	milli, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a temperature", clip(text))
+		return 0, fmt.Errorf("%q is not a temperature", display.Head(text, excerpt))
 	}
 	if milli < leastMilliC || milli > mostMilliC {
 		return 0, fmt.Errorf("%s cannot be", celsius(milli))
@@ -220,11 +221,5 @@ func word(name string) string {
 	}, name)
 }
 
-// clip shortens a text for a message.
-func clip(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "..."
-}
+// excerpt is how many bytes of a value a message quotes.
+const excerpt = 80

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/display"
 	"krund/internal/sysroot"
 )
 
@@ -65,7 +66,7 @@ func readCount(root sysroot.Root, file string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("read %s: %q is not a count", file, clip(text))
+		return 0, fmt.Errorf("read %s: %q is not a count", file, display.Head(text, excerpt))
 	}
 	return n, nil
 }
