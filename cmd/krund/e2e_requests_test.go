@@ -52,7 +52,7 @@ func TestHeldExperimentIsNotBegun(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(e.directory, "schedule")); err == nil || out.stdout == "" {
 		t.Errorf("the experiment was begun; stdout %q", out.stdout)
 	}
-	if _, err := f.TakeBack(directory.Hold); err != nil {
+	if _, err := f.Withdraw(directory.Hold); err != nil {
 		t.Fatal(err)
 	}
 	e.run().want(t, exitOK)

@@ -35,21 +35,21 @@ func newGuard(
 // program that is not krund.
 const patience = 3 * time.Second
 
-// putBack is the guard's work once krund has ended without restoring the machine. about is the
+// restoreAfterKill is the guard's work once krund has ended without restoring the machine. about is the
 // experiment's directory and whether there are reboots.
-func putBack(about []string, restarting bool) error {
+func restoreAfterKill(about []string, restarting bool) error {
 	if len(about) != 2 {
 		return fmt.Errorf("told about %q, want a directory and whether there are reboots", about)
 	}
 	dir, mode := about[0], about[1]
 	ctx := context.Background() // the guard ignores signals
 	m := boot.LabMachine{
-		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: sysroot.RealClock{}, Restarting: restarting,
+		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: sysroot.RealClock{}, RestartExpected: restarting,
 		Spare: directory.Spare(durable.OS(), dir, directory.RuntimeDirs()...),
 	}
-	back := m.RestoreAll
+	restore := m.RestoreAll
 	if mode == config.RebootHardware {
-		back = m.RestoreLeftover
+		restore = m.RestoreLeftover
 	}
 	c := claim(dir, mode)
 	err := c.err
@@ -57,14 +57,14 @@ func putBack(about []string, restarting bool) error {
 		defer c.lock.Release() //nolint:errcheck // the end of the process releases it in any case
 		defer c.closeLog()
 		m.FS, m.Journal, m.Log = c.directory.FS(), c.directory.Journal(), c.log
-		err = back(ctx)
+		err = restore(ctx)
 	}
 	if _, there := os.Lstat(m.Spare); err != nil && there == nil {
 		m.FS, m.Journal = durable.OS(), m.Spare
 		m.Log = slog.New(newTalk(os.Stderr, slog.LevelWarn,
 			isJournal(os.Stderr, os.Getenv("JOURNAL_STREAM"))))
 		m.Log.Warn("the journal of settings cannot be used; its copy is", "copy", m.Spare, "error", err)
-		err = back(ctx)
+		err = restore(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("%w; do it again by `krunctl restore %s`", err, display.ShellPath(dir))

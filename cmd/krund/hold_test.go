@@ -32,7 +32,7 @@ func TestHeld(t *testing.T) {
 	if err != nil || len(entries) != 2 { // hold and results
 		t.Errorf("in the directory: %v, %v", entries, err)
 	}
-	if _, err := f.TakeBack(directory.Hold); err != nil {
+	if _, err := f.Withdraw(directory.Hold); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, stderr := krund(t, "run", toml); code != exitUsage || !strings.Contains(stderr, "test.toml:1") {

@@ -72,8 +72,8 @@ Exit status:
 `
 
 func main() {
-	child.Stage()        // never returns in the copy of krund that becomes a benchmark,
-	guard.Stage(putBack) // and in the one that puts the machine back when krund is killed
+	child.Stage()                 // never returns in the copy of krund that becomes a benchmark,
+	guard.Stage(restoreAfterKill) // and in the one that puts the machine back when krund is killed
 	ctx, stop := interruptible(os.Args[1:])
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))

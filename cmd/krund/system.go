@@ -84,15 +84,15 @@ func newSystem(
 		Hooks: command.Hooks{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After),
 			Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log,
 			Trust: config.Rule(mode)},
-		Reboot:   boot.NewRebooter(log).Reboot,
-		Entry:    entry,
-		Notifier: notifier(cfg, mode, installed.CallerHome),
-		Sync:     syncDisks,
-		Retire:   retire(cfg, mode),
-		Tidy:     func() error { return tidy(cfg, installed.Cgroup, taken) },
-		Held:     func() (string, error) { return held(o.directory) },
-		Progress: newProgress(o, stdout),
-		Version:  display.Version(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
+		Reboot:      boot.NewRebooter(log).Reboot,
+		Entry:       entry,
+		Notifier:    notifier(cfg, mode, installed.CallerHome),
+		Sync:        syncDisks,
+		DisableUnit: disableUnit(cfg, mode),
+		Cleanup:     func() error { return cleanup(cfg, installed.Cgroup, taken) },
+		Held:        func() (string, error) { return held(o.directory) },
+		Progress:    newProgress(o, stdout),
+		Version:     display.Version(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
 	}, closeLog, nil
 }
 
@@ -118,16 +118,16 @@ func notifier(cfg *config.Config, mode, home string) command.Notifier {
 	}
 }
 
-// tidyTime bounds the removal of the account: its processes, files and home.
-const tidyTime = time.Minute
+// cleanupTime bounds the removal of the account: its processes, files and home.
+const cleanupTime = time.Minute
 
-// tidy removes what executions needed and nobody needs afterwards: the benchmarks' control group and account.
-func tidy(cfg *config.Config, group string, m *boot.LabMachine) error {
+// cleanup removes what executions needed and nobody needs afterwards: the benchmarks' control group and account.
+func cleanup(cfg *config.Config, group string, m *boot.LabMachine) error {
 	err := child.RemoveGroup(group)
 	if cfg.Experiment.Account != config.AccountFresh {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), tidyTime)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTime)
 	defer cancel()
 	findings, accountErr := child.RemoveAccount(ctx)
 	for _, finding := range findings {

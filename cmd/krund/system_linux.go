@@ -23,8 +23,8 @@ func isTerminal(file *os.File) bool {
 // ready tells systemd that krund is up (Type=notify). Without systemd it does nothing.
 func ready() { _, _ = daemon.SdNotify(true, daemon.SdNotifyReady) } // a failed notification shows in systemctl status
 
-// retire returns what makes the next boots ordinary ones: the experiment's unit is disabled, if there is one.
-func retire(cfg *config.Config, mode string) func(context.Context) error {
+// disableUnit returns what makes the next boots ordinary ones: the experiment's unit is disabled, if there is one.
+func disableUnit(cfg *config.Config, mode string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if mode != config.RebootHardware {
 			return nil

@@ -23,7 +23,7 @@ func isTerminal(file *os.File) bool {
 // ready has nobody to tell.
 func ready() {}
 
-// retire has nothing to undo: rc.d starts krund at each boot, and krund ends at once when nothing is outstanding.
-func retire(*config.Config, string) func(context.Context) error {
+// disableUnit has nothing to undo: rc.d starts krund at each boot, and krund ends at once when nothing is outstanding.
+func disableUnit(*config.Config, string) func(context.Context) error {
 	return func(context.Context) error { return nil }
 }

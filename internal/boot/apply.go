@@ -56,7 +56,7 @@ func (m *LabMachine) restoreFrom(ctx context.Context, path string, how restorer)
 	for _, x := range report {
 		level := slog.LevelWarn
 		restarted := x.Outcome == control.Void || x.Outcome == control.Already // as after each execution
-		if x.Outcome != control.Failed && (restarted || m.Restarting) {
+		if x.Outcome != control.Failed && (restarted || m.RestartExpected) {
 			level = slog.LevelDebug
 		}
 		m.Log.Log(ctx, level, "put back what an earlier krund had changed", "what", x.Target, "value", x.Value, "outcome", string(x.Outcome))
@@ -139,9 +139,9 @@ func (m *LabMachine) Restore(ctx context.Context, a Applied) error {
 	}
 	err := errors.Join(a.changes.restore(ctx), a.changes.journal.Close())
 	if err != nil {
-		m.dismiss(a.changes, Guard.Leave)
+		m.dismiss(a.changes, Guard.HandOver)
 	} else {
-		m.dismiss(a.changes, Guard.Release)
+		m.dismiss(a.changes, Guard.Dismiss)
 	}
 	return err
 }
@@ -149,7 +149,7 @@ func (m *LabMachine) Restore(ctx context.Context, a Applied) error {
 // LeaveToRestart tells the guard that a restart of the machine resets the settings.
 func (m *LabMachine) LeaveToRestart(a Applied) {
 	if a.changes != nil {
-		m.dismiss(a.changes, Guard.Restarting)
+		m.dismiss(a.changes, Guard.AnnounceRestart)
 	}
 }
 

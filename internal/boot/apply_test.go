@@ -30,10 +30,10 @@ func (g *fakeGuard) start(context.Context) (Guard, error) {
 	return g, nil
 }
 
-func (g *fakeGuard) Release() error { g.released++; return nil }
-func (g *fakeGuard) Leave() error   { g.left++; return nil }
+func (g *fakeGuard) Dismiss() error  { g.released++; return nil }
+func (g *fakeGuard) HandOver() error { g.left++; return nil }
 
-func (g *fakeGuard) Restarting() error { g.restarting++; return nil }
+func (g *fakeGuard) AnnounceRestart() error { g.restarting++; return nil }
 
 // fakeAccounts is a machine's user database with room for one account.
 type fakeAccounts struct{ there bool }
@@ -182,7 +182,7 @@ func TestRestarting(t *testing.T) {
 	if *g != (fakeGuard{started: 1, restarting: 1}) || read("proc/sys/kernel/randomize_va_space") == "0" {
 		t.Errorf("guard %+v, randomize_va_space %s", *g, read("proc/sys/kernel/randomize_va_space"))
 	}
-	m.Restarting = true
+	m.RestartExpected = true
 	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 || read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("%v, randomize_va_space %s, log:\n%s", err, read("proc/sys/kernel/randomize_va_space"), &said)
 	}
@@ -192,7 +192,7 @@ func TestRestarting(t *testing.T) {
 func TestRestartingFails(t *testing.T) {
 	m, _, _, file := guarded(t, `aslr = "require"`)
 	var said strings.Builder
-	m.Log, m.Restarting = slog.New(slog.NewTextHandler(&said, nil)), true
+	m.Log, m.RestartExpected = slog.New(slog.NewTextHandler(&said, nil)), true
 	if _, err := m.Apply(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (x *experiment) end(ctx context.Context, reason Ending, err error) error {
 	switch reason {
 	case Finished:
 		err = x.disableBoots(ctx)
-		if _, stopErr := x.directory.TakeBack(directory.Stop); err == nil { // made during the last execution
+		if _, stopErr := x.directory.Withdraw(directory.Stop); err == nil { // made during the last execution
 			err = stopErr
 		}
 		err = errors.Join(err, x.reportFinished(ctx))
@@ -42,7 +42,7 @@ func (x *experiment) end(ctx context.Context, reason Ending, err error) error {
 		if err = x.disableBoots(ctx); err == nil {
 			x.Log.Info("stopped, as somebody asked", "file", x.directory.RequestFile(directory.Stop))
 			x.notify(ctx, command.Stopped, "stopped, as somebody asked", resultsAreSafe)
-			_, err = x.directory.TakeBack(directory.Stop)
+			_, err = x.directory.Withdraw(directory.Stop)
 		}
 	case Failed:
 		x.Log.Debug("stopped", "error", err) // for the file: the caller prints it
@@ -53,7 +53,7 @@ func (x *experiment) end(ctx context.Context, reason Ending, err error) error {
 		err = errors.Join(err, x.schedule.Close())
 	}
 	if reason != Rebooting {
-		if cleanErr := errors.Join(x.Room.drop(), x.Tidy()); cleanErr != nil {
+		if cleanErr := errors.Join(x.Room.drop(), x.Cleanup()); cleanErr != nil {
 			x.Log.Warn("clean up", "error", cleanErr)
 		}
 	}
@@ -65,9 +65,9 @@ const resultsAreSafe = "The results so far are safe. `krunctl status` shows them
 // disableBoots takes krund out of the next boots: it disables the unit and withdraws the request for
 // the boot entry.
 func (x *experiment) disableBoots(ctx context.Context) error {
-	err := x.Retire(ctx)
+	err := x.DisableUnit(ctx)
 	if x.Entry != nil {
-		err = errors.Join(err, x.Entry.TakeBack(ctx))
+		err = errors.Join(err, x.Entry.Withdraw(ctx))
 	}
 	return err
 }
@@ -132,7 +132,7 @@ func (x *experiment) chooseBoot(ctx context.Context) error {
 	if why, err := x.Held(); err != nil || why == "" || x.Entry == nil {
 		return errors.Join(err, x.requestBoot(ctx))
 	}
-	return x.Entry.TakeBack(ctx)
+	return x.Entry.Withdraw(ctx)
 }
 
 // restartsNext reports whether another execution follows, in a boot of its own. An error must not

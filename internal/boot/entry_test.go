@@ -24,8 +24,8 @@ func (b *bootLoader) Ask(context.Context) error {
 	return b.refuses
 }
 
-func (b *bootLoader) TakeBack(context.Context) error {
-	b.event("take back")
+func (b *bootLoader) Withdraw(context.Context) error {
+	b.event("withdraw")
 	b.asked = false
 	return nil
 }

@@ -25,32 +25,32 @@ import (
 // define what each setting and reading means; LabMachine calls them in order and translates into the
 // terms of the record. It is the machine at hand, or a test's copy of one.
 type LabMachine struct {
-	Control     *control.Machine
-	Guard       func(context.Context) (Guard, error) // starts what puts the machine back when krund is killed; nil: nothing does
-	Restarting  bool                                 // krund has ended in order, for a restart of the machine: what it left is no news
-	Settings    control.Settings
-	MakeAccount func(context.Context) (child.Account, []string, error) // child.FreshAccount
-	Root        bool                                                   // krund is root
-	FS          durable.FS
-	Journal     string // path of the journal of settings
-	Spare       string // path of its copy on another file system; "" for none
-	Clock       sysroot.Clock
-	Log         *slog.Logger
-	Temperature config.Temperature
-	Probes      probe.Settings
-	Allow       []*regexp.Regexp  // kernel messages that are no cause for concern, besides the built-in list
-	Extra       map[string]string // for the fingerprint
-	Origin      string            // path of the fingerprint of the machine that the experiment began on
-	Programs    *Programs         // the files measured, for the fingerprint; nil for none
+	Control         *control.Machine
+	Guard           func(context.Context) (Guard, error) // starts what puts the machine back when krund is killed; nil: nothing does
+	RestartExpected bool                                 // krund has ended in order, for a restart of the machine: what it left is no news
+	Settings        control.Settings
+	MakeAccount     func(context.Context) (child.Account, []string, error) // child.FreshAccount
+	Root            bool                                                   // krund is root
+	FS              durable.FS
+	Journal         string // path of the journal of settings
+	Spare           string // path of its copy on another file system; "" for none
+	Clock           sysroot.Clock
+	Log             *slog.Logger
+	Temperature     config.Temperature
+	Probes          probe.Settings
+	Allow           []*regexp.Regexp  // kernel messages that are no cause for concern, besides the built-in list
+	Extra           map[string]string // for the fingerprint
+	Origin          string            // path of the fingerprint of the machine that the experiment began on
+	Programs        *Programs         // the files measured, for the fingerprint; nil for none
 
 	warned bool // of virtualisation
 }
 
 // Guard puts the machine back when krund cannot; *guard.Guard is one.
 type Guard interface {
-	Release() error    // everything has been put back
-	Leave() error      // it has not, and krund gives up
-	Restarting() error // it has not, because the machine is about to restart
+	Dismiss() error         // everything has been put back
+	HandOver() error        // it has not, and krund gives up
+	AnnounceRestart() error // it has not, because the machine is about to restart
 }
 
 // warn says it once, and loudly, when this is no machine to measure on.

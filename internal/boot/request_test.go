@@ -53,7 +53,7 @@ func TestHeldBootsTouchNothing(t *testing.T) {
 	if len(s.events) > 0 || s.retired || s.reboots != reboots || fsys.Ops() != ops || len(fsys.Files()) != len(before) {
 		t.Errorf("events %q, retired %t, %d reboots, %d operations on the disk", s.events, s.retired, s.reboots-reboots, fsys.Ops()-ops)
 	}
-	if _, err := f.TakeBack(directory.Hold); err != nil {
+	if _, err := f.Withdraw(directory.Hold); err != nil {
 		t.Fatal(err)
 	}
 	s.boot++

@@ -87,11 +87,11 @@ func (s *simulated) system(fsys durable.FS) System {
 	return System{
 		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log,
 		Executor: s, Machine: s, Hooks: s, Reboot: s.Reboot, Entry: s.entry, Notifier: s,
-		Sync:     func() { s.event("sync") },
-		Retire:   func(ctx context.Context) error { s.retired = ctx.Err() == nil; return ctx.Err() },
-		Tidy:     func() error { s.event("tidy"); return nil },
-		Held:     func() (string, error) { return autostart.FindHold(fsys, dir, sysroot.New(s.root)) },
-		Progress: s, Version: "test", Host: "simulated", BootID: fmt.Sprintf("boot-%d", s.boot), PID: 1,
+		Sync:        func() { s.event("sync") },
+		DisableUnit: func(ctx context.Context) error { s.retired = ctx.Err() == nil; return ctx.Err() },
+		Cleanup:     func() error { s.event("tidy"); return nil },
+		Held:        func() (string, error) { return autostart.FindHold(fsys, dir, sysroot.New(s.root)) },
+		Progress:    s, Version: "test", Host: "simulated", BootID: fmt.Sprintf("boot-%d", s.boot), PID: 1,
 	}
 }
 

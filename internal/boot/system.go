@@ -16,21 +16,21 @@ import (
 
 // System is everything a boot touches. cmd/krund fills it with the real things, the tests with simulated ones.
 type System struct {
-	FS       durable.FS // durable.WithRoom of Room.Make
-	Room     *Room
-	Clock    sysroot.Clock
-	Log      *slog.Logger
-	Executor Executor
-	Machine  Machine
-	Hooks    Hooks
-	Reboot   func(context.Context) error // Rebooter.Reboot
-	Entry    Entry                       // nil: the machine boots the same way for everybody
-	Notifier Notifier
-	Sync     func()                         // sync(2)
-	Retire   func(context.Context) error    // takes krund out of the next boots, when all is done or the experiment stops
-	Tidy     func() error                   // removes what executions left outside the folder; called last, while the experiment is locked, unless the machine is about to restart
-	Held     func() (why string, err error) // why this boot is to be an ordinary one; "" when it is not (hold.Find)
-	Progress Progress
+	FS          durable.FS // durable.WithRoom of Room.Make
+	Room        *Room
+	Clock       sysroot.Clock
+	Log         *slog.Logger
+	Executor    Executor
+	Machine     Machine
+	Hooks       Hooks
+	Reboot      func(context.Context) error // Rebooter.Reboot
+	Entry       Entry                       // nil: the machine boots the same way for everybody
+	Notifier    Notifier
+	Sync        func()                         // sync(2)
+	DisableUnit func(context.Context) error    // takes krund out of the next boots, when all is done or the experiment stops
+	Cleanup     func() error                   // removes what executions left outside the folder; called last, while the experiment is locked, unless the machine is about to restart
+	Held        func() (why string, err error) // why this boot is to be an ordinary one; "" when it is not (hold.Find)
+	Progress    Progress
 
 	Version string // of krund
 	Host    string // name of the machine
@@ -97,8 +97,8 @@ type Hooks interface {
 type Entry interface {
 	// Ask makes the next boot, and only that one, one of the entry. It may be asked for again.
 	Ask(ctx context.Context) error
-	// TakeBack makes the next boot an ordinary one again.
-	TakeBack(ctx context.Context) error
+	// Withdraw makes the next boot an ordinary one again.
+	Withdraw(ctx context.Context) error
 }
 
 // Notifier tells people.

@@ -126,9 +126,9 @@ func readWord(pipe io.Reader) (string, error) {
 	return bufio.NewReader(io.LimitReader(pipe, longestWord)).ReadString('\n')
 }
 
-// Release sends the guard away, because everything has been put back, and waits until it has gone. The error is io.ErrUnexpectedEOF or EPIPE
+// Dismiss sends the guard away, because everything has been put back, and waits until it has gone. The error is io.ErrUnexpectedEOF or EPIPE
 // when it was gone before: then nobody would have put the machine back.
-func (g *Guard) Release() error {
+func (g *Guard) Dismiss() error {
 	_, err := io.WriteString(g.word, done+"\n")
 	if err == nil {
 		_, err = io.Copy(io.Discard, g.gone)
@@ -139,12 +139,12 @@ func (g *Guard) Release() error {
 	return nil
 }
 
-// Leave makes the guard put back what is still changed, as soon as this process lets go of the journal, by ending or earlier.
-func (g *Guard) Leave() error { return g.close() }
+// HandOver makes the guard put back what is still changed, as soon as this process lets go of the journal, by ending or earlier.
+func (g *Guard) HandOver() error { return g.close() }
 
-// Restarting is Leave for a krund that ends in order because the machine is about to restart, which takes back what is set. Until then somebody
+// AnnounceRestart is HandOver for a krund that ends in order because the machine is about to restart, which takes back what is set. Until then somebody
 // may still hold the restart up, so the guard puts everything back; but there is nothing that anybody need be told of.
-func (g *Guard) Restarting() error {
+func (g *Guard) AnnounceRestart() error {
 	_, err := io.WriteString(g.word, restarting+"\n")
 	if err = errors.Join(err, g.close()); err != nil {
 		return fmt.Errorf("tell the guard that the machine restarts: %w", err)

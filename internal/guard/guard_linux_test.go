@@ -44,7 +44,7 @@ func TestApart(t *testing.T) {
 	if !Is(pid) || Is(os.Getpid()) || Is(0) {
 		t.Errorf("guard %t, this process %t, no process %t", Is(pid), Is(os.Getpid()), Is(0))
 	}
-	must(t, g.Release())
+	must(t, g.Dismiss())
 }
 
 // find returns the process number of the guard of a subject.

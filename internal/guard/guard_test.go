@@ -61,7 +61,7 @@ func TestGuardKeepsTheLock(t *testing.T) {
 	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
 		t.Errorf("the lock while the guard lives: %v, want that it is held", err)
 	}
-	must(t, g.Release())
+	must(t, g.Dismiss())
 	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		t.Errorf("the lock when the guard has gone: %v", err)
 	}
@@ -75,7 +75,7 @@ func playKrund() int {
 	}
 	_, _ = io.WriteString(os.Stdout, "guarded\n")
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	_ = g.Release()
+	_ = g.Dismiss()
 	return 0
 }
 
@@ -111,11 +111,11 @@ func TestReleased(t *testing.T) {
 	must(t, err)
 	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
 	must(t, err)
-	must(t, errors.Join(says.Close(), g.Release()))
+	must(t, errors.Join(says.Close(), g.Dismiss()))
 	if said, err := io.ReadAll(log); err != nil || len(said) != 0 {
 		t.Errorf("a guard that was sent away said %q, %v", said, err)
 	}
-	if err := g.Release(); err == nil {
+	if err := g.Dismiss(); err == nil {
 		t.Error("no error although the guard is gone")
 	}
 }
@@ -125,7 +125,7 @@ func TestLeft(t *testing.T) {
 	must(t, err)
 	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
 	must(t, err)
-	must(t, errors.Join(says.Close(), g.Leave()))
+	must(t, errors.Join(says.Close(), g.HandOver()))
 	if said, err := io.ReadAll(log); err != nil || string(said) != "put back /x/test.krun\n" {
 		t.Errorf("a guard that was left said %q, %v", said, err)
 	}
@@ -137,11 +137,11 @@ func TestRestarting(t *testing.T) {
 	must(t, err)
 	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
 	must(t, err)
-	must(t, errors.Join(says.Close(), g.Restarting()))
+	must(t, errors.Join(says.Close(), g.AnnounceRestart()))
 	if said, err := io.ReadAll(log); err != nil || string(said) != "as expected, put back /x/test.krun\n" {
 		t.Errorf("the guard said %q, %v", said, err)
 	}
-	if err := g.Restarting(); err == nil {
+	if err := g.AnnounceRestart(); err == nil {
 		t.Error("no error although nobody hears it")
 	}
 }
@@ -159,7 +159,7 @@ func TestWatch(t *testing.T) {
 	tests := []struct {
 		name              string
 		said              io.Reader
-		putBack, expected bool
+		restore, expected bool
 	}{
 		{"done", strings.NewReader("done\n"), false, false},
 		{"restarting", strings.NewReader("restarting\n"), true, true},
@@ -172,7 +172,7 @@ func TestWatch(t *testing.T) {
 	for _, tt := range tests {
 		called, expected := false, false
 		err := watch(tt.said, io.Discard, func(e bool) error { called, expected = true, e; return failed })
-		if called != tt.putBack || expected != tt.expected || errors.Is(err, failed) != tt.putBack {
+		if called != tt.restore || expected != tt.expected || errors.Is(err, failed) != tt.restore {
 			t.Errorf("%s: put back %t, %v", tt.name, called, err)
 		}
 	}

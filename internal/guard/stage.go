@@ -72,9 +72,9 @@ func environment(of []string) []string {
 }
 
 // Stage must be called first in main. It returns at once unless this process was started by Start; then it becomes the guard, and never
-// returns. putBack is called when krund has died: it puts back what krund has changed in what Options.About says. expected is true when krund has
-// said before that it would end without doing so (Restarting).
-func Stage(putBack func(about []string, expected bool) error) {
+// returns. restore is called when krund has died: it puts back what krund has changed in what Options.About says. expected is true when krund has
+// said before that it would end without doing so (AnnounceRestart).
+func Stage(restore func(about []string, expected bool) error) {
 	part, o, ok := parse(os.Args)
 	if !ok {
 		return
@@ -86,7 +86,7 @@ func Stage(putBack func(about []string, expected bool) error) {
 	if part == first {
 		err = prepare(o)
 	} else {
-		err = watch(os.Stdin, os.Stdout, func(expected bool) error { return putBack(o.About, expected) })
+		err = watch(os.Stdin, os.Stdout, func(expected bool) error { return restore(o.About, expected) })
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
@@ -114,8 +114,8 @@ func prepare(o Options) error {
 	return cmd.Start()
 }
 
-// watch is the guard's life. It returns putBack's error.
-func watch(hears io.Reader, says io.Writer, putBack func(expected bool) error) error {
+// watch is the guard's life. It returns restore's error.
+func watch(hears io.Reader, says io.Writer, restore func(expected bool) error) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	if _, err := io.WriteString(says, ready+"\n"); err != nil {
 		return err // krund is gone already, and had not changed anything
@@ -125,9 +125,9 @@ func watch(hears io.Reader, says io.Writer, putBack func(expected bool) error) e
 	case err == nil && line == done+"\n":
 		return nil
 	case err == nil && line == restarting+"\n":
-		return putBack(true)
+		return restore(true)
 	case err != nil && !errors.Is(err, io.EOF):
-		return errors.Join(fmt.Errorf("listen to krund: %w", err), putBack(false))
+		return errors.Join(fmt.Errorf("listen to krund: %w", err), restore(false))
 	}
-	return putBack(false)
+	return restore(false)
 }
