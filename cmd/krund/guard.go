@@ -35,8 +35,8 @@ func newGuard(
 // program that is not krund.
 const patience = 3 * time.Second
 
-// restoreAfterKill is the guard's work once krund has ended without restoring the machine. about is the
-// experiment's directory and whether there are reboots.
+// restoreAfterKill is the guard's work once krund has ended without restoring the machine. about is
+// the experiment's directory and whether there are reboots.
 func restoreAfterKill(about []string, restarting bool) error {
 	if len(about) != 2 {
 		return fmt.Errorf("told about %q, want a directory and whether there are reboots", about)
@@ -44,8 +44,9 @@ func restoreAfterKill(about []string, restarting bool) error {
 	dir, mode := about[0], about[1]
 	ctx := context.Background() // the guard ignores signals
 	m := boot.LabMachine{
-		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: sysroot.RealClock{}, RestartExpected: restarting,
-		Spare: directory.Spare(durable.OS(), dir, directory.RuntimeDirs()...),
+		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: sysroot.RealClock{},
+		RestartExpected: restarting,
+		Spare:           directory.Spare(durable.OS(), dir, directory.RuntimeDirs()...),
 	}
 	restore := m.RestoreAll
 	if mode == config.RebootHardware {

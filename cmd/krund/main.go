@@ -1,5 +1,6 @@
-// Command krund runs an experiment: it takes over the machine, carries out one process execution after the other, each after a reboot, and
-// records what was measured. It never analyzes; that is krunctl's.
+// Command krund runs an experiment: it takes over the machine, carries out one process execution
+// after the other, each after a reboot, and records what was measured. It never analyzes; that is
+// krunctl's.
 package main
 
 import (
@@ -126,7 +127,8 @@ func (e usageError) Error() string { return e.text + "; see `krund help`" }
 var errInterrupted = errors.New("interrupted")
 
 // errInterruptedTwice ends krund there and then.
-var errInterruptedTwice = errors.New("interrupted a second time, before everything was put back; `krunctl restore` does that")
+var errInterruptedTwice = errors.New("interrupted a second time, before everything was put back; `krunctl " +
+	"restore` does that")
 
 // errSilent ends krund with status 1 when everything has been said already.
 var errSilent = errors.New("failed")
@@ -149,7 +151,8 @@ func status(err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "krund:", display.Clip(err.Error(), messageBytes))
 		return exitUsage
 	}
-	fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes))) // it may name files that a benchmark left
+	// it may name files that a benchmark left
+	fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes)))
 	return exitError
 }
 

@@ -11,8 +11,9 @@ import (
 	"krund/internal/schedule"
 )
 
-// progress prints a line per process execution. On a terminal the line appears as the execution begins and is completed when it ends; nothing is
-// printed in between, because krund does nothing while a benchmark runs.
+// progress prints a line per process execution. On a terminal the line appears as the execution
+// begins and is completed when it ends; nothing is printed in between, because krund does nothing
+// while a benchmark runs.
 type progress struct {
 	w        io.Writer
 	terminal bool
@@ -20,7 +21,8 @@ type progress struct {
 	spent    time.Duration // on them
 }
 
-// Begin says what runs now, and when all will be done if the rest takes as long as what has been seen.
+// Begin says what runs now, and when all will be done if the rest takes as long as what has been
+// seen.
 func (p *progress) Begin(slot schedule.Slot, n boot.Count) {
 	if p.terminal {
 		fmt.Fprintf(p.w, "%s  running  %s", place(slot, n.Slots), p.eta(n.Left))
@@ -28,7 +30,8 @@ func (p *progress) Begin(slot schedule.Slot, n boot.Count) {
 }
 
 // End completes the line.
-func (p *progress) End(slot schedule.Slot, n boot.Count, outcome results.Outcome, reasons []string, took time.Duration) {
+func (p *progress) End(slot schedule.Slot, n boot.Count, outcome results.Outcome, reasons []string,
+	took time.Duration) {
 	p.ran++
 	p.spent += took
 	if p.terminal {

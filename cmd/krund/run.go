@@ -50,8 +50,8 @@ func parseRun(args []string) (runOptions, error) {
 	return o, err
 }
 
-// parseWithFile parses flags that may stand before and after the one file, and returns the file's absolute path. Errors: flag.ErrHelp,
-// usageError.
+// parseWithFile parses flags that may stand before and after the one file, and returns the file's
+// absolute path. Errors: flag.ErrHelp, usageError.
 func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 	var files []string
 	for {
@@ -73,8 +73,8 @@ func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 	return directory.Absolute(files[0])
 }
 
-// loadConfig reads the configuration. The files that it names must exist before the experiment starts; later a missing one is the outcome of the
-// executions that need it.
+// loadConfig reads the configuration. The files that it names must exist before the experiment
+// starts; later a missing one is the outcome of the executions that need it.
 func loadConfig(path, dir string) (*config.Config, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -88,7 +88,8 @@ func loadConfig(path, dir string) (*config.Config, error) {
 	return cfg, misnamed(err)
 }
 
-// misnamed makes a mistake on the command line of an error that says that the configuration is not there.
+// misnamed makes a mistake on the command line of an error that says that the configuration is not
+// there.
 func misnamed(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, config.ErrNotFile) {
 		return usageError{err.Error()}
@@ -138,15 +139,17 @@ func idle(stdout io.Writer, why string) error {
 
 // prepared is what an experiment runs with.
 type prepared struct {
-	cfg      *config.Config // nil when it cannot be read, or not be believed
-	idle     string         // why nothing is to be run in this boot, and nothing else is set then; "" when it is
+	cfg *config.Config // nil when it cannot be read, or not be believed
+	// why nothing is to be run in this boot, and nothing else is set then; "" when it is
+	idle     string
 	reboot   string
 	system   boot.System
 	closeLog func()
 	machine  *directory.Lock // nil when the experiment does not take the machine over
 }
 
-// prepare makes everything ready that boot.Run needs. What it returns is to be closed, with an error as well.
+// prepare makes everything ready that boot.Run needs. What it returns is to be closed, with an
+// error as well.
 func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepared, error) {
 	var p prepared
 	cfg, err := loadConfig(o.path, o.directory)
@@ -188,7 +191,8 @@ func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error
 	switch ending {
 	case boot.Finished:
 		if !o.quiet {
-			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl check-data %[1]s` says whether they are whole\n", display.ShellPath(o.directory))
+			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl "+
+				"check-data %[1]s` says whether they are whole\n", display.ShellPath(o.directory))
 		}
 	case boot.Interrupted:
 		fmt.Fprintf(stderr, "krund: interrupted; the same command goes on where it stopped\n")

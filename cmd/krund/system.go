@@ -35,7 +35,8 @@ func newSystem(
 ) (boot.System, func(), error) {
 	mode := p.reboot
 	if mode == config.RebootHardware && os.Geteuid() != 0 {
-		return boot.System{}, nil, errors.New("experiment.reboot = \"hardware\" needs root: run it as root, or without reboots by --reboot none")
+		return boot.System{}, nil, errors.New("experiment.reboot = \"hardware\" needs root: run it as " +
+			"root, or without reboots by --reboot none")
 	}
 	installed, err := findInstalled(o.directory)
 	if err != nil {
@@ -64,7 +65,8 @@ func newSystem(
 	taken := &boot.LabMachine{
 		Control: m, Settings: wanted, FS: fsys, Journal: f.Journal(), Clock: sysroot.RealClock{}, Log: log,
 		Spare: directory.Spare(durable.OS(), o.directory, directory.RuntimeDirs()...),
-		Guard: newGuard(o.directory, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh, Root: os.Geteuid() == 0,
+		Guard: newGuard(o.directory, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh,
+		Root:        os.Geteuid() == 0,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": display.Version()}, Origin: f.Fingerprint(),
 		Programs: &boot.Programs{Files: programs(cfg, installed)},
@@ -92,7 +94,8 @@ func newSystem(
 		Cleanup:     func() error { return cleanup(cfg, installed.Cgroup, taken) },
 		Held:        func() (string, error) { return held(o.directory) },
 		Progress:    newProgress(o, stdout),
-		Version:     display.Version(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
+		Version:     display.Version(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(),
+		Root: os.Geteuid() == 0,
 	}, closeLog, nil
 }
 
@@ -105,7 +108,8 @@ func newRoom(cfg *config.Config, f directory.Directory, log *slog.Logger) *boot.
 	return &boot.Room{FS: f.FS(), Dir: f.Dir(), Reserve: boot.Reserve, Clear: clear, Log: log}
 }
 
-// commandEnviron is the environment of hooks and notifications: the same however krund was started, by hand or by the unit at boot.
+// commandEnviron is the environment of hooks and notifications: the same however krund was started,
+// by hand or by the unit at boot.
 func commandEnviron(home string) []string {
 	return []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin", "HOME=" + home, "LANG=C.UTF-8"}
 }
@@ -113,7 +117,8 @@ func commandEnviron(home string) []string {
 func notifier(cfg *config.Config, mode, home string) command.Notifier {
 	n := cfg.Notify
 	return command.Notifier{
-		Mail: n.Mail, Sendmail: found([][]string{{n.Sendmail}})[0][0], Command: found([][]string{n.Command})[0], Webhook: n.Webhook,
+		Mail: n.Mail, Sendmail: found([][]string{{n.Sendmail}})[0][0],
+		Command: found([][]string{n.Command})[0], Webhook: n.Webhook,
 		Trust: config.Rule(mode), Environ: commandEnviron(home),
 	}
 }
@@ -121,7 +126,8 @@ func notifier(cfg *config.Config, mode, home string) command.Notifier {
 // cleanupTime bounds the removal of the account: its processes, files and home.
 const cleanupTime = time.Minute
 
-// cleanup removes what executions needed and nobody needs afterwards: the benchmarks' control group and account.
+// cleanup removes what executions needed and nobody needs afterwards: the benchmarks' control group
+// and account.
 func cleanup(cfg *config.Config, group string, m *boot.LabMachine) error {
 	err := child.RemoveGroup(group)
 	if cfg.Experiment.Account != config.AccountFresh {
@@ -133,10 +139,12 @@ func cleanup(cfg *config.Config, group string, m *boot.LabMachine) error {
 	for _, finding := range findings {
 		m.Log.Debug("account removed", "finding", finding)
 	}
-	return errors.Join(err, accountErr, m.RestoreAll(ctx)) // the latter for the journal, which says that there is an account
+	// the latter for the journal, which says that there is an account
+	return errors.Join(err, accountErr, m.RestoreAll(ctx))
 }
 
-// programs are the files that the experiment runs, by their names in the machine's fingerprint: a new version in the middle splits it in two.
+// programs are the files that the experiment runs, by their names in the machine's fingerprint: a
+// new version in the middle splits it in two.
 func programs(cfg *config.Config, in pexec.Installed) map[string]string {
 	files := map[string]string{"libkrun": in.Library}
 	for _, name := range usedLanguages(cfg) {
@@ -168,11 +176,12 @@ func programs(cfg *config.Config, in pexec.Installed) map[string]string {
 	return files
 }
 
-// held says why this boot is to be an ordinary one for the experiment in the directory dir; "" when it is not.
+// held says why this boot is to be an ordinary one for the experiment in the directory dir; "" when
+// it is not.
 func held(dir string) (string, error) { return autostart.FindHold(durable.OS(), dir, sysroot.New("/")) }
 
-// findInstalled looks for krund's other parts relative to its own place: PREFIX/bin/krund has PREFIX/libexec/krund and PREFIX/lib/krund, in the
-// build directory as on an installed machine.
+// findInstalled looks for krund's other parts relative to its own place: PREFIX/bin/krund has
+// PREFIX/libexec/krund and PREFIX/lib/krund, in the build directory as on an installed machine.
 func findInstalled(dir string) (pexec.Installed, error) {
 	exe, err := os.Executable()
 	if err == nil {
@@ -186,12 +195,15 @@ func findInstalled(dir string) (pexec.Installed, error) {
 		Runners: filepath.Join(prefix, "libexec/krund"),
 		Library: filepath.Join(prefix, "lib/krund/libkrun.so"),
 	}
-	for _, part := range []string{filepath.Join(in.Runners, "runner-c"), filepath.Join(in.Runners, "runner.py"), in.Library} {
+	for _, part := range []string{filepath.Join(in.Runners, "runner-c"),
+		filepath.Join(in.Runners, "runner.py"), in.Library} {
 		if _, err := os.Stat(part); err != nil {
-			return in, fmt.Errorf("krund is not installed whole: %w; `make build` or `make install` puts the parts in place", err)
+			return in, fmt.Errorf("krund is not installed whole: %w; `make build` or `make install` puts "+
+				"the parts in place", err)
 		}
 	}
-	// Whatever a killed krund of the same experiment left in the group is killed before the next run; another experiment's must not be.
+	// Whatever a killed krund of the same experiment left in the group is killed before the next
+	// run; another experiment's must not be.
 	in.Cgroup = fmt.Sprintf("krund-%08x", crc32.ChecksumIEEE([]byte(dir)))
 	in.CallerName, in.CallerHome = caller()
 	return in, nil
@@ -209,14 +221,16 @@ func usedLanguages(cfg *config.Config) []string {
 	return used
 }
 
-// runnersInstalled says which runner of the experiment's languages is missing: those that are compiled are left out of a build without their compilers.
+// runnersInstalled says which runner of the experiment's languages is missing: those that are
+// compiled are left out of a build without their compilers.
 func runnersInstalled(cfg *config.Config, in pexec.Installed) error {
 	var errs []error
 	for _, name := range usedLanguages(cfg) {
 		l, _ := runners.Lookup(name)
 		for _, file := range l.Files {
 			if _, err := os.Stat(filepath.Join(in.Runners, file)); err != nil {
-				errs = append(errs, fmt.Errorf("krund's runner for %s is not installed: %w; install what it is built with (runners/README.md) and build krund again", name, err))
+				errs = append(errs, fmt.Errorf("krund's runner for %s is not installed: %w; install what "+
+					"it is built with (runners/README.md) and build krund again", name, err))
 				break
 			}
 		}
@@ -241,14 +255,16 @@ func newProgress(o runOptions, stdout io.Writer) boot.Progress {
 	return &progress{w: stdout, terminal: ok && isTerminal(file)}
 }
 
-// newLog writes to the experiment's log, everything, and to stderr what a person should see now. Under systemd stderr is the journal.
+// newLog writes to the experiment's log, everything, and to stderr what a person should see now.
+// Under systemd stderr is the journal.
 func newLog(fsys durable.FS, path string, o runOptions, stderr io.Writer) (*slog.Logger, func(), error) {
 	const othersRead = 0o644 // for everybody who watches the experiment
 	file, err := durable.Append(fsys, path, othersRead)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log: %w", err)
 	}
-	// What Go says of a crash of krund's own: the journal's copy is gone with the boot, where nobody keeps it.
+	// What Go says of a crash of krund's own: the journal's copy is gone with the boot, where
+	// nobody keeps it.
 	debug.SetTraceback("all")
 	if err := debug.SetCrashOutput(file, debug.CrashOptions{}); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("keep crashes in the log: %w", err), file.Close())
@@ -277,8 +293,8 @@ func clipped(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// found gives the programs of commands their full paths, which are those of the fixed PATH. One that has vanished keeps its name, and fails with it
-// when it is run.
+// found gives the programs of commands their full paths, which are those of the fixed PATH. One
+// that has vanished keeps its name, and fails with it when it is run.
 func found(commands [][]string) [][]string {
 	list := make([][]string, len(commands))
 	for i, argv := range commands {

@@ -11,7 +11,8 @@ import (
 	"krund/internal/config"
 )
 
-// syncDisks writes everything that is still in memory to the disks, so that it is not written during a run.
+// syncDisks writes everything that is still in memory to the disks, so that it is not written
+// during a run.
 func syncDisks() { unix.Sync() }
 
 // isTerminal says whether a person looks at file.
@@ -21,9 +22,11 @@ func isTerminal(file *os.File) bool {
 }
 
 // ready tells systemd that krund is up (Type=notify). Without systemd it does nothing.
-func ready() { _, _ = daemon.SdNotify(true, daemon.SdNotifyReady) } // a failed notification shows in systemctl status
+// a failed notification shows in systemctl status
+func ready() { _, _ = daemon.SdNotify(true, daemon.SdNotifyReady) }
 
-// disableUnit returns what makes the next boots ordinary ones: the experiment's unit is disabled, if there is one.
+// disableUnit returns what makes the next boots ordinary ones: the experiment's unit is disabled,
+// if there is one.
 func disableUnit(cfg *config.Config, mode string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if mode != config.RebootHardware {

@@ -11,7 +11,8 @@ import (
 	"krund/internal/config"
 )
 
-// syncDisks writes everything that is still in memory to the disks, so that it is not written during a run.
+// syncDisks writes everything that is still in memory to the disks, so that it is not written
+// during a run.
 func syncDisks() { _ = unix.Sync() } // it cannot fail
 
 // isTerminal says whether a person looks at file.
@@ -23,7 +24,8 @@ func isTerminal(file *os.File) bool {
 // ready has nobody to tell.
 func ready() {}
 
-// disableUnit has nothing to undo: rc.d starts krund at each boot, and krund ends at once when nothing is outstanding.
+// disableUnit has nothing to undo: rc.d starts krund at each boot, and krund ends at once when
+// nothing is outstanding.
 func disableUnit(*config.Config, string) func(context.Context) error {
 	return func(context.Context) error { return nil }
 }

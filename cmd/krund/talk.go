@@ -13,8 +13,9 @@ import (
 	"krund/internal/display"
 )
 
-// talk is a log handler for people: a line of words and values, without time and level, which the terminal's reader does not need and the journal
-// adds itself. Under systemd each line begins with its priority, as sd-daemon(3) has it.
+// talk is a log handler for people: a line of words and values, without time and level, which the
+// terminal's reader does not need and the journal adds itself. Under systemd each line begins with
+// its priority, as sd-daemon(3) has it.
 type talk struct {
 	mu      *sync.Mutex
 	w       io.Writer
@@ -23,7 +24,8 @@ type talk struct {
 	attrs   []slog.Attr
 }
 
-// newTalk writes messages of at least this level to w; when that is the journal, which sorts them itself, of at least slog.LevelInfo.
+// newTalk writes messages of at least this level to w; when that is the journal, which sorts them
+// itself, of at least slog.LevelInfo.
 func newTalk(w io.Writer, level slog.Level, journal bool) *talk {
 	if journal {
 		level = min(level, slog.LevelInfo)
@@ -31,7 +33,8 @@ func newTalk(w io.Writer, level slog.Level, journal bool) *talk {
 	return &talk{mu: new(sync.Mutex), w: w, level: level, journal: journal}
 }
 
-// isJournal says whether w leads to systemd's journal. The variable alone does not: whatever a service starts inherits it, a terminal as well.
+// isJournal says whether w leads to systemd's journal. The variable alone does not: whatever a
+// service starts inherits it, a terminal as well.
 func isJournal(w io.Writer, stream string) bool {
 	file, ok := w.(*os.File)
 	if !ok || stream == "" {
@@ -61,7 +64,8 @@ func (t *talk) Handle(_ context.Context, r slog.Record) error {
 		if a.Key != "error" {
 			b.WriteString(a.Key + " ")
 		}
-		b.WriteString(display.PlainLine(strings.ReplaceAll(a.Value.String(), "\n", "; "))) // errors.Join gives a line per error
+		// errors.Join gives a line per error
+		b.WriteString(display.PlainLine(strings.ReplaceAll(a.Value.String(), "\n", "; ")))
 		separator = ", "
 		return true
 	}

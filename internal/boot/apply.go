@@ -12,13 +12,15 @@ import (
 	"krund/internal/results"
 )
 
-// RestoreLeftover puts back the settings that a krund that was killed has left changed, as the journal has them, and says so in the log. The error names
-// what could not be put back; Apply meets it again, and does not go on then.
+// RestoreLeftover puts back the settings that a krund that was killed has left changed, as the
+// journal has them, and says so in the log. The error names what could not be put back; Apply meets
+// it again, and does not go on then.
 func (m *LabMachine) RestoreLeftover(ctx context.Context) error {
 	return m.restore(ctx, control.RestoreSettings)
 }
 
-// RestoreAll is RestoreLeftover at the end of an experiment: the account for benchmarks goes as well.
+// RestoreAll is RestoreLeftover at the end of an experiment: the account for benchmarks goes as
+// well.
 func (m *LabMachine) RestoreAll(ctx context.Context) error { return m.restore(ctx, control.Restore) }
 
 // A restorer is control.Restore or control.RestoreSettings.
@@ -59,7 +61,8 @@ func (m *LabMachine) restoreFrom(ctx context.Context, path string, how restorer)
 		if x.Outcome != control.Failed && (restarted || m.RestartExpected) {
 			level = slog.LevelDebug
 		}
-		m.Log.Log(ctx, level, "put back what an earlier krund had changed", "what", x.Target, "value", x.Value, "outcome", string(x.Outcome))
+		m.Log.Log(ctx, level, "put back what an earlier krund had changed", "what", x.Target, "value",
+			x.Value, "outcome", string(x.Outcome))
 	}
 	return errors.Join(err, journal.Close())
 }
@@ -87,7 +90,8 @@ type changes struct {
 func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	virtual := probe.CheckVirtualisation(ctx, m.Control, m.Probes.Virtualisation)
 	if virtual.Fails() {
-		return Applied{Controls: []results.Control{row(virtual)}}, errors.New(sentences(control.Problems([]control.Finding{virtual})))
+		return Applied{Controls: []results.Control{row(virtual)}},
+			errors.New(sentences(control.Problems([]control.Finding{virtual})))
 	}
 	m.warn(virtual)
 	journal, err := m.openJournal(m.Journal)
@@ -108,7 +112,8 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	findings, undo, problems := control.ApplyAll(ctx, m.Control, m.Settings, journal)
 	c.restore = undo
 	place := control.Placement(m.Control, m.Settings, findings)
-	applied := Applied{Env: control.Environment(m.Settings), Cgroup: place.Cgroup, CPUs: place.CPUs, changes: c}
+	applied := Applied{Env: control.Environment(m.Settings), Cgroup: place.Cgroup,
+		CPUs: place.CPUs, changes: c}
 	for _, f := range append(findings, virtual) {
 		if f.Policy != control.Off {
 			applied.Controls = append(applied.Controls, row(f))
@@ -131,8 +136,8 @@ func (m *LabMachine) Account(ctx context.Context, a Applied) (child.Account, []s
 	return m.MakeAccount(ctx)
 }
 
-// Restore restores what Apply has changed, and dismisses the guard. If something cannot be restored,
-// the guard stays and tries again when krund has ended.
+// Restore restores what Apply has changed, and dismisses the guard. If something cannot be
+// restored, the guard stays and tries again when krund has ended.
 func (m *LabMachine) Restore(ctx context.Context, a Applied) error {
 	if a.changes == nil {
 		return nil

@@ -53,7 +53,8 @@ func guarded(t *testing.T, controls string) (*LabMachine, *fakeGuard, func(strin
 	cfg := labConfig(t, "[controls]\n"+controls)
 	g := &fakeGuard{}
 	return &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"),
+		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: settings.Controls(cfg,
+			true), FS: crashfs.New("/x"),
 		Journal: "/x/journal", Root: true, Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}, g, read, root.Path("/proc/sys/kernel/randomize_va_space")
 }
@@ -134,7 +135,8 @@ func TestAccountComesAndGoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, remarks, err := m.Account(t.Context(), applied); err != nil || a.Name != "krun" || len(remarks) != 1 {
+		if a, remarks, err := m.Account(t.Context(), applied); err != nil || a.Name != "krun" ||
+			len(remarks) != 1 {
 			t.Errorf("%+v, %q, %v", a, remarks, err)
 		}
 		if err := m.Restore(t.Context(), applied); err != nil || !accounts.there {
@@ -156,10 +158,12 @@ func TestRestoreLeftover(t *testing.T) {
 	if _, err := m.Apply(t.Context()); err != nil { // and then krund is killed
 		t.Fatal(err)
 	}
-	if err := m.RestoreLeftover(t.Context()); err != nil || read("proc/sys/kernel/randomize_va_space") != "0" {
+	if err := m.RestoreLeftover(t.Context()); err != nil ||
+		read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("%v, randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
 	}
-	if !strings.Contains(said.String(), "put back what an earlier krund had changed") || !strings.Contains(said.String(), filepath.Base(file)) {
+	if !strings.Contains(said.String(), "put back what an earlier krund had changed") ||
+		!strings.Contains(said.String(), filepath.Base(file)) {
 		t.Errorf("log:\n%s", &said)
 	}
 	said.Reset()
@@ -168,7 +172,8 @@ func TestRestoreLeftover(t *testing.T) {
 	}
 }
 
-// TestRestarting: krund leaves the settings to the restart. Its guard puts them back in case it does not come, which is no news to anybody.
+// TestRestarting: krund leaves the settings to the restart. Its guard puts them back in case it
+// does not come, which is no news to anybody.
 func TestRestarting(t *testing.T) {
 	m, g, read, _ := guarded(t, `aslr = "require"`)
 	var said strings.Builder
@@ -183,8 +188,10 @@ func TestRestarting(t *testing.T) {
 		t.Errorf("guard %+v, randomize_va_space %s", *g, read("proc/sys/kernel/randomize_va_space"))
 	}
 	m.RestartExpected = true
-	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 || read("proc/sys/kernel/randomize_va_space") != "0" {
-		t.Errorf("%v, randomize_va_space %s, log:\n%s", err, read("proc/sys/kernel/randomize_va_space"), &said)
+	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 ||
+		read("proc/sys/kernel/randomize_va_space") != "0" {
+		t.Errorf("%v, randomize_va_space %s, log:\n%s", err, read("proc/sys/kernel/randomize_va_space"),
+			&said)
 	}
 }
 

@@ -4,10 +4,11 @@
 // the next one needs. With reboot = "hardware" the machine makes one pass per boot; with reboot =
 // "none" the passes follow each other in one process. experiment.end is the only way out.
 //
-// The following must hold whenever the power fails: a result that was once durable is never lost and
-// never counted twice, the schedule can be read, and attempts and reboots are bounded. Therefore an
-// attempt is counted durably before it begins (schedule.Begin), the record is durable before the
-// slot is finished, and a boot first finishes a slot whose record is already there (reconcile).
+// The following must hold whenever the power fails: a result that was once durable is never lost
+// and never counted twice, the schedule can be read, and attempts and reboots are bounded.
+// Therefore an attempt is counted durably before it begins (schedule.Begin), the record is durable
+// before the slot is finished, and a boot first finishes a slot whose record is already there
+// (reconcile).
 //
 // The steps touch the machine through System only. cmd/krund fills it with the implementations that
 // are here, too: LabMachine joins controls and probes, Rebooter restarts the machine, Room keeps
@@ -148,8 +149,8 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	return applied, x.judge(slot, applied, start, run), nil
 }
 
-// settle prepares what must be there before the machine is changed and can crash: the job, space for
-// its record, and the request for the next boot. Then it waits until the boot is over.
+// settle prepares what must be there before the machine is changed and can crash: the job, space
+// for its record, and the request for the next boot. Then it waits until the boot is over.
 func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (pexec.Job, error) {
 	job, err := pexec.NewJob(x.cfg, slot.Key)
 	if err != nil {
@@ -167,13 +168,15 @@ func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (pexec.Job,
 // baseline is the state of the machine from which an execution starts.
 type baseline struct {
 	temperatures []results.Temperature // the machine has returned to these
-	findings     []string              // about the account and the base temperatures, for the record's process
-	remarks      []string              // about the wait for the temperatures
+	// about the account and the base temperatures, for the record's process
+	findings []string
+	remarks  []string // about the wait for the temperatures
 }
 
 // prepare runs the hooks, makes the account, writes everything to the disks and waits for the base
 // temperatures. It completes the job.
-func (x *experiment) prepare(ctx context.Context, job *pexec.Job, applied Applied) (start baseline, err error) {
+func (x *experiment) prepare(ctx context.Context, job *pexec.Job,
+	applied Applied) (start baseline, err error) {
 	if err := x.Hooks.Before(ctx); err != nil {
 		return start, unfit("hooks", err)
 	}

@@ -60,10 +60,11 @@ func (x *experiment) end(ctx context.Context, reason Ending, err error) error {
 	return errors.Join(err, x.lock.Release())
 }
 
-const resultsAreSafe = "The results so far are safe. `krunctl status` shows them; start krund again to go on.\n"
+const resultsAreSafe = "The results so far are safe. `krunctl status` shows them; start krund again to go " +
+	"on.\n"
 
-// disableBoots takes krund out of the next boots: it disables the unit and withdraws the request for
-// the boot entry.
+// disableBoots takes krund out of the next boots: it disables the unit and withdraws the request
+// for the boot entry.
 func (x *experiment) disableBoots(ctx context.Context) error {
 	err := x.DisableUnit(ctx)
 	if x.Entry != nil {
@@ -73,8 +74,8 @@ func (x *experiment) disableBoots(ctx context.Context) error {
 }
 
 // restore restores the machine after an execution that no restart follows. err is what ended the
-// execution early, if anything did; ctx is the caller's, which an interruption ends, and after is for
-// the work.
+// execution early, if anything did; ctx is the caller's, which an interruption ends, and after is
+// for the work.
 func (x *experiment) restore(ctx, after context.Context, applied Applied, err error) (Ending, error) {
 	if restoreErr := x.Machine.Restore(after, applied); restoreErr != nil {
 		return Failed, errors.Join(err, restoreErr)
@@ -113,7 +114,8 @@ func (x *experiment) restart(ctx context.Context, applied Applied) (Ending, erro
 func (x *experiment) countReboot() error {
 	used, most := x.schedule.Header().Reboots, x.cfg.Experiment.MaxReboots
 	if used >= most {
-		return fmt.Errorf("%w: %d of %d (experiment.max_reboots); look into `krunctl status` for attempts that were lost", ErrReboots, used, most)
+		return fmt.Errorf("%w: %d of %d (experiment.max_reboots); look into `krunctl status` for attempts "+
+			"that were lost", ErrReboots, used, most)
 	}
 	return x.schedule.UpdateHeader(func(h *schedule.Header) { h.Reboots++ })
 }

@@ -47,8 +47,10 @@ func TestInterruptedRestart(t *testing.T) {
 		s.refuses = func() error { cancel(); return ctx.Err() }
 		s.stuck = stuck
 		ending, err := Run(ctx, cfg, dir, config.RebootHardware, s.system(fsys))
-		if !errors.Is(err, stuck) || stuck == nil && ending != Interrupted || s.applied != 0 || s.retired != (stuck != nil) {
-			t.Errorf("stuck %v: ending %d, %v, %d settings left, retired %t", stuck, ending, err, s.applied, s.retired)
+		if !errors.Is(err, stuck) || stuck == nil && ending != Interrupted || s.applied != 0 ||
+			s.retired != (stuck != nil) {
+			t.Errorf("stuck %v: ending %d, %v, %d settings left, retired %t", stuck, ending, err,
+				s.applied, s.retired)
 		}
 	}
 }

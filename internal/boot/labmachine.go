@@ -20,14 +20,16 @@ import (
 	"krund/internal/sysroot"
 )
 
-// LabMachine joins the controls (internal/control) and the probes (internal/probe) into the Machine of
-// a boot: set before a run, waited for, watched during it, restored after it. The other packages
-// define what each setting and reading means; LabMachine calls them in order and translates into the
-// terms of the record. It is the machine at hand, or a test's copy of one.
+// LabMachine joins the controls (internal/control) and the probes (internal/probe) into the Machine
+// of a boot: set before a run, waited for, watched during it, restored after it. The other packages
+// define what each setting and reading means; LabMachine calls them in order and translates into
+// the terms of the record. It is the machine at hand, or a test's copy of one.
 type LabMachine struct {
-	Control         *control.Machine
-	Guard           func(context.Context) (Guard, error) // starts what puts the machine back when krund is killed; nil: nothing does
-	RestartExpected bool                                 // krund has ended in order, for a restart of the machine: what it left is no news
+	Control *control.Machine
+	// starts what puts the machine back when krund is killed; nil: nothing does
+	Guard func(context.Context) (Guard, error)
+	// krund has ended in order, for a restart of the machine: what it left is no news
+	RestartExpected bool
 	Settings        control.Settings
 	MakeAccount     func(context.Context) (child.Account, []string, error) // child.FreshAccount
 	Root            bool                                                   // krund is root
@@ -38,10 +40,11 @@ type LabMachine struct {
 	Log             *slog.Logger
 	Temperature     config.Temperature
 	Probes          probe.Settings
-	Allow           []*regexp.Regexp  // kernel messages that are no cause for concern, besides the built-in list
-	Extra           map[string]string // for the fingerprint
-	Origin          string            // path of the fingerprint of the machine that the experiment began on
-	Programs        *Programs         // the files measured, for the fingerprint; nil for none
+	// kernel messages that are no cause for concern, besides the built-in list
+	Allow    []*regexp.Regexp
+	Extra    map[string]string // for the fingerprint
+	Origin   string            // path of the fingerprint of the machine that the experiment began on
+	Programs *Programs         // the files measured, for the fingerprint; nil for none
 
 	warned bool // of virtualisation
 }
@@ -64,7 +67,8 @@ func (m *LabMachine) warn(virtual control.Finding) {
 
 func row(f control.Finding) results.Control {
 	return results.Control{
-		Name: f.Name, Policy: string(f.Policy), Status: string(f.Status), Wanted: f.Wanted, Found: f.Found, Detail: f.Detail,
+		Name: f.Name, Policy: string(f.Policy), Status: string(f.Status), Wanted: f.Wanted, Found: f.Found,
+		Detail: f.Detail,
 	}
 }
 
@@ -76,7 +80,8 @@ func sentences(problems []control.Problem) string {
 	return strings.Join(lines, "\n")
 }
 
-// Base reads the temperatures that the machine has at rest. There are none when nobody asks for them.
+// Base reads the temperatures that the machine has at rest. There are none when nobody asks for
+// them.
 func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
 	if m.Probes.Temperature == control.Off {
 		return nil, nil
@@ -86,23 +91,27 @@ func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
 		m.Log.Warn("temperature", "remark", remark)
 	}
 	if len(now.Readings) == 0 && m.Probes.Temperature == control.Require {
-		return nil, errors.New("this machine shows no temperature sensors and controls.temperature is \"require\"; " +
+		return nil, errors.New("this machine shows no temperature sensors and controls.temperature is " +
+			"\"require\"; " +
 			"load their driver (coretemp, k10temp, nct6775), or make it \"warn\"")
 	}
 	return now.Readings, nil
 }
 
-// Gate waits for the base temperatures. Only a demand makes it fail; otherwise it waits for nothing.
+// Gate waits for the base temperatures. Only a demand makes it fail; otherwise it waits for
+// nothing.
 func (m *LabMachine) Gate(ctx context.Context, base []results.Temperature) (remarks []string, err error) {
 	switch {
 	case m.Probes.Temperature == control.Off || m.Probes.Temperature == control.Warn:
 		return nil, nil
 	case len(base) == 0 && m.Probes.Temperature == control.Require:
-		return nil, errors.New("controls.temperature is \"require\", and the experiment has no base temperatures to wait for")
+		return nil, errors.New("controls.temperature is \"require\", and the experiment has no base " +
+			"temperatures to wait for")
 	case len(base) == 0:
 		return nil, nil
 	}
-	limits := probe.GateSettings{Tolerance: m.Temperature.Tolerance, Timeout: m.Temperature.Timeout, Sensors: m.Temperature.Sensors}
+	limits := probe.GateSettings{Tolerance: m.Temperature.Tolerance, Timeout: m.Temperature.Timeout,
+		Sensors: m.Temperature.Sensors}
 	gate := probe.Gate{
 		Clock: m.Clock, Demand: m.Probes.Temperature == control.Require,
 		Read: func(ctx context.Context) probe.Temperatures { return probe.ReadTemperatures(ctx, m.Control) },
@@ -155,19 +164,22 @@ func (m *LabMachine) Watch(ctx context.Context, remarks []string) (func(context.
 	}, nil
 }
 
-// readThrottle reads the counters before a run. That the machine lacks some is an error where they are required.
+// readThrottle reads the counters before a run. That the machine lacks some is an error where they
+// are required.
 func (m *LabMachine) readThrottle() (probe.Throttle, error) {
 	if m.Probes.Throttle == control.Off {
 		return probe.Throttle{}, nil
 	}
 	t := probe.ReadThrottle(m.Control.Root)
 	if len(t.Remarks) > 0 && m.Probes.Throttle == control.Require {
-		return t, fmt.Errorf("controls.throttle = \"require\": %s; make it \"apply\" to go without", strings.Join(t.Remarks, "; "))
+		return t, fmt.Errorf("controls.throttle = \"require\": %s; make it \"apply\" to go without",
+			strings.Join(t.Remarks, "; "))
 	}
 	return t, nil
 }
 
-// judgeThrottle reads the counters after a run and says what has become of them: the processor was throttled, or nobody knows any more.
+// judgeThrottle reads the counters after a run and says what has become of them: the processor was
+// throttled, or nobody knows any more.
 func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
 	if m.Probes.Throttle == control.Off {
 		return
@@ -185,12 +197,14 @@ func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
 		*to = append(*to, "the processor was throttled: "+change.String())
 	}
 	if gone := before.Missing(after); len(gone) > 0 {
-		*unknown = append(*unknown, fmt.Sprintf("whether the processor was throttled is not known: %d of %d counters could not be read after the run, the first is %s",
+		*unknown = append(*unknown, fmt.Sprintf("whether the processor was throttled is not known: %d of "+
+			"%d counters could not be read after the run, the first is %s",
 			len(gone), len(before.Counts), gone[0]))
 	}
 }
 
-// watchLog returns nil when the kernel's log is not to be watched or cannot be, which is an error where it is required.
+// watchLog returns nil when the kernel's log is not to be watched or cannot be, which is an error
+// where it is required.
 func (m *LabMachine) watchLog(ctx context.Context) (probe.KernelLog, error) {
 	if m.Probes.KernelLog == control.Off {
 		return nil, nil
@@ -238,14 +252,15 @@ func (m *LabMachine) drainLog(ctx context.Context, log probe.KernelLog, seen *Ob
 	m.judgeLog(report, errors.Join(err, log.Close()), seen)
 }
 
-// judgeLog says what a report of the kernel's log means for the run, and that it is not whole because it could not be read to its end: the lines
-// themselves are in the record anyway.
+// judgeLog says what a report of the kernel's log means for the run, and that it is not whole
+// because it could not be read to its end: the lines themselves are in the record anyway.
 func (m *LabMachine) judgeLog(report probe.KernelReport, unread error, seen *Observation) {
 	to := &seen.Remarks
 	if m.Probes.KernelLog == control.Require {
 		to = &seen.Refused
 		if n := len(report.Unexpected); n > 0 {
-			*to = append(*to, fmt.Sprintf("%d unexpected messages of the kernel, the last: %s", n, report.Unexpected[n-1].Text))
+			*to = append(*to, fmt.Sprintf("%d unexpected messages of the kernel, the last: %s", n,
+				report.Unexpected[n-1].Text))
 		}
 	}
 	if unread != nil {
@@ -253,7 +268,8 @@ func (m *LabMachine) judgeLog(report probe.KernelReport, unread error, seen *Obs
 	}
 	switch {
 	case report.Lost > 0:
-		*to = append(*to, fmt.Sprintf("%d messages of the kernel were lost: overwritten before they could be read", report.Lost))
+		*to = append(*to, fmt.Sprintf("%d messages of the kernel were lost: overwritten before they could "+
+			"be read", report.Lost))
 	case report.LostSome:
 		*to = append(*to, "messages of the kernel were lost: overwritten before they could be read")
 	}

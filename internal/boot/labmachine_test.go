@@ -72,8 +72,10 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 	root, read := kernel(t)
 	cfg := labConfig(t, "[controls]\naslr = \"require\"\n")
 	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
+		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true),
+		FS: crashfs.New("/x"), Journal: "/x/journal",
+		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true),
+		Temperature: cfg.Temperature,
 	}
 	applied, err := m.Apply(t.Context())
 	if err != nil {
@@ -101,7 +103,8 @@ func TestAnUnfitMachineIsAnError(t *testing.T) {
 	root, _ := kernel(t)
 	cfg := labConfig(t, "[controls]\nturbo = \"require\"\n")
 	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
+		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true),
+		FS: crashfs.New("/x"), Journal: "/x/journal",
 		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}
 	applied, err := m.Apply(t.Context())
@@ -117,8 +120,10 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	root, _ := kernel(t)
 	cfg := labConfig(t, "")
 	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
-		Probes: settings.Probes(cfg, false), Temperature: cfg.Temperature, FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
+		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
+		Log:    slog.New(slog.DiscardHandler),
+		Probes: settings.Probes(cfg, false), Temperature: cfg.Temperature, FS: crashfs.New("/x"),
+		Origin: "/x/fingerprint.json",
 	}
 	base, err := m.Base(t.Context())
 	if err != nil || len(base) != 1 || base[0].MilliC != 40000 {
@@ -141,7 +146,8 @@ func TestTemperaturesAroundARun(t *testing.T) {
 }
 
 func TestAChangedMachine(t *testing.T) {
-	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json", Probes: probe.Settings{Fingerprint: control.Warn}}
+	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
+		Probes: probe.Settings{Fingerprint: control.Warn}}
 	before := probe.Fingerprint{"kernel.release": "6.1.0-1", "cpu.model": "X"}
 	for range 2 { // the first one is remembered, the second one is the same
 		if remarks, err := m.compare(before); err != nil || len(remarks) != 0 {
@@ -150,7 +156,8 @@ func TestAChangedMachine(t *testing.T) {
 	}
 	after := probe.Fingerprint{"kernel.release": "6.1.0-2", "cpu.model": "X"}
 	remarks, err := m.compare(after)
-	if err != nil || len(remarks) != 1 || !strings.Contains(remarks[0], "6.1.0-1") || !strings.Contains(remarks[0], "6.1.0-2") {
+	if err != nil || len(remarks) != 1 || !strings.Contains(remarks[0], "6.1.0-1") ||
+		!strings.Contains(remarks[0], "6.1.0-2") {
 		t.Errorf("remarks %q, %v; want both kernels in one", remarks, err)
 	}
 	m.Probes.Fingerprint = control.Require
@@ -162,7 +169,8 @@ func TestAChangedMachine(t *testing.T) {
 	}
 }
 
-// TestChangedPrograms: a new version of what is measured splits the experiment, one that is gone is its executions' own affair.
+// TestChangedPrograms: a new version of what is measured splits the experiment, one that is gone is
+// its executions' own affair.
 func TestChangedPrograms(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -172,13 +180,16 @@ func TestChangedPrograms(t *testing.T) {
 		}
 		return path
 	}
-	p := &Programs{Files: map[string]string{"vm.C": write("vm", "one"), "benchmark.nbody": write("bench.so", "two")}}
-	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json", Probes: probe.Settings{Fingerprint: control.Require}, Programs: p}
+	p := &Programs{Files: map[string]string{"vm.C": write("vm", "one"),
+		"benchmark.nbody": write("bench.so", "two")}}
+	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
+		Probes: probe.Settings{Fingerprint: control.Require}, Programs: p}
 	if _, err := m.compare(m.more()); err != nil {
 		t.Fatal(err)
 	}
 	write("bench.so", "three")
-	if _, err := m.compare(m.more()); err == nil || !strings.Contains(err.Error(), "program.benchmark.nbody: ") || strings.Contains(err.Error(), "vm.C") {
+	if _, err := m.compare(m.more()); err == nil || !strings.Contains(err.Error(),
+		"program.benchmark.nbody: ") || strings.Contains(err.Error(), "vm.C") {
 		t.Errorf("error %v, want one that names the benchmark", err)
 	}
 	if err := os.Remove(filepath.Join(dir, "bench.so")); err != nil {
@@ -209,8 +220,10 @@ func TestLostKernelMessages(t *testing.T) {
 	} {
 		m := &LabMachine{Probes: probe.Settings{KernelLog: test.policy}}
 		var seen Observation
-		if m.judgeLog(test.report, test.unread, &seen); len(seen.Refused) != test.refused || len(seen.Remarks) != test.remarks {
-			t.Errorf("%s: refused %q, remarks %q; want %d and %d", test.name, seen.Refused, seen.Remarks, test.refused, test.remarks)
+		if m.judgeLog(test.report, test.unread, &seen); len(seen.Refused) != test.refused ||
+			len(seen.Remarks) != test.remarks {
+			t.Errorf("%s: refused %q, remarks %q; want %d and %d", test.name, seen.Refused, seen.Remarks,
+				test.refused, test.remarks)
 		}
 	}
 }
@@ -235,7 +248,8 @@ func (noWait) Sleep(context.Context, time.Duration) error { return nil }
 // TestManyKernelMessages: a benchmark can make the kernel say a lot, such as the list of its
 // processes when memory runs out. All of it is in no record and no mail.
 func TestManyKernelMessages(t *testing.T) {
-	for n, want := range map[logOf]struct{ lines, remarks int }{100: {200, 0}, 101: {200, 1}, 5000: {200, 1}} {
+	for n, want := range map[logOf]struct{ lines, remarks int }{100: {200, 0}, 101: {200, 1},
+		5000: {200, 1}} {
 		m := &LabMachine{Probes: probe.Settings{KernelLog: control.Warn}, Clock: noWait{}}
 		var seen Observation
 		m.drainLog(t.Context(), n, &seen) // which looks twice
@@ -243,28 +257,34 @@ func TestManyKernelMessages(t *testing.T) {
 		if len(lines) != want.lines || len(seen.Remarks) != want.remarks || lines[0] != "task 0" {
 			t.Errorf("of %d messages %d are in the record, remarks %q", 2*n, len(lines), seen.Remarks)
 		}
-		if want := fmt.Sprintf("%d more messages of the kernel are not in the record", 2*n-200); n > 100 && !slices.Contains(seen.Remarks, want) {
+		if want := fmt.Sprintf("%d more messages of the kernel are not in the record", 2*n-200); n > 100 &&
+			!slices.Contains(seen.Remarks, want) {
 			t.Errorf("remarks %q, want %q", seen.Remarks, want)
 		}
 	}
 }
 
-// TestVirtualMachine: what the machine is goes into the record, and where real hardware is required nothing is changed on another.
+// TestVirtualMachine: what the machine is goes into the record, and where real hardware is required
+// nothing is changed on another.
 func TestVirtualMachine(t *testing.T) {
 	root, read := kernel(t)
-	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("processor : 0\nflags : fpu hypervisor\n"), 0o644); err != nil {
+	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("processor : 0\nflags : fpu hypervisor\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	cfg := labConfig(t, "[controls]\naslr = \"require\"\n")
 	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
+		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true),
+		FS: crashfs.New("/x"), Journal: "/x/journal",
+		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true),
+		Temperature: cfg.Temperature,
 	}
 	applied, err := m.Apply(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(applied.Controls, func(c results.Control) bool { return c.Name == "virtualisation" })
+	i := slices.IndexFunc(applied.Controls,
+		func(c results.Control) bool { return c.Name == "virtualisation" })
 	if i < 0 || applied.Controls[i].Found == "none" || applied.Controls[i].Detail == "" {
 		t.Errorf("the record says %+v", applied.Controls)
 	}
@@ -272,14 +292,16 @@ func TestVirtualMachine(t *testing.T) {
 		t.Error(err)
 	}
 	m.Probes.Virtualisation = control.Require
-	if _, err := m.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "virtualisation") || read("proc/sys/kernel/randomize_va_space") != "0" {
+	if _, err := m.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "virtualisation") ||
+		read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("error %v with randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
 	}
 }
 
 // TestGateWithoutABase: a demand for temperatures is never met by having none to compare with.
 func TestGateWithoutABase(t *testing.T) {
-	for policy, fails := range map[control.Policy]bool{control.Require: true, control.Apply: false, control.Warn: false, control.Off: false} {
+	for policy, fails := range map[control.Policy]bool{control.Require: true, control.Apply: false,
+		control.Warn: false, control.Off: false} {
 		m := &LabMachine{Probes: probe.Settings{Temperature: policy}}
 		if _, err := m.Gate(t.Context(), nil); (err != nil) != fails {
 			t.Errorf("%s: %v", policy, err)
@@ -287,7 +309,8 @@ func TestGateWithoutABase(t *testing.T) {
 	}
 }
 
-// TestThrottled: a run during which the processor slowed itself down is done again, unless the configuration only wants to know.
+// TestThrottled: a run during which the processor slowed itself down is done again, unless the
+// configuration only wants to know.
 func TestThrottled(t *testing.T) {
 	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
 	for policy, want := range map[control.Policy][2]int{ // refused, disturbed
@@ -296,14 +319,17 @@ func TestThrottled(t *testing.T) {
 		root, _ := kernel(t)
 		file := root.Path(counter)
 		write := func(text string) {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
+				0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		write("3\n")
 		m := &LabMachine{
-			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
-			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
+			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
+			Log: slog.New(slog.DiscardHandler),
+			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off,
+				Throttle: policy},
 		}
 		after, err := m.Watch(t.Context(), nil)
 		if err != nil {
@@ -317,14 +343,18 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestThrottleUnknown: counters that a machine lacks, or that cannot be read after the run as before it, are not the same as counters that stand still.
+// TestThrottleUnknown: counters that a machine lacks, or that cannot be read after the run as
+// before it, are not the same as counters that stand still.
 func TestThrottleUnknown(t *testing.T) {
 	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
-	watch := func(t *testing.T, root sysroot.Root, policy control.Policy) (func(context.Context) Observation, error) {
+	watch := func(t *testing.T, root sysroot.Root, policy control.Policy) (func(context.Context) Observation,
+		error) {
 		t.Helper()
 		m := &LabMachine{
-			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
-			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
+			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
+			Log: slog.New(slog.DiscardHandler),
+			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off,
+				Throttle: policy},
 		}
 		return m.Watch(t.Context(), nil)
 	}
@@ -336,7 +366,8 @@ func TestThrottleUnknown(t *testing.T) {
 			t.Errorf("%s: without counters: %v", policy, err)
 		}
 		file := root.Path(counter)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("3\n"), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("3\n"),
+			0o644)); err != nil {
 			t.Fatal(err)
 		}
 		after, err := watch(t, root, policy)

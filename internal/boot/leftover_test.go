@@ -48,8 +48,8 @@ func TestRestoreLeftoverFromADamagedJournal(t *testing.T) {
 	}
 }
 
-// TestRestoreLeftoverFromALostJournal: so it does when the experiment's directory was removed, and is made
-// anew.
+// TestRestoreLeftoverFromALostJournal: so it does when the experiment's directory was removed, and
+// is made anew.
 func TestRestoreLeftoverFromALostJournal(t *testing.T) {
 	m, setting := killed(t)
 	if err := m.FS.Remove(m.Journal); err != nil {
@@ -60,15 +60,16 @@ func TestRestoreLeftoverFromALostJournal(t *testing.T) {
 	}
 }
 
-// TestRestoreLeftoverForgetsAnOldCopy: the machine was restored by a version that knows no copies. What the
-// machine's owner sets afterwards stays, also when the journal is lost later.
+// TestRestoreLeftoverForgetsAnOldCopy: the machine was restored by a version that knows no copies.
+// What the machine's owner sets afterwards stays, also when the journal is lost later.
 func TestRestoreLeftoverForgetsAnOldCopy(t *testing.T) {
 	m, setting := killed(t)
 	text, err := durable.ReadFile(m.FS, m.Spare)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(m.RestoreLeftover(t.Context()), durable.WriteFile(m.FS, m.Spare, text, 0o600)); err != nil {
+	if err := errors.Join(m.RestoreLeftover(t.Context()), durable.WriteFile(m.FS, m.Spare, text,
+		0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Control.Root.Write("/proc/sys/kernel/randomize_va_space", "1"); err != nil {
@@ -77,7 +78,8 @@ func TestRestoreLeftoverForgetsAnOldCopy(t *testing.T) {
 	if err := m.RestoreLeftover(t.Context()); err != nil || hasCopy(m) {
 		t.Errorf("%v, a copy %t", err, hasCopy(m))
 	}
-	if err := errors.Join(m.FS.Remove(m.Journal), m.RestoreLeftover(t.Context())); err != nil || setting() != "1" {
+	if err := errors.Join(m.FS.Remove(m.Journal), m.RestoreLeftover(t.Context())); err != nil ||
+		setting() != "1" {
 		t.Errorf("%v; randomize_va_space %s", err, setting())
 	}
 }

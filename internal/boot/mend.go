@@ -9,28 +9,34 @@ import (
 	"krund/internal/schedule"
 )
 
-// mend rebuilds damaged slots from the results, copying the schedule aside first, and opens it again.
+// mend rebuilds damaged slots from the results, copying the schedule aside first, and opens it
+// again.
 func (x *experiment) mend() error {
 	if err := x.schedule.Close(); err != nil {
 		return err
 	}
 	report, repairErr := schedule.Repair(x.FS, x.directory.Schedule(), x.source())
-	s, err := schedule.Open(x.FS, x.directory.Schedule(), true) // even if not repaired: mails are counted in its header
+	// even if not repaired: mails are counted in its header
+	s, err := schedule.Open(x.FS, x.directory.Schedule(), true)
 	if err == nil {
 		x.schedule = s
 	}
 	if repairErr != nil {
-		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` tells more, `krunctl repair %[2]s` mends", repairErr, display.ShellPath(x.directory.Dir()))
+		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` "+
+			"tells more, `krunctl repair %[2]s` mends", repairErr, display.ShellPath(x.directory.Dir()))
 	}
-	x.Log.Warn("the schedule was damaged and has been rebuilt from the results", "slots", fmt.Sprint(report.Slots), "copy", report.Backup)
+	x.Log.Warn("the schedule was damaged and has been rebuilt from the results", "slots",
+		fmt.Sprint(report.Slots), "copy", report.Backup)
 	return err
 }
 
-// source is what slots are rebuilt from. A header is not made anew here: with both copies lost the schedule cannot be opened, and a person decides.
+// source is what slots are rebuilt from. A header is not made anew here: with both copies lost the
+// schedule cannot be opened, and a person decides.
 func (x *experiment) source() schedule.Source {
-	return schedule.NewSource(x.cfg, schedule.NewHeader(x.cfg, schedule.Facts{}, x.Clock.Now()), func(slot int) (schedule.History, error) {
-		return schedule.ReadHistory(x.reader, slot, config.MaxAttempts)
-	})
+	return schedule.NewSource(x.cfg, schedule.NewHeader(x.cfg, schedule.Facts{}, x.Clock.Now()),
+		func(slot int) (schedule.History, error) {
+			return schedule.ReadHistory(x.reader, slot, config.MaxAttempts)
+		})
 }
 
 // current is schedule.Current that mends damaged slots.

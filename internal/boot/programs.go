@@ -7,7 +7,8 @@ import (
 	"krund/internal/probe"
 )
 
-// Programs are files whose content belongs to the machine's fingerprint. A file is read again only when it looks different.
+// Programs are files whose content belongs to the machine's fingerprint. A file is read again only
+// when it looks different.
 type Programs struct {
 	Files map[string]string // path by the name in the fingerprint, without "program."
 
@@ -24,8 +25,8 @@ type hashed struct {
 // programPrefix begins the names of programs in the fingerprint.
 const programPrefix = "program."
 
-// Hashes returns the SHA-256 of every file that can be read, by its name in the fingerprint. One that is gone is the outcome of the executions that
-// need it, and no concern of the others.
+// Hashes returns the SHA-256 of every file that can be read, by its name in the fingerprint. One
+// that is gone is the outcome of the executions that need it, and no concern of the others.
 func (p *Programs) Hashes() map[string]string {
 	hashes := make(map[string]string, len(p.Files))
 	for name, path := range p.Files {

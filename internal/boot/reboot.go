@@ -7,7 +7,8 @@ import (
 	"log/slog"
 )
 
-// A RebootMethod is one way to restart the machine. Ask returns nil when the restart is under method.
+// A RebootMethod is one way to restart the machine. Ask returns nil when the restart is under
+// method.
 type RebootMethod struct {
 	Name string
 	Ask  func(context.Context) error
@@ -21,10 +22,10 @@ type Rebooter struct {
 	Log     *slog.Logger
 }
 
-// Reboot tries the methods in order. It returns nil as soon as one is accepted; the init system then
-// ends the process within moments. The error joins those of all methods that were tried. Once ctx
-// has ended, Reboot tries no further method: krund is being stopped, alone or by the restart, and
-// neither may force the machine.
+// Reboot tries the methods in order. It returns nil as soon as one is accepted; the init system
+// then ends the process within moments. The error joins those of all methods that were tried. Once
+// ctx has ended, Reboot tries no further method: krund is being stopped, alone or by the restart,
+// and neither may force the machine.
 func (r Rebooter) Reboot(ctx context.Context) error {
 	var errs []error
 	for _, method := range r.Methods {

@@ -14,20 +14,23 @@ import (
 	"krund/internal/command"
 )
 
-// systemctlTimeout bounds how long systemctl may take to accept the job; the shutdown itself comes after.
+// systemctlTimeout bounds how long systemctl may take to accept the job; the shutdown itself comes
+// after.
 const systemctlTimeout = time.Minute
 
-// logindPatience is how long logind may take to announce the shutdown. With an inhibitor that delays it it announces at once and waits then
-// (InhibitDelayMaxSec); one that blocks it makes logind refuse without a word here.
+// logindPatience is how long logind may take to announce the shutdown. With an inhibitor that
+// delays it it announces at once and waits then (InhibitDelayMaxSec); one that blocks it makes
+// logind refuse without a word here.
 const logindPatience = 10 * time.Second
 
-// NewRebooter returns Linux's ways: logind over D-Bus (org.freedesktop.login1(5), Reboot without interaction), systemctl reboot, and reboot(2)
-// after sync(2).
+// NewRebooter returns Linux's ways: logind over D-Bus (org.freedesktop.login1(5), Reboot without
+// interaction), systemctl reboot, and reboot(2) after sync(2).
 func NewRebooter(log *slog.Logger) Rebooter {
 	return Rebooter{Log: log, Methods: []RebootMethod{
 		{"logind", logind},
 		{"systemctl", func(ctx context.Context) error {
-			_, err := command.Run(ctx, command.Cmd{Argv: []string{"systemctl", "reboot"}, Timeout: systemctlTimeout})
+			_, err := command.Run(ctx, command.Cmd{Argv: []string{"systemctl", "reboot"},
+				Timeout: systemctlTimeout})
 			return err
 		}},
 		{"reboot(2)", func(context.Context) error {
@@ -40,7 +43,8 @@ func NewRebooter(log *slog.Logger) Rebooter {
 	}}
 }
 
-// logind asks for the reboot and believes only the announcement that it is under way: the library drops logind's answer to the request itself.
+// logind asks for the reboot and believes only the announcement that it is under way: the library
+// drops logind's answer to the request itself.
 func logind(ctx context.Context) error {
 	conn, err := login1.New()
 	if err != nil {
@@ -61,7 +65,8 @@ func logind(ctx context.Context) error {
 				return nil
 			}
 		case <-patience.C:
-			return errors.New("no shutdown was announced; an inhibitor may be holding it up (`systemd-inhibit --list`)")
+			return errors.New("no shutdown was announced; an inhibitor may be holding it up " +
+				"(`systemd-inhibit --list`)")
 		case <-ctx.Done(): // perhaps by the shutdown, which was announced before
 			select {
 			case signal := <-announced:

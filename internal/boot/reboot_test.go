@@ -35,7 +35,8 @@ func TestTheFirstWayThatWorksIsTaken(t *testing.T) {
 		{"none", []error{refused, refused}, []string{"a", "b"}, true},
 	} {
 		var asked []string
-		err := Rebooter{Methods: ways(&asked, c.answers...), Log: slog.New(slog.DiscardHandler)}.Reboot(t.Context())
+		err := Rebooter{Methods: ways(&asked, c.answers...),
+			Log: slog.New(slog.DiscardHandler)}.Reboot(t.Context())
 		if !slices.Equal(asked, c.asked) || (err != nil) != c.fails {
 			t.Errorf("%s: asked %q, error %v; want %q", c.name, asked, err, c.asked)
 		}
@@ -45,7 +46,8 @@ func TestTheFirstWayThatWorksIsTaken(t *testing.T) {
 	}
 }
 
-// The last way forces the machine: whoever stops krund while it waits for the first must not get that.
+// The last way forces the machine: whoever stops krund while it waits for the first must not get
+// that.
 func TestNoWayIsTriedOnceSomebodyStopsKrund(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var asked []string

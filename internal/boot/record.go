@@ -15,7 +15,8 @@ import (
 func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
 	_, _, benchmark, _ := x.cfg.Lookup(slot.Key) // the key comes from the same configuration
 	return results.Record{
-		Key: slot.Key, Krund: x.Version, Experiment: x.cfg.Experiment.Name, ConfigHash: x.cfg.Hash, Host: x.Host,
+		Key: slot.Key, Krund: x.Version, Experiment: x.cfg.Experiment.Name,
+		ConfigHash: x.cfg.Hash, Host: x.Host,
 		Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec,
 		Parameter: int64(benchmark.Parameter), Iterations: x.cfg.Iterations(slot.Key),
 		Reasons: []string{}, Reboot: x.reboot, BootID: x.BootID, Started: x.Clock.Now().UTC(),
@@ -24,15 +25,18 @@ func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
 }
 
 // judge puts the record of a run together, with its outcome.
-func (x *experiment) judge(slot schedule.Slot, applied Applied, start baseline, run execution) results.Record {
+func (x *experiment) judge(slot schedule.Slot, applied Applied, start baseline,
+	run execution) results.Record {
 	r, m, seen := x.emptyRecord(slot), run.measured, run.observed
 	r.Started = run.started.UTC()
 	r.Clock = m.Clock
 	r.CounterSource, r.CounterReason = m.CounterSource, m.CounterReason
-	r.Startup, r.StartNS, r.WallNS, r.Columns, r.Totals, r.Library = m.Startup, m.StartNS, m.WallNS, m.Columns, m.Totals, m.Library
+	r.Startup, r.StartNS, r.WallNS, r.Columns, r.Totals, r.Library = m.Startup, m.StartNS, m.WallNS,
+		m.Columns, m.Totals, m.Library
 	r.Energy = m.Energy
 	r.Process, r.Daemon = m.Process, m.Daemon
-	r.Process.Findings = append(append([]string{}, start.findings...), m.Process.Findings...) // never nil: that means unknown
+	// never nil: that means unknown
+	r.Process.Findings = append(append([]string{}, start.findings...), m.Process.Findings...)
 	r.Machine = seen.Machine
 	r.Machine.Controls = applied.Controls
 	r.Machine.Temperatures.Base = start.temperatures
@@ -61,8 +65,9 @@ func (x *experiment) conclude(slot schedule.Slot, record results.Record, err err
 	return err
 }
 
-// store makes the record durable and then finishes the slot, in this order: a crash between the two is mended by reconcile, and so is an error,
-// which leaves the slot running because nobody knows whether the record is there.
+// store makes the record durable and then finishes the slot, in this order: a crash between the two
+// is mended by reconcile, and so is an error, which leaves the slot running because nobody knows
+// whether the record is there.
 func (x *experiment) store(slot schedule.Slot, record results.Record) error {
 	x.worked = true
 	outcome, err := x.append(slot, record)

@@ -13,9 +13,11 @@ import (
 
 // reportOutcome reports the end of an execution: to the progress display, to the log, and, if its
 // record deserves a look, by a notification.
-func (x *experiment) reportOutcome(ctx context.Context, slot schedule.Slot, r results.Record, took time.Duration) {
+func (x *experiment) reportOutcome(ctx context.Context, slot schedule.Slot, r results.Record,
+	took time.Duration) {
 	x.Progress.End(slot, x.count(), r.Outcome, r.Reasons, took)
-	x.Log.Debug("execution ended", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts, // for the file: people have Progress
+	// for the file: people have Progress
+	x.Log.Debug("execution ended", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts,
 		"outcome", string(r.Outcome), "reasons", strings.Join(r.Reasons, "; "))
 	x.notifyOutcome(ctx, slot, r)
 }
@@ -36,14 +38,17 @@ func (x *experiment) reportFinished(ctx context.Context) error {
 	if err != nil || !x.worked {
 		return err
 	}
-	x.Log.Info("finished", "completed", s.Completed, "errors", s.Error, "timeouts", s.Timeout, "skipped", s.Skipped)
+	x.Log.Info("finished", "completed", s.Completed, "errors", s.Error, "timeouts", s.Timeout,
+		"skipped", s.Skipped)
 	x.notify(ctx, command.Finished, fmt.Sprintf("finished: %d of %d completed", s.Completed, s.Total()),
-		fmt.Sprintf("completed %d, errors %d, timeouts %d, skipped %d\n", s.Completed, s.Error, s.Timeout, s.Skipped))
+		fmt.Sprintf("completed %d, errors %d, timeouts %d, skipped %d\n", s.Completed, s.Error,
+			s.Timeout, s.Skipped))
 	return nil
 }
 
-// notify sends a notification. The count of mails is durable before a mail is sent, so that a fault can never flood anybody. The last mail is not for
-// single executions: many that fail must not keep the news that the experiment has ended from whoever waits for it.
+// notify sends a notification. The count of mails is durable before a mail is sent, so that a fault
+// can never flood anybody. The last mail is not for single executions: many that fail must not keep
+// the news that the experiment has ended from whoever waits for it.
 func (x *experiment) notify(ctx context.Context, event command.Event, subject, text string) {
 	left := x.cfg.Notify.MaxMails - x.schedule.Header().Mails
 	mail := x.Notifier.WantsMail() && (left > 1 || left == 1 && event != command.Flagged)
@@ -53,7 +58,8 @@ func (x *experiment) notify(ctx context.Context, event command.Event, subject, t
 			mail = false
 		}
 	}
-	m := command.Message{Event: event, Experiment: x.cfg.Experiment.Name, Host: x.Host, Subject: subject, Text: text}
+	m := command.Message{Event: event, Experiment: x.cfg.Experiment.Name, Host: x.Host,
+		Subject: subject, Text: text}
 	if err := x.Notifier.Send(ctx, m, mail); err != nil {
 		x.Log.Warn("notification not delivered", "event", string(event), "error", err)
 	}
@@ -66,8 +72,8 @@ func bullets(lines []string) string {
 	return "- " + strings.Join(lines, "\n- ") + "\n"
 }
 
-// count is for Progress, and counts the slots once: nobody else works on them. When they cannot be read all that follow are said to be left; the
-// next pass meets the error.
+// count is for Progress, and counts the slots once: nobody else works on them. When they cannot be
+// read all that follow are said to be left; the next pass meets the error.
 func (x *experiment) count() Count {
 	n := x.schedule.Header().Slots
 	if x.left < 0 {

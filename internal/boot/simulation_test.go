@@ -23,7 +23,8 @@ import (
 	"krund/internal/verdict"
 )
 
-// simulated is a machine in memory: its disk can lose power, its benchmarks are made up, and it counts what happened to it.
+// simulated is a machine in memory: its disk can lose power, its benchmarks are made up, and it
+// counts what happened to it.
 type simulated struct {
 	t           testing.TB
 	boot        int // number of this boot
@@ -53,7 +54,8 @@ type simulated struct {
 
 func newSimulated(t testing.TB) *simulated {
 	return &simulated{
-		t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good, root: "/no/such/directory",
+		t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good,
+		root:  "/no/such/directory",
 		clear: func() (int, error) { return 0, nil },
 	}
 }
@@ -157,7 +159,8 @@ func (s *simulated) Base(context.Context) ([]results.Temperature, error) {
 	}
 	base := []results.Temperature{{Sensor: "coretemp", MilliC: 40000}}
 	for i := range s.moreSensors {
-		base = append(base, results.Temperature{Sensor: fmt.Sprintf("chip@platform/%0100d", i), MilliC: 40000})
+		base = append(base, results.Temperature{Sensor: fmt.Sprintf("chip@platform/%0100d",
+			i), MilliC: 40000})
 	}
 	return base[min(s.blind, len(base)):], nil
 }
@@ -234,9 +237,10 @@ func parse(t testing.TB, text string) *config.Config {
 
 const dir = "/lab/x.krun"
 
-// lifetime starts krund again and again, as a machine's boots or a person would, until the experiment ends or boots are used up. Between two
-// starts the disk becomes what next makes of it.
-func (s *simulated) lifetime(cfg *config.Config, fsys *crashfs.FS, boots int, next func(*crashfs.FS) *crashfs.FS) (*crashfs.FS, error) {
+// lifetime starts krund again and again, as a machine's boots or a person would, until the
+// experiment ends or boots are used up. Between two starts the disk becomes what next makes of it.
+func (s *simulated) lifetime(cfg *config.Config, fsys *crashfs.FS, boots int,
+	next func(*crashfs.FS) *crashfs.FS) (*crashfs.FS, error) {
 	for range boots {
 		ending, err := Run(s.t.Context(), cfg, dir, cfg.Experiment.Reboot, s.system(fsys))
 		switch {
@@ -253,8 +257,9 @@ func (s *simulated) lifetime(cfg *config.Config, fsys *crashfs.FS, boots int, ne
 	return fsys, fmt.Errorf("not at its end after %d boots", boots)
 }
 
-// audit checks what must hold for an experiment that has ended: the schedule can be read and has its size, every slot is final, a completed slot has
-// exactly one completed record, and every record that was ever durable is still there and the same.
+// audit checks what must hold for an experiment that has ended: the schedule can be read and has
+// its size, every slot is final, a completed slot has exactly one completed record, and every
+// record that was ever durable is still there and the same.
 func audit(fsys durable.FS, cfg *config.Config, durableRecords map[string]string) error {
 	s, err := schedule.Open(fsys, dir+"/schedule", false)
 	if err != nil {
@@ -283,7 +288,8 @@ func audit(fsys durable.FS, cfg *config.Config, durableRecords map[string]string
 			return fmt.Errorf("slot %d ended as %s", slot.Index, slot.Flag)
 		}
 		if want := map[bool]int{true: 1}[slot.Flag == schedule.Completed]; completed[slot.Index] != want {
-			return fmt.Errorf("slot %d (%s) has %d completed records, want %d", slot.Index, slot.Flag, completed[slot.Index], want)
+			return fmt.Errorf("slot %d (%s) has %d completed records, want %d", slot.Index, slot.Flag,
+				completed[slot.Index], want)
 		}
 	}
 	if count != cfg.Slots() {
@@ -314,4 +320,4 @@ func records(fsys *crashfs.FS) map[string]string {
 	return found
 }
 
-func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) } //nolint:gosec // tests want a known sequence
+func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) } //nolint:gosec // reproducible

@@ -14,23 +14,28 @@ import (
 	"krund/internal/sysroot"
 )
 
-// System is everything a boot touches. cmd/krund fills it with the real things, the tests with simulated ones.
+// System is everything a boot touches. cmd/krund fills it with the real things, the tests with
+// simulated ones.
 type System struct {
-	FS          durable.FS // durable.WithRoom of Room.Make
-	Room        *Room
-	Clock       sysroot.Clock
-	Log         *slog.Logger
-	Executor    Executor
-	Machine     Machine
-	Hooks       Hooks
-	Reboot      func(context.Context) error // Rebooter.Reboot
-	Entry       Entry                       // nil: the machine boots the same way for everybody
-	Notifier    Notifier
-	Sync        func()                         // sync(2)
-	DisableUnit func(context.Context) error    // takes krund out of the next boots, when all is done or the experiment stops
-	Cleanup     func() error                   // removes what executions left outside the folder; called last, while the experiment is locked, unless the machine is about to restart
-	Held        func() (why string, err error) // why this boot is to be an ordinary one; "" when it is not (hold.Find)
-	Progress    Progress
+	FS       durable.FS // durable.WithRoom of Room.Make
+	Room     *Room
+	Clock    sysroot.Clock
+	Log      *slog.Logger
+	Executor Executor
+	Machine  Machine
+	Hooks    Hooks
+	Reboot   func(context.Context) error // Rebooter.Reboot
+	Entry    Entry                       // nil: the machine boots the same way for everybody
+	Notifier Notifier
+	Sync     func() // sync(2)
+	// takes krund out of the next boots, when all is done or the experiment stops
+	DisableUnit func(context.Context) error
+	// removes what executions left outside the folder; called last, while the experiment is locked,
+	// unless the machine is about to restart
+	Cleanup func() error
+	// why this boot is to be an ordinary one; "" when it is not (hold.Find)
+	Held     func() (why string, err error)
+	Progress Progress
 
 	Version string // of krund
 	Host    string // name of the machine
@@ -47,8 +52,8 @@ type Executor interface {
 // Machine is the machine's state: what is set for the measurement, waited for before it and watched
 // during it.
 type Machine interface {
-	// RestoreLeftover restores the settings left behind by a killed krund. The error names those that
-	// could not be restored.
+	// RestoreLeftover restores the settings left behind by a killed krund. The error names those
+	// that could not be restored.
 	RestoreLeftover(ctx context.Context) error
 	// Apply brings the machine into the wanted state. An error means that it is not fit to measure.
 	// Restore or LeaveToRestart must follow, also after an error.
@@ -57,8 +62,8 @@ type Machine interface {
 	Account(ctx context.Context, a Applied) (account child.Account, findings []string, err error)
 	// Base reads the temperatures that later executions start from.
 	Base(ctx context.Context) ([]results.Temperature, error)
-	// Gate waits until the temperatures are near the base. An error means that they do not get there.
-	// The remarks are for Watch.
+	// Gate waits until the temperatures are near the base. An error means that they do not get
+	// there. The remarks are for Watch.
 	Gate(ctx context.Context, base []results.Temperature) (remarks []string, err error)
 	// Watch takes the readings before a run; calling the function it returns takes those after it.
 	Watch(ctx context.Context, remarks []string) (func(context.Context) Observation, error)

@@ -19,7 +19,8 @@ const (
 	restarting = "restarting" // krund to guard: I end in order, and the machine is about to restart
 )
 
-// startTime bounds how long a guard may take to stand. It takes milliseconds; a machine that needs longer is in no state to measure.
+// startTime bounds how long a guard may take to stand. It takes milliseconds; a machine that needs
+// longer is in no state to measure.
 const startTime = 30 * time.Second
 
 // A Guard is a process that waits for the end of this one.
@@ -126,8 +127,9 @@ func readWord(pipe io.Reader) (string, error) {
 	return bufio.NewReader(io.LimitReader(pipe, longestWord)).ReadString('\n')
 }
 
-// Dismiss sends the guard away, because everything has been put back, and waits until it has gone. The error is io.ErrUnexpectedEOF or EPIPE
-// when it was gone before: then nobody would have put the machine back.
+// Dismiss sends the guard away, because everything has been put back, and waits until it has gone.
+// The error is io.ErrUnexpectedEOF or EPIPE when it was gone before: then nobody would have put the
+// machine back.
 func (g *Guard) Dismiss() error {
 	_, err := io.WriteString(g.word, done+"\n")
 	if err == nil {
@@ -139,11 +141,13 @@ func (g *Guard) Dismiss() error {
 	return nil
 }
 
-// HandOver makes the guard put back what is still changed, as soon as this process lets go of the journal, by ending or earlier.
+// HandOver makes the guard put back what is still changed, as soon as this process lets go of the
+// journal, by ending or earlier.
 func (g *Guard) HandOver() error { return g.close() }
 
-// AnnounceRestart is HandOver for a krund that ends in order because the machine is about to restart, which takes back what is set. Until then somebody
-// may still hold the restart up, so the guard puts everything back; but there is nothing that anybody need be told of.
+// AnnounceRestart is HandOver for a krund that ends in order because the machine is about to
+// restart, which takes back what is set. Until then somebody may still hold the restart up, so the
+// guard puts everything back; but there is nothing that anybody need be told of.
 func (g *Guard) AnnounceRestart() error {
 	_, err := io.WriteString(g.word, restarting+"\n")
 	if err = errors.Join(err, g.close()); err != nil {

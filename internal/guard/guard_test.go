@@ -20,7 +20,8 @@ const (
 	babbles = "babbles"
 )
 
-// TestMain lets the test binary play krund and its guard. What is put back is a line on standard error.
+// TestMain lets the test binary play krund and its guard. What is put back is a line on standard
+// error.
 func TestMain(m *testing.M) {
 	if part, o, ok := parse(os.Args); ok && part == second {
 		switch o.About[0] {
@@ -41,7 +42,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("KRUND_TEST_PART") == "krund" {
 		os.Exit(playKrund())
 	}
-	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil { // or each of the processes would take a second to end
+	// or each of the processes would take a second to end
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
@@ -58,7 +60,8 @@ func TestGuardKeepsTheLock(t *testing.T) {
 	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Lock: lock})
 	must(t, err)
 	must(t, lock.Close())
-	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err,
+		syscall.EWOULDBLOCK) {
 		t.Errorf("the lock while the guard lives: %v, want that it is held", err)
 	}
 	must(t, g.Dismiss())
@@ -79,7 +82,8 @@ func playKrund() int {
 	return 0
 }
 
-// TestGuardOutlivesKrund: krund is killed without warning, with all of its process group, after signals that ask to end: its guard puts back.
+// TestGuardOutlivesKrund: krund is killed without warning, with all of its process group, after
+// signals that ask to end: its guard puts back.
 func TestGuardOutlivesKrund(t *testing.T) {
 	stdin, hold, err := os.Pipe()
 	must(t, err)
@@ -131,7 +135,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestRestarting: the machine is put back in case the restart does not come, and the guard knows that krund has not been killed.
+// TestRestarting: the machine is put back in case the restart does not come, and the guard knows
+// that krund has not been killed.
 func TestRestarting(t *testing.T) {
 	log, says, err := os.Pipe()
 	must(t, err)
@@ -148,7 +153,8 @@ func TestRestarting(t *testing.T) {
 
 func TestGuardThatDoesNotStand(t *testing.T) {
 	for subject, want := range map[string]string{dies: "ended at once", babbles: `said "hello`} {
-		if _, err := Start(t.Context(), Options{About: []string{subject}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Start(t.Context(), Options{About: []string{subject}}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("a guard that %s: %v", subject, err)
 		}
 	}
@@ -176,7 +182,11 @@ func TestWatch(t *testing.T) {
 			t.Errorf("%s: put back %t, %v", tt.name, called, err)
 		}
 	}
-	if err := watch(strings.NewReader(""), brokenWriter{}, func(bool) error { t.Error("put back what was not changed"); return nil }); err == nil {
+	if err := watch(strings.NewReader(""), brokenWriter{}, func(bool) error {
+		t.Error("put back what was " +
+			"not changed")
+		return nil
+	}); err == nil {
 		t.Error("no error although krund does not hear the guard")
 	}
 }
@@ -187,21 +197,25 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 func TestEnvironment(t *testing.T) {
 	got := environment([]string{"PATH=/bin", "SECRET=1", "GOGC=1", "HOME=/root", "broken"})
-	if want := []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "GOMAXPROCS=1", "GOGC=off"}; !slices.Equal(got, want) {
+	if want := []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "GOMAXPROCS=1",
+		"GOGC=off"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestArguments(t *testing.T) {
-	for _, o := range []Options{{}, {About: []string{"/x/a b,c.krun", ""}}, {About: []string{"/x"}, CPUs: []int{0}}, {CPUs: []int{0, 2, 17}}, {hasLock: true}} {
+	for _, o := range []Options{{}, {About: []string{"/x/a b,c.krun", ""}},
+		{About: []string{"/x"}, CPUs: []int{0}}, {CPUs: []int{0, 2, 17}}, {hasLock: true}} {
 		for _, want := range []string{first, second} {
 			part, got, ok := parse(arguments(want, o))
-			if !ok || part != want || !slices.Equal(got.About, o.About) || !slices.Equal(got.CPUs, o.CPUs) || got.hasLock != o.hasLock {
+			if !ok || part != want || !slices.Equal(got.About, o.About) || !slices.Equal(got.CPUs, o.CPUs) ||
+				got.hasLock != o.hasLock {
 				t.Errorf("%+v: got %s %+v %t", o, part, got, ok)
 			}
 		}
 	}
-	for _, args := range [][]string{nil, {"krund", "run", "x", ""}, {name, "x", "", "z"}, {name, first}, {name, first, "a", "", "/x"}, {name, second, "-1", "", "/x"}} {
+	for _, args := range [][]string{nil, {"krund", "run", "x", ""}, {name, "x", "", "z"}, {name, first},
+		{name, first, "a", "", "/x"}, {name, second, "-1", "", "/x"}} {
 		if _, _, ok := parse(args); ok {
 			t.Errorf("%q starts a guard", args)
 		}

@@ -15,7 +15,8 @@ import (
 	"syscall"
 )
 
-// name is the guard's name in lists of processes. It is not krund's: whoever looks for a krund at work must not find its guard.
+// name is the guard's name in lists of processes. It is not krund's: whoever looks for a krund at
+// work must not find its guard.
 const name = "krund-guard"
 
 // The parts of a guard's life: its second argument.
@@ -62,7 +63,8 @@ func parse(args []string) (part string, o Options, ok bool) {
 	return args[1], o, true
 }
 
-// environment is that of a guard: what its small programs need, and a runtime that keeps still. GOCOVERDIR and GORACE are for test binaries.
+// environment is that of a guard: what its small programs need, and a runtime that keeps still.
+// GOCOVERDIR and GORACE are for test binaries.
 func environment(of []string) []string {
 	env := slices.DeleteFunc(slices.Clone(of), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -71,9 +73,10 @@ func environment(of []string) []string {
 	return append(env, "LC_ALL=C", "GOMAXPROCS=1", "GOGC=off")
 }
 
-// Stage must be called first in main. It returns at once unless this process was started by Start; then it becomes the guard, and never
-// returns. restore is called when krund has died: it puts back what krund has changed in what Options.About says. expected is true when krund has
-// said before that it would end without doing so (AnnounceRestart).
+// Stage must be called first in main. It returns at once unless this process was started by Start;
+// then it becomes the guard, and never returns. restore is called when krund has died: it puts back
+// what krund has changed in what Options.About says. expected is true when krund has said before
+// that it would end without doing so (AnnounceRestart).
 func Stage(restore func(about []string, expected bool) error) {
 	part, o, ok := parse(os.Args)
 	if !ok {
@@ -95,7 +98,8 @@ func Stage(restore func(about []string, expected bool) error) {
 	os.Exit(0)
 }
 
-// prepare starts the guard and lets go of it. What the guard inherits belongs to the thread that starts it.
+// prepare starts the guard and lets go of it. What the guard inherits belongs to the thread that
+// starts it.
 func prepare(o Options) error {
 	runtime.LockOSThread()
 	settle(o.CPUs)

@@ -17,8 +17,8 @@ func Is(pid int) bool {
 	return err == nil && strings.HasPrefix(string(text), name+"\x00")
 }
 
-// settle ties this thread, and what it starts, to the CPUs, and keeps the kernel from choosing it when memory runs out. Neither is worth
-// going without a guard for.
+// settle ties this thread, and what it starts, to the CPUs, and keeps the kernel from choosing it
+// when memory runs out. Neither is worth going without a guard for.
 func settle(cpus []int) {
 	if len(cpus) > 0 {
 		var set unix.CPUSet

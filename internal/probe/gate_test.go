@@ -40,7 +40,8 @@ func TestCompare(t *testing.T) {
 		s := study()
 		s.Sensors = tt.sensors
 		d := Compare(tt.base, tt.now, s)
-		if d.Within != tt.within || len(d.Hot) != tt.hot || len(d.Cold) != tt.cold || len(d.Missing) != tt.missing {
+		if d.Within != tt.within || len(d.Hot) != tt.hot || len(d.Cold) != tt.cold ||
+			len(d.Missing) != tt.missing {
 			t.Errorf("%s: %+v", tt.name, d)
 		}
 	}
@@ -80,9 +81,12 @@ func TestGate(t *testing.T) {
 		{"open at once", at(40), [][]results.Temperature{at(41)}, 0, 0, "", ""},
 		{"cools down", at(40), [][]results.Temperature{at(60), at(50), at(43)}, 20 * time.Second, 0, "", ""},
 		{"is heated", at(40), [][]results.Temperature{at(30), at(35), at(37)}, 20 * time.Second, 2, "", ""},
-		{"hot here and cold there: waits", at(40, 40), [][]results.Temperature{at(60, 30), at(40, 40)}, 10 * time.Second, 0, "", ""},
-		{"heated too much, then cools", at(40), [][]results.Temperature{at(30), at(50), at(40)}, 20 * time.Second, 1, "", ""},
-		{"stays hot", at(40, 40), [][]results.Temperature{at(61, 40)}, time.Hour, 0, "", "a is at 61.0 C, base 40.0 C"},
+		{"hot here and cold there: waits", at(40, 40), [][]results.Temperature{at(60, 30), at(40, 40)},
+			10 * time.Second, 0, "", ""},
+		{"heated too much, then cools", at(40), [][]results.Temperature{at(30), at(50), at(40)},
+			20 * time.Second, 1, "", ""},
+		{"stays hot", at(40, 40), [][]results.Temperature{at(61, 40)}, time.Hour, 0, "", "a is at 61.0 C, " +
+			"base 40.0 C"},
 		{"stays cold", at(40), [][]results.Temperature{at(20)}, time.Hour, 360, "", "within 1h0m0s"},
 		{"a lost sensor is left out", at(40, 50), [][]results.Temperature{at(40)}, 0, 0, "sensor b", ""},
 		{"all sensors lost", at(40), [][]results.Temperature{nil}, 0, 0, "any temperature", ""},
@@ -94,12 +98,15 @@ func TestGate(t *testing.T) {
 		g := Gate{Clock: clock, Read: s.read, Heat: s.heat}
 		r, err := g.Wait(t.Context(), tt.base, study())
 		if r.Waited != tt.waited || r.Heated != tt.heated || s.heats != tt.heated {
-			t.Errorf("%s: waited %s, heated %d; want %s, %d", tt.name, r.Waited, r.Heated, tt.waited, tt.heated)
+			t.Errorf("%s: waited %s, heated %d; want %s, %d", tt.name, r.Waited, r.Heated,
+				tt.waited, tt.heated)
 		}
-		if !strings.Contains(strings.Join(r.Remarks, "\n"), tt.remark) || tt.remark == "" && len(r.Remarks) > 0 {
+		if !strings.Contains(strings.Join(r.Remarks, "\n"), tt.remark) || tt.remark == "" &&
+			len(r.Remarks) > 0 {
 			t.Errorf("%s: remarks %q, want %q", tt.name, r.Remarks, tt.remark)
 		}
-		if (tt.shut != "") != errors.Is(err, ErrTemperature) || err != nil && !strings.Contains(err.Error(), tt.shut) {
+		if (tt.shut != "") != errors.Is(err, ErrTemperature) || err != nil &&
+			!strings.Contains(err.Error(), tt.shut) {
 			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.shut)
 		}
 	}
@@ -111,7 +118,8 @@ func TestGateWithoutSensors(t *testing.T) {
 		clock := &fakeClock{}
 		s := &series{readings: [][]results.Temperature{at(60), nil}, clock: clock}
 		_, err := Gate{Clock: clock, Read: s.read, Demand: demand}.Wait(t.Context(), at(40), study())
-		if errors.Is(err, ErrNoSensors) != demand || demand && !strings.Contains(err.Error(), "(a)") || !demand && err != nil {
+		if errors.Is(err, ErrNoSensors) != demand || demand && !strings.Contains(err.Error(), "(a)") ||
+			!demand && err != nil {
 			t.Errorf("demand %v: %v", demand, err)
 		}
 	}
@@ -127,13 +135,15 @@ func TestGateThatIsBlindForAMoment(t *testing.T) {
 	}
 	clock = &fakeClock{}
 	s = &series{readings: [][]results.Temperature{nil}, clock: clock}
-	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40), study()); !errors.Is(err, ErrNoSensors) || r.Waited != (blindLooks-1)*pollPause {
+	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40),
+		study()); !errors.Is(err, ErrNoSensors) || r.Waited != (blindLooks-1)*pollPause {
 		t.Errorf("%+v, %v", r, err)
 	}
 	clock = &fakeClock{}
 	other := study()
 	other.Sensors = []string{"x"}
-	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40), other); !errors.Is(err, ErrNoSensors) || r.Waited != 0 {
+	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40),
+		other); !errors.Is(err, ErrNoSensors) || r.Waited != 0 {
 		t.Errorf("none of the base counts: %+v, %v", r, err)
 	}
 }
@@ -143,7 +153,8 @@ func TestGateEndsWithItsContext(t *testing.T) {
 	cancel()
 	clock := &fakeClock{}
 	s := &series{readings: [][]results.Temperature{at(90)}, clock: clock}
-	if _, err := (Gate{Clock: clock, Read: s.read}).Wait(ctx, at(40), study()); !errors.Is(err, context.Canceled) {
+	if _, err := (Gate{Clock: clock, Read: s.read}).Wait(ctx, at(40), study()); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("error %v, want the context's", err)
 	}
 }

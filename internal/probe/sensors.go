@@ -16,7 +16,8 @@ import (
 //	hw.sensors.acpitz0.temp0=27.80 degC (zone temperature), OK
 //	hw.sensors.it0.temp2=unknown
 //
-// Device names of OpenBSD are numbered in the order of the bus, which stays the same from boot to boot.
+// Device names of OpenBSD are numbered in the order of the bus, which stays the same from boot to
+// boot.
 func parseSensors(text string) Temperatures {
 	var t Temperatures
 	for line := range strings.Lines(text) {

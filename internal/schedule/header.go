@@ -64,9 +64,11 @@ func (h Header) check() error {
 	case !KnownOrder(h.Order):
 		return fmt.Errorf("unknown order %q", h.Order)
 	case h.Next < 0 || h.Reboots < 0 || h.Mails < 0 || max(h.Next, h.Reboots, h.Mails) > maxCount:
-		return fmt.Errorf("next %d, reboots %d, mails %d: counts have 1 to 10 digits", h.Next, h.Reboots, h.Mails)
+		return fmt.Errorf("next %d, reboots %d, mails %d: counts have 1 to 10 digits", h.Next,
+			h.Reboots, h.Mails)
 	}
-	for name, word := range map[string]string{"config hash": h.ConfigHash, "time of creation": h.Created, "name of the boot": h.Boot} {
+	for name, word := range map[string]string{"config hash": h.ConfigHash, "time of creation": h.Created,
+		"name of the boot": h.Boot} {
 		if !isWord(word) {
 			return fmt.Errorf("the %s %q is not one word", name, word)
 		}
@@ -89,7 +91,8 @@ func isWord(s string) bool {
 
 // isLine allows UTF-8 without control characters and without spaces at the ends.
 func isLine(s string) bool {
-	return s != "" && s == strings.TrimSpace(s) && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+	return s != "" && s == strings.TrimSpace(s) && utf8.ValidString(s) &&
+		!strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // text returns the header's lines. Numbers have fixed widths, so that updates
@@ -136,7 +139,8 @@ func encodeHeader(h Header, c copyID) ([]byte, error) {
 	text := h.text(c)
 	size := h.Sectors * sectorBytes
 	if len(text)+headerTail > size {
-		return nil, fmt.Errorf("%w: %d base temperatures need %d bytes and there are %d; the schedule was made for fewer sensors",
+		return nil, fmt.Errorf("%w: %d base temperatures need %d bytes and there are %d; the schedule was "+
+			"made for fewer sensors",
 			ErrRoom, len(h.BaseTemperatures), len(text)+headerTail, size)
 	}
 	for len(text) < size-headerTail {
@@ -213,7 +217,8 @@ func parseHeader(body string) (Header, error) {
 		"sectors": &h.Sectors, "slots": &h.Slots, "width": &h.Width,
 		"next": &h.Next, "reboots": &h.Reboots, "mails": &h.Mails,
 	}
-	words := map[string]*string{"order": &h.Order, "config": &h.ConfigHash, "created": &h.Created, "boot": &h.Boot}
+	words := map[string]*string{"order": &h.Order, "config": &h.ConfigHash, "created": &h.Created,
+		"boot": &h.Boot}
 	for line := range strings.Lines(body) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		var err error

@@ -109,7 +109,8 @@ const SpareSensors = 8
 var ErrDone = errors.New("every slot of the schedule is finished")
 
 // ErrHeaders is returned when neither copy of the header can be read.
-var ErrHeaders = errors.New("both copies of the schedule's header are damaged; `krunctl repair` rebuilds it from the results")
+var ErrHeaders = errors.New("both copies of the schedule's header are damaged; `krunctl repair` rebuilds " +
+	"it from the results")
 
 // ErrVersion is returned for schedules that a later krund has made.
 var ErrVersion = errors.New("the schedule is of a newer format; use the krund and krunctl that made it")
@@ -129,7 +130,8 @@ type DamagedSlot struct {
 }
 
 func (e *DamagedSlot) Error() string {
-	return fmt.Sprintf("slot %d of the schedule is damaged (%s); `krunctl repair` rebuilds it from the results", e.Index, e.Reason)
+	return fmt.Sprintf("slot %d of the schedule is damaged (%s); `krunctl repair` rebuilds it from the "+
+		"results", e.Index, e.Reason)
 }
 
 // SizeError is the error for a file that was truncated or extended. Slots that
@@ -143,5 +145,6 @@ func (e *SizeError) Error() string {
 	if e.Have < e.Want {
 		what = "truncated"
 	}
-	return fmt.Sprintf("the schedule was %s: it has %d bytes and should have %d; `krunctl repair` rebuilds it from the results", what, e.Have, e.Want)
+	return fmt.Sprintf("the schedule was %s: it has %d bytes and should have %d; `krunctl repair` rebuilds "+
+		"it from the results", what, e.Have, e.Want)
 }
