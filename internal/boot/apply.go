@@ -12,22 +12,21 @@ import (
 	"krund/internal/results"
 )
 
-// RestoreLeftover puts back the settings that a krund that was killed has left changed, as the
-// journal has them, and says so in the log. The error names what could not be put back; Apply meets
-// it again, and does not go on then.
+// RestoreLeftover restores the settings left behind by a killed krund, as recorded in the journal,
+// and logs them. The error names those that could not be restored; Apply then fails, too.
 func (m *LabMachine) RestoreLeftover(ctx context.Context) error {
 	return m.restore(ctx, control.RestoreSettings)
 }
 
-// RestoreAll is RestoreLeftover at the end of an experiment: the account for benchmarks goes as
-// well.
+// RestoreAll is RestoreLeftover at the end of an experiment: it also removes the account for
+// benchmarks.
 func (m *LabMachine) RestoreAll(ctx context.Context) error { return m.restore(ctx, control.Restore) }
 
 // A restorer is control.Restore or control.RestoreSettings.
 type restorer func(context.Context, *control.Machine, *control.Journal) (control.Report, error)
 
-// restore takes back what the journal holds, and what its copy holds when something is missing from
-// the journal.
+// restore restores what is recorded in the journal, and in its copy if entries are missing from the
+// journal.
 func (m *LabMachine) restore(ctx context.Context, how restorer) error {
 	lost := control.Lost(m.FS, m.Journal)
 	err := m.restoreFrom(ctx, m.Journal, how)
@@ -46,7 +45,7 @@ func (m *LabMachine) restoreFrom(ctx context.Context, path string, how restorer)
 	pending, err := control.ReadJournal(m.FS, path)
 	if err == nil && len(pending) == 0 {
 		if m.Spare != "" && !control.Lost(m.FS, path) {
-			_ = m.FS.Remove(m.Spare) // an older version has restored the machine, and left it
+			_ = m.FS.Remove(m.Spare) // an older krund restored the machine without removing it
 		}
 		return nil
 	}
@@ -57,7 +56,7 @@ func (m *LabMachine) restoreFrom(ctx context.Context, path string, how restorer)
 	report, err := how(ctx, m.Control, journal)
 	for _, x := range report {
 		level := slog.LevelWarn
-		restarted := x.Outcome == control.Void || x.Outcome == control.Already // as after each execution
+		restarted := x.Outcome == control.Void || x.Outcome == control.Already // normal after a restart
 		if x.Outcome != control.Failed && (restarted || m.RestartExpected) {
 			level = slog.LevelDebug
 		}
@@ -79,14 +78,14 @@ func (m *LabMachine) openJournal(path string) (*control.Journal, error) {
 	return journal, nil
 }
 
-// changes are what LabMachine.Apply changed. They stay open until Restore or LeaveToRestart.
+// changes are what LabMachine.Apply has changed. They stay open until Restore or LeaveToRestart.
 type changes struct {
 	journal *control.Journal
 	restore control.Undo
 	guard   Guard // nil: nothing was changed yet, or the guard has been dismissed
 }
 
-// Apply sets what is to be set; before the first change a guard stands.
+// Apply applies the settings. It starts the guard before the first change.
 func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	virtual := probe.CheckVirtualisation(ctx, m.Control, m.Probes.Virtualisation)
 	if virtual.Fails() {
@@ -104,7 +103,7 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 			return nil
 		}
 		guard, err := m.Guard(ctx)
-		if err == nil { // otherwise it may be a nil pointer, which is a Guard that is not nil
+		if err == nil { // on an error guard may hold a nil pointer, which is not a nil Guard
 			c.guard = guard
 		}
 		return err
@@ -158,7 +157,7 @@ func (m *LabMachine) LeaveToRestart(a Applied) {
 	}
 }
 
-// dismiss sends the guard a last word.
+// dismiss sends the guard its last message.
 func (m *LabMachine) dismiss(c *changes, word func(Guard) error) {
 	if c.guard == nil {
 		return

@@ -28,7 +28,7 @@ import (
 	"krund/internal/schedule"
 )
 
-// cleanupTime bounds what is done after an interruption or failure: hooks, restoring the machine,
+// cleanupTime bounds the work after an interruption or failure: hooks, restoring the machine,
 // notifications.
 const cleanupTime = 2 * time.Minute
 

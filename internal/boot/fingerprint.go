@@ -12,9 +12,9 @@ import (
 	"krund/internal/probe"
 )
 
-// compare holds the machine against the one that the experiment began on, which it keeps durably
-// the first time. What has changed is returned as remarks; where the configuration requires the
-// same machine throughout it is an error instead.
+// compare compares the machine with the one that the experiment began on, whose fingerprint it
+// stores the first time. It returns the changes as remarks, or as an error if the configuration
+// requires the same machine throughout.
 func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 	text, err := durable.ReadFile(m.FS, m.Origin)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,7 +31,7 @@ func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 	var changed []string
 	for _, d := range probe.Diff(origin, now) {
 		if d.New == "" && strings.HasPrefix(d.Name, programPrefix) {
-			continue // Hashes
+			continue // see Hashes
 		}
 		changed = append(changed, "the machine is not the one that the experiment began on: "+d.String())
 	}

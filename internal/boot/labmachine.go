@@ -21,14 +21,14 @@ import (
 )
 
 // LabMachine joins the controls (internal/control) and the probes (internal/probe) into the Machine
-// of a boot: set before a run, waited for, watched during it, restored after it. The other packages
-// define what each setting and reading means; LabMachine calls them in order and translates into
-// the terms of the record. It is the machine at hand, or a test's copy of one.
+// of a boot. Those packages define what each setting and reading means; LabMachine calls them in
+// order and translates the results into the terms of the record. It is the machine at hand, or a
+// copy of one in a test.
 type LabMachine struct {
 	Control *control.Machine
-	// starts what puts the machine back when krund is killed; nil: nothing does
+	// starts the guard, which restores the machine when krund is killed; nil: there is none
 	Guard func(context.Context) (Guard, error)
-	// krund has ended in order, for a restart of the machine: what it left is no news
+	// krund ended in order before a restart of the machine: leftover settings are expected
 	RestartExpected bool
 	Settings        control.Settings
 	MakeAccount     func(context.Context) (child.Account, []string, error) // child.FreshAccount
@@ -40,23 +40,23 @@ type LabMachine struct {
 	Log             *slog.Logger
 	Temperature     config.Temperature
 	Probes          probe.Settings
-	// kernel messages that are no cause for concern, besides the built-in list
+	// kernel messages that are harmless, in addition to the built-in list
 	Allow    []*regexp.Regexp
 	Extra    map[string]string // for the fingerprint
 	Origin   string            // path of the fingerprint of the machine that the experiment began on
 	Programs *Programs         // the files measured, for the fingerprint; nil for none
 
-	warned bool // of virtualisation
+	warned bool // of a virtual machine
 }
 
-// Guard puts the machine back when krund cannot; *guard.Guard is one.
+// Guard restores the machine when krund cannot; *guard.Guard is one.
 type Guard interface {
-	Dismiss() error         // everything has been put back
+	Dismiss() error         // everything has been restored
 	HandOver() error        // it has not, and krund gives up
 	AnnounceRestart() error // it has not, because the machine is about to restart
 }
 
-// warn says it once, and loudly, when this is no machine to measure on.
+// warn logs, once, that this is a virtual machine.
 func (m *LabMachine) warn(virtual control.Finding) {
 	if m.warned || virtual.Status == control.StatusOK || virtual.Status == control.StatusOff {
 		return
@@ -80,8 +80,8 @@ func sentences(problems []control.Problem) string {
 	return strings.Join(lines, "\n")
 }
 
-// Base reads the temperatures that the machine has at rest. There are none when nobody asks for
-// them.
+// Base reads the temperatures of the machine at rest. It returns none if temperatures are not
+// configured.
 func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
 	if m.Probes.Temperature == control.Off {
 		return nil, nil
@@ -98,8 +98,7 @@ func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
 	return now.Readings, nil
 }
 
-// Gate waits for the base temperatures. Only a demand makes it fail; otherwise it waits for
-// nothing.
+// Gate waits for the base temperatures. It fails only if the configuration requires them.
 func (m *LabMachine) Gate(ctx context.Context, base []results.Temperature) (remarks []string, err error) {
 	switch {
 	case m.Probes.Temperature == control.Off || m.Probes.Temperature == control.Warn:
@@ -164,8 +163,8 @@ func (m *LabMachine) Watch(ctx context.Context, remarks []string) (func(context.
 	}, nil
 }
 
-// readThrottle reads the counters before a run. That the machine lacks some is an error where they
-// are required.
+// readThrottle reads the counters before a run. A missing counter is an error if the configuration
+// requires them.
 func (m *LabMachine) readThrottle() (probe.Throttle, error) {
 	if m.Probes.Throttle == control.Off {
 		return probe.Throttle{}, nil
@@ -178,15 +177,15 @@ func (m *LabMachine) readThrottle() (probe.Throttle, error) {
 	return t, nil
 }
 
-// judgeThrottle reads the counters after a run and says what has become of them: the processor was
-// throttled, or nobody knows any more.
+// judgeThrottle reads the counters after a run and reports whether the processor was throttled, or
+// that this is unknown because counters are missing.
 func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
 	if m.Probes.Throttle == control.Off {
 		return
 	}
 	after := probe.ReadThrottle(m.Control.Root)
 	seen.Machine.Throttle.After = counts(after)
-	to, unknown := &seen.Refused, &seen.Remarks // such a run is done again
+	to, unknown := &seen.Refused, &seen.Remarks // a refused run is repeated
 	switch m.Probes.Throttle {
 	case control.Warn:
 		to = &seen.Disturbed
@@ -203,8 +202,8 @@ func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
 	}
 }
 
-// watchLog returns nil when the kernel's log is not to be watched or cannot be, which is an error
-// where it is required.
+// watchLog returns nil if the kernel's log is not watched. If it cannot be watched although it is
+// required, that is an error.
 func (m *LabMachine) watchLog(ctx context.Context) (probe.KernelLog, error) {
 	if m.Probes.KernelLog == control.Off {
 		return nil, nil
@@ -220,7 +219,8 @@ func (m *LabMachine) watchLog(ctx context.Context) (probe.KernelLog, error) {
 	return log, nil
 }
 
-// more is what the fingerprint has beside the machine: krund and the programs measured.
+// more returns the fingerprint's entries besides those of the machine: krund and the programs
+// measured.
 func (m *LabMachine) more() map[string]string {
 	more := maps.Clone(m.Extra)
 	if m.Programs != nil {
@@ -232,8 +232,8 @@ func (m *LabMachine) more() map[string]string {
 	return more
 }
 
-// mostKernelLines is how many messages of the kernel are in a record. A benchmark can cause any
-// number of them.
+// mostKernelLines is how many kernel messages a record stores. A benchmark can cause any number of
+// them.
 const mostKernelLines = 200
 
 func (m *LabMachine) drainLog(ctx context.Context, log probe.KernelLog, seen *Observation) {
@@ -252,8 +252,8 @@ func (m *LabMachine) drainLog(ctx context.Context, log probe.KernelLog, seen *Ob
 	m.judgeLog(report, errors.Join(err, log.Close()), seen)
 }
 
-// judgeLog says what a report of the kernel's log means for the run, and that it is not whole
-// because it could not be read to its end: the lines themselves are in the record anyway.
+// judgeLog judges a run by the kernel's log. Unexpected messages count only if an empty log is
+// required; they are in the record in any case. It also reports that the log is incomplete.
 func (m *LabMachine) judgeLog(report probe.KernelReport, unread error, seen *Observation) {
 	to := &seen.Remarks
 	if m.Probes.KernelLog == control.Require {
@@ -275,12 +275,12 @@ func (m *LabMachine) judgeLog(report probe.KernelReport, unread error, seen *Obs
 	}
 }
 
-// readings is never nil, which means not taken.
+// readings returns a list that is never nil: nil means not taken.
 func readings(now probe.Temperatures) []results.Temperature {
 	return append([]results.Temperature{}, now.Readings...)
 }
 
-// counts is nil for a machine without throttle counters.
+// counts returns nil for a machine without throttle counters.
 func counts(t probe.Throttle) []results.Count {
 	if len(t.Counts) == 0 {
 		return nil

@@ -9,14 +9,13 @@ import (
 	"krund/internal/schedule"
 )
 
-// mend rebuilds damaged slots from the results, copying the schedule aside first, and opens it
-// again.
+// mend copies the schedule aside, rebuilds its damaged slots from the results and opens it again.
 func (x *experiment) mend() error {
 	if err := x.schedule.Close(); err != nil {
 		return err
 	}
 	report, repairErr := schedule.Repair(x.FS, x.directory.Schedule(), x.source())
-	// even if not repaired: mails are counted in its header
+	// even if the repair failed: mails are counted in the header
 	s, err := schedule.Open(x.FS, x.directory.Schedule(), true)
 	if err == nil {
 		x.schedule = s
@@ -30,8 +29,8 @@ func (x *experiment) mend() error {
 	return err
 }
 
-// source is what slots are rebuilt from. A header is not made anew here: with both copies lost the
-// schedule cannot be opened, and a person decides.
+// source returns what damaged slots are rebuilt from. It does not rebuild the header: if both
+// copies are lost, the schedule cannot be opened, and a person must decide.
 func (x *experiment) source() schedule.Source {
 	return schedule.NewSource(x.cfg, schedule.NewHeader(x.cfg, schedule.Facts{}, x.Clock.Now()),
 		func(slot int) (schedule.History, error) {
@@ -39,7 +38,7 @@ func (x *experiment) source() schedule.Source {
 		})
 }
 
-// current is schedule.Current that mends damaged slots.
+// current is schedule.Current, but repairs damaged slots.
 func (x *experiment) current() (schedule.Slot, error) {
 	slot, err := x.schedule.Current()
 	var damaged *schedule.DamagedSlot

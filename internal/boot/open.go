@@ -16,8 +16,8 @@ import (
 	"krund/internal/schedule"
 )
 
-// OtherConfig is the error for a directory that was started with another text of the configuration.
-// Results of two configurations are never mixed.
+// OtherConfig is the error for a directory whose experiment was started with another text of the
+// configuration. Results of two configurations are never mixed.
 type OtherConfig struct {
 	Dir  string // directory of the experiment
 	Path string // the configuration given now
@@ -35,14 +35,14 @@ func (e *OtherConfig) Error() string {
 		"the directory away to start anew", e.Dir)
 }
 
-// NotOpened is the error when the experiment could not be opened or begun. Without its schedule
-// mails cannot be counted, so nobody was told, and what starts krund at every boot would meet the
-// same error again.
+// NotOpened is the error when the experiment could not be opened. No notification was sent, because
+// mails are counted in the schedule. If a unit starts krund at every boot, the same error will
+// occur again.
 type NotOpened struct{ Err error }
 
 func (e *NotOpened) Error() string { return e.Err.Error() }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *NotOpened) Unwrap() error { return e.Err }
 
 func notOpened(err error) error {
@@ -52,8 +52,8 @@ func notOpened(err error) error {
 	return &NotOpened{Err: err}
 }
 
-// Started says whether the experiment in dir has a schedule, so that its configuration's files need
-// not be there any more: one that is missing then is the outcome of its executions.
+// Started reports whether the experiment in dir has a schedule. If so, the files that its
+// configuration names need not exist: a missing one is the outcome of its executions.
 func Started(fsys durable.FS, dir string) bool {
 	f, err := directory.Open(fsys, dir)
 	if err != nil {
@@ -63,7 +63,7 @@ func Started(fsys durable.FS, dir string) bool {
 	return err == nil
 }
 
-// open locks the experiment and opens its schedule, making both when there are none.
+// open locks the experiment and opens its schedule. It creates both if they do not exist.
 func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys System) (*experiment, error) {
 	f, err := directory.Create(sys.FS, dir)
 	if err != nil {
@@ -78,7 +78,7 @@ func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys Syste
 		results: results.NewAppender(sys.FS, f.Results()), reader: results.NewReader(sys.FS, f.Results()),
 	}
 	if err := x.Machine.RestoreLeftover(ctx); err != nil { // also when nothing is outstanding any more
-		// Apply stops at it; what only reads may go on
+		// Apply fails at it, too; what only reads may continue
 		sys.Log.Error("put back what an earlier krund has changed", "error", err)
 	}
 	if err := x.openSchedule(ctx); err != nil {
@@ -109,16 +109,16 @@ func (x *experiment) openSchedule(ctx context.Context) error {
 	return x.notNewer()
 }
 
-// lookBack is how many slots notNewer looks at: those before may have been skipped, and have no
+// lookBack is how many slots notNewer examines. Earlier ones may have been skipped and have no
 // records.
 const lookBack = 16
 
-// notNewer refuses an experiment that a newer krund has gone on with: results of both would follow
-// each other, and the records of the newer one are not understood here. The newest record tells.
+// notNewer refuses an experiment that a newer krund has continued, judging by the newest record:
+// this krund does not understand that record, and must not add its own after it.
 func (x *experiment) notNewer() error {
 	slot, err := x.schedule.Current()
 	if err != nil {
-		return nil //nolint:nilerr // nothing outstanding, or damage, which the first pass meets and mends
+		return nil //nolint:nilerr // nothing outstanding, or damage: the first pass repairs it
 	}
 	for index := slot.Index; index >= 0 && index > slot.Index-lookBack; index-- {
 		s, err := x.schedule.Slot(index)
@@ -141,8 +141,8 @@ func (x *experiment) notNewer() error {
 	return nil
 }
 
-// start makes the schedule: the moment an experiment begins to exist. The configuration's copy
-// comes first, so that a schedule always has one.
+// start creates the schedule, and with it the experiment. It writes the copy of the configuration
+// first, so that every schedule has one.
 func (x *experiment) start(ctx context.Context) error {
 	listing, err := x.reader.List()
 	if err != nil {

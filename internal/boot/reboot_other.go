@@ -9,7 +9,7 @@ import (
 	"krund/internal/command"
 )
 
-// NewRebooter returns the ways of systems without systemd: the reboot(8) program, which runs the
+// NewRebooter returns the method of systems without systemd: the reboot(8) program, which runs the
 // shutdown scripts.
 func NewRebooter(log *slog.Logger) Rebooter {
 	return Rebooter{Log: log, Methods: []RebootMethod{{"reboot(8)", func(ctx context.Context) error {

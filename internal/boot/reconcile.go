@@ -12,8 +12,8 @@ import (
 	"krund/internal/verdict"
 )
 
-// reconcile closes a slot that was left running: by its record when that is durable, else by
-// counting the attempt as lost. It does not matter how often it is interrupted.
+// reconcile closes a slot that was left running: with its record if that is durable, otherwise by
+// counting the attempt as lost. It can be interrupted and repeated any number of times.
 func (x *experiment) reconcile(ctx context.Context) error {
 	slot, err := x.current()
 	if errors.Is(err, schedule.ErrDone) {
@@ -29,8 +29,8 @@ func (x *experiment) reconcile(ctx context.Context) error {
 	record, err := x.reader.Load(results.Name{Slot: slot.Index, Attempt: slot.Attempts})
 	switch {
 	case err == nil:
-		// It was renamed to its name; that the name is durable is only known if the attempt came
-		// that far.
+		// The record has its final name. Whether the name is durable is unknown if the attempt was
+		// interrupted after renaming.
 		if err := x.FS.SyncDir(x.directory.Results()); err != nil {
 			return fmt.Errorf("make the record of slot %d durable: %w", slot.Index, err)
 		}
@@ -43,8 +43,8 @@ func (x *experiment) reconcile(ctx context.Context) error {
 			"check-data` and `krunctl repair` tell more", slot.Index, err)
 	}
 	if x.BootID != "" && x.BootID == x.schedule.Header().Boot && !x.hardware() {
-		// Only krund ended, not the machine, and a person has started it again: no reason to count
-		// the attempt.
+		// Only krund ended, not the machine, and a person has started it again. There is no reason
+		// to count the attempt.
 		x.Log.Warn("krund ended in the middle of an execution, which is run again", "slot", slot.Index, "key",
 			slot.Key.String(), "why", whyKrundEnded)
 		if err := x.schedule.Withdraw(slot); err != nil {
@@ -59,8 +59,8 @@ func (x *experiment) reconcile(ctx context.Context) error {
 	return x.lose(ctx, slot)
 }
 
-// clean removes the temporary files of writes that a crash has interrupted. Nobody else is writing:
-// the experiment is locked.
+// clean removes the temporary files of interrupted writes. Nothing else writes: the experiment is
+// locked.
 func (x *experiment) clean() {
 	removed, err := x.directory.Clean()
 	for _, name := range removed {
@@ -71,7 +71,7 @@ func (x *experiment) clean() {
 	}
 }
 
-// lose counts an attempt that the machine did not survive, with a record of its own.
+// lose counts an attempt that did not end, with a record of its own.
 func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
 	o := lost(slot.Attempts, x.cfg.Experiment.Attempts, x.BootID != "" &&
 		x.BootID == x.schedule.Header().Boot)
@@ -79,7 +79,7 @@ func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
 		"outcome", string(o.Result))
 	record := x.emptyRecord(slot)
 	record.Outcome, record.Reasons = o.Result, o.Reasons
-	// that of the attempt, not this one, which is about to have an attempt of its own
+	// the boot of the attempt, not this one, which is about to have an attempt of its own
 	record.BootID = x.schedule.Header().Boot
 	if err := x.store(slot, record); err != nil {
 		return err
@@ -88,13 +88,12 @@ func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
 	return nil
 }
 
-// whyKrundEnded is what is known of an earlier krund when the boot is still the same: had it ended
+// whyKrundEnded lists the possible reasons why an earlier krund ended in this boot: if it had ended
 // in order, the slot would not be left running.
 const whyKrundEnded = "it was killed (by the kernel for want of memory, or by somebody), crashed, or could " +
 	"not store the record; the system's journal and the experiment's log may tell"
 
-// lost is the verdict on an attempt of which nothing is known but whether the machine is still in
-// the same boot.
+// lost returns the outcome of an attempt of which only the boot is known.
 func lost(attempt, most int, sameBoot bool) verdict.Outcome {
 	reason := fmt.Sprintf("the machine or krund stopped in the middle of attempt %d (power cut, crash, "+
 		"reset, or krund was killed)", attempt)

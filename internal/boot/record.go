@@ -11,9 +11,9 @@ import (
 	"krund/internal/verdict"
 )
 
-// emptyRecord is a record of which only the plan is known.
+// emptyRecord returns a record that contains only what was planned.
 func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
-	_, _, benchmark, _ := x.cfg.Lookup(slot.Key) // the key comes from the same configuration
+	_, _, benchmark, _ := x.cfg.Lookup(slot.Key) // the key is from this configuration
 	return results.Record{
 		Key: slot.Key, Krund: x.Version, Experiment: x.cfg.Experiment.Name,
 		ConfigHash: x.cfg.Hash, Host: x.Host,
@@ -24,7 +24,7 @@ func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
 	}
 }
 
-// judge puts the record of a run together, with its outcome.
+// judge assembles the record of a run and decides its outcome.
 func (x *experiment) judge(slot schedule.Slot, applied Applied, start baseline,
 	run execution) results.Record {
 	r, m, seen := x.emptyRecord(slot), run.measured, run.observed
@@ -35,7 +35,7 @@ func (x *experiment) judge(slot schedule.Slot, applied Applied, start baseline,
 		m.Columns, m.Totals, m.Library
 	r.Energy = m.Energy
 	r.Process, r.Daemon = m.Process, m.Daemon
-	// never nil: that means unknown
+	// never nil, which means unknown
 	r.Process.Findings = append(append([]string{}, start.findings...), m.Process.Findings...)
 	r.Machine = seen.Machine
 	r.Machine.Controls = applied.Controls
@@ -51,7 +51,8 @@ func (x *experiment) judge(slot schedule.Slot, applied Applied, start baseline,
 	return r.Bounded()
 }
 
-// conclude ends the attempt: with its record, or, when nothing was measured, without counting it.
+// conclude ends the attempt: with its record, or, if nothing was measured, by withdrawing the
+// attempt.
 func (x *experiment) conclude(slot schedule.Slot, record results.Record, err error) error {
 	if err == nil {
 		return x.store(slot, record)
@@ -65,9 +66,8 @@ func (x *experiment) conclude(slot schedule.Slot, record results.Record, err err
 	return err
 }
 
-// store makes the record durable and then finishes the slot, in this order: a crash between the two
-// is mended by reconcile, and so is an error, which leaves the slot running because nobody knows
-// whether the record is there.
+// store makes the record durable and then finishes the slot, in this order. After a crash between
+// the two, or an error, the slot stays running, and reconcile finds out whether the record exists.
 func (x *experiment) store(slot schedule.Slot, record results.Record) error {
 	x.worked = true
 	outcome, err := x.append(slot, record)
@@ -83,7 +83,7 @@ func (x *experiment) store(slot schedule.Slot, record results.Record) error {
 		return errors.Join(err, finishErr)
 	}
 	if flag.Final() {
-		x.left-- // a slot that is not counted yet is not counted later
+		x.left-- // -1 stays below 0: not counted yet
 	}
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 	"krund/internal/schedule"
 )
 
-// reportOutcome reports the end of an execution: to the progress display, to the log, and, if its
-// record deserves a look, by a notification.
+// reportOutcome reports the end of an execution to Progress and the log. It sends a notification if
+// the record deserves a look.
 func (x *experiment) reportOutcome(ctx context.Context, slot schedule.Slot, r results.Record,
 	took time.Duration) {
 	x.Progress.End(slot, x.count(), r.Outcome, r.Reasons, took)
-	// for the file: people have Progress
+	// only for the log file: Progress shows it to people
 	x.Log.Debug("execution ended", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts,
 		"outcome", string(r.Outcome), "reasons", strings.Join(r.Reasons, "; "))
 	x.notifyOutcome(ctx, slot, r)
@@ -46,9 +46,9 @@ func (x *experiment) reportFinished(ctx context.Context) error {
 	return nil
 }
 
-// notify sends a notification. The count of mails is durable before a mail is sent, so that a fault
-// can never flood anybody. The last mail is not for single executions: many that fail must not keep
-// the news that the experiment has ended from whoever waits for it.
+// notify sends a notification. A mail is counted durably before it is sent, so that no fault can
+// send an unlimited number. The last mail is reserved for the end of the experiment: failing
+// executions must not use it up.
 func (x *experiment) notify(ctx context.Context, event command.Event, subject, text string) {
 	left := x.cfg.Notify.MaxMails - x.schedule.Header().Mails
 	mail := x.Notifier.WantsMail() && (left > 1 || left == 1 && event != command.Flagged)
@@ -72,8 +72,9 @@ func bullets(lines []string) string {
 	return "- " + strings.Join(lines, "\n- ") + "\n"
 }
 
-// count is for Progress, and counts the slots once: nobody else works on them. When they cannot be
-// read all that follow are said to be left; the next pass meets the error.
+// count returns the numbers for Progress. It counts the slots once, because only this process
+// changes them. If they cannot be read, it counts all of them as left, and the next pass reports
+// the error.
 func (x *experiment) count() Count {
 	n := x.schedule.Header().Slots
 	if x.left < 0 {

@@ -14,8 +14,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// System is everything a boot touches. cmd/krund fills it with the real things, the tests with
-// simulated ones.
+// System is everything that a boot touches. cmd/krund fills it with the implementations, the tests
+// with simulated ones.
 type System struct {
 	FS       durable.FS // durable.WithRoom of Room.Make
 	Room     *Room
@@ -25,15 +25,14 @@ type System struct {
 	Machine  Machine
 	Hooks    Hooks
 	Reboot   func(context.Context) error // Rebooter.Reboot
-	Entry    Entry                       // nil: the machine boots the same way for everybody
+	Entry    Entry                       // nil: the experiment has no boot entry of its own
 	Notifier Notifier
 	Sync     func() // sync(2)
-	// takes krund out of the next boots, when all is done or the experiment stops
+	// disables the unit that starts krund, so that the next boots are ordinary ones
 	DisableUnit func(context.Context) error
-	// removes what executions left outside the folder; called last, while the experiment is locked,
-	// unless the machine is about to restart
+	// removes what executions left outside of the directory: account and control group
 	Cleanup func() error
-	// why this boot is to be an ordinary one; "" when it is not (hold.Find)
+	// why this boot is to be an ordinary one; "" if it is not (autostart.FindHold)
 	Held     func() (why string, err error)
 	Progress Progress
 
@@ -49,7 +48,7 @@ type Executor interface {
 	Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error)
 }
 
-// Machine is the machine's state: what is set for the measurement, waited for before it and watched
+// Machine is the state of the machine: set for the measurement, waited for before it and observed
 // during it.
 type Machine interface {
 	// RestoreLeftover restores the settings left behind by a killed krund. The error names those
@@ -58,7 +57,7 @@ type Machine interface {
 	// Apply brings the machine into the wanted state. An error means that it is not fit to measure.
 	// Restore or LeaveToRestart must follow, also after an error.
 	Apply(ctx context.Context) (Applied, error)
-	// Account makes the benchmarks' account anew. The findings are for the record.
+	// Account creates the account for benchmarks anew. The findings are for the record.
 	Account(ctx context.Context, a Applied) (account child.Account, findings []string, err error)
 	// Base reads the temperatures that later executions start from.
 	Base(ctx context.Context) ([]results.Temperature, error)
@@ -98,24 +97,25 @@ type Hooks interface {
 	After(ctx context.Context) error
 }
 
-// Entry is the boot loader's entry of the experiment; bootentry.Entry is one.
+// Entry is the boot loader's entry of the experiment; autostart.Entry is one.
 type Entry interface {
-	// Ask makes the next boot, and only that one, one of the entry. It may be asked for again.
+	// Ask makes the next boot, and only that one, a boot of the entry. It may be called again.
 	Ask(ctx context.Context) error
 	// Withdraw makes the next boot an ordinary one again.
 	Withdraw(ctx context.Context) error
 }
 
-// Notifier tells people.
+// Notifier sends notifications.
 type Notifier interface {
 	WantsMail() bool
 	Send(ctx context.Context, m command.Message, mail bool) error
 }
 
-// Count is how many slots there are, and how many of them are not finished.
+// Count is the number of slots and of those that are not finished.
 type Count struct{ Slots, Left int }
 
-// Progress shows a person how far the experiment is. Nothing is shown while a benchmark runs.
+// Progress shows the progress of the experiment to a person. It shows nothing while a benchmark
+// runs.
 type Progress interface {
 	Begin(slot schedule.Slot, n Count)
 	End(slot schedule.Slot, n Count, outcome results.Outcome, reasons []string, took time.Duration)
