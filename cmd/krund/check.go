@@ -33,7 +33,7 @@ type checkJSON struct {
 	Findings   []control.Finding `json:"findings"`
 }
 
-// limitsJSON is what bounds each process execution; nil is no limit.
+// limitsJSON contains the limits of each process execution; nil is no limit.
 type limitsJSON struct {
 	HeapBytes  *int64 `json:"heap_bytes"`
 	StackBytes *int64 `json:"stack_bytes"`
@@ -55,7 +55,7 @@ func limitsOf(l config.Limits) limitsJSON {
 	}
 }
 
-// limitsText is what bounds each process execution, for people.
+// limitsText returns the limits of each process execution for people.
 func limitsText(l config.Limits) string {
 	some := func(n int64, text string) string {
 		if n == 0 {
@@ -69,8 +69,8 @@ func limitsText(l config.Limits) string {
 		some(l.Home, config.FormatSize(l.Home)))
 }
 
-// check is `krund check`: the configuration with all its files, and every setting of the machine.
-// It changes nothing.
+// check is `krund check`: it checks the configuration with all its files, and every setting of the
+// machine. It changes nothing.
 func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)

@@ -18,8 +18,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// newGuard returns what starts a guard of the experiment in the directory dir. The guard inherits
-// lock, the machine's, so that no other krund begins before the machine is restored.
+// newGuard returns a function that starts a guard of the experiment in dir. The guard inherits the
+// machine's lock, so that no other krund begins before the machine is restored.
 func newGuard(
 	dir, mode string, cpus control.CPUs, lock *os.File,
 ) func(context.Context) (boot.Guard, error) {
@@ -35,8 +35,8 @@ func newGuard(
 // program that is not krund.
 const patience = 3 * time.Second
 
-// restoreAfterKill is the guard's work once krund has ended without restoring the machine. about is
-// the experiment's directory and whether there are reboots.
+// restoreAfterKill is the work of the guard when krund has ended without restoring the machine.
+// about is the experiment's directory and the reboot mode.
 func restoreAfterKill(about []string, restarting bool) error {
 	if len(about) != 2 {
 		return fmt.Errorf("told about %q, want a directory and whether there are reboots", about)
@@ -55,7 +55,7 @@ func restoreAfterKill(about []string, restarting bool) error {
 	c := claim(dir, mode)
 	err := c.err
 	if err == nil {
-		defer c.lock.Release() //nolint:errcheck // the end of the process releases it in any case
+		defer c.lock.Release() //nolint:errcheck // the end of the process releases it, too
 		defer c.closeLog()
 		m.FS, m.Journal, m.Log = c.directory.FS(), c.directory.Journal(), c.log
 		err = restore(ctx)
@@ -73,18 +73,18 @@ func restoreAfterKill(about []string, restarting bool) error {
 	return nil
 }
 
-// A claimed experiment is locked by this process, unless err says why not.
+// A claimed experiment is locked by this process, unless err is set.
 type claimed struct {
 	directory directory.Directory
 	lock      *directory.Lock
 	log       *slog.Logger
 	closeLog  func()
-	waits     bool // for another krund, which restores the machine as its first act
+	waits     bool // for another krund, which restores the machine first
 	err       error
 }
 
-// claim locks the experiment in dir. It waits for another krund as long as need be, and for
-// anything else no longer than patience.
+// claim locks the experiment in dir. It waits for another krund without limit, and otherwise at
+// most patience.
 func claim(dir, mode string) claimed {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

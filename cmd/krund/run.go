@@ -74,7 +74,7 @@ func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 }
 
 // loadConfig reads the configuration. The files that it names must exist before the experiment
-// starts; later a missing one is the outcome of the executions that need it.
+// starts. Later a missing file is the outcome of the executions that need it.
 func loadConfig(path, dir string) (*config.Config, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -88,8 +88,7 @@ func loadConfig(path, dir string) (*config.Config, error) {
 	return cfg, misnamed(err)
 }
 
-// misnamed makes a mistake on the command line of an error that says that the configuration is not
-// there.
+// misnamed turns the error that the configuration does not exist into a usageError.
 func misnamed(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, config.ErrNotFile) {
 		return usageError{err.Error()}
@@ -103,7 +102,7 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	why, err := held(o.directory) // before anything is made, or found wrong
+	why, err := held(o.directory) // before anything is created or refused
 	if err != nil {
 		return giveUp(ctx, o, nil, stderr, err)
 	}
@@ -130,26 +129,25 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	return sayEnding(ending, o, stdout, stderr)
 }
 
-// idle ends a krund that is to do nothing in this boot.
+// idle ends a krund that has nothing to do in this boot.
 func idle(stdout io.Writer, why string) error {
-	ready() // it has done what it should
+	ready() // for the unit, this is a success
 	fmt.Fprintf(stdout, "krund: nothing is run: %s\n", why)
 	return nil
 }
 
-// prepared is what an experiment runs with.
+// prepared contains what an experiment runs with.
 type prepared struct {
-	cfg *config.Config // nil when it cannot be read, or not be believed
-	// why nothing is to be run in this boot, and nothing else is set then; "" when it is
+	cfg *config.Config // nil if it cannot be read or must not be trusted
+	// why nothing runs in this boot; nothing else is set then
 	idle     string
 	reboot   string
 	system   boot.System
 	closeLog func()
-	machine  *directory.Lock // nil when the experiment does not take the machine over
+	machine  *directory.Lock // nil if the experiment does not take over the machine
 }
 
-// prepare makes everything ready that boot.Run needs. What it returns is to be closed, with an
-// error as well.
+// prepare prepares what boot.Run needs. The result must be closed, also after an error.
 func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepared, error) {
 	var p prepared
 	cfg, err := loadConfig(o.path, o.directory)
@@ -186,7 +184,7 @@ func (p prepared) close() {
 	}
 }
 
-// sayEnding prints how an experiment ended well.
+// sayEnding prints how an experiment ended without an error.
 func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error {
 	switch ending {
 	case boot.Finished:
@@ -199,7 +197,7 @@ func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error
 		return errInterrupted
 	case boot.Stopped:
 		fmt.Fprintf(stdout, "krund: stopped, as asked; the same command goes on where it stopped\n")
-	default: // the log has said it
+	default: // the log contains it
 	}
 	return nil
 }
