@@ -59,7 +59,7 @@ func (a *app) ordinaryBoot(ctx context.Context, cfg *config.Config) error {
 	if !ok {
 		return nil
 	}
-	return entry.TakeBack(ctx)
+	return entry.Withdraw(ctx)
 }
 
 // bootAgain asks for the next boot of an experiment that was held and is enabled, or says how to.

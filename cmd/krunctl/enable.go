@@ -213,7 +213,7 @@ func (a *app) forgetStop(path string) error {
 		return nil // it has not begun
 	}
 	if err == nil {
-		_, err = f.TakeBack(directory.Stop)
+		_, err = f.Withdraw(directory.Stop)
 	}
 	return explainRights(err)
 }

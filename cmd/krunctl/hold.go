@@ -107,7 +107,7 @@ func (a *app) resume(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	was, err := f.TakeBack(directory.Hold)
+	was, err := f.Withdraw(directory.Hold)
 	if err != nil {
 		return explainRights(err)
 	}

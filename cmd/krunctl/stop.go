@@ -53,7 +53,7 @@ func (a *app) stop(ctx context.Context, arg string) error {
 		}
 		a.line("asked", "%s ends after the execution that runs", who)
 	} else {
-		if _, err := f.TakeBack(directory.Stop); err != nil { // an old request would end the next krund
+		if _, err := f.Withdraw(directory.Stop); err != nil { // an old request would end the next krund
 			return explainRights(err)
 		}
 		a.line("not running", "no krund works on %s", f.Dir())

@@ -33,7 +33,7 @@ type checkJSON struct {
 	Findings   []control.Finding `json:"findings"`
 }
 
-// limitsJSON is what bounds each process execution; nil is no limit.
+// limitsJSON contains the limits of each process execution; nil is no limit.
 type limitsJSON struct {
 	HeapBytes  *int64 `json:"heap_bytes"`
 	StackBytes *int64 `json:"stack_bytes"`
@@ -55,7 +55,7 @@ func limitsOf(l config.Limits) limitsJSON {
 	}
 }
 
-// limitsText is what bounds each process execution, for people.
+// limitsText returns the limits of each process execution for people.
 func limitsText(l config.Limits) string {
 	some := func(n int64, text string) string {
 		if n == 0 {
@@ -69,7 +69,8 @@ func limitsText(l config.Limits) string {
 		some(l.Home, config.FormatSize(l.Home)))
 }
 
-// check is `krund check`: the configuration with all its files, and every setting of the machine. It changes nothing.
+// check is `krund check`: it checks the configuration with all its files, and every setting of the
+// machine. It changes nothing.
 func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -94,16 +95,20 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 		return err
 	}
 	w := doctor.Of(cfg, cfg.Experiment.Reboot)
-	table := control.Table{Findings: doctor.Look(ctx, control.NewMachine(ctx, sysroot.New("/")), w, msr.Probe)}
+	table := control.Table{Findings: doctor.Look(ctx, control.NewMachine(ctx, sysroot.New("/")), w,
+		msr.Probe)}
 	if *asJSON {
 		out := json.NewEncoder(stdout)
 		out.SetIndent("", "  ")
 		err = out.Encode(checkJSON{
-			Format: checkFormat, Experiment: cfg.Experiment.Name, Config: path, ConfigHash: cfg.Hash, Host: cfg.Hostname,
-			Keys: len(cfg.Keys()), Slots: cfg.Slots(), Limits: limitsOf(cfg.Limits), Fit: !table.Fails(), Findings: table.Findings,
+			Format: checkFormat, Experiment: cfg.Experiment.Name, Config: path, ConfigHash: cfg.Hash,
+			Host: cfg.Hostname,
+			Keys: len(cfg.Keys()), Slots: cfg.Slots(), Limits: limitsOf(cfg.Limits), Fit: !table.Fails(),
+			Findings: table.Findings,
 		})
 	} else {
-		fmt.Fprintf(stdout, "%s: %d process executions of %d keys; limits: %s\n\n", cfg.Experiment.Name, cfg.Slots(), len(cfg.Keys()),
+		fmt.Fprintf(stdout, "%s: %d process executions of %d keys; limits: %s\n\n", cfg.Experiment.Name,
+			cfg.Slots(), len(cfg.Keys()),
 			limitsText(cfg.Limits))
 		err = table.Print(stdout)
 	}

@@ -11,13 +11,13 @@ import (
 	"krund/internal/trust"
 )
 
-// makeDirectory makes the experiment's directory, or opens it, and refuses one that others could
-// change. All further work in it goes through its FS, which stays with the directory that was
-// checked.
+// makeDirectory creates or opens the experiment's directory, and refuses one that other users could
+// change. All further accesses go through its FS, which refers to the directory that was checked,
+// even if it is renamed.
 func makeDirectory(dir, mode string) (directory.Directory, error) {
 	verdict, err := trust.Look(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // it is made below; the way there was judged
+		err = nil // it is created below; the path to it was checked
 	}
 	if err == nil {
 		err = config.Rule(mode)(verdict)

@@ -29,8 +29,10 @@ type misbehaviour struct {
 
 var misbehaviours = []misbehaviour{
 	{
-		name: "segmentation fault in the fourth iteration", c: `void run_iter(int p) { if (++n == 4) *(volatile int *)0 = 1; }`,
-		outcome: results.Error, done: 3, reasons: []string{"ended by signal SIGSEGV", "3 of 5 iterations were measured"},
+		name:    "segmentation fault in the fourth iteration",
+		c:       `void run_iter(int p) { if (++n == 4) *(volatile int *)0 = 1; }`,
+		outcome: results.Error, done: 3, reasons: []string{"ended by signal SIGSEGV", "3 of 5 iterations " +
+			"were measured"},
 	},
 	{
 		name: "stack overflow", c: `int deep(volatile char *p) { volatile char room[4096]; room[0] = *p; return deep(room) + room[0]; }
@@ -38,25 +40,32 @@ var misbehaviours = []misbehaviour{
 		outcome: results.Error, done: 1, reasons: []string{"ended by signal SIGSEGV"},
 	},
 	{
-		name: "prints garbage and control characters", c: `void run_iter(int p) { fputs("\033[2J\xff\xfe\a\r\b", stdout); fputs("\033c\200\n", stderr); }`,
+		name:    "prints garbage and control characters",
+		c:       `void run_iter(int p) { fputs("\033[2J\xff\xfe\a\r\b", stdout); fputs("\033c\200\n", stderr); }`,
 		outcome: results.Completed, done: 5,
 		check: func(t *testing.T, _ *experiment, r results.Record) {
-			if p := r.Process; p.Stdout.Bytes != 45 || !utf8.ValidString(p.Stdout.Text) || !strings.Contains(p.Stdout.Text, "\x1b[2J\uFFFD") || p.Stderr.Bytes != 20 {
+			if p := r.Process; p.Stdout.Bytes != 45 || !utf8.ValidString(p.Stdout.Text) ||
+				!strings.Contains(p.Stdout.Text, "\x1b[2J\uFFFD") || p.Stderr.Bytes != 20 {
 				t.Errorf("stdout %+v, stderr %+v", p.Stdout, p.Stderr)
 			}
 		},
 	},
 	{
-		name: "wrong checksum", c: `void run_iter(int p) { if (++n == 3) { printf("checksum fault: 7 != 8\n"); exit(1); } }`,
-		outcome: results.Error, done: 2, reasons: []string{"exit status 1", "checksum fault: 7 != 8", "2 of 5"},
+		name:    "wrong checksum",
+		c:       `void run_iter(int p) { if (++n == 3) { printf("checksum fault: 7 != 8\n"); exit(1); } }`,
+		outcome: results.Error, done: 2, reasons: []string{"exit status 1",
+			"checksum fault: 7 != 8", "2 of 5"},
 	},
 	{
-		name: "last words with control characters", c: `void run_iter(int p) { fputs("\033[31mred\a", stderr); exit(3); }`,
+		name:    "last words with control characters",
+		c:       `void run_iter(int p) { fputs("\033[31mred\a", stderr); exit(3); }`,
 		outcome: results.Error, done: 0, reasons: []string{"exit status 3", "red"},
 	},
 	{
-		name: "exception in Python", py: "n = 0\ndef run_iter(p):\n    global n\n    n += 1\n    if n == 3: raise ValueError('no such planet')\n",
-		outcome: results.Error, done: 2, reasons: []string{"exit status 70: the benchmark raised an exception in run_iter", "run_iter: ValueError: no such planet", "2 of 5"},
+		name: "exception in Python", py: "n = 0\ndef run_iter(p):\n    global n\n    n += 1\n    if n == " +
+			"3: raise ValueError('no such planet')\n",
+		outcome: results.Error, done: 2, reasons: []string{"exit status 70: the benchmark raised an " +
+			"exception in run_iter", "run_iter: ValueError: no such planet", "2 of 5"},
 		check: func(t *testing.T, _ *experiment, r results.Record) {
 			if !strings.Contains(r.Process.Stderr.Text, "ValueError: no such planet") {
 				t.Errorf("no traceback on stderr: %q", r.Process.Stderr.Text)
@@ -91,11 +100,13 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "endless iteration", timeout: "2s", c: `void run_iter(int p) { if (++n == 3) for (;;); }`,
-		outcome: results.Timeout, done: 2, reasons: []string{"killed at the time limit of 2s after 2 of 5 iterations"},
+		outcome: results.Timeout, done: 2, reasons: []string{"killed at the time limit of 2s after 2 of 5 " +
+			"iterations"},
 	},
 	{
 		name: "stops itself", timeout: "2s", c: `void run_iter(int p) { if (++n == 2) raise(SIGSTOP); }`,
-		outcome: results.Timeout, done: 1, reasons: []string{"killed at the time limit of 2s after 1 of 5 iterations"},
+		outcome: results.Timeout, done: 1, reasons: []string{"killed at the time limit of 2s after 1 of 5 " +
+			"iterations"},
 	},
 	{
 		name: "too much memory in C", heap: "64MiB",
@@ -113,7 +124,8 @@ var misbehaviours = []misbehaviour{
 		},
 	},
 	{
-		name: "closes all its descriptors", c: `void run_iter(int p) { for (int fd = 0; fd < 256; fd++) close(fd); }`,
+		name:    "closes all its descriptors",
+		c:       `void run_iter(int p) { for (int fd = 0; fd < 256; fd++) close(fd); }`,
 		outcome: results.Completed, done: 5,
 	},
 	{
@@ -134,19 +146,25 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "exits with 0 in its first iteration", c: `void run_iter(int p) { exit(0); }`,
-		outcome: results.Error, done: 0, reasons: []string{"the process ended before the runner said that it was done"},
+		outcome: results.Error, done: 0, reasons: []string{"the process ended before the runner said that " +
+			"it was done"},
 	},
 	{
-		name: "exits with 0 as it is loaded", c: `void run_iter(int p) {} __attribute__((constructor)) static void first(void) { exit(0); }`,
+		name:    "exits with 0 as it is loaded",
+		c:       `void run_iter(int p) {} __attribute__((constructor)) static void first(void) { exit(0); }`,
 		outcome: results.Error, done: 0, reasons: []string{"ended"},
 	},
 	{
-		name: "calls os._exit in the middle", py: "import os\nn = 0\ndef run_iter(p):\n    global n\n    n += 1\n    if n == 4: os._exit(0)\n",
-		outcome: results.Error, done: 3, reasons: []string{"the process ended before the runner said that it was done"},
+		name: "calls os._exit in the middle", py: "import os\nn = 0\ndef run_iter(p):\n    global n\n    n " +
+			"+= 1\n    if n == 4: os._exit(0)\n",
+		outcome: results.Error, done: 3, reasons: []string{"the process ended before the runner said that " +
+			"it was done"},
 	},
 	{
-		name: "becomes another program", c: `void run_iter(int p) { if (++n == 2) execl("/bin/true", "true", (char *)0); }`,
-		outcome: results.Error, done: 1, reasons: []string{"the process ended before the runner said that it was done"},
+		name:    "becomes another program",
+		c:       `void run_iter(int p) { if (++n == 2) execl("/bin/true", "true", (char *)0); }`,
+		outcome: results.Error, done: 1, reasons: []string{"the process ended before the runner said that " +
+			"it was done"},
 	},
 	{
 		name: "scribbles over the shared buffer",
@@ -183,7 +201,8 @@ var misbehaviours = []misbehaviour{
 				}
 			}
 		}`,
-		outcome: results.Error, done: 5, reasons: []string{"the 5 iterations are said to take", "but the process lived for 0.", "the buffer was made at"},
+		outcome: results.Error, done: 5, reasons: []string{"the 5 iterations are said to take",
+			"but the process lived for 0.", "the buffer was made at"},
 	},
 	{
 		name: "changes how its descriptors work",
@@ -212,17 +231,21 @@ var misbehaviours = []misbehaviour{
 		}`,
 		outcome: results.Completed, done: 5,
 		check: func(t *testing.T, _ *experiment, r results.Record) {
-			if r.Process.Strays != 100 || len(r.Process.Findings) > 3 || len(r.Process.Stdout.Text) > 1<<20+200 {
-				t.Errorf("%d strays, %d bytes of stdout, findings %.300q", r.Process.Strays, len(r.Process.Stdout.Text), r.Process.Findings)
+			if r.Process.Strays != 100 || len(r.Process.Findings) > 3 ||
+				len(r.Process.Stdout.Text) > 1<<20+200 {
+				t.Errorf("%d strays, %d bytes of stdout, findings %.300q", r.Process.Strays,
+					len(r.Process.Stdout.Text), r.Process.Findings)
 			}
 		},
 	},
 	{
-		name: "last words with direction marks", c: `void run_iter(int p) { fputs("\342\200\256dne\342\200\252", stderr); exit(3); }`,
+		name:    "last words with direction marks",
+		c:       `void run_iter(int p) { fputs("\342\200\256dne\342\200\252", stderr); exit(3); }`,
 		outcome: results.Error, done: 0, reasons: []string{"exit status 3", "dne"},
 	},
 	{
-		name: "shrinks the shared buffer", c: `void run_iter(int p) { ftruncate(3, 0); ftruncate(3, 1 << 30); }`,
+		name:    "shrinks the shared buffer",
+		c:       `void run_iter(int p) { ftruncate(3, 0); ftruncate(3, 1 << 30); }`,
 		outcome: results.Completed, done: 5,
 	},
 	{
@@ -231,11 +254,13 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "no run_iter", c: `void other(int p) {}`,
-		outcome: results.Error, done: 0, reasons: []string{"exit status 65: the benchmark has no function run_iter"},
+		outcome: results.Error, done: 0, reasons: []string{"exit status 65: the benchmark has no function " +
+			"run_iter"},
 	},
 	{
 		name: "syntax error in Python", py: "def run_iter(p:\n",
-		outcome: results.Error, done: 0, reasons: []string{"exit status 66: the benchmark file cannot be loaded"},
+		outcome: results.Error, done: 0, reasons: []string{"exit status 66: the benchmark file cannot be " +
+			"loaded"},
 	},
 	{
 		name: "removes its own file", c: `void run_iter(int p) { unlink("bench.so"); }`,
@@ -243,7 +268,8 @@ var misbehaviours = []misbehaviour{
 	},
 }
 
-// TestMisbehavingBenchmarks: each one ends with the right outcome and reasons, keeps what was measured before, and the next slot runs well.
+// TestMisbehavingBenchmarks: each one ends with the right outcome and reasons, keeps what was
+// measured before, and the next slot runs well.
 func TestMisbehavingBenchmarks(t *testing.T) {
 	for _, m := range misbehaviours {
 		t.Run(m.name, func(t *testing.T) {
@@ -277,7 +303,8 @@ func TestMisbehavingBenchmarks(t *testing.T) {
 				m.check(t, e, r)
 			}
 			e.outcome("good", results.Completed, 5)
-			want := map[results.Outcome]string{results.Completed: "CC", results.Error: "EC", results.Timeout: "TC"}[m.outcome]
+			want := map[results.Outcome]string{results.Completed: "CC", results.Error: "EC",
+				results.Timeout: "TC"}[m.outcome]
 			if got := e.flags(); got != want {
 				t.Errorf("slots %s, want %s", got, want)
 			}

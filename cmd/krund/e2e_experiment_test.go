@@ -39,7 +39,8 @@ func TestExperimentFaults(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
 		missing := filepath.Join(e.dir, "nothing.toml")
-		startKrund(t, filepath.Join(scratch, "prefix"), "run", missing).wait().want(t, exitUsage, missing, "no such file")
+		startKrund(t, filepath.Join(scratch, "prefix"), "run", missing).wait().want(t, exitUsage,
+			missing, "no such file")
 	})
 	t.Run("directory of another configuration", func(t *testing.T) {
 		t.Parallel()
@@ -48,7 +49,8 @@ func TestExperimentFaults(t *testing.T) {
 		e.run().want(t, exitOK)
 		e.iterations = 6
 		e.write("test.toml", e.config())
-		e.run().want(t, exitError, "was started with another configuration", `line 2 was "iterations = 5" and is "iterations = 6"`, "undo the change")
+		e.run().want(t, exitError, "was started with another configuration",
+			`line 2 was "iterations = 5" and is "iterations = 6"`, "undo the change")
 		if n := len(e.records()); n != 1 {
 			t.Errorf("%d records, want the one there was", n)
 		}
@@ -76,7 +78,8 @@ func TestExperimentFaults(t *testing.T) {
 		text, err := os.ReadFile(file)
 		e.must(err)
 		at := strings.Index(string(text), "second:C:so")
-		e.must(os.WriteFile(file, append(append(append([]byte{}, text[:at]...), "damaged"...), text[at+7:]...), 0o644))
+		e.must(os.WriteFile(file, append(append(append([]byte{}, text[:at]...), "damaged"...),
+			text[at+7:]...), 0o644))
 		e.run().want(t, exitOK)
 		if got := e.flags(); got != "CC" {
 			t.Errorf("slots %s, want CC", got)
@@ -123,7 +126,8 @@ func TestExperimentFaults(t *testing.T) {
 		e.c("blocks", `void run_iter(int p) { if (++n == 2) meet(); }`)
 		first := e.start()
 		e.meet(first)
-		e.run().want(t, exitError, fmt.Sprintf("krund with process number %d on", first.cmd.Process.Pid), "works on this experiment")
+		e.run().want(t, exitError, fmt.Sprintf("krund with process number %d on", first.cmd.Process.Pid),
+			"works on this experiment")
 		e.letGo()
 		first.wait().want(t, exitOK)
 		e.outcome("blocks", results.Completed, 5)
@@ -149,7 +153,8 @@ func TestExperimentFaults(t *testing.T) {
 		program, err := os.ReadFile(filepath.Join(scratch, "prefix", "bin", "krund"))
 		e.must(err)
 		e.write("prefix/bin/krund", string(program))
-		startKrund(t, filepath.Join(e.dir, "prefix"), "run", path).wait().want(t, exitError, "not installed whole", "libexec/krund/runner-c", "make install")
+		startKrund(t, filepath.Join(e.dir, "prefix"), "run", path).wait().want(t, exitError,
+			"not installed whole", "libexec/krund/runner-c", "make install")
 		if _, err := os.Lstat(e.directory); err == nil {
 			t.Error("the directory was made")
 		}
@@ -166,7 +171,8 @@ func TestExperimentFaults(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
 		e.c("good", good)
-		e.extra = fmt.Sprintf("[hooks]\nbefore = [[\"sh\", \"-c\", \"echo no network; test -e %s/network\"]]\n", e.dir)
+		e.extra = fmt.Sprintf("[hooks]\nbefore = [[\"sh\", \"-c\", \"echo no network; test -e "+
+			"%s/network\"]]\n", e.dir)
 		e.run().want(t, exitError, "not fit to measure", "hook 1 before", "no network")
 		if got := e.flags(); got != "O" {
 			t.Errorf("slots %s, want O: nothing was measured", got)
@@ -179,7 +185,8 @@ func TestExperimentFaults(t *testing.T) {
 	})
 }
 
-// mounted is a small file system of its own for the experiment's directory; remount changes its options.
+// mounted is a small file system of its own for the experiment's directory; remount changes its
+// options.
 func mounted(t *testing.T, options string) (dir string, remount func(flags uintptr, options string)) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -214,7 +221,8 @@ func TestDisks(t *testing.T) {
 			for (int i = 0; i < 400000; i++) { x = x * 6364136223846793005 + 1442695040888963407; putchar(48 + (x >> 58)); }
 		}`, rand.Uint32()))
 		e.c("last", good)
-		e.run().want(t, exitError, "no space left on device", "store the record of slot 1", "start krund again")
+		e.run().want(t, exitError, "no space left on device", "store the record of slot 1",
+			"start krund again")
 		e.outcome("small", results.Completed, 5)
 		e.outcome("large", results.Rerun, 0, "could not be stored", "no space left on device") // it counts
 		if got := e.flags(); got != "COO" {
@@ -242,7 +250,8 @@ func TestDisks(t *testing.T) {
 		e.directory = filepath.Join(dir, "test.krun")
 		e.c("good", good)
 		e.must(os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 32<<10), 0o644))
-		_ = os.WriteFile(filepath.Join(dir, "more"), make([]byte, 64<<10), 0o644) // as much as there is room for
+		// as much as there is room for
+		_ = os.WriteFile(filepath.Join(dir, "more"), make([]byte, 64<<10), 0o644)
 		e.run().want(t, exitError, "no space left on device")
 		remount(0, "size=4m")
 		e.run().want(t, exitOK)
@@ -319,12 +328,15 @@ func TestCheck(t *testing.T) {
 		e := newExperiment(t)
 		e.c("good", good)
 		path := e.write("test.toml", e.config())
-		startKrund(t, prefix, "check", path).wait().want(t, exitOK, "test: 1 process executions of 1 keys", "processes 4096", "fit to measure")
+		startKrund(t, prefix, "check", path).wait().want(t, exitOK, "test: 1 process executions of 1 keys",
+			"processes 4096", "fit to measure")
 		out := startKrund(t, prefix, "check", "--json", path).wait()
 		out.want(t, exitOK)
 		var table checkJSON
-		if err := json.Unmarshal([]byte(out.stdout), &table); err != nil || len(table.Findings) < 20 || table.Findings[0].Policy != "off" ||
-			table.Format != 1 || table.Experiment != "test" || table.Config != path || table.Keys != 1 || table.Slots != 1 || !table.Fit {
+		if err := json.Unmarshal([]byte(out.stdout), &table); err != nil || len(table.Findings) < 20 ||
+			table.Findings[0].Policy != "off" ||
+			table.Format != 1 || table.Experiment != "test" || table.Config != path || table.Keys != 1 ||
+			table.Slots != 1 || !table.Fit {
 			t.Errorf("%v: %.200s", err, out.stdout)
 		}
 		if _, err := os.Lstat(e.directory); err == nil {
@@ -346,6 +358,7 @@ func TestCheck(t *testing.T) {
 		e.c("good", good)
 		path := e.write("test.toml", e.config())
 		e.must(os.Remove(e.entry("good")))
-		startKrund(t, prefix, "check", path).wait().want(t, exitUsage, "test.toml:", "good/bench.so", "build the benchmark")
+		startKrund(t, prefix, "check", path).wait().want(t, exitUsage, "test.toml:", "good/bench.so",
+			"build the benchmark")
 	})
 }

@@ -70,7 +70,8 @@ int run_iter(int n)
 	})
 }
 
-// TestExternalSuite: one program, several suites, told apart by the benchmark's name that krund passes.
+// TestExternalSuite: one program, several suites, told apart by the benchmark's name that krund
+// passes.
 func TestExternalSuite(t *testing.T) {
 	t.Parallel()
 	e := newExperiment(t)
@@ -90,24 +91,30 @@ case "$1 $2 $3 $4" in
 *) exit 77 ;;
 esac
 `)
-	for _, name := range []string{"times", "cores", "short", "garbage", "fails", "directory", "missing-case", "years", "nothing"} {
+	for _, name := range []string{"times", "cores", "short", "garbage", "fails", "directory", "missing-case",
+		"years", "nothing"} {
 		e.add(name, "External")
 	}
 	e.write("benchmarks/directory/data", "1\n2\n3\n")
 	e.run().want(t, exitOK)
-	if r := e.outcome("directory", results.Completed, 3); r.WallNS[2] != 3_000 || r.Process.Dir != filepath.Join(e.dir, "benchmarks/directory") {
+	if r := e.outcome("directory", results.Completed, 3); r.WallNS[2] != 3_000 ||
+		r.Process.Dir != filepath.Join(e.dir, "benchmarks/directory") {
 		t.Errorf("times %v in %s", r.WallNS, r.Process.Dir)
 	}
-	if r := e.outcome("times", results.Completed, 3); r.WallNS[2] != 1_001 || r.CounterSource != "external" || r.Library != nil || r.StartNS != nil {
-		t.Errorf("times %v, counters %s, library %v, starts %v", r.WallNS, r.CounterSource, r.Library, r.StartNS)
+	if r := e.outcome("times", results.Completed, 3); r.WallNS[2] != 1_001 || r.CounterSource != "external" ||
+		r.Library != nil || r.StartNS != nil {
+		t.Errorf("times %v, counters %s, library %v, starts %v", r.WallNS, r.CounterSource,
+			r.Library, r.StartNS)
 	}
-	if r := e.outcome("cores", results.Completed, 3); len(r.Columns) != 6 || r.Columns[3].Counts[2] != 1<<64-1 || *r.Columns[3].Core != 1 {
+	if r := e.outcome("cores", results.Completed, 3); len(r.Columns) != 6 ||
+		r.Columns[3].Counts[2] != 1<<64-1 || *r.Columns[3].Core != 1 {
 		t.Errorf("columns %+v", r.Columns)
 	}
 	e.outcome("short", results.Error, 0, "wallclock_times has 1 numbers for 3 iterations")
 	e.outcome("garbage", results.Error, 0, "the suite's output")
 	e.outcome("fails", results.Error, 0, "exit status 9", "no VM")
 	e.outcome("missing-case", results.Error, 0, "exit status 77")
-	e.outcome("years", results.Error, 3, "the 3 iterations are said to take 1.38e+10 s together, but the process lived for 0.")
+	e.outcome("years", results.Error, 3, "the 3 iterations are said to take 1.38e+10 s together, but the "+
+		"process lived for 0.")
 	e.outcome("nothing", results.Completed, 3, "the time is 0 ns in 2 of 3 iterations, the first is 0")
 }

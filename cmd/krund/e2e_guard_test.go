@@ -17,7 +17,8 @@ import (
 	"krund/internal/durable"
 )
 
-// holding is an experiment that holds one harmless setting of this machine while its benchmark waits. want is the value before.
+// holding is an experiment that holds one harmless setting of this machine while its benchmark
+// waits. want is the value before.
 func holding(t *testing.T) (e *experiment, current func() string, before string) {
 	t.Helper()
 	const file = "/proc/sys/vm/stat_interval"
@@ -34,11 +35,13 @@ func holding(t *testing.T) (e *experiment, current func() string, before string)
 	}
 	e = newExperiment(t)
 	e.c("blocks", `void run_iter(int p) { if (++n == 2) meet(); }`)
-	e.extra = "stat_interval = { policy = \"require\", seconds = 37 }\nvirtualisation = \"off\"\n" // the latter would be warned of
+	// the latter would be warned of
+	e.extra = "stat_interval = { policy = \"require\", seconds = 37 }\nvirtualisation = \"off\"\n"
 	return e, current, before
 }
 
-// TestGuard: krund is killed with its whole process group while it holds the machine. Nobody but its guard puts the machine back.
+// TestGuard: krund is killed with its whole process group while it holds the machine. Nobody but
+// its guard puts the machine back.
 func TestGuard(t *testing.T) {
 	e, current, before := holding(t)
 	r := e.start()
@@ -48,7 +51,8 @@ func TestGuard(t *testing.T) {
 	}
 	r.signal(syscall.SIGKILL)
 	out := r.wait() // standard error ends with the guard
-	for _, part := range []string{"put back what an earlier krund had changed", "/proc/sys/vm/stat_interval", "value=" + before} {
+	for _, part := range []string{"put back what an earlier krund had changed", "/proc/sys/vm/stat_interval",
+		"value=" + before} {
 		log, err := os.ReadFile(filepath.Join(e.directory, "log"))
 		e.must(err)
 		if !strings.Contains(out.stderr+string(log), part) {
@@ -98,7 +102,8 @@ func TestGuardWithoutTheDirectory(t *testing.T) {
 			lock := filepath.Join(e.directory, "lock")
 			e.must(os.Remove(lock))
 			e.must(os.WriteFile(lock, nil, 0o600))
-			flock := exec.CommandContext(e.t.Context(), "flock", "-x", lock, "sh", "-c", "echo held; exec sleep 1000")
+			flock := exec.CommandContext(e.t.Context(), "flock", "-x", lock, "sh", "-c", "echo held; exec "+
+				"sleep 1000")
 			out, err := flock.StdoutPipe()
 			e.must(err)
 			e.must(flock.Start())

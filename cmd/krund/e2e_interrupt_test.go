@@ -15,7 +15,8 @@ import (
 	"krund/internal/results"
 )
 
-// TestInterruptions: signals to krund in the middle of an execution. Nothing is lost, nothing counts twice, and the same command goes on.
+// TestInterruptions: signals to krund in the middle of an execution. Nothing is lost, nothing
+// counts twice, and the same command goes on.
 func TestInterruptions(t *testing.T) {
 	blocking := func(t *testing.T) *experiment {
 		e := newExperiment(t)
@@ -60,7 +61,8 @@ func TestInterruptions(t *testing.T) {
 		t.Parallel()
 		e := blocking(t)
 		e.write("test.toml", e.config())
-		r := startProgram(t, "nohup", filepath.Join(scratch, "prefix", "bin", "krund"), "run", "--folder", e.directory, filepath.Join(e.dir, "test.toml"))
+		r := startProgram(t, "nohup", filepath.Join(scratch, "prefix", "bin", "krund"), "run", "--folder",
+			e.directory, filepath.Join(e.dir, "test.toml"))
 		e.meet(r)
 		r.signal(syscall.SIGHUP)
 		e.letGo()
@@ -75,7 +77,8 @@ func TestInterruptions(t *testing.T) {
 		e.write("test.toml", e.config())
 		e.letGo()
 		krund := filepath.Join(scratch, "prefix", "bin", "krund")
-		r := startProgram(t, "sh", "-c", `"$0" "$@" 2>&1 | true`, krund, "run", "--verbose", "--folder", e.directory, filepath.Join(e.dir, "test.toml"))
+		r := startProgram(t, "sh", "-c", `"$0" "$@" 2>&1 | true`, krund, "run", "--verbose", "--folder",
+			e.directory, filepath.Join(e.dir, "test.toml"))
 		r.wait().want(t, exitOK)
 		if got := e.flags(); got != "CCC" {
 			t.Errorf("slots %s, want CCC", got)
@@ -110,7 +113,8 @@ func TestInterruptions(t *testing.T) {
 	t.Run("second interrupt ends krund at once", func(t *testing.T) {
 		t.Parallel()
 		e := blocking(t)
-		e.extra = fmt.Sprintf("[hooks]\ntimeout = \"50s\"\nafter = [[\"sh\", \"-c\", \"test -e %[1]s/quick || { echo x >%[1]s/ready; sleep 50; }\"]]\n", e.dir)
+		e.extra = fmt.Sprintf("[hooks]\ntimeout = \"50s\"\nafter = [[\"sh\", \"-c\", \"test -e %[1]s/quick "+
+			"|| { echo x >%[1]s/ready; sleep 50; }\"]]\n", e.dir)
 		e.write("quick", "")
 		r := e.start()
 		e.meet(r)

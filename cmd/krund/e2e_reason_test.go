@@ -33,7 +33,8 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 		code   int
 		reason string
 	}{
-		"a mistake in the configuration": {fault: replace("1m", "1 minute"), code: exitUsage, reason: "timeout"},
+		"a mistake in the configuration": {fault: replace("1m", "1 minute"), code: exitUsage,
+			reason: "timeout"},
 		"another configuration": {
 			fault: replace("256MiB", "128MiB"), code: exitError, reason: "another configuration",
 		},
@@ -45,8 +46,11 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 			code: exitUsage, reason: "is no regular file",
 		},
 		"the schedule is damaged": {
-			fault: func(_ *testing.T, e *experiment) { e.must(os.Truncate(filepath.Join(e.directory, "schedule"), 100)) },
-			code:  exitError, reason: "schedule",
+			fault: func(_ *testing.T,
+				e *experiment) {
+				e.must(os.Truncate(filepath.Join(e.directory, "schedule"), 100))
+			},
+			code: exitError, reason: "schedule",
 		},
 		"the record cannot be stored": {
 			fault: func(_ *testing.T, e *experiment) {

@@ -12,8 +12,8 @@ import (
 	"krund/internal/durable"
 )
 
-// TestStopIsObeyedBetweenExecutions: the execution that runs is finished and recorded, the next one is not begun, and whoever starts krund
-// again goes on.
+// TestStopIsObeyedBetweenExecutions: the execution that runs is finished and recorded, the next one
+// is not begun, and whoever starts krund again goes on.
 func TestStopIsObeyedBetweenExecutions(t *testing.T) {
 	t.Parallel()
 	e := newExperiment(t)
@@ -39,7 +39,8 @@ func TestStopIsObeyedBetweenExecutions(t *testing.T) {
 	}
 }
 
-// TestHeldExperimentIsNotBegun: a hold that is there before the experiment leaves everything as it is.
+// TestHeldExperimentIsNotBegun: a hold that is there before the experiment leaves everything as it
+// is.
 func TestHeldExperimentIsNotBegun(t *testing.T) {
 	t.Parallel()
 	e := newExperiment(t)
@@ -52,7 +53,7 @@ func TestHeldExperimentIsNotBegun(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(e.directory, "schedule")); err == nil || out.stdout == "" {
 		t.Errorf("the experiment was begun; stdout %q", out.stdout)
 	}
-	if _, err := f.TakeBack(directory.Hold); err != nil {
+	if _, err := f.Withdraw(directory.Hold); err != nil {
 		t.Fatal(err)
 	}
 	e.run().want(t, exitOK)
@@ -61,7 +62,8 @@ func TestHeldExperimentIsNotBegun(t *testing.T) {
 	}
 }
 
-// TestNobodyLooks: where the unit has started krund, an experiment that cannot be opened tells whoever the configuration of its start names.
+// TestNobodyLooks: where the unit has started krund, an experiment that cannot be opened tells
+// whoever the configuration of its start names.
 func TestNobodyLooks(t *testing.T) {
 	e := newExperiment(t)
 	e.c("good", good)
@@ -79,7 +81,8 @@ func TestNobodyLooks(t *testing.T) {
 	t.Setenv("KRUND_UNIT", "krund@no-such-unit-of-a-test.service")
 	e.run().want(t, 1, "another configuration")
 	text, err := os.ReadFile(inbox)
-	if err != nil || !strings.Contains(string(text), "stopped cannot be started\n") || !strings.Contains(string(text), "another configuration") ||
+	if err != nil || !strings.Contains(string(text), "stopped cannot be started\n") ||
+		!strings.Contains(string(text), "another configuration") ||
 		!strings.Contains(string(text), "krund@no-such-unit-of-a-test.service is disabled") {
 		t.Errorf("told %q, error %v", text, err)
 	}

@@ -24,7 +24,8 @@ import (
 	"krund/runners/runnertest"
 )
 
-// These tests run krund as a user does: the program, a TOML file, real benchmarks in C and Python that misbehave in every way thought of.
+// These tests run krund as a user does: the program, a TOML file, real benchmarks in C and Python
+// that misbehave in every way thought of.
 
 // scratch is where krund is installed for the tests. TestMain makes and removes it.
 var scratch string
@@ -48,7 +49,8 @@ var install = sync.OnceValue(func() error {
 	ctx := context.Background()
 	program := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(prefix, "bin", "krund"), ".")
 	program.Env = append(os.Environ(), "CGO_ENABLED=0")
-	parts := exec.CommandContext(ctx, "make", "--silent", "-C", "../../runners", "install", "BUILD="+build, "INTO="+filepath.Join(prefix, "libexec", "krund"))
+	parts := exec.CommandContext(ctx, "make", "--silent", "-C", "../../runners", "install", "BUILD="+build,
+		"INTO="+filepath.Join(prefix, "libexec", "krund"))
 	for _, c := range []*exec.Cmd{program, parts} {
 		if out, err := c.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w\n%s", c, err, out)
@@ -58,7 +60,8 @@ var install = sync.OnceValue(func() error {
 		"lib/libkrun.so": "lib/krund/libkrun.so",
 	} {
 		to = filepath.Join(prefix, to)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(filepath.Join(build, from), to)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(filepath.Join(build, from),
+			to)); err != nil {
 			return err
 		}
 	}
@@ -67,7 +70,8 @@ var install = sync.OnceValue(func() error {
 
 // python3 is an interpreter, and not one of the scripts that choose one by the environment.
 var python3 = sync.OnceValues(func() (string, error) {
-	out, err := exec.CommandContext(context.Background(), "python3", "-c", "import sys; print(sys.executable)").Output()
+	out, err := exec.CommandContext(context.Background(), "python3", "-c",
+		"import sys; print(sys.executable)").Output()
 	return strings.TrimSpace(string(out)), err
 })
 
@@ -115,7 +119,8 @@ func (e *experiment) must(err error) {
 	}
 }
 
-// pipe makes a named pipe and opens it for both directions, so that neither its opening nor that of the benchmark waits.
+// pipe makes a named pipe and opens it for both directions, so that neither its opening nor that of
+// the benchmark waits.
 func (e *experiment) pipe(name string) *os.File {
 	e.t.Helper()
 	path := filepath.Join(e.dir, name)
@@ -141,10 +146,12 @@ func (e *experiment) add(name, vm string) {
 
 // entry is the path of a benchmark's file.
 func (e *experiment) entry(name string) string {
-	return filepath.Join(e.dir, "benchmarks", name, map[string]string{"C": "bench.so", "Python": "bench.py"}[e.vm[name]])
+	return filepath.Join(e.dir, "benchmarks", name, map[string]string{"C": "bench.so",
+		"Python": "bench.py"}[e.vm[name]])
 }
 
-// prelude of the benchmarks in C. meet tells the test that the benchmark has come that far, and waits to be released.
+// prelude of the benchmarks in C. meet tells the test that the benchmark has come that far, and
+// waits to be released.
 const prelude = `
 #include <errno.h>
 #include <fcntl.h>
@@ -177,8 +184,10 @@ static void meet(void)
 func (e *experiment) c(name, source string) {
 	e.t.Helper()
 	e.add(name, "C")
-	file := e.write(filepath.Join("benchmarks", name, "bench.c"), prelude+source+"\nvoid (*unused[])(void) = {meet}; int *count = &n;\n")
-	cc := exec.CommandContext(e.t.Context(), runnertest.Compiler(e.t), "-w", "-shared", "-fPIC", "-o", e.entry(name), file)
+	file := e.write(filepath.Join("benchmarks", name, "bench.c"), prelude+source+"\nvoid (*unused[])(void) "+
+		"= {meet}; int *count = &n;\n")
+	cc := exec.CommandContext(e.t.Context(), runnertest.Compiler(e.t), "-w", "-shared", "-fPIC", "-o",
+		e.entry(name), file)
 	if out, err := cc.CombinedOutput(); err != nil {
 		e.t.Fatalf("%v\n%s", err, out)
 	}
@@ -213,10 +222,12 @@ func (e *experiment) config() string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "[experiment]\niterations = %d\nexecutions = %d\nreboot = \"none\"\naccount = \"caller\"\nskip = [%s]\n",
+	fmt.Fprintf(&b, "[experiment]\niterations = %d\nexecutions = %d\nreboot = \"none\"\naccount = "+
+		"\"caller\"\nskip = [%s]\n",
 		e.iterations, e.executions, strings.Join(skip, ", "))
 	fmt.Fprintf(&b, "[limits]\nheap = %q\ntimeout = %q\noutput = %q\n", e.heap, e.timeout, e.output)
-	b.WriteString("[wait]\nstartup = \"0s\"\nsync = \"0s\"\n[temperature]\nbase_wait = \"0s\"\n[counters]\nsources = [\"none\"]\n")
+	b.WriteString("[wait]\nstartup = \"0s\"\nsync = \"0s\"\n[temperature]\nbase_wait = " +
+		"\"0s\"\n[counters]\nsources = [\"none\"]\n")
 	vms := map[string]string{
 		"C":        "runner = \"c\"\nvariants = [\"so\"]\n",
 		"Python":   fmt.Sprintf("runner = \"python\"\npath = %q\nvariants = [\"py\"]\n", e.python),
@@ -227,7 +238,8 @@ func (e *experiment) config() string {
 			fmt.Fprintf(&b, "[vms.%s]\n%senv = { E2E = %q }\n", vm, vms[vm], e.dir)
 		}
 	}
-	for _, v := range []struct{ vm, name, entry string }{{"C", "so", "bench.so"}, {"Python", "py", "bench.py"}, {"External", "suite", ""}} {
+	for _, v := range []struct{ vm, name, entry string }{{"C", "so", "bench.so"},
+		{"Python", "py", "bench.py"}, {"External", "suite", ""}} {
 		if used[v.vm] {
 			fmt.Fprintf(&b, "[variants.%s]\nentry = %q\n", v.name, v.entry)
 		}
@@ -238,7 +250,8 @@ func (e *experiment) config() string {
 	}
 	b.WriteString("[controls]\n")
 	for _, name := range []string{
-		"smt", "frequency", "turbo", "tickless", "isolcpus", "perf_rate", "nmi_watchdog", "aslr", "overcommit", "apm", "malloc", "temperature",
+		"smt", "frequency", "turbo", "tickless", "isolcpus", "perf_rate", "nmi_watchdog", "aslr",
+		"overcommit", "apm", "malloc", "temperature",
 	} {
 		fmt.Fprintf(&b, "%s = \"off\"\n", name)
 	}
@@ -267,7 +280,8 @@ func (e *experiment) start(args ...string) *running {
 	if _, err := os.Stat(path); err != nil {
 		e.write("test.toml", e.config())
 	}
-	return startKrund(e.t, filepath.Join(scratch, "prefix"), append([]string{"run", "--folder", e.directory, path}, args...)...)
+	return startKrund(e.t, filepath.Join(scratch, "prefix"),
+		append([]string{"run", "--folder", e.directory, path}, args...)...)
 }
 
 func startKrund(t *testing.T, prefix string, args ...string) *running {
@@ -341,7 +355,8 @@ func (e *experiment) meet(r *running) {
 	case err := <-met:
 		e.must(err)
 	case <-r.done:
-		e.t.Fatalf("krund ended before the benchmark came\nstdout: %s\nstderr: %s", r.stdout.String(), r.stderr.String())
+		e.t.Fatalf("krund ended before the benchmark came\nstdout: %s\nstderr: %s", r.stdout.String(),
+			r.stderr.String())
 	}
 }
 
@@ -380,7 +395,8 @@ func (e *experiment) records() []results.Record {
 		}
 		counted[r.Slot] = r.Outcome != results.Rerun
 		if r.Process.Findings == nil || r.Reasons == nil {
-			e.t.Errorf("slot %d: findings %v, reasons %v; null means that nobody knows", r.Slot, r.Process.Findings, r.Reasons)
+			e.t.Errorf("slot %d: findings %v, reasons %v; null means that nobody knows", r.Slot,
+				r.Process.Findings, r.Reasons)
 		}
 		list = append(list, r)
 	}
@@ -402,8 +418,10 @@ func (e *experiment) of(benchmark string) results.Record {
 	return found[0]
 }
 
-// outcome checks the record of a benchmark: how it ended, how many iterations it has, what its reasons say.
-func (e *experiment) outcome(benchmark string, outcome results.Outcome, iterations int, reasons ...string) results.Record {
+// outcome checks the record of a benchmark: how it ended, how many iterations it has, what its
+// reasons say.
+func (e *experiment) outcome(benchmark string, outcome results.Outcome, iterations int,
+	reasons ...string) results.Record {
 	e.t.Helper()
 	r := e.of(benchmark)
 	if r.Outcome != outcome || len(r.WallNS) != iterations {

@@ -17,10 +17,11 @@ import (
 	"krund/internal/trust"
 )
 
-// unitVariable is set by krund's unit, to its own name: it says that krund was started by the boot and not by a person, who sees for himself.
+// unitVariable is set by krund's unit to the name of the unit. Without it, a person has started
+// krund.
 const unitVariable = "KRUND_UNIT"
 
-// giveUpTime bounds what is done before krund ends in spite of everything.
+// giveUpTime bounds the work before krund ends.
 const giveUpTime = 2 * time.Minute
 
 // giveUp returns err, which ends a krund whose experiment could not even be opened.
@@ -47,9 +48,9 @@ func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Wri
 	return err
 }
 
-// absence is what to do where nobody looks.
+// absence is what giveUp needs if nobody watches krund.
 type absence struct {
-	unit    string // that started krund; "" for none: somebody looks
+	unit    string // that started krund; "" for none
 	disable func(ctx context.Context, unit string) error
 	send    func(ctx context.Context, cfg *config.Config, m command.Message) error
 	stderr  io.Writer
@@ -61,12 +62,14 @@ func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, e
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)
 	defer cancel()
-	next := fmt.Sprintf("the unit %s is disabled, and the next boots are ordinary ones; when that is mended, `krunctl enable %s` and a reboot go on", a.unit, display.ShellPath(o.path))
+	next := fmt.Sprintf("the unit %s is disabled, and the next boots are ordinary ones; when that is "+
+		"mended, `krunctl enable %s` and a reboot go on", a.unit, display.ShellPath(o.path))
 	locked, _ := errors.AsType[*directory.LockedError](err)
 	if locked != nil && locked.Stranger == "" {
 		next = fmt.Sprintf("the unit %s stays enabled, and the next boot goes on", a.unit)
 	} else if disableErr := a.disable(after, a.unit); disableErr != nil {
-		next = fmt.Sprintf("the unit %s could not be disabled and is tried again at each boot: %v", a.unit, disableErr)
+		next = fmt.Sprintf("the unit %s could not be disabled and is tried again at each boot: %v",
+			a.unit, disableErr)
 	}
 	fmt.Fprintln(a.stderr, "krund:", next)
 	if cfg == nil {
@@ -77,16 +80,18 @@ func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, e
 		return
 	}
 	sendErr := a.send(after, cfg, command.Message{
-		Event: command.Stopped, Experiment: cfg.Experiment.Name, Host: cfg.Hostname, Subject: "cannot be started",
-		Text: err.Error() + "\n\nNothing was run, and no result was touched. Now " + next + ".\n",
+		Event: command.Stopped, Experiment: cfg.Experiment.Name, Host: cfg.Hostname,
+		Subject: "cannot be started",
+		Text:    err.Error() + "\n\nNothing was run, and no result was touched. Now " + next + ".\n",
 	})
 	if sendErr != nil {
 		fmt.Fprintf(a.stderr, "krund: notification not delivered: %v\n", sendErr)
 	}
 }
 
-// startedWith is the configuration that the experiment was started with, from its directory: what is in its place now cannot be read, or belongs to
-// somebody else. nil when there is none that can be believed.
+// startedWith returns the configuration that the experiment was started with, from its directory,
+// because the current one cannot be read or must not be trusted. It returns nil if there is none
+// that can be trusted.
 func startedWith(o runOptions) *config.Config {
 	f, err := directory.OpenChecked(durable.OS(), o.directory, trust.Verdict.OneOwner)
 	if err != nil {

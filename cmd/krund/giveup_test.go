@@ -39,8 +39,12 @@ type told struct {
 
 func (d *told) absence(unit string, disableErr, sendErr error) absence {
 	return absence{
-		unit:    unit,
-		disable: func(_ context.Context, unit string) error { d.disabled = append(d.disabled, unit); return disableErr },
+		unit: unit,
+		disable: func(_ context.Context,
+			unit string) error {
+			d.disabled = append(d.disabled, unit)
+			return disableErr
+		},
 		send: func(_ context.Context, _ *config.Config, m command.Message) error {
 			d.sent = append(d.sent, m)
 			return sendErr
@@ -70,18 +74,25 @@ func TestGiveUp(t *testing.T) {
 		talk       string // on stderr
 	}{
 		{"a person looks", t.Context(), "", broken, nil, nil, false, "", ""},
-		{"the boot has started it", t.Context(), unit, broken, nil, nil, true, "the next boots are ordinary ones", "`krunctl enable /x/test.toml`"},
-		{"not opened", t.Context(), unit, &boot.NotOpened{Err: &boot.OtherConfig{Dir: "/x/test.krun"}}, nil, nil, true, "another configuration", "is disabled"},
+		{"the boot has started it", t.Context(), unit, broken, nil, nil, true, "the next boots are " +
+			"ordinary ones", "`krunctl enable /x/test.toml`"},
+		{"not opened", t.Context(), unit, &boot.NotOpened{Err: &boot.OtherConfig{Dir: "/x/test.krun"}}, nil,
+			nil, true, "another configuration", "is disabled"},
 		{"the machine shuts down", over, unit, broken, nil, nil, false, "", ""},
-		{"another krund works on the machine", t.Context(), unit, fmt.Errorf("%w works on this machine", directory.ErrBusy), nil, nil, true, "another krund works", "is disabled"},
-		{"a program that is not krund holds the lock", t.Context(), unit, &boot.NotOpened{Err: &directory.LockedError{Stranger: "process 7"}}, nil, nil, true,
+		{"another krund works on the machine", t.Context(), unit, fmt.Errorf("%w works on this machine",
+			directory.ErrBusy), nil, nil, true, "another krund works", "is disabled"},
+		{"a program that is not krund holds the lock", t.Context(), unit,
+			&boot.NotOpened{Err: &directory.LockedError{Stranger: "process 7"}}, nil, nil, true,
 			"process 7", "is disabled"},
-		{"the unit cannot be disabled", t.Context(), unit, broken, errors.New("refused"), nil, true, "tried again at each boot: refused", "refused"},
-		{"nobody can be told", t.Context(), unit, broken, nil, errors.New("no sendmail"), true, "damaged", "not delivered: no sendmail"},
+		{"the unit cannot be disabled", t.Context(), unit, broken, errors.New("refused"), nil, true,
+			"tried again at each boot: refused", "refused"},
+		{"nobody can be told", t.Context(), unit, broken, nil, errors.New("no sendmail"), true, "damaged",
+			"not delivered: no sendmail"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var did told
-			did.absence(test.unit, test.disableErr, test.sendErr).giveUp(test.ctx, runOptions{path: "/x/test.toml"}, cfg, test.err)
+			did.absence(test.unit, test.disableErr, test.sendErr).giveUp(test.ctx,
+				runOptions{path: "/x/test.toml"}, cfg, test.err)
 			if !test.acts {
 				if len(did.disabled)+len(did.sent)+did.stderr.Len() > 0 {
 					t.Errorf("did %+v", did)
@@ -95,7 +106,8 @@ func TestGiveUp(t *testing.T) {
 				t.Fatalf("did %+v", did)
 			}
 			m := did.sent[0]
-			if m.Event != command.Stopped || m.Experiment != "test" || m.Host != "lab1" || !strings.Contains(m.Text, test.text) {
+			if m.Event != command.Stopped || m.Experiment != "test" || m.Host != "lab1" ||
+				!strings.Contains(m.Text, test.text) {
 				t.Errorf("told %+v", m)
 			}
 		})
@@ -111,14 +123,17 @@ func TestGiveUpOnALock(t *testing.T) {
 	}
 	var did told
 	locked := &boot.NotOpened{Err: &directory.LockedError{Dir: "/x/test.krun", PID: 7, Host: "lab1"}}
-	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), runOptions{path: "/x/test.toml"}, cfg, locked)
-	if len(did.disabled) != 0 || len(did.sent) != 1 || !strings.Contains(did.sent[0].Text, "process number 7") ||
+	did.absence("krund@test.service", nil, nil).giveUp(t.Context(),
+		runOptions{path: "/x/test.toml"}, cfg, locked)
+	if len(did.disabled) != 0 || len(did.sent) != 1 || !strings.Contains(did.sent[0].Text,
+		"process number 7") ||
 		!strings.Contains(did.sent[0].Text, "stays enabled") {
 		t.Errorf("did %+v", did)
 	}
 }
 
-// TestGiveUpAsksTheDirectory: when the configuration has mistakes now, the one that the experiment was started with says whom to tell.
+// TestGiveUpAsksTheDirectory: when the configuration has mistakes now, the one that the experiment
+// was started with says whom to tell.
 func TestGiveUpAsksTheDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "test.krun")
 	o := runOptions{path: strings.TrimSuffix(dir, ".krun") + ".toml", directory: dir}
@@ -140,7 +155,7 @@ func TestGiveUpAsksTheDirectory(t *testing.T) {
 	if len(did.sent) != 1 || did.sent[0].Experiment != "test" {
 		t.Errorf("did %+v", did)
 	}
-	if err := os.Chmod(filepath.Join(dir, "config.toml"), 0o666); err != nil { //nolint:gosec // that is the point
+	if err := os.Chmod(filepath.Join(dir, "config.toml"), 0o666); err != nil { //nolint:gosec // on purpose
 		t.Fatal(err)
 	}
 	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)

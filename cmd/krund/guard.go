@@ -8,22 +8,22 @@ import (
 	"os"
 	"time"
 
+	"krund/internal/boot"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/guard"
-	"krund/internal/machine"
 	"krund/internal/sysroot"
 )
 
-// newGuard returns what starts a guard of the experiment in the directory dir. The guard inherits
-// lock, the machine's, so that no other krund begins before the machine is restored.
+// newGuard returns a function that starts a guard of the experiment in dir. The guard inherits the
+// machine's lock, so that no other krund begins before the machine is restored.
 func newGuard(
 	dir, mode string, cpus control.CPUs, lock *os.File,
-) func(context.Context) (machine.Guard, error) {
-	return func(ctx context.Context) (machine.Guard, error) {
+) func(context.Context) (boot.Guard, error) {
+	return func(ctx context.Context) (boot.Guard, error) {
 		return guard.Start(ctx, guard.Options{
 			About: []string{dir, mode}, CPUs: cpus, Log: os.Stderr, Lock: lock,
 		})
@@ -35,36 +35,37 @@ func newGuard(
 // program that is not krund.
 const patience = 3 * time.Second
 
-// putBack is the guard's work once krund has ended without restoring the machine. about is the
-// experiment's directory and whether there are reboots.
-func putBack(about []string, restarting bool) error {
+// restoreAfterKill is the work of the guard when krund has ended without restoring the machine.
+// about is the experiment's directory and the reboot mode.
+func restoreAfterKill(about []string, restarting bool) error {
 	if len(about) != 2 {
 		return fmt.Errorf("told about %q, want a directory and whether there are reboots", about)
 	}
 	dir, mode := about[0], about[1]
 	ctx := context.Background() // the guard ignores signals
-	m := machine.Machine{
-		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: sysroot.RealClock{}, Restarting: restarting,
-		Spare: directory.Spare(durable.OS(), dir, directory.RuntimeDirs()...),
+	m := boot.LabMachine{
+		Control: control.NewMachine(ctx, sysroot.New("/")), Clock: sysroot.RealClock{},
+		RestartExpected: restarting,
+		Spare:           directory.Spare(durable.OS(), dir, directory.RuntimeDirs()...),
 	}
-	back := m.PutBack
+	restore := m.RestoreAll
 	if mode == config.RebootHardware {
-		back = m.Recover
+		restore = m.RestoreLeftover
 	}
 	c := claim(dir, mode)
 	err := c.err
 	if err == nil {
-		defer c.lock.Release() //nolint:errcheck // the end of the process releases it in any case
+		defer c.lock.Release() //nolint:errcheck // the end of the process releases it, too
 		defer c.closeLog()
 		m.FS, m.Journal, m.Log = c.directory.FS(), c.directory.Journal(), c.log
-		err = back(ctx)
+		err = restore(ctx)
 	}
 	if _, there := os.Lstat(m.Spare); err != nil && there == nil {
 		m.FS, m.Journal = durable.OS(), m.Spare
 		m.Log = slog.New(newTalk(os.Stderr, slog.LevelWarn,
 			isJournal(os.Stderr, os.Getenv("JOURNAL_STREAM"))))
 		m.Log.Warn("the journal of settings cannot be used; its copy is", "copy", m.Spare, "error", err)
-		err = back(ctx)
+		err = restore(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("%w; do it again by `krunctl restore %s`", err, display.ShellPath(dir))
@@ -72,18 +73,18 @@ func putBack(about []string, restarting bool) error {
 	return nil
 }
 
-// A claimed experiment is locked by this process, unless err says why not.
+// A claimed experiment is locked by this process, unless err is set.
 type claimed struct {
 	directory directory.Directory
 	lock      *directory.Lock
 	log       *slog.Logger
 	closeLog  func()
-	waits     bool // for another krund, which restores the machine as its first act
+	waits     bool // for another krund, which restores the machine first
 	err       error
 }
 
-// claim locks the experiment in dir. It waits for another krund as long as need be, and for
-// anything else no longer than patience.
+// claim locks the experiment in dir. It waits for another krund without limit, and otherwise at
+// most patience.
 func claim(dir, mode string) claimed {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

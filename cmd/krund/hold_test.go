@@ -10,7 +10,8 @@ import (
 	"krund/internal/durable"
 )
 
-// TestHeld: a held experiment is left alone, even when its configuration is broken, and that is no error.
+// TestHeld: a held experiment is left alone, even when its configuration is broken, and that is no
+// error.
 func TestHeld(t *testing.T) {
 	dir := t.TempDir()
 	toml := filepath.Join(dir, "test.toml")
@@ -32,10 +33,11 @@ func TestHeld(t *testing.T) {
 	if err != nil || len(entries) != 2 { // hold and results
 		t.Errorf("in the directory: %v, %v", entries, err)
 	}
-	if _, err := f.TakeBack(directory.Hold); err != nil {
+	if _, err := f.Withdraw(directory.Hold); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := krund(t, "run", toml); code != exitUsage || !strings.Contains(stderr, "test.toml:1") {
+	if code, _, stderr := krund(t, "run", toml); code != exitUsage ||
+		!strings.Contains(stderr, "test.toml:1") {
 		t.Errorf("after resume: status %d, stderr %q", code, stderr)
 	}
 }

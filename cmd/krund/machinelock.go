@@ -13,15 +13,14 @@ import (
 	"krund/internal/durable"
 )
 
-// guardTime bounds how long a krund waits for the guard of a killed one, which restores the machine
+// guardTime bounds how long krund waits for the guard of a killed krund, which restores the machine
 // within seconds.
 const guardTime = time.Minute
 
-// lockMachine takes the machine for this krund when it is one that takes the machine over: with
-// reboots, or with the account that it makes anew for each execution, there can be only one at a
-// time, whatever its experiment. Other experiments may run beside each other; the lock is nil for
-// them. It waits for the guard of a killed krund. The end of the process releases the lock, too,
-// unless its guard has inherited it.
+// lockMachine locks the machine for a krund that takes it over: with reboots, or with an account
+// that is created anew for each execution, only one can run at a time, whatever its experiment. For
+// other experiments, which may run at the same time, the lock is nil. It waits for the guard of a
+// killed krund. The end of the process releases the lock, unless its guard has inherited it.
 func lockMachine(
 	ctx context.Context, cfg *config.Config, dir, reboot string, root bool, stderr io.Writer,
 	runtimeDirs ...string,
@@ -52,7 +51,7 @@ func lockMachine(
 	}
 }
 
-// descriptor returns the open file of a lock that its guard inherits; nil without a lock.
+// descriptor returns the open file of a lock, for the guard to inherit; nil without a lock.
 func descriptor(lock *directory.Lock) *os.File {
 	if lock == nil {
 		return nil

@@ -76,7 +76,8 @@ func TestLockOfAGuard(t *testing.T) {
 	cancel()
 	var told strings.Builder
 	_, err = lockMachine(gone, freshAccount, "/y.krun", config.RebootNone, true, &told, dir)
-	if _, ok := errors.AsType[*directory.GuardError](err); !ok || !strings.Contains(told.String(), "/x.krun") {
+	if _, ok := errors.AsType[*directory.GuardError](err); !ok ||
+		!strings.Contains(told.String(), "/x.krun") {
 		t.Errorf("while the guard lives: %v, told %q", err, told.String())
 	}
 	ended := make(chan error, 1)

@@ -1,5 +1,5 @@
-// Command krund runs an experiment: it takes over the machine, carries out one process execution after the other, each after a reboot, and
-// records what was measured. It never analyzes; that is krunctl's.
+// Command krund runs an experiment: it takes over the machine, runs one process execution after the
+// other, each after a reboot, and records the measurements. It never analyzes them; krunctl does.
 package main
 
 import (
@@ -73,15 +73,15 @@ Exit status:
 `
 
 func main() {
-	child.Stage()        // never returns in the copy of krund that becomes a benchmark,
-	account.Stage()      // in the one that ends the processes of the benchmark's account,
-	guard.Stage(putBack) // and in the one that puts the machine back when krund is killed
+	child.Stage()                 // never returns in the copy of krund that becomes a benchmark
+	account.Stage()               // never returns in the copy that ends the processes of the account
+	guard.Stage(restoreAfterKill) // never returns in the copy that restores the machine when krund is killed
 	ctx, stop := interruptible(os.Args[1:])
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is krund as a function, for main and its tests.
+// run is the krund command as a function, for main and the tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, usage)
@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// usageError is a mistake on the command line.
+// usageError is an error in the command line.
 type usageError struct{ text string }
 
 func (e usageError) Error() string { return e.text + "; see `krund help`" }
@@ -127,13 +127,14 @@ func (e usageError) Error() string { return e.text + "; see `krund help`" }
 // errInterrupted ends krund with the status of an interruption.
 var errInterrupted = errors.New("interrupted")
 
-// errInterruptedTwice ends krund there and then.
-var errInterruptedTwice = errors.New("interrupted a second time, before everything was put back; `krunctl restore` does that")
+// errInterruptedTwice ends krund immediately.
+var errInterruptedTwice = errors.New("interrupted a second time, before everything was put back; `krunctl " +
+	"restore` does that")
 
-// errSilent ends krund with status 1 when everything has been said already.
+// errSilent ends krund with status 1 when everything has been reported.
 var errSilent = errors.New("failed")
 
-// status prints err, once, and says what to exit with.
+// status prints err, once, and returns the exit status.
 func status(err error, stderr io.Writer) int {
 	var mistakes config.Errors
 	var wrong usageError
@@ -151,14 +152,15 @@ func status(err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "krund:", display.Clip(err.Error(), messageBytes))
 		return exitUsage
 	}
-	fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes))) // it may name files that a benchmark left
+	// it may name files that a benchmark left
+	fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes)))
 	return exitError
 }
 
-// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP ends. The second ends
-// the process, which was started with these arguments, there and then. A SIGHUP that krund was
-// started to ignore, as by nohup(1), stays ignored: a terminal that closes must not end a week of
-// measuring. Nor must whoever has read krund's output and is gone (SIGPIPE).
+// interruptible returns a context that ends with the first SIGINT, SIGTERM or SIGHUP. The second
+// one ends the process immediately; args are those it was started with. If krund was started with
+// SIGHUP ignored, as by nohup(1), it stays ignored: closing a terminal must not end a week of
+// measurements. Neither must a closed pipe at krund's output (SIGPIPE).
 func interruptible(args []string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -166,7 +168,7 @@ func interruptible(args []string) (context.Context, func()) {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not Ignore, which children would inherit
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not Ignore, because children would inherit it
 	go func() {
 		if _, ok := <-signals; !ok {
 			return

@@ -33,9 +33,12 @@ func TestHelp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"run", "--help"}, {"check", "-h"}, {"run", "x.toml", "-h"}} {
-		if code, stdout, stderr := krund(t, args...); code != exitOK || stdout != string(want) || stderr != "" {
-			t.Errorf("krund %s: status %d, stderr %q, stdout\n%s\nwant (run with -update and read the difference)\n%s",
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"run", "--help"}, {"check", "-h"},
+		{"run", "x.toml", "-h"}} {
+		if code, stdout, stderr := krund(t, args...); code != exitOK ||
+			stdout != string(want) || stderr != "" {
+			t.Errorf("krund %s: status %d, stderr %q, stdout\n%s\nwant (run with -update and read the "+
+				"difference)\n%s",
 				strings.Join(args, " "), code, stderr, stdout, want)
 		}
 	}
@@ -48,7 +51,8 @@ func TestHelp(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	code, stdout, stderr := krund(t, "version")
-	if code != exitOK || !strings.HasPrefix(stdout, "krund ") || strings.Count(stdout, "\n") != 1 || stderr != "" {
+	if code != exitOK || !strings.HasPrefix(stdout, "krund ") ||
+		strings.Count(stdout, "\n") != 1 || stderr != "" {
 		t.Errorf("status %d, %q, %q", code, stdout, stderr)
 	}
 	if _, again, _ := krund(t, "--version"); again != stdout {
@@ -71,14 +75,18 @@ func TestWrongUsage(t *testing.T) {
 		{"unknown flag after the file", []string{"check", "a.toml", "--fast"}, "-fast"},
 		{"flag of another command", []string{"check", "--quiet", "a.toml"}, "-quiet"},
 		{"flag without a value", []string{"run", "a.toml", "--folder"}, "-folder"},
-		{"no such file", []string{"run", "/no/such/file.toml"}, "/no/such/file.toml: no such file or directory"},
-		{"no such file to check", []string{"check", "/no/such/file.toml"}, "/no/such/file.toml: no such file or directory"},
+		{"no such file", []string{"run", "/no/such/file.toml"}, "/no/such/file.toml: no such file or " +
+			"directory"},
+		{"no such file to check", []string{"check", "/no/such/file.toml"}, "/no/such/file.toml: no such " +
+			"file or directory"},
 		{"a directory", []string{"check", "/"}, "/ is no regular file"},
-		{"unknown mode", []string{"run", "--reboot", "soft", "a.toml"}, "--reboot soft: it is hardware or none"},
+		{"unknown mode", []string{"run", "--reboot", "soft", "a.toml"}, "--reboot soft: it is hardware or " +
+			"none"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code, stdout, stderr := krund(t, test.args...)
-			if code != exitUsage || stdout != "" || !strings.Contains(stderr, test.want) || !strings.Contains(stderr, "krund help") {
+			if code != exitUsage || stdout != "" || !strings.Contains(stderr, test.want) ||
+				!strings.Contains(stderr, "krund help") {
 				t.Errorf("status %d, stdout %q, stderr %q; want %q", code, stdout, stderr, test.want)
 			}
 		})
@@ -97,8 +105,10 @@ func TestParseRun(t *testing.T) {
 		{"/x/a.toml", runOptions{path: "/x/a.toml", directory: "/x/a.krun"}},
 		{"sub/a.toml", runOptions{path: here + "/sub/a.toml", directory: here + "/sub/a.krun"}},
 		{"/x/odd", runOptions{path: "/x/odd", directory: "/x/odd.krun"}},
-		{"--quiet /x/a.toml --folder d --reboot none", runOptions{path: "/x/a.toml", directory: here + "/d", reboot: "none", quiet: true}},
-		{"--verbose --reboot=hardware -folder=/y/z/../w /x/a.toml", runOptions{path: "/x/a.toml", directory: "/y/w", reboot: "hardware", verbose: true}},
+		{"--quiet /x/a.toml --folder d --reboot none", runOptions{path: "/x/a.toml", directory: here + "/d",
+			reboot: "none", quiet: true}},
+		{"--verbose --reboot=hardware -folder=/y/z/../w /x/a.toml",
+			runOptions{path: "/x/a.toml", directory: "/y/w", reboot: "hardware", verbose: true}},
 	} {
 		got, err := parseRun(strings.Fields(test.args))
 		if err != nil || got != test.want {
@@ -118,16 +128,19 @@ func TestNoWorkingDirectory(t *testing.T) {
 		t.Skip("this system keeps the directory in which somebody is:", err)
 	}
 	t.Setenv("PWD", "") // os.Getwd believes it
-	for _, args := range [][]string{{"run", "x.toml"}, {"check", "x.toml"}, {"run", "--folder", "x.krun", "/no/such.toml"}} {
+	for _, args := range [][]string{{"run", "x.toml"}, {"check", "x.toml"},
+		{"run", "--folder", "x.krun", "/no/such.toml"}} {
 		code, stdout, stderr := krund(t, args...)
-		if code != exitError || stdout != "" || !strings.Contains(stderr, "the working directory") || !strings.Contains(stderr, "cd to a directory that exists") {
+		if code != exitError || stdout != "" || !strings.Contains(stderr, "the working directory") ||
+			!strings.Contains(stderr, "cd to a directory that exists") {
 			t.Errorf("%v: status %d, stdout %q, stderr %q", args, code, stdout, stderr)
 		}
 	}
 }
 
 func TestStatus(t *testing.T) {
-	mistakes := config.Errors{{File: "a.toml", Line: 3, What: "x", Fix: "y"}, {File: "a.toml", Line: 4, What: "z", Fix: "w"}}
+	mistakes := config.Errors{{File: "a.toml", Line: 3, What: "x", Fix: "y"},
+		{File: "a.toml", Line: 4, What: "z", Fix: "w"}}
 	for _, test := range []struct {
 		name   string
 		err    error
@@ -137,10 +150,12 @@ func TestStatus(t *testing.T) {
 		{"well", nil, exitOK, ""},
 		{"interrupted", fmt.Errorf("a: %w", errInterrupted), exitInterrupted, ""},
 		{"said already", errSilent, exitError, ""},
-		{"mistakes in the configuration", fmt.Errorf("a: %w", mistakes), exitUsage, "a.toml:3: x; y\na.toml:4: z; w\n"},
+		{"mistakes in the configuration", fmt.Errorf("a: %w", mistakes), exitUsage,
+			"a.toml:3: x; y\na.toml:4: z; w\n"},
 		{"usage", usageError{"no"}, exitUsage, "krund: no; see `krund help`\n"},
 		{"other", errors.New("disk on fire"), exitError, "krund: disk on fire\n"},
-		{"a name that a benchmark chose", errors.Join(errors.New("remove \x1b]0;x\a\r\u202e"), errors.New("b")), exitError, "krund: remove \uFFFD]0;x\uFFFD\uFFFD\uFFFD\nb\n"},
+		{"a name that a benchmark chose", errors.Join(errors.New("remove \x1b]0;x\a\r\u202e"),
+			errors.New("b")), exitError, "krund: remove \uFFFD]0;x\uFFFD\uFFFD\uFFFD\nb\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stderr bytes.Buffer

@@ -11,8 +11,9 @@ import (
 	"krund/internal/schedule"
 )
 
-// progress prints a line per process execution. On a terminal the line appears as the execution begins and is completed when it ends; nothing is
-// printed in between, because krund does nothing while a benchmark runs.
+// progress prints a line per process execution. On a terminal the line appears when the execution
+// begins and is completed when it ends. Nothing is printed in between, because krund does nothing
+// while a benchmark runs.
 type progress struct {
 	w        io.Writer
 	terminal bool
@@ -20,7 +21,7 @@ type progress struct {
 	spent    time.Duration // on them
 }
 
-// Begin says what runs now, and when all will be done if the rest takes as long as what has been seen.
+// Begin shows what runs now, and the time left, estimated from the executions so far.
 func (p *progress) Begin(slot schedule.Slot, n boot.Count) {
 	if p.terminal {
 		fmt.Fprintf(p.w, "%s  running  %s", place(slot, n.Slots), p.eta(n.Left))
@@ -28,7 +29,8 @@ func (p *progress) Begin(slot schedule.Slot, n boot.Count) {
 }
 
 // End completes the line.
-func (p *progress) End(slot schedule.Slot, n boot.Count, outcome results.Outcome, reasons []string, took time.Duration) {
+func (p *progress) End(slot schedule.Slot, n boot.Count, outcome results.Outcome, reasons []string,
+	took time.Duration) {
 	p.ran++
 	p.spent += took
 	if p.terminal {
@@ -49,7 +51,7 @@ func place(slot schedule.Slot, slots int) string {
 	return fmt.Sprintf("%-56s", text)
 }
 
-// eta is the time left, from the mean of the executions so far.
+// eta returns the time left, from the mean of the executions so far.
 func (p *progress) eta(left int) string {
 	if p.ran == 0 || left <= 0 {
 		return ""
@@ -57,9 +59,9 @@ func (p *progress) eta(left int) string {
 	return "left " + (p.spent / time.Duration(p.ran) * time.Duration(left)).Round(time.Second).String()
 }
 
-// messageBytes bounds one message, or a part of it: what it quotes may come from a benchmark, and
-// be as long as that likes.
+// messageBytes bounds one message, or a part of it: it may quote output of a benchmark of any
+// length.
 const messageBytes = 8 << 10
 
-// printable bounds a text, and takes out what drives a terminal.
+// printable bounds a text and replaces characters that control a terminal.
 func printable(s string) string { return display.PlainLine(display.Clip(s, messageBytes)) }

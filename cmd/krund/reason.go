@@ -2,9 +2,9 @@ package main
 
 import (
 	"io"
-	"strings"
 
 	"krund/internal/directory"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/trust"
 )
@@ -12,26 +12,22 @@ import (
 // longestReason bounds an error in the log, in bytes. It may quote what others have written.
 const longestReason = 4 << 10
 
-// keepReason adds to the experiment's log why `krund run` with these arguments ends with a status
-// other than 0. Standard error may be gone by the time that anybody looks, and the journal with the
-// boot. A directory that is not there or not to be trusted keeps no log.
+// keepReason logs in the experiment's log why `krund run` with these arguments ends with a status
+// other than 0. Standard error may not be saved anywhere, and the journal may not outlive the boot.
+// If the directory does not exist or is not trusted, nothing is logged.
 func keepReason(args []string, code int, err error) {
 	o, usageErr := parseRun(args)
 	if usageErr != nil {
-		return // it names no experiment
+		return // no experiment is named
 	}
 	f, openErr := directory.OpenChecked(durable.OS(), o.directory, trust.Verdict.OneOwner)
 	if openErr != nil {
 		return
 	}
-	log, closeLog, openErr := newLog(f.FS(), f.Log(), o, io.Discard) // standard error has been told
+	log, closeLog, openErr := newLog(f.FS(), f.Log(), o, io.Discard) // the error was printed already
 	if openErr != nil {
 		return
 	}
 	defer closeLog()
-	text := err.Error()
-	if len(text) > longestReason {
-		text = strings.ToValidUTF8(text[:longestReason], "") + "..."
-	}
-	log.Error("krund ended", "status", code, "error", text)
+	log.Error("krund ended", "status", code, "error", display.Head(err.Error(), longestReason))
 }

@@ -50,8 +50,8 @@ func parseRun(args []string) (runOptions, error) {
 	return o, err
 }
 
-// parseWithFile parses flags that may stand before and after the one file, and returns the file's absolute path. Errors: flag.ErrHelp,
-// usageError.
+// parseWithFile parses flags that may stand before and after the one file, and returns the file's
+// absolute path. Errors: flag.ErrHelp, usageError.
 func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 	var files []string
 	for {
@@ -73,8 +73,8 @@ func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 	return directory.Absolute(files[0])
 }
 
-// loadConfig reads the configuration. The files that it names must exist before the experiment starts; later a missing one is the outcome of the
-// executions that need it.
+// loadConfig reads the configuration. The files that it names must exist before the experiment
+// starts. Later a missing file is the outcome of the executions that need it.
 func loadConfig(path, dir string) (*config.Config, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -88,7 +88,7 @@ func loadConfig(path, dir string) (*config.Config, error) {
 	return cfg, misnamed(err)
 }
 
-// misnamed makes a mistake on the command line of an error that says that the configuration is not there.
+// misnamed turns the error that the configuration does not exist into a usageError.
 func misnamed(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, config.ErrNotFile) {
 		return usageError{err.Error()}
@@ -102,7 +102,7 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	why, err := held(o.directory) // before anything is made, or found wrong
+	why, err := held(o.directory) // before anything is created or refused
 	if err != nil {
 		return giveUp(ctx, o, nil, stderr, err)
 	}
@@ -129,24 +129,25 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	return sayEnding(ending, o, stdout, stderr)
 }
 
-// idle ends a krund that is to do nothing in this boot.
+// idle ends a krund that has nothing to do in this boot.
 func idle(stdout io.Writer, why string) error {
-	ready() // it has done what it should
+	ready() // for the unit, this is a success
 	fmt.Fprintf(stdout, "krund: nothing is run: %s\n", why)
 	return nil
 }
 
-// prepared is what an experiment runs with.
+// prepared contains what an experiment runs with.
 type prepared struct {
-	cfg      *config.Config // nil when it cannot be read, or not be believed
-	idle     string         // why nothing is to be run in this boot, and nothing else is set then; "" when it is
+	cfg *config.Config // nil if it cannot be read or must not be trusted
+	// why nothing runs in this boot; nothing else is set then
+	idle     string
 	reboot   string
 	system   boot.System
 	closeLog func()
-	machine  *directory.Lock // nil when the experiment does not take the machine over
+	machine  *directory.Lock // nil if the experiment does not take over the machine
 }
 
-// prepare makes everything ready that boot.Run needs. What it returns is to be closed, with an error as well.
+// prepare prepares what boot.Run needs. The result must be closed, also after an error.
 func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepared, error) {
 	var p prepared
 	cfg, err := loadConfig(o.path, o.directory)
@@ -183,19 +184,20 @@ func (p prepared) close() {
 	}
 }
 
-// sayEnding prints how an experiment ended well.
+// sayEnding prints how an experiment ended without an error.
 func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error {
 	switch ending {
 	case boot.Finished:
 		if !o.quiet {
-			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl check-data %[1]s` says whether they are whole\n", display.ShellPath(o.directory))
+			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl "+
+				"check-data %[1]s` says whether they are whole\n", display.ShellPath(o.directory))
 		}
 	case boot.Interrupted:
 		fmt.Fprintf(stderr, "krund: interrupted; the same command goes on where it stopped\n")
 		return errInterrupted
 	case boot.Stopped:
 		fmt.Fprintf(stdout, "krund: stopped, as asked; the same command goes on where it stopped\n")
-	default: // the log has said it
+	default: // the log contains it
 	}
 	return nil
 }

@@ -24,21 +24,21 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/machine"
 	"krund/internal/pexec"
-	"krund/internal/reboot"
 	"krund/internal/settings"
 	"krund/internal/sysroot"
 	"krund/runners"
 )
 
-// newSystem wires the real machine. The function it returns closes the log.
+// newSystem returns the implementations for the machine at hand. The function it returns closes the
+// log.
 func newSystem(
 	ctx context.Context, cfg *config.Config, o runOptions, p prepared, stdout, stderr io.Writer,
 ) (boot.System, func(), error) {
 	mode := p.reboot
 	if mode == config.RebootHardware && os.Geteuid() != 0 {
-		return boot.System{}, nil, errors.New("experiment.reboot = \"hardware\" needs root: run it as root, or without reboots by --reboot none")
+		return boot.System{}, nil, errors.New("experiment.reboot = \"hardware\" needs root: run it as " +
+			"root, or without reboots by --reboot none")
 	}
 	installed, err := findInstalled(o.directory)
 	if err != nil {
@@ -64,17 +64,14 @@ func newSystem(
 	environ := commandEnviron(installed.CallerHome)
 	relaxed := mode != config.RebootHardware
 	wanted := settings.Controls(cfg, relaxed)
-	taken := &machine.Machine{
+	taken := &boot.LabMachine{
 		Control: m, Settings: wanted, FS: fsys, Journal: f.Journal(), Clock: sysroot.RealClock{}, Log: log,
 		Spare: directory.Spare(durable.OS(), o.directory, directory.RuntimeDirs()...),
 		Guard: newGuard(o.directory, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh,
+		Root:        os.Geteuid() == 0,
 		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": display.Version()}, Origin: f.Fingerprint(),
-		Programs: &machine.Programs{Files: programs(cfg, installed)},
-	}
-	makeAccount := fresh // which without root does nothing
-	if os.Geteuid() == 0 {
-		makeAccount = taken.Account
+		Programs: &boot.Programs{Files: programs(cfg, installed)},
 	}
 	var entry boot.Entry
 	if e, ok := autostart.EntryOf(cfg, mode, sysroot.New("/")); ok {
@@ -91,20 +88,20 @@ func newSystem(
 		Hooks: command.Hooks{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After),
 			Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log,
 			Trust: config.Rule(mode)},
-		Rebooter: reboot.New(log),
-		Entry:    entry,
-		Notifier: notifier(cfg, mode, installed.CallerHome),
-		Account:  makeAccount,
-		Sync:     syncDisks,
-		Retire:   retire(cfg, mode),
-		Tidy:     func() error { return tidy(cfg, installed.Cgroup, taken) },
-		Held:     func() (string, error) { return held(o.directory) },
-		Progress: newProgress(o, stdout),
-		Version:  display.Version(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(), Root: os.Geteuid() == 0,
+		Reboot:      boot.NewRebooter(log).Reboot,
+		Entry:       entry,
+		Notifier:    notifier(cfg, mode, installed.CallerHome),
+		Sync:        syncDisks,
+		DisableUnit: disableUnit(cfg, mode),
+		Cleanup:     func() error { return cleanup(cfg, installed.Cgroup, taken) },
+		Held:        func() (string, error) { return held(o.directory) },
+		Progress:    newProgress(o, stdout),
+		Version:     display.Version(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(),
+		Root: os.Geteuid() == 0,
 	}, closeLog, nil
 }
 
-// newRoom is what makes room on the disk of the results.
+// newRoom returns what frees space on the disk of the results.
 func newRoom(cfg *config.Config, f directory.Directory, log *slog.Logger) *boot.Room {
 	clear := func() (int, error) { return 0, nil }
 	if cfg.Experiment.Account == config.AccountFresh {
@@ -113,7 +110,8 @@ func newRoom(cfg *config.Config, f directory.Directory, log *slog.Logger) *boot.
 	return &boot.Room{FS: f.FS(), Dir: f.Dir(), Reserve: boot.Reserve, Clear: clear, Log: log}
 }
 
-// commandEnviron is the environment of hooks and notifications: the same however krund was started, by hand or by the unit at boot.
+// commandEnviron returns the environment of hooks and notifications. It does not depend on how
+// krund was started.
 func commandEnviron(home string) []string {
 	return []string{"PATH=" + config.SearchPath + ":/usr/sbin:/sbin", "HOME=" + home, "LANG=C.UTF-8"}
 }
@@ -121,30 +119,33 @@ func commandEnviron(home string) []string {
 func notifier(cfg *config.Config, mode, home string) command.Notifier {
 	n := cfg.Notify
 	return command.Notifier{
-		Mail: n.Mail, Sendmail: found([][]string{{n.Sendmail}})[0][0], Command: found([][]string{n.Command})[0], Webhook: n.Webhook,
+		Mail: n.Mail, Sendmail: found([][]string{{n.Sendmail}})[0][0],
+		Command: found([][]string{n.Command})[0], Webhook: n.Webhook,
 		Trust: config.Rule(mode), Environ: commandEnviron(home),
 	}
 }
 
-// tidyTime bounds the removal of the account: its processes, files and home.
-const tidyTime = time.Minute
+// cleanupTime bounds the removal of the account: its processes, files and home.
+const cleanupTime = time.Minute
 
-// tidy removes what executions needed and nobody needs afterwards: the benchmarks' control group and account.
-func tidy(cfg *config.Config, group string, m *machine.Machine) error {
+// cleanup removes what only executions need: the control group and the account for benchmarks.
+func cleanup(cfg *config.Config, group string, m *boot.LabMachine) error {
 	err := child.RemoveGroup(group)
 	if cfg.Experiment.Account != config.AccountFresh {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), tidyTime)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTime)
 	defer cancel()
 	findings, accountErr := account.Remove(ctx)
 	for _, finding := range findings {
 		m.Log.Debug("account removed", "finding", finding)
 	}
-	return errors.Join(err, accountErr, m.PutBack(ctx)) // the latter for the journal, which says that there is an account
+	// RestoreAll removes the account from the journal
+	return errors.Join(err, accountErr, m.RestoreAll(ctx))
 }
 
-// programs are the files that the experiment runs, by their names in the machine's fingerprint: a new version in the middle splits it in two.
+// programs returns the files that the experiment runs, by their names in the machine's fingerprint.
+// If one of them changes during the experiment, its results are no longer comparable.
 func programs(cfg *config.Config, in pexec.Installed) map[string]string {
 	files := map[string]string{"libkrun": in.Library}
 	for _, name := range usedLanguages(cfg) {
@@ -160,12 +161,12 @@ func programs(cfg *config.Config, in pexec.Installed) map[string]string {
 	for _, k := range cfg.Keys() {
 		vm, _, _, err := cfg.Lookup(k)
 		if err != nil {
-			continue // the keys are the configuration's own
+			continue // does not happen: these are the configuration's keys
 		}
 		if vm.Path != "" {
 			path, err := config.LookPath(vm.Path)
 			if err != nil {
-				path = vm.Path // gone: the fingerprint says so
+				path = vm.Path // missing: the fingerprint shows it
 			}
 			files["vm."+k.VM] = path
 		}
@@ -176,11 +177,12 @@ func programs(cfg *config.Config, in pexec.Installed) map[string]string {
 	return files
 }
 
-// held says why this boot is to be an ordinary one for the experiment in the directory dir; "" when it is not.
+// held returns why this boot is to be an ordinary one for the experiment in dir; "" if it is not.
 func held(dir string) (string, error) { return autostart.FindHold(durable.OS(), dir, sysroot.New("/")) }
 
-// findInstalled looks for krund's other parts relative to its own place: PREFIX/bin/krund has PREFIX/libexec/krund and PREFIX/lib/krund, in the
-// build directory as on an installed machine.
+// findInstalled looks for krund's other parts relative to its own path: PREFIX/bin/krund has
+// PREFIX/libexec/krund and PREFIX/lib/krund, in the build directory as well as on an installed
+// machine.
 func findInstalled(dir string) (pexec.Installed, error) {
 	exe, err := os.Executable()
 	if err == nil {
@@ -194,18 +196,22 @@ func findInstalled(dir string) (pexec.Installed, error) {
 		Runners: filepath.Join(prefix, "libexec/krund"),
 		Library: filepath.Join(prefix, "lib/krund/libkrun.so"),
 	}
-	for _, part := range []string{filepath.Join(in.Runners, "runner-c"), filepath.Join(in.Runners, "runner.py"), in.Library} {
+	for _, part := range []string{filepath.Join(in.Runners, "runner-c"),
+		filepath.Join(in.Runners, "runner.py"), in.Library} {
 		if _, err := os.Stat(part); err != nil {
-			return in, fmt.Errorf("krund is not installed whole: %w; `make build` or `make install` puts the parts in place", err)
+			return in, fmt.Errorf("krund is not installed whole: %w; `make build` or `make install` puts "+
+				"the parts in place", err)
 		}
 	}
-	// Whatever a killed krund of the same experiment left in the group is killed before the next run; another experiment's must not be.
+	// Processes that a killed krund left in this group are killed before the next run. Those of
+	// another experiment must not be.
 	in.Cgroup = fmt.Sprintf("krund-%08x", crc32.ChecksumIEEE([]byte(dir)))
 	in.CallerName, in.CallerHome = caller()
 	return in, nil
 }
 
-// usedLanguages are those of the experiment's keys, and always the two that are never left out.
+// usedLanguages returns the languages of the experiment's keys, and the two that every build
+// contains.
 func usedLanguages(cfg *config.Config) []string {
 	used := []string{config.RunnerC, config.RunnerPython}
 	for _, k := range cfg.Keys() {
@@ -217,14 +223,16 @@ func usedLanguages(cfg *config.Config) []string {
 	return used
 }
 
-// runnersInstalled says which runner of the experiment's languages is missing: those that are compiled are left out of a build without their compilers.
+// runnersInstalled returns an error for each missing runner of the experiment's languages: a build
+// omits the runners whose compilers are missing.
 func runnersInstalled(cfg *config.Config, in pexec.Installed) error {
 	var errs []error
 	for _, name := range usedLanguages(cfg) {
 		l, _ := runners.Lookup(name)
 		for _, file := range l.Files {
 			if _, err := os.Stat(filepath.Join(in.Runners, file)); err != nil {
-				errs = append(errs, fmt.Errorf("krund's runner for %s is not installed: %w; install what it is built with (runners/README.md) and build krund again", name, err))
+				errs = append(errs, fmt.Errorf("krund's runner for %s is not installed: %w; install what "+
+					"it is built with (runners/README.md) and build krund again", name, err))
 				break
 			}
 		}
@@ -232,7 +240,8 @@ func runnersInstalled(cfg *config.Config, in pexec.Installed) error {
 	return errors.Join(errs...)
 }
 
-// caller is who krund runs as, by the system's list of accounts, not by the environment.
+// caller returns the name and home of the user who runs krund, from the system's list of accounts,
+// not from the environment.
 func caller() (name, home string) {
 	if u, err := user.Current(); err == nil {
 		return u.Username, u.HomeDir
@@ -240,7 +249,7 @@ func caller() (name, home string) {
 	return "nobody", "/"
 }
 
-// newProgress shows the progress unless that was not wanted.
+// newProgress shows the progress unless --quiet was given.
 func newProgress(o runOptions, stdout io.Writer) boot.Progress {
 	if o.quiet {
 		return &progress{w: io.Discard}
@@ -249,14 +258,15 @@ func newProgress(o runOptions, stdout io.Writer) boot.Progress {
 	return &progress{w: stdout, terminal: ok && isTerminal(file)}
 }
 
-// newLog writes to the experiment's log, everything, and to stderr what a person should see now. Under systemd stderr is the journal.
+// newLog logs everything to the experiment's log, and to stderr what a person should see
+// immediately. Under systemd, stderr is the journal.
 func newLog(fsys durable.FS, path string, o runOptions, stderr io.Writer) (*slog.Logger, func(), error) {
-	const othersRead = 0o644 // for everybody who watches the experiment
+	const othersRead = 0o644 // so that other users can follow the experiment
 	file, err := durable.Append(fsys, path, othersRead)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log: %w", err)
 	}
-	// What Go says of a crash of krund's own: the journal's copy is gone with the boot, where nobody keeps it.
+	// A crash of krund itself is logged, too: the journal may not outlive the boot.
 	debug.SetTraceback("all")
 	if err := debug.SetCrashOutput(file, debug.CrashOptions{}); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("keep crashes in the log: %w", err), file.Close())
@@ -275,7 +285,7 @@ func newLog(fsys durable.FS, path string, o runOptions, stderr io.Writer) (*slog
 	return slog.New(handlers), func() { _ = file.Close() }, nil
 }
 
-// clipped bounds what a value takes in the log.
+// clipped bounds the length of a value in the log.
 func clipped(_ []string, a slog.Attr) slog.Attr {
 	if kind := a.Value.Kind(); kind == slog.KindString || kind == slog.KindAny {
 		if text := a.Value.String(); len(text) > messageBytes {
@@ -285,8 +295,8 @@ func clipped(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// found gives the programs of commands their full paths, which are those of the fixed PATH. One that has vanished keeps its name, and fails with it
-// when it is run.
+// found replaces the programs of commands by their full paths, looked up in the fixed PATH. A
+// missing program keeps its name, and fails when it is run.
 func found(commands [][]string) [][]string {
 	list := make([][]string, len(commands))
 	for i, argv := range commands {

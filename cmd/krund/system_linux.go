@@ -11,20 +11,22 @@ import (
 	"krund/internal/config"
 )
 
-// syncDisks writes everything that is still in memory to the disks, so that it is not written during a run.
+// syncDisks writes all buffered data to the disks, so that it is not written during a run.
 func syncDisks() { unix.Sync() }
 
-// isTerminal says whether a person looks at file.
+// isTerminal reports whether file is a terminal.
 func isTerminal(file *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
 	return err == nil
 }
 
-// ready tells systemd that krund is up (Type=notify). Without systemd it does nothing.
-func ready() { _, _ = daemon.SdNotify(true, daemon.SdNotifyReady) } // a failed notification shows in systemctl status
+// ready notifies systemd that krund is up (Type=notify). Without systemd it does nothing. A failed
+// notification is visible in systemctl status.
+func ready() { _, _ = daemon.SdNotify(true, daemon.SdNotifyReady) }
 
-// retire returns what makes the next boots ordinary ones: the experiment's unit is disabled, if there is one.
-func retire(cfg *config.Config, mode string) func(context.Context) error {
+// disableUnit returns a function that disables the experiment's unit, if there is one, so that the
+// next boots are ordinary ones.
+func disableUnit(cfg *config.Config, mode string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if mode != config.RebootHardware {
 			return nil

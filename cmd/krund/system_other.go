@@ -11,19 +11,20 @@ import (
 	"krund/internal/config"
 )
 
-// syncDisks writes everything that is still in memory to the disks, so that it is not written during a run.
+// syncDisks writes all buffered data to the disks, so that it is not written during a run.
 func syncDisks() { _ = unix.Sync() } // it cannot fail
 
-// isTerminal says whether a person looks at file.
+// isTerminal reports whether file is a terminal.
 func isTerminal(file *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TIOCGETA)
 	return err == nil
 }
 
-// ready has nobody to tell.
+// ready does nothing: there is no service manager to notify.
 func ready() {}
 
-// retire has nothing to undo: rc.d starts krund at each boot, and krund ends at once when nothing is outstanding.
-func retire(*config.Config, string) func(context.Context) error {
+// disableUnit does nothing: rc.d starts krund at each boot, and krund ends at once when nothing is
+// outstanding.
+func disableUnit(*config.Config, string) func(context.Context) error {
 	return func(context.Context) error { return nil }
 }

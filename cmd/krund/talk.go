@@ -13,8 +13,9 @@ import (
 	"krund/internal/display"
 )
 
-// talk is a log handler for people: a line of words and values, without time and level, which the terminal's reader does not need and the journal
-// adds itself. Under systemd each line begins with its priority, as sd-daemon(3) has it.
+// talk is a log handler for people. It writes a line of words and values without time and level: a
+// person at a terminal does not need them, and the journal adds them. Under systemd each line
+// begins with its priority (sd-daemon(3)).
 type talk struct {
 	mu      *sync.Mutex
 	w       io.Writer
@@ -23,7 +24,8 @@ type talk struct {
 	attrs   []slog.Attr
 }
 
-// newTalk writes messages of at least this level to w; when that is the journal, which sorts them itself, of at least slog.LevelInfo.
+// newTalk returns a handler that writes messages of at least this level to w. If w is the journal,
+// which filters by level itself, it writes messages of at least slog.LevelInfo.
 func newTalk(w io.Writer, level slog.Level, journal bool) *talk {
 	if journal {
 		level = min(level, slog.LevelInfo)
@@ -31,7 +33,8 @@ func newTalk(w io.Writer, level slog.Level, journal bool) *talk {
 	return &talk{mu: new(sync.Mutex), w: w, level: level, journal: journal}
 }
 
-// isJournal says whether w leads to systemd's journal. The variable alone does not: whatever a service starts inherits it, a terminal as well.
+// isJournal reports whether w is systemd's journal. The variable alone does not decide: all
+// programs that a service starts inherit it, even on a terminal.
 func isJournal(w io.Writer, stream string) bool {
 	file, ok := w.(*os.File)
 	if !ok || stream == "" {
@@ -42,7 +45,7 @@ func isJournal(w io.Writer, stream string) bool {
 		return false
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && stream == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino) // as systemd.exec(5) has it
+	return ok && stream == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino) // see systemd.exec(5)
 }
 
 func (t *talk) Enabled(_ context.Context, level slog.Level) bool { return level >= t.level }
@@ -61,7 +64,8 @@ func (t *talk) Handle(_ context.Context, r slog.Record) error {
 		if a.Key != "error" {
 			b.WriteString(a.Key + " ")
 		}
-		b.WriteString(display.PlainLine(strings.ReplaceAll(a.Value.String(), "\n", "; "))) // errors.Join gives a line per error
+		// errors.Join writes one line per error
+		b.WriteString(display.PlainLine(strings.ReplaceAll(a.Value.String(), "\n", "; ")))
 		separator = ", "
 		return true
 	}
@@ -76,7 +80,7 @@ func (t *talk) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// priority is the prefix for the journal.
+// priority returns the prefix for the journal.
 func priority(level slog.Level) string {
 	switch {
 	case level >= slog.LevelError:

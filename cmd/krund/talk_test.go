@@ -29,16 +29,26 @@ func TestTalk(t *testing.T) {
 		log     func(*slog.Logger)
 		want    string
 	}{
-		{"words and values", false, slog.LevelInfo, func(l *slog.Logger) { l.Info("began", "slot", 3, "took", 2*time.Second) }, "krund: began: slot 3, took 2s\n"},
+		{"words and values", false, slog.LevelInfo,
+			func(l *slog.Logger) { l.Info("began", "slot", 3, "took", 2*time.Second) },
+			"krund: began: slot 3, took 2s\n"},
 		{"no values", false, slog.LevelInfo, func(l *slog.Logger) { l.Info("began") }, "krund: began\n"},
-		{"an error needs no name", false, slog.LevelWarn, func(l *slog.Logger) { l.Error("hook", "error", errors.New("no disk"), "argv", "x") }, "krund: hook: no disk, argv x\n"},
+		{"an error needs no name", false, slog.LevelWarn,
+			func(l *slog.Logger) { l.Error("hook", "error", errors.New("no disk"), "argv", "x") },
+			"krund: hook: no disk, argv x\n"},
 		{"too unimportant", false, slog.LevelWarn, func(l *slog.Logger) { l.Info("began") }, ""},
-		{"with", false, slog.LevelInfo, func(l *slog.Logger) { l.With("slot", 1).With("key", "a:b:c").Warn("x", "y", 2) }, "krund: x: slot 1, key a:b:c, y 2\n"},
-		{"group", false, slog.LevelInfo, func(l *slog.Logger) { l.WithGroup("g").Info("x", "y", 2) }, "krund: x: y 2\n"},
-		{"control characters", false, slog.LevelInfo, func(l *slog.Logger) { l.Info("x", "y", "\x1b[2J\u009b\x7fé\r\u202e\u2028") }, "krund: x: y \uFFFD[2J\uFFFD\uFFFDé\uFFFD\uFFFD\uFFFD\n"},
+		{"with", false, slog.LevelInfo,
+			func(l *slog.Logger) { l.With("slot", 1).With("key", "a:b:c").Warn("x", "y", 2) },
+			"krund: x: slot 1, key a:b:c, y 2\n"},
+		{"group", false, slog.LevelInfo,
+			func(l *slog.Logger) { l.WithGroup("g").Info("x", "y", 2) }, "krund: x: y 2\n"},
+		{"control characters", false, slog.LevelInfo,
+			func(l *slog.Logger) { l.Info("x", "y", "\x1b[2J\u009b\x7fé\r\u202e\u2028") },
+			"krund: x: y \uFFFD[2J\uFFFD\uFFFDé\uFFFD\uFFFD\uFFFD\n"},
 		{
 			"several errors stay on one line", false, slog.LevelInfo,
-			func(l *slog.Logger) { l.Error("x", "error", errors.Join(errors.New("a"), errors.New("b"))) }, "krund: x: a; b\n",
+			func(l *slog.Logger) { l.Error("x", "error", errors.Join(errors.New("a"), errors.New("b"))) },
+			"krund: x: a; b\n",
 		},
 		{"journal", true, slog.LevelInfo, func(l *slog.Logger) {
 			l.Error("a")
@@ -46,7 +56,8 @@ func TestTalk(t *testing.T) {
 			l.Info("c")
 			l.Debug("d")
 		}, "<3>a\n<4>b\n<6>c\n"},
-		{"journal takes more than a terminal", true, slog.LevelError, func(l *slog.Logger) { l.Info("c") }, "<6>c\n"},
+		{"journal takes more than a terminal", true, slog.LevelError,
+			func(l *slog.Logger) { l.Info("c") }, "<6>c\n"},
 		{"journal, verbose", true, slog.LevelDebug, func(l *slog.Logger) { l.Debug("d") }, "<7>d\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -130,14 +141,16 @@ func TestLog(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := newLog(durable.OS(), filepath.Join(t.TempDir(), "no", "log"), runOptions{}, io.Discard); err == nil || !strings.Contains(err.Error(), "open the log") {
+	if _, _, err := newLog(durable.OS(), filepath.Join(t.TempDir(), "no", "log"), runOptions{},
+		io.Discard); err == nil || !strings.Contains(err.Error(), "open the log") {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestProgress(t *testing.T) {
 	slot := func(index, attempt int) schedule.Slot {
-		return schedule.Slot{Index: index, Attempts: attempt, Pexec: 2, Key: key.Key{Benchmark: "nbody", VM: "C", Variant: "so"}}
+		return schedule.Slot{Index: index, Attempts: attempt, Pexec: 2, Key: key.Key{Benchmark: "nbody",
+			VM: "C", Variant: "so"}}
 	}
 	show := func(terminal bool) string {
 		var b bytes.Buffer
@@ -145,7 +158,8 @@ func TestProgress(t *testing.T) {
 		p.Begin(slot(0, 1), boot.Count{Slots: 12, Left: 12})
 		p.End(slot(0, 1), boot.Count{Slots: 12, Left: 11}, results.Completed, nil, 2*time.Second)
 		p.Begin(slot(10, 3), boot.Count{Slots: 12, Left: 2})
-		p.End(slot(10, 3), boot.Count{Slots: 12, Left: 1}, results.Error, []string{"it said last: \x1b[31mred\nline", "second"}, 4*time.Second)
+		p.End(slot(10, 3), boot.Count{Slots: 12, Left: 1}, results.Error,
+			[]string{"it said last: \x1b[31mred\nline", "second"}, 4*time.Second)
 		p.Begin(slot(11, 1), boot.Count{Slots: 12, Left: 1})
 		p.End(slot(11, 1), boot.Count{Slots: 12}, results.Timeout, nil, time.Minute)
 		return b.String()
@@ -158,7 +172,8 @@ func TestProgress(t *testing.T) {
 		t.Errorf("not on a terminal:\n%swant\n%s", got, plain)
 	}
 	got := show(true)
-	if !strings.HasPrefix(got, "[ 1/12] nbody:C:so, execution 2                           running  \r\x1b[K[ 1/12] ") || strings.Count(got, "running") != 3 {
+	if !strings.HasPrefix(got, "[ 1/12] nbody:C:so, execution 2                           running  "+
+		"\r\x1b[K[ 1/12] ") || strings.Count(got, "running") != 3 {
 		t.Errorf("on a terminal: %q", got)
 	}
 	if !strings.Contains(got, "running  left 4s\r\x1b[K[11/12]") {

@@ -62,8 +62,8 @@ func (e Entry) Ask(ctx context.Context) error {
 	return e.set(ctx, l, e.Name)
 }
 
-// TakeBack makes the next boot an ordinary one again, if the entry was asked for; another entry that somebody has asked for stays.
-func (e Entry) TakeBack(ctx context.Context) error {
+// Withdraw makes the next boot an ordinary one again, if the entry was asked for; another entry that somebody has asked for stays.
+func (e Entry) Withdraw(ctx context.Context) error {
 	l, err := e.loader()
 	if err != nil {
 		return err

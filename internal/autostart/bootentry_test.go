@@ -106,7 +106,7 @@ func (l *lab) entry(name, loader string) autostart.Entry {
 	return autostart.Entry{Name: name, Loader: loader, Root: sysroot.New(l.dir), Run: l.run}
 }
 
-func TestAskAndTakeBack(t *testing.T) {
+func TestAskAndWithdraw(t *testing.T) {
 	for _, c := range []struct {
 		name, entry, loader string
 		lab                 *lab
@@ -134,7 +134,7 @@ func TestAskAndTakeBack(t *testing.T) {
 				t.Errorf("asked %t, %v", asked, err)
 			}
 			for range 2 {
-				if err := e.TakeBack(t.Context()); err != nil {
+				if err := e.Withdraw(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -150,7 +150,7 @@ func TestAskAndTakeBack(t *testing.T) {
 
 func TestAnotherEntryThatSomebodyAskedForStays(t *testing.T) {
 	l := grubLab(t).write("boot/grub/grubenv", block("next_entry=memtest\n"))
-	if err := l.entry("krund", config.LoaderAuto).TakeBack(t.Context()); err != nil || len(l.calls) > 0 {
+	if err := l.entry("krund", config.LoaderAuto).Withdraw(t.Context()); err != nil || len(l.calls) > 0 {
 		t.Errorf("calls %q, %v", l.calls, err)
 	}
 }

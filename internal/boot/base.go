@@ -4,17 +4,19 @@ import (
 	"context"
 	"fmt"
 
+	"krund/internal/results"
 	"krund/internal/schedule"
 )
 
-// base returns the temperatures that each execution starts from. A schedule whose header was made anew may have lost them, and a machine may have had
-// no sensors when the experiment began: then they are read now, as at the start, and kept. The remark, for the record, says so.
-func (x *experiment) base(ctx context.Context) (base []schedule.Temperature, remarks []string, err error) {
+// base returns the temperatures that each execution starts from. If the schedule has none, because
+// its header was rebuilt or the machine had no sensors when the experiment began, base reads them
+// now, as at the start, and stores them. The remark for the record says so.
+func (x *experiment) base(ctx context.Context) (base []results.Temperature, remarks []string, err error) {
 	if base := x.schedule.Header().BaseTemperatures; len(base) > 0 {
 		return base, nil, nil
 	}
 	if base, err = x.Machine.Base(ctx); err != nil || len(base) == 0 {
-		return nil, nil, err // nobody asks for them
+		return nil, nil, err // not configured
 	}
 	if err := x.Clock.Sleep(ctx, x.cfg.Temperature.BaseWait); err != nil {
 		return nil, nil, err
@@ -22,13 +24,17 @@ func (x *experiment) base(ctx context.Context) (base []schedule.Temperature, rem
 	if base, err = x.Machine.Base(ctx); err != nil {
 		return nil, nil, err
 	}
-	keep := func() error { return x.schedule.UpdateHeader(func(h *schedule.Header) { h.BaseTemperatures = base }) }
-	if keep() != nil { // there is room for fewer
+	keep := func() error {
+		return x.schedule.UpdateHeader(func(h *schedule.Header) { h.BaseTemperatures = base })
+	}
+	if keep() != nil { // the header has no room for all
 		base = base[:min(len(base), schedule.SpareSensors)]
 		if err := keep(); err != nil {
 			return nil, nil, fmt.Errorf("keep the base temperatures: %w", err)
 		}
 	}
-	x.Log.Warn("the base temperatures of the experiment were lost, and have been read anew", "sensors", len(base))
-	return base, []string{fmt.Sprintf("the schedule had no base temperatures: those of %d sensors were read anew before this execution", len(base))}, nil
+	x.Log.Warn("the base temperatures of the experiment were lost, and have been read anew",
+		"sensors", len(base))
+	return base, []string{fmt.Sprintf("the schedule had no base temperatures: those of %d sensors were "+
+		"read anew before this execution", len(base))}, nil
 }

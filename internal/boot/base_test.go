@@ -2,6 +2,7 @@ package boot
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +12,9 @@ import (
 	"krund/internal/schedule"
 )
 
-// TestBaseIsReadAnew: an experiment whose schedule has no base temperatures does not measure without them: it reads them, keeps them, and says so in
-// the record of the first execution that starts from them.
+// TestBaseIsReadAnew: an experiment whose schedule has no base temperatures does not measure
+// without them: it reads them, keeps them, and says so in the record of the first execution that
+// starts from them.
 func TestBaseIsReadAnew(t *testing.T) {
 	for name, more := range map[string]int{"a few sensors": 0, "more than there is room for": 40} {
 		t.Run(name, func(t *testing.T) {
@@ -23,14 +25,15 @@ func TestBaseIsReadAnew(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := x.close(); err != nil {
+			if err := x.end(t.Context(), Interrupted, nil); err != nil {
 				t.Fatal(err)
 			}
 			s.blind, s.moreSensors, s.events = 0, more, nil
 			if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); err != nil {
 				t.Fatal(err)
 			}
-			if n := strings.Count(strings.Join(s.events, " "), "base"); n != 2 { // to see whether there are sensors, and after the wait
+			// to see whether there are sensors, and after the wait
+			if n := strings.Count(strings.Join(s.events, " "), "base"); n != 2 {
 				t.Errorf("base read %d times: %q", n, s.events)
 			}
 			records := recordsIn(t, fsys)
@@ -41,7 +44,8 @@ func TestBaseIsReadAnew(t *testing.T) {
 			for i, r := range records {
 				anew := strings.Contains(strings.Join(r.Process.Findings, "\n"), "read anew")
 				if anew != (i == 0) || len(r.Machine.Temperatures.Base) != want {
-					t.Errorf("record %d: %d base temperatures, want %d; findings %q", i, len(r.Machine.Temperatures.Base), want, r.Process.Findings)
+					t.Errorf("record %d: %d base temperatures, want %d; findings %q", i,
+						len(r.Machine.Temperatures.Base), want, r.Process.Findings)
 				}
 			}
 		})
@@ -57,8 +61,20 @@ func TestBaseThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.unread = errors.New("no sensors any more")
-	if _, err := x.pass(t.Context()); !errors.Is(err, ErrUnfit) || !errors.Is(err, s.unread) || s.applied != 0 {
+	if _, err := x.pass(t.Context()); !errors.Is(err, ErrUnfit) || !errors.Is(err, s.unread) ||
+		s.applied != 0 {
 		t.Errorf("%v, applied %d", err, s.applied)
+	}
+}
+
+func TestRemarksOfTheGateAreRecorded(t *testing.T) {
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s.warmth = []string{"a sensor is gone"}
+	s.oneBoot(parse(t, experimentText("executions = 1\nreboot = \"none\"")), fsys)
+	for _, r := range recordsIn(t, fsys) {
+		if r.Outcome != results.Completed || !slices.Equal(r.Reasons, s.warmth) {
+			t.Errorf("%s, reasons %q", r.Outcome, r.Reasons)
+		}
 	}
 }
 

@@ -1,23 +1,26 @@
 // Package boot is one boot of the machine, as a straight line.
 //
-// Read experiment.pass from top to bottom: it is the whole story of one process execution, and each step hands a value to the next. With reboot =
-// "hardware" the machine makes one pass per boot; with reboot = "none" the passes follow each other in one process.
+// Read experiment.pass from top to bottom: it is one process execution, and each step returns what
+// the next one needs. With reboot = "hardware" the machine makes one pass per boot; with reboot =
+// "none" the passes follow each other in one process. experiment.end is the only way out.
 //
-// What must hold, whenever the power fails: a result that was once durable is never lost and never counted twice, the schedule can be read,
-// and neither attempts nor reboots are unbounded. Therefore an attempt is counted durably before it begins (schedule.Begin), the record is
-// durable before the slot is finished, and the first thing a boot does is to finish a slot whose record is already there (reconcile).
+// The following must hold whenever the power fails: a result that was once durable is never lost
+// and never counted twice, the schedule can be read, and attempts and reboots are bounded.
+// Therefore an attempt is counted durably before it begins (schedule.Begin), the record is durable
+// before the slot is finished, and a boot first finishes a slot whose record is already there
+// (reconcile).
 //
-// The package touches the machine through System only. crash_test.go cuts the power of whole experiments at every write.
+// The steps touch the machine through System only. cmd/krund fills it with the implementations that
+// are here, too: LabMachine joins controls and probes, Rebooter restarts the machine, Room keeps
+// space for the results. crash_test.go cuts the power of whole experiments at every write.
 package boot
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/pexec"
@@ -25,10 +28,16 @@ import (
 	"krund/internal/schedule"
 )
 
-// cleanupTime bounds what is done after an interruption or failure: hooks, restoring the machine, telling people.
+// cleanupTime bounds the work after an interruption or failure: hooks, restoring the machine,
+// notifications.
 const cleanupTime = 2 * time.Minute
 
-// Ending says how Run ended when nothing went wrong.
+// cleanup returns a context for that. The end of ctx does not end it.
+func cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+}
+
+// Ending is the reason why Run ended.
 type Ending int
 
 // The endings.
@@ -36,37 +45,41 @@ const (
 	Finished    Ending = iota // nothing is outstanding
 	Rebooting                 // the machine is about to restart
 	Interrupted               // the context ended; the running slot is outstanding again
-	Held                      // somebody wants an ordinary boot: nothing was touched
-	Stopped                   // somebody asked to stop, and what was running has finished
+	Held                      // this boot is an ordinary one: nothing was touched
+	Stopped                   // a stop was requested, and the running execution has finished
+	Failed                    // the error says why
 	again                     // the next pass follows at once
 )
 
-// ErrUnfit is in the error when the experiment stops because of the machine: a required setting cannot be had, a hook failed, temperatures
-// do not return. The slot is outstanding and its attempt not counted: mend the machine and start again.
+// ErrUnfit is in the error when the experiment stops because of the machine: a required setting
+// cannot be had, a hook failed, temperatures do not return. The slot is outstanding and its attempt
+// not counted: repair the machine and start again.
 var ErrUnfit = errors.New("the machine is not fit to measure")
 
-// Run works on the experiment in dir, starting it when there is none, until nothing is outstanding, the machine restarts, ctx ends or the
-// experiment cannot go on; or somebody wants it held (package hold) or stopped (directory.Stop). reboot is config.RebootHardware or
-// config.RebootNone, whatever cfg says: the caller may override it.
+// Run works on the experiment in dir, starting it when there is none, until nothing is outstanding,
+// the machine restarts, ctx ends or the experiment cannot go on; or it is held (autostart.FindHold)
+// or asked to stop (directory.Stop). reboot is config.RebootHardware or config.RebootNone, whatever
+// cfg says: the caller may override it.
 //
-// Errors: *NotOpened, which may hold a *directory.LockedError when another krund works on it, or an *OtherConfig; ErrUnfit, ErrReboots, and those of
-// the files. People are told of all but a *NotOpened, which is the caller's to tell.
+// Errors: *NotOpened, which may hold a *directory.LockedError when another krund works on it, or an
+// *OtherConfig; ErrUnfit, ErrReboots, and those of the files. Run sends a notification of all but a
+// *NotOpened, which is left to the caller.
 func Run(ctx context.Context, cfg *config.Config, dir, reboot string, sys System) (Ending, error) {
 	if why, err := sys.Held(); err != nil || why != "" {
 		return Held, notOpened(err)
 	}
 	x, err := open(ctx, cfg, dir, reboot, sys)
+	if errors.Is(err, context.Canceled) {
+		return Interrupted, nil
+	}
 	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			return Interrupted, nil
-		}
-		return 0, notOpened(err)
+		return Failed, notOpened(err)
 	}
 	ending := again
-	for ending == again && err == nil {
+	for ending == again {
 		ending, err = x.pass(ctx)
 	}
-	return ending, errors.Join(err, x.close())
+	return ending, x.end(ctx, ending, err)
 }
 
 // experiment is an open experiment.
@@ -81,194 +94,142 @@ type experiment struct {
 	reader    *results.Reader
 	left      int  // slots that are not finished; below 0: not counted yet
 	worked    bool // this process has ended a slot
-	rebooting bool // the machine is about to restart
 }
 
 // pass is one process execution from start to end: the line that the package is about.
 func (x *experiment) pass(ctx context.Context) (Ending, error) {
-	if err := x.reconcile(ctx); err != nil { // what a crash left open
-		return 0, x.stop(ctx, err)
+	if err := x.reconcile(ctx); err != nil { // a slot that a crash left running
+		return Failed, err
 	}
-	if asked, err := x.askedToStop(); err != nil || asked {
-		return Stopped, x.obey(ctx, err)
-	}
-	slot, err := x.begin() // the attempt is counted, durably, before anything can fail
+	slot, ending, err := x.begin() // the attempt is counted, durably, before anything can fail
 	switch {
-	case errors.Is(err, schedule.ErrDone):
-		return x.finish(ctx)
-	case errors.Is(err, errUsedBoot):
-		return x.restart(ctx)
-	case err != nil:
-		return 0, x.stop(ctx, err)
+	case ending == Rebooting:
+		return x.restart(ctx, Applied{})
+	case ending != again:
+		return ending, err
 	}
 	x.Progress.Begin(slot, x.count())
 	began := x.Clock.Now()
-
-	applied, record, err := x.measure(ctx, slot) // settle, controls, hooks, account, sync, temperatures, the run, the verdict
-	if err == nil {
-		err = x.store(slot, record) // the record, then the slot
-	} else if withdrawErr := x.schedule.Withdraw(slot); withdrawErr != nil { // nothing was measured: the attempt does not count
-		err = fmt.Errorf("%w; after: %s", withdrawErr, err.Error())
-	}
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	applied, record, err := x.measure(ctx, slot)
+	err = x.conclude(slot, record, err) // the record, then the slot
+	after, cancel := cleanup(ctx)
 	defer cancel()
-	if hookErr := x.Hooks.After(after); hookErr != nil { // always
+	if hookErr := x.Hooks.After(after); hookErr != nil {
 		x.Log.Error("hooks after the execution", "error", hookErr)
 	}
-	if err != nil {
-		undoErr := applied.Undo(after)
-		if errors.Is(err, context.Canceled) && undoErr == nil {
-			x.Log.Info("interrupted; the slot is outstanding again", "slot", slot.Index, "key", slot.Key.String())
-			return Interrupted, nil
+	if err == nil {
+		x.reportOutcome(after, slot, record, x.Clock.Now().Sub(began))
+		if x.restartsNext(ctx) {
+			return x.restart(ctx, applied)
 		}
-		return 0, x.stop(after, errors.Join(err, undoErr))
 	}
-	x.Progress.End(slot, x.count(), record.Outcome, record.Reasons, x.Clock.Now().Sub(began))
-	x.Log.Debug("execution ended", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts, // for the file: people have Progress
-		"outcome", string(record.Outcome), "reasons", strings.Join(record.Reasons, "; "))
-	x.flag(after, slot, record)
-	if x.hardware() && x.outstanding() && !x.stopping() && ctx.Err() == nil {
-		ending, err := x.restart(ctx, applied.Undo)
-		if ending == Rebooting && applied.Restarting != nil {
-			applied.Restarting()
-		}
-		return ending, err
-	}
-	if err := applied.Undo(after); err != nil {
-		return 0, x.stop(after, err)
-	}
-	if ctx.Err() != nil {
-		return Interrupted, nil
-	}
-	return again, nil
+	return x.restore(ctx, after, applied, err)
 }
 
-// measure does all between the beginning of an attempt and its record. The error means that no record can be made: the machine is unfit, ctx ended,
-// or krund could not do its work. The Applied is never without an Undo.
+// measure prepares the machine, runs the benchmark and returns the record. Without a record, the
+// error says why: the machine is unfit, ctx has ended, or krund could not do its work. What Apply
+// changed is returned in any case.
 func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, results.Record, error) {
-	none := Applied{Undo: func(context.Context) error { return nil }}
-	job, err := pexec.NewJob(x.cfg, slot.Key)
+	job, err := x.settle(ctx, slot)
 	if err != nil {
-		return none, results.Record{}, err
-	}
-	if err := x.Room.keep(x.FS); err != nil {
-		return none, results.Record{}, unfit("room", err)
-	}
-	if err := x.askForBoot(ctx); err != nil { // before anything can crash the machine: the next boot goes on
-		return none, results.Record{}, unfit("boot", err)
-	}
-	if err := x.Clock.Sleep(ctx, x.cfg.Wait.Startup); err != nil {
-		return none, results.Record{}, err
+		return Applied{}, results.Record{}, err
 	}
 	applied, err := x.Machine.Apply(ctx)
-	if applied.Undo == nil {
-		applied.Undo = none.Undo
-	}
 	if err != nil {
 		return applied, results.Record{}, unfit("control", err)
 	}
-	if err := x.Hooks.Before(ctx); err != nil {
-		return applied, results.Record{}, unfit("hooks", err)
-	}
-	remarks, err := x.account(ctx, &job)
+	start, err := x.prepare(ctx, &job, applied)
 	if err != nil {
-		return applied, results.Record{}, unfit("account", err)
+		return applied, results.Record{}, err
+	}
+	run, err := x.execute(ctx, job, start)
+	if err != nil {
+		return applied, results.Record{}, err
+	}
+	return applied, x.judge(slot, applied, start, run), nil
+}
+
+// settle prepares what must be there before the machine is changed and can crash: the job, space
+// for its record, and the request for the next boot. Then it waits until the boot is over.
+func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (pexec.Job, error) {
+	job, err := pexec.NewJob(x.cfg, slot.Key)
+	if err != nil {
+		return job, err
+	}
+	if err := x.Room.keep(x.FS); err != nil {
+		return job, unfit("room", err)
+	}
+	if err := x.requestBoot(ctx); err != nil {
+		return job, unfit("boot", err)
+	}
+	return job, x.Clock.Sleep(ctx, x.cfg.Wait.Startup)
+}
+
+// baseline is the state of the machine from which an execution starts.
+type baseline struct {
+	temperatures []results.Temperature // the machine has returned to these
+	// about the account and the base temperatures, for the record's process
+	findings []string
+	remarks  []string // about the wait for the temperatures
+}
+
+// prepare runs the hooks, makes the account, writes everything to the disks and waits for the base
+// temperatures. It completes the job.
+func (x *experiment) prepare(ctx context.Context, job *pexec.Job,
+	applied Applied) (start baseline, err error) {
+	if err := x.Hooks.Before(ctx); err != nil {
+		return start, unfit("hooks", err)
+	}
+	if x.cfg.Experiment.Account == config.AccountFresh {
+		if job.Account, start.findings, err = x.Machine.Account(ctx, applied); err != nil {
+			return start, unfit("account", err)
+		}
 	}
 	x.Sync()
 	if err := x.Clock.Sleep(ctx, x.cfg.Wait.Sync); err != nil {
-		return applied, results.Record{}, err
+		return start, err
 	}
 	base, anew, err := x.base(ctx)
 	if err != nil {
-		return applied, results.Record{}, unfit("temperature", err)
+		return start, unfit("temperature", err)
 	}
-	remarks = append(remarks, anew...)
-	if err := x.Machine.Gate(ctx, base); err != nil {
-		return applied, results.Record{}, unfit("temperature", err)
+	start.temperatures, start.findings = base, append(start.findings, anew...)
+	if start.remarks, err = x.Machine.Gate(ctx, base); err != nil {
+		return start, unfit("temperature", err)
 	}
 	job.ExtraEnv, job.CPUs, job.Cgroup, job.Root = applied.Env, applied.CPUs, applied.Cgroup, x.Root
-	watched, err := x.Machine.Watch(ctx)
-	if err != nil {
-		return applied, results.Record{}, unfit("probes", err)
-	}
-	started := x.Clock.Now()
-	measured, err := x.Executor.Execute(ctx, job)
-	seen := watched(context.WithoutCancel(ctx))
-	if err != nil {
-		return applied, results.Record{}, fmt.Errorf("run %s: %w", slot.Key, err)
-	}
-	if measured.Interrupted {
-		return applied, results.Record{}, context.Cause(ctx)
-	}
-	measured.Process.Findings = append(append([]string{}, remarks...), measured.Process.Findings...) // never nil: that means unknown
-	record := x.record(slot, started, measured)
-	record.Machine = seen.Machine
-	record.Machine.Controls = applied.Controls
-	record.Machine.Temperatures.Base = temperatures(base)
-	x.judge(&record, measured, seen)
-	return applied, record.Bounded(), nil
+	return start, nil
 }
 
-// unfit marks an error as the machine's, unless it only says that ctx ended.
+// execution is one run of a benchmark and what was observed around it.
+type execution struct {
+	started  time.Time
+	measured pexec.Measured
+	observed Observation
+}
+
+// execute runs the benchmark between two readings of the probes.
+func (x *experiment) execute(ctx context.Context, job pexec.Job, start baseline) (execution, error) {
+	after, err := x.Machine.Watch(ctx, start.remarks)
+	if err != nil {
+		return execution{}, unfit("probes", err)
+	}
+	run := execution{started: x.Clock.Now()}
+	run.measured, err = x.Executor.Execute(ctx, job)
+	run.observed = after(context.WithoutCancel(ctx))
+	if err != nil {
+		return run, fmt.Errorf("run %s: %w", job.Key, err)
+	}
+	if run.measured.Interrupted {
+		return run, context.Cause(ctx)
+	}
+	return run, nil
+}
+
+// unfit marks an error as one of the machine, unless it only says that ctx has ended.
 func unfit(what string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	return fmt.Errorf("%w: %s: %w", ErrUnfit, what, err)
-}
-
-// account makes the account that the job runs as. The remarks go into the record.
-func (x *experiment) account(ctx context.Context, job *pexec.Job) ([]string, error) {
-	if x.cfg.Experiment.Account != config.AccountFresh {
-		return nil, nil
-	}
-	account, remarks, err := x.Account(ctx)
-	job.Account = account
-	return remarks, err
-}
-
-// store makes the record durable and then finishes the slot, in this order: a crash between the two is mended by reconcile, and so is an error,
-// which leaves the slot running because nobody knows whether the record is there.
-func (x *experiment) store(slot schedule.Slot, record results.Record) error {
-	x.worked = true
-	outcome, err := x.append(slot, record)
-	if err != nil {
-		err = fmt.Errorf("store the record of slot %d: %w; nothing else is lost: "+
-			"start krund again when the disk is in order", slot.Index, err)
-	}
-	if outcome == "" {
-		return err
-	}
-	flag := schedule.FlagOf(outcome)
-	if finishErr := x.schedule.Finish(slot, flag); err != nil || finishErr != nil {
-		return errors.Join(err, finishErr)
-	}
-	if flag.Final() {
-		x.left-- // a slot that is not counted yet is not counted later
-	}
-	return nil
-}
-
-// count is for Progress, and counts the slots once: nobody else works on them. When they cannot be read all that follow are said to be left; the
-// next pass meets the error.
-func (x *experiment) count() Count {
-	n := x.schedule.Header().Slots
-	if x.left < 0 {
-		left, err := x.schedule.Left()
-		if err != nil {
-			return Count{Slots: n, Left: n}
-		}
-		x.left = left
-	}
-	return Count{Slots: n, Left: x.left}
-}
-
-// flag tells people about a record that needs a look.
-func (x *experiment) flag(ctx context.Context, slot schedule.Slot, r results.Record) {
-	remarks := append(append([]string{}, r.Reasons...), r.Machine.KernelLog.Lines...)
-	if r.Outcome == results.Completed && len(remarks) == 0 {
-		return
-	}
-	x.tell(ctx, command.Flagged, fmt.Sprintf("%s, execution %d: %s", slot.Key, slot.Pexec, r.Outcome),
-		fmt.Sprintf("slot %d, attempt %d\n%s", slot.Index, slot.Attempts, bullets(remarks)))
 }

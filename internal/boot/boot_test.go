@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"krund/internal/config"
@@ -39,13 +40,14 @@ func TestTheLine(t *testing.T) {
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
 		t.Fatalf("ending %d: the machine must restart before the very first execution, too", ending)
 	}
-	if want := []string{"recover", "wait 1m0s", "base", "reboot"}; !slices.Equal(s.events, want) {
+	if want := []string{"restore leftover", "wait 1m0s", "base", "reboot"}; !slices.Equal(s.events, want) {
 		t.Errorf("first start: %q, want %q", s.events, want)
 	}
 	s.boot, s.events = 2, nil
 	s.oneBoot(cfg, fsys)
 	want := []string{
-		"recover", "wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run", "after", "hooks after", "reboot", "restarting",
+		"restore leftover", "wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run",
+		"after", "hooks after", "reboot", "leave to restart",
 	}
 	if !slices.Equal(s.events, want) {
 		t.Errorf("second boot: %q, want %q", s.events, want)
@@ -54,7 +56,8 @@ func TestTheLine(t *testing.T) {
 	if ending := s.oneBoot(cfg, fsys); ending != Finished {
 		t.Errorf("third boot ended as %d, want Finished", ending)
 	}
-	if last := s.events[len(s.events)-2]; last != "undo" || s.applied != 1 { // boot 2's settings ended with that boot
+	// boot 2's settings ended with that boot
+	if last := s.events[len(s.events)-2]; last != "restore" || s.applied != 1 {
 		t.Errorf("the machine is not put back at the end: %q", s.events)
 	}
 	if !s.retired || s.reboots != 2 {
@@ -119,7 +122,8 @@ func TestAnUnfitMachineStops(t *testing.T) {
 			t.Fatal("settings were left behind")
 		}
 	}
-	if !strings.Contains(s.log.String(), `msg=stopped error="the machine is not fit to measure: control: turbo cannot be switched off"`) {
+	if !strings.Contains(s.log.String(),
+		`msg=stopped error="the machine is not fit to measure: control: turbo cannot be switched off"`) {
 		t.Errorf("the log does not say why:\n%s", s.log.String())
 	}
 	if !slices.Contains(s.mails, "stopped") {
@@ -133,7 +137,8 @@ func TestAnUnfitMachineStops(t *testing.T) {
 }
 
 func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 2\nreboot = \"none\"\n[notify]\nmail = [\"a@example.org\"]\nmax_mails = 3"))
+	cfg := parse(t, experimentText("executions = 2\nreboot = \"none\"\n[notify]\nmail = "+
+		"[\"a@example.org\"]\nmax_mails = 3"))
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
 		if j.Benchmark == "nbody" {
@@ -159,7 +164,8 @@ func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
 	if want := []string{"started", "flagged", "finished"}; !slices.Equal(s.mails, want) {
 		t.Errorf("mails %q, want %q: the last mail is kept for the end", s.mails, want)
 	}
-	for _, want := range []string{"msg=\"execution ended\" slot=0", "outcome=error reasons=\"exit status 1", "outcome=completed"} {
+	for _, want := range []string{"msg=\"execution ended\" slot=0", "outcome=error reasons=\"exit status 1",
+		"outcome=completed"} {
 		if !strings.Contains(s.log.String(), want) {
 			t.Errorf("%s is not in the log:\n%s", want, s.log.String())
 		}
@@ -172,7 +178,8 @@ func TestAnotherConfigurationIsRefused(t *testing.T) {
 	changed := parse(t, experimentText("executions = 2\nreboot = \"none\""))
 	_, err := Run(t.Context(), changed, dir, config.RebootNone, s.system(fsys))
 	var other *OtherConfig
-	if !errors.As(err, &other) || other.Was != "executions = 1" || other.Is != "executions = 2" || other.Line != 4 {
+	if !errors.As(err, &other) || other.Was != "executions = 1" || other.Is != "executions = 2" ||
+		other.Line != 4 {
 		t.Errorf("error %v, want the line that differs", err)
 	}
 }
@@ -198,7 +205,8 @@ func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	_, err = zip.Write(newer)
-	if err := errors.Join(err, zip.Close(), durable.WriteFile(fsys, file, packed.Bytes(), 0o644)); err != nil {
+	if err := errors.Join(err, zip.Close(), durable.WriteFile(fsys, file, packed.Bytes(),
+		0o644)); err != nil {
 		t.Fatal(err)
 	}
 	before, err := durable.ReadFile(fsys, dir+"/schedule")
@@ -207,12 +215,14 @@ func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
 	}
 	s.boot, s.events, s.retired = 9, nil, false
 	_, err = Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
-	if !errors.Is(err, results.ErrVersion) || !strings.Contains(err.Error(), "record of slot 0 has format 2") {
+	if !errors.Is(err, results.ErrVersion) || !strings.Contains(err.Error(),
+		"record of slot 0 has format 2") {
 		t.Errorf("error %v, want one of a newer format", err)
 	}
 	after, err := durable.ReadFile(fsys, dir+"/schedule")
 	if err != nil || !bytes.Equal(after, before) || s.retired || slices.Contains(s.events, "reboot") {
-		t.Errorf("%v; events %q, schedule changed: %v; want nothing touched", err, s.events, !bytes.Equal(after, before))
+		t.Errorf("%v; events %q, schedule changed: %v; want nothing touched", err, s.events,
+			!bytes.Equal(after, before))
 	}
 }
 
@@ -226,7 +236,8 @@ func TestTwoOfUs(t *testing.T) {
 	}
 	s.oneBoot(cfg, fsys)
 	if s.events[len(s.events)-1] != "tidy" || len(other.events) > 0 {
-		t.Errorf("events %q and of the second krund %q: only the one with the lock may clean up", s.events, other.events)
+		t.Errorf("events %q and of the second krund %q: only the one with the lock may clean up",
+			s.events, other.events)
 	}
 	var locked *directory.LockedError
 	if !errors.As(second, &locked) || locked.PID != 1 || locked.Host != "simulated" {
@@ -234,17 +245,81 @@ func TestTwoOfUs(t *testing.T) {
 	}
 }
 
-func TestDamagedSlotsAreRebuiltFromTheResults(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 2\nreboot = \"none\""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+// damaged returns a disk with an experiment of four slots, of which the first is completed, the
+// others are outstanding and the lines of the first two are damaged.
+func damaged(t *testing.T, s *simulated, cfg *config.Config) *crashfs.FS {
+	t.Helper()
+	fsys := crashfs.New("/lab")
+	s.oneBoot(cfg, fsys) // makes the schedule
+	s.boot++
 	s.oneBoot(cfg, fsys)
+	s.boot++
+	plan, err := schedule.Open(fsys, dir+"/schedule", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plan.Close()
+	const sector, copies = 512, 2
+	h := plan.Header()
 	text := fsys.Files()[dir+"/schedule"]
-	copy(text[1024+128:], "rubbish") // slot 1 was completed
+	for slot := range 2 {
+		copy(text[copies*h.Sectors*sector+slot*h.Width:], "rubbish")
+	}
 	fsys.Put(dir+"/schedule", text)
-	s.outcome = func(pexec.Job, int) pexec.Measured { t.Error("a completed slot ran again"); return pexec.Measured{} }
-	s.oneBoot(cfg, fsys)
-	if err := audit(fsys, cfg, nil); err != nil {
+	return fsys
+}
+
+const fourSlots = "executions = 2\nreboot = \"hardware\""
+
+func TestDamagedSlotsAreRebuiltFromTheResults(t *testing.T) {
+	cfg := parse(t, experimentText(fourSlots))
+	s := newSimulated(t)
+	fsys := damaged(t, s, cfg)
+	ran := 0
+	s.outcome = func(j pexec.Job, boot int) pexec.Measured { ran++; return good(j, boot) }
+	fsys, err := s.lifetime(cfg, fsys, 10,
+		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+	if err := errors.Join(err, audit(fsys, cfg, nil)); err != nil {
 		t.Error(err)
+	}
+	if ran != 3 || !strings.Contains(s.log.String(), `slots="[0 1]"`) {
+		t.Errorf("%d executions, want 3 after the first; log:\n%s", ran, s.log.String())
+	}
+}
+
+// TestDamagedSlotsOnABrokenDisk: when the schedule cannot be rebuilt, whichever write fails, the
+// experiment stops with an error and can be continued afterwards.
+func TestDamagedSlotsOnABrokenDisk(t *testing.T) {
+	cfg := parse(t, experimentText(fourSlots))
+	last, stopped := 1, 0
+	for op := 0; op <= last; op++ { // 0: the disk is in order
+		s := newSimulated(t)
+		fsys := damaged(t, s, cfg)
+		s.log.Reset()
+		before := fsys.Ops()
+		if op > 0 {
+			fsys.Inject(crashfs.Fault{Op: before + op, Err: syscall.EIO})
+		}
+		_, err := Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
+		if err != nil && !errors.Is(err, syscall.EIO) || op == 0 && err != nil {
+			t.Fatalf("fault in operation %d: %v", op, err)
+		}
+		if op == 0 {
+			last = fsys.Ops() - before
+		}
+		if !strings.Contains(s.log.String(), "has been rebuilt") {
+			stopped++
+		}
+		fsys.Heal()
+		s.boot++
+		fsys, err = s.lifetime(cfg, fsys, 10,
+			func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+		if err := errors.Join(err, audit(fsys, cfg, nil)); err != nil {
+			t.Errorf("fault in operation %d: %v", op, err)
+		}
+	}
+	if stopped < 5 {
+		t.Errorf("of %d faults %d prevented the repair", last, stopped)
 	}
 }
 
@@ -266,7 +341,8 @@ func TestALostAttemptIsCountedOnlyWhenTheMachineStopped(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	kill := func() { // SIGKILL: krund is gone in the middle of a run, the disk is as it is
 		s.during = func(context.Context) { fsys.CrashAt(fsys.Ops() + 1) }
-		if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); !errors.Is(err, crashfs.ErrPowerCut) {
+		if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); !errors.Is(err,
+			crashfs.ErrPowerCut) {
 			t.Fatalf("error %v", err)
 		}
 		fsys, s.during, s.applied = fsys.Reboot(crashfs.Everything), nil, 0
@@ -295,9 +371,12 @@ func TestPeopleAreToldThatKrundWasKilled(t *testing.T) {
 		boot         int // of the krund after the one that is killed in boot 2
 		told         string
 	}{
-		{"no reboots", config.RebootNone, 2, "nbody:C:default-c, execution 1, is run again; that attempt does not count.\nThe krund that began it: it was killed (by the kernel for want of memory"},
-		{"krund alone", config.RebootHardware, 2, "krund, not the machine, stopped in the middle of attempt 1: it was killed (by the kernel for want of memory"},
-		{"the machine, too", config.RebootHardware, 3, "the machine or krund stopped in the middle of attempt 1 (power cut, crash, reset, or krund was killed)"},
+		{"no reboots", config.RebootNone, 2, "nbody:C:default-c, execution 1, is run again; that attempt " +
+			"does not count.\nThe krund that began it: it was killed (by the kernel for want of memory"},
+		{"krund alone", config.RebootHardware, 2, "krund, not the machine, stopped in the middle of " +
+			"attempt 1: it was killed (by the kernel for want of memory"},
+		{"the machine, too", config.RebootHardware, 3, "the machine or krund stopped in the middle of " +
+			"attempt 1 (power cut, crash, reset, or krund was killed)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cfg := parse(t, experimentText("executions = 1\nreboot = \""+test.reboot+"\""))
@@ -307,12 +386,14 @@ func TestPeopleAreToldThatKrundWasKilled(t *testing.T) {
 			}
 			s.boot = 2
 			s.during = func(context.Context) { fsys.CrashAt(fsys.Ops() + 1) }
-			if _, err := Run(t.Context(), cfg, dir, test.reboot, s.system(fsys)); !errors.Is(err, crashfs.ErrPowerCut) {
+			if _, err := Run(t.Context(), cfg, dir, test.reboot, s.system(fsys)); !errors.Is(err,
+				crashfs.ErrPowerCut) {
 				t.Fatalf("error %v", err)
 			}
 			s.told, s.mails, s.boot, s.during, s.applied = nil, nil, test.boot, nil, 0
 			s.oneBoot(cfg, fsys.Reboot(crashfs.Everything))
-			if told := strings.Join(s.told, "\n"); strings.Count(told, test.told) != 1 || s.mails[0] != "flagged" {
+			if told := strings.Join(s.told, "\n"); strings.Count(told, test.told) != 1 ||
+				s.mails[0] != "flagged" {
 				t.Errorf("mails %q, told:\n%s", s.mails, told)
 			}
 		})
@@ -323,7 +404,8 @@ func TestPeopleAreToldThatKrundWasKilled(t *testing.T) {
 func TestWhatCannotBeRestored(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	s.unrestored = errors.New("eth0 stays down")
-	if _, err := Run(t.Context(), parse(t, experimentText("executions = 1\nreboot = \"none\"")), dir, config.RebootNone, s.system(fsys)); err != nil || s.events[0] != "recover" {
+	if _, err := Run(t.Context(), parse(t, experimentText("executions = 1\nreboot = \"none\"")), dir,
+		config.RebootNone, s.system(fsys)); err != nil || s.events[0] != "restore leftover" {
 		t.Errorf("%v, events %q", err, s.events)
 	}
 	if !strings.Contains(s.log.String(), "eth0 stays down") {
@@ -331,7 +413,8 @@ func TestWhatCannotBeRestored(t *testing.T) {
 	}
 }
 
-// TestCountOfWhatIsLeft: after a repair that made a slot in the midst of finished ones outstanding, the finished ones after it are not left.
+// TestCountOfWhatIsLeft: after a repair that made a slot in the midst of finished ones outstanding,
+// the finished ones after it are not left.
 func TestCountOfWhatIsLeft(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 4\nreboot = \"none\"\n"))
 	s, fsys := newSimulated(t), crashfs.New("/lab")

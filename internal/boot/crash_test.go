@@ -16,8 +16,9 @@ import (
 
 var seed = flag.Uint64("seed", 1, "of the simulated power cuts")
 
-// TestEveryCut cuts the power once, in each operation on the disk of a whole experiment in turn, with every policy of what survives; then the
-// machine boots and goes on. Afterwards nothing may be missing or there twice.
+// TestEveryCut cuts the power once, in each operation on the disk of a whole experiment in turn,
+// with every policy of what survives; then the machine boots and goes on. Afterwards nothing may be
+// missing or there twice.
 func TestEveryCut(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {
@@ -47,7 +48,8 @@ func cutEverywhere(t *testing.T, cfg *config.Config, policy crashfs.Policy) {
 	}
 }
 
-// cutOnce runs an experiment with one cut in the op-th operation counted over all its boots. ended says that there was no such operation.
+// cutOnce runs an experiment with one cut in the op-th operation counted over all its boots. ended
+// says that there was no such operation.
 func cutOnce(t *testing.T, cfg *config.Config, op int, policy crashfs.Policy) (ended bool, err error) {
 	s := newSimulated(t)
 	fsys := crashfs.New("/lab")
@@ -73,10 +75,11 @@ func cutOnce(t *testing.T, cfg *config.Config, op int, policy crashfs.Policy) (e
 	return !cut, audit(last, cfg, survived)
 }
 
-// TestManyCuts cuts the power at random again and again, in experiments of several boots; an attempt may be lost that way only, and the experiment
-// ends all the same.
+// TestManyCuts cuts the power at random again and again, in experiments of several boots; an
+// attempt may be lost that way only, and the experiment ends all the same.
 func TestManyCuts(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 5\nattempts = 100\nreboot = \"hardware\"\nmax_reboots = 100000"))
+	cfg := parse(t, experimentText("executions = 5\nattempts = 100\nreboot = \"hardware\"\nmax_reboots = "+
+		"100000"))
 	rounds := 20
 	if testing.Short() {
 		rounds = 3
@@ -107,8 +110,8 @@ func TestManyCuts(t *testing.T) {
 	}
 }
 
-// TestFullDisk fills the disk, or breaks it, at each operation in turn, for good or once. krund must say so, lose nothing, and finish when it is
-// started again on a disk that is in order.
+// TestFullDisk fills the disk, or breaks it, at each operation in turn, for good or once. krund
+// must say so, lose nothing, and finish when it is started again on a disk that is in order.
 func TestFullDisk(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 2\nreboot = \"none\""))
 	for _, broken := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
@@ -131,8 +134,10 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// brokenOnce runs an experiment into a fault and then, healed, to its end. whole says that it never met the fault.
-func brokenOnce(s *simulated, cfg *config.Config, fsys *crashfs.FS, broken syscall.Errno) (whole bool, err error) {
+// brokenOnce runs an experiment into a fault and then, healed, to its end. whole says that it never
+// met the fault.
+func brokenOnce(s *simulated, cfg *config.Config, fsys *crashfs.FS,
+	broken syscall.Errno) (whole bool, err error) {
 	_, first := Run(s.t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
 	if first != nil && !errors.Is(first, broken) {
 		return false, fmt.Errorf("the error does not say what happened: %w", first)
@@ -148,14 +153,16 @@ func brokenOnce(s *simulated, cfg *config.Config, fsys *crashfs.FS, broken sysca
 	return first == nil && !strings.Contains(s.log.String(), broken.Error()), audit(fsys, cfg, before)
 }
 
-// TestBootLoop has a benchmark that takes the machine down each time. The attempts bound it: errors are recorded, and the experiment ends.
+// TestBootLoop has a benchmark that takes the machine down each time. The attempts bound it: errors
+// are recorded, and the experiment ends.
 func TestBootLoop(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 1\nattempts = 3\nreboot = \"hardware\""))
 	s := newSimulated(t)
 	var fsys *crashfs.FS
 	s.during = func(ctx context.Context) { fsys.CrashAt(fsys.Ops() + 1) }
 	fsys = crashfs.New("/lab")
-	last, err := s.lifetime(cfg, fsys, 50, func(old *crashfs.FS) *crashfs.FS { fsys = old.Reboot(crashfs.Nothing); return fsys })
+	last, err := s.lifetime(cfg, fsys, 50,
+		func(old *crashfs.FS) *crashfs.FS { fsys = old.Reboot(crashfs.Nothing); return fsys })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ func (b *bootLoader) Ask(context.Context) error {
 	return b.refuses
 }
 
-func (b *bootLoader) TakeBack(context.Context) error {
-	b.event("take back")
+func (b *bootLoader) Withdraw(context.Context) error {
+	b.event("withdraw")
 	b.asked = false
 	return nil
 }
@@ -56,7 +56,8 @@ func TestTheNextBootIsAskedForBeforeAnythingCanFail(t *testing.T) {
 	s, loader := withEntry(t)
 	fsys := crashfs.New("/lab")
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting || !loader.asked {
-		t.Fatalf("ending %d, asked %t: this boot only starts the experiment and restarts into one of its own", ending, loader.asked)
+		t.Fatalf("ending %d, asked %t: this boot only starts the experiment and restarts into one of its own",
+			ending, loader.asked)
 	}
 	s.boot++
 	loader.asked, s.events = false, nil
@@ -72,7 +73,8 @@ func TestTheNextBootIsAskedForBeforeAnythingCanFail(t *testing.T) {
 		t.Errorf("%q", s.events)
 	}
 	s.boot++
-	if _, err := s.lifetime(cfg, fsys, 10, func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }); err != nil {
+	if _, err := s.lifetime(cfg, fsys, 10,
+		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }); err != nil {
 		t.Fatal(err)
 	}
 	if loader.asked || !s.retired {
@@ -96,8 +98,10 @@ func TestABootThatCannotBeAskedForStopsTheExperiment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sched.Close()
-	if slot, err := sched.Slot(0); err != nil || slot.Attempts != 0 || len(records(fsys)) > 0 || !s.retired || s.reboots != 1 {
-		t.Errorf("slot %+v, %v; %d records, retired %t, %d reboots", slot, err, len(records(fsys)), s.retired, s.reboots)
+	if slot, err := sched.Slot(0); err != nil || slot.Attempts != 0 || len(records(fsys)) > 0 || !s.retired ||
+		s.reboots != 1 {
+		t.Errorf("slot %+v, %v; %d records, retired %t, %d reboots", slot, err, len(records(fsys)),
+			s.retired, s.reboots)
 	}
 }
 
@@ -109,7 +113,8 @@ func TestAHoldDuringAnExecutionTakesTheRequestBack(t *testing.T) {
 	s.boot++
 	s.during = func(context.Context) { ask(t, fsys, directory.Hold) }
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting || loader.asked || s.retired {
-		t.Errorf("ending %d, asked %t, retired %t; want an ordinary boot, and the unit enabled", ending, loader.asked, s.retired)
+		t.Errorf("ending %d, asked %t, retired %t; want an ordinary boot, and the unit enabled", ending,
+			loader.asked, s.retired)
 	}
 }
 

@@ -9,29 +9,36 @@ import (
 	"krund/internal/schedule"
 )
 
-// mend rebuilds damaged slots from the results, copying the schedule aside first, and opens it again.
+// mend copies the schedule aside, rebuilds its damaged slots from the results and opens it again.
 func (x *experiment) mend() error {
 	if err := x.schedule.Close(); err != nil {
 		return err
 	}
-	x.schedule = nil
-	report, err := schedule.Repair(x.FS, x.directory.Schedule(), x.source())
-	if err != nil {
-		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` tells more, `krunctl repair %[2]s` mends", err, display.ShellPath(x.directory.Dir()))
+	report, repairErr := schedule.Repair(x.FS, x.directory.Schedule(), x.source())
+	// even if the repair failed: mails are counted in the header
+	s, err := schedule.Open(x.FS, x.directory.Schedule(), true)
+	if err == nil {
+		x.schedule = s
 	}
-	x.Log.Warn("the schedule was damaged and has been rebuilt from the results", "slots", fmt.Sprint(report.Slots), "copy", report.Backup)
-	x.schedule, err = schedule.Open(x.FS, x.directory.Schedule(), true)
+	if repairErr != nil {
+		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` "+
+			"tells more, `krunctl repair %[2]s` mends", repairErr, display.ShellPath(x.directory.Dir()))
+	}
+	x.Log.Warn("the schedule was damaged and has been rebuilt from the results", "slots",
+		fmt.Sprint(report.Slots), "copy", report.Backup)
 	return err
 }
 
-// source is what slots are rebuilt from. A header is not made anew here: with both copies lost the schedule cannot be opened, and a person decides.
+// source returns what damaged slots are rebuilt from. It does not rebuild the header: if both
+// copies are lost, the schedule cannot be opened, and a person must decide.
 func (x *experiment) source() schedule.Source {
-	return schedule.NewSource(x.cfg, schedule.NewHeader(x.cfg, schedule.Facts{}, x.Clock.Now()), func(slot int) (schedule.History, error) {
-		return schedule.ReadHistory(x.reader, slot, config.MaxAttempts)
-	})
+	return schedule.NewSource(x.cfg, schedule.NewHeader(x.cfg, schedule.Facts{}, x.Clock.Now()),
+		func(slot int) (schedule.History, error) {
+			return schedule.ReadHistory(x.reader, slot, config.MaxAttempts)
+		})
 }
 
-// current is schedule.Current that mends damaged slots.
+// current is schedule.Current, but repairs damaged slots.
 func (x *experiment) current() (schedule.Slot, error) {
 	slot, err := x.schedule.Current()
 	var damaged *schedule.DamagedSlot

@@ -16,7 +16,8 @@ import (
 	"krund/internal/schedule"
 )
 
-// OtherConfig is the error for a directory that was started with another text of the configuration. Results of two configurations are never mixed.
+// OtherConfig is the error for a directory whose experiment was started with another text of the
+// configuration. Results of two configurations are never mixed.
 type OtherConfig struct {
 	Dir  string // directory of the experiment
 	Path string // the configuration given now
@@ -30,16 +31,18 @@ func (e *OtherConfig) Error() string {
 	if e.Line > 0 {
 		text += fmt.Sprintf(" (line %d was %q and is %q)", e.Line, e.Was, e.Is)
 	}
-	return text + fmt.Sprintf("; undo the change (%s/config.toml is the text it was started with), or move the directory away to start anew", e.Dir)
+	return text + fmt.Sprintf("; undo the change (%s/config.toml is the text it was started with), or move "+
+		"the directory away to start anew", e.Dir)
 }
 
-// NotOpened is the error when the experiment could not be opened or begun. Without its schedule mails cannot be counted, so nobody was told, and
-// what starts krund at every boot would meet the same error again.
+// NotOpened is the error when the experiment could not be opened. No notification was sent, because
+// mails are counted in the schedule. If a unit starts krund at every boot, the same error will
+// occur again.
 type NotOpened struct{ Err error }
 
 func (e *NotOpened) Error() string { return e.Err.Error() }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *NotOpened) Unwrap() error { return e.Err }
 
 func notOpened(err error) error {
@@ -49,8 +52,8 @@ func notOpened(err error) error {
 	return &NotOpened{Err: err}
 }
 
-// Started says whether the experiment in dir has a schedule, so that its configuration's files need not be there any more: one that is
-// missing then is the outcome of its executions.
+// Started reports whether the experiment in dir has a schedule. If so, the files that its
+// configuration names need not exist: a missing one is the outcome of its executions.
 func Started(fsys durable.FS, dir string) bool {
 	f, err := directory.Open(fsys, dir)
 	if err != nil {
@@ -60,7 +63,7 @@ func Started(fsys durable.FS, dir string) bool {
 	return err == nil
 }
 
-// open locks the experiment and opens its schedule, making both when there are none.
+// open locks the experiment and opens its schedule. It creates both if they do not exist.
 func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys System) (*experiment, error) {
 	f, err := directory.Create(sys.FS, dir)
 	if err != nil {
@@ -74,11 +77,12 @@ func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys Syste
 		System: sys, cfg: cfg, reboot: reboot, directory: f, lock: lock, left: -1,
 		results: results.NewAppender(sys.FS, f.Results()), reader: results.NewReader(sys.FS, f.Results()),
 	}
-	if err := x.Machine.Recover(ctx); err != nil { // also when nothing is outstanding any more
-		sys.Log.Error("put back what an earlier krund has changed", "error", err) // Apply stops at it; what only reads may go on
+	if err := x.Machine.RestoreLeftover(ctx); err != nil { // also when nothing is outstanding any more
+		// Apply fails at it, too; what only reads may continue
+		sys.Log.Error("put back what an earlier krund has changed", "error", err)
 	}
 	if err := x.openSchedule(ctx); err != nil {
-		return nil, errors.Join(err, x.close())
+		return nil, x.end(ctx, Interrupted, err)
 	}
 	return x, nil
 }
@@ -96,7 +100,8 @@ func (x *experiment) openSchedule(ctx context.Context) error {
 	}
 	x.schedule = s
 	if damage := s.HeaderDamage(); damage != nil {
-		x.Log.Warn("one of the two copies of the schedule's header is damaged; the other one is used", "error", damage)
+		x.Log.Warn("one of the two copies of the schedule's header is damaged; the other one is used",
+			"error", damage)
 	}
 	if s.Header().ConfigHash != x.cfg.Hash {
 		return x.otherConfig()
@@ -104,15 +109,16 @@ func (x *experiment) openSchedule(ctx context.Context) error {
 	return x.notNewer()
 }
 
-// lookBack is how many slots notNewer looks at: those before may have been skipped, and have no records.
+// lookBack is how many slots notNewer examines. Earlier ones may have been skipped and have no
+// records.
 const lookBack = 16
 
-// notNewer refuses an experiment that a newer krund has gone on with: results of both would follow each other, and the records of the newer one are not
-// understood here. The newest record tells.
+// notNewer refuses an experiment that a newer krund has continued, judging by the newest record:
+// this krund does not understand that record, and must not add its own after it.
 func (x *experiment) notNewer() error {
 	slot, err := x.schedule.Current()
 	if err != nil {
-		return nil //nolint:nilerr // nothing outstanding, or damage, which the first pass meets and mends
+		return nil //nolint:nilerr // nothing outstanding, or damage: the first pass repairs it
 	}
 	for index := slot.Index; index >= 0 && index > slot.Index-lookBack; index-- {
 		s, err := x.schedule.Slot(index)
@@ -122,8 +128,10 @@ func (x *experiment) notNewer() error {
 		for attempt := s.Attempts; attempt >= 1; attempt-- {
 			format, err := x.reader.Format(results.Name{Slot: index, Attempt: attempt})
 			if err == nil && format > results.Format {
-				return fmt.Errorf("a newer krund has worked on %s: its record of slot %d has format %d, and this krund knows those up to %d; "+
-					"install the newer one again, nothing was changed: %w", x.directory.Dir(), index, format, results.Format, results.ErrVersion)
+				return fmt.Errorf("a newer krund has worked on %s: its record of slot %d has format %d, "+
+					"and this krund knows those up to %d; "+
+					"install the newer one again, nothing was changed: %w", x.directory.Dir(), index, format,
+					results.Format, results.ErrVersion)
 			}
 			if err == nil {
 				return nil
@@ -133,20 +141,22 @@ func (x *experiment) notNewer() error {
 	return nil
 }
 
-// start makes the schedule: the moment an experiment begins to exist. The configuration's copy comes first, so that a schedule always has one.
+// start creates the schedule, and with it the experiment. It writes the copy of the configuration
+// first, so that every schedule has one.
 func (x *experiment) start(ctx context.Context) error {
 	listing, err := x.reader.List()
 	if err != nil {
 		return err
 	}
 	if n := len(listing.Records); n > 0 {
-		return fmt.Errorf("%s has %d records but no schedule; `krunctl repair` makes it again", x.directory.Dir(), n)
+		return fmt.Errorf("%s has %d records but no schedule; `krunctl repair` makes it again",
+			x.directory.Dir(), n)
 	}
 	x.clean()
 	if err := durable.WriteFile(x.FS, x.directory.ConfigCopy(), []byte(x.cfg.Text), 0o644); err != nil {
 		return fmt.Errorf("keep a copy of the configuration: %w", err)
 	}
-	var base []schedule.Temperature
+	var base []results.Temperature
 	if err := x.Clock.Sleep(ctx, x.cfg.Temperature.BaseWait); err != nil {
 		return err
 	}
@@ -155,7 +165,8 @@ func (x *experiment) start(ctx context.Context) error {
 	}
 	e := x.cfg.Experiment
 	header := schedule.Header{
-		ConfigHash: x.cfg.Hash, Order: e.Order, Seed: e.Seed, Created: x.Clock.Now().UTC().Format(time.RFC3339), Boot: x.BootID,
+		ConfigHash: x.cfg.Hash, Order: e.Order, Seed: e.Seed,
+		Created: x.Clock.Now().UTC().Format(time.RFC3339), Boot: x.BootID,
 		Sensors: max(len(base), schedule.SpareSensors), BaseTemperatures: base,
 	}
 	plan := schedule.Plan(x.cfg.Keys(), e.Executions, e.Order, e.Seed)
@@ -166,7 +177,8 @@ func (x *experiment) start(ctx context.Context) error {
 	if x.schedule, err = schedule.Open(x.FS, x.directory.Schedule(), true); err != nil {
 		return err
 	}
-	x.tell(ctx, command.Started, fmt.Sprintf("started: %d process executions", x.cfg.Slots()), "Directory: "+x.directory.Dir()+"\n")
+	x.notify(ctx, command.Started, fmt.Sprintf("started: %d process executions", x.cfg.Slots()),
+		"Directory: "+x.directory.Dir()+"\n")
 	return nil
 }
 
@@ -192,17 +204,4 @@ func lineAt(lines []string, i int) string {
 		return lines[i]
 	}
 	return ""
-}
-
-func (x *experiment) close() error {
-	var err error
-	if x.schedule != nil {
-		err = x.schedule.Close()
-	}
-	if !x.rebooting { // the next boot needs it again, or makes it anew
-		if tidyErr := errors.Join(x.Room.drop(), x.Tidy()); tidyErr != nil {
-			x.Log.Warn("clean up", "error", tidyErr)
-		}
-	}
-	return errors.Join(err, x.lock.Release())
 }

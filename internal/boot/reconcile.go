@@ -12,11 +12,8 @@ import (
 	"krund/internal/verdict"
 )
 
-// errUsedBoot means that this boot has already had its execution and the machine must restart before the next.
-var errUsedBoot = errors.New("this boot was used already")
-
-// reconcile closes a slot that was left running: by its record when that is durable, else by counting the attempt as lost. It does not matter
-// how often it is interrupted.
+// reconcile closes a slot that was left running: with its record if that is durable, otherwise by
+// counting the attempt as lost. It can be interrupted and repeated any number of times.
 func (x *experiment) reconcile(ctx context.Context) error {
 	slot, err := x.current()
 	if errors.Is(err, schedule.ErrDone) {
@@ -32,30 +29,38 @@ func (x *experiment) reconcile(ctx context.Context) error {
 	record, err := x.reader.Load(results.Name{Slot: slot.Index, Attempt: slot.Attempts})
 	switch {
 	case err == nil:
-		// It was renamed to its name; that the name is durable is only known if the attempt came that far.
+		// The record has its final name. Whether the name is durable is unknown if the attempt was
+		// interrupted after renaming.
 		if err := x.FS.SyncDir(x.directory.Results()); err != nil {
 			return fmt.Errorf("make the record of slot %d durable: %w", slot.Index, err)
 		}
 		x.worked = true
-		x.Log.Info("the record of a slot left running is complete", "slot", slot.Index, "outcome", string(record.Outcome))
+		x.Log.Info("the record of a slot left running is complete", "slot", slot.Index, "outcome",
+			string(record.Outcome))
 		return x.schedule.Finish(slot, schedule.FlagOf(record.Outcome))
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("slot %d was left running and its record cannot be read: %w; `krunctl check-data` and `krunctl repair` tell more", slot.Index, err)
+		return fmt.Errorf("slot %d was left running and its record cannot be read: %w; `krunctl "+
+			"check-data` and `krunctl repair` tell more", slot.Index, err)
 	}
 	if x.BootID != "" && x.BootID == x.schedule.Header().Boot && !x.hardware() {
-		// Only krund ended, not the machine, and a person has started it again: no reason to count the attempt.
-		x.Log.Warn("krund ended in the middle of an execution, which is run again", "slot", slot.Index, "key", slot.Key.String(), "why", whyKrundEnded)
+		// Only krund ended, not the machine, and a person has started it again. There is no reason
+		// to count the attempt.
+		x.Log.Warn("krund ended in the middle of an execution, which is run again", "slot", slot.Index, "key",
+			slot.Key.String(), "why", whyKrundEnded)
 		if err := x.schedule.Withdraw(slot); err != nil {
 			return err
 		}
-		x.tell(ctx, command.Flagged, "krund was started again after it had been killed or had crashed", fmt.Sprintf("slot %d, %s, execution %d, is run again; that attempt does not count.\nThe krund that began it: %s.\n",
-			slot.Index, slot.Key, slot.Pexec, whyKrundEnded))
+		x.notify(ctx, command.Flagged, "krund was started again after it had been killed or had crashed",
+			fmt.Sprintf("slot %d, %s, execution %d, is run again; that attempt does not count.\nThe krund "+
+				"that began it: %s.\n",
+				slot.Index, slot.Key, slot.Pexec, whyKrundEnded))
 		return nil
 	}
 	return x.lose(ctx, slot)
 }
 
-// clean removes the temporary files of writes that a crash has interrupted. Nobody else is writing: the experiment is locked.
+// clean removes the temporary files of interrupted writes. Nothing else writes: the experiment is
+// locked.
 func (x *experiment) clean() {
 	removed, err := x.directory.Clean()
 	for _, name := range removed {
@@ -66,28 +71,35 @@ func (x *experiment) clean() {
 	}
 }
 
-// lose counts an attempt that the machine did not survive, with a record of its own.
+// lose counts an attempt that did not end, with a record of its own.
 func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
-	o := lost(slot.Attempts, x.cfg.Experiment.Attempts, x.BootID != "" && x.BootID == x.schedule.Header().Boot)
-	x.Log.Warn("an attempt was lost", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts, "outcome", string(o.Result))
+	o := lost(slot.Attempts, x.cfg.Experiment.Attempts, x.BootID != "" &&
+		x.BootID == x.schedule.Header().Boot)
+	x.Log.Warn("an attempt was lost", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts,
+		"outcome", string(o.Result))
 	record := x.emptyRecord(slot)
 	record.Outcome, record.Reasons = o.Result, o.Reasons
-	record.BootID = x.schedule.Header().Boot // that of the attempt, not this one, which is about to have an attempt of its own
+	// the boot of the attempt, not this one, which is about to have an attempt of its own
+	record.BootID = x.schedule.Header().Boot
 	if err := x.store(slot, record); err != nil {
 		return err
 	}
-	x.flag(ctx, slot, record)
+	x.notifyOutcome(ctx, slot, record)
 	return nil
 }
 
-// whyKrundEnded is what is known of an earlier krund when the boot is still the same: had it ended in order, the slot would not be left running.
-const whyKrundEnded = "it was killed (by the kernel for want of memory, or by somebody), crashed, or could not store the record; the system's journal and the experiment's log may tell"
+// whyKrundEnded lists the possible reasons why an earlier krund ended in this boot: if it had ended
+// in order, the slot would not be left running.
+const whyKrundEnded = "it was killed (by the kernel for want of memory, or by somebody), crashed, or could " +
+	"not store the record; the system's journal and the experiment's log may tell"
 
-// lost is the verdict on an attempt of which nothing is known but whether the machine is still in the same boot.
+// lost returns the outcome of an attempt of which only the boot is known.
 func lost(attempt, most int, sameBoot bool) verdict.Outcome {
-	reason := fmt.Sprintf("the machine or krund stopped in the middle of attempt %d (power cut, crash, reset, or krund was killed)", attempt)
+	reason := fmt.Sprintf("the machine or krund stopped in the middle of attempt %d (power cut, crash, "+
+		"reset, or krund was killed)", attempt)
 	if sameBoot {
-		reason = fmt.Sprintf("krund, not the machine, stopped in the middle of attempt %d: %s", attempt, whyKrundEnded)
+		reason = fmt.Sprintf("krund, not the machine, stopped in the middle of attempt %d: %s",
+			attempt, whyKrundEnded)
 	}
 	o := verdict.Outcome{Result: results.Rerun, Reasons: []string{reason}}
 	if attempt >= most {
@@ -101,19 +113,33 @@ func usedUp(most int) string {
 	return fmt.Sprintf("all %d attempts are used up (experiment.attempts)", most)
 }
 
-// begin starts the next attempt. In hardware mode a boot may be used once only: also when krund was killed and started again in it.
-func (x *experiment) begin() (schedule.Slot, error) {
-	if _, err := x.schedule.Current(); err != nil {
-		return schedule.Slot{}, err
+// begin starts the next attempt. The ending is again, or the reason why none begins. In hardware
+// mode a boot may be used once only, also when krund was killed and started again in it: the reason
+// is then Rebooting, because the machine must restart before the next attempt.
+func (x *experiment) begin() (schedule.Slot, Ending, error) {
+	none := schedule.Slot{}
+	if stop, err := x.stopRequested(); err != nil {
+		return none, Failed, err
+	} else if stop {
+		return none, Stopped, nil
+	}
+	_, err := x.schedule.Current()
+	if errors.Is(err, schedule.ErrDone) {
+		return none, Finished, nil
 	}
 	last := x.schedule.Header().Boot
-	if x.hardware() && last == x.BootID && x.BootID != "" {
-		return schedule.Slot{}, errUsedBoot
+	if err == nil && x.hardware() && last == x.BootID && x.BootID != "" {
+		return none, Rebooting, nil
 	}
-	if last != x.BootID {
-		if err := x.schedule.UpdateHeader(func(h *schedule.Header) { h.Boot = x.BootID }); err != nil {
-			return schedule.Slot{}, err
-		}
+	if err == nil && last != x.BootID {
+		err = x.schedule.UpdateHeader(func(h *schedule.Header) { h.Boot = x.BootID })
 	}
-	return x.schedule.Begin()
+	if err != nil {
+		return none, Failed, err
+	}
+	slot, err := x.schedule.Begin()
+	if err != nil {
+		return none, Failed, err
+	}
+	return slot, again, nil
 }

@@ -1,20 +1,22 @@
 package boot
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
-	"time"
 
-	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/verdict"
 )
 
-// emptyRecord is a record of which only the plan is known.
+// emptyRecord returns a record that contains only what was planned.
 func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
-	_, _, benchmark, _ := x.cfg.Lookup(slot.Key) // the key comes from the same configuration
+	_, _, benchmark, _ := x.cfg.Lookup(slot.Key) // the key is from this configuration
 	return results.Record{
-		Key: slot.Key, Krund: x.Version, Experiment: x.cfg.Experiment.Name, ConfigHash: x.cfg.Hash, Host: x.Host,
+		Key: slot.Key, Krund: x.Version, Experiment: x.cfg.Experiment.Name,
+		ConfigHash: x.cfg.Hash, Host: x.Host,
 		Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec,
 		Parameter: int64(benchmark.Parameter), Iterations: x.cfg.Iterations(slot.Key),
 		Reasons: []string{}, Reboot: x.reboot, BootID: x.BootID, Started: x.Clock.Now().UTC(),
@@ -22,39 +24,66 @@ func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
 	}
 }
 
-// record puts together what is known about a run, without the machine's part and the verdict.
-func (x *experiment) record(slot schedule.Slot, started time.Time, m pexec.Measured) results.Record {
-	r := x.emptyRecord(slot)
-	r.Started = started.UTC()
+// judge assembles the record of a run and decides its outcome.
+func (x *experiment) judge(slot schedule.Slot, applied Applied, start baseline,
+	run execution) results.Record {
+	r, m, seen := x.emptyRecord(slot), run.measured, run.observed
+	r.Started = run.started.UTC()
 	r.Clock = m.Clock
 	r.CounterSource, r.CounterReason = m.CounterSource, m.CounterReason
-	r.Startup, r.StartNS, r.WallNS, r.Columns, r.Totals, r.Library = m.Startup, m.StartNS, m.WallNS, m.Columns, m.Totals, m.Library
+	r.Startup, r.StartNS, r.WallNS, r.Columns, r.Totals, r.Library = m.Startup, m.StartNS, m.WallNS,
+		m.Columns, m.Totals, m.Library
 	r.Energy = m.Energy
 	r.Process, r.Daemon = m.Process, m.Daemon
-	return r
-}
-
-// judge fills in the outcome.
-func (x *experiment) judge(r *results.Record, m pexec.Measured, seen Seen) {
-	e := m.Execution
-	e.Refused = slices.Concat(e.Refused, seen.Refused)
-	e.Disturbed = slices.Concat(e.Disturbed, seen.Disturbed)
-	o := verdict.Judge(e, verdict.Limits{
+	// never nil, which means unknown
+	r.Process.Findings = append(append([]string{}, start.findings...), m.Process.Findings...)
+	r.Machine = seen.Machine
+	r.Machine.Controls = applied.Controls
+	r.Machine.Temperatures.Base = start.temperatures
+	m.Execution.Refused = slices.Concat(m.Execution.Refused, seen.Refused)
+	m.Execution.Disturbed = slices.Concat(m.Execution.Disturbed, seen.Disturbed)
+	o := verdict.Judge(m.Execution, verdict.Limits{
 		AttemptsLeft: x.cfg.Experiment.Attempts - r.Attempt,
 		Disturbed:    verdict.Policy(x.cfg.Verdict.Policy),
 	})
 	r.Outcome = o.Result
-	r.Reasons = append(r.Reasons, o.Reasons...)
-	r.Reasons = append(r.Reasons, seen.Remarks...)
+	r.Reasons = append(append(r.Reasons, o.Reasons...), seen.Remarks...) // never nil
+	return r.Bounded()
 }
 
-func temperatures(from []schedule.Temperature) []results.Temperature {
-	if from == nil {
-		return nil
+// conclude ends the attempt: with its record, or, if nothing was measured, by withdrawing the
+// attempt.
+func (x *experiment) conclude(slot schedule.Slot, record results.Record, err error) error {
+	if err == nil {
+		return x.store(slot, record)
 	}
-	to := make([]results.Temperature, len(from))
-	for i, t := range from {
-		to[i] = results.Temperature{Sensor: t.Sensor, MilliC: t.MilliC}
+	if withdrawErr := x.schedule.Withdraw(slot); withdrawErr != nil {
+		return fmt.Errorf("%w; after: %s", withdrawErr, err.Error())
 	}
-	return to
+	if errors.Is(err, context.Canceled) {
+		x.Log.Info("interrupted; the slot is outstanding again", "slot", slot.Index, "key", slot.Key.String())
+	}
+	return err
+}
+
+// store makes the record durable and then finishes the slot, in this order. After a crash between
+// the two, or an error, the slot stays running, and reconcile finds out whether the record exists.
+func (x *experiment) store(slot schedule.Slot, record results.Record) error {
+	x.worked = true
+	outcome, err := x.append(slot, record)
+	if err != nil {
+		err = fmt.Errorf("store the record of slot %d: %w; nothing else is lost: "+
+			"start krund again when the disk is in order", slot.Index, err)
+	}
+	if outcome == "" {
+		return err
+	}
+	flag := schedule.FlagOf(outcome)
+	if finishErr := x.schedule.Finish(slot, flag); err != nil || finishErr != nil {
+		return errors.Join(err, finishErr)
+	}
+	if flag.Final() {
+		x.left-- // -1 stays below 0: not counted yet
+	}
+	return nil
 }

@@ -50,14 +50,17 @@ func TestHeldBootsTouchNothing(t *testing.T) {
 			t.Fatalf("ending %d, want Held", ending)
 		}
 	}
-	if len(s.events) > 0 || s.retired || s.reboots != reboots || fsys.Ops() != ops || len(fsys.Files()) != len(before) {
-		t.Errorf("events %q, retired %t, %d reboots, %d operations on the disk", s.events, s.retired, s.reboots-reboots, fsys.Ops()-ops)
+	if len(s.events) > 0 || s.retired || s.reboots != reboots || fsys.Ops() != ops ||
+		len(fsys.Files()) != len(before) {
+		t.Errorf("events %q, retired %t, %d reboots, %d operations on the disk", s.events, s.retired,
+			s.reboots-reboots, fsys.Ops()-ops)
 	}
-	if _, err := f.TakeBack(directory.Hold); err != nil {
+	if _, err := f.Withdraw(directory.Hold); err != nil {
 		t.Fatal(err)
 	}
 	s.boot++
-	fsys, err := s.lifetime(cfg, fsys, 10, func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+	fsys, err := s.lifetime(cfg, fsys, 10,
+		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,16 +70,20 @@ func TestHeldBootsTouchNothing(t *testing.T) {
 }
 
 func TestHeldByTheMachine(t *testing.T) {
-	for name, text := range map[string]string{"etc/krund/hold": "", "proc/cmdline": "root=/dev/vda1 krund.hold quiet\n"} {
+	for name, text := range map[string]string{"etc/krund/hold": "",
+		"proc/cmdline": "root=/dev/vda1 krund.hold quiet\n"} {
 		t.Run(name, func(t *testing.T) {
 			s, fsys := newSimulated(t), crashfs.New("/lab")
 			s.root = t.TempDir()
 			file := filepath.Join(s.root, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
+				0o644)); err != nil {
 				t.Fatal(err)
 			}
-			if ending := s.oneBoot(parse(t, hardware("")), fsys); ending != Held || len(s.events) > 0 || len(fsys.Files()) > 0 {
-				t.Errorf("ending %d, events %q, files %d; want Held and nothing touched", ending, s.events, len(fsys.Files()))
+			if ending := s.oneBoot(parse(t, hardware("")), fsys); ending != Held || len(s.events) > 0 ||
+				len(fsys.Files()) > 0 {
+				t.Errorf("ending %d, events %q, files %d; want Held and nothing touched", ending, s.events,
+					len(fsys.Files()))
 			}
 		})
 	}
@@ -115,15 +122,18 @@ func TestStopLetsTheExecutionFinish(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := len(records(fsys)); n != 1 || !s.retired || s.reboots != 0 || s.applied != 0 || asked(t, f, directory.Stop) {
-				t.Errorf("%d records, retired %t, %d reboots, %d settings left, still asked %t", n, s.retired, s.reboots, s.applied, asked(t, f, directory.Stop))
+			if n := len(records(fsys)); n != 1 || !s.retired || s.reboots != 0 || s.applied != 0 ||
+				asked(t, f, directory.Stop) {
+				t.Errorf("%d records, retired %t, %d reboots, %d settings left, still asked %t", n, s.retired,
+					s.reboots, s.applied, asked(t, f, directory.Stop))
 			}
 			if !slices.Contains(s.mails, "stopped") {
 				t.Errorf("nobody was told: %q", s.mails)
 			}
 			s.during = nil // and whoever starts it again goes on
 			s.boot++
-			fsys, err = s.lifetime(cfg, fsys, 10, func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+			fsys, err = s.lifetime(cfg, fsys, 10,
+				func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
 			if err == nil {
 				err = audit(fsys, cfg, nil)
 			}
@@ -150,7 +160,8 @@ func TestStopDuringTheLastExecution(t *testing.T) {
 	}
 }
 
-// TestStopSurvivesAPowerCut cuts the power in each operation of a boot that is asked to stop: it stops once, and no reboot follows.
+// TestStopSurvivesAPowerCut cuts the power in each operation of a boot that is asked to stop: it
+// stops once, and no reboot follows.
 func TestStopSurvivesAPowerCut(t *testing.T) {
 	cfg := parse(t, hardware(""))
 	cuts := 0
@@ -176,7 +187,8 @@ func TestStopSurvivesAPowerCut(t *testing.T) {
 		}
 		s.boot++
 		if ending := s.oneBoot(cfg, fsys); ending != Stopped || !s.retired || s.reboots != 0 {
-			t.Errorf("cut in operation %d: ending %d, retired %t, %d reboots; want Stopped, true, 0", op, ending, s.retired, s.reboots)
+			t.Errorf("cut in operation %d: ending %d, retired %t, %d reboots; want Stopped, true, 0", op,
+				ending, s.retired, s.reboots)
 		}
 	}
 	if cuts == 0 {
@@ -190,7 +202,8 @@ func TestARequestThatCannotBeLookedForStops(t *testing.T) {
 	sys := s.system(fsys)
 	broken := errors.New("input/output error")
 	sys.Held = func() (string, error) { return "", broken }
-	if _, err := Run(t.Context(), cfg, dir, config.RebootHardware, sys); !errors.Is(err, broken) || len(s.events) > 0 || strings.Contains(s.log.String(), "started") {
+	if _, err := Run(t.Context(), cfg, dir, config.RebootHardware, sys); !errors.Is(err, broken) ||
+		len(s.events) > 0 || strings.Contains(s.log.String(), "started") {
 		t.Errorf("error %v, events %q", err, s.events)
 	}
 }

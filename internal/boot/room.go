@@ -14,29 +14,30 @@ import (
 	"krund/internal/schedule"
 )
 
-// Reserve is how many bytes of the disk Room keeps free: the record of an ordinary execution.
+// Reserve is how many bytes Room keeps free on the disk: enough for the record of an ordinary
+// execution.
 const Reserve = 128 << 10
 
-// Room keeps a benchmark that fills the disk from ending the experiment. Its Make, given to
-// durable.WithRoom, removes what the benchmark has left and then, when that was not enough, the
-// reserve: a file in the experiment's directory that takes up space for nothing else.
+// Room prevents a benchmark that fills the disk from ending the experiment. Its Make, passed to
+// durable.WithRoom, removes the benchmark's files, and, if that was not enough, the reserve: a file
+// in the experiment's directory whose only purpose is to occupy space.
 type Room struct {
 	FS      durable.FS
 	Dir     string // of the experiment
 	Reserve int    // bytes
-	// Clear ends the benchmark's processes and removes its files, and returns how many.
+	// Clear ends the benchmark's processes, removes its files, and returns how many.
 	Clear func() (removed int, err error)
 	Log   *slog.Logger
 
-	making bool // the reserve
+	making bool // keep is writing the reserve
 }
 
 func (r *Room) file() string { return filepath.Join(r.Dir, "reserve") }
 
-// Make makes room, and reports whether it did.
+// Make frees space and reports whether it did.
 func (r *Room) Make() bool {
 	removed, err := r.Clear()
-	if removed > 0 || err != nil { // told after the removal: the log is on that disk, too
+	if removed > 0 || err != nil { // logged after the removal: the log is on the same disk
 		r.Log.Warn("no space was left on the disk of the results; removed the benchmark's files",
 			"files", removed, "error", err)
 	}
@@ -53,7 +54,7 @@ func (r *Room) Make() bool {
 	return true
 }
 
-// keep makes the reserve unless it is there. fsys may make room for it.
+// keep creates the reserve if it does not exist. fsys may free space for it.
 func (r *Room) keep(fsys durable.FS) error {
 	info, err := fsys.Lstat(r.file())
 	if err == nil && info.Size() == int64(r.Reserve) {
@@ -65,10 +66,10 @@ func (r *Room) keep(fsys durable.FS) error {
 	r.making = true
 	defer func() { r.making = false }()
 	filler := make([]byte, r.Reserve)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(filler) // zeros may take up no space; it never fails
+	_, _ = rand.NewChaCha8([32]byte{}).Read(filler) // zeros may occupy no space; Read never fails
 	f, err := fsys.OpenFile(r.file(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err == nil {
-		_, err = f.Write(filler) // a part of it, after a crash, has another size
+		_, err = f.Write(filler) // after a crash an incomplete one has another size
 		if err == nil {
 			err = f.Sync()
 		}
@@ -91,12 +92,12 @@ func (r *Room) drop() error {
 	return nil
 }
 
-// append makes a record durable, and returns the outcome that is now on the disk, "" for none.
-// Where there is no room even for it, though room was made, a small record counts the attempt in
-// its place; the error stays, because the next record would fare alike.
+// append makes a record durable and returns the outcome that is stored, "" for none. If there is
+// not enough space for the record, a small record counts the attempt instead. The error is returned
+// all the same, because the next record would not fit either.
 func (x *experiment) append(slot schedule.Slot, record results.Record) (results.Outcome, error) {
 	err := x.results.Append(record)
-	if durable.IsFull(err) { // a sync, which is not repeated by itself
+	if durable.IsFull(err) { // a failed sync is not repeated by WithRoom
 		err = x.results.Append(record)
 	}
 	if err == nil {

@@ -177,7 +177,8 @@ func TestRecordWithoutRoom(t *testing.T) {
 		checkAttempts(t, disk, 2)
 		n := 0
 		for r, err := range results.NewReader(disk, dir+"/results").All() {
-			if n++; err != nil || len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0], "could not be stored") {
+			if n++; err != nil || len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0],
+				"could not be stored") {
 				t.Errorf("%s: record %+v, %v", reboot, r, err)
 			}
 		}

@@ -23,7 +23,8 @@ import (
 	"krund/internal/verdict"
 )
 
-// simulated is a machine in memory: its disk can lose power, its benchmarks are made up, and it counts what happened to it.
+// simulated is a machine in memory: its disk can lose power, its benchmarks are made up, and it
+// counts what happened to it.
 type simulated struct {
 	t           testing.TB
 	boot        int // number of this boot
@@ -31,14 +32,17 @@ type simulated struct {
 	outcome     func(j pexec.Job, boot int) pexec.Measured
 	fit         func(boot int) error // of Machine.Apply
 	reboots     int
-	applied     int   // Apply without Undo
+	applied     int   // Apply without Restore
 	unread      error // of Machine.Base
 	blind       int   // how many of the sensors it does not see
 	moreSensors int
-	unrestored  error // of Machine.Recover
+	warmth      []string // remarks of Machine.Gate
+	unrestored  error    // of Machine.RestoreLeftover
 	mails       []string
 	told        []string // subjects and texts of all messages
 	retired     bool
+	refuses     func() error // of Rebooter
+	stuck       error        // of Machine.Restore
 	log         strings.Builder
 	during      func(ctx context.Context) // called while the benchmark runs
 	entry       Entry                     // of its boot loader
@@ -50,7 +54,8 @@ type simulated struct {
 
 func newSimulated(t testing.TB) *simulated {
 	return &simulated{
-		t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good, root: "/no/such/directory",
+		t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good,
+		root:  "/no/such/directory",
 		clear: func() (int, error) { return 0, nil },
 	}
 }
@@ -83,16 +88,12 @@ func (s *simulated) system(fsys durable.FS) System {
 	room := &Room{FS: fsys, Dir: dir, Reserve: 700, Log: log, Clear: func() (int, error) { return s.clear() }}
 	return System{
 		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log,
-		Executor: s, Machine: s, Hooks: s, Rebooter: s, Entry: s.entry, Notifier: s,
-		Account: func(context.Context) (account.Account, []string, error) {
-			s.event("account")
-			return account.Account{}, nil, nil
-		},
-		Sync:     func() { s.event("sync") },
-		Retire:   func(context.Context) error { s.retired = true; return nil },
-		Tidy:     func() error { s.event("tidy"); return nil },
-		Held:     func() (string, error) { return autostart.FindHold(fsys, dir, sysroot.New(s.root)) },
-		Progress: s, Version: "test", Host: "simulated", BootID: fmt.Sprintf("boot-%d", s.boot), PID: 1,
+		Executor: s, Machine: s, Hooks: s, Reboot: s.Reboot, Entry: s.entry, Notifier: s,
+		Sync:        func() { s.event("sync") },
+		DisableUnit: func(ctx context.Context) error { s.retired = ctx.Err() == nil; return ctx.Err() },
+		Cleanup:     func() error { s.event("tidy"); return nil },
+		Held:        func() (string, error) { return autostart.FindHold(fsys, dir, sysroot.New(s.root)) },
+		Progress:    s, Version: "test", Host: "simulated", BootID: fmt.Sprintf("boot-%d", s.boot), PID: 1,
 	}
 }
 
@@ -116,7 +117,10 @@ func (s *simulated) Execute(ctx context.Context, j pexec.Job) (pexec.Measured, e
 	return m, nil
 }
 
-func (s *simulated) Recover(context.Context) error { s.event("recover"); return s.unrestored }
+func (s *simulated) RestoreLeftover(context.Context) error {
+	s.event("restore leftover")
+	return s.unrestored
+}
 
 func (s *simulated) Apply(context.Context) (Applied, error) {
 	s.event("apply")
@@ -125,29 +129,53 @@ func (s *simulated) Apply(context.Context) (Applied, error) {
 	if s.fit != nil {
 		err = s.fit(s.boot)
 	}
-	return Applied{
-		Undo:       func(context.Context) error { s.event("undo"); s.applied--; return nil },
-		Restarting: func() { s.event("restarting") },
-	}, err
+	return Applied{changes: &changes{}}, err
 }
 
-func (s *simulated) Base(context.Context) ([]schedule.Temperature, error) {
+func (s *simulated) Account(context.Context, Applied) (account.Account, []string, error) {
+	s.event("account")
+	return account.Account{}, nil, nil
+}
+
+func (s *simulated) Restore(_ context.Context, a Applied) error {
+	if a.changes == nil {
+		return nil
+	}
+	s.event("restore")
+	s.applied--
+	return s.stuck
+}
+
+func (s *simulated) LeaveToRestart(a Applied) {
+	if a.changes != nil {
+		s.event("leave to restart")
+	}
+}
+
+func (s *simulated) Base(context.Context) ([]results.Temperature, error) {
 	s.event("base")
 	if s.unread != nil {
 		return nil, s.unread
 	}
-	base := []schedule.Temperature{{Sensor: "coretemp", MilliC: 40000}}
+	base := []results.Temperature{{Sensor: "coretemp", MilliC: 40000}}
 	for i := range s.moreSensors {
-		base = append(base, schedule.Temperature{Sensor: fmt.Sprintf("chip@platform/%0100d", i), MilliC: 40000})
+		base = append(base, results.Temperature{Sensor: fmt.Sprintf("chip@platform/%0100d",
+			i), MilliC: 40000})
 	}
 	return base[min(s.blind, len(base)):], nil
 }
 
-func (s *simulated) Gate(context.Context, []schedule.Temperature) error { s.event("gate"); return nil }
+func (s *simulated) Gate(context.Context, []results.Temperature) ([]string, error) {
+	s.event("gate")
+	return s.warmth, nil
+}
 
-func (s *simulated) Watch(context.Context) (func(context.Context) Seen, error) {
+func (s *simulated) Watch(_ context.Context, remarks []string) (func(context.Context) Observation, error) {
 	s.event("before")
-	return func(context.Context) Seen { s.event("after"); return Seen{} }, nil
+	return func(context.Context) Observation {
+		s.event("after")
+		return Observation{Remarks: remarks}
+	}, nil
 }
 
 func (s *simulated) Before(context.Context) error { s.event("hooks before"); return nil }
@@ -155,6 +183,9 @@ func (s *simulated) After(context.Context) error  { s.event("hooks after"); retu
 
 func (s *simulated) Reboot(context.Context) error {
 	s.event("reboot")
+	if s.refuses != nil {
+		return s.refuses()
+	}
 	s.reboots++
 	return nil
 }
@@ -206,9 +237,10 @@ func parse(t testing.TB, text string) *config.Config {
 
 const dir = "/lab/x.krun"
 
-// lifetime starts krund again and again, as a machine's boots or a person would, until the experiment ends or boots are used up. Between two
-// starts the disk becomes what next makes of it.
-func (s *simulated) lifetime(cfg *config.Config, fsys *crashfs.FS, boots int, next func(*crashfs.FS) *crashfs.FS) (*crashfs.FS, error) {
+// lifetime starts krund again and again, as a machine's boots or a person would, until the
+// experiment ends or boots are used up. Between two starts the disk becomes what next makes of it.
+func (s *simulated) lifetime(cfg *config.Config, fsys *crashfs.FS, boots int,
+	next func(*crashfs.FS) *crashfs.FS) (*crashfs.FS, error) {
 	for range boots {
 		ending, err := Run(s.t.Context(), cfg, dir, cfg.Experiment.Reboot, s.system(fsys))
 		switch {
@@ -225,8 +257,9 @@ func (s *simulated) lifetime(cfg *config.Config, fsys *crashfs.FS, boots int, ne
 	return fsys, fmt.Errorf("not at its end after %d boots", boots)
 }
 
-// audit checks what must hold for an experiment that has ended: the schedule can be read and has its size, every slot is final, a completed slot has
-// exactly one completed record, and every record that was ever durable is still there and the same.
+// audit checks what must hold for an experiment that has ended: the schedule can be read and has
+// its size, every slot is final, a completed slot has exactly one completed record, and every
+// record that was ever durable is still there and the same.
 func audit(fsys durable.FS, cfg *config.Config, durableRecords map[string]string) error {
 	s, err := schedule.Open(fsys, dir+"/schedule", false)
 	if err != nil {
@@ -255,7 +288,8 @@ func audit(fsys durable.FS, cfg *config.Config, durableRecords map[string]string
 			return fmt.Errorf("slot %d ended as %s", slot.Index, slot.Flag)
 		}
 		if want := map[bool]int{true: 1}[slot.Flag == schedule.Completed]; completed[slot.Index] != want {
-			return fmt.Errorf("slot %d (%s) has %d completed records, want %d", slot.Index, slot.Flag, completed[slot.Index], want)
+			return fmt.Errorf("slot %d (%s) has %d completed records, want %d", slot.Index, slot.Flag,
+				completed[slot.Index], want)
 		}
 	}
 	if count != cfg.Slots() {
@@ -286,4 +320,4 @@ func records(fsys *crashfs.FS) map[string]string {
 	return found
 }
 
-func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) } //nolint:gosec // tests want a known sequence
+func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) } //nolint:gosec // reproducible

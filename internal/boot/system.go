@@ -11,25 +11,29 @@ import (
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/sysroot"
 )
 
-// System is everything a boot touches. cmd/krund fills it with the real things, the tests with simulated ones.
+// System is everything that a boot touches. cmd/krund fills it with the implementations, the tests
+// with simulated ones.
 type System struct {
 	FS       durable.FS // durable.WithRoom of Room.Make
 	Room     *Room
-	Clock    Clock
+	Clock    sysroot.Clock
 	Log      *slog.Logger
 	Executor Executor
 	Machine  Machine
 	Hooks    Hooks
-	Rebooter Rebooter
-	Entry    Entry // nil: the machine boots the same way for everybody
+	Reboot   func(context.Context) error // Rebooter.Reboot
+	Entry    Entry                       // nil: the experiment has no boot entry of its own
 	Notifier Notifier
-	Account  func(context.Context) (account.Account, []string, error) // a fresh account, and remarks for the record
-	Sync     func()                                                   // sync(2)
-	Retire   func(context.Context) error                              // takes krund out of the next boots, when all is done or the experiment stops
-	Tidy     func() error                                             // removes what executions left outside the directory; called last, while the experiment is locked, unless the machine is about to restart
-	Held     func() (why string, err error)                           // why this boot is to be an ordinary one; "" when it is not (hold.Find)
+	Sync     func() // sync(2)
+	// disables the unit that starts krund, so that the next boots are ordinary ones
+	DisableUnit func(context.Context) error
+	// removes what executions left outside of the directory: account and control group
+	Cleanup func() error
+	// why this boot is to be an ordinary one; "" if it is not (autostart.FindHold)
+	Held     func() (why string, err error)
 	Progress Progress
 
 	Version string // of krund
@@ -39,29 +43,34 @@ type System struct {
 	Root    bool // krund is root
 }
 
-// Clock is the time and waiting. The wall clock is stored; waiting ends early, with ctx's error, when ctx does.
-type Clock interface {
-	Now() time.Time
-	Sleep(ctx context.Context, d time.Duration) error
-}
-
 // Executor carries out one process execution; *pexec.Executor is one.
 type Executor interface {
 	Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error)
 }
 
-// Machine is the machine's state: what is set for the measurement, waited for before it and watched during it.
+// Machine is the state of the machine: set for the measurement, waited for before it and observed
+// during it.
 type Machine interface {
-	// Recover puts back what a krund that was killed has left changed. The error names what could not be.
-	Recover(ctx context.Context) error
-	// Apply brings the machine into the wanted state. An error means that it is not fit to measure; Applied is to be undone all the same.
+	// RestoreLeftover restores the settings left behind by a killed krund. The error names those
+	// that could not be restored.
+	RestoreLeftover(ctx context.Context) error
+	// Apply brings the machine into the wanted state. An error means that it is not fit to measure.
+	// Restore or LeaveToRestart must follow, also after an error.
 	Apply(ctx context.Context) (Applied, error)
+	// Account creates the account for benchmarks anew. The findings are for the record.
+	Account(ctx context.Context, a Applied) (user account.Account, findings []string, err error)
 	// Base reads the temperatures that later executions start from.
-	Base(ctx context.Context) ([]schedule.Temperature, error)
-	// Gate waits until the temperatures are near the base. An error means that they do not get there.
-	Gate(ctx context.Context, base []schedule.Temperature) error
+	Base(ctx context.Context) ([]results.Temperature, error)
+	// Gate waits until the temperatures are near the base. An error means that they do not get
+	// there. The remarks are for Watch.
+	Gate(ctx context.Context, base []results.Temperature) (remarks []string, err error)
 	// Watch takes the readings before a run; calling the function it returns takes those after it.
-	Watch(ctx context.Context) (func(context.Context) Seen, error)
+	Watch(ctx context.Context, remarks []string) (func(context.Context) Observation, error)
+	// Restore restores what Apply has changed. It does nothing for an empty Applied.
+	Restore(ctx context.Context, a Applied) error
+	// LeaveToRestart follows Apply instead of Restore when the machine is about to restart, which
+	// resets what is set.
+	LeaveToRestart(a Applied)
 }
 
 // Applied is what Machine.Apply did.
@@ -70,18 +79,16 @@ type Applied struct {
 	Env      []string // for the benchmark's environment
 	CPUs     []int    // the benchmark may run on; nil: any
 	Cgroup   string   // the control group it must run in; "": its own
-	Undo     func(context.Context) error
 
-	// Restarting is called instead of Undo when the machine is about to restart, which takes everything back; nil: nobody needs to know.
-	Restarting func()
+	changes *changes // nil: nothing was changed
 }
 
-// Seen is the machine before, during and after a run.
-type Seen struct {
+// Observation is the state of the machine before, during and after a run. The lists hold sentences.
+type Observation struct {
 	Machine   results.Machine // without Controls and the base temperatures
-	Refused   []string        // what happened although the configuration requires that it does not, each a sentence: the run does not count
-	Disturbed []string        // what should not have happened during the run, each a sentence
-	Remarks   []string        // what somebody should look at, though the run counts
+	Refused   []string        // what the configuration forbids: the run does not count
+	Disturbed []string        // what should not have happened during the run
+	Remarks   []string        // what deserves a look, though the run counts
 }
 
 // Hooks are the user's commands around an execution.
@@ -90,29 +97,25 @@ type Hooks interface {
 	After(ctx context.Context) error
 }
 
-// Rebooter restarts the machine.
-type Rebooter interface {
-	Reboot(ctx context.Context) error
-}
-
-// Entry is the boot loader's entry of the experiment; bootentry.Entry is one.
+// Entry is the boot loader's entry of the experiment; autostart.Entry is one.
 type Entry interface {
-	// Ask makes the next boot, and only that one, one of the entry. It may be asked for again.
+	// Ask makes the next boot, and only that one, a boot of the entry. It may be called again.
 	Ask(ctx context.Context) error
-	// TakeBack makes the next boot an ordinary one again.
-	TakeBack(ctx context.Context) error
+	// Withdraw makes the next boot an ordinary one again.
+	Withdraw(ctx context.Context) error
 }
 
-// Notifier tells people.
+// Notifier sends notifications.
 type Notifier interface {
 	WantsMail() bool
 	Send(ctx context.Context, m command.Message, mail bool) error
 }
 
-// Count is how many slots there are, and how many of them are not finished.
+// Count is the number of slots and of those that are not finished.
 type Count struct{ Slots, Left int }
 
-// Progress shows a person how far the experiment is. Nothing is shown while a benchmark runs.
+// Progress shows the progress of the experiment to a person. It shows nothing while a benchmark
+// runs.
 type Progress interface {
 	Begin(slot schedule.Slot, n Count)
 	End(slot schedule.Slot, n Count, outcome results.Outcome, reasons []string, took time.Duration)

@@ -12,7 +12,8 @@ import (
 func TestStopTime(t *testing.T) {
 	const kill = 10 * time.Second // of the benchmark, in internal/child
 	for file, pattern := range map[string]string{
-		"../../systemd/krund@.service": `(?m)^TimeoutStopSec=(\d+)$`, "../../openbsd/krund.rc": `(?m)^daemon_timeout=(\d+)$`,
+		"../../systemd/krund@.service": `(?m)^TimeoutStopSec=(\d+)$`,
+		"../../openbsd/krund.rc":       `(?m)^daemon_timeout=(\d+)$`,
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -196,6 +196,9 @@ func (k *fakeKernel) limit(dir, file, value string) error {
 	return nil
 }
 
+// Now is the time that was slept, since 1970.
+func (k *fakeKernel) Now() time.Time { return time.Unix(0, 0).Add(k.slept) }
+
 // Sleep puts requests into force.
 func (k *fakeKernel) Sleep(ctx context.Context, d time.Duration) error {
 	k.slept += d

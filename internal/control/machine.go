@@ -22,14 +22,9 @@ type Machine struct {
 	Links    Links                             // network interfaces
 	Accounts Accounts                          // the account for benchmarks
 	Bind     func(thread int, cpus CPUs) error // lets a thread run on these CPUs only
-	Clock    Clock                             // for settings that take a moment; nil never waits
+	Clock    sysroot.Clock                     // for settings that take a moment; nil never waits
 
 	held map[string]io.Closer // devices held open by KindHold steps
-}
-
-// Clock lets time pass. Sleep returns after d, or with the context's error when that ends first.
-type Clock interface {
-	Sleep(ctx context.Context, d time.Duration) error
 }
 
 // Commands runs small programs of the system: apm, sysctl, rcctl, systemctl.

@@ -37,8 +37,8 @@ func (f Directory) Ask(r Request, text string) error {
 	return nil
 }
 
-// TakeBack removes a request, durably. It returns whether there was one.
-func (f Directory) TakeBack(r Request) (bool, error) {
+// Withdraw removes a request, durably. It returns whether there was one.
+func (f Directory) Withdraw(r Request) (bool, error) {
 	err := f.fsys.Remove(f.RequestFile(r))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -24,7 +24,7 @@ func TestRequests(t *testing.T) {
 		if asked, err := f.Asked(request); asked != want || err != nil {
 			t.Errorf("%s: %t, %v; want %t", request, asked, err, want)
 		}
-		if was, err := f.TakeBack(request); was != want || err != nil {
+		if was, err := f.Withdraw(request); was != want || err != nil {
 			t.Errorf("take %s back: %t, %v; want %t", request, was, err, want)
 		}
 	}
@@ -63,7 +63,7 @@ func TestRequestCut(t *testing.T) {
 	}{
 		{"made", func(f Directory) error { return f.Ask(Stop, "") }, true},
 		{"taken back", func(f Directory) error {
-			_, err := f.TakeBack(Hold)
+			_, err := f.Withdraw(Hold)
 			return err
 		}, false},
 	} {

@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -28,6 +29,15 @@ func Clip(s string, most int) string {
 		}
 	}
 	return fmt.Sprintf("%s[... %d bytes left out ...]%s", s[:head], tail-head, s[tail:])
+}
+
+// Head returns s, or when it has more than most bytes, its beginning and "...". It is for what an
+// error quotes: a value of a file that should have been a number.
+func Head(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
 // ClipLines returns list with each line clipped to MaxMessage, and when they are more than count lines or

@@ -258,7 +258,10 @@ func TestWriteFileSurvives(t *testing.T) {
 		fsys.Put("/x/f", []byte("old"))
 		return fsys
 	}
-	program := func(fsys *crashfs.FS) error { return durable.WriteFile(fsys, "/x/f", []byte("new content"), 0o644) }
+	program := func(fsys *crashfs.FS) error {
+		return durable.WriteFile(fsys, "/x/f",
+			[]byte("new content"), 0o644)
+	}
 	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(1)...) {
 		got, err := durable.ReadFile(after, "/x/f")
 		if err != nil || string(got) != "new content" && (cut.Err == nil || string(got) != "old") {
@@ -290,18 +293,24 @@ func list(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestWriteErrorsNameTheFileOnce: the temporary file's name means nothing to whoever reads the error.
+// TestWriteErrorsNameTheFileOnce: the temporary file's name means nothing to whoever reads the
+// error.
 func TestWriteErrorsNameTheFileOnce(t *testing.T) {
 	fsys := durable.OS()
 	name := filepath.Join(t.TempDir(), "f")
-	full := func(io.Writer) error { return &fs.PathError{Op: "write", Path: name + ".tmp", Err: syscall.ENOSPC} }
+	full := func(io.Writer) error {
+		return &fs.PathError{Op: "write", Path: name + ".tmp",
+			Err: syscall.ENOSPC}
+	}
 	err := durable.WriteTo(fsys, name, 0o600, full)
-	if want := "write " + name + ": no space left on device"; err == nil || err.Error() != want || !errors.Is(err, syscall.ENOSPC) {
+	if want := "write " + name + ": no space left on device"; err == nil || err.Error() != want ||
+		!errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	missing := filepath.Join(filepath.Dir(name), "nowhere", "f")
 	err = durable.WriteFile(fsys, missing, nil, 0o600)
-	if want := "write " + missing + ": no such file or directory"; err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
+	if want := "write " + missing + ": no such file or directory"; err == nil || err.Error() != want ||
+		!errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

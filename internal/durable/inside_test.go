@@ -62,7 +62,8 @@ func TestInside(t *testing.T) {
 	if _, err := fsys.OpenFile(dir+"/../outside", os.O_WRONLY|os.O_CREATE, 0o644); err != nil {
 		t.Errorf("another name: %v", err)
 	}
-	if _, err := fsys.OpenFile(dir+"/none", os.O_RDONLY, 0); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir+"/none") {
+	if _, err := fsys.OpenFile(dir+"/none", os.O_RDONLY, 0); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), dir+"/none") {
 		t.Errorf("a missing file: %v", err)
 	}
 }

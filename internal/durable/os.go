@@ -123,7 +123,8 @@ func explainLink(name string, flag int, err error) error {
 	if flag&syscall.O_NOFOLLOW == 0 || !errors.Is(err, syscall.ELOOP) && !errors.Is(err, syscall.EMLINK) {
 		return err
 	}
-	return fmt.Errorf("%s is a symbolic link; krund writes only to real files, replace it by one: %w", name, err)
+	return fmt.Errorf("%s is a symbolic link; krund writes only to real files, replace it by one: %w", name,
+		err)
 }
 
 func (f system) Rename(oldName, newName string) error {
@@ -217,7 +218,8 @@ func (f systemFile) flock(how int) error {
 		return nil
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return ErrLocked
-	case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS):
+	case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOLCK),
+		errors.Is(err, unix.ENOSYS):
 		return fmt.Errorf("lock %s: %w: %w", f.Name(), err, errors.ErrUnsupported)
 	}
 	return &fs.PathError{Op: "lock", Path: f.Name(), Err: err}

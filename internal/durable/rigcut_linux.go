@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A test build, for the rig only (rig/README.md): every step that changes the disk is counted, and before the one that the kernel argument
-// rig.cut=N names, counted from 1, the machine's power is cut. With rig.cut=trace, and at the cut, the steps are told on the first serial port:
+// A test build, for the rig only (rig/README.md): every step that changes the disk is counted, and
+// before the one that the kernel argument rig.cut=N names, counted from 1, the machine's power is
+// cut. With rig.cut=trace, and at the cut, the steps are told on the first serial port:
 //
 //	RIG-STEP 17 rename /srv/krund/quick.krun/results/0000000-001.json.gz
 //

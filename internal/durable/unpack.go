@@ -38,7 +38,8 @@ type PackedInput struct {
 	read int64
 }
 
-// NewPackedInput returns a PackedInput that reads r, of which size bytes are to be expected; 0: it is unknown.
+// NewPackedInput returns a PackedInput that reads r, of which size bytes are to be expected; 0: it
+// is unknown.
 func NewPackedInput(r io.Reader, size int64) *PackedInput {
 	return &PackedInput{from: bufio.NewReaderSize(r, 1<<16), size: size}
 }

@@ -40,7 +40,8 @@ func TestBound(t *testing.T) {
 		{"as dense as it may be", durable.SmallUnpacked / durable.UnpackRatio * 2, 0,
 			durable.SmallUnpacked/durable.UnpackRatio*2*durable.UnpackRatio - 1, all, 0, 0},
 		{"dense at its beginning", 10, durable.SmallUnpacked, 2 * durable.SmallUnpacked, all, 0, 0},
-		{"large", durable.SmallUnpacked, 0, durable.SmallUnpacked + 1, durable.SmallUnpacked, durable.SmallUnpacked, 0},
+		{"large", durable.SmallUnpacked, 0, durable.SmallUnpacked + 1, durable.SmallUnpacked,
+			durable.SmallUnpacked, 0},
 	} {
 		in := durable.NewPackedInput(bytes.NewReader(make([]byte, c.packed)), c.size)
 		if _, err := io.ReadFull(in, make([]byte, c.packed)); err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // OpenUserFile opens the file name for reading: a regular file, or a descriptor that the caller of
-// krunctl has opened for it (/dev/stdin, /dev/fd/N). It refuses every other FIFO, device and socket,
-// and never waits for one.
+// krunctl has opened for it (/dev/stdin, /dev/fd/N). It refuses every other FIFO, device and
+// socket, and never waits for one.
 func OpenUserFile(name string) (File, error) {
 	if fd, ok := descriptor(name); ok {
 		file, err := duplicate(fd, name)
@@ -33,9 +33,9 @@ func OpenUserFile(name string) (File, error) {
 	return OS().OpenFile(name, os.O_RDONLY, 0)
 }
 
-// WriteUserFile replaces a regular file at once when everything was written, and otherwise leaves it
-// unchanged; the file keeps its mode and its owner. It replaces the file that a symbolic link leads
-// to, and writes to a character device or a FIFO.
+// WriteUserFile replaces a regular file at once when everything was written, and otherwise leaves
+// it unchanged; the file keeps its mode and its owner. It replaces the file that a symbolic link
+// leads to, and writes to a character device or a FIFO.
 //
 // It makes write's output the content of the file name. write is called once, with a buffered
 // writer, unless name cannot be written to.

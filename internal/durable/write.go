@@ -83,10 +83,10 @@ func WriteTo(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error
 	return nil
 }
 
-// unnamed takes the name of the temporary file out of an error about it: whoever reads the error knows the file by its own name, which stands
-// before. A joined or wrapped error stays as it is.
+// unnamed takes the name of the temporary file out of an error about it: whoever reads the error
+// knows the file by its own name, which stands before. A joined or wrapped error stays as it is.
 func unnamed(err error, temp string) error {
-	if path, ok := err.(*fs.PathError); ok && path.Path == temp { //nolint:errorlint // what is around it may have more to say
+	if path, ok := err.(*fs.PathError); ok && path.Path == temp { //nolint:errorlint // not a wrapped one
 		return path.Err
 	}
 	return err
@@ -102,7 +102,8 @@ func createTemp(fsys FS, name string, perm fs.FileMode) (f File, temp string, er
 			return f, temp, err
 		}
 	}
-	return nil, "", fmt.Errorf("%d temporary files are in the way; remove %s%s*: %w", maxTemps, name, tempMark, err)
+	return nil, "", fmt.Errorf("%d temporary files are in the way; remove %s%s*: %w", maxTemps,
+		name, tempMark, err)
 }
 
 // fill writes, syncs and closes f.

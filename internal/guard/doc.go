@@ -1,17 +1,23 @@
-// Package guard brings the machine back when krund cannot: a process that outlives krund, notices its end however that comes about, and puts
-// back what krund had changed. It is what keeps a machine whose network is down from being lost.
+// Package guard restores the machine when krund cannot. A guard is a process that outlives krund,
+// notices its end, however it ends, and restores what krund has changed. Without it, a killed krund
+// would leave a machine whose network is down.
 //
-// The guard is a copy of krund that sleeps in one read of a pipe that krund holds open. krund says "done" on it when everything has been put
-// back. The end of the pipe without that word means that krund is dead, because only the kernel closes it then.
+// The guard is a copy of krund that sleeps in one read of a pipe that krund holds open. krund
+// writes "done" to the pipe when everything has been restored. If the pipe ends without that word,
+// krund is dead, because only the kernel closes the pipe in that case.
 //
-// krund starts it in two steps, as a daemon is started: the first copy prepares what the second one inherits, starts it and ends. So the guard
-// is no child of krund, which needs no attention for it and finds no stranger among its children when it looks for what a benchmark has left.
-// It has a session of its own, so that signals to krund's terminal or process group pass it by, ignores those that ask a process to end, since
-// it goes when krund does, runs on the CPUs that benchmarks leave alone, and is not what the kernel kills for want of memory.
+// krund starts the guard in two steps, like a daemon: the first copy prepares what the second one
+// inherits, starts it and ends. Therefore the guard is not a child of krund: krund need not wait
+// for it, and does not find it among its children when it looks for processes that a benchmark has
+// left. The guard has a session of its own, so that signals to krund's terminal or process group do
+// not reach it. It ignores the signals that ask a process to end, because it ends when krund does.
+// It runs on the CPUs that benchmarks do not use, and the kernel does not kill it when memory runs
+// out.
 //
-// What it cannot outlive: a SIGKILL of its own, sent to all processes of krund's control group. systemd does that whenever the main process of
-// a unit ends. Therefore the units run `krunctl restore` afterwards (ExecStopPost=), which systemd does whatever became of krund. Both may
-// happen, one after the other: the journal is locked, and putting back twice does nothing.
+// The guard does not survive a SIGKILL to all processes of krund's control group, which systemd
+// sends when the main process of a unit ends. Therefore the units also run `krunctl restore`
+// afterwards (ExecStopPost=), however krund ended. If both happen, one waits for the other: the
+// journal is locked, and restoring twice does nothing.
 //
-// Start reading at Start, which is krund's side, and Stage, which is the guard's.
+// Start reading at Start, which is krund's side, and Stage, which is the guard's side.
 package guard

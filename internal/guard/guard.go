@@ -13,34 +13,35 @@ import (
 	"krund/internal/command"
 )
 
-// The words of the two pipes. A word ends a line.
+// The messages on the two pipes. A newline ends a message.
 const (
 	ready = "ready" // guard to krund: krund may change the machine now
-	done  = "done"  // krund to guard: everything has been put back; go
+	done  = "done"  // krund to guard: everything has been restored; end
 
-	restarting = "restarting" // krund to guard: I end in order, and the machine is about to restart
+	restarting = "restarting" // krund to guard: krund ends in order, the machine is about to restart
 )
 
-// startTime bounds how long a guard may take to stand. It takes milliseconds; a machine that needs longer is in no state to measure.
+// startTime bounds how long a guard may take to start. It takes milliseconds; a slower machine is
+// not fit to measure.
 const startTime = 30 * time.Second
 
 // A Guard is a process that waits for the end of this one.
 type Guard struct {
-	word *os.File // krund's end of the pipe that the guard sleeps on
+	word *os.File // krund's end of the pipe that the guard reads
 	gone *os.File // ends when the guard does
 }
 
-// Options are what a guard is told at its start.
+// Options are the parameters of a guard.
 type Options struct {
-	About []string // what to put back: handed to the function that Stage got
-	CPUs  []int    // that it may run on; nil: any. It is a wish: a guard elsewhere is better than none
-	Log   *os.File // for what it prints; nil: nowhere
+	About []string // what to restore: passed to the function that Stage was given
+	CPUs  []int    // the guard runs on these if possible; nil: on any
+	Log   *os.File // its standard error; nil: none
 	Lock  *os.File // stays open, and so locked, until the guard has ended; nil: none
 
 	hasLock bool // in the guard: lockDescriptor is Lock
 }
 
-// Start starts a guard and returns when it stands. The program must call Stage first in main.
+// Start starts a guard and returns when it is ready. The program must call Stage first in main.
 func Start(ctx context.Context, o Options) (*Guard, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -72,7 +73,7 @@ func start(ctx context.Context, o Options) (*Guard, error) {
 	return g, nil
 }
 
-// launch runs the first copy to its end, which is when it has started the second.
+// launch runs the first copy to its end. By then it has started the second one.
 func (g *Guard) launch(ctx context.Context, o Options, hears, says *os.File) error {
 	program, err := command.Self()
 	if err != nil {
@@ -81,7 +82,7 @@ func (g *Guard) launch(ctx context.Context, o Options, hears, says *os.File) err
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Args = arguments(first, o)
 	cmd.Env = environment(os.Environ())
-	cmd.Dir = "/" // keeps no file system busy
+	cmd.Dir = "/" // so that no file system stays busy
 	cmd.Stdin, cmd.Stdout = hears, says
 	if o.Log != nil {
 		cmd.Stderr = o.Log
@@ -92,7 +93,7 @@ func (g *Guard) launch(ctx context.Context, o Options, hears, says *os.File) err
 	return cmd.Run()
 }
 
-// wait returns when the guard has said that it stands.
+// wait returns when the guard has reported that it is ready.
 func (g *Guard) wait(ctx context.Context) error {
 	if limit, ok := ctx.Deadline(); ok {
 		if err := g.gone.SetReadDeadline(limit); err != nil {
@@ -105,7 +106,7 @@ func (g *Guard) wait(ctx context.Context) error {
 	return g.gone.SetReadDeadline(time.Time{})
 }
 
-// hear reads the guard's word.
+// hear reads the guard's message.
 func hear(gone io.Reader) error {
 	word, err := readWord(gone)
 	switch {
@@ -119,18 +120,19 @@ func hear(gone io.Reader) error {
 	return nil
 }
 
-// longestWord bounds what is read of a word, in bytes.
+// longestWord bounds the length of a message, in bytes.
 const longestWord = 64
 
-// readWord reads one word with its newline. The error is io.EOF when the pipe ended, or the word
-// became too long, before the newline.
+// readWord reads one message with its newline. The error is io.EOF if the pipe ended, or the
+// message became too long, before the newline.
 func readWord(pipe io.Reader) (string, error) {
 	return bufio.NewReader(io.LimitReader(pipe, longestWord)).ReadString('\n')
 }
 
-// Release sends the guard away, because everything has been put back, and waits until it has gone. The error is io.ErrUnexpectedEOF or EPIPE
-// when it was gone before: then nobody would have put the machine back.
-func (g *Guard) Release() error {
+// Dismiss ends the guard because everything has been restored, and waits for its end. The error is
+// io.ErrUnexpectedEOF or EPIPE if the guard had ended before: then nothing would have restored the
+// machine.
+func (g *Guard) Dismiss() error {
 	_, err := io.WriteString(g.word, done+"\n")
 	if err == nil {
 		_, err = io.Copy(io.Discard, g.gone)
@@ -141,12 +143,14 @@ func (g *Guard) Release() error {
 	return nil
 }
 
-// Leave makes the guard put back what is still changed, as soon as this process lets go of the journal, by ending or earlier.
-func (g *Guard) Leave() error { return g.close() }
+// HandOver makes the guard restore what is still changed, as soon as this process releases the
+// journal, by ending or earlier.
+func (g *Guard) HandOver() error { return g.close() }
 
-// Restarting is Leave for a krund that ends in order because the machine is about to restart, which takes back what is set. Until then somebody
-// may still hold the restart up, so the guard puts everything back; but there is nothing that anybody need be told of.
-func (g *Guard) Restarting() error {
+// AnnounceRestart is HandOver for a krund that ends in order because the machine is about to
+// restart, which resets all settings. The restart may still be delayed, so the guard restores the
+// settings, but does not report them.
+func (g *Guard) AnnounceRestart() error {
 	_, err := io.WriteString(g.word, restarting+"\n")
 	if err = errors.Join(err, g.close()); err != nil {
 		return fmt.Errorf("tell the guard that the machine restarts: %w", err)

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestApart: the guard is no child of krund, has a session of its own, is where the benchmark is not, and shrugs off signals that ask it to end.
+// TestApart: the guard is no child of krund, has a session of its own, is where the benchmark is
+// not, and shrugs off signals that ask it to end.
 func TestApart(t *testing.T) {
 	var allowed unix.CPUSet
 	must(t, unix.SchedGetaffinity(0, &allowed))
@@ -44,7 +45,7 @@ func TestApart(t *testing.T) {
 	if !Is(pid) || Is(os.Getpid()) || Is(0) {
 		t.Errorf("guard %t, this process %t, no process %t", Is(pid), Is(os.Getpid()), Is(0))
 	}
-	must(t, g.Release())
+	must(t, g.Dismiss())
 }
 
 // find returns the process number of the guard of a subject.
@@ -54,7 +55,8 @@ func find(t *testing.T, subject string) int {
 	must(t, err)
 	for _, file := range list {
 		text, err := os.ReadFile(file)
-		if err == nil && strings.Contains(string(text), subject) && strings.HasPrefix(string(text), name+"\x00"+second+"\x00") {
+		if err == nil && strings.Contains(string(text), subject) && strings.HasPrefix(string(text),
+			name+"\x00"+second+"\x00") {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 			must(t, err)
 			return pid

@@ -20,7 +20,8 @@ const (
 	babbles = "babbles"
 )
 
-// TestMain lets the test binary play krund and its guard. What is put back is a line on standard error.
+// TestMain lets the test binary play krund and its guard. What is put back is a line on standard
+// error.
 func TestMain(m *testing.M) {
 	if part, o, ok := parse(os.Args); ok && part == second {
 		switch o.About[0] {
@@ -41,7 +42,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("KRUND_TEST_PART") == "krund" {
 		os.Exit(playKrund())
 	}
-	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil { // or each of the processes would take a second to end
+	// or each of the processes would take a second to end
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
@@ -58,10 +60,11 @@ func TestGuardKeepsTheLock(t *testing.T) {
 	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Lock: lock})
 	must(t, err)
 	must(t, lock.Close())
-	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err,
+		syscall.EWOULDBLOCK) {
 		t.Errorf("the lock while the guard lives: %v, want that it is held", err)
 	}
-	must(t, g.Release())
+	must(t, g.Dismiss())
 	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		t.Errorf("the lock when the guard has gone: %v", err)
 	}
@@ -75,11 +78,12 @@ func playKrund() int {
 	}
 	_, _ = io.WriteString(os.Stdout, "guarded\n")
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	_ = g.Release()
+	_ = g.Dismiss()
 	return 0
 }
 
-// TestGuardOutlivesKrund: krund is killed without warning, with all of its process group, after signals that ask to end: its guard puts back.
+// TestGuardOutlivesKrund: krund is killed without warning, with all of its process group, after
+// signals that ask to end: its guard puts back.
 func TestGuardOutlivesKrund(t *testing.T) {
 	stdin, hold, err := os.Pipe()
 	must(t, err)
@@ -111,11 +115,11 @@ func TestReleased(t *testing.T) {
 	must(t, err)
 	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
 	must(t, err)
-	must(t, errors.Join(says.Close(), g.Release()))
+	must(t, errors.Join(says.Close(), g.Dismiss()))
 	if said, err := io.ReadAll(log); err != nil || len(said) != 0 {
 		t.Errorf("a guard that was sent away said %q, %v", said, err)
 	}
-	if err := g.Release(); err == nil {
+	if err := g.Dismiss(); err == nil {
 		t.Error("no error although the guard is gone")
 	}
 }
@@ -125,30 +129,32 @@ func TestLeft(t *testing.T) {
 	must(t, err)
 	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
 	must(t, err)
-	must(t, errors.Join(says.Close(), g.Leave()))
+	must(t, errors.Join(says.Close(), g.HandOver()))
 	if said, err := io.ReadAll(log); err != nil || string(said) != "put back /x/test.krun\n" {
 		t.Errorf("a guard that was left said %q, %v", said, err)
 	}
 }
 
-// TestRestarting: the machine is put back in case the restart does not come, and the guard knows that krund has not been killed.
+// TestRestarting: the machine is put back in case the restart does not come, and the guard knows
+// that krund has not been killed.
 func TestRestarting(t *testing.T) {
 	log, says, err := os.Pipe()
 	must(t, err)
 	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
 	must(t, err)
-	must(t, errors.Join(says.Close(), g.Restarting()))
+	must(t, errors.Join(says.Close(), g.AnnounceRestart()))
 	if said, err := io.ReadAll(log); err != nil || string(said) != "as expected, put back /x/test.krun\n" {
 		t.Errorf("the guard said %q, %v", said, err)
 	}
-	if err := g.Restarting(); err == nil {
+	if err := g.AnnounceRestart(); err == nil {
 		t.Error("no error although nobody hears it")
 	}
 }
 
 func TestGuardThatDoesNotStand(t *testing.T) {
 	for subject, want := range map[string]string{dies: "ended at once", babbles: `said "hello`} {
-		if _, err := Start(t.Context(), Options{About: []string{subject}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Start(t.Context(), Options{About: []string{subject}}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("a guard that %s: %v", subject, err)
 		}
 	}
@@ -159,7 +165,7 @@ func TestWatch(t *testing.T) {
 	tests := []struct {
 		name              string
 		said              io.Reader
-		putBack, expected bool
+		restore, expected bool
 	}{
 		{"done", strings.NewReader("done\n"), false, false},
 		{"restarting", strings.NewReader("restarting\n"), true, true},
@@ -172,11 +178,15 @@ func TestWatch(t *testing.T) {
 	for _, tt := range tests {
 		called, expected := false, false
 		err := watch(tt.said, io.Discard, func(e bool) error { called, expected = true, e; return failed })
-		if called != tt.putBack || expected != tt.expected || errors.Is(err, failed) != tt.putBack {
+		if called != tt.restore || expected != tt.expected || errors.Is(err, failed) != tt.restore {
 			t.Errorf("%s: put back %t, %v", tt.name, called, err)
 		}
 	}
-	if err := watch(strings.NewReader(""), brokenWriter{}, func(bool) error { t.Error("put back what was not changed"); return nil }); err == nil {
+	if err := watch(strings.NewReader(""), brokenWriter{}, func(bool) error {
+		t.Error("put back what was " +
+			"not changed")
+		return nil
+	}); err == nil {
 		t.Error("no error although krund does not hear the guard")
 	}
 }
@@ -187,21 +197,25 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 func TestEnvironment(t *testing.T) {
 	got := environment([]string{"PATH=/bin", "SECRET=1", "GOGC=1", "HOME=/root", "broken"})
-	if want := []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "GOMAXPROCS=1", "GOGC=off"}; !slices.Equal(got, want) {
+	if want := []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "GOMAXPROCS=1",
+		"GOGC=off"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestArguments(t *testing.T) {
-	for _, o := range []Options{{}, {About: []string{"/x/a b,c.krun", ""}}, {About: []string{"/x"}, CPUs: []int{0}}, {CPUs: []int{0, 2, 17}}, {hasLock: true}} {
+	for _, o := range []Options{{}, {About: []string{"/x/a b,c.krun", ""}},
+		{About: []string{"/x"}, CPUs: []int{0}}, {CPUs: []int{0, 2, 17}}, {hasLock: true}} {
 		for _, want := range []string{first, second} {
 			part, got, ok := parse(arguments(want, o))
-			if !ok || part != want || !slices.Equal(got.About, o.About) || !slices.Equal(got.CPUs, o.CPUs) || got.hasLock != o.hasLock {
+			if !ok || part != want || !slices.Equal(got.About, o.About) || !slices.Equal(got.CPUs, o.CPUs) ||
+				got.hasLock != o.hasLock {
 				t.Errorf("%+v: got %s %+v %t", o, part, got, ok)
 			}
 		}
 	}
-	for _, args := range [][]string{nil, {"krund", "run", "x", ""}, {name, "x", "", "z"}, {name, first}, {name, first, "a", "", "/x"}, {name, second, "-1", "", "/x"}} {
+	for _, args := range [][]string{nil, {"krund", "run", "x", ""}, {name, "x", "", "z"}, {name, first},
+		{name, first, "a", "", "/x"}, {name, second, "-1", "", "/x"}} {
 		if _, _, ok := parse(args); ok {
 			t.Errorf("%q starts a guard", args)
 		}

@@ -17,12 +17,13 @@ import (
 	"krund/internal/command"
 )
 
-// name is the guard's name in lists of processes. It is not krund's: whoever looks for a krund at work must not find its guard.
+// name is the guard's name in lists of processes. It differs from krund's, so that a search for a
+// running krund does not find its guard.
 const name = "krund-guard"
 
-// The parts of a guard's life: its second argument.
+// The two steps, which are the second argument.
 const (
-	first  = "start" // prepares and starts the other
+	first  = "start" // prepares and starts the guard
 	second = "watch" // is the guard
 )
 
@@ -64,7 +65,8 @@ func parse(args []string) (part string, o Options, ok bool) {
 	return args[1], o, true
 }
 
-// environment is that of a guard: what its small programs need, and a runtime that keeps still. GOCOVERDIR and GORACE are for test binaries.
+// environment returns the environment of a guard: what the programs that it runs need, and settings
+// for a quiet Go runtime. GOCOVERDIR and GORACE are for test binaries.
 func environment(of []string) []string {
 	env := slices.DeleteFunc(slices.Clone(of), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -73,22 +75,23 @@ func environment(of []string) []string {
 	return append(env, "LC_ALL=C", "GOMAXPROCS=1", "GOGC=off")
 }
 
-// Stage must be called first in main. It returns at once unless this process was started by Start; then it becomes the guard, and never
-// returns. putBack is called when krund has died: it puts back what krund has changed in what Options.About says. expected is true when krund has
-// said before that it would end without doing so (Restarting).
-func Stage(putBack func(about []string, expected bool) error) {
+// Stage must be called first in main. It returns at once unless this process was started by Start.
+// In that case it becomes the guard and never returns. It calls restore when krund has ended
+// without dismissing the guard; about is Options.About, and expected reports whether krund
+// announced its end (AnnounceRestart).
+func Stage(restore func(about []string, expected bool) error) {
 	part, o, ok := parse(os.Args)
 	if !ok {
 		return
 	}
 	var err error
 	if o.hasLock {
-		syscall.CloseOnExec(lockDescriptor) // programs that the guard runs do not get it
+		syscall.CloseOnExec(lockDescriptor) // the programs that the guard runs do not inherit it
 	}
 	if part == first {
 		err = prepare(o)
 	} else {
-		err = watch(os.Stdin, os.Stdout, func(expected bool) error { return putBack(o.About, expected) })
+		err = watch(os.Stdin, os.Stdout, func(expected bool) error { return restore(o.About, expected) })
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
@@ -97,7 +100,8 @@ func Stage(putBack func(about []string, expected bool) error) {
 	os.Exit(0)
 }
 
-// prepare starts the guard and lets go of it. What the guard inherits belongs to the thread that starts it.
+// prepare starts the guard and does not wait for it. The guard inherits the properties of the
+// thread that starts it.
 func prepare(o Options) error {
 	runtime.LockOSThread()
 	settle(o.CPUs)
@@ -116,20 +120,20 @@ func prepare(o Options) error {
 	return cmd.Start()
 }
 
-// watch is the guard's life. It returns putBack's error.
-func watch(hears io.Reader, says io.Writer, putBack func(expected bool) error) error {
+// watch waits for krund's end. It returns restore's error.
+func watch(hears io.Reader, says io.Writer, restore func(expected bool) error) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	if _, err := io.WriteString(says, ready+"\n"); err != nil {
-		return err // krund is gone already, and had not changed anything
+		return err // krund has ended already, without having changed anything
 	}
 	line, err := readWord(hears)
 	switch {
 	case err == nil && line == done+"\n":
 		return nil
 	case err == nil && line == restarting+"\n":
-		return putBack(true)
+		return restore(true)
 	case err != nil && !errors.Is(err, io.EOF):
-		return errors.Join(fmt.Errorf("listen to krund: %w", err), putBack(false))
+		return errors.Join(fmt.Errorf("listen to krund: %w", err), restore(false))
 	}
-	return putBack(false)
+	return restore(false)
 }

@@ -8,14 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Is tells whether a process of this machine is a guard. False also when it is gone.
+// Is reports whether a process of this machine is a guard. It returns false if the process has
+// ended.
 func Is(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && strings.HasPrefix(string(text), name+"\x00")
 }
 
-// settle ties this thread, and what it starts, to the CPUs, and keeps the kernel from choosing it when memory runs out. Neither is worth
-// going without a guard for.
+// settle binds this thread, and what it starts, to the CPUs, and excludes it from the kernel's
+// choice when memory runs out. Errors are ignored: a guard without either is better than none.
 func settle(cpus []int) {
 	if len(cpus) > 0 {
 		var set unix.CPUSet

@@ -2,8 +2,8 @@
 
 package guard
 
-// Is does not know: this system has no /proc.
+// Is always returns false: this system has no /proc.
 func Is(int) bool { return false }
 
-// settle has nothing to do: this system binds no process to CPUs.
+// settle does nothing: this system does not bind processes to CPUs.
 func settle([]int) {}

@@ -12,18 +12,21 @@ import (
 	"krund/runners/runnertest"
 )
 
-// BenchmarkCounters tells what counters add to each iteration of each runner: "measured" is the wall time of an iteration whose run_iter does
-// nothing, "between" the time from the end of an iteration to the start of the next, in which the counters are read. Medians of the second half of
-// an execution, in nanoseconds. The benchmark runs on CPU 0; "local" and "remote" are the sources per core with that core alone and with another
-// alone.
+// BenchmarkCounters tells what counters add to each iteration of each runner: "measured" is the
+// wall time of an iteration whose run_iter does nothing, "between" the time from the end of an
+// iteration to the start of the next, in which the counters are read. Medians of the second half of
+// an execution, in nanoseconds. The benchmark runs on CPU 0; "local" and "remote" are the sources
+// per core with that core alone and with another alone.
 func BenchmarkCounters(b *testing.B) {
 	sources := []struct {
 		source, scope string
 		cores         []int
 	}{
 		{"none", config.ScopePerCore, nil}, {"rdpmc", config.ScopeTask, nil}, {"perf", config.ScopeTask, nil},
-		{"perf", config.ScopePerCore, []int{0}}, {"perf", config.ScopePerCore, []int{1}}, {"perf", config.ScopePerCore, nil}, {"perf", config.ScopeExecution, nil},
-		{"msr", config.ScopePerCore, []int{0}}, {"msr", config.ScopePerCore, []int{1}}, {"msr", config.ScopePerCore, nil}, {"msr", config.ScopeExecution, nil},
+		{"perf", config.ScopePerCore, []int{0}}, {"perf", config.ScopePerCore, []int{1}},
+		{"perf", config.ScopePerCore, nil}, {"perf", config.ScopeExecution, nil},
+		{"msr", config.ScopePerCore, []int{0}}, {"msr", config.ScopePerCore, []int{1}},
+		{"msr", config.ScopePerCore, nil}, {"msr", config.ScopeExecution, nil},
 	}
 	pythons := runnertest.Pythons(b)
 	for _, s := range sources {
@@ -36,9 +39,11 @@ func BenchmarkCounters(b *testing.B) {
 			e.cores = s.cores
 			timeIterations(b, e, j, s.source, s.scope)
 		})
-		for _, python := range slices.Sorted(maps.Keys(pythons))[max(0, len(pythons)-2):] { // two are enough: CPython's newest and PyPy, where they are
+		// two are enough: CPython's newest and PyPy, where they are
+		for _, python := range slices.Sorted(maps.Keys(pythons))[max(0, len(pythons)-2):] {
 			b.Run(name+"/"+python, func(b *testing.B) {
-				e, j := live(b, config.VM{Name: "v", Runner: config.RunnerPython, Path: pythons[python]}, "bench.py", "def run_iter(n):\n    pass\n")
+				e, j := live(b, config.VM{Name: "v", Runner: config.RunnerPython, Path: pythons[python]},
+					"bench.py", "def run_iter(n):\n    pass\n")
 				e.cores, j.Program = s.cores, pythons[python]
 				timeIterations(b, e, j, s.source, s.scope)
 			})

@@ -25,7 +25,8 @@ func stateName(s libkrun.State) string {
 	return "new"
 }
 
-// columns translates libkrun's columns. A counter's deltas are counts; user columns keep their sign and their missing values.
+// columns translates libkrun's columns. A counter's deltas are counts; user columns keep their sign
+// and their missing values.
 func columns(from []libkrun.ColumnData) []results.Column {
 	to := make([]results.Column, 0, len(from))
 	for _, c := range from {
@@ -74,7 +75,8 @@ func externalColumns(r external.Result) []results.Column {
 			counts [][]uint64
 		}{{"cycles", r.CoreCycles}, {"aperf", r.APERF}, {"mperf", r.MPERF}} {
 			if core < len(c.counts) {
-				to = append(to, results.Column{Name: c.name, Kind: results.KindCounter, Core: &core, Counts: c.counts[core]})
+				to = append(to, results.Column{Name: c.name, Kind: results.KindCounter, Core: &core,
+					Counts: c.counts[core]})
 			}
 		}
 	}
@@ -90,7 +92,8 @@ func limits(l child.Limits, processes int64) results.Limits {
 		return &n
 	}
 	return results.Limits{
-		HeapBytes: positive(l.Heap), StackBytes: positive(l.Stack), TimeoutNS: positive(l.Timeout.Nanoseconds()), OutputBytes: positive(l.Output),
+		HeapBytes: positive(l.Heap), StackBytes: positive(l.Stack),
+		TimeoutNS: positive(l.Timeout.Nanoseconds()), OutputBytes: positive(l.Output),
 		Processes: positive(processes),
 	}
 }
@@ -103,8 +106,9 @@ func output(o child.Output) results.Output {
 // daemon translates what krund and the kernel did during the run.
 func daemon(u child.DaemonUsage) results.Daemon {
 	d := results.Daemon{
-		CPUNS: u.CPU.Nanoseconds(), VoluntarySwitches: u.VoluntarySwitches, InvoluntarySwitches: u.InvoluntarySwitches,
-		WakeUps: u.WakeUps, CPUs: u.CPUs, RSSBeforeBytes: u.RSSBefore, RSSBytes: u.RSS,
+		CPUNS: u.CPU.Nanoseconds(), VoluntarySwitches: u.VoluntarySwitches,
+		InvoluntarySwitches: u.InvoluntarySwitches,
+		WakeUps:             u.WakeUps, CPUs: u.CPUs, RSSBeforeBytes: u.RSSBefore, RSSBytes: u.RSS,
 	}
 	if u.KernelThreads == nil {
 		return d
@@ -113,10 +117,12 @@ func daemon(u child.DaemonUsage) results.Daemon {
 		return results.Activity{CPUNS: a.CPU.Nanoseconds(), Runs: a.Runs}
 	}
 	k := results.KernelThreads{
-		All: activity(u.KernelThreads.All), Benchmark: activity(u.KernelThreads.Benchmark), Busiest: []results.KernelThread{},
+		All: activity(u.KernelThreads.All), Benchmark: activity(u.KernelThreads.Benchmark),
+		Busiest: []results.KernelThread{},
 	}
 	for _, t := range u.KernelThreads.Busiest {
-		k.Busiest = append(k.Busiest, results.KernelThread{Name: t.Name, CPU: t.LastCPU, Activity: activity(t.Activity)})
+		k.Busiest = append(k.Busiest, results.KernelThread{Name: t.Name, CPU: t.LastCPU,
+			Activity: activity(t.Activity)})
 	}
 	d.KernelThreads = &k
 	return d

@@ -13,14 +13,18 @@ import (
 	"krund/internal/verdict"
 )
 
-// ErrNoCounters says that none of the wanted sources of counters works, and that the clock alone ("none") is not among them.
+// ErrNoCounters says that none of the wanted sources of counters works, and that the clock alone
+// ("none") is not among them.
 var ErrNoCounters = errors.New("no processor counters")
 
-// open opens the processor's counters for one execution, and says which source it is and why. Errors: ErrNoCounters.
+// open opens the processor's counters for one execution, and says which source it is and why.
+// Errors: ErrNoCounters.
 func (e Executor) open(ctx context.Context, j Job) (counterSet, string, error) {
-	c, reason := msr.Open(ctx, e.Root, msr.Want{Sources: j.Counters.Sources, Scope: j.Counters.Scope, Cores: e.cores})
+	c, reason := msr.Open(ctx, e.Root, msr.Want{Sources: j.Counters.Sources, Scope: j.Counters.Scope,
+		Cores: e.cores})
 	if c == nil {
-		return nil, "", fmt.Errorf("%w: %s; mend that, or add \"none\" to counters.sources to measure with the clock alone", ErrNoCounters, reason)
+		return nil, "", fmt.Errorf("%w: %s; mend that, or add \"none\" to counters.sources to measure with "+
+			"the clock alone", ErrNoCounters, reason)
 	}
 	return c, reason.String(), nil
 }
@@ -45,11 +49,13 @@ func handOver(c *child.Command, counters counterSet) {
 
 // judgeCounters adds what the counters tell about the frequency, and about themselves.
 func (m *Measured) judgeCounters(j Job) {
-	run, ok := verdict.RunOf(results.Record{StartNS: m.StartNS, WallNS: m.WallNS, Columns: m.Columns, Totals: m.Totals, Startup: m.Startup})
+	run, ok := verdict.RunOf(results.Record{StartNS: m.StartNS, WallNS: m.WallNS, Columns: m.Columns,
+		Totals: m.Totals, Startup: m.Startup})
 	if !ok {
 		return
 	}
-	limits := verdict.CounterLimits{Tolerance: j.Verdict.RatioTolerance, BusyThreshold: j.Verdict.BusyThreshold}
+	limits := verdict.CounterLimits{Tolerance: j.Verdict.RatioTolerance,
+		BusyThreshold: j.Verdict.BusyThreshold}
 	found := verdict.JudgeCounters(run, limits)
 	m.Execution.Unsound = append(m.Execution.Unsound, found.Unsound...)
 	m.Execution.Disturbed = append(m.Execution.Disturbed, found.Disturbed...)

@@ -37,7 +37,8 @@ const rapl = "/sys/class/powercap/"
 // zone is a powercap zone whose counter ends at a million joules.
 func zone(id, name string, uj uint64) map[string]string {
 	return map[string]string{
-		rapl + id + "/name": name + "\n", rapl + id + "/max_energy_range_uj": "999999999999\n", rapl + id + "/energy_uj": fmt.Sprintln(uj),
+		rapl + id + "/name": name + "\n", rapl + id + "/max_energy_range_uj": "999999999999\n", rapl + id +
+			"/energy_uj": fmt.Sprintln(uj),
 	}
 }
 
@@ -46,15 +47,17 @@ func TestEnergyInRecord(t *testing.T) {
 	maps.Copy(files, zone("intel-rapl:0:1", "dram", 40))
 	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
 		root := machine(t, files)
-		e := Executor{Installed: installed, Root: root, Runner: fake{run: exited(0), play: func(child.Command) {
-			write(t, root.Path("/"), rapl+"intel-rapl:0/energy_uj", "90\n") // past its end
-			write(t, root.Path("/"), rapl+"intel-rapl:0:1/energy_uj", "47\n")
-		}}}
+		e := Executor{Installed: installed, Root: root,
+			Runner: fake{run: exited(0), play: func(child.Command) {
+				write(t, root.Path("/"), rapl+"intel-rapl:0/energy_uj", "90\n") // past its end
+				write(t, root.Path("/"), rapl+"intel-rapl:0:1/energy_uj", "47\n")
+			}}}
 		m, err := e.Execute(t.Context(), job(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(m.Energy) != 2 || *m.Energy[0].UJ != 100 || m.Energy[0].Name != "package-0" || *m.Energy[1].UJ != 7 || m.Energy[1].Zone != "intel-rapl:0:1" {
+		if len(m.Energy) != 2 || *m.Energy[0].UJ != 100 || m.Energy[0].Name != "package-0" ||
+			*m.Energy[1].UJ != 7 || m.Energy[1].Zone != "intel-rapl:0:1" {
 			t.Errorf("%s: %+v", name, m.Energy)
 		}
 	}

@@ -1,6 +1,7 @@
-// Package pexec carries out one process execution: it turns a key of the configuration into a command line, environment and shared buffer
-// (Plan, pure), has internal/child run it, and turns what came back into the parts of a record. It never judges and never stores.
-// Start reading at Executor.Execute.
+// Package pexec carries out one process execution: it turns a key of the configuration into a
+// command line, environment and shared buffer (Plan, pure), has internal/child run it, and turns
+// what came back into the parts of a record. It never judges and never stores. Start reading at
+// Executor.Execute.
 package pexec
 
 import (
@@ -19,10 +20,12 @@ import (
 	"krund/runners"
 )
 
-// bufferFD is the descriptor under which the benchmark finds the shared buffer: the first after stdin, stdout and stderr.
+// bufferFD is the descriptor under which the benchmark finds the shared buffer: the first after
+// stdin, stdout and stderr.
 const bufferFD = 3
 
-// userColumns is how many columns of its own (garbage collection, compilation time) a benchmark may have.
+// userColumns is how many columns of its own (garbage collection, compilation time) a benchmark may
+// have.
 const userColumns = 8
 
 // priority is the nice value of a benchmark started by root, as Krun's: first in the queue.
@@ -43,10 +46,11 @@ type Installed struct {
 
 // Job is one process execution to carry out.
 type Job struct {
-	Key        key.Key
-	VM         config.VM
-	Entry      string // absolute path of the benchmark's file; "" is allowed for external suites
-	Directory  string // absolute path of the working directory of a suite without Entry; else it is that of Entry
+	Key   key.Key
+	VM    config.VM
+	Entry string // absolute path of the benchmark's file; "" is allowed for external suites
+	// absolute path of the working directory of a suite without Entry; else it is that of Entry
+	Directory  string
 	Benchmark  string // name, for external suites
 	Parameter  int
 	Iterations int
@@ -62,8 +66,9 @@ type Job struct {
 	Root       bool            // krund is root
 }
 
-// NewJob collects what cfg says about k. The VM's program is looked up now; when it has vanished that is an outcome of the execution (Missing),
-// not an error. The error is for a key that is not in cfg.
+// NewJob collects what cfg says about k. The VM's program is looked up now; when it has vanished
+// that is an outcome of the execution (Missing), not an error. The error is for a key that is not
+// in cfg.
 func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 	vm, _, bench, err := cfg.Lookup(k)
 	if err != nil {
@@ -88,7 +93,8 @@ func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 // External says whether the job is a suite that prints its times instead of using libkrun.
 func (j Job) External() bool { return j.VM.Runner == config.RunnerExternal }
 
-// argv is the command line: what Krun's users know as VM, its arguments, the runner, and the runner's arguments.
+// argv is the command line: what Krun's users know as VM, its arguments, the runner, and the
+// runner's arguments.
 func (j Job) argv(in Installed) []string {
 	if language, ok := runners.Lookup(j.VM.Runner); ok {
 		return language.Command(j.Program, j.VM.Args, in.Runners, j.Entry, j.Parameter)
@@ -97,18 +103,21 @@ func (j Job) argv(in Installed) []string {
 	if j.Entry != "" {
 		argv = append(argv, j.Entry)
 	}
-	return append(argv, j.Benchmark, strconv.Itoa(j.Iterations), strconv.Itoa(j.Parameter), "0") // 0: Krun's instrumentation flag
+	// 0: Krun's instrumentation flag
+	return append(argv, j.Benchmark, strconv.Itoa(j.Iterations), strconv.Itoa(j.Parameter), "0")
 }
 
-// environment is the benchmark's whole environment. It does not differ between executions of one key, so that its size, which moves the
-// stack (Mytkowicz et al., ASPLOS 2009), is the same each time.
+// environment is the benchmark's whole environment. It does not differ between executions of one
+// key, so that its size, which moves the stack (Mytkowicz et al., ASPLOS 2009), is the same each
+// time.
 func (j Job) environment(in Installed) []string {
 	user, home := j.Account.Name, j.Account.Home
 	if j.Account.IsCaller() {
 		user, home = in.CallerName, in.CallerHome
 	}
 	env := []string{
-		"PATH=" + config.SearchPath, "HOME=" + home, "USER=" + user, "LOGNAME=" + user, "SHELL=/bin/sh", "LANG=C.UTF-8",
+		"PATH=" + config.SearchPath, "HOME=" + home, "USER=" + user, "LOGNAME=" + user,
+		"SHELL=/bin/sh", "LANG=C.UTF-8",
 	}
 	if !j.External() {
 		env = append(env, fmt.Sprintf("%s=%d", libkrun.EnvFD, bufferFD), libkrun.EnvLibrary+"="+in.Library)
@@ -119,7 +128,8 @@ func (j Job) environment(in Installed) []string {
 	return env
 }
 
-// set replaces the variable of that name, or adds it. A name that is there twice means its first value to some programs, its last to others.
+// set replaces the variable of that name, or adds it. A name that is there twice means its first
+// value to some programs, its last to others.
 func set(env []string, variable string) []string {
 	name, _, _ := strings.Cut(variable, "=")
 	if i := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") }); i >= 0 {
@@ -137,7 +147,8 @@ func (j Job) dir() string {
 	return filepath.Dir(j.Entry)
 }
 
-// workDirectory is where an external suite without a file of its own starts: in the nearest of the directories that there is, and in "/" when there is none.
+// workDirectory is where an external suite without a file of its own starts: in the nearest of the
+// directories that there is, and in "/" when there is none.
 func workDirectory(directories []string) string {
 	for _, directory := range directories {
 		if info, err := os.Stat(directory); err == nil && info.IsDir() {
@@ -151,7 +162,8 @@ func workDirectory(directories []string) string {
 func (j Job) command(in Installed) child.Command {
 	argv := j.argv(in)
 	c := child.Command{
-		Path: argv[0], Args: argv, Env: j.environment(in), Dir: j.dir(), CPUs: j.CPUs, Cgroup: in.Cgroup,
+		Path: argv[0], Args: argv, Env: j.environment(in), Dir: j.dir(), CPUs: j.CPUs,
+		Cgroup: in.Cgroup,
 		Limits: child.Limits{
 			Heap: j.Limits.Heap, Stack: j.Limits.Stack, Output: min(j.Limits.Output, mostOutput),
 			Timeout: j.Limits.Timeout, Processes: j.Limits.Processes,

@@ -119,8 +119,10 @@ func TestArgumentsAreNotShared(t *testing.T) {
 }
 
 func TestEnvironments(t *testing.T) {
-	caller := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/ann", "USER=ann", "LOGNAME=ann", "SHELL=/bin/sh", "LANG=C.UTF-8"}
-	fresh := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/krun", "USER=krun", "LOGNAME=krun", "SHELL=/bin/sh", "LANG=C.UTF-8"}
+	caller := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/ann", "USER=ann", "LOGNAME=ann",
+		"SHELL=/bin/sh", "LANG=C.UTF-8"}
+	fresh := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/krun", "USER=krun", "LOGNAME=krun",
+		"SHELL=/bin/sh", "LANG=C.UTF-8"}
 	buffer := []string{"KRUN_BUFFER_FD=3", "KRUN_LIBRARY=/opt/lib/krund/libkrun.so"}
 	for _, test := range []struct {
 		name   string
@@ -130,16 +132,19 @@ func TestEnvironments(t *testing.T) {
 	}{
 		{"caller", "nbody:C:so", nil, slices.Concat(caller, buffer)},
 		{
-			"fresh account", "nbody:C:so", func(j *Job) { j.Account = account.Account{Name: "krun", UID: 900, GID: 900, Home: "/home/krun"} },
+			"fresh account", "nbody:C:so",
+			func(j *Job) { j.Account = account.Account{Name: "krun", UID: 900, GID: 900, Home: "/home/krun"} },
 			slices.Concat(fresh, buffer),
 		},
 		{"external suites know nothing of libkrun", "nbody:Suite:none", nil, caller},
 		{
-			"of the controls", "nbody:C:so", func(j *Job) { j.ExtraEnv = []string{"MALLOC_OPTIONS=sfghjpru"} },
+			"of the controls", "nbody:C:so",
+			func(j *Job) { j.ExtraEnv = []string{"MALLOC_OPTIONS=sfghjpru"} },
 			slices.Concat(caller, buffer, []string{"MALLOC_OPTIONS=sfghjpru"}),
 		},
 		{ // a name that is there twice means different things to different programs
-			"a VM's replaces the usual", "nbody:Py:py", nil, slices.Concat(caller[:5], []string{"LANG=C"}, buffer, []string{"PYTHONHASHSEED=0"}),
+			"a VM's replaces the usual", "nbody:Py:py", nil, slices.Concat(caller[:5], []string{"LANG=C"},
+				buffer, []string{"PYTHONHASHSEED=0"}),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -156,7 +161,8 @@ func TestEnvironments(t *testing.T) {
 
 func TestLimitsAndPriority(t *testing.T) {
 	const kept = 64 << 10
-	want := child.Limits{Heap: 1 << 30, Stack: 8 << 20, Output: kept, Timeout: 90 * time.Second, Processes: 4096}
+	want := child.Limits{Heap: 1 << 30, Stack: 8 << 20, Output: kept, Timeout: 90 * time.Second,
+		Processes: 4096}
 	c := job(t, "nbody:C:so").command(installed)
 	if c.Limits != want || c.Nice != 0 || c.CPUs != nil || !c.User.IsCaller() {
 		t.Errorf("limits %+v, nice %d, processors %v, account %+v", c.Limits, c.Nice, c.CPUs, c.User)
@@ -177,7 +183,8 @@ func TestIterationsAreTheVMsOwn(t *testing.T) {
 }
 
 func TestVanishedProgramIsAnOutcome(t *testing.T) {
-	if j := job(t, "nbody:Gone:py"); j.Program != "/nowhere/python" || !strings.Contains(j.Missing, "/nowhere/python cannot be found") {
+	if j := job(t, "nbody:Gone:py"); j.Program != "/nowhere/python" ||
+		!strings.Contains(j.Missing, "/nowhere/python cannot be found") {
 		t.Errorf("program %q, missing %q", j.Program, j.Missing)
 	}
 	if j := job(t, "nbody:Py:py"); j.Missing != "" {
@@ -190,7 +197,8 @@ func TestUnknownKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewJob(cfg, key.Key{Benchmark: "nbody", VM: "Ruby", Variant: "so"}); err == nil || !strings.Contains(err.Error(), `no VM "Ruby"`) {
+	if _, err := NewJob(cfg, key.Key{Benchmark: "nbody", VM: "Ruby", Variant: "so"}); err == nil ||
+		!strings.Contains(err.Error(), `no VM "Ruby"`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -221,7 +229,8 @@ func TestWorkDirectory(t *testing.T) {
 	}
 }
 
-// TestMostIterations: what the configuration allows must fit into the buffer, or an experiment begins that cannot measure.
+// TestMostIterations: what the configuration allows must fit into the buffer, or an experiment
+// begins that cannot measure.
 func TestMostIterations(t *testing.T) {
 	for n, fits := range map[int]bool{config.MaxIterations: true, config.MaxIterations + 1: false} {
 		buffer, err := libkrun.Create(libkrun.Spec{Iterations: n})

@@ -20,10 +20,12 @@ import (
 	"krund/internal/sysroot"
 )
 
-// These go the whole way: counters are opened here, read by libkrun in a real benchmark process, and come out as columns of the record.
+// These go the whole way: counters are opened here, read by libkrun in a real benchmark process,
+// and come out as columns of the record.
 
-// devices imitates what happens when the devices are looked at, before the run: registers count, and CPUID leaf 0xA tells of fixed counters of 48
-// bits. What libkrun reads are the files themselves.
+// devices imitates what happens when the devices are looked at, before the run: registers count,
+// and CPUID leaf 0xA tells of fixed counters of 48 bits. What libkrun reads are the files
+// themselves.
 type devices struct {
 	sysroot.OS
 	count   uint64
@@ -56,11 +58,13 @@ func (d *devices) WriteAt(path string, data []byte, offset int64) error {
 	return nil
 }
 
-// TestLiveRegisters: what a benchmark finds in the registers of two cores comes out in the record, exactly. In a file the registers 0xe7 and 0xe8
-// overlap, so that APERF is MPERF without its lowest byte.
+// TestLiveRegisters: what a benchmark finds in the registers of two cores comes out in the record,
+// exactly. In a file the registers 0xe7 and 0xe8 overlap, so that APERF is MPERF without its lowest
+// byte.
 func TestLiveRegisters(t *testing.T) {
 	root := machine(t, map[string]string{
-		"/sys/devices/system/cpu/online": "0-1\n", "/dev/cpu/0/msr": "", "/dev/cpu/1/msr": "", "/dev/cpu/0/cpuid": "", "/dev/cpu/1/cpuid": "",
+		"/sys/devices/system/cpu/online": "0-1\n", "/dev/cpu/0/msr": "", "/dev/cpu/1/msr": "",
+		"/dev/cpu/0/cpuid": "", "/dev/cpu/1/cpuid": "",
 	})
 	for core := range 2 {
 		if err := os.Truncate(root.Path(fmt.Sprintf("/dev/cpu/%d/msr", core)), 1<<16); err != nil {
@@ -121,7 +125,8 @@ func TestLiveRegisters(t *testing.T) {
 	}
 }
 
-// counting is a live job with a task's counters from one source, as an unprivileged user where that can be.
+// counting is a live job with a task's counters from one source, as an unprivileged user where that
+// can be.
 func counting(t *testing.T, source, program string) (Executor, Job) {
 	t.Helper()
 	e, j := live(t, nativeVM, "bench.c", program)
@@ -179,7 +184,8 @@ const busy = `
 	static void work(void) { for (int i = 0; i < 4000000; i++) sink += i; }
 	void run_iter(int p) { work(); }`
 
-// TestLiveRDPMC: the benchmark's own thread is counted, by an event that was opened before it gave up root's rights.
+// TestLiveRDPMC: the benchmark's own thread is counted, by an event that was opened before it gave
+// up root's rights.
 func TestLiveRDPMC(t *testing.T) {
 	e, j := counting(t, "rdpmc", busy)
 	m := mustCount(t, e, j)
@@ -194,7 +200,8 @@ func TestLiveRDPMC(t *testing.T) {
 	}
 }
 
-// TestLiveRDPMCCountsOneThread: neither what a thread does that the benchmark starts, nor a wrong number when it iterates there.
+// TestLiveRDPMCCountsOneThread: neither what a thread does that the benchmark starts, nor a wrong
+// number when it iterates there.
 func TestLiveRDPMCCountsOneThread(t *testing.T) {
 	e, j := counting(t, "rdpmc", `
 		#include <pthread.h>
@@ -208,7 +215,8 @@ func TestLiveRDPMCCountsOneThread(t *testing.T) {
 	}
 }
 
-// TestLiveClosedDescriptors: a benchmark that closes all it finds, as daemons do, is told so. With rdpmc there is nothing left to close.
+// TestLiveClosedDescriptors: a benchmark that closes all it finds, as daemons do, is told so. With
+// rdpmc there is nothing left to close.
 func TestLiveClosedDescriptors(t *testing.T) {
 	for _, source := range []string{"perf", "rdpmc"} {
 		t.Run(source, func(t *testing.T) {

@@ -47,7 +47,8 @@ func inScratch(run func() int) int {
 func group() string { return fmt.Sprintf("krund-pexec-%d", os.Getpid()) }
 
 var build = sync.OnceValue(func() error {
-	out, err := exec.CommandContext(context.Background(), "make", "--silent", "-C", "../../runners", "install", "BUILD="+scratch, "INTO="+filepath.Join(scratch, "libexec")).CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "make", "--silent", "-C", "../../runners",
+		"install", "BUILD="+scratch, "INTO="+filepath.Join(scratch, "libexec")).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("build the runners: %w\n%s", err, out)
 	}
@@ -69,10 +70,12 @@ func live(t testing.TB, vm config.VM, file, source string) (Executor, Job) {
 	}
 	e := Executor{Runner: child.Runner{}, Installed: Installed{
 		Runners: filepath.Join(scratch, "libexec"),
-		Library: filepath.Join(scratch, "lib/libkrun.so"), Cgroup: group(), CallerName: "ann", CallerHome: "/",
+		Library: filepath.Join(scratch, "lib/libkrun.so"), Cgroup: group(), CallerName: "ann",
+		CallerHome: "/",
 	}}
 	j := Job{
-		Key: key.Key{Benchmark: "b", VM: "v", Variant: "x"}, VM: vm, Entry: path, Benchmark: "b", Parameter: 3, Iterations: 6,
+		Key: key.Key{Benchmark: "b", VM: "v", Variant: "x"}, VM: vm, Entry: path, Benchmark: "b",
+		Parameter: 3, Iterations: 6,
 		Limits:   config.Limits{Heap: 1 << 30, Stack: 8 << 20, Output: 1 << 16, Timeout: time.Minute},
 		Counters: config.Counters{Sources: []string{"none"}},
 	}
@@ -83,7 +86,8 @@ func live(t testing.TB, vm config.VM, file, source string) (Executor, Job) {
 func compile(t testing.TB, path string) string {
 	t.Helper()
 	file := strings.TrimSuffix(path, ".c") + ".so"
-	out, err := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-w", "-shared", "-fPIC", "-pthread", "-o", file, path).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-w", "-shared", "-fPIC", "-pthread",
+		"-o", file, path).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -112,23 +116,28 @@ func TestLiveC(t *testing.T) {
 	wantSeries(t, m, 6)
 	s := m.Startup
 	if s.ExecNS == nil || s.InitNS == nil || s.FirstNS == nil || s.DoneNS == nil ||
-		!slices.IsSorted([]int64{*s.ExecNS, *s.InitNS, *s.FirstNS, m.StartNS[5], *s.DoneNS}) || m.StartNS[0] != *s.FirstNS {
+		!slices.IsSorted([]int64{*s.ExecNS, *s.InitNS, *s.FirstNS, m.StartNS[5], *s.DoneNS}) ||
+		m.StartNS[0] != *s.FirstNS {
 		t.Errorf("startup %+v, starts %v", s, m.StartNS)
 	}
 	if want := strings.Join(m.Process.Env, "\n") + "\np=3\n"; m.Process.Stdout.Text != want {
 		t.Errorf("the benchmark saw\n%swant\n%s", m.Process.Stdout.Text, want)
 	}
-	if m.Library.State != "done" || *m.Process.Exit != 0 || m.Process.EnvBytes != child.EnvBytes(m.Process.Env) {
-		t.Errorf("state %s, exit %d, environment of %d bytes", m.Library.State, *m.Process.Exit, m.Process.EnvBytes)
+	if m.Library.State != "done" || *m.Process.Exit != 0 ||
+		m.Process.EnvBytes != child.EnvBytes(m.Process.Env) {
+		t.Errorf("state %s, exit %d, environment of %d bytes", m.Library.State, *m.Process.Exit,
+			m.Process.EnvBytes)
 	}
 }
 
 // TestLiveCrash: what was measured before is not lost.
 func TestLiveCrash(t *testing.T) {
-	e, j := live(t, nativeVM, "bench.c", `void run_iter(int p) { static int n; if (n++ == 4) __builtin_trap(); }`)
+	e, j := live(t, nativeVM, "bench.c",
+		`void run_iter(int p) { static int n; if (n++ == 4) __builtin_trap(); }`)
 	m := mustExecute(t, e, j)
 	wantSeries(t, m, 4)
-	if m.Execution.Signal == "" || m.Library.State != "ready" || m.Library.BegunNS == nil || *m.Library.BegunNS < m.StartNS[3] {
+	if m.Execution.Signal == "" || m.Library.State != "ready" || m.Library.BegunNS == nil ||
+		*m.Library.BegunNS < m.StartNS[3] {
 		t.Errorf("signal %q, library %+v", m.Execution.Signal, m.Library)
 	}
 }
@@ -173,12 +182,15 @@ func TestLivePython(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	e, j := live(t, config.VM{Name: "v", Runner: config.RunnerPython, Args: []string{"-E"}, Env: []string{"HOME=/elsewhere"}}, "bench.py",
-		"import os\nn = 0\ndef run_iter(p):\n    global n\n    n += p\n    if n == 9: print(os.environ['HOME'], os.getcwd())\n    if n == 15: raise KeyError('here')\n")
+	e, j := live(t, config.VM{Name: "v", Runner: config.RunnerPython, Args: []string{"-E"},
+		Env: []string{"HOME=/elsewhere"}}, "bench.py",
+		"import os\nn = 0\ndef run_iter(p):\n    global n\n    n += p\n    if n == 9: "+
+			"print(os.environ['HOME'], os.getcwd())\n    if n == 15: raise KeyError('here')\n")
 	j.Program = program
 	m := mustExecute(t, e, j)
 	wantSeries(t, m, 4)
-	if want := "/elsewhere " + filepath.Dir(j.Entry) + "\n"; m.Process.Stdout.Text != want || *m.Process.Exit != 70 || m.Execution.ExitText == "" {
+	if want := "/elsewhere " + filepath.Dir(j.Entry) + "\n"; m.Process.Stdout.Text != want ||
+		*m.Process.Exit != 70 || m.Execution.ExitText == "" {
 		t.Errorf("stdout %q, exit %d (%s)", m.Process.Stdout.Text, *m.Process.Exit, m.Execution.ExitText)
 	}
 }
@@ -193,7 +205,8 @@ func TestLiveExternal(t *testing.T) {
 		t.Errorf("the suite was called with %q", m.Process.Stderr.Text)
 	}
 	j.Program = "/dev/null"
-	if m, err := e.Execute(t.Context(), j); err != nil || m.Process.NotStarted == nil || m.Execution.NotStarted == "" {
+	if m, err := e.Execute(t.Context(), j); err != nil || m.Process.NotStarted == nil ||
+		m.Execution.NotStarted == "" {
 		t.Errorf("a program that cannot be executed: %+v, error %v", m.Process, errors.Join(err))
 	}
 }

@@ -33,13 +33,18 @@ func TestSuiteMemory(t *testing.T) {
 		most         int64  // bytes more than an ordinary run takes
 	}{
 		{"one long line", `printf '{"'; head -c 4M /dev/zero | tr '\0' x`, "unknown key", 32 << 20},
-		{"a long number", `printf '{"wallclock_times": ['; head -c 4M /dev/zero | tr '\0' 7`, "more than 64 characters", 32 << 20},
-		{"a gigabyte of a sparse file", `truncate -s 1G sparse; dd if=sparse bs=1M`, "stdout begins with", 32 << 20},
-		{"too many iterations", `printf '{"wallclock_times": ['; yes 1, | tr -d '\n' | head -c 4M`, "ends before it is complete", 32 << 20},
+		{"a long number", `printf '{"wallclock_times": ['; head -c 4M /dev/zero | tr '\0' 7`,
+			"more than 64 characters", 32 << 20},
+		{"a gigabyte of a sparse file", `truncate -s 1G sparse; dd if=sparse bs=1M`,
+			"stdout begins with", 32 << 20},
+		{"too many iterations", `printf '{"wallclock_times": ['; yes 1, | tr -d '\n' | head -c 4M`,
+			"ends before it is complete", 32 << 20},
 		{"lists within lists", `yes '[' | tr -d '\n' | head -c 4M`, "stdout begins with", 32 << 20},
 		{"too many cores", head + `yes '[1,1,1,1,1,1],' | head -c 4M`, "more than 8192 cores", 32 << 20},
 		{"stderr as well", `head -c 4M /dev/zero >&2; head -c 4M /dev/zero`, "stdout begins with", 32 << 20},
-		{"all the output that can be asked for", `truncate -s 200M sparse; dd if=sparse bs=1M >&2; dd if=sparse bs=1M`, "stdout begins with", 448 << 20},
+		{"all the output that can be asked for",
+			`truncate -s 200M sparse; dd if=sparse bs=1M >&2; dd if=sparse bs=1M`,
+			"stdout begins with", 448 << 20},
 		{"as much as is accepted", `yes 0, | head -n 262142 >zeros; yes 18446744073709551615, | head -n 262142 >ones
 			echo '{"wallclock_times": ['; cat zeros; echo '0],"core_cycle_counts":[],"aperf_counts":[],"mperf_counts":['
 			echo '['; cat ones; echo '1],['; cat ones; echo '1],['; cat ones; echo '1],['; cat ones; echo '1],['; cat ones; echo '1],['
@@ -62,7 +67,8 @@ func TestSuiteMemory(t *testing.T) {
 				t.Skip("takes some seconds")
 			}
 			if got := peak(t, test.name); got-plain > test.most {
-				t.Errorf("krund grew to %d MB, without a suite it has %d MB; want at most %d MB more", got>>20, plain>>20, test.most>>20)
+				t.Errorf("krund grew to %d MB, without a suite it has %d MB; want at most %d MB more",
+					got>>20, plain>>20, test.most>>20)
 			} else {
 				t.Logf("krund grew to %d MB, without a suite it has %d MB", got>>20, plain>>20)
 			}
@@ -99,7 +105,8 @@ func readHostile(t *testing.T, script, want string) {
 		}
 		e := Executor{Runner: child.Runner{}, Installed: Installed{CallerName: "ann", CallerHome: "/"}}
 		j := Job{
-			Key: key.Key{Benchmark: "b", VM: "v", Variant: "x"}, VM: config.VM{Name: "v", Runner: config.RunnerExternal},
+			Key:     key.Key{Benchmark: "b", VM: "v", Variant: "x"},
+			VM:      config.VM{Name: "v", Runner: config.RunnerExternal},
 			Program: "/bin/sh", Entry: suite, Benchmark: "b", Iterations: 6,
 			Limits: config.Limits{Output: 1 << 16, Timeout: 5 * time.Minute},
 		}
@@ -110,11 +117,13 @@ func readHostile(t *testing.T, script, want string) {
 			j.Limits.Output = 64 << 20
 		}
 		m := mustExecute(t, e, j)
-		if got := strings.Join(m.Execution.Series, "; "); want == "" && got != "" || !strings.Contains(got, want) {
+		if got := strings.Join(m.Execution.Series, "; "); want == "" && got != "" ||
+			!strings.Contains(got, want) {
 			t.Errorf("the reason is %q, want %q", got, want)
 		}
 		r := results.Record{
-			Attempt: 1, Pexec: 1, Key: key.Key{Benchmark: "b", VM: "v", Variant: "x"}, Iterations: j.Iterations, Outcome: results.Error,
+			Attempt: 1, Pexec: 1, Key: key.Key{Benchmark: "b", VM: "v", Variant: "x"},
+			Iterations: j.Iterations, Outcome: results.Error,
 			WallNS: m.WallNS, Columns: m.Columns, Process: m.Process,
 		}
 		if _, err := results.Encode(r); err != nil {

@@ -82,14 +82,15 @@ func (e Executor) distrusted(j Job) string {
 	return ""
 }
 
-// Execute runs j once. Whatever the benchmark does is in Measured; the error is for what krund could not do itself, and
-// ErrNoCounters.
+// Execute runs j once. Whatever the benchmark does is in Measured; the error is for what krund
+// could not do itself, and ErrNoCounters.
 func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if j.Missing == "" {
 		j.Missing = e.distrusted(j)
 	}
 	if j.Missing != "" {
-		m := fromRun(j, child.Run{NotStarted: &child.StartFailure{Step: "find", Errno: "ENOENT", Text: j.Missing}}, e.Installed)
+		m := fromRun(j, child.Run{NotStarted: &child.StartFailure{Step: "find", Errno: "ENOENT",
+			Text: j.Missing}}, e.Installed)
 		m.Clock, m.CounterSource, m.CounterReason = libkrun.ClockName(), "none", "nothing was started"
 		return m, nil
 	}
@@ -128,7 +129,8 @@ func (e Executor) command(j Job) child.Command {
 }
 
 // measure has the process run with a buffer of its own.
-func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counters counterSet) (Measured, error) {
+func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec,
+	counters counterSet) (Measured, error) {
 	buffer, err := libkrun.Create(spec)
 	if err != nil {
 		return Measured{}, fmt.Errorf("make the measuring buffer for %d iterations: %w", j.Iterations, err)
@@ -157,18 +159,21 @@ func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counter
 
 // takeSeries puts what libkrun measured into the parts of the record.
 func (m *Measured) takeSeries(s libkrun.Series, run child.Run) {
-	m.Startup = results.Startup{ExecNS: stamp(s.ExecNS), InitNS: stamp(s.InitNS), FirstNS: stamp(s.FirstNS), DoneNS: stamp(s.DoneNS)}
+	m.Startup = results.Startup{ExecNS: stamp(s.ExecNS), InitNS: stamp(s.InitNS), FirstNS: stamp(s.FirstNS),
+		DoneNS: stamp(s.DoneNS)}
 	if run.NotStarted == nil {
 		m.StartNS, m.WallNS, m.Columns, m.Totals = s.StartNS, s.WallNS, columns(s.Columns), totals(s.Totals)
 	}
-	m.Library = &results.Library{State: stateName(s.State), BegunNS: stamp(s.BegunNS), Findings: append([]string{}, s.Findings...)}
+	m.Library = &results.Library{State: stateName(s.State), BegunNS: stamp(s.BegunNS),
+		Findings: append([]string{}, s.Findings...)}
 	if s.Error != libkrun.OK {
 		m.Library.Error = s.Error.Error()
 	}
 	m.Execution.Done, m.Execution.WallNS = s.Done, m.WallNS
 }
 
-// doubts are the reasons why a series cannot be right, though runner and process did what they should.
+// doubts are the reasons why a series cannot be right, though runner and process did what they
+// should.
 func doubts(s libkrun.Series) []string {
 	d := slices.Clone(s.Findings)
 	if unreadable(s.Error) {
@@ -177,10 +182,12 @@ func doubts(s libkrun.Series) []string {
 	return d
 }
 
-// unreadable says whether an error of libkrun's is that the machine did not give it the counters. All others are the runner's, or the benchmark's.
+// unreadable says whether an error of libkrun's is that the machine did not give it the counters.
+// All others are the runner's, or the benchmark's.
 func unreadable(e libkrun.Error) bool { return e == libkrun.EREAD || e == libkrun.EPART }
 
-// faults are the reasons why a series is not the one that was asked for, though the process may have ended well.
+// faults are the reasons why a series is not the one that was asked for, though the process may
+// have ended well.
 func faults(s libkrun.Series, run child.Run) []string {
 	var d []string
 	if s.Error != libkrun.OK && !unreadable(s.Error) {
@@ -195,7 +202,8 @@ func faults(s libkrun.Series, run child.Run) []string {
 	case s.State == libkrun.StateReady:
 		d = append(d, "the process ended before the runner said that it was done")
 	case s.Pid > 0 && s.Pid != run.Pid:
-		d = append(d, fmt.Sprintf("measured by process %d, a child of the one that was started (%d)", s.Pid, run.Pid))
+		d = append(d, fmt.Sprintf("measured by process %d, a child of the one that was started (%d)",
+			s.Pid, run.Pid))
 	}
 	return d
 }
@@ -230,10 +238,13 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 	p := results.Process{
 		Argv: c.Args, Dir: c.Dir, Env: c.Env, EnvBytes: run.EnvBytes,
 		Account: j.Account.Name, UID: run.Seen.UID, GID: run.Seen.GID, FreshHome: j.Account.Own,
-		Nice: run.Seen.Nice, Policy: run.Seen.Policy, Cgroup: run.Cgroup, CgroupReason: run.CgroupReason, Affinity: run.Seen.CPUs,
-		Limits: limits(c.Limits, run.Processes), PID: run.Pid, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut, Interrupted: run.Interrupted,
+		Nice: run.Seen.Nice, Policy: run.Seen.Policy, Cgroup: run.Cgroup, CgroupReason: run.CgroupReason,
+		Affinity: run.Seen.CPUs,
+		Limits:   limits(c.Limits, run.Processes), PID: run.Pid, Exit: run.Exit, Signal: run.Signal,
+		TimedOut: run.TimedOut, Interrupted: run.Interrupted,
 		WallNS: run.Wall.Nanoseconds(), UTimeNS: run.UTime.Nanoseconds(), STimeNS: run.STime.Nanoseconds(),
-		MaxRSSBytes: run.MaxRSS, MaxRSSFloorBytes: run.MaxRSSFloor, MinorFaults: run.MinorFaults, MajorFaults: run.MajorFaults,
+		MaxRSSBytes: run.MaxRSS, MaxRSSFloorBytes: run.MaxRSSFloor, MinorFaults: run.MinorFaults,
+		MajorFaults:       run.MajorFaults,
 		VoluntarySwitches: run.VoluntarySwitches, InvoluntarySwitches: run.InvoluntarySwitches,
 		Stdout: output(run.Stdout), Stderr: output(run.Stderr),
 		Strays: run.Strays, OOMKills: run.OOMKills, Findings: append([]string{}, run.Findings...),
@@ -242,7 +253,8 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 		p.Account = in.CallerName
 	}
 	e := verdict.Execution{
-		Planned: j.Iterations, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut, Timeout: j.Limits.Timeout,
+		Planned: j.Iterations, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut,
+		Timeout:  j.Limits.Timeout,
 		OOMKills: run.OOMKills, LastWords: lastWords(run), Lifetime: run.Wall, External: j.External(),
 	}
 	if run.Exit != nil && !j.External() {
@@ -258,7 +270,8 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 	}
 }
 
-// lastWords is the last line that is not blank on stderr, or else on stdout, cut to a length that fits a reason.
+// lastWords is the last line that is not blank on stderr, or else on stdout, cut to a length that
+// fits a reason.
 func lastWords(run child.Run) string {
 	const most = 300
 	for _, text := range []string{run.Stderr.Text, run.Stdout.Text} {

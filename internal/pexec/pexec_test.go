@@ -18,7 +18,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// fake is a runner that starts nothing: it plays the benchmark with the command it is given, and answers with run.
+// fake is a runner that starts nothing: it plays the benchmark with the command it is given, and
+// answers with run.
 type fake struct {
 	run  child.Run
 	err  error
@@ -100,11 +101,14 @@ func TestEndSaysMore(t *testing.T) {
 }
 
 func TestNotStarted(t *testing.T) {
-	run := child.Run{NotStarted: &child.StartFailure{Step: "exec", Errno: "EACCES", Text: "execute it: permission denied"}}
+	run := child.Run{NotStarted: &child.StartFailure{Step: "exec", Errno: "EACCES",
+		Text: "execute it: permission denied"}}
 	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
 		m := execute(t, name, fake{run: run})
 		wantSeries(t, m, 0)
-		if m.Execution.NotStarted != "execute it: permission denied" || *m.Process.NotStarted != (results.StartFailure{Step: "exec", Errno: "EACCES", Text: "execute it: permission denied"}) {
+		if m.Execution.NotStarted != "execute it: permission denied" ||
+			*m.Process.NotStarted != (results.StartFailure{Step: "exec", Errno: "EACCES",
+				Text: "execute it: permission denied"}) {
 			t.Errorf("%s: %+v", name, m.Process.NotStarted)
 		}
 	}
@@ -112,7 +116,9 @@ func TestNotStarted(t *testing.T) {
 
 func TestVanishedProgramIsNotStarted(t *testing.T) {
 	m := execute(t, "nbody:Gone:py", fake{err: errors.New("must not be called")})
-	if !strings.Contains(m.Execution.NotStarted, "/nowhere/python cannot be found") || m.Process.NotStarted.Errno != "ENOENT" || m.Process.Argv[0] != "/nowhere/python" || m.CounterSource != "none" {
+	if !strings.Contains(m.Execution.NotStarted, "/nowhere/python cannot be found") ||
+		m.Process.NotStarted.Errno != "ENOENT" || m.Process.Argv[0] != "/nowhere/python" ||
+		m.CounterSource != "none" {
 		t.Errorf("%+v", m.Process)
 	}
 }
@@ -123,12 +129,14 @@ func TestNoCounters(t *testing.T) {
 	j.Counters = config.Counters{Sources: []string{"msr"}, Scope: "per-core"}
 	e := Executor{Runner: fake{err: errors.New("must not be called")}, Root: sysroot.New(t.TempDir())}
 	_, err := e.Execute(t.Context(), j)
-	if !errors.Is(err, ErrNoCounters) || !strings.Contains(err.Error(), "msr: not available: ") || !strings.Contains(err.Error(), `add "none" to counters.sources`) {
+	if !errors.Is(err, ErrNoCounters) || !strings.Contains(err.Error(), "msr: not available: ") ||
+		!strings.Contains(err.Error(), `add "none" to counters.sources`) {
 		t.Errorf("error %v", err)
 	}
 	j.Counters.Sources = []string{"msr", "none"}
 	e.Runner = fake{run: child.Run{Exit: new(int)}}
-	if m, err := e.Execute(t.Context(), j); err != nil || m.CounterSource != "none" || !strings.Contains(m.CounterReason, "msr: not available: ") {
+	if m, err := e.Execute(t.Context(), j); err != nil || m.CounterSource != "none" ||
+		!strings.Contains(m.CounterReason, "msr: not available: ") {
 		t.Errorf("with none: source %q, reason %q, error %v", m.CounterSource, m.CounterReason, err)
 	}
 }
@@ -136,13 +144,15 @@ func TestNoCounters(t *testing.T) {
 func TestKrundsOwnFailure(t *testing.T) {
 	own := errors.New("no processes")
 	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
-		if _, err := (Executor{Runner: fake{err: own}}).Execute(t.Context(), job(t, name)); !errors.Is(err, own) {
+		if _, err := (Executor{Runner: fake{err: own}}).Execute(t.Context(),
+			job(t, name)); !errors.Is(err, own) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	j := job(t, "nbody:C:so")
 	j.Iterations = 0
-	if _, err := (Executor{Runner: fake{}}).Execute(t.Context(), j); err == nil || !strings.Contains(err.Error(), "0 iterations") {
+	if _, err := (Executor{Runner: fake{}}).Execute(t.Context(), j); err == nil ||
+		!strings.Contains(err.Error(), "0 iterations") {
 		t.Errorf("no buffer: error %v", err)
 	}
 }
@@ -159,7 +169,8 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 	before := count()
 	for range 20 {
 		execute(t, "nbody:C:so", fake{run: exited(0)})
-		if _, err := (Executor{Runner: fake{err: errors.New("x")}}).Execute(t.Context(), job(t, "nbody:C:so")); err == nil {
+		if _, err := (Executor{Runner: fake{err: errors.New("x")}}).Execute(t.Context(),
+			job(t, "nbody:C:so")); err == nil {
 			t.Fatal("no error")
 		}
 	}
@@ -170,36 +181,45 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 
 func TestProcessIsTranslated(t *testing.T) {
 	run := exited(3)
-	run.Interrupted, run.Wall, run.UTime, run.STime, run.MaxRSS, run.Strays, run.OOMKills = true, 4*time.Second, 3*time.Second, time.Second, 1<<20, 2, 1
+	run.Interrupted, run.Wall, run.UTime, run.STime, run.MaxRSS, run.Strays, run.OOMKills = true,
+		4*time.Second, 3*time.Second, time.Second, 1<<20, 2, 1
 	run.Seen = child.Seen{UID: 900, GID: 901, Nice: -20, Policy: "SCHED_OTHER", CPUs: []int{1}}
 	run.Stderr, run.Processes = child.Output{Text: "first\nlast words\n\n", Bytes: 18}, 99
 	wakeUps := int64(3)
 	run.Daemon = child.DaemonUsage{
-		CPU: 5 * time.Millisecond, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBefore: 10, RSS: 11, WakeUps: &wakeUps, CPUs: []int{0},
+		CPU: 5 * time.Millisecond, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBefore: 10, RSS: 11,
+		WakeUps: &wakeUps, CPUs: []int{0},
 		KernelThreads: &child.KernelThreads{
 			All: child.Activity{CPU: 9, Runs: 8}, Benchmark: child.Activity{CPU: 7, Runs: 6},
-			Busiest: []child.KernelThread{{Name: "rcu", LastCPU: 1, Activity: child.Activity{CPU: 5, Runs: 4}}},
+			Busiest: []child.KernelThread{{Name: "rcu", LastCPU: 1,
+				Activity: child.Activity{CPU: 5, Runs: 4}}},
 		},
 	}
 	m := execute(t, "nbody:C:so", fake{run: run})
 	p := m.Process
-	if p.UID != 900 || p.GID != 901 || p.Nice != -20 || p.WallNS != 4e9 || p.UTimeNS != 3e9 || p.STimeNS != 1e9 || p.Strays != 2 || p.PID != 4711 || *p.Exit != 3 {
+	if p.UID != 900 || p.GID != 901 || p.Nice != -20 || p.WallNS != 4e9 || p.UTimeNS != 3e9 ||
+		p.STimeNS != 1e9 || p.Strays != 2 || p.PID != 4711 || *p.Exit != 3 {
 		t.Errorf("process %+v", p)
 	}
-	if p.Account != "ann" || p.FreshHome || !slices.Equal(p.Argv, job(t, "nbody:C:so").argv(installed)) || p.Findings == nil {
+	if p.Account != "ann" || p.FreshHome || !slices.Equal(p.Argv, job(t, "nbody:C:so").argv(installed)) ||
+		p.Findings == nil {
 		t.Errorf("account %q, argv %q, findings %v", p.Account, p.Argv, p.Findings)
 	}
-	if *p.Limits.HeapBytes != 1<<30 || *p.Limits.StackBytes != 8<<20 || *p.Limits.TimeoutNS != 90e9 || *p.Limits.OutputBytes != 64<<10 || *p.Limits.Processes != 99 {
+	if *p.Limits.HeapBytes != 1<<30 || *p.Limits.StackBytes != 8<<20 || *p.Limits.TimeoutNS != 90e9 ||
+		*p.Limits.OutputBytes != 64<<10 || *p.Limits.Processes != 99 {
 		t.Errorf("limits %+v", p.Limits)
 	}
-	if e := m.Execution; !m.Interrupted || e.OOMKills != 1 || e.LastWords != "last words" || e.Timeout != 90*time.Second || e.ExitText != "" {
+	if e := m.Execution; !m.Interrupted || e.OOMKills != 1 || e.LastWords != "last words" ||
+		e.Timeout != 90*time.Second || e.ExitText != "" {
 		t.Errorf("execution %+v", e)
 	}
 	if want := (results.Daemon{
-		CPUNS: 5e6, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBeforeBytes: 10, RSSBytes: 11, WakeUps: &wakeUps, CPUs: []int{0},
+		CPUNS: 5e6, VoluntarySwitches: 4, InvoluntarySwitches: 1, RSSBeforeBytes: 10, RSSBytes: 11,
+		WakeUps: &wakeUps, CPUs: []int{0},
 		KernelThreads: &results.KernelThreads{
 			All: results.Activity{CPUNS: 9, Runs: 8}, Benchmark: results.Activity{CPUNS: 7, Runs: 6},
-			Busiest: []results.KernelThread{{Name: "rcu", CPU: 1, Activity: results.Activity{CPUNS: 5, Runs: 4}}},
+			Busiest: []results.KernelThread{{Name: "rcu", CPU: 1,
+				Activity: results.Activity{CPUNS: 5, Runs: 4}}},
 		},
 	}); !reflect.DeepEqual(m.Daemon, want) {
 		t.Errorf("daemon %+v", m.Daemon)
@@ -222,7 +242,8 @@ func TestLastWords(t *testing.T) {
 		{"cut between letters", "", long, strings.Repeat("é", 150) + "..."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := lastWords(child.Run{Stdout: child.Output{Text: test.stdout}, Stderr: child.Output{Text: test.stderr}}); got != test.want {
+			if got := lastWords(child.Run{Stdout: child.Output{Text: test.stdout},
+				Stderr: child.Output{Text: test.stderr}}); got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
@@ -231,13 +252,17 @@ func TestLastWords(t *testing.T) {
 
 func TestColumns(t *testing.T) {
 	got := columns([]libkrun.ColumnData{
-		{Kind: libkrun.KindCounter, Column: libkrun.Column{Name: "aperf", Unit: "cycles", Core: 1}, Values: []int64{3, -1, libkrun.Missing}},
-		{Kind: libkrun.KindUser, Column: libkrun.Column{Name: "gc", Unit: "ns", Core: libkrun.NoCore}, Values: []int64{-2, libkrun.Missing, 0}},
+		{Kind: libkrun.KindCounter, Column: libkrun.Column{Name: "aperf", Unit: "cycles", Core: 1},
+			Values: []int64{3, -1, libkrun.Missing}},
+		{Kind: libkrun.KindUser, Column: libkrun.Column{Name: "gc", Unit: "ns", Core: libkrun.NoCore},
+			Values: []int64{-2, libkrun.Missing, 0}},
 	})
-	if len(got) != 2 || got[0].Kind != results.KindCounter || *got[0].Core != 1 || !slices.Equal(got[0].Counts, []uint64{3, 1<<64 - 1, 1 << 63}) {
+	if len(got) != 2 || got[0].Kind != results.KindCounter || *got[0].Core != 1 ||
+		!slices.Equal(got[0].Counts, []uint64{3, 1<<64 - 1, 1 << 63}) {
 		t.Errorf("counter %+v", got)
 	}
-	if got[1].Kind != results.KindUser || got[1].Core != nil || got[1].Unit != "ns" || !slices.Equal(got[1].Values, []int64{-2, libkrun.Missing, 0}) {
+	if got[1].Kind != results.KindUser || got[1].Core != nil || got[1].Unit != "ns" ||
+		!slices.Equal(got[1].Values, []int64{-2, libkrun.Missing, 0}) {
 		t.Errorf("user column %+v", got[1])
 	}
 }
@@ -254,7 +279,8 @@ func TestExternalSuite(t *testing.T) {
 	if m.Clock != "external" || m.Library != nil || m.StartNS != nil || m.Startup != (results.Startup{}) {
 		t.Errorf("clock %s, library %v, starts %v, startup %+v", m.Clock, m.Library, m.StartNS, m.Startup)
 	}
-	if len(m.Columns) != 2 || m.Columns[1].Name != "cycles" || *m.Columns[1].Core != 1 || m.Columns[1].Counts[0] != 7 {
+	if len(m.Columns) != 2 || m.Columns[1].Name != "cycles" || *m.Columns[1].Core != 1 ||
+		m.Columns[1].Counts[0] != 7 {
 		t.Errorf("columns %+v", m.Columns)
 	}
 	wantSeries(t, say(0, "hello"), 0, "the suite's output")
@@ -281,7 +307,8 @@ func TestOutputIsKeptOnce(t *testing.T) {
 	m := execute(t, "nbody:Suite:none", run)
 	wantSeries(t, m, 7)
 	for name, o := range map[string]results.Output{
-		"a suite's": m.Process.Stdout, "a benchmark's": execute(t, "nbody:C:so", fake{run: run.run}).Process.Stdout,
+		"a suite's": m.Process.Stdout, "a benchmark's": execute(t, "nbody:C:so",
+			fake{run: run.run}).Process.Stdout,
 	} {
 		if o != results.Output(run.run.Stdout) {
 			t.Errorf("%s: %+v", name, o)

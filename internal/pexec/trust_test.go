@@ -27,7 +27,8 @@ func TestDistrusted(t *testing.T) {
 	e := Executor{Trust: trust.Verdict.OneOwner}
 	asRoot := Job{Program: "/bin/sh", Entry: entry, Root: true}
 	m, err := e.Execute(t.Context(), asRoot)
-	if err != nil || m.Process.NotStarted == nil || !strings.Contains(m.Process.NotStarted.Text, "it would run as root") {
+	if err != nil || m.Process.NotStarted == nil || !strings.Contains(m.Process.NotStarted.Text,
+		"it would run as root") {
 		t.Errorf("as root: %+v, %v", m.Process, err)
 	}
 	sticky := t.TempDir()
@@ -35,8 +36,10 @@ func TestDistrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, j := range map[string]Job{
-		"files to come":      {Program: "/bin/sh", Entry: filepath.Join(sticky, "none"), Root: true}, // whose, nobody knows
-		"its own account":    {Program: "/bin/sh", Entry: entry, Root: true, Account: account.Account{Name: "krun", UID: 1000}},
+		// whose, nobody knows
+		"files to come": {Program: "/bin/sh", Entry: filepath.Join(sticky, "none"), Root: true},
+		"its own account": {Program: "/bin/sh", Entry: entry, Root: true,
+			Account: account.Account{Name: "krun", UID: 1000}},
 		"a user's krund":     {Program: "/bin/sh", Entry: entry},
 		"files that are not": {Program: "/bin/sh", Entry: filepath.Join(dir, "none"), Root: true},
 	} {

@@ -20,16 +20,20 @@ type Settings struct {
 
 // Defaults returns the study's settings: temperatures gate; the rest is reported.
 func Defaults() Settings {
-	return Settings{Temperature: control.Require, KernelLog: control.Warn, Throttle: control.Apply, Virtualisation: control.Warn, Fingerprint: control.Warn}
+	return Settings{Temperature: control.Require, KernelLog: control.Warn, Throttle: control.Apply,
+		Virtualisation: control.Warn, Fingerprint: control.Warn}
 }
 
-// Check tells how each probe stands: whether the machine has it, and what it says now. It reads and never changes.
+// Check tells how each probe stands: whether the machine has it, and what it says now. It reads and
+// never changes.
 func Check(ctx context.Context, m *control.Machine, s Settings) []control.Finding {
 	findings := []control.Finding{
-		checkTemperature(ReadTemperatures(ctx, m), s), checkKernelLog(ctx, m), checkThrottle(ReadThrottle(m.Root)),
+		checkTemperature(ReadTemperatures(ctx, m), s), checkKernelLog(ctx, m),
+		checkThrottle(ReadThrottle(m.Root)),
 		checkVirtualisation(DetectVirtualisation(ctx, m)), checkFingerprint(ReadFingerprint(ctx, m, nil)),
 	}
-	for i, policy := range []control.Policy{s.Temperature, s.KernelLog, s.Throttle, s.Virtualisation, s.Fingerprint} {
+	for i, policy := range []control.Policy{s.Temperature, s.KernelLog, s.Throttle, s.Virtualisation,
+		s.Fingerprint} {
 		findings[i].Policy = policy
 		if policy == control.Off {
 			findings[i].Status, findings[i].Fix = control.StatusOff, ""
@@ -40,38 +44,43 @@ func Check(ctx context.Context, m *control.Machine, s Settings) []control.Findin
 
 func checkTemperature(t Temperatures, s Settings) control.Finding {
 	f := control.Finding{
-		Name: "temperature", Status: control.StatusOK, Wanted: "sensors to wait for", Why: "a hot processor slows itself down, and so measures the weather",
+		Name: "temperature", Status: control.StatusOK, Wanted: "sensors to wait for",
+		Why:    "a hot processor slows itself down, and so measures the weather",
 		Detail: strings.Join(t.Remarks, "; "),
 	}
 	var gating []string
 	for _, r := range t.Readings {
 		if len(s.Sensors) == 0 || matchAny(s.Sensors, r.Sensor) {
-			gating = append(gating, r.String())
+			gating = append(gating, r.Sensor+" "+celsius(r.MilliC))
 		}
 	}
 	f.Found = strings.Join(gating, ", ")
 	if len(gating) == 0 {
 		f.Status, f.Found = control.StatusCannot, fmt.Sprintf("none of %d sensors", len(t.Readings))
-		f.Fix = "load the driver of the sensors (coretemp, k10temp, nct6775), or choose existing ones in [temperature] sensors"
+		f.Fix = "load the driver of the sensors (coretemp, k10temp, nct6775), or choose existing ones in " +
+			"[temperature] sensors"
 	}
 	return f
 }
 
 func checkKernelLog(ctx context.Context, m *control.Machine) control.Finding {
-	f := control.Finding{Name: "kernel_log", Status: control.StatusOK, Found: "readable", Wanted: "readable", Why: "the kernel says there when the hardware is in trouble"}
+	f := control.Finding{Name: "kernel_log", Status: control.StatusOK, Found: "readable", Wanted: "readable",
+		Why: "the kernel says there when the hardware is in trouble"}
 	log, err := WatchKernelLog(ctx, m)
 	if err == nil {
 		err = log.Close()
 	}
 	if err != nil {
-		f.Status, f.Found, f.Detail, f.Fix = control.StatusCannot, "unreadable", err.Error(), "run as root, outside of containers"
+		f.Status, f.Found, f.Detail, f.Fix = control.StatusCannot, "unreadable", err.Error(),
+			"run as root, outside of containers"
 	}
 	return f
 }
 
 func checkThrottle(t Throttle) control.Finding {
 	f := control.Finding{
-		Name: "throttle", Status: control.StatusOK, Wanted: "counted by the kernel", Why: "a processor that slows itself down spoils the run",
+		Name: "throttle", Status: control.StatusOK, Wanted: "counted by the kernel",
+		Why:   "a processor that slows itself down spoils the run",
 		Found: plural(len(t.Counts), "counter"), Detail: strings.Join(t.Remarks, "; "),
 	}
 	if len(t.Remarks) > 0 {
@@ -80,7 +89,8 @@ func checkThrottle(t Throttle) control.Finding {
 	return f
 }
 
-// CheckVirtualisation is that row of Check alone, under a policy. It runs systemd-detect-virt, unless the policy is Off.
+// CheckVirtualisation is that row of Check alone, under a policy. It runs systemd-detect-virt,
+// unless the policy is Off.
 func CheckVirtualisation(ctx context.Context, m *control.Machine, policy control.Policy) control.Finding {
 	if policy == control.Off {
 		return control.Finding{Name: "virtualisation", Policy: policy, Status: control.StatusOff}
@@ -92,19 +102,22 @@ func CheckVirtualisation(ctx context.Context, m *control.Machine, policy control
 
 func checkVirtualisation(v Virtualisation) control.Finding {
 	f := control.Finding{
-		Name: "virtualisation", Status: control.StatusOK, Found: v.String(), Wanted: "none", Why: "another machine's load decides how fast this one runs",
+		Name: "virtualisation", Status: control.StatusOK, Found: v.String(), Wanted: "none",
+		Why:    "another machine's load decides how fast this one runs",
 		Detail: strings.Join(v.Evidence, "; "),
 	}
 	if !v.None() {
-		f.Status, f.Fix = control.StatusCannot, "measure on the hardware itself; numbers from here are for development only"
+		f.Status, f.Fix = control.StatusCannot, "measure on the hardware itself; numbers from here are for "+
+			"development only"
 	}
 	return f
 }
 
 func checkFingerprint(fp Fingerprint) control.Finding {
 	f := control.Finding{
-		Name: "fingerprint", Status: control.StatusOK, Found: fmt.Sprintf("%d properties", len(fp)), Wanted: "unchanged during an experiment",
-		Why: "an update in the middle splits an experiment in two",
+		Name: "fingerprint", Status: control.StatusOK, Found: fmt.Sprintf("%d properties", len(fp)),
+		Wanted: "unchanged during an experiment",
+		Why:    "an update in the middle splits an experiment in two",
 	}
 	var parts []string
 	for _, name := range []string{"system.product", "cpu.model", "os", "kernel.release"} {

@@ -16,15 +16,17 @@ import (
 	"syscall"
 
 	"krund/internal/control"
+	"krund/internal/display"
 	"krund/internal/sysroot"
 )
 
-// A Fingerprint tells one machine, and one state of its software, from another: names such as "cpu.microcode" with their values. Nothing
-// in it changes from boot to boot, or by what krund sets, as long as nobody changes the machine.
+// A Fingerprint tells one machine, and one state of its software, from another: names such as
+// "cpu.microcode" with their values. Nothing in it changes from boot to boot, or by what krund
+// sets, as long as nobody changes the machine.
 type Fingerprint map[string]string
 
-// ReadFingerprint takes the fingerprint. What the machine does not show is not in it. more is added as it is: the version of krund, the
-// hashes of the programs that are measured.
+// ReadFingerprint takes the fingerprint. What the machine does not show is not in it. more is added
+// as it is: the version of krund, the hashes of the programs that are measured.
 func ReadFingerprint(ctx context.Context, m *control.Machine, more map[string]string) Fingerprint {
 	f := Fingerprint{}
 	if m.Root.Exists("/sys") {
@@ -56,12 +58,17 @@ func (f Fingerprint) file(root sysroot.Root, name, path string) {
 // linux reads what Linux shows.
 func (f Fingerprint) linux(root sysroot.Root) {
 	for name, path := range map[string]string{
-		"kernel.release": "/proc/sys/kernel/osrelease", "kernel.version": "/proc/sys/kernel/version", "kernel.cmdline": "/proc/cmdline",
-		"bios.vendor": "/sys/class/dmi/id/bios_vendor", "bios.version": "/sys/class/dmi/id/bios_version", "bios.date": "/sys/class/dmi/id/bios_date",
-		"system.vendor": "/sys/class/dmi/id/sys_vendor", "system.product": "/sys/class/dmi/id/product_name", "board.name": "/sys/class/dmi/id/board_name",
-		"cpu.present":   "/sys/devices/system/cpu/present",
-		"cpu.microcode": "/sys/devices/system/cpu/cpu0/microcode/version", "cpu.frequency_driver": "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver",
-		"memory.nodes": "/sys/devices/system/node/possible", "clocksource": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		"kernel.release": "/proc/sys/kernel/osrelease", "kernel.version": "/proc/sys/kernel/version",
+		"kernel.cmdline": "/proc/cmdline",
+		"bios.vendor":    "/sys/class/dmi/id/bios_vendor", "bios.version": "/sys/class/dmi/id/bios_version",
+		"bios.date":     "/sys/class/dmi/id/bios_date",
+		"system.vendor": "/sys/class/dmi/id/sys_vendor", "system.product": "/sys/class/dmi/id/product_name",
+		"board.name":           "/sys/class/dmi/id/board_name",
+		"cpu.present":          "/sys/devices/system/cpu/present",
+		"cpu.microcode":        "/sys/devices/system/cpu/cpu0/microcode/version",
+		"cpu.frequency_driver": "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver",
+		"memory.nodes":         "/sys/devices/system/node/possible",
+		"clocksource":          "/sys/devices/system/clocksource/clocksource0/current_clocksource",
 	} {
 		f.file(root, name, path)
 	}
@@ -80,15 +87,19 @@ func (f Fingerprint) linux(root sysroot.Root) {
 	f.memory(root)
 }
 
-// siblingState is what the kernel adds to a mitigation about sibling threads, which krund itself may switch off: "; SMT vulnerable", and
-// "; STIBP: conditional", which it leaves out where there are none.
+// siblingState is what the kernel adds to a mitigation about sibling threads, which krund itself
+// may switch off: "; SMT vulnerable", and "; STIBP: conditional", which it leaves out where there
+// are none.
 var siblingState = regexp.MustCompile(`[;,] (SMT [^;,]*|STIBP: conditional)`)
 
-// cpuinfo reads the first processor of /proc/cpuinfo: x86 gives names and numbers, arm64 the numbers of maker and part.
+// cpuinfo reads the first processor of /proc/cpuinfo: x86 gives names and numbers, arm64 the
+// numbers of maker and part.
 func (f Fingerprint) cpuinfo(text string) {
 	names := map[string]string{
-		"vendor_id": "cpu.vendor", "model name": "cpu.model", "cpu family": "cpu.family", "model": "cpu.model_number", "stepping": "cpu.stepping",
-		"microcode": "cpu.microcode", "CPU implementer": "cpu.vendor", "CPU part": "cpu.model", "CPU variant": "cpu.family", "CPU revision": "cpu.stepping",
+		"vendor_id": "cpu.vendor", "model name": "cpu.model", "cpu family": "cpu.family",
+		"model": "cpu.model_number", "stepping": "cpu.stepping",
+		"microcode": "cpu.microcode", "CPU implementer": "cpu.vendor", "CPU part": "cpu.model",
+		"CPU variant": "cpu.family", "CPU revision": "cpu.stepping",
 	}
 	for line := range strings.Lines(text) {
 		name, value, found := strings.Cut(line, ":")
@@ -104,8 +115,9 @@ func (f Fingerprint) cpuinfo(text string) {
 	}
 }
 
-// topology counts packages and cores of the CPUs that are online, and the cores of each kind on hybrid processors. Switching sibling threads off
-// changes none of these: the kernel then lists fewer CPUs of a kind, but as many cores.
+// topology counts packages and cores of the CPUs that are online, and the cores of each kind on
+// hybrid processors. Switching sibling threads off changes none of these: the kernel then lists
+// fewer CPUs of a kind, but as many cores.
 func (f Fingerprint) topology(root sysroot.Root) {
 	dirs, err := root.Glob("/sys/devices/system/cpu/cpu[0-9]*/topology")
 	if err != nil || len(dirs) == 0 {
@@ -123,7 +135,8 @@ func (f Fingerprint) topology(root sysroot.Root) {
 		}
 	}
 	f["cpu.topology"] = fmt.Sprintf("packages %d, cores %d", len(packages), len(cores))
-	for name, file := range map[string]string{"cpu.performance_cores": "/sys/devices/cpu_core/cpus", "cpu.efficient_cores": "/sys/devices/cpu_atom/cpus"} {
+	for name, file := range map[string]string{"cpu.performance_cores": "/sys/devices/cpu_core/cpus",
+		"cpu.efficient_cores": "/sys/devices/cpu_atom/cpus"} {
 		text, err := root.Read(file)
 		cpus, perr := control.ParseCPUList(text)
 		if err != nil || perr != nil {
@@ -137,8 +150,8 @@ func (f Fingerprint) topology(root sysroot.Root) {
 	}
 }
 
-// memory reads the memory modules from the firmware's table where that is readable (root), and the size from the kernel's memory blocks,
-// since MemTotal differs a little from boot to boot.
+// memory reads the memory modules from the firmware's table where that is readable (root), and the
+// size from the kernel's memory blocks, since MemTotal differs a little from boot to boot.
 func (f Fingerprint) memory(root sysroot.Root) {
 	if table, err := root.ReadBytes("/sys/firmware/dmi/tables/DMI"); err == nil {
 		for i, m := range parseModules(table) {
@@ -159,8 +172,10 @@ func (f Fingerprint) sysctls(ctx context.Context, c control.Commands) {
 		return
 	}
 	for name, variable := range map[string]string{
-		"kernel.version": "kern.version", "cpu.model": "hw.model", "cpu.present": "hw.ncpufound", "memory.size": "hw.physmem",
-		"system.vendor": "hw.vendor", "system.product": "hw.product", "bios.version": "hw.version", "clocksource": "kern.timecounter.hardware",
+		"kernel.version": "kern.version", "cpu.model": "hw.model", "cpu.present": "hw.ncpufound",
+		"memory.size":   "hw.physmem",
+		"system.vendor": "hw.vendor", "system.product": "hw.product", "bios.version": "hw.version",
+		"clocksource": "kern.timecounter.hardware",
 	} {
 		if out, err := c.Output(ctx, "sysctl", "-n", variable); err == nil {
 			f.put(name, strings.Join(strings.Fields(string(out)), " "))
@@ -191,7 +206,8 @@ const mostHashed = 4 << 30
 // read in pieces. What is no regular file, and one of more than 4 GiB, is an error: whoever owns
 // the file may have put anything in its place.
 func HashFile(path string) (string, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO without a writer would wait for ever
+	// a FIFO without a writer would wait for ever
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", fmt.Errorf("hash file: %w", err)
 	}
@@ -226,12 +242,13 @@ func (d Difference) String() string {
 		if value == "" {
 			return "absent"
 		}
-		return strconv.Quote(clip(value))
+		return strconv.Quote(display.Head(value, excerpt))
 	}
 	return fmt.Sprintf("%s: %s -> %s", d.Name, shown(d.Old), shown(d.New))
 }
 
-// Diff returns what differs between two fingerprints, in the order of names. Diff(a, b) mirrors Diff(b, a); of equal ones it is empty.
+// Diff returns what differs between two fingerprints, in the order of names. Diff(a, b) mirrors
+// Diff(b, a); of equal ones it is empty.
 func Diff(before, after Fingerprint) []Difference {
 	names := append(sortedKeys(before), sortedKeys(after)...)
 	slices.Sort(names)

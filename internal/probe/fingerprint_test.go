@@ -16,21 +16,28 @@ import (
 func TestFingerprintOfAMachine(t *testing.T) {
 	m, dir := machine(t, "intel-pstate-active")
 	put(t, dir, "var/lib/dpkg/status", dpkgStatus)
-	put(t, dir, "sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers; SMT vulnerable\n")
-	put(t, dir, "sys/devices/system/cpu/vulnerabilities/l1tf", "Mitigation: PTE Inversion; VMX: conditional cache flushes, SMT vulnerable\n")
-	put(t, dir, "sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; STIBP: conditional; RSB filling\n")
+	put(t, dir, "sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers; SMT "+
+		"vulnerable\n")
+	put(t, dir, "sys/devices/system/cpu/vulnerabilities/l1tf", "Mitigation: PTE Inversion; VMX: "+
+		"conditional cache flushes, SMT vulnerable\n")
+	put(t, dir, "sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines; IBPB: "+
+		"conditional; IBRS_FW; STIBP: conditional; RSB filling\n")
 	put(t, dir, "sys/devices/system/memory/block_size_bytes", "8000000\n")
 	for _, n := range []string{"memory0", "memory1", "memory32"} {
 		put(t, dir, "sys/devices/system/memory/"+n+"/state", "online\n")
 	}
-	put(t, dir, "sys/firmware/dmi/tables/DMI", string(smbios(module("DIMM_A1", 0x2000, "Kingston", "KHX2400C15"))))
+	put(t, dir, "sys/firmware/dmi/tables/DMI",
+		string(smbios(module("DIMM_A1", 0x2000, "Kingston", "KHX2400C15"))))
 	f := ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"})
 	want := map[string]string{
-		"cpu.model": "Intel(R) Core(TM) i9-9900K CPU @ 3.60GHz", "cpu.microcode": "0xf8", "cpu.topology": "packages 1, cores 2", "cpu.present": "0-3",
-		"kernel.release": "6.8.5-301.fc40.x86_64", "bios.version": "2004", "memory.size": "384 MiB", "cpu.frequency_driver": "intel_pstate",
-		"mitigation.mds": "Mitigation: Clear CPU buffers", "mitigation.spectre_v2": "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; RSB filling",
-		"mitigation.l1tf": "Mitigation: PTE Inversion; VMX: conditional cache flushes",
-		"memory.module.1": "DIMM_A1 8192 MiB 2400 MT/s Kingston KHX2400C15", "krund": "1.0",
+		"cpu.model": "Intel(R) Core(TM) i9-9900K CPU @ 3.60GHz", "cpu.microcode": "0xf8",
+		"cpu.topology": "packages 1, cores 2", "cpu.present": "0-3",
+		"kernel.release": "6.8.5-301.fc40.x86_64", "bios.version": "2004", "memory.size": "384 MiB",
+		"cpu.frequency_driver":  "intel_pstate",
+		"mitigation.mds":        "Mitigation: Clear CPU buffers",
+		"mitigation.spectre_v2": "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; RSB filling",
+		"mitigation.l1tf":       "Mitigation: PTE Inversion; VMX: conditional cache flushes",
+		"memory.module.1":       "DIMM_A1 8192 MiB 2400 MT/s Kingston KHX2400C15", "krund": "1.0",
 	}
 	for name, value := range want {
 		if f[name] != value {
@@ -42,7 +49,8 @@ func TestFingerprintOfAMachine(t *testing.T) {
 	}
 	// Switching sibling threads off must not look like another machine.
 	put(t, dir, "sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers; SMT disabled\n")
-	put(t, dir, "sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; RSB filling\n")
+	put(t, dir, "sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines; IBPB: "+
+		"conditional; IBRS_FW; RSB filling\n")
 	for _, cpu := range []string{"cpu2", "cpu3"} {
 		if err := os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu", cpu, "topology")); err != nil {
 			t.Fatal(err)
@@ -52,12 +60,14 @@ func TestFingerprintOfAMachine(t *testing.T) {
 		t.Errorf("with siblings off: %v", diff)
 	}
 	put(t, dir, "proc/sys/kernel/osrelease", "6.9.1\n")
-	if diff := Diff(f, ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"})); len(diff) != 1 || diff[0].String() != `kernel.release: "6.8.5-301.fc40.x86_64" -> "6.9.1"` {
+	if diff := Diff(f, ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"})); len(diff) != 1 ||
+		diff[0].String() != `kernel.release: "6.8.5-301.fc40.x86_64" -> "6.9.1"` {
 		t.Errorf("with another kernel: %v", diff)
 	}
 }
 
-// TestFingerprintOfHybridCores: the kernel takes the sibling threads that are offline out of the list of each kind of core.
+// TestFingerprintOfHybridCores: the kernel takes the sibling threads that are offline out of the
+// list of each kind of core.
 func TestFingerprintOfHybridCores(t *testing.T) {
 	m, dir := machine(t, "intel-hybrid")
 	put(t, dir, "sys/devices/system/cpu/cpu1/topology/core_id", "0\n") // a sibling of CPU 0
@@ -87,10 +97,12 @@ func TestFingerprintOfOpenBSD(t *testing.T) {
 	put(t, dir, "var/db/pkg/quirks-6.42/+CONTENTS", "")
 	put(t, dir, "var/db/pkg/python-3.10.13/+CONTENTS", "")
 	m := &control.Machine{Root: sysroot.New(dir), Commands: scripted{
-		"sysctl -n kern.version": "OpenBSD 7.4 (GENERIC.MP) #1397: Tue Oct 10 09:02:37 MDT 2023\n    deraadt@amd64.openbsd.org:/usr/src\n", "sysctl -n hw.model": "Intel(R) Core(TM) i7-4790\n",
+		"sysctl -n kern.version": "OpenBSD 7.4 (GENERIC.MP) #1397: Tue Oct 10 09:02:37 MDT 2023\n    " +
+			"deraadt@amd64.openbsd.org:/usr/src\n", "sysctl -n hw.model": "Intel(R) Core(TM) i7-4790\n",
 	}}
 	f := ReadFingerprint(t.Context(), m, nil)
-	if f["cpu.model"] != "Intel(R) Core(TM) i7-4790" || !strings.HasPrefix(f["kernel.version"], "OpenBSD 7.4") || !strings.HasPrefix(f["packages"], "pkg_add: 2, ") {
+	if f["cpu.model"] != "Intel(R) Core(TM) i7-4790" || !strings.HasPrefix(f["kernel.version"],
+		"OpenBSD 7.4") || !strings.HasPrefix(f["packages"], "pkg_add: 2, ") {
 		t.Errorf("%v", f)
 	}
 }
@@ -135,10 +147,12 @@ Architecture: amd64
 Version: 12.4`
 
 func TestPackages(t *testing.T) {
-	if got, want := parseDpkg(dpkgStatus), []string{"zlib1g 1:1.2.13.dfsg-1 amd64", "base-files 12.4 amd64"}; !slices.Equal(got, want) {
+	if got, want := parseDpkg(dpkgStatus), []string{"zlib1g 1:1.2.13.dfsg-1 amd64",
+		"base-files 12.4 amd64"}; !slices.Equal(got, want) {
 		t.Errorf("dpkg: %q, want %q", got, want)
 	}
-	if got, want := parseApk("C:Q1x\nP:musl\nV:1.2.4-r2\nA:x86_64\n\nP:busybox\nV:1.36.1-r5\n\nV:9\n"), []string{"musl 1.2.4-r2", "busybox 1.36.1-r5"}; !slices.Equal(got, want) {
+	if got, want := parseApk("C:Q1x\nP:musl\nV:1.2.4-r2\nA:x86_64\n\nP:busybox\nV:1.36.1-r5\n\nV:9\n"),
+		[]string{"musl 1.2.4-r2", "busybox 1.36.1-r5"}; !slices.Equal(got, want) {
 		t.Errorf("apk: %q, want %q", got, want)
 	}
 	tests := []struct {
@@ -149,14 +163,17 @@ func TestPackages(t *testing.T) {
 	}{
 		{"alpine", "lib/apk/db/installed", "P:musl\nV:1\n", nil, "apk", 1},
 		{"arch", "var/lib/pacman/local/bash-5.2/desc", "", nil, "pacman", 1},
-		{"fedora", "usr/lib/sysimage/rpm/rpmdb.sqlite", "", scripted{`rpm -qa --qf %{NAME} %{EVR} %{ARCH}\n`: "bash 5.2 x86_64\nglibc 2.39 x86_64\n"}, "rpm", 2},
+		{"fedora", "usr/lib/sysimage/rpm/rpmdb.sqlite", "",
+			scripted{`rpm -qa --qf %{NAME} %{EVR} %{ARCH}\n`: "bash 5.2 x86_64\nglibc 2.39 x86_64\n"}, "rpm",
+			2},
 		{"fedora without rpm", "usr/lib/sysimage/rpm/rpmdb.sqlite", "", scripted{}, "", 0},
 		{"unknown", "etc/x", "", nil, "", 0},
 	}
 	for _, tt := range tests {
 		dir := t.TempDir()
 		put(t, dir, tt.file, tt.text)
-		list, manager := installed(t.Context(), &control.Machine{Root: sysroot.New(dir), Commands: tt.commands})
+		list, manager := installed(t.Context(), &control.Machine{Root: sysroot.New(dir),
+			Commands: tt.commands})
 		if manager != tt.manager || len(list) != tt.count {
 			t.Errorf("%s: %q by %q", tt.name, list, manager)
 		}
@@ -184,13 +201,15 @@ func smbios(structures ...[]byte) []byte {
 }
 
 func TestParseModules(t *testing.T) {
-	table := smbios(module("DIMM 0", 0x2000, "Samsung", "M378A1G43EB1-CPB"), module("DIMM 1", 0, "NO DIMM", "NO DIMM"), module("DIMM 2", 0x7fff, "X", "Y"),
+	table := smbios(module("DIMM 0", 0x2000, "Samsung", "M378A1G43EB1-CPB"), module("DIMM 1", 0, "NO DIMM",
+		"NO DIMM"), module("DIMM 2", 0x7fff, "X", "Y"),
 		module("DIMM 3", 0xffff, "X", "Y"), module("DIMM 4", 0x8000|4096, "X", "Y"))
 	var got []string
 	for _, m := range parseModules(table) {
 		got = append(got, m.slot+": "+m.String())
 	}
-	want := []string{"DIMM_0: 8192 MiB 2400 MT/s Samsung M378A1G43EB1-CPB", "DIMM_2: 65536 MiB 2400 MT/s X Y", "DIMM_4: 4 MiB 2400 MT/s X Y"}
+	want := []string{"DIMM_0: 8192 MiB 2400 MT/s Samsung M378A1G43EB1-CPB", "DIMM_2: 65536 MiB 2400 MT/s X Y",
+		"DIMM_4: 4 MiB 2400 MT/s X Y"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -231,7 +250,8 @@ func TestHashHostile(t *testing.T) {
 	if err := os.Truncate(sparse, 1<<40); err != nil {
 		t.Skipf("no file of a terabyte here: %v", err)
 	}
-	for path, want := range map[string]string{fifo: "not a regular file", "/dev/zero": "not a regular file", sparse: "larger than"} {
+	for path, want := range map[string]string{fifo: "not a regular file", "/dev/zero": "not a regular file",
+		sparse: "larger than"} {
 		if got, err := HashFile(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v; want %q", path, got, err, want)
 		}

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"krund/internal/results"
+	"krund/internal/sysroot"
 )
 
 // ErrTemperature says that the machine did not come back to its base temperatures in time.
@@ -16,31 +19,33 @@ var ErrTemperature = errors.New("the machine does not come back to its base temp
 // ErrNoSensors says that nothing is left to hold against the base.
 var ErrNoSensors = errors.New("none of the temperature sensors that the experiment began with can be read")
 
-// GateSettings says when a machine is as warm as it was at first. The study: 3 degrees around the temperatures of the first start, for at
-// most an hour.
+// GateSettings says when a machine is as warm as it was at first. The study: 3 degrees around the
+// temperatures of the first start, for at most an hour.
 type GateSettings struct {
 	Tolerance float64       // degrees Celsius to either side
 	Timeout   time.Duration // of real time
 	Sensors   []string      // patterns of sensors that count ("*" also stands for slashes); empty is all
 }
 
-// pollPause is how long the gate waits between two looks; heatBout how long it heats. The study's tool looked every 10 seconds; a package
-// warms by a degree in about that.
+// pollPause is how long the gate waits between two looks; heatBout how long it heats. The study's
+// tool looked every 10 seconds; a package warms by a degree in about that.
 const (
 	pollPause = 10 * time.Second
 	heatBout  = 10 * time.Second
 )
 
-// blindLooks is how often in a row none of the sensors may be readable where they are demanded: a driver answers EAGAIN now and then, and an experiment
-// of weeks must not end for that. A minute later there are none.
+// blindLooks is how often in a row none of the sensors may be readable where they are demanded: a
+// driver answers EAGAIN now and then, and an experiment of weeks must not end for that. A minute
+// later there are none.
 const blindLooks = 7
 
 // A Gate holds a run back until the machine's temperatures are what they were.
 type Gate struct {
-	Clock  Clock
-	Read   func(context.Context) Temperatures
-	Heat   func(context.Context, time.Duration) error // keeps the processor busy; nil only waits
-	Demand bool                                       // a gate without any sensor to wait for stays shut: ErrNoSensors, a minute later
+	Clock sysroot.Clock
+	Read  func(context.Context) Temperatures
+	Heat  func(context.Context, time.Duration) error // keeps the processor busy; nil only waits
+	// a gate without any sensor to wait for stays shut: ErrNoSensors, a minute later
+	Demand bool
 }
 
 // A GateResult is what happened at the gate.
@@ -51,11 +56,12 @@ type GateResult struct {
 	Remarks []string      // sensors that have gone since the base was taken
 }
 
-// Wait returns when every sensor that counts is within the tolerance of its base, and with an error that wraps ErrTemperature when the
-// timeout comes first. A machine that is too cold anywhere and too hot nowhere is heated; otherwise waiting cools it. Sensors that were
-// there at the base and are not now, or vanish while it waits, are left out with a remark. Without any sensor in common the gate is open, since there is
-// nothing to wait for, unless sensors are demanded.
-func (g Gate) Wait(ctx context.Context, base []Temperature, s GateSettings) (GateResult, error) {
+// Wait returns when every sensor that counts is within the tolerance of its base, and with an error
+// that wraps ErrTemperature when the timeout comes first. A machine that is too cold anywhere and
+// too hot nowhere is heated; otherwise waiting cools it. Sensors that were there at the base and
+// are not now, or vanish while it waits, are left out with a remark. Without any sensor in common
+// the gate is open, since there is nothing to wait for, unless sensors are demanded.
+func (g Gate) Wait(ctx context.Context, base []results.Temperature, s GateSettings) (GateResult, error) {
 	start := g.Clock.Now()
 	var r GateResult
 	blind := 0
@@ -78,7 +84,8 @@ func (g Gate) Wait(ctx context.Context, base []Temperature, s GateSettings) (Gat
 			return r, nil
 		}
 		if r.Waited >= s.Timeout {
-			return r, fmt.Errorf("%w within %s: %s; move the machine to a place of steady temperature, or choose other sensors in [temperature]",
+			return r, fmt.Errorf("%w within %s: %s; move the machine to a place of steady temperature, or "+
+				"choose other sensors in [temperature]",
 				ErrTemperature, s.Timeout, d)
 		}
 		if err := g.pass(ctx, d, &r); err != nil {
@@ -107,7 +114,7 @@ type Deviation struct {
 // A Deviant is a sensor outside of the tolerance.
 type Deviant struct {
 	Sensor    string
-	Now, Base int64 // thousandths of a degree Celsius
+	Now, Base int // thousandths of a degree Celsius
 }
 
 func (d Deviant) String() string {
@@ -125,7 +132,8 @@ func (d Deviation) String() string {
 func (d Deviation) remarks() []string {
 	var remarks []string
 	for _, sensor := range d.Missing {
-		remarks = append(remarks, fmt.Sprintf("sensor %s, which has a base temperature, cannot be read: the gate goes without it", sensor))
+		remarks = append(remarks, fmt.Sprintf("sensor %s, which has a base temperature, cannot be read: "+
+			"the gate goes without it", sensor))
 	}
 	if d.Within+len(d.Hot)+len(d.Cold) == 0 {
 		remarks = append(remarks, "no sensor to wait for: the gate is open at any temperature")
@@ -133,10 +141,11 @@ func (d Deviation) remarks() []string {
 	return remarks
 }
 
-// Compare holds readings against their base. Readings without a base are left out, as are sensors that match no pattern.
-func Compare(base, now []Temperature, s GateSettings) Deviation {
-	tolerance := int64(math.Round(s.Tolerance * 1000))
-	readings := map[string]int64{}
+// Compare holds readings against their base. Readings without a base are left out, as are sensors
+// that match no pattern.
+func Compare(base, now []results.Temperature, s GateSettings) Deviation {
+	tolerance := int(math.Round(s.Tolerance * 1000))
+	readings := map[string]int{}
 	for _, r := range now {
 		readings[r.Sensor] = r.MilliC
 	}

@@ -6,15 +6,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"krund/internal/results"
 )
 
 // study is the gate of the warmup study.
 func study() GateSettings { return GateSettings{Tolerance: 3, Timeout: time.Hour} }
 
-func at(celsius ...float64) []Temperature {
-	var list []Temperature
+func at(celsius ...float64) []results.Temperature {
+	var list []results.Temperature
 	for i, c := range celsius {
-		list = append(list, Temperature{Sensor: string(rune('a' + i)), MilliC: int64(c * 1000)})
+		list = append(list, results.Temperature{Sensor: string(rune('a' + i)), MilliC: int(c * 1000)})
 	}
 	return list
 }
@@ -22,7 +24,7 @@ func at(celsius ...float64) []Temperature {
 func TestCompare(t *testing.T) {
 	tests := []struct {
 		name                       string
-		base, now                  []Temperature
+		base, now                  []results.Temperature
 		sensors                    []string
 		within, hot, cold, missing int
 	}{
@@ -38,7 +40,8 @@ func TestCompare(t *testing.T) {
 		s := study()
 		s.Sensors = tt.sensors
 		d := Compare(tt.base, tt.now, s)
-		if d.Within != tt.within || len(d.Hot) != tt.hot || len(d.Cold) != tt.cold || len(d.Missing) != tt.missing {
+		if d.Within != tt.within || len(d.Hot) != tt.hot || len(d.Cold) != tt.cold ||
+			len(d.Missing) != tt.missing {
 			t.Errorf("%s: %+v", tt.name, d)
 		}
 	}
@@ -46,7 +49,7 @@ func TestCompare(t *testing.T) {
 
 // series is a machine whose readings follow a list; the last one stays.
 type series struct {
-	readings [][]Temperature
+	readings [][]results.Temperature
 	heats    int
 	clock    *fakeClock
 }
@@ -68,23 +71,26 @@ func (s *series) heat(_ context.Context, d time.Duration) error {
 func TestGate(t *testing.T) {
 	tests := []struct {
 		name     string
-		base     []Temperature
-		readings [][]Temperature
+		base     []results.Temperature
+		readings [][]results.Temperature
 		waited   time.Duration
 		heated   int
 		remark   string
 		shut     string // part of the error
 	}{
-		{"open at once", at(40), [][]Temperature{at(41)}, 0, 0, "", ""},
-		{"cools down", at(40), [][]Temperature{at(60), at(50), at(43)}, 20 * time.Second, 0, "", ""},
-		{"is heated", at(40), [][]Temperature{at(30), at(35), at(37)}, 20 * time.Second, 2, "", ""},
-		{"hot here and cold there: waits", at(40, 40), [][]Temperature{at(60, 30), at(40, 40)}, 10 * time.Second, 0, "", ""},
-		{"heated too much, then cools", at(40), [][]Temperature{at(30), at(50), at(40)}, 20 * time.Second, 1, "", ""},
-		{"stays hot", at(40, 40), [][]Temperature{at(61, 40)}, time.Hour, 0, "", "a is at 61.0 C, base 40.0 C"},
-		{"stays cold", at(40), [][]Temperature{at(20)}, time.Hour, 360, "", "within 1h0m0s"},
-		{"a lost sensor is left out", at(40, 50), [][]Temperature{at(40)}, 0, 0, "sensor b", ""},
-		{"all sensors lost", at(40), [][]Temperature{nil}, 0, 0, "any temperature", ""},
-		{"no sensors at all", nil, [][]Temperature{nil}, 0, 0, "no sensor to wait for", ""},
+		{"open at once", at(40), [][]results.Temperature{at(41)}, 0, 0, "", ""},
+		{"cools down", at(40), [][]results.Temperature{at(60), at(50), at(43)}, 20 * time.Second, 0, "", ""},
+		{"is heated", at(40), [][]results.Temperature{at(30), at(35), at(37)}, 20 * time.Second, 2, "", ""},
+		{"hot here and cold there: waits", at(40, 40), [][]results.Temperature{at(60, 30), at(40, 40)},
+			10 * time.Second, 0, "", ""},
+		{"heated too much, then cools", at(40), [][]results.Temperature{at(30), at(50), at(40)},
+			20 * time.Second, 1, "", ""},
+		{"stays hot", at(40, 40), [][]results.Temperature{at(61, 40)}, time.Hour, 0, "", "a is at 61.0 C, " +
+			"base 40.0 C"},
+		{"stays cold", at(40), [][]results.Temperature{at(20)}, time.Hour, 360, "", "within 1h0m0s"},
+		{"a lost sensor is left out", at(40, 50), [][]results.Temperature{at(40)}, 0, 0, "sensor b", ""},
+		{"all sensors lost", at(40), [][]results.Temperature{nil}, 0, 0, "any temperature", ""},
+		{"no sensors at all", nil, [][]results.Temperature{nil}, 0, 0, "no sensor to wait for", ""},
 	}
 	for _, tt := range tests {
 		clock := &fakeClock{now: time.Unix(0, 0)}
@@ -92,12 +98,15 @@ func TestGate(t *testing.T) {
 		g := Gate{Clock: clock, Read: s.read, Heat: s.heat}
 		r, err := g.Wait(t.Context(), tt.base, study())
 		if r.Waited != tt.waited || r.Heated != tt.heated || s.heats != tt.heated {
-			t.Errorf("%s: waited %s, heated %d; want %s, %d", tt.name, r.Waited, r.Heated, tt.waited, tt.heated)
+			t.Errorf("%s: waited %s, heated %d; want %s, %d", tt.name, r.Waited, r.Heated,
+				tt.waited, tt.heated)
 		}
-		if !strings.Contains(strings.Join(r.Remarks, "\n"), tt.remark) || tt.remark == "" && len(r.Remarks) > 0 {
+		if !strings.Contains(strings.Join(r.Remarks, "\n"), tt.remark) || tt.remark == "" &&
+			len(r.Remarks) > 0 {
 			t.Errorf("%s: remarks %q, want %q", tt.name, r.Remarks, tt.remark)
 		}
-		if (tt.shut != "") != errors.Is(err, ErrTemperature) || err != nil && !strings.Contains(err.Error(), tt.shut) {
+		if (tt.shut != "") != errors.Is(err, ErrTemperature) || err != nil &&
+			!strings.Contains(err.Error(), tt.shut) {
 			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.shut)
 		}
 	}
@@ -107,9 +116,10 @@ func TestGate(t *testing.T) {
 func TestGateWithoutSensors(t *testing.T) {
 	for _, demand := range []bool{false, true} {
 		clock := &fakeClock{}
-		s := &series{readings: [][]Temperature{at(60), nil}, clock: clock}
+		s := &series{readings: [][]results.Temperature{at(60), nil}, clock: clock}
 		_, err := Gate{Clock: clock, Read: s.read, Demand: demand}.Wait(t.Context(), at(40), study())
-		if errors.Is(err, ErrNoSensors) != demand || demand && !strings.Contains(err.Error(), "(a)") || !demand && err != nil {
+		if errors.Is(err, ErrNoSensors) != demand || demand && !strings.Contains(err.Error(), "(a)") ||
+			!demand && err != nil {
 			t.Errorf("demand %v: %v", demand, err)
 		}
 	}
@@ -118,20 +128,22 @@ func TestGateWithoutSensors(t *testing.T) {
 // TestGateThatIsBlindForAMoment: sensors that cannot be read now may be a little later.
 func TestGateThatIsBlindForAMoment(t *testing.T) {
 	clock := &fakeClock{}
-	s := &series{readings: [][]Temperature{at(60), nil, nil, at(41)}, clock: clock}
+	s := &series{readings: [][]results.Temperature{at(60), nil, nil, at(41)}, clock: clock}
 	r, err := Gate{Clock: clock, Read: s.read, Demand: true}.Wait(t.Context(), at(40), study())
 	if err != nil || len(r.Remarks) != 0 || r.Waited != 3*pollPause {
 		t.Errorf("%+v, %v", r, err)
 	}
 	clock = &fakeClock{}
-	s = &series{readings: [][]Temperature{nil}, clock: clock}
-	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40), study()); !errors.Is(err, ErrNoSensors) || r.Waited != (blindLooks-1)*pollPause {
+	s = &series{readings: [][]results.Temperature{nil}, clock: clock}
+	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40),
+		study()); !errors.Is(err, ErrNoSensors) || r.Waited != (blindLooks-1)*pollPause {
 		t.Errorf("%+v, %v", r, err)
 	}
 	clock = &fakeClock{}
 	other := study()
 	other.Sensors = []string{"x"}
-	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40), other); !errors.Is(err, ErrNoSensors) || r.Waited != 0 {
+	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40),
+		other); !errors.Is(err, ErrNoSensors) || r.Waited != 0 {
 		t.Errorf("none of the base counts: %+v, %v", r, err)
 	}
 }
@@ -140,8 +152,9 @@ func TestGateEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	clock := &fakeClock{}
-	s := &series{readings: [][]Temperature{at(90)}, clock: clock}
-	if _, err := (Gate{Clock: clock, Read: s.read}).Wait(ctx, at(40), study()); !errors.Is(err, context.Canceled) {
+	s := &series{readings: [][]results.Temperature{at(90)}, clock: clock}
+	if _, err := (Gate{Clock: clock, Read: s.read}).Wait(ctx, at(40), study()); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("error %v, want the context's", err)
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"slices"
 )
 
-// matchAny tells whether a name matches one of the patterns: "*" stands for any run of characters, also for slashes, and "?" for one.
+// matchAny tells whether a name matches one of the patterns: "*" stands for any run of characters,
+// also for slashes, and "?" for one.
 func matchAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
 }
 
-// match matches without going back further than the last "*": in time proportional to the product of both lengths.
+// match matches without going back further than the last "*": in time proportional to the product
+// of both lengths.
 func match(pattern, name string) bool {
 	p, n, star, from := 0, 0, -1, 0
 	for n < len(name) {

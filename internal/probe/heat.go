@@ -5,10 +5,13 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"krund/internal/sysroot"
 )
 
-// Heat keeps every CPU that this process may use busy for d of the given clock, or until ctx ends, whose error it returns.
-func Heat(ctx context.Context, clock Clock, d time.Duration) error {
+// Heat keeps every CPU that this process may use busy for d of the given clock, or until ctx ends,
+// whose error it returns.
+func Heat(ctx context.Context, clock sysroot.Clock, d time.Duration) error {
 	end := clock.Now().Add(d)
 	var all sync.WaitGroup
 	for range runtime.NumCPU() {

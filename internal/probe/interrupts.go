@@ -44,7 +44,8 @@ func (t InterruptTable) Row(name string) (InterruptRow, bool) {
 	return t.Rows[i], true
 }
 
-// ParseInterrupts reads /proc/interrupts: a heading with the CPUs, then a row for each interrupt. Lines of another form are left out.
+// ParseInterrupts reads /proc/interrupts: a heading with the CPUs, then a row for each interrupt.
+// Lines of another form are left out.
 func ParseInterrupts(text string) InterruptTable {
 	var t InterruptTable
 	for line := range strings.Lines(text) {
@@ -84,9 +85,10 @@ type Interrupts struct {
 // CPUInterrupts are the interrupts of one CPU.
 type CPUInterrupts struct {
 	CPU     int
-	Ticks   uint64            // of its local timer (LOC)
-	Devices uint64            // of devices
-	Others  map[string]uint64 // of the processor's own kinds (RES, CAL, TLB, NMI, ...), without the timer; zeros are left out
+	Ticks   uint64 // of its local timer (LOC)
+	Devices uint64 // of devices
+	// of the processor's own kinds (RES, CAL, TLB, NMI, ...), without the timer; zeros are left out
+	Others map[string]uint64
 }
 
 // PerSecond turns a count into a rate; 0 when no time has passed.
@@ -97,7 +99,8 @@ func (i Interrupts) PerSecond(count uint64) float64 {
 	return float64(count) / i.Elapsed.Seconds()
 }
 
-// InterruptsBetween compares two readings. CPUs that are not in both are left out, as are rows that are new.
+// InterruptsBetween compares two readings. CPUs that are not in both are left out, as are rows that
+// are new.
 func InterruptsBetween(before, after InterruptTable, elapsed time.Duration) Interrupts {
 	result := Interrupts{Elapsed: elapsed}
 	for column, cpu := range after.CPUs {
@@ -108,7 +111,8 @@ func InterruptsBetween(before, after InterruptTable, elapsed time.Duration) Inte
 		c := CPUInterrupts{CPU: cpu, Others: map[string]uint64{}}
 		for _, row := range after.Rows {
 			old, there := before.Row(row.Name)
-			if !there || column >= len(row.Counts) || was >= len(old.Counts) || row.Counts[column] <= old.Counts[was] {
+			if !there || column >= len(row.Counts) || was >= len(old.Counts) ||
+				row.Counts[column] <= old.Counts[was] {
 				continue
 			}
 			n := row.Counts[column] - old.Counts[was]
@@ -127,9 +131,10 @@ func InterruptsBetween(before, after InterruptTable, elapsed time.Duration) Inte
 	return result
 }
 
-// MeasureInterrupts reads /proc/interrupts, runs busy, and reads it again. busy should keep the CPUs of interest occupied by one thread
-// each: an idle CPU needs no tick, so that its silence proves nothing.
-func MeasureInterrupts(root sysroot.Root, clock Clock, busy func() error) (Interrupts, error) {
+// MeasureInterrupts reads /proc/interrupts, runs busy, and reads it again. busy should keep the
+// CPUs of interest occupied by one thread each: an idle CPU needs no tick, so that its silence
+// proves nothing.
+func MeasureInterrupts(root sysroot.Root, clock sysroot.Clock, busy func() error) (Interrupts, error) {
 	before, err := root.Read("/proc/interrupts")
 	if err != nil {
 		return Interrupts{}, err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"time"
+
+	"krund/internal/sysroot"
 )
 
 // A KernelLine is one message of the kernel's log.
@@ -40,12 +42,13 @@ type KernelLog interface {
 	Close() error
 }
 
-// settle is how long After waits before it looks a second time: a message written without a newline is not shown to readers until the next
-// one comes or the kernel closes it.
+// settle is how long After waits before it looks a second time: a message written without a newline
+// is not shown to readers until the next one comes or the kernel closes it.
 const settle = 100 * time.Millisecond
 
 // After drains a log after a run, twice with a pause, and sorts the lines.
-func After(ctx context.Context, log KernelLog, clock Clock, allow []*regexp.Regexp) (KernelReport, error) {
+func After(ctx context.Context, log KernelLog, clock sysroot.Clock,
+	allow []*regexp.Regexp) (KernelReport, error) {
 	var r KernelReport
 	for i := range 2 {
 		if i > 0 {
@@ -70,8 +73,9 @@ func After(ctx context.Context, log KernelLog, clock Clock, allow []*regexp.Rege
 	return r, nil
 }
 
-// Facilities of syslog(3) whose messages are judged: the kernel's, and those of programs that write to /dev/kmsg without naming one. What
-// daemons write there about themselves (systemd starting a unit) is not the kernel's.
+// Facilities of syslog(3) whose messages are judged: the kernel's, and those of programs that write
+// to /dev/kmsg without naming one. What daemons write there about themselves (systemd starting a
+// unit) is not the kernel's.
 const (
 	facilityKernel = 0
 	facilityUser   = 1
@@ -90,11 +94,13 @@ func expected(l KernelLine, allow []*regexp.Regexp) bool {
 	return false
 }
 
-// DefaultAllow returns the built-in patterns of harmless messages: network interfaces going up and down (krund does that itself), bridges,
-// auditing, file systems being mounted, and systemd's own lines. A message about the processor, memory or disks is never in it; neither is
-// perf lowering its sample rate, which means that the perf_rate control is missing.
+// DefaultAllow returns the built-in patterns of harmless messages: network interfaces going up and
+// down (krund does that itself), bridges, auditing, file systems being mounted, and systemd's own
+// lines. A message about the processor, memory or disks is never in it; neither is perf lowering
+// its sample rate, which means that the perf_rate control is missing.
 func DefaultAllow() []*regexp.Regexp {
-	// Names of network interfaces. Without them "link down" would also excuse a lost disk (ata1: SATA link down) or PCI slot.
+	// Names of network interfaces. Without them "link down" would also excuse a lost disk (ata1:
+	// SATA link down) or PCI slot.
 	const nic = `\b(eth|en|wl|ww|br|bond|team|veth|vnet|virbr|docker|tun|tap|ib|lan|usb|dummy|macv)[A-Za-z0-9_.-]*`
 	patterns := []string{
 		nic + `:? (NIC )?[Ll]ink (is )?([Uu]p|[Dd]own|becomes ready)`,

@@ -10,7 +10,8 @@ import (
 	"krund/internal/control"
 )
 
-// WatchKernelLog begins to follow the kernel's log. Only root may, on systems with kernel.dmesg_restrict.
+// WatchKernelLog begins to follow the kernel's log. Only root may, on systems with
+// kernel.dmesg_restrict.
 func WatchKernelLog(_ context.Context, m *control.Machine) (KernelLog, error) {
 	fd, err := unix.Open(m.Root.Path("/dev/kmsg"), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

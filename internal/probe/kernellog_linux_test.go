@@ -1,31 +1,16 @@
 package probe
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"krund/internal/control"
 	"krund/internal/sysroot"
 )
 
-// realClock is the system's.
-type realClock struct{}
-
-func (realClock) Now() time.Time { return time.Now() }
-
-func (realClock) Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// TestLineInTheKernelLog writes to the real log: the line is in the report of the watch that ran, and in no later one.
+// TestLineInTheKernelLog writes to the real log: the line is in the report of the watch that ran,
+// and in no later one.
 func TestLineInTheKernelLog(t *testing.T) {
 	device, err := os.OpenFile("/dev/kmsg", os.O_WRONLY, 0)
 	if err != nil {
@@ -54,7 +39,7 @@ func TestLineInTheKernelLog(t *testing.T) {
 		return n
 	}
 	for round, want := range []int{1, 0} {
-		r, err := After(t.Context(), log, realClock{}, DefaultAllow())
+		r, err := After(t.Context(), log, sysroot.RealClock{}, DefaultAllow())
 		if err != nil || mine(r) != want {
 			t.Errorf("look %d: %+v, %v; want the line %d times", round, r, err, want)
 		}

@@ -16,22 +16,24 @@ import (
 //	6,339,5140900,-;NET: Registered protocol family 10
 //	 SUBSYSTEM=acpi
 //
-// priority (facility and level together), sequence number, microseconds since boot, flags and possibly more fields, then the text with
-// control characters as \xNN, then lines with properties, which are passed over.
+// priority (facility and level together), sequence number, microseconds since boot, flags and
+// possibly more fields, then the text with control characters as \xNN, then lines with properties,
+// which are passed over.
 func parseKmsg(record string) (KernelLine, error) {
 	head, rest, found := strings.Cut(record, ";")
 	fields := strings.Split(head, ",")
 	if !found || len(fields) < 3 {
-		return KernelLine{}, fmt.Errorf("kernel log: %q is not a record", clip(record))
+		return KernelLine{}, fmt.Errorf("kernel log: %q is not a record", display.Head(record, excerpt))
 	}
 	priority, err1 := strconv.ParseUint(fields[0], 10, 16)
 	seq, err2 := strconv.ParseUint(fields[1], 10, 64)
 	micros, err3 := strconv.ParseInt(fields[2], 10, 64)
 	if err := errors.Join(err1, err2, err3); err != nil {
-		return KernelLine{}, fmt.Errorf("kernel log: %q is not a record", clip(record))
+		return KernelLine{}, fmt.Errorf("kernel log: %q is not a record", display.Head(record, excerpt))
 	}
 	text, _, _ := strings.Cut(rest, "\n")
-	return KernelLine{Seq: seq, Facility: int(priority >> 3), Level: int(priority & 7), Micros: micros, Text: unescapeHex(text)}, nil
+	return KernelLine{Seq: seq, Facility: int(priority >> 3), Level: int(priority & 7), Micros: micros,
+		Text: unescapeHex(text)}, nil
 }
 
 // unescapeHex turns \xNN into the byte it stands for, unless the text could not be shown then: the
@@ -54,8 +56,9 @@ func unescapeHex(text string) string {
 	return text
 }
 
-// kmsgReader reads one record with each call, as /dev/kmsg does: errNoRecord when there is none yet, errOverwritten when the next one was
-// overwritten (the following call goes on with the oldest that is left), errTooLong when it does not fit.
+// kmsgReader reads one record with each call, as /dev/kmsg does: errNoRecord when there is none
+// yet, errOverwritten when the next one was overwritten (the following call goes on with the oldest
+// that is left), errTooLong when it does not fit.
 type kmsgReader interface {
 	ReadRecord(buffer []byte) (int, error)
 	Close() error
@@ -69,7 +72,8 @@ type kmsg struct {
 	known  bool   // next is known
 }
 
-// newKmsg reads past all that is there already, so that the first message that comes has a number to be held against.
+// newKmsg reads past all that is there already, so that the first message that comes has a number
+// to be held against.
 func newKmsg(device kmsgReader) (*kmsg, error) {
 	// The kernel's own limit for a record with its properties is 8192 bytes (CONSOLE_EXT_LOG_MAX).
 	k := &kmsg{device: device, buffer: make([]byte, 16<<10)}
@@ -86,11 +90,12 @@ func (k *kmsg) Drain(context.Context) (lines []KernelLine, lost uint64, lostSome
 // Close closes the device.
 func (k *kmsg) Close() error { return k.device.Close() }
 
-// drainMost bounds how many records one call reads, so that a kernel that talks faster than it can be read does not hold krund for ever.
+// drainMost bounds how many records one call reads, so that a kernel that talks faster than it can
+// be read does not hold krund for ever.
 const drainMost = 1 << 20
 
-// read hands every record that is there to yield. Records that do not parse are handed on as they are: the log of a machine in trouble is
-// worth keeping in any form.
+// read hands every record that is there to yield. Records that do not parse are handed on as they
+// are: the log of a machine in trouble is worth keeping in any form.
 func (k *kmsg) read(yield func(KernelLine)) (lost uint64, lostSome bool, err error) {
 	for range drainMost {
 		n, err := k.device.ReadRecord(k.buffer)
@@ -120,7 +125,8 @@ func (k *kmsg) read(yield func(KernelLine)) (lost uint64, lostSome bool, err err
 	return lost, lostSome, errors.New("read kernel log: it grows faster than it can be read")
 }
 
-// dmesg follows the log of a system that only gives out all of it, by comparing what it was with what it is.
+// dmesg follows the log of a system that only gives out all of it, by comparing what it was with
+// what it is.
 type dmesg struct {
 	commands control.Commands
 	before   []string
@@ -163,9 +169,10 @@ func splitLines(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-// newLines returns the lines of a ring buffer that came after it was last read. The buffer loses lines at its front, and the first line
-// that is left may be cut, so before is searched for the longest tail that the buffer still begins with. When none is left, all of it is
-// new, and some of what was new is lost.
+// newLines returns the lines of a ring buffer that came after it was last read. The buffer loses
+// lines at its front, and the first line that is left may be cut, so before is searched for the
+// longest tail that the buffer still begins with. When none is left, all of it is new, and some of
+// what was new is lost.
 func newLines(before, now []string) (fresh []string, lost bool) {
 	if len(before) == 0 {
 		return now, false

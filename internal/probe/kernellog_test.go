@@ -37,11 +37,15 @@ func TestParseKmsg(t *testing.T) {
 		want   KernelLine
 		bad    bool
 	}{
-		{"6,339,5140900,-;NET: Registered protocol family 10\n", KernelLine{339, 0, 6, 5140900, "NET: Registered protocol family 10"}, false},
-		{"30,340,5690716,-;udevd[80]: starting version 181\n", KernelLine{340, 3, 6, 5690716, "udevd[80]: starting version 181"}, false},
-		{"12,1,5,-,caller=T1;text; with a semicolon\n SUBSYSTEM=acpi\n DEVICE=+acpi:PNP0A03:00\n", KernelLine{1, 1, 4, 5, "text; with a semicolon"}, false},
+		{"6,339,5140900,-;NET: Registered protocol family 10\n", KernelLine{339, 0, 6, 5140900,
+			"NET: Registered protocol family 10"}, false},
+		{"30,340,5690716,-;udevd[80]: starting version 181\n", KernelLine{340, 3, 6, 5690716,
+			"udevd[80]: starting version 181"}, false},
+		{"12,1,5,-,caller=T1;text; with a semicolon\n SUBSYSTEM=acpi\n DEVICE=+acpi:PNP0A03:00\n",
+			KernelLine{1, 1, 4, 5, "text; with a semicolon"}, false},
 		{"4,2,6,c;tab\\x09 and bad \\xzz\n", KernelLine{2, 0, 4, 6, "tab\t and bad \\xzz"}, false},
-		{"4,3,6,c;a\\x0a\\x1b[2J\\xc2\\x9b[1]: segfault", KernelLine{3, 0, 4, 6, `a\x0a\x1b[2J\xc2\x9b[1]: segfault`}, false},
+		{"4,3,6,c;a\\x0a\\x1b[2J\\xc2\\x9b[1]: segfault",
+			KernelLine{3, 0, 4, 6, `a\x0a\x1b[2J\xc2\x9b[1]: segfault`}, false},
 		{"4,3,6,c;\\xe2\\x80\\xae: segfault", KernelLine{3, 0, 4, 6, `\xe2\x80\xae: segfault`}, false},
 		{"4,3,6,c;caf\\xc3\\xa9: segfault", KernelLine{3, 0, 4, 6, "café: segfault"}, false},
 		{"4,18446744073709551615,6,-;x", KernelLine{1<<64 - 1, 0, 4, 6, "x"}, false},
@@ -101,7 +105,8 @@ func TestKmsg(t *testing.T) {
 		t.Helper()
 		lines, lost, some, err := k.Drain(t.Context())
 		if err != nil || texts(lines) != want || lost != wantLost || some != wantSome {
-			t.Errorf("%s: %q, lost %d, %t, %v; want %q, %d, %t", step, texts(lines), lost, some, err, want, wantLost, wantSome)
+			t.Errorf("%s: %q, lost %d, %t, %v; want %q, %d, %t", step, texts(lines), lost, some, err, want,
+				wantLost, wantSome)
 		}
 	}
 	drain("nothing new", "", 0, false)
@@ -141,14 +146,16 @@ func TestAfterSortsAndLooksTwice(t *testing.T) {
 	}
 	clock := &lateClock{device: device, late: rec(5, "written without a newline at first")}
 	device.say(
-		"3,1,1000,-;mce: [Hardware Error]: Machine check events logged\n", "30,2,1000,-;systemd[1]: Started Session 3.\n",
+		"3,1,1000,-;mce: [Hardware Error]: Machine check events logged\n",
+		"30,2,1000,-;systemd[1]: Started Session 3.\n",
 		"6,3,1000,-;e1000e 0000:00:1f.6 eth0: NIC Link is Down\n", "12,4,1000,-;krund-test: hello\n",
 	)
 	r, err := After(t.Context(), k, clock, append(DefaultAllow(), regexp.MustCompile("nothing like it")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "mce: [Hardware Error]: Machine check events logged|krund-test: hello|written without a newline at first"; texts(r.Unexpected) != want || r.Expected != 2 || r.Lost != 0 {
+	if want := "mce: [Hardware Error]: Machine check events logged|krund-test: hello|written without a " +
+		"newline at first"; texts(r.Unexpected) != want || r.Expected != 2 || r.Lost != 0 {
 		t.Errorf("%+v, want %q", r, want)
 	}
 	device.say("12,6,1000,-;krund-test: hello\n")
@@ -173,15 +180,24 @@ func (c *lateClock) Sleep(ctx context.Context, d time.Duration) error {
 func TestDefaultAllow(t *testing.T) {
 	allow := DefaultAllow()
 	harmless := []string{
-		"e1000e 0000:00:1f.6 eno1: NIC Link is Up 1000 Mbps Full Duplex, Flow Control: Rx/Tx", "r8169 0000:02:00.0 enp2s0: Link is Down",
-		"IPv6: ADDRCONF(NETDEV_CHANGE): eth0: link becomes ready", "igb 0000:01:00.0 eth0: igb: eth0 NIC Link is Down", "br0: port 1(vnet0) entered forwarding state",
-		"device eth0 entered promiscuous mode", "eth0: entered promiscuous mode", "EXT4-fs (sda2): mounted filesystem with ordered data mode",
-		"audit: type=1400 audit(1.2:3): apparmor=\"STATUS\"", "systemd-journald[300]: Received client request", "random: crng init done", "e1000e 0000:00:19.0 enp0s25: renamed from eth0",
+		"e1000e 0000:00:1f.6 eno1: NIC Link is Up 1000 Mbps Full Duplex, Flow Control: Rx/Tx",
+		"r8169 0000:02:00.0 enp2s0: Link is Down",
+		"IPv6: ADDRCONF(NETDEV_CHANGE): eth0: link becomes ready",
+		"igb 0000:01:00.0 eth0: igb: eth0 NIC Link is Down", "br0: port 1(vnet0) entered forwarding state",
+		"device eth0 entered promiscuous mode", "eth0: entered promiscuous mode",
+		"EXT4-fs (sda2): mounted filesystem with ordered data mode",
+		"audit: type=1400 audit(1.2:3): apparmor=\"STATUS\"",
+		"systemd-journald[300]: Received client request", "random: crng init done",
+		"e1000e 0000:00:19.0 enp0s25: renamed from eth0",
 	}
 	alarming := []string{
-		"ata1: SATA link down (SStatus 0 SControl 300)", "pcieport 0000:00:1c.0: pciehp: Slot(0): Link Down", "perf: interrupt took too long (2527 > 2500), lowering kernel.perf_event_max_sample_rate to 79000",
-		"CPU0: Package temperature above threshold, cpu clock throttled (total events = 1)", "mce: [Hardware Error]: CPU 1: Machine Check: 0 Bank 4", "Out of memory: Killed process 123 (java)",
-		"clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable", "EXT4-fs error (device sda1): ext4_find_entry: reading directory lblock 0", "krund-test: hello", "",
+		"ata1: SATA link down (SStatus 0 SControl 300)", "pcieport 0000:00:1c.0: pciehp: Slot(0): Link Down",
+		"perf: interrupt took too long (2527 > 2500), lowering kernel.perf_event_max_sample_rate to 79000",
+		"CPU0: Package temperature above threshold, cpu clock throttled (total events = 1)",
+		"mce: [Hardware Error]: CPU 1: Machine Check: 0 Bank 4",
+		"Out of memory: Killed process 123 (java)",
+		"clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable",
+		"EXT4-fs error (device sda1): ext4_find_entry: reading directory lblock 0", "krund-test: hello", "",
 	}
 	for _, text := range harmless {
 		if !expected(KernelLine{Text: text}, allow) {

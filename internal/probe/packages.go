@@ -9,14 +9,16 @@ import (
 	"krund/internal/control"
 )
 
-// packages notes how many packages are installed and the hash of their names and versions, by whichever package manager there is.
+// packages notes how many packages are installed and the hash of their names and versions, by
+// whichever package manager there is.
 func (f Fingerprint) packages(ctx context.Context, m *control.Machine) {
 	list, manager := installed(ctx, m)
 	if len(list) == 0 {
 		return
 	}
 	slices.Sort(list)
-	f["packages"] = fmt.Sprintf("%s: %d, %s", manager, len(list), hashOf([]byte(strings.Join(list, "\n")+"\n")))
+	f["packages"] = fmt.Sprintf("%s: %d, %s", manager, len(list),
+		hashOf([]byte(strings.Join(list, "\n")+"\n")))
 }
 
 // installed returns "name version" of every installed package, in any order, and who knows.
@@ -41,7 +43,8 @@ func installed(ctx context.Context, m *control.Machine) (list []string, manager 
 	return nil, ""
 }
 
-// parseDpkg reads /var/lib/dpkg/status: paragraphs of "Name: value". Packages that are removed but for their configuration do not count.
+// parseDpkg reads /var/lib/dpkg/status: paragraphs of "Name: value". Packages that are removed but
+// for their configuration do not count.
 func parseDpkg(text string) []string {
 	var list []string
 	var name, version, arch, status string

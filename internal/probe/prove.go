@@ -21,9 +21,11 @@ type Proof struct {
 	Wanted     map[int]int64 // the frequency each CPU is set to, in kHz; CPUs without a fixed one are missing
 }
 
-// Prove keeps the given CPUs busy for d, one thread on each at the same time, and measures how fast they run and what interrupts them. On a
-// system where threads cannot be bound, cpus should be empty: then one thread runs wherever it likes.
-func Prove(ctx context.Context, m *control.Machine, clock Clock, cpus control.CPUs, d time.Duration) (Proof, error) {
+// Prove keeps the given CPUs busy for d, one thread on each at the same time, and measures how fast
+// they run and what interrupts them. On a system where threads cannot be bound, cpus should be
+// empty: then one thread runs wherever it likes.
+func Prove(ctx context.Context, m *control.Machine, clock sysroot.Clock, cpus control.CPUs,
+	d time.Duration) (Proof, error) {
 	if len(cpus) == 0 {
 		cpus = control.CPUs{-1}
 	}
@@ -48,7 +50,8 @@ func Prove(ctx context.Context, m *control.Machine, clock Clock, cpus control.CP
 }
 
 // measureAll measures all CPUs at the same time.
-func measureAll(ctx context.Context, clock Clock, cpus control.CPUs, d time.Duration, speeds []Speed) error {
+func measureAll(ctx context.Context, clock sysroot.Clock, cpus control.CPUs, d time.Duration,
+	speeds []Speed) error {
 	failures := make([]error, len(cpus))
 	var all sync.WaitGroup
 	for i, cpu := range cpus {
@@ -58,11 +61,13 @@ func measureAll(ctx context.Context, clock Clock, cpus control.CPUs, d time.Dura
 	return errors.Join(failures...)
 }
 
-// fixedFrequency returns the frequency to which both limits of a CPU are set, in kHz; 0 when they differ or are unknown.
+// fixedFrequency returns the frequency to which both limits of a CPU are set, in kHz; 0 when they
+// differ or are unknown.
 func fixedFrequency(root sysroot.Root, cpu int) int64 {
 	dir := fmt.Sprintf("/sys/devices/system/cpu/cpufreq/policy%d/", cpu)
 	if !root.Exists(dir) {
-		dir = fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpufreq/", cpu) // several CPUs may share the policy of another one
+		// several CPUs may share the policy of another one
+		dir = fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpufreq/", cpu)
 	}
 	lo, err1 := root.ReadInt(dir + "scaling_min_freq")
 	hi, err2 := root.ReadInt(dir + "scaling_max_freq")
@@ -91,15 +96,16 @@ func parseSwitches(text string) (n uint64, known bool) {
 	return 0, false
 }
 
-// Bounds of what counts as proven. A tickless CPU still ticks now and then: once when a second task shows up, and for timers that were armed
-// on it. The study's kernels tick 250 times a second.
+// Bounds of what counts as proven. A tickless CPU still ticks now and then: once when a second task
+// shows up, and for timers that were armed on it. The study's kernels tick 250 times a second.
 const (
 	quietTicks  = 10   // ticks a second of a tickless CPU at most
 	quietIRQs   = 1    // device interrupts a second of a shielded CPU at most
 	frequencyOf = 0.03 // how far a fixed frequency may be off, in parts of it
 )
 
-// Findings turns the proof into rows of a table. Their policy is warn: a proof judges settings, it forbids nothing.
+// Findings turns the proof into rows of a table. Their policy is warn: a proof judges settings, it
+// forbids nothing.
 func (p Proof) Findings() []control.Finding {
 	var rows []control.Finding
 	for _, s := range p.Speeds {
@@ -115,7 +121,8 @@ func (p Proof) Findings() []control.Finding {
 	if p.Switches >= 0 {
 		rows = append(rows, control.Finding{
 			Name: "switches", Policy: control.Warn, Status: control.StatusOK, Wanted: "few",
-			Found: fmt.Sprintf("%.0f context switches/s on the whole machine", p.Switches), Why: "each one stops whatever ran",
+			Found: fmt.Sprintf("%.0f context switches/s on the whole machine", p.Switches),
+			Why:   "each one stops whatever ran",
 		})
 	}
 	return rows
@@ -123,7 +130,8 @@ func (p Proof) Findings() []control.Finding {
 
 // row is a finding about a CPU.
 func row(name string, cpu int, good bool, found, wanted, why, fix string) control.Finding {
-	f := control.Finding{Name: name, Policy: control.Warn, Status: control.StatusOK, Found: found, Wanted: wanted, Why: why}
+	f := control.Finding{Name: name, Policy: control.Warn, Status: control.StatusOK, Found: found,
+		Wanted: wanted, Why: why}
 	if cpu >= 0 {
 		f.Name = fmt.Sprintf("%s CPU %d", name, cpu)
 	}
@@ -137,11 +145,13 @@ func (p Proof) speedRow(s Speed) control.Finding {
 	const why = "a clock that changes its speed changes every result"
 	khz, fixed := p.Wanted[s.CPU]
 	if !fixed || !s.Absolute {
-		return row("speed", s.CPU, s.Steady(), s.String(), "steady", why, "set frequency and turbo in [controls]; a virtual machine depends on its host")
+		return row("speed", s.CPU, s.Steady(), s.String(), "steady", why, "set frequency and turbo in "+
+			"[controls]; a virtual machine depends on its host")
 	}
 	off := s.Median()/(float64(khz)*1000) - 1
 	good := s.Steady() && off <= frequencyOf && off >= -frequencyOf
-	f := row("speed", s.CPU, good, s.String(), fmt.Sprintf("%d MHz, steady", khz/1000), why, "the setting has no effect: switch turbo off in the firmware, look for power limits and cooling")
+	f := row("speed", s.CPU, good, s.String(), fmt.Sprintf("%d MHz, steady", khz/1000), why,
+		"the setting has no effect: switch turbo off in the firmware, look for power limits and cooling")
 	if s.Source == "loop" {
 		f.Detail = "measured with a loop of known length: the processor's cycle counter cannot be read"
 	}
@@ -150,14 +160,18 @@ func (p Proof) speedRow(s Speed) control.Finding {
 
 func (p Proof) ticksRow(c CPUInterrupts) control.Finding {
 	rate := p.Interrupts.PerSecond(c.Ticks)
-	return row("ticks", c.CPU, rate <= quietTicks, fmt.Sprintf("%.1f timer interrupts/s", rate), fmt.Sprintf("at most %d", quietTicks),
-		"the timer interrupts a CPU though one thread alone runs on it", "boot with nohz_full=, see the control tickless")
+	return row("ticks", c.CPU, rate <= quietTicks, fmt.Sprintf("%.1f timer interrupts/s", rate),
+		fmt.Sprintf("at most %d", quietTicks),
+		"the timer interrupts a CPU though one thread alone runs on it",
+		"boot with nohz_full=, see the control tickless")
 }
 
 func (p Proof) interruptsRow(c CPUInterrupts) control.Finding {
 	rate := p.Interrupts.PerSecond(c.Devices)
-	f := row("interrupts", c.CPU, rate <= quietIRQs, fmt.Sprintf("%.1f device interrupts/s", rate), fmt.Sprintf("at most %d", quietIRQs),
-		"interrupts of devices stop whatever runs on their CPU", `set irq_affinity = "apply" in [controls] and stop irqbalance`)
+	f := row("interrupts", c.CPU, rate <= quietIRQs, fmt.Sprintf("%.1f device interrupts/s", rate),
+		fmt.Sprintf("at most %d", quietIRQs),
+		"interrupts of devices stop whatever runs on their CPU",
+		`set irq_affinity = "apply" in [controls] and stop irqbalance`)
 	var others []string
 	for _, name := range sortedKeys(c.Others) {
 		others = append(others, fmt.Sprintf("%s %d", name, c.Others[name]))

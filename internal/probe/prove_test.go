@@ -12,7 +12,8 @@ import (
 )
 
 func TestSpeedStatistics(t *testing.T) {
-	s := Speed{Absolute: true, Chunks: []float64{3.6e9, 3.59e9, 3.61e9, 3.6e9, 3.6e9, 0.1e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9}}
+	s := Speed{Absolute: true, Chunks: []float64{3.6e9, 3.59e9, 3.61e9, 3.6e9, 3.6e9, 0.1e9, 3.6e9, 3.6e9,
+		3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9}}
 	if s.Median() != 3.6e9 || !s.Steady() {
 		t.Errorf("median %g, spread %g: one slow chunk among twenty is an interrupt", s.Median(), s.Spread())
 	}
@@ -77,7 +78,8 @@ func TestMeasureInterrupts(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	failed := errors.New("failed")
-	if _, err := MeasureInterrupts(m.Root, &fakeClock{}, func() error { return failed }); !errors.Is(err, failed) {
+	if _, err := MeasureInterrupts(m.Root, &fakeClock{},
+		func() error { return failed }); !errors.Is(err, failed) {
 		t.Errorf("%v", err)
 	}
 }
@@ -85,15 +87,19 @@ func TestMeasureInterrupts(t *testing.T) {
 func TestProofFindings(t *testing.T) {
 	good := Speed{CPU: 1, Source: "loop", Absolute: true, Chunks: []float64{3.6e9, 3.6e9}}
 	p := Proof{
-		Speeds: []Speed{good, {CPU: 2, Absolute: true, Chunks: []float64{4.5e9}}, {CPU: 3, Chunks: []float64{5e8, 9e8}}},
+		Speeds: []Speed{good, {CPU: 2, Absolute: true, Chunks: []float64{4.5e9}},
+			{CPU: 3, Chunks: []float64{5e8, 9e8}}},
 		Wanted: map[int]int64{1: 3600000, 2: 3600000}, Switches: 40,
 		Interrupts: Interrupts{Elapsed: 2 * time.Second, CPUs: []CPUInterrupts{
-			{CPU: 0, Ticks: 500}, {CPU: 1, Ticks: 3}, {CPU: 2, Ticks: 500, Devices: 100, Others: map[string]uint64{"RES": 4, "CAL": 2}},
+			{CPU: 0, Ticks: 500}, {CPU: 1, Ticks: 3}, {CPU: 2, Ticks: 500, Devices: 100,
+				Others: map[string]uint64{"RES": 4, "CAL": 2}},
 		}},
 	}
 	want := map[string]control.Status{
-		"speed CPU 1": control.StatusOK, "speed CPU 2": control.StatusDiffers, "speed CPU 3": control.StatusDiffers,
-		"ticks CPU 1": control.StatusOK, "ticks CPU 2": control.StatusDiffers, "interrupts CPU 1": control.StatusOK, "interrupts CPU 2": control.StatusDiffers,
+		"speed CPU 1": control.StatusOK, "speed CPU 2": control.StatusDiffers,
+		"speed CPU 3": control.StatusDiffers,
+		"ticks CPU 1": control.StatusOK, "ticks CPU 2": control.StatusDiffers,
+		"interrupts CPU 1": control.StatusOK, "interrupts CPU 2": control.StatusDiffers,
 		"switches": control.StatusOK,
 	}
 	rows := p.Findings()
@@ -104,7 +110,8 @@ func TestProofFindings(t *testing.T) {
 		if f.Status != want[f.Name] || f.Why == "" || (f.Status == control.StatusDiffers) != (f.Fix != "") {
 			t.Errorf("%+v, want %s", f, want[f.Name])
 		}
-		if f.Name == "interrupts CPU 2" && (f.Found != "50.0 device interrupts/s" || f.Detail != "others: CAL 2, RES 4") {
+		if f.Name == "interrupts CPU 2" && (f.Found != "50.0 device interrupts/s" ||
+			f.Detail != "others: CAL 2, RES 4") {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -122,25 +129,30 @@ func TestProve(t *testing.T) {
 	}
 	clock := &lockedClock{clock: fakeClock{step: time.Millisecond}}
 	p, err := Prove(t.Context(), m, clock, control.CPUs{0}, 10*time.Millisecond)
-	if err != nil || len(p.Speeds) != 1 || len(p.Speeds[0].Chunks) == 0 || p.Wanted[0] != 3600000 || p.Switches != 0 || len(p.Interrupts.CPUs) != 4 {
+	if err != nil || len(p.Speeds) != 1 || len(p.Speeds[0].Chunks) == 0 || p.Wanted[0] != 3600000 ||
+		p.Switches != 0 || len(p.Interrupts.CPUs) != 4 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if p, err := Prove(t.Context(), m, clock, nil, 10*time.Millisecond); err != nil || len(p.Speeds) != 1 || p.Speeds[0].CPU != -1 || len(p.Wanted) != 0 {
+	if p, err := Prove(t.Context(), m, clock, nil, 10*time.Millisecond); err != nil || len(p.Speeds) != 1 ||
+		p.Speeds[0].CPU != -1 || len(p.Wanted) != 0 {
 		t.Errorf("unbound: %+v, %v", p, err)
 	}
 }
 
 func TestCheck(t *testing.T) {
 	for name, want := range map[string]string{
-		"intel-acpi-cpufreq": "temperature ok, kernel_log cannot, throttle ok, virtualisation ok, fingerprint ok",
-		"kvm-guest":          "temperature cannot, kernel_log cannot, throttle cannot, virtualisation cannot, fingerprint ok",
+		"intel-acpi-cpufreq": "temperature ok, kernel_log cannot, throttle ok, virtualisation ok, " +
+			"fingerprint ok",
+		"kvm-guest": "temperature cannot, kernel_log cannot, throttle cannot, virtualisation " +
+			"cannot, fingerprint ok",
 	} {
 		m, _ := machine(t, name)
 		var got []string
 		findings := Check(t.Context(), m, Defaults())
 		for _, f := range findings {
 			got = append(got, f.Name+" "+string(f.Status))
-			if f.Found == "" || f.Wanted == "" || f.Why == "" || f.Status == control.StatusCannot && f.Fix == "" {
+			if f.Found == "" || f.Wanted == "" || f.Why == "" ||
+				f.Status == control.StatusCannot && f.Fix == "" {
 				t.Errorf("%s: incomplete %+v", name, f)
 			}
 		}
@@ -152,7 +164,8 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	m, _ := machine(t, "kvm-guest")
-	for _, f := range Check(t.Context(), m, Settings{control.Off, control.Off, control.Off, control.Off, control.Off, nil}) {
+	for _, f := range Check(t.Context(), m, Settings{control.Off, control.Off, control.Off, control.Off,
+		control.Off, nil}) {
 		if f.Status != control.StatusOff || f.Fix != "" {
 			t.Errorf("policy off: %+v", f)
 		}

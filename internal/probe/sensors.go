@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"krund/internal/control"
+	"krund/internal/display"
 )
 
 // parseSensors reads the temperatures of OpenBSD's `sysctl hw.sensors` (sysctl(8), print_sensor):
@@ -15,7 +16,8 @@ import (
 //	hw.sensors.acpitz0.temp0=27.80 degC (zone temperature), OK
 //	hw.sensors.it0.temp2=unknown
 //
-// Device names of OpenBSD are numbered in the order of the bus, which stays the same from boot to boot.
+// Device names of OpenBSD are numbered in the order of the bus, which stays the same from boot to
+// boot.
 func parseSensors(text string) Temperatures {
 	var t Temperatures
 	for line := range strings.Lines(text) {
@@ -39,11 +41,11 @@ func parseSensors(text string) Temperatures {
 		degrees, err := strconv.ParseFloat(number, 64)
 		switch {
 		case err != nil || !strings.HasPrefix(rest, "degC"):
-			t.remark(sensor, "says "+clip(value))
+			t.remark(sensor, "says "+display.Head(value, excerpt))
 		case math.IsNaN(degrees) || degrees*1000 < leastMilliC || degrees*1000 > mostMilliC:
-			t.remark(sensor, clip(value)+" cannot be")
+			t.remark(sensor, display.Head(value, excerpt)+" cannot be")
 		default:
-			t.add(sensor, int64(math.Round(degrees*1000)), namesake)
+			t.add(sensor, int(math.Round(degrees*1000)), namesake)
 		}
 	}
 	t.finish()

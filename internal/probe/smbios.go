@@ -24,11 +24,13 @@ func (m memoryModule) String() string {
 	return strings.Join(strings.Fields(text+" "+m.manufacturer+" "+m.part), " ")
 }
 
-// memoryDevice is the type of the structures that describe modules (SMBIOS specification, DSP0134, section 7.18).
+// memoryDevice is the type of the structures that describe modules (SMBIOS specification, DSP0134,
+// section 7.18).
 const memoryDevice = 17
 
-// parseModules reads the memory devices of an SMBIOS table: structures, each of a type, its own length, two bytes of handle, fields, and
-// then its strings, each ended by a zero, the last by two. Empty slots are left out. It stops at what is no structure.
+// parseModules reads the memory devices of an SMBIOS table: structures, each of a type, its own
+// length, two bytes of handle, fields, and then its strings, each ended by a zero, the last by two.
+// Empty slots are left out. It stops at what is no structure.
 func parseModules(table []byte) []memoryModule {
 	var modules []memoryModule
 	for len(table) >= 4 {
@@ -52,7 +54,8 @@ func parseModules(table []byte) []memoryModule {
 	return modules
 }
 
-// readModule reads one structure; fields beyond its end, which older versions of the specification lack, are zero.
+// readModule reads one structure; fields beyond its end, which older versions of the specification
+// lack, are zero.
 func readModule(fields []byte, texts [][]byte) memoryModule {
 	number := func(at, bytes int) uint64 {
 		var data [8]byte
@@ -68,7 +71,8 @@ func readModule(fields []byte, texts [][]byte) memoryModule {
 		}
 		return word(strings.TrimSpace(string(texts[i-1])))
 	}
-	m := memoryModule{slot: text(0x10), manufacturer: text(0x17), part: text(0x1a), speed: uint16(number(0x15, 2))}
+	m := memoryModule{slot: text(0x10), manufacturer: text(0x17), part: text(0x1a),
+		speed: uint16(number(0x15, 2))}
 	switch size := number(0x0c, 2); {
 	case size == 0 || size == 0xffff: // empty, unknown
 	case size == 0x7fff: // too large for the field

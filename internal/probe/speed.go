@@ -8,10 +8,12 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"krund/internal/sysroot"
 )
 
-// Spin does n steps of a calculation in which each step needs the one before it, and returns its result so that no compiler leaves it out.
-// A step is a multiplication and an addition of 64 bits.
+// Spin does n steps of a calculation in which each step needs the one before it, and returns its
+// result so that no compiler leaves it out. A step is a multiplication and an addition of 64 bits.
 //
 //go:noinline
 func Spin(n int) uint64 {
@@ -22,9 +24,10 @@ func Spin(n int) uint64 {
 	return x
 }
 
-// stepCycles is how many processor cycles a step of Spin takes, 0 when unknown. On x86 a multiplication takes 3 cycles and an addition 1, on
-// every Intel processor since Nehalem and every AMD one since Zen (Agner Fog, instruction tables), whatever else the processor could do
-// at the same time. Other processors fuse the two, or differ.
+// stepCycles is how many processor cycles a step of Spin takes, 0 when unknown. On x86 a
+// multiplication takes 3 cycles and an addition 1, on every Intel processor since Nehalem and every
+// AMD one since Zen (Agner Fog, instruction tables), whatever else the processor could do at the
+// same time. Other processors fuse the two, or differ.
 func stepCycles() float64 {
 	if runtime.GOARCH == "amd64" {
 		return 4
@@ -34,18 +37,22 @@ func stepCycles() float64 {
 
 // A Speed is how fast a CPU ran under load, from many short chunks of work.
 type Speed struct {
-	CPU      int
-	Source   string    // "cycles": the processor's own counter; "loop": time of a loop of known length
-	Absolute bool      // chunks are in Hz; otherwise in steps of the loop per second, which only tell whether the speed moves
+	CPU    int
+	Source string // "cycles": the processor's own counter; "loop": time of a loop of known length
+	// chunks are in Hz; otherwise in steps of the loop per second, which only tell whether the
+	// speed moves
+	Absolute bool
 	Chunks   []float64 // in the order of time
-	Switches int64     // times the thread was put aside by the kernel (involuntary context switches); -1 unknown
+	// times the thread was put aside by the kernel (involuntary context switches); -1 unknown
+	Switches int64
 }
 
 // Median returns the middle of the chunks, NaN without any.
 func (s Speed) Median() float64 { return s.quantile(0.5) }
 
-// Spread returns how far the speed moved: the distance between the 5th and the 95th percentile of the chunks in parts of the median. The
-// outermost chunks are left out because an interrupt makes a single one slow. NaN without chunks.
+// Spread returns how far the speed moved: the distance between the 5th and the 95th percentile of
+// the chunks in parts of the median. The outermost chunks are left out because an interrupt makes a
+// single one slow. NaN without chunks.
 func (s Speed) Spread() float64 { return (s.quantile(0.95) - s.quantile(0.05)) / s.Median() }
 
 // quantile returns the chunk below which the share q of them lies.
@@ -57,8 +64,8 @@ func (s Speed) quantile(q float64) float64 {
 	return sorted[int(math.Round(q*float64(len(sorted)-1)))]
 }
 
-// steadySpread is the spread up to which a speed counts as one speed. Neighbouring P-states of the study's machines are 5 % apart or more
-// (section 7 there), and it took 3 % to either side as safe.
+// steadySpread is the spread up to which a speed counts as one speed. Neighbouring P-states of the
+// study's machines are 5 % apart or more (section 7 there), and it took 3 % to either side as safe.
 const steadySpread = 0.03
 
 // Steady tells whether the speed stayed the same.
@@ -75,8 +82,8 @@ func (s Speed) String() string {
 	return fmt.Sprintf("%.0f %s, moves by %.1f %%", s.Median()/scale, unit, 100*s.Spread())
 }
 
-// chunkSteps is the work of a chunk: some 4 milliseconds at 3 GHz, long against the reading of the clock and short against the time in
-// which a processor changes its frequency.
+// chunkSteps is the work of a chunk: some 4 milliseconds at 3 GHz, long against the reading of the
+// clock and short against the time in which a processor changes its frequency.
 const chunkSteps = 3_000_000
 
 // A cycleCounter counts the cycles of the calling thread.
@@ -85,9 +92,10 @@ type cycleCounter interface {
 	Close() error
 }
 
-// MeasureSpeed keeps a CPU busy for d and measures how fast it runs. It binds the calling thread to the CPU while it does; a CPU of -1 is
-// whichever the kernel chooses. The processor's cycle counter is used where the kernel lets it be read.
-func MeasureSpeed(ctx context.Context, clock Clock, cpu int, d time.Duration) (Speed, error) {
+// MeasureSpeed keeps a CPU busy for d and measures how fast it runs. It binds the calling thread to
+// the CPU while it does; a CPU of -1 is whichever the kernel chooses. The processor's cycle counter
+// is used where the kernel lets it be read.
+func MeasureSpeed(ctx context.Context, clock sysroot.Clock, cpu int, d time.Duration) (Speed, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	s := Speed{CPU: cpu, Source: "loop", Absolute: stepCycles() > 0, Switches: -1}
@@ -118,8 +126,9 @@ func MeasureSpeed(ctx context.Context, clock Clock, cpu int, d time.Duration) (S
 	return s, ctx.Err()
 }
 
-// measureChunk returns the speed of one chunk: in Hz, or in steps per second when nobody knows how many cycles a step takes.
-func measureChunk(clock Clock, counter cycleCounter) (float64, error) {
+// measureChunk returns the speed of one chunk: in Hz, or in steps per second when nobody knows how
+// many cycles a step takes.
+func measureChunk(clock sysroot.Clock, counter cycleCounter) (float64, error) {
 	var before, after uint64
 	var err error
 	if counter != nil {

@@ -21,7 +21,8 @@ func bindThread(cpu int) (unbind func(), err error) {
 	return func() { _ = unix.SchedSetaffinity(0, &old) }, nil // what the thread had is still allowed to it
 }
 
-// threadSwitches returns how often the calling thread was put aside against its will, -1 when unknown.
+// threadSwitches returns how often the calling thread was put aside against its will, -1 when
+// unknown.
 func threadSwitches() int64 {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_THREAD, &u) != nil {
@@ -33,8 +34,8 @@ func threadSwitches() int64 {
 // perfCycles is a perf event of the calling thread.
 type perfCycles int
 
-// openCycles opens the processor's cycle counter for the calling thread, in user mode only, so that reading the clock does not count.
-// Virtual machines and some kernels have none.
+// openCycles opens the processor's cycle counter for the calling thread, in user mode only, so that
+// reading the clock does not count. Virtual machines and some kernels have none.
 func openCycles() (cycleCounter, error) {
 	attr := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES,

@@ -7,31 +7,26 @@ import (
 	"strings"
 	"unicode"
 
+	"krund/internal/display"
+	"krund/internal/results"
 	"krund/internal/sysroot"
 )
 
-// A Temperature is what one sensor says.
-type Temperature struct {
-	Sensor string `json:"sensor"`  // who says it: the same in every boot of a machine
-	MilliC int64  `json:"milli_c"` // thousandths of a degree Celsius
-}
-
-func (t Temperature) String() string { return t.Sensor + " " + celsius(t.MilliC) }
-
 // celsius prints thousandths of a degree.
-func celsius(milli int64) string { return fmt.Sprintf("%.1f C", float64(milli)/1000) }
+func celsius(milli int) string { return fmt.Sprintf("%.1f C", float64(milli)/1000) }
 
-// Temperatures are the readings of all sensors that work, ordered by sensor, and remarks about those that do not.
+// Temperatures are the readings of all sensors that work, ordered by sensor, and remarks about
+// those that do not.
 type Temperatures struct {
-	Readings []Temperature `json:"readings"`
-	Remarks  []string      `json:"remarks,omitempty"`
+	Readings []results.Temperature `json:"readings"`
+	Remarks  []string              `json:"remarks,omitempty"`
 
 	namesakes map[string]int // how many sensors of a name were seen so far, those that do not work among them
 	numbers   []int          // which of its namesakes each reading is, from 1
 }
 
-// Readings outside of these bounds come from inputs to which nothing is connected (all bits set, or none), in thousandths of a degree
-// Celsius. No processor works there.
+// Readings outside of these bounds come from inputs to which nothing is connected (all bits set, or
+// none), in thousandths of a degree Celsius. No processor works there.
 const (
 	leastMilliC = -40000
 	mostMilliC  = 125000
@@ -39,10 +34,11 @@ const (
 
 const hwmonDir = "/sys/class/hwmon"
 
-// hwmonTemperatures reads all sensors of Linux (docs.kernel.org, hwmon/sysfs-interface), or, where there are none, the thermal zones.
+// hwmonTemperatures reads all sensors of Linux (docs.kernel.org, hwmon/sysfs-interface), or, where
+// there are none, the thermal zones.
 //
-// hwmonN is numbered in the order in which drivers happen to load, so a sensor is named by chip, the device's place in the machine, and
-// label: "coretemp@platform/coretemp.0/Core_0".
+// hwmonN is numbered in the order in which drivers happen to load, so a sensor is named by chip,
+// the device's place in the machine, and label: "coretemp@platform/coretemp.0/Core_0".
 func hwmonTemperatures(root sysroot.Root) Temperatures {
 	var t Temperatures
 	for _, entry := range root.List(hwmonDir) {
@@ -98,8 +94,8 @@ func (t *Temperatures) meet(sensor string) int {
 }
 
 // add takes a reading in.
-func (t *Temperatures) add(sensor string, milli int64, number int) {
-	t.Readings = append(t.Readings, Temperature{Sensor: sensor, MilliC: milli})
+func (t *Temperatures) add(sensor string, milli, number int) {
+	t.Readings = append(t.Readings, results.Temperature{Sensor: sensor, MilliC: milli})
 	t.numbers = append(t.numbers, number)
 }
 
@@ -123,10 +119,10 @@ func (t *Temperatures) remark(sensor, what string) {
 }
 
 // parseMilliC reads a whole number of thousandths of a degree that a sensor can mean.
-func parseMilliC(text string) (int64, error) {
-	milli, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+func parseMilliC(text string) (int, error) {
+	milli, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a temperature", clip(text))
+		return 0, fmt.Errorf("%q is not a temperature", display.Head(text, excerpt))
 	}
 	if milli < leastMilliC || milli > mostMilliC {
 		return 0, fmt.Errorf("%s cannot be", celsius(milli))
@@ -150,8 +146,8 @@ func (t *Temperatures) zones(root sysroot.Root) {
 	}
 }
 
-// finish orders the readings and numbers those that share a name, in the order in which they were found. One that cannot be read keeps its number: the
-// others must not be taken for it.
+// finish orders the readings and numbers those that share a name, in the order in which they were
+// found. One that cannot be read keeps its number: the others must not be taken for it.
 func (t *Temperatures) finish() {
 	shared := map[string]bool{}
 	for i, r := range t.Readings {
@@ -161,14 +157,16 @@ func (t *Temperatures) finish() {
 		}
 	}
 	for _, sensor := range sortedKeys(shared) {
-		t.Remarks = append(t.Remarks, fmt.Sprintf("%d sensors are called %s: told apart by the order in which the kernel lists them", t.namesakes[sensor], sensor))
+		t.Remarks = append(t.Remarks, fmt.Sprintf("%d sensors are called %s: told apart by the order in "+
+			"which the kernel lists them", t.namesakes[sensor], sensor))
 	}
-	slices.SortFunc(t.Readings, func(a, b Temperature) int { return sysroot.Compare(a.Sensor, b.Sensor) })
+	slices.SortFunc(t.Readings,
+		func(a, b results.Temperature) int { return sysroot.Compare(a.Sensor, b.Sensor) })
 	t.namesakes, t.numbers = nil, nil
 }
 
-// devicePlace returns where in the machine the device of a hwmon directory sits: its path below /sys/devices, without the parts that are
-// numbered by chance.
+// devicePlace returns where in the machine the device of a hwmon directory sits: its path below
+// /sys/devices, without the parts that are numbered by chance.
 func devicePlace(root sysroot.Root, dir string) string {
 	place, err := root.Resolve(dir + "/device")
 	if err != nil {
@@ -179,8 +177,9 @@ func devicePlace(root sysroot.Root, dir string) string {
 	return stablePlace(place)
 }
 
-// stablePlace cuts the parts of a device path that depend on the order in which drivers load: the hwmon directory itself at the end, and the
-// numbers of buses and controllers (nvme0, host3, i2c-5 and the 5-0048 on it), whose place on the PCI bus stays in the path.
+// stablePlace cuts the parts of a device path that depend on the order in which drivers load: the
+// hwmon directory itself at the end, and the numbers of buses and controllers (nvme0, host3, i2c-5
+// and the 5-0048 on it), whose place on the PCI bus stays in the path.
 func stablePlace(place string) string {
 	place = strings.TrimPrefix(place, "/sys/devices/")
 	parts := strings.Split(strings.Trim(place, "/"), "/")
@@ -196,7 +195,8 @@ func stablePlace(place string) string {
 	return strings.Join(parts, "/")
 }
 
-// stablePart replaces the number of a part that is numbered by chance by "*". A port of a disk controller (ata3) keeps its number.
+// stablePart replaces the number of a part that is numbered by chance by "*". A port of a disk
+// controller (ata3) keeps its number.
 func stablePart(part string) string {
 	for _, kind := range []string{"nvme", "host", "target", "i2c-"} {
 		rest, found := strings.CutPrefix(part, kind)
@@ -217,7 +217,8 @@ func stablePart(part string) string {
 
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// word makes a name of one word: white space and control characters become "_", so that it can stand in a line of key=value pairs.
+// word makes a name of one word: white space and control characters become "_", so that it can
+// stand in a line of key=value pairs.
 func word(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) || r == '=' || r == unicode.ReplacementChar {
@@ -227,11 +228,5 @@ func word(name string) string {
 	}, name)
 }
 
-// clip shortens a text for a message.
-func clip(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "..."
-}
+// excerpt is how many bytes of a value a message quotes.
+const excerpt = 80

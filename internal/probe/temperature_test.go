@@ -16,7 +16,7 @@ import (
 func shown(t Temperatures) []string {
 	var list []string
 	for _, r := range t.Readings {
-		list = append(list, r.String())
+		list = append(list, r.Sensor+" "+celsius(r.MilliC))
 	}
 	return list
 }
@@ -28,11 +28,13 @@ func TestTemperaturesOfEachMachine(t *testing.T) {
 			"coretemp@platform/coretemp.0/Core_0 44.0 C", "coretemp@platform/coretemp.0/Package_id_0 45.0 C",
 			"nvme@pci0000:00/0000:00:1d.0/0000:3d:00.0/nvme/nvme*/Composite 38.9 C",
 		},
-		"amd-pstate-epp": {"k10temp@pci0000:00/0000:00:18.3/Tccd1 46.0 C", "k10temp@pci0000:00/0000:00:18.3/Tctl 48.2 C"},
+		"amd-pstate-epp": {"k10temp@pci0000:00/0000:00:18.3/Tccd1 46.0 C",
+			"k10temp@pci0000:00/0000:00:18.3/Tctl 48.2 C"},
 		// Two chips of one name are told apart by where they sit.
-		"amd-acpi-cpufreq": {"k10temp@pci0000:00/0000:00:18.3/Tdie 38.6 C", "k10temp@pci0000:00/0000:00:19.3/Tdie 39.0 C"},
-		"arm64":            {"zone@soc-thermal 41.5 C"},
-		"kvm-guest":        nil,
+		"amd-acpi-cpufreq": {"k10temp@pci0000:00/0000:00:18.3/Tdie 38.6 C",
+			"k10temp@pci0000:00/0000:00:19.3/Tdie 39.0 C"},
+		"arm64":     {"zone@soc-thermal 41.5 C"},
+		"kvm-guest": nil,
 	}
 	for name, want := range tests {
 		m, _ := machine(t, name)
@@ -43,7 +45,8 @@ func TestTemperaturesOfEachMachine(t *testing.T) {
 	}
 }
 
-// TestSensorNamesOutliveRenumbering gives the chips other numbers, as another order of loading drivers does.
+// TestSensorNamesOutliveRenumbering gives the chips other numbers, as another order of loading
+// drivers does.
 func TestSensorNamesOutliveRenumbering(t *testing.T) {
 	m, dir := machine(t, "intel-pstate-active")
 	before := shown(hwmonTemperatures(m.Root))
@@ -83,7 +86,8 @@ func TestBrokenSensors(t *testing.T) {
 	put(t, dir, chip+"temp8_input", "-5000\n")
 	put(t, dir, chip+"temp9_input", "1\n")
 	put(t, dir, chip+"temp10_input", "1\n")
-	m.Root = m.Root.With(failing{errs: map[string]error{"temp9_input": syscall.EAGAIN, "temp10_input": syscall.EIO}})
+	m.Root = m.Root.With(failing{errs: map[string]error{"temp9_input": syscall.EAGAIN,
+		"temp10_input": syscall.EIO}})
 	got := hwmonTemperatures(m.Root)
 	want := []string{
 		"acpitz@virtual/thermal/thermal_zone0/temp1 27.8 C", "coretemp@platform/coretemp.0/Core_0 44.0 C",
@@ -94,7 +98,9 @@ func TestBrokenSensors(t *testing.T) {
 		t.Errorf("%q, want %q", shown(got), want)
 	}
 	all := strings.Join(got.Remarks, "\n")
-	for _, part := range []string{"temp3 left out", "temp4 left out: 255.0 C cannot be", "temp5 left out: says that it is faulty", "temp6 left out: is switched off", "temp7 left out", "resource temporarily unavailable", "input/output error"} {
+	for _, part := range []string{"temp3 left out", "temp4 left out: 255.0 C cannot be", "temp5 left out: " +
+		"says that it is faulty", "temp6 left out: is switched off", "temp7 left out",
+		"resource temporarily unavailable", "input/output error"} {
 		if !strings.Contains(all, part) {
 			t.Errorf("remarks lack %q:\n%s", part, all)
 		}
@@ -109,7 +115,8 @@ func TestNamelessAndDoubleSensors(t *testing.T) {
 	got := hwmonTemperatures(m.Root)
 	// There is not even a device to tell them apart.
 	want := []string{"unnamed@class/temp1#1 2.0 C", "unnamed@class/temp1#2 11.0 C"}
-	if len(got.Readings) != 2 || got.Readings[0].Sensor == got.Readings[1].Sensor || got.Readings[0].MilliC != 2000 {
+	if len(got.Readings) != 2 || got.Readings[0].Sensor == got.Readings[1].Sensor ||
+		got.Readings[0].MilliC != 2000 {
 		t.Errorf("%q, want something like %q", shown(got), want)
 	}
 	for _, r := range got.Readings {
@@ -119,7 +126,8 @@ func TestNamelessAndDoubleSensors(t *testing.T) {
 	}
 }
 
-// TestNamesakesKeepTheirNumbers: while one of them cannot be read the others must not be taken for it, whose base temperature is another.
+// TestNamesakesKeepTheirNumbers: while one of them cannot be read the others must not be taken for
+// it, whose base temperature is another.
 func TestNamesakesKeepTheirNumbers(t *testing.T) {
 	m, dir := machine(t, "kvm-guest")
 	zone := func(n, temp string) {
@@ -129,11 +137,13 @@ func TestNamesakesKeepTheirNumbers(t *testing.T) {
 	for n, temp := range map[string]string{"0": "27000\n", "1": "40000\n", "2": "55000\n"} {
 		zone(n, temp)
 	}
-	if got := strings.Join(shown(hwmonTemperatures(m.Root)), ", "); got != "zone@acpitz#1 27.0 C, zone@acpitz#2 40.0 C, zone@acpitz#3 55.0 C" {
+	if got := strings.Join(shown(hwmonTemperatures(m.Root)), ", "); got != "zone@acpitz#1 27.0 C, "+
+		"zone@acpitz#2 40.0 C, zone@acpitz#3 55.0 C" {
 		t.Errorf("all: %s", got)
 	}
 	zone("0", "\n")
-	if got := strings.Join(shown(hwmonTemperatures(m.Root)), ", "); got != "zone@acpitz#2 40.0 C, zone@acpitz#3 55.0 C" {
+	if got := strings.Join(shown(hwmonTemperatures(m.Root)), ", "); got != "zone@acpitz#2 40.0 C, "+
+		"zone@acpitz#3 55.0 C" {
 		t.Errorf("without the first: %s", got)
 	}
 	zone("1", "\n")
@@ -147,16 +157,37 @@ func TestNamesakesKeepTheirNumbers(t *testing.T) {
 }
 
 func TestStablePlace(t *testing.T) {
-	tests := map[string]string{
-		"/sys/devices/platform/coretemp.0":                                                          "platform/coretemp.0",
-		"/sys/devices/virtual/thermal/thermal_zone0/hwmon0":                                         "virtual/thermal/thermal_zone0",
-		"/sys/devices/pci0000:00/0000:00:01.0/nvme/nvme0/hwmon1":                                    "pci0000:00/0000:00:01.0/nvme/nvme*",
-		"/sys/devices/i2c-1/1-0048":                                                                 "i2c-*/*-0048",
-		"/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/hwmon/hwmon4":          "pci0000:00/0000:00:17.0/ata3/host*/target*/*:0:0:0",
-		"/sys/devices/pci0000:00/0000:00:08.1/0000:0b:00.0/hwmon/hwmon7":                            "pci0000:00/0000:00:08.1/0000:0b:00.0",
-		"/sys/devices/LNXSYSTM:00/LNXSYBUS:00/PNP0A08:00/device:3a/PNP0C14:01/wmi_bus/wmi_bus-PNP0": "LNXSYSTM:00/LNXSYBUS:00/PNP0A08:00/device:3a/PNP0C14:01/wmi_bus/wmi_bus-PNP0",
-	}
-	for place, want := range tests {
+	for _, test := range [][2]string{ // below /sys/devices/
+		{
+			"platform/coretemp.0",
+			"platform/coretemp.0",
+		},
+		{
+			"virtual/thermal/thermal_zone0/hwmon0",
+			"virtual/thermal/thermal_zone0",
+		},
+		{
+			"pci0000:00/0000:00:01.0/nvme/nvme0/hwmon1",
+			"pci0000:00/0000:00:01.0/nvme/nvme*",
+		},
+		{
+			"i2c-1/1-0048",
+			"i2c-*/*-0048",
+		},
+		{
+			"pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/hwmon/hwmon4",
+			"pci0000:00/0000:00:17.0/ata3/host*/target*/*:0:0:0",
+		},
+		{
+			"pci0000:00/0000:00:08.1/0000:0b:00.0/hwmon/hwmon7",
+			"pci0000:00/0000:00:08.1/0000:0b:00.0",
+		},
+		{
+			"LNXSYSTM:00/LNXSYBUS:00/PNP0A08:00/device:3a/PNP0C14:01/wmi_bus/wmi_bus-PNP0",
+			"LNXSYSTM:00/LNXSYBUS:00/PNP0A08:00/device:3a/PNP0C14:01/wmi_bus/wmi_bus-PNP0",
+		},
+	} {
+		place, want := "/sys/devices/"+test[0], test[1]
 		if got := stablePlace(place); got != want {
 			t.Errorf("%s: %q, want %q", place, got, want)
 		}
@@ -177,7 +208,8 @@ hw.sensors.it0.fan0=1520 RPM
 hw.sensors.acpibat0.volt0=11.10 VDC (voltage)
 `
 	got := parseSensors(text)
-	want := []string{"acpitz0/temp0(zone_temperature) 27.8 C", "acpitz0/temp1(zone_temperature) 29.9 C", "cpu0/temp0 45.0 C", "it0/temp0 33.0 C", "ksmn0/temp0 -3.5 C"}
+	want := []string{"acpitz0/temp0(zone_temperature) 27.8 C", "acpitz0/temp1(zone_temperature) 29.9 C",
+		"cpu0/temp0 45.0 C", "it0/temp0 33.0 C", "ksmn0/temp0 -3.5 C"}
 	if !slices.Equal(shown(got), want) {
 		t.Errorf("%q, want %q", shown(got), want)
 	}
@@ -187,7 +219,8 @@ hw.sensors.acpibat0.volt0=11.10 VDC (voltage)
 }
 
 func TestSysctlTemperatures(t *testing.T) {
-	if got := sysctlTemperatures(t.Context(), scripted{"sysctl hw.sensors": "hw.sensors.cpu0.temp0=45.00 degC\n"}); len(got.Readings) != 1 {
+	if got := sysctlTemperatures(t.Context(), scripted{"sysctl hw.sensors": "hw.sensors.cpu0.temp0=45.00 " +
+		"degC\n"}); len(got.Readings) != 1 {
 		t.Errorf("%+v", got)
 	}
 	for _, c := range []control.Commands{nil, scripted{}} {
@@ -202,8 +235,10 @@ func TestMatch(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"*", "a/b", true}, {"*", "", true}, {"", "", true}, {"", "a", false}, {"coretemp*", "coretemp@platform/x", true},
-		{"*Package*", "coretemp@p/Package_id_0", true}, {"a?c", "abc", true}, {"a?c", "ac", false}, {"*a*b*c", "xxaxxbxxc", true},
+		{"*", "a/b", true}, {"*", "", true}, {"", "", true}, {"", "a", false},
+		{"coretemp*", "coretemp@platform/x", true},
+		{"*Package*", "coretemp@p/Package_id_0", true}, {"a?c", "abc", true}, {"a?c", "ac", false},
+		{"*a*b*c", "xxaxxbxxc", true},
 		{"*a*b*c", "xxaxxcxxb", false}, {"a*", "ba", false}, {"**", "x", true}, {"x", "xy", false},
 	}
 	for _, tt := range tests {
@@ -229,7 +264,8 @@ func FuzzTemperatures(f *testing.F) {
 		}
 		temps.Readings = append(temps.Readings, parseSensors(text).Readings...)
 		for _, r := range temps.Readings {
-			if strings.ContainsAny(r.Sensor, " =\n\t\x00") || r.MilliC < leastMilliC || r.MilliC > mostMilliC {
+			if strings.ContainsAny(r.Sensor, " =\n\t\x00") || r.MilliC < leastMilliC ||
+				r.MilliC > mostMilliC {
 				t.Errorf("reading %+v", r)
 			}
 		}

@@ -10,19 +10,22 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/display"
 	"krund/internal/sysroot"
 )
 
-// Throttle is how often, so far, the processor has slowed itself down. Counters and register bits carry names such as
-// "cpu0/core_throttle_count" and "cpu0/package thermal limit (log)"; a bit that is set is 1.
+// Throttle is how often, so far, the processor has slowed itself down. Counters and register bits
+// carry names such as "cpu0/core_throttle_count" and "cpu0/package thermal limit (log)"; a bit that
+// is set is 1.
 type Throttle struct {
 	Counts  map[string]uint64 `json:"counts"`
 	Remarks []string          `json:"remarks,omitempty"` // sources that this machine lacks
 }
 
-// ReadThrottle reads every source that there is: the kernel's counters of thermal events, which each CPU keeps for itself (Linux,
-// drivers/thermal/intel/therm_throt.c); the rows TRM, THR and MCE of /proc/interrupts; and the status registers of Intel processors, where
-// they can be read, since without the boot option int_pln_enable the kernel does not count power limits.
+// ReadThrottle reads every source that there is: the kernel's counters of thermal events, which
+// each CPU keeps for itself (Linux, drivers/thermal/intel/therm_throt.c); the rows TRM, THR and MCE
+// of /proc/interrupts; and the status registers of Intel processors, where they can be read, since
+// without the boot option int_pln_enable the kernel does not count power limits.
 func ReadThrottle(root sysroot.Root) Throttle {
 	t := Throttle{Counts: map[string]uint64{}}
 	files, err := root.Glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/*_count")
@@ -43,7 +46,8 @@ func ReadThrottle(root sysroot.Root) Throttle {
 		t.Counts[cpu+"/"+path.Base(file)] = n
 	}
 	if len(unreadable) > 0 {
-		t.Remarks = append(t.Remarks, fmt.Sprintf("%d of %d counters cannot be read, the first: %v", len(unreadable), len(files), unreadable[0]))
+		t.Remarks = append(t.Remarks, fmt.Sprintf("%d of %d counters cannot be read, the first: %v",
+			len(unreadable), len(files), unreadable[0]))
 	}
 	if text, err := root.Read("/proc/interrupts"); err == nil {
 		rows := ParseInterrupts(text)
@@ -65,13 +69,14 @@ func readCount(root sysroot.Root, file string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("read %s: %q is not a count", file, clip(text))
+		return 0, fmt.Errorf("read %s: %q is not a count", file, display.Head(text, excerpt))
 	}
 	return n, nil
 }
 
-// Status registers of Intel processors and their bits (Intel SDM volume 4, IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS). A log bit stays
-// set until somebody clears it, so it tells of a first event only.
+// Status registers of Intel processors and their bits (Intel SDM volume 4, IA32_THERM_STATUS and
+// IA32_PACKAGE_THERM_STATUS). A log bit stays set until somebody clears it, so it tells of a first
+// event only.
 const (
 	thermStatus        = 0x19c
 	packageThermStatus = 0x1b1
@@ -82,8 +87,10 @@ var thermBits = []struct {
 	name string
 }{
 	{0, "thermal limit (now)"}, {1, "thermal limit (log)"}, {2, "PROCHOT (now)"}, {3, "PROCHOT (log)"},
-	{4, "critical temperature (now)"}, {5, "critical temperature (log)"}, {10, "power limit (now)"}, {11, "power limit (log)"},
-	{12, "current limit (now)"}, {13, "current limit (log)"}, {14, "cross-domain limit (now)"}, {15, "cross-domain limit (log)"},
+	{4, "critical temperature (now)"}, {5, "critical temperature (log)"}, {10, "power limit (now)"},
+	{11, "power limit (log)"},
+	{12, "current limit (now)"}, {13, "current limit (log)"}, {14, "cross-domain limit (now)"},
+	{15, "cross-domain limit (log)"},
 }
 
 // registers adds the bits of every CPU whose registers can be read.
@@ -124,8 +131,9 @@ func (c ThrottleChange) String() string {
 	return fmt.Sprintf("%s: %d -> %d", c.Name, c.Before, c.After)
 }
 
-// Since returns the counts that have risen since before, and the bits that are set now and were not, in the order of their names. A count
-// that was not there before is new, and counts as having risen from 0.
+// Since returns the counts that have risen since before, and the bits that are set now and were
+// not, in the order of their names. A count that was not there before is new, and counts as having
+// risen from 0.
 func (t Throttle) Since(before Throttle) []ThrottleChange {
 	var changes []ThrottleChange
 	for _, name := range sortedKeys(t.Counts) {
@@ -136,8 +144,8 @@ func (t Throttle) Since(before Throttle) []ThrottleChange {
 	return changes
 }
 
-// Missing returns the counts of t that are not in after, in the order of their names: of CPUs that went offline, and of files that cannot be read any
-// more.
+// Missing returns the counts of t that are not in after, in the order of their names: of CPUs that
+// went offline, and of files that cannot be read any more.
 func (t Throttle) Missing(after Throttle) []string {
 	return slices.DeleteFunc(sortedKeys(t.Counts), func(name string) bool {
 		_, there := after.Counts[name]

@@ -32,7 +32,8 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// TestThrottleCountersThatCannotBeRead: they are summed up in one remark, however many CPUs there are; those of a CPU that went offline are none.
+// TestThrottleCountersThatCannotBeRead: they are summed up in one remark, however many CPUs there
+// are; those of a CPU that went offline are none.
 func TestThrottleCountersThatCannotBeRead(t *testing.T) {
 	m, dir := machine(t, "intel-acpi-cpufreq")
 	before := ReadThrottle(m.Root)
@@ -40,10 +41,12 @@ func TestThrottleCountersThatCannotBeRead(t *testing.T) {
 		put(t, dir, "sys/devices/system/cpu/"+cpu+"/thermal_throttle/core_throttle_count", "-1\n")
 	}
 	after := ReadThrottle(m.Root)
-	if len(after.Remarks) != 1 || !strings.HasPrefix(after.Remarks[0], "2 of 8 counters cannot be read, the first: read /sys/devices/system/cpu/cpu1/") {
+	if len(after.Remarks) != 1 || !strings.HasPrefix(after.Remarks[0], "2 of 8 counters cannot be read, "+
+		"the first: read /sys/devices/system/cpu/cpu1/") {
 		t.Errorf("remarks %q", after.Remarks)
 	}
-	if got := strings.Join(before.Missing(after), " "); got != "cpu1/core_throttle_count cpu2/core_throttle_count" {
+	if got := strings.Join(before.Missing(after), " "); got != "cpu1/core_throttle_count "+
+		"cpu2/core_throttle_count" {
 		t.Errorf("missing %q", got)
 	}
 	if got := after.Missing(before); len(got) != 0 {
@@ -52,7 +55,8 @@ func TestThrottleCountersThatCannotBeRead(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu/cpu3/thermal_throttle")); err != nil {
 		t.Fatal(err)
 	}
-	if again := ReadThrottle(m.Root); len(again.Remarks) != 1 || !strings.HasPrefix(again.Remarks[0], "2 of 6 ") {
+	if again := ReadThrottle(m.Root); len(again.Remarks) != 1 ||
+		!strings.HasPrefix(again.Remarks[0], "2 of 6 ") {
 		t.Errorf("with a CPU offline: remarks %q", again.Remarks)
 	}
 }
@@ -83,7 +87,8 @@ func TestThrottleRegisters(t *testing.T) {
 	}
 	set(packageThermStatus, 0b1100)
 	changes := ReadThrottle(m.Root).Since(before)
-	if len(changes) != 2 || changes[0].Name != "cpu1/package PROCHOT (log)" || changes[1].Name != "cpu1/package PROCHOT (now)" {
+	if len(changes) != 2 || changes[0].Name != "cpu1/package PROCHOT (log)" ||
+		changes[1].Name != "cpu1/package PROCHOT (now)" {
 		t.Errorf("%v", changes)
 	}
 }
@@ -94,7 +99,8 @@ func TestThrottleWithoutCounters(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	put(t, dir, "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "rubbish\n")
-	if got := ReadThrottle(m.Root); len(got.Remarks) != 1 || !strings.Contains(got.Remarks[0], "cannot be read") {
+	if got := ReadThrottle(m.Root); len(got.Remarks) != 1 || !strings.Contains(got.Remarks[0],
+		"cannot be read") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -126,7 +132,8 @@ func TestParseInterrupts(t *testing.T) {
 
 func TestInterruptsBetween(t *testing.T) {
 	before := ParseInterrupts(interruptsText)
-	// CPU 1 has come online meanwhile, so that the columns move; interrupt 25 is new; NMI went backwards, as no counter should.
+	// CPU 1 has come online meanwhile, so that the columns move; interrupt 25 is new; NMI went
+	// backwards, as no counter should.
 	after := ParseInterrupts(`            CPU0       CPU1       CPU2
   24:        110         50        200   ahci
   25:          5          5          5   nvme
@@ -135,7 +142,8 @@ func TestInterruptsBetween(t *testing.T) {
  RES:          9          9          9   Rescheduling interrupts
 `)
 	got := InterruptsBetween(before, after, 2*time.Second)
-	if len(got.CPUs) != 2 || got.CPUs[0].Ticks != 500 || got.CPUs[0].Devices != 10 || got.CPUs[1].CPU != 2 || got.CPUs[1].Ticks != 1 || got.CPUs[1].Devices != 0 {
+	if len(got.CPUs) != 2 || got.CPUs[0].Ticks != 500 || got.CPUs[0].Devices != 10 || got.CPUs[1].CPU != 2 ||
+		got.CPUs[1].Ticks != 1 || got.CPUs[1].Devices != 0 {
 		t.Errorf("%+v", got)
 	}
 	if got.PerSecond(got.CPUs[0].Ticks) != 250 || (Interrupts{}).PerSecond(5) != 0 {

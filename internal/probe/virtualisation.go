@@ -11,7 +11,8 @@ import (
 
 // Virtualisation says whether something stands between krund and the hardware.
 type Virtualisation struct {
-	Machine   string   `json:"machine"`            // the hypervisor ("kvm", "vmware", ...); "vm" when it does not say; "" for none
+	// the hypervisor ("kvm", "vmware", ...); "vm" when it does not say; "" for none
+	Machine   string   `json:"machine"`
 	Container string   `json:"container"`          // the kind of container; "" for none
 	Evidence  []string `json:"evidence,omitempty"` // what shows it
 }
@@ -31,12 +32,14 @@ func (v Virtualisation) String() string {
 	return fmt.Sprintf("%s container on %s", v.Container, v.Machine)
 }
 
-// hypervisors are the beginnings of names that firmware gives of the machine, and the hypervisors they stand for, as in
-// systemd-detect-virt(1). The first that fits counts.
+// hypervisors are the beginnings of names that firmware gives of the machine, and the hypervisors
+// they stand for, as in systemd-detect-virt(1). The first that fits counts.
 var hypervisors = []struct{ word, name string }{
-	{"KVM", "kvm"}, {"OpenStack", "kvm"}, {"KubeVirt", "kvm"}, {"Amazon EC2", "amazon"}, {"QEMU", "qemu"}, {"VMware", "vmware"}, {"VMW", "vmware"},
+	{"KVM", "kvm"}, {"OpenStack", "kvm"}, {"KubeVirt", "kvm"}, {"Amazon EC2", "amazon"}, {"QEMU", "qemu"},
+	{"VMware", "vmware"}, {"VMW", "vmware"},
 	{"innotek GmbH", "oracle"}, {"VirtualBox", "oracle"}, {"Xen", "xen"}, {"Bochs", "bochs"},
-	{"Parallels", "parallels"}, {"BHYVE", "bhyve"}, {"Hyper-V", "microsoft"}, {"Virtual Machine", "microsoft"}, {"Google Compute Engine", "google"},
+	{"Parallels", "parallels"}, {"BHYVE", "bhyve"}, {"Hyper-V", "microsoft"},
+	{"Virtual Machine", "microsoft"}, {"Google Compute Engine", "google"},
 	{"Apple Virtualization", "apple"}, {"OpenBSD", "vmm"}, {"Firecracker", "firecracker"},
 }
 
@@ -50,8 +53,8 @@ func byFirmware(texts ...string) string {
 	return ""
 }
 
-// DetectVirtualisation asks, in this order, systemd-detect-virt, the processor, the firmware and the hypervisor's own traces. Any one is
-// enough; the most telling name is kept.
+// DetectVirtualisation asks, in this order, systemd-detect-virt, the processor, the firmware and
+// the hypervisor's own traces. Any one is enough; the most telling name is kept.
 func DetectVirtualisation(ctx context.Context, m *control.Machine) Virtualisation {
 	var v Virtualisation
 	v.askSystemd(ctx, m.Commands)
@@ -95,7 +98,8 @@ func isName(out []byte) bool {
 func (v *Virtualisation) askFiles(m *control.Machine) {
 	const dmi = "/sys/class/dmi/id/"
 	var names []string
-	for _, file := range []string{"product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version"} {
+	for _, file := range []string{"product_name", "sys_vendor", "board_vendor", "bios_vendor",
+		"product_version"} {
 		if text, err := m.Root.Read(dmi + file); err == nil {
 			names = append(names, text)
 		}
@@ -117,7 +121,8 @@ func (v *Virtualisation) askFiles(m *control.Machine) {
 		v.Container = text
 		v.Evidence = append(v.Evidence, "/run/systemd/container: "+text)
 	}
-	for _, mark := range []struct{ file, kind string }{{"/.dockerenv", "docker"}, {"/run/.containerenv", "podman"}} {
+	for _, mark := range []struct{ file, kind string }{{"/.dockerenv", "docker"},
+		{"/run/.containerenv", "podman"}} {
 		if v.Container == "" && m.Root.Exists(mark.file) {
 			v.Container = mark.kind
 			v.Evidence = append(v.Evidence, mark.file)
@@ -125,8 +130,10 @@ func (v *Virtualisation) askFiles(m *control.Machine) {
 	}
 }
 
-// rented tells whether what the firmware calls a cloud's is a machine of its own, without a hypervisor: Amazon and Google let both, under the same
-// vendor. Amazon's have ".metal" in their product's name; on x86 a virtual machine of either has the processor's flag, as systemd-detect-virt(1) knows.
+// rented tells whether what the firmware calls a cloud's is a machine of its own, without a
+// hypervisor: Amazon and Google let both, under the same vendor. Amazon's have ".metal" in their
+// product's name; on x86 a virtual machine of either has the processor's flag, as
+// systemd-detect-virt(1) knows.
 func rented(name string, firmware []string, cpuinfo string) bool {
 	if name != "amazon" && name != "google" || control.CPUFlag(cpuinfo, "hypervisor") {
 		return false
@@ -149,7 +156,8 @@ func (v *Virtualisation) askSysctl(ctx context.Context, c control.Commands) {
 	if name := byFirmware(names...); name != "" {
 		v.found(name, "firmware: "+strings.Join(names, ", "))
 	}
-	if out, err := c.Output(ctx, "dmesg"); err == nil && strings.Contains(string(out), "\npvbus0 at mainbus0") {
+	if out, err := c.Output(ctx, "dmesg"); err == nil &&
+		strings.Contains(string(out), "\npvbus0 at mainbus0") {
 		v.found("vm", "dmesg: pvbus0 at mainbus0")
 	}
 }

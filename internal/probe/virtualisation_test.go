@@ -9,7 +9,8 @@ import (
 )
 
 func TestVirtualisationOfEachMachine(t *testing.T) {
-	for _, name := range []string{"intel-acpi-cpufreq", "intel-pstate-active", "amd-pstate-epp", "amd-acpi-cpufreq", "intel-hybrid", "arm64"} {
+	for _, name := range []string{"intel-acpi-cpufreq", "intel-pstate-active", "amd-pstate-epp",
+		"amd-acpi-cpufreq", "intel-hybrid", "arm64"} {
 		m, _ := machine(t, name)
 		if v := DetectVirtualisation(t.Context(), m); !v.None() || v.String() != "none" {
 			t.Errorf("%s: %+v", name, v)
@@ -20,7 +21,8 @@ func TestVirtualisationOfEachMachine(t *testing.T) {
 		t.Errorf("by firmware and processor: %+v", v)
 	}
 	m.Commands = scripted{"systemd-detect-virt --vm": "kvm\n", "systemd-detect-virt --container": "none\n"}
-	if v := DetectVirtualisation(t.Context(), m); v.String() != "kvm" || v.Container != "" || len(v.Evidence) != 3 {
+	if v := DetectVirtualisation(t.Context(), m); v.String() != "kvm" || v.Container != "" ||
+		len(v.Evidence) != 3 {
 		t.Errorf("by systemd first: %+v", v)
 	}
 	put(t, dir, "run/.containerenv", "")
@@ -40,7 +42,8 @@ func TestVirtualisationByEachTrace(t *testing.T) {
 		{"vmware", "sys/class/dmi/id/sys_vendor", "VMware, Inc.\n", "vmware"},
 		{"docker", ".dockerenv", "", "docker container"},
 		{"nspawn", "run/systemd/container", "systemd-nspawn\n", "systemd-nspawn container"},
-		{"a name that only has a hypervisor's in it", "sys/class/dmi/id/product_name", "Workstation for QEMU users\n", "none"},
+		{"a name that only has a hypervisor's in it", "sys/class/dmi/id/product_name", "Workstation for " +
+			"QEMU users\n", "none"},
 		{"the flag of another line", "proc/cpuinfo", "model name : hypervisor\nflags : fpu\n", "none"},
 	}
 	for _, tt := range tests {
@@ -54,9 +57,11 @@ func TestVirtualisationByEachTrace(t *testing.T) {
 	}
 }
 
-// TestRentedMachines: the firmware of a cloud's machine names the same vendor whether there is a hypervisor or not.
+// TestRentedMachines: the firmware of a cloud's machine names the same vendor whether there is a
+// hypervisor or not.
 func TestRentedMachines(t *testing.T) {
-	const bare, guest, arm = "processor : 0\nflags : fpu vme\n", "processor : 0\nflags : fpu hypervisor\n", "processor : 0\nFeatures : fp asimd\n"
+	const bare, guest, arm = "processor : 0\nflags : fpu vme\n", "processor : 0\nflags : fpu hypervisor\n",
+		"processor : 0\nFeatures : fp asimd\n"
 	tests := []struct{ name, vendor, product, cpuinfo, want string }{
 		{"Amazon, metal", "Amazon EC2", "c5.metal", bare, "none"},
 		{"Amazon, metal in sizes", "Amazon EC2", "c7i.metal-24xl", bare, "none"},
@@ -74,7 +79,8 @@ func TestRentedMachines(t *testing.T) {
 		put(t, dir, "sys/class/dmi/id/sys_vendor", tt.vendor+"\n")
 		put(t, dir, "sys/class/dmi/id/product_name", tt.product+"\n")
 		put(t, dir, "proc/cpuinfo", tt.cpuinfo)
-		if v := DetectVirtualisation(t.Context(), &control.Machine{Root: sysroot.New(dir)}); v.String() != tt.want {
+		if v := DetectVirtualisation(t.Context(),
+			&control.Machine{Root: sysroot.New(dir)}); v.String() != tt.want {
 			t.Errorf("%s: %+v, want %s", tt.name, v, tt.want)
 		}
 	}
@@ -86,8 +92,10 @@ func TestVirtualisationOfOpenBSD(t *testing.T) {
 		commands control.Commands
 		want     string
 	}{
-		{"hardware", scripted{"sysctl -n hw.vendor": "Dell Inc.\n", "sysctl -n hw.product": "OptiPlex 9020\n", "dmesg": "mainbus0 at root\ncpu0 at mainbus0\n"}, "none"},
-		{"vmm", scripted{"sysctl -n hw.vendor": "OpenBSD\n", "sysctl -n hw.product": "VMM\n", "dmesg": "mainbus0 at root\npvbus0 at mainbus0: OpenBSD\n"}, "vmm"},
+		{"hardware", scripted{"sysctl -n hw.vendor": "Dell Inc.\n", "sysctl -n hw.product": "OptiPlex 9020\n",
+			"dmesg": "mainbus0 at root\ncpu0 at mainbus0\n"}, "none"},
+		{"vmm", scripted{"sysctl -n hw.vendor": "OpenBSD\n", "sysctl -n hw.product": "VMM\n",
+			"dmesg": "mainbus0 at root\npvbus0 at mainbus0: OpenBSD\n"}, "vmm"},
 		{"only the kernel knows", scripted{"dmesg": "mainbus0 at root\npvbus0 at mainbus0: KVM\n"}, "vm"},
 		{"nobody to ask", nil, "none"},
 	}
@@ -100,7 +108,8 @@ func TestVirtualisationOfOpenBSD(t *testing.T) {
 }
 
 func TestSystemdAnswers(t *testing.T) {
-	for text, want := range map[string]bool{"kvm\n": true, "none\n": false, "": false, "Failed to connect\n": false, "a\nb": false} {
+	for text, want := range map[string]bool{"kvm\n": true, "none\n": false, "": false,
+		"Failed to connect\n": false, "a\nb": false} {
 		if got := isName([]byte(text)); got != want {
 			t.Errorf("%q: %t", text, got)
 		}

@@ -46,7 +46,8 @@ func (r Record) boundedTexts() Record {
 	}
 	if r.Library != nil {
 		library := *r.Library
-		library.Error, library.Findings = display.Clip(library.Error, display.MaxMessage), sentences(library.Findings)
+		library.Error, library.Findings = display.Clip(library.Error, display.MaxMessage),
+			sentences(library.Findings)
 		r.Library = &library
 	}
 	r.Machine.KernelLog.Lines = display.ClipLines(r.Machine.KernelLog.Lines, mostLogLines, logBytes)

@@ -15,7 +15,8 @@ import (
 )
 
 // ErrVersion is returned for records that a later krund has written.
-var ErrVersion = errors.New("the record is of a newer format; use the krunctl that belongs to the krund that wrote it")
+var ErrVersion = errors.New("the record is of a newer format; use the krunctl that belongs to the krund " +
+	"that wrote it")
 
 // maxJSON bounds the decompressed size of a record, so that a damaged or
 // hostile file cannot fill the memory. The largest honest ones, hundreds of
@@ -154,9 +155,9 @@ func decompress(packed []byte) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// unpackedSize is what the trailer of a gzip file says of its size, with the little room that a buffer needs to find the end, so that a long series is
-// not copied while it is unpacked. It is a hint that a damaged or hostile file makes up, so it is
-// bounded by what is read.
+// unpackedSize is what the trailer of a gzip file says of its size, with the little room that a
+// buffer needs to find the end, so that a long series is not copied while it is unpacked. It is a
+// hint that a damaged or hostile file makes up, so it is bounded by what is read.
 func unpackedSize(packed []byte) int {
 	const trailer = 4
 	if len(packed) < trailer {

@@ -21,7 +21,8 @@ import (
 )
 
 func TestCodecLaws(t *testing.T) {
-	for name, want := range map[string]results.Record{"full": full(), "crashed": crashed(), "sized": sized(50, 4)} {
+	for name, want := range map[string]results.Record{"full": full(), "crashed": crashed(),
+		"sized": sized(50, 4)} {
 		packed, err := results.Encode(want)
 		must(t, err)
 		got, err := results.Decode(packed)
@@ -74,7 +75,8 @@ func TestNormalised(t *testing.T) {
 	if got.Process.Stdout.Text != "\ufffd\ufffdgarbage\ufffd" || got.Started != crashed().Started {
 		t.Errorf("got %q, %v", got.Process.Stdout.Text, got.Started)
 	}
-	elsewhere, err := results.Decode(edited(t, "2026-11-21T09:30:01.123456789Z", "2026-11-21T10:30:01.123456789+01:00"))
+	elsewhere, err := results.Decode(edited(t, "2026-11-21T09:30:01.123456789Z",
+		"2026-11-21T10:30:01.123456789+01:00"))
 	if err != nil || !reflect.DeepEqual(elsewhere, full()) {
 		t.Errorf("with another time zone: %+v, %v", elsewhere.Started, err)
 	}
@@ -204,13 +206,18 @@ func TestDecodeDamage(t *testing.T) {
 		{"null", repack(t, "null"), "damaged: not a record: it has no format number"},
 		{"negative format", edited(t, `"format":1`, `"format":-1`), "damaged: not a record"},
 		{"fraction", edited(t, `"slot":17`, `"slot":17.5`), "damaged: json: cannot unmarshal number 17.5"},
-		{"other key", edited(t, `"vm":"CPython"`, `"vm":"PyPy"`), `key "nbody:CPython:default-python" does not go with benchmark, vm and variant "nbody:PyPy:default-python"`},
+		{"other key", edited(t, `"vm":"CPython"`, `"vm":"PyPy"`),
+			`key "nbody:CPython:default-python" does not go with benchmark, vm and variant "nbody:PyPy:default-python"`},
 		{"bad key", edited(t, `"vm":"CPython"`, `"vm":"C Python"`), `contains ' '`},
 		{"negative counter", edited(t, `[0,9007199254740993,`, `[0,-9007199254740993,`), "column aperf"},
 		{"user value", edited(t, `[-7,null,`, `[-7,"x",`), "column gc_time"},
-		{"kind", edited(t, `"gc_time","unit":"ns","kind":"user"`, `"gc_time","unit":"ns","kind":"gauge"`), `kind "gauge" is neither counter nor user`},
-		{"year", edited(t, "2026-11-21T09:30:01.123456789Z", "9999-12-31T23:59:59-01:00"), "started in the year 10000"},
-		{"no values", repack(t, `{"format":1,"key":"a:b:c","benchmark":"a","vm":"b","variant":"c","columns":[{"name":"x","kind":"user"}]}`), "column x"},
+		{"kind", edited(t, `"gc_time","unit":"ns","kind":"user"`, `"gc_time","unit":"ns","kind":"gauge"`),
+			`kind "gauge" is neither counter nor user`},
+		{"year", edited(t, "2026-11-21T09:30:01.123456789Z", "9999-12-31T23:59:59-01:00"),
+			"started in the year 10000"},
+		{"no values",
+			repack(t,
+				`{"format":1,"key":"a:b:c","benchmark":"a","vm":"b","variant":"c","columns":[{"name":"x","kind":"user"}]}`), "column x"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -275,10 +282,12 @@ func TestCheck(t *testing.T) {
 	must(t, full().Check())
 	must(t, crashed().Check())
 	tests := map[string]func(*results.Record){
-		"2 start stamps for 3 iterations":          func(r *results.Record) { r.StartNS = r.StartNS[:2] },
-		"3 iterations done of 2 planned":           func(r *results.Record) { r.Iterations = 2 },
-		"iteration 1 took -5 ns":                   func(r *results.Record) { r.WallNS[1] = -5 },
-		"column gc_time has 1 values":              func(r *results.Record) { r.Columns[2].Values = r.Columns[2].Values[:1] },
+		"2 start stamps for 3 iterations": func(r *results.Record) { r.StartNS = r.StartNS[:2] },
+		"3 iterations done of 2 planned":  func(r *results.Record) { r.Iterations = 2 },
+		"iteration 1 took -5 ns":          func(r *results.Record) { r.WallNS[1] = -5 },
+		"column gc_time has 1 values": func(r *results.Record) {
+			r.Columns[2].Values = r.Columns[2].Values[:1]
+		},
 		"process execution 0":                      func(r *results.Record) { r.Pexec = 0 },
 		`outcome "lost"`:                           func(r *results.Record) { r.Outcome = "lost" },
 		"slot -1, attempt 2: a slot counts from 0": func(r *results.Record) { r.Slot = -1 },
@@ -328,7 +337,8 @@ func FuzzDecode(f *testing.F) {
 func TestMissingValuesAreNull(t *testing.T) {
 	r := full()
 	core := 0
-	r.Columns = []results.Column{{Name: "aperf", Kind: results.KindCounter, Core: &core, Counts: []uint64{3, results.MissingCount, 1<<64 - 1}}}
+	r.Columns = []results.Column{{Name: "aperf", Kind: results.KindCounter, Core: &core,
+		Counts: []uint64{3, results.MissingCount, 1<<64 - 1}}}
 	packed, err := results.Encode(r)
 	if err != nil {
 		t.Fatal(err)
@@ -337,7 +347,8 @@ func TestMissingValuesAreNull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := again.Columns[0].Counts; !slices.Equal(got, r.Columns[0].Counts) || !math.IsNaN(again.Columns[0].Float(1)) {
+	if got := again.Columns[0].Counts; !slices.Equal(got, r.Columns[0].Counts) ||
+		!math.IsNaN(again.Columns[0].Float(1)) {
 		t.Errorf("counts %v, want %v with the second missing", got, r.Columns[0].Counts)
 	}
 }

@@ -21,10 +21,12 @@ const (
 // in JSON.
 const Missing int64 = math.MinInt64
 
-// MissingCount is a counter's value for an iteration in which it could not be read; null in JSON. No counter gets that far in an iteration.
+// MissingCount is a counter's value for an iteration in which it could not be read; null in JSON.
+// No counter gets that far in an iteration.
 const MissingCount uint64 = 1 << 63
 
-// Total is what a counter counted over all iterations of an execution, from before the first one until the runner was done.
+// Total is what a counter counted over all iterations of an execution, from before the first one
+// until the runner was done.
 type Total struct {
 	Name  string  `json:"name"`
 	Unit  string  `json:"unit"`  // "" for plain counts
@@ -40,8 +42,9 @@ type Column struct {
 	Kind Kind
 	Core *int // processor of a per-core counter; nil for a total
 
-	Counts []uint64 // of a counter: increase during the iteration, MissingCount possible; nil for user columns
-	Values []int64  // of a user column, Missing possible; nil for counters
+	// of a counter: increase during the iteration, MissingCount possible; nil for user columns
+	Counts []uint64
+	Values []int64 // of a user column, Missing possible; nil for counters
 }
 
 // Len returns the number of values.
@@ -155,7 +158,8 @@ func parseCounts(text []byte) ([]uint64, error) { return parseList(text, Missing
 
 func parseValues(text []byte) ([]int64, error) { return parseList(text, Missing) }
 
-// parseList reads a list in which a null stands for missing; encoding/json alone would make a zero of it.
+// parseList reads a list in which a null stands for missing; encoding/json alone would make a zero
+// of it.
 func parseList[T int64 | uint64](text []byte, missing T) ([]T, error) {
 	if !bytes.Contains(text, null) || bytes.Equal(text, null) {
 		var values []T

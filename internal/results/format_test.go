@@ -28,12 +28,15 @@ func TestFormatIsReadFromTheFirstBytes(t *testing.T) {
 		}
 		return n
 	}
-	for want, text := range map[int]string{1: `{"format":1,"key":"a:b:c"}`, 2: `{"format":2,"key":{"a":1},"x":[` + strings.Repeat("1,", 9999) + `1]}`, 9999999: `{"format":9999999,"key":0}`} {
+	for want, text := range map[int]string{1: `{"format":1,"key":"a:b:c"}`,
+		2:       `{"format":2,"key":{"a":1},"x":[` + strings.Repeat("1,", 9999) + `1]}`,
+		9999999: `{"format":9999999,"key":0}`} {
 		if got, err := reader.Format(put(want, text)); err != nil || got != want {
 			t.Errorf("%.30s: format %d, %v; want %d", text, got, err, want)
 		}
 	}
-	for i, text := range []string{"", "{}", `{"key":"a:b:c","format":1}`, `{"format":0,`, `{"format":-1,`, `{"format":"1",`, "[1]"} {
+	for i, text := range []string{"", "{}", `{"key":"a:b:c","format":1}`, `{"format":0,`, `{"format":-1,`,
+		`{"format":"1",`, "[1]"} {
 		if got, err := reader.Format(put(100+i, text)); err == nil {
 			t.Errorf("%q: format %d, want an error", text, got)
 		}

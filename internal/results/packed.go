@@ -5,15 +5,18 @@ import (
 	"iter"
 )
 
-// Packed is a series of integers that takes a few bytes of memory for each: the difference from the one before, as a varint. It can only be gone through
-// from the start. Values are held as uint64; those of int64 as two's complement, which the differences do not mind. The zero Packed is an empty series.
+// Packed is a series of integers that takes a few bytes of memory for each: the difference from the
+// one before, as a varint. It can only be gone through from the start. Values are held as uint64;
+// those of int64 as two's complement, which the differences do not mind. The zero Packed is an
+// empty series.
 type Packed struct {
 	blocks [][]byte
 	last   uint64
 	n      int
 }
 
-// blockSize is the size in bytes of a block: blocks are never copied, as one long slice would be while it grows.
+// blockSize is the size in bytes of a block: blocks are never copied, as one long slice would be
+// while it grows.
 const blockSize = 64 << 10
 
 // Len returns the number of values; 0 for nil.
@@ -30,12 +33,13 @@ func (p *Packed) add(v uint64) {
 		p.blocks = append(p.blocks, make([]byte, 0, blockSize))
 		end++
 	}
-	p.blocks[end] = binary.AppendVarint(p.blocks[end], int64(v-p.last)) //nolint:gosec // it goes round, and back
+	p.blocks[end] = binary.AppendVarint(p.blocks[end], int64(v-p.last)) //nolint:gosec // wraps, and back
 	p.last = v
 	p.n++
 }
 
-// Cursor returns a function that gives the values in order, one a call; ok is false after the last. Nil has none.
+// Cursor returns a function that gives the values in order, one a call; ok is false after the last.
+// Nil has none.
 func (p *Packed) Cursor() (next func() (v uint64, ok bool)) {
 	if p == nil {
 		return func() (uint64, bool) { return 0, false }

@@ -52,22 +52,27 @@ type Record struct {
 	Parameter  int64 `json:"parameter"`  // the benchmark's argument
 	Iterations int   `json:"iterations"` // planned, not done
 
-	Outcome Outcome  `json:"outcome"`
-	Reasons []string `json:"reasons"` // sentences that explain the outcome; empty when there is nothing to say
+	Outcome Outcome `json:"outcome"`
+	// sentences that explain the outcome; empty when there is nothing to say
+	Reasons []string `json:"reasons"`
 
 	Reboot  string    `json:"reboot"`  // RebootNone or RebootHardware
 	BootID  string    `json:"boot_id"` // the kernel's name for this boot
 	Started time.Time `json:"started"` // just before the process was made; wall clock, UTC
 
-	Clock         string `json:"clock"`          // of every stamp and time below: "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC"; "external" when the suite took its own times
+	// of every stamp and time below: "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC"; "external" when the
+	// suite took its own times
+	Clock         string `json:"clock"`
 	CounterSource string `json:"counter_source"` // "perf", "rdpmc", "msr", "none"; "external"
 	CounterReason string `json:"counter_reason"` // why this source and no better one
 
-	Startup Startup  `json:"startup"`
-	StartNS []int64  `json:"start_ns"` // start stamp of each complete iteration; nil when there are only durations
-	WallNS  []int64  `json:"wall_ns"`  // duration of each complete iteration
+	Startup Startup `json:"startup"`
+	// start stamp of each complete iteration; nil when there are only durations
+	StartNS []int64  `json:"start_ns"`
+	WallNS  []int64  `json:"wall_ns"` // duration of each complete iteration
 	Columns []Column `json:"columns"`
-	Totals  []Total  `json:"totals"`  // of counters that are read around the whole execution; nil when there are none
+	// of counters that are read around the whole execution; nil when there are none
+	Totals  []Total  `json:"totals"`
 	Energy  []Energy `json:"energy"`  // used meanwhile; nil: the machine does not tell
 	Library *Library `json:"library"` // what libkrun left behind; nil when the process does not use it
 
@@ -96,27 +101,29 @@ type Library struct {
 
 // Process is how the measured process was started and how it ended.
 type Process struct {
-	Argv         []string `json:"argv"`
-	Dir          string   `json:"dir"`
-	Env          []string `json:"env"`       // "NAME=value", in the order they were passed
-	EnvBytes     int      `json:"env_bytes"` // size of the environment in the new process, zero bytes included
-	Account      string   `json:"account"`   // name; "" when it has none
-	UID          int      `json:"uid"`
-	GID          int      `json:"gid"`
-	FreshHome    bool     `json:"fresh_home"` // account and home were made for this attempt
-	Nice         int      `json:"nice"`
-	Policy       string   `json:"policy"`        // scheduling policy; "" where unknown
-	Cgroup       string   `json:"cgroup"`        // control group, from the top of the hierarchy; "" when none
-	CgroupReason string   `json:"cgroup_reason"` // why none
-	Affinity     []int    `json:"affinity"`      // processors it was allowed to use; nil where unknown
-	Limits       Limits   `json:"limits"`
+	Argv []string `json:"argv"`
+	Dir  string   `json:"dir"`
+	Env  []string `json:"env"` // "NAME=value", in the order they were passed
+	// size of the environment in the new process, zero bytes included
+	EnvBytes     int    `json:"env_bytes"`
+	Account      string `json:"account"` // name; "" when it has none
+	UID          int    `json:"uid"`
+	GID          int    `json:"gid"`
+	FreshHome    bool   `json:"fresh_home"` // account and home were made for this attempt
+	Nice         int    `json:"nice"`
+	Policy       string `json:"policy"`        // scheduling policy; "" where unknown
+	Cgroup       string `json:"cgroup"`        // control group, from the top of the hierarchy; "" when none
+	CgroupReason string `json:"cgroup_reason"` // why none
+	Affinity     []int  `json:"affinity"`      // processors it was allowed to use; nil where unknown
+	Limits       Limits `json:"limits"`
 
-	PID         int           `json:"pid"`         // 0 when it was not started
-	NotStarted  *StartFailure `json:"not_started"` // nil when the program was executed
-	Exit        *int          `json:"exit"`        // exit status; nil when a signal ended it or it was not started
-	Signal      string        `json:"signal"`      // "SIGSEGV"; "" when it exited by itself
-	TimedOut    bool          `json:"timed_out"`
-	Interrupted bool          `json:"interrupted"` // krund was told to stop, and killed it
+	PID        int           `json:"pid"`         // 0 when it was not started
+	NotStarted *StartFailure `json:"not_started"` // nil when the program was executed
+	// exit status; nil when a signal ended it or it was not started
+	Exit        *int   `json:"exit"`
+	Signal      string `json:"signal"` // "SIGSEGV"; "" when it exited by itself
+	TimedOut    bool   `json:"timed_out"`
+	Interrupted bool   `json:"interrupted"` // krund was told to stop, and killed it
 
 	WallNS              int64 `json:"wall_ns"` // from the start until krund saw the end
 	UTimeNS             int64 `json:"utime_ns"`
@@ -141,7 +148,8 @@ type Limits struct {
 	StackBytes  *int64 `json:"stack_bytes"` //
 	TimeoutNS   *int64 `json:"timeout_ns"`  //
 	OutputBytes *int64 `json:"output_bytes"`
-	Processes   *int64 `json:"processes"` // processes and threads at a time, where the system could hold them to it
+	// processes and threads at a time, where the system could hold them to it
+	Processes *int64 `json:"processes"`
 }
 
 // StartFailure says why the program could not be executed.
@@ -177,10 +185,10 @@ type Control struct {
 	Detail string `json:"detail"`
 }
 
-// Temperature is one sensor's reading in thousandths of a degree Celsius.
+// Temperature is the reading of one sensor. probe, the schedule's header and the records share it.
 type Temperature struct {
-	Sensor string `json:"sensor"`
-	MilliC int    `json:"milli_c"`
+	Sensor string `json:"sensor"`  // its name, one line of any text: the same in every boot of a machine
+	MilliC int    `json:"milli_c"` // thousandths of a degree Celsius
 }
 
 // Temperatures holds the readings of the base (first boot of the experiment),
@@ -218,16 +226,19 @@ type Energy struct {
 	Reason string  `json:"reason"`    // why it is unknown; "" otherwise
 }
 
-// Daemon is what krund itself used while the process ran, and what the kernel's own threads did then.
+// Daemon is what krund itself used while the process ran, and what the kernel's own threads did
+// then.
 type Daemon struct {
-	CPUNS               int64          `json:"cpu_ns"`
-	VoluntarySwitches   int64          `json:"voluntary_switches"`
-	InvoluntarySwitches int64          `json:"involuntary_switches"`
-	WakeUps             *int64         `json:"wake_ups"`         // how often one of its threads got a processor; nil: unknown
-	CPUs                []int          `json:"cpus"`             // processors it kept to; nil: it was left where it may run
-	RSSBeforeBytes      int64          `json:"rss_before_bytes"` // resident size as the wait began
-	RSSBytes            int64          `json:"rss_bytes"`        // and as it ended
-	KernelThreads       *KernelThreads `json:"kernel_threads"`   // nil: unknown
+	CPUNS               int64 `json:"cpu_ns"`
+	VoluntarySwitches   int64 `json:"voluntary_switches"`
+	InvoluntarySwitches int64 `json:"involuntary_switches"`
+	// how often one of its threads got a processor; nil: unknown
+	WakeUps *int64 `json:"wake_ups"`
+	// processors it kept to; nil: it was left where it may run
+	CPUs           []int          `json:"cpus"`
+	RSSBeforeBytes int64          `json:"rss_before_bytes"` // resident size as the wait began
+	RSSBytes       int64          `json:"rss_bytes"`        // and as it ended
+	KernelThreads  *KernelThreads `json:"kernel_threads"`   // nil: unknown
 }
 
 // KernelThreads is what the kernel's threads did during the run.

@@ -21,35 +21,45 @@ func ptr[T any](v T) *T { return &v }
 func full() results.Record {
 	return results.Record{
 		Key:   key.Key{Benchmark: "nbody", VM: "CPython", Variant: "default-python"},
-		Krund: "1.0.0", Experiment: "warmup", ConfigHash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Host: "bencher7",
+		Krund: "1.0.0", Experiment: "warmup",
+		ConfigHash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Host: "bencher7",
 		Slot: 17, Attempt: 2, Pexec: 3, Parameter: -15, Iterations: 3,
 		Outcome: results.Completed, Reasons: []string{"cpu3: a core <was> slower & hotter"},
 		Reboot: results.RebootHardware, BootID: "0b3f1a52-5f6e-4c3b-9f21-2d2f6f5f8a11",
 		Started: time.Date(2026, 11, 21, 9, 30, 1, 123456789, time.UTC),
 		Clock:   "CLOCK_MONOTONIC_RAW", CounterSource: "perf", CounterReason: "first choice",
-		Startup: results.Startup{ExecNS: ptr[int64](1000), InitNS: ptr[int64](51000), FirstNS: ptr[int64](61000), DoneNS: ptr[int64](4061000)},
+		Startup: results.Startup{ExecNS: ptr[int64](1000), InitNS: ptr[int64](51000),
+			FirstNS: ptr[int64](61000), DoneNS: ptr[int64](4061000)},
 		StartNS: []int64{61000, 1061000, 2061000},
 		WallNS:  []int64{999000, 998000, math.MaxInt64},
 		Columns: []results.Column{
-			{Name: "aperf", Unit: "cycles", Kind: results.KindCounter, Core: ptr(0), Counts: []uint64{0, 1<<53 + 1, math.MaxUint64}},
+			{Name: "aperf", Unit: "cycles", Kind: results.KindCounter, Core: ptr(0),
+				Counts: []uint64{0, 1<<53 + 1, math.MaxUint64}},
 			{Name: "instructions", Kind: results.KindCounter, Counts: []uint64{1, 2, 3}},
-			{Name: "gc_time", Unit: "ns", Kind: results.KindUser, Values: []int64{-7, results.Missing, math.MaxInt64}},
+			{Name: "gc_time", Unit: "ns", Kind: results.KindUser, Values: []int64{-7, results.Missing,
+				math.MaxInt64}},
 			{Name: "jit_time", Unit: "ns", Kind: results.KindUser, Values: []int64{0, 1, 2}},
 		},
 		Totals: []results.Total{
-			{Name: "cycles", Unit: "cycles", Core: ptr(1), Value: ptr[uint64](1<<63 + 1)}, {Name: "smi", Unit: "", Core: nil, Value: nil},
+			{Name: "cycles", Unit: "cycles", Core: ptr(1), Value: ptr[uint64](1<<63 + 1)},
+			{Name: "smi", Unit: "", Core: nil, Value: nil},
 		},
 		Energy: []results.Energy{
-			{Zone: "intel-rapl:0", Name: "package-0", UJ: ptr[uint64](1<<53 + 1)}, {Zone: "intel-rapl:0:0", Name: "core", Reason: "it went round"},
+			{Zone: "intel-rapl:0", Name: "package-0", UJ: ptr[uint64](1<<53 + 1)},
+			{Zone: "intel-rapl:0:0", Name: "core", Reason: "it went round"},
 		},
-		Library: &results.Library{State: "done", Error: "KRUN_EORDER", BegunNS: ptr[int64](2061000), Findings: []string{"odd"}},
+		Library: &results.Library{State: "done", Error: "KRUN_EORDER", BegunNS: ptr[int64](2061000),
+			Findings: []string{"odd"}},
 		Process: fullProcess(),
 		Machine: fullMachine(),
 		Daemon: results.Daemon{
-			CPUNS: 410000, VoluntarySwitches: 4, InvoluntarySwitches: 1, WakeUps: ptr[int64](6), CPUs: []int{0}, RSSBeforeBytes: 9 << 20, RSSBytes: 8 << 20,
+			CPUNS: 410000, VoluntarySwitches: 4, InvoluntarySwitches: 1, WakeUps: ptr[int64](6),
+			CPUs: []int{0}, RSSBeforeBytes: 9 << 20, RSSBytes: 8 << 20,
 			KernelThreads: &results.KernelThreads{
-				All: results.Activity{CPUNS: 70000, Runs: 12}, Benchmark: results.Activity{CPUNS: 40000, Runs: 7},
-				Busiest: []results.KernelThread{{Name: "ksoftirqd/3", CPU: 3, Activity: results.Activity{CPUNS: 40000, Runs: 7}}},
+				All:       results.Activity{CPUNS: 70000, Runs: 12},
+				Benchmark: results.Activity{CPUNS: 40000, Runs: 7},
+				Busiest: []results.KernelThread{{Name: "ksoftirqd/3", CPU: 3,
+					Activity: results.Activity{CPUNS: 40000, Runs: 7}}},
 			},
 		},
 	}
@@ -57,21 +67,27 @@ func full() results.Record {
 
 func fullProcess() results.Process {
 	return results.Process{
-		Argv: []string{"/usr/bin/python3", "runner.py", "nbody/bench.py", "3", "15"}, Dir: "/home/krun", Env: []string{"PATH=/usr/bin", "LC_ALL=C"},
+		Argv: []string{"/usr/bin/python3", "runner.py", "nbody/bench.py", "3", "15"}, Dir: "/home/krun",
+		Env:      []string{"PATH=/usr/bin", "LC_ALL=C"},
 		EnvBytes: 23, Account: "krun", UID: 998, GID: 997, FreshHome: true, Nice: -20, Policy: "SCHED_OTHER",
 		Cgroup: "/system.slice/krund.service/bench", CgroupReason: "-", Affinity: []int{1, 2, 3},
-		Limits: results.Limits{HeapBytes: ptr[int64](2 << 30), StackBytes: ptr[int64](8 << 20), TimeoutNS: ptr[int64](60e9), OutputBytes: ptr[int64](1 << 20), Processes: ptr[int64](4096)},
-		PID:    4711, NotStarted: &results.StartFailure{Step: "exec", Errno: "ENOENT", Text: "no such file"}, Exit: ptr(0), Signal: "SIGSEGV",
-		TimedOut: true, Interrupted: true, WallNS: 5e9, UTimeNS: 4e9, STimeNS: 1e8, MaxRSSBytes: 30 << 20, MaxRSSFloorBytes: 9 << 20,
-		MinorFaults: 1234, MajorFaults: 5, VoluntarySwitches: 6, InvoluntarySwitches: 7,
-		Stdout: results.Output{Text: "grüße\n\x00", Bytes: 9, Truncated: true}, Stderr: results.Output{Text: "warning\n", Bytes: 8},
+		Limits: results.Limits{HeapBytes: ptr[int64](2 << 30), StackBytes: ptr[int64](8 << 20),
+			TimeoutNS: ptr[int64](60e9), OutputBytes: ptr[int64](1 << 20), Processes: ptr[int64](4096)},
+		PID: 4711, NotStarted: &results.StartFailure{Step: "exec", Errno: "ENOENT", Text: "no such file"},
+		Exit: ptr(0), Signal: "SIGSEGV",
+		TimedOut: true, Interrupted: true, WallNS: 5e9, UTimeNS: 4e9, STimeNS: 1e8, MaxRSSBytes: 30 << 20,
+		MaxRSSFloorBytes: 9 << 20,
+		MinorFaults:      1234, MajorFaults: 5, VoluntarySwitches: 6, InvoluntarySwitches: 7,
+		Stdout: results.Output{Text: "grüße\n\x00", Bytes: 9, Truncated: true},
+		Stderr: results.Output{Text: "warning\n", Bytes: 8},
 		Strays: 2, OOMKills: 1, Findings: []string{"nice -20 was refused"},
 	}
 }
 
 func fullMachine() results.Machine {
 	return results.Machine{
-		Controls: []results.Control{{Name: "turbo", Policy: "require", Status: "set", Wanted: "off", Found: "on", Detail: "no_turbo=1"}},
+		Controls: []results.Control{{Name: "turbo", Policy: "require", Status: "set", Wanted: "off",
+			Found: "on", Detail: "no_turbo=1"}},
 		Temperatures: results.Temperatures{
 			Base:   []results.Temperature{{Sensor: "coretemp/Package id 0", MilliC: 45000}},
 			Before: []results.Temperature{{Sensor: "coretemp/Package id 0", MilliC: 46000}},
@@ -90,12 +106,15 @@ func fullMachine() results.Machine {
 func crashed() results.Record {
 	return results.Record{
 		Key:  key.Key{Benchmark: "fannkuch_redux", VM: "C", Variant: "default-c"},
-		Slot: 0, Attempt: 1, Pexec: 1, Iterations: 2000, Outcome: results.Error, Reasons: []string{"ended by SIGSEGV"},
-		Reboot: results.RebootNone, Started: time.Date(2026, 11, 21, 9, 30, 1, 0, time.UTC), Clock: "CLOCK_MONOTONIC_RAW", CounterSource: "none",
+		Slot: 0, Attempt: 1, Pexec: 1, Iterations: 2000, Outcome: results.Error,
+		Reasons: []string{"ended by SIGSEGV"},
+		Reboot:  results.RebootNone, Started: time.Date(2026, 11, 21, 9, 30, 1, 0, time.UTC),
+		Clock: "CLOCK_MONOTONIC_RAW", CounterSource: "none",
 		Startup: results.Startup{ExecNS: ptr[int64](0)},
 		WallNS:  []int64{}, StartNS: []int64{}, Columns: []results.Column{},
 		Process: results.Process{Signal: "SIGSEGV", Findings: []string{}},
-		Machine: results.Machine{Throttle: results.Throttle{Before: []results.Count{}}, Fingerprint: map[string]string{}},
+		Machine: results.Machine{Throttle: results.Throttle{Before: []results.Count{}},
+			Fingerprint: map[string]string{}},
 	}
 }
 
@@ -116,7 +135,8 @@ func sized(iterations, cores int) results.Record {
 			for i := range counts {
 				counts[i] = uint64(r.WallNS[i])*3 + uint64(i*core)
 			}
-			r.Columns = append(r.Columns, results.Column{Name: name, Kind: results.KindCounter, Core: &core, Counts: counts})
+			r.Columns = append(r.Columns, results.Column{Name: name, Kind: results.KindCounter, Core: &core,
+				Counts: counts})
 		}
 	}
 	return r

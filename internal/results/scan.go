@@ -30,7 +30,8 @@ func read(names []Name, workers int, load func(Name) Loaded) iter.Seq[Loaded] {
 		next := 0
 		for done := 0; done < len(names); done++ {
 			for next < len(names) && len(queue) < 2*workers {
-				answer := make(chan Loaded, 1) // never blocks its goroutine, even when nobody listens any more
+				// never blocks its goroutine, even when nobody listens any more
+				answer := make(chan Loaded, 1)
 				go func(n Name) { answer <- load(n) }(names[next])
 				queue = append(queue, answer)
 				next++

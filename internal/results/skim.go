@@ -12,8 +12,9 @@ import (
 	"krund/internal/durable"
 )
 
-// Skimmed is a record for whoever looks at one execution: what there is beside the series is in Record, whose own lists of them are empty, and the
-// series are packed. A nil series is null in the file.
+// Skimmed is a record for whoever looks at one execution: what there is beside the series is in
+// Record, whose own lists of them are empty, and the series are packed. A nil series is null in the
+// file.
 type Skimmed struct {
 	Record                  // StartNS and WallNS are nil, and so are Counts and Values of the Columns
 	Start, Wall   *Packed   // as StartNS and WallNS
@@ -21,10 +22,12 @@ type Skimmed struct {
 	ColumnLengths []int     // number of values of each column
 }
 
-// Skim reads the record in the file path without ever having its text, or a list of its values, in memory: a record of a million iterations takes as much
-// as a short one, and a few bytes for each value that is kept. The values of the columns are kept when columns says so.
+// Skim reads the record in the file path without ever having its text, or a list of its values, in
+// memory: a record of a million iterations takes as much as a short one, and a few bytes for each
+// value that is kept. The values of the columns are kept when columns says so.
 //
-// It takes what Decode takes, with the same errors: what it meets and krund does not write (a list before its kind, a field twice, damage) it leaves to Decode.
+// It takes what Decode takes, with the same errors: what it meets and krund does not write (a list
+// before its kind, a field twice, damage) it leaves to Decode.
 func Skim(fsys durable.FS, path string, columns bool) (Skimmed, error) {
 	s := skimmer{columns: columns, seen: map[string]bool{}}
 	opened := false
@@ -112,7 +115,8 @@ func (s *Skimmed) Check() error {
 // errUnusual ends the reading of what is left to Decode.
 var errUnusual = errors.New("not as krund writes it")
 
-// skimmer goes through the JSON of a record. What is no series is collected in rest, an object that Record can read.
+// skimmer goes through the JSON of a record. What is no series is collected in rest, an object that
+// Record can read.
 type skimmer struct {
 	out     Skimmed
 	columns bool            // keep their values
@@ -188,7 +192,8 @@ func (s *skimmer) column() error {
 	return err
 }
 
-// series reads a list of integers in which a null stands for missing, or null. Only their number is kept unless keep says more.
+// series reads a list of integers in which a null stands for missing, or null. Only their number is
+// kept unless keep says more.
 func series[T int64 | uint64](s *skimmer, name string, missing T, keep bool) (*Packed, error) {
 	if s.seen[name] {
 		return nil, errUnusual
@@ -257,7 +262,8 @@ func (s *skimmer) each(open, end json.Delim, element func() error) error {
 	return err
 }
 
-// copyValue copies the value of a field as it is. The field must not be one of reserved, which encoding/json finds in any case of the letters.
+// copyValue copies the value of a field as it is. The field must not be one of reserved, which
+// encoding/json finds in any case of the letters.
 func (s *skimmer) copyValue(name string, reserved ...string) error {
 	for _, r := range reserved {
 		if strings.EqualFold(name, r) {

@@ -81,18 +81,31 @@ func TestSkimIsDecode(t *testing.T) {
 	odd := full()
 	odd.WallNS[1], odd.StartNS, odd.Columns[2].Values = -4, odd.StartNS[:1], []int64{}
 	cases := map[string][]byte{
-		"full": good, "crashed": pack(t, crashed()), "sized": pack(t, sized(50, 4)), "contradicts itself": pack(t, odd),
-		"cut off": good[:len(good)/2], "cut in the checksum": good[:len(good)-5], "more after it": append(bytes.Clone(good), 0), "empty": nil,
-		"newer": edited(t, `"format":1`, `"format":99`), "two objects": repack(t, text+"{}"), "other": repack(t, `{"a":1}`), "list": repack(t, "[]"),
-		"series in other letters": edited(t, `"wall_ns":[`, `"Wall_NS":[`), "series twice": edited(t, `"columns":[`, `"start_ns":[7],"columns":[`),
-		"columns twice":            edited(t, `"totals":`, `"columns":[{"name":"x","kind":"user","values":[1]}],"totals":`),
-		"values before their kind": edited(t, `"name":"instructions","unit":"","kind":"counter","core":null,"values":[1,2,3]`, `"values":[1,2,3],"kind":"counter"`),
-		"values twice":             edited(t, `"values":[0,1,2]`, `"values":[4],"values":[0,1,2]`),
-		"no values":                edited(t, `,"values":[0,1,2]`, ""), "null for values": edited(t, `"values":[0,1,2]`, `"values":null`),
-		"null for a column": edited(t, `"columns":[`, `"columns":[null,`), "kind unknown": edited(t, `"kind":"user","core":null,"values":[0,1,2]`, `"kind":"odd","values":[0]`),
-		"null among times": edited(t, `"start_ns":[61000,`, `"start_ns":[null,`), "fraction": edited(t, `"start_ns":[61000,`, `"start_ns":[6.5,`),
-		"count below zero": edited(t, `"values":[1,2,3]`, `"values":[1,-2,3]`), "no list": edited(t, `"start_ns":[61000,1061000,2061000]`, `"start_ns":{"a":[]}`),
-		"unknown field": edited(t, `"totals":`, `"more":{"a":[1,2,{"wall_ns":[3]}]},"totals":`), "field twice": edited(t, `"totals":`, `"host":"x","totals":`),
+		"full": good, "crashed": pack(t, crashed()), "sized": pack(t, sized(50, 4)),
+		"contradicts itself": pack(t, odd),
+		"cut off":            good[:len(good)/2], "cut in the checksum": good[:len(good)-5],
+		"more after it": append(bytes.Clone(good), 0), "empty": nil,
+		"newer": edited(t, `"format":1`, `"format":99`), "two objects": repack(t, text+"{}"),
+		"other": repack(t, `{"a":1}`), "list": repack(t, "[]"),
+		"series in other letters": edited(t, `"wall_ns":[`, `"Wall_NS":[`),
+		"series twice":            edited(t, `"columns":[`, `"start_ns":[7],"columns":[`),
+		"columns twice": edited(t, `"totals":`,
+			`"columns":[{"name":"x","kind":"user","values":[1]}],"totals":`),
+		"values before their kind": edited(t,
+			`"name":"instructions","unit":"","kind":"counter","core":null,"values":[1,2,3]`,
+			`"values":[1,2,3],"kind":"counter"`),
+		"values twice":      edited(t, `"values":[0,1,2]`, `"values":[4],"values":[0,1,2]`),
+		"no values":         edited(t, `,"values":[0,1,2]`, ""),
+		"null for values":   edited(t, `"values":[0,1,2]`, `"values":null`),
+		"null for a column": edited(t, `"columns":[`, `"columns":[null,`),
+		"kind unknown": edited(t, `"kind":"user","core":null,"values":[0,1,2]`,
+			`"kind":"odd","values":[0]`),
+		"null among times": edited(t, `"start_ns":[61000,`, `"start_ns":[null,`),
+		"fraction":         edited(t, `"start_ns":[61000,`, `"start_ns":[6.5,`),
+		"count below zero": edited(t, `"values":[1,2,3]`, `"values":[1,-2,3]`),
+		"no list":          edited(t, `"start_ns":[61000,1061000,2061000]`, `"start_ns":{"a":[]}`),
+		"unknown field":    edited(t, `"totals":`, `"more":{"a":[1,2,{"wall_ns":[3]}]},"totals":`),
+		"field twice":      edited(t, `"totals":`, `"host":"x","totals":`),
 	}
 	for name, packed := range cases {
 		t.Run(name, func(t *testing.T) { sameAsDecode(t, packed) })
@@ -107,12 +120,14 @@ func FuzzSkim(f *testing.F) {
 }
 
 func TestSkimOfNoFile(t *testing.T) {
-	if _, err := results.Skim(durable.OS(), filepath.Join(t.TempDir(), "none"), true); !errors.Is(err, os.ErrNotExist) {
+	if _, err := results.Skim(durable.OS(), filepath.Join(t.TempDir(), "none"), true); !errors.Is(err,
+		os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestSkimIsSmall: a long record, whose text and lists are megabytes, is never in memory as a whole.
+// TestSkimIsSmall: a long record, whose text and lists are megabytes, is never in memory as a
+// whole.
 func TestSkimIsSmall(t *testing.T) {
 	const n = 20_000
 	r := sized(n, 2)

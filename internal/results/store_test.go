@@ -89,7 +89,8 @@ func TestAppendAndRead(t *testing.T) {
 		break // leaving early is allowed
 	}
 	l, err := r.List()
-	wantNames := []results.Name{{Slot: 2, Attempt: 1}, {Slot: 2, Attempt: 2}, {Slot: 17, Attempt: 2}, {Slot: 100, Attempt: 1}}
+	wantNames := []results.Name{{Slot: 2, Attempt: 1}, {Slot: 2, Attempt: 2}, {Slot: 17, Attempt: 2},
+		{Slot: 100, Attempt: 1}}
 	if err != nil || !reflect.DeepEqual(l, results.Listing{Records: wantNames}) {
 		t.Errorf("got %+v, %v", l, err)
 	}
@@ -105,7 +106,8 @@ func TestAppendTwice(t *testing.T) {
 	must(t, a.Append(of(1, 1, "this")))
 	before := fsys.Files()
 	must(t, a.Append(of(1, 1, "this")))
-	if err := a.Append(of(1, 1, "other")); !errors.Is(err, results.ErrExists) || !strings.Contains(err.Error(), "0000001-001.json.gz") {
+	if err := a.Append(of(1, 1, "other")); !errors.Is(err, results.ErrExists) ||
+		!strings.Contains(err.Error(), "0000001-001.json.gz") {
 		t.Errorf("another record: %v", err)
 	}
 	if !reflect.DeepEqual(fsys.Files(), before) {
@@ -178,7 +180,8 @@ func TestAppendFaults(t *testing.T) {
 			fsys.Inject(crashfs.Fault{Op: op, Err: reason, Permanent: true, Short: 100})
 			a, r := results.NewAppender(fsys, dir), results.NewReader(fsys, dir)
 			err := a.Append(full())
-			if reached := reason == syscall.EIO || op <= 2; reached != errors.Is(err, reason) || !reached && err != nil {
+			if reached := reason == syscall.EIO || op <= 2; reached != errors.Is(err, reason) ||
+				!reached && err != nil {
 				t.Errorf("%v from operation %d on: %v", reason, op, err)
 			}
 			fsys.Heal()
@@ -186,7 +189,8 @@ func TestAppendFaults(t *testing.T) {
 				must(t, err)
 			}
 			must(t, a.Append(full()))
-			got, err := results.NewReader(fsys.Reboot(crashfs.Nothing), dir).Load(results.Name{Slot: 17, Attempt: 2})
+			got, err := results.NewReader(fsys.Reboot(crashfs.Nothing),
+				dir).Load(results.Name{Slot: 17, Attempt: 2})
 			if err != nil || !reflect.DeepEqual(got, full()) {
 				t.Errorf("%v from operation %d on: afterwards %v", reason, op, err)
 			}
@@ -228,7 +232,8 @@ func TestReaderGoesOn(t *testing.T) {
 		switch {
 		case err == nil:
 			slots = append(slots, rec.Slot)
-		case !errors.As(err, &file) || !strings.Contains(err.Error(), bad[file.File].want) || !strings.Contains(err.Error(), file.File):
+		case !errors.As(err, &file) || !strings.Contains(err.Error(), bad[file.File].want) ||
+			!strings.Contains(err.Error(), file.File):
 			t.Errorf("got %v", err)
 		default:
 			failed[file.File] = true
@@ -301,7 +306,8 @@ func TestClean(t *testing.T) {
 	fsys.Put(dir+"/0000018-001.json.gz.tmp", []byte("half"))
 	fsys.Put(dir+"/notes", nil)
 	removed, err := results.Clean(fsys, dir)
-	if err != nil || !slices.Equal(removed, []string{"0000018-001.json.gz.tmp"}) || len(fsys.Reboot(crashfs.Nothing).Files()) != 2 {
+	if err != nil || !slices.Equal(removed, []string{"0000018-001.json.gz.tmp"}) ||
+		len(fsys.Reboot(crashfs.Nothing).Files()) != 2 {
 		t.Errorf("%v, %v", removed, err)
 	}
 }
@@ -350,7 +356,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-func checkStored(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, stored map[results.Name]results.Record, pending results.Record) {
+func checkStored(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, stored map[results.Name]results.Record,
+	pending results.Record) {
 	t.Helper()
 	found := make(map[results.Name]bool)
 	for got, err := range results.NewReader(fsys, dir).All() {

@@ -33,14 +33,22 @@ func TestDamagedFile(t *testing.T) {
 	}{
 		{"empty", text(""), schedule.ErrHeaders, []string{"krunctl repair", "the file is empty"}},
 		{"zeros", zero(0, 1<<20), schedule.ErrHeaders, []string{"krunctl repair", "filled with zeros"}},
-		{"another file", text("# hello\n"), schedule.ErrHeaders, []string{"krunctl repair", "not a schedule"}},
-		{"both headers", zero(100, 700), schedule.ErrHeaders, []string{"krunctl repair", "copy A", "copy B", "wrong checksum"}},
+		{"another file", text("# hello\n"), schedule.ErrHeaders,
+			[]string{"krunctl repair", "not a schedule"}},
+		{"both headers", zero(100, 700), schedule.ErrHeaders, []string{"krunctl repair", "copy A", "copy B",
+			"wrong checksum"}},
 		{"newer", newer, schedule.ErrVersion, []string{"newer format", path}},
 		{"newer and short", text("krund-schedule=7\n"), schedule.ErrVersion, []string{"newer format"}},
-		{"cut in the slots", func(d []byte) []byte { return d[:len(d)-1] }, nil, []string{"truncated", "krunctl repair", "1535 bytes", "1536"}},
-		{"cut after the headers", func(d []byte) []byte { return d[:1024] }, nil, []string{"truncated", "krunctl repair"}},
-		{"cut in header A", func(d []byte) []byte { return d[:300] }, schedule.ErrHeaders, []string{"krunctl repair"}},
-		{"longer", func(d []byte) []byte { return append(d, 'x') }, nil, []string{"extended", "krunctl repair", "1537 bytes", "1536"}},
+		{"cut in the slots",
+			func(d []byte) []byte { return d[:len(d)-1] }, nil, []string{"truncated", "krunctl repair",
+				"1535 bytes", "1536"}},
+		{"cut after the headers",
+			func(d []byte) []byte { return d[:1024] }, nil, []string{"truncated", "krunctl repair"}},
+		{"cut in header A",
+			func(d []byte) []byte { return d[:300] }, schedule.ErrHeaders, []string{"krunctl repair"}},
+		{"longer",
+			func(d []byte) []byte { return append(d, 'x') }, nil, []string{"extended", "krunctl repair",
+				"1537 bytes", "1536"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

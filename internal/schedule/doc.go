@@ -7,11 +7,11 @@
 // [Schedule.UpdateHeader]. [Repair] makes a damaged file whole from the results.
 // Nothing here knows what a slot's execution is, or decides whether it is run.
 //
-// [NewSource] says what a damaged schedule is rebuilt from: the plan follows from the configuration,
-// the state of a slot from its records, and the content of a lost header from both. krund repairs
-// slots as it meets them, and `krunctl repair` repairs everything. An attempt without a record is
-// lost: the limit of attempts that crashes of the machine may use starts anew for that slot, but no
-// measurement is lost or repeated.
+// [NewSource] says what a damaged schedule is rebuilt from: the plan follows from the
+// configuration, the state of a slot from its records, and the content of a lost header from both.
+// krund repairs slots as it meets them, and `krunctl repair` repairs everything. An attempt without
+// a record is lost: the limit of attempts that crashes of the machine may use starts anew for that
+// slot, but no measurement is lost or repeated.
 //
 // # The file
 //

@@ -18,7 +18,8 @@ func Example() {
 		{Benchmark: "nbody", VM: "C", Variant: "default-c"},
 		{Benchmark: "nbody", VM: "PyPy", Variant: "default-python"},
 	}
-	header := schedule.Header{Order: schedule.RoundRobin, ConfigHash: "9f86d0", Created: "2026-11-21T09:00:00Z"}
+	header := schedule.Header{Order: schedule.RoundRobin, ConfigHash: "9f86d0",
+		Created: "2026-11-21T09:00:00Z"}
 	slots := schedule.Plan(keys, 2, schedule.RoundRobin, 1)
 	if err := schedule.Create(fsys, path, header, 4, slots); err != nil {
 		fmt.Println(err)
@@ -60,7 +61,8 @@ func oneBoot(fsys *crashfs.FS, path string, boot int) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	fmt.Printf("boot %d: slot %d, %s, number %d, attempt %d\n", boot, slot.Index, slot.Key, slot.Pexec, slot.Attempts)
+	fmt.Printf("boot %d: slot %d, %s, number %d, attempt %d\n", boot, slot.Index, slot.Key,
+		slot.Pexec, slot.Attempts)
 	if boot == 2 {
 		fsys.CrashAt(fsys.Ops() + 1)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"krund/internal/results"
 )
 
 // The places in the file; see the package's doc.
@@ -62,9 +64,11 @@ func (h Header) check() error {
 	case !KnownOrder(h.Order):
 		return fmt.Errorf("unknown order %q", h.Order)
 	case h.Next < 0 || h.Reboots < 0 || h.Mails < 0 || max(h.Next, h.Reboots, h.Mails) > maxCount:
-		return fmt.Errorf("next %d, reboots %d, mails %d: counts have 1 to 10 digits", h.Next, h.Reboots, h.Mails)
+		return fmt.Errorf("next %d, reboots %d, mails %d: counts have 1 to 10 digits", h.Next,
+			h.Reboots, h.Mails)
 	}
-	for name, word := range map[string]string{"config hash": h.ConfigHash, "time of creation": h.Created, "name of the boot": h.Boot} {
+	for name, word := range map[string]string{"config hash": h.ConfigHash, "time of creation": h.Created,
+		"name of the boot": h.Boot} {
 		if !isWord(word) {
 			return fmt.Errorf("the %s %q is not one word", name, word)
 		}
@@ -87,7 +91,8 @@ func isWord(s string) bool {
 
 // isLine allows UTF-8 without control characters and without spaces at the ends.
 func isLine(s string) bool {
-	return s != "" && s == strings.TrimSpace(s) && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+	return s != "" && s == strings.TrimSpace(s) && utf8.ValidString(s) &&
+		!strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // text returns the header's lines. Numbers have fixed widths, so that updates
@@ -134,7 +139,8 @@ func encodeHeader(h Header, c copyID) ([]byte, error) {
 	text := h.text(c)
 	size := h.Sectors * sectorBytes
 	if len(text)+headerTail > size {
-		return nil, fmt.Errorf("%w: %d base temperatures need %d bytes and there are %d; the schedule was made for fewer sensors",
+		return nil, fmt.Errorf("%w: %d base temperatures need %d bytes and there are %d; the schedule was "+
+			"made for fewer sensors",
 			ErrRoom, len(h.BaseTemperatures), len(text)+headerTail, size)
 	}
 	for len(text) < size-headerTail {
@@ -211,7 +217,8 @@ func parseHeader(body string) (Header, error) {
 		"sectors": &h.Sectors, "slots": &h.Slots, "width": &h.Width,
 		"next": &h.Next, "reboots": &h.Reboots, "mails": &h.Mails,
 	}
-	words := map[string]*string{"order": &h.Order, "config": &h.ConfigHash, "created": &h.Created, "boot": &h.Boot}
+	words := map[string]*string{"order": &h.Order, "config": &h.ConfigHash, "created": &h.Created,
+		"boot": &h.Boot}
 	for line := range strings.Lines(body) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		var err error
@@ -225,7 +232,7 @@ func parseHeader(body string) (Header, error) {
 		case name == "seed":
 			h.Seed, err = strconv.ParseUint(value, 10, 64)
 		case name == "temperature":
-			var t Temperature
+			var t results.Temperature
 			t, err = parseTemperature(value)
 			h.BaseTemperatures = append(h.BaseTemperatures, t)
 		}
@@ -236,8 +243,8 @@ func parseHeader(body string) (Header, error) {
 	return h, nil
 }
 
-func parseTemperature(value string) (Temperature, error) {
+func parseTemperature(value string) (results.Temperature, error) {
 	number, sensor, _ := strings.Cut(value, " ")
 	milli, err := strconv.Atoi(number)
-	return Temperature{Sensor: sensor, MilliC: milli}, err
+	return results.Temperature{Sensor: sensor, MilliC: milli}, err
 }

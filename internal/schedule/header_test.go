@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"krund/internal/results"
 )
 
 func checksum(text string) string {
@@ -17,8 +19,10 @@ func checksum(text string) string {
 func someHeader() Header {
 	return Header{
 		Version: Version, Generation: 12, Sectors: 1, Slots: 3, Width: 128, Next: 1, Reboots: 4, Mails: 1,
-		Order: RoundRobin, Seed: 7, ConfigHash: strings.Repeat("0af3", 16), Created: "2026-11-21T09:00:00Z", Boot: "0b3f1a52-5f6e-4c3b-9f21-2d2f6f5f8a11",
-		BaseTemperatures: []Temperature{{Sensor: "coretemp/Package id 0", MilliC: 45000}, {Sensor: "nvme/Composite", MilliC: -5}},
+		Order: RoundRobin, Seed: 7, ConfigHash: strings.Repeat("0af3", 16), Created: "2026-11-21T09:00:00Z",
+		Boot: "0b3f1a52-5f6e-4c3b-9f21-2d2f6f5f8a11",
+		BaseTemperatures: []results.Temperature{{Sensor: "coretemp/Package id 0", MilliC: 45000},
+			{Sensor: "nvme/Composite", MilliC: -5}},
 	}
 }
 
@@ -65,7 +69,8 @@ func TestHeaderLaws(t *testing.T) {
 	bare.BaseTemperatures, bare.Boot, bare.Order = nil, "", Interleaved
 	many := someHeader()
 	for i := range 100 {
-		many.BaseTemperatures = append(many.BaseTemperatures, Temperature{Sensor: fmt.Sprintf("µ-sensor %d", i), MilliC: i})
+		many.BaseTemperatures = append(many.BaseTemperatures,
+			results.Temperature{Sensor: fmt.Sprintf("µ-sensor %d", i), MilliC: i})
 	}
 	for _, h := range []Header{someHeader(), extreme, bare, many} {
 		h.Sectors = sectorsFor(h)
@@ -109,13 +114,15 @@ func TestRoomForTemperatures(t *testing.T) {
 		}
 		for i := range sensors {
 			name := fmt.Sprintf("%03d", i) + strings.Repeat("x", sensorRoom-len("temperature=-273150 \n")-3)
-			h.BaseTemperatures = append(h.BaseTemperatures, Temperature{Sensor: name, MilliC: -273150})
+			h.BaseTemperatures = append(h.BaseTemperatures, results.Temperature{Sensor: name,
+				MilliC: -273150})
 		}
 		if _, err := encodeHeader(h, copyA); err != nil {
 			t.Errorf("%d sensors: %v", sensors, err)
 		}
 		for range 8 {
-			h.BaseTemperatures = append(h.BaseTemperatures, Temperature{Sensor: strings.Repeat("y", 100)})
+			h.BaseTemperatures = append(h.BaseTemperatures,
+				results.Temperature{Sensor: strings.Repeat("y", 100)})
 		}
 		if _, err := encodeHeader(h, copyA); !errors.Is(err, ErrRoom) {
 			t.Errorf("8 more than %d sensors: %v", sensors, err)

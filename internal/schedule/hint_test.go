@@ -43,7 +43,8 @@ func checkNext(t *testing.T, what string, s *schedule.Schedule, want int) {
 
 // TestAnyHint: whatever the hint says, the first unfinished slot is found.
 func TestAnyHint(t *testing.T) {
-	for _, flags := range []string{"OOOOOO", "COOOOO", "CROOOO", "CCOCCO", "CCCCCR", "OCCCCC", "CETSCC", "RRRRRR"} {
+	for _, flags := range []string{"OOOOOO", "COOOOO", "CROOOO", "CCOCCO", "CCCCCR", "OCCCCC",
+		"CETSCC", "RRRRRR"} {
 		for _, hint := range []int{0, 1, 2, 3, 4, 5, 6, 7, 1000, 1<<31 - 1} {
 			fsys := withFlags(t, flags)
 			s := open(t, fsys, true)

@@ -175,8 +175,10 @@ func cutModel(t *testing.T, sensors int) {
 		m, damaged := stored(t, s)
 		asBefore := len(differs(m, w.before)) == 0
 		asAfter := len(differs(m, w.after)) == 0
-		if len(damaged) > 0 || !asBefore && !asAfter || m.reboots < w.before.reboots || m.reboots > w.after.reboots {
-			t.Fatalf("%s:\ngot    %v, %d reboots, damaged %v\nbefore %v\nafter  %v", cut, m.slots, m.reboots, damaged, w.before, w.after)
+		if len(damaged) > 0 || !asBefore && !asAfter || m.reboots < w.before.reboots ||
+			m.reboots > w.after.reboots {
+			t.Fatalf("%s:\ngot    %v, %d reboots, damaged %v\nbefore %v\nafter  %v", cut, m.slots, m.reboots,
+				damaged, w.before, w.after)
 		}
 		checkNext(t, cut.String(), s, m.next())
 		finishAll(t, cut, after, s, m)
@@ -215,7 +217,8 @@ func TestModelTorn(t *testing.T) {
 		w = newWalk(t, fsys, n)
 		return w.run(steps)
 	}
-	policies := []crashfs.Policy{crashfs.Torn(*seed), crashfs.Torn(*seed + 1), crashfs.Torn(*seed + 2), crashfs.Torn(*seed + 3)}
+	policies := []crashfs.Policy{crashfs.Torn(*seed), crashfs.Torn(*seed + 1), crashfs.Torn(*seed + 2),
+		crashfs.Torn(*seed + 3)}
 	torn := 0
 	for cut, after := range crashfs.EveryCut(build, program, policies...) {
 		s := open(t, after, false)
@@ -230,7 +233,10 @@ func TestModelTorn(t *testing.T) {
 		}
 		torn++
 		src := source(n)
-		src.State = func(planned schedule.Slot) (schedule.Slot, error) { return w.before.slots[planned.Index], nil }
+		src.State = func(planned schedule.Slot) (schedule.Slot,
+			error) {
+			return w.before.slots[planned.Index], nil
+		}
 		report, err := schedule.Repair(after, path, src)
 		if err != nil || !slices.Equal(report.Slots, damaged) {
 			t.Fatalf("%s: %+v, %v", cut, report, err)

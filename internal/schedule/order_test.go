@@ -24,9 +24,12 @@ func TestPlanRoundRobin(t *testing.T) {
 	keys := manyKeys(2)
 	got := slices.Collect(Plan(keys, 3, RoundRobin, 1))
 	want := []Slot{
-		{Index: 0, Flag: Outstanding, Pexec: 1, Key: keys[0]}, {Index: 1, Flag: Outstanding, Pexec: 1, Key: keys[1]},
-		{Index: 2, Flag: Outstanding, Pexec: 2, Key: keys[0]}, {Index: 3, Flag: Outstanding, Pexec: 2, Key: keys[1]},
-		{Index: 4, Flag: Outstanding, Pexec: 3, Key: keys[0]}, {Index: 5, Flag: Outstanding, Pexec: 3, Key: keys[1]},
+		{Index: 0, Flag: Outstanding, Pexec: 1, Key: keys[0]},
+		{Index: 1, Flag: Outstanding, Pexec: 1, Key: keys[1]},
+		{Index: 2, Flag: Outstanding, Pexec: 2, Key: keys[0]},
+		{Index: 3, Flag: Outstanding, Pexec: 2, Key: keys[1]},
+		{Index: 4, Flag: Outstanding, Pexec: 3, Key: keys[0]},
+		{Index: 5, Flag: Outstanding, Pexec: 3, Key: keys[1]},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v", got)

@@ -9,15 +9,17 @@ import (
 	"krund/internal/results"
 )
 
-// Facts are what all records together say, for a header whose two copies are both lost. The zero Facts are those of an experiment without records.
+// Facts are what all records together say, for a header whose two copies are both lost. The zero
+// Facts are those of an experiment without records.
 type Facts struct {
 	First    time.Time             // when the first attempt began; zero: unknown
 	Attempts int                   // how many there were, in all slots
 	Base     []results.Temperature // base temperatures, of the newest record that has them; nil: none has
 }
 
-// NewHeader returns the header of a rebuilt schedule of cfg. Reboots and mails are as many as there may have been, so that no bound is passed. now is
-// when the experiment began if facts do not know it.
+// NewHeader returns the header of a rebuilt schedule of cfg. Reboots and mails are as many as there
+// may have been, so that no bound is passed. now is when the experiment began if facts do not know
+// it.
 func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 	e := cfg.Experiment
 	h := Header{
@@ -33,12 +35,13 @@ func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 		h.Reboots = facts.Attempts
 	}
 	for _, t := range facts.Base {
-		h.BaseTemperatures = append(h.BaseTemperatures, Temperature{Sensor: t.Sensor, MilliC: t.MilliC})
+		h.BaseTemperatures = append(h.BaseTemperatures, t)
 	}
 	return h
 }
 
-// NewSource is what the schedule of cfg is rebuilt from. header is only used when both copies are lost; history gives the records of a slot.
+// NewSource is what the schedule of cfg is rebuilt from. header is only used when both copies are
+// lost; history gives the records of a slot.
 func NewSource(cfg *config.Config, header Header, history func(slot int) (History, error)) Source {
 	e := cfg.Experiment
 	return Source{
@@ -64,7 +67,8 @@ type Brief struct {
 
 // BriefOf is the brief of a record.
 func BriefOf(r results.Record) Brief {
-	return Brief{Name: results.Name{Slot: r.Slot, Attempt: r.Attempt}, Key: r.Key.String(), Pexec: r.Pexec, Outcome: r.Outcome}
+	return Brief{Name: results.Name{Slot: r.Slot, Attempt: r.Attempt}, Key: r.Key.String(), Pexec: r.Pexec,
+		Outcome: r.Outcome}
 }
 
 // History is what the records of one slot say.
@@ -73,7 +77,8 @@ type History struct {
 	Highest int     // attempt of any of them, readable or not
 }
 
-// Final returns the record that ends the slot: the completed one, else the last that is not a rerun. ok is false when there is none.
+// Final returns the record that ends the slot: the completed one, else the last that is not a
+// rerun. ok is false when there is none.
 func (h History) Final() (b Brief, ok bool) {
 	for _, r := range h.Records {
 		if r.Outcome == results.Completed {
@@ -97,7 +102,8 @@ func (h History) Of(slot Slot) History {
 	return own
 }
 
-// State gives a planned slot the flag and the attempts that its records say: outstanding when none of them is final.
+// State gives a planned slot the flag and the attempts that its records say: outstanding when none
+// of them is final.
 func (h History) State(planned Slot) Slot {
 	planned.Flag, planned.Attempts = Outstanding, h.Highest
 	if final, ok := h.Of(planned).Final(); ok {
@@ -106,8 +112,9 @@ func (h History) State(planned Slot) Slot {
 	return planned
 }
 
-// ReadHistory reads the history of one slot, of the attempts 1 to most. It opens files by name, without a look at the directory, so that it costs the same
-// however many records there are. A record that cannot be read is an error: nobody knows whether the slot is finished.
+// ReadHistory reads the history of one slot, of the attempts 1 to most. It opens files by name,
+// without a look at the directory, so that it costs the same however many records there are. A
+// record that cannot be read is an error: nobody knows whether the slot is finished.
 func ReadHistory(records *results.Reader, slot, most int) (History, error) {
 	var h History
 	for attempt := 1; attempt <= most; attempt++ {

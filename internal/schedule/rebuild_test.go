@@ -12,11 +12,13 @@ import (
 	"krund/internal/schedule"
 )
 
-var planned = schedule.Slot{Index: 3, Flag: schedule.Outstanding, Pexec: 2, Key: key.Key{Benchmark: "nbody", VM: "C", Variant: "v"}}
+var planned = schedule.Slot{Index: 3, Flag: schedule.Outstanding, Pexec: 2, Key: key.Key{Benchmark: "nbody",
+	VM: "C", Variant: "v"}}
 
 func TestState(t *testing.T) {
 	brief := func(attempt int, o results.Outcome) schedule.Brief {
-		return schedule.Brief{Name: results.Name{Slot: 3, Attempt: attempt}, Key: planned.Key.String(), Pexec: 2, Outcome: o}
+		return schedule.Brief{Name: results.Name{Slot: 3, Attempt: attempt}, Key: planned.Key.String(),
+			Pexec: 2, Outcome: o}
 	}
 	other := brief(1, results.Completed)
 	other.Pexec = 1
@@ -26,12 +28,17 @@ func TestState(t *testing.T) {
 		want    schedule.Flag
 	}{
 		{"no record", schedule.History{}, schedule.Outstanding},
-		{"a rerun", schedule.History{Records: []schedule.Brief{brief(1, results.Rerun)}, Highest: 1}, schedule.Outstanding},
-		{"a rerun, then completed", schedule.History{Records: []schedule.Brief{brief(1, results.Rerun), brief(2, results.Completed)}, Highest: 2}, schedule.Completed},
-		{"the completed one counts", schedule.History{Records: []schedule.Brief{brief(1, results.Completed), brief(2, results.Error)}, Highest: 2}, schedule.Completed},
-		{"the last one else", schedule.History{Records: []schedule.Brief{brief(1, results.Error), brief(2, results.Timeout), brief(3, results.Rerun)}, Highest: 3}, schedule.Timeout},
+		{"a rerun", schedule.History{Records: []schedule.Brief{brief(1, results.Rerun)}, Highest: 1},
+			schedule.Outstanding},
+		{"a rerun, then completed", schedule.History{Records: []schedule.Brief{brief(1, results.Rerun),
+			brief(2, results.Completed)}, Highest: 2}, schedule.Completed},
+		{"the completed one counts", schedule.History{Records: []schedule.Brief{brief(1, results.Completed),
+			brief(2, results.Error)}, Highest: 2}, schedule.Completed},
+		{"the last one else", schedule.History{Records: []schedule.Brief{brief(1, results.Error),
+			brief(2, results.Timeout), brief(3, results.Rerun)}, Highest: 3}, schedule.Timeout},
 		{"a damaged record", schedule.History{Highest: 1}, schedule.Outstanding},
-		{"a record of something else", schedule.History{Records: []schedule.Brief{other}, Highest: 1}, schedule.Outstanding},
+		{"a record of something else", schedule.History{Records: []schedule.Brief{other}, Highest: 1},
+			schedule.Outstanding},
 	} {
 		got := test.history.State(planned)
 		want := planned
@@ -46,7 +53,8 @@ func TestReadOneSlot(t *testing.T) {
 	fsys := crashfs.New("/x")
 	add := results.NewAppender(fsys, "/x")
 	for _, attempt := range []int{1, 3} {
-		err := add.Append(results.Record{Key: planned.Key, Slot: 3, Attempt: attempt, Pexec: 2, Outcome: results.Rerun, Reasons: []string{}})
+		err := add.Append(results.Record{Key: planned.Key, Slot: 3, Attempt: attempt, Pexec: 2,
+			Outcome: results.Rerun, Reasons: []string{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +63,8 @@ func TestReadOneSlot(t *testing.T) {
 	if err != nil || h.Highest != 3 || len(h.Records) != 2 || h.Records[1].Name.Attempt != 3 {
 		t.Errorf("%+v, error %v", h, err)
 	}
-	if h, err := schedule.ReadHistory(results.NewReader(fsys, "/x"), 4, config.MaxAttempts); err != nil || h.Highest != 0 || h.Records != nil {
+	if h, err := schedule.ReadHistory(results.NewReader(fsys, "/x"), 4, config.MaxAttempts); err != nil ||
+		h.Highest != 0 || h.Records != nil {
 		t.Errorf("of a slot without records: %+v, error %v", h, err)
 	}
 }
@@ -74,7 +83,8 @@ entry = "bench.so"
 nbody = { parameter = 1 }
 `
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	facts := schedule.Facts{First: now.Add(-time.Hour), Attempts: 12, Base: []results.Temperature{{Sensor: "s", MilliC: 40000}}}
+	facts := schedule.Facts{First: now.Add(-time.Hour), Attempts: 12,
+		Base: []results.Temperature{{Sensor: "s", MilliC: 40000}}}
 	for _, test := range []struct {
 		reboot  string
 		facts   schedule.Facts
@@ -91,7 +101,8 @@ nbody = { parameter = 1 }
 			t.Fatal(err)
 		}
 		h := schedule.NewHeader(cfg, test.facts, now)
-		if h.Created != test.created || h.Reboots != test.reboots || h.Mails != 7 || h.ConfigHash != cfg.Hash || fmt.Sprint(h.BaseTemperatures) != test.base {
+		if h.Created != test.created || h.Reboots != test.reboots || h.Mails != 7 ||
+			h.ConfigHash != cfg.Hash || fmt.Sprint(h.BaseTemperatures) != test.base {
 			t.Errorf("%s: %+v", test.reboot, h)
 		}
 	}

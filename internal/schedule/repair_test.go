@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
+	"krund/internal/results"
 	"krund/internal/schedule"
 )
 
@@ -61,15 +62,26 @@ func TestRepair(t *testing.T) {
 		reboots int
 	}{
 		{"nothing", func(d []byte, _ schedule.Header) []byte { return d }, 0, false, nil, 9},
-		{"a slot", func(d []byte, h schedule.Header) []byte { d[at(h, 2)] = 'S'; return d }, 0, false, []int{2}, 9},
-		{"a sector", func(d []byte, h schedule.Header) []byte { clear(d[at(h, 4):at(h, 8)]); return d }, 0, false, []int{4, 5, 6, 7}, 9},
-		{"header A", func(d []byte, h schedule.Header) []byte { clear(d[:512]); return d }, 1, false, nil, 0}, // B is from before the last update
-		{"header B", func(d []byte, h schedule.Header) []byte { clear(d[512:1024]); return d }, 1, false, nil, 9},
-		{"both headers", func(d []byte, h schedule.Header) []byte { clear(d[:at(h, 0)]); return d }, 2, false, nil, 3},
-		{"headers and first slots", func(d []byte, h schedule.Header) []byte { clear(d[:at(h, 3)]); return d }, 2, false, []int{0, 1, 2}, 3},
-		{"truncated", func(d []byte, h schedule.Header) []byte { return d[:at(h, 18)+5] }, 0, true, []int{18, 19}, 9},
-		{"truncated without headers", func(d []byte, h schedule.Header) []byte { clear(d[:1024]); return d[:at(h, 18)] }, 2, true, []int{18, 19}, 3},
-		{"extended", func(d []byte, _ schedule.Header) []byte { return append(d, "rubbish"...) }, 0, true, nil, 9},
+		{"a slot",
+			func(d []byte, h schedule.Header) []byte { d[at(h, 2)] = 'S'; return d }, 0, false, []int{2}, 9},
+		{"a sector", func(d []byte, h schedule.Header) []byte { clear(d[at(h, 4):at(h, 8)]); return d }, 0,
+			false, []int{4, 5, 6, 7}, 9},
+		// B is from before the last update
+		{"header A", func(d []byte, h schedule.Header) []byte { clear(d[:512]); return d }, 1, false, nil, 0},
+		{"header B",
+			func(d []byte, h schedule.Header) []byte { clear(d[512:1024]); return d }, 1, false, nil, 9},
+		{"both headers",
+			func(d []byte, h schedule.Header) []byte { clear(d[:at(h, 0)]); return d }, 2, false, nil, 3},
+		{"headers and first slots",
+			func(d []byte, h schedule.Header) []byte { clear(d[:at(h, 3)]); return d }, 2, false,
+			[]int{0, 1, 2}, 3},
+		{"truncated",
+			func(d []byte, h schedule.Header) []byte { return d[:at(h, 18)+5] }, 0, true, []int{18, 19}, 9},
+		{"truncated without headers",
+			func(d []byte, h schedule.Header) []byte { clear(d[:1024]); return d[:at(h, 18)] }, 2, true,
+			[]int{18, 19}, 3},
+		{"extended",
+			func(d []byte, _ schedule.Header) []byte { return append(d, "rubbish"...) }, 0, true, nil, 9},
 		{"empty", func([]byte, schedule.Header) []byte { return nil }, 2, true, all, 3},
 		{"zeros", func(d []byte, _ schedule.Header) []byte { clear(d); return d }, 2, false, all, 3},
 		{"another file", func([]byte, schedule.Header) []byte { return []byte("hello\n") }, 2, true, all, 3},
@@ -84,10 +96,12 @@ func TestRepair(t *testing.T) {
 			}
 			report, err := schedule.Repair(fsys, path, src)
 			must(t, err)
-			if len(report.Headers) != test.headers || (report.Size != nil) != test.size || !slices.Equal(report.Slots, test.slots) {
+			if len(report.Headers) != test.headers || (report.Size != nil) != test.size ||
+				!slices.Equal(report.Slots, test.slots) {
 				t.Errorf("report %+v", report)
 			}
-			if report.Clean() != (test.name == "nothing") || report.Clean() != (report.Backup == "") || report.Clean() != (fsys.Ops() == 0) {
+			if report.Clean() != (test.name == "nothing") || report.Clean() != (report.Backup == "") ||
+				report.Clean() != (fsys.Ops() == 0) {
 				t.Errorf("clean %v, backup %q, %d operations", report.Clean(), report.Backup, fsys.Ops())
 			}
 			if !report.Clean() && !bytes.Equal(fsys.Files()[report.Backup], broken) {
@@ -133,9 +147,13 @@ func TestRepairRefused(t *testing.T) {
 		change func(*schedule.Source)
 		want   string
 	}{
-		{"another configuration", bad, func(s *schedule.Source) { s.Header.ConfigHash = "dead" }, "another configuration (hash c0ffee, not dead)"},
-		{"more slots", bad, func(s *schedule.Source) { s.Plan = plan(22) }, "20 slots and the configuration plans 22"},
-		{"other keys", bad, func(s *schedule.Source) { s.Plan = schedule.Plan(keys(4), 5, schedule.RoundRobin, 1) },
+		{"another configuration", bad,
+			func(s *schedule.Source) { s.Header.ConfigHash = "dead" }, "another configuration (hash " +
+				"c0ffee, not dead)"},
+		{"more slots", bad, func(s *schedule.Source) { s.Plan = plan(22) }, "20 slots and the " +
+			"configuration plans 22"},
+		{"other keys", bad,
+			func(s *schedule.Source) { s.Plan = schedule.Plan(keys(4), 5, schedule.RoundRobin, 1) },
 			"slot 3 is b1:C:default-c number 2 and the configuration plans b3:C:default-c number 1"},
 		{"no state", bad, func(s *schedule.Source) {
 			s.State = func(schedule.Slot) (schedule.Slot, error) { return schedule.Slot{}, stateFails }
@@ -143,11 +161,13 @@ func TestRepairRefused(t *testing.T) {
 		{"nonsense state", bad, func(s *schedule.Source) {
 			s.State = func(schedule.Slot) (schedule.Slot, error) { return schedule.Slot{Flag: 'Q'}, nil }
 		}, "unknown flag 'Q'"},
-		{"no room", func(d []byte, h schedule.Header) []byte { clear(d[:h.SlotOffset(0)]); return d }, func(s *schedule.Source) {
-			for i := range 90 {
-				s.Header.BaseTemperatures = append(s.Header.BaseTemperatures, schedule.Temperature{Sensor: fmt.Sprint("sensor", i), MilliC: 40000})
-			}
-		},
+		{"no room", func(d []byte, h schedule.Header) []byte { clear(d[:h.SlotOffset(0)]); return d },
+			func(s *schedule.Source) {
+				for i := range 90 {
+					s.Header.BaseTemperatures = append(s.Header.BaseTemperatures,
+						results.Temperature{Sensor: fmt.Sprint("sensor", i), MilliC: 40000})
+				}
+			},
 			"no room in the schedule's header"},
 		{"newer", func(d []byte, _ schedule.Header) []byte {
 			return bytes.ReplaceAll(d, []byte("krund-schedule=1"), []byte("krund-schedule=2"))
@@ -160,7 +180,8 @@ func TestRepairRefused(t *testing.T) {
 			src := source(20)
 			test.change(&src)
 			_, err := schedule.Repair(fsys, path, src)
-			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) {
+			if err == nil || !strings.Contains(err.Error(), test.want) ||
+				!strings.Contains(err.Error(), path) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 			if !bytes.Equal(fsys.Files()[path], before) {

@@ -45,7 +45,8 @@ func salvage(f durable.File, src Source) (*Schedule, Report, error) {
 // samePlan refuses a configuration that the schedule was not made from.
 func samePlan(h Header, src Source) error {
 	if h.ConfigHash != src.Header.ConfigHash {
-		return fmt.Errorf("it was made from another configuration (hash %s, not %s); use the experiment's own config.toml", h.ConfigHash, src.Header.ConfigHash)
+		return fmt.Errorf("it was made from another configuration (hash %s, not %s); use the experiment's "+
+			"own config.toml", h.ConfigHash, src.Header.ConfigHash)
 	}
 	if n := count(src.Plan); n != h.Slots {
 		return fmt.Errorf("it has %d slots and the configuration plans %d", h.Slots, n)
@@ -83,7 +84,8 @@ func (s *Schedule) guess(src Source) (Header, error) {
 	bare := src.Header
 	bare.Sensors = 0 // spare room is for new files
 	if need := sectorsFor(bare); best.Sectors < need {
-		return Header{}, fmt.Errorf("%w: it has %d sectors, the rebuilt header needs %d; leave out the base temperatures", ErrRoom, best.Sectors, need)
+		return Header{}, fmt.Errorf("%w: it has %d sectors, the rebuilt header needs %d; leave out the "+
+			"base temperatures", ErrRoom, best.Sectors, need)
 	}
 	return best, nil
 }
@@ -134,7 +136,8 @@ func (s *Schedule) slots(src Source) iter.Seq2[salvaged, error] {
 				slot = planned
 			}
 			if !sameTask(slot, planned) {
-				yield(salvaged{}, fmt.Errorf("slot %d is %s number %d and the configuration plans %s number %d",
+				yield(salvaged{}, fmt.Errorf("slot %d is %s number %d and the configuration plans %s "+
+					"number %d",
 					slot.Index, slot.Key, slot.Pexec, planned.Key, planned.Pexec))
 				return
 			}

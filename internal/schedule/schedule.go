@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"krund/internal/key"
+	"krund/internal/results"
 )
 
 // Version is the number of the format that this package writes, and the
@@ -71,13 +72,6 @@ const (
 	MaxSlots    = 999_999_999
 )
 
-// Temperature is the base temperature of one sensor, in thousandths of a degree
-// Celsius.
-type Temperature struct {
-	Sensor string // any text on one line
-	MilliC int
-}
-
 // Header is what the schedule knows besides its slots.
 //
 // Create takes ConfigHash, Created, Order, Seed, Sensors and, if known already,
@@ -103,7 +97,7 @@ type Header struct {
 	// Sensors is how many base temperatures Create makes room for, at 128
 	// bytes each; there is room for one or two anyway. It is not stored.
 	Sensors          int
-	BaseTemperatures []Temperature // nil: not measured yet
+	BaseTemperatures []results.Temperature // nil: not measured yet
 }
 
 // SpareSensors is for how many base temperatures a schedule has room at least, so
@@ -115,7 +109,8 @@ const SpareSensors = 8
 var ErrDone = errors.New("every slot of the schedule is finished")
 
 // ErrHeaders is returned when neither copy of the header can be read.
-var ErrHeaders = errors.New("both copies of the schedule's header are damaged; `krunctl repair` rebuilds it from the results")
+var ErrHeaders = errors.New("both copies of the schedule's header are damaged; `krunctl repair` rebuilds " +
+	"it from the results")
 
 // ErrVersion is returned for schedules that a later krund has made.
 var ErrVersion = errors.New("the schedule is of a newer format; use the krund and krunctl that made it")
@@ -135,7 +130,8 @@ type DamagedSlot struct {
 }
 
 func (e *DamagedSlot) Error() string {
-	return fmt.Sprintf("slot %d of the schedule is damaged (%s); `krunctl repair` rebuilds it from the results", e.Index, e.Reason)
+	return fmt.Sprintf("slot %d of the schedule is damaged (%s); `krunctl repair` rebuilds it from the "+
+		"results", e.Index, e.Reason)
 }
 
 // SizeError is the error for a file that was truncated or extended. Slots that
@@ -149,5 +145,6 @@ func (e *SizeError) Error() string {
 	if e.Have < e.Want {
 		what = "truncated"
 	}
-	return fmt.Sprintf("the schedule was %s: it has %d bytes and should have %d; `krunctl repair` rebuilds it from the results", what, e.Have, e.Want)
+	return fmt.Sprintf("the schedule was %s: it has %d bytes and should have %d; `krunctl repair` rebuilds "+
+		"it from the results", what, e.Have, e.Want)
 }

@@ -16,6 +16,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/key"
+	"krund/internal/results"
 	"krund/internal/schedule"
 )
 
@@ -36,7 +37,8 @@ func keys(n int) []key.Key {
 
 func header() schedule.Header {
 	return schedule.Header{
-		ConfigHash: "c0ffee", Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin, Seed: 1, Sensors: 2,
+		ConfigHash: "c0ffee", Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin,
+		Seed: 1, Sensors: 2,
 	}
 }
 
@@ -96,7 +98,8 @@ func TestLifecycle(t *testing.T) {
 	fsys := simulated(t, 6)
 	size := len(fsys.Files()[path])
 	ends := []schedule.Flag{
-		schedule.Completed, schedule.Error, schedule.Outstanding, schedule.Timeout, schedule.Skipped, schedule.Completed, schedule.Completed,
+		schedule.Completed, schedule.Error, schedule.Outstanding, schedule.Timeout, schedule.Skipped,
+		schedule.Completed, schedule.Completed,
 	}
 	want := []string{"COOOOO", "CEOOOO", "CEOOOO", "CETOOO", "CETSOO", "CETSCO", "CETSCC"}
 	for i, end := range ends {
@@ -207,7 +210,8 @@ func TestReadOnly(t *testing.T) {
 	slot, err := s.Current()
 	must(t, err)
 	_, beginErr := s.Begin()
-	for _, err := range []error{beginErr, s.Finish(slot, schedule.Error), s.UpdateHeader(func(*schedule.Header) {})} {
+	for _, err := range []error{beginErr, s.Finish(slot, schedule.Error),
+		s.UpdateHeader(func(*schedule.Header) {})} {
 		if !errors.Is(err, schedule.ErrReadOnly) {
 			t.Errorf("got %v", err)
 		}
@@ -219,7 +223,7 @@ func TestReadOnly(t *testing.T) {
 
 func TestUpdateHeader(t *testing.T) {
 	fsys := simulated(t, 2)
-	base := []schedule.Temperature{{Sensor: "a b", MilliC: 40500}, {Sensor: "c", MilliC: 0}}
+	base := []results.Temperature{{Sensor: "a b", MilliC: 40500}, {Sensor: "c", MilliC: 0}}
 	s := open(t, fsys, true)
 	before := s.Header()
 	for range 5 {
@@ -286,7 +290,8 @@ func TestCreateOnFullDisk(t *testing.T) {
 
 // TestLongKeys need wider slots, and those work as the others.
 func TestLongKeys(t *testing.T) {
-	long := key.Key{Benchmark: strings.Repeat("b", 64), VM: strings.Repeat("v", 64), Variant: strings.Repeat("w", 64)}
+	long := key.Key{Benchmark: strings.Repeat("b", 64), VM: strings.Repeat("v", 64),
+		Variant: strings.Repeat("w", 64)}
 	fsys := crashfs.New("/x")
 	slots := schedule.Plan([]key.Key{keys(1)[0], long}, 2, schedule.RoundRobin, 1)
 	must(t, schedule.Create(fsys, path, header(), 4, slots))
@@ -318,7 +323,7 @@ func TestGolden(t *testing.T) {
 	must(t, err)
 	must(t, s.UpdateHeader(func(h *schedule.Header) {
 		h.Reboots = 1
-		h.BaseTemperatures = []schedule.Temperature{{Sensor: "coretemp/Package id 0", MilliC: 45000}}
+		h.BaseTemperatures = []results.Temperature{{Sensor: "coretemp/Package id 0", MilliC: 45000}}
 	}))
 	slot, err := s.Begin()
 	must(t, err)
@@ -350,7 +355,8 @@ func TestGolden(t *testing.T) {
 func TestSummarize(t *testing.T) {
 	fsys := simulated(t, 8)
 	s := open(t, fsys, true)
-	for _, end := range []schedule.Flag{schedule.Completed, schedule.Error, schedule.Timeout, schedule.Skipped} {
+	for _, end := range []schedule.Flag{schedule.Completed, schedule.Error, schedule.Timeout,
+		schedule.Skipped} {
 		slot, err := s.Begin()
 		must(t, err)
 		must(t, s.Finish(slot, end))
@@ -362,9 +368,11 @@ func TestSummarize(t *testing.T) {
 	got, err := open(t, fsys, false).Summarize()
 	must(t, err)
 	want := schedule.Summary{
-		Counts: schedule.Counts{Outstanding: 2, Running: 1, Completed: 1, Error: 1, Timeout: 1, Skipped: 1, Damaged: 1, Attempts: 5},
+		Counts: schedule.Counts{Outstanding: 2, Running: 1, Completed: 1, Error: 1, Timeout: 1, Skipped: 1,
+			Damaged: 1, Attempts: 5},
 		Keys: []schedule.KeyCounts{
-			{Key: keys(2)[0], Counts: schedule.Counts{Outstanding: 1, Running: 1, Completed: 1, Timeout: 1, Attempts: 3}},
+			{Key: keys(2)[0], Counts: schedule.Counts{Outstanding: 1, Running: 1, Completed: 1,
+				Timeout: 1, Attempts: 3}},
 			{Key: keys(2)[1], Counts: schedule.Counts{Outstanding: 1, Error: 1, Skipped: 1, Attempts: 2}},
 		},
 		Next: 4,

@@ -46,7 +46,8 @@ func encodeSlot(line []byte, s Slot) error {
 	}
 	name := s.Key.String()
 	if room := len(line) - keyAt - slotTail; len(name) > room {
-		return fmt.Errorf("slot %d: key %s has %d bytes, there is room for %d", s.Index, name, len(name), room)
+		return fmt.Errorf("slot %d: key %s has %d bytes, there is room for %d", s.Index, name,
+			len(name), room)
 	}
 	head := fmt.Appendf(line[:0], "%c %03d %07d %s", s.Flag, s.Attempts, s.Pexec, name)
 	tail := line[len(head):]
@@ -63,9 +64,11 @@ func (s Slot) check() error {
 	case !s.Flag.Known():
 		return fmt.Errorf("slot %d: unknown %s", s.Index, s.Flag)
 	case s.Attempts < 0 || s.Attempts > MaxAttempts:
-		return fmt.Errorf("slot %d: %d attempts; the schedule holds 0 to %d", s.Index, s.Attempts, MaxAttempts)
+		return fmt.Errorf("slot %d: %d attempts; the schedule holds 0 to %d", s.Index,
+			s.Attempts, MaxAttempts)
 	case s.Pexec < 1 || s.Pexec > MaxPexec:
-		return fmt.Errorf("slot %d: process execution %d; the schedule holds 1 to %d", s.Index, s.Pexec, MaxPexec)
+		return fmt.Errorf("slot %d: process execution %d; the schedule holds 1 to %d", s.Index,
+			s.Pexec, MaxPexec)
 	}
 	if _, err := key.Parse(s.Key.String()); err != nil {
 		return fmt.Errorf("slot %d: %w", s.Index, err)

@@ -12,7 +12,8 @@ var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
 
 // longest is the longest key there can be.
 var longest = key.Key{
-	Benchmark: strings.Repeat("b", key.MaxName), VM: strings.Repeat("v", key.MaxName), Variant: strings.Repeat("w", key.MaxName),
+	Benchmark: strings.Repeat("b", key.MaxName), VM: strings.Repeat("v", key.MaxName),
+	Variant: strings.Repeat("w", key.MaxName),
 }
 
 func lineOf(t testing.TB, s Slot, width int) []byte {
@@ -39,7 +40,8 @@ func TestSlotLaws(t *testing.T) {
 		{Flag: Running, Attempts: 1, Pexec: 1, Key: nbody},
 		{Flag: Completed, Attempts: MaxAttempts, Pexec: MaxPexec, Key: nbody},
 		{Flag: Error, Attempts: 3, Pexec: 30, Key: key.Key{Benchmark: "+", VM: "-", Variant: "_"}},
-		{Flag: Timeout, Pexec: 1, Key: key.Key{Benchmark: strings.Repeat("x", 64), VM: "C++", Variant: "a.b"}},
+		{Flag: Timeout, Pexec: 1, Key: key.Key{Benchmark: strings.Repeat("x", 64), VM: "C++",
+			Variant: "a.b"}},
 		{Flag: Skipped, Pexec: 1, Key: longest},
 	}
 	for _, want := range slots {
@@ -107,7 +109,8 @@ func TestSlotDamage(t *testing.T) {
 		{"flag", string(resealed(t, "C", "c")), "unknown flag"},
 		{"attempts", string(resealed(t, "001", "-01")), "the attempts are not a number"},
 		{"pexec", string(resealed(t, "0000003", "000000x")), "the process execution is not a number from 1"},
-		{"pexec 0", string(resealed(t, "0000003", "0000000")), "the process execution is not a number from 1"},
+		{"pexec 0", string(resealed(t, "0000003", "0000000")), "the process execution is not a number from " +
+			"1"},
 		{"key", string(resealed(t, "nbody:", "nbody;")), "the key is not benchmark:vm:variant"},
 		{"comma", string(resealed(t, "C 001", "C,001")), "the fields are not where they belong"},
 	}

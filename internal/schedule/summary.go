@@ -84,8 +84,9 @@ func (s *Schedule) Summarize() (Summary, error) {
 	return sum, nil
 }
 
-// Left returns how many slots are not finished, damaged ones among them. Usually these are all from the current one on, but not after a repair,
-// which makes single slots in the midst of finished ones outstanding. It reads the slots from the current one on.
+// Left returns how many slots are not finished, damaged ones among them. Usually these are all from
+// the current one on, but not after a repair, which makes single slots in the midst of finished
+// ones outstanding. It reads the slots from the current one on.
 func (s *Schedule) Left() (int, error) {
 	from := 0
 	if s.place.known {

@@ -88,7 +88,8 @@ func (s *Schedule) finish(slot Slot, f Flag, withdrawn int) error {
 		return err
 	}
 	if stored.Key != slot.Key || stored.Pexec != slot.Pexec {
-		return fmt.Errorf("the schedule has %s number %d there, not %s number %d", stored.Key, stored.Pexec, slot.Key, slot.Pexec)
+		return fmt.Errorf("the schedule has %s number %d there, not %s number %d", stored.Key, stored.Pexec,
+			slot.Key, slot.Pexec)
 	}
 	if f == Outstanding {
 		if err := s.stepBack(slot.Index); err != nil {

@@ -5,6 +5,14 @@ import (
 	"time"
 )
 
+// A Clock is the time and waiting. Tests pass one that does not wait.
+type Clock interface {
+	// Now is the wall clock. It must carry a monotonic reading: waiting is bounded in real time.
+	Now() time.Time
+	// Sleep returns nil after d, or ctx's error as soon as ctx ends.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
 // RealClock is the system's clock.
 type RealClock struct{}
 

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"krund/internal/display"
 )
 
 // A Root is a directory that stands for "/", and the way its files are reached. The zero Root is the machine itself. It is a value: copies
@@ -79,7 +81,7 @@ func (r Root) ReadInt(name string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("read %s: %q is not a number", name, clip(text))
+		return 0, fmt.Errorf("read %s: %q is not a number", name, display.Head(text, excerpt))
 	}
 	return n, nil
 }
@@ -159,11 +161,5 @@ func cause(err error) error {
 	return err
 }
 
-// clip shortens a text for a message.
-func clip(text string) string {
-	const most = 120
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "..."
-}
+// excerpt is how many bytes of a value a message quotes.
+const excerpt = 120

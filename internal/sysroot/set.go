@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+
+	"krund/internal/display"
 )
 
 // Show extracts from the text of a file the value that counts, so that what was written can be compared with what is read: a list of
@@ -21,7 +23,7 @@ type Mismatch struct {
 }
 
 func (m *Mismatch) Error() string {
-	return fmt.Sprintf("set %s: wrote %q, reads back %q", m.Name, clip(m.Wrote), clip(m.Read))
+	return fmt.Sprintf("set %s: wrote %q, reads back %q", m.Name, display.Head(m.Wrote, excerpt), display.Head(m.Read, excerpt))
 }
 
 // Set writes a value to an existing file, reads the file back and returns its text. A value that is not there afterwards is a *Mismatch.
@@ -47,7 +49,7 @@ func (r Root) Set(name, value string, show Show) (readBack string, err error) {
 // that are orders rather than settings.
 func (r Root) Write(name, value string) error {
 	if err := r.via().WriteFile(r.Path(name), []byte(value+"\n")); err != nil {
-		return fmt.Errorf("write %q to %s: %w", clip(value), name, cause(err))
+		return fmt.Errorf("write %q to %s: %w", display.Head(value, excerpt), name, cause(err))
 	}
 	return nil
 }

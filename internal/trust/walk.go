@@ -40,7 +40,7 @@ func (w *walk) to(path string) (unix.Stat_t, error) {
 		w.name = rest[0]
 		if err = w.stat(&stat); err != nil {
 			if w.public && errors.Is(err, fs.ErrNotExist) {
-				w.verdict.absent = fmt.Errorf("%s is not there, and anybody could make it", clip(w.path()))
+				w.verdict.absent = fmt.Errorf("%s is not there, and anybody could make it", display.Head(w.path(), excerpt))
 			}
 			break
 		}
@@ -143,7 +143,7 @@ func (w *walk) close() {
 // judge notes who else than root can change a part of the path. In a sticky directory, like /tmp,
 // everybody can change only what is theirs, but lay links; the rights of a link mean nothing.
 func (w *walk) judge(path string, stat unix.Stat_t) {
-	path = clip(path)
+	path = display.Head(path, excerpt)
 	kind, mode := stat.Mode&unix.S_IFMT, uint32(stat.Mode&0o7777)
 	if stat.Uid != 0 {
 		w.verdict.others = append(w.verdict.others, other{stat.Uid, path, kind == unix.S_IFLNK})
@@ -178,11 +178,5 @@ func again(op func() error) error {
 	}
 }
 
-// clip shortens a path for a message.
-func clip(path string) string {
-	const most = 300
-	if len(path) <= most {
-		return path
-	}
-	return path[:most] + "..."
-}
+// excerpt is how many bytes of a path a message quotes.
+const excerpt = 300

@@ -35,10 +35,12 @@ func Suggest(idle, busy CounterRun) (CounterLimits, error) {
 	case n == 0 || m == 0:
 		return CounterLimits{}, ErrNoRatio
 	case long == 0:
-		return CounterLimits{}, fmt.Errorf("%w: its iterations are too short; take some of a millisecond or more", ErrNoRatio)
+		return CounterLimits{}, fmt.Errorf("%w: its iterations are too short; take some of a millisecond "+
+			"or more", ErrNoRatio)
 	}
 	if idleMost >= busyLeast {
-		return CounterLimits{}, fmt.Errorf("%w: up to %.3g APERF/s idle, from %.3g busy; let the idle run rest and the busy one use every core", ErrOverlap, idleMost, busyLeast)
+		return CounterLimits{}, fmt.Errorf("%w: up to %.3g APERF/s idle, from %.3g busy; let the idle run "+
+			"rest and the busy one use every core", ErrOverlap, idleMost, busyLeast)
 	}
 	steps := math.Ceil(deviation*toleranceMargin/toleranceStep - 1e-9) // 0.03 is six steps, not seven
 	return CounterLimits{

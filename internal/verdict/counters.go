@@ -102,8 +102,9 @@ func (j CounterJudgement) Reasons() []string { return slices.Concat(j.Unsound, j
 // seconds is an iteration's length for rates, at least a nanosecond.
 func (r CounterRun) seconds(i int) float64 { return float64(max(r.WallNS[i], 1)) / 1e9 }
 
-// window is an upper bound in seconds of the time over which an iteration's counters counted: from the end of the iteration before to the start of
-// the next, for they are read in between. Of a short iteration that is far more than its wall time; of a long one it is that. At the ends of the
+// window is an upper bound in seconds of the time over which an iteration's counters counted: from
+// the end of the iteration before to the start of the next, for they are read in between. Of a
+// short iteration that is far more than its wall time; of a long one it is that. At the ends of the
 // series the gap on the other side stands for the one that is not there.
 func (r CounterRun) window(i int) float64 {
 	const long = 1_000_000 // nanoseconds: readings take a few microseconds for each core
@@ -161,7 +162,8 @@ func (r CounterRun) in(s some) string {
 func judgeClock(run CounterRun) []string {
 	var back some
 	for i, wall := range run.WallNS {
-		if wall < 0 || i > 0 && i < len(run.StartNS) && run.StartNS[i] < run.StartNS[i-1]+max(run.WallNS[i-1], 0) {
+		if wall < 0 || i > 0 && i < len(run.StartNS) &&
+			run.StartNS[i] < run.StartNS[i-1]+max(run.WallNS[i-1], 0) {
 			back.add(i)
 		}
 	}
@@ -171,8 +173,9 @@ func judgeClock(run CounterRun) []string {
 	return []string{"the clock went backwards " + run.in(back)}
 }
 
-// judgeStill finds counters that stood still on every core at once. The benchmark ran on some core, and reading a counter takes cycles of the core that
-// it belongs to: nothing at all, on all of them, means that there is nothing behind the counter, or no longer.
+// judgeStill finds counters that stood still on every core at once. The benchmark ran on some core,
+// and reading a counter takes cycles of the core that it belongs to: nothing at all, on all of
+// them, means that there is nothing behind the counter, or no longer.
 func judgeStill(run CounterRun) []string {
 	var reasons []string
 	for _, c := range []struct {
@@ -213,7 +216,8 @@ func judgeCounts(run CounterRun, name string, core int, counts []uint64) []strin
 	}
 	var reasons []string
 	if len(counts) != len(run.WallNS) {
-		reasons = append(reasons, fmt.Sprintf("%s of core %d has %d values for %d iterations", name, core, len(counts), len(run.WallNS)))
+		reasons = append(reasons, fmt.Sprintf("%s of core %d has %d values for %d iterations", name, core,
+			len(counts), len(run.WallNS)))
 	}
 	var missing, back some
 	for i, n := range counts {

@@ -18,8 +18,11 @@ func busyRun() CounterRun {
 		StartNS: []int64{1_000, 1_000_002_000, 2_000_003_000},
 		WallNS:  []int64{1_000_000_000, 1_000_000_000, 1_000_000_000},
 		Cores: []CoreCounts{
-			{Core: 0, APERF: []uint64{3_600_000_000, 3_590_000_000, 3_610_000_000}, MPERF: []uint64{3_600_000_000, 3_600_000_000, 3_600_000_000}, Cycles: []uint64{3_600_000_000, 3_600_000_000, 3_600_000_000}},
-			{Core: 1, APERF: []uint64{3_000_000, 1000, 0}, MPERF: []uint64{1_000_000, 3000, 0}, Cycles: []uint64{1, 2, 3}},
+			{Core: 0, APERF: []uint64{3_600_000_000, 3_590_000_000, 3_610_000_000},
+				MPERF: []uint64{3_600_000_000, 3_600_000_000, 3_600_000_000}, Cycles: []uint64{3_600_000_000,
+					3_600_000_000, 3_600_000_000}},
+			{Core: 1, APERF: []uint64{3_000_000, 1000, 0}, MPERF: []uint64{1_000_000, 3000, 0},
+				Cycles: []uint64{1, 2, 3}},
 		},
 	}
 }
@@ -46,30 +49,51 @@ func TestJudgeCounters(t *testing.T) {
 		want   []string
 	}{
 		{"throttled", func(r *CounterRun) { r.Cores[0].APERF[1] = 3_400_000_000 },
-			[]string{"core 0 ran below its base frequency (throttled) in 1 of 3 iterations, the first is 1; APERF/MPERF at worst 0.944"}},
-		{"turbo", func(r *CounterRun) { r.Cores[0].APERF[0], r.Cores[0].APERF[2] = 3_800_000_000, 4_000_000_000 },
-			[]string{"core 0 ran above its base frequency (turbo) in 2 of 3 iterations, the first is 0; APERF/MPERF at worst 1.111"}},
-		{"both", func(r *CounterRun) { r.Cores[0].APERF[0], r.Cores[0].APERF[2] = 3_400_000_000, 4_000_000_000 },
+			[]string{"core 0 ran below its base frequency (throttled) in 1 of 3 iterations, the first is " +
+				"1; APERF/MPERF at worst 0.944"}},
+		{"turbo",
+			func(r *CounterRun) { r.Cores[0].APERF[0], r.Cores[0].APERF[2] = 3_800_000_000, 4_000_000_000 },
+			[]string{"core 0 ran above its base frequency (turbo) in 2 of 3 iterations, the first is 0; " +
+				"APERF/MPERF at worst 1.111"}},
+		{"both",
+			func(r *CounterRun) { r.Cores[0].APERF[0], r.Cores[0].APERF[2] = 3_400_000_000, 4_000_000_000 },
 			[]string{"throttled", "turbo"}},
-		{"idle core wakes up", func(r *CounterRun) { r.Cores[1].APERF[2], r.Cores[1].MPERF[2] = 3_600_000, 7_200_000 },
-			[]string{"core 1 ran below its base frequency (throttled) in 1 of 3 iterations, the first is 2; APERF/MPERF at worst 0.500"}},
-		{"just idle", func(r *CounterRun) { r.Cores[1].APERF[2], r.Cores[1].MPERF[2] = 3_599_999, 7_200_000 }, nil},
-		{"MPERF stands still", func(r *CounterRun) { r.Cores[0].MPERF[1] = 0 }, []string{"APERF/MPERF at worst +Inf"}},
-		{"missing", func(r *CounterRun) { r.Cores[0].MPERF[1], r.Cores[0].APERF[1] = MissingCount, MissingCount },
-			[]string{"APERF of core 0 is missing in 1 of 3 iterations, the first is 1", "MPERF of core 0 is missing"}},
-		{"backwards in 64 bits", func(r *CounterRun) { r.Cores[0].APERF[1] = math.MaxUint64 - 4 }, []string{"APERF of core 0 went backwards in 1 of 3"}},
-		{"backwards in 48 bits", func(r *CounterRun) { r.Cores[1].Cycles[2] = 1<<48 - 1 }, []string{"cycles of core 1 went backwards in 1 of 3 iterations, the first is 2"}},
-		{"wall below zero", func(r *CounterRun) { r.WallNS[2] = -1 }, []string{"the clock went backwards in 1 of 3 iterations, the first is 2"}},
-		{"start before the end", func(r *CounterRun) { r.StartNS[1] = 1_000_000_999 }, []string{"the clock went backwards in 1 of 3 iterations, the first is 1"}},
-		{"short series", func(r *CounterRun) { r.Cores[0].Cycles = r.Cores[0].Cycles[:1] }, []string{"cycles of core 0 has 1 values for 3 iterations"}},
+		{"idle core wakes up",
+			func(r *CounterRun) { r.Cores[1].APERF[2], r.Cores[1].MPERF[2] = 3_600_000, 7_200_000 },
+			[]string{"core 1 ran below its base frequency (throttled) in 1 of 3 iterations, the first is " +
+				"2; APERF/MPERF at worst 0.500"}},
+		{"just idle",
+			func(r *CounterRun) { r.Cores[1].APERF[2], r.Cores[1].MPERF[2] = 3_599_999, 7_200_000 }, nil},
+		{"MPERF stands still",
+			func(r *CounterRun) { r.Cores[0].MPERF[1] = 0 }, []string{"APERF/MPERF at worst +Inf"}},
+		{"missing",
+			func(r *CounterRun) { r.Cores[0].MPERF[1], r.Cores[0].APERF[1] = MissingCount, MissingCount },
+			[]string{"APERF of core 0 is missing in 1 of 3 iterations, the first is 1", "MPERF of core 0 " +
+				"is missing"}},
+		{"backwards in 64 bits",
+			func(r *CounterRun) { r.Cores[0].APERF[1] = math.MaxUint64 - 4 }, []string{"APERF of core 0 " +
+				"went backwards in 1 of 3"}},
+		{"backwards in 48 bits",
+			func(r *CounterRun) { r.Cores[1].Cycles[2] = 1<<48 - 1 }, []string{"cycles of core 1 went " +
+				"backwards in 1 of 3 iterations, the first is 2"}},
+		{"wall below zero", func(r *CounterRun) { r.WallNS[2] = -1 }, []string{"the clock went backwards " +
+			"in 1 of 3 iterations, the first is 2"}},
+		{"start before the end",
+			func(r *CounterRun) { r.StartNS[1] = 1_000_000_999 }, []string{"the clock went backwards in 1 " +
+				"of 3 iterations, the first is 1"}},
+		{"short series",
+			func(r *CounterRun) { r.Cores[0].Cycles = r.Cores[0].Cycles[:1] }, []string{"cycles of core 0 " +
+				"has 1 values for 3 iterations"}},
 		{"all stand still", func(r *CounterRun) {
 			for i := range r.Cores {
 				r.Cores[i].APERF = []uint64{0, 0, 3_600_000_000 * uint64(1-i)}
 			}
 			r.Cores[0].Cycles[2], r.Cores[1].Cycles[2] = 0, 0
-		}, []string{"APERF of all cores stood still in 2 of 3 iterations, the first is 0", "cycles of all cores stood still in 1 of 3 iterations, the first is 2"}},
+		}, []string{"APERF of all cores stood still in 2 of 3 iterations, the first is 0",
+			"cycles of all cores stood still in 1 of 3 iterations, the first is 2"}},
 		{"one stands still", func(r *CounterRun) {
-			r.Cores[1].APERF, r.Cores[1].MPERF, r.Cores[1].Cycles = make([]uint64, 3), make([]uint64, 3), make([]uint64, 3)
+			r.Cores[1].APERF, r.Cores[1].MPERF, r.Cores[1].Cycles = make([]uint64, 3), make([]uint64, 3),
+				make([]uint64, 3)
 		}, nil},
 		{"no counters", func(r *CounterRun) { r.Cores = nil }, nil},
 		{"cycles only", func(r *CounterRun) {
@@ -78,8 +102,10 @@ func TestJudgeCounters(t *testing.T) {
 			}
 		}, nil},
 		{"whole", func(r *CounterRun) {
-			*r = CounterRun{Whole: true, StartNS: r.StartNS[:1], WallNS: []int64{3_000_000_000}, Cores: []CoreCounts{{APERF: []uint64{9_000_000_000}, MPERF: []uint64{10_800_000_000}}}}
-		}, []string{"core 0 ran below its base frequency (throttled) over the execution; APERF/MPERF at worst 0.833"}},
+			*r = CounterRun{Whole: true, StartNS: r.StartNS[:1], WallNS: []int64{3_000_000_000},
+				Cores: []CoreCounts{{APERF: []uint64{9_000_000_000}, MPERF: []uint64{10_800_000_000}}}}
+		}, []string{"core 0 ran below its base frequency (throttled) over the execution; APERF/MPERF at " +
+			"worst 0.833"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -119,7 +145,8 @@ func TestToleranceEdges(t *testing.T) {
 		{1_030_000_001, []RatioViolation{{7, 0, Turbo, 1.030000001}}},
 		{969_999_999, []RatioViolation{{7, 0, Throttled, 0.969999999}}},
 	} {
-		run := CounterRun{StartNS: []int64{0}, WallNS: []int64{1e9}, Cores: []CoreCounts{{Core: 7, APERF: []uint64{test.aperf}, MPERF: []uint64{1e9}}}}
+		run := CounterRun{StartNS: []int64{0}, WallNS: []int64{1e9},
+			Cores: []CoreCounts{{Core: 7, APERF: []uint64{test.aperf}, MPERF: []uint64{1e9}}}}
 		if j := JudgeCounters(run, CounterLimits{Tolerance: 0.03}); !slices.Equal(j.Violations, test.want) {
 			t.Errorf("APERF %d: %v; want %v", test.aperf, j.Violations, test.want)
 		}
@@ -146,7 +173,8 @@ func TestWeightedRatio(t *testing.T) {
 		for i := range n {
 			a, m := 1_000_000+random.Uint64N(1e9), 1_000_000+random.Uint64N(1e9)
 			run.StartNS, run.WallNS = append(run.StartNS, int64(i)*1e9), append(run.WallNS, 1e9)
-			run.Cores[0].APERF, run.Cores[0].MPERF = append(run.Cores[0].APERF, a), append(run.Cores[0].MPERF, m)
+			run.Cores[0].APERF, run.Cores[0].MPERF = append(run.Cores[0].APERF, a),
+				append(run.Cores[0].MPERF, m)
 			r := float64(a) / float64(m)
 			least, most = min(least, r), max(most, r)
 			sum, weight = sum+r*float64(m), weight+float64(m)
@@ -160,8 +188,10 @@ func TestWeightedRatio(t *testing.T) {
 
 func TestSuggest(t *testing.T) {
 	second := []int64{1e9, 1e9}
-	idle := CounterRun{WallNS: second, Cores: []CoreCounts{{APERF: []uint64{100, 400_000}, MPERF: []uint64{300, 100_000}}}}
-	busy := CounterRun{WallNS: second, Cores: []CoreCounts{{APERF: []uint64{3_600_000_000, 3_672_000_000}, MPERF: []uint64{3_600_000_000, 3_600_000_000}}}}
+	idle := CounterRun{WallNS: second,
+		Cores: []CoreCounts{{APERF: []uint64{100, 400_000}, MPERF: []uint64{300, 100_000}}}}
+	busy := CounterRun{WallNS: second, Cores: []CoreCounts{{APERF: []uint64{3_600_000_000, 3_672_000_000},
+		MPERF: []uint64{3_600_000_000, 3_600_000_000}}}}
 	got, err := Suggest(idle, busy)
 	if err != nil {
 		t.Fatal(err)
@@ -182,13 +212,15 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("error %v; want ErrNoRatio", err)
 	}
 	steady := busy
-	steady.Cores = []CoreCounts{{APERF: []uint64{3_600_000_000, 3_600_000_000}, MPERF: []uint64{3_600_000_000, 3_600_000_000}}}
+	steady.Cores = []CoreCounts{{APERF: []uint64{3_600_000_000, 3_600_000_000}, MPERF: []uint64{3_600_000_000,
+		3_600_000_000}}}
 	if got, err := Suggest(idle, steady); err != nil || got.Tolerance != 0.01 {
 		t.Errorf("%+v, %v; want the least tolerance", got, err)
 	}
 }
 
-// series is a run of one core with iterations of a length, an own time of reading between them, and counts.
+// series is a run of one core with iterations of a length, an own time of reading between them, and
+// counts.
 func series(n int, wall, gap int64, count func(i int) (aperf, mperf uint64)) CounterRun {
 	run := CounterRun{Cores: []CoreCounts{{Core: 2}}}
 	for i := range n {
@@ -203,22 +235,35 @@ func series(n int, wall, gap int64, count func(i int) (aperf, mperf uint64)) Cou
 func TestHardRuns(t *testing.T) {
 	const seed = 3
 	random := rand.New(rand.NewPCG(seed, 0))
-	jitter := func() uint64 { return random.Uint64N(6000) } // a microsecond between the readings of A and M, at 3 GHz, on either side
+	// a microsecond between the readings of A and M, at 3 GHz, on either side
+	jitter := func() uint64 { return random.Uint64N(6000) }
 	tests := []struct {
 		name string
 		run  CounterRun
 		want string // the only reason; "" for none
 	}{
-		{"all cores idle all the time", series(10, 1e9, 1000, func(i int) (uint64, uint64) { return 9000 + uint64(i), 4000 }), ""},
-		{"all counters stand still for ever", series(3, 1e9, 1000, func(int) (uint64, uint64) { return 0, 0 }), "stood still"},
-		{"only nulls", series(10, 1e9, 1000, func(int) (uint64, uint64) { return MissingCount, MissingCount }), "missing in 10 of 10"},
-		{"half of the pair is missing", series(10, 1e9, 1000, func(int) (uint64, uint64) { return 3e9, MissingCount }), "MPERF of core 2 is missing in 10 of 10"},
+		{"all cores idle all the time",
+			series(10, 1e9, 1000, func(i int) (uint64, uint64) { return 9000 + uint64(i), 4000 }), ""},
+		{"all counters stand still for ever",
+			series(3, 1e9, 1000, func(int) (uint64, uint64) { return 0, 0 }), "stood still"},
+		{"only nulls",
+			series(10, 1e9, 1000, func(int) (uint64, uint64) { return MissingCount, MissingCount }),
+			"missing in 10 of 10"},
+		{"half of the pair is missing",
+			series(10, 1e9, 1000, func(int) (uint64, uint64) { return 3e9, MissingCount }),
+			"MPERF of core 2 is missing in 10 of 10"},
 		// 20 ns measured, 20 us counted: the rates by wall time would be a thousand times too high.
-		{"short iterations, an idle core", series(5000, 20, 20_000, func(int) (uint64, uint64) { return 30, 10 }), ""},
-		{"short iterations, a busy core that jitters", series(5000, 20, 20_000, func(int) (uint64, uint64) { return 60_000 + jitter(), 63_000 }), ""},
-		{"short iterations, throttled", series(5000, 20, 20_000, func(int) (uint64, uint64) { return 50_000 + jitter(), 60_000 }), "throttled"},
-		{"very short iterations, turbo", series(200_000, 20, 500, func(int) (uint64, uint64) { return 1800, 1500 }), "turbo"},
-		{"too few very short iterations", series(20, 20, 500, func(int) (uint64, uint64) { return 1800, 1500 }), ""},
+		{"short iterations, an idle core",
+			series(5000, 20, 20_000, func(int) (uint64, uint64) { return 30, 10 }), ""},
+		{"short iterations, a busy core that jitters",
+			series(5000, 20, 20_000, func(int) (uint64, uint64) { return 60_000 + jitter(), 63_000 }), ""},
+		{"short iterations, throttled",
+			series(5000, 20, 20_000,
+				func(int) (uint64, uint64) { return 50_000 + jitter(), 60_000 }), "throttled"},
+		{"very short iterations, turbo",
+			series(200_000, 20, 500, func(int) (uint64, uint64) { return 1800, 1500 }), "turbo"},
+		{"too few very short iterations",
+			series(20, 20, 500, func(int) (uint64, uint64) { return 1800, 1500 }), ""},
 		{"a wrap in 32 bits", series(10, 1e9, 1000, func(i int) (uint64, uint64) {
 			if i == 4 {
 				return ^uint64(0) - 1<<32 + 2, 3e9
@@ -229,19 +274,23 @@ func TestHardRuns(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			j := JudgeCounters(test.run, CounterLimits{Tolerance: DefaultTolerance})
-			if (len(j.Reasons()) > 0) != (test.want != "") || test.want != "" && !strings.Contains(j.Reasons()[0], test.want) {
-				t.Errorf("seed %d: %q; want %q; threshold %.3g", seed, j.Reasons(), test.want, j.BusyThreshold)
+			if (len(j.Reasons()) > 0) != (test.want != "") || test.want != "" &&
+				!strings.Contains(j.Reasons()[0], test.want) {
+				t.Errorf("seed %d: %q; want %q; threshold %.3g", seed, j.Reasons(), test.want,
+					j.BusyThreshold)
 			}
 		})
 	}
 	short := series(100, 20, 500, func(int) (uint64, uint64) { return 1800, 1500 })
 	idle := series(3, 1e9, 1000, func(int) (uint64, uint64) { return 9, 9 })
-	if _, err := Suggest(idle, short); !errors.Is(err, ErrNoRatio) || !strings.Contains(err.Error(), "too short") {
+	if _, err := Suggest(idle, short); !errors.Is(err, ErrNoRatio) ||
+		!strings.Contains(err.Error(), "too short") {
 		t.Errorf("limits from iterations that are too short: %v", err)
 	}
 }
 
-// TestArbitraryRuns: whatever the counts, nothing fails, each violation is of a known iteration, and the run is not changed.
+// TestArbitraryRuns: whatever the counts, nothing fails, each violation is of a known iteration,
+// and the run is not changed.
 func TestArbitraryRuns(t *testing.T) {
 	const seed = 11
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -264,16 +313,19 @@ func TestArbitraryRuns(t *testing.T) {
 			run.StartNS = nil
 		}
 		for core := range random.IntN(4) {
-			run.Cores = append(run.Cores, CoreCounts{Core: core, APERF: pick(random.IntN(8)), MPERF: pick(random.IntN(8)), Cycles: pick(n)})
+			run.Cores = append(run.Cores, CoreCounts{Core: core, APERF: pick(random.IntN(8)),
+				MPERF: pick(random.IntN(8)), Cycles: pick(n)})
 		}
 		before := Join(run)
-		j := JudgeCounters(run, CounterLimits{Tolerance: random.Float64(), BusyThreshold: float64(random.IntN(3))})
+		j := JudgeCounters(run, CounterLimits{Tolerance: random.Float64(),
+			BusyThreshold: float64(random.IntN(3))})
 		for _, v := range j.Violations {
 			if v.Iteration < 0 || v.Iteration >= n || math.IsNaN(v.Ratio) {
 				t.Fatalf("seed %d: %+v of %+v", seed, v, run)
 			}
 		}
-		if after := Join(run); !slices.EqualFunc(before.Cores, after.Cores, func(a, b CoreCounts) bool { return slices.Equal(a.APERF, b.APERF) }) {
+		if after := Join(run); !slices.EqualFunc(before.Cores, after.Cores,
+			func(a, b CoreCounts) bool { return slices.Equal(a.APERF, b.APERF) }) {
 			t.Fatalf("seed %d: the run was changed", seed)
 		}
 		_, _ = Suggest(run, run)

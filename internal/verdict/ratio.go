@@ -34,7 +34,8 @@ type block struct {
 	aperf, mperf float64
 }
 
-// enough says whether a block can be judged: the errors of n readings add up to sqrt(n) times that of one.
+// enough says whether a block can be judged: the errors of n readings add up to sqrt(n) times that
+// of one.
 func (b block) enough() bool {
 	return max(b.aperf, b.mperf) >= leastCounts*math.Sqrt(float64(len(b.iterations)))
 }
@@ -65,7 +66,8 @@ func judgeRatios(run CounterRun, core CoreCounts, tolerance, busy float64) ([]Ra
 	var found []RatioViolation
 	var all, now block
 	for i := range run.WallNS {
-		if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) || float64(core.APERF[i])/run.window(i) < busy || core.APERF[i] == 0 {
+		if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) ||
+			float64(core.APERF[i])/run.window(i) < busy || core.APERF[i] == 0 {
 			continue
 		}
 		a, m := float64(core.APERF[i]), float64(core.MPERF[i])

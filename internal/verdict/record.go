@@ -4,8 +4,9 @@ import (
 	"krund/internal/results"
 )
 
-// RunOf collects the per-core counters of a record: its columns, or when it has none of them its totals, which are one "iteration" from the begin
-// of the first one until the runner was done. Of the record only the series, the totals and the start-up stamps are looked at. ok is false when
+// RunOf collects the per-core counters of a record: its columns, or when it has none of them its
+// totals, which are one "iteration" from the begin of the first one until the runner was done. Of
+// the record only the series, the totals and the start-up stamps are looked at. ok is false when
 // there is nothing to judge. The slices are the record's.
 func RunOf(r results.Record) (run CounterRun, ok bool) {
 	var cores collector
@@ -71,8 +72,9 @@ func (r CounterRun) HasRatio() bool {
 	return false
 }
 
-// Join puts runs together into one, for a calibration that took several. Cores are matched by number; where a run lacks a core or a counter its
-// iterations are missing. Start stamps are left out: the clocks of different runs do not continue each other.
+// Join puts runs together into one, for a calibration that took several. Cores are matched by
+// number; where a run lacks a core or a counter its iterations are missing. Start stamps are left
+// out: the clocks of different runs do not continue each other.
 func Join(runs ...CounterRun) CounterRun {
 	var all collector
 	var joined CounterRun

@@ -1,5 +1,6 @@
-// Package verdict decides whether a process execution counts. It is pure: what was observed goes in, an outcome with its reasons comes out.
-// It never looks at the machine and never decides what happens next; that is internal/boot's. Start reading at Judge.
+// Package verdict decides whether a process execution counts. It is pure: what was observed goes
+// in, an outcome with its reasons comes out. It never looks at the machine and never decides what
+// happens next; that is internal/boot's. Start reading at Judge.
 package verdict
 
 import (
@@ -38,10 +39,14 @@ type Execution struct {
 	Lifetime time.Duration // of the process, by krund's own clock; 0: unknown
 	External bool          // a suite measured itself
 
-	Series  []string // sentences: why there is no series as it was asked for: the runner's fault, or the suite's
-	Unsound []string // sentences: what in the series cannot be right: counters missing or running backwards, a clock that does, a buffer in disorder
+	// sentences: why there is no series as it was asked for: the runner's fault, or the suite's
+	Series []string
+	// sentences: what in the series cannot be right: counters missing or running backwards, a clock
+	// that does, a buffer in disorder
+	Unsound []string
 
-	Refused   []string // sentences: what happened during the run although the configuration requires that it does not
+	// sentences: what happened during the run although the configuration requires that it does not
+	Refused   []string
 	Disturbed []string // sentences: what the machine did during the run that it should not have done
 }
 
@@ -51,7 +56,8 @@ type Limits struct {
 	Disturbed    Policy
 }
 
-// Outcome is the judgement and why. Reasons may be there for a completed run, too: what was accepted in spite of them.
+// Outcome is the judgement and why. Reasons may be there for a completed run, too: what was
+// accepted in spite of them.
 type Outcome struct {
 	Result  results.Outcome
 	Reasons []string
@@ -61,15 +67,17 @@ type Outcome struct {
 // merely disturbs: not started, out of time, ended badly, too few iterations, iterations longer
 // than the process, a series that cannot be right, a disturbance.
 //
-// The policy decides what becomes of a run that was disturbed, which is otherwise sound. It also decides whether one whose series cannot be right is
-// run again; but to accept it would be to accept numbers that are known to be wrong, so that it is an error under any other policy.
+// The policy decides what becomes of a run that was disturbed, which is otherwise sound. It also
+// decides whether one whose series cannot be right is run again; but to accept it would be to
+// accept numbers that are known to be wrong, so that it is an error under any other policy.
 func Judge(e Execution, l Limits) Outcome {
 	switch {
 	case e.NotStarted != "":
 		return Outcome{results.Error, []string{"the benchmark could not be started: " + e.NotStarted}}
 	case e.TimedOut:
 		return Outcome{results.Timeout, append([]string{fmt.Sprintf(
-			"killed at the time limit of %s after %d of %d iterations", e.Timeout, e.Done, e.Planned)}, e.disturbances()...)}
+			"killed at the time limit of %s after %d of %d iterations", e.Timeout, e.Done,
+			e.Planned)}, e.disturbances()...)}
 	}
 	var wrong []string
 	if how := ending(e); how != "" {
@@ -100,7 +108,8 @@ func ending(e Execution) string {
 	case e.Signal != "":
 		how = "ended by signal " + e.Signal
 		if e.OOMKills > 0 {
-			how += ", and the kernel killed a process for want of memory; raise limits.heap or use a smaller parameter"
+			how += ", and the kernel killed a process for want of memory; raise limits.heap or use a " +
+				"smaller parameter"
 		}
 	case e.Exit == nil:
 		how = "ended in an unknown way"
@@ -120,7 +129,8 @@ func ending(e Execution) string {
 // disturbances are all of them, the worse first.
 func (e Execution) disturbances() []string { return slices.Concat(e.Refused, e.Disturbed) }
 
-// policy is the one that holds for this run: what is refused does not count, whatever the configuration says of the rest.
+// policy is the one that holds for this run: what is refused does not count, whatever the
+// configuration says of the rest.
 func (e Execution) policy(l Limits) Policy {
 	switch {
 	case l.Disturbed == Fail:
@@ -131,7 +141,8 @@ func (e Execution) policy(l Limits) Policy {
 	return Accept
 }
 
-// discount judges a run that does not count: it is run again, if wanted, as long as attempts are left.
+// discount judges a run that does not count: it is run again, if wanted, as long as attempts are
+// left.
 func discount(reasons []string, l Limits, wanted bool) Outcome {
 	switch {
 	case !wanted:

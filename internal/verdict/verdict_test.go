@@ -24,32 +24,43 @@ func TestJudge(t *testing.T) {
 		reason []string // a piece of each reason, in order
 	}{
 		{"all well", good(func(*Execution) {}), Limits{}, results.Completed, nil},
-		{"not started", good(func(e *Execution) { e.NotStarted, e.Exit, e.Done = "exec /x: no such file", nil, 0 }),
+		{"not started",
+			good(func(e *Execution) { e.NotStarted, e.Exit, e.Done = "exec /x: no such file", nil, 0 }),
 			Limits{AttemptsLeft: 2}, results.Error, []string{"could not be started: exec /x"}},
-		{"out of time", good(func(e *Execution) { e.TimedOut, e.Signal, e.Exit, e.Done = true, "SIGKILL", nil, 7 }),
+		{"out of time",
+			good(func(e *Execution) { e.TimedOut, e.Signal, e.Exit, e.Done = true, "SIGKILL", nil, 7 }),
 			Limits{}, results.Timeout, []string{"time limit of 1m0s after 7 of 100"}},
-		{"wrong checksum", good(func(e *Execution) { e.Exit, e.Done, e.LastWords = &one, 41, "bad checksum: 12 vs 13" }),
-			Limits{}, results.Error, []string{"exit status 1; it said last: bad checksum: 12 vs 13", "41 of 100"}},
-		{"the runner's own status", good(func(e *Execution) { e.Exit, e.Done, e.ExitText = &usage, 0, "wrong arguments" }),
+		{"wrong checksum",
+			good(func(e *Execution) { e.Exit, e.Done, e.LastWords = &one, 41, "bad checksum: 12 vs 13" }),
+			Limits{}, results.Error,
+			[]string{"exit status 1; it said last: bad checksum: 12 vs 13", "41 of 100"}},
+		{"the runner's own status",
+			good(func(e *Execution) { e.Exit, e.Done, e.ExitText = &usage, 0, "wrong arguments" }),
 			Limits{}, results.Error, []string{"exit status 64: wrong arguments", "0 of 100"}},
 		{"crash", good(func(e *Execution) { e.Exit, e.Signal, e.Done = nil, "SIGSEGV", 3 }),
 			Limits{}, results.Error, []string{"signal SIGSEGV", "3 of 100"}},
-		{"out of memory", good(func(e *Execution) { e.Exit, e.Signal, e.OOMKills, e.Done = nil, "SIGKILL", 1, 3 }),
+		{"out of memory",
+			good(func(e *Execution) { e.Exit, e.Signal, e.OOMKills, e.Done = nil, "SIGKILL", 1, 3 }),
 			Limits{}, results.Error, []string{"for want of memory; raise limits.heap", "3 of 100"}},
-		{"exits 0 without iterating", good(func(e *Execution) { e.Done = 0 }), Limits{}, results.Error, []string{"0 of 100"}},
-		{"a status other than 0 after all iterations", good(func(e *Execution) { e.Exit = &one }), Limits{}, results.Error,
+		{"exits 0 without iterating",
+			good(func(e *Execution) { e.Done = 0 }), Limits{}, results.Error, []string{"0 of 100"}},
+		{"a status other than 0 after all iterations",
+			good(func(e *Execution) { e.Exit = &one }), Limits{}, results.Error,
 			[]string{"exit status 1"}},
-		{"a buffer that was scribbled over", good(func(e *Execution) { e.Series, e.Done = []string{"no magic"}, 0 }), Limits{}, results.Error,
+		{"a buffer that was scribbled over",
+			good(func(e *Execution) { e.Series, e.Done = []string{"no magic"}, 0 }), Limits{}, results.Error,
 			[]string{"no magic"}},
 		{"throttled, runs again", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
 			Limits{AttemptsLeft: 1, Disturbed: Rerun}, results.Rerun, []string{"throttled"}},
 		{"throttled in the last attempt", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
-			Limits{AttemptsLeft: 0, Disturbed: Rerun}, results.Error, []string{"no attempt is left", "throttled"}},
+			Limits{AttemptsLeft: 0, Disturbed: Rerun}, results.Error,
+			[]string{"no attempt is left", "throttled"}},
 		{"throttled and accepted", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
 			Limits{Disturbed: Accept}, results.Completed, []string{"throttled"}},
 		{"throttled and not accepted", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
 			Limits{AttemptsLeft: 5, Disturbed: Fail}, results.Error, []string{"throttled"}},
-		{"counters missing, runs again", good(func(e *Execution) { e.Unsound, e.Disturbed = []string{"missing"}, []string{"throttled"} }),
+		{"counters missing, runs again",
+			good(func(e *Execution) { e.Unsound, e.Disturbed = []string{"missing"}, []string{"throttled"} }),
 			Limits{AttemptsLeft: 1, Disturbed: Rerun}, results.Rerun, []string{"missing", "throttled"}},
 		{"counters missing in the last attempt", good(func(e *Execution) { e.Unsound = []string{"missing"} }),
 			Limits{Disturbed: Rerun}, results.Error, []string{"no attempt is left", "missing"}},
@@ -57,7 +68,8 @@ func TestJudge(t *testing.T) {
 			Limits{AttemptsLeft: 5, Disturbed: Accept}, results.Error, []string{"missing"}},
 		{"missing counters fail", good(func(e *Execution) { e.Unsound = []string{"missing"} }),
 			Limits{AttemptsLeft: 5, Disturbed: Fail}, results.Error, []string{"missing"}},
-		{"missing counters and a runner's fault", good(func(e *Execution) { e.Unsound, e.Series = []string{"missing"}, []string{"no runner"} }),
+		{"missing counters and a runner's fault",
+			good(func(e *Execution) { e.Unsound, e.Series = []string{"missing"}, []string{"no runner"} }),
 			Limits{AttemptsLeft: 5, Disturbed: Rerun}, results.Error, []string{"no runner", "missing"}},
 		{"an error is not run again because it was disturbed, too", good(func(e *Execution) {
 			e.Exit, e.Disturbed = &one, []string{"throttled"}
@@ -76,17 +88,20 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestRefused: what the configuration requires not to happen does not count, whatever the policy for the rest.
+// TestRefused: what the configuration requires not to happen does not count, whatever the policy
+// for the rest.
 func TestRefused(t *testing.T) {
 	zero := 0
-	e := Execution{Planned: 1, Done: 1, Exit: &zero, Refused: []string{"throttled"}, Disturbed: []string{"turbo"}}
+	e := Execution{Planned: 1, Done: 1, Exit: &zero, Refused: []string{"throttled"},
+		Disturbed: []string{"turbo"}}
 	for _, test := range []struct {
 		policy Policy
 		left   int
 		want   results.Outcome
 		first  string
 	}{
-		{Accept, 1, results.Rerun, "throttled"}, {Rerun, 1, results.Rerun, "throttled"}, {Fail, 1, results.Error, "throttled"},
+		{Accept, 1, results.Rerun, "throttled"}, {Rerun, 1, results.Rerun, "throttled"},
+		{Fail, 1, results.Error, "throttled"},
 		{Accept, 0, results.Error, "disturbed, and no attempt is left"},
 	} {
 		o := Judge(e, Limits{AttemptsLeft: test.left, Disturbed: test.policy})

@@ -1,4 +1,4 @@
-package reboot
+package boot
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 )
 
 // ways refuse with an error or accept with nil, and note that they were asked.
-func ways(asked *[]string, answers ...error) []Way {
-	var list []Way
+func ways(asked *[]string, answers ...error) []RebootMethod {
+	var list []RebootMethod
 	for i, answer := range answers {
 		name := string(rune('a' + i))
-		list = append(list, Way{name, func(context.Context) error {
+		list = append(list, RebootMethod{name, func(context.Context) error {
 			*asked = append(*asked, name)
 			return answer
 		}})
@@ -35,7 +35,8 @@ func TestTheFirstWayThatWorksIsTaken(t *testing.T) {
 		{"none", []error{refused, refused}, []string{"a", "b"}, true},
 	} {
 		var asked []string
-		err := Machine{Ways: ways(&asked, c.answers...), Log: slog.New(slog.DiscardHandler)}.Reboot(t.Context())
+		err := Rebooter{Methods: ways(&asked, c.answers...),
+			Log: slog.New(slog.DiscardHandler)}.Reboot(t.Context())
 		if !slices.Equal(asked, c.asked) || (err != nil) != c.fails {
 			t.Errorf("%s: asked %q, error %v; want %q", c.name, asked, err, c.asked)
 		}
@@ -45,15 +46,16 @@ func TestTheFirstWayThatWorksIsTaken(t *testing.T) {
 	}
 }
 
-// The last way forces the machine: whoever stops krund while it waits for the first must not get that.
+// The last way forces the machine: whoever stops krund while it waits for the first must not get
+// that.
 func TestNoWayIsTriedOnceSomebodyStopsKrund(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var asked []string
-	all := append([]Way{{"slow", func(ctx context.Context) error {
+	all := append([]RebootMethod{{"slow", func(ctx context.Context) error {
 		cancel()
 		return ctx.Err()
 	}}}, ways(&asked, nil)...)
-	err := Machine{Ways: all, Log: slog.New(slog.DiscardHandler)}.Reboot(ctx)
+	err := Rebooter{Methods: all, Log: slog.New(slog.DiscardHandler)}.Reboot(ctx)
 	if !errors.Is(err, context.Canceled) || asked != nil {
 		t.Errorf("error %v, asked %q; want no further way", err, asked)
 	}

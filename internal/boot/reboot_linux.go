@@ -1,4 +1,4 @@
-package reboot
+package boot
 
 import (
 	"context"
@@ -14,20 +14,23 @@ import (
 	"krund/internal/command"
 )
 
-// systemctlTimeout bounds how long systemctl may take to accept the job; the shutdown itself comes after.
+// systemctlTimeout bounds how long systemctl may take to accept the job. The shutdown follows
+// later.
 const systemctlTimeout = time.Minute
 
-// logindPatience is how long logind may take to announce the shutdown. With an inhibitor that delays it it announces at once and waits then
-// (InhibitDelayMaxSec); one that blocks it makes logind refuse without a word here.
+// logindPatience is how long logind may take to announce the shutdown. If an inhibitor delays the
+// shutdown, logind announces it at once and waits afterwards (InhibitDelayMaxSec). If an inhibitor
+// blocks it, logind announces nothing.
 const logindPatience = 10 * time.Second
 
-// New returns Linux's ways: logind over D-Bus (org.freedesktop.login1(5), Reboot without interaction), systemctl reboot, and reboot(2)
-// after sync(2).
-func New(log *slog.Logger) Machine {
-	return Machine{Log: log, Ways: []Way{
+// NewRebooter returns the methods of Linux: logind over D-Bus (org.freedesktop.login1(5), Reboot
+// without interaction), systemctl reboot, and reboot(2) after sync(2).
+func NewRebooter(log *slog.Logger) Rebooter {
+	return Rebooter{Log: log, Methods: []RebootMethod{
 		{"logind", logind},
 		{"systemctl", func(ctx context.Context) error {
-			_, err := command.Run(ctx, command.Cmd{Argv: []string{"systemctl", "reboot"}, Timeout: systemctlTimeout})
+			_, err := command.Run(ctx, command.Cmd{Argv: []string{"systemctl", "reboot"},
+				Timeout: systemctlTimeout})
 			return err
 		}},
 		{"reboot(2)", func(context.Context) error {
@@ -40,7 +43,8 @@ func New(log *slog.Logger) Machine {
 	}}
 }
 
-// logind asks for the reboot and believes only the announcement that it is under way: the library drops logind's answer to the request itself.
+// logind requests the reboot. It relies on the announcement of the shutdown, because the library
+// drops logind's answer to the request.
 func logind(ctx context.Context) error {
 	conn, err := login1.New()
 	if err != nil {
@@ -61,8 +65,9 @@ func logind(ctx context.Context) error {
 				return nil
 			}
 		case <-patience.C:
-			return errors.New("no shutdown was announced; an inhibitor may be holding it up (`systemd-inhibit --list`)")
-		case <-ctx.Done(): // perhaps by the shutdown, which was announced before
+			return errors.New("no shutdown was announced; an inhibitor may be holding it up " +
+				"(`systemd-inhibit --list`)")
+		case <-ctx.Done(): // the shutdown itself may have ended ctx
 			select {
 			case signal := <-announced:
 				if signal != nil && underWay(signal.Body) {
@@ -75,5 +80,5 @@ func logind(ctx context.Context) error {
 	}
 }
 
-// underWay says whether the body of PrepareForShutdown is that of a shutdown that begins.
+// underWay reports whether the body of PrepareForShutdown announces the start of a shutdown.
 func underWay(body []any) bool { return len(body) == 1 && body[0] == true }

@@ -1,4 +1,4 @@
-package machine
+package boot
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/boot"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/durable/crashfs"
@@ -23,7 +22,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-const text = `[experiment]
+const labText = `[experiment]
 reboot = "none"
 [vms.C]
 runner = "c"
@@ -34,9 +33,9 @@ entry = "bench.so"
 nbody = { parameter = 1 }
 `
 
-func parse(t *testing.T, more string) *config.Config {
+func labConfig(t *testing.T, more string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("/x/x.toml", []byte(text+more), "host")
+	cfg, err := config.Parse("/x/x.toml", []byte(labText+more), "host")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,10 +70,12 @@ func kernel(t *testing.T) (sysroot.Root, func(name string) string) {
 
 func TestApplyRecordsAndUndoes(t *testing.T) {
 	root, read := kernel(t)
-	cfg := parse(t, "[controls]\naslr = \"require\"\n")
-	m := &Machine{
-		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
+	cfg := labConfig(t, "[controls]\naslr = \"require\"\n")
+	m := &LabMachine{
+		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true),
+		FS: crashfs.New("/x"), Journal: "/x/journal",
+		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true),
+		Temperature: cfg.Temperature,
 	}
 	applied, err := m.Apply(t.Context())
 	if err != nil {
@@ -90,7 +91,7 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 	if !found {
 		t.Errorf("the record lacks the setting: %+v", applied.Controls)
 	}
-	if err := applied.Undo(t.Context()); err != nil {
+	if err := m.Restore(t.Context(), applied); err != nil {
 		t.Fatal(err)
 	}
 	if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
@@ -100,46 +101,53 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 
 func TestAnUnfitMachineIsAnError(t *testing.T) {
 	root, _ := kernel(t)
-	cfg := parse(t, "[controls]\nturbo = \"require\"\n")
-	m := &Machine{
-		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
+	cfg := labConfig(t, "[controls]\nturbo = \"require\"\n")
+	m := &LabMachine{
+		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true),
+		FS: crashfs.New("/x"), Journal: "/x/journal",
 		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}
 	applied, err := m.Apply(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "turbo") {
 		t.Errorf("error %v, want one about turbo", err)
 	}
-	if err := applied.Undo(context.Background()); err != nil {
+	if err := m.Restore(context.Background(), applied); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestTemperaturesAroundARun(t *testing.T) {
 	root, _ := kernel(t)
-	cfg := parse(t, "")
-	m := &Machine{
-		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
-		Probes: settings.Probes(cfg, false), Temperature: cfg.Temperature, FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
+	cfg := labConfig(t, "")
+	m := &LabMachine{
+		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
+		Log:    slog.New(slog.DiscardHandler),
+		Probes: settings.Probes(cfg, false), Temperature: cfg.Temperature, FS: crashfs.New("/x"),
+		Origin: "/x/fingerprint.json",
 	}
 	base, err := m.Base(t.Context())
 	if err != nil || len(base) != 1 || base[0].MilliC != 40000 {
 		t.Fatalf("base %v, %v; want one sensor of 40 C", base, err)
 	}
-	if err := m.Gate(t.Context(), base); err != nil {
+	if _, err := m.Gate(t.Context(), base); err != nil {
 		t.Errorf("gate at the base: %v", err)
 	}
-	after, err := m.Watch(t.Context())
+	after, err := m.Watch(t.Context(), []string{"of the gate"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := after(t.Context())
+	if !slices.Contains(seen.Remarks, "of the gate") {
+		t.Errorf("remarks %q", seen.Remarks)
+	}
 	if before := seen.Machine.Temperatures.Before; len(before) != 1 || before[0].MilliC != 40000 {
 		t.Errorf("before: %v", before)
 	}
 }
 
 func TestAChangedMachine(t *testing.T) {
-	m := &Machine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json", Probes: probe.Settings{Fingerprint: control.Warn}}
+	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
+		Probes: probe.Settings{Fingerprint: control.Warn}}
 	before := probe.Fingerprint{"kernel.release": "6.1.0-1", "cpu.model": "X"}
 	for range 2 { // the first one is remembered, the second one is the same
 		if remarks, err := m.compare(before); err != nil || len(remarks) != 0 {
@@ -148,7 +156,8 @@ func TestAChangedMachine(t *testing.T) {
 	}
 	after := probe.Fingerprint{"kernel.release": "6.1.0-2", "cpu.model": "X"}
 	remarks, err := m.compare(after)
-	if err != nil || len(remarks) != 1 || !strings.Contains(remarks[0], "6.1.0-1") || !strings.Contains(remarks[0], "6.1.0-2") {
+	if err != nil || len(remarks) != 1 || !strings.Contains(remarks[0], "6.1.0-1") ||
+		!strings.Contains(remarks[0], "6.1.0-2") {
 		t.Errorf("remarks %q, %v; want both kernels in one", remarks, err)
 	}
 	m.Probes.Fingerprint = control.Require
@@ -160,7 +169,8 @@ func TestAChangedMachine(t *testing.T) {
 	}
 }
 
-// TestChangedPrograms: a new version of what is measured splits the experiment, one that is gone is its executions' own affair.
+// TestChangedPrograms: a new version of what is measured splits the experiment, one that is gone is
+// its executions' own affair.
 func TestChangedPrograms(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -170,13 +180,16 @@ func TestChangedPrograms(t *testing.T) {
 		}
 		return path
 	}
-	p := &Programs{Files: map[string]string{"vm.C": write("vm", "one"), "benchmark.nbody": write("bench.so", "two")}}
-	m := &Machine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json", Probes: probe.Settings{Fingerprint: control.Require}, Programs: p}
+	p := &Programs{Files: map[string]string{"vm.C": write("vm", "one"),
+		"benchmark.nbody": write("bench.so", "two")}}
+	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
+		Probes: probe.Settings{Fingerprint: control.Require}, Programs: p}
 	if _, err := m.compare(m.more()); err != nil {
 		t.Fatal(err)
 	}
 	write("bench.so", "three")
-	if _, err := m.compare(m.more()); err == nil || !strings.Contains(err.Error(), "program.benchmark.nbody: ") || strings.Contains(err.Error(), "vm.C") {
+	if _, err := m.compare(m.more()); err == nil || !strings.Contains(err.Error(),
+		"program.benchmark.nbody: ") || strings.Contains(err.Error(), "vm.C") {
 		t.Errorf("error %v, want one that names the benchmark", err)
 	}
 	if err := os.Remove(filepath.Join(dir, "bench.so")); err != nil {
@@ -205,10 +218,12 @@ func TestLostKernelMessages(t *testing.T) {
 		{"not read to its end", control.Warn, probe.KernelReport{}, syscall.EIO, 0, 1},
 		{"not read to its end, and must be", control.Require, probe.KernelReport{}, syscall.EIO, 1, 0},
 	} {
-		m := &Machine{Probes: probe.Settings{KernelLog: test.policy}}
-		var seen boot.Seen
-		if m.judgeLog(test.report, test.unread, &seen); len(seen.Refused) != test.refused || len(seen.Remarks) != test.remarks {
-			t.Errorf("%s: refused %q, remarks %q; want %d and %d", test.name, seen.Refused, seen.Remarks, test.refused, test.remarks)
+		m := &LabMachine{Probes: probe.Settings{KernelLog: test.policy}}
+		var seen Observation
+		if m.judgeLog(test.report, test.unread, &seen); len(seen.Refused) != test.refused ||
+			len(seen.Remarks) != test.remarks {
+			t.Errorf("%s: refused %q, remarks %q; want %d and %d", test.name, seen.Refused, seen.Remarks,
+				test.refused, test.remarks)
 		}
 	}
 }
@@ -233,59 +248,69 @@ func (noWait) Sleep(context.Context, time.Duration) error { return nil }
 // TestManyKernelMessages: a benchmark can make the kernel say a lot, such as the list of its
 // processes when memory runs out. All of it is in no record and no mail.
 func TestManyKernelMessages(t *testing.T) {
-	for n, want := range map[logOf]struct{ lines, remarks int }{100: {200, 0}, 101: {200, 1}, 5000: {200, 1}} {
-		m := &Machine{Probes: probe.Settings{KernelLog: control.Warn}, Clock: noWait{}}
-		var seen boot.Seen
+	for n, want := range map[logOf]struct{ lines, remarks int }{100: {200, 0}, 101: {200, 1},
+		5000: {200, 1}} {
+		m := &LabMachine{Probes: probe.Settings{KernelLog: control.Warn}, Clock: noWait{}}
+		var seen Observation
 		m.drainLog(t.Context(), n, &seen) // which looks twice
 		lines := seen.Machine.KernelLog.Lines
 		if len(lines) != want.lines || len(seen.Remarks) != want.remarks || lines[0] != "task 0" {
 			t.Errorf("of %d messages %d are in the record, remarks %q", 2*n, len(lines), seen.Remarks)
 		}
-		if want := fmt.Sprintf("%d more messages of the kernel are not in the record", 2*n-200); n > 100 && !slices.Contains(seen.Remarks, want) {
+		if want := fmt.Sprintf("%d more messages of the kernel are not in the record", 2*n-200); n > 100 &&
+			!slices.Contains(seen.Remarks, want) {
 			t.Errorf("remarks %q, want %q", seen.Remarks, want)
 		}
 	}
 }
 
-// TestVirtualMachine: what the machine is goes into the record, and where real hardware is required nothing is changed on another.
+// TestVirtualMachine: what the machine is goes into the record, and where real hardware is required
+// nothing is changed on another.
 func TestVirtualMachine(t *testing.T) {
 	root, read := kernel(t)
-	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("processor : 0\nflags : fpu hypervisor\n"), 0o644); err != nil {
+	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("processor : 0\nflags : fpu hypervisor\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg := parse(t, "[controls]\naslr = \"require\"\n")
-	m := &Machine{
-		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true), Temperature: cfg.Temperature,
+	cfg := labConfig(t, "[controls]\naslr = \"require\"\n")
+	m := &LabMachine{
+		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true),
+		FS: crashfs.New("/x"), Journal: "/x/journal",
+		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true),
+		Temperature: cfg.Temperature,
 	}
 	applied, err := m.Apply(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(applied.Controls, func(c results.Control) bool { return c.Name == "virtualisation" })
+	i := slices.IndexFunc(applied.Controls,
+		func(c results.Control) bool { return c.Name == "virtualisation" })
 	if i < 0 || applied.Controls[i].Found == "none" || applied.Controls[i].Detail == "" {
 		t.Errorf("the record says %+v", applied.Controls)
 	}
-	if err := applied.Undo(t.Context()); err != nil {
+	if err := m.Restore(t.Context(), applied); err != nil {
 		t.Error(err)
 	}
 	m.Probes.Virtualisation = control.Require
-	if _, err := m.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "virtualisation") || read("proc/sys/kernel/randomize_va_space") != "0" {
+	if _, err := m.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "virtualisation") ||
+		read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("error %v with randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
 	}
 }
 
 // TestGateWithoutABase: a demand for temperatures is never met by having none to compare with.
 func TestGateWithoutABase(t *testing.T) {
-	for policy, fails := range map[control.Policy]bool{control.Require: true, control.Apply: false, control.Warn: false, control.Off: false} {
-		m := &Machine{Probes: probe.Settings{Temperature: policy}}
-		if err := m.Gate(t.Context(), nil); (err != nil) != fails {
+	for policy, fails := range map[control.Policy]bool{control.Require: true, control.Apply: false,
+		control.Warn: false, control.Off: false} {
+		m := &LabMachine{Probes: probe.Settings{Temperature: policy}}
+		if _, err := m.Gate(t.Context(), nil); (err != nil) != fails {
 			t.Errorf("%s: %v", policy, err)
 		}
 	}
 }
 
-// TestThrottled: a run during which the processor slowed itself down is done again, unless the configuration only wants to know.
+// TestThrottled: a run during which the processor slowed itself down is done again, unless the
+// configuration only wants to know.
 func TestThrottled(t *testing.T) {
 	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
 	for policy, want := range map[control.Policy][2]int{ // refused, disturbed
@@ -294,16 +319,19 @@ func TestThrottled(t *testing.T) {
 		root, _ := kernel(t)
 		file := root.Path(counter)
 		write := func(text string) {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
+				0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		write("3\n")
-		m := &Machine{
-			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
-			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
+		m := &LabMachine{
+			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
+			Log: slog.New(slog.DiscardHandler),
+			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off,
+				Throttle: policy},
 		}
-		after, err := m.Watch(t.Context())
+		after, err := m.Watch(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,16 +343,20 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestThrottleUnknown: counters that a machine lacks, or that cannot be read after the run as before it, are not the same as counters that stand still.
+// TestThrottleUnknown: counters that a machine lacks, or that cannot be read after the run as
+// before it, are not the same as counters that stand still.
 func TestThrottleUnknown(t *testing.T) {
 	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
-	watch := func(t *testing.T, root sysroot.Root, policy control.Policy) (func(context.Context) boot.Seen, error) {
+	watch := func(t *testing.T, root sysroot.Root, policy control.Policy) (func(context.Context) Observation,
+		error) {
 		t.Helper()
-		m := &Machine{
-			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
-			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off, Throttle: policy},
+		m := &LabMachine{
+			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
+			Log: slog.New(slog.DiscardHandler),
+			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off,
+				Throttle: policy},
 		}
-		return m.Watch(t.Context())
+		return m.Watch(t.Context(), nil)
 	}
 	for policy, want := range map[control.Policy][3]int{ // error before the run; refused, remarks after it
 		control.Require: {1, 1, 0}, control.Apply: {0, 0, 1}, control.Warn: {0, 0, 1}, control.Off: {0, 0, 0},
@@ -334,7 +366,8 @@ func TestThrottleUnknown(t *testing.T) {
 			t.Errorf("%s: without counters: %v", policy, err)
 		}
 		file := root.Path(counter)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("3\n"), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("3\n"),
+			0o644)); err != nil {
 			t.Fatal(err)
 		}
 		after, err := watch(t, root, policy)

@@ -1,4 +1,4 @@
-package machine
+package boot
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 )
 
 // killed is a machine that a krund has left changed, whose journal has a copy beside it.
-func killed(t *testing.T) (m *Machine, setting func() string) {
+func killed(t *testing.T) (m *LabMachine, setting func() string) {
 	t.Helper()
 	m, _, read, _ := guarded(t, `aslr = "require"`)
 	m.Spare = "/x/copy"
@@ -23,13 +23,13 @@ func killed(t *testing.T) (m *Machine, setting func() string) {
 	return m, setting
 }
 
-func hasCopy(m *Machine) bool {
+func hasCopy(m *LabMachine) bool {
 	_, err := m.FS.Lstat(m.Spare)
 	return err == nil
 }
 
-// TestRecoverFromADamagedJournal: the copy of the journal knows what the journal has lost.
-func TestRecoverFromADamagedJournal(t *testing.T) {
+// TestRestoreLeftoverFromADamagedJournal: the copy of the journal knows what the journal has lost.
+func TestRestoreLeftoverFromADamagedJournal(t *testing.T) {
 	m, setting := killed(t)
 	text, err := durable.ReadFile(m.FS, m.Journal)
 	if err != nil {
@@ -42,42 +42,44 @@ func TestRecoverFromADamagedJournal(t *testing.T) {
 	if err := durable.WriteFile(m.FS, m.Journal, []byte(damaged), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_ = m.Recover(t.Context())
+	_ = m.RestoreLeftover(t.Context())
 	if setting() != "0" || hasCopy(m) {
 		t.Errorf("randomize_va_space %s, a copy %t", setting(), hasCopy(m))
 	}
 }
 
-// TestRecoverFromALostJournal: so it does when the experiment's directory was removed, and is made
-// anew.
-func TestRecoverFromALostJournal(t *testing.T) {
+// TestRestoreLeftoverFromALostJournal: so it does when the experiment's directory was removed, and
+// is made anew.
+func TestRestoreLeftoverFromALostJournal(t *testing.T) {
 	m, setting := killed(t)
 	if err := m.FS.Remove(m.Journal); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Recover(t.Context()); err != nil || setting() != "0" || hasCopy(m) {
+	if err := m.RestoreLeftover(t.Context()); err != nil || setting() != "0" || hasCopy(m) {
 		t.Errorf("%v; randomize_va_space %s, a copy %t", err, setting(), hasCopy(m))
 	}
 }
 
-// TestRecoverForgetsAnOldCopy: the machine was restored by a version that knows no copies. What the
-// machine's owner sets afterwards stays, also when the journal is lost later.
-func TestRecoverForgetsAnOldCopy(t *testing.T) {
+// TestRestoreLeftoverForgetsAnOldCopy: the machine was restored by a version that knows no copies.
+// What the machine's owner sets afterwards stays, also when the journal is lost later.
+func TestRestoreLeftoverForgetsAnOldCopy(t *testing.T) {
 	m, setting := killed(t)
 	text, err := durable.ReadFile(m.FS, m.Spare)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(m.Recover(t.Context()), durable.WriteFile(m.FS, m.Spare, text, 0o600)); err != nil {
+	if err := errors.Join(m.RestoreLeftover(t.Context()), durable.WriteFile(m.FS, m.Spare, text,
+		0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Control.Root.Write("/proc/sys/kernel/randomize_va_space", "1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Recover(t.Context()); err != nil || hasCopy(m) {
+	if err := m.RestoreLeftover(t.Context()); err != nil || hasCopy(m) {
 		t.Errorf("%v, a copy %t", err, hasCopy(m))
 	}
-	if err := errors.Join(m.FS.Remove(m.Journal), m.Recover(t.Context())); err != nil || setting() != "1" {
+	if err := errors.Join(m.FS.Remove(m.Journal), m.RestoreLeftover(t.Context())); err != nil ||
+		setting() != "1" {
 		t.Errorf("%v; randomize_va_space %s", err, setting())
 	}
 }

@@ -1,4 +1,4 @@
-package machine
+package boot
 
 import (
 	"os"
@@ -7,25 +7,26 @@ import (
 	"krund/internal/probe"
 )
 
-// Programs are files whose content belongs to the machine's fingerprint. A file is read again only when it looks different.
+// Programs are files whose content belongs to the machine's fingerprint. A file is read again only
+// if its size or modification time has changed.
 type Programs struct {
 	Files map[string]string // path by the name in the fingerprint, without "program."
 
 	known map[string]hashed // by path
 }
 
-// hashed is a file as it was when it was read.
+// hashed is a file at the time when it was read.
 type hashed struct {
 	size int64
 	time time.Time
 	hash string
 }
 
-// programPrefix begins the names of programs in the fingerprint.
+// programPrefix is the prefix of programs in the fingerprint.
 const programPrefix = "program."
 
-// Hashes returns the SHA-256 of every file that can be read, by its name in the fingerprint. One that is gone is the outcome of the executions that
-// need it, and no concern of the others.
+// Hashes returns the SHA-256 of every readable file, by its name in the fingerprint. A missing file
+// is the outcome of the executions that need it, and does not affect the others.
 func (p *Programs) Hashes() map[string]string {
 	hashes := make(map[string]string, len(p.Files))
 	for name, path := range p.Files {

@@ -1,4 +1,4 @@
-package machine
+package boot
 
 import (
 	"encoding/json"
@@ -12,9 +12,10 @@ import (
 	"krund/internal/probe"
 )
 
-// compare holds the machine against the one that the experiment began on, which it keeps durably the first time. What has changed is returned as
-// remarks; where the configuration requires the same machine throughout it is an error instead.
-func (m *Machine) compare(now probe.Fingerprint) ([]string, error) {
+// compare compares the machine with the one that the experiment began on, whose fingerprint it
+// stores the first time. It returns the changes as remarks, or as an error if the configuration
+// requires the same machine throughout.
+func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 	text, err := durable.ReadFile(m.FS, m.Origin)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, m.remember(now)
@@ -24,28 +25,31 @@ func (m *Machine) compare(now probe.Fingerprint) ([]string, error) {
 	}
 	var origin probe.Fingerprint
 	if err := json.Unmarshal(text, &origin); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w; remove it to take this machine, as it is, for the one the experiment began on", m.Origin, err)
+		return nil, fmt.Errorf("%s is damaged: %w; remove it to take this machine, as it is, for the one "+
+			"the experiment began on", m.Origin, err)
 	}
 	var changed []string
 	for _, d := range probe.Diff(origin, now) {
 		if d.New == "" && strings.HasPrefix(d.Name, programPrefix) {
-			continue // Hashes
+			continue // see Hashes
 		}
 		changed = append(changed, "the machine is not the one that the experiment began on: "+d.String())
 	}
 	if len(changed) > 0 && m.Probes.Fingerprint == control.Require {
-		return nil, fmt.Errorf("%s\nundo the change, or remove %s to go on with the machine as it is", strings.Join(changed, "\n"), m.Origin)
+		return nil, fmt.Errorf("%s\nundo the change, or remove %s to go on with the machine as it is",
+			strings.Join(changed, "\n"), m.Origin)
 	}
 	return changed, nil
 }
 
-func (m *Machine) remember(now probe.Fingerprint) error {
+func (m *LabMachine) remember(now probe.Fingerprint) error {
 	text, err := json.MarshalIndent(now, "", " ")
 	if err == nil {
 		err = durable.WriteFile(m.FS, m.Origin, append(text, '\n'), 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("keep the machine's fingerprint: %w; start krund again when the disk is in order", err)
+		return fmt.Errorf("keep the machine's fingerprint: %w; start krund again when the disk is in order",
+			err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package machine
+package boot
 
 import (
 	"context"
@@ -30,10 +30,10 @@ func (g *fakeGuard) start(context.Context) (Guard, error) {
 	return g, nil
 }
 
-func (g *fakeGuard) Release() error { g.released++; return nil }
-func (g *fakeGuard) Leave() error   { g.left++; return nil }
+func (g *fakeGuard) Dismiss() error  { g.released++; return nil }
+func (g *fakeGuard) HandOver() error { g.left++; return nil }
 
-func (g *fakeGuard) Restarting() error { g.restarting++; return nil }
+func (g *fakeGuard) AnnounceRestart() error { g.restarting++; return nil }
 
 // fakeAccounts is a machine's user database with room for one account.
 type fakeAccounts struct{ there bool }
@@ -47,14 +47,15 @@ func (f *fakeAccounts) Remove(context.Context, bool) (bool, error) {
 }
 
 // guarded is a machine with a guard that has one setting to make, or none.
-func guarded(t *testing.T, controls string) (*Machine, *fakeGuard, func(string) string, string) {
+func guarded(t *testing.T, controls string) (*LabMachine, *fakeGuard, func(string) string, string) {
 	t.Helper()
 	root, read := kernel(t)
-	cfg := parse(t, "[controls]\n"+controls)
+	cfg := labConfig(t, "[controls]\n"+controls)
 	g := &fakeGuard{}
-	return &Machine{
-		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: settings.Controls(cfg, true), FS: crashfs.New("/x"),
-		Journal: "/x/journal", Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
+	return &LabMachine{
+		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: settings.Controls(cfg,
+			true), FS: crashfs.New("/x"),
+		Journal: "/x/journal", Root: true, Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}, g, read, root.Path("/proc/sys/kernel/randomize_va_space")
 }
 
@@ -71,7 +72,7 @@ func TestGuardStandsBeforeTheFirstChange(t *testing.T) {
 	if err != nil || g.started != 1 || g.released+g.left != 0 {
 		t.Fatalf("%v, guard %+v", err, g)
 	}
-	if err := applied.Undo(t.Context()); err != nil || g.released != 1 || g.left != 0 {
+	if err := m.Restore(t.Context(), applied); err != nil || g.released != 1 || g.left != 0 {
 		t.Errorf("%v, guard %+v", err, g)
 	}
 }
@@ -83,7 +84,7 @@ func TestNoGuardForNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := applied.Undo(t.Context()); err != nil || *g != (fakeGuard{}) {
+	if err := m.Restore(t.Context(), applied); err != nil || *g != (fakeGuard{}) {
 		t.Errorf("%v, guard %+v", err, g)
 	}
 }
@@ -98,7 +99,7 @@ func TestWithoutAGuardNothingIsChanged(t *testing.T) {
 	if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
 		t.Errorf("changed all the same: %s", got)
 	}
-	if err := applied.Undo(t.Context()); err != nil {
+	if err := m.Restore(t.Context(), applied); err != nil {
 		t.Error(err)
 	}
 }
@@ -113,7 +114,7 @@ func TestGuardStaysWhenPuttingBackFails(t *testing.T) {
 	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if err := applied.Undo(t.Context()); err == nil || g.left != 1 || g.released != 0 {
+	if err := m.Restore(t.Context(), applied); err == nil || g.left != 1 || g.released != 0 {
 		t.Errorf("%v, guard %+v", err, g)
 	}
 }
@@ -134,41 +135,45 @@ func TestAccountComesAndGoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, remarks, err := m.Account(t.Context()); err != nil || a.Name != "krun" || len(remarks) != 1 {
+		if a, remarks, err := m.Account(t.Context(), applied); err != nil || a.Name != "krun" ||
+			len(remarks) != 1 {
 			t.Errorf("%+v, %q, %v", a, remarks, err)
 		}
-		if err := applied.Undo(t.Context()); err != nil || !accounts.there {
+		if err := m.Restore(t.Context(), applied); err != nil || !accounts.there {
 			t.Errorf("%v; account %t, but there are more executions to come", err, accounts.there)
 		}
-		if err := m.PutBack(t.Context()); err != nil || accounts.there != before {
+		if err := m.RestoreAll(t.Context()); err != nil || accounts.there != before {
 			t.Errorf("%v; an account before %t, now %t", err, before, accounts.there)
 		}
 	}
 }
 
-func TestRecover(t *testing.T) {
+func TestRestoreLeftover(t *testing.T) {
 	m, _, read, file := guarded(t, `aslr = "require"`)
 	var said strings.Builder
 	m.Log = slog.New(slog.NewTextHandler(&said, nil))
-	if err := m.Recover(t.Context()); err != nil || said.Len() > 0 {
+	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 {
 		t.Errorf("without a journal: %v, %s", err, &said)
 	}
 	if _, err := m.Apply(t.Context()); err != nil { // and then krund is killed
 		t.Fatal(err)
 	}
-	if err := m.Recover(t.Context()); err != nil || read("proc/sys/kernel/randomize_va_space") != "0" {
+	if err := m.RestoreLeftover(t.Context()); err != nil ||
+		read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("%v, randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
 	}
-	if !strings.Contains(said.String(), "put back what an earlier krund had changed") || !strings.Contains(said.String(), filepath.Base(file)) {
+	if !strings.Contains(said.String(), "put back what an earlier krund had changed") ||
+		!strings.Contains(said.String(), filepath.Base(file)) {
 		t.Errorf("log:\n%s", &said)
 	}
 	said.Reset()
-	if err := m.Recover(t.Context()); err != nil || said.Len() > 0 {
+	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 {
 		t.Errorf("again: %v, %s", err, &said)
 	}
 }
 
-// TestRestarting: krund leaves the settings to the restart. Its guard puts them back in case it does not come, which is no news to anybody.
+// TestRestarting: krund leaves the settings to the restart. Its guard puts them back in case it
+// does not come, which is no news to anybody.
 func TestRestarting(t *testing.T) {
 	m, g, read, _ := guarded(t, `aslr = "require"`)
 	var said strings.Builder
@@ -177,14 +182,16 @@ func TestRestarting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	applied.Restarting()
-	applied.Restarting()
+	m.LeaveToRestart(applied)
+	m.LeaveToRestart(applied)
 	if *g != (fakeGuard{started: 1, restarting: 1}) || read("proc/sys/kernel/randomize_va_space") == "0" {
 		t.Errorf("guard %+v, randomize_va_space %s", *g, read("proc/sys/kernel/randomize_va_space"))
 	}
-	m.Restarting = true
-	if err := m.Recover(t.Context()); err != nil || said.Len() > 0 || read("proc/sys/kernel/randomize_va_space") != "0" {
-		t.Errorf("%v, randomize_va_space %s, log:\n%s", err, read("proc/sys/kernel/randomize_va_space"), &said)
+	m.RestartExpected = true
+	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 ||
+		read("proc/sys/kernel/randomize_va_space") != "0" {
+		t.Errorf("%v, randomize_va_space %s, log:\n%s", err, read("proc/sys/kernel/randomize_va_space"),
+			&said)
 	}
 }
 
@@ -192,14 +199,14 @@ func TestRestarting(t *testing.T) {
 func TestRestartingFails(t *testing.T) {
 	m, _, _, file := guarded(t, `aslr = "require"`)
 	var said strings.Builder
-	m.Log, m.Restarting = slog.New(slog.NewTextHandler(&said, nil)), true
+	m.Log, m.RestartExpected = slog.New(slog.NewTextHandler(&said, nil)), true
 	if _, err := m.Apply(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Recover(t.Context()); err == nil || !strings.Contains(said.String(), "level=WARN") {
+	if err := m.RestoreLeftover(t.Context()); err == nil || !strings.Contains(said.String(), "level=WARN") {
 		t.Errorf("%v, log:\n%s", err, &said)
 	}
 }

@@ -1,0 +1,169 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"krund/internal/account"
+	"krund/internal/control"
+	"krund/internal/probe"
+	"krund/internal/results"
+)
+
+// RestoreLeftover restores the settings left behind by a killed krund, as recorded in the journal,
+// and logs them. The error names those that could not be restored; Apply then fails, too.
+func (m *LabMachine) RestoreLeftover(ctx context.Context) error {
+	return m.restore(ctx, control.RestoreSettings)
+}
+
+// RestoreAll is RestoreLeftover at the end of an experiment: it also removes the account for
+// benchmarks.
+func (m *LabMachine) RestoreAll(ctx context.Context) error { return m.restore(ctx, control.Restore) }
+
+// A restorer is control.Restore or control.RestoreSettings.
+type restorer func(context.Context, *control.Machine, *control.Journal) (control.Report, error)
+
+// restore restores what is recorded in the journal, and in its copy if entries are missing from the
+// journal.
+func (m *LabMachine) restore(ctx context.Context, how restorer) error {
+	lost := control.Lost(m.FS, m.Journal)
+	err := m.restoreFrom(ctx, m.Journal, how)
+	if m.Spare == "" || m.Spare == m.Journal {
+		return err
+	}
+	if _, missing := m.FS.Lstat(m.Spare); missing != nil || !lost {
+		return err
+	}
+	m.Log.Warn("changes may be missing from the journal of settings; its copy is used, too", "copy", m.Spare)
+	return errors.Join(err, m.restoreFrom(ctx, m.Spare, how))
+}
+
+// restoreFrom restores the settings in the journal at path.
+func (m *LabMachine) restoreFrom(ctx context.Context, path string, how restorer) error {
+	pending, err := control.ReadJournal(m.FS, path)
+	if err == nil && len(pending) == 0 {
+		if m.Spare != "" && !control.Lost(m.FS, path) {
+			_ = m.FS.Remove(m.Spare) // an older krund restored the machine without removing it
+		}
+		return nil
+	}
+	journal, err := m.openJournal(path)
+	if err != nil {
+		return err
+	}
+	report, err := how(ctx, m.Control, journal)
+	for _, x := range report {
+		level := slog.LevelWarn
+		restarted := x.Outcome == control.Void || x.Outcome == control.Already // normal after a restart
+		if x.Outcome != control.Failed && (restarted || m.RestartExpected) {
+			level = slog.LevelDebug
+		}
+		m.Log.Log(ctx, level, "put back what an earlier krund had changed", "what", x.Target, "value",
+			x.Value, "outcome", string(x.Outcome))
+	}
+	return errors.Join(err, journal.Close())
+}
+
+func (m *LabMachine) openJournal(path string) (*control.Journal, error) {
+	journal, err := control.OpenJournal(m.FS, path, m.Control.Boot, m.Clock.Now)
+	if err != nil {
+		return nil, fmt.Errorf("open the journal of settings: %w", err)
+	}
+	journal.Spare(m.Spare)
+	for _, damage := range journal.Damage() {
+		m.Log.Warn("the journal of settings was damaged", "line", damage)
+	}
+	return journal, nil
+}
+
+// changes are what LabMachine.Apply has changed. They stay open until Restore or LeaveToRestart.
+type changes struct {
+	journal *control.Journal
+	restore control.Undo
+	guard   Guard // nil: nothing was changed yet, or the guard has been dismissed
+}
+
+// Apply applies the settings. It starts the guard before the first change.
+func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
+	virtual := probe.CheckVirtualisation(ctx, m.Control, m.Probes.Virtualisation)
+	if virtual.Fails() {
+		return Applied{Controls: []results.Control{row(virtual)}},
+			errors.New(sentences(control.Problems([]control.Finding{virtual})))
+	}
+	m.warn(virtual)
+	journal, err := m.openJournal(m.Journal)
+	if err != nil {
+		return Applied{}, err
+	}
+	c := &changes{journal: journal}
+	journal.Before(func() error {
+		if m.Guard == nil {
+			return nil
+		}
+		guard, err := m.Guard(ctx)
+		if err == nil { // on an error guard may hold a nil pointer, which is not a nil Guard
+			c.guard = guard
+		}
+		return err
+	})
+	findings, undo, problems := control.ApplyAll(ctx, m.Control, m.Settings, journal)
+	c.restore = undo
+	place := control.Placement(m.Control, m.Settings, findings)
+	applied := Applied{Env: control.Environment(m.Settings), Cgroup: place.Cgroup,
+		CPUs: place.CPUs, changes: c}
+	for _, f := range append(findings, virtual) {
+		if f.Policy != control.Off {
+			applied.Controls = append(applied.Controls, row(f))
+		}
+	}
+	if len(problems) > 0 {
+		return applied, errors.New(sentences(problems))
+	}
+	return applied, nil
+}
+
+// Account makes the account for benchmarks anew (MakeAccount) and records it in the journal of
+// a.changes. RestoreAll removes it, unless it existed before.
+func (m *LabMachine) Account(ctx context.Context, a Applied) (account.Account, []string, error) {
+	if m.Root { // MakeAccount makes none otherwise
+		if err := control.ExpectAccount(m.Control, a.changes.journal); err != nil {
+			return account.Account{}, nil, err
+		}
+	}
+	return m.MakeAccount(ctx)
+}
+
+// Restore restores what Apply has changed, and dismisses the guard. If something cannot be
+// restored, the guard stays and tries again when krund has ended.
+func (m *LabMachine) Restore(ctx context.Context, a Applied) error {
+	if a.changes == nil {
+		return nil
+	}
+	err := errors.Join(a.changes.restore(ctx), a.changes.journal.Close())
+	if err != nil {
+		m.dismiss(a.changes, Guard.HandOver)
+	} else {
+		m.dismiss(a.changes, Guard.Dismiss)
+	}
+	return err
+}
+
+// LeaveToRestart tells the guard that a restart of the machine resets the settings.
+func (m *LabMachine) LeaveToRestart(a Applied) {
+	if a.changes != nil {
+		m.dismiss(a.changes, Guard.AnnounceRestart)
+	}
+}
+
+// dismiss sends the guard its last message.
+func (m *LabMachine) dismiss(c *changes, word func(Guard) error) {
+	if c.guard == nil {
+		return
+	}
+	if err := word(c.guard); err != nil {
+		m.Log.Warn("guard", "error", err)
+	}
+	c.guard = nil
+}

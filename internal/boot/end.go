@@ -1,0 +1,164 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"krund/internal/command"
+	"krund/internal/config"
+	"krund/internal/directory"
+	"krund/internal/schedule"
+)
+
+// ErrReboots is returned when the experiment has used up the reboots it may ask for.
+var ErrReboots = errors.New("the limit of reboots is reached")
+
+// end ends the experiment for this process. It is the only way out once the experiment is locked,
+// and is called once. The reason decides what happens to the next boots, to a request to stop, and
+// to what the executions needed outside of the results (reserve, account, control group):
+//
+//	reason       next boots    request to stop  notification             needed by executions
+//	Finished     ordinary      removed          finished, if it is new   removed
+//	Stopped      ordinary      removed          stopped                  removed
+//	Failed       ordinary      stays            stopped, with the error  removed
+//	Interrupted  as they were  stays            none                     removed
+//	Rebooting    as they were  stays            none                     kept for the next boot
+//
+// Interrupted is also the reason when the experiment cannot be opened. Stopped removes the request
+// after it has made the next boots ordinary: in the other order a power cut between the two would
+// lose the request. The error returned contains err and what failed here.
+func (x *experiment) end(ctx context.Context, reason Ending, err error) error {
+	ctx, cancel := cleanup(ctx)
+	defer cancel()
+	switch reason {
+	case Finished:
+		err = x.disableBoots(ctx)
+		if _, stopErr := x.directory.Withdraw(directory.Stop); err == nil { // made during the last execution
+			err = stopErr
+		}
+		err = errors.Join(err, x.reportFinished(ctx))
+	case Stopped:
+		if err = x.disableBoots(ctx); err == nil {
+			x.Log.Info("stopped, as somebody asked", "file", x.directory.RequestFile(directory.Stop))
+			x.notify(ctx, command.Stopped, "stopped, as somebody asked", resultsAreSafe)
+			_, err = x.directory.Withdraw(directory.Stop)
+		}
+	case Failed:
+		x.Log.Debug("stopped", "error", err) // for the file: the caller prints it
+		x.notify(ctx, command.Stopped, "stopped", err.Error()+"\n\n"+resultsAreSafe)
+		err = errors.Join(err, x.disableBoots(ctx))
+	}
+	if x.schedule != nil {
+		err = errors.Join(err, x.schedule.Close())
+	}
+	if reason != Rebooting {
+		if cleanErr := errors.Join(x.Room.drop(), x.Cleanup()); cleanErr != nil {
+			x.Log.Warn("clean up", "error", cleanErr)
+		}
+	}
+	return errors.Join(err, x.lock.Release())
+}
+
+const resultsAreSafe = "The results so far are safe. `krunctl status` shows them; start krund again to go " +
+	"on.\n"
+
+// disableBoots takes krund out of the next boots: it disables the unit and withdraws the request
+// for the boot entry.
+func (x *experiment) disableBoots(ctx context.Context) error {
+	err := x.DisableUnit(ctx)
+	if x.Entry != nil {
+		err = errors.Join(err, x.Entry.Withdraw(ctx))
+	}
+	return err
+}
+
+// restore restores the machine after an execution that no restart follows. err is what ended the
+// execution early, if anything did; ctx is the caller's, which an interruption ends, and after is
+// for the work.
+func (x *experiment) restore(ctx, after context.Context, applied Applied, err error) (Ending, error) {
+	if restoreErr := x.Machine.Restore(after, applied); restoreErr != nil {
+		return Failed, errors.Join(err, restoreErr)
+	}
+	switch {
+	case errors.Is(err, context.Canceled), err == nil && ctx.Err() != nil:
+		return Interrupted, nil
+	case err != nil:
+		return Failed, err
+	}
+	return again, nil
+}
+
+// restart counts a reboot, durably, and then asks for it. When there is no reboot after all, it
+// restores what was applied.
+func (x *experiment) restart(ctx context.Context, applied Applied) (Ending, error) {
+	err := x.countReboot()
+	if err == nil {
+		err = x.chooseBoot(ctx)
+	}
+	if err == nil {
+		err = x.Reboot(ctx)
+	}
+	if err == nil {
+		x.Machine.LeaveToRestart(applied)
+		return Rebooting, nil
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err() // which prevented it
+	}
+	after, cancel := cleanup(ctx)
+	defer cancel()
+	return x.restore(ctx, after, applied, err)
+}
+
+func (x *experiment) countReboot() error {
+	used, most := x.schedule.Header().Reboots, x.cfg.Experiment.MaxReboots
+	if used >= most {
+		return fmt.Errorf("%w: %d of %d (experiment.max_reboots); look into `krunctl status` for attempts "+
+			"that were lost", ErrReboots, used, most)
+	}
+	return x.schedule.UpdateHeader(func(h *schedule.Header) { h.Reboots++ })
+}
+
+// requestBoot makes the next boot one in which the experiment goes on, if the experiment has a boot
+// entry of its own.
+func (x *experiment) requestBoot(ctx context.Context) error {
+	if x.Entry == nil {
+		return nil
+	}
+	return x.Entry.Ask(ctx)
+}
+
+// chooseBoot is requestBoot, unless the next boot is to be an ordinary one.
+func (x *experiment) chooseBoot(ctx context.Context) error {
+	if why, err := x.Held(); err != nil || why == "" || x.Entry == nil {
+		return errors.Join(err, x.requestBoot(ctx))
+	}
+	return x.Entry.Withdraw(ctx)
+}
+
+// restartsNext reports whether another execution follows, in a boot of its own. An error must not
+// keep the machine from restarting: the next pass meets it again.
+func (x *experiment) restartsNext(ctx context.Context) bool {
+	if !x.hardware() || !x.outstanding() || ctx.Err() != nil {
+		return false
+	}
+	stop, err := x.stopRequested()
+	return !stop || err != nil
+}
+
+// outstanding reports whether another slot is to be run. A damaged slot counts: the next pass
+// reports it.
+func (x *experiment) outstanding() bool {
+	_, err := x.current()
+	return !errors.Is(err, schedule.ErrDone)
+}
+
+// stopRequested reports whether the experiment is to end although slots are outstanding.
+func (x *experiment) stopRequested() (bool, error) {
+	requested, err := x.directory.Asked(directory.Stop)
+	return requested && x.outstanding(), err
+}
+
+// hardware reports whether each execution needs a boot of its own.
+func (x *experiment) hardware() bool { return x.reboot == config.RebootHardware }

@@ -1,0 +1,293 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"krund/internal/account"
+	"krund/internal/config"
+	"krund/internal/control"
+	"krund/internal/durable"
+	"krund/internal/probe"
+	"krund/internal/results"
+	"krund/internal/sysroot"
+)
+
+// LabMachine joins the controls (internal/control) and the probes (internal/probe) into the Machine
+// of a boot. Those packages define what each setting and reading means; LabMachine calls them in
+// order and translates the results into the terms of the record. It is the machine at hand, or a
+// copy of one in a test.
+type LabMachine struct {
+	Control *control.Machine
+	// starts the guard, which restores the machine when krund is killed; nil: there is none
+	Guard func(context.Context) (Guard, error)
+	// krund ended in order before a restart of the machine: leftover settings are expected
+	RestartExpected bool
+	Settings        control.Settings
+	MakeAccount     func(context.Context) (account.Account, []string, error) // account.Fresh
+	Root            bool                                                     // krund is root
+	FS              durable.FS
+	Journal         string // path of the journal of settings
+	Spare           string // path of its copy on another file system; "" for none
+	Clock           sysroot.Clock
+	Log             *slog.Logger
+	Temperature     config.Temperature
+	Probes          probe.Settings
+	// kernel messages that are harmless, in addition to the built-in list
+	Allow    []*regexp.Regexp
+	Extra    map[string]string // for the fingerprint
+	Origin   string            // path of the fingerprint of the machine that the experiment began on
+	Programs *Programs         // the files measured, for the fingerprint; nil for none
+
+	warned bool // of a virtual machine
+}
+
+// Guard restores the machine when krund cannot; *guard.Guard is one.
+type Guard interface {
+	Dismiss() error         // everything has been restored
+	HandOver() error        // it has not, and krund gives up
+	AnnounceRestart() error // it has not, because the machine is about to restart
+}
+
+// warn logs, once, that this is a virtual machine.
+func (m *LabMachine) warn(virtual control.Finding) {
+	if m.warned || virtual.Status == control.StatusOK || virtual.Status == control.StatusOff {
+		return
+	}
+	m.warned = true
+	m.Log.Warn("this is a virtual machine: "+virtual.Fix, "found", virtual.Found)
+}
+
+func row(f control.Finding) results.Control {
+	return results.Control{
+		Name: f.Name, Policy: string(f.Policy), Status: string(f.Status), Wanted: f.Wanted, Found: f.Found,
+		Detail: f.Detail,
+	}
+}
+
+func sentences(problems []control.Problem) string {
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Base reads the temperatures of the machine at rest. It returns none if temperatures are not
+// configured.
+func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
+	if m.Probes.Temperature == control.Off {
+		return nil, nil
+	}
+	now := probe.ReadTemperatures(ctx, m.Control)
+	for _, remark := range now.Remarks {
+		m.Log.Warn("temperature", "remark", remark)
+	}
+	if len(now.Readings) == 0 && m.Probes.Temperature == control.Require {
+		return nil, errors.New("this machine shows no temperature sensors and controls.temperature is " +
+			"\"require\"; " +
+			"load their driver (coretemp, k10temp, nct6775), or make it \"warn\"")
+	}
+	return now.Readings, nil
+}
+
+// Gate waits for the base temperatures. It fails only if the configuration requires them.
+func (m *LabMachine) Gate(ctx context.Context, base []results.Temperature) (remarks []string, err error) {
+	switch {
+	case m.Probes.Temperature == control.Off || m.Probes.Temperature == control.Warn:
+		return nil, nil
+	case len(base) == 0 && m.Probes.Temperature == control.Require:
+		return nil, errors.New("controls.temperature is \"require\", and the experiment has no base " +
+			"temperatures to wait for")
+	case len(base) == 0:
+		return nil, nil
+	}
+	limits := probe.GateSettings{Tolerance: m.Temperature.Tolerance, Timeout: m.Temperature.Timeout,
+		Sensors: m.Temperature.Sensors}
+	gate := probe.Gate{
+		Clock: m.Clock, Demand: m.Probes.Temperature == control.Require,
+		Read: func(ctx context.Context) probe.Temperatures { return probe.ReadTemperatures(ctx, m.Control) },
+		Heat: func(ctx context.Context, d time.Duration) error { return probe.Heat(ctx, m.Clock, d) },
+	}
+	passed, err := gate.Wait(ctx, base, limits)
+	for _, remark := range passed.Remarks {
+		m.Log.Warn("temperature", "remark", remark)
+	}
+	m.Log.Debug("temperature gate", "waited", passed.Waited.String(), "heated", passed.Heated)
+	if errors.Is(err, probe.ErrTemperature) && m.Probes.Temperature != control.Require {
+		m.Log.Warn("temperature", "error", err)
+		return append(passed.Remarks, err.Error()), nil
+	}
+	return passed.Remarks, err
+}
+
+// Watch takes the readings before a run; the function it returns takes those after it. The remarks
+// are those of Gate.
+func (m *LabMachine) Watch(ctx context.Context, remarks []string) (func(context.Context) Observation, error) {
+	var seen Observation
+	if m.Probes.Fingerprint != control.Off {
+		now := probe.ReadFingerprint(ctx, m.Control, m.more())
+		changed, err := m.compare(now)
+		if err != nil {
+			return nil, err
+		}
+		seen.Machine.Fingerprint, seen.Remarks = now, changed
+	}
+	if m.Probes.Temperature != control.Off {
+		seen.Machine.Temperatures.Before = readings(probe.ReadTemperatures(ctx, m.Control))
+	}
+	seen.Remarks = append(seen.Remarks, remarks...)
+	throttle, err := m.readThrottle()
+	if err != nil {
+		return nil, err
+	}
+	seen.Machine.Throttle.Before = counts(throttle)
+	log, err := m.watchLog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) Observation {
+		m.judgeThrottle(throttle, &seen)
+		if m.Probes.Temperature != control.Off {
+			seen.Machine.Temperatures.After = readings(probe.ReadTemperatures(ctx, m.Control))
+		}
+		m.drainLog(ctx, log, &seen)
+		return seen
+	}, nil
+}
+
+// readThrottle reads the counters before a run. A missing counter is an error if the configuration
+// requires them.
+func (m *LabMachine) readThrottle() (probe.Throttle, error) {
+	if m.Probes.Throttle == control.Off {
+		return probe.Throttle{}, nil
+	}
+	t := probe.ReadThrottle(m.Control.Root)
+	if len(t.Remarks) > 0 && m.Probes.Throttle == control.Require {
+		return t, fmt.Errorf("controls.throttle = \"require\": %s; make it \"apply\" to go without",
+			strings.Join(t.Remarks, "; "))
+	}
+	return t, nil
+}
+
+// judgeThrottle reads the counters after a run and reports whether the processor was throttled, or
+// that this is unknown because counters are missing.
+func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
+	if m.Probes.Throttle == control.Off {
+		return
+	}
+	after := probe.ReadThrottle(m.Control.Root)
+	seen.Machine.Throttle.After = counts(after)
+	to, unknown := &seen.Refused, &seen.Remarks // a refused run is repeated
+	switch m.Probes.Throttle {
+	case control.Warn:
+		to = &seen.Disturbed
+	case control.Require:
+		unknown = &seen.Refused
+	}
+	for _, change := range after.Since(before) {
+		*to = append(*to, "the processor was throttled: "+change.String())
+	}
+	if gone := before.Missing(after); len(gone) > 0 {
+		*unknown = append(*unknown, fmt.Sprintf("whether the processor was throttled is not known: %d of "+
+			"%d counters could not be read after the run, the first is %s",
+			len(gone), len(before.Counts), gone[0]))
+	}
+}
+
+// watchLog returns nil if the kernel's log is not watched. If it cannot be watched although it is
+// required, that is an error.
+func (m *LabMachine) watchLog(ctx context.Context) (probe.KernelLog, error) {
+	if m.Probes.KernelLog == control.Off {
+		return nil, nil
+	}
+	log, err := probe.WatchKernelLog(ctx, m.Control)
+	if err != nil && m.Probes.KernelLog == control.Require {
+		return nil, fmt.Errorf("watch the kernel's log, as controls.kernel_log = \"require\" asks: %w", err)
+	}
+	if err != nil {
+		m.Log.Debug("the kernel's log cannot be watched", "error", err)
+		return nil, nil
+	}
+	return log, nil
+}
+
+// more returns the fingerprint's entries besides those of the machine: krund and the programs
+// measured.
+func (m *LabMachine) more() map[string]string {
+	more := maps.Clone(m.Extra)
+	if m.Programs != nil {
+		if more == nil {
+			more = map[string]string{}
+		}
+		maps.Copy(more, m.Programs.Hashes())
+	}
+	return more
+}
+
+// mostKernelLines is how many kernel messages a record stores. A benchmark can cause any number of
+// them.
+const mostKernelLines = 200
+
+func (m *LabMachine) drainLog(ctx context.Context, log probe.KernelLog, seen *Observation) {
+	if log == nil {
+		return
+	}
+	report, err := probe.After(ctx, log, m.Clock, append(probe.DefaultAllow(), m.Allow...))
+	seen.Machine.KernelLog = results.KernelLog{Lines: []string{}, Lost: report.Lost}
+	for _, line := range report.Unexpected[:min(len(report.Unexpected), mostKernelLines)] {
+		seen.Machine.KernelLog.Lines = append(seen.Machine.KernelLog.Lines, line.String())
+	}
+	if more := len(report.Unexpected) - mostKernelLines; more > 0 {
+		seen.Remarks = append(seen.Remarks,
+			fmt.Sprintf("%d more messages of the kernel are not in the record", more))
+	}
+	m.judgeLog(report, errors.Join(err, log.Close()), seen)
+}
+
+// judgeLog judges a run by the kernel's log. Unexpected messages count only if an empty log is
+// required; they are in the record in any case. It also reports that the log is incomplete.
+func (m *LabMachine) judgeLog(report probe.KernelReport, unread error, seen *Observation) {
+	to := &seen.Remarks
+	if m.Probes.KernelLog == control.Require {
+		to = &seen.Refused
+		if n := len(report.Unexpected); n > 0 {
+			*to = append(*to, fmt.Sprintf("%d unexpected messages of the kernel, the last: %s", n,
+				report.Unexpected[n-1].Text))
+		}
+	}
+	if unread != nil {
+		*to = append(*to, "messages of the kernel may be missing: "+unread.Error())
+	}
+	switch {
+	case report.Lost > 0:
+		*to = append(*to, fmt.Sprintf("%d messages of the kernel were lost: overwritten before they could "+
+			"be read", report.Lost))
+	case report.LostSome:
+		*to = append(*to, "messages of the kernel were lost: overwritten before they could be read")
+	}
+}
+
+// readings returns a list that is never nil: nil means not taken.
+func readings(now probe.Temperatures) []results.Temperature {
+	return append([]results.Temperature{}, now.Readings...)
+}
+
+// counts returns nil for a machine without throttle counters.
+func counts(t probe.Throttle) []results.Count {
+	if len(t.Counts) == 0 {
+		return nil
+	}
+	list := make([]results.Count, 0, len(t.Counts))
+	for _, name := range slices.Sorted(maps.Keys(t.Counts)) {
+		list = append(list, results.Count{Name: name, Count: t.Counts[name]})
+	}
+	return list
+}

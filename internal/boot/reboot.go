@@ -1,0 +1,44 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+)
+
+// A RebootMethod is one way to restart the machine. Ask returns nil when the restart is under
+// method.
+type RebootMethod struct {
+	Name string
+	Ask  func(context.Context) error
+}
+
+// Rebooter restarts the machine by the first method that works. It asks the init system first, so
+// that services stop and file systems are unmounted in order. It restarts the machine by a system
+// call only if nothing else answers.
+type Rebooter struct {
+	Methods []RebootMethod
+	Log     *slog.Logger
+}
+
+// Reboot tries the methods in order. It returns nil as soon as one is accepted; the init system
+// then ends the process within moments. The error joins those of all methods that were tried. Once
+// ctx has ended, Reboot tries no further method: krund is being stopped, alone or by the restart,
+// and neither may force the machine.
+func (r Rebooter) Reboot(ctx context.Context) error {
+	var errs []error
+	for _, method := range r.Methods {
+		if ctx.Err() != nil {
+			return fmt.Errorf("reboot: %w", errors.Join(append(errs, context.Cause(ctx))...))
+		}
+		err := method.Ask(ctx)
+		if err == nil {
+			r.Log.Info("reboot under way", "by", method.Name)
+			return nil
+		}
+		r.Log.Warn("reboot refused", "by", method.Name, "error", err)
+		errs = append(errs, fmt.Errorf("%s: %w", method.Name, err))
+	}
+	return fmt.Errorf("reboot: %w; restart the machine by hand to go on", errors.Join(errs...))
+}

@@ -1,0 +1,19 @@
+//go:build !linux
+
+package boot
+
+import (
+	"context"
+	"log/slog"
+
+	"krund/internal/command"
+)
+
+// NewRebooter returns the method of systems without systemd: the reboot(8) program, which runs the
+// shutdown scripts.
+func NewRebooter(log *slog.Logger) Rebooter {
+	return Rebooter{Log: log, Methods: []RebootMethod{{"reboot(8)", func(ctx context.Context) error {
+		_, err := command.Run(ctx, command.Cmd{Argv: []string{"/sbin/reboot"}})
+		return err
+	}}}}
+}
