@@ -15,6 +15,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/host"
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
@@ -36,7 +37,7 @@ type app struct {
 	leftOut map[[2]string]bool // source and reason of what could not be read
 
 	counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding // which counters there are
-	measure  func(context.Context, *control.Machine, control.CPUs, time.Duration) (probe.Proof, error)
+	measure  func(context.Context, host.Host, host.CPUs, time.Duration) (probe.Proof, error)
 }
 
 // Bounds of one message for people.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"krund/internal/control"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
@@ -56,7 +57,9 @@ func TestBootEntry(t *testing.T) {
 		a := &app{
 			stderr: &stderr, fsys: lax(), uid: uid, host: "bencher7", now: func() time.Time { return testTime },
 			systemctl: func(context.Context, ...string) error { return nil },
-			machine:   func(context.Context) *control.Machine { return &control.Machine{Root: sysroot.New(root)} },
+			machine: func(context.Context) *control.Machine {
+				return &control.Machine{Host: host.Host{Root: sysroot.New(root)}}
+			},
 		}
 		code := runIn(a, args, &stdout)
 		return code, stdout.String() + stderr.String()
@@ -76,7 +79,10 @@ func TestBootEntry(t *testing.T) {
 
 	cfg, err := (&app{fsys: lax()}).parseConfig(b.toml, "bencher7")
 	b.must(err)
-	entry, ok := (&app{machine: func(context.Context) *control.Machine { return &control.Machine{Root: sysroot.New(root)} }}).entryOf(t.Context(), cfg)
+	a := &app{machine: func(context.Context) *control.Machine {
+		return &control.Machine{Host: host.Host{Root: sysroot.New(root)}}
+	}}
+	entry, ok := a.entryOf(t.Context(), cfg)
 	if !ok {
 		t.Fatal("the configuration's entry is not known")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/doctor"
+	"krund/internal/setting"
 )
 
 const doctorHelp = `Doctor says whether this machine is fit to measure: a row for each setting that
@@ -66,9 +67,9 @@ type doctorJSON struct {
 	Format   int               `json:"format"`
 	Host     string            `json:"host"`
 	Fit      bool              `json:"fit"`
-	Findings []control.Finding `json:"findings"`
-	Before   []control.Finding `json:"proof_before"` // null without --prove
-	Proof    []control.Finding `json:"proof"`        // and when the settings could not be brought about
+	Findings []setting.Finding `json:"findings"`
+	Before   []setting.Finding `json:"proof_before"` // null without --prove
+	Proof    []setting.Finding `json:"proof"`        // and when the settings could not be brought about
 }
 
 // wishesOf are those of the configuration in args, else the study's.
@@ -100,8 +101,8 @@ func (a *app) doctor(ctx context.Context, args []string, o doctorOptions) error 
 	} else {
 		doc.Findings = control.CheckAll(ctx, m, w.Control)
 	}
-	doc.Findings = append(doc.Findings, doctor.Readings(ctx, m, w, a.counters)...)
-	table := control.Table{Findings: doc.Findings}
+	doc.Findings = append(doc.Findings, doctor.Readings(ctx, m.Host, w, a.counters)...)
+	table := setting.Table{Findings: doc.Findings}
 	doc.Fit = err == nil && !table.Fails()
 	if o.json {
 		err = errors.Join(err, a.printJSON(doc))

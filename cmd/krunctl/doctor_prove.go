@@ -14,6 +14,10 @@ import (
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/doctor"
+	"krund/internal/host"
+	"krund/internal/probe"
+	"krund/internal/setting"
+	"krund/internal/sysroot"
 )
 
 // doctorDirectory holds the journal of what --prove changes, in the form of an
@@ -27,7 +31,7 @@ var errInterrupted = errors.New("interrupted")
 // prove measures the machine as it is, brings the settings about, measures
 // again, and puts everything back, also when it is interrupted. found is nil
 // when it did not come as far as to look at the settings.
-func (a *app) prove(ctx context.Context, m *control.Machine, w doctor.Wishes, d time.Duration) (found, before, proof []control.Finding, err error) {
+func (a *app) prove(ctx context.Context, m *control.Machine, w doctor.Wishes, d time.Duration) (found, before, proof []setting.Finding, err error) {
 	if a.uid != 0 {
 		return nil, nil, nil, errors.New("--prove changes settings of the machine: only root may; use sudo")
 	}
@@ -58,9 +62,14 @@ func (a *app) prove(ctx context.Context, m *control.Machine, w doctor.Wishes, d 
 	return found, before, proof, err
 }
 
+// proveHost measures the machine at hand.
+func proveHost(ctx context.Context, h host.Host, cpus host.CPUs, d time.Duration) (probe.Proof, error) {
+	return probe.Prove(ctx, h, sysroot.RealClock{}, cpus, d)
+}
+
 // measured keeps the processors busy for d.
-func (a *app) measured(ctx context.Context, m *control.Machine, cpus control.CPUs, d time.Duration) ([]control.Finding, error) {
-	p, err := a.measure(ctx, m, cpus, d)
+func (a *app) measured(ctx context.Context, m *control.Machine, cpus host.CPUs, d time.Duration) ([]setting.Finding, error) {
+	p, err := a.measure(ctx, m.Host, cpus, d)
 	switch {
 	case ctx.Err() != nil:
 		return nil, errInterrupted
@@ -72,14 +81,14 @@ func (a *app) measured(ctx context.Context, m *control.Machine, cpus control.CPU
 
 // printProof prints what was measured before the settings were brought about,
 // and then.
-func (a *app) printProof(before, proof []control.Finding) {
+func (a *app) printProof(before, proof []setting.Finding) {
 	if len(before) == 0 {
 		return
 	}
 	rows := make([][]string, 0, len(before))
 	for _, b := range before {
 		row := []string{b.Name, b.Found, "-", b.Wanted, "-"}
-		if i := slices.IndexFunc(proof, func(f control.Finding) bool { return f.Name == b.Name }); i >= 0 {
+		if i := slices.IndexFunc(proof, func(f setting.Finding) bool { return f.Name == b.Name }); i >= 0 {
 			row[2], row[3], row[4] = proof[i].Found, proof[i].Wanted, string(proof[i].Status)
 		}
 		rows = append(rows, row)
@@ -87,7 +96,7 @@ func (a *app) printProof(before, proof []control.Finding) {
 	a.print("\nMeasured while the processors were busy:\n\n")
 	a.table([]string{"measured", "before", "with the settings", "wanted", "status"}, rows)
 	for _, f := range proof {
-		if f.Status != control.StatusOK {
+		if f.Status != setting.StatusOK {
 			a.print("%s: %s; %s\n", visible(f.Name), visible(f.Why), visible(f.Fix))
 		}
 	}
@@ -118,15 +127,15 @@ func (a *app) doctorJournal(m *control.Machine) (*control.Journal, func(), error
 
 // benchmarkCPUs are those that the settings name, else all but the lowest, and
 // none where threads cannot be bound.
-func benchmarkCPUs(m *control.Machine, s control.Settings) (control.CPUs, error) {
+func benchmarkCPUs(m *control.Machine, s control.Settings) (host.CPUs, error) {
 	if s.CPUs != "" {
-		return control.ParseCPUList(s.CPUs)
+		return host.ParseCPUList(s.CPUs)
 	}
 	text, err := m.Root.Read("/sys/devices/system/cpu/online")
 	if err != nil {
 		return nil, nil //nolint:nilerr // a system without it does not bind threads either
 	}
-	online, err := control.ParseCPUList(text)
+	online, err := host.ParseCPUList(text)
 	if err != nil || len(online) < 2 {
 		return online, err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"krund/internal/control"
+	"krund/internal/host"
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
@@ -142,11 +143,11 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string, measure func
 	a := &app{
 		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 0, counters: noCounters, state: t.TempDir(), now: func() time.Time { return testTime },
 		machine: func(context.Context) *control.Machine {
-			return &control.Machine{Root: sysroot.New(tree).With(kernel), Boot: "this", Swap: noSwap{}}
+			return &control.Machine{Host: host.Host{Root: sysroot.New(tree).With(kernel)}, Boot: "this", Swap: noSwap{}}
 		},
-		measure: func(ctx context.Context, m *control.Machine, cpus control.CPUs, d time.Duration) (probe.Proof, error) {
+		measure: func(ctx context.Context, h host.Host, cpus host.CPUs, d time.Duration) (probe.Proof, error) {
 			n++
-			aslr, err := m.Root.Read("/proc/sys/kernel/randomize_va_space")
+			aslr, err := h.Root.Read("/proc/sys/kernel/randomize_va_space")
 			if err != nil {
 				t.Error(err)
 			}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,6 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/msr"
-	"krund/internal/probe"
 	"krund/internal/sysroot"
 )
 
@@ -38,9 +36,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		stdin: stdin, stderr: stderr, now: sysroot.RealClock{}.Now, host: host, fsys: durable.OS(), uid: os.Geteuid(), systemctl: autostart.Systemctl,
 		machine: func(ctx context.Context) *control.Machine { return control.NewMachine(ctx, sysroot.New("/")) },
 		state:   "/var/lib/krund", runtime: directory.RuntimeDirs(), counters: msr.Probe,
-		measure: func(ctx context.Context, m *control.Machine, cpus control.CPUs, d time.Duration) (probe.Proof, error) {
-			return probe.Prove(ctx, m, sysroot.RealClock{}, cpus, d)
-		},
+		measure: proveHost,
 	}, args, stdout)
 }
 

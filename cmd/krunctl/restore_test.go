@@ -13,6 +13,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/guard"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
@@ -31,7 +32,7 @@ func (a *accounts) Remove(context.Context, bool) (bool, error) {
 func TestRestoreKeepsTheAccount(t *testing.T) {
 	b := mixed(t)
 	db := &accounts{}
-	m := &control.Machine{Root: sysroot.New(t.TempDir()), Boot: "this", Accounts: db}
+	m := &control.Machine{Host: host.Host{Root: sysroot.New(t.TempDir())}, Boot: "this", Accounts: db}
 	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot, func() time.Time { return testTime })
 	b.must(err)
 	b.must(control.ExpectAccount(m, journal))
@@ -56,7 +57,7 @@ func TestRestoreKeepsTheAccount(t *testing.T) {
 func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 	b := mixed(t)
 	db := &accounts{}
-	m := &control.Machine{Root: sysroot.New(t.TempDir()), Boot: "this", Accounts: db}
+	m := &control.Machine{Host: host.Host{Root: sysroot.New(t.TempDir())}, Boot: "this", Accounts: db}
 	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot, func() time.Time { return testTime })
 	b.must(err)
 	b.must(control.ExpectAccount(m, journal))
@@ -87,7 +88,7 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 func TestRestoreFromTheCopy(t *testing.T) {
 	b := mixed(t)
 	db := &accounts{}
-	m := &control.Machine{Root: sysroot.New(t.TempDir()), Boot: "this", Accounts: db}
+	m := &control.Machine{Host: host.Host{Root: sysroot.New(t.TempDir())}, Boot: "this", Accounts: db}
 	run := t.TempDir()
 	spare := directory.Spare(lax(), b.directory.Dir(), run)
 	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot, func() time.Time { return testTime })

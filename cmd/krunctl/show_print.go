@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"krund/internal/analysis/quantile"
-	"krund/internal/control"
 	"krund/internal/display"
+	"krund/internal/host"
 	"krund/internal/results"
 )
 
@@ -67,7 +67,7 @@ func (a *app) printDaemon(d results.Daemon) {
 		wakes = fmt.Sprintf(", %d wake-ups", *d.WakeUps)
 	}
 	if d.CPUs != nil {
-		wakes += fmt.Sprintf(", kept to CPU %s", control.CPUs(d.CPUs))
+		wakes += fmt.Sprintf(", kept to CPU %s", host.CPUs(d.CPUs))
 	}
 	a.line("daemon", "cpu %s, %d switches%s, resident %s", short(float64(d.CPUNS)), d.VoluntarySwitches+d.InvoluntarySwitches, wakes, size(d.RSSBytes))
 	k := d.KernelThreads

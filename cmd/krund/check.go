@@ -14,6 +14,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/doctor"
 	"krund/internal/msr"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 
@@ -30,7 +31,7 @@ type checkJSON struct {
 	Slots      int               `json:"slots"`
 	Limits     limitsJSON        `json:"limits"`
 	Fit        bool              `json:"fit"`
-	Findings   []control.Finding `json:"findings"`
+	Findings   []setting.Finding `json:"findings"`
 }
 
 // limitsJSON contains the limits of each process execution; nil is no limit.
@@ -95,7 +96,7 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 		return err
 	}
 	w := doctor.Of(cfg, cfg.Experiment.Reboot)
-	table := control.Table{Findings: doctor.Look(ctx, control.NewMachine(ctx, sysroot.New("/")), w,
+	table := setting.Table{Findings: doctor.Look(ctx, control.NewMachine(ctx, sysroot.New("/")), w,
 		msr.Probe)}
 	if *asJSON {
 		out := json.NewEncoder(stdout)

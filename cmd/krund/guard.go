@@ -15,13 +15,14 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/guard"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
 // newGuard returns a function that starts a guard of the experiment in dir. The guard inherits the
 // machine's lock, so that no other krund begins before the machine is restored.
 func newGuard(
-	dir, mode string, cpus control.CPUs, lock *os.File,
+	dir, mode string, cpus host.CPUs, lock *os.File,
 ) func(context.Context) (boot.Guard, error) {
 	return func(ctx context.Context) (boot.Guard, error) {
 		return guard.Start(ctx, guard.Options{

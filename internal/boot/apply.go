@@ -10,6 +10,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/probe"
 	"krund/internal/results"
+	"krund/internal/setting"
 )
 
 // RestoreLeftover restores the settings left behind by a killed krund, as recorded in the journal,
@@ -87,10 +88,10 @@ type changes struct {
 
 // Apply applies the settings. It starts the guard before the first change.
 func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
-	virtual := probe.CheckVirtualisation(ctx, m.Control, m.Probes.Virtualisation)
+	virtual := probe.CheckVirtualisation(ctx, m.Control.Host, m.Probes.Virtualisation)
 	if virtual.Fails() {
 		return Applied{Controls: []results.Control{row(virtual)}},
-			errors.New(sentences(control.Problems([]control.Finding{virtual})))
+			errors.New(sentences(setting.Problems([]setting.Finding{virtual})))
 	}
 	m.warn(virtual)
 	journal, err := m.openJournal(m.Journal)
@@ -114,7 +115,7 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	applied := Applied{Env: control.Environment(m.Settings), Cgroup: place.Cgroup,
 		CPUs: place.CPUs, changes: c}
 	for _, f := range append(findings, virtual) {
-		if f.Policy != control.Off {
+		if f.Policy != setting.Off {
 			applied.Controls = append(applied.Controls, row(f))
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"strings"
 
-	"krund/internal/control"
 	"krund/internal/durable"
 	"krund/internal/probe"
+	"krund/internal/setting"
 )
 
 // compare compares the machine with the one that the experiment began on, whose fingerprint it
@@ -35,7 +35,7 @@ func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 		}
 		changed = append(changed, "the machine is not the one that the experiment began on: "+d.String())
 	}
-	if len(changed) > 0 && m.Probes.Fingerprint == control.Require {
+	if len(changed) > 0 && m.Probes.Fingerprint == setting.Require {
 		return nil, fmt.Errorf("%s\nundo the change, or remove %s to go on with the machine as it is",
 			strings.Join(changed, "\n"), m.Origin)
 	}

@@ -17,6 +17,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/probe"
 	"krund/internal/results"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 
@@ -57,22 +58,22 @@ type Guard interface {
 }
 
 // warn logs, once, that this is a virtual machine.
-func (m *LabMachine) warn(virtual control.Finding) {
-	if m.warned || virtual.Status == control.StatusOK || virtual.Status == control.StatusOff {
+func (m *LabMachine) warn(virtual setting.Finding) {
+	if m.warned || virtual.Status == setting.StatusOK || virtual.Status == setting.StatusOff {
 		return
 	}
 	m.warned = true
 	m.Log.Warn("this is a virtual machine: "+virtual.Fix, "found", virtual.Found)
 }
 
-func row(f control.Finding) results.Control {
+func row(f setting.Finding) results.Control {
 	return results.Control{
 		Name: f.Name, Policy: string(f.Policy), Status: string(f.Status), Wanted: f.Wanted, Found: f.Found,
 		Detail: f.Detail,
 	}
 }
 
-func sentences(problems []control.Problem) string {
+func sentences(problems []setting.Problem) string {
 	lines := make([]string, len(problems))
 	for i, p := range problems {
 		lines[i] = p.String()
@@ -83,14 +84,14 @@ func sentences(problems []control.Problem) string {
 // Base reads the temperatures of the machine at rest. It returns none if temperatures are not
 // configured.
 func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
-	if m.Probes.Temperature == control.Off {
+	if m.Probes.Temperature == setting.Off {
 		return nil, nil
 	}
-	now := probe.ReadTemperatures(ctx, m.Control)
+	now := probe.ReadTemperatures(ctx, m.Control.Host)
 	for _, remark := range now.Remarks {
 		m.Log.Warn("temperature", "remark", remark)
 	}
-	if len(now.Readings) == 0 && m.Probes.Temperature == control.Require {
+	if len(now.Readings) == 0 && m.Probes.Temperature == setting.Require {
 		return nil, errors.New("this machine shows no temperature sensors and controls.temperature is " +
 			"\"require\"; " +
 			"load their driver (coretemp, k10temp, nct6775), or make it \"warn\"")
@@ -101,9 +102,9 @@ func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
 // Gate waits for the base temperatures. It fails only if the configuration requires them.
 func (m *LabMachine) Gate(ctx context.Context, base []results.Temperature) (remarks []string, err error) {
 	switch {
-	case m.Probes.Temperature == control.Off || m.Probes.Temperature == control.Warn:
+	case m.Probes.Temperature == setting.Off || m.Probes.Temperature == setting.Warn:
 		return nil, nil
-	case len(base) == 0 && m.Probes.Temperature == control.Require:
+	case len(base) == 0 && m.Probes.Temperature == setting.Require:
 		return nil, errors.New("controls.temperature is \"require\", and the experiment has no base " +
 			"temperatures to wait for")
 	case len(base) == 0:
@@ -112,8 +113,8 @@ func (m *LabMachine) Gate(ctx context.Context, base []results.Temperature) (rema
 	limits := probe.GateSettings{Tolerance: m.Temperature.Tolerance, Timeout: m.Temperature.Timeout,
 		Sensors: m.Temperature.Sensors}
 	gate := probe.Gate{
-		Clock: m.Clock, Demand: m.Probes.Temperature == control.Require,
-		Read: func(ctx context.Context) probe.Temperatures { return probe.ReadTemperatures(ctx, m.Control) },
+		Clock: m.Clock, Demand: m.Probes.Temperature == setting.Require,
+		Read: func(ctx context.Context) probe.Temperatures { return probe.ReadTemperatures(ctx, m.Control.Host) },
 		Heat: func(ctx context.Context, d time.Duration) error { return probe.Heat(ctx, m.Clock, d) },
 	}
 	passed, err := gate.Wait(ctx, base, limits)
@@ -121,7 +122,7 @@ func (m *LabMachine) Gate(ctx context.Context, base []results.Temperature) (rema
 		m.Log.Warn("temperature", "remark", remark)
 	}
 	m.Log.Debug("temperature gate", "waited", passed.Waited.String(), "heated", passed.Heated)
-	if errors.Is(err, probe.ErrTemperature) && m.Probes.Temperature != control.Require {
+	if errors.Is(err, probe.ErrTemperature) && m.Probes.Temperature != setting.Require {
 		m.Log.Warn("temperature", "error", err)
 		return append(passed.Remarks, err.Error()), nil
 	}
@@ -132,16 +133,16 @@ func (m *LabMachine) Gate(ctx context.Context, base []results.Temperature) (rema
 // are those of Gate.
 func (m *LabMachine) Watch(ctx context.Context, remarks []string) (func(context.Context) Observation, error) {
 	var seen Observation
-	if m.Probes.Fingerprint != control.Off {
-		now := probe.ReadFingerprint(ctx, m.Control, m.more())
+	if m.Probes.Fingerprint != setting.Off {
+		now := probe.ReadFingerprint(ctx, m.Control.Host, m.more())
 		changed, err := m.compare(now)
 		if err != nil {
 			return nil, err
 		}
 		seen.Machine.Fingerprint, seen.Remarks = now, changed
 	}
-	if m.Probes.Temperature != control.Off {
-		seen.Machine.Temperatures.Before = readings(probe.ReadTemperatures(ctx, m.Control))
+	if m.Probes.Temperature != setting.Off {
+		seen.Machine.Temperatures.Before = readings(probe.ReadTemperatures(ctx, m.Control.Host))
 	}
 	seen.Remarks = append(seen.Remarks, remarks...)
 	throttle, err := m.readThrottle()
@@ -155,8 +156,8 @@ func (m *LabMachine) Watch(ctx context.Context, remarks []string) (func(context.
 	}
 	return func(ctx context.Context) Observation {
 		m.judgeThrottle(throttle, &seen)
-		if m.Probes.Temperature != control.Off {
-			seen.Machine.Temperatures.After = readings(probe.ReadTemperatures(ctx, m.Control))
+		if m.Probes.Temperature != setting.Off {
+			seen.Machine.Temperatures.After = readings(probe.ReadTemperatures(ctx, m.Control.Host))
 		}
 		m.drainLog(ctx, log, &seen)
 		return seen
@@ -166,11 +167,11 @@ func (m *LabMachine) Watch(ctx context.Context, remarks []string) (func(context.
 // readThrottle reads the counters before a run. A missing counter is an error if the configuration
 // requires them.
 func (m *LabMachine) readThrottle() (probe.Throttle, error) {
-	if m.Probes.Throttle == control.Off {
+	if m.Probes.Throttle == setting.Off {
 		return probe.Throttle{}, nil
 	}
 	t := probe.ReadThrottle(m.Control.Root)
-	if len(t.Remarks) > 0 && m.Probes.Throttle == control.Require {
+	if len(t.Remarks) > 0 && m.Probes.Throttle == setting.Require {
 		return t, fmt.Errorf("controls.throttle = \"require\": %s; make it \"apply\" to go without",
 			strings.Join(t.Remarks, "; "))
 	}
@@ -180,16 +181,16 @@ func (m *LabMachine) readThrottle() (probe.Throttle, error) {
 // judgeThrottle reads the counters after a run and reports whether the processor was throttled, or
 // that this is unknown because counters are missing.
 func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
-	if m.Probes.Throttle == control.Off {
+	if m.Probes.Throttle == setting.Off {
 		return
 	}
 	after := probe.ReadThrottle(m.Control.Root)
 	seen.Machine.Throttle.After = counts(after)
 	to, unknown := &seen.Refused, &seen.Remarks // a refused run is repeated
 	switch m.Probes.Throttle {
-	case control.Warn:
+	case setting.Warn:
 		to = &seen.Disturbed
-	case control.Require:
+	case setting.Require:
 		unknown = &seen.Refused
 	}
 	for _, change := range after.Since(before) {
@@ -205,11 +206,11 @@ func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
 // watchLog returns nil if the kernel's log is not watched. If it cannot be watched although it is
 // required, that is an error.
 func (m *LabMachine) watchLog(ctx context.Context) (probe.KernelLog, error) {
-	if m.Probes.KernelLog == control.Off {
+	if m.Probes.KernelLog == setting.Off {
 		return nil, nil
 	}
-	log, err := probe.WatchKernelLog(ctx, m.Control)
-	if err != nil && m.Probes.KernelLog == control.Require {
+	log, err := probe.WatchKernelLog(ctx, m.Control.Host)
+	if err != nil && m.Probes.KernelLog == setting.Require {
 		return nil, fmt.Errorf("watch the kernel's log, as controls.kernel_log = \"require\" asks: %w", err)
 	}
 	if err != nil {
@@ -256,7 +257,7 @@ func (m *LabMachine) drainLog(ctx context.Context, log probe.KernelLog, seen *Ob
 // required; they are in the record in any case. It also reports that the log is incomplete.
 func (m *LabMachine) judgeLog(report probe.KernelReport, unread error, seen *Observation) {
 	to := &seen.Remarks
-	if m.Probes.KernelLog == control.Require {
+	if m.Probes.KernelLog == setting.Require {
 		to = &seen.Refused
 		if n := len(report.Unexpected); n > 0 {
 			*to = append(*to, fmt.Sprintf("%d unexpected messages of the kernel, the last: %s", n,

@@ -18,6 +18,7 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/probe"
 	"krund/internal/results"
+	"krund/internal/setting"
 	"krund/internal/settings"
 	"krund/internal/sysroot"
 )
@@ -147,7 +148,7 @@ func TestTemperaturesAroundARun(t *testing.T) {
 
 func TestAChangedMachine(t *testing.T) {
 	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
-		Probes: probe.Settings{Fingerprint: control.Warn}}
+		Probes: probe.Settings{Fingerprint: setting.Warn}}
 	before := probe.Fingerprint{"kernel.release": "6.1.0-1", "cpu.model": "X"}
 	for range 2 { // the first one is remembered, the second one is the same
 		if remarks, err := m.compare(before); err != nil || len(remarks) != 0 {
@@ -160,7 +161,7 @@ func TestAChangedMachine(t *testing.T) {
 		!strings.Contains(remarks[0], "6.1.0-2") {
 		t.Errorf("remarks %q, %v; want both kernels in one", remarks, err)
 	}
-	m.Probes.Fingerprint = control.Require
+	m.Probes.Fingerprint = setting.Require
 	if _, err := m.compare(after); err == nil || !strings.Contains(err.Error(), "kernel.release") {
 		t.Errorf("error %v, want one that names the kernel", err)
 	}
@@ -183,7 +184,7 @@ func TestChangedPrograms(t *testing.T) {
 	p := &Programs{Files: map[string]string{"vm.C": write("vm", "one"),
 		"benchmark.nbody": write("bench.so", "two")}}
 	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
-		Probes: probe.Settings{Fingerprint: control.Require}, Programs: p}
+		Probes: probe.Settings{Fingerprint: setting.Require}, Programs: p}
 	if _, err := m.compare(m.more()); err != nil {
 		t.Fatal(err)
 	}
@@ -204,19 +205,19 @@ func TestLostKernelMessages(t *testing.T) {
 	bad := []probe.KernelLine{{Text: "bad"}}
 	for _, test := range []struct {
 		name             string
-		policy           control.Policy
+		policy           setting.Policy
 		report           probe.KernelReport
 		unread           error
 		refused, remarks int
 	}{
-		{"nothing", control.Require, probe.KernelReport{}, nil, 0, 0},
-		{"a line is in the record", control.Warn, probe.KernelReport{Unexpected: bad}, nil, 0, 0},
-		{"a line that must not be", control.Require, probe.KernelReport{Unexpected: bad}, nil, 1, 0},
-		{"lost", control.Warn, probe.KernelReport{Lost: 7}, nil, 0, 1},
-		{"lost, nobody knows how many", control.Warn, probe.KernelReport{LostSome: true}, nil, 0, 1},
-		{"lost, and must not be", control.Require, probe.KernelReport{Unexpected: bad, Lost: 7}, nil, 2, 0},
-		{"not read to its end", control.Warn, probe.KernelReport{}, syscall.EIO, 0, 1},
-		{"not read to its end, and must be", control.Require, probe.KernelReport{}, syscall.EIO, 1, 0},
+		{"nothing", setting.Require, probe.KernelReport{}, nil, 0, 0},
+		{"a line is in the record", setting.Warn, probe.KernelReport{Unexpected: bad}, nil, 0, 0},
+		{"a line that must not be", setting.Require, probe.KernelReport{Unexpected: bad}, nil, 1, 0},
+		{"lost", setting.Warn, probe.KernelReport{Lost: 7}, nil, 0, 1},
+		{"lost, nobody knows how many", setting.Warn, probe.KernelReport{LostSome: true}, nil, 0, 1},
+		{"lost, and must not be", setting.Require, probe.KernelReport{Unexpected: bad, Lost: 7}, nil, 2, 0},
+		{"not read to its end", setting.Warn, probe.KernelReport{}, syscall.EIO, 0, 1},
+		{"not read to its end, and must be", setting.Require, probe.KernelReport{}, syscall.EIO, 1, 0},
 	} {
 		m := &LabMachine{Probes: probe.Settings{KernelLog: test.policy}}
 		var seen Observation
@@ -250,7 +251,7 @@ func (noWait) Sleep(context.Context, time.Duration) error { return nil }
 func TestManyKernelMessages(t *testing.T) {
 	for n, want := range map[logOf]struct{ lines, remarks int }{100: {200, 0}, 101: {200, 1},
 		5000: {200, 1}} {
-		m := &LabMachine{Probes: probe.Settings{KernelLog: control.Warn}, Clock: noWait{}}
+		m := &LabMachine{Probes: probe.Settings{KernelLog: setting.Warn}, Clock: noWait{}}
 		var seen Observation
 		m.drainLog(t.Context(), n, &seen) // which looks twice
 		lines := seen.Machine.KernelLog.Lines
@@ -291,7 +292,7 @@ func TestVirtualMachine(t *testing.T) {
 	if err := m.Restore(t.Context(), applied); err != nil {
 		t.Error(err)
 	}
-	m.Probes.Virtualisation = control.Require
+	m.Probes.Virtualisation = setting.Require
 	if _, err := m.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "virtualisation") ||
 		read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("error %v with randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
@@ -300,8 +301,8 @@ func TestVirtualMachine(t *testing.T) {
 
 // TestGateWithoutABase: a demand for temperatures is never met by having none to compare with.
 func TestGateWithoutABase(t *testing.T) {
-	for policy, fails := range map[control.Policy]bool{control.Require: true, control.Apply: false,
-		control.Warn: false, control.Off: false} {
+	for policy, fails := range map[setting.Policy]bool{setting.Require: true, setting.Apply: false,
+		setting.Warn: false, setting.Off: false} {
 		m := &LabMachine{Probes: probe.Settings{Temperature: policy}}
 		if _, err := m.Gate(t.Context(), nil); (err != nil) != fails {
 			t.Errorf("%s: %v", policy, err)
@@ -313,8 +314,8 @@ func TestGateWithoutABase(t *testing.T) {
 // configuration only wants to know.
 func TestThrottled(t *testing.T) {
 	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
-	for policy, want := range map[control.Policy][2]int{ // refused, disturbed
-		control.Require: {1, 0}, control.Apply: {1, 0}, control.Warn: {0, 1}, control.Off: {0, 0},
+	for policy, want := range map[setting.Policy][2]int{ // refused, disturbed
+		setting.Require: {1, 0}, setting.Apply: {1, 0}, setting.Warn: {0, 1}, setting.Off: {0, 0},
 	} {
 		root, _ := kernel(t)
 		file := root.Path(counter)
@@ -328,7 +329,7 @@ func TestThrottled(t *testing.T) {
 		m := &LabMachine{
 			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
 			Log: slog.New(slog.DiscardHandler),
-			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off,
+			Probes: probe.Settings{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
 				Throttle: policy},
 		}
 		after, err := m.Watch(t.Context(), nil)
@@ -347,19 +348,19 @@ func TestThrottled(t *testing.T) {
 // before it, are not the same as counters that stand still.
 func TestThrottleUnknown(t *testing.T) {
 	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
-	watch := func(t *testing.T, root sysroot.Root, policy control.Policy) (func(context.Context) Observation,
+	watch := func(t *testing.T, root sysroot.Root, policy setting.Policy) (func(context.Context) Observation,
 		error) {
 		t.Helper()
 		m := &LabMachine{
 			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
 			Log: slog.New(slog.DiscardHandler),
-			Probes: probe.Settings{Temperature: control.Off, KernelLog: control.Off, Fingerprint: control.Off,
+			Probes: probe.Settings{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
 				Throttle: policy},
 		}
 		return m.Watch(t.Context(), nil)
 	}
-	for policy, want := range map[control.Policy][3]int{ // error before the run; refused, remarks after it
-		control.Require: {1, 1, 0}, control.Apply: {0, 0, 1}, control.Warn: {0, 0, 1}, control.Off: {0, 0, 0},
+	for policy, want := range map[setting.Policy][3]int{ // error before the run; refused, remarks after it
+		setting.Require: {1, 1, 0}, setting.Apply: {0, 0, 1}, setting.Warn: {0, 0, 1}, setting.Off: {0, 0, 0},
 	} {
 		root, _ := kernel(t)
 		if _, err := watch(t, root, policy); (err != nil) != (want[0] == 1) {

@@ -18,7 +18,7 @@ func Controls(s Settings) []Control {
 		nmiWatchdog(s.NMIWatchdog),
 		aslr(s.ASLR),
 		swap(s.Swap),
-		overcommit(s.Overcommit, s.Heap, s.Swap.Policy.changes()),
+		overcommit(s.Overcommit, s.Heap, s.Swap.Policy.Changes()),
 		thp(s.THP),
 		ksm(s.KSM),
 		numaBalancing(s.NUMABalancing),

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // APMSettings asks OpenBSD for full speed.
-type APMSettings struct{ Policy Policy }
+type APMSettings struct{ Policy setting.Policy }
 
 // A perfState is OpenBSD's performance setting: the policy (manual, auto, high; "" where the system has none) and the level in percent.
 // It prints as "manual 50".
@@ -46,7 +49,7 @@ func isPerfState(text string) bool {
 }
 
 // readPerfState reads hw.perfpolicy and hw.setperf.
-func readPerfState(ctx context.Context, c Commands) (perfState, error) {
+func readPerfState(ctx context.Context, c host.Commands) (perfState, error) {
 	policy, err := sysctlGet(ctx, c, "hw.perfpolicy")
 	if err != nil && !errors.Is(err, errNoVariable) {
 		return perfState{}, err
@@ -83,7 +86,7 @@ func apm(s APMSettings) Control {
 }
 
 // apmdState asks rcctl whether apmd runs and with which flags.
-func apmdState(ctx context.Context, c Commands) string {
+func apmdState(ctx context.Context, c host.Commands) string {
 	out, err := c.Output(ctx, "rcctl", "check", "apmd")
 	if err != nil || !strings.Contains(string(out), "(ok)") {
 		return "apmd does not run"
@@ -96,7 +99,7 @@ func apmdState(ctx context.Context, c Commands) string {
 }
 
 // performActor sets OpenBSD's performance.
-type performActor struct{ commands Commands }
+type performActor struct{ commands host.Commands }
 
 func (a performActor) do(ctx context.Context, s Step) (string, error) {
 	_, asked := a.commands.Output(ctx, "apm", "-H")

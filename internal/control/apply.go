@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"krund/internal/setting"
 )
 
 // Undo takes changes back, the last one first, and goes on past those that cannot be taken back; its error names them. Calling it again
@@ -13,8 +15,8 @@ import (
 type Undo func(context.Context) error
 
 // CheckAll tells how every setting stands, one finding for each name, in the order of the list. It reads and never changes.
-func CheckAll(ctx context.Context, m *Machine, s Settings) []Finding {
-	var findings []Finding
+func CheckAll(ctx context.Context, m *Machine, s Settings) []setting.Finding {
+	var findings []setting.Finding
 	for _, c := range Controls(s) {
 		findings = merge(findings, c.Check(ctx, m))
 	}
@@ -22,8 +24,8 @@ func CheckAll(ctx context.Context, m *Machine, s Settings) []Finding {
 }
 
 // merge adds a finding to a list, into the one of the same name if there is one: a control that works in two parts is one row.
-func merge(findings []Finding, f Finding) []Finding {
-	i := slices.IndexFunc(findings, func(g Finding) bool { return g.Name == f.Name })
+func merge(findings []setting.Finding, f setting.Finding) []setting.Finding {
+	i := slices.IndexFunc(findings, func(g setting.Finding) bool { return g.Name == f.Name })
 	if i < 0 {
 		return append(findings, f)
 	}
@@ -39,8 +41,8 @@ func merge(findings []Finding, f Finding) []Finding {
 }
 
 // rank orders statuses by how much they say.
-func rank(s Status) int {
-	return slices.Index([]Status{StatusOff, StatusOK, StatusSet, StatusWillSet, StatusDiffers, StatusNeedsReboot, StatusCannot}, s)
+func rank(s setting.Status) int {
+	return slices.Index([]setting.Status{setting.StatusOff, setting.StatusOK, setting.StatusSet, setting.StatusWillSet, setting.StatusDiffers, setting.StatusNeedsReboot, setting.StatusCannot}, s)
 }
 
 // join puts two texts together, each once.
@@ -54,26 +56,26 @@ func join(a, b, between string) string {
 // Apply brings one setting into the wanted state, whole or not at all, and reads it back. Under a policy that forbids to change it, or
 // when there is nothing to change, it only checks; the Undo then does nothing. The error says why a change that was planned could not
 // be made; the finding says so too, and all of it has been taken back (if even that failed, the error says it and the journal keeps it).
-func (c Control) Apply(ctx context.Context, m *Machine, j *Journal) (Finding, Undo, error) {
+func (c Control) Apply(ctx context.Context, m *Machine, j *Journal) (setting.Finding, Undo, error) {
 	finding, made, err := c.apply(ctx, m, j)
 	return finding, undoOf(m, j, made), err
 }
 
 // apply is Apply that returns the changes that stand.
-func (c Control) apply(ctx context.Context, m *Machine, j *Journal) (Finding, []Entry, error) {
+func (c Control) apply(ctx context.Context, m *Machine, j *Journal) (setting.Finding, []Entry, error) {
 	plan := c.look(ctx, m)
 	finding := c.finding(plan)
-	if finding.Status != StatusWillSet {
+	if finding.Status != setting.StatusWillSet {
 		return finding, nil, nil
 	}
 	made, refused, err := carryOut(ctx, m, j, c, plan.Steps)
 	if err != nil {
-		finding.Status = StatusCannot
+		finding.Status = setting.StatusCannot
 		finding.Detail = join(finding.Detail, oneLine(err.Error()), "; ")
 		finding.Fix = remedy(err)
 		return finding, nil, fmt.Errorf("apply %s: %w", c.Name, err)
 	}
-	finding.Status, finding.Fix = StatusSet, ""
+	finding.Status, finding.Fix = setting.StatusSet, ""
 	finding.Detail = join(finding.Detail, remark(refused, "refused"), "; ")
 	return finding, made, nil
 }
@@ -156,24 +158,24 @@ func (m *Machine) do(ctx context.Context, s Step) (string, error) {
 //
 // The findings are one for each name, also when there are problems. The Undo, never nil, takes back all that was changed, and must be
 // called when there are problems: a required setting may have failed half way through the list.
-func ApplyAll(ctx context.Context, m *Machine, s Settings, j *Journal) ([]Finding, Undo, []Problem) {
+func ApplyAll(ctx context.Context, m *Machine, s Settings, j *Journal) ([]setting.Finding, Undo, []setting.Problem) {
 	nothing := undoOf(m, j, nil)
 	if _, err := RestoreSettings(ctx, m, j); err != nil {
-		return CheckAll(ctx, m, s), nothing, []Problem{{"journal", oneLine(err.Error()), "run `krunctl restore`, or reboot"}}
+		return CheckAll(ctx, m, s), nothing, []setting.Problem{{Control: "journal", What: oneLine(err.Error()), Fix: "run `krunctl restore`, or reboot"}}
 	}
 	a := applied{m: m, j: j, controls: Controls(s)}
 	for _, c := range a.controls {
 		a.parts = append(a.parts, c.Check(ctx, m))
 	}
-	if findings := a.findings(); len(Problems(findings)) > 0 {
-		return findings, nothing, Problems(findings)
+	if findings := a.findings(); len(setting.Problems(findings)) > 0 {
+		return findings, nothing, setting.Problems(findings)
 	}
 	for i := range a.controls {
 		if a.first(ctx, i); a.parts[i].Fails() {
 			break
 		}
 	}
-	if len(Problems(a.parts)) == 0 {
+	if len(setting.Problems(a.parts)) == 0 {
 		m.wait(ctx, consequences)
 		for i := range a.controls {
 			a.second(ctx, i)
@@ -183,7 +185,7 @@ func ApplyAll(ctx context.Context, m *Machine, s Settings, j *Journal) ([]Findin
 		}
 	}
 	findings := a.findings()
-	return findings, undoOf(m, j, a.made), Problems(findings)
+	return findings, undoOf(m, j, a.made), setting.Problems(findings)
 }
 
 // applied is what ApplyAll has done so far.
@@ -191,7 +193,7 @@ type applied struct {
 	m        *Machine
 	j        *Journal
 	controls []Control
-	parts    []Finding // one for each control, as the check found it until its turn comes
+	parts    []setting.Finding // one for each control, as the check found it until its turn comes
 	made     []Entry
 }
 
@@ -206,7 +208,7 @@ func (a *applied) first(ctx context.Context, i int) {
 // second applies control i again when it was as wanted and has moved since.
 func (a *applied) second(ctx context.Context, i int) {
 	f := &a.parts[i]
-	if f.Status != StatusSet && f.Status != StatusOK || !a.controls[i].moved(ctx, a.m) {
+	if f.Status != setting.StatusSet && f.Status != setting.StatusOK || !a.controls[i].moved(ctx, a.m) {
 		return
 	}
 	again, made, err := a.controls[i].apply(ctx, a.m, a.j)
@@ -221,8 +223,8 @@ func (a *applied) second(ctx context.Context, i int) {
 // verify looks at control i once more after everything is set.
 func (a *applied) verify(ctx context.Context, i int) {
 	f := &a.parts[i]
-	if (f.Status == StatusSet || f.Status == StatusOK) && a.controls[i].moved(ctx, a.m) {
-		f.Status = StatusCannot
+	if (f.Status == setting.StatusSet || f.Status == setting.StatusOK) && a.controls[i].moved(ctx, a.m) {
+		f.Status = setting.StatusCannot
 		f.Detail = join(f.Detail, "does not stay set: is "+a.controls[i].plan(ctx, a.m).Found, "; ")
 	}
 }
@@ -230,15 +232,15 @@ func (a *applied) verify(ctx context.Context, i int) {
 // moved tells whether a setting that was as wanted is so no more. Optional steps do not count: they were refused when they were tried.
 func (c Control) moved(ctx context.Context, m *Machine) bool {
 	p := c.plan(ctx, m)
-	if p.Status == StatusWillSet {
+	if p.Status == setting.StatusWillSet {
 		return slices.ContainsFunc(p.Steps, func(s Step) bool { return !s.Optional })
 	}
-	return p.Status != StatusOK
+	return p.Status != setting.StatusOK
 }
 
 // findings returns one finding for each name.
-func (a *applied) findings() []Finding {
-	var findings []Finding
+func (a *applied) findings() []setting.Finding {
+	var findings []setting.Finding
 	for _, f := range a.parts {
 		findings = merge(findings, f)
 	}

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // TestApplyAndUndoEverywhere applies every control to every machine: nothing may be wanted afterwards, and taking all of it back must leave
@@ -25,7 +28,7 @@ func TestApplyAndUndoEverywhere(t *testing.T) {
 				t.Logf("%-15s %-13s found %s; wanted %s; %s; fix: %s", f.Name, f.Status, f.Found, f.Wanted, f.Detail, f.Fix)
 			}
 			for _, f := range CheckAll(t.Context(), m, everything()) {
-				if f.Status == StatusWillSet && f.Name != "irq_affinity" {
+				if f.Status == setting.StatusWillSet && f.Name != "irq_affinity" {
 					t.Errorf("%s is still to be set after applying: %+v", f.Name, f)
 				}
 			}
@@ -65,7 +68,7 @@ func TestCheckChangesNothing(t *testing.T) {
 func TestOrderOfFrequency(t *testing.T) {
 	m, k := fakeMachine(t, "intel-pstate-active")
 	s := everything()
-	s.SMT.Policy = Off
+	s.SMT.Policy = setting.Off
 	if _, _, problems := ApplyAll(t.Context(), m, s, openJournal(t, m)); len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -76,7 +79,7 @@ func TestOrderOfFrequency(t *testing.T) {
 		}
 		return i
 	}
-	const p = cpufreqDir + "/policy3/"
+	const p = host.CPUFreqDir + "/policy3/"
 	governor, off := at(p+"scaling_governor=performance"), at(noTurboFile+"=1")
 	upper, lower := at(p+"scaling_max_freq=3600000"), at(p+"scaling_min_freq=3600000")
 	if !(governor < off && off < upper && upper < lower) {

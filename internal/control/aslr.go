@@ -1,10 +1,14 @@
 package control
 
-import "strconv"
+import (
+	"strconv"
+
+	"krund/internal/setting"
+)
 
 // ASLRSettings asks for a degree of address space layout randomisation.
 type ASLRSettings struct {
-	Policy Policy
+	Policy setting.Policy
 	Value  int // 0 none, 1 stack and libraries, 2 the heap as well (the study's choice: sample layouts rather than stick to one)
 }
 

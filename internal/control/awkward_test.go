@@ -6,6 +6,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // awkward is a machine of testdata with something unusual about it, and what one control makes of that.
@@ -14,8 +17,8 @@ type awkward struct {
 	tree    string
 	files   map[string]string // written before; "-" removes
 	control string
-	status  Status // after applying
-	part    string // of the row
+	status  setting.Status // after applying
+	part    string         // of the row
 }
 
 const cpuDir = "/sys/devices/system/cpu/"
@@ -23,69 +26,69 @@ const cpuDir = "/sys/devices/system/cpu/"
 var awkwardMachines = []awkward{
 	{
 		"a CPU was taken out", "intel-acpi-cpufreq",
-		map[string]string{cpuDir + "online": "0-2", cpuDir + "present": "0-2", cpufreqDir + "/policy3": "-", cpuDir + "cpu3": "-"},
-		"frequency", StatusSet, "",
+		map[string]string{cpuDir + "online": "0-2", cpuDir + "present": "0-2", host.CPUFreqDir + "/policy3": "-", cpuDir + "cpu3": "-"},
+		"frequency", setting.StatusSet, "",
 	},
 	{
 		"a CPU is offline, its policy is still listed", "amd-pstate-epp",
-		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu3/online": "0"}, "frequency", StatusSet, "",
+		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu3/online": "0"}, "frequency", setting.StatusSet, "",
 	},
 	{
 		"a policy without CPUs, as old kernels have it", "intel-acpi-cpufreq",
-		map[string]string{cpufreqDir + "/policy1/affected_cpus": "", cpufreqDir + "/policy1/scaling_governor": ""}, "frequency", StatusSet, "",
+		map[string]string{host.CPUFreqDir + "/policy1/affected_cpus": "", host.CPUFreqDir + "/policy1/scaling_governor": ""}, "frequency", setting.StatusSet, "",
 	},
 	{
 		"a CPU is offline, and the copy of the machine lacks what the kernel did not answer", "intel-acpi-cpufreq",
-		map[string]string{cpuDir + "online": "0-2", cpufreqDir + "/policy3/affected_cpus": "-", cpufreqDir + "/policy3/scaling_driver": "-"},
-		"frequency", StatusSet, "",
+		map[string]string{cpuDir + "online": "0-2", host.CPUFreqDir + "/policy3/affected_cpus": "-", host.CPUFreqDir + "/policy3/scaling_driver": "-"},
+		"frequency", setting.StatusSet, "",
 	},
 	{
 		"a policy without CPUs and without anything else", "arm64",
 		map[string]string{
-			cpuDir + "online": "0,2-3", cpufreqDir + "/policy1/affected_cpus": "\n", cpufreqDir + "/policy1/scaling_max_freq": "-",
-			cpufreqDir + "/policy1/cpuinfo_max_freq": "",
+			cpuDir + "online": "0,2-3", host.CPUFreqDir + "/policy1/affected_cpus": "\n", host.CPUFreqDir + "/policy1/scaling_max_freq": "-",
+			host.CPUFreqDir + "/policy1/cpuinfo_max_freq": "",
 		},
-		"frequency", StatusSet, "",
+		"frequency", setting.StatusSet, "",
 	},
-	{"a policy of a CPU that is online cannot be read", "arm64", map[string]string{cpufreqDir + "/policy0/affected_cpus": "-"}, "frequency", StatusCannot, "policy0/affected_cpus"},
+	{"a policy of a CPU that is online cannot be read", "arm64", map[string]string{host.CPUFreqDir + "/policy0/affected_cpus": "-"}, "frequency", setting.StatusCannot, "policy0/affected_cpus"},
 	{
-		"a CPU without a policy", "intel-acpi-cpufreq", map[string]string{cpufreqDir + "/policy2": "-"}, "frequency", StatusSet, "no policy for CPU 2,",
+		"a CPU without a policy", "intel-acpi-cpufreq", map[string]string{host.CPUFreqDir + "/policy2": "-"}, "frequency", setting.StatusSet, "no policy for CPU 2,",
 	},
 	{
 		"all CPUs share a policy", "arm64",
-		map[string]string{cpufreqDir + "/policy0/affected_cpus": "0 1 2 3", cpufreqDir + "/policy0/related_cpus": "0 1 2 3"}, "frequency", StatusSet, "",
+		map[string]string{host.CPUFreqDir + "/policy0/affected_cpus": "0 1 2 3", host.CPUFreqDir + "/policy0/related_cpus": "0 1 2 3"}, "frequency", setting.StatusSet, "",
 	},
 	{
 		"limits that are one already, at another frequency", "intel-acpi-cpufreq",
-		map[string]string{cpufreqDir + "/policy0/scaling_min_freq": "1200000", cpufreqDir + "/policy0/scaling_max_freq": "1200000"},
-		"frequency", StatusSet, "",
+		map[string]string{host.CPUFreqDir + "/policy0/scaling_min_freq": "1200000", host.CPUFreqDir + "/policy0/scaling_max_freq": "1200000"},
+		"frequency", setting.StatusSet, "",
 	},
 	{
 		"no governor performance", "amd-acpi-cpufreq",
-		map[string]string{cpufreqDir + "/policy0/scaling_available_governors": "userspace schedutil"}, "frequency", StatusCannot, "CONFIG_CPU_FREQ_GOV_PERFORMANCE",
+		map[string]string{host.CPUFreqDir + "/policy0/scaling_available_governors": "userspace schedutil"}, "frequency", setting.StatusCannot, "CONFIG_CPU_FREQ_GOV_PERFORMANCE",
 	},
-	{"a frequency that the driver does not know", "arm64", map[string]string{cpufreqDir + "/policy0/scaling_driver": "<unknown>"}, "frequency", StatusSet, ""},
+	{"a frequency that the driver does not know", "arm64", map[string]string{host.CPUFreqDir + "/policy0/scaling_driver": "<unknown>"}, "frequency", setting.StatusSet, ""},
 	{
 		"a sibling that somebody took offline", "amd-pstate-epp",
-		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu2/online": "1", cpuDir + "cpu3/online": "0"}, "smt", StatusSet, "",
+		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu2/online": "1", cpuDir + "cpu3/online": "0"}, "smt", setting.StatusSet, "",
 	},
-	{"siblings off in the firmware", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "forceoff"}, "smt", StatusOK, "forceoff"},
-	{"no siblings", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "notsupported"}, "smt", StatusOK, "notsupported"},
-	{"no support for siblings in the kernel", "arm64", map[string]string{cpuDir + "smt/control": "notimplemented"}, "smt", StatusOK, "notimplemented"},
-	{"siblings that nobody took online", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "on", cpuDir + "smt/active": "0"}, "smt", StatusOK, "no core"},
-	{"nohz_full is empty", "kvm-guest", map[string]string{nohzFile: ""}, "tickless", StatusNeedsReboot, "nohz_full=1"},
-	{"nohz_full is (null)", "kvm-guest", map[string]string{nohzFile: "  (null)"}, "tickless", StatusNeedsReboot, "nohz_full=1"},
-	{"nohz_full has every CPU", "kvm-guest", map[string]string{nohzFile: "0-1"}, "tickless", StatusNeedsReboot, "no CPU is left"},
-	{"nohz_full names CPUs that do not exist", "kvm-guest", map[string]string{nohzFile: "1-63"}, "tickless", StatusOK, ""},
+	{"siblings off in the firmware", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "forceoff"}, "smt", setting.StatusOK, "forceoff"},
+	{"no siblings", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "notsupported"}, "smt", setting.StatusOK, "notsupported"},
+	{"no support for siblings in the kernel", "arm64", map[string]string{cpuDir + "smt/control": "notimplemented"}, "smt", setting.StatusOK, "notimplemented"},
+	{"siblings that nobody took online", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "on", cpuDir + "smt/active": "0"}, "smt", setting.StatusOK, "no core"},
+	{"nohz_full is empty", "kvm-guest", map[string]string{nohzFile: ""}, "tickless", setting.StatusNeedsReboot, "nohz_full=1"},
+	{"nohz_full is (null)", "kvm-guest", map[string]string{nohzFile: "  (null)"}, "tickless", setting.StatusNeedsReboot, "nohz_full=1"},
+	{"nohz_full has every CPU", "kvm-guest", map[string]string{nohzFile: "0-1"}, "tickless", setting.StatusNeedsReboot, "no CPU is left"},
+	{"nohz_full names CPUs that do not exist", "kvm-guest", map[string]string{nohzFile: "1-63"}, "tickless", setting.StatusOK, ""},
 	{
 		"isolcpus with flags", "intel-acpi-cpufreq",
-		map[string]string{cpuDir + "isolated": "1-3", "/proc/cmdline": "quiet isolcpus=domain,managed_irq,1-3"}, "isolcpus", StatusNeedsReboot, "isolcpus",
+		map[string]string{cpuDir + "isolated": "1-3", "/proc/cmdline": "quiet isolcpus=domain,managed_irq,1-3"}, "isolcpus", setting.StatusNeedsReboot, "isolcpus",
 	},
-	{"isolcpus of interrupts only", "intel-acpi-cpufreq", map[string]string{cpuDir + "isolated": "", "/proc/cmdline": "isolcpus=managed_irq,1-3"}, "isolcpus", StatusOK, ""},
-	{"control groups of version 1", "kvm-guest", map[string]string{groupRoot: "-", groupRoot + "/cpuset/cpuset.cpus": "0-1"}, "shield", StatusCannot, "version 2"},
-	{"one CPU", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "shield", StatusCannot, "two CPUs"},
-	{"one CPU and interrupts", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "irq_affinity", StatusCannot, ""},
-	{"one CPU and the timer", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "tickless", StatusCannot, "two CPUs"},
+	{"isolcpus of interrupts only", "intel-acpi-cpufreq", map[string]string{cpuDir + "isolated": "", "/proc/cmdline": "isolcpus=managed_irq,1-3"}, "isolcpus", setting.StatusOK, ""},
+	{"control groups of version 1", "kvm-guest", map[string]string{groupRoot: "-", groupRoot + "/cpuset/cpuset.cpus": "0-1"}, "shield", setting.StatusCannot, "version 2"},
+	{"one CPU", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "shield", setting.StatusCannot, "two CPUs"},
+	{"one CPU and interrupts", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "irq_affinity", setting.StatusCannot, ""},
+	{"one CPU and the timer", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "tickless", setting.StatusCannot, "two CPUs"},
 }
 
 // TestAwkwardMachines: each control says the truth about an unusual machine, sets what can be set, and all of it can be put back.
@@ -126,10 +129,10 @@ func TestReadOnlyKernelFiles(t *testing.T) {
 		before := state(t, m, k)
 		k.refuse = func(string, string, string) error { return syscall.EROFS }
 		s := everything()
-		s.Services.Policy, s.Network.Policy, s.Swap.Policy = Off, Off, Off
+		s.Services.Policy, s.Network.Policy, s.Swap.Policy = setting.Off, setting.Off, setting.Off
 		findings, undo, _ := ApplyAll(t.Context(), m, s, openJournal(t, m))
 		for _, f := range findings {
-			if f.Status == StatusSet {
+			if f.Status == setting.StatusSet {
 				t.Errorf("%s: %s is %s", tree, f.Name, f.Status)
 			}
 			if strings.Contains(f.Detail, "read-only") && !strings.Contains(f.Fix, "container") {
@@ -150,18 +153,18 @@ func TestCheckOfReadOnlyKernelFiles(t *testing.T) {
 		s := everything()
 		promised := map[string]bool{}
 		for _, f := range CheckAll(t.Context(), m, s) {
-			promised[f.Name] = f.Status == StatusWillSet
+			promised[f.Name] = f.Status == setting.StatusWillSet
 		}
 		k.mount = "ro"
 		refused := 0
 		for _, f := range CheckAll(t.Context(), m, s) {
 			switch {
-			case f.Status == StatusCannot && strings.Contains(f.Detail, "read-only"):
+			case f.Status == setting.StatusCannot && strings.Contains(f.Detail, "read-only"):
 				refused++
 				if !promised[f.Name] || !strings.Contains(f.Fix, "container") {
 					t.Errorf("%s: %+v", tree, f)
 				}
-			case f.Status == StatusWillSet && f.Name != "swap" && f.Name != "services" && f.Name != "network" && f.Name != "cstates":
+			case f.Status == setting.StatusWillSet && f.Name != "swap" && f.Name != "services" && f.Name != "network" && f.Name != "cstates":
 				t.Errorf("%s: %s is promised", tree, f.Name)
 			}
 		}

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"krund/internal/setting"
 )
 
 // CStatesSettings bounds how deep idle CPUs sleep.
 type CStatesSettings struct {
-	Policy  Policy
+	Policy  setting.Policy
 	Latency int // the longest that waking up may take, in microseconds; 0 keeps idle CPUs spinning
 }
 

@@ -11,3 +11,12 @@ func gone(err error) bool { return errors.Is(err, syscall.ESRCH) || errors.Is(er
 
 // busy tells whether an error says that something is in use.
 func busy(err error) bool { return errors.Is(err, syscall.EBUSY) }
+
+// clip shortens a text for a message.
+func clip(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + "..."
+}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
@@ -90,11 +91,11 @@ func (k *fakeKernel) asked(op, path, value string) error {
 // ReadFile answers EBUSY for policies whose CPUs are offline.
 func (k *fakeKernel) ReadFile(path string) ([]byte, error) {
 	name := k.name(path)
-	if rest, found := strings.CutPrefix(name, cpufreqDir+"/policy"); found {
+	if rest, found := strings.CutPrefix(name, host.CPUFreqDir+"/policy"); found {
 		number, _, _ := strings.Cut(rest, "/")
 		cpu, _ := strconv.Atoi(number)
-		online, _ := ParseCPUList(k.get("/sys/devices/system/cpu/online"))
-		if !online.Contains(CPUs{cpu}) {
+		online, _ := host.ParseCPUList(k.get("/sys/devices/system/cpu/online"))
+		if !online.Contains(host.CPUs{cpu}) {
 			return nil, &fs.PathError{Op: "read", Path: path, Err: syscall.EBUSY}
 		}
 	}
@@ -241,7 +242,7 @@ func (k *fakeKernel) force(dir string) {
 func (k *fakeKernel) policies() []string {
 	var dirs []string
 	for n := range 4 {
-		if dir := fmt.Sprintf("%s/policy%d/", cpufreqDir, n); k.exists(dir) {
+		if dir := fmt.Sprintf("%s/policy%d/", host.CPUFreqDir, n); k.exists(dir) {
 			dirs = append(dirs, dir)
 		}
 	}
@@ -302,10 +303,10 @@ func (k *fakeKernel) smt(value string) {
 		online, active = "0-1", "0"
 	}
 	k.put("/sys/devices/system/cpu/online", online)
-	set, _ := ParseCPUList(online)
+	set, _ := host.ParseCPUList(online)
 	for n := range 4 {
 		if file := fmt.Sprintf("/sys/devices/system/cpu/cpu%d/online", n); k.exists(file) {
-			k.put(file, map[bool]string{true: "1", false: "0"}[set.Contains(CPUs{n})])
+			k.put(file, map[bool]string{true: "1", false: "0"}[set.Contains(host.CPUs{n})])
 		}
 	}
 	k.put("/sys/devices/system/cpu/smt/active", active)
@@ -314,9 +315,9 @@ func (k *fakeKernel) smt(value string) {
 // cpu takes a CPU offline or back.
 func (k *fakeKernel) cpu(name, value string) {
 	number, _ := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(name)), "cpu"))
-	online, _ := ParseCPUList(k.get("/sys/devices/system/cpu/online"))
-	if online = online.Minus(CPUs{number}); value == "1" {
-		online = normal(append(online, number))
+	online, _ := host.ParseCPUList(k.get("/sys/devices/system/cpu/online"))
+	if online = online.Minus(host.CPUs{number}); value == "1" {
+		online = online.Plus(host.CPUs{number})
 	}
 	k.put("/sys/devices/system/cpu/online", online.String())
 }
@@ -346,7 +347,7 @@ func (k *fakeKernel) affinity(name, value string) error {
 	if strings.HasPrefix(name, "/proc/irq/0/") {
 		return syscall.EIO
 	}
-	set, err := ParseCPUList(value)
+	set, err := host.ParseCPUList(value)
 	if err != nil || len(set) == 0 {
 		return syscall.EINVAL
 	}
@@ -372,8 +373,8 @@ func (k *fakeKernel) group(name, value string) error {
 		}
 		value = strings.Join(words, " ")
 	case "cpuset.cpus.partition":
-		set, _ := ParseCPUList(k.get(dir + "cpuset.cpus"))
-		online, _ := ParseCPUList(k.get("/sys/devices/system/cpu/online"))
+		set, _ := host.ParseCPUList(k.get(dir + "cpuset.cpus"))
+		online, _ := host.ParseCPUList(k.get("/sys/devices/system/cpu/online"))
 		if value != "member" && (len(set) == 0 || set.Contains(online)) {
 			value += " invalid (Parent unable to distribute cpu downstream)"
 		}

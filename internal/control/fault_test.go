@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 
@@ -46,7 +47,7 @@ func only(name string) []Control {
 	var list []Control
 	for _, c := range Controls(everything()) {
 		if c.Name == name {
-			c.Policy = Require
+			c.Policy = setting.Require
 			list = append(list, c)
 		}
 	}
@@ -71,12 +72,12 @@ func refuseEach(t *testing.T, refusal error, machine, name string) {
 		for _, c := range only(name) {
 			f, undo, err := c.Apply(t.Context(), m, j)
 			switch {
-			case err != nil && f.Status != StatusCannot:
+			case err != nil && f.Status != setting.StatusCannot:
 				t.Errorf("write %d (%s) refused: error %v, but status %s", n, hit, err, f.Status)
 			case err != nil && f.Detail == "":
 				t.Errorf("write %d (%s) refused: the finding does not say why", n, hit)
 			case err != nil: // then the undo does nothing, and what follows finds whatever is left changed
-			case f.Status == StatusSet && maps.Equal(state(t, m, k), before):
+			case f.Status == setting.StatusSet && maps.Equal(state(t, m, k), before):
 				t.Errorf("write %d (%s) refused: set, but nothing changed", n, hit)
 			}
 			if err := undo(t.Context()); err != nil {
@@ -104,15 +105,15 @@ func TestRequiredRefusalIsAProblem(t *testing.T) {
 		return nil
 	}
 	s := everything()
-	s.PerfRate.Policy = Require
+	s.PerfRate.Policy = setting.Require
 	findings, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	if len(problems) != 1 || problems[0].Control != "perf_rate" || !strings.Contains(problems[0].String(), "permission denied") || problems[0].Fix == "" {
 		t.Fatalf("problems %+v", problems)
 	}
-	if got := find(t, findings, "frequency").Status; got != StatusSet {
+	if got := find(t, findings, "frequency").Status; got != setting.StatusSet {
 		t.Errorf("frequency, applied before, is %s", got)
 	}
-	if got := find(t, findings, "writeback").Status; got != StatusWillSet {
+	if got := find(t, findings, "writeback").Status; got != setting.StatusWillSet {
 		t.Errorf("writeback, never reached, is %s", got)
 	}
 	if err := undo(t.Context()); err != nil {
@@ -146,12 +147,12 @@ func TestUnfitMachineIsNotTouched(t *testing.T) {
 
 // TestPoliciesThatForbidChange checks that warn and off leave everything alone.
 func TestPoliciesThatForbidChange(t *testing.T) {
-	for policy, want := range map[Policy]Status{Warn: StatusDiffers, Off: StatusOff} {
+	for policy, want := range map[setting.Policy]setting.Status{setting.Warn: setting.StatusDiffers, setting.Off: setting.StatusOff} {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		for _, c := range Controls(everything()) {
 			c.Policy = policy
 			f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
-			if err != nil || f.Status == StatusSet || f.Status == StatusWillSet {
+			if err != nil || f.Status == setting.StatusSet || f.Status == setting.StatusWillSet {
 				t.Errorf("%s under %s: %s, %v", c.Name, policy, f.Status, err)
 			}
 			if c.Name == "aslr" {
@@ -216,7 +217,7 @@ func damageEach(t *testing.T, machine string, removed bool, damage func(path str
 // plain is everything but what needs more of a kernel than plain files.
 func plain() Settings {
 	s := everything()
-	s.SMT.Policy, s.THP.Policy, s.Shield.Policy, s.Swap.Policy, s.CStates.Policy = Off, Off, Off, Off, Off
-	s.Services.Policy, s.Network.Policy = Off, Off
+	s.SMT.Policy, s.THP.Policy, s.Shield.Policy, s.Swap.Policy, s.CStates.Policy = setting.Off, setting.Off, setting.Off, setting.Off, setting.Off
+	s.Services.Policy, s.Network.Policy = setting.Off, setting.Off
 	return s
 }

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // FrequencySettings asks for a fixed clock frequency.
 type FrequencySettings struct {
-	Policy Policy
+	Policy setting.Policy
 	KHz    int64 // the frequency to hold; 0 is the highest that the processor can sustain
 	Free   bool  // leave the limits alone and only choose the governor, as the warmup study did
 }
@@ -18,7 +21,7 @@ const frequencyWhy = "a clock that changes its speed changes every result; only 
 
 // noFrequencyDriver is the plan for a machine without cpufreq.
 func noFrequencyDriver(m *Machine, wanted string) Plan {
-	if m.hypervised() {
+	if m.Hypervised() {
 		return cannot("no frequency driver", wanted, "the host of this virtual machine decides", "measure on the hardware itself")
 	}
 	return cannot("no frequency driver", wanted, "the kernel found no way to set the frequency",
@@ -32,7 +35,7 @@ func frequencyLimits(s FrequencySettings) Control {
 			if s.Free {
 				return ok("", "")
 			}
-			policies, err := readCPUFreq(m.Root)
+			policies, err := m.FrequencyPolicies()
 			if err != nil {
 				return unreadable("fixed frequency", err)
 			}
@@ -40,7 +43,7 @@ func frequencyLimits(s FrequencySettings) Control {
 				return noFrequencyDriver(m, "fixed frequency")
 			}
 			p := planLimits(policies, s.KHz)
-			if rest := without(m.Root, policies); len(rest) > 0 {
+			if rest := m.WithoutPolicy(policies); len(rest) > 0 {
 				p.Detail = join(p.Detail, fmt.Sprintf("the driver has no policy for CPU %s, whose frequency nobody holds", rest), "; ")
 			}
 			return p
@@ -49,26 +52,26 @@ func frequencyLimits(s FrequencySettings) Control {
 
 // limitFiles are the targets of limits.
 func limitFiles() []target {
-	return files(isNumber, cpufreqDir+"/policy[0-9]*/scaling_min_freq",
-		cpufreqDir+"/policy[0-9]*/scaling_max_freq")
+	return files(isNumber, host.CPUFreqDir+"/policy[0-9]*/scaling_min_freq",
+		host.CPUFreqDir+"/policy[0-9]*/scaling_max_freq")
 }
 
 // planLimits wants scaling_min_freq = scaling_max_freq = the target of each policy. The order of the two writes keeps the minimum below
 // the maximum at every moment, forwards and, because undoing goes backwards, on the way back.
-func planLimits(policies []cpuPolicy, khz int64) Plan {
-	found := each(policies, func(p cpuPolicy) string { return fmt.Sprintf("%s-%s MHz", mhz(p.min), mhz(p.max)) })
-	wanted := each(policies, func(p cpuPolicy) string { return mhz(p.target(khz)) + " MHz" })
+func planLimits(policies []host.FrequencyPolicy, khz int64) Plan {
+	found := each(policies, func(p host.FrequencyPolicy) string { return fmt.Sprintf("%s-%s MHz", mhz(p.Min), mhz(p.Max)) })
+	wanted := each(policies, func(p host.FrequencyPolicy) string { return mhz(p.Target(khz)) + " MHz" })
 	var steps []Step
 	for _, p := range policies {
-		to := p.target(khz)
+		to := p.Target(khz)
 		switch {
 		case to == 0:
-			return cannot(found, "fixed frequency", p.name+": the sustainable frequency is unknown",
+			return cannot(found, "fixed frequency", p.Name+": the sustainable frequency is unknown",
 				`set frequency = { policy = "require", khz = ... } in [controls]`)
-		case to < p.hwMin || to > p.hwMax:
-			return cannot(found, wanted, fmt.Sprintf("%s can run at %s to %s MHz", p.name, mhz(p.hwMin), mhz(p.hwMax)), "ask for a frequency in that range")
+		case to < p.HWMin || to > p.HWMax:
+			return cannot(found, wanted, fmt.Sprintf("%s can run at %s to %s MHz", p.Name, mhz(p.HWMin), mhz(p.HWMax)), "ask for a frequency in that range")
 		}
-		steps = append(steps, p.limits(to)...)
+		steps = append(steps, limits(p, to)...)
 	}
 	if len(steps) == 0 {
 		return ok(found, wanted)
@@ -77,11 +80,11 @@ func planLimits(policies []cpuPolicy, khz int64) Plan {
 }
 
 // limits returns the steps that bring both limits of a policy to one frequency.
-func (p cpuPolicy) limits(to int64) []Step {
-	lower := Step{Kind: KindFile, Target: p.file("scaling_min_freq"), Old: fmt.Sprint(p.min), New: fmt.Sprint(to), Form: FormLimit}
-	upper := Step{Kind: KindFile, Target: p.file("scaling_max_freq"), Old: fmt.Sprint(p.max), New: fmt.Sprint(to), Form: FormLimit}
+func limits(p host.FrequencyPolicy, to int64) []Step {
+	lower := Step{Kind: KindFile, Target: p.File("scaling_min_freq"), Old: fmt.Sprint(p.Min), New: fmt.Sprint(to), Form: FormLimit}
+	upper := Step{Kind: KindFile, Target: p.File("scaling_max_freq"), Old: fmt.Sprint(p.Max), New: fmt.Sprint(to), Form: FormLimit}
 	var steps []Step
-	if p.min > to { // the minimum must come down before the maximum can
+	if p.Min > to { // the minimum must come down before the maximum can
 		steps = []Step{lower, upper}
 	} else {
 		steps = []Step{upper, lower}
@@ -98,15 +101,15 @@ func mhz(khz int64) string {
 }
 
 // each describes all policies in a line: once when they agree, else each value with its CPUs.
-func each(policies []cpuPolicy, describe func(cpuPolicy) string) string {
+func each(policies []host.FrequencyPolicy, describe func(host.FrequencyPolicy) string) string {
 	var values []string
-	cpus := map[string]CPUs{}
+	cpus := map[string]host.CPUs{}
 	for _, p := range policies {
 		v := describe(p)
 		if _, known := cpus[v]; !known {
 			values = append(values, v)
 		}
-		cpus[v] = normal(append(cpus[v], p.cpus...))
+		cpus[v] = cpus[v].Plus(p.CPUs)
 	}
 	if len(values) == 1 {
 		return values[0]

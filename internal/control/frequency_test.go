@@ -7,66 +7,18 @@ import (
 	"syscall"
 	"testing"
 
+	"krund/internal/host"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
-
-func TestSustainable(t *testing.T) {
-	tests := []struct {
-		name string
-		p    cpuPolicy
-		khz  int64
-		sure bool
-	}{
-		{"intel_pstate with HWP names its base frequency", cpuPolicy{driver: "intel_pstate", base: 3600000, hwMax: 5000000}, 3600000, true},
-		{"amd-pstate: nominal frequency of CPPC", cpuPolicy{driver: "amd-pstate-epp", nominal: 3800000, hwMax: 4850000}, 3800000, true},
-		{"amd-pstate passive", cpuPolicy{driver: "amd-pstate", nominal: 3800000, hwMax: 4850000}, 3800000, true},
-		{"cppc_cpufreq", cpuPolicy{driver: "cppc_cpufreq", nominal: 3000000, hwMax: 3000000}, 3000000, true},
-		{"table with an entry for turbo", cpuPolicy{driver: "acpi-cpufreq", steps: []int64{3601000, 3600000, 800000}, hwMax: 3601000}, 3600000, true},
-		{"table without one", cpuPolicy{driver: "acpi-cpufreq", steps: []int64{2400000, 1800000}, boosts: []int64{2900000}, hwMax: 2900000}, 2400000, true},
-		{"boost frequencies within the table", cpuPolicy{driver: "cpufreq-dt", steps: []int64{1000000, 2000000, 2200000}, boosts: []int64{2200000}}, 2000000, true},
-		{"nothing known: the hardware's maximum, without warrant", cpuPolicy{driver: "other", hwMax: 2000000}, 2000000, false},
-		{"only boost frequencies", cpuPolicy{driver: "other", steps: []int64{1}, boosts: []int64{1}}, 0, true},
-	}
-	for _, tt := range tests {
-		if khz, sure := tt.p.sustainable(); khz != tt.khz || sure != tt.sure {
-			t.Errorf("%s: %d, %t; want %d, %t", tt.name, khz, sure, tt.khz, tt.sure)
-		}
-	}
-}
-
-func TestIntelBase(t *testing.T) {
-	tests := []struct {
-		name                    string
-		lo, hi, states, percent int64
-		noTurbo                 string
-		want                    int64
-	}{
-		{"Core i5-2500 with turbo on", 1600000, 3700000, 22, 19, "0", 3300000},
-		{"Core i7-4790 with turbo on", 800000, 4000000, 33, 13, "0", 3600000},
-		{"turbo off: the driver has lowered the maximum", 1600000, 3300000, 22, 19, "1", 3300000},
-		{"turbo off before Linux 6.10: the maximum is still that of turbo", 1600000, 3700000, 22, 19, "1", 3300000},
-		{"Core i7-4790K with turbo off on Linux 6.1", 800000, 4400000, 37, 11, "1", 4000000},
-		{"Core i7-4790K with turbo off on Linux 6.10", 800000, 4000000, 37, 11, "1", 4000000},
-		{"turbo off in the firmware, P-states not said", 1600000, 3300000, 0, 0, "1", 3300000},
-		{"a processor without turbo", 1600000, 3300000, 18, 0, "1", 3300000},
-		{"not said", 1600000, 3700000, 0, 0, "0", 0},
-		{"hybrid: no turbo_pct, all counts as lasting", 400000, 4400000, 41, 0, "0", 4400000},
-		{"rubbish", 1, 0, 22, 200, "0", 0},
-	}
-	for _, tt := range tests {
-		if got := intelBase(tt.lo, tt.hi, tt.states, tt.percent, tt.noTurbo); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
-	}
-}
 
 // TestLimitsStayInOrder walks both limits to a target and back and checks that the minimum never is above the maximum.
 func TestLimitsStayInOrder(t *testing.T) {
 	for _, to := range []int64{800, 1000, 1500, 2000, 2500} {
 		for _, from := range [][2]int64{{1000, 2000}, {1500, 1500}, {800, 2500}} {
-			p := cpuPolicy{name: "policy0", min: from[0], max: from[1]}
-			steps := p.limits(to)
-			lo, hi := p.min, p.max
+			p := host.FrequencyPolicy{Name: "policy0", Min: from[0], Max: from[1]}
+			steps := limits(p, to)
+			lo, hi := p.Min, p.Max
 			set := func(s Step, value string) {
 				var n int64
 				if _, err := fmt.Sscan(value, &n); err != nil {
@@ -98,33 +50,33 @@ func TestLimitsStayInOrder(t *testing.T) {
 }
 
 func TestPlanFrequency(t *testing.T) {
-	base := cpuPolicy{
-		name: "policy0", cpus: CPUs{0}, driver: "intel_pstate", governor: "powersave", governors: []string{"performance", "powersave"},
-		epp: "balance_performance", min: 800000, max: 5000000, hwMin: 800000, hwMax: 5000000, base: 3600000,
+	base := host.FrequencyPolicy{
+		Name: "policy0", CPUs: host.CPUs{0}, Driver: "intel_pstate", Governor: "powersave", Governors: []string{"performance", "powersave"},
+		EPP: "balance_performance", Min: 800000, Max: 5000000, HWMin: 800000, HWMax: 5000000, Base: 3600000,
 	}
-	with := func(change func(*cpuPolicy)) []cpuPolicy {
+	with := func(change func(*host.FrequencyPolicy)) []host.FrequencyPolicy {
 		p := base
 		change(&p)
-		return []cpuPolicy{p}
+		return []host.FrequencyPolicy{p}
 	}
 	tests := []struct {
 		name  string
 		plan  Plan
-		want  Status
+		want  setting.Status
 		steps int
 		text  string
 	}{
-		{"governor and preference", planGovernor([]cpuPolicy{base}, nil), StatusWillSet, 2, "balance_performance"},
-		{"as wanted", planGovernor(with(func(p *cpuPolicy) { p.governor, p.epp = performance, performance }), nil), StatusOK, 0, performance},
-		{"dynamic boost alone", planGovernor(with(func(p *cpuPolicy) { p.governor, p.epp = performance, "" }), []Step{{}}), StatusWillSet, 1, performance},
-		{"no such governor", planGovernor(with(func(p *cpuPolicy) { p.governors = []string{"userspace"} }), nil), StatusCannot, 0, "offers only userspace"},
-		{"limits", planLimits([]cpuPolicy{base}, 0), StatusWillSet, 2, "800-5000 MHz"},
-		{"a frequency asked for", planLimits([]cpuPolicy{base}, 2000000), StatusWillSet, 2, "2000 MHz"},
-		{"beyond the hardware", planLimits([]cpuPolicy{base}, 6000000), StatusCannot, 0, "can run at 800 to 5000 MHz"},
-		{"below the hardware", planLimits([]cpuPolicy{base}, 100), StatusCannot, 0, "can run at"},
-		{"base above what turbo off leaves", planLimits(with(func(p *cpuPolicy) { p.hwMax, p.max = 3500000, 3500000 }), 0), StatusWillSet, 1, "3500 MHz"},
-		{"unknown", planLimits(with(func(p *cpuPolicy) { p.base, p.hwMax = 0, 0 }), 0), StatusCannot, 0, "unknown"},
-		{"fixed", planLimits(with(func(p *cpuPolicy) { p.min, p.max = 3600000, 3600000 }), 0), StatusOK, 0, "3600"},
+		{"governor and preference", planGovernor([]host.FrequencyPolicy{base}, nil), setting.StatusWillSet, 2, "balance_performance"},
+		{"as wanted", planGovernor(with(func(p *host.FrequencyPolicy) { p.Governor, p.EPP = performance, performance }), nil), setting.StatusOK, 0, performance},
+		{"dynamic boost alone", planGovernor(with(func(p *host.FrequencyPolicy) { p.Governor, p.EPP = performance, "" }), []Step{{}}), setting.StatusWillSet, 1, performance},
+		{"no such governor", planGovernor(with(func(p *host.FrequencyPolicy) { p.Governors = []string{"userspace"} }), nil), setting.StatusCannot, 0, "offers only userspace"},
+		{"limits", planLimits([]host.FrequencyPolicy{base}, 0), setting.StatusWillSet, 2, "800-5000 MHz"},
+		{"a frequency asked for", planLimits([]host.FrequencyPolicy{base}, 2000000), setting.StatusWillSet, 2, "2000 MHz"},
+		{"beyond the hardware", planLimits([]host.FrequencyPolicy{base}, 6000000), setting.StatusCannot, 0, "can run at 800 to 5000 MHz"},
+		{"below the hardware", planLimits([]host.FrequencyPolicy{base}, 100), setting.StatusCannot, 0, "can run at"},
+		{"base above what turbo off leaves", planLimits(with(func(p *host.FrequencyPolicy) { p.HWMax, p.Max = 3500000, 3500000 }), 0), setting.StatusWillSet, 1, "3500 MHz"},
+		{"unknown", planLimits(with(func(p *host.FrequencyPolicy) { p.Base, p.HWMax = 0, 0 }), 0), setting.StatusCannot, 0, "unknown"},
+		{"fixed", planLimits(with(func(p *host.FrequencyPolicy) { p.Min, p.Max = 3600000, 3600000 }), 0), setting.StatusOK, 0, "3600"},
 	}
 	for _, tt := range tests {
 		all := fmt.Sprint(tt.plan.Found, tt.plan.Wanted, tt.plan.Detail)
@@ -148,16 +100,16 @@ func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 	k.before610 = true
 	before := state(t, m, k)
 	s := everything()
-	s.Frequency.Policy, s.Turbo.Policy = Require, Require
+	s.Frequency.Policy, s.Turbo.Policy = setting.Require, setting.Require
 	findings, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	if len(problems) > 0 {
 		t.Error(problems)
 	}
-	if f := find(t, findings, "frequency"); f.Status != StatusSet || !strings.Contains(f.Wanted, "3300 MHz") {
+	if f := find(t, findings, "frequency"); f.Status != setting.StatusSet || !strings.Contains(f.Wanted, "3300 MHz") {
 		t.Errorf("%+v", f)
 	}
 	for _, file := range []string{"scaling_min_freq", "scaling_max_freq"} {
-		if got := k.get(cpufreqDir + "/policy0/" + file); got != "3300000" {
+		if got := k.get(host.CPUFreqDir + "/policy0/" + file); got != "3300000" {
 			t.Errorf("%s is %s, want 3300000", file, got)
 		}
 	}
@@ -185,22 +137,22 @@ func FuzzReadPolicy(f *testing.F) {
 	f.Add("0 1", "acpi-cpufreq", "3601000 3600000", "<unsupported>")
 	f.Add("", "<unknown>", "x", "-5")
 	f.Fuzz(func(t *testing.T, affected, driver, steps, number string) {
-		dir := cpufreqDir + "/policy0/"
+		dir := host.CPUFreqDir + "/policy0/"
 		root := sysroot.New("/nowhere").With(texts{
 			dir + "affected_cpus": affected, dir + "scaling_driver": driver, dir + "scaling_available_frequencies": steps,
 			dir + "scaling_governor": "performance", dir + "scaling_available_governors": "performance",
 			dir + "scaling_min_freq": "800000", dir + "scaling_max_freq": number, dir + "cpuinfo_min_freq": "800000", dir + "cpuinfo_max_freq": "900000",
 			dir + "base_frequency": number,
 		})
-		p, err := readPolicy(root, "policy0")
+		p, err := host.Host{Root: root}.FrequencyPolicy("policy0")
 		if err != nil {
 			return
 		}
-		if khz, _ := p.sustainable(); khz < 0 {
+		if khz, _ := p.Sustainable(); khz < 0 {
 			t.Errorf("sustainable frequency %d", khz)
 		}
-		planLimits([]cpuPolicy{p}, 0)
-		planClamp([]cpuPolicy{p})
+		planLimits([]host.FrequencyPolicy{p}, 0)
+		planClamp([]host.FrequencyPolicy{p})
 	})
 }
 
@@ -209,8 +161,8 @@ func TestLimitsShowLate(t *testing.T) {
 	m, k := fakeMachine(t, "amd-pstate-epp")
 	k.late, m.Clock = map[string]bool{}, k
 	before := state(t, m, k)
-	f, undo, err := frequencyLimits(FrequencySettings{Policy: Require}).Apply(t.Context(), m, openJournal(t, m))
-	if err != nil || f.Status != StatusSet {
+	f, undo, err := frequencyLimits(FrequencySettings{Policy: setting.Require}).Apply(t.Context(), m, openJournal(t, m))
+	if err != nil || f.Status != setting.StatusSet {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	if err := undo(t.Context()); err != nil {
@@ -255,8 +207,8 @@ func TestLimitThatNeverShows(t *testing.T) {
 		}
 		return nil
 	}
-	f, _, err := frequencyLimits(FrequencySettings{Policy: Require}).Apply(t.Context(), m, openJournal(t, m))
-	if err == nil || f.Status != StatusCannot || !strings.Contains(f.Detail, `reads back "550000"`) {
+	f, _, err := frequencyLimits(FrequencySettings{Policy: setting.Require}).Apply(t.Context(), m, openJournal(t, m))
+	if err == nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, `reads back "550000"`) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if err := k.Sleep(t.Context(), 0); err != nil {
@@ -285,13 +237,13 @@ func TestUnreadablePolicies(t *testing.T) {
 		name   string
 		part   string
 		err    error
-		status Status // of frequency and turbo
+		status setting.Status // of frequency and turbo
 	}{
-		{"an energy preference without a name (amd-pstate)", "/energy_performance_preference", syscall.EINVAL, StatusWillSet},
-		{"a broken energy preference", "/energy_performance_preference", syscall.EIO, StatusWillSet},
-		{"the policy goes while it is read", "/policy3/scaling_", syscall.ENODEV, StatusWillSet},
-		{"all CPUs of the policy are offline", "/policy3/", syscall.EBUSY, StatusWillSet},
-		{"a limit that cannot be read", "/policy3/scaling_max_freq", syscall.EIO, StatusCannot},
+		{"an energy preference without a name (amd-pstate)", "/energy_performance_preference", syscall.EINVAL, setting.StatusWillSet},
+		{"a broken energy preference", "/energy_performance_preference", syscall.EIO, setting.StatusWillSet},
+		{"the policy goes while it is read", "/policy3/scaling_", syscall.ENODEV, setting.StatusWillSet},
+		{"all CPUs of the policy are offline", "/policy3/", syscall.EBUSY, setting.StatusWillSet},
+		{"a limit that cannot be read", "/policy3/scaling_max_freq", syscall.EIO, setting.StatusCannot},
 	}
 	for _, tt := range tests {
 		m, k := fakeMachine(t, "amd-pstate-epp")

@@ -6,6 +6,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // performance is the governor, and the energy preference, that asks for full speed.
@@ -19,7 +22,7 @@ const performance = "performance"
 func frequencyGovernor(s FrequencySettings) Control {
 	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, targets: governorFiles(),
 		plan: func(_ context.Context, m *Machine) Plan {
-			policies, err := readCPUFreq(m.Root)
+			policies, err := m.FrequencyPolicies()
 			if err != nil {
 				return unreadable(performance, err)
 			}
@@ -27,7 +30,7 @@ func frequencyGovernor(s FrequencySettings) Control {
 				return noFrequencyDriver(m, performance)
 			}
 			p := planGovernor(policies, dynamicBoost(m))
-			if p.Status == StatusWillSet {
+			if p.Status == setting.StatusWillSet {
 				p.Steps = append(noteTunables(m, policies), p.Steps...)
 			}
 			return p
@@ -37,7 +40,7 @@ func frequencyGovernor(s FrequencySettings) Control {
 // governorFiles are the targets of the governor: its choice, the energy preference, and the
 // tunables of the one before.
 func governorFiles() []target {
-	const policy = cpufreqDir + "/policy[0-9]*"
+	const policy = host.CPUFreqDir + "/policy[0-9]*"
 	return append(files(isWords, policy+"/scaling_governor", policy+"/energy_performance_preference"),
 		files(isNumber, dynamicBoostFile)[0], target{kind: KindFile, name: isTunable, values: from(isWords)})
 }
@@ -45,8 +48,8 @@ func governorFiles() []target {
 // isTunable reports whether a file is a tunable of a governor: in a directory of its name, for all
 // policies or for each.
 func isTunable(name string) bool {
-	all, policies := like(cpufreqDir+"/*/*"), like(cpufreqDir+"/policy[0-9]*")
-	return all(name) && !policies(path.Dir(name)) || like(cpufreqDir+"/policy[0-9]*/*/*")(name)
+	all, policies := like(host.CPUFreqDir+"/*/*"), like(host.CPUFreqDir+"/policy[0-9]*")
+	return all(name) && !policies(path.Dir(name)) || like(host.CPUFreqDir+"/policy[0-9]*/*/*")(name)
 }
 
 // dynamicBoostFile lets intel_pstate raise the minimum of a CPU that wakes from input or output.
@@ -62,11 +65,11 @@ func dynamicBoost(m *Machine) []Step {
 
 // noteTunables returns steps that change nothing and remember the settings of governors that are about to go: the kernel forgets them with the
 // governor's last policy, and begins with its defaults when it comes back. They are the first steps, so that they are put back after the governor.
-func noteTunables(m *Machine, policies []cpuPolicy) []Step {
+func noteTunables(m *Machine, policies []host.FrequencyPolicy) []Step {
 	var dirs []string
 	for _, p := range policies {
-		if p.governor != performance {
-			dirs = append(dirs, cpufreqDir+"/"+p.governor, p.file(p.governor)) // of all policies, or each its own: the driver decides
+		if p.Governor != performance {
+			dirs = append(dirs, host.CPUFreqDir+"/"+p.Governor, p.File(p.Governor)) // of all policies, or each its own: the driver decides
 		}
 	}
 	slices.Sort(dirs)
@@ -82,25 +85,25 @@ func noteTunables(m *Machine, policies []cpuPolicy) []Step {
 }
 
 // planGovernor wants governor and energy preference "performance" in every policy.
-func planGovernor(policies []cpuPolicy, extra []Step) Plan {
-	found := each(policies, func(p cpuPolicy) string {
-		text := p.driver + " " + p.governor
-		if p.epp != "" {
-			text += " (energy " + p.epp + ")"
+func planGovernor(policies []host.FrequencyPolicy, extra []Step) Plan {
+	found := each(policies, func(p host.FrequencyPolicy) string {
+		text := p.Driver + " " + p.Governor
+		if p.EPP != "" {
+			text += " (energy " + p.EPP + ")"
 		}
 		return text
 	})
 	var prefer, govern []Step
 	for _, p := range policies {
-		if !slices.Contains(p.governors, performance) {
-			return cannot(found, performance, fmt.Sprintf("%s offers only %s", p.name, strings.Join(p.governors, " ")),
+		if !slices.Contains(p.Governors, performance) {
+			return cannot(found, performance, fmt.Sprintf("%s offers only %s", p.Name, strings.Join(p.Governors, " ")),
 				"load or build in the governor (CONFIG_CPU_FREQ_GOV_PERFORMANCE)")
 		}
-		if p.epp != "" && p.epp != performance {
-			prefer = append(prefer, Step{Kind: KindFile, Target: p.file("energy_performance_preference"), Old: p.epp, New: performance, Optional: true})
+		if p.EPP != "" && p.EPP != performance {
+			prefer = append(prefer, Step{Kind: KindFile, Target: p.File("energy_performance_preference"), Old: p.EPP, New: performance, Optional: true})
 		}
-		if p.governor != performance {
-			govern = append(govern, Step{Kind: KindFile, Target: p.file("scaling_governor"), Old: p.governor, New: performance})
+		if p.Governor != performance {
+			govern = append(govern, Step{Kind: KindFile, Target: p.File("scaling_governor"), Old: p.Governor, New: performance})
 		}
 	}
 	steps := slices.Concat(prefer, govern, extra)

@@ -6,12 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // TestPreferenceBeforeGovernor: undone backwards, the preference then comes after the governor, which would refuse it before.
 func TestPreferenceBeforeGovernor(t *testing.T) {
 	m, _ := fakeMachine(t, "intel-hybrid")
-	policies, err := readCPUFreq(m.Root)
+	policies, err := m.FrequencyPolicies()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,15 +31,15 @@ func TestPreferenceBeforeGovernor(t *testing.T) {
 // TestGovernorsSettingsComeBack: a kernel forgets what was set of a governor when its last policy leaves it.
 func TestGovernorsSettingsComeBack(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
-	governor := k.get(cpufreqDir + "/policy0/scaling_governor")
-	file := filepath.Join(k.dir, cpufreqDir, governor, "up_threshold")
+	governor := k.get(host.CPUFreqDir + "/policy0/scaling_governor")
+	file := filepath.Join(k.dir, host.CPUFreqDir, governor, "up_threshold")
 	write := func(text string) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text+"\n"), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	write("71")
-	_, undo, err := frequencyGovernor(FrequencySettings{Policy: Require}).Apply(t.Context(), m, openJournal(t, m))
+	_, undo, err := frequencyGovernor(FrequencySettings{Policy: setting.Require}).Apply(t.Context(), m, openJournal(t, m))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +47,7 @@ func TestGovernorsSettingsComeBack(t *testing.T) {
 	if err := undo(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if got := k.get(cpufreqDir + "/" + governor + "/up_threshold"); got != "71" {
+	if got := k.get(host.CPUFreqDir + "/" + governor + "/up_threshold"); got != "71" {
 		t.Errorf("up_threshold of %s is %s, want 71", governor, got)
 	}
 }

@@ -7,10 +7,13 @@ import (
 	"io/fs"
 	"path"
 	"strconv"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // IRQAffinitySettings asks for interrupts of devices to stay away from the benchmark CPUs.
-type IRQAffinitySettings struct{ Policy Policy }
+type IRQAffinitySettings struct{ Policy setting.Policy }
 
 const (
 	irqDir         = "/proc/irq"
@@ -27,7 +30,7 @@ func irqAffinity(s IRQAffinitySettings, benchmark string) Control {
 			defaultIRQFile)...),
 		Why: "interrupts of disks and network cards stop whatever runs on their CPU",
 		plan: func(_ context.Context, m *Machine) Plan {
-			cpus, online, err := m.benchmarkCPUs(benchmark)
+			cpus, online, err := m.BenchmarkCPUs(benchmark)
 			if err != nil {
 				return cannot("unknown", "away from benchmark CPUs", err.Error(), "")
 			}
@@ -38,7 +41,7 @@ func irqAffinity(s IRQAffinitySettings, benchmark string) Control {
 
 // planIRQs moves the interrupts that may run on a benchmark CPU to the others. One that cannot be looked at is named, and is no reason to leave the
 // others where they are.
-func planIRQs(m *Machine, cpus, others CPUs) Plan {
+func planIRQs(m *Machine, cpus, others host.CPUs) Plan {
 	wanted := "CPU " + others.String()
 	if len(cpus) == 0 {
 		return cannot("all on CPU "+others.String(), "away from the benchmark CPU", "there is only one CPU", "measure on a machine with two CPUs or more")
@@ -51,7 +54,7 @@ func planIRQs(m *Machine, cpus, others CPUs) Plan {
 			continue
 		}
 		file := path.Join(irqDir, name, "smp_affinity_list")
-		set, err := readCPUList(m, file)
+		set, err := m.ReadCPUs(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // freed meanwhile, or one that has no affinity
 		}
@@ -75,36 +78,23 @@ func planIRQs(m *Machine, cpus, others CPUs) Plan {
 	}
 	p := ok(fmt.Sprintf("%d of %d away from CPU %s", total-len(unknown)-countIRQs(steps), total, cpus), wanted)
 	if len(steps) > 0 {
-		p.Status, p.Steps = StatusWillSet, steps
+		p.Status, p.Steps = setting.StatusWillSet, steps
 	}
 	p.Detail = remark(unknown, "unreadable")
 	return p
 }
 
-// readCPUList reads a file that holds a set of CPUs as a list.
-func readCPUList(m *Machine, file string) (CPUs, error) {
-	text, err := m.Root.Read(file)
-	if err != nil {
-		return nil, err
-	}
-	set, err := ParseCPUList(text)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
-	}
-	return set, nil
-}
-
 // onlyOn tells whether an interrupt stays on the given CPUs: by its setting, or because nothing is delivered at all.
-func (m *Machine) onlyOn(irq string, set, others CPUs) bool {
+func (m *Machine) onlyOn(irq string, set, others host.CPUs) bool {
 	if others.Contains(set) {
 		return true
 	}
-	effective, err := readCPUList(m, path.Join(irqDir, irq, "effective_affinity_list"))
+	effective, err := m.ReadCPUs(path.Join(irqDir, irq, "effective_affinity_list"))
 	return err == nil && len(effective) == 0 // the interrupt has no handler
 }
 
 // defaultAffinity returns the step that sends interrupts yet to come to the given CPUs, nil when they go there.
-func defaultAffinity(m *Machine, others CPUs) (*Step, error) {
+func defaultAffinity(m *Machine, others host.CPUs) (*Step, error) {
 	text, err := m.Root.Read(defaultIRQFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -112,7 +102,7 @@ func defaultAffinity(m *Machine, others CPUs) (*Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := ParseCPUMask(text)
+	set, err := host.ParseCPUMask(text)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", defaultIRQFile, err)
 	}

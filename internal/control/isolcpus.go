@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // IsolcpusSettings says which CPUs the kernel may keep out of its scheduler.
 type IsolcpusSettings struct {
-	Policy Policy
+	Policy setting.Policy
 	CPUs   string // in list form; "" is none, as in the study
 }
 
@@ -24,7 +27,7 @@ func isolcpus(s IsolcpusSettings) Control {
 }
 
 func planIsolcpus(m *Machine, list string) Plan {
-	want, err := ParseCPUList(list)
+	want, err := host.ParseCPUList(list)
 	if err != nil {
 		return cannot("unknown", list, err.Error(), "correct isolcpus.cpus in [controls]")
 	}
@@ -33,12 +36,12 @@ func planIsolcpus(m *Machine, list string) Plan {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unreadable(wanted, err)
 	}
-	set, err := ParseCPUList(text)
+	set, err := host.ParseCPUList(text)
 	if err != nil {
 		return unreadable(wanted, err)
 	}
 	if text, err := m.Root.Read(groupRoot + "/cpuset.cpus.isolated"); err == nil {
-		if partitions, err := ParseCPUList(text); err == nil {
+		if partitions, err := host.ParseCPUList(text); err == nil {
 			set = set.Minus(partitions)
 		}
 	}
@@ -47,12 +50,12 @@ func planIsolcpus(m *Machine, list string) Plan {
 	case set.Equal(want):
 		return ok(found, wanted)
 	case len(want) == 0:
-		return Plan{Status: StatusNeedsReboot, Found: found, Wanted: wanted, Fix: withoutArgument(m.Root, "isolcpus")}
+		return Plan{Status: setting.StatusNeedsReboot, Found: found, Wanted: wanted, Fix: withoutArgument(m.Host, "isolcpus")}
 	}
-	return Plan{Status: StatusNeedsReboot, Found: found, Wanted: wanted, Fix: kernelArgument(m.Root, "isolcpus="+want.String())}
+	return Plan{Status: setting.StatusNeedsReboot, Found: found, Wanted: wanted, Fix: kernelArgument(m.Host, "isolcpus="+want.String())}
 }
 
-func setOrNone(set CPUs) string {
+func setOrNone(set host.CPUs) string {
 	if len(set) == 0 {
 		return "none"
 	}

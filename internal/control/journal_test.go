@@ -13,6 +13,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/setting"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -140,7 +141,7 @@ func TestFullDisk(t *testing.T) {
 			}
 			fsys.Inject(crashfs.Fault{Err: errno, Permanent: true, Short: 40, Match: func(op crashfs.Op) bool { return op.Kind == kind }})
 			s := everything()
-			s.Frequency.Policy = Require
+			s.Frequency.Policy = setting.Require
 			_, undo, problems := ApplyAll(t.Context(), m, s, j)
 			if kind == crashfs.Sync && errors.Is(errno, syscall.ENOSPC) {
 				continue // a sync needs no space

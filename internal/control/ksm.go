@@ -1,10 +1,14 @@
 package control
 
-import "context"
+import (
+	"context"
+
+	"krund/internal/setting"
+)
 
 // KSMSettings asks for the merging of equal memory pages to stop.
 type KSMSettings struct {
-	Policy  Policy
+	Policy  setting.Policy
 	Unmerge bool // also part the pages that are merged already, instead of at their next write in the middle of a run
 }
 

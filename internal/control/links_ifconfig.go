@@ -3,11 +3,13 @@ package control
 import (
 	"context"
 	"strings"
+
+	"krund/internal/host"
 )
 
 // Ifconfig switches interfaces with OpenBSD's ifconfig(8). Addresses stay when an interface goes down there, and static routes come back
 // with it, so that nothing need be saved.
-type Ifconfig struct{ Commands Commands }
+type Ifconfig struct{ Commands host.Commands }
 
 // List returns all interfaces.
 func (c Ifconfig) List() ([]Link, error) {

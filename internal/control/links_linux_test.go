@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/setting"
 )
 
 // inEmptyNetwork runs f on a thread with a network of its own, which goes away with it. Such a network needs root and ip(8).
@@ -76,8 +78,8 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		}
 		before, table := configuredNetwork(ip), ip("route", "show", "table", "77")
 		m := &Machine{Boot: boot, Links: netlinkLinks{}}
-		f, undo, err := network(NetworkSettings{Policy: Require, Down: []string{"k0", "lo"}}).Apply(t.Context(), m, openJournal(t, m))
-		if err != nil || f.Status != StatusSet || f.Found != "k0 up" {
+		f, undo, err := network(NetworkSettings{Policy: setting.Require, Down: []string{"k0", "lo"}}).Apply(t.Context(), m, openJournal(t, m))
+		if err != nil || f.Status != setting.StatusSet || f.Found != "k0 up" {
 			t.Errorf("%+v, %v", f, err)
 		}
 		if got := configuredNetwork(ip); len(got) >= len(before) {

@@ -4,34 +4,26 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
-// A Machine is everything that controls read and change, each part replaceable by a test. NewMachine fills it for the machine at hand; a
-// nil part is one that the system does not have, and controls that need it say so.
+// A Machine is everything that controls read and change, each part replaceable by a test. NewMachine
+// fills it for the machine at hand. A nil part is one that the system does not have; controls that
+// need it report so.
 type Machine struct {
-	Root     sysroot.Root
-	Boot     string                            // identifies this boot; settings made in another one are void
-	Commands Commands                          // small programs of the system
-	Swap     Swap                              // swapon(2), swapoff(2)
-	Units    Units                             // services, timers, sockets
-	Links    Links                             // network interfaces
-	Accounts Accounts                          // the account for benchmarks
-	Bind     func(thread int, cpus CPUs) error // lets a thread run on these CPUs only
-	Clock    sysroot.Clock                     // for settings that take a moment; nil never waits
+	host.Host
+	Boot     string                                 // identifies this boot; changes made in another one are void
+	Swap     Swap                                   // swapon(2), swapoff(2)
+	Units    Units                                  // services, timers, sockets
+	Links    Links                                  // network interfaces
+	Accounts Accounts                               // the account for benchmarks
+	Bind     func(thread int, cpus host.CPUs) error // lets a thread run on these CPUs only
+	Clock    sysroot.Clock                          // for settings that take a moment; nil never waits
 
 	held map[string]io.Closer // devices held open by KindHold steps
-}
-
-// Commands runs small programs of the system: apm, sysctl, rcctl, systemctl.
-type Commands interface {
-	// Output runs a program found in the system's directories and returns what it printed on standard output. A program that is not
-	// installed is an error that wraps exec.ErrNotFound.
-	Output(ctx context.Context, name string, args ...string) ([]byte, error)
 }
 
 // Swap switches swap areas.
@@ -139,36 +131,6 @@ func (m *Machine) wait(ctx context.Context, d time.Duration) {
 	if m.Clock != nil {
 		_ = m.Clock.Sleep(ctx, d)
 	}
-}
-
-// online returns the CPUs in use.
-func (m *Machine) online() (CPUs, error) { return onlineCPUs(m.Root) }
-
-// onlineCPUs returns the CPUs in use of the machine below root.
-func onlineCPUs(root sysroot.Root) (CPUs, error) {
-	text, err := root.Read("/sys/devices/system/cpu/online")
-	if err != nil {
-		return nil, err
-	}
-	return ParseCPUList(text)
-}
-
-// hypervised tells whether the processor says that it is a guest's. False on processors that cannot say.
-func (m *Machine) hypervised() bool {
-	text, err := m.Root.Read("/proc/cpuinfo")
-	return err == nil && CPUFlag(text, "hypervisor")
-}
-
-// CPUFlag tells whether the text of /proc/cpuinfo lists a feature of the first processor ("flags" on x86, "Features" on arm).
-func CPUFlag(cpuinfo, flag string) bool {
-	for line := range strings.Lines(cpuinfo) {
-		name, value, found := strings.Cut(line, ":")
-		name = strings.TrimSpace(name)
-		if found && (name == "flags" || name == "Features") {
-			return slices.Contains(strings.Fields(value), flag)
-		}
-	}
-	return false
 }
 
 // hold remembers an open device until release; one that is held already is let go of.

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/account"
 	"krund/internal/command"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
@@ -14,7 +15,7 @@ import (
 // are only its files: no services, interfaces or swap of the machine at hand can be reached through
 // it.
 func NewMachine(_ context.Context, root sysroot.Root) *Machine {
-	m := &Machine{Root: root}
+	m := &Machine{Host: host.Host{Root: root}}
 	m.Boot, _ = root.Read("/proc/sys/kernel/random/boot_id") // unknown is "", and then counts as any boot
 	if root.IsMachine() {
 		m.Clock = sysroot.RealClock{}
@@ -29,7 +30,7 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 }
 
 // bindThread is sched_setaffinity(2).
-func bindThread(id int, cpus CPUs) error {
+func bindThread(id int, cpus host.CPUs) error {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
 		set.Set(cpu)

@@ -5,13 +5,14 @@ import (
 
 	"krund/internal/account"
 	"krund/internal/command"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
 // NewMachine returns the machine below root. For a copy of a machine (a root other than "/") there
 // are only its files.
 func NewMachine(ctx context.Context, root sysroot.Root) *Machine {
-	m := &Machine{Root: root}
+	m := &Machine{Host: host.Host{Root: root}}
 	if root.IsMachine() {
 		m.Clock = sysroot.RealClock{}
 		m.Commands = command.System{}

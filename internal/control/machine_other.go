@@ -5,8 +5,11 @@ package control
 import (
 	"context"
 
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
 // NewMachine returns a machine that can only be looked at: krund controls Linux and OpenBSD.
-func NewMachine(_ context.Context, root sysroot.Root) *Machine { return &Machine{Root: root} }
+func NewMachine(_ context.Context, root sysroot.Root) *Machine {
+	return &Machine{Host: host.Host{Root: root}}
+}

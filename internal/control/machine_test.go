@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"krund/internal/durable/crashfs"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 
@@ -70,12 +71,12 @@ func fakeMachine(t *testing.T, name string) (*Machine, *fakeKernel) {
 // everything asks for all that can be asked for.
 func everything() Settings {
 	s := Defaults()
-	for _, p := range []*Policy{
+	for _, p := range []*setting.Policy{
 		&s.SMT.Policy, &s.Frequency.Policy, &s.Turbo.Policy, &s.CStates.Policy, &s.Tickless.Policy, &s.Isolcpus.Policy, &s.PerfRate.Policy,
 		&s.NMIWatchdog.Policy, &s.ASLR.Policy, &s.Swap.Policy, &s.Overcommit.Policy, &s.THP.Policy, &s.KSM.Policy, &s.NUMABalancing.Policy,
 		&s.Writeback.Policy, &s.StatInterval.Policy, &s.RTThrottle.Policy, &s.IRQAffinity.Policy, &s.Shield.Policy, &s.Services.Policy, &s.Network.Policy,
 	} {
-		*p = Apply
+		*p = setting.Apply
 	}
 	s.Services.Stop = []string{"cron.service", "ssh*", "*.timer"}
 	s.Network.Down = []string{"eth*"}
@@ -144,9 +145,9 @@ func sameTree(t *testing.T, got, want map[string]string) {
 }
 
 // find returns the finding of a control.
-func find(t *testing.T, findings []Finding, name string) Finding {
+func find(t *testing.T, findings []setting.Finding, name string) setting.Finding {
 	t.Helper()
-	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Name == name })
+	i := slices.IndexFunc(findings, func(f setting.Finding) bool { return f.Name == name })
 	if i < 0 {
 		t.Fatalf("no finding %q", name)
 	}

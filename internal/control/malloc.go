@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+
+	"krund/internal/setting"
 )
 
 // MallocSettings asks for the least random memory allocation of OpenBSD's malloc(3).
 type MallocSettings struct {
-	Policy Policy
+	Policy setting.Policy
 	Flags  string // MALLOC_OPTIONS for the benchmark; lower-case letters switch a protection off
 }
 
@@ -52,7 +54,7 @@ func malloc(s MallocSettings) Control {
 
 // MallocEnv returns the environment entry that gives a benchmark its malloc options, "" when the control is off.
 func MallocEnv(s MallocSettings) string {
-	if s.Policy == Off || s.Flags == "" {
+	if s.Policy == setting.Off || s.Flags == "" {
 		return ""
 	}
 	return fmt.Sprintf("MALLOC_OPTIONS=%s", strings.TrimSpace(s.Flags))

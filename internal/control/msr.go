@@ -26,7 +26,7 @@ func planTurboMSR(m *Machine, cpuinfo string) Plan {
 	if strings.Contains(cpuinfo, "AuthenticAMD") || strings.Contains(cpuinfo, "HygonGenuine") {
 		register, bit = amdHWCR, amdBoostOffBit
 	}
-	cpus, err := m.online()
+	cpus, err := m.Online()
 	if err != nil {
 		return unreadable("off", err)
 	}

@@ -6,11 +6,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"krund/internal/setting"
 )
 
 // NetworkSettings names network interfaces to take down for the time of the measurement.
 type NetworkSettings struct {
-	Policy Policy
+	Policy setting.Policy
 	Down   []string // names or patterns (path.Match); the loopback interface is never touched
 }
 

@@ -1,7 +1,9 @@
 package control
 
+import "krund/internal/setting"
+
 // NMIWatchdogSettings asks for the NMI watchdog off.
-type NMIWatchdogSettings struct{ Policy Policy }
+type NMIWatchdogSettings struct{ Policy setting.Policy }
 
 // nmiWatchdog sets kernel.nmi_watchdog to 0.
 func nmiWatchdog(s NMIWatchdogSettings) Control {

@@ -1,7 +1,9 @@
 package control
 
+import "krund/internal/setting"
+
 // NUMABalancingSettings asks for automatic NUMA balancing off.
-type NUMABalancingSettings struct{ Policy Policy }
+type NUMABalancingSettings struct{ Policy setting.Policy }
 
 // numaBalancing sets kernel.numa_balancing to 0.
 func numaBalancing(s NUMABalancingSettings) Control {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"krund/internal/command"
+	"krund/internal/host"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 
@@ -29,7 +31,10 @@ func openbsd(t *testing.T, state map[string]string) *Machine {
 		}
 	}
 	commands := shellPrograms{command.System{Dirs: []string{programs, "/usr/bin", "/bin"}}}
-	return &Machine{Root: sysroot.New(filepath.Join(dir, "root")), Boot: boot, Commands: commands, Units: Rcctl{commands}, Links: Ifconfig{commands}}
+	return &Machine{
+		Host: host.Host{Root: sysroot.New(filepath.Join(dir, "root")), Commands: commands},
+		Boot: boot, Units: Rcctl{commands}, Links: Ifconfig{commands},
+	}
 }
 
 // shellPrograms are programs whose directory the tests can find again.
@@ -45,24 +50,24 @@ func TestAPM(t *testing.T) {
 	tests := []struct {
 		name   string
 		state  map[string]string
-		status Status
+		status setting.Status
 		found  string
 		detail string
 		after  string // policy and level when applied
 	}{
-		{"6.x with apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "0", "apmd": ""}, StatusSet, "manual 0", "apmd runs", "high 100"},
-		{"6.x without apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "50"}, StatusSet, "manual 50", "does not run", "manual 100"},
-		{"7.x: automatic, and at full speed only while on mains", map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "100"}, StatusSet, "auto 100", "does not run", "manual 100"},
-		{"7.x with apmd -A", map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "0", "apmd": "-A"}, StatusSet, "auto 0", "apmd runs with -A", "high 100"},
-		{"without policies", map[string]string{"hw.setperf": "0"}, StatusSet, "0", "", "100"},
-		{"as wanted", map[string]string{"hw.perfpolicy": "high", "hw.setperf": "100"}, StatusOK, "high 100", "", ""},
-		{"mains and battery apart, on mains", map[string]string{"hw.perfpolicy": "high", "hw.setperf": "100", "apmd": ""}, StatusOK, "high 100", "apmd runs", ""},
-		{"no frequency control", map[string]string{}, StatusCannot, "no hw.setperf", "", ""},
+		{"6.x with apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "0", "apmd": ""}, setting.StatusSet, "manual 0", "apmd runs", "high 100"},
+		{"6.x without apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "50"}, setting.StatusSet, "manual 50", "does not run", "manual 100"},
+		{"7.x: automatic, and at full speed only while on mains", map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "100"}, setting.StatusSet, "auto 100", "does not run", "manual 100"},
+		{"7.x with apmd -A", map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "0", "apmd": "-A"}, setting.StatusSet, "auto 0", "apmd runs with -A", "high 100"},
+		{"without policies", map[string]string{"hw.setperf": "0"}, setting.StatusSet, "0", "", "100"},
+		{"as wanted", map[string]string{"hw.perfpolicy": "high", "hw.setperf": "100"}, setting.StatusOK, "high 100", "", ""},
+		{"mains and battery apart, on mains", map[string]string{"hw.perfpolicy": "high", "hw.setperf": "100", "apmd": ""}, setting.StatusOK, "high 100", "apmd runs", ""},
+		{"no frequency control", map[string]string{}, setting.StatusCannot, "no hw.setperf", "", ""},
 	}
 	for _, tt := range tests {
 		m := openbsd(t, tt.state)
 		before := stateOf(t, m)
-		c := apm(APMSettings{Policy: Require})
+		c := apm(APMSettings{Policy: setting.Require})
 		f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
 		if err != nil || f.Status != tt.status || f.Found != tt.found || !strings.Contains(f.Detail, tt.detail) {
 			t.Errorf("%s: %+v, %v", tt.name, f, err)
@@ -85,35 +90,35 @@ func TestAPM(t *testing.T) {
 }
 
 func TestMalloc(t *testing.T) {
-	c := malloc(MallocSettings{Policy: Require, Flags: "cfgrux"})
+	c := malloc(MallocSettings{Policy: setting.Require, Flags: "cfgrux"})
 	old := openbsd(t, nil) // 6.4 and before
-	if f := c.Check(t.Context(), old); f.Status != StatusOK {
+	if f := c.Check(t.Context(), old); f.Status != setting.StatusOK {
 		t.Errorf("6.x without malloc.conf: %+v", f)
 	}
 	if err := os.Symlink("S", old.Root.Path("/etc/malloc.conf")); err != nil {
 		t.Fatal(err)
 	}
-	if f := c.Check(t.Context(), old); f.Status != StatusCannot || f.Found != "/etc/malloc.conf -> S" || f.Fix != "rm /etc/malloc.conf" {
+	if f := c.Check(t.Context(), old); f.Status != setting.StatusCannot || f.Found != "/etc/malloc.conf -> S" || f.Fix != "rm /etc/malloc.conf" {
 		t.Errorf("6.x with malloc.conf: %+v", f)
 	}
 	m := openbsd(t, map[string]string{"vm.malloc_conf": ""})
-	if f := c.Check(t.Context(), m); f.Status != StatusOK {
+	if f := c.Check(t.Context(), m); f.Status != setting.StatusOK {
 		t.Errorf("7.x without options: %+v", f)
 	}
 	m = openbsd(t, map[string]string{"vm.malloc_conf": "S>>"}) // and a larger cache
 	before := stateOf(t, m)
 	f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
-	if err != nil || f.Status != StatusSet {
+	if err != nil || f.Status != setting.StatusSet {
 		t.Fatalf("7.x with options: %+v, %v", f, err)
 	}
 	if err := undo(t.Context()); err != nil {
 		t.Error(err)
 	}
 	sameTree(t, stateOf(t, m), before)
-	if got := MallocEnv(MallocSettings{Policy: Require, Flags: "cfgrux"}); got != "MALLOC_OPTIONS=cfgrux" {
+	if got := MallocEnv(MallocSettings{Policy: setting.Require, Flags: "cfgrux"}); got != "MALLOC_OPTIONS=cfgrux" {
 		t.Errorf("environment %q", got)
 	}
-	if got := MallocEnv(MallocSettings{Policy: Off, Flags: "cfgrux"}); got != "" {
+	if got := MallocEnv(MallocSettings{Policy: setting.Off, Flags: "cfgrux"}); got != "" {
 		t.Errorf("environment with the control off %q", got)
 	}
 }
@@ -124,11 +129,11 @@ func TestRcctlAndIfconfig(t *testing.T) {
 	j := openJournal(t, m)
 	var undos []Undo
 	for _, c := range []Control{
-		services(ServicesSettings{Policy: Require, Stop: []string{"cron", "smtpd", "ntpd"}}),
-		network(NetworkSettings{Policy: Require, Down: []string{"*"}}),
+		services(ServicesSettings{Policy: setting.Require, Stop: []string{"cron", "smtpd", "ntpd"}}),
+		network(NetworkSettings{Policy: setting.Require, Down: []string{"*"}}),
 	} {
 		f, undo, err := c.Apply(t.Context(), m, j)
-		if err != nil || f.Status != StatusSet {
+		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("%+v, %v", f, err)
 		}
 		undos = append(undos, undo)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // OvercommitSettings asks for a way of promising memory.
 type OvercommitSettings struct {
-	Policy Policy
+	Policy setting.Policy
 	Mode   int // 0 heuristic, 1 always, 2 never (the study's: an allocation that cannot be kept fails at once)
 	Ratio  int // with mode 2, percent of memory that may be promised; 0 leaves it as it is
 }
@@ -35,7 +37,7 @@ func overcommit(s OvercommitSettings, heap int64, noSwap bool) Control {
 			if s.Mode != 2 {
 				return mode
 			}
-			text, err := m.Root.Read("/proc/meminfo")
+			memory, err := m.ReadMeminfo()
 			if err != nil {
 				return unreadable("2", err)
 			}
@@ -44,7 +46,7 @@ func overcommit(s OvercommitSettings, heap int64, noSwap bool) Control {
 				ratio := sysfile{path: ratioFile, want: strconv.Itoa(s.Ratio), unit: " %"}.plan(ctx, m)
 				mode = both(mode, ratio, append(append(ratio.Steps, noteKbytes(m, ratio)...), steps...))
 			}
-			return checkHeadroom(mode, parseMeminfo(text), s.Ratio, heap, noSwap)
+			return checkHeadroom(mode, memory, s.Ratio, heap, noSwap)
 		},
 	}
 }
@@ -54,43 +56,19 @@ func overcommit(s OvercommitSettings, heap int64, noSwap bool) Control {
 // makes that 0 again, where writing a ratio of 0 would leave no memory to promise.
 func noteKbytes(m *Machine, ratio Plan) []Step {
 	text, err := m.Root.Read(kbytesFile)
-	if err != nil || text == "0" || ratio.Status != StatusWillSet {
+	if err != nil || text == "0" || ratio.Status != setting.StatusWillSet {
 		return nil
 	}
 	return []Step{{Kind: KindFile, Target: kbytesFile, Old: text, New: "0"}}
 }
 
-// meminfo holds the values of /proc/meminfo in bytes (and HugePages_Total in pages), by name.
-type meminfo map[string]int64
-
-// parseMeminfo reads the lines "Name:  123 kB"; lines of another form are left out.
-func parseMeminfo(text string) meminfo {
-	m := meminfo{}
-	for line := range strings.Lines(text) {
-		name, rest, found := strings.Cut(line, ":")
-		fields := strings.Fields(rest)
-		if !found || len(fields) == 0 {
-			continue
-		}
-		n, err := strconv.ParseInt(fields[0], 10, 64)
-		if err != nil || n < 0 || n > 1<<50 {
-			continue
-		}
-		if len(fields) > 1 && fields[1] == "kB" {
-			n *= 1024
-		}
-		m[strings.TrimSpace(name)] = n
-	}
-	return m
-}
-
 // commitLimit returns how much memory may be promised under mode 2, in bytes (docs.kernel.org, mm/overcommit-accounting): ratio percent
 // of memory that is not set aside for huge pages, and all of swap. ratio 0 means the one in force, from which the kernel computes
 // CommitLimit itself.
-func (m meminfo) commitLimit(ratio int, noSwap bool) int64 {
+func commitLimit(m host.Meminfo, ratio int, noSwap bool) int64 {
 	limit := m["CommitLimit"] - m["SwapTotal"]
 	if ratio > 0 {
-		limit = m.ordinary() / 100 * int64(ratio)
+		limit = m.Ordinary() / 100 * int64(ratio)
 	}
 	if !noSwap {
 		limit += m["SwapTotal"]
@@ -98,19 +76,9 @@ func (m meminfo) commitLimit(ratio int, noSwap bool) int64 {
 	return limit
 }
 
-// ordinary returns the memory that is not set aside for huge pages, in bytes. Hugetlb counts them in all their sizes; kernels before 4.19 count those
-// of the usual size only.
-func (m meminfo) ordinary() int64 {
-	huge, known := m["Hugetlb"]
-	if !known {
-		huge = m["HugePages_Total"] * m["Hugepagesize"]
-	}
-	return max(m["MemTotal"]-huge, 0)
-}
-
 // checkHeadroom turns a plan for mode 2 into one that refuses it when the promises would not fit.
-func checkHeadroom(p Plan, m meminfo, ratio int, heap int64, noSwap bool) Plan {
-	limit, promised := m.commitLimit(ratio, noSwap), m["Committed_AS"]
+func checkHeadroom(p Plan, m host.Meminfo, ratio int, heap int64, noSwap bool) Plan {
+	limit, promised := commitLimit(m, ratio, noSwap), m["Committed_AS"]
 	need := promised + heap + commitReserve
 	p.Detail = join(p.Detail, fmt.Sprintf("%s promised of at most %s", mib(promised), mib(limit)), "; ")
 	if limit >= need {
@@ -125,11 +93,11 @@ func checkHeadroom(p Plan, m meminfo, ratio int, heap int64, noSwap bool) Plan {
 }
 
 // ratioFor returns the smallest ratio, in percent, under which need bytes may be promised; more than 100 when none is enough.
-func ratioFor(m meminfo, need int64, noSwap bool) int64 {
+func ratioFor(m host.Meminfo, need int64, noSwap bool) int64 {
 	if !noSwap {
 		need -= m["SwapTotal"]
 	}
-	hundredth := m.ordinary() / 100
+	hundredth := m.Ordinary() / 100
 	if hundredth <= 0 {
 		return 1000
 	}

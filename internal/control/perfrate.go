@@ -3,11 +3,13 @@ package control
 import (
 	"context"
 	"fmt"
+
+	"krund/internal/setting"
 )
 
 // PerfRateSettings asks for the least that the kernel's profiler can do.
 type PerfRateSettings struct {
-	Policy  Policy
+	Policy  setting.Policy
 	Rate    int // samples per second at most, 1 or more
 	Percent int // share of CPU time at most, 1 to 99
 }
@@ -43,7 +45,7 @@ func both(a, b Plan, steps []Step) Plan {
 	if rank(b.Status) > rank(a.Status) {
 		p.Status = b.Status
 	}
-	if p.Status == StatusWillSet {
+	if p.Status == setting.StatusWillSet {
 		p.Steps = steps
 	}
 	return p

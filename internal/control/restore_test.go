@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
+	"krund/internal/setting"
 )
 
 // TestRestoreUnderUnknownBoot: when the system cannot say which boot it is, entries count as this boot's.
@@ -94,7 +95,7 @@ func TestApplyWithEndedContext(t *testing.T) {
 	m, k := fakeMachine(t, "arm64")
 	before := state(t, m, k)
 	s := everything()
-	s.PerfRate.Policy = Require
+	s.PerfRate.Policy = setting.Require
 	if _, _, problems := ApplyAll(ended(t), m, s, openJournal(t, m)); len(problems) != 1 {
 		t.Errorf("problems %v", problems)
 	}

@@ -1,10 +1,14 @@
 package control
 
-import "strconv"
+import (
+	"strconv"
+
+	"krund/internal/setting"
+)
 
 // RTThrottleSettings asks for a bound on real-time threads.
 type RTThrottleSettings struct {
-	Policy  Policy
+	Policy  setting.Policy
 	Runtime int // microseconds of each period that real-time threads may use; -1 is no bound
 }
 

@@ -8,11 +8,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"krund/internal/setting"
 )
 
 // ServicesSettings names services to stop for the time of the measurement.
 type ServicesSettings struct {
-	Policy Policy
+	Policy setting.Policy
 	Stop   []string // names or patterns (path.Match): units of systemd ("cron.service", "*.timer"), services of rcctl on OpenBSD
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/internal/setting"
 )
 
 func TestPlanServices(t *testing.T) {
@@ -54,7 +56,7 @@ func TestPlanServices(t *testing.T) {
 		if p.Detail != tt.remark {
 			t.Errorf("%s: remark %q, want %q", tt.name, p.Detail, tt.remark)
 		}
-		if (p.Status == StatusOK) != (tt.want == "") {
+		if (p.Status == setting.StatusOK) != (tt.want == "") {
 			t.Errorf("%s: %s", tt.name, p.Status)
 		}
 	}
@@ -63,13 +65,13 @@ func TestPlanServices(t *testing.T) {
 func TestServicesRefuseThePillars(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	for _, name := range []string{"dbus.service", "krund.service", "user.slice", "["} {
-		f := services(ServicesSettings{Policy: Require, Stop: []string{name}}).Check(t.Context(), m)
-		if f.Status != StatusCannot || f.Fix == "" {
+		f := services(ServicesSettings{Policy: setting.Require, Stop: []string{name}}).Check(t.Context(), m)
+		if f.Status != setting.StatusCannot || f.Fix == "" {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
 	m.Units = nil
-	if f := services(ServicesSettings{Policy: Require, Stop: []string{"x.service"}}).Check(t.Context(), m); f.Status != StatusCannot {
+	if f := services(ServicesSettings{Policy: setting.Require, Stop: []string{"x.service"}}).Check(t.Context(), m); f.Status != setting.StatusCannot {
 		t.Errorf("no service manager: %+v", f)
 	}
 }
@@ -79,9 +81,9 @@ func TestServicesAllOrNothing(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	units := m.Units.(*fakeUnits)
 	units.fail = map[string]error{"stop ssh.service": errors.New("job failed")}
-	c := services(ServicesSettings{Policy: Require, Stop: []string{"cron.service", "ssh.service"}})
+	c := services(ServicesSettings{Policy: setting.Require, Stop: []string{"cron.service", "ssh.service"}})
 	f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
-	if err == nil || f.Status != StatusCannot || !strings.Contains(f.Detail, "job failed") {
+	if err == nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, "job failed") {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	want := []string{"stop cron.service", "stop ssh.service", "start cron.service"}
@@ -94,7 +96,7 @@ func TestServicesAllOrNothing(t *testing.T) {
 func TestUndoGoesOnPastErrors(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	units := m.Units.(*fakeUnits)
-	c := services(ServicesSettings{Policy: Require, Stop: []string{"cron.service", "ssh.service", "apt-daily.timer"}})
+	c := services(ServicesSettings{Policy: setting.Require, Stop: []string{"cron.service", "ssh.service", "apt-daily.timer"}})
 	j := openJournal(t, m)
 	_, undo, err := c.Apply(t.Context(), m, j)
 	if err != nil {
@@ -125,7 +127,7 @@ func TestServiceThatComesBack(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	m.Units = stubborn{m.Units.(*fakeUnits)}
 	s := everything()
-	s.Services = ServicesSettings{Policy: Require, Stop: []string{"cron.service"}}
+	s.Services = ServicesSettings{Policy: setting.Require, Stop: []string{"cron.service"}}
 	_, _, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	if len(problems) != 1 || !strings.Contains(problems[0].What, "does not stay set: is cron.service running") {
 		t.Errorf("%+v", problems)
@@ -161,16 +163,16 @@ rubbish
 
 func TestPlanNetwork(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
-	f := network(NetworkSettings{Policy: Require, Down: []string{"*"}}).Check(t.Context(), m)
-	if f.Status != StatusWillSet || f.Found != "eth0 up" {
+	f := network(NetworkSettings{Policy: setting.Require, Down: []string{"*"}}).Check(t.Context(), m)
+	if f.Status != setting.StatusWillSet || f.Found != "eth0 up" {
 		t.Errorf("%+v; the loopback interface and one that is down are no concern", f)
 	}
-	f = network(NetworkSettings{Policy: Require, Down: []string{"eno1", "eth1", "wl*"}}).Check(t.Context(), m)
-	if f.Status != StatusOK || f.Detail != "eno1, wl*: no such interface" {
+	f = network(NetworkSettings{Policy: setting.Require, Down: []string{"eno1", "eth1", "wl*"}}).Check(t.Context(), m)
+	if f.Status != setting.StatusOK || f.Detail != "eno1, wl*: no such interface" {
 		t.Errorf("misspelt: %+v", f)
 	}
 	m.Links = nil
-	if f := network(NetworkSettings{Policy: Require, Down: []string{"*"}}).Check(t.Context(), m); f.Status != StatusCannot {
+	if f := network(NetworkSettings{Policy: setting.Require, Down: []string{"*"}}).Check(t.Context(), m); f.Status != setting.StatusCannot {
 		t.Errorf("no way to switch interfaces: %+v", f)
 	}
 }
@@ -179,7 +181,7 @@ func TestNetworkThatDoesNotComeUp(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	links := m.Links.(*fakeLinks)
 	j := openJournal(t, m)
-	_, undo, err := network(NetworkSettings{Policy: Require, Down: []string{"eth0"}}).Apply(t.Context(), m, j)
+	_, undo, err := network(NetworkSettings{Policy: setting.Require, Down: []string{"eth0"}}).Apply(t.Context(), m, j)
 	if err != nil || links.links[1].Up {
 		t.Fatalf("%+v, %v", links.links, err)
 	}

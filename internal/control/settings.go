@@ -1,5 +1,7 @@
 package control
 
+import "krund/internal/setting"
+
 // Settings says what every control wants and under which policy. Defaults fills it as the warmup study had it.
 type Settings struct {
 	CPUs string // the CPUs that benchmarks run on, in list form; "" is all online ones but the lowest
@@ -39,28 +41,28 @@ type Settings struct {
 // is required, what it did not touch is off. In between are a few that it left to the firmware, or that take nothing away (apply).
 func Defaults() Settings {
 	return Settings{
-		SMT:           SMTSettings{Policy: Apply}, // hyper-threading was off in the firmware
-		Frequency:     FrequencySettings{Policy: Require},
-		Turbo:         TurboSettings{Policy: Require},
-		CStates:       CStatesSettings{Policy: Off},
-		Tickless:      TicklessSettings{Policy: Require},
-		Isolcpus:      IsolcpusSettings{Policy: Require},
-		PerfRate:      PerfRateSettings{Policy: Require, Rate: 1, Percent: 1},
-		NMIWatchdog:   NMIWatchdogSettings{Policy: Apply},
-		ASLR:          ASLRSettings{Policy: Require, Value: 2},
-		Swap:          SwapSettings{Policy: Off},
-		Overcommit:    OvercommitSettings{Policy: Require, Mode: 2},
-		THP:           THPSettings{Policy: Off, Enabled: "never"},
-		KSM:           KSMSettings{Policy: Off},
-		NUMABalancing: NUMABalancingSettings{Policy: Off},
-		Writeback:     WritebackSettings{Policy: Off},
-		StatInterval:  StatIntervalSettings{Policy: Off, Seconds: 120},
-		RTThrottle:    RTThrottleSettings{Policy: Off, Runtime: -1},
-		IRQAffinity:   IRQAffinitySettings{Policy: Off},
-		Shield:        ShieldSettings{Policy: Off, Type: "root"},
-		APM:           APMSettings{Policy: Require},
-		Malloc:        MallocSettings{Policy: Require, Flags: "cfgrux"},
-		Services:      ServicesSettings{Policy: Off},
-		Network:       NetworkSettings{Policy: Off},
+		SMT:           SMTSettings{Policy: setting.Apply}, // hyper-threading was off in the firmware
+		Frequency:     FrequencySettings{Policy: setting.Require},
+		Turbo:         TurboSettings{Policy: setting.Require},
+		CStates:       CStatesSettings{Policy: setting.Off},
+		Tickless:      TicklessSettings{Policy: setting.Require},
+		Isolcpus:      IsolcpusSettings{Policy: setting.Require},
+		PerfRate:      PerfRateSettings{Policy: setting.Require, Rate: 1, Percent: 1},
+		NMIWatchdog:   NMIWatchdogSettings{Policy: setting.Apply},
+		ASLR:          ASLRSettings{Policy: setting.Require, Value: 2},
+		Swap:          SwapSettings{Policy: setting.Off},
+		Overcommit:    OvercommitSettings{Policy: setting.Require, Mode: 2},
+		THP:           THPSettings{Policy: setting.Off, Enabled: "never"},
+		KSM:           KSMSettings{Policy: setting.Off},
+		NUMABalancing: NUMABalancingSettings{Policy: setting.Off},
+		Writeback:     WritebackSettings{Policy: setting.Off},
+		StatInterval:  StatIntervalSettings{Policy: setting.Off, Seconds: 120},
+		RTThrottle:    RTThrottleSettings{Policy: setting.Off, Runtime: -1},
+		IRQAffinity:   IRQAffinitySettings{Policy: setting.Off},
+		Shield:        ShieldSettings{Policy: setting.Off, Type: "root"},
+		APM:           APMSettings{Policy: setting.Require},
+		Malloc:        MallocSettings{Policy: setting.Require, Flags: "cfgrux"},
+		Services:      ServicesSettings{Policy: setting.Off},
+		Network:       NetworkSettings{Policy: setting.Off},
 	}
 }

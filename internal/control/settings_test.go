@@ -9,14 +9,16 @@ import (
 	"syscall"
 	"testing"
 
+	"krund/internal/host"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 
 // check plans one control on a machine that consists of the given files.
-func check(t *testing.T, c Control, files texts) Finding {
+func check(t *testing.T, c Control, files texts) setting.Finding {
 	t.Helper()
-	m := &Machine{Root: sysroot.New("/nowhere").With(files)}
-	c.Policy = Apply
+	m := &Machine{Host: host.Host{Root: sysroot.New("/nowhere").With(files)}}
+	c.Policy = setting.Apply
 	return c.Check(t.Context(), m)
 }
 
@@ -27,50 +29,50 @@ func TestSmallControls(t *testing.T) {
 		name    string
 		control Control
 		files   texts
-		status  Status
+		status  setting.Status
 		found   string
 		wanted  string
 	}{
-		{"aslr as wanted", aslr(ASLRSettings{Value: 2}), texts{"/proc/sys/kernel/randomize_va_space": "2\n"}, StatusOK, "2", "2"},
-		{"aslr off", aslr(ASLRSettings{Value: 2}), texts{"/proc/sys/kernel/randomize_va_space": "0\n"}, StatusWillSet, "0", "2"},
-		{"aslr off wanted", aslr(ASLRSettings{Value: 0}), texts{"/proc/sys/kernel/randomize_va_space": "2\n"}, StatusWillSet, "2", "0"},
-		{"no aslr", aslr(ASLRSettings{Value: 2}), texts{}, StatusCannot, "absent", "2"},
-		{"watchdog on", nmiWatchdog(NMIWatchdogSettings{}), texts{"/proc/sys/kernel/nmi_watchdog": "1"}, StatusWillSet, "1", "0"},
-		{"no watchdog", nmiWatchdog(NMIWatchdogSettings{}), texts{}, StatusOK, "absent", "0"},
-		{"perf", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{perfRateFile: "100000", perfPercentFile: "25"}, StatusWillSet, "100000 Hz, 25 %", "1 Hz, 1 %"},
-		{"perf half set", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{perfRateFile: "1", perfPercentFile: "25"}, StatusWillSet, "1 Hz, 25 %", "1 Hz, 1 %"},
-		{"perf set", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{perfRateFile: "1", perfPercentFile: "1"}, StatusOK, "1 Hz, 1 %", "1 Hz, 1 %"},
-		{"no perf", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{}, StatusCannot, "absent", "1 Hz, 1 %"},
-		{"thp", thp(THPSettings{Enabled: "never"}), texts{thpEnabled: "always [madvise] never\n"}, StatusWillSet, "madvise", "never"},
-		{"thp as wanted", thp(THPSettings{Enabled: "never"}), texts{thpEnabled: "always madvise [never]\n"}, StatusOK, "never", "never"},
-		{"thp not offered", thp(THPSettings{Enabled: "inherit"}), texts{thpEnabled: "always madvise [never]\n"}, StatusCannot, "never", "inherit"},
-		{"thp and defrag", thp(THPSettings{Enabled: "never", Defrag: "never"}), texts{thpEnabled: "always [never]", thpDefrag: "[always] never"}, StatusWillSet, "never, defrag always", "never, defrag never"},
-		{"no thp", thp(THPSettings{Enabled: "never"}), texts{}, StatusOK, "absent", "never"},
-		{"ksm running", ksm(KSMSettings{}), texts{"/sys/kernel/mm/ksm/run": "1"}, StatusWillSet, "1", "0"},
-		{"ksm unmerged is good enough", ksm(KSMSettings{}), texts{"/sys/kernel/mm/ksm/run": "2"}, StatusOK, "2", "0"},
-		{"ksm stopped is not enough", ksm(KSMSettings{Unmerge: true}), texts{"/sys/kernel/mm/ksm/run": "0"}, StatusWillSet, "0", "2"},
-		{"no ksm", ksm(KSMSettings{}), texts{}, StatusOK, "absent", "0"},
-		{"numa", numaBalancing(NUMABalancingSettings{}), texts{"/proc/sys/kernel/numa_balancing": "1"}, StatusWillSet, "1", "0"},
-		{"no numa", numaBalancing(NUMABalancingSettings{}), texts{}, StatusOK, "absent", "0"},
-		{"writeback", writeback(WritebackSettings{}), texts{"/proc/sys/vm/dirty_writeback_centisecs": "500"}, StatusWillSet, "500", "0"},
-		{"statistics", statInterval(StatIntervalSettings{Seconds: 120}), texts{"/proc/sys/vm/stat_interval": "1"}, StatusWillSet, "1 s", "120 s"},
-		{"real time", rtThrottle(RTThrottleSettings{Runtime: -1}), texts{"/proc/sys/kernel/sched_rt_runtime_us": "950000"}, StatusWillSet, "950000 us", "-1 us"},
-		{"smt on", smt(SMTSettings{}), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "1"}, StatusWillSet, "on", "off"},
-		{"smt on without siblings", smt(SMTSettings{}), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "0"}, StatusOK, "on", "off"},
-		{"smt forced off", smt(SMTSettings{}), texts{smtFile: "forceoff"}, StatusOK, "forceoff", "off"},
-		{"smt by number of threads", smt(SMTSettings{}), texts{smtFile: "4"}, StatusWillSet, "4", "off"},
-		{"no smt", smt(SMTSettings{}), texts{}, StatusOK, "absent", "off"},
-		{"cstates", cstates(CStatesSettings{}), texts{latencyFile: "\x00\x94\x35\x77"}, StatusWillSet, "no limit", "at most 0 us to wake"},
-		{"cstates limited enough", cstates(CStatesSettings{Latency: 10}), texts{latencyFile: "\x05\x00\x00\x00"}, StatusOK, "at most 5 us to wake", "at most 10 us to wake"},
-		{"cstates torn", cstates(CStatesSettings{}), texts{latencyFile: "\x05"}, StatusCannot, "unknown", "at most 0 us to wake"},
-		{"no cstates", cstates(CStatesSettings{}), texts{}, StatusCannot, "unknown", "at most 0 us to wake"},
+		{"aslr as wanted", aslr(ASLRSettings{Value: 2}), texts{"/proc/sys/kernel/randomize_va_space": "2\n"}, setting.StatusOK, "2", "2"},
+		{"aslr off", aslr(ASLRSettings{Value: 2}), texts{"/proc/sys/kernel/randomize_va_space": "0\n"}, setting.StatusWillSet, "0", "2"},
+		{"aslr off wanted", aslr(ASLRSettings{Value: 0}), texts{"/proc/sys/kernel/randomize_va_space": "2\n"}, setting.StatusWillSet, "2", "0"},
+		{"no aslr", aslr(ASLRSettings{Value: 2}), texts{}, setting.StatusCannot, "absent", "2"},
+		{"watchdog on", nmiWatchdog(NMIWatchdogSettings{}), texts{"/proc/sys/kernel/nmi_watchdog": "1"}, setting.StatusWillSet, "1", "0"},
+		{"no watchdog", nmiWatchdog(NMIWatchdogSettings{}), texts{}, setting.StatusOK, "absent", "0"},
+		{"perf", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{perfRateFile: "100000", perfPercentFile: "25"}, setting.StatusWillSet, "100000 Hz, 25 %", "1 Hz, 1 %"},
+		{"perf half set", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{perfRateFile: "1", perfPercentFile: "25"}, setting.StatusWillSet, "1 Hz, 25 %", "1 Hz, 1 %"},
+		{"perf set", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{perfRateFile: "1", perfPercentFile: "1"}, setting.StatusOK, "1 Hz, 1 %", "1 Hz, 1 %"},
+		{"no perf", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{}, setting.StatusCannot, "absent", "1 Hz, 1 %"},
+		{"thp", thp(THPSettings{Enabled: "never"}), texts{thpEnabled: "always [madvise] never\n"}, setting.StatusWillSet, "madvise", "never"},
+		{"thp as wanted", thp(THPSettings{Enabled: "never"}), texts{thpEnabled: "always madvise [never]\n"}, setting.StatusOK, "never", "never"},
+		{"thp not offered", thp(THPSettings{Enabled: "inherit"}), texts{thpEnabled: "always madvise [never]\n"}, setting.StatusCannot, "never", "inherit"},
+		{"thp and defrag", thp(THPSettings{Enabled: "never", Defrag: "never"}), texts{thpEnabled: "always [never]", thpDefrag: "[always] never"}, setting.StatusWillSet, "never, defrag always", "never, defrag never"},
+		{"no thp", thp(THPSettings{Enabled: "never"}), texts{}, setting.StatusOK, "absent", "never"},
+		{"ksm running", ksm(KSMSettings{}), texts{"/sys/kernel/mm/ksm/run": "1"}, setting.StatusWillSet, "1", "0"},
+		{"ksm unmerged is good enough", ksm(KSMSettings{}), texts{"/sys/kernel/mm/ksm/run": "2"}, setting.StatusOK, "2", "0"},
+		{"ksm stopped is not enough", ksm(KSMSettings{Unmerge: true}), texts{"/sys/kernel/mm/ksm/run": "0"}, setting.StatusWillSet, "0", "2"},
+		{"no ksm", ksm(KSMSettings{}), texts{}, setting.StatusOK, "absent", "0"},
+		{"numa", numaBalancing(NUMABalancingSettings{}), texts{"/proc/sys/kernel/numa_balancing": "1"}, setting.StatusWillSet, "1", "0"},
+		{"no numa", numaBalancing(NUMABalancingSettings{}), texts{}, setting.StatusOK, "absent", "0"},
+		{"writeback", writeback(WritebackSettings{}), texts{"/proc/sys/vm/dirty_writeback_centisecs": "500"}, setting.StatusWillSet, "500", "0"},
+		{"statistics", statInterval(StatIntervalSettings{Seconds: 120}), texts{"/proc/sys/vm/stat_interval": "1"}, setting.StatusWillSet, "1 s", "120 s"},
+		{"real time", rtThrottle(RTThrottleSettings{Runtime: -1}), texts{"/proc/sys/kernel/sched_rt_runtime_us": "950000"}, setting.StatusWillSet, "950000 us", "-1 us"},
+		{"smt on", smt(SMTSettings{}), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "1"}, setting.StatusWillSet, "on", "off"},
+		{"smt on without siblings", smt(SMTSettings{}), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "0"}, setting.StatusOK, "on", "off"},
+		{"smt forced off", smt(SMTSettings{}), texts{smtFile: "forceoff"}, setting.StatusOK, "forceoff", "off"},
+		{"smt by number of threads", smt(SMTSettings{}), texts{smtFile: "4"}, setting.StatusWillSet, "4", "off"},
+		{"no smt", smt(SMTSettings{}), texts{}, setting.StatusOK, "absent", "off"},
+		{"cstates", cstates(CStatesSettings{}), texts{latencyFile: "\x00\x94\x35\x77"}, setting.StatusWillSet, "no limit", "at most 0 us to wake"},
+		{"cstates limited enough", cstates(CStatesSettings{Latency: 10}), texts{latencyFile: "\x05\x00\x00\x00"}, setting.StatusOK, "at most 5 us to wake", "at most 10 us to wake"},
+		{"cstates torn", cstates(CStatesSettings{}), texts{latencyFile: "\x05"}, setting.StatusCannot, "unknown", "at most 0 us to wake"},
+		{"no cstates", cstates(CStatesSettings{}), texts{}, setting.StatusCannot, "unknown", "at most 0 us to wake"},
 	}
 	for _, tt := range tests {
 		f := check(t, tt.control, tt.files)
 		if f.Status != tt.status || f.Found != tt.found || f.Wanted != tt.wanted {
 			t.Errorf("%s: %s, found %q, wanted %q; want %s, %q, %q", tt.name, f.Status, f.Found, f.Wanted, tt.status, tt.found, tt.wanted)
 		}
-		if f.Status == StatusCannot && f.Detail == "" || f.Why == "" {
+		if f.Status == setting.StatusCannot && f.Detail == "" || f.Why == "" {
 			t.Errorf("%s: no detail or no why: %+v", tt.name, f)
 		}
 	}
@@ -82,8 +84,8 @@ func TestPerfPercentageFirst(t *testing.T) {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		k.put(perfPercentFile, percent)
 		before := state(t, m, k)
-		f, undo, err := perfRate(PerfRateSettings{Policy: Require, Rate: 1, Percent: 1}).Apply(t.Context(), m, openJournal(t, m))
-		if err != nil || f.Status != StatusSet {
+		f, undo, err := perfRate(PerfRateSettings{Policy: setting.Require, Rate: 1, Percent: 1}).Apply(t.Context(), m, openJournal(t, m))
+		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("percentage %s: %+v, %v", percent, f, err)
 		}
 		if err := undo(t.Context()); err != nil {
@@ -110,29 +112,29 @@ func TestTicklessAndIsolcpus(t *testing.T) {
 		name   string
 		c      Control
 		files  texts
-		status Status
+		status setting.Status
 		found  string
 		text   string // in detail or fix
 	}{
-		{"all but the first", tickless(TicklessSettings{}, ""), with(nohzFile, "1-3"), StatusOK, "CPU 1-3", ""},
-		{"more than needed", tickless(TicklessSettings{}, "2-3"), with(nohzFile, "0,2-3"), StatusOK, "CPU 0,2-3", ""},
-		{"too few", tickless(TicklessSettings{}, ""), with(nohzFile, "2-3"), StatusNeedsReboot, "CPU 2-3", "add nohz_full=1-3 to GRUB_CMDLINE_LINUX"},
-		{"none left for the time", tickless(TicklessSettings{}, "3"), with(nohzFile, "0-3"), StatusNeedsReboot, "CPU 0-3", "nohz_full=3"},
-		{"built, not used", tickless(TicklessSettings{}, ""), with(nohzFile, "(null)"), StatusNeedsReboot, "none", "nohz_full=1-3"},
-		{"built, not used, empty", tickless(TicklessSettings{}, ""), with(nohzFile, "\n"), StatusNeedsReboot, "none", "update-grub"},
-		{"Fedora", tickless(TicklessSettings{}, ""), with(nohzFile, "", "/etc/os-release", `ID="fedora"`), StatusNeedsReboot, "none", `grubby --update-kernel=ALL --args="nohz_full=1-3"`},
-		{"another system", tickless(TicklessSettings{}, ""), with(nohzFile, "", "/etc/os-release", "ID=void"), StatusNeedsReboot, "none", "boot loader"},
-		{"not built", tickless(TicklessSettings{}, ""), with(), StatusCannot, "none", "CONFIG_NO_HZ_FULL"},
-		{"not built, explained", tickless(TicklessSettings{}, ""), with("/boot/config-6.1", "CONFIG_HZ=250\n# CONFIG_NO_HZ_FULL is not set\n"), StatusCannot, "none", "kernel configuration: CONFIG_NO_HZ_FULL is not set"},
-		{"one CPU", tickless(TicklessSettings{}, ""), with(online, "0", nohzFile, ""), StatusCannot, "none", "two CPUs"},
-		{"all CPUs asked for", tickless(TicklessSettings{}, "0-3"), with(nohzFile, "1-3"), StatusCannot, "unknown", "leave one"},
-		{"CPUs that are not there", tickless(TicklessSettings{}, "7"), with(nohzFile, "1-3"), StatusCannot, "unknown", "only 0-3 are online"},
-		{"rubbish", tickless(TicklessSettings{}, ""), with(nohzFile, "x"), StatusCannot, "unknown", "not a CPU number"},
-		{"nothing isolated", isolcpus(IsolcpusSettings{}), with(isolated, ""), StatusOK, "none", ""},
-		{"isolated against the wish", isolcpus(IsolcpusSettings{}), with(isolated, "2-3"), StatusNeedsReboot, "CPU 2-3", "remove isolcpus=..."},
-		{"isolated as asked", isolcpus(IsolcpusSettings{CPUs: "2-3"}), with(isolated, "2-3"), StatusOK, "CPU 2-3", ""},
-		{"others asked", isolcpus(IsolcpusSettings{CPUs: "3"}), with(isolated, "2-3"), StatusNeedsReboot, "CPU 2-3", "isolcpus=3"},
-		{"the shield's own CPUs", isolcpus(IsolcpusSettings{}), with(isolated, "2-3", groupRoot+"/cpuset.cpus.isolated", "2-3"), StatusOK, "none", ""},
+		{"all but the first", tickless(TicklessSettings{}, ""), with(nohzFile, "1-3"), setting.StatusOK, "CPU 1-3", ""},
+		{"more than needed", tickless(TicklessSettings{}, "2-3"), with(nohzFile, "0,2-3"), setting.StatusOK, "CPU 0,2-3", ""},
+		{"too few", tickless(TicklessSettings{}, ""), with(nohzFile, "2-3"), setting.StatusNeedsReboot, "CPU 2-3", "add nohz_full=1-3 to GRUB_CMDLINE_LINUX"},
+		{"none left for the time", tickless(TicklessSettings{}, "3"), with(nohzFile, "0-3"), setting.StatusNeedsReboot, "CPU 0-3", "nohz_full=3"},
+		{"built, not used", tickless(TicklessSettings{}, ""), with(nohzFile, "(null)"), setting.StatusNeedsReboot, "none", "nohz_full=1-3"},
+		{"built, not used, empty", tickless(TicklessSettings{}, ""), with(nohzFile, "\n"), setting.StatusNeedsReboot, "none", "update-grub"},
+		{"Fedora", tickless(TicklessSettings{}, ""), with(nohzFile, "", "/etc/os-release", `ID="fedora"`), setting.StatusNeedsReboot, "none", `grubby --update-kernel=ALL --args="nohz_full=1-3"`},
+		{"another system", tickless(TicklessSettings{}, ""), with(nohzFile, "", "/etc/os-release", "ID=void"), setting.StatusNeedsReboot, "none", "boot loader"},
+		{"not built", tickless(TicklessSettings{}, ""), with(), setting.StatusCannot, "none", "CONFIG_NO_HZ_FULL"},
+		{"not built, explained", tickless(TicklessSettings{}, ""), with("/boot/config-6.1", "CONFIG_HZ=250\n# CONFIG_NO_HZ_FULL is not set\n"), setting.StatusCannot, "none", "kernel configuration: CONFIG_NO_HZ_FULL is not set"},
+		{"one CPU", tickless(TicklessSettings{}, ""), with(online, "0", nohzFile, ""), setting.StatusCannot, "none", "two CPUs"},
+		{"all CPUs asked for", tickless(TicklessSettings{}, "0-3"), with(nohzFile, "1-3"), setting.StatusCannot, "unknown", "leave one"},
+		{"CPUs that are not there", tickless(TicklessSettings{}, "7"), with(nohzFile, "1-3"), setting.StatusCannot, "unknown", "only 0-3 are online"},
+		{"rubbish", tickless(TicklessSettings{}, ""), with(nohzFile, "x"), setting.StatusCannot, "unknown", "not a CPU number"},
+		{"nothing isolated", isolcpus(IsolcpusSettings{}), with(isolated, ""), setting.StatusOK, "none", ""},
+		{"isolated against the wish", isolcpus(IsolcpusSettings{}), with(isolated, "2-3"), setting.StatusNeedsReboot, "CPU 2-3", "remove isolcpus=..."},
+		{"isolated as asked", isolcpus(IsolcpusSettings{CPUs: "2-3"}), with(isolated, "2-3"), setting.StatusOK, "CPU 2-3", ""},
+		{"others asked", isolcpus(IsolcpusSettings{CPUs: "3"}), with(isolated, "2-3"), setting.StatusNeedsReboot, "CPU 2-3", "isolcpus=3"},
+		{"the shield's own CPUs", isolcpus(IsolcpusSettings{}), with(isolated, "2-3", groupRoot+"/cpuset.cpus.isolated", "2-3"), setting.StatusOK, "none", ""},
 	}
 	for _, tt := range tests {
 		f := check(t, tt.c, tt.files)
@@ -144,20 +146,20 @@ func TestTicklessAndIsolcpus(t *testing.T) {
 
 func TestOvercommitHeadroom(t *testing.T) {
 	const gib = 1 << 30
-	memory := meminfo{"MemTotal": 16 * gib, "SwapTotal": 1 * gib, "CommitLimit": 9 * gib, "Committed_AS": 1 * gib}
+	memory := host.Meminfo{"MemTotal": 16 * gib, "SwapTotal": 1 * gib, "CommitLimit": 9 * gib, "Committed_AS": 1 * gib}
 	tests := []struct {
 		name   string
 		ratio  int
 		heap   int64
 		noSwap bool
-		status Status
+		status setting.Status
 		fix    string
 	}{
-		{"fits", 0, 2 * gib, false, StatusWillSet, ""},
-		{"fits without swap", 0, 6 * gib, true, StatusWillSet, ""},
-		{"does not fit without swap", 0, 7 * gib, true, StatusCannot, "ratio = 54"}, // 8.5 GiB of 16, rounded up
-		{"with a higher ratio", 60, 7 * gib, true, StatusWillSet, ""},
-		{"nothing helps", 0, 20 * gib, true, StatusCannot, "lower the heap limit"},
+		{"fits", 0, 2 * gib, false, setting.StatusWillSet, ""},
+		{"fits without swap", 0, 6 * gib, true, setting.StatusWillSet, ""},
+		{"does not fit without swap", 0, 7 * gib, true, setting.StatusCannot, "ratio = 54"}, // 8.5 GiB of 16, rounded up
+		{"with a higher ratio", 60, 7 * gib, true, setting.StatusWillSet, ""},
+		{"nothing helps", 0, 20 * gib, true, setting.StatusCannot, "lower the heap limit"},
 	}
 	for _, tt := range tests {
 		p := checkHeadroom(willSet("0", "2"), memory, tt.ratio, tt.heap, tt.noSwap)
@@ -173,15 +175,15 @@ func TestOvercommitModes(t *testing.T) {
 		overcommitFile: "0", ratioFile: "50",
 		"/proc/meminfo": fmt.Sprintf("MemTotal: %d kB\nCommitLimit: %d kB\nCommitted_AS: %d kB\nSwapTotal: 0 kB\n", 16*gib, 8*gib, gib),
 	}
-	if f := check(t, overcommit(OvercommitSettings{Mode: 1}, 0, false), files); f.Status != StatusWillSet || f.Detail != "" {
+	if f := check(t, overcommit(OvercommitSettings{Mode: 1}, 0, false), files); f.Status != setting.StatusWillSet || f.Detail != "" {
 		t.Errorf("mode 1: %+v", f)
 	}
 	f := check(t, overcommit(OvercommitSettings{Mode: 2, Ratio: 90}, 10<<30, false), files)
-	if f.Status != StatusWillSet || f.Found != "0, 50 %" {
+	if f.Status != setting.StatusWillSet || f.Found != "0, 50 %" {
 		t.Errorf("mode 2 with ratio: %+v", f)
 	}
 	delete(files, "/proc/meminfo")
-	if f := check(t, overcommit(OvercommitSettings{Mode: 2}, 0, false), files); f.Status != StatusCannot {
+	if f := check(t, overcommit(OvercommitSettings{Mode: 2}, 0, false), files); f.Status != setting.StatusCannot {
 		t.Errorf("mode 2 without meminfo: %+v", f)
 	}
 }
@@ -193,8 +195,8 @@ func TestOvercommitKbytes(t *testing.T) {
 	k.put(kbytesFile, "8388608")
 	k.put(ratioFile, "0")
 	before := state(t, m, k)
-	f, undo, err := overcommit(OvercommitSettings{Policy: Require, Mode: 2, Ratio: 80}, 0, false).Apply(t.Context(), m, openJournal(t, m))
-	if err != nil || f.Status != StatusSet {
+	f, undo, err := overcommit(OvercommitSettings{Policy: setting.Require, Mode: 2, Ratio: 80}, 0, false).Apply(t.Context(), m, openJournal(t, m))
+	if err != nil || f.Status != setting.StatusSet {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	if got := k.get(ratioFile) + " " + k.get(kbytesFile); got != "80 0" {
@@ -209,50 +211,32 @@ func TestOvercommitKbytes(t *testing.T) {
 	}
 }
 
-func TestMemoryBesideHugePages(t *testing.T) {
-	tests := []struct {
-		name string
-		m    meminfo
-		want int64
-	}{
-		{"none", meminfo{"MemTotal": 1000}, 1000},
-		{"of the usual size, before Linux 4.19", meminfo{"MemTotal": 1000, "HugePages_Total": 3, "Hugepagesize": 100}, 700},
-		{"of several sizes", meminfo{"MemTotal": 1000, "HugePages_Total": 3, "Hugepagesize": 100, "Hugetlb": 800}, 200},
-		{"more than there is", meminfo{"MemTotal": 1000, "HugePages_Total": 1 << 50, "Hugepagesize": 100}, 0},
-	}
-	for _, tt := range tests {
-		if got := tt.m.ordinary(); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestKernelWithoutSwap(t *testing.T) {
 	files := texts{"/proc/meminfo": "MemTotal: 100 kB\n"}
-	m := &Machine{Root: sysroot.New(t.TempDir()).With(files)}
-	if f := swap(SwapSettings{Policy: Require}).Check(t.Context(), m); f.Status != StatusCannot {
+	m := &Machine{Host: host.Host{Root: sysroot.New(t.TempDir()).With(files)}}
+	if f := swap(SwapSettings{Policy: setting.Require}).Check(t.Context(), m); f.Status != setting.StatusCannot {
 		t.Errorf("without /proc: %+v", f)
 	}
 	if err := errors.Join(os.Mkdir(m.Root.Path("/proc"), 0o755), os.WriteFile(m.Root.Path("/proc/meminfo"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if f := swap(SwapSettings{Policy: Require}).Check(t.Context(), m); f.Status != StatusOK || f.Found != "absent" {
+	if f := swap(SwapSettings{Policy: setting.Require}).Check(t.Context(), m); f.Status != setting.StatusOK || f.Found != "absent" {
 		t.Errorf("kernel without CONFIG_SWAP: %+v", f)
 	}
 }
 
 func TestPlanSwap(t *testing.T) {
 	areas := []swapArea{{"/dev/sda5", 100 << 20, -2}, {"/swap", 0, 5}}
-	if p := planSwap(areas, 1<<30); p.Status != StatusWillSet || len(p.Steps) != 2 || p.Steps[1].Old != "5" {
+	if p := planSwap(areas, 1<<30); p.Status != setting.StatusWillSet || len(p.Steps) != 2 || p.Steps[1].Old != "5" {
 		t.Errorf("%+v", p)
 	}
-	if p := planSwap(areas, 200<<20); p.Status != StatusCannot || !strings.Contains(p.Detail, "100 MiB") {
+	if p := planSwap(areas, 200<<20); p.Status != setting.StatusCannot || !strings.Contains(p.Detail, "100 MiB") {
 		t.Errorf("swap that does not fit into memory: %+v", p)
 	}
-	if p := planSwap([]swapArea{{"/swap (deleted)", 0, 5}}, 1<<30); p.Status != StatusCannot {
+	if p := planSwap([]swapArea{{"/swap (deleted)", 0, 5}}, 1<<30); p.Status != setting.StatusCannot {
 		t.Errorf("removed swap file: %+v", p)
 	}
-	if p := planSwap(nil, 0); p.Status != StatusOK {
+	if p := planSwap(nil, 0); p.Status != setting.StatusOK {
 		t.Errorf("no swap: %+v", p)
 	}
 }
@@ -272,16 +256,16 @@ func TestParseSwaps(t *testing.T) {
 
 // TestInterruptsThatCannotBeRead: one is named and the others are moved; where there are none to see nobody knows anything.
 func TestInterruptsThatCannotBeRead(t *testing.T) {
-	c := irqAffinity(IRQAffinitySettings{Policy: Require}, "")
+	c := irqAffinity(IRQAffinitySettings{Policy: setting.Require}, "")
 	for _, tt := range []struct {
 		name, part string
-		status     Status
+		status     setting.Status
 		found      string
 		detail     string
 	}{
-		{"one", "/proc/irq/16/smp", StatusWillSet, "0 of 3 away from CPU 1-3", "/proc/irq/16/smp_affinity_list: input/output error"},
-		{"all", "/smp_affinity_list", StatusCannot, "unknown", "/proc/irq/0/smp_affinity_list: input/output error"},
-		{"the default", "/default_smp_affinity", StatusCannot, "unknown", "default_smp_affinity: input/output error"},
+		{"one", "/proc/irq/16/smp", setting.StatusWillSet, "0 of 3 away from CPU 1-3", "/proc/irq/16/smp_affinity_list: input/output error"},
+		{"all", "/smp_affinity_list", setting.StatusCannot, "unknown", "/proc/irq/0/smp_affinity_list: input/output error"},
+		{"the default", "/default_smp_affinity", setting.StatusCannot, "unknown", "default_smp_affinity: input/output error"},
 	} {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		m.Root = m.Root.With(unread{k, tt.part, syscall.EIO})
@@ -292,7 +276,7 @@ func TestInterruptsThatCannotBeRead(t *testing.T) {
 	}
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.remove(t, irqDir)
-	if f := c.Check(t.Context(), m); f.Status != StatusCannot {
+	if f := c.Check(t.Context(), m); f.Status != setting.StatusCannot {
 		t.Errorf("no %s: %+v", irqDir, f)
 	}
 }
@@ -301,9 +285,9 @@ func TestIRQAffinity(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.put("/proc/irq/16/effective_affinity_list", "") // no handler: nothing is delivered
 	before := state(t, m, k)
-	c := irqAffinity(IRQAffinitySettings{Policy: Require}, "")
+	c := irqAffinity(IRQAffinitySettings{Policy: setting.Require}, "")
 	f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
-	if err != nil || f.Status != StatusSet || f.Found != "1 of 3 away from CPU 1-3" {
+	if err != nil || f.Status != setting.StatusSet || f.Found != "1 of 3 away from CPU 1-3" {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	if !strings.Contains(f.Detail, "/proc/irq/0/smp_affinity_list") || !strings.Contains(f.Detail, syscall.EIO.Error()) {
@@ -318,48 +302,18 @@ func TestIRQAffinity(t *testing.T) {
 	sameTree(t, state(t, m, k), before)
 }
 
-func TestKernelOptionFromConfigGz(t *testing.T) {
-	m, k := fakeMachine(t, "arm64")
-	if err := os.RemoveAll(k.dir + "/boot"); err != nil {
-		t.Fatal(err)
-	}
-	packed, err := os.ReadFile("testdata/config.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(k.dir+"/proc/config.gz", packed, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got := kernelOption(m.Root, "CONFIG_NO_HZ_FULL"); got != "CONFIG_NO_HZ_FULL is not set" {
-		t.Errorf("option %q", got)
-	}
-	if err := os.WriteFile(k.dir+"/proc/config.gz", packed[:20], 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got := kernelOption(m.Root, "CONFIG_NO_HZ_FULL"); got != "" {
-		t.Errorf("option of a torn file %q", got)
-	}
-}
-
 func FuzzParsers(f *testing.F) {
 	for _, s := range []string{
-		"MemTotal: 5 kB\n", "Filename\n/dev/x partition 1 0 -2\n", "ID=debian\nID_LIKE=\"x y\"\n", "# CONFIG_A is not set\nCONFIG_B=y",
+		"Filename\n/dev/x partition 1 0 -2\n",
 		"always [madvise] never", "a b\\040c", "manual 100", "unit.service loaded active running x", "em0: flags=8843<UP> mtu 1\n",
 		"Id=a.service\nTriggeredBy=b.timer\n\nId=c",
 	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for name, n := range parseMeminfo(text) {
-			if n < 0 {
-				t.Errorf("%s is %d", name, n)
-			}
-		}
 		if areas, err := parseSwaps(text); err == nil {
 			planSwap(areas, 1<<30)
 		}
-		parseFamily(text)
-		parseKernelOption(text, "CONFIG_A")
 		if _, found := chosen(text); found && FormChoice.show(FormChoice.show(text)) != FormChoice.show(text) {
 			t.Errorf("showing %q twice is not showing it once", text)
 		}

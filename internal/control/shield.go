@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/host"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 
 // ShieldSettings asks for CPUs that only the benchmark uses.
 type ShieldSettings struct {
-	Policy Policy
+	Policy setting.Policy
 	Type   string // "isolated": no load balancing, for one thread; "root": balanced, for virtual machines with several
 }
 
@@ -37,7 +39,7 @@ func shield(s ShieldSettings, benchmark string) Control {
 		Name: "shield", Policy: s.Policy, targets: shieldTargets(),
 		Why: "the scheduler may put any process on the benchmark's CPU",
 		plan: func(ctx context.Context, m *Machine) Plan {
-			cpus, online, err := m.benchmarkCPUs(benchmark)
+			cpus, online, err := m.BenchmarkCPUs(benchmark)
 			if err != nil {
 				return cannot("unknown", s.Type, err.Error(), "")
 			}
@@ -45,7 +47,7 @@ func shield(s ShieldSettings, benchmark string) Control {
 				return cannot("none", s.Type, "there is only one CPU", "measure on a machine with two CPUs or more")
 			}
 			p := planShield(ctx, m, s.Type, cpus, online.Minus(cpus))
-			if p.Status == StatusCannot && s.Policy == Apply {
+			if p.Status == setting.StatusCannot && s.Policy == setting.Apply {
 				p.Detail = join(p.Detail, fmt.Sprintf("the benchmark is bound to CPU %s, and others may run there too", cpus), "; ")
 			}
 			return p
@@ -72,7 +74,7 @@ func shieldTargets() []target {
 	return list
 }
 
-func planShield(ctx context.Context, m *Machine, kind string, cpus, others CPUs) Plan {
+func planShield(ctx context.Context, m *Machine, kind string, cpus, others host.CPUs) Plan {
 	wanted := fmt.Sprintf("CPU %s %s", cpus, kind)
 	if kind != "isolated" && kind != "root" {
 		return cannot("unknown", wanted, fmt.Sprintf("no partition type %q", kind), `set type = "isolated" or "root"`)
@@ -90,7 +92,7 @@ func planShield(ctx context.Context, m *Machine, kind string, cpus, others CPUs)
 	state, err := m.Root.Read(shieldDir + "/cpuset.cpus.partition")
 	if err == nil && state == kind {
 		text, _ := m.Root.Read(shieldDir + "/cpuset.cpus")
-		if set, err := ParseCPUList(text); err == nil && set.Equal(cpus) {
+		if set, err := host.ParseCPUList(text); err == nil && set.Equal(cpus) {
 			return ok(wanted, wanted)
 		}
 	}
@@ -102,7 +104,7 @@ func planShield(ctx context.Context, m *Machine, kind string, cpus, others CPUs)
 
 // shieldSteps makes the group, gives it the CPUs and makes it a partition. On the way back it first stops being one, so that the CPUs are
 // everybody's again even when the group cannot be removed because the benchmark still runs in it.
-func shieldSteps(root sysroot.Root, kind string, cpus CPUs) []Step {
+func shieldSteps(root sysroot.Root, kind string, cpus host.CPUs) []Step {
 	var steps []Step
 	if !granted(root, groupRoot) {
 		steps = append(steps, Step{Kind: KindGrant, Target: groupRoot, Old: "-cpuset", New: "+cpuset"})
@@ -132,23 +134,23 @@ func granted(root sysroot.Root, group string) bool {
 
 // A Place says where a benchmark is to run. The zero Place is anywhere.
 type Place struct {
-	Cgroup string // path from the top of the hierarchy, "/krund.shield/run"; "" is none in particular
-	CPUs   CPUs   // to be bound to; nil is no binding
+	Cgroup string    // path from the top of the hierarchy, "/krund.shield/run"; "" is none in particular
+	CPUs   host.CPUs // to be bound to; nil is no binding
 }
 
 // Placement says where ApplyAll's findings put a benchmark: into a group below the shield when that stands; bound to the benchmark CPUs
 // when it was asked for and cannot be had, or only by halves; anywhere when nobody asked for it.
-func Placement(m *Machine, s Settings, findings []Finding) Place {
-	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Name == "shield" })
-	if i < 0 || !s.Shield.Policy.changes() {
+func Placement(m *Machine, s Settings, findings []setting.Finding) Place {
+	i := slices.IndexFunc(findings, func(f setting.Finding) bool { return f.Name == "shield" })
+	if i < 0 || !s.Shield.Policy.Changes() {
 		return Place{}
 	}
-	cpus, _, err := m.benchmarkCPUs(s.CPUs)
+	cpus, _, err := m.BenchmarkCPUs(s.CPUs)
 	if err != nil || len(cpus) == 0 {
 		return Place{}
 	}
 	f := findings[i]
-	if f.Status != StatusSet && f.Status != StatusOK || strings.HasPrefix(f.Detail, affinityOnly) {
+	if f.Status != setting.StatusSet && f.Status != setting.StatusOK || strings.HasPrefix(f.Detail, affinityOnly) {
 		return Place{CPUs: cpus}
 	}
 	return Place{Cgroup: "/" + ShieldGroup + "/run", CPUs: cpus}
@@ -161,7 +163,7 @@ const affinityOnly = "no cpuset partition"
 var systemdSlices = []string{"init.scope", "system.slice", "user.slice"}
 
 // planSlices is for kernels without partitions (before 5.0): systemd keeps its own processes off the CPUs.
-func planSlices(ctx context.Context, m *Machine, wanted string, others CPUs) Plan {
+func planSlices(ctx context.Context, m *Machine, wanted string, others host.CPUs) Plan {
 	var steps []Step
 	for _, name := range systemdSlices {
 		old, err := sliceActor{m.Commands}.allowed(ctx, name)
@@ -181,7 +183,7 @@ func planSlices(ctx context.Context, m *Machine, wanted string, others CPUs) Pla
 }
 
 // sliceActor sets AllowedCPUs= of systemd units until reboot.
-type sliceActor struct{ commands Commands }
+type sliceActor struct{ commands host.Commands }
 
 // allowed returns the CPUs that a unit is bound to, "" for all.
 func (a sliceActor) allowed(ctx context.Context, unit string) (string, error) {
@@ -192,7 +194,7 @@ func (a sliceActor) allowed(ctx context.Context, unit string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	set, err := ParseCPUList(strings.Join(strings.Fields(string(out)), ","))
+	set, err := host.ParseCPUList(strings.Join(strings.Fields(string(out)), ","))
 	return set.String(), err
 }
 

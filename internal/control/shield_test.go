@@ -6,29 +6,32 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
-func applyShield(t *testing.T, m *Machine, s ShieldSettings, cpus string) (Finding, Undo, error) {
+func applyShield(t *testing.T, m *Machine, s ShieldSettings, cpus string) (setting.Finding, Undo, error) {
 	t.Helper()
-	s.Policy = Require
+	s.Policy = setting.Require
 	return shield(s, cpus).Apply(t.Context(), m, openJournal(t, m))
 }
 
 // placed returns where a finding of a required shield puts the benchmark.
-func placed(m *Machine, f Finding, cpus string) Place {
-	return Placement(m, Settings{CPUs: cpus, Shield: ShieldSettings{Policy: Require}}, []Finding{{Name: "aslr"}, f})
+func placed(m *Machine, f setting.Finding, cpus string) Place {
+	return Placement(m, Settings{CPUs: cpus, Shield: ShieldSettings{Policy: setting.Require}}, []setting.Finding{{Name: "aslr"}, f})
 }
 
 func TestPlacementWithoutShield(t *testing.T) {
 	m, _ := fakeMachine(t, "intel-acpi-cpufreq")
-	for _, policy := range []Policy{Off, Warn} {
+	for _, policy := range []setting.Policy{setting.Off, setting.Warn} {
 		s := Settings{Shield: ShieldSettings{Policy: policy, Type: "root"}}
 		if p := Placement(m, s, CheckAll(t.Context(), m, s)); p.Cgroup != "" || p.CPUs != nil {
 			t.Errorf("policy %s: %+v", policy, p)
 		}
 	}
 	m.Root = m.Root.With(texts{})
-	if p := placed(m, Finding{Name: "shield", Status: StatusSet}, ""); p.Cgroup != "" || p.CPUs != nil {
+	if p := placed(m, setting.Finding{Name: "shield", Status: setting.StatusSet}, ""); p.Cgroup != "" || p.CPUs != nil {
 		t.Errorf("unknown CPUs: %+v", p)
 	}
 }
@@ -38,7 +41,7 @@ func TestShield(t *testing.T) {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		before := state(t, m, k)
 		f, undo, err := applyShield(t, m, ShieldSettings{Type: kind}, "")
-		if err != nil || f.Status != StatusSet {
+		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("%s: %+v, %v", kind, f, err)
 		}
 		got := k.get(shieldDir+"/cpuset.cpus") + " " + k.get(shieldDir+"/cpuset.cpus.partition") + " " + k.get(groupRoot+"/cgroup.subtree_control")
@@ -48,7 +51,7 @@ func TestShield(t *testing.T) {
 		if p := placed(m, f, ""); p.Cgroup != "/krund.shield/run" || p.CPUs.String() != "1-3" {
 			t.Errorf("placement %+v", p)
 		}
-		if f := shield(ShieldSettings{Policy: Require, Type: kind}, "").Check(t.Context(), m); f.Status != StatusOK {
+		if f := shield(ShieldSettings{Policy: setting.Require, Type: kind}, "").Check(t.Context(), m); f.Status != setting.StatusOK {
 			t.Errorf("checked again: %+v", f)
 		}
 		if err := undo(t.Context()); err != nil {
@@ -77,11 +80,11 @@ func TestShieldThatTheKernelDeclaresInvalid(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	before := state(t, m, k)
 	k.put("/sys/devices/system/cpu/online", "1-3") // the fake kernel checks against these
-	c := Control{Name: "shield", Policy: Require, targets: shieldTargets(), plan: func(context.Context, *Machine) Plan {
-		return willSet("none", "CPU 1-3 root", shieldSteps(m.Root, "root", CPUs{1, 2, 3})...)
+	c := Control{Name: "shield", Policy: setting.Require, targets: shieldTargets(), plan: func(context.Context, *Machine) Plan {
+		return willSet("none", "CPU 1-3 root", shieldSteps(m.Root, "root", host.CPUs{1, 2, 3})...)
 	}}
 	f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
-	if err == nil || f.Status != StatusCannot || !strings.Contains(f.Detail, "Parent unable to distribute cpu downstream") {
+	if err == nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, "Parent unable to distribute cpu downstream") {
 		t.Errorf("%+v, %v", f, err)
 	}
 	k.put("/sys/devices/system/cpu/online", "0-3")
@@ -126,7 +129,7 @@ func TestShieldCannot(t *testing.T) {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		tt.change(k)
 		f, _, err := applyShield(t, m, tt.s, "")
-		if err != nil || f.Status != StatusCannot || !strings.Contains(f.Detail, tt.text) {
+		if err != nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, tt.text) {
 			t.Errorf("%s: %+v, %v", tt.name, f, err)
 		}
 		if p := placed(m, f, ""); p.Cgroup != "" {
@@ -162,13 +165,13 @@ func TestShieldWithoutPartitions(t *testing.T) {
 	}
 	k.put(groupRoot+"/system.slice/cpuset.cpus", "")
 	f, _, err := applyShield(t, m, ShieldSettings{Type: "root"}, "1")
-	if err != nil || f.Status != StatusCannot {
+	if err != nil || f.Status != setting.StatusCannot {
 		t.Errorf("without systemctl: %+v, %v", f, err)
 	}
 	systemctl := fakeSystemctl{"user.slice": "0-1"}
 	m.Commands = systemctl
 	f, undo, err := applyShield(t, m, ShieldSettings{Type: "root"}, "1")
-	if err != nil || f.Status != StatusSet || !strings.HasPrefix(f.Detail, affinityOnly) {
+	if err != nil || f.Status != setting.StatusSet || !strings.HasPrefix(f.Detail, affinityOnly) {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	if systemctl["init.scope"] != "0 2-3" || systemctl["user.slice"] != "0 2-3" {

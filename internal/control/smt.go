@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+
+	"krund/internal/setting"
 )
 
 // SMTSettings asks for one hardware thread per core.
-type SMTSettings struct{ Policy Policy }
+type SMTSettings struct{ Policy setting.Policy }
 
 const smtFile = "/sys/devices/system/cpu/smt/control"
 

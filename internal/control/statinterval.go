@@ -1,10 +1,14 @@
 package control
 
-import "strconv"
+import (
+	"strconv"
+
+	"krund/internal/setting"
+)
 
 // StatIntervalSettings asks for rare updates of the kernel's memory statistics.
 type StatIntervalSettings struct {
-	Policy  Policy
+	Policy  setting.Policy
 	Seconds int
 }
 

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // A Kind says what a Step changes, and so which actor makes the change and takes it back.
@@ -49,11 +52,11 @@ func (f Form) show(text string) string {
 			return choice
 		}
 	case FormCPUList:
-		if set, err := ParseCPUList(text); err == nil {
+		if set, err := host.ParseCPUList(text); err == nil {
 			return set.String()
 		}
 	case FormCPUMask:
-		if set, err := ParseCPUMask(text); err == nil {
+		if set, err := host.ParseCPUMask(text); err == nil {
 			return set.Mask()
 		}
 	}
@@ -87,7 +90,7 @@ func (s Step) String() string { return fmt.Sprintf("%s: %s -> %s", s.Target, s.O
 
 // A Plan is what a control found and what it would do. Making one reads and never changes.
 type Plan struct {
-	Status        Status // OK, WillSet, Cannot or NeedsReboot, as if the policy were Apply
+	Status        setting.Status // OK, WillSet, Cannot or NeedsReboot, as if the policy were Apply
 	Found, Wanted string
 	Detail, Fix   string
 	Steps         []Step // in the order of work; empty unless Status is WillSet
@@ -97,14 +100,16 @@ type Plan struct {
 type Control struct {
 	Name   string // as in the configuration
 	Why    string // why it matters to a measurement, in one line
-	Policy Policy
+	Policy setting.Policy
 	plan   func(context.Context, *Machine) Plan
 
 	targets []target // what the steps of its plans may change
 }
 
 // Check tells how the setting stands. It reads and never changes.
-func (c Control) Check(ctx context.Context, m *Machine) Finding { return c.finding(c.look(ctx, m)) }
+func (c Control) Check(ctx context.Context, m *Machine) setting.Finding {
+	return c.finding(c.look(ctx, m))
+}
 
 // look is plan, with what stands in its way already: kernel files that are mounted read-only, as in containers. Whether the kernel takes a value only
 // writing it tells.
@@ -128,16 +133,16 @@ func (c Control) look(ctx context.Context, m *Machine) Plan {
 }
 
 // finding makes the row of the table out of a plan.
-func (c Control) finding(p Plan) Finding {
-	f := Finding{
+func (c Control) finding(p Plan) setting.Finding {
+	f := setting.Finding{
 		Name: c.Name, Policy: c.Policy, Status: p.Status,
 		Found: p.Found, Wanted: p.Wanted, Detail: oneLine(p.Detail), Why: c.Why, Fix: p.Fix,
 	}
 	switch {
-	case c.Policy == Off:
-		f.Status, f.Fix = StatusOff, ""
-	case c.Policy == Warn && p.Status == StatusWillSet:
-		f.Status = StatusDiffers
+	case c.Policy == setting.Off:
+		f.Status, f.Fix = setting.StatusOff, ""
+	case c.Policy == setting.Warn && p.Status == setting.StatusWillSet:
+		f.Status = setting.StatusDiffers
 		f.Fix = fmt.Sprintf(`set %s = "apply" in [controls] to let krund set it`, c.Name)
 	}
 	return f
@@ -147,12 +152,14 @@ func (c Control) finding(p Plan) Finding {
 func oneLine(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ") }
 
 // ok, willSet and cannot are the three plans that nearly every control ends in.
-func ok(found, wanted string) Plan { return Plan{Status: StatusOK, Found: found, Wanted: wanted} }
+func ok(found, wanted string) Plan {
+	return Plan{Status: setting.StatusOK, Found: found, Wanted: wanted}
+}
 
 func willSet(found, wanted string, steps ...Step) Plan {
-	return Plan{Status: StatusWillSet, Found: found, Wanted: wanted, Steps: steps}
+	return Plan{Status: setting.StatusWillSet, Found: found, Wanted: wanted, Steps: steps}
 }
 
 func cannot(found, wanted, detail, fix string) Plan {
-	return Plan{Status: StatusCannot, Found: found, Wanted: wanted, Detail: detail, Fix: fix}
+	return Plan{Status: setting.StatusCannot, Found: found, Wanted: wanted, Detail: detail, Fix: fix}
 }

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"krund/internal/setting"
 )
 
 // SwapSettings asks for swap off.
-type SwapSettings struct{ Policy Policy }
+type SwapSettings struct{ Policy setting.Policy }
 
 // swapReserve is how much memory must be left after swap is emptied into it, in bytes.
 const swapReserve = 256 << 20
@@ -44,11 +46,11 @@ func swap(s SwapSettings) Control {
 			if err != nil {
 				return unreadable("off", err)
 			}
-			memory, err := m.Root.Read("/proc/meminfo")
+			memory, err := m.ReadMeminfo()
 			if err != nil {
 				return unreadable("off", err)
 			}
-			return planSwap(areas, parseMeminfo(memory)["MemAvailable"])
+			return planSwap(areas, memory["MemAvailable"])
 		},
 	}
 }

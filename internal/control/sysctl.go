@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
@@ -14,7 +15,7 @@ var errNoVariable = errors.New("no such variable")
 // sysctlGet reads a variable with sysctl(8). For one that does not exist, or has no value on this machine, OpenBSD's says so on standard error,
 // prints nothing and exits with 0 (sysctl.c, parse); an empty value is an empty line. It exits with 0 also when the kernel refuses a new value, so
 // that only reading back tells.
-func sysctlGet(ctx context.Context, c Commands, name string) (string, error) {
+func sysctlGet(ctx context.Context, c host.Commands, name string) (string, error) {
 	if c == nil {
 		return "", errNoVariable
 	}
@@ -34,7 +35,7 @@ func sysctlGet(ctx context.Context, c Commands, name string) (string, error) {
 }
 
 // sysctlSet writes a variable and reads it back.
-func sysctlSet(ctx context.Context, c Commands, name, value string) (string, error) {
+func sysctlSet(ctx context.Context, c host.Commands, name, value string) (string, error) {
 	if _, err := c.Output(ctx, "sysctl", name+"="+value); err != nil {
 		return "", err
 	}
@@ -46,7 +47,7 @@ func sysctlSet(ctx context.Context, c Commands, name, value string) (string, err
 }
 
 // sysctlActor changes variables of sysctl(8).
-type sysctlActor struct{ commands Commands }
+type sysctlActor struct{ commands host.Commands }
 
 func (a sysctlActor) do(ctx context.Context, s Step) (string, error) {
 	return sysctlSet(ctx, a.commands, s.Target, s.New)

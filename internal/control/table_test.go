@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"krund/internal/setting"
 )
 
 // TestTableGolden prints the check of each machine under the study's settings.
 func TestTableGolden(t *testing.T) {
 	for _, name := range machines {
 		m, _ := fakeMachine(t, name)
-		table := Table{CheckAll(t.Context(), m, Defaults())}
+		table := setting.Table{Findings: CheckAll(t.Context(), m, Defaults())}
 		var out bytes.Buffer
 		if err := table.Print(&out); err != nil {
 			t.Fatal(err)
@@ -34,27 +36,14 @@ func TestTableGolden(t *testing.T) {
 	}
 }
 
-func TestTableFails(t *testing.T) {
-	fit := Table{[]Finding{{Policy: Require, Status: StatusWillSet}, {Policy: Warn, Status: StatusDiffers}, {Policy: Apply, Status: StatusCannot}, {Policy: Off, Status: StatusOff}}}
-	if fit.Fails() || len(fit.Problems()) != 0 {
-		t.Error("a fit machine fails")
-	}
-	for _, s := range []Status{StatusCannot, StatusNeedsReboot, StatusDiffers} {
-		unfit := Table{[]Finding{{Name: "x", Policy: Require, Status: s}}}
-		if !unfit.Fails() || len(unfit.Problems()) != 1 || unfit.Problems()[0].Fix == "" {
-			t.Errorf("a required setting that is %s does not fail, or has no fix", s)
-		}
-	}
-}
-
 func TestTableJSON(t *testing.T) {
 	m, _ := fakeMachine(t, "kvm-guest")
-	table := Table{CheckAll(t.Context(), m, Defaults())}
+	table := setting.Table{Findings: CheckAll(t.Context(), m, Defaults())}
 	data, err := json.Marshal(table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back Table
+	var back setting.Table
 	if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(back, table) {
 		t.Errorf("%v: %s", err, data)
 	}

@@ -5,6 +5,8 @@ import (
 	"path"
 	"regexp"
 	"slices"
+
+	"krund/internal/host"
 )
 
 // A target names things that a control changes, and the values that it may give them back. The
@@ -74,11 +76,11 @@ func isNumber(text string) bool { return numberForm.MatchString(text) }
 func isWords(text string) bool  { return len(text) <= 4096 && wordsForm.MatchString(text) }
 
 func isCPUList(text string) bool {
-	_, err := ParseCPUList(text)
+	_, err := host.ParseCPUList(text)
 	return err == nil || text == ""
 }
 
 func isCPUMask(text string) bool {
-	_, err := ParseCPUMask(text)
+	_, err := host.ParseCPUMask(text)
 	return err == nil
 }

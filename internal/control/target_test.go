@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
+	"krund/internal/host"
 )
 
 // TestHostileJournal: a journal with a valid checksum and this boot's number makes krund write
@@ -25,8 +26,8 @@ func TestHostileJournal(t *testing.T) {
 		"another kind":            {"aslr", Step{Kind: KindHold, Target: aslrFile, Old: "0"}},
 		"unexpected data":         {"aslr", Step{Kind: KindFile, Target: aslrFile, Old: "0", Data: "x"}},
 		"a path that leads out":   {"irq_affinity", Step{Kind: KindFile, Target: "/proc/irq/1/../../sys/kernel/core_pattern", Old: "0"}},
-		"dots in place of a name": {"frequency", Step{Kind: KindFile, Target: cpufreqDir + "/policy0/../../evil", Old: "0"}},
-		"a policy's file":         {"frequency", Step{Kind: KindFile, Target: cpufreqDir + "/policy0/scaling_setspeed", Old: "0"}},
+		"dots in place of a name": {"frequency", Step{Kind: KindFile, Target: host.CPUFreqDir + "/policy0/../../evil", Old: "0"}},
+		"a policy's file":         {"frequency", Step{Kind: KindFile, Target: host.CPUFreqDir + "/policy0/scaling_setspeed", Old: "0"}},
 		"another register":        {"turbo", Step{Kind: KindMSR, Target: "/dev/cpu/0/msr@0xc0000082", Old: "0x0", New: "0x1"}},
 		"another bit":             {"turbo", Step{Kind: KindMSR, Target: "/dev/cpu/0/msr@0x1a0", Old: "0x1", New: "0x0"}},
 		"more than one bit":       {"turbo", Step{Kind: KindMSR, Target: "/dev/cpu/0/msr@0x1a0", Old: "0x0", New: "0x4000000001"}},

@@ -1,10 +1,14 @@
 package control
 
-import "context"
+import (
+	"context"
+
+	"krund/internal/setting"
+)
 
 // THPSettings asks for a use of transparent huge pages.
 type THPSettings struct {
-	Policy  Policy
+	Policy  setting.Policy
 	Enabled string // always, madvise or never
 	Defrag  string // always, defer, defer+madvise, madvise or never; "" leaves it as it is
 }
@@ -28,7 +32,7 @@ func thp(s THPSettings) Control {
 				d.Found, d.Wanted = "defrag "+d.Found, "defrag "+d.Wanted
 				p = both(p, d, append(p.Steps, d.Steps...))
 			}
-			if p.Status == StatusWillSet {
+			if p.Status == setting.StatusWillSet {
 				p.Steps = append(noteReserve(m), p.Steps...)
 			}
 			return p

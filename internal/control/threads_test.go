@@ -8,42 +8,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"krund/internal/host"
 )
 
 // statText is /proc/PID/stat of a thread with these flags and start time; its name is an ugly one.
 func statText(flags, start int) string {
 	return fmt.Sprintf("7 (a) b) (c) S 2 0 0 0 -1 %d 0 0 0 0 0 1 0 0 20 0 1 0 %d 0 0 18446744073709551615 0\n", flags, start)
-}
-
-func TestParseThread(t *testing.T) {
-	const status = "Name:\ta) b) (c\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1\n"
-	for _, tt := range []struct {
-		name, stat, status string
-		ok                 bool
-	}{
-		{"one", statText(0x208040, 31), status, true},
-		{"bound for ever by the kernel", statText(0x4208060, 31), status, false},
-		{"short", "7 (x) S 2 0", status, false},
-		{"no name", "7 S 2", status, false},
-		{"no CPUs", statText(0, 31), "Name:\tx\n", false},
-		{"none at all", statText(0, 31), "Cpus_allowed_list:\t\n", false},
-		{"rubbish", statText(0, 31), "Cpus_allowed_list:\tx\n", false},
-	} {
-		got, ok := parseThread(tt.stat, tt.status)
-		if ok != tt.ok || ok && (got.start != 31 || got.cpus.String() != "0-1") {
-			t.Errorf("%s: %+v, %v", tt.name, got, ok)
-		}
-	}
-}
-
-func FuzzParseThread(f *testing.F) {
-	f.Add(statText(0, 31), "Cpus_allowed_list:\t0-1\n")
-	f.Add("7 (x", "Cpus_allowed_list:")
-	f.Fuzz(func(t *testing.T, stat, status string) {
-		if got, ok := parseThread(stat, status); ok && len(got.cpus) == 0 {
-			t.Errorf("a thread that may run nowhere: %+v", got)
-		}
-	})
 }
 
 // TestThreadsAreBoundAgain: a partition of CPUs sets all threads free; those that were bound before are bound again afterwards.
@@ -56,7 +27,7 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	online, err := m.online()
+	online, err := m.Online()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +40,7 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 		t.Errorf("steps %v without a way to bind", steps)
 	}
 	var bound []string
-	m.Bind = func(id int, cpus CPUs) error {
+	m.Bind = func(id int, cpus host.CPUs) error {
 		if id == 6 {
 			return syscall.EINVAL
 		}
@@ -95,7 +66,7 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 	if got := strings.Join(bound, ", "); got != "2 to 0" {
 		t.Errorf("bound %s, want 2 to 0 and nothing else", got)
 	}
-	m.Bind = func(int, CPUs) error { return syscall.EPERM }
+	m.Bind = func(int, host.CPUs) error { return syscall.EPERM }
 	write(2, 0, 2, all)
 	if got, err := (threadActor{m}).undo(t.Context(), steps[0]); got != Failed || !errors.Is(err, syscall.EPERM) {
 		t.Errorf("not allowed: %s, %v", got, err)

@@ -4,17 +4,20 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // TurboSettings asks for turbo off.
 type TurboSettings struct {
-	Policy Policy
+	Policy setting.Policy
 	MSR    bool // as a last resort write the processor's own register; that logs kernel messages and taints the kernel
 }
 
 const (
 	noTurboFile = "/sys/devices/system/cpu/intel_pstate/no_turbo"
-	boostFile   = cpufreqDir + "/boost"
+	boostFile   = host.CPUFreqDir + "/boost"
 )
 
 // turbo switches turbo off by the first way that the machine has: the switch of intel_pstate; the boost switch of every policy; that of
@@ -28,7 +31,7 @@ func turbo(s TurboSettings) Control {
 }
 
 func turboTargets() []target {
-	list := append(limitFiles(), files(isNumber, noTurboFile, boostFile, cpufreqDir+"/policy[0-9]*/boost")...)
+	list := append(limitFiles(), files(isNumber, noTurboFile, boostFile, host.CPUFreqDir+"/policy[0-9]*/boost")...)
 	for _, register := range []int{intelMiscEnable, amdHWCR} {
 		pattern := fmt.Sprintf("/dev/cpu/[0-9]*/msr@%#x", register)
 		list = append(list, target{kind: KindMSR, name: like(pattern), values: turnsBoostOff})
@@ -38,30 +41,30 @@ func turboTargets() []target {
 
 // planTurbo plans the switch and notes the frequency limits before it: they move along with turbo, and not by themselves back.
 func planTurbo(m *Machine, msr bool) Plan {
-	policies, err := readCPUFreq(m.Root)
+	policies, err := m.FrequencyPolicies()
 	if err != nil {
 		return unreadable("off", err)
 	}
 	p := planTurboSwitch(m, policies, msr)
-	if p.Status == StatusWillSet {
+	if p.Status == setting.StatusWillSet {
 		p.Steps = append(noteLimits(policies), p.Steps...)
 	}
 	return p
 }
 
 // noteLimits returns steps that change nothing and remember the limits in force.
-func noteLimits(policies []cpuPolicy) []Step {
+func noteLimits(policies []host.FrequencyPolicy) []Step {
 	var steps []Step
 	for _, c := range policies {
-		lower, upper := fmt.Sprint(c.min), fmt.Sprint(c.max)
+		lower, upper := fmt.Sprint(c.Min), fmt.Sprint(c.Max)
 		steps = append(steps,
-			Step{Kind: KindFile, Target: c.file("scaling_min_freq"), Old: lower, New: lower, Form: FormLimit},
-			Step{Kind: KindFile, Target: c.file("scaling_max_freq"), Old: upper, New: upper, Form: FormLimit})
+			Step{Kind: KindFile, Target: c.File("scaling_min_freq"), Old: lower, New: lower, Form: FormLimit},
+			Step{Kind: KindFile, Target: c.File("scaling_max_freq"), Old: upper, New: upper, Form: FormLimit})
 	}
 	return steps
 }
 
-func planTurboSwitch(m *Machine, policies []cpuPolicy, msr bool) Plan {
+func planTurboSwitch(m *Machine, policies []host.FrequencyPolicy, msr bool) Plan {
 	if m.Root.Exists(noTurboFile) {
 		p := sysfile{path: noTurboFile, want: "1"}.plan(context.Background(), m)
 		p.Found, p.Wanted = onOff(p.Found, "1", "0"), "off"
@@ -88,7 +91,7 @@ func planTurboSwitch(m *Machine, policies []cpuPolicy, msr bool) Plan {
 	if msr {
 		return planTurboMSR(m, cpuinfo)
 	}
-	if CPUFlag(cpuinfo, "hypervisor") {
+	if host.CPUFlag(cpuinfo, "hypervisor") {
 		return cannot("unknown", "off", "the host of this virtual machine decides", "measure on the hardware itself")
 	}
 	return cannot("on", "off", "the frequency driver has no switch for it",
@@ -107,15 +110,15 @@ func onOff(value, off, on string) string {
 }
 
 // planPolicyBoost uses the boost switches of the policies, if every policy has one.
-func planPolicyBoost(policies []cpuPolicy) (p Plan, known bool) {
+func planPolicyBoost(policies []host.FrequencyPolicy) (p Plan, known bool) {
 	var steps []Step
 	for _, c := range policies {
-		switch c.boost {
+		switch c.Boost {
 		case "":
 			return Plan{}, false
 		case "0":
 		default:
-			steps = append(steps, Step{Kind: KindFile, Target: c.file("boost"), Old: c.boost, New: "0"})
+			steps = append(steps, Step{Kind: KindFile, Target: c.File("boost"), Old: c.Boost, New: "0"})
 		}
 	}
 	switch {
@@ -129,18 +132,18 @@ func planPolicyBoost(policies []cpuPolicy) (p Plan, known bool) {
 
 // planNoTurbo is for processors that have no turbo, or have it switched off in the firmware: x86 ones then lack both flags for it, and the
 // drivers of others list no boost frequencies. A virtual machine's flags say nothing about the hardware.
-func planNoTurbo(cpuinfo string, policies []cpuPolicy) (p Plan, known bool) {
+func planNoTurbo(cpuinfo string, policies []host.FrequencyPolicy) (p Plan, known bool) {
 	x86 := strings.Contains(cpuinfo, "vendor_id")
 	switch {
-	case CPUFlag(cpuinfo, "hypervisor"):
+	case host.CPUFlag(cpuinfo, "hypervisor"):
 		return Plan{}, false
-	case x86 && (CPUFlag(cpuinfo, "ida") || CPUFlag(cpuinfo, "cpb")):
+	case x86 && (host.CPUFlag(cpuinfo, "ida") || host.CPUFlag(cpuinfo, "cpb")):
 		return Plan{}, false
 	case !x86 && len(policies) == 0:
 		return Plan{}, false
 	}
 	for _, c := range policies {
-		if nominal, sure := c.sustainable(); len(c.boosts) > 0 || sure && nominal < c.hwMax {
+		if nominal, sure := c.Sustainable(); len(c.Boosts) > 0 || sure && nominal < c.HWMax {
 			return Plan{}, false
 		}
 	}
@@ -150,21 +153,21 @@ func planNoTurbo(cpuinfo string, policies []cpuPolicy) (p Plan, known bool) {
 }
 
 // planClamp holds the maximum of each policy at its nominal frequency, for drivers without a switch (amd-pstate before Linux 6.11).
-func planClamp(policies []cpuPolicy) (p Plan, known bool) {
+func planClamp(policies []host.FrequencyPolicy) (p Plan, known bool) {
 	var steps []Step
 	for _, c := range policies {
-		nominal, sure := c.sustainable()
-		if !sure || nominal == 0 || nominal < c.hwMin {
+		nominal, sure := c.Sustainable()
+		if !sure || nominal == 0 || nominal < c.HWMin {
 			return Plan{}, false
 		}
-		if c.max <= nominal {
+		if c.Max <= nominal {
 			continue
 		}
-		if c.min > nominal {
-			steps = append(steps, c.limits(nominal)...)
+		if c.Min > nominal {
+			steps = append(steps, limits(c, nominal)...)
 			continue
 		}
-		steps = append(steps, Step{Kind: KindFile, Target: c.file("scaling_max_freq"), Old: fmt.Sprint(c.max), New: fmt.Sprint(nominal), Form: FormLimit})
+		steps = append(steps, Step{Kind: KindFile, Target: c.File("scaling_max_freq"), Old: fmt.Sprint(c.Max), New: fmt.Sprint(nominal), Form: FormLimit})
 	}
 	switch {
 	case len(policies) == 0:

@@ -6,24 +6,27 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 func TestTurboOfEachMachine(t *testing.T) {
 	tests := []struct {
 		machine string
-		status  Status
+		status  setting.Status
 		found   string
 		detail  string
 		writes  string // a target among the steps
 	}{
-		{"intel-acpi-cpufreq", StatusWillSet, "on", "", boostFile},
-		{"intel-pstate-active", StatusWillSet, "on", "", noTurboFile},
-		{"intel-cpufreq-passive", StatusWillSet, "on", "", noTurboFile},
-		{"amd-pstate-epp", StatusWillSet, "on", "nominal", cpufreqDir + "/policy3/scaling_max_freq"},
-		{"amd-acpi-cpufreq", StatusWillSet, "on", "", boostFile},
-		{"intel-hybrid", StatusWillSet, "on", "", noTurboFile},
-		{"kvm-guest", StatusCannot, "unknown", "host", ""},
-		{"arm64", StatusOK, "off", "no turbo", ""},
+		{"intel-acpi-cpufreq", setting.StatusWillSet, "on", "", boostFile},
+		{"intel-pstate-active", setting.StatusWillSet, "on", "", noTurboFile},
+		{"intel-cpufreq-passive", setting.StatusWillSet, "on", "", noTurboFile},
+		{"amd-pstate-epp", setting.StatusWillSet, "on", "nominal", host.CPUFreqDir + "/policy3/scaling_max_freq"},
+		{"amd-acpi-cpufreq", setting.StatusWillSet, "on", "", boostFile},
+		{"intel-hybrid", setting.StatusWillSet, "on", "", noTurboFile},
+		{"kvm-guest", setting.StatusCannot, "unknown", "host", ""},
+		{"arm64", setting.StatusOK, "off", "no turbo", ""},
 	}
 	for _, tt := range tests {
 		m, _ := fakeMachine(t, tt.machine)
@@ -57,7 +60,7 @@ func TestTurboByPolicySwitch(t *testing.T) {
 	for _, dir := range k.policies() {
 		k.put(dir+"boost", "0")
 	}
-	if p := planTurbo(m, false); p.Status != StatusOK {
+	if p := planTurbo(m, false); p.Status != setting.StatusOK {
 		t.Errorf("all switches off: %s", p.Status)
 	}
 }
@@ -85,12 +88,12 @@ func TestTurboByRegister(t *testing.T) {
 			}
 		}
 		registers(t, k.dir, tt.register, tt.old)
-		if p := planTurbo(m, false); p.Status != StatusCannot || !strings.Contains(p.Fix, "msr = true") {
+		if p := planTurbo(m, false); p.Status != setting.StatusCannot || !strings.Contains(p.Fix, "msr = true") {
 			t.Errorf("%s: not allowed, yet %s with fix %q", tt.machine, p.Status, p.Fix)
 		}
-		c := turbo(TurboSettings{Policy: Require, MSR: true})
+		c := turbo(TurboSettings{Policy: setting.Require, MSR: true})
 		f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
-		if err != nil || f.Status != StatusSet {
+		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("%s: %+v, %v", tt.machine, f, err)
 		}
 		if got := register(t, k.dir, 3, tt.register); got != tt.new {

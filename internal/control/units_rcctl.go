@@ -3,10 +3,12 @@ package control
 import (
 	"context"
 	"strings"
+
+	"krund/internal/host"
 )
 
 // Rcctl switches OpenBSD's services with rcctl(8).
-type Rcctl struct{ Commands Commands }
+type Rcctl struct{ Commands host.Commands }
 
 // List returns the services that rcctl knows, by the state that `rcctl ls started` shows.
 func (r Rcctl) List(ctx context.Context, patterns []string) ([]Unit, error) {

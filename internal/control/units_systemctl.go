@@ -5,10 +5,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"krund/internal/host"
 )
 
 // Systemctl switches units with systemctl(1).
-type Systemctl struct{ Commands Commands }
+type Systemctl struct{ Commands host.Commands }
 
 // List returns the loaded units that match.
 func (s Systemctl) List(ctx context.Context, patterns []string) ([]Unit, error) {

@@ -1,7 +1,9 @@
 package control
 
+import "krund/internal/setting"
+
 // WritebackSettings asks for the periodic writing of dirty pages to pause.
-type WritebackSettings struct{ Policy Policy }
+type WritebackSettings struct{ Policy setting.Policy }
 
 // writeback sets vm.dirty_writeback_centisecs to 0: the kernel's flusher threads no longer wake by themselves. Only for the time of a run:
 // krund syncs the disks before it, and sync(2) works as ever.

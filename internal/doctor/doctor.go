@@ -9,8 +9,10 @@ import (
 	"krund/internal/autostart"
 	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/host"
 	"krund/internal/msr"
 	"krund/internal/probe"
+	"krund/internal/setting"
 	"krund/internal/settings"
 	"krund/internal/sysroot"
 )
@@ -50,20 +52,20 @@ func Of(cfg *config.Config, reboot string) Wishes {
 type Counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding
 
 // Look returns the rows of the table.
-func Look(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []control.Finding {
-	return append(control.CheckAll(ctx, m, w.Control), Readings(ctx, m, w, counters)...)
+func Look(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []setting.Finding {
+	return append(control.CheckAll(ctx, m, w.Control), Readings(ctx, m.Host, w, counters)...)
 }
 
 // Readings is Look without the settings, for who has seen to them already.
-func Readings(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []control.Finding {
-	rows := probe.Check(ctx, m, w.Probe)
-	rows = append(rows, checkCounters(ctx, m, w.Counters, counters)...)
+func Readings(ctx context.Context, h host.Host, w Wishes, counters Counters) []setting.Finding {
+	rows := probe.Check(ctx, h, w.Probe)
+	rows = append(rows, checkCounters(ctx, h.Root, w.Counters, counters)...)
 	for _, i := range w.Interpreters {
 		rows = append(rows, i.check(ctx))
 	}
 	if w.Entry != nil {
 		entry := *w.Entry
-		entry.Root = m.Root
+		entry.Root = h.Root
 		rows = append(rows, checkEntry(entry))
 	}
 	return rows

@@ -14,6 +14,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/msr"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 
@@ -69,7 +70,7 @@ func TestLookChangesNothing(t *testing.T) {
 			}
 			before := snapshot(t, dir)
 			w := Study()
-			w.Control.Shield.Policy, w.Control.Services.Policy, w.Control.Network.Policy = control.Require, control.Require, control.Require
+			w.Control.Shield.Policy, w.Control.Services.Policy, w.Control.Network.Policy = setting.Require, setting.Require, setting.Require
 			w.Control.Turbo.MSR = true
 			rows := Look(t.Context(), control.NewMachine(t.Context(), sysroot.New(dir)), w, msr.Probe)
 			if !maps.Equal(before, snapshot(t, dir)) {
@@ -95,11 +96,11 @@ func TestLookChangesNothing(t *testing.T) {
 }
 
 func TestCounters(t *testing.T) {
-	look := func(find Counters, sources ...string) []control.Finding {
-		return checkCounters(t.Context(), &control.Machine{}, msr.Want{Sources: sources, Scope: msr.PerCore}, find)
+	look := func(find Counters, sources ...string) []setting.Finding {
+		return checkCounters(t.Context(), sysroot.Root{}, msr.Want{Sources: sources, Scope: msr.PerCore}, find)
 	}
 	rows := look(noCounters, msr.Perf, msr.MSR, msr.None)
-	if len(rows) != 2 || rows[0].Name != "counters perf" || rows[1].Name != "counters msr" || rows[0].Fails() || rows[0].Status != control.StatusCannot ||
+	if len(rows) != 2 || rows[0].Name != "counters perf" || rows[1].Name != "counters msr" || rows[0].Fails() || rows[0].Status != setting.StatusCannot ||
 		rows[0].Detail != "the processor has none; a note" || rows[0].Fix == "" {
 		t.Errorf("without counters: %+v", rows)
 	}
@@ -111,7 +112,7 @@ func TestCounters(t *testing.T) {
 		list[1].Available = true
 		return list
 	}, msr.Perf, msr.MSR)
-	if len(rows) != 2 || rows[0].Fails() || rows[1].Status != control.StatusOK {
+	if len(rows) != 2 || rows[0].Fails() || rows[1].Status != setting.StatusOK {
 		t.Errorf("one source is enough: %+v", rows)
 	}
 }
@@ -128,20 +129,20 @@ func TestInterpreter(t *testing.T) {
 	for _, tt := range []struct {
 		name, language, path string
 
-		status        control.Status
+		status        setting.Status
 		fails         bool
 		found, advice string
 	}{
-		{"whole", "python", script("whole", "echo CPython 3.11.2"), control.StatusOK, false, "CPython 3.11.2", ""},
+		{"whole", "python", script("whole", "echo CPython 3.11.2"), setting.StatusOK, false, "CPython 3.11.2", ""},
 		{
 			"minimal", "python", script("minimal", "echo CPython 3.11.2; echo \"ModuleNotFoundError: No module named 'ctypes'\" >&2; exit 1"),
-			control.StatusCannot, true, "CPython 3.11.2 without ctypes", "python3-minimal",
+			setting.StatusCannot, true, "CPython 3.11.2 without ctypes", "python3-minimal",
 		},
-		{"missing", "python", filepath.Join(dir, "none"), control.StatusCannot, true, "not found", "[vms.X]"},
-		{"no Python", "python", script("other", "echo 'unknown option -I' >&2; exit 2"), control.StatusCannot, false, "does not answer", "--version"},
-		{"no JIT", "lua", script("lua", "echo Lua 5.4; echo \"lua: module 'ffi' not found\" >&2; exit 1"), control.StatusCannot, true, "Lua 5.4 without ffi", "luajit"},
-		{"an old PHP", "php", script("php", "echo PHP 7.3.1; echo no FFI >&2; exit 1"), control.StatusCannot, true, "PHP 7.3.1 without FFI", "FFI"},
-		{"a JVM", "java", script("java", "echo 'openjdk version \"17.0.1\"' >&2"), control.StatusOK, false, `openjdk version "17.0.1"`, ""},
+		{"missing", "python", filepath.Join(dir, "none"), setting.StatusCannot, true, "not found", "[vms.X]"},
+		{"no Python", "python", script("other", "echo 'unknown option -I' >&2; exit 2"), setting.StatusCannot, false, "does not answer", "--version"},
+		{"no JIT", "lua", script("lua", "echo Lua 5.4; echo \"lua: module 'ffi' not found\" >&2; exit 1"), setting.StatusCannot, true, "Lua 5.4 without ffi", "luajit"},
+		{"an old PHP", "php", script("php", "echo PHP 7.3.1; echo no FFI >&2; exit 1"), setting.StatusCannot, true, "PHP 7.3.1 without FFI", "FFI"},
+		{"a JVM", "java", script("java", "echo 'openjdk version \"17.0.1\"' >&2"), setting.StatusOK, false, `openjdk version "17.0.1"`, ""},
 	} {
 		f := Interpreter{VM: "X", Language: tt.language, Path: tt.path}.check(t.Context())
 		if f.Name != "vm X" || f.Status != tt.status || f.Fails() != tt.fails || f.Found != tt.found || !strings.Contains(f.Fix, tt.advice) {
@@ -176,7 +177,7 @@ func TestRealInterpreters(t *testing.T) {
 			if f.Found == "not asked" {
 				t.Skip(f.Detail)
 			}
-			if f.Status != control.StatusOK || !strings.ContainsAny(f.Found, "0123456789") {
+			if f.Status != setting.StatusOK || !strings.ContainsAny(f.Found, "0123456789") {
 				t.Errorf("%+v", f)
 			}
 		})
@@ -211,7 +212,7 @@ sources = ["msr"]
 	if !slices.Equal(w.Interpreters, []Interpreter{{"P", "python", "/usr/bin/python3"}}) || !slices.Equal(w.Counters.Sources, []string{"msr"}) {
 		t.Errorf("%+v", w)
 	}
-	if strict := Of(cfg, config.RebootHardware); w.Control.Turbo.Policy != control.Warn || strict.Control.Turbo.Policy != control.Require {
+	if strict := Of(cfg, config.RebootHardware); w.Control.Turbo.Policy != setting.Warn || strict.Control.Turbo.Policy != setting.Require {
 		t.Errorf("turbo without reboots %s, with %s", w.Control.Turbo.Policy, strict.Control.Turbo.Policy)
 	}
 	if len(Study().Interpreters) != 0 || !slices.Contains(Study().Counters.Sources, msr.None) {

@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/config"
-	"krund/internal/control"
+	"krund/internal/setting"
 )
 
 // An Interpreter is the program of a VM that an experiment runs benchmarks with. krund's runners need its foreign-function interface, which small
@@ -73,10 +73,10 @@ func asked(language string) bool {
 }
 
 // check makes the row of an interpreter.
-func (i Interpreter) check(ctx context.Context) control.Finding {
+func (i Interpreter) check(ctx context.Context) setting.Finding {
 	q := questions[i.Language]
-	f := control.Finding{
-		Name: "vm " + i.VM, Policy: control.Require, Status: control.StatusCannot, Wanted: with(i.Language, q.needs),
+	f := setting.Finding{
+		Name: "vm " + i.VM, Policy: setting.Require, Status: setting.StatusCannot, Wanted: with(i.Language, q.needs),
 		Why: fmt.Sprintf("krund's runner for %s reads the clock through libkrun, a C library, which the VM must be able to load", i.Language),
 	}
 	path, err := config.LookPath(i.Path)
@@ -85,7 +85,7 @@ func (i Interpreter) check(ctx context.Context) control.Finding {
 		return f
 	}
 	if owner, foreign := others(path); foreign {
-		f.Policy, f.Found = control.Warn, "not asked"
+		f.Policy, f.Found = setting.Warn, "not asked"
 		f.Detail = fmt.Sprintf("%s belongs to user %d, and root runs no programs of others", path, owner)
 		f.Fix = "run krund check as that user"
 		return f
@@ -94,12 +94,12 @@ func (i Interpreter) check(ctx context.Context) control.Finding {
 	name, rest, _ := strings.Cut(strings.TrimSpace(out), "\n")
 	switch {
 	case err == nil:
-		f.Status, f.Found = control.StatusOK, name
+		f.Status, f.Found = setting.StatusOK, name
 	case q.needs != "" && strings.Contains(rest, q.needs):
 		f.Found, f.Detail = name+" without "+q.needs, path+" is not all that the runner needs"
 		f.Fix = q.advice
 	default: // perhaps only the question was wrong
-		f.Policy, f.Found, f.Detail, f.Fix = control.Warn, "does not answer", err.Error(), fmt.Sprintf("look at what `%s --version` says", path)
+		f.Policy, f.Found, f.Detail, f.Fix = setting.Warn, "does not answer", err.Error(), fmt.Sprintf("look at what `%s --version` says", path)
 	}
 	return f
 }

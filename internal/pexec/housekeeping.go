@@ -3,7 +3,7 @@ package pexec
 import (
 	"slices"
 
-	"krund/internal/control"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
@@ -11,12 +11,12 @@ import (
 // tickless (nohz_full), and not set apart for the benchmark. nil when nothing tells the processors
 // apart, or none is left: krund then stays where the system puts it.
 func housekeeping(root sysroot.Root, benchmark []int) []int {
-	read := func(name string) control.CPUs {
+	read := func(name string) host.CPUs {
 		text, err := root.Read("/sys/devices/system/cpu/" + name)
 		if err != nil {
 			return nil
 		}
-		set, err := control.ParseCPUList(text)
+		set, err := host.ParseCPUList(text)
 		if err != nil {
 			return nil
 		}
@@ -24,7 +24,7 @@ func housekeeping(root sysroot.Root, benchmark []int) []int {
 	}
 	taken := append(read("nohz_full"), benchmark...)
 	online := read("online")
-	var rest control.CPUs
+	var rest host.CPUs
 	for _, cpu := range online {
 		if !slices.Contains(taken, cpu) {
 			rest = append(rest, cpu)

@@ -5,46 +5,47 @@ import (
 	"fmt"
 	"strings"
 
-	"krund/internal/control"
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 // Settings says under which policy each probe is, and which sensors gate.
 type Settings struct {
-	Temperature    control.Policy
-	KernelLog      control.Policy
-	Throttle       control.Policy
-	Virtualisation control.Policy
-	Fingerprint    control.Policy
+	Temperature    setting.Policy
+	KernelLog      setting.Policy
+	Throttle       setting.Policy
+	Virtualisation setting.Policy
+	Fingerprint    setting.Policy
 	Sensors        []string // patterns of sensors that gate; empty is all
 }
 
 // Defaults returns the study's settings: temperatures gate; the rest is reported.
 func Defaults() Settings {
-	return Settings{Temperature: control.Require, KernelLog: control.Warn, Throttle: control.Apply,
-		Virtualisation: control.Warn, Fingerprint: control.Warn}
+	return Settings{Temperature: setting.Require, KernelLog: setting.Warn, Throttle: setting.Apply,
+		Virtualisation: setting.Warn, Fingerprint: setting.Warn}
 }
 
 // Check tells how each probe stands: whether the machine has it, and what it says now. It reads and
 // never changes.
-func Check(ctx context.Context, m *control.Machine, s Settings) []control.Finding {
-	findings := []control.Finding{
-		checkTemperature(ReadTemperatures(ctx, m), s), checkKernelLog(ctx, m),
-		checkThrottle(ReadThrottle(m.Root)),
-		checkVirtualisation(DetectVirtualisation(ctx, m)), checkFingerprint(ReadFingerprint(ctx, m, nil)),
+func Check(ctx context.Context, h host.Host, s Settings) []setting.Finding {
+	findings := []setting.Finding{
+		checkTemperature(ReadTemperatures(ctx, h), s), checkKernelLog(ctx, h),
+		checkThrottle(ReadThrottle(h.Root)),
+		checkVirtualisation(DetectVirtualisation(ctx, h)), checkFingerprint(ReadFingerprint(ctx, h, nil)),
 	}
-	for i, policy := range []control.Policy{s.Temperature, s.KernelLog, s.Throttle, s.Virtualisation,
+	for i, policy := range []setting.Policy{s.Temperature, s.KernelLog, s.Throttle, s.Virtualisation,
 		s.Fingerprint} {
 		findings[i].Policy = policy
-		if policy == control.Off {
-			findings[i].Status, findings[i].Fix = control.StatusOff, ""
+		if policy == setting.Off {
+			findings[i].Status, findings[i].Fix = setting.StatusOff, ""
 		}
 	}
 	return findings
 }
 
-func checkTemperature(t Temperatures, s Settings) control.Finding {
-	f := control.Finding{
-		Name: "temperature", Status: control.StatusOK, Wanted: "sensors to wait for",
+func checkTemperature(t Temperatures, s Settings) setting.Finding {
+	f := setting.Finding{
+		Name: "temperature", Status: setting.StatusOK, Wanted: "sensors to wait for",
 		Why:    "a hot processor slows itself down, and so measures the weather",
 		Detail: strings.Join(t.Remarks, "; "),
 	}
@@ -56,66 +57,66 @@ func checkTemperature(t Temperatures, s Settings) control.Finding {
 	}
 	f.Found = strings.Join(gating, ", ")
 	if len(gating) == 0 {
-		f.Status, f.Found = control.StatusCannot, fmt.Sprintf("none of %d sensors", len(t.Readings))
+		f.Status, f.Found = setting.StatusCannot, fmt.Sprintf("none of %d sensors", len(t.Readings))
 		f.Fix = "load the driver of the sensors (coretemp, k10temp, nct6775), or choose existing ones in " +
 			"[temperature] sensors"
 	}
 	return f
 }
 
-func checkKernelLog(ctx context.Context, m *control.Machine) control.Finding {
-	f := control.Finding{Name: "kernel_log", Status: control.StatusOK, Found: "readable", Wanted: "readable",
+func checkKernelLog(ctx context.Context, h host.Host) setting.Finding {
+	f := setting.Finding{Name: "kernel_log", Status: setting.StatusOK, Found: "readable", Wanted: "readable",
 		Why: "the kernel says there when the hardware is in trouble"}
-	log, err := WatchKernelLog(ctx, m)
+	log, err := WatchKernelLog(ctx, h)
 	if err == nil {
 		err = log.Close()
 	}
 	if err != nil {
-		f.Status, f.Found, f.Detail, f.Fix = control.StatusCannot, "unreadable", err.Error(),
+		f.Status, f.Found, f.Detail, f.Fix = setting.StatusCannot, "unreadable", err.Error(),
 			"run as root, outside of containers"
 	}
 	return f
 }
 
-func checkThrottle(t Throttle) control.Finding {
-	f := control.Finding{
-		Name: "throttle", Status: control.StatusOK, Wanted: "counted by the kernel",
+func checkThrottle(t Throttle) setting.Finding {
+	f := setting.Finding{
+		Name: "throttle", Status: setting.StatusOK, Wanted: "counted by the kernel",
 		Why:   "a processor that slows itself down spoils the run",
 		Found: plural(len(t.Counts), "counter"), Detail: strings.Join(t.Remarks, "; "),
 	}
 	if len(t.Remarks) > 0 {
-		f.Status, f.Fix = control.StatusCannot, "nothing to do: use the processor's counters, see [counters]"
+		f.Status, f.Fix = setting.StatusCannot, "nothing to do: use the processor's counters, see [counters]"
 	}
 	return f
 }
 
 // CheckVirtualisation is that row of Check alone, under a policy. It runs systemd-detect-virt,
 // unless the policy is Off.
-func CheckVirtualisation(ctx context.Context, m *control.Machine, policy control.Policy) control.Finding {
-	if policy == control.Off {
-		return control.Finding{Name: "virtualisation", Policy: policy, Status: control.StatusOff}
+func CheckVirtualisation(ctx context.Context, h host.Host, policy setting.Policy) setting.Finding {
+	if policy == setting.Off {
+		return setting.Finding{Name: "virtualisation", Policy: policy, Status: setting.StatusOff}
 	}
-	f := checkVirtualisation(DetectVirtualisation(ctx, m))
+	f := checkVirtualisation(DetectVirtualisation(ctx, h))
 	f.Policy = policy
 	return f
 }
 
-func checkVirtualisation(v Virtualisation) control.Finding {
-	f := control.Finding{
-		Name: "virtualisation", Status: control.StatusOK, Found: v.String(), Wanted: "none",
+func checkVirtualisation(v Virtualisation) setting.Finding {
+	f := setting.Finding{
+		Name: "virtualisation", Status: setting.StatusOK, Found: v.String(), Wanted: "none",
 		Why:    "another machine's load decides how fast this one runs",
 		Detail: strings.Join(v.Evidence, "; "),
 	}
 	if !v.None() {
-		f.Status, f.Fix = control.StatusCannot, "measure on the hardware itself; numbers from here are for "+
+		f.Status, f.Fix = setting.StatusCannot, "measure on the hardware itself; numbers from here are for "+
 			"development only"
 	}
 	return f
 }
 
-func checkFingerprint(fp Fingerprint) control.Finding {
-	f := control.Finding{
-		Name: "fingerprint", Status: control.StatusOK, Found: fmt.Sprintf("%d properties", len(fp)),
+func checkFingerprint(fp Fingerprint) setting.Finding {
+	f := setting.Finding{
+		Name: "fingerprint", Status: setting.StatusOK, Found: fmt.Sprintf("%d properties", len(fp)),
 		Wanted: "unchanged during an experiment",
 		Why:    "an update in the middle splits an experiment in two",
 	}

@@ -7,11 +7,11 @@
 // machine does not have, or a sensor that is broken, is a remark and no error: the rest is still
 // worth having.
 //
-//	before := probe.ReadThrottle(m.Root)                    // throttle.go
-//	log, err := probe.WatchKernelLog(ctx, m)                // kernellog.go
+//	before := probe.ReadThrottle(h.Root)                    // throttle.go
+//	log, err := probe.WatchKernelLog(ctx, h)                // kernellog.go
 //	result, err := gate.Wait(ctx, base, settings)           // gate.go
 //	... the run ...
-//	changes := probe.ReadThrottle(m.Root).Since(before)
+//	changes := probe.ReadThrottle(h.Root).Since(before)
 //	lines, err := log.Drain()
 //
 // Check (check.go) turns all of them into rows of the table. The measuring half of `krunctl doctor

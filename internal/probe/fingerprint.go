@@ -15,8 +15,8 @@ import (
 	"strings"
 	"syscall"
 
-	"krund/internal/control"
 	"krund/internal/display"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
@@ -27,14 +27,14 @@ type Fingerprint map[string]string
 
 // ReadFingerprint takes the fingerprint. What the machine does not show is not in it. more is added
 // as it is: the version of krund, the hashes of the programs that are measured.
-func ReadFingerprint(ctx context.Context, m *control.Machine, more map[string]string) Fingerprint {
+func ReadFingerprint(ctx context.Context, h host.Host, more map[string]string) Fingerprint {
 	f := Fingerprint{}
-	if m.Root.Exists("/sys") {
-		f.linux(m.Root)
+	if h.Root.Exists("/sys") {
+		f.linux(h.Root)
 	} else {
-		f.sysctls(ctx, m.Commands)
+		f.sysctls(ctx, h.Commands)
 	}
-	f.packages(ctx, m)
+	f.packages(ctx, h)
 	for name, value := range more {
 		f[name] = value
 	}
@@ -138,7 +138,7 @@ func (f Fingerprint) topology(root sysroot.Root) {
 	for name, file := range map[string]string{"cpu.performance_cores": "/sys/devices/cpu_core/cpus",
 		"cpu.efficient_cores": "/sys/devices/cpu_atom/cpus"} {
 		text, err := root.Read(file)
-		cpus, perr := control.ParseCPUList(text)
+		cpus, perr := host.ParseCPUList(text)
 		if err != nil || perr != nil {
 			continue
 		}
@@ -167,7 +167,7 @@ func (f Fingerprint) memory(root sysroot.Root) {
 }
 
 // sysctls reads what OpenBSD shows.
-func (f Fingerprint) sysctls(ctx context.Context, c control.Commands) {
+func (f Fingerprint) sysctls(ctx context.Context, c host.Commands) {
 	if c == nil {
 		return
 	}

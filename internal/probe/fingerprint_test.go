@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/control"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
@@ -96,7 +96,7 @@ func TestFingerprintOfOpenBSD(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "var/db/pkg/quirks-6.42/+CONTENTS", "")
 	put(t, dir, "var/db/pkg/python-3.10.13/+CONTENTS", "")
-	m := &control.Machine{Root: sysroot.New(dir), Commands: scripted{
+	m := host.Host{Root: sysroot.New(dir), Commands: scripted{
 		"sysctl -n kern.version": "OpenBSD 7.4 (GENERIC.MP) #1397: Tue Oct 10 09:02:37 MDT 2023\n    " +
 			"deraadt@amd64.openbsd.org:/usr/src\n", "sysctl -n hw.model": "Intel(R) Core(TM) i7-4790\n",
 	}}
@@ -157,7 +157,7 @@ func TestPackages(t *testing.T) {
 	}
 	tests := []struct {
 		name, file, text string
-		commands         control.Commands
+		commands         host.Commands
 		manager          string
 		count            int
 	}{
@@ -172,7 +172,7 @@ func TestPackages(t *testing.T) {
 	for _, tt := range tests {
 		dir := t.TempDir()
 		put(t, dir, tt.file, tt.text)
-		list, manager := installed(t.Context(), &control.Machine{Root: sysroot.New(dir),
+		list, manager := installed(t.Context(), host.Host{Root: sysroot.New(dir),
 			Commands: tt.commands})
 		if manager != tt.manager || len(list) != tt.count {
 			t.Errorf("%s: %q by %q", tt.name, list, manager)

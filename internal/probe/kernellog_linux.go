@@ -7,13 +7,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/control"
+	"krund/internal/host"
 )
 
 // WatchKernelLog begins to follow the kernel's log. Only root may, on systems with
 // kernel.dmesg_restrict.
-func WatchKernelLog(_ context.Context, m *control.Machine) (KernelLog, error) {
-	fd, err := unix.Open(m.Root.Path("/dev/kmsg"), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+func WatchKernelLog(_ context.Context, h host.Host) (KernelLog, error) {
+	fd, err := unix.Open(h.Root.Path("/dev/kmsg"), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open /dev/kmsg: %w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/control"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
@@ -17,7 +17,7 @@ func TestLineInTheKernelLog(t *testing.T) {
 		t.Skipf("the kernel log cannot be written here: %v", err)
 	}
 	t.Cleanup(func() { _ = device.Close() })
-	m := &control.Machine{Root: sysroot.New("/")}
+	m := host.Host{Root: sysroot.New("/")}
 	log, err := WatchKernelLog(t.Context(), m)
 	if err != nil {
 		t.Skipf("the kernel log cannot be read here: %v", err)

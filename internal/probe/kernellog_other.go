@@ -5,10 +5,10 @@ package probe
 import (
 	"context"
 
-	"krund/internal/control"
+	"krund/internal/host"
 )
 
 // WatchKernelLog begins to follow the kernel's log.
-func WatchKernelLog(ctx context.Context, m *control.Machine) (KernelLog, error) {
-	return newDmesg(ctx, m.Commands)
+func WatchKernelLog(ctx context.Context, h host.Host) (KernelLog, error) {
+	return newDmesg(ctx, h.Commands)
 }

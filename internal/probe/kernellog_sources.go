@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/control"
 	"krund/internal/display"
+	"krund/internal/host"
 )
 
 // parseKmsg reads one record of /dev/kmsg (docs.kernel.org, ABI/testing/dev-kmsg):
@@ -128,12 +128,12 @@ func (k *kmsg) read(yield func(KernelLine)) (lost uint64, lostSome bool, err err
 // dmesg follows the log of a system that only gives out all of it, by comparing what it was with
 // what it is.
 type dmesg struct {
-	commands control.Commands
+	commands host.Commands
 	before   []string
 }
 
 // newDmesg remembers the log as it is.
-func newDmesg(ctx context.Context, c control.Commands) (*dmesg, error) {
+func newDmesg(ctx context.Context, c host.Commands) (*dmesg, error) {
 	d := &dmesg{commands: c}
 	_, _, _, err := d.Drain(ctx)
 	return d, err

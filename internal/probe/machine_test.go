@@ -11,18 +11,18 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/control"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
 // machine returns a copy of a captured machine, without programs.
-func machine(t *testing.T, name string) (*control.Machine, string) {
+func machine(t *testing.T, name string) (host.Host, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "control", "testdata", name))); err != nil {
 		t.Fatal(err)
 	}
-	return &control.Machine{Root: sysroot.New(dir)}, dir
+	return host.Host{Root: sysroot.New(dir)}, dir
 }
 
 // put writes a file of a machine, making its directories.

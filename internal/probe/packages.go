@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/control"
+	"krund/internal/host"
 )
 
 // packages notes how many packages are installed and the hash of their names and versions, by
 // whichever package manager there is.
-func (f Fingerprint) packages(ctx context.Context, m *control.Machine) {
-	list, manager := installed(ctx, m)
+func (f Fingerprint) packages(ctx context.Context, h host.Host) {
+	list, manager := installed(ctx, h)
 	if len(list) == 0 {
 		return
 	}
@@ -22,21 +22,21 @@ func (f Fingerprint) packages(ctx context.Context, m *control.Machine) {
 }
 
 // installed returns "name version" of every installed package, in any order, and who knows.
-func installed(ctx context.Context, m *control.Machine) (list []string, manager string) {
-	if text, err := m.Root.Read("/var/lib/dpkg/status"); err == nil {
+func installed(ctx context.Context, h host.Host) (list []string, manager string) {
+	if text, err := h.Root.Read("/var/lib/dpkg/status"); err == nil {
 		return parseDpkg(text), "dpkg"
 	}
-	if text, err := m.Root.Read("/lib/apk/db/installed"); err == nil {
+	if text, err := h.Root.Read("/lib/apk/db/installed"); err == nil {
 		return parseApk(text), "apk"
 	}
-	if names := m.Root.List("/var/lib/pacman/local"); names != nil {
+	if names := h.Root.List("/var/lib/pacman/local"); names != nil {
 		return slices.DeleteFunc(names, func(n string) bool { return n == "ALPM_DB_VERSION" }), "pacman"
 	}
-	if names := m.Root.List("/var/db/pkg"); names != nil {
+	if names := h.Root.List("/var/db/pkg"); names != nil {
 		return names, "pkg_add"
 	}
-	if m.Commands != nil && (m.Root.Exists("/var/lib/rpm") || m.Root.Exists("/usr/lib/sysimage/rpm")) {
-		if out, err := m.Commands.Output(ctx, "rpm", "-qa", "--qf", `%{NAME} %{EVR} %{ARCH}\n`); err == nil {
+	if h.Commands != nil && (h.Root.Exists("/var/lib/rpm") || h.Root.Exists("/usr/lib/sysimage/rpm")) {
+		if out, err := h.Commands.Output(ctx, "rpm", "-qa", "--qf", `%{NAME} %{EVR} %{ARCH}\n`); err == nil {
 			return splitLines(string(out)), "rpm"
 		}
 	}

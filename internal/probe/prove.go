@@ -9,7 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"krund/internal/control"
+	"krund/internal/host"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 
@@ -24,33 +25,33 @@ type Proof struct {
 // Prove keeps the given CPUs busy for d, one thread on each at the same time, and measures how fast
 // they run and what interrupts them. On a system where threads cannot be bound, cpus should be
 // empty: then one thread runs wherever it likes.
-func Prove(ctx context.Context, m *control.Machine, clock sysroot.Clock, cpus control.CPUs,
+func Prove(ctx context.Context, h host.Host, clock sysroot.Clock, cpus host.CPUs,
 	d time.Duration) (Proof, error) {
 	if len(cpus) == 0 {
-		cpus = control.CPUs{-1}
+		cpus = host.CPUs{-1}
 	}
 	p := Proof{Speeds: make([]Speed, len(cpus)), Wanted: map[int]int64{}, Switches: -1}
 	for _, cpu := range cpus {
-		if khz := fixedFrequency(m.Root, cpu); khz > 0 {
+		if khz := fixedFrequency(h.Root, cpu); khz > 0 {
 			p.Wanted[cpu] = khz
 		}
 	}
-	before, known := contextSwitches(m.Root)
+	before, known := contextSwitches(h.Root)
 	busy := func() error { return measureAll(ctx, clock, cpus, d, p.Speeds) }
 	var err error
-	if m.Root.Exists("/proc/interrupts") {
-		p.Interrupts, err = MeasureInterrupts(m.Root, clock, busy)
+	if h.Root.Exists("/proc/interrupts") {
+		p.Interrupts, err = MeasureInterrupts(h.Root, clock, busy)
 	} else {
 		err = busy()
 	}
-	if after, ok := contextSwitches(m.Root); known && ok && p.Interrupts.Elapsed > 0 {
+	if after, ok := contextSwitches(h.Root); known && ok && p.Interrupts.Elapsed > 0 {
 		p.Switches = float64(after-before) / p.Interrupts.Elapsed.Seconds()
 	}
 	return p, err
 }
 
 // measureAll measures all CPUs at the same time.
-func measureAll(ctx context.Context, clock sysroot.Clock, cpus control.CPUs, d time.Duration,
+func measureAll(ctx context.Context, clock sysroot.Clock, cpus host.CPUs, d time.Duration,
 	speeds []Speed) error {
 	failures := make([]error, len(cpus))
 	var all sync.WaitGroup
@@ -106,8 +107,8 @@ const (
 
 // Findings turns the proof into rows of a table. Their policy is warn: a proof judges settings, it
 // forbids nothing.
-func (p Proof) Findings() []control.Finding {
-	var rows []control.Finding
+func (p Proof) Findings() []setting.Finding {
+	var rows []setting.Finding
 	for _, s := range p.Speeds {
 		rows = append(rows, p.speedRow(s))
 	}
@@ -119,8 +120,8 @@ func (p Proof) Findings() []control.Finding {
 		}
 	}
 	if p.Switches >= 0 {
-		rows = append(rows, control.Finding{
-			Name: "switches", Policy: control.Warn, Status: control.StatusOK, Wanted: "few",
+		rows = append(rows, setting.Finding{
+			Name: "switches", Policy: setting.Warn, Status: setting.StatusOK, Wanted: "few",
 			Found: fmt.Sprintf("%.0f context switches/s on the whole machine", p.Switches),
 			Why:   "each one stops whatever ran",
 		})
@@ -129,19 +130,19 @@ func (p Proof) Findings() []control.Finding {
 }
 
 // row is a finding about a CPU.
-func row(name string, cpu int, good bool, found, wanted, why, fix string) control.Finding {
-	f := control.Finding{Name: name, Policy: control.Warn, Status: control.StatusOK, Found: found,
+func row(name string, cpu int, good bool, found, wanted, why, fix string) setting.Finding {
+	f := setting.Finding{Name: name, Policy: setting.Warn, Status: setting.StatusOK, Found: found,
 		Wanted: wanted, Why: why}
 	if cpu >= 0 {
 		f.Name = fmt.Sprintf("%s CPU %d", name, cpu)
 	}
 	if !good {
-		f.Status, f.Fix = control.StatusDiffers, fix
+		f.Status, f.Fix = setting.StatusDiffers, fix
 	}
 	return f
 }
 
-func (p Proof) speedRow(s Speed) control.Finding {
+func (p Proof) speedRow(s Speed) setting.Finding {
 	const why = "a clock that changes its speed changes every result"
 	khz, fixed := p.Wanted[s.CPU]
 	if !fixed || !s.Absolute {
@@ -158,7 +159,7 @@ func (p Proof) speedRow(s Speed) control.Finding {
 	return f
 }
 
-func (p Proof) ticksRow(c CPUInterrupts) control.Finding {
+func (p Proof) ticksRow(c CPUInterrupts) setting.Finding {
 	rate := p.Interrupts.PerSecond(c.Ticks)
 	return row("ticks", c.CPU, rate <= quietTicks, fmt.Sprintf("%.1f timer interrupts/s", rate),
 		fmt.Sprintf("at most %d", quietTicks),
@@ -166,7 +167,7 @@ func (p Proof) ticksRow(c CPUInterrupts) control.Finding {
 		"boot with nohz_full=, see the control tickless")
 }
 
-func (p Proof) interruptsRow(c CPUInterrupts) control.Finding {
+func (p Proof) interruptsRow(c CPUInterrupts) setting.Finding {
 	rate := p.Interrupts.PerSecond(c.Devices)
 	f := row("interrupts", c.CPU, rate <= quietIRQs, fmt.Sprintf("%.1f device interrupts/s", rate),
 		fmt.Sprintf("at most %d", quietIRQs),

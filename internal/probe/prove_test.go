@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/control"
+	"krund/internal/host"
+	"krund/internal/setting"
 )
 
 func TestSpeedStatistics(t *testing.T) {
@@ -95,19 +96,19 @@ func TestProofFindings(t *testing.T) {
 				Others: map[string]uint64{"RES": 4, "CAL": 2}},
 		}},
 	}
-	want := map[string]control.Status{
-		"speed CPU 1": control.StatusOK, "speed CPU 2": control.StatusDiffers,
-		"speed CPU 3": control.StatusDiffers,
-		"ticks CPU 1": control.StatusOK, "ticks CPU 2": control.StatusDiffers,
-		"interrupts CPU 1": control.StatusOK, "interrupts CPU 2": control.StatusDiffers,
-		"switches": control.StatusOK,
+	want := map[string]setting.Status{
+		"speed CPU 1": setting.StatusOK, "speed CPU 2": setting.StatusDiffers,
+		"speed CPU 3": setting.StatusDiffers,
+		"ticks CPU 1": setting.StatusOK, "ticks CPU 2": setting.StatusDiffers,
+		"interrupts CPU 1": setting.StatusOK, "interrupts CPU 2": setting.StatusDiffers,
+		"switches": setting.StatusOK,
 	}
 	rows := p.Findings()
 	if len(rows) != len(want) {
 		t.Errorf("%d rows, want %d", len(rows), len(want))
 	}
 	for _, f := range rows {
-		if f.Status != want[f.Name] || f.Why == "" || (f.Status == control.StatusDiffers) != (f.Fix != "") {
+		if f.Status != want[f.Name] || f.Why == "" || (f.Status == setting.StatusDiffers) != (f.Fix != "") {
 			t.Errorf("%+v, want %s", f, want[f.Name])
 		}
 		if f.Name == "interrupts CPU 2" && (f.Found != "50.0 device interrupts/s" ||
@@ -115,7 +116,7 @@ func TestProofFindings(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if (control.Table{Findings: rows}).Fails() {
+	if (setting.Table{Findings: rows}).Fails() {
 		t.Error("a proof forbids to measure")
 	}
 }
@@ -128,7 +129,7 @@ func TestProve(t *testing.T) {
 		put(t, dir, "sys/devices/system/cpu/cpufreq/policy0/"+file, "3600000\n")
 	}
 	clock := &lockedClock{clock: fakeClock{step: time.Millisecond}}
-	p, err := Prove(t.Context(), m, clock, control.CPUs{0}, 10*time.Millisecond)
+	p, err := Prove(t.Context(), m, clock, host.CPUs{0}, 10*time.Millisecond)
 	if err != nil || len(p.Speeds) != 1 || len(p.Speeds[0].Chunks) == 0 || p.Wanted[0] != 3600000 ||
 		p.Switches != 0 || len(p.Interrupts.CPUs) != 4 {
 		t.Errorf("%+v, %v", p, err)
@@ -152,21 +153,21 @@ func TestCheck(t *testing.T) {
 		for _, f := range findings {
 			got = append(got, f.Name+" "+string(f.Status))
 			if f.Found == "" || f.Wanted == "" || f.Why == "" ||
-				f.Status == control.StatusCannot && f.Fix == "" {
+				f.Status == setting.StatusCannot && f.Fix == "" {
 				t.Errorf("%s: incomplete %+v", name, f)
 			}
 		}
 		if strings.Join(got, ", ") != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
-		if fails := (control.Table{Findings: findings}).Fails(); fails != (name == "kvm-guest") {
+		if fails := (setting.Table{Findings: findings}).Fails(); fails != (name == "kvm-guest") {
 			t.Errorf("%s: fails %t", name, fails)
 		}
 	}
 	m, _ := machine(t, "kvm-guest")
-	for _, f := range Check(t.Context(), m, Settings{control.Off, control.Off, control.Off, control.Off,
-		control.Off, nil}) {
-		if f.Status != control.StatusOff || f.Fix != "" {
+	for _, f := range Check(t.Context(), m, Settings{setting.Off, setting.Off, setting.Off, setting.Off,
+		setting.Off, nil}) {
+		if f.Status != setting.StatusOff || f.Fix != "" {
 			t.Errorf("policy off: %+v", f)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/control"
 	"krund/internal/display"
+	"krund/internal/host"
 )
 
 // parseSensors reads the temperatures of OpenBSD's `sysctl hw.sensors` (sysctl(8), print_sensor):
@@ -53,7 +53,7 @@ func parseSensors(text string) Temperatures {
 }
 
 // sysctlTemperatures asks sysctl(8).
-func sysctlTemperatures(ctx context.Context, c control.Commands) Temperatures {
+func sysctlTemperatures(ctx context.Context, c host.Commands) Temperatures {
 	if c == nil {
 		return Temperatures{Remarks: []string{"no sensors: this system has no sysctl"}}
 	}

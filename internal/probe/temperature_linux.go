@@ -3,10 +3,10 @@ package probe
 import (
 	"context"
 
-	"krund/internal/control"
+	"krund/internal/host"
 )
 
 // ReadTemperatures reads every sensor once. A machine without sensors has no readings.
-func ReadTemperatures(_ context.Context, m *control.Machine) Temperatures {
-	return hwmonTemperatures(m.Root)
+func ReadTemperatures(_ context.Context, h host.Host) Temperatures {
+	return hwmonTemperatures(h.Root)
 }

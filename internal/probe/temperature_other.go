@@ -5,10 +5,10 @@ package probe
 import (
 	"context"
 
-	"krund/internal/control"
+	"krund/internal/host"
 )
 
 // ReadTemperatures reads every sensor once. A machine without sensors has no readings.
-func ReadTemperatures(ctx context.Context, m *control.Machine) Temperatures {
-	return sysctlTemperatures(ctx, m.Commands)
+func ReadTemperatures(ctx context.Context, h host.Host) Temperatures {
+	return sysctlTemperatures(ctx, h.Commands)
 }

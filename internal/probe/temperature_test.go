@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/control"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
@@ -223,7 +223,7 @@ func TestSysctlTemperatures(t *testing.T) {
 		"degC\n"}); len(got.Readings) != 1 {
 		t.Errorf("%+v", got)
 	}
-	for _, c := range []control.Commands{nil, scripted{}} {
+	for _, c := range []host.Commands{nil, scripted{}} {
 		if got := sysctlTemperatures(t.Context(), c); len(got.Readings) != 0 || len(got.Remarks) != 1 {
 			t.Errorf("%+v", got)
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/control"
+	"krund/internal/host"
 )
 
 // Virtualisation says whether something stands between krund and the hardware.
@@ -55,14 +55,14 @@ func byFirmware(texts ...string) string {
 
 // DetectVirtualisation asks, in this order, systemd-detect-virt, the processor, the firmware and
 // the hypervisor's own traces. Any one is enough; the most telling name is kept.
-func DetectVirtualisation(ctx context.Context, m *control.Machine) Virtualisation {
+func DetectVirtualisation(ctx context.Context, h host.Host) Virtualisation {
 	var v Virtualisation
-	v.askSystemd(ctx, m.Commands)
-	v.askFiles(m)
-	if m.Root.Exists("/sys") {
+	v.askSystemd(ctx, h.Commands)
+	v.askFiles(h)
+	if h.Root.Exists("/sys") {
 		return v
 	}
-	v.askSysctl(ctx, m.Commands)
+	v.askSysctl(ctx, h.Commands)
 	return v
 }
 
@@ -75,7 +75,7 @@ func (v *Virtualisation) found(machine, evidence string) {
 }
 
 // askSystemd runs systemd-detect-virt(1), which exits with 1 and prints "none" on bare hardware.
-func (v *Virtualisation) askSystemd(ctx context.Context, c control.Commands) {
+func (v *Virtualisation) askSystemd(ctx context.Context, c host.Commands) {
 	if c == nil {
 		return
 	}
@@ -95,35 +95,35 @@ func isName(out []byte) bool {
 }
 
 // askFiles looks at what Linux shows.
-func (v *Virtualisation) askFiles(m *control.Machine) {
+func (v *Virtualisation) askFiles(h host.Host) {
 	const dmi = "/sys/class/dmi/id/"
 	var names []string
 	for _, file := range []string{"product_name", "sys_vendor", "board_vendor", "bios_vendor",
 		"product_version"} {
-		if text, err := m.Root.Read(dmi + file); err == nil {
+		if text, err := h.Root.Read(dmi + file); err == nil {
 			names = append(names, text)
 		}
 	}
-	cpuinfo, _ := m.Root.Read("/proc/cpuinfo") // "" says nothing
+	cpuinfo, _ := h.Root.Read("/proc/cpuinfo") // "" says nothing
 	if name := byFirmware(names...); name != "" && !rented(name, names, cpuinfo) {
 		v.found(name, "firmware: "+strings.Join(names, ", "))
 	}
-	if control.CPUFlag(cpuinfo, "hypervisor") {
+	if host.CPUFlag(cpuinfo, "hypervisor") {
 		v.found("vm", "processor: flag hypervisor")
 	}
-	if text, err := m.Root.Read("/sys/hypervisor/type"); err == nil && text != "" {
+	if text, err := h.Root.Read("/sys/hypervisor/type"); err == nil && text != "" {
 		v.found(text, "/sys/hypervisor/type: "+text)
 	}
-	if text, err := m.Root.Read("/proc/device-tree/hypervisor/compatible"); err == nil {
+	if text, err := h.Root.Read("/proc/device-tree/hypervisor/compatible"); err == nil {
 		v.found(strings.Trim(text, "\x00 "), "device tree: hypervisor")
 	}
-	if text, err := m.Root.Read("/run/systemd/container"); err == nil && text != "" && v.Container == "" {
+	if text, err := h.Root.Read("/run/systemd/container"); err == nil && text != "" && v.Container == "" {
 		v.Container = text
 		v.Evidence = append(v.Evidence, "/run/systemd/container: "+text)
 	}
 	for _, mark := range []struct{ file, kind string }{{"/.dockerenv", "docker"},
 		{"/run/.containerenv", "podman"}} {
-		if v.Container == "" && m.Root.Exists(mark.file) {
+		if v.Container == "" && h.Root.Exists(mark.file) {
 			v.Container = mark.kind
 			v.Evidence = append(v.Evidence, mark.file)
 		}
@@ -135,15 +135,15 @@ func (v *Virtualisation) askFiles(m *control.Machine) {
 // product's name; on x86 a virtual machine of either has the processor's flag, as
 // systemd-detect-virt(1) knows.
 func rented(name string, firmware []string, cpuinfo string) bool {
-	if name != "amazon" && name != "google" || control.CPUFlag(cpuinfo, "hypervisor") {
+	if name != "amazon" && name != "google" || host.CPUFlag(cpuinfo, "hypervisor") {
 		return false
 	}
 	metal := slices.ContainsFunc(firmware, func(text string) bool { return strings.Contains(text, ".metal") })
-	return name == "amazon" && metal || control.CPUFlag(cpuinfo, "fpu")
+	return name == "amazon" && metal || host.CPUFlag(cpuinfo, "fpu")
 }
 
 // askSysctl looks at what OpenBSD shows.
-func (v *Virtualisation) askSysctl(ctx context.Context, c control.Commands) {
+func (v *Virtualisation) askSysctl(ctx context.Context, c host.Commands) {
 	if c == nil {
 		return
 	}

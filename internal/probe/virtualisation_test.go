@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/control"
+	"krund/internal/host"
 	"krund/internal/sysroot"
 )
 
@@ -50,7 +50,7 @@ func TestVirtualisationByEachTrace(t *testing.T) {
 		dir := t.TempDir()
 		put(t, dir, "sys/kernel/x", "")
 		put(t, dir, tt.file, tt.text)
-		m := &control.Machine{Root: sysroot.New(dir)}
+		m := host.Host{Root: sysroot.New(dir)}
 		if v := DetectVirtualisation(t.Context(), m); v.String() != tt.want {
 			t.Errorf("%s: %+v, want %s", tt.name, v, tt.want)
 		}
@@ -80,7 +80,7 @@ func TestRentedMachines(t *testing.T) {
 		put(t, dir, "sys/class/dmi/id/product_name", tt.product+"\n")
 		put(t, dir, "proc/cpuinfo", tt.cpuinfo)
 		if v := DetectVirtualisation(t.Context(),
-			&control.Machine{Root: sysroot.New(dir)}); v.String() != tt.want {
+			host.Host{Root: sysroot.New(dir)}); v.String() != tt.want {
 			t.Errorf("%s: %+v, want %s", tt.name, v, tt.want)
 		}
 	}
@@ -89,7 +89,7 @@ func TestRentedMachines(t *testing.T) {
 func TestVirtualisationOfOpenBSD(t *testing.T) {
 	tests := []struct {
 		name     string
-		commands control.Commands
+		commands host.Commands
 		want     string
 	}{
 		{"hardware", scripted{"sysctl -n hw.vendor": "Dell Inc.\n", "sysctl -n hw.product": "OptiPlex 9020\n",
@@ -100,7 +100,7 @@ func TestVirtualisationOfOpenBSD(t *testing.T) {
 		{"nobody to ask", nil, "none"},
 	}
 	for _, tt := range tests {
-		m := &control.Machine{Root: sysroot.New(t.TempDir()), Commands: tt.commands}
+		m := host.Host{Root: sysroot.New(t.TempDir()), Commands: tt.commands}
 		if v := DetectVirtualisation(t.Context(), m); v.String() != tt.want {
 			t.Errorf("%s: %+v, want %s", tt.name, v, tt.want)
 		}

@@ -6,13 +6,14 @@ import (
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/probe"
+	"krund/internal/setting"
 )
 
 // Controls translates the configuration's controls. With relaxed, demands that only the defaults make become warnings: an experiment
 // without reboots runs on a laptop and leaves it as it is.
 func Controls(cfg *config.Config, relaxed bool) control.Settings {
 	get := func(name string) config.Control { return controlOf(cfg, name, relaxed) }
-	policy := func(name string) control.Policy { return control.Policy(get(name).Policy) }
+	policy := func(name string) setting.Policy { return setting.Policy(get(name).Policy) }
 	number := func(name, option string) int { return int(get(name).Whole(option)) }
 
 	s := control.Defaults()
@@ -46,7 +47,7 @@ func Controls(cfg *config.Config, relaxed bool) control.Settings {
 
 // Probes translates the configuration's probes in the same way.
 func Probes(cfg *config.Config, relaxed bool) probe.Settings {
-	policy := func(name string) control.Policy { return control.Policy(controlOf(cfg, name, relaxed).Policy) }
+	policy := func(name string) setting.Policy { return setting.Policy(controlOf(cfg, name, relaxed).Policy) }
 	return probe.Settings{
 		Temperature: policy("temperature"), KernelLog: policy("kernel_log"), Throttle: policy("throttle"),
 		Virtualisation: policy("virtualisation"), Fingerprint: policy("fingerprint"), Sensors: cfg.Temperature.Sensors,

@@ -6,6 +6,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/probe"
+	"krund/internal/setting"
 	"krund/internal/settings"
 	"krund/internal/sysroot"
 )
@@ -55,7 +56,7 @@ func TestDefaultsAreTheStudys(t *testing.T) {
 func TestRelaxedDemandsNothingThatIsNotStated(t *testing.T) {
 	cfg := parse(t, "[controls]\naslr = \"require\"\n")
 	s := settings.Controls(cfg, true)
-	if s.ASLR.Policy != control.Require || s.Turbo.Policy != control.Warn || s.Swap.Policy != control.Off {
+	if s.ASLR.Policy != setting.Require || s.Turbo.Policy != setting.Warn || s.Swap.Policy != setting.Off {
 		t.Errorf("aslr %s, turbo %s, swap %s; want require, warn, off", s.ASLR.Policy, s.Turbo.Policy, s.Swap.Policy)
 	}
 }

@@ -1,4 +1,10 @@
-package control
+// Package setting holds what controls (internal/control) and probes (internal/probe) have in
+// common: the policies that a configuration gives them, and the findings that they report. A
+// setting is one property of the machine that krund sets, or only reads.
+//
+// The package is a leaf: it neither reads nor changes a machine. So probes, which only read, need
+// nothing of the package that changes machines. Start reading at Finding.
+package setting
 
 import "fmt"
 
@@ -13,11 +19,8 @@ const (
 	Off     Policy = "off"     // never touch it, never complain
 )
 
-// Valid tells whether p is one of the four policies.
-func (p Policy) Valid() bool { return p == Require || p == Apply || p == Warn || p == Off }
-
-// changes tells whether a control under this policy may change the machine.
-func (p Policy) changes() bool { return p == Require || p == Apply }
+// Changes reports whether a control under this policy may change the machine.
+func (p Policy) Changes() bool { return p == Require || p == Apply }
 
 // A Status says how a setting stands.
 type Status string
@@ -33,7 +36,7 @@ const (
 	StatusOff         Status = "off"          // policy off
 )
 
-// fit tells whether a setting in this status is as wanted, or will be after applying.
+// fit reports whether a setting in this status is as wanted, or will be after applying.
 func (s Status) fit() bool {
 	return s == StatusOK || s == StatusWillSet || s == StatusSet || s == StatusOff
 }
@@ -50,7 +53,7 @@ type Finding struct {
 	Fix    string `json:"fix,omitempty"`    // what to do when it is not as wanted
 }
 
-// Fails tells whether the finding forbids to measure: it is required and not as wanted.
+// Fails reports whether the finding forbids to measure: it is required and not as wanted.
 func (f Finding) Fails() bool { return f.Policy == Require && !f.Status.fit() }
 
 // A Problem says why this machine is not fit to measure, and what the user can do about it.
@@ -73,7 +76,10 @@ func (f Finding) problem() Problem {
 	if f.Detail != "" {
 		what += " (" + f.Detail + ")"
 	}
-	fix := join(f.Fix, fmt.Sprintf(`set %s = "warn" in [controls] to measure all the same`, f.Name), "; or ")
+	fix := fmt.Sprintf(`set %s = "warn" in [controls] to measure all the same`, f.Name)
+	if f.Fix != "" {
+		fix = f.Fix + "; or " + fix
+	}
 	return Problem{Control: f.Name, What: what, Fix: fix}
 }
 

@@ -1,4 +1,4 @@
-package control
+package setting
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ type Table struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Fails tells whether a required setting or reading is not as it must be.
+// Fails reports whether a required setting or reading is not as it must be.
 func (t Table) Fails() bool { return slices.ContainsFunc(t.Findings, Finding.Fails) }
 
 // Problems returns one Problem for each finding that forbids to measure.

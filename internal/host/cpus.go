@@ -1,4 +1,4 @@
-package control
+package host
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ const maxCPU = 1 << 16
 // CPUs is a set of CPU numbers: ascending, each once. nil is the empty set.
 type CPUs []int
 
-// ParseCPUList reads the kernel's list form: "0-3,8,10-12", or "" for none. "(null)" is none as well: some kernels print that for an
-// empty nohz_full.
+// ParseCPUList reads the kernel's list form: "0-3,8,10-12", or "" for none. "(null)" is none as
+// well: some kernels print that for an empty nohz_full.
 func ParseCPUList(text string) (CPUs, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || text == "(null)" {
@@ -25,22 +25,22 @@ func ParseCPUList(text string) (CPUs, error) {
 		first, last, isRange := strings.Cut(part, "-")
 		lo, err := parseCPU(first)
 		if err != nil {
-			return nil, fmt.Errorf("CPU list %q: %w", clip(text), err)
+			return nil, fmt.Errorf("CPU list %.80q: %w", text, err)
 		}
 		hi := lo
 		if isRange {
 			if hi, err = parseCPU(last); err != nil {
-				return nil, fmt.Errorf("CPU list %q: %w", clip(text), err)
+				return nil, fmt.Errorf("CPU list %.80q: %w", text, err)
 			}
 		}
 		if hi < lo {
-			return nil, fmt.Errorf("CPU list %q: %d-%d runs backwards", clip(text), lo, hi)
+			return nil, fmt.Errorf("CPU list %.80q: %d-%d runs backwards", text, lo, hi)
 		}
 		for n := lo; n <= hi; n++ {
 			set = append(set, n)
 		}
 		if len(set) > 2*maxCPU {
-			return nil, fmt.Errorf("CPU list %q: names too many CPUs", clip(text))
+			return nil, fmt.Errorf("CPU list %.80q: names too many CPUs", text)
 		}
 	}
 	return normal(set), nil
@@ -49,22 +49,23 @@ func ParseCPUList(text string) (CPUs, error) {
 func parseCPU(text string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil || n >= maxCPU {
-		return 0, fmt.Errorf("%q is not a CPU number", clip(text))
+		return 0, fmt.Errorf("%.80q is not a CPU number", text)
 	}
 	return int(n), nil
 }
 
-// ParseCPUMask reads the kernel's mask form: hexadecimal words of 32 bits, the highest first, parted by commas: "ff", "3,ffffffff".
+// ParseCPUMask reads the kernel's mask form: hexadecimal words of 32 bits, the highest first,
+// separated by commas: "ff", "3,ffffffff".
 func ParseCPUMask(text string) (CPUs, error) {
 	words := strings.Split(strings.TrimSpace(text), ",")
 	if len(words) > maxCPU/32 {
-		return nil, fmt.Errorf("CPU mask %q: too long", clip(text))
+		return nil, fmt.Errorf("CPU mask %.80q: too long", text)
 	}
 	var set CPUs
 	for i, word := range words {
 		bits, err := strconv.ParseUint(word, 16, 32)
 		if err != nil {
-			return nil, fmt.Errorf("CPU mask %q: %q is not a hexadecimal word of 32 bits", clip(text), clip(word))
+			return nil, fmt.Errorf("CPU mask %.80q: %.80q is not a hexadecimal word of 32 bits", text, word)
 		}
 		base := 32 * (len(words) - 1 - i)
 		for b := range 32 {
@@ -116,6 +117,9 @@ func (c CPUs) Mask() string {
 	return b.String()
 }
 
+// Plus returns the members of c and of d.
+func (c CPUs) Plus(d CPUs) CPUs { return normal(slices.Concat(c, d)) }
+
 // Minus returns the members of c that are not in d.
 func (c CPUs) Minus(d CPUs) CPUs {
 	var out CPUs
@@ -127,23 +131,14 @@ func (c CPUs) Minus(d CPUs) CPUs {
 	return out
 }
 
-// Contains tells whether every member of d is in c.
+// Contains reports whether every member of d is in c.
 func (c CPUs) Contains(d CPUs) bool { return len(d.Minus(c)) == 0 }
 
-// Equal tells whether both sets have the same members.
+// Equal reports whether both sets have the same members.
 func (c CPUs) Equal(d CPUs) bool { return slices.Equal(c, d) }
 
-// normal sorts a set and removes doubles, in place.
+// normal sorts a set and removes duplicates, in place.
 func normal(set CPUs) CPUs {
 	slices.Sort(set)
 	return slices.Compact(set)
-}
-
-// clip shortens a text for a message.
-func clip(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "..."
 }

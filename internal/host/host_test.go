@@ -1,0 +1,70 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"krund/internal/sysroot"
+)
+
+func TestMemoryBesideHugePages(t *testing.T) {
+	tests := []struct {
+		name string
+		m    Meminfo
+		want int64
+	}{
+		{"none", Meminfo{"MemTotal": 1000}, 1000},
+		{"of the usual size, before Linux 4.19", Meminfo{"MemTotal": 1000, "HugePages_Total": 3, "Hugepagesize": 100}, 700},
+		{"of several sizes", Meminfo{"MemTotal": 1000, "HugePages_Total": 3, "Hugepagesize": 100, "Hugetlb": 800}, 200},
+		{"more than there is", Meminfo{"MemTotal": 1000, "HugePages_Total": 1 << 50, "Hugepagesize": 100}, 0},
+	}
+	for _, tt := range tests {
+		if got := tt.m.Ordinary(); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestKernelOptionFromConfigGz(t *testing.T) {
+	dir := t.TempDir()
+	h := Host{Root: sysroot.New(dir)}
+	write := func(name string, data []byte) {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	packed, err := os.ReadFile("testdata/config.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("proc/sys/kernel/osrelease", []byte("6.1.0-18-arm64\n"))
+	write("proc/config.gz", packed)
+	if got := h.KernelOption("CONFIG_NO_HZ_FULL"); got != "CONFIG_NO_HZ_FULL is not set" {
+		t.Errorf("option %q", got)
+	}
+	write("proc/config.gz", packed[:20])
+	if got := h.KernelOption("CONFIG_NO_HZ_FULL"); got != "" {
+		t.Errorf("option of a torn file %q", got)
+	}
+}
+
+func FuzzParsers(f *testing.F) {
+	for _, s := range []string{
+		"MemTotal: 5 kB\n", "ID=debian\nID_LIKE=\"x y\"\n", "# CONFIG_A is not set\nCONFIG_B=y", "flags\t: a hypervisor",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for name, n := range parseMeminfo(text) {
+			if n < 0 {
+				t.Errorf("%s is %d", name, n)
+			}
+		}
+		parseDistribution(text)
+		parseKernelOption(text, "CONFIG_A")
+		CPUFlag(text, "hypervisor")
+	})
+}

@@ -1,0 +1,49 @@
+package host
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Meminfo holds the values of /proc/meminfo by name, in bytes; HugePages_Total is in pages.
+type Meminfo map[string]int64
+
+// ReadMeminfo reads /proc/meminfo.
+func (h Host) ReadMeminfo() (Meminfo, error) {
+	text, err := h.Root.Read("/proc/meminfo")
+	if err != nil {
+		return nil, err
+	}
+	return parseMeminfo(text), nil
+}
+
+// parseMeminfo reads the lines "Name:  123 kB"; lines of another form are left out.
+func parseMeminfo(text string) Meminfo {
+	m := Meminfo{}
+	for line := range strings.Lines(text) {
+		name, rest, found := strings.Cut(line, ":")
+		fields := strings.Fields(rest)
+		if !found || len(fields) == 0 {
+			continue
+		}
+		n, err := strconv.ParseInt(fields[0], 10, 64)
+		if err != nil || n < 0 || n > 1<<50 {
+			continue
+		}
+		if len(fields) > 1 && fields[1] == "kB" {
+			n *= 1024
+		}
+		m[strings.TrimSpace(name)] = n
+	}
+	return m
+}
+
+// Ordinary returns the memory that is not set aside for huge pages, in bytes. Hugetlb counts huge
+// pages of all sizes; kernels before 4.19 count those of the usual size only.
+func (m Meminfo) Ordinary() int64 {
+	huge, known := m["Hugetlb"]
+	if !known {
+		huge = m["HugePages_Total"] * m["Hugepagesize"]
+	}
+	return max(m["MemTotal"]-huge, 0)
+}
