@@ -64,6 +64,11 @@ lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these"; exit 1; }
 	$(GO) run $(GOLANGCI) run ./...
 
+## generate    the parts of configs/ and docs/ that are made of the descriptors of controls and probes
+.PHONY: generate
+generate:
+	$(GO) test ./internal/config -run TestGenerated -update
+
 ## cross       vet and build for OpenBSD, without cgo
 cross:
 	GOOS=openbsd CGO_ENABLED=0 $(GO) vet ./...

@@ -16,6 +16,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/directory"
+	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -75,7 +76,7 @@ func newExperimentOf(t *testing.T, text string) *builder {
 	text = strings.ReplaceAll(text, "[experiment_end]\n", "")
 	b := &builder{t: t, toml: filepath.Join(t.TempDir(), "test.toml")}
 	b.must(os.WriteFile(b.toml, []byte(text), 0o644))
-	cfg, err := config.Parse(b.toml, []byte(text), "bencher7")
+	cfg, err := config.Parse(b.toml, []byte(text), "bencher7", doctor.Settings())
 	b.must(err)
 	b.cfg = cfg
 	b.directory, err = directory.Create(lax(), directory.For(b.toml))

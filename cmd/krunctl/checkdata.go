@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"krund/internal/doctor"
 	"krund/internal/integrity"
 	"krund/internal/results"
 )
@@ -62,7 +63,7 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 	if err != nil {
 		return err
 	}
-	r := integrity.Check(a.fsys, f, integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir())})
+	r := integrity.Check(a.fsys, f, integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir()), Settings: doctor.Settings()})
 	if o.json {
 		doc := checkDataJSON{
 			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0, Slots: countsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,

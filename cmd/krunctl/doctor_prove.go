@@ -127,9 +127,9 @@ func (a *app) doctorJournal(m *control.Machine) (*control.Journal, func(), error
 
 // benchmarkCPUs are those that the settings name, else all but the lowest, and
 // none where threads cannot be bound.
-func benchmarkCPUs(m *control.Machine, s control.Settings) (host.CPUs, error) {
-	if s.CPUs != "" {
-		return host.ParseCPUList(s.CPUs)
+func benchmarkCPUs(m *control.Machine, r control.Request) (host.CPUs, error) {
+	if list := r.CPUs(); list != "" {
+		return host.ParseCPUList(list)
 	}
 	text, err := m.Root.Read("/sys/devices/system/cpu/online")
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/doctor"
 )
 
 const enableHelp = `Enable lets an experiment start at the next boot, and at every boot from then
@@ -122,7 +123,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	if o.start && o.root != "" {
 		return usageError{errors.New("--root is for a machine that does not run: leave out --start")}
 	}
-	cfg, err := config.Load(path, a.host)
+	cfg, err := config.Load(path, a.host, doctor.Settings())
 	if err != nil {
 		return err
 	}
@@ -230,8 +231,8 @@ func (a *app) announce(cfg *config.Config, p planJSON) {
 	}
 	a.line("duration", "%s", etaText(p.ETA))
 	for _, c := range []struct{ control, option, text string }{{"services", "stop", "stopped meanwhile"}, {"network", "down", "taken down meanwhile"}} {
-		control := cfg.Control(c.control)
-		if list := control.List(c.option); len(list) > 0 && (control.Policy == config.Require || control.Policy == config.Apply) {
+		demand := cfg.Control(c.control)
+		if list := demand.List(c.option); len(list) > 0 && demand.Policy.Changes() {
 			a.line(c.control, "%s %s", strings.Join(list, ", "), c.text)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -66,7 +67,7 @@ func (a *app) copiedConfig(f directory.Directory, host string) (*config.Config, 
 	if err != nil {
 		return nil, fmt.Errorf("read the experiment's configuration: %w", err)
 	}
-	return config.Parse(tomlOf(f.Dir()), text, host)
+	return config.Parse(tomlOf(f.Dir()), text, host, doctor.Settings())
 }
 
 // tomlOf returns the configuration file that the directory belongs to by default.
@@ -88,5 +89,5 @@ func (a *app) parseConfig(path, host string) (*config.Config, error) {
 		}
 		return nil, err
 	}
-	return config.Parse(path, text, host)
+	return config.Parse(path, text, host, doctor.Settings())
 }

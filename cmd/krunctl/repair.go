@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/doctor"
 	"krund/internal/integrity"
 )
 
@@ -64,7 +65,7 @@ func (a *app) repair(arg string, o repairOptions) error {
 		}
 		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
 	}
-	options := integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir())}
+	options := integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir()), Settings: doctor.Settings()}
 	done, err := integrity.Mend(f.FS(), f, integrity.MendOptions{Options: options,
 		Original: tomlOf(f.Dir()), DryRun: o.dryRun, Now: a.now()})
 	would := ""

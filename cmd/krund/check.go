@@ -84,7 +84,7 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("name of this machine: %w", err)
 	}
-	cfg, err := config.Load(path, host)
+	cfg, err := config.Load(path, host, doctor.Settings())
 	if err != nil {
 		return misnamed(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/trust"
 )
@@ -105,7 +106,7 @@ func startedWith(o runOptions) *config.Config {
 	if err != nil {
 		return nil
 	}
-	cfg, err := config.Parse(o.path, text, host)
+	cfg, err := config.Parse(o.path, text, host, doctor.Settings())
 	if err != nil {
 		return nil
 	}

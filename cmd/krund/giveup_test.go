@@ -54,7 +54,7 @@ func (d *told) absence(unit string, disableErr, sendErr error) absence {
 }
 
 func TestGiveUp(t *testing.T) {
-	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1")
+	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestGiveUp(t *testing.T) {
 // TestGiveUpOnALock: another krund is at work on the experiment, as after a start by hand. People
 // are told, and the unit stays enabled.
 func TestGiveUpOnALock(t *testing.T) {
-	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1")
+	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

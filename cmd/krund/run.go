@@ -14,6 +14,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/sysroot"
 )
@@ -81,10 +82,10 @@ func loadConfig(path, dir string) (*config.Config, error) {
 		return nil, fmt.Errorf("name of this machine: %w", err)
 	}
 	if !boot.Started(durable.OS(), dir) {
-		cfg, err := config.Load(path, host)
+		cfg, err := config.Load(path, host, doctor.Settings())
 		return cfg, misnamed(err)
 	}
-	cfg, err := config.Open(path, host)
+	cfg, err := config.Open(path, host, doctor.Settings())
 	return cfg, misnamed(err)
 }
 

@@ -23,9 +23,9 @@ import (
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/pexec"
-	"krund/internal/settings"
 	"krund/internal/sysroot"
 	"krund/runners"
 )
@@ -62,14 +62,14 @@ func newSystem(
 	}
 	m := control.NewMachine(ctx, sysroot.New("/"))
 	environ := commandEnviron(installed.CallerHome)
-	relaxed := mode != config.RebootHardware
-	wanted := settings.Controls(cfg, relaxed)
+	wanted := doctor.Of(cfg, mode)
 	taken := &boot.LabMachine{
-		Control: m, Settings: wanted, FS: fsys, Journal: f.Journal(), Clock: sysroot.RealClock{}, Log: log,
-		Spare: directory.Spare(durable.OS(), o.directory, directory.RuntimeDirs()...),
-		Guard: newGuard(o.directory, mode, m.SystemCPUs(wanted), descriptor(p.machine)), MakeAccount: fresh,
-		Root:        os.Geteuid() == 0,
-		Temperature: cfg.Temperature, Probes: settings.Probes(cfg, relaxed), Allow: cfg.KernelLog.Allow,
+		Control: m, Settings: wanted.Control, FS: fsys, Journal: f.Journal(), Clock: sysroot.RealClock{},
+		Log:         log,
+		Spare:       directory.Spare(durable.OS(), o.directory, directory.RuntimeDirs()...),
+		Guard:       newGuard(o.directory, mode, m.SystemCPUs(wanted.Control), descriptor(p.machine)),
+		MakeAccount: fresh, Root: os.Geteuid() == 0,
+		Temperature: cfg.Temperature, Probes: wanted.Probe, Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": display.Version()}, Origin: f.Fingerprint(),
 		Programs: &boot.Programs{Files: programs(cfg, installed)},
 	}

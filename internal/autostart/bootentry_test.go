@@ -228,7 +228,7 @@ func TestARequestThatDoesNotStickIsAnError(t *testing.T) {
 
 func TestOf(t *testing.T) {
 	const text = "[boot]\nentry = \"krund\"\n[vms.C]\nrunner = \"c\"\nvariants = [\"d\"]\n[variants.d]\nentry = \"bench.so\"\n[benchmarks]\nx = { parameter = 1 }\n"
-	cfg, err := config.Parse("x.toml", []byte(text), "lab1")
+	cfg, err := config.Parse("x.toml", []byte(text), "lab1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,10 @@ import (
 	"testing"
 
 	"krund/internal/account"
+	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/doctor"
 	"krund/internal/durable/crashfs"
-	"krund/internal/settings"
 	"krund/internal/sysroot"
 )
 
@@ -53,8 +54,8 @@ func guarded(t *testing.T, controls string) (*LabMachine, *fakeGuard, func(strin
 	cfg := labConfig(t, "[controls]\n"+controls)
 	g := &fakeGuard{}
 	return &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: settings.Controls(cfg,
-			true), FS: crashfs.New("/x"),
+		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: doctor.Of(cfg, config.RebootNone).Control,
+		FS:      crashfs.New("/x"),
 		Journal: "/x/journal", Root: true, Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}, g, read, root.Path("/proc/sys/kernel/randomize_va_space")
 }

@@ -31,7 +31,7 @@ type LabMachine struct {
 	Guard func(context.Context) (Guard, error)
 	// krund ended in order before a restart of the machine: leftover settings are expected
 	RestartExpected bool
-	Settings        control.Settings
+	Settings        control.Request
 	MakeAccount     func(context.Context) (account.Account, []string, error) // account.Fresh
 	Root            bool                                                     // krund is root
 	FS              durable.FS
@@ -40,7 +40,7 @@ type LabMachine struct {
 	Clock           sysroot.Clock
 	Log             *slog.Logger
 	Temperature     config.Temperature
-	Probes          probe.Settings
+	Probes          probe.Request
 	// kernel messages that are harmless, in addition to the built-in list
 	Allow    []*regexp.Regexp
 	Extra    map[string]string // for the fingerprint

@@ -15,11 +15,11 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/control"
+	"krund/internal/doctor"
 	"krund/internal/durable/crashfs"
 	"krund/internal/probe"
 	"krund/internal/results"
 	"krund/internal/setting"
-	"krund/internal/settings"
 	"krund/internal/sysroot"
 )
 
@@ -36,7 +36,7 @@ nbody = { parameter = 1 }
 
 func labConfig(t *testing.T, more string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("/x/x.toml", []byte(labText+more), "host")
+	cfg, err := config.Parse("/x/x.toml", []byte(labText+more), "host", doctor.Settings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +73,9 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 	root, read := kernel(t)
 	cfg := labConfig(t, "[controls]\naslr = \"require\"\n")
 	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true),
+		Control: control.NewMachine(t.Context(), root), Settings: doctor.Of(cfg, config.RebootNone).Control,
 		FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true),
+		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: doctor.Of(cfg, config.RebootNone).Probe,
 		Temperature: cfg.Temperature,
 	}
 	applied, err := m.Apply(t.Context())
@@ -104,7 +104,7 @@ func TestAnUnfitMachineIsAnError(t *testing.T) {
 	root, _ := kernel(t)
 	cfg := labConfig(t, "[controls]\nturbo = \"require\"\n")
 	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true),
+		Control: control.NewMachine(t.Context(), root), Settings: doctor.Of(cfg, config.RebootNone).Control,
 		FS: crashfs.New("/x"), Journal: "/x/journal",
 		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}
@@ -123,7 +123,7 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	m := &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
 		Log:    slog.New(slog.DiscardHandler),
-		Probes: settings.Probes(cfg, false), Temperature: cfg.Temperature, FS: crashfs.New("/x"),
+		Probes: doctor.Of(cfg, config.RebootHardware).Probe, Temperature: cfg.Temperature, FS: crashfs.New("/x"),
 		Origin: "/x/fingerprint.json",
 	}
 	base, err := m.Base(t.Context())
@@ -148,7 +148,7 @@ func TestTemperaturesAroundARun(t *testing.T) {
 
 func TestAChangedMachine(t *testing.T) {
 	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
-		Probes: probe.Settings{Fingerprint: setting.Warn}}
+		Probes: probe.Request{Fingerprint: setting.Warn}}
 	before := probe.Fingerprint{"kernel.release": "6.1.0-1", "cpu.model": "X"}
 	for range 2 { // the first one is remembered, the second one is the same
 		if remarks, err := m.compare(before); err != nil || len(remarks) != 0 {
@@ -184,7 +184,7 @@ func TestChangedPrograms(t *testing.T) {
 	p := &Programs{Files: map[string]string{"vm.C": write("vm", "one"),
 		"benchmark.nbody": write("bench.so", "two")}}
 	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
-		Probes: probe.Settings{Fingerprint: setting.Require}, Programs: p}
+		Probes: probe.Request{Fingerprint: setting.Require}, Programs: p}
 	if _, err := m.compare(m.more()); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestLostKernelMessages(t *testing.T) {
 		{"not read to its end", setting.Warn, probe.KernelReport{}, syscall.EIO, 0, 1},
 		{"not read to its end, and must be", setting.Require, probe.KernelReport{}, syscall.EIO, 1, 0},
 	} {
-		m := &LabMachine{Probes: probe.Settings{KernelLog: test.policy}}
+		m := &LabMachine{Probes: probe.Request{KernelLog: test.policy}}
 		var seen Observation
 		if m.judgeLog(test.report, test.unread, &seen); len(seen.Refused) != test.refused ||
 			len(seen.Remarks) != test.remarks {
@@ -251,7 +251,7 @@ func (noWait) Sleep(context.Context, time.Duration) error { return nil }
 func TestManyKernelMessages(t *testing.T) {
 	for n, want := range map[logOf]struct{ lines, remarks int }{100: {200, 0}, 101: {200, 1},
 		5000: {200, 1}} {
-		m := &LabMachine{Probes: probe.Settings{KernelLog: setting.Warn}, Clock: noWait{}}
+		m := &LabMachine{Probes: probe.Request{KernelLog: setting.Warn}, Clock: noWait{}}
 		var seen Observation
 		m.drainLog(t.Context(), n, &seen) // which looks twice
 		lines := seen.Machine.KernelLog.Lines
@@ -275,9 +275,9 @@ func TestVirtualMachine(t *testing.T) {
 	}
 	cfg := labConfig(t, "[controls]\naslr = \"require\"\n")
 	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Settings: settings.Controls(cfg, true),
+		Control: control.NewMachine(t.Context(), root), Settings: doctor.Of(cfg, config.RebootNone).Control,
 		FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: settings.Probes(cfg, true),
+		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: doctor.Of(cfg, config.RebootNone).Probe,
 		Temperature: cfg.Temperature,
 	}
 	applied, err := m.Apply(t.Context())
@@ -303,7 +303,7 @@ func TestVirtualMachine(t *testing.T) {
 func TestGateWithoutABase(t *testing.T) {
 	for policy, fails := range map[setting.Policy]bool{setting.Require: true, setting.Apply: false,
 		setting.Warn: false, setting.Off: false} {
-		m := &LabMachine{Probes: probe.Settings{Temperature: policy}}
+		m := &LabMachine{Probes: probe.Request{Temperature: policy}}
 		if _, err := m.Gate(t.Context(), nil); (err != nil) != fails {
 			t.Errorf("%s: %v", policy, err)
 		}
@@ -329,7 +329,7 @@ func TestThrottled(t *testing.T) {
 		m := &LabMachine{
 			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
 			Log: slog.New(slog.DiscardHandler),
-			Probes: probe.Settings{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
+			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
 				Throttle: policy},
 		}
 		after, err := m.Watch(t.Context(), nil)
@@ -354,7 +354,7 @@ func TestThrottleUnknown(t *testing.T) {
 		m := &LabMachine{
 			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
 			Log: slog.New(slog.DiscardHandler),
-			Probes: probe.Settings{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
+			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
 				Throttle: policy},
 		}
 		return m.Watch(t.Context(), nil)

@@ -228,7 +228,7 @@ fasta = { parameter = 2 }
 
 func parse(t testing.TB, text string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("/lab/x.toml", []byte(text), "simulated")
+	cfg, err := config.Parse("/lab/x.toml", []byte(text), "simulated", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

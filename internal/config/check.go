@@ -132,7 +132,7 @@ func everywhere(root *node) []key.Key {
 	}
 	var keys []key.Key
 	for _, tree := range append(trees, all) {
-		c := newReader(&problems{}, true).config(tree)
+		c := newReader(&problems{}, nil, true).config(tree)
 		if c.count() <= maxKeys {
 			keys = append(keys, c.every()...)
 		}

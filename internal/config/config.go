@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"krund/internal/key"
+	"krund/internal/setting"
 	"krund/internal/trust"
 )
 
@@ -63,7 +64,7 @@ type Config struct {
 	Hooks       Hooks
 	Notify      Notify
 	KernelLog   KernelLog
-	Controls    []Control // every known control, in the order of the table in controls.go
+	Controls    setting.Demands // one for each setting that the parser was given, in that order
 	Counters    Counters
 	Verdict     Verdict
 
@@ -246,15 +247,9 @@ func (c *Config) Slots() int {
 	return len(c.keys) * c.Experiment.Executions
 }
 
-// Control returns the control of that name. Asking for a name that is not in
-// the table is a bug and panics.
-func (c *Config) Control(name string) Control {
-	control, ok := find(c.Controls, func(k Control) bool { return k.Name == name })
-	if !ok {
-		panic("config: no control " + name)
-	}
-	return control
-}
+// Control returns what is demanded of the setting of that name. Asking for a name that the parser was
+// not given is a bug and panics.
+func (c *Config) Control(name string) setting.Demand { return c.Controls.Of(name) }
 
 func find[T any](list []T, is func(T) bool) (T, bool) {
 	if i := slices.IndexFunc(list, is); i >= 0 {

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"krund/internal/config"
+	"krund/internal/doctor"
 	"krund/internal/key"
+	"krund/internal/setting"
 )
 
 // full states something other than the default wherever it can.
@@ -235,17 +237,17 @@ func TestControls(t *testing.T) {
 	c := mustParse(t, full)
 	tests := []struct {
 		name    string
-		policy  config.Policy
+		policy  setting.Policy
 		stated  bool
-		relaxed config.Policy
+		relaxed setting.Policy
 	}{
-		{"frequency", config.Off, true, config.Off},
-		{"aslr", config.Warn, true, config.Warn},
-		{"shield", config.Apply, true, config.Apply},
-		{"services", config.Off, false, config.Off}, // an option alone states no policy
-		{"tickless", config.Require, false, config.Warn},
-		{"smt", config.Apply, false, config.Warn},
-		{"thp", config.Off, false, config.Off},
+		{"frequency", setting.Off, true, setting.Off},
+		{"aslr", setting.Warn, true, setting.Warn},
+		{"shield", setting.Apply, true, setting.Apply},
+		{"services", setting.Off, false, setting.Off}, // an option alone states no policy
+		{"tickless", setting.Require, false, setting.Warn},
+		{"smt", setting.Apply, false, setting.Warn},
+		{"thp", setting.Off, false, setting.Off},
 	}
 	for _, test := range tests {
 		got := c.Control(test.name)
@@ -268,8 +270,8 @@ func TestControls(t *testing.T) {
 	if !c.Control("turbo").Flag("msr") || c.Control("frequency").Flag("free") {
 		t.Error("flags are wrong")
 	}
-	if len(c.Controls) != len(config.ControlNames()) {
-		t.Errorf("%d controls, %d names", len(c.Controls), len(config.ControlNames()))
+	if len(c.Controls) != len(doctor.Settings()) {
+		t.Errorf("%d controls, %d names", len(c.Controls), len(doctor.Settings()))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/doctor"
 )
 
 // experiment writes a directory with an experiment of two benchmarks, whose
@@ -34,7 +35,7 @@ func loadProblems(t *testing.T, added string, prepare func(dir string) error) st
 			t.Fatal(err)
 		}
 	}
-	_, err := config.Load(path, "lab1")
+	_, err := config.Load(path, "lab1", doctor.Settings())
 	return strings.ReplaceAll(strings.ReplaceAll(errorText(err), path+":", ""), dir, "DIR")
 }
 
@@ -98,7 +99,7 @@ func TestLoadFindsFiles(t *testing.T) {
 func TestLoadShowsThePathAsGiven(t *testing.T) {
 	path := experiment(t, "[wait]\nx = 1")
 	t.Chdir(filepath.Dir(path))
-	_, err := config.Load("x.toml", "")
+	_, err := config.Load("x.toml", "", doctor.Settings())
 	if want := `x.toml:10: unknown key wait.x; write "startup" or "sync"`; errorText(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -110,12 +111,12 @@ func TestLoadRefusesOtherFiles(t *testing.T) {
 		dir:             "configuration: " + dir + " is no regular file; name an experiment's TOML file",
 		dir + "/x.toml": "configuration: open " + dir + "/x.toml: no such file or directory",
 	} {
-		if _, err := config.Load(name, ""); errorText(err) != want {
+		if _, err := config.Load(name, "", doctor.Settings()); errorText(err) != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
 	write(t, dir+"/large.toml", strings.Repeat("#\n", 1<<20), 0o644)
-	if _, err := config.Load(dir+"/large.toml", ""); !strings.Contains(errorText(err), "has more than 1048576 bytes") {
+	if _, err := config.Load(dir+"/large.toml", "", doctor.Settings()); !strings.Contains(errorText(err), "has more than 1048576 bytes") {
 		t.Errorf("large file: %v", err)
 	}
 }

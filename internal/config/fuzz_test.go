@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/doctor"
 )
 
 // FuzzParse checks that no text makes Parse panic, that every problem has a
@@ -20,7 +21,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := config.Parse("x.toml", []byte(text), "lab1")
+		c, err := config.Parse("x.toml", []byte(text), "lab1", doctor.Settings())
 		if err == nil {
 			checkWhole(t, c)
 			return

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/doctor"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -20,7 +21,7 @@ func TestGoldenMistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = config.Parse("mistakes.toml", text, "lab1")
+	_, err = config.Parse("mistakes.toml", text, "lab1", doctor.Settings())
 	if err == nil {
 		t.Fatal("no mistake found")
 	}

@@ -10,13 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"krund/internal/setting"
 	"krund/internal/trust"
 )
 
 // Load is Open that also checks that the files which the configuration names exist, and that nobody
 // but root can change what root runs because of it.
-func Load(path, hostname string) (*Config, error) {
-	c, found, err := open(path, hostname)
+func Load(path, hostname string, settings []setting.Descriptor) (*Config, error) {
+	c, found, err := open(path, hostname, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -29,11 +30,11 @@ func Load(path, hostname string) (*Config, error) {
 	return c, nil
 }
 
-// Open reads the file at path for the machine called hostname. The file is opened once: what is
-// read is what Trusted judges. Errors: Errors when the configuration is wrong, fs.ErrNotExist,
-// ErrNotFile, and those of the file system.
-func Open(path, hostname string) (*Config, error) {
-	c, found, err := open(path, hostname)
+// Open reads the file at path as Parse reads its text. The file is opened once: what is read is what
+// Trusted judges. Errors: Errors when the configuration is wrong, fs.ErrNotExist, ErrNotFile, and
+// those of the file system.
+func Open(path, hostname string, settings []setting.Descriptor) (*Config, error) {
+	c, found, err := open(path, hostname, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func Open(path, hostname string) (*Config, error) {
 	return c, nil
 }
 
-func open(path, hostname string) (*Config, *problems, error) {
+func open(path, hostname string, settings []setting.Descriptor) (*Config, *problems, error) {
 	file, verdict, err := trust.Open(path)
 	if errors.Is(err, trust.ErrNotFile) {
 		return nil, nil, fmt.Errorf("configuration: %s is %w", path, ErrNotFile)
@@ -55,7 +56,7 @@ func open(path, hostname string) (*Config, *problems, error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, nil, fmt.Errorf("configuration: %w", err)
 	}
-	c, found := parse(path, text, hostname)
+	c, found := parse(path, text, hostname, settings)
 	if c != nil {
 		c.verdict = verdict
 	}
@@ -65,11 +66,11 @@ func open(path, hostname string) (*Config, *problems, error) {
 // ErrNotFile is the error for a directory, a pipe or a device in place of a configuration.
 var ErrNotFile = errors.New("no regular file; name an experiment's TOML file")
 
-// Parse reads the text of a configuration for the machine called hostname.
-// It looks at no file: path is for messages, for the default name and for
-// what is relative to its directory. The error is Errors.
-func Parse(path string, text []byte, hostname string) (*Config, error) {
-	c, found := parse(path, text, hostname)
+// Parse reads the text of a configuration for the machine called hostname. [controls] can name the
+// given settings, each of which is in Config.Controls afterwards. It looks at no file: path is for
+// messages, for the default name and for what is relative to its directory. The error is Errors.
+func Parse(path string, text []byte, hostname string, settings []setting.Descriptor) (*Config, error) {
+	c, found := parse(path, text, hostname, settings)
 	if err := found.errors(); err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func Parse(path string, text []byte, hostname string) (*Config, error) {
 
 // parse reads as much as can be read; the Config is nil when that is nothing,
 // and wrong where problems were found.
-func parse(path string, text []byte, hostname string) (*Config, *problems) {
+func parse(path string, text []byte, hostname string, settings []setting.Descriptor) (*Config, *problems) {
 	found := &problems{file: path}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -90,7 +91,7 @@ func parse(path string, text []byte, hostname string) (*Config, *problems) {
 		found.add(problem.Line, problem.What, problem.Fix)
 		return nil, found
 	}
-	c := read(root, hostname, found)
+	c := read(root, hostname, settings, found)
 	sum := sha256.Sum256(text)
 	c.Path, c.shown, c.Hostname = absolute, path, hostname
 	c.Text, c.Hash = string(text), hex.EncodeToString(sum[:])
@@ -102,7 +103,7 @@ func parse(path string, text []byte, hostname string) (*Config, *problems) {
 // read reads the base and each machine's section alone, so that mistakes in
 // sections of other machines are found, too, and then all that are for
 // hostname as one.
-func read(root *node, hostname string, found *problems) *Config {
+func read(root *node, hostname string, settings []setting.Descriptor, found *problems) *Config {
 	base, machines := layers(root, found)
 	merged := base
 	for _, m := range machines {
@@ -111,12 +112,12 @@ func read(root *node, hostname string, found *problems) *Config {
 		}
 	}
 	if len(machines) > 0 {
-		newReader(found, true).config(base)
+		newReader(found, settings, true).config(base)
 	}
 	for _, m := range machines {
-		newReader(found, true).config(m.node)
+		newReader(found, settings, true).config(m.node)
 	}
-	return newReader(found, false).config(merged)
+	return newReader(found, settings, false).config(merged)
 }
 
 // machinesSection holds, per hostname pattern, sections to lay over the base.

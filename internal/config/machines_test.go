@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/doctor"
+	"krund/internal/setting"
 )
 
 const overrides = base + `
@@ -32,16 +34,16 @@ func TestMachinesMergeInOrder(t *testing.T) {
 		hostname         string
 		executions, iter int
 		heap             int64
-		turbo            config.Policy
+		turbo            setting.Policy
 		keys             []string
 	}{
-		{"lab1", 6, 9, 1 << 30, config.Off, []string{"b:C:v"}},
-		{"Lab2", 5, 9, 1 << 30, config.Require, []string{"b:C:v", "b:D:v"}},
-		{"other", 30, 2000, 2 << 30, config.Require, []string{"b:C:v", "b:E:v"}},
-		{"", 30, 2000, 2 << 30, config.Require, []string{"b:C:v"}},
+		{"lab1", 6, 9, 1 << 30, setting.Off, []string{"b:C:v"}},
+		{"Lab2", 5, 9, 1 << 30, setting.Require, []string{"b:C:v", "b:D:v"}},
+		{"other", 30, 2000, 2 << 30, setting.Require, []string{"b:C:v", "b:E:v"}},
+		{"", 30, 2000, 2 << 30, setting.Require, []string{"b:C:v"}},
 	}
 	for _, test := range tests {
-		c, err := config.Parse("/exp/x.toml", []byte(overrides), test.hostname)
+		c, err := config.Parse("/exp/x.toml", []byte(overrides), test.hostname, doctor.Settings())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/doctor"
 )
 
 // base is a right configuration of seven lines: line 8 is what a test adds.
@@ -23,7 +24,7 @@ b = { parameter = 1 }
 // as "line: what; what to do".
 func parse(t *testing.T, text string) (*config.Config, string) {
 	t.Helper()
-	c, err := config.Parse("/exp/x.toml", []byte(text), "lab1")
+	c, err := config.Parse("/exp/x.toml", []byte(text), "lab1", doctor.Settings())
 	if err == nil {
 		return c, ""
 	}
@@ -209,7 +210,7 @@ func TestDefaultNameIsTheFiles(t *testing.T) {
 	if c := mustParse(t, base); c.Experiment.Name != "x" {
 		t.Errorf("the name is %q", c.Experiment.Name)
 	}
-	_, err := config.Parse("my exp.toml", []byte(base), "")
+	_, err := config.Parse("my exp.toml", []byte(base), "", doctor.Settings())
 	const want = `my exp.toml:1: experiment.name, by default the file's: the name "my exp" contains ' '; use letters, digits and _ - . + only`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -217,7 +218,7 @@ func TestDefaultNameIsTheFiles(t *testing.T) {
 }
 
 func TestEachProblemIsFoundByErrorsAs(t *testing.T) {
-	_, err := config.Parse("x.toml", []byte("[wait]\nsync = 1\n"), "")
+	_, err := config.Parse("x.toml", []byte("[wait]\nsync = 1\n"), "", doctor.Settings())
 	var p config.Problem
 	if !errors.As(err, &p) || p.File != "x.toml" || p.Line != 1 {
 		t.Errorf("first problem of %v is %+v", err, p)

@@ -8,7 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/internal/control"
+	"krund/internal/probe"
+	"krund/internal/setting"
 )
+
+// known returns all settings of [controls].
+func known() []setting.Descriptor { return append(control.Descriptors(), probe.Descriptors()...) }
 
 // schemaKeys returns every key there is with its default, in the order of the
 // schema. Names that users give are NAME.
@@ -18,7 +25,7 @@ func schemaKeys(t *testing.T) []askedKey {
 	if problem != nil {
 		t.Fatal(*problem)
 	}
-	r := newReader(&problems{}, true)
+	r := newReader(&problems{}, known(), true)
 	r.config(root)
 	return slices.DeleteFunc(r.asked, func(k askedKey) bool { return k.section == "" })
 }
@@ -106,7 +113,7 @@ func TestShippedConfigsAreRight(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, host := range []string{"lab1", "laptop3"} {
-			if _, err := Parse(path, text, host); err != nil {
+			if _, err := Parse(path, text, host, known()); err != nil {
 				t.Error(err)
 			}
 		}
@@ -115,7 +122,7 @@ func TestShippedConfigsAreRight(t *testing.T) {
 
 // TestDemoNeedsNoRootAndNoTime holds what `make demo` relies on.
 func TestDemoNeedsNoRootAndNoTime(t *testing.T) {
-	c, err := Parse("demo.toml", []byte(repoFile(t, "configs/demo.toml")), "lab1")
+	c, err := Parse("demo.toml", []byte(repoFile(t, "configs/demo.toml")), "lab1", known())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,9 +130,9 @@ func TestDemoNeedsNoRootAndNoTime(t *testing.T) {
 	if e.Reboot != RebootNone || e.Account != AccountCaller || c.Wait != (Wait{}) || c.Temperature.BaseWait != 0 {
 		t.Errorf("%+v %+v %+v", e, c.Wait, c.Temperature)
 	}
-	for _, control := range c.Controls {
-		if p := control.Relaxed().Policy; p != Warn && p != Off {
-			t.Errorf("%s has policy %s", control.Name, p)
+	for _, demand := range c.Controls {
+		if p := demand.Relaxed().Policy; p != setting.Warn && p != setting.Off {
+			t.Errorf("%s has policy %s", demand.Name, p)
 		}
 	}
 	if len(c.Keys()) != 6 || c.Slots() != 12 {
@@ -136,7 +143,7 @@ func TestDemoNeedsNoRootAndNoTime(t *testing.T) {
 // TestStudyIsTheStudys compares warmup-study.toml with Barrett et al. 2017,
 // sections 3 and 3.5: what it does not say must be so by default.
 func TestStudyIsTheStudys(t *testing.T) {
-	c, err := Parse("warmup-study.toml", []byte(repoFile(t, "configs/warmup-study.toml")), "lab1")
+	c, err := Parse("warmup-study.toml", []byte(repoFile(t, "configs/warmup-study.toml")), "lab1", known())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +155,7 @@ func TestStudyIsTheStudys(t *testing.T) {
 		t.Errorf("%+v %+v", c.Limits, c.Temperature)
 	}
 	for _, name := range []string{"frequency", "turbo", "tickless", "perf_rate", "temperature"} {
-		if p := c.Control(name).Policy; p != Require {
+		if p := c.Control(name).Policy; p != setting.Require {
 			t.Errorf("%s has policy %s", name, p)
 		}
 	}
@@ -231,7 +238,7 @@ func TestDocsExamplesParse(t *testing.T) {
 				continue // a part
 			}
 			parsed++
-			if _, err := Parse(page, []byte(m[1]), "lab1"); err != nil {
+			if _, err := Parse(page, []byte(m[1]), "lab1", known()); err != nil {
 				t.Error(err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/key"
+	"krund/internal/setting"
 )
 
 // lines tells where the keys of a configuration stand, for problems that are
@@ -29,13 +30,16 @@ func (l lines) of(paths ...string) int {
 type reader struct {
 	*problems
 	lines
-	partial  bool            // one of several layers: what is missing may be in another
-	asked    []askedKey      // in the order of the schema
-	doubtful map[string]bool // keys that the file means to set, but not to what was read
+	partial  bool                 // one of several layers: what is missing may be in another
+	settings []setting.Descriptor // that [controls] can name
+	asked    []askedKey           // in the order of the schema
+	doubtful map[string]bool      // keys that the file means to set, but not to what was read
 }
 
-func newReader(found *problems, partial bool) *reader {
-	return &reader{problems: found, lines: lines{}, partial: partial, doubtful: map[string]bool{}}
+func newReader(found *problems, settings []setting.Descriptor, partial bool) *reader {
+	return &reader{
+		problems: found, lines: lines{}, settings: settings, partial: partial, doubtful: map[string]bool{},
+	}
 }
 
 // askedKey is a key of the schema with its default as it is written in TOML;

@@ -51,7 +51,7 @@ func TestTrusted(t *testing.T) {
 		if err = errors.Join(err, test.change(dir, path)); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Open(path, "host")
+		c, err := Open(path, "host", known())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestTrusted(t *testing.T) {
 				t.Errorf("%s, reboot %s: %v, want %q", test.name, reboot, err, want)
 			}
 		}
-		if parsed, err := Parse(path, []byte(minimal), "host"); err != nil || parsed.Trusted(RebootHardware) != nil {
+		if parsed, err := Parse(path, []byte(minimal), "host", known()); err != nil || parsed.Trusted(RebootHardware) != nil {
 			t.Errorf("%s: a text without a file: %v, %v", test.name, err, parsed.Trusted(RebootHardware))
 		}
 	}

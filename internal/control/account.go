@@ -17,7 +17,7 @@ type Accounts interface {
 // accountControl is the name of an account's entry in the journal.
 const accountControl = "account"
 
-// accountTarget covers it. Its name is compared by accountActor.
+// accountTarget covers it. Its name is compared by accountApplier.
 var accountTarget = target{kind: KindAccount, name: func(string) bool { return true },
 	values: func(s Step) bool {
 		return s.Old == "absent" && (s.Data == "" || s.Data == groupWasThere)
@@ -49,12 +49,12 @@ func ExpectAccount(m *Machine, j *Journal) error {
 
 func isAccount(e Entry) bool { return e.Step.Kind == KindAccount }
 
-// accountActor takes krund's account away. Somebody else makes it.
-type accountActor struct{ accounts Accounts }
+// accountApplier takes krund's account away. Somebody else makes it.
+type accountApplier struct{ accounts Accounts }
 
-func (a accountActor) do(context.Context, Step) (string, error) { return "", nil }
+func (a accountApplier) do(context.Context, Step) (string, error) { return "", nil }
 
-func (a accountActor) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a accountApplier) undo(ctx context.Context, s Step) (Outcome, error) {
 	if s.Target != a.accounts.Name() {
 		return Failed, fmt.Errorf("not the account that krund makes, which is %s", a.accounts.Name())
 	}

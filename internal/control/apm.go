@@ -11,9 +11,6 @@ import (
 	"krund/internal/setting"
 )
 
-// APMSettings asks OpenBSD for full speed.
-type APMSettings struct{ Policy setting.Policy }
-
 // A perfState is OpenBSD's performance setting: the policy (manual, auto, high; "" where the system has none) and the level in percent.
 // It prints as "manual 50".
 type perfState struct {
@@ -61,28 +58,39 @@ func readPerfState(ctx context.Context, c host.Commands) (perfState, error) {
 	return parsePerfState(policy + " " + level)
 }
 
-// apm brings the processor to full speed: `apm -H` as the study did, or, when no apmd listens, hw.perfpolicy=manual and hw.setperf=100.
-func apm(s APMSettings) Control {
-	return Control{
-		Name: "apm", Policy: s.Policy, Why: frequencyWhy, targets: []target{{kind: KindPerform,
-			name: is("hw.setperf"), values: from(isPerfState)}},
-		plan: func(ctx context.Context, m *Machine) Plan {
-			const wanted = "manual 100"
-			state, err := readPerfState(ctx, m.Commands)
-			if errors.Is(err, errNoVariable) {
-				return cannot("no hw.setperf", wanted, "the processor's speed cannot be set", "enable frequency control in the firmware, or measure on the hardware itself")
-			}
-			if err != nil {
-				return unreadable(wanted, err)
-			}
-			p := ok(state.String(), wanted)
-			if !state.full() {
-				p = willSet(state.String(), wanted, Step{Kind: KindPerform, Target: "hw.setperf", Old: state.String(), New: wanted})
-			}
-			p.Detail = apmdState(ctx, m.Commands)
-			return p
-		},
+// apm brings the processor to full speed: `apm -H` as the study did, or, when no apmd listens,
+// hw.perfpolicy=manual and hw.setperf=100.
+var apm = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "apm", Policy: setting.Require,
+		Brief: "OpenBSD: full speed",
+		Why:   frequencyWhy,
+		What:  "`apm -H`; when apmd does not run, `hw.perfpolicy` = `manual` and `hw.setperf` = 100",
+		Notes: "`auto` does not count as full speed: it lowers the speed when it likes. Kernels that keep a " +
+			"policy for mains and one for the battery show only the one in force: a laptop gets that one back " +
+			"for both, until it restarts",
+	},
+	targets: []target{{kind: KindPerform, name: is("hw.setperf"), values: from(isPerfState)}},
+	plan:    fixed(planAPM),
+}
+
+func planAPM(ctx context.Context, m *Machine) Plan {
+	const wanted = "manual 100"
+	state, err := readPerfState(ctx, m.Commands)
+	if errors.Is(err, errNoVariable) {
+		return cannot("no hw.setperf", wanted, "the processor's speed cannot be set",
+			"enable frequency control in the firmware, or measure on the hardware itself")
 	}
+	if err != nil {
+		return unreadable(wanted, err)
+	}
+	p := ok(state.String(), wanted)
+	if !state.full() {
+		p = willSet(state.String(), wanted,
+			Step{Kind: KindPerform, Target: "hw.setperf", Old: state.String(), New: wanted})
+	}
+	p.Detail = apmdState(ctx, m.Commands)
+	return p
 }
 
 // apmdState asks rcctl whether apmd runs and with which flags.
@@ -98,10 +106,10 @@ func apmdState(ctx context.Context, c host.Commands) string {
 	return "apmd runs"
 }
 
-// performActor sets OpenBSD's performance.
-type performActor struct{ commands host.Commands }
+// performApplier sets OpenBSD's performance.
+type performApplier struct{ commands host.Commands }
 
-func (a performActor) do(ctx context.Context, s Step) (string, error) {
+func (a performApplier) do(ctx context.Context, s Step) (string, error) {
 	_, asked := a.commands.Output(ctx, "apm", "-H")
 	state, err := readPerfState(ctx, a.commands)
 	if err == nil && !state.full() {
@@ -120,7 +128,7 @@ func (a performActor) do(ctx context.Context, s Step) (string, error) {
 }
 
 // set writes policy and level. Only the policy "manual" lets the level be written; the others choose it themselves.
-func (a performActor) set(ctx context.Context, to perfState, hasPolicy bool) error {
+func (a performApplier) set(ctx context.Context, to perfState, hasPolicy bool) error {
 	if hasPolicy && to.policy != "" {
 		if _, err := sysctlSet(ctx, a.commands, "hw.perfpolicy", to.policy); err != nil {
 			return err
@@ -133,7 +141,7 @@ func (a performActor) set(ctx context.Context, to perfState, hasPolicy bool) err
 	return err
 }
 
-func (a performActor) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a performApplier) undo(ctx context.Context, s Step) (Outcome, error) {
 	old, err := parsePerfState(s.Old)
 	if err != nil {
 		return Failed, err

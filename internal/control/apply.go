@@ -15,9 +15,9 @@ import (
 type Undo func(context.Context) error
 
 // CheckAll tells how every setting stands, one finding for each name, in the order of the list. It reads and never changes.
-func CheckAll(ctx context.Context, m *Machine, s Settings) []setting.Finding {
+func CheckAll(ctx context.Context, m *Machine, r Request) []setting.Finding {
 	var findings []setting.Finding
-	for _, c := range Controls(s) {
+	for _, c := range Controls(r) {
 		findings = merge(findings, c.Check(ctx, m))
 	}
 	return findings
@@ -145,7 +145,7 @@ func remark(errs []error, kind string) string {
 
 // do makes one change.
 func (m *Machine) do(ctx context.Context, s Step) (string, error) {
-	a, err := m.actor(s.Kind)
+	a, err := m.applier(s.Kind)
 	if err != nil {
 		return "", err
 	}
@@ -158,12 +158,12 @@ func (m *Machine) do(ctx context.Context, s Step) (string, error) {
 //
 // The findings are one for each name, also when there are problems. The Undo, never nil, takes back all that was changed, and must be
 // called when there are problems: a required setting may have failed half way through the list.
-func ApplyAll(ctx context.Context, m *Machine, s Settings, j *Journal) ([]setting.Finding, Undo, []setting.Problem) {
+func ApplyAll(ctx context.Context, m *Machine, r Request, j *Journal) ([]setting.Finding, Undo, []setting.Problem) {
 	nothing := undoOf(m, j, nil)
 	if _, err := RestoreSettings(ctx, m, j); err != nil {
-		return CheckAll(ctx, m, s), nothing, []setting.Problem{{Control: "journal", What: oneLine(err.Error()), Fix: "run `krunctl restore`, or reboot"}}
+		return CheckAll(ctx, m, r), nothing, []setting.Problem{{Control: "journal", What: oneLine(err.Error()), Fix: "run `krunctl restore`, or reboot"}}
 	}
-	a := applied{m: m, j: j, controls: Controls(s)}
+	a := applied{m: m, j: j, controls: Controls(r)}
 	for _, c := range a.controls {
 		a.parts = append(a.parts, c.Check(ctx, m))
 	}

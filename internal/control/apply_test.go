@@ -68,7 +68,7 @@ func TestCheckChangesNothing(t *testing.T) {
 func TestOrderOfFrequency(t *testing.T) {
 	m, k := fakeMachine(t, "intel-pstate-active")
 	s := everything()
-	s.SMT.Policy = setting.Off
+	s = under(s, setting.Off, "smt")
 	if _, _, problems := ApplyAll(t.Context(), m, s, openJournal(t, m)); len(problems) > 0 {
 		t.Fatal(problems)
 	}

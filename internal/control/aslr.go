@@ -1,23 +1,27 @@
 package control
 
 import (
-	"strconv"
+	"fmt"
 
 	"krund/internal/setting"
 )
 
-// ASLRSettings asks for a degree of address space layout randomisation.
-type ASLRSettings struct {
-	Policy setting.Policy
-	Value  int // 0 none, 1 stack and libraries, 2 the heap as well (the study's choice: sample layouts rather than stick to one)
-}
+const aslrFile = "/proc/sys/kernel/randomize_va_space"
 
 // aslr sets kernel.randomize_va_space (docs.kernel.org, admin-guide/sysctl/kernel).
-func aslr(s ASLRSettings) Control {
-	const file = "/proc/sys/kernel/randomize_va_space"
-	return Control{
-		Name: "aslr", Policy: s.Policy, targets: files(isNumber, file),
-		Why:  "with one fixed memory layout all executions share its luck; random layouts sample it",
-		plan: sysfile{path: file, want: strconv.Itoa(s.Value)}.plan,
-	}
+var aslr = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "aslr", Policy: setting.Require,
+		Brief: "the given address space layout randomization",
+		Why:   "with one fixed memory layout all executions share its luck; random layouts sample it",
+		Options: []setting.Option{{
+			Name: "value", Default: int64(2), Max: 2, Doc: "0 none, 1 stack and libraries, 2 also the heap",
+		}},
+		What:  "`kernel.randomize_va_space`",
+		Notes: "2 in the study: 30 executions sample 30 layouts",
+	},
+	targets: files(isNumber, aslrFile),
+	plan: func(d setting.Demand, _ Request) planner {
+		return sysfile{path: aslrFile, want: fmt.Sprint(d.Whole("value"))}.plan
+	},
 }

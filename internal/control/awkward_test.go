@@ -129,7 +129,7 @@ func TestReadOnlyKernelFiles(t *testing.T) {
 		before := state(t, m, k)
 		k.refuse = func(string, string, string) error { return syscall.EROFS }
 		s := everything()
-		s.Services.Policy, s.Network.Policy, s.Swap.Policy = setting.Off, setting.Off, setting.Off
+		s = under(s, setting.Off, "services", "network", "swap")
 		findings, undo, _ := ApplyAll(t.Context(), m, s, openJournal(t, m))
 		for _, f := range findings {
 			if f.Status == setting.StatusSet {

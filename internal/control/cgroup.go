@@ -11,10 +11,10 @@ import (
 	"krund/internal/sysroot"
 )
 
-// groupActor makes and removes control groups.
-type groupActor struct{ root sysroot.Root }
+// groupApplier makes and removes control groups.
+type groupApplier struct{ root sysroot.Root }
 
-func (a groupActor) do(_ context.Context, s Step) (string, error) {
+func (a groupApplier) do(_ context.Context, s Step) (string, error) {
 	if err := a.root.Mkdir(s.Target); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
@@ -23,7 +23,7 @@ func (a groupActor) do(_ context.Context, s Step) (string, error) {
 
 // undo removes the group, and those below it that a dead krund left. Processes that still run in them are moved to the root group first:
 // restoring the machine must not kill anything.
-func (a groupActor) undo(_ context.Context, s Step) (Outcome, error) {
+func (a groupApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	if !a.root.Exists(s.Target) {
 		return Already, nil
 	}
@@ -34,7 +34,7 @@ func (a groupActor) undo(_ context.Context, s Step) (Outcome, error) {
 }
 
 // remove empties and removes a group and those below it.
-func (a groupActor) remove(group string) error {
+func (a groupApplier) remove(group string) error {
 	children, err := a.root.Glob(group + "/*/cgroup.procs")
 	if err != nil {
 		return err
@@ -56,17 +56,17 @@ func (a groupActor) remove(group string) error {
 	return a.root.Rmdir(group)
 }
 
-// grantActor hands controllers to the children of a group. New is "+name".
-type grantActor struct{ root sysroot.Root }
+// grantApplier hands controllers to the children of a group. New is "+name".
+type grantApplier struct{ root sysroot.Root }
 
-func (a grantActor) file(s Step) string { return s.Target + "/cgroup.subtree_control" }
+func (a grantApplier) file(s Step) string { return s.Target + "/cgroup.subtree_control" }
 
-func (a grantActor) has(s Step) (bool, error) {
+func (a grantApplier) has(s Step) (bool, error) {
 	text, err := a.root.Read(a.file(s))
 	return slices.Contains(strings.Fields(text), s.New[1:]), err
 }
 
-func (a grantActor) do(_ context.Context, s Step) (string, error) {
+func (a grantApplier) do(_ context.Context, s Step) (string, error) {
 	if err := a.root.Write(a.file(s), s.New); err != nil {
 		return "", err
 	}
@@ -79,7 +79,7 @@ func (a grantActor) do(_ context.Context, s Step) (string, error) {
 
 // undo takes the controller from the children again. When other groups have come to use it in the meantime (EBUSY) it stays: it costs
 // nothing, and it is theirs now.
-func (a grantActor) undo(_ context.Context, s Step) (Outcome, error) {
+func (a grantApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	has, err := a.has(s)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -10,43 +10,46 @@ import (
 	"krund/internal/setting"
 )
 
-// CStatesSettings bounds how deep idle CPUs sleep.
-type CStatesSettings struct {
-	Policy  setting.Policy
-	Latency int // the longest that waking up may take, in microseconds; 0 keeps idle CPUs spinning
-}
-
 const latencyFile = "/dev/cpu_dma_latency"
 
-// cstates writes the wish to /dev/cpu_dma_latency and holds the device open, since the kernel forgets the wish when it is closed
-// (docs.kernel.org, power/pm_qos_interface). So the wish cannot outlive krund.
-func cstates(s CStatesSettings) Control {
-	return Control{
-		Name: "cstates", Policy: s.Policy, targets: []target{{kind: KindHold, name: is(latencyFile),
-			values: from(isNumber)}},
-		Why: "a CPU that sleeps deeply takes a while to wake and finds its caches empty",
-		plan: func(_ context.Context, m *Machine) Plan {
-			wanted := fmt.Sprintf("at most %d us to wake", s.Latency)
-			data, err := m.Root.ReadBytes(latencyFile)
-			if errors.Is(err, fs.ErrNotExist) {
-				return cannot("unknown", wanted, "the kernel has no "+latencyFile, "limit C-states in the firmware, or boot with intel_idle.max_cstate or processor.max_cstate")
-			}
-			if err != nil {
-				return unreadable(wanted, err)
-			}
-			if len(data) != 4 {
-				return cannot("unknown", wanted, fmt.Sprintf("%s has %d bytes instead of 4", latencyFile, len(data)), "")
-			}
-			return planCStates(int32(binary.NativeEndian.Uint32(data)), s.Latency)
-		},
-	}
+// cstates writes the wish to /dev/cpu_dma_latency and holds the device open, since the kernel forgets
+// the wish when it is closed (docs.kernel.org, power/pm_qos_interface). So the wish cannot outlive
+// krund.
+var cstates = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "cstates", Policy: setting.Off,
+		Brief: "a limit on how deeply idle CPUs sleep",
+		Why:   "a CPU that sleeps deeply takes a while to wake and finds its caches empty",
+		Options: []setting.Option{{
+			Name: "latency_us", Default: int64(0), Max: 1_000_000,
+			Doc: "the longest permitted wake-up latency, in microseconds; 0 keeps idle CPUs spinning",
+		}},
+		What:  "0 (or `latency_us`) written to `/dev/cpu_dma_latency`, which stays open",
+		Notes: "the kernel forgets it when krund ends, however that happens",
+	},
+	targets: []target{{kind: KindHold, name: is(latencyFile), values: from(isNumber)}},
+	plan: func(d setting.Demand, _ Request) planner {
+		return func(_ context.Context, m *Machine) Plan { return planCStates(m, int(d.Whole("latency_us"))) }
+	},
 }
 
 // unlimited is what the device says when nobody holds it (PM_QOS_CPU_LATENCY_DEFAULT_VALUE), in microseconds.
 const unlimited = 2000000000
 
-func planCStates(now int32, want int) Plan {
+func planCStates(m *Machine, want int) Plan {
 	wanted := fmt.Sprintf("at most %d us to wake", want)
+	data, err := m.Root.ReadBytes(latencyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cannot("unknown", wanted, "the kernel has no "+latencyFile,
+			"limit C-states in the firmware, or boot with intel_idle.max_cstate or processor.max_cstate")
+	}
+	if err != nil {
+		return unreadable(wanted, err)
+	}
+	if len(data) != 4 {
+		return cannot("unknown", wanted, fmt.Sprintf("%s has %d bytes instead of 4", latencyFile, len(data)), "")
+	}
+	now := int32(binary.NativeEndian.Uint32(data))
 	found := fmt.Sprintf("at most %d us to wake", now)
 	if now >= unlimited {
 		found = "no limit"
@@ -57,10 +60,10 @@ func planCStates(now int32, want int) Plan {
 	return willSet(found, wanted, Step{Kind: KindHold, Target: latencyFile, Old: fmt.Sprint(now), New: fmt.Sprint(want)})
 }
 
-// holdActor holds devices open with a 32-bit number written to them.
-type holdActor struct{ m *Machine }
+// holdApplier holds devices open with a 32-bit number written to them.
+type holdApplier struct{ m *Machine }
 
-func (a holdActor) do(_ context.Context, s Step) (string, error) {
+func (a holdApplier) do(_ context.Context, s Step) (string, error) {
 	var n int32
 	if _, err := fmt.Sscan(s.New, &n); err != nil {
 		return "", fmt.Errorf("hold %s: %q is not a number", s.Target, s.New)
@@ -74,7 +77,7 @@ func (a holdActor) do(_ context.Context, s Step) (string, error) {
 }
 
 // undo lets go of the device. In another process than the one that held it, there is nothing to do: the kernel closed it.
-func (a holdActor) undo(_ context.Context, s Step) (Outcome, error) {
+func (a holdApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	released, err := a.m.release(s.Target)
 	switch {
 	case err != nil:

@@ -14,6 +14,8 @@
 // Checks return Findings, which a Table prints. An unfit machine is a Problem, with what to do about it; an error means that the answer
 // could not be found or the work not be done.
 //
-// Start at Controls (all_linux.go, all_openbsd.go: the list, in the order of work), then CheckAll and ApplyAll in apply.go. To add a
-// control, write x.go and x_test.go, add its settings to settings.go, a line to the list, and a row to docs/controls.md.
+// Each control declares itself in a Descriptor in its own file; list.go lists them in the order of
+// work. The configuration's parser, `krunctl doctor` and the documentation are made of the
+// descriptors. Start at Linux (list.go), then CheckAll and ApplyAll in apply.go. To add a control,
+// write x.go with its descriptor and x_test.go, add a line to the list, and run `make generate`.
 package control

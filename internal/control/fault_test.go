@@ -105,7 +105,7 @@ func TestRequiredRefusalIsAProblem(t *testing.T) {
 		return nil
 	}
 	s := everything()
-	s.PerfRate.Policy = setting.Require
+	s = under(s, setting.Require, "perf_rate")
 	findings, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	if len(problems) != 1 || problems[0].Control != "perf_rate" || !strings.Contains(problems[0].String(), "permission denied") || problems[0].Fix == "" {
 		t.Fatalf("problems %+v", problems)
@@ -215,9 +215,6 @@ func damageEach(t *testing.T, machine string, removed bool, damage func(path str
 }
 
 // plain is everything but what needs more of a kernel than plain files.
-func plain() Settings {
-	s := everything()
-	s.SMT.Policy, s.THP.Policy, s.Shield.Policy, s.Swap.Policy, s.CStates.Policy = setting.Off, setting.Off, setting.Off, setting.Off, setting.Off
-	s.Services.Policy, s.Network.Policy = setting.Off, setting.Off
-	return s
+func plain() Request {
+	return under(everything(), setting.Off, "smt", "thp", "shield", "swap", "cstates", "services", "network")
 }

@@ -11,14 +11,14 @@ import (
 	"krund/internal/sysroot"
 )
 
-// fileActor changes files of /proc and /sys.
-type fileActor struct {
+// fileApplier changes files of /proc and /sys.
+type fileApplier struct {
 	m     *Machine
 	hasty bool // does not wait for a limit to show: somebody looks again later
 }
 
 // do writes the value, unless it is there already: a step whose old and new values are the same only notes what is to be put back.
-func (a fileActor) do(ctx context.Context, s Step) (string, error) {
+func (a fileApplier) do(ctx context.Context, s Step) (string, error) {
 	if text, err := a.m.Root.Read(s.Target); err == nil && s.Form.show(text) == s.Form.show(s.New) {
 		return text, nil
 	}
@@ -34,7 +34,7 @@ const (
 
 // set writes a value and reads it back. Since Linux 5.4 writing a frequency limit only makes a request, which a kernel thread puts into
 // force; until then the file shows the old limit. So a limit that reads back wrong is read again for a while.
-func (a fileActor) set(ctx context.Context, s Step, value string) (string, error) {
+func (a fileApplier) set(ctx context.Context, s Step, value string) (string, error) {
 	text, err := a.m.Root.Set(s.Target, value, s.Form.show)
 	if s.Form != FormLimit || a.hasty || a.m.Clock == nil {
 		return text, err
@@ -52,7 +52,7 @@ func (a fileActor) set(ctx context.Context, s Step, value string) (string, error
 	return text, err
 }
 
-func (a fileActor) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a fileApplier) undo(ctx context.Context, s Step) (Outcome, error) {
 	text, err := a.m.Root.Read(s.Target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

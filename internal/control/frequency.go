@@ -10,14 +10,28 @@ import (
 	"krund/internal/setting"
 )
 
-// FrequencySettings asks for a fixed clock frequency.
-type FrequencySettings struct {
-	Policy setting.Policy
-	KHz    int64 // the frequency to hold; 0 is the highest that the processor can sustain
-	Free   bool  // leave the limits alone and only choose the governor, as the warmup study did
-}
-
 const frequencyWhy = "a clock that changes its speed changes every result; only a sustainable frequency can be held"
+
+// frequency is a control in two parts, with turbo between them: frequencyGovernor and
+// frequencyLimits.
+var frequency = setting.Descriptor{
+	Name: "frequency", Policy: setting.Require,
+	Brief: "the clock held at the highest sustainable frequency",
+	Why:   frequencyWhy,
+	Options: []setting.Option{
+		{
+			Name: "khz", Default: int64(0), Max: 100_000_000,
+			Doc: "the frequency to hold; 0 is the highest that the processor can sustain",
+		},
+		{
+			Name: "free", Default: false,
+			Doc: "only select the `performance` governor and leave the limits, as the study did",
+		},
+	},
+	What: "`scaling_governor` = `performance`, `energy_performance_preference` = `performance`, " +
+		"`hwp_dynamic_boost` = 0; then `scaling_min_freq` = `scaling_max_freq`",
+	Notes: "see below",
+}
 
 // noFrequencyDriver is the plan for a machine without cpufreq.
 func noFrequencyDriver(m *Machine, wanted string) Plan {
@@ -28,26 +42,34 @@ func noFrequencyDriver(m *Machine, wanted string) Plan {
 		"enable frequency control (EIST, SpeedStep, Cool'n'Quiet, CPPC) in the firmware, or load the driver")
 }
 
-// frequencyLimits is the second half of the control, after turbo: minimum = maximum = the wanted frequency, in every policy.
-func frequencyLimits(s FrequencySettings) Control {
-	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, targets: limitFiles(),
-		plan: func(_ context.Context, m *Machine) Plan {
-			if s.Free {
-				return ok("", "")
-			}
-			policies, err := m.FrequencyPolicies()
-			if err != nil {
-				return unreadable("fixed frequency", err)
-			}
-			if len(policies) == 0 {
-				return noFrequencyDriver(m, "fixed frequency")
-			}
-			p := planLimits(policies, s.KHz)
-			if rest := m.WithoutPolicy(policies); len(rest) > 0 {
-				p.Detail = join(p.Detail, fmt.Sprintf("the driver has no policy for CPU %s, whose frequency nobody holds", rest), "; ")
-			}
-			return p
-		}}
+// frequencyLimits is the second part, after turbo: minimum = maximum = the wanted frequency, in every
+// policy.
+var frequencyLimits = Descriptor{
+	Descriptor: frequency,
+	targets:    limitFiles(),
+	plan: func(d setting.Demand, _ Request) planner {
+		khz := d.Whole("khz")
+		if d.Flag("free") {
+			return func(context.Context, *Machine) Plan { return ok("", "") }
+		}
+		return func(_ context.Context, m *Machine) Plan { return planAllLimits(m, khz) }
+	},
+}
+
+func planAllLimits(m *Machine, khz int64) Plan {
+	policies, err := m.FrequencyPolicies()
+	if err != nil {
+		return unreadable("fixed frequency", err)
+	}
+	if len(policies) == 0 {
+		return noFrequencyDriver(m, "fixed frequency")
+	}
+	p := planLimits(policies, khz)
+	if rest := m.WithoutPolicy(policies); len(rest) > 0 {
+		uncovered := fmt.Sprintf("the driver has no policy for CPU %s, whose frequency nobody holds", rest)
+		p.Detail = join(p.Detail, uncovered, "; ")
+	}
+	return p
 }
 
 // limitFiles are the targets of limits.

@@ -100,7 +100,7 @@ func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 	k.before610 = true
 	before := state(t, m, k)
 	s := everything()
-	s.Frequency.Policy, s.Turbo.Policy = setting.Require, setting.Require
+	s = under(s, setting.Require, "frequency", "turbo")
 	findings, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	if len(problems) > 0 {
 		t.Error(problems)
@@ -161,7 +161,7 @@ func TestLimitsShowLate(t *testing.T) {
 	m, k := fakeMachine(t, "amd-pstate-epp")
 	k.late, m.Clock = map[string]bool{}, k
 	before := state(t, m, k)
-	f, undo, err := frequencyLimits(FrequencySettings{Policy: setting.Require}).Apply(t.Context(), m, openJournal(t, m))
+	f, undo, err := required(frequencyLimits).Apply(t.Context(), m, openJournal(t, m))
 	if err != nil || f.Status != setting.StatusSet {
 		t.Fatalf("%+v, %v", f, err)
 	}
@@ -181,7 +181,7 @@ func TestLimitsThatTurboHoldsBack(t *testing.T) {
 	k.before610, m.Clock = true, k
 	before := state(t, m, k)
 	s := everything()
-	s.Frequency.KHz = 2000000
+	s.Demands = s.With(s.Of("frequency").With("khz", int64(2000000)))
 	_, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -207,7 +207,7 @@ func TestLimitThatNeverShows(t *testing.T) {
 		}
 		return nil
 	}
-	f, _, err := frequencyLimits(FrequencySettings{Policy: setting.Require}).Apply(t.Context(), m, openJournal(t, m))
+	f, _, err := required(frequencyLimits).Apply(t.Context(), m, openJournal(t, m))
 	if err == nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, `reads back "550000"`) {
 		t.Errorf("%+v, %v", f, err)
 	}

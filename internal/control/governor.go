@@ -14,27 +14,32 @@ import (
 // performance is the governor, and the energy preference, that asks for full speed.
 const performance = "performance"
 
-// frequencyGovernor is the first half of the control: governor and energy preference. It works before turbo, because old intel_pstate
-// kept a turbo switch for each governor, so that changing the governor switched turbo on again.
+// frequencyGovernor is the first part of frequency: governor and energy preference. It works before
+// turbo, because old intel_pstate kept a turbo switch for each governor, so that changing the
+// governor switched turbo on again.
 //
-// The energy preference is written before the governor so that it is put back after it: under the performance governor intel_pstate and
-// amd-pstate refuse every other preference (docs.kernel.org, admin-guide/pm/intel_pstate, "Active Mode With HWP").
-func frequencyGovernor(s FrequencySettings) Control {
-	return Control{Name: "frequency", Why: frequencyWhy, Policy: s.Policy, targets: governorFiles(),
-		plan: func(_ context.Context, m *Machine) Plan {
-			policies, err := m.FrequencyPolicies()
-			if err != nil {
-				return unreadable(performance, err)
-			}
-			if len(policies) == 0 {
-				return noFrequencyDriver(m, performance)
-			}
-			p := planGovernor(policies, dynamicBoost(m))
-			if p.Status == setting.StatusWillSet {
-				p.Steps = append(noteTunables(m, policies), p.Steps...)
-			}
-			return p
-		}}
+// The energy preference is written before the governor so that it is restored after it: under the
+// performance governor intel_pstate and amd-pstate refuse every other preference (docs.kernel.org,
+// admin-guide/pm/intel_pstate, "Active Mode With HWP").
+var frequencyGovernor = Descriptor{
+	Descriptor: frequency,
+	targets:    governorFiles(),
+	plan:       fixed(planGovernors),
+}
+
+func planGovernors(_ context.Context, m *Machine) Plan {
+	policies, err := m.FrequencyPolicies()
+	if err != nil {
+		return unreadable(performance, err)
+	}
+	if len(policies) == 0 {
+		return noFrequencyDriver(m, performance)
+	}
+	p := planGovernor(policies, dynamicBoost(m))
+	if p.Status == setting.StatusWillSet {
+		p.Steps = append(noteTunables(m, policies), p.Steps...)
+	}
+	return p
 }
 
 // governorFiles are the targets of the governor: its choice, the energy preference, and the

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 // TestPreferenceBeforeGovernor: undone backwards, the preference then comes after the governor, which would refuse it before.
@@ -39,7 +38,7 @@ func TestGovernorsSettingsComeBack(t *testing.T) {
 		}
 	}
 	write("71")
-	_, undo, err := frequencyGovernor(FrequencySettings{Policy: setting.Require}).Apply(t.Context(), m, openJournal(t, m))
+	_, undo, err := required(frequencyGovernor).Apply(t.Context(), m, openJournal(t, m))
 	if err != nil {
 		t.Fatal(err)
 	}

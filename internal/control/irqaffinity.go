@@ -12,31 +12,34 @@ import (
 	"krund/internal/setting"
 )
 
-// IRQAffinitySettings asks for interrupts of devices to stay away from the benchmark CPUs.
-type IRQAffinitySettings struct{ Policy setting.Policy }
-
 const (
 	irqDir         = "/proc/irq"
 	defaultIRQFile = irqDir + "/default_smp_affinity"
 )
 
-// irqAffinity moves every interrupt to the CPUs that benchmarks do not use (docs.kernel.org, core-api/irq/irq-affinity). Interrupts that the
-// kernel manages itself, and some of the chipset, refuse with EIO: that is recorded, and no fault. irqbalance would move them back: stop
-// it with the services control.
-func irqAffinity(s IRQAffinitySettings, benchmark string) Control {
-	return Control{
-		Name: "irq_affinity", Policy: s.Policy,
-		targets: append(files(isCPUList, irqDir+"/[0-9]*/smp_affinity_list"), files(isCPUMask,
-			defaultIRQFile)...),
-		Why: "interrupts of disks and network cards stop whatever runs on their CPU",
-		plan: func(_ context.Context, m *Machine) Plan {
-			cpus, online, err := m.BenchmarkCPUs(benchmark)
+// irqAffinity moves every interrupt to the CPUs that benchmarks do not use (docs.kernel.org,
+// core-api/irq/irq-affinity). Interrupts that the kernel manages itself, and some of the chipset,
+// refuse with EIO: that is recorded, and no fault. irqbalance would move them back; the services
+// control can stop it.
+var irqAffinity = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "irq_affinity", Policy: setting.Off,
+		Brief: "device interrupts go to the other CPUs",
+		Why:   "interrupts of disks and network cards stop whatever runs on their CPU",
+		What:  "`/proc/irq/*/smp_affinity_list`, `default_smp_affinity`",
+		Notes: "interrupts that the kernel manages itself refuse; they are named and it is no fault, as are " +
+			"those that cannot be read. irqbalance moves them back: stop it with `services`",
+	},
+	targets: append(files(isCPUList, irqDir+"/[0-9]*/smp_affinity_list"), files(isCPUMask, defaultIRQFile)...),
+	plan: func(_ setting.Demand, r Request) planner {
+		return func(_ context.Context, m *Machine) Plan {
+			cpus, online, err := m.BenchmarkCPUs(r.CPUs())
 			if err != nil {
 				return cannot("unknown", "away from benchmark CPUs", err.Error(), "")
 			}
 			return planIRQs(m, cpus, online.Minus(cpus))
-		},
-	}
+		}
+	},
 }
 
 // planIRQs moves the interrupts that may run on a benchmark CPU to the others. One that cannot be looked at is named, and is no reason to leave the

@@ -9,29 +9,22 @@ import (
 	"krund/internal/setting"
 )
 
-// IsolcpusSettings says which CPUs the kernel may keep out of its scheduler.
-type IsolcpusSettings struct {
-	Policy setting.Policy
-	CPUs   string // in list form; "" is none, as in the study
+// isolcpus checks that the kernel argument isolcpus= took no CPUs out of the scheduler. On such CPUs
+// the kernel does not move threads about: all threads of a virtual machine would share one CPU. CPUs
+// that a control group isolated at run time do not count: those are the shield's.
+var isolcpus = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "isolcpus", Policy: setting.Require,
+		Brief: "no kernel argument `isolcpus=`",
+		Why:   "on isolated CPUs the kernel does not spread threads: a multithreaded VM would run on one CPU",
+		What:  "nothing: `/sys/devices/system/cpu/isolated` must be empty",
+		Notes: "CPUs isolated at run time by `shield`, which does it better, do not count",
+	},
+	plan: fixed(planIsolcpus),
 }
 
-// isolcpus checks the set of CPUs that the kernel argument isolcpus= took out of the scheduler. On such CPUs the kernel does not move
-// threads about: all threads of a virtual machine would share one CPU. CPUs isolated at run time by a control group are no concern here:
-// those are the shield's.
-func isolcpus(s IsolcpusSettings) Control {
-	return Control{
-		Name: "isolcpus", Policy: s.Policy,
-		Why:  "on isolated CPUs the kernel does not spread threads: a multithreaded VM would run on one CPU",
-		plan: func(_ context.Context, m *Machine) Plan { return planIsolcpus(m, s.CPUs) },
-	}
-}
-
-func planIsolcpus(m *Machine, list string) Plan {
-	want, err := host.ParseCPUList(list)
-	if err != nil {
-		return cannot("unknown", list, err.Error(), "correct isolcpus.cpus in [controls]")
-	}
-	wanted := setOrNone(want)
+func planIsolcpus(_ context.Context, m *Machine) Plan {
+	const wanted = "none"
 	text, err := m.Root.Read("/sys/devices/system/cpu/isolated")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unreadable(wanted, err)
@@ -40,24 +33,14 @@ func planIsolcpus(m *Machine, list string) Plan {
 	if err != nil {
 		return unreadable(wanted, err)
 	}
-	if text, err := m.Root.Read(groupRoot + "/cpuset.cpus.isolated"); err == nil {
-		if partitions, err := host.ParseCPUList(text); err == nil {
-			set = set.Minus(partitions)
-		}
+	if partitions, err := m.ReadCPUs(groupRoot + "/cpuset.cpus.isolated"); err == nil {
+		set = set.Minus(partitions)
 	}
-	found := setOrNone(set)
-	switch {
-	case set.Equal(want):
-		return ok(found, wanted)
-	case len(want) == 0:
-		return Plan{Status: setting.StatusNeedsReboot, Found: found, Wanted: wanted, Fix: withoutArgument(m.Host, "isolcpus")}
-	}
-	return Plan{Status: setting.StatusNeedsReboot, Found: found, Wanted: wanted, Fix: kernelArgument(m.Host, "isolcpus="+want.String())}
-}
-
-func setOrNone(set host.CPUs) string {
 	if len(set) == 0 {
-		return "none"
+		return ok("none", wanted)
 	}
-	return "CPU " + set.String()
+	return Plan{
+		Status: setting.StatusNeedsReboot, Found: "CPU " + set.String(), Wanted: wanted,
+		Fix: withoutArgument(m.Host, "isolcpus"),
+	}
 }

@@ -141,7 +141,7 @@ func TestFullDisk(t *testing.T) {
 			}
 			fsys.Inject(crashfs.Fault{Err: errno, Permanent: true, Short: 40, Match: func(op crashfs.Op) bool { return op.Kind == kind }})
 			s := everything()
-			s.Frequency.Policy = setting.Require
+			s = under(s, setting.Require, "frequency")
 			_, undo, problems := ApplyAll(t.Context(), m, s, j)
 			if kind == crashfs.Sync && errors.Is(errno, syscall.ENOSPC) {
 				continue // a sync needs no space

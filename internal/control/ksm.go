@@ -6,29 +6,33 @@ import (
 	"krund/internal/setting"
 )
 
-// KSMSettings asks for the merging of equal memory pages to stop.
-type KSMSettings struct {
-	Policy  setting.Policy
-	Unmerge bool // also part the pages that are merged already, instead of at their next write in the middle of a run
-}
+const ksmFile = "/sys/kernel/mm/ksm/run"
 
-// ksm sets /sys/kernel/mm/ksm/run: 0 stops merging and keeps what is merged, 2 parts merged pages as well (docs.kernel.org,
-// admin-guide/mm/ksm).
-func ksm(s KSMSettings) Control {
-	want := "0"
-	if s.Unmerge {
-		want = "2"
-	}
-	file := sysfile{path: "/sys/kernel/mm/ksm/run", want: want, absent: "the kernel merges no pages"}
-	return Control{
-		Name: "ksm", Policy: s.Policy, targets: files(isNumber, file.path),
-		Why: "a kernel thread scans memory for equal pages, and a write to a merged page takes a fault",
-		plan: func(ctx context.Context, m *Machine) Plan {
+// ksm sets /sys/kernel/mm/ksm/run: 0 stops merging and keeps what is merged, 2 splits merged pages as
+// well (docs.kernel.org, admin-guide/mm/ksm).
+var ksm = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "ksm", Policy: setting.Off,
+		Brief: "no merging of identical pages",
+		Why:   "a kernel thread scans memory for equal pages, and a write to a merged page takes a fault",
+		Options: []setting.Option{{
+			Name: "unmerge", Default: false,
+			Doc: "unmerge pages that are already merged, instead of at their next write",
+		}},
+		What: "`/sys/kernel/mm/ksm/run` = 0, or 2",
+	},
+	targets: files(isNumber, ksmFile),
+	plan: func(d setting.Demand, _ Request) planner {
+		file := sysfile{path: ksmFile, want: "0", absent: "the kernel merges no pages"}
+		if d.Flag("unmerge") {
+			file.want = "2"
+		}
+		return func(ctx context.Context, m *Machine) Plan {
 			p := file.plan(ctx, m)
-			if p.Found == "2" && want == "0" {
+			if p.Found == "2" && file.want == "0" {
 				return ok("2", "0") // stopped, and nothing is merged: better than asked for
 			}
 			return p
-		},
-	}
+		}
+	},
 }

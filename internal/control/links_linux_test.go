@@ -78,7 +78,7 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		}
 		before, table := configuredNetwork(ip), ip("route", "show", "table", "77")
 		m := &Machine{Boot: boot, Links: netlinkLinks{}}
-		f, undo, err := network(NetworkSettings{Policy: setting.Require, Down: []string{"k0", "lo"}}).Apply(t.Context(), m, openJournal(t, m))
+		f, undo, err := required(network, "down", []string{"k0", "lo"}).Apply(t.Context(), m, openJournal(t, m))
 		if err != nil || f.Status != setting.StatusSet || f.Found != "k0 up" {
 			t.Errorf("%+v, %v", f, err)
 		}
@@ -94,10 +94,10 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		if got := ip("route", "show", "table", "77"); got != table {
 			t.Errorf("table 77 afterwards %q, want %q", got, table)
 		}
-		if outcome, err := (linkActor{m.Links}).undo(t.Context(), Step{Target: "k0"}); outcome != Already || err != nil {
+		if outcome, err := (linkApplier{m.Links}).undo(t.Context(), Step{Target: "k0"}); outcome != Already || err != nil {
 			t.Errorf("undone twice: %s, %v", outcome, err)
 		}
-		if outcome, err := (linkActor{m.Links}).undo(t.Context(), Step{Target: "k9"}); outcome != Gone || err != nil {
+		if outcome, err := (linkApplier{m.Links}).undo(t.Context(), Step{Target: "k9"}); outcome != Gone || err != nil {
 			t.Errorf("unplugged: %s, %v", outcome, err)
 		}
 	})

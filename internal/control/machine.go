@@ -69,58 +69,58 @@ type Link struct {
 	Loopback bool
 }
 
-// actor makes and takes back the changes of one Kind.
-type actor interface {
+// applier makes and takes back the changes of one Kind.
+type applier interface {
 	// do makes the change and returns what reads back. It must be harmless to do it twice.
 	do(context.Context, Step) (readBack string, err error)
 	// undo takes the change back. It must be harmless when the change was never made, or was taken back already.
 	undo(context.Context, Step) (Outcome, error)
 }
 
-// actor returns who changes things of kind k.
-func (m *Machine) actor(k Kind) (actor, error) {
+// applier returns who changes things of kind k.
+func (m *Machine) applier(k Kind) (applier, error) {
 	switch k {
 	case KindFile:
-		return fileActor{m: m}, nil
+		return fileApplier{m: m}, nil
 	case KindMSR:
-		return msrActor{m.Root}, nil
+		return msrApplier{m.Root}, nil
 	case KindHold:
-		return holdActor{m}, nil
+		return holdApplier{m}, nil
 	case KindGroup:
-		return groupActor{m.Root}, nil
+		return groupApplier{m.Root}, nil
 	case KindGrant:
-		return grantActor{m.Root}, nil
+		return grantApplier{m.Root}, nil
 	case KindSwap:
 		if m.Swap != nil {
-			return swapActor{m}, nil
+			return swapApplier{m}, nil
 		}
 	case KindUnit:
 		if m.Units != nil {
-			return unitActor{m.Units}, nil
+			return unitApplier{m.Units}, nil
 		}
 	case KindLink:
 		if m.Links != nil {
-			return linkActor{m.Links}, nil
+			return linkApplier{m.Links}, nil
 		}
 	case KindAccount:
 		if m.Accounts != nil {
-			return accountActor{m.Accounts}, nil
+			return accountApplier{m.Accounts}, nil
 		}
 	case KindThreads:
 		if m.Bind != nil {
-			return threadActor{m}, nil
+			return threadApplier{m}, nil
 		}
 	case KindSlice:
 		if m.Commands != nil {
-			return sliceActor{m.Commands}, nil
+			return sliceApplier{m.Commands}, nil
 		}
 	case KindSysctl:
 		if m.Commands != nil {
-			return sysctlActor{m.Commands}, nil
+			return sysctlApplier{m.Commands}, nil
 		}
 	case KindPerform:
 		if m.Commands != nil {
-			return performActor{m.Commands}, nil
+			return performApplier{m.Commands}, nil
 		}
 	}
 	return nil, fmt.Errorf("this system cannot change things of kind %q", k)

@@ -69,19 +69,52 @@ func fakeMachine(t *testing.T, name string) (*Machine, *fakeKernel) {
 }
 
 // everything asks for all that can be asked for.
-func everything() Settings {
-	s := Defaults()
-	for _, p := range []*setting.Policy{
-		&s.SMT.Policy, &s.Frequency.Policy, &s.Turbo.Policy, &s.CStates.Policy, &s.Tickless.Policy, &s.Isolcpus.Policy, &s.PerfRate.Policy,
-		&s.NMIWatchdog.Policy, &s.ASLR.Policy, &s.Swap.Policy, &s.Overcommit.Policy, &s.THP.Policy, &s.KSM.Policy, &s.NUMABalancing.Policy,
-		&s.Writeback.Policy, &s.StatInterval.Policy, &s.RTThrottle.Policy, &s.IRQAffinity.Policy, &s.Shield.Policy, &s.Services.Policy, &s.Network.Policy,
-	} {
-		*p = setting.Apply
+func everything() Request {
+	r := Defaults()
+	for i := range r.Demands {
+		r.Demands[i].Policy = setting.Apply
 	}
-	s.Services.Stop = []string{"cron.service", "ssh*", "*.timer"}
-	s.Network.Down = []string{"eth*"}
-	s.THP.Defrag = "never"
-	return s
+	r.Demands = r.With(
+		demand(services, setting.Apply, "stop", []string{"cron.service", "ssh*", "*.timer"}),
+		demand(network, setting.Apply, "down", []string{"eth*"}), demand(thp, setting.Apply, "defrag", "never"))
+	return r
+}
+
+// under returns a request with other policies for some settings.
+func under(r Request, p setting.Policy, names ...string) Request {
+	for _, name := range names {
+		r.Demands = r.With(r.Of(name).Under(p))
+	}
+	return r
+}
+
+// demand is what a configuration would ask of one control: options are a name and a value each.
+func demand(d Descriptor, p setting.Policy, options ...any) setting.Demand {
+	asked := d.Default().Under(p)
+	for i := 0; i < len(options); i += 2 {
+		value := options[i+1]
+		if n, is := value.(int); is {
+			value = int64(n)
+		}
+		asked = asked.With(options[i].(string), value)
+	}
+	return asked
+}
+
+// required returns a control that is required, with options.
+func required(d Descriptor, options ...any) Control { return requiredOn("", d, options...) }
+
+// requiredOn is required for benchmarks on the given CPUs.
+func requiredOn(cpus string, d Descriptor, options ...any) Control {
+	return d.control(requestOn(cpus, demand(d, setting.Require, options...)))
+}
+
+// requestOn asks for one thing, and for benchmarks on the given CPUs.
+func requestOn(cpus string, one setting.Demand) Request {
+	r := Defaults()
+	r.Demands = r.With(one)
+	r.Demands = r.With(r.Of("shield").With("cpus", cpus))
+	return r
 }
 
 // openJournal opens a journal in memory.

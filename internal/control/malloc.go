@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"regexp"
 	"strings"
@@ -11,51 +10,62 @@ import (
 	"krund/internal/setting"
 )
 
-// MallocSettings asks for the least random memory allocation of OpenBSD's malloc(3).
-type MallocSettings struct {
-	Policy setting.Policy
-	Flags  string // MALLOC_OPTIONS for the benchmark; lower-case letters switch a protection off
-}
-
 // mallocForm is the form of options of malloc(3): "<" and ">" are among them.
 var mallocForm = regexp.MustCompile(`^[A-Za-z0-9<>+-]{1,100}$`)
 
-// malloc checks that no system-wide options of malloc(3) get in the way of the benchmark's own, which are set in its environment
-// (MallocEnv): /etc/malloc.conf, a symbolic link whose text is the options, up to OpenBSD 6.4, and vm.malloc_conf since.
-func malloc(s MallocSettings) Control {
-	return Control{
-		Name: "malloc", Policy: s.Policy,
-		targets: []target{
-			{kind: KindSysctl, name: is("vm.malloc_conf"), values: from(mallocForm.MatchString)},
-		},
-		Why: "with its protections on, OpenBSD's malloc moves and unmaps memory at random",
-		plan: func(ctx context.Context, m *Machine) Plan {
-			wanted := "none, MALLOC_OPTIONS=" + s.Flags
-			link, err := m.Root.ReadLink("/etc/malloc.conf")
-			if err == nil {
-				return cannot("/etc/malloc.conf -> "+link, wanted, "", "rm /etc/malloc.conf")
-			}
-			if !errors.Is(err, fs.ErrNotExist) {
-				return unreadable(wanted, err)
-			}
-			conf, err := sysctlGet(ctx, m.Commands, "vm.malloc_conf")
-			switch {
-			case errors.Is(err, errNoVariable):
-				return ok("none", wanted)
-			case err != nil:
-				return unreadable(wanted, err)
-			case conf == "":
-				return ok("none", wanted)
-			}
-			return willSet("vm.malloc_conf="+conf, wanted, Step{Kind: KindSysctl, Target: "vm.malloc_conf", Old: conf, New: ""})
-		},
-	}
+// mallocFlags are those that a configuration may ask for.
+var mallocFlags = regexp.MustCompile(`^[A-Za-z<>]*$`)
+
+// malloc checks that no system-wide options of malloc(3) get in the way of the benchmark's own, which
+// are set in its environment: /etc/malloc.conf, a symbolic link whose text is the options, up to
+// OpenBSD 6.4, and vm.malloc_conf since.
+var malloc = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "malloc", Policy: setting.Require,
+		Brief: "OpenBSD: predictable malloc(3)",
+		Why:   "with its protections on, OpenBSD's malloc moves and unmaps memory at random",
+		Options: []setting.Option{{
+			Name: "flags", Default: "cfgrux", Shape: mallocFlags, Example: "cfgrux", Values: "letters",
+			Doc: "`MALLOC_OPTIONS` for the benchmark; lower-case letters switch a protection off",
+		}},
+		What:  "`vm.malloc_conf` empty (6.5 and later); `/etc/malloc.conf` must not exist",
+		Notes: "the benchmark gets `MALLOC_OPTIONS=cfgrux`",
+	},
+	targets: []target{{kind: KindSysctl, name: is("vm.malloc_conf"), values: from(mallocForm.MatchString)}},
+	plan: func(d setting.Demand, _ Request) planner {
+		return func(ctx context.Context, m *Machine) Plan { return planMalloc(ctx, m, d.Text("flags")) }
+	},
+	environ: mallocEnv,
 }
 
-// MallocEnv returns the environment entry that gives a benchmark its malloc options, "" when the control is off.
-func MallocEnv(s MallocSettings) string {
-	if s.Policy == setting.Off || s.Flags == "" {
+func planMalloc(ctx context.Context, m *Machine, flags string) Plan {
+	wanted := "none, MALLOC_OPTIONS=" + flags
+	link, err := m.Root.ReadLink("/etc/malloc.conf")
+	if err == nil {
+		return cannot("/etc/malloc.conf -> "+link, wanted, "", "rm /etc/malloc.conf")
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return unreadable(wanted, err)
+	}
+	conf, err := sysctlGet(ctx, m.Commands, "vm.malloc_conf")
+	switch {
+	case errors.Is(err, errNoVariable):
+		return ok("none", wanted)
+	case err != nil:
+		return unreadable(wanted, err)
+	case conf == "":
+		return ok("none", wanted)
+	}
+	return willSet("vm.malloc_conf="+conf, wanted,
+		Step{Kind: KindSysctl, Target: "vm.malloc_conf", Old: conf, New: ""})
+}
+
+// mallocEnv returns the environment entry that gives a benchmark its malloc options, "" when the
+// control is off.
+func mallocEnv(d setting.Demand) string {
+	flags := strings.TrimSpace(d.Text("flags"))
+	if d.Policy == setting.Off || flags == "" {
 		return ""
 	}
-	return fmt.Sprintf("MALLOC_OPTIONS=%s", strings.TrimSpace(s.Flags))
+	return "MALLOC_OPTIONS=" + flags
 }

@@ -33,7 +33,7 @@ func planTurboMSR(m *Machine, cpuinfo string) Plan {
 	var steps []Step
 	for _, cpu := range cpus {
 		target := fmt.Sprintf("/dev/cpu/%d/msr@%#x", cpu, register)
-		value, err := msrActor{m.Root}.read(target)
+		value, err := msrApplier{m.Root}.read(target)
 		if err != nil {
 			return cannot("unknown", "off", err.Error(), "modprobe msr; with Secure Boot the kernel may refuse, then use the firmware's setup")
 		}
@@ -62,12 +62,12 @@ func turnsBoostOff(s Step) bool {
 
 func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
 
-// msrActor changes bits of model-specific registers through /dev/cpu/N/msr. Only the bits in which Old and New differ are written: others
+// msrApplier changes bits of model-specific registers through /dev/cpu/N/msr. Only the bits in which Old and New differ are written: others
 // of the register belong to the kernel and may have changed since.
-type msrActor struct{ root sysroot.Root }
+type msrApplier struct{ root sysroot.Root }
 
 // read returns the register of a target "/dev/cpu/0/msr@0x1a0".
-func (a msrActor) read(target string) (uint64, error) {
+func (a msrApplier) read(target string) (uint64, error) {
 	device, register, err := splitMSR(target)
 	if err != nil {
 		return 0, err
@@ -89,7 +89,7 @@ func splitMSR(target string) (device string, register int64, err error) {
 }
 
 // put brings the bits in which from and to differ into the state they have in to.
-func (a msrActor) put(target, from, to string) (uint64, error) {
+func (a msrApplier) put(target, from, to string) (uint64, error) {
 	x, err1 := strconv.ParseUint(from, 0, 64)
 	y, err2 := strconv.ParseUint(to, 0, 64)
 	if err := errors.Join(err1, err2); err != nil {
@@ -122,7 +122,7 @@ func (a msrActor) put(target, from, to string) (uint64, error) {
 // errAlready says that there was nothing to write.
 var errAlready = errors.New("already so")
 
-func (a msrActor) do(_ context.Context, s Step) (string, error) {
+func (a msrApplier) do(_ context.Context, s Step) (string, error) {
 	got, err := a.put(s.Target, s.Old, s.New)
 	if errors.Is(err, errAlready) {
 		err = nil
@@ -130,7 +130,7 @@ func (a msrActor) do(_ context.Context, s Step) (string, error) {
 	return hex(got), err
 }
 
-func (a msrActor) undo(_ context.Context, s Step) (Outcome, error) {
+func (a msrApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	_, err := a.put(s.Target, s.New, s.Old)
 	switch {
 	case err == nil:
@@ -144,7 +144,7 @@ func (a msrActor) undo(_ context.Context, s Step) (Outcome, error) {
 }
 
 // stands tells whether the bits that a step set are set.
-func (a msrActor) stands(s Step) bool {
+func (a msrApplier) stands(s Step) bool {
 	x, err1 := strconv.ParseUint(s.Old, 0, 64)
 	y, err2 := strconv.ParseUint(s.New, 0, 64)
 	now, err3 := a.read(s.Target)

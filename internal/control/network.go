@@ -10,34 +10,42 @@ import (
 	"krund/internal/setting"
 )
 
-// NetworkSettings names network interfaces to take down for the time of the measurement.
-type NetworkSettings struct {
-	Policy setting.Policy
-	Down   []string // names or patterns (path.Match); the loopback interface is never touched
+// network takes interfaces down last of all controls, and brings them up first. What going down
+// destroys (routes, and addresses of IPv6) is in the journal, so that the machine can be reached
+// again however krund ends.
+var network = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "network", Policy: setting.Off,
+		Brief: "network interfaces down while measuring",
+		Why:   "packets from outside interrupt the processor whenever they like",
+		Options: []setting.Option{{
+			Name: "down", Default: []string{}, Values: "list of globs",
+			Doc: "names or patterns of interfaces, `\"*\"` for all; never the loopback",
+		}},
+		What: "interfaces down; OpenBSD: `ifconfig IF down`",
+		Notes: "last, and first to come back. Their routes, permanent neighbors, and addresses of IPv6, are " +
+			"lost when an interface of Linux goes down; they are saved in the journal and restored",
+	},
+	targets: []target{{kind: KindLink, name: linkForm.MatchString, values: wasUp}},
+	plan: func(d setting.Demand, _ Request) planner {
+		down := d.List("down")
+		return func(_ context.Context, m *Machine) Plan { return planDown(m, down) }
+	},
 }
 
-// network takes interfaces down last of all controls, and brings them up first. What going down destroys (routes, and addresses of IPv6)
-// is in the journal, so that the machine can be reached again however krund ends.
-func network(s NetworkSettings) Control {
-	return Control{
-		Name: "network", Policy: s.Policy, targets: []target{{kind: KindLink, name: linkForm.MatchString,
-			values: wasUp}},
-		Why: "packets from outside interrupt the processor whenever they like",
-		plan: func(_ context.Context, m *Machine) Plan {
-			if len(s.Down) == 0 {
-				return ok("none asked for", "none")
-			}
-			wanted := strings.Join(s.Down, " ") + " down"
-			if m.Links == nil {
-				return cannot("unknown", wanted, "krund cannot switch interfaces on this system", "switch them in a hook")
-			}
-			links, err := m.Links.List()
-			if err != nil {
-				return unreadable(wanted, err)
-			}
-			return planNetwork(m.Links, links, s.Down, wanted)
-		},
+func planDown(m *Machine, down []string) Plan {
+	if len(down) == 0 {
+		return ok("none asked for", "none")
 	}
+	wanted := strings.Join(down, " ") + " down"
+	if m.Links == nil {
+		return cannot("unknown", wanted, "krund cannot switch interfaces on this system", "switch them in a hook")
+	}
+	links, err := m.Links.List()
+	if err != nil {
+		return unreadable(wanted, err)
+	}
+	return planNetwork(m.Links, links, down, wanted)
 }
 
 // linkForm is the form of an interface's name: IFNAMSIZ of the kernel's include/uapi/linux/if.h
@@ -72,11 +80,11 @@ func planNetwork(l Links, links []Link, patterns []string, wanted string) Plan {
 	return p
 }
 
-// linkActor switches interfaces.
-type linkActor struct{ links Links }
+// linkApplier switches interfaces.
+type linkApplier struct{ links Links }
 
 // up tells whether an interface is up; known is false when it does not exist.
-func (a linkActor) up(name string) (up, known bool, err error) {
+func (a linkApplier) up(name string) (up, known bool, err error) {
 	links, err := a.links.List()
 	i := slices.IndexFunc(links, func(l Link) bool { return l.Name == name })
 	if err != nil || i < 0 {
@@ -85,7 +93,7 @@ func (a linkActor) up(name string) (up, known bool, err error) {
 	return links[i].Up, true, nil
 }
 
-func (a linkActor) do(_ context.Context, s Step) (string, error) {
+func (a linkApplier) do(_ context.Context, s Step) (string, error) {
 	if err := a.links.Down(s.Target); err != nil {
 		return "", fmt.Errorf("take %s down: %w", s.Target, err)
 	}
@@ -96,7 +104,7 @@ func (a linkActor) do(_ context.Context, s Step) (string, error) {
 	return "down", err
 }
 
-func (a linkActor) undo(_ context.Context, s Step) (Outcome, error) {
+func (a linkApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	_, known, err := a.up(s.Target)
 	if err != nil {
 		return Failed, err

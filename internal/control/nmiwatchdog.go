@@ -2,16 +2,17 @@ package control
 
 import "krund/internal/setting"
 
-// NMIWatchdogSettings asks for the NMI watchdog off.
-type NMIWatchdogSettings struct{ Policy setting.Policy }
+const nmiWatchdogFile = "/proc/sys/kernel/nmi_watchdog"
 
 // nmiWatchdog sets kernel.nmi_watchdog to 0.
-func nmiWatchdog(s NMIWatchdogSettings) Control {
-	const file = "/proc/sys/kernel/nmi_watchdog"
-	return Control{
-		Name: "nmi_watchdog", Policy: s.Policy, targets: files(isNumber, file),
-		Why: "the watchdog interrupts every CPU and occupies a hardware counter",
-		plan: sysfile{path: file, want: "0",
-			absent: "the kernel has no hard lockup detector"}.plan,
-	}
+var nmiWatchdog = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "nmi_watchdog", Policy: setting.Apply,
+		Brief: "no NMI watchdog",
+		Why:   "the watchdog interrupts every CPU and occupies a hardware counter",
+		What:  "`kernel.nmi_watchdog` = 0",
+	},
+	targets: files(isNumber, nmiWatchdogFile),
+	plan: fixed(sysfile{path: nmiWatchdogFile, want: "0",
+		absent: "the kernel has no hard lockup detector"}.plan),
 }

@@ -2,16 +2,17 @@ package control
 
 import "krund/internal/setting"
 
-// NUMABalancingSettings asks for automatic NUMA balancing off.
-type NUMABalancingSettings struct{ Policy setting.Policy }
+const numaBalancingFile = "/proc/sys/kernel/numa_balancing"
 
 // numaBalancing sets kernel.numa_balancing to 0.
-func numaBalancing(s NUMABalancingSettings) Control {
-	const file = "/proc/sys/kernel/numa_balancing"
-	return Control{
-		Name: "numa_balancing", Policy: s.Policy, targets: files(isNumber, file),
-		Why: "the kernel unmaps pages now and then to see who uses them, and moves them between nodes",
-		plan: sysfile{path: file, want: "0",
-			absent: "the kernel does not balance memory between nodes"}.plan,
-	}
+var numaBalancing = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "numa_balancing", Policy: setting.Off,
+		Brief: "no migration of pages between nodes",
+		Why:   "the kernel unmaps pages now and then to see who uses them, and moves them between nodes",
+		What:  "`kernel.numa_balancing` = 0",
+	},
+	targets: files(isNumber, numaBalancingFile),
+	plan: fixed(sysfile{path: numaBalancingFile, want: "0",
+		absent: "the kernel does not balance memory between nodes"}.plan),
 }

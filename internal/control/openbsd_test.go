@@ -67,7 +67,7 @@ func TestAPM(t *testing.T) {
 	for _, tt := range tests {
 		m := openbsd(t, tt.state)
 		before := stateOf(t, m)
-		c := apm(APMSettings{Policy: setting.Require})
+		c := required(apm)
 		f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
 		if err != nil || f.Status != tt.status || f.Found != tt.found || !strings.Contains(f.Detail, tt.detail) {
 			t.Errorf("%s: %+v, %v", tt.name, f, err)
@@ -90,7 +90,7 @@ func TestAPM(t *testing.T) {
 }
 
 func TestMalloc(t *testing.T) {
-	c := malloc(MallocSettings{Policy: setting.Require, Flags: "cfgrux"})
+	c := required(malloc, "flags", "cfgrux")
 	old := openbsd(t, nil) // 6.4 and before
 	if f := c.Check(t.Context(), old); f.Status != setting.StatusOK {
 		t.Errorf("6.x without malloc.conf: %+v", f)
@@ -115,10 +115,10 @@ func TestMalloc(t *testing.T) {
 		t.Error(err)
 	}
 	sameTree(t, stateOf(t, m), before)
-	if got := MallocEnv(MallocSettings{Policy: setting.Require, Flags: "cfgrux"}); got != "MALLOC_OPTIONS=cfgrux" {
+	if got := mallocEnv(demand(malloc, setting.Require, "flags", "cfgrux")); got != "MALLOC_OPTIONS=cfgrux" {
 		t.Errorf("environment %q", got)
 	}
-	if got := MallocEnv(MallocSettings{Policy: setting.Off, Flags: "cfgrux"}); got != "" {
+	if got := mallocEnv(demand(malloc, setting.Off, "flags", "cfgrux")); got != "" {
 		t.Errorf("environment with the control off %q", got)
 	}
 }
@@ -129,8 +129,8 @@ func TestRcctlAndIfconfig(t *testing.T) {
 	j := openJournal(t, m)
 	var undos []Undo
 	for _, c := range []Control{
-		services(ServicesSettings{Policy: setting.Require, Stop: []string{"cron", "smtpd", "ntpd"}}),
-		network(NetworkSettings{Policy: setting.Require, Down: []string{"*"}}),
+		required(services, "stop", []string{"cron", "smtpd", "ntpd"}),
+		required(network, "down", []string{"*"}),
 	} {
 		f, undo, err := c.Apply(t.Context(), m, j)
 		if err != nil || f.Status != setting.StatusSet {

@@ -9,13 +9,6 @@ import (
 	"krund/internal/setting"
 )
 
-// OvercommitSettings asks for a way of promising memory.
-type OvercommitSettings struct {
-	Policy setting.Policy
-	Mode   int // 0 heuristic, 1 always, 2 never (the study's: an allocation that cannot be kept fails at once)
-	Ratio  int // with mode 2, percent of memory that may be promised; 0 leaves it as it is
-}
-
 const (
 	overcommitFile = "/proc/sys/vm/overcommit_memory"
 	ratioFile      = "/proc/sys/vm/overcommit_ratio"
@@ -25,30 +18,54 @@ const (
 // commitReserve is what must stay free beyond the benchmark's heap for krund and the system to work under mode 2, in bytes.
 const commitReserve = 512 << 20
 
-// overcommit sets vm.overcommit_memory. Mode 2 bounds all memory that is promised; where the system has promised more already, or the
-// benchmark's heap would not fit, every allocation would fail, so the plan refuses it. heap is in bytes; noSwap says that swap, which
-// counts towards the bound, will be off.
-func overcommit(s OvercommitSettings, heap int64, noSwap bool) Control {
-	return Control{
-		Name: "overcommit", Policy: s.Policy, targets: files(isNumber, overcommitFile, ratioFile, kbytesFile),
-		Why: "memory promised but not there ends in the kernel killing a process in the middle of a run",
-		plan: func(ctx context.Context, m *Machine) Plan {
-			mode := sysfile{path: overcommitFile, want: strconv.Itoa(s.Mode)}.plan(ctx, m)
-			if s.Mode != 2 {
-				return mode
-			}
-			memory, err := m.ReadMeminfo()
-			if err != nil {
-				return unreadable("2", err)
-			}
-			steps := mode.Steps
-			if s.Ratio > 0 {
-				ratio := sysfile{path: ratioFile, want: strconv.Itoa(s.Ratio), unit: " %"}.plan(ctx, m)
-				mode = both(mode, ratio, append(append(ratio.Steps, noteKbytes(m, ratio)...), steps...))
-			}
-			return checkHeadroom(mode, memory, s.Ratio, heap, noSwap)
+// overcommit sets vm.overcommit_memory. Mode 2 bounds all memory that is promised; where the system
+// has promised more already, or the benchmark's heap would not fit, every allocation would fail, so
+// the plan refuses it. Swap counts towards the bound unless it is going to be off.
+var overcommit = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "overcommit", Policy: setting.Require,
+		Brief: "no more memory promised than there is",
+		Why:   "memory promised but not there ends in the kernel killing a process in the middle of a run",
+		Options: []setting.Option{
+			{
+				Name: "mode", Default: int64(2), Max: 2,
+				Doc: "0 heuristic, 1 always overcommit, 2 never promise more than there is, so that an allocation " +
+					"that cannot be satisfied fails at once (Krun)",
+			},
+			{
+				Name: "ratio", Default: int64(0), Max: 1000,
+				Doc: "with mode 2, percent of the memory that may be promised; 0 leaves it unchanged",
+			},
 		},
+		What: "`vm.overcommit_memory` = 2, and `vm.overcommit_ratio` when asked to",
+		Notes: "refused when more is promised already than the new bound allows, or the heap limit of the " +
+			"benchmark would not fit: then every `fork` on the machine would fail. The row says which ratio " +
+			"would do. A bound in `vm.overcommit_kbytes`, which the kernel forgets for the ratio, is restored",
+	},
+	targets: files(isNumber, overcommitFile, ratioFile, kbytesFile),
+	plan: func(d setting.Demand, r Request) planner {
+		mode, ratio := int(d.Whole("mode")), int(d.Whole("ratio"))
+		noSwap := r.Of("swap").Policy.Changes()
+		return func(ctx context.Context, m *Machine) Plan { return planOvercommit(ctx, m, mode, ratio, r.Heap, noSwap) }
+	},
+}
+
+// planOvercommit leaves the ratio as it is when it is 0. heap is in bytes.
+func planOvercommit(ctx context.Context, m *Machine, mode, ratio int, heap int64, noSwap bool) Plan {
+	p := sysfile{path: overcommitFile, want: strconv.Itoa(mode)}.plan(ctx, m)
+	if mode != 2 {
+		return p
 	}
+	memory, err := m.ReadMeminfo()
+	if err != nil {
+		return unreadable("2", err)
+	}
+	steps := p.Steps
+	if ratio > 0 {
+		q := sysfile{path: ratioFile, want: strconv.Itoa(ratio), unit: " %"}.plan(ctx, m)
+		p = both(p, q, append(append(q.Steps, noteKbytes(m, q)...), steps...))
+	}
+	return checkHeadroom(p, memory, ratio, heap, noSwap)
 }
 
 // noteKbytes returns a step that remembers a bound that somebody has set in KiB. Of that and the ratio the kernel knows only the one written last, and

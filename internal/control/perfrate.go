@@ -7,30 +7,35 @@ import (
 	"krund/internal/setting"
 )
 
-// PerfRateSettings asks for the least that the kernel's profiler can do.
-type PerfRateSettings struct {
-	Policy  setting.Policy
-	Rate    int // samples per second at most, 1 or more
-	Percent int // share of CPU time at most, 1 to 99
-}
-
 const (
 	perfRateFile    = "/proc/sys/kernel/perf_event_max_sample_rate"
 	perfPercentFile = "/proc/sys/kernel/perf_cpu_time_max_percent"
 )
 
-// perfRate sets kernel.perf_event_max_sample_rate and kernel.perf_cpu_time_max_percent. The percentage comes first: while it is 0 or 100
-// the kernel refuses to change the rate. Going backwards, the rate is put back before the percentage, for the same reason.
-func perfRate(s PerfRateSettings) Control {
-	return Control{
-		Name: "perf_rate", Policy: s.Policy, targets: files(isNumber, perfRateFile, perfPercentFile),
-		Why: "perf may interrupt a CPU 100000 times a second, and changes that rate by itself",
-		plan: func(ctx context.Context, m *Machine) Plan {
-			percent := sysfile{path: perfPercentFile, want: fmt.Sprint(s.Percent), unit: " %"}.plan(ctx, m)
-			rate := sysfile{path: perfRateFile, want: fmt.Sprint(s.Rate), unit: " Hz"}.plan(ctx, m)
-			return both(rate, percent, append(percent.Steps, rate.Steps...))
+// perfRate sets kernel.perf_event_max_sample_rate and kernel.perf_cpu_time_max_percent. The
+// percentage comes first: while it is 0 or 100 the kernel refuses to change the rate. For the same
+// reason the rate is restored before the percentage.
+var perfRate = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "perf_rate", Policy: setting.Require,
+		Brief: "the lowest sampling rate of the kernel's profiler",
+		Why:   "perf may interrupt a CPU 100000 times a second, and changes that rate by itself",
+		Options: []setting.Option{
+			{Name: "rate", Default: int64(1), Min: 1, Max: 1_000_000, Doc: "samples per second at most"},
+			{Name: "percent", Default: int64(1), Min: 1, Max: 99, Doc: "percent of a CPU's time at most"},
 		},
-	}
+		What:  "`kernel.perf_cpu_time_max_percent`, then `kernel.perf_event_max_sample_rate`",
+		Notes: "in that order: while the percentage is 0 or 100 the kernel refuses the rate",
+	},
+	targets: files(isNumber, perfRateFile, perfPercentFile),
+	plan: func(d setting.Demand, _ Request) planner {
+		percent := sysfile{path: perfPercentFile, want: fmt.Sprint(d.Whole("percent")), unit: " %"}
+		rate := sysfile{path: perfRateFile, want: fmt.Sprint(d.Whole("rate")), unit: " Hz"}
+		return func(ctx context.Context, m *Machine) Plan {
+			first, second := percent.plan(ctx, m), rate.plan(ctx, m)
+			return both(second, first, append(first.Steps, second.Steps...))
+		}
+	},
 }
 
 // both puts two plans of one control together; steps are those of both, in order.

@@ -120,7 +120,7 @@ func (m *Machine) stale(e Entry) bool {
 	case KindAccount:
 		return false
 	case KindMSR:
-		return !msrActor{m.Root}.stands(e.Step)
+		return !msrApplier{m.Root}.stands(e.Step)
 	default:
 		return true
 	}
@@ -189,11 +189,11 @@ func (x *Reversal) settle(outcome Outcome, err error) {
 // undo takes one step back. Only the last attempt waits for a limit to show: those that turbo holds back until it is on again would else be waited for
 // one after the other, minutes on a machine of some hundred CPUs.
 func (m *Machine) undo(ctx context.Context, s Step, last bool) (Outcome, error) {
-	a, err := m.actor(s.Kind)
+	a, err := m.applier(s.Kind)
 	if err != nil {
 		return Failed, err
 	}
-	if f, is := a.(fileActor); is {
+	if f, is := a.(fileApplier); is {
 		f.hasty = !last
 		a = f
 	}

@@ -95,7 +95,7 @@ func TestApplyWithEndedContext(t *testing.T) {
 	m, k := fakeMachine(t, "arm64")
 	before := state(t, m, k)
 	s := everything()
-	s.PerfRate.Policy = setting.Require
+	s = under(s, setting.Require, "perf_rate")
 	if _, _, problems := ApplyAll(ended(t), m, s, openJournal(t, m)); len(problems) != 1 {
 		t.Errorf("problems %v", problems)
 	}

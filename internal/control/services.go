@@ -12,37 +12,48 @@ import (
 	"krund/internal/setting"
 )
 
-// ServicesSettings names services to stop for the time of the measurement.
-type ServicesSettings struct {
-	Policy setting.Policy
-	Stop   []string // names or patterns (path.Match): units of systemd ("cron.service", "*.timer"), services of rcctl on OpenBSD
+// services stops the units that match, and the sockets, timers and paths that would start them again.
+// It disables and masks nothing, so that the next boot is an ordinary one whatever happens to krund.
+var services = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "services", Policy: setting.Off,
+		Brief: "services stopped while measuring",
+		Why:   "every daemon wakes up now and then and takes a CPU, caches and the disk",
+		Options: []setting.Option{{
+			Name: "stop", Default: []string{}, Values: "list of globs",
+			Doc: "units of systemd, `\"cron.service\"`, `\"*.timer\"`; services of rcctl(8) on OpenBSD",
+		}},
+		What: "systemd units are stopped, over D-Bus or with systemctl; OpenBSD: `rcctl stop`",
+		Notes: "so are the sockets, timers and paths that would start them again (after the services, so that " +
+			"they are started before them). What depends on a stopped unit (`Requires=`, `BindsTo=`, " +
+			"`PartOf=`) is stopped with it and started after it. What could not be started again is left " +
+			"running, and the row says so: units made by systemd-run, and those that a target requires. " +
+			"Never stopped: krund, dbus, journald, logind, udevd, slices, scopes, targets, mounts",
+	},
+	targets: []target{{kind: KindUnit, name: isService, values: from(is("active"))}},
+	plan: func(d setting.Demand, _ Request) planner {
+		stop := d.List("stop")
+		return func(ctx context.Context, m *Machine) Plan { return planStop(ctx, m, stop) }
+	},
 }
 
-// services stops the units that match, and the sockets, timers and paths that would start them again. It disables and masks nothing, so
-// that the next boot is an ordinary one whatever happens to krund.
-func services(s ServicesSettings) Control {
-	return Control{
-		Name: "services", Policy: s.Policy, targets: []target{{kind: KindUnit, name: isService,
-			values: from(is("active"))}},
-		Why: "every daemon wakes up now and then and takes a CPU, caches and the disk",
-		plan: func(ctx context.Context, m *Machine) Plan {
-			if len(s.Stop) == 0 {
-				return ok("none asked for", "none")
-			}
-			wanted := strings.Join(s.Stop, " ") + " stopped"
-			if err := checkPatterns(s.Stop); err != nil {
-				return cannot("unknown", wanted, err.Error(), "correct services.stop in [controls]")
-			}
-			if m.Units == nil {
-				return cannot("unknown", wanted, "this system has no service manager that krund knows", "stop services in a hook")
-			}
-			units, err := m.Units.List(ctx, []string{"*"})
-			if err != nil {
-				return unreadable(wanted, err)
-			}
-			return planServices(units, s.Stop, wanted)
-		},
+func planStop(ctx context.Context, m *Machine, stop []string) Plan {
+	if len(stop) == 0 {
+		return ok("none asked for", "none")
 	}
+	wanted := strings.Join(stop, " ") + " stopped"
+	if err := checkPatterns(stop); err != nil {
+		return cannot("unknown", wanted, err.Error(), "correct services.stop in [controls]")
+	}
+	if m.Units == nil {
+		return cannot("unknown", wanted, "this system has no service manager that krund knows",
+			"stop services in a hook")
+	}
+	units, err := m.Units.List(ctx, []string{"*"})
+	if err != nil {
+		return unreadable(wanted, err)
+	}
+	return planServices(units, stop, wanted)
 }
 
 // untouchable are units without which the machine or krund itself cannot go on.
@@ -185,13 +196,13 @@ func isService(name string) bool {
 	return serviceForm.MatchString(name) && !matches(untouchable, name)
 }
 
-// unitActor stops and starts units.
-type unitActor struct{ units Units }
+// unitApplier stops and starts units.
+type unitApplier struct{ units Units }
 
 // errNoUnit says that the system does not know a unit (any more).
 var errNoUnit = errors.New("no such unit")
 
-func (a unitActor) active(ctx context.Context, name string) (bool, error) {
+func (a unitApplier) active(ctx context.Context, name string) (bool, error) {
 	units, err := a.units.List(ctx, []string{name})
 	if err != nil {
 		return false, err
@@ -204,7 +215,7 @@ func (a unitActor) active(ctx context.Context, name string) (bool, error) {
 	return false, errNoUnit
 }
 
-func (a unitActor) do(ctx context.Context, s Step) (string, error) {
+func (a unitApplier) do(ctx context.Context, s Step) (string, error) {
 	if err := a.units.Stop(ctx, s.Target); err != nil {
 		return "", fmt.Errorf("stop %s: %w", s.Target, err)
 	}
@@ -220,7 +231,7 @@ func (a unitActor) do(ctx context.Context, s Step) (string, error) {
 	return "inactive", nil
 }
 
-func (a unitActor) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a unitApplier) undo(ctx context.Context, s Step) (Outcome, error) {
 	active, err := a.active(ctx, s.Target)
 	if err != nil && !errors.Is(err, errNoUnit) {
 		return Failed, err
@@ -236,7 +247,7 @@ func (a unitActor) undo(ctx context.Context, s Step) (Outcome, error) {
 
 // start starts a unit. Services that a socket listens for are stopped for that moment: systemd refuses to start a socket whose service is running
 // (somebody else has started it, or krund was killed before it stopped it).
-func (a unitActor) start(ctx context.Context, name string) error {
+func (a unitApplier) start(ctx context.Context, name string) error {
 	var running []string
 	if path.Ext(name) == ".socket" {
 		services, err := a.units.Triggers(ctx, name)

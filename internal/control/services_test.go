@@ -65,13 +65,13 @@ func TestPlanServices(t *testing.T) {
 func TestServicesRefuseThePillars(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	for _, name := range []string{"dbus.service", "krund.service", "user.slice", "["} {
-		f := services(ServicesSettings{Policy: setting.Require, Stop: []string{name}}).Check(t.Context(), m)
+		f := required(services, "stop", []string{name}).Check(t.Context(), m)
 		if f.Status != setting.StatusCannot || f.Fix == "" {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
 	m.Units = nil
-	if f := services(ServicesSettings{Policy: setting.Require, Stop: []string{"x.service"}}).Check(t.Context(), m); f.Status != setting.StatusCannot {
+	if f := required(services, "stop", []string{"x.service"}).Check(t.Context(), m); f.Status != setting.StatusCannot {
 		t.Errorf("no service manager: %+v", f)
 	}
 }
@@ -81,7 +81,7 @@ func TestServicesAllOrNothing(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	units := m.Units.(*fakeUnits)
 	units.fail = map[string]error{"stop ssh.service": errors.New("job failed")}
-	c := services(ServicesSettings{Policy: setting.Require, Stop: []string{"cron.service", "ssh.service"}})
+	c := required(services, "stop", []string{"cron.service", "ssh.service"})
 	f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
 	if err == nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, "job failed") {
 		t.Fatalf("%+v, %v", f, err)
@@ -96,7 +96,7 @@ func TestServicesAllOrNothing(t *testing.T) {
 func TestUndoGoesOnPastErrors(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	units := m.Units.(*fakeUnits)
-	c := services(ServicesSettings{Policy: setting.Require, Stop: []string{"cron.service", "ssh.service", "apt-daily.timer"}})
+	c := required(services, "stop", []string{"cron.service", "ssh.service", "apt-daily.timer"})
 	j := openJournal(t, m)
 	_, undo, err := c.Apply(t.Context(), m, j)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestServiceThatComesBack(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	m.Units = stubborn{m.Units.(*fakeUnits)}
 	s := everything()
-	s.Services = ServicesSettings{Policy: setting.Require, Stop: []string{"cron.service"}}
+	s.Demands = s.With(demand(services, setting.Require, "stop", []string{"cron.service"}))
 	_, _, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	if len(problems) != 1 || !strings.Contains(problems[0].What, "does not stay set: is cron.service running") {
 		t.Errorf("%+v", problems)
@@ -139,7 +139,7 @@ func TestSocketWhoseServiceRuns(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	units := m.Units.(*fakeUnits)
 	units.units = []Unit{{Name: "ssh.service", Active: true}, {Name: "ssh.socket"}} // systemd forgets what could start a service when that is stopped
-	outcome, err := unitActor{m.Units}.undo(t.Context(), Step{Kind: KindUnit, Target: "ssh.socket", Old: "active", New: "inactive"})
+	outcome, err := unitApplier{m.Units}.undo(t.Context(), Step{Kind: KindUnit, Target: "ssh.socket", Old: "active", New: "inactive"})
 	if outcome != Restored || err != nil || len(units.active()) != 2 {
 		t.Errorf("%s, %v; running: %v", outcome, err, units.active())
 	}
@@ -163,16 +163,16 @@ rubbish
 
 func TestPlanNetwork(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
-	f := network(NetworkSettings{Policy: setting.Require, Down: []string{"*"}}).Check(t.Context(), m)
+	f := required(network, "down", []string{"*"}).Check(t.Context(), m)
 	if f.Status != setting.StatusWillSet || f.Found != "eth0 up" {
 		t.Errorf("%+v; the loopback interface and one that is down are no concern", f)
 	}
-	f = network(NetworkSettings{Policy: setting.Require, Down: []string{"eno1", "eth1", "wl*"}}).Check(t.Context(), m)
+	f = required(network, "down", []string{"eno1", "eth1", "wl*"}).Check(t.Context(), m)
 	if f.Status != setting.StatusOK || f.Detail != "eno1, wl*: no such interface" {
 		t.Errorf("misspelt: %+v", f)
 	}
 	m.Links = nil
-	if f := network(NetworkSettings{Policy: setting.Require, Down: []string{"*"}}).Check(t.Context(), m); f.Status != setting.StatusCannot {
+	if f := required(network, "down", []string{"*"}).Check(t.Context(), m); f.Status != setting.StatusCannot {
 		t.Errorf("no way to switch interfaces: %+v", f)
 	}
 }
@@ -181,7 +181,7 @@ func TestNetworkThatDoesNotComeUp(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	links := m.Links.(*fakeLinks)
 	j := openJournal(t, m)
-	_, undo, err := network(NetworkSettings{Policy: setting.Require, Down: []string{"eth0"}}).Apply(t.Context(), m, j)
+	_, undo, err := required(network, "down", []string{"eth0"}).Apply(t.Context(), m, j)
 	if err != nil || links.links[1].Up {
 		t.Fatalf("%+v, %v", links.links, err)
 	}

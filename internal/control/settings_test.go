@@ -33,39 +33,39 @@ func TestSmallControls(t *testing.T) {
 		found   string
 		wanted  string
 	}{
-		{"aslr as wanted", aslr(ASLRSettings{Value: 2}), texts{"/proc/sys/kernel/randomize_va_space": "2\n"}, setting.StatusOK, "2", "2"},
-		{"aslr off", aslr(ASLRSettings{Value: 2}), texts{"/proc/sys/kernel/randomize_va_space": "0\n"}, setting.StatusWillSet, "0", "2"},
-		{"aslr off wanted", aslr(ASLRSettings{Value: 0}), texts{"/proc/sys/kernel/randomize_va_space": "2\n"}, setting.StatusWillSet, "2", "0"},
-		{"no aslr", aslr(ASLRSettings{Value: 2}), texts{}, setting.StatusCannot, "absent", "2"},
-		{"watchdog on", nmiWatchdog(NMIWatchdogSettings{}), texts{"/proc/sys/kernel/nmi_watchdog": "1"}, setting.StatusWillSet, "1", "0"},
-		{"no watchdog", nmiWatchdog(NMIWatchdogSettings{}), texts{}, setting.StatusOK, "absent", "0"},
-		{"perf", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{perfRateFile: "100000", perfPercentFile: "25"}, setting.StatusWillSet, "100000 Hz, 25 %", "1 Hz, 1 %"},
-		{"perf half set", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{perfRateFile: "1", perfPercentFile: "25"}, setting.StatusWillSet, "1 Hz, 25 %", "1 Hz, 1 %"},
-		{"perf set", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{perfRateFile: "1", perfPercentFile: "1"}, setting.StatusOK, "1 Hz, 1 %", "1 Hz, 1 %"},
-		{"no perf", perfRate(PerfRateSettings{Rate: 1, Percent: 1}), texts{}, setting.StatusCannot, "absent", "1 Hz, 1 %"},
-		{"thp", thp(THPSettings{Enabled: "never"}), texts{thpEnabled: "always [madvise] never\n"}, setting.StatusWillSet, "madvise", "never"},
-		{"thp as wanted", thp(THPSettings{Enabled: "never"}), texts{thpEnabled: "always madvise [never]\n"}, setting.StatusOK, "never", "never"},
-		{"thp not offered", thp(THPSettings{Enabled: "inherit"}), texts{thpEnabled: "always madvise [never]\n"}, setting.StatusCannot, "never", "inherit"},
-		{"thp and defrag", thp(THPSettings{Enabled: "never", Defrag: "never"}), texts{thpEnabled: "always [never]", thpDefrag: "[always] never"}, setting.StatusWillSet, "never, defrag always", "never, defrag never"},
-		{"no thp", thp(THPSettings{Enabled: "never"}), texts{}, setting.StatusOK, "absent", "never"},
-		{"ksm running", ksm(KSMSettings{}), texts{"/sys/kernel/mm/ksm/run": "1"}, setting.StatusWillSet, "1", "0"},
-		{"ksm unmerged is good enough", ksm(KSMSettings{}), texts{"/sys/kernel/mm/ksm/run": "2"}, setting.StatusOK, "2", "0"},
-		{"ksm stopped is not enough", ksm(KSMSettings{Unmerge: true}), texts{"/sys/kernel/mm/ksm/run": "0"}, setting.StatusWillSet, "0", "2"},
-		{"no ksm", ksm(KSMSettings{}), texts{}, setting.StatusOK, "absent", "0"},
-		{"numa", numaBalancing(NUMABalancingSettings{}), texts{"/proc/sys/kernel/numa_balancing": "1"}, setting.StatusWillSet, "1", "0"},
-		{"no numa", numaBalancing(NUMABalancingSettings{}), texts{}, setting.StatusOK, "absent", "0"},
-		{"writeback", writeback(WritebackSettings{}), texts{"/proc/sys/vm/dirty_writeback_centisecs": "500"}, setting.StatusWillSet, "500", "0"},
-		{"statistics", statInterval(StatIntervalSettings{Seconds: 120}), texts{"/proc/sys/vm/stat_interval": "1"}, setting.StatusWillSet, "1 s", "120 s"},
-		{"real time", rtThrottle(RTThrottleSettings{Runtime: -1}), texts{"/proc/sys/kernel/sched_rt_runtime_us": "950000"}, setting.StatusWillSet, "950000 us", "-1 us"},
-		{"smt on", smt(SMTSettings{}), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "1"}, setting.StatusWillSet, "on", "off"},
-		{"smt on without siblings", smt(SMTSettings{}), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "0"}, setting.StatusOK, "on", "off"},
-		{"smt forced off", smt(SMTSettings{}), texts{smtFile: "forceoff"}, setting.StatusOK, "forceoff", "off"},
-		{"smt by number of threads", smt(SMTSettings{}), texts{smtFile: "4"}, setting.StatusWillSet, "4", "off"},
-		{"no smt", smt(SMTSettings{}), texts{}, setting.StatusOK, "absent", "off"},
-		{"cstates", cstates(CStatesSettings{}), texts{latencyFile: "\x00\x94\x35\x77"}, setting.StatusWillSet, "no limit", "at most 0 us to wake"},
-		{"cstates limited enough", cstates(CStatesSettings{Latency: 10}), texts{latencyFile: "\x05\x00\x00\x00"}, setting.StatusOK, "at most 5 us to wake", "at most 10 us to wake"},
-		{"cstates torn", cstates(CStatesSettings{}), texts{latencyFile: "\x05"}, setting.StatusCannot, "unknown", "at most 0 us to wake"},
-		{"no cstates", cstates(CStatesSettings{}), texts{}, setting.StatusCannot, "unknown", "at most 0 us to wake"},
+		{"aslr as wanted", required(aslr, "value", 2), texts{"/proc/sys/kernel/randomize_va_space": "2\n"}, setting.StatusOK, "2", "2"},
+		{"aslr off", required(aslr, "value", 2), texts{"/proc/sys/kernel/randomize_va_space": "0\n"}, setting.StatusWillSet, "0", "2"},
+		{"aslr off wanted", required(aslr, "value", 0), texts{"/proc/sys/kernel/randomize_va_space": "2\n"}, setting.StatusWillSet, "2", "0"},
+		{"no aslr", required(aslr, "value", 2), texts{}, setting.StatusCannot, "absent", "2"},
+		{"watchdog on", required(nmiWatchdog), texts{"/proc/sys/kernel/nmi_watchdog": "1"}, setting.StatusWillSet, "1", "0"},
+		{"no watchdog", required(nmiWatchdog), texts{}, setting.StatusOK, "absent", "0"},
+		{"perf", required(perfRate, "rate", 1, "percent", 1), texts{perfRateFile: "100000", perfPercentFile: "25"}, setting.StatusWillSet, "100000 Hz, 25 %", "1 Hz, 1 %"},
+		{"perf half set", required(perfRate, "rate", 1, "percent", 1), texts{perfRateFile: "1", perfPercentFile: "25"}, setting.StatusWillSet, "1 Hz, 25 %", "1 Hz, 1 %"},
+		{"perf set", required(perfRate, "rate", 1, "percent", 1), texts{perfRateFile: "1", perfPercentFile: "1"}, setting.StatusOK, "1 Hz, 1 %", "1 Hz, 1 %"},
+		{"no perf", required(perfRate, "rate", 1, "percent", 1), texts{}, setting.StatusCannot, "absent", "1 Hz, 1 %"},
+		{"thp", required(thp, "enabled", "never"), texts{thpEnabled: "always [madvise] never\n"}, setting.StatusWillSet, "madvise", "never"},
+		{"thp as wanted", required(thp, "enabled", "never"), texts{thpEnabled: "always madvise [never]\n"}, setting.StatusOK, "never", "never"},
+		{"thp not offered", required(thp, "enabled", "inherit"), texts{thpEnabled: "always madvise [never]\n"}, setting.StatusCannot, "never", "inherit"},
+		{"thp and defrag", required(thp, "enabled", "never", "defrag", "never"), texts{thpEnabled: "always [never]", thpDefrag: "[always] never"}, setting.StatusWillSet, "never, defrag always", "never, defrag never"},
+		{"no thp", required(thp, "enabled", "never"), texts{}, setting.StatusOK, "absent", "never"},
+		{"ksm running", required(ksm), texts{"/sys/kernel/mm/ksm/run": "1"}, setting.StatusWillSet, "1", "0"},
+		{"ksm unmerged is good enough", required(ksm), texts{"/sys/kernel/mm/ksm/run": "2"}, setting.StatusOK, "2", "0"},
+		{"ksm stopped is not enough", required(ksm, "unmerge", true), texts{"/sys/kernel/mm/ksm/run": "0"}, setting.StatusWillSet, "0", "2"},
+		{"no ksm", required(ksm), texts{}, setting.StatusOK, "absent", "0"},
+		{"numa", required(numaBalancing), texts{"/proc/sys/kernel/numa_balancing": "1"}, setting.StatusWillSet, "1", "0"},
+		{"no numa", required(numaBalancing), texts{}, setting.StatusOK, "absent", "0"},
+		{"writeback", required(writeback), texts{"/proc/sys/vm/dirty_writeback_centisecs": "500"}, setting.StatusWillSet, "500", "0"},
+		{"statistics", required(statInterval, "seconds", 120), texts{"/proc/sys/vm/stat_interval": "1"}, setting.StatusWillSet, "1 s", "120 s"},
+		{"real time", required(rtThrottle, "runtime_us", -1), texts{"/proc/sys/kernel/sched_rt_runtime_us": "950000"}, setting.StatusWillSet, "950000 us", "-1 us"},
+		{"smt on", required(smt), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "1"}, setting.StatusWillSet, "on", "off"},
+		{"smt on without siblings", required(smt), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "0"}, setting.StatusOK, "on", "off"},
+		{"smt forced off", required(smt), texts{smtFile: "forceoff"}, setting.StatusOK, "forceoff", "off"},
+		{"smt by number of threads", required(smt), texts{smtFile: "4"}, setting.StatusWillSet, "4", "off"},
+		{"no smt", required(smt), texts{}, setting.StatusOK, "absent", "off"},
+		{"cstates", required(cstates), texts{latencyFile: "\x00\x94\x35\x77"}, setting.StatusWillSet, "no limit", "at most 0 us to wake"},
+		{"cstates limited enough", required(cstates, "latency_us", 10), texts{latencyFile: "\x05\x00\x00\x00"}, setting.StatusOK, "at most 5 us to wake", "at most 10 us to wake"},
+		{"cstates torn", required(cstates), texts{latencyFile: "\x05"}, setting.StatusCannot, "unknown", "at most 0 us to wake"},
+		{"no cstates", required(cstates), texts{}, setting.StatusCannot, "unknown", "at most 0 us to wake"},
 	}
 	for _, tt := range tests {
 		f := check(t, tt.control, tt.files)
@@ -84,7 +84,7 @@ func TestPerfPercentageFirst(t *testing.T) {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		k.put(perfPercentFile, percent)
 		before := state(t, m, k)
-		f, undo, err := perfRate(PerfRateSettings{Policy: setting.Require, Rate: 1, Percent: 1}).Apply(t.Context(), m, openJournal(t, m))
+		f, undo, err := required(perfRate, "rate", 1, "percent", 1).Apply(t.Context(), m, openJournal(t, m))
 		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("percentage %s: %+v, %v", percent, f, err)
 		}
@@ -116,25 +116,23 @@ func TestTicklessAndIsolcpus(t *testing.T) {
 		found  string
 		text   string // in detail or fix
 	}{
-		{"all but the first", tickless(TicklessSettings{}, ""), with(nohzFile, "1-3"), setting.StatusOK, "CPU 1-3", ""},
-		{"more than needed", tickless(TicklessSettings{}, "2-3"), with(nohzFile, "0,2-3"), setting.StatusOK, "CPU 0,2-3", ""},
-		{"too few", tickless(TicklessSettings{}, ""), with(nohzFile, "2-3"), setting.StatusNeedsReboot, "CPU 2-3", "add nohz_full=1-3 to GRUB_CMDLINE_LINUX"},
-		{"none left for the time", tickless(TicklessSettings{}, "3"), with(nohzFile, "0-3"), setting.StatusNeedsReboot, "CPU 0-3", "nohz_full=3"},
-		{"built, not used", tickless(TicklessSettings{}, ""), with(nohzFile, "(null)"), setting.StatusNeedsReboot, "none", "nohz_full=1-3"},
-		{"built, not used, empty", tickless(TicklessSettings{}, ""), with(nohzFile, "\n"), setting.StatusNeedsReboot, "none", "update-grub"},
-		{"Fedora", tickless(TicklessSettings{}, ""), with(nohzFile, "", "/etc/os-release", `ID="fedora"`), setting.StatusNeedsReboot, "none", `grubby --update-kernel=ALL --args="nohz_full=1-3"`},
-		{"another system", tickless(TicklessSettings{}, ""), with(nohzFile, "", "/etc/os-release", "ID=void"), setting.StatusNeedsReboot, "none", "boot loader"},
-		{"not built", tickless(TicklessSettings{}, ""), with(), setting.StatusCannot, "none", "CONFIG_NO_HZ_FULL"},
-		{"not built, explained", tickless(TicklessSettings{}, ""), with("/boot/config-6.1", "CONFIG_HZ=250\n# CONFIG_NO_HZ_FULL is not set\n"), setting.StatusCannot, "none", "kernel configuration: CONFIG_NO_HZ_FULL is not set"},
-		{"one CPU", tickless(TicklessSettings{}, ""), with(online, "0", nohzFile, ""), setting.StatusCannot, "none", "two CPUs"},
-		{"all CPUs asked for", tickless(TicklessSettings{}, "0-3"), with(nohzFile, "1-3"), setting.StatusCannot, "unknown", "leave one"},
-		{"CPUs that are not there", tickless(TicklessSettings{}, "7"), with(nohzFile, "1-3"), setting.StatusCannot, "unknown", "only 0-3 are online"},
-		{"rubbish", tickless(TicklessSettings{}, ""), with(nohzFile, "x"), setting.StatusCannot, "unknown", "not a CPU number"},
-		{"nothing isolated", isolcpus(IsolcpusSettings{}), with(isolated, ""), setting.StatusOK, "none", ""},
-		{"isolated against the wish", isolcpus(IsolcpusSettings{}), with(isolated, "2-3"), setting.StatusNeedsReboot, "CPU 2-3", "remove isolcpus=..."},
-		{"isolated as asked", isolcpus(IsolcpusSettings{CPUs: "2-3"}), with(isolated, "2-3"), setting.StatusOK, "CPU 2-3", ""},
-		{"others asked", isolcpus(IsolcpusSettings{CPUs: "3"}), with(isolated, "2-3"), setting.StatusNeedsReboot, "CPU 2-3", "isolcpus=3"},
-		{"the shield's own CPUs", isolcpus(IsolcpusSettings{}), with(isolated, "2-3", groupRoot+"/cpuset.cpus.isolated", "2-3"), setting.StatusOK, "none", ""},
+		{"all but the first", requiredOn("", tickless), with(nohzFile, "1-3"), setting.StatusOK, "CPU 1-3", ""},
+		{"more than needed", requiredOn("2-3", tickless), with(nohzFile, "0,2-3"), setting.StatusOK, "CPU 0,2-3", ""},
+		{"too few", requiredOn("", tickless), with(nohzFile, "2-3"), setting.StatusNeedsReboot, "CPU 2-3", "add nohz_full=1-3 to GRUB_CMDLINE_LINUX"},
+		{"none left for the time", requiredOn("3", tickless), with(nohzFile, "0-3"), setting.StatusNeedsReboot, "CPU 0-3", "nohz_full=3"},
+		{"built, not used", requiredOn("", tickless), with(nohzFile, "(null)"), setting.StatusNeedsReboot, "none", "nohz_full=1-3"},
+		{"built, not used, empty", requiredOn("", tickless), with(nohzFile, "\n"), setting.StatusNeedsReboot, "none", "update-grub"},
+		{"Fedora", requiredOn("", tickless), with(nohzFile, "", "/etc/os-release", `ID="fedora"`), setting.StatusNeedsReboot, "none", `grubby --update-kernel=ALL --args="nohz_full=1-3"`},
+		{"another system", requiredOn("", tickless), with(nohzFile, "", "/etc/os-release", "ID=void"), setting.StatusNeedsReboot, "none", "boot loader"},
+		{"not built", requiredOn("", tickless), with(), setting.StatusCannot, "none", "CONFIG_NO_HZ_FULL"},
+		{"not built, explained", requiredOn("", tickless), with("/boot/config-6.1", "CONFIG_HZ=250\n# CONFIG_NO_HZ_FULL is not set\n"), setting.StatusCannot, "none", "kernel configuration: CONFIG_NO_HZ_FULL is not set"},
+		{"one CPU", requiredOn("", tickless), with(online, "0", nohzFile, ""), setting.StatusCannot, "none", "two CPUs"},
+		{"all CPUs asked for", requiredOn("0-3", tickless), with(nohzFile, "1-3"), setting.StatusCannot, "unknown", "leave one"},
+		{"CPUs that are not there", requiredOn("7", tickless), with(nohzFile, "1-3"), setting.StatusCannot, "unknown", "only 0-3 are online"},
+		{"rubbish", requiredOn("", tickless), with(nohzFile, "x"), setting.StatusCannot, "unknown", "not a CPU number"},
+		{"nothing isolated", required(isolcpus), with(isolated, ""), setting.StatusOK, "none", ""},
+		{"isolated against the wish", required(isolcpus), with(isolated, "2-3"), setting.StatusNeedsReboot, "CPU 2-3", "remove isolcpus=..."},
+		{"the shield's own CPUs", required(isolcpus), with(isolated, "2-3", groupRoot+"/cpuset.cpus.isolated", "2-3"), setting.StatusOK, "none", ""},
 	}
 	for _, tt := range tests {
 		f := check(t, tt.c, tt.files)
@@ -175,15 +173,15 @@ func TestOvercommitModes(t *testing.T) {
 		overcommitFile: "0", ratioFile: "50",
 		"/proc/meminfo": fmt.Sprintf("MemTotal: %d kB\nCommitLimit: %d kB\nCommitted_AS: %d kB\nSwapTotal: 0 kB\n", 16*gib, 8*gib, gib),
 	}
-	if f := check(t, overcommit(OvercommitSettings{Mode: 1}, 0, false), files); f.Status != setting.StatusWillSet || f.Detail != "" {
+	if f := check(t, required(overcommit, "mode", 1), files); f.Status != setting.StatusWillSet || f.Detail != "" {
 		t.Errorf("mode 1: %+v", f)
 	}
-	f := check(t, overcommit(OvercommitSettings{Mode: 2, Ratio: 90}, 10<<30, false), files)
+	f := check(t, overcommit.control(Request{Demands: requestOn("", demand(overcommit, setting.Require, "mode", 2, "ratio", 90)).Demands, Heap: 10 << 30}), files)
 	if f.Status != setting.StatusWillSet || f.Found != "0, 50 %" {
 		t.Errorf("mode 2 with ratio: %+v", f)
 	}
 	delete(files, "/proc/meminfo")
-	if f := check(t, overcommit(OvercommitSettings{Mode: 2}, 0, false), files); f.Status != setting.StatusCannot {
+	if f := check(t, required(overcommit, "mode", 2), files); f.Status != setting.StatusCannot {
 		t.Errorf("mode 2 without meminfo: %+v", f)
 	}
 }
@@ -195,7 +193,7 @@ func TestOvercommitKbytes(t *testing.T) {
 	k.put(kbytesFile, "8388608")
 	k.put(ratioFile, "0")
 	before := state(t, m, k)
-	f, undo, err := overcommit(OvercommitSettings{Policy: setting.Require, Mode: 2, Ratio: 80}, 0, false).Apply(t.Context(), m, openJournal(t, m))
+	f, undo, err := required(overcommit, "mode", 2, "ratio", 80).Apply(t.Context(), m, openJournal(t, m))
 	if err != nil || f.Status != setting.StatusSet {
 		t.Fatalf("%+v, %v", f, err)
 	}
@@ -214,13 +212,13 @@ func TestOvercommitKbytes(t *testing.T) {
 func TestKernelWithoutSwap(t *testing.T) {
 	files := texts{"/proc/meminfo": "MemTotal: 100 kB\n"}
 	m := &Machine{Host: host.Host{Root: sysroot.New(t.TempDir()).With(files)}}
-	if f := swap(SwapSettings{Policy: setting.Require}).Check(t.Context(), m); f.Status != setting.StatusCannot {
+	if f := required(swap).Check(t.Context(), m); f.Status != setting.StatusCannot {
 		t.Errorf("without /proc: %+v", f)
 	}
 	if err := errors.Join(os.Mkdir(m.Root.Path("/proc"), 0o755), os.WriteFile(m.Root.Path("/proc/meminfo"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if f := swap(SwapSettings{Policy: setting.Require}).Check(t.Context(), m); f.Status != setting.StatusOK || f.Found != "absent" {
+	if f := required(swap).Check(t.Context(), m); f.Status != setting.StatusOK || f.Found != "absent" {
 		t.Errorf("kernel without CONFIG_SWAP: %+v", f)
 	}
 }
@@ -256,7 +254,7 @@ func TestParseSwaps(t *testing.T) {
 
 // TestInterruptsThatCannotBeRead: one is named and the others are moved; where there are none to see nobody knows anything.
 func TestInterruptsThatCannotBeRead(t *testing.T) {
-	c := irqAffinity(IRQAffinitySettings{Policy: setting.Require}, "")
+	c := requiredOn("", irqAffinity)
 	for _, tt := range []struct {
 		name, part string
 		status     setting.Status
@@ -285,7 +283,7 @@ func TestIRQAffinity(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.put("/proc/irq/16/effective_affinity_list", "") // no handler: nothing is delivered
 	before := state(t, m, k)
-	c := irqAffinity(IRQAffinitySettings{Policy: setting.Require}, "")
+	c := requiredOn("", irqAffinity)
 	f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
 	if err != nil || f.Status != setting.StatusSet || f.Found != "1 of 3 away from CPU 1-3" {
 		t.Fatalf("%+v, %v", f, err)

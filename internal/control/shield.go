@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,12 +13,6 @@ import (
 	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
-
-// ShieldSettings asks for CPUs that only the benchmark uses.
-type ShieldSettings struct {
-	Policy setting.Policy
-	Type   string // "isolated": no load balancing, for one thread; "root": balanced, for virtual machines with several
-}
 
 const (
 	groupRoot = "/sys/fs/cgroup"
@@ -30,30 +25,53 @@ const (
 
 const shieldDir = groupRoot + "/" + ShieldGroup
 
-// shield gives the benchmark CPUs to a control group that is a cpuset partition (docs.kernel.org, admin-guide/cgroup-v2,
-// cpuset.cpus.partition): the kernel takes them away from everybody else. The group is a child of the root group, which always is a
-// partition, so that every kernel with partitions takes it. Where there are none, systemd's slices are told to keep off the CPUs, and the
-// benchmark is merely bound to them.
-func shield(s ShieldSettings, benchmark string) Control {
-	return Control{
-		Name: "shield", Policy: s.Policy, targets: shieldTargets(),
-		Why: "the scheduler may put any process on the benchmark's CPU",
-		plan: func(ctx context.Context, m *Machine) Plan {
-			cpus, online, err := m.BenchmarkCPUs(benchmark)
+// shield gives the benchmark CPUs to a control group that is a cpuset partition (docs.kernel.org,
+// admin-guide/cgroup-v2, cpuset.cpus.partition): the kernel removes them from everybody else. The
+// group is a child of the root group, which always is a partition, so that every kernel with
+// partitions accepts it. Where there are none, systemd's slices are told to keep off the CPUs, and
+// the benchmark is merely bound to them.
+var shield = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "shield", Policy: setting.Off,
+		Brief: "CPUs that only the benchmark uses",
+		Why:   "the scheduler may put any process on the benchmark's CPU",
+		Options: []setting.Option{
+			{
+				Name: "cpus", Default: "", Shape: cpuList, Example: "1-3,5", Values: "list of CPUs",
+				Doc: "such as `\"1-3,5\"`: the CPUs that benchmarks run on, also for `tickless` and " +
+					"`irq_affinity`. `\"\"` is all except the lowest",
+			},
+			{
+				Name: "type", Default: "root", Choices: []string{"root", "isolated"},
+				Doc: "`\"root\"` balances several threads over the CPUs; `\"isolated\"` does not, and is for one",
+			},
+		},
+		What:  "a cpuset partition, the control group `krund.shield`",
+		Notes: "see below",
+	},
+	targets: shieldTargets(),
+	plan: func(d setting.Demand, r Request) planner {
+		kind := d.Text("type")
+		return func(ctx context.Context, m *Machine) Plan {
+			cpus, online, err := m.BenchmarkCPUs(r.CPUs())
 			if err != nil {
-				return cannot("unknown", s.Type, err.Error(), "")
+				return cannot("unknown", kind, err.Error(), "")
 			}
 			if len(cpus) == 0 {
-				return cannot("none", s.Type, "there is only one CPU", "measure on a machine with two CPUs or more")
+				return cannot("none", kind, "there is only one CPU", "measure on a machine with two CPUs or more")
 			}
-			p := planShield(ctx, m, s.Type, cpus, online.Minus(cpus))
-			if p.Status == setting.StatusCannot && s.Policy == setting.Apply {
-				p.Detail = join(p.Detail, fmt.Sprintf("the benchmark is bound to CPU %s, and others may run there too", cpus), "; ")
+			p := planShield(ctx, m, kind, cpus, online.Minus(cpus))
+			if p.Status == setting.StatusCannot && d.Policy == setting.Apply {
+				bound := fmt.Sprintf("the benchmark is bound to CPU %s, and others may run there too", cpus)
+				p.Detail = join(p.Detail, bound, "; ")
 			}
 			return p
-		},
-	}
+		}
+	},
 }
+
+// cpuList is the form of CPU lists in the configuration.
+var cpuList = regexp.MustCompile(`^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$`)
 
 func grantsCPUs(s Step) bool { return s.Old == "-cpuset" && s.New == "+cpuset" && s.Data == "" }
 
@@ -140,12 +158,12 @@ type Place struct {
 
 // Placement says where ApplyAll's findings put a benchmark: into a group below the shield when that stands; bound to the benchmark CPUs
 // when it was asked for and cannot be had, or only by halves; anywhere when nobody asked for it.
-func Placement(m *Machine, s Settings, findings []setting.Finding) Place {
+func Placement(m *Machine, r Request, findings []setting.Finding) Place {
 	i := slices.IndexFunc(findings, func(f setting.Finding) bool { return f.Name == "shield" })
-	if i < 0 || !s.Shield.Policy.Changes() {
+	if i < 0 || !r.Of("shield").Policy.Changes() {
 		return Place{}
 	}
-	cpus, _, err := m.BenchmarkCPUs(s.CPUs)
+	cpus, _, err := m.BenchmarkCPUs(r.CPUs())
 	if err != nil || len(cpus) == 0 {
 		return Place{}
 	}
@@ -166,7 +184,7 @@ var systemdSlices = []string{"init.scope", "system.slice", "user.slice"}
 func planSlices(ctx context.Context, m *Machine, wanted string, others host.CPUs) Plan {
 	var steps []Step
 	for _, name := range systemdSlices {
-		old, err := sliceActor{m.Commands}.allowed(ctx, name)
+		old, err := sliceApplier{m.Commands}.allowed(ctx, name)
 		if err != nil {
 			return cannot("none", wanted, affinityOnly+" in this kernel, and "+err.Error(), "use Linux 5.0 or later")
 		}
@@ -182,11 +200,11 @@ func planSlices(ctx context.Context, m *Machine, wanted string, others host.CPUs
 	return p
 }
 
-// sliceActor sets AllowedCPUs= of systemd units until reboot.
-type sliceActor struct{ commands host.Commands }
+// sliceApplier sets AllowedCPUs= of systemd units until reboot.
+type sliceApplier struct{ commands host.Commands }
 
 // allowed returns the CPUs that a unit is bound to, "" for all.
-func (a sliceActor) allowed(ctx context.Context, unit string) (string, error) {
+func (a sliceApplier) allowed(ctx context.Context, unit string) (string, error) {
 	if a.commands == nil {
 		return "", errors.New("there is no systemctl")
 	}
@@ -198,7 +216,7 @@ func (a sliceActor) allowed(ctx context.Context, unit string) (string, error) {
 	return set.String(), err
 }
 
-func (a sliceActor) set(ctx context.Context, unit, cpus string) error {
+func (a sliceApplier) set(ctx context.Context, unit, cpus string) error {
 	if _, err := a.commands.Output(ctx, "systemctl", "set-property", "--runtime", unit, "AllowedCPUs="+cpus); err != nil {
 		return err
 	}
@@ -209,11 +227,11 @@ func (a sliceActor) set(ctx context.Context, unit, cpus string) error {
 	return err
 }
 
-func (a sliceActor) do(ctx context.Context, s Step) (string, error) {
+func (a sliceApplier) do(ctx context.Context, s Step) (string, error) {
 	return s.New, a.set(ctx, s.Target, s.New)
 }
 
-func (a sliceActor) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a sliceApplier) undo(ctx context.Context, s Step) (Outcome, error) {
 	now, err := a.allowed(ctx, s.Target)
 	switch {
 	case err != nil:

@@ -11,21 +11,20 @@ import (
 	"krund/internal/setting"
 )
 
-func applyShield(t *testing.T, m *Machine, s ShieldSettings, cpus string) (setting.Finding, Undo, error) {
+func applyShield(t *testing.T, m *Machine, kind, cpus string) (setting.Finding, Undo, error) {
 	t.Helper()
-	s.Policy = setting.Require
-	return shield(s, cpus).Apply(t.Context(), m, openJournal(t, m))
+	return requiredOn(cpus, shield, "type", kind).Apply(t.Context(), m, openJournal(t, m))
 }
 
 // placed returns where a finding of a required shield puts the benchmark.
 func placed(m *Machine, f setting.Finding, cpus string) Place {
-	return Placement(m, Settings{CPUs: cpus, Shield: ShieldSettings{Policy: setting.Require}}, []setting.Finding{{Name: "aslr"}, f})
+	return Placement(m, requestOn(cpus, demand(shield, setting.Require)), []setting.Finding{{Name: "aslr"}, f})
 }
 
 func TestPlacementWithoutShield(t *testing.T) {
 	m, _ := fakeMachine(t, "intel-acpi-cpufreq")
 	for _, policy := range []setting.Policy{setting.Off, setting.Warn} {
-		s := Settings{Shield: ShieldSettings{Policy: policy, Type: "root"}}
+		s := requestOn("", demand(shield, policy))
 		if p := Placement(m, s, CheckAll(t.Context(), m, s)); p.Cgroup != "" || p.CPUs != nil {
 			t.Errorf("policy %s: %+v", policy, p)
 		}
@@ -40,7 +39,7 @@ func TestShield(t *testing.T) {
 	for _, kind := range []string{"root", "isolated"} {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		before := state(t, m, k)
-		f, undo, err := applyShield(t, m, ShieldSettings{Type: kind}, "")
+		f, undo, err := applyShield(t, m, kind, "")
 		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("%s: %+v, %v", kind, f, err)
 		}
@@ -51,7 +50,7 @@ func TestShield(t *testing.T) {
 		if p := placed(m, f, ""); p.Cgroup != "/krund.shield/run" || p.CPUs.String() != "1-3" {
 			t.Errorf("placement %+v", p)
 		}
-		if f := shield(ShieldSettings{Policy: setting.Require, Type: kind}, "").Check(t.Context(), m); f.Status != setting.StatusOK {
+		if f := requiredOn("", shield, "type", kind).Check(t.Context(), m); f.Status != setting.StatusOK {
 			t.Errorf("checked again: %+v", f)
 		}
 		if err := undo(t.Context()); err != nil {
@@ -65,7 +64,7 @@ func TestShieldKeepsAControllerThatWasGranted(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.put(groupRoot+"/cgroup.subtree_control", "cpuset cpu")
 	before := state(t, m, k)
-	_, undo, err := applyShield(t, m, ShieldSettings{Type: "root"}, "")
+	_, undo, err := applyShield(t, m, "root", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +94,7 @@ func TestShieldThatTheKernelDeclaresInvalid(t *testing.T) {
 func TestShieldWithProcessesLeft(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	before := state(t, m, k)
-	_, undo, err := applyShield(t, m, ShieldSettings{Type: "root"}, "")
+	_, undo, err := applyShield(t, m, "root", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,18 +116,18 @@ func TestShieldCannot(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*fakeKernel)
-		s      ShieldSettings
+		kind   string
 		text   string
 	}{
-		{"version 1 groups", func(k *fakeKernel) { k.remove(t, groupRoot+"/cgroup.controllers") }, ShieldSettings{Type: "root"}, "not mounted"},
-		{"no cpuset", func(k *fakeKernel) { k.put(groupRoot+"/cgroup.controllers", "cpu io") }, ShieldSettings{Type: "root"}, "no cpuset"},
-		{"one CPU", func(k *fakeKernel) { k.put("/sys/devices/system/cpu/online", "0") }, ShieldSettings{Type: "root"}, "only one CPU"},
-		{"no such type", func(*fakeKernel) {}, ShieldSettings{Type: "member"}, "no partition type"},
+		{"version 1 groups", func(k *fakeKernel) { k.remove(t, groupRoot+"/cgroup.controllers") }, "root", "not mounted"},
+		{"no cpuset", func(k *fakeKernel) { k.put(groupRoot+"/cgroup.controllers", "cpu io") }, "root", "no cpuset"},
+		{"one CPU", func(k *fakeKernel) { k.put("/sys/devices/system/cpu/online", "0") }, "root", "only one CPU"},
+		{"no such type", func(*fakeKernel) {}, "member", "no partition type"},
 	}
 	for _, tt := range tests {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		tt.change(k)
-		f, _, err := applyShield(t, m, tt.s, "")
+		f, _, err := applyShield(t, m, tt.kind, "")
 		if err != nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, tt.text) {
 			t.Errorf("%s: %+v, %v", tt.name, f, err)
 		}
@@ -164,13 +163,13 @@ func TestShieldWithoutPartitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.put(groupRoot+"/system.slice/cpuset.cpus", "")
-	f, _, err := applyShield(t, m, ShieldSettings{Type: "root"}, "1")
+	f, _, err := applyShield(t, m, "root", "1")
 	if err != nil || f.Status != setting.StatusCannot {
 		t.Errorf("without systemctl: %+v, %v", f, err)
 	}
 	systemctl := fakeSystemctl{"user.slice": "0-1"}
 	m.Commands = systemctl
-	f, undo, err := applyShield(t, m, ShieldSettings{Type: "root"}, "1")
+	f, undo, err := applyShield(t, m, "root", "1")
 	if err != nil || f.Status != setting.StatusSet || !strings.HasPrefix(f.Detail, affinityOnly) {
 		t.Fatalf("%+v, %v", f, err)
 	}

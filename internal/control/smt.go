@@ -8,23 +8,25 @@ import (
 	"krund/internal/setting"
 )
 
-// SMTSettings asks for one hardware thread per core.
-type SMTSettings struct{ Policy setting.Policy }
-
 const smtFile = "/sys/devices/system/cpu/smt/control"
 
-// smt takes the sibling threads of each core offline through smt/control (docs.kernel.org, ABI/testing/sysfs-devices-system-cpu). It is
-// the first control to be applied and the last to be taken back, since the siblings take their frequency limits with them.
-func smt(s SMTSettings) Control {
-	return Control{
-		Name: "smt", Policy: s.Policy,
-		targets: append(files(isWords, smtFile), files(isNumber, cpuOnlineFiles)...),
-		Why:     "two threads of one core share its caches and units: either slows the other",
-		plan:    func(_ context.Context, m *Machine) Plan { return planSMT(m) },
-	}
+// smt takes the sibling threads of each core offline through smt/control (docs.kernel.org,
+// ABI/testing/sysfs-devices-system-cpu). It is applied first and restored last, because the siblings
+// take their frequency limits with them.
+var smt = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "smt", Policy: setting.Apply, // hyper-threading was off in the study's firmware
+		Brief: "one hardware thread per core",
+		Why:   "two threads of one core share its caches and units: either slows the other",
+		What:  "`/sys/devices/system/cpu/smt/control` = `off`",
+		Notes: "first, because the siblings take their frequency limits with them. CPUs that were offline " +
+			"before are offline again afterwards",
+	},
+	targets: append(files(isWords, smtFile), files(isNumber, cpuOnlineFiles)...),
+	plan:    fixed(planSMT),
 }
 
-func planSMT(m *Machine) Plan {
+func planSMT(_ context.Context, m *Machine) Plan {
 	state, err := m.Root.Read(smtFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		p := ok("absent", "off")

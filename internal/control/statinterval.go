@@ -1,23 +1,26 @@
 package control
 
 import (
-	"strconv"
+	"fmt"
 
 	"krund/internal/setting"
 )
 
-// StatIntervalSettings asks for rare updates of the kernel's memory statistics.
-type StatIntervalSettings struct {
-	Policy  setting.Policy
-	Seconds int
-}
+const statIntervalFile = "/proc/sys/vm/stat_interval"
 
 // statInterval sets vm.stat_interval.
-func statInterval(s StatIntervalSettings) Control {
-	const file = "/proc/sys/vm/stat_interval"
-	return Control{
-		Name: "stat_interval", Policy: s.Policy, targets: files(isNumber, file),
-		Why:  "once a second each CPU is interrupted to gather memory statistics",
-		plan: sysfile{path: file, want: strconv.Itoa(s.Seconds), unit: " s"}.plan,
-	}
+var statInterval = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "stat_interval", Policy: setting.Off,
+		Brief: "infrequent updates of memory statistics",
+		Why:   "once a second each CPU is interrupted to gather memory statistics",
+		Options: []setting.Option{{
+			Name: "seconds", Default: int64(120), Min: 1, Max: 1_000_000, Doc: "seconds between two updates",
+		}},
+		What: "`vm.stat_interval`",
+	},
+	targets: files(isNumber, statIntervalFile),
+	plan: func(d setting.Demand, _ Request) planner {
+		return sysfile{path: statIntervalFile, want: fmt.Sprint(d.Whole("seconds")), unit: " s"}.plan
+	},
 }

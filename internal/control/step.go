@@ -10,7 +10,7 @@ import (
 	"krund/internal/setting"
 )
 
-// A Kind says what a Step changes, and so which actor makes the change and takes it back.
+// A Kind says what a Step changes, and so which applier makes the change and takes it back.
 type Kind string
 
 // The kinds of steps. They are written into journals: never rename one.
@@ -101,7 +101,7 @@ type Control struct {
 	Name   string // as in the configuration
 	Why    string // why it matters to a measurement, in one line
 	Policy setting.Policy
-	plan   func(context.Context, *Machine) Plan
+	plan   planner
 
 	targets []target // what the steps of its plans may change
 }
@@ -120,7 +120,7 @@ func (c Control) look(ctx context.Context, m *Machine) Plan {
 	for _, s := range p.Steps {
 		file := s.Target
 		if s.Kind == KindGrant {
-			file = grantActor{m.Root}.file(s)
+			file = grantApplier{m.Root}.file(s)
 		}
 		if (s.Kind == KindFile || s.Kind == KindGrant) && m.Root.ReadOnly(file) {
 			fixed, needed = append(fixed, file), needed || !s.Optional

@@ -13,9 +13,6 @@ import (
 	"krund/internal/setting"
 )
 
-// SwapSettings asks for swap off.
-type SwapSettings struct{ Policy setting.Policy }
-
 // swapReserve is how much memory must be left after swap is emptied into it, in bytes.
 const swapReserve = 256 << 20
 
@@ -27,32 +24,37 @@ type swapArea struct {
 }
 
 // swap switches every swap area off, if what is in them fits into memory.
-func swap(s SwapSettings) Control {
-	return Control{
-		Name: "swap", Policy: s.Policy, targets: []target{{kind: KindSwap, name: filepath.IsAbs,
-			values: from(isNumber)}},
-		Why: "a page fetched from the disk takes longer than many an iteration",
-		plan: func(_ context.Context, m *Machine) Plan {
-			text, err := m.Root.Read("/proc/swaps")
-			if errors.Is(err, fs.ErrNotExist) && m.Root.Exists("/proc/meminfo") {
-				p := ok("absent", "off")
-				p.Detail = "the kernel knows no swap"
-				return p
-			}
-			if err != nil {
-				return unreadable("off", err)
-			}
-			areas, err := parseSwaps(text)
-			if err != nil {
-				return unreadable("off", err)
-			}
-			memory, err := m.ReadMeminfo()
-			if err != nil {
-				return unreadable("off", err)
-			}
-			return planSwap(areas, memory["MemAvailable"])
-		},
+var swap = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "swap", Policy: setting.Off,
+		Brief: "no swap",
+		Why:   "a page fetched from the disk takes longer than many an iteration",
+		What:  "`swapoff` of every area",
+		Notes: "refused when what is in swap does not fit into memory",
+	},
+	targets: []target{{kind: KindSwap, name: filepath.IsAbs, values: from(isNumber)}},
+	plan:    fixed(planSwaps),
+}
+
+func planSwaps(_ context.Context, m *Machine) Plan {
+	text, err := m.Root.Read("/proc/swaps")
+	if errors.Is(err, fs.ErrNotExist) && m.Root.Exists("/proc/meminfo") {
+		p := ok("absent", "off")
+		p.Detail = "the kernel knows no swap"
+		return p
 	}
+	if err != nil {
+		return unreadable("off", err)
+	}
+	areas, err := parseSwaps(text)
+	if err != nil {
+		return unreadable("off", err)
+	}
+	memory, err := m.ReadMeminfo()
+	if err != nil {
+		return unreadable("off", err)
+	}
+	return planSwap(areas, memory["MemAvailable"])
 }
 
 // parseSwaps reads /proc/swaps: a heading, then "Filename Type Size Used Priority" with sizes in KiB. White space in names is written as
@@ -115,11 +117,11 @@ func planSwap(areas []swapArea, available int64) Plan {
 	return willSet(found, "off", steps...)
 }
 
-// swapActor switches swap areas.
-type swapActor struct{ m *Machine }
+// swapApplier switches swap areas.
+type swapApplier struct{ m *Machine }
 
 // active tells whether a device is in /proc/swaps.
-func (a swapActor) active(device string) (bool, error) {
+func (a swapApplier) active(device string) (bool, error) {
 	text, err := a.m.Root.Read("/proc/swaps")
 	if err != nil {
 		return false, err
@@ -133,7 +135,7 @@ func (a swapActor) active(device string) (bool, error) {
 	return false, err
 }
 
-func (a swapActor) do(_ context.Context, s Step) (string, error) {
+func (a swapApplier) do(_ context.Context, s Step) (string, error) {
 	if err := a.m.Swap.Off(s.Target); err != nil {
 		return "", fmt.Errorf("switch swap %s off: %w", s.Target, err)
 	}
@@ -144,7 +146,7 @@ func (a swapActor) do(_ context.Context, s Step) (string, error) {
 	return "off", err
 }
 
-func (a swapActor) undo(_ context.Context, s Step) (Outcome, error) {
+func (a swapApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	active, err := a.active(s.Target)
 	if err != nil {
 		return Failed, err

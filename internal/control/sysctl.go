@@ -46,14 +46,14 @@ func sysctlSet(ctx context.Context, c host.Commands, name, value string) (string
 	return got, err
 }
 
-// sysctlActor changes variables of sysctl(8).
-type sysctlActor struct{ commands host.Commands }
+// sysctlApplier changes variables of sysctl(8).
+type sysctlApplier struct{ commands host.Commands }
 
-func (a sysctlActor) do(ctx context.Context, s Step) (string, error) {
+func (a sysctlApplier) do(ctx context.Context, s Step) (string, error) {
 	return sysctlSet(ctx, a.commands, s.Target, s.New)
 }
 
-func (a sysctlActor) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a sysctlApplier) undo(ctx context.Context, s Step) (Outcome, error) {
 	if now, err := sysctlGet(ctx, a.commands, s.Target); err == nil && now == s.Old {
 		return Already, nil
 	}

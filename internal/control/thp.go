@@ -6,38 +6,49 @@ import (
 	"krund/internal/setting"
 )
 
-// THPSettings asks for a use of transparent huge pages.
-type THPSettings struct {
-	Policy  setting.Policy
-	Enabled string // always, madvise or never
-	Defrag  string // always, defer, defer+madvise, madvise or never; "" leaves it as it is
-}
-
 const (
 	thpDir      = "/sys/kernel/mm/transparent_hugepage"
 	minFreeFile = "/proc/sys/vm/min_free_kbytes"
 )
 
 // thp sets transparent_hugepage/enabled and, when asked to, defrag.
-func thp(s THPSettings) Control {
-	const none = "the kernel has no transparent huge pages"
-	return Control{
-		Name: "thp", Policy: s.Policy,
-		targets: append(files(isWords, thpDir+"/enabled", thpDir+"/defrag"), files(isNumber, minFreeFile)...),
-		Why:     "a kernel thread turns pages into huge ones at moments of its own choice",
-		plan: func(ctx context.Context, m *Machine) Plan {
-			p := sysfile{path: thpDir + "/enabled", want: s.Enabled, form: FormChoice, absent: none}.plan(ctx, m)
-			if s.Defrag != "" {
-				d := sysfile{path: thpDir + "/defrag", want: s.Defrag, form: FormChoice, absent: none}.plan(ctx, m)
-				d.Found, d.Wanted = "defrag "+d.Found, "defrag "+d.Wanted
-				p = both(p, d, append(p.Steps, d.Steps...))
-			}
-			if p.Status == setting.StatusWillSet {
-				p.Steps = append(noteReserve(m), p.Steps...)
-			}
-			return p
+var thp = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "thp", Policy: setting.Off,
+		Brief: "the given setting of transparent huge pages",
+		Why:   "a kernel thread turns pages into huge ones at moments of its own choice",
+		Options: []setting.Option{
+			{Name: "enabled", Default: "never", Choices: []string{"always", "madvise", "never"}, Doc: "when they are used"},
+			{
+				Name: "defrag", Default: "",
+				Choices: []string{"", "always", "defer", "defer+madvise", "madvise", "never"},
+				Doc:     "when memory is compacted for them; `\"\"` leaves it unchanged",
+			},
 		},
+		What:  "`transparent_hugepage/enabled`, `defrag`",
+		Notes: "the kernel computes `vm.min_free_kbytes` anew; that is restored too",
+	},
+	targets: append(files(isWords, thpDir+"/enabled", thpDir+"/defrag"), files(isNumber, minFreeFile)...),
+	plan: func(d setting.Demand, _ Request) planner {
+		return func(ctx context.Context, m *Machine) Plan {
+			return planTHP(ctx, m, d.Text("enabled"), d.Text("defrag"))
+		}
+	},
+}
+
+// planTHP leaves defrag as it is when it is "".
+func planTHP(ctx context.Context, m *Machine, enabled, defrag string) Plan {
+	const none = "the kernel has no transparent huge pages"
+	p := sysfile{path: thpDir + "/enabled", want: enabled, form: FormChoice, absent: none}.plan(ctx, m)
+	if defrag != "" {
+		d := sysfile{path: thpDir + "/defrag", want: defrag, form: FormChoice, absent: none}.plan(ctx, m)
+		d.Found, d.Wanted = "defrag "+d.Found, "defrag "+d.Wanted
+		p = both(p, d, append(p.Steps, d.Steps...))
 	}
+	if p.Status == setting.StatusWillSet {
+		p.Steps = append(noteReserve(m), p.Steps...)
+	}
+	return p
 }
 
 // noteReserve returns a step that changes nothing and remembers vm.min_free_kbytes: the kernel computes it anew when huge pages are

@@ -30,15 +30,15 @@ func noteThreads(m *Machine) []Step {
 	return []Step{{Kind: KindThreads, Target: "/proc", Old: fmt.Sprintf("%d threads bound", len(lines)), New: "wherever their group may run", Data: strings.Join(lines, "\n")}}
 }
 
-// threadActor binds threads again.
-type threadActor struct{ m *Machine }
+// threadApplier binds threads again.
+type threadApplier struct{ m *Machine }
 
 // do does nothing: what comes next changes the threads.
-func (threadActor) do(context.Context, Step) (string, error) { return "", nil }
+func (threadApplier) do(context.Context, Step) (string, error) { return "", nil }
 
 // undo binds those threads again that are still there and bound otherwise. One that the kernel does not let itself be told about (EINVAL: none of the
 // CPUs is its group's) or that has just ended is passed over.
-func (a threadActor) undo(_ context.Context, s Step) (Outcome, error) {
+func (a threadApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	now := map[int]host.Thread{}
 	for _, t := range a.m.Threads() {
 		now[t.ID] = t

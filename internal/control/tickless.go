@@ -10,25 +10,28 @@ import (
 	"krund/internal/setting"
 )
 
-// TicklessSettings asks for CPUs that the timer leaves alone.
-type TicklessSettings struct{ Policy setting.Policy }
-
 const nohzFile = "/sys/devices/system/cpu/nohz_full"
 
-// tickless checks that the benchmark CPUs are in the kernel's nohz_full set and that a CPU is left for the timekeeping. Only a kernel
-// argument changes the set. Other CPUs may be in it too.
-func tickless(s TicklessSettings, benchmark string) Control {
-	return Control{
-		Name: "tickless", Policy: s.Policy,
-		Why: "the timer interrupts each CPU 100 to 1000 times a second, benchmark or not",
-		plan: func(_ context.Context, m *Machine) Plan {
-			cpus, online, err := m.BenchmarkCPUs(benchmark)
+// tickless checks that the benchmark CPUs are in the kernel's nohz_full set and that a CPU is left
+// for the timekeeping. Only a kernel argument changes the set. Other CPUs may be in it too.
+var tickless = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "tickless", Policy: setting.Require,
+		Brief: "no timer ticks on the benchmark's CPUs (kernel argument `nohz_full=`)",
+		Why:   "the timer interrupts each CPU 100 to 1000 times a second, benchmark or not",
+		What: "nothing: `/sys/devices/system/cpu/nohz_full` must hold the benchmark's CPUs, and not all " +
+			"CPUs",
+		Notes: "`nohz_full=1-3` on the kernel's command line; Debian and Fedora kernels can do it",
+	},
+	plan: func(_ setting.Demand, r Request) planner {
+		return func(_ context.Context, m *Machine) Plan {
+			cpus, online, err := m.BenchmarkCPUs(r.CPUs())
 			if err != nil {
 				return cannot("unknown", "tickless benchmark CPUs", err.Error(), "")
 			}
 			return planTickless(m, cpus, online)
-		},
-	}
+		}
+	},
 }
 
 func planTickless(m *Machine, cpus, online host.CPUs) Plan {
@@ -65,8 +68,8 @@ func planTickless(m *Machine, cpus, online host.CPUs) Plan {
 }
 
 // SystemCPUs returns the CPUs that benchmarks leave to everybody else; nil when there are none or nobody knows.
-func (m *Machine) SystemCPUs(s Settings) host.CPUs {
-	cpus, online, err := m.BenchmarkCPUs(s.CPUs)
+func (m *Machine) SystemCPUs(r Request) host.CPUs {
+	cpus, online, err := m.BenchmarkCPUs(r.CPUs())
 	if err != nil || len(cpus) == 0 {
 		return nil
 	}

@@ -9,25 +9,29 @@ import (
 	"krund/internal/setting"
 )
 
-// TurboSettings asks for turbo off.
-type TurboSettings struct {
-	Policy setting.Policy
-	MSR    bool // as a last resort write the processor's own register; that logs kernel messages and taints the kernel
-}
-
 const (
 	noTurboFile = "/sys/devices/system/cpu/intel_pstate/no_turbo"
 	boostFile   = host.CPUFreqDir + "/boost"
 )
 
-// turbo switches turbo off by the first way that the machine has: the switch of intel_pstate; the boost switch of every policy; that of
-// the driver; a maximum at the nominal frequency; the processor's register, if allowed.
-func turbo(s TurboSettings) Control {
-	return Control{
-		Name: "turbo", Policy: s.Policy, targets: turboTargets(),
-		Why:  "turbo lasts as long as the processor is cool: results depend on what ran before",
-		plan: func(_ context.Context, m *Machine) Plan { return planTurbo(m, s.MSR) },
-	}
+// turbo switches turbo off by the first way that the machine has: the switch of intel_pstate; the
+// boost switch of every policy; that of the driver; a maximum at the nominal frequency; the
+// processor's register, if allowed.
+var turbo = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "turbo", Policy: setting.Require,
+		Brief: "no turbo",
+		Why:   "turbo lasts as long as the processor is cool: results depend on what ran before",
+		Options: []setting.Option{{
+			Name: "msr", Default: false,
+			Doc: "as a last resort, write the processor's own register; the kernel logs this and becomes tainted",
+		}},
+		What: "see below", Notes: "between governor and limits",
+	},
+	targets: turboTargets(),
+	plan: func(d setting.Demand, _ Request) planner {
+		return func(_ context.Context, m *Machine) Plan { return planTurbo(m, d.Flag("msr")) }
+	},
 }
 
 func turboTargets() []target {

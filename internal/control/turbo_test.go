@@ -91,7 +91,7 @@ func TestTurboByRegister(t *testing.T) {
 		if p := planTurbo(m, false); p.Status != setting.StatusCannot || !strings.Contains(p.Fix, "msr = true") {
 			t.Errorf("%s: not allowed, yet %s with fix %q", tt.machine, p.Status, p.Fix)
 		}
-		c := turbo(TurboSettings{Policy: setting.Require, MSR: true})
+		c := required(turbo, "msr", true)
 		f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
 		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("%s: %+v, %v", tt.machine, f, err)

@@ -2,16 +2,18 @@ package control
 
 import "krund/internal/setting"
 
-// WritebackSettings asks for the periodic writing of dirty pages to pause.
-type WritebackSettings struct{ Policy setting.Policy }
+const writebackFile = "/proc/sys/vm/dirty_writeback_centisecs"
 
-// writeback sets vm.dirty_writeback_centisecs to 0: the kernel's flusher threads no longer wake by themselves. Only for the time of a run:
-// krund syncs the disks before it, and sync(2) works as ever.
-func writeback(s WritebackSettings) Control {
-	const file = "/proc/sys/vm/dirty_writeback_centisecs"
-	return Control{
-		Name: "writeback", Policy: s.Policy, targets: files(isNumber, file),
-		Why:  "flusher threads wake every five seconds to write dirty pages to the disk",
-		plan: sysfile{path: file, want: "0"}.plan,
-	}
+// writeback sets vm.dirty_writeback_centisecs to 0: the kernel's flusher threads no longer wake by
+// themselves while measuring. krund syncs the disks before a run, and sync(2) works as ever.
+var writeback = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "writeback", Policy: setting.Off,
+		Brief: "no periodic writeback of dirty pages while measuring",
+		Why:   "flusher threads wake every five seconds to write dirty pages to the disk",
+		What:  "`vm.dirty_writeback_centisecs` = 0",
+		Notes: "krund syncs the disks before a run; sync works as ever",
+	},
+	targets: files(isNumber, writebackFile),
+	plan:    fixed(sysfile{path: writebackFile, want: "0"}.plan),
 }

@@ -13,18 +13,20 @@ import (
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/setting"
-	"krund/internal/settings"
 	"krund/internal/sysroot"
 )
 
 // Wishes are what is asked of a machine.
 type Wishes struct {
-	Control      control.Settings
-	Probe        probe.Settings
+	Control      control.Request
+	Probe        probe.Request
 	Counters     msr.Want
 	Interpreters []Interpreter
 	Entry        *autostart.Entry // of the boot loader, for the experiment's boots; nil: none
 }
+
+// Settings returns what [controls] can name: the controls, then the probes.
+func Settings() []setting.Descriptor { return append(control.Descriptors(), probe.Descriptors()...) }
 
 // Study is what the warmup study asks of a machine.
 func Study() Wishes {
@@ -36,9 +38,13 @@ func Study() Wishes {
 
 // Of is what an experiment asks of it, when it is run with this mode of reboots.
 func Of(cfg *config.Config, reboot string) Wishes {
-	relaxed := reboot != config.RebootHardware
+	demands := cfg.Controls
+	if reboot != config.RebootHardware {
+		demands = demands.Relaxed()
+	}
 	w := Wishes{
-		Control: settings.Controls(cfg, relaxed), Probe: settings.Probes(cfg, relaxed),
+		Control:      control.Request{Demands: demands, Heap: cfg.Limits.Heap},
+		Probe:        probe.NewRequest(demands, cfg.Temperature.Sensors),
 		Counters:     msr.Want{Sources: cfg.Counters.Sources, Scope: cfg.Counters.Scope},
 		Interpreters: interpreters(cfg),
 	}

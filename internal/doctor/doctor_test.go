@@ -70,8 +70,10 @@ func TestLookChangesNothing(t *testing.T) {
 			}
 			before := snapshot(t, dir)
 			w := Study()
-			w.Control.Shield.Policy, w.Control.Services.Policy, w.Control.Network.Policy = setting.Require, setting.Require, setting.Require
-			w.Control.Turbo.MSR = true
+			for _, name := range []string{"shield", "services", "network"} {
+				w.Control.Demands = w.Control.With(w.Control.Of(name).Under(setting.Require))
+			}
+			w.Control.Demands = w.Control.With(w.Control.Of("turbo").With("msr", true))
 			rows := Look(t.Context(), control.NewMachine(t.Context(), sysroot.New(dir)), w, msr.Probe)
 			if !maps.Equal(before, snapshot(t, dir)) {
 				t.Error("the tree has changed")
@@ -203,8 +205,10 @@ nbody = { parameter = 1 }
 fasta = { parameter = 1 }
 [counters]
 sources = ["msr"]
+[controls]
+aslr = "require"
 `
-	cfg, err := config.Parse("/x/x.toml", []byte(text), "host")
+	cfg, err := config.Parse("/x/x.toml", []byte(text), "host", Settings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,8 +216,19 @@ sources = ["msr"]
 	if !slices.Equal(w.Interpreters, []Interpreter{{"P", "python", "/usr/bin/python3"}}) || !slices.Equal(w.Counters.Sources, []string{"msr"}) {
 		t.Errorf("%+v", w)
 	}
-	if strict := Of(cfg, config.RebootHardware); w.Control.Turbo.Policy != setting.Warn || strict.Control.Turbo.Policy != setting.Require {
-		t.Errorf("turbo without reboots %s, with %s", w.Control.Turbo.Policy, strict.Control.Turbo.Policy)
+	// Without reboots, what the file does not state is at most a warning.
+	strict := Of(cfg, config.RebootHardware)
+	for name, want := range map[string][2]setting.Policy{
+		"turbo": {setting.Warn, setting.Require}, "aslr": {setting.Require, setting.Require}, "swap": {setting.Off, setting.Off},
+	} {
+		got := [2]setting.Policy{w.Control.Of(name).Policy, strict.Control.Of(name).Policy}
+		if got != want {
+			t.Errorf("%s without reboots and with: %s, want %s", name, got, want)
+		}
+	}
+	if w.Probe.Temperature != setting.Warn || strict.Probe.Temperature != setting.Require ||
+		w.Control.Heap != cfg.Limits.Heap {
+		t.Errorf("%+v, heap %d; without reboots %+v", w.Probe, w.Control.Heap, strict.Probe)
 	}
 	if len(Study().Interpreters) != 0 || !slices.Contains(Study().Counters.Sources, msr.None) {
 		t.Errorf("%+v", Study())

@@ -13,6 +13,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/setting"
 )
 
 // Options say what is compared.
@@ -22,6 +23,8 @@ type Options struct {
 	Hosts []string
 	// Name is the path that the configuration's copy is parsed as.
 	Name string
+	// Settings are what the configuration's [controls] can name.
+	Settings []setting.Descriptor
 }
 
 // Check reads everything in the directory f. Its memory grows with the number of
@@ -260,7 +263,7 @@ func parseFor(o Options, recorded []string, text []byte, slots int) (*config.Con
 	var first *config.Config
 	var failed error
 	for _, host := range append(append([]string{}, recorded...), o.Hosts...) {
-		cfg, err := config.Parse(o.Name, text, host)
+		cfg, err := config.Parse(o.Name, text, host, o.Settings)
 		if err != nil {
 			failed = err
 			continue

@@ -58,7 +58,7 @@ func experiment(t *testing.T) (*crashfs.FS, directory.Directory) {
 		}
 	}
 	must(durable.WriteFile(fsys, toml, []byte(text), 0o644))
-	cfg, err := config.Parse(toml, []byte(text), "lab1")
+	cfg, err := config.Parse(toml, []byte(text), "lab1", nil)
 	must(err)
 	f, err := directory.Create(fsys, dir)
 	must(err)
@@ -214,7 +214,7 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg, err := config.Parse(toml, []byte(text), "lab1")
+			cfg, err := config.Parse(toml, []byte(text), "lab1", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -69,7 +69,7 @@ nbody = { parameter = -5 }
 
 func job(t *testing.T, name string) Job {
 	t.Helper()
-	cfg, err := config.Parse("/x/test.toml", []byte(configText), "here")
+	cfg, err := config.Parse("/x/test.toml", []byte(configText), "here", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestVanishedProgramIsAnOutcome(t *testing.T) {
 }
 
 func TestUnknownKey(t *testing.T) {
-	cfg, err := config.Parse("/x/test.toml", []byte(configText), "here")
+	cfg, err := config.Parse("/x/test.toml", []byte(configText), "here", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

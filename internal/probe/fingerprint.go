@@ -17,8 +17,21 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/host"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
+
+// fingerprint declares the probe of this file.
+var fingerprint = setting.Descriptor{
+	Name: "fingerprint", Policy: setting.Warn,
+	Brief: "the machine is the one the experiment began on",
+	Why:   "an update in the middle splits an experiment in two",
+	What: "kernel, command line, microcode, processor and its flags, cores, firmware, memory modules, " +
+		"mitigations, clock source, packages (count and hash), hashes of the VMs, the benchmarks' files and " +
+		"krund's runners",
+	Notes: "nothing in it changes with a boot or with what krund sets. A change is shown as " +
+		"`name: \"old\" -> \"new\"`",
+}
 
 // A Fingerprint tells one machine, and one state of its software, from another: names such as
 // "cpu.microcode" with their values. Nothing in it changes from boot to boot, or by what krund

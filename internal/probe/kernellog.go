@@ -7,8 +7,20 @@ import (
 	"regexp"
 	"time"
 
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
+
+// kernelLog declares the probe of this file.
+var kernelLog = setting.Descriptor{
+	Name: "kernel_log", Policy: setting.Warn,
+	Brief: "no unexpected kernel messages during a run",
+	Why:   "the kernel says there when the hardware is in trouble",
+	What:  "`/dev/kmsg` from just before to just after the run, by sequence number; `dmesg` on OpenBSD",
+	Notes: "lines of the kernel, and of programs that write to `/dev/kmsg` without a facility of their own. " +
+		"Known harmless ones (network up and down, mounts, auditing) and those that `[kernel_log] allow` " +
+		"matches are not flagged. Lost lines are counted",
+}
 
 // A KernelLine is one message of the kernel's log.
 type KernelLine struct {

@@ -165,8 +165,10 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	m, _ := machine(t, "kvm-guest")
-	for _, f := range Check(t.Context(), m, Settings{setting.Off, setting.Off, setting.Off, setting.Off,
-		setting.Off, nil}) {
+	for _, f := range Check(t.Context(), m, Request{
+		Temperature: setting.Off, KernelLog: setting.Off, Throttle: setting.Off, Virtualisation: setting.Off,
+		Fingerprint: setting.Off,
+	}) {
 		if f.Status != setting.StatusOff || f.Fix != "" {
 			t.Errorf("policy off: %+v", f)
 		}

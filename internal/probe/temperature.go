@@ -9,8 +9,20 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/results"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
+
+// temperature declares the probe of this file.
+var temperature = setting.Descriptor{
+	Name: "temperature", Policy: setting.Require,
+	Brief: "temperatures back at their base before each process execution",
+	Why:   "a hot processor slows itself down, and so measures the weather",
+	What:  "every hwmon sensor; thermal zones where there is none; `hw.sensors` on OpenBSD",
+	Notes: "a sensor is called by chip, place and label: `coretemp@platform/coretemp.0/Core_0`. The numbers " +
+		"of hwmon directories change from boot to boot and are not used. A broken sensor costs a remark, " +
+		"not the others",
+}
 
 // celsius prints thousandths of a degree.
 func celsius(milli int) string { return fmt.Sprintf("%.1f C", float64(milli)/1000) }

@@ -11,8 +11,21 @@ import (
 	"strings"
 
 	"krund/internal/display"
+	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
+
+// throttle declares the probe of this file. Under apply a run during which the processor throttled
+// itself does not count.
+var throttle = setting.Descriptor{
+	Name: "throttle", Policy: setting.Apply,
+	Brief: "a run counts only if the processor did not throttle itself",
+	Why:   "a processor that slows itself down spoils the run",
+	What: "`thermal_throttle/*_count` of every CPU; TRM, THR, MCE of `/proc/interrupts`; " +
+		"IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS where `/dev/cpu/N/msr` is readable",
+	Notes: "power limits are in the registers only, unless the kernel was booted with `int_pln_enable`. AMD " +
+		"has no such counters: use APERF/MPERF",
+}
 
 // Throttle is how often, so far, the processor has slowed itself down. Counters and register bits
 // carry names such as "cpu0/core_throttle_count" and "cpu0/package thermal limit (log)"; a bit that

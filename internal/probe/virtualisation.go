@@ -7,7 +7,17 @@ import (
 	"strings"
 
 	"krund/internal/host"
+	"krund/internal/setting"
 )
+
+// virtualisation declares the probe of this file.
+var virtualisation = setting.Descriptor{
+	Name: "virtualisation", Policy: setting.Warn,
+	Brief: "no hypervisor below krund",
+	Why:   "another machine's load decides how fast this one runs",
+	What: "systemd-detect-virt, the processor's hypervisor flag, the firmware's names, `/sys/hypervisor`; " +
+		"`pvbus` on OpenBSD",
+}
 
 // Virtualisation says whether something stands between krund and the hardware.
 type Virtualisation struct {

@@ -96,7 +96,7 @@ nbody = { parameter = 1 }
 		{config.RebootNone, facts, "2026-11-21T08:00:00Z", 0, "[{s 40000}]"},
 		{config.RebootHardware, schedule.Facts{}, "2026-11-21T09:00:00Z", 0, "[]"},
 	} {
-		cfg, err := config.Parse("/x/test.toml", fmt.Appendf(nil, text, test.reboot), "lab1")
+		cfg, err := config.Parse("/x/test.toml", fmt.Appendf(nil, text, test.reboot), "lab1", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

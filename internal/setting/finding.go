@@ -1,9 +1,11 @@
 // Package setting holds what controls (internal/control) and probes (internal/probe) have in
-// common: the policies that a configuration gives them, and the findings that they report. A
-// setting is one property of the machine that krund sets, or only reads.
+// common: how they declare themselves (Descriptor), what a configuration asks of them (Policy,
+// Demand), and what they report (Finding, Problem, Table). A setting is one property of the machine
+// that krund sets, or only reads.
 //
-// The package is a leaf: it neither reads nor changes a machine. So probes, which only read, need
-// nothing of the package that changes machines. Start reading at Finding.
+// The types are here, and not in internal/control, so that there is one Policy and one Descriptor
+// for both, while probes, which only read, and the configuration, which only parses, import nothing
+// that changes a machine. The package is a leaf and touches no machine. Start reading at Descriptor.
 package setting
 
 import "fmt"

@@ -1,0 +1,136 @@
+package control
+
+import (
+	"context"
+	"runtime"
+	"slices"
+
+	"krund/internal/setting"
+)
+
+// A Descriptor declares a control: what krund says about it, what it may change, and how.
+type Descriptor struct {
+	setting.Descriptor
+	targets []target                              // what its plans may change; nothing else is restored
+	plan    func(setting.Demand, Request) planner // makes the control from the parsed values
+	environ func(setting.Demand) string           // of a benchmark: "NAME=value"; nil for none
+}
+
+// A planner compares the machine with what is wanted. It reads and never changes.
+type planner func(context.Context, *Machine) Plan
+
+// fixed is the plan of a control without options.
+func fixed(p planner) func(setting.Demand, Request) planner {
+	return func(setting.Demand, Request) planner { return p }
+}
+
+// A Request is everything that is asked of a machine: the demands of the configuration, one for each
+// control, and what else plans depend on.
+type Request struct {
+	setting.Demands
+	Heap int64 // bytes of memory that a benchmark may use, for which overcommit keeps room; 0 asks for none
+}
+
+// Defaults asks for what the warmup study had ("Virtual Machine Warmup Blows Hot and Cold", section
+// 3.5): what Krun set or insisted on is required, and what it did not touch is off. In between are
+// settings that the study left to the firmware, or that take nothing away (apply).
+func Defaults() Request { return Request{Demands: setting.Defaults(Descriptors())} }
+
+// CPUs returns the CPUs that benchmarks run on in list form; "" is all online ones but the lowest.
+func (r Request) CPUs() string { return r.Of("shield").Text("cpus") }
+
+// Linux returns the controls of Linux in the order of work; restoring goes the other way.
+//
+// Sibling threads go first, because the rest concerns the CPUs that stay. Governor, turbo, limits:
+// see governor.go and frequency.go. Swap comes before overcommit, which counts it. Services stop
+// before interrupts are moved (irqbalance) and CPUs shielded. The network goes last and comes back
+// first.
+func Linux() []Descriptor {
+	return []Descriptor{
+		smt,
+		frequencyGovernor,
+		turbo,
+		frequencyLimits,
+		cstates,
+		tickless,
+		isolcpus,
+		perfRate,
+		nmiWatchdog,
+		aslr,
+		swap,
+		overcommit,
+		thp,
+		ksm,
+		numaBalancing,
+		writeback,
+		statInterval,
+		rtThrottle,
+		services,
+		irqAffinity,
+		shield,
+		network,
+	}
+}
+
+// OpenBSD returns the controls of OpenBSD in the order of work. There is no turbo switch, no binding
+// to CPUs, and address space layout randomization cannot be switched off.
+func OpenBSD() []Descriptor {
+	return []Descriptor{
+		apm,
+		malloc,
+		services,
+		network,
+	}
+}
+
+// Descriptors returns what all controls of all systems declare, each name once: a configuration for
+// one system can be read on another.
+func Descriptors() []setting.Descriptor {
+	var list []setting.Descriptor
+	for _, d := range append(Linux(), OpenBSD()...) {
+		if !slices.ContainsFunc(list, func(e setting.Descriptor) bool { return e.Name == d.Name }) {
+			list = append(list, d.Descriptor)
+		}
+	}
+	return list
+}
+
+// system returns the controls of the system at hand. Their plans are compiled on every system, and
+// tested on one.
+func system() []Descriptor {
+	switch runtime.GOOS {
+	case "linux":
+		return Linux()
+	case "openbsd":
+		return OpenBSD()
+	}
+	return nil
+}
+
+// Controls returns the controls of this system in the order of work, as they are asked for.
+func Controls(r Request) []Control {
+	var list []Control
+	for _, d := range system() {
+		list = append(list, d.control(r))
+	}
+	return list
+}
+
+func (d Descriptor) control(r Request) Control {
+	demand := r.Of(d.Name)
+	return Control{Name: d.Name, Why: d.Why, Policy: demand.Policy, plan: d.plan(demand, r), targets: d.targets}
+}
+
+// Environment returns what the controls want in the environment of a benchmark.
+func Environment(r Request) []string {
+	var env []string
+	for _, d := range system() {
+		if d.environ == nil {
+			continue
+		}
+		if entry := d.environ(r.Of(d.Name)); entry != "" {
+			env = append(env, entry)
+		}
+	}
+	return env
+}
