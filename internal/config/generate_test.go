@@ -20,8 +20,10 @@ func TestGenerated(t *testing.T) {
 	for _, part := range []struct{ file, begin, end, want string }{
 		{"configs/example.toml", "[controls]\n", "\n[counters]", example(doctor.Settings())},
 		{"docs/config.md", begin("settings"), end, configTable(doctor.Settings())},
-		{"docs/controls.md", begin("Linux"), end, controlsTable("control", "set", described(control.Linux()))},
-		{"docs/controls.md", begin("OpenBSD"), end, controlsTable("control", "set", described(control.OpenBSD()))},
+		{"docs/controls.md", begin("Linux"), end,
+			controlsTable("control", "set", described(control.Linux()))},
+		{"docs/controls.md", begin("OpenBSD"), end,
+			controlsTable("control", "set", described(control.OpenBSD()))},
 		{"docs/controls.md", begin("probes"), end, controlsTable("probe", "read", probe.Descriptors())},
 	} {
 		path := filepath.Join("../..", part.file)
@@ -92,7 +94,8 @@ func configTable(settings []setting.Descriptor) string {
 	for _, d := range settings {
 		fmt.Fprintf(&b, "| `%s` | policy | `%q` | %s, because %s |\n", d.Name, d.Policy, d.Brief, d.Why)
 		for _, o := range d.Options {
-			fmt.Fprintf(&b, "| `%s.%s` | %s | `%s` | %s |\n", d.Name, o.Name, values(o), asTOML(o.Default), o.Doc)
+			fmt.Fprintf(&b, "| `%s.%s` | %s | `%s` | %s |\n", d.Name, o.Name, values(o), asTOML(o.Default),
+				o.Doc)
 		}
 	}
 	return b.String()
@@ -150,7 +153,8 @@ func thousands(n int64) string {
 func TestDescriptorsAreWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range doctor.Settings() {
-		if seen[d.Name] || d.Brief == "" || d.Why == "" || d.What == "" || !strings.Contains("require apply warn off", string(d.Policy)) {
+		if seen[d.Name] || d.Brief == "" || d.Why == "" || d.What == "" ||
+			!strings.Contains("require apply warn off", string(d.Policy)) {
 			t.Errorf("%q is declared twice, or not wholly: %+v", d.Name, d)
 		}
 		seen[d.Name] = true

@@ -26,8 +26,9 @@ var accountTarget = target{kind: KindAccount, name: func(string) bool { return t
 // groupWasThere is the Data of an account whose group is older than krund's work.
 const groupWasThere = "group"
 
-// ExpectAccount writes down that an account for benchmarks is about to be made, unless there is one already or that is on record: what was there
-// before krund came stays. The account is used by many executions, so it stays until Restore, whose RestoreSettings leaves it alone.
+// ExpectAccount writes down that an account for benchmarks is about to be made, unless there is one
+// already or that is on record: what was there before krund came stays. The account is used by many
+// executions, so it stays until Restore, whose RestoreSettings leaves it alone.
 func ExpectAccount(m *Machine, j *Journal) error {
 	if m.Accounts == nil || slices.ContainsFunc(j.Pending(), isAccount) {
 		return nil

@@ -28,7 +28,8 @@ func (f *fakeAccounts) Remove(_ context.Context, keepGroup bool) (bool, error) {
 	return was, nil
 }
 
-// TestAccountGoesAgain: not when an execution has put its settings back, but at the end, with its group unless that was there before.
+// TestAccountGoesAgain: not when an execution has put its settings back, but at the end, with its
+// group unless that was there before.
 func TestAccountGoesAgain(t *testing.T) {
 	for _, group := range []bool{false, true} {
 		accounts := &fakeAccounts{group: group}
@@ -39,11 +40,13 @@ func TestAccountGoesAgain(t *testing.T) {
 				t.Fatalf("%v, journal %v", err, j.Pending())
 			}
 			accounts.account, accounts.group = true, true
-			if report, err := RestoreSettings(t.Context(), m, j); err != nil || len(report) != 0 || !accounts.account {
+			if report, err := RestoreSettings(t.Context(), m, j); err != nil || len(report) != 0 ||
+				!accounts.account {
 				t.Errorf("%v, %v, account %t", report, err, accounts.account)
 			}
 		}
-		if _, err := Restore(t.Context(), m, j); err != nil || accounts.account || accounts.group != group || len(j.Pending()) != 0 {
+		if _, err := Restore(t.Context(), m, j); err != nil || accounts.account ||
+			accounts.group != group || len(j.Pending()) != 0 {
 			t.Errorf("a group before %t: %v, left %+v, journal %v", group, err, accounts, j.Pending())
 		}
 	}
@@ -62,7 +65,8 @@ func TestAccountOfBefore(t *testing.T) {
 	}
 }
 
-// TestAccountAfterACrash: the account is on record before it is made, and restore takes it away, also in a later boot, again when that failed.
+// TestAccountAfterACrash: the account is on record before it is made, and restore takes it away,
+// also in a later boot, again when that failed.
 func TestAccountAfterACrash(t *testing.T) {
 	for _, made := range []bool{false, true} {
 		accounts := &fakeAccounts{}
@@ -77,12 +81,14 @@ func TestAccountAfterACrash(t *testing.T) {
 		}
 		accounts.account, m.Boot = made, "second"
 		accounts.fail = errors.New("the user database is locked")
-		if report, err := restoreLater(t.Context(), m, fsys); err == nil || len(report) != 1 || report[0].Outcome != Failed {
+		if report, err := restoreLater(t.Context(), m, fsys); err == nil || len(report) != 1 ||
+			report[0].Outcome != Failed {
 			t.Errorf("%v, %v; want one that failed", report, err)
 		}
 		accounts.fail = nil
 		want := map[bool]Outcome{true: Restored, false: Already}[made]
-		if report, err := restoreLater(t.Context(), m, fsys); err != nil || len(report) != 1 || report[0].Outcome != want || accounts.account {
+		if report, err := restoreLater(t.Context(), m, fsys); err != nil || len(report) != 1 ||
+			report[0].Outcome != want || accounts.account {
 			t.Errorf("made %t: %v, %v, left %t", made, report, err, accounts.account)
 		}
 		if report, err := restoreLater(t.Context(), m, fsys); err != nil || len(report) != 0 {
@@ -100,11 +106,13 @@ func TestAccountTrouble(t *testing.T) {
 	if err := ExpectAccount(m, openJournal(t, m)); err != nil {
 		t.Errorf("a system without accounts: %v", err)
 	}
-	if outcome, err := m.undo(t.Context(), Step{Kind: KindAccount, Target: "krun"}, true); outcome != Failed || err == nil {
+	if outcome, err := m.undo(t.Context(), Step{Kind: KindAccount, Target: "krun"},
+		true); outcome != Failed || err == nil {
 		t.Errorf("%s, %v", outcome, err)
 	}
 	m.Accounts = &fakeAccounts{account: true}
-	if outcome, err := m.undo(t.Context(), Step{Kind: KindAccount, Target: "root"}, true); outcome != Failed || err == nil {
+	if outcome, err := m.undo(t.Context(), Step{Kind: KindAccount, Target: "root"},
+		true); outcome != Failed || err == nil {
 		t.Errorf("a damaged journal: %s, %v", outcome, err)
 	}
 }
@@ -122,7 +130,8 @@ func TestBefore(t *testing.T) {
 		return nil
 	})
 	for i := range 3 {
-		if _, err := j.begin("aslr", []Step{{Kind: KindFile}}); (i == 0) != errors.Is(err, forbidden) || len(j.Pending()) != i {
+		if _, err := j.begin("aslr", []Step{{Kind: KindFile}}); (i == 0) != errors.Is(err, forbidden) ||
+			len(j.Pending()) != i {
 			t.Errorf("%d: %v, pending %d", i, err, len(j.Pending()))
 		}
 	}

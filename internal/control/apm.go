@@ -11,8 +11,8 @@ import (
 	"krund/internal/setting"
 )
 
-// A perfState is OpenBSD's performance setting: the policy (manual, auto, high; "" where the system has none) and the level in percent.
-// It prints as "manual 50".
+// A perfState is OpenBSD's performance setting: the policy (manual, auto, high; "" where the system
+// has none) and the level in percent. It prints as "manual 50".
 type perfState struct {
 	policy string
 	level  int
@@ -20,7 +20,8 @@ type perfState struct {
 
 func (s perfState) String() string { return strings.TrimSpace(fmt.Sprintf("%s %d", s.policy, s.level)) }
 
-// full tells whether the machine runs at full speed and stays so. The policy "auto" does not count: it lowers the level when it likes.
+// full reports whether the machine runs at full speed and stays so. The policy "auto" does not
+// count: it lowers the level when it likes.
 func (s perfState) full() bool { return s.level == 100 && s.policy != "auto" }
 
 // parsePerfState is the inverse of String.
@@ -67,7 +68,8 @@ var apm = Descriptor{
 		Why:   frequencyWhy,
 		What:  "`apm -H`; when apmd does not run, `hw.perfpolicy` = `manual` and `hw.setperf` = 100",
 		Notes: "`auto` does not count as full speed: it lowers the speed when it likes. Kernels that keep a " +
-			"policy for mains and one for the battery show only the one in force: a laptop gets that one back " +
+			"policy for mains and one for the battery show only the one in force: a laptop gets " +
+			"that one back " +
 			"for both, until it restarts",
 	},
 	targets: []target{{kind: KindPerform, name: is("hw.setperf"), values: from(isPerfState)}},
@@ -127,7 +129,8 @@ func (a performApplier) do(ctx context.Context, s Step) (string, error) {
 	return state.String(), nil
 }
 
-// set writes policy and level. Only the policy "manual" lets the level be written; the others choose it themselves.
+// set writes policy and level. Only the policy "manual" lets the level be written; the others
+// choose it themselves.
 func (a performApplier) set(ctx context.Context, to perfState, hasPolicy bool) error {
 	if hasPolicy && to.policy != "" {
 		if _, err := sysctlSet(ctx, a.commands, "hw.perfpolicy", to.policy); err != nil {

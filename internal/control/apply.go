@@ -10,11 +10,13 @@ import (
 	"krund/internal/setting"
 )
 
-// Undo takes changes back, the last one first, and goes on past those that cannot be taken back; its error names them. Calling it again
-// tries those again and does nothing else. It does not stop when its context ends.
+// Undo takes changes back, the last one first, and goes on past those that cannot be taken back;
+// its error names them. Calling it again tries those again and does nothing else. It does not stop
+// when its context ends.
 type Undo func(context.Context) error
 
-// CheckAll tells how every setting stands, one finding for each name, in the order of the list. It reads and never changes.
+// CheckAll reports how every setting stands, one finding for each name, in the order of the list.
+// It reads and never changes.
 func CheckAll(ctx context.Context, m *Machine, r Request) []setting.Finding {
 	var findings []setting.Finding
 	for _, c := range Controls(r) {
@@ -23,7 +25,8 @@ func CheckAll(ctx context.Context, m *Machine, r Request) []setting.Finding {
 	return findings
 }
 
-// merge adds a finding to a list, into the one of the same name if there is one: a control that works in two parts is one row.
+// merge adds a finding to a list, into the one of the same name if there is one: a control that
+// works in two parts is one row.
 func merge(findings []setting.Finding, f setting.Finding) []setting.Finding {
 	i := slices.IndexFunc(findings, func(g setting.Finding) bool { return g.Name == f.Name })
 	if i < 0 {
@@ -42,7 +45,8 @@ func merge(findings []setting.Finding, f setting.Finding) []setting.Finding {
 
 // rank orders statuses by how much they say.
 func rank(s setting.Status) int {
-	return slices.Index([]setting.Status{setting.StatusOff, setting.StatusOK, setting.StatusSet, setting.StatusWillSet, setting.StatusDiffers, setting.StatusNeedsReboot, setting.StatusCannot}, s)
+	return slices.Index([]setting.Status{setting.StatusOff, setting.StatusOK, setting.StatusSet,
+		setting.StatusWillSet, setting.StatusDiffers, setting.StatusNeedsReboot, setting.StatusCannot}, s)
 }
 
 // join puts two texts together, each once.
@@ -53,9 +57,11 @@ func join(a, b, between string) string {
 	return a + between + b
 }
 
-// Apply brings one setting into the wanted state, whole or not at all, and reads it back. Under a policy that forbids to change it, or
-// when there is nothing to change, it only checks; the Undo then does nothing. The error says why a change that was planned could not
-// be made; the finding says so too, and all of it has been taken back (if even that failed, the error says it and the journal keeps it).
+// Apply brings one setting into the wanted state, whole or not at all, and reads it back. Under a
+// policy that forbids to change it, or when there is nothing to change, it only checks; the Undo
+// then does nothing. The error says why a change that was planned could not be made; the finding
+// says so too, and all of it has been taken back (if even that failed, the error says it and the
+// journal keeps it).
 func (c Control) Apply(ctx context.Context, m *Machine, j *Journal) (setting.Finding, Undo, error) {
 	finding, made, err := c.apply(ctx, m, j)
 	return finding, undoOf(m, j, made), err
@@ -88,21 +94,24 @@ func undoOf(m *Machine, j *Journal, entries []Entry) Undo {
 		}
 		report := takeBack(ctx, m, entries)
 		entries = slices.DeleteFunc(entries, func(e Entry) bool {
-			return slices.ContainsFunc(report, func(x Reversal) bool { return x.Entry.N == e.N && x.Outcome != Failed })
+			return slices.ContainsFunc(report,
+				func(x Reversal) bool { return x.Entry.N == e.N && x.Outcome != Failed })
 		})
 		return errors.Join(report.Err(), j.undone(report))
 	}
 }
 
-// carryOut makes the changes of one control after writing all of them down. refused are the errors of optional ones; they are among the
-// entries all the same, because another change may bring about what was refused (a governor its energy preference), and then is to be
-// taken back. After an error none of the changes stands.
+// carryOut makes the changes of one control after writing all of them down. refused are the errors
+// of optional ones; they are among the entries all the same, because another change may bring about
+// what was refused (a governor its energy preference), and then is to be taken back. After an error
+// none of the changes stands.
 func carryOut(
 	ctx context.Context, m *Machine, j *Journal, c Control, steps []Step,
 ) (made []Entry, refused []error, err error) {
 	for _, s := range steps {
 		if !c.makes(s) { // then it could not be taken back
-			return nil, nil, fmt.Errorf("the plan of %s contains a change that is none of its targets: %s", c.Name, s)
+			return nil, nil, fmt.Errorf("the plan of %s contains a change that is none of its targets: %s",
+				c.Name, s)
 		}
 	}
 	entries, err := j.begin(c.Name, steps)
@@ -127,7 +136,8 @@ func carryOut(
 		report := takeBack(ctx, m, entries)
 		return nil, refused, errors.Join(refused[0], report.Err(), j.undone(report))
 	}
-	// What read back is a help for people; it may be lost. After a failed write the journal itself refuses further changes.
+	// What read back is a help for people; it may be lost. After a failed write the journal itself
+	// refuses further changes.
 	_ = j.got(entries)
 	return entries, refused, nil
 }
@@ -152,16 +162,20 @@ func (m *Machine) do(ctx context.Context, s Step) (string, error) {
 	return a.do(ctx, s)
 }
 
-// ApplyAll brings the machine into the wanted state. First it restores what an earlier krund of this boot may have left in the journal.
-// Then it checks everything: when a required setting cannot be had, nothing is changed and the problems say why. Then it applies the
-// controls in order, and looks at all of them once more, since settings move each other; what moved is set a second time.
+// ApplyAll brings the machine into the wanted state. First it restores what an earlier krund of
+// this boot may have left in the journal. Then it checks everything: when a required setting cannot
+// be had, nothing is changed and the problems say why. Then it applies the controls in order, and
+// looks at all of them once more, since settings move each other; what moved is set a second time.
 //
-// The findings are one for each name, also when there are problems. The Undo, never nil, takes back all that was changed, and must be
-// called when there are problems: a required setting may have failed half way through the list.
-func ApplyAll(ctx context.Context, m *Machine, r Request, j *Journal) ([]setting.Finding, Undo, []setting.Problem) {
+// The findings are one for each name, also when there are problems. The Undo, never nil, takes back
+// all that was changed, and must be called when there are problems: a required setting may have
+// failed half way through the list.
+func ApplyAll(ctx context.Context, m *Machine, r Request, j *Journal) ([]setting.Finding, Undo,
+	[]setting.Problem) {
 	nothing := undoOf(m, j, nil)
 	if _, err := RestoreSettings(ctx, m, j); err != nil {
-		return CheckAll(ctx, m, r), nothing, []setting.Problem{{Control: "journal", What: oneLine(err.Error()), Fix: "run `krunctl restore`, or reboot"}}
+		return CheckAll(ctx, m, r), nothing, []setting.Problem{{Control: "journal",
+			What: oneLine(err.Error()), Fix: "run `krunctl restore`, or reboot"}}
 	}
 	a := applied{m: m, j: j, controls: Controls(r)}
 	for _, c := range a.controls {
@@ -197,7 +211,8 @@ type applied struct {
 	made     []Entry
 }
 
-// first applies control i. What was found is what the check found: an earlier control may have changed it by now.
+// first applies control i. What was found is what the check found: an earlier control may have
+// changed it by now.
 func (a *applied) first(ctx context.Context, i int) {
 	finding, made, _ := a.controls[i].apply(ctx, a.m, a.j) // the finding says what the error says
 	finding.Found = a.parts[i].Found
@@ -229,7 +244,8 @@ func (a *applied) verify(ctx context.Context, i int) {
 	}
 }
 
-// moved tells whether a setting that was as wanted is so no more. Optional steps do not count: they were refused when they were tried.
+// moved reports whether a setting that was as wanted is so no more. Optional steps do not count:
+// they were refused when they were tried.
 func (c Control) moved(ctx context.Context, m *Machine) bool {
 	p := c.plan(ctx, m)
 	if p.Status == setting.StatusWillSet {

@@ -9,8 +9,8 @@ import (
 	"krund/internal/setting"
 )
 
-// TestApplyAndUndoEverywhere applies every control to every machine: nothing may be wanted afterwards, and taking all of it back must leave
-// each file as it was.
+// TestApplyAndUndoEverywhere applies every control to every machine: nothing may be wanted
+// afterwards, and taking all of it back must leave each file as it was.
 func TestApplyAndUndoEverywhere(t *testing.T) {
 	for _, name := range append(machines, machines...) {
 		t.Run(name, func(t *testing.T) {
@@ -25,7 +25,8 @@ func TestApplyAndUndoEverywhere(t *testing.T) {
 				t.Fatalf("problems under policy apply: %v", problems)
 			}
 			for _, f := range findings {
-				t.Logf("%-15s %-13s found %s; wanted %s; %s; fix: %s", f.Name, f.Status, f.Found, f.Wanted, f.Detail, f.Fix)
+				t.Logf("%-15s %-13s found %s; wanted %s; %s; fix: %s", f.Name, f.Status, f.Found, f.Wanted,
+					f.Detail, f.Fix)
 			}
 			for _, f := range CheckAll(t.Context(), m, everything()) {
 				if f.Status == setting.StatusWillSet && f.Name != "irq_affinity" {
@@ -64,7 +65,8 @@ func TestCheckChangesNothing(t *testing.T) {
 	}
 }
 
-// TestOrderOfFrequency holds governor, turbo and limits to the order in which no driver undoes the one before.
+// TestOrderOfFrequency holds governor, turbo and limits to the order in which no driver undoes the
+// one before.
 func TestOrderOfFrequency(t *testing.T) {
 	m, k := fakeMachine(t, "intel-pstate-active")
 	s := everything()
@@ -83,6 +85,7 @@ func TestOrderOfFrequency(t *testing.T) {
 	governor, off := at(p+"scaling_governor=performance"), at(noTurboFile+"=1")
 	upper, lower := at(p+"scaling_max_freq=3600000"), at(p+"scaling_min_freq=3600000")
 	if !(governor < off && off < upper && upper < lower) {
-		t.Errorf("order of writes: governor %d, no_turbo %d, maximum %d, minimum %d", governor, off, upper, lower)
+		t.Errorf("order of writes: governor %d, no_turbo %d, maximum %d, minimum %d", governor, off, upper,
+			lower)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"krund/internal/setting"
 )
 
-// awkward is a machine of testdata with something unusual about it, and what one control makes of that.
+// awkward is a machine of testdata with something unusual about it, and what one control makes of
+// that.
 type awkward struct {
 	name    string
 	tree    string
@@ -26,72 +27,108 @@ const cpuDir = "/sys/devices/system/cpu/"
 var awkwardMachines = []awkward{
 	{
 		"a CPU was taken out", "intel-acpi-cpufreq",
-		map[string]string{cpuDir + "online": "0-2", cpuDir + "present": "0-2", host.CPUFreqDir + "/policy3": "-", cpuDir + "cpu3": "-"},
+		map[string]string{cpuDir + "online": "0-2", cpuDir + "present": "0-2",
+			host.CPUFreqDir + "/policy3": "-", cpuDir + "cpu3": "-"},
 		"frequency", setting.StatusSet, "",
 	},
 	{
 		"a CPU is offline, its policy is still listed", "amd-pstate-epp",
-		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu3/online": "0"}, "frequency", setting.StatusSet, "",
+		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu3/online": "0"}, "frequency",
+		setting.StatusSet, "",
 	},
 	{
 		"a policy without CPUs, as old kernels have it", "intel-acpi-cpufreq",
-		map[string]string{host.CPUFreqDir + "/policy1/affected_cpus": "", host.CPUFreqDir + "/policy1/scaling_governor": ""}, "frequency", setting.StatusSet, "",
+		map[string]string{host.CPUFreqDir + "/policy1/affected_cpus": "",
+			host.CPUFreqDir + "/policy1/scaling_governor": ""}, "frequency", setting.StatusSet, "",
 	},
 	{
-		"a CPU is offline, and the copy of the machine lacks what the kernel did not answer", "intel-acpi-cpufreq",
-		map[string]string{cpuDir + "online": "0-2", host.CPUFreqDir + "/policy3/affected_cpus": "-", host.CPUFreqDir + "/policy3/scaling_driver": "-"},
+		"a CPU is offline, and the copy of the machine lacks what the kernel did not answer",
+		"intel-acpi-cpufreq",
+		map[string]string{cpuDir + "online": "0-2", host.CPUFreqDir + "/policy3/affected_cpus": "-",
+			host.CPUFreqDir + "/policy3/scaling_driver": "-"},
 		"frequency", setting.StatusSet, "",
 	},
 	{
 		"a policy without CPUs and without anything else", "arm64",
 		map[string]string{
-			cpuDir + "online": "0,2-3", host.CPUFreqDir + "/policy1/affected_cpus": "\n", host.CPUFreqDir + "/policy1/scaling_max_freq": "-",
+			cpuDir + "online": "0,2-3", host.CPUFreqDir + "/policy1/affected_cpus": "\n",
+			host.CPUFreqDir + "/policy1/scaling_max_freq": "-",
 			host.CPUFreqDir + "/policy1/cpuinfo_max_freq": "",
 		},
 		"frequency", setting.StatusSet, "",
 	},
-	{"a policy of a CPU that is online cannot be read", "arm64", map[string]string{host.CPUFreqDir + "/policy0/affected_cpus": "-"}, "frequency", setting.StatusCannot, "policy0/affected_cpus"},
+	{"a policy of a CPU that is online cannot be read", "arm64",
+		map[string]string{host.CPUFreqDir + "/policy0/affected_cpus": "-"}, "frequency",
+		setting.StatusCannot, "policy0/affected_cpus"},
 	{
-		"a CPU without a policy", "intel-acpi-cpufreq", map[string]string{host.CPUFreqDir + "/policy2": "-"}, "frequency", setting.StatusSet, "no policy for CPU 2,",
+		"a CPU without a policy", "intel-acpi-cpufreq",
+		map[string]string{host.CPUFreqDir + "/policy2": "-"}, "frequency", setting.StatusSet,
+		"no policy for CPU 2,",
 	},
 	{
 		"all CPUs share a policy", "arm64",
-		map[string]string{host.CPUFreqDir + "/policy0/affected_cpus": "0 1 2 3", host.CPUFreqDir + "/policy0/related_cpus": "0 1 2 3"}, "frequency", setting.StatusSet, "",
+		map[string]string{host.CPUFreqDir + "/policy0/affected_cpus": "0 1 2 3",
+			host.CPUFreqDir + "/policy0/related_cpus": "0 1 2 3"}, "frequency", setting.StatusSet, "",
 	},
 	{
 		"limits that are one already, at another frequency", "intel-acpi-cpufreq",
-		map[string]string{host.CPUFreqDir + "/policy0/scaling_min_freq": "1200000", host.CPUFreqDir + "/policy0/scaling_max_freq": "1200000"},
+		map[string]string{host.CPUFreqDir + "/policy0/scaling_min_freq": "1200000",
+			host.CPUFreqDir + "/policy0/scaling_max_freq": "1200000"},
 		"frequency", setting.StatusSet, "",
 	},
 	{
 		"no governor performance", "amd-acpi-cpufreq",
-		map[string]string{host.CPUFreqDir + "/policy0/scaling_available_governors": "userspace schedutil"}, "frequency", setting.StatusCannot, "CONFIG_CPU_FREQ_GOV_PERFORMANCE",
+		map[string]string{host.CPUFreqDir + "/policy0/scaling_available_governors": "userspace schedutil"},
+		"frequency", setting.StatusCannot, "CONFIG_CPU_FREQ_GOV_PERFORMANCE",
 	},
-	{"a frequency that the driver does not know", "arm64", map[string]string{host.CPUFreqDir + "/policy0/scaling_driver": "<unknown>"}, "frequency", setting.StatusSet, ""},
+	{"a frequency that the driver does not know", "arm64",
+		map[string]string{host.CPUFreqDir + "/policy0/scaling_driver": "<unknown>"}, "frequency",
+		setting.StatusSet, ""},
 	{
 		"a sibling that somebody took offline", "amd-pstate-epp",
-		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu2/online": "1", cpuDir + "cpu3/online": "0"}, "smt", setting.StatusSet, "",
+		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu2/online": "1",
+			cpuDir + "cpu3/online": "0"}, "smt", setting.StatusSet, "",
 	},
-	{"siblings off in the firmware", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "forceoff"}, "smt", setting.StatusOK, "forceoff"},
-	{"no siblings", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "notsupported"}, "smt", setting.StatusOK, "notsupported"},
-	{"no support for siblings in the kernel", "arm64", map[string]string{cpuDir + "smt/control": "notimplemented"}, "smt", setting.StatusOK, "notimplemented"},
-	{"siblings that nobody took online", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "on", cpuDir + "smt/active": "0"}, "smt", setting.StatusOK, "no core"},
-	{"nohz_full is empty", "kvm-guest", map[string]string{nohzFile: ""}, "tickless", setting.StatusNeedsReboot, "nohz_full=1"},
-	{"nohz_full is (null)", "kvm-guest", map[string]string{nohzFile: "  (null)"}, "tickless", setting.StatusNeedsReboot, "nohz_full=1"},
-	{"nohz_full has every CPU", "kvm-guest", map[string]string{nohzFile: "0-1"}, "tickless", setting.StatusNeedsReboot, "no CPU is left"},
-	{"nohz_full names CPUs that do not exist", "kvm-guest", map[string]string{nohzFile: "1-63"}, "tickless", setting.StatusOK, ""},
+	{"siblings off in the firmware", "intel-acpi-cpufreq",
+		map[string]string{cpuDir + "smt/control": "forceoff"}, "smt", setting.StatusOK, "forceoff"},
+	{"no siblings", "intel-acpi-cpufreq", map[string]string{cpuDir + "smt/control": "notsupported"}, "smt",
+		setting.StatusOK, "notsupported"},
+	{"no support for siblings in the kernel", "arm64",
+		map[string]string{cpuDir + "smt/control": "notimplemented"}, "smt", setting.StatusOK,
+		"notimplemented"},
+	{"siblings that nobody took online", "intel-acpi-cpufreq",
+		map[string]string{cpuDir + "smt/control": "on", cpuDir + "smt/active": "0"}, "smt",
+		setting.StatusOK, "no core"},
+	{"nohz_full is empty", "kvm-guest", map[string]string{nohzFile: ""}, "tickless",
+		setting.StatusNeedsReboot, "nohz_full=1"},
+	{"nohz_full is (null)", "kvm-guest", map[string]string{nohzFile: "  (null)"}, "tickless",
+		setting.StatusNeedsReboot, "nohz_full=1"},
+	{"nohz_full has every CPU", "kvm-guest", map[string]string{nohzFile: "0-1"}, "tickless",
+		setting.StatusNeedsReboot, "no CPU is left"},
+	{"nohz_full names CPUs that do not exist", "kvm-guest", map[string]string{nohzFile: "1-63"}, "tickless",
+		setting.StatusOK, ""},
 	{
 		"isolcpus with flags", "intel-acpi-cpufreq",
-		map[string]string{cpuDir + "isolated": "1-3", "/proc/cmdline": "quiet isolcpus=domain,managed_irq,1-3"}, "isolcpus", setting.StatusNeedsReboot, "isolcpus",
+		map[string]string{cpuDir + "isolated": "1-3",
+			"/proc/cmdline": "quiet isolcpus=domain,managed_irq,1-3"}, "isolcpus",
+		setting.StatusNeedsReboot, "isolcpus",
 	},
-	{"isolcpus of interrupts only", "intel-acpi-cpufreq", map[string]string{cpuDir + "isolated": "", "/proc/cmdline": "isolcpus=managed_irq,1-3"}, "isolcpus", setting.StatusOK, ""},
-	{"control groups of version 1", "kvm-guest", map[string]string{groupRoot: "-", groupRoot + "/cpuset/cpuset.cpus": "0-1"}, "shield", setting.StatusCannot, "version 2"},
-	{"one CPU", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "shield", setting.StatusCannot, "two CPUs"},
-	{"one CPU and interrupts", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "irq_affinity", setting.StatusCannot, ""},
-	{"one CPU and the timer", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "tickless", setting.StatusCannot, "two CPUs"},
+	{"isolcpus of interrupts only", "intel-acpi-cpufreq",
+		map[string]string{cpuDir + "isolated": "", "/proc/cmdline": "isolcpus=managed_irq,1-3"}, "isolcpus",
+		setting.StatusOK, ""},
+	{"control groups of version 1", "kvm-guest",
+		map[string]string{groupRoot: "-", groupRoot + "/cpuset/cpuset.cpus": "0-1"}, "shield",
+		setting.StatusCannot, "version 2"},
+	{"one CPU", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "shield", setting.StatusCannot,
+		"two CPUs"},
+	{"one CPU and interrupts", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "irq_affinity",
+		setting.StatusCannot, ""},
+	{"one CPU and the timer", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "tickless",
+		setting.StatusCannot, "two CPUs"},
 }
 
-// TestAwkwardMachines: each control says the truth about an unusual machine, sets what can be set, and all of it can be put back.
+// TestAwkwardMachines: each control says the truth about an unusual machine, sets what can be set,
+// and all of it can be put back.
 func TestAwkwardMachines(t *testing.T) {
 	for _, tt := range awkwardMachines {
 		t.Run(tt.name, func(t *testing.T) {
@@ -112,7 +149,8 @@ func TestAwkwardMachines(t *testing.T) {
 			f := find(t, findings, tt.control)
 			row := strings.Join([]string{f.Found, f.Wanted, f.Detail, f.Fix}, " | ")
 			if len(problems) > 0 || f.Status != tt.status || !strings.Contains(row, tt.part) {
-				t.Errorf("%s: %s %s, want %s %q; problems %v", tt.control, f.Status, row, tt.status, tt.part, problems)
+				t.Errorf("%s: %s %s, want %s %q; problems %v", tt.control, f.Status, row, tt.status,
+					tt.part, problems)
 			}
 			if err := undo(t.Context()); err != nil {
 				t.Error(err)
@@ -122,7 +160,8 @@ func TestAwkwardMachines(t *testing.T) {
 	}
 }
 
-// TestReadOnlyKernelFiles: in a container /sys and /proc/sys refuse every write. Nothing is changed, and each row says why.
+// TestReadOnlyKernelFiles: in a container /sys and /proc/sys refuse every write. Nothing is
+// changed, and each row says why.
 func TestReadOnlyKernelFiles(t *testing.T) {
 	for _, tree := range machines {
 		m, k := fakeMachine(t, tree)
@@ -164,7 +203,8 @@ func TestCheckOfReadOnlyKernelFiles(t *testing.T) {
 				if !promised[f.Name] || !strings.Contains(f.Fix, "container") {
 					t.Errorf("%s: %+v", tree, f)
 				}
-			case f.Status == setting.StatusWillSet && f.Name != "swap" && f.Name != "services" && f.Name != "network" && f.Name != "cstates":
+			case f.Status == setting.StatusWillSet && f.Name != "swap" && f.Name != "services" &&
+				f.Name != "network" && f.Name != "cstates":
 				t.Errorf("%s: %s is promised", tree, f.Name)
 			}
 		}

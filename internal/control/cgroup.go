@@ -21,8 +21,8 @@ func (a groupApplier) do(_ context.Context, s Step) (string, error) {
 	return "present", nil
 }
 
-// undo removes the group, and those below it that a dead krund left. Processes that still run in them are moved to the root group first:
-// restoring the machine must not kill anything.
+// undo removes the group, and those below it that a dead krund left. Processes that still run in
+// them are moved to the root group first: restoring the machine must not kill anything.
 func (a groupApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	if !a.root.Exists(s.Target) {
 		return Already, nil
@@ -77,8 +77,8 @@ func (a grantApplier) do(_ context.Context, s Step) (string, error) {
 	return s.New, err
 }
 
-// undo takes the controller from the children again. When other groups have come to use it in the meantime (EBUSY) it stays: it costs
-// nothing, and it is theirs now.
+// undo takes the controller from the children again. When other groups have come to use it in the
+// meantime (EBUSY) it stays: it costs nothing, and it is theirs now.
 func (a grantApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	has, err := a.has(s)
 	switch {

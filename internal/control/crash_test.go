@@ -52,7 +52,7 @@ func restoreLater(ctx context.Context, m *Machine, fsys durable.FS) (Report, err
 	return report, errors.Join(err, j.Close())
 }
 
-// killed runs program and tells whether the fuse killed it.
+// killed runs program and reports whether the fuse killed it.
 func killed(program func()) (dead bool) {
 	defer func() {
 		if r := recover(); r == errKilled {
@@ -65,8 +65,9 @@ func killed(program func()) (dead bool) {
 	return false
 }
 
-// TestRestoreAfterKillAtEveryChange kills krund before each single change to the machine, on the way there and on the way back. A restore
-// in a new process must bring everything back, and a second one find nothing to do.
+// TestRestoreAfterKillAtEveryChange kills krund before each single change to the machine, on the
+// way there and on the way back. A restore in a new process must bring everything back, and a
+// second one find nothing to do.
 func TestRestoreAfterKillAtEveryChange(t *testing.T) {
 	for _, tree := range machines {
 		t.Run(tree, func(t *testing.T) {
@@ -76,7 +77,8 @@ func TestRestoreAfterKillAtEveryChange(t *testing.T) {
 	}
 }
 
-// killAtEveryChange needs one machine only: after each kill it must be as it was, and so serves for the next.
+// killAtEveryChange needs one machine only: after each kill it must be as it was, and so serves for
+// the next.
 func killAtEveryChange(t *testing.T, tree string) {
 	m, k := fakeMachine(t, tree)
 	k.memory = map[string][]byte{}
@@ -135,8 +137,9 @@ func TestRestoreAfterKillDuringRestore(t *testing.T) {
 	}
 }
 
-// TestJournalBeforeChange cuts krund off in every operation on its journal. The journal is then reduced to what was promised to be on the
-// disk, while the machine keeps its state: were a single change made before its entry was synced, restoring would miss it.
+// TestJournalBeforeChange cuts krund off in every operation on its journal. The journal is then
+// reduced to what was promised to be on the disk, while the machine keeps its state: were a single
+// change made before its entry was synced, restoring would miss it.
 func TestJournalBeforeChange(t *testing.T) {
 	var m *Machine
 	var k *fakeKernel
@@ -150,7 +153,8 @@ func TestJournalBeforeChange(t *testing.T) {
 		return fsys
 	}
 	cuts := 0
-	for cut, after := range crashfs.EveryCut(build, func(fsys *crashfs.FS) error { return session(t.Context(), m, fsys) }, crashfs.Nothing) {
+	for cut, after := range crashfs.EveryCut(build,
+		func(fsys *crashfs.FS) error { return session(t.Context(), m, fsys) }, crashfs.Nothing) {
 		cuts++
 		if _, err := restoreLater(t.Context(), m, after); err != nil {
 			t.Errorf("%s: %v", cut, err)
@@ -165,8 +169,9 @@ func TestJournalBeforeChange(t *testing.T) {
 	}
 }
 
-// TestPowerCut cuts the power in every operation on the journal. The machine comes up as it always does, in another boot; whatever is left
-// of the journal, restoring must not touch the machine, and must leave nothing behind.
+// TestPowerCut cuts the power in every operation on the journal. The machine comes up as it always
+// does, in another boot; whatever is left of the journal, restoring must not touch the machine, and
+// must leave nothing behind.
 func TestPowerCut(t *testing.T) {
 	m, k := fakeMachine(t, "kvm-guest")
 	before := state(t, m, k)
@@ -177,7 +182,8 @@ func TestPowerCut(t *testing.T) {
 	}
 	m.Boot = "another boot"
 	policies := append(crashfs.Policies(1), crashfs.Torn(2))
-	for cut, after := range crashfs.EveryCut(build, func(fsys *crashfs.FS) error { return session(t.Context(), dying, fsys) }, policies...) {
+	for cut, after := range crashfs.EveryCut(build,
+		func(fsys *crashfs.FS) error { return session(t.Context(), dying, fsys) }, policies...) {
 		report, err := restoreLater(t.Context(), m, after)
 		if err != nil {
 			t.Errorf("%s: %v", cut, err)

@@ -12,9 +12,9 @@ import (
 
 const latencyFile = "/dev/cpu_dma_latency"
 
-// cstates writes the wish to /dev/cpu_dma_latency and holds the device open, since the kernel forgets
-// the wish when it is closed (docs.kernel.org, power/pm_qos_interface). So the wish cannot outlive
-// krund.
+// cstates writes the wish to /dev/cpu_dma_latency and holds the device open, since the kernel
+// forgets the wish when it is closed (docs.kernel.org, power/pm_qos_interface). So the wish cannot
+// outlive krund.
 var cstates = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "cstates", Policy: setting.Off,
@@ -33,7 +33,8 @@ var cstates = Descriptor{
 	},
 }
 
-// unlimited is what the device says when nobody holds it (PM_QOS_CPU_LATENCY_DEFAULT_VALUE), in microseconds.
+// unlimited is what the device says when nobody holds it (PM_QOS_CPU_LATENCY_DEFAULT_VALUE), in
+// microseconds.
 const unlimited = 2000000000
 
 func planCStates(m *Machine, want int) Plan {
@@ -47,7 +48,8 @@ func planCStates(m *Machine, want int) Plan {
 		return unreadable(wanted, err)
 	}
 	if len(data) != 4 {
-		return cannot("unknown", wanted, fmt.Sprintf("%s has %d bytes instead of 4", latencyFile, len(data)), "")
+		return cannot("unknown", wanted, fmt.Sprintf("%s has %d bytes instead of 4", latencyFile,
+			len(data)), "")
 	}
 	now := int32(binary.NativeEndian.Uint32(data))
 	found := fmt.Sprintf("at most %d us to wake", now)
@@ -57,7 +59,8 @@ func planCStates(m *Machine, want int) Plan {
 	if int(now) <= want {
 		return ok(found, wanted)
 	}
-	return willSet(found, wanted, Step{Kind: KindHold, Target: latencyFile, Old: fmt.Sprint(now), New: fmt.Sprint(want)})
+	return willSet(found, wanted, Step{Kind: KindHold, Target: latencyFile, Old: fmt.Sprint(now),
+		New: fmt.Sprint(want)})
 }
 
 // holdApplier holds devices open with a 32-bit number written to them.
@@ -76,7 +79,8 @@ func (a holdApplier) do(_ context.Context, s Step) (string, error) {
 	return s.New, nil
 }
 
-// undo lets go of the device. In another process than the one that held it, there is nothing to do: the kernel closed it.
+// undo lets go of the device. In another process than the one that held it, there is nothing to do:
+// the kernel closed it.
 func (a holdApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	released, err := a.m.release(s.Target)
 	switch {

@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// gone tells whether an error says that a process or file is not there any more.
+// gone reports whether an error says that a process or file is not there any more.
 func gone(err error) bool { return errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist) }
 
-// busy tells whether an error says that something is in use.
+// busy reports whether an error says that something is in use.
 func busy(err error) bool { return errors.Is(err, syscall.EBUSY) }
 
 // clip shortens a text for a message.

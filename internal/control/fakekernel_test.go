@@ -19,24 +19,32 @@ import (
 	"krund/internal/sysroot"
 )
 
-// fakeKernel is the part of a kernel's behaviour that a plain file lacks and that controls have to live with: refused values, lists of
-// choices, limits that move with turbo, preferences that go with the governor, CPUs that go offline, control groups.
+// fakeKernel is the part of a kernel's behaviour that a plain file lacks and that controls have to
+// live with: refused values, lists of choices, limits that move with turbo, preferences that go
+// with the governor, CPUs that go offline, control groups.
 type fakeKernel struct {
 	sysroot.OS
-	dir       string
-	refuse    func(op, name, value string) error // asked before every change; nil refuses nothing; errKeep takes a write and keeps the old value
-	writes    []string                           // "name=value" of every change, in order
-	wishes    map[string]int64                   // limits as asked for, before the hardware's are laid over them
-	turbos    map[string]int64                   // hardware maximum of policies whose driver lowers it without turbo
-	before610 bool                               // intel_pstate before Linux 6.10: without turbo it lowers what limits may be, and not the hardware maximum
-	late      map[string]bool                    // policies with a request that is not in force yet; nil puts them into force at once
-	slept     time.Duration                      // in all
-	mount     string                             // "ro": all files are on a file system that is mounted read-only
-	memory    map[string][]byte                  // files as they were read, in the tests that read each of them ten thousand times; nil reads them anew
-	fuse      *fuse                              // kills the process before a change; nil never does
+	dir string
+	// asked before every change; nil refuses nothing; errKeep takes a write and keeps the old value
+	refuse func(op, name, value string) error
+	writes []string         // "name=value" of every change, in order
+	wishes map[string]int64 // limits as asked for, before the hardware's are laid over them
+	turbos map[string]int64 // hardware maximum of policies whose driver lowers it without turbo
+	// intel_pstate before Linux 6.10: without turbo it lowers what limits may be, and not the
+	// hardware maximum
+	before610 bool
+	// policies with a request that is not in force yet; nil puts them into force at once
+	late  map[string]bool
+	slept time.Duration // in all
+	mount string        // "ro": all files are on a file system that is mounted read-only
+	// files as they were read, in the tests that read each of them ten thousand times; nil reads
+	// them anew
+	memory map[string][]byte
+	fuse   *fuse // kills the process before a change; nil never does
 }
 
-// A fuse panics with errKilled when it is burnt for the last time. The fakes of a machine share one.
+// A fuse panics with errKilled when it is burnt for the last time. The fakes of a machine share
+// one.
 type fuse struct{ left int }
 
 func (f *fuse) burn() {
@@ -135,7 +143,8 @@ func (k *fakeKernel) take(name, value string) error {
 	case file == "scaling_governor":
 		return k.governor(dir, value)
 	case file == "energy_performance_preference":
-		if k.get(dir+"scaling_governor") == performance && value != performance && !k.exists(dir+"scaling_setspeed") {
+		if k.get(dir+"scaling_governor") == performance && value != performance &&
+			!k.exists(dir+"scaling_setspeed") {
 			return syscall.EBUSY
 		}
 	case file == "scaling_min_freq", file == "scaling_max_freq":
@@ -169,7 +178,8 @@ func (k *fakeKernel) governor(dir, value string) error {
 	if !slices.Contains(strings.Fields(k.get(dir+"scaling_available_governors")), value) {
 		return syscall.EINVAL
 	}
-	// intel_pstate and amd-pstate-epp: the performance governor forces the preference, and it stays when the governor goes.
+	// intel_pstate and amd-pstate-epp: the performance governor forces the preference, and it stays
+	// when the governor goes.
 	if epp := dir + "energy_performance_preference"; value == performance && k.exists(epp) {
 		k.put(epp, performance)
 	}
@@ -177,8 +187,9 @@ func (k *fakeKernel) governor(dir, value string) error {
 	return nil
 }
 
-// limit keeps the wish and shows it within the hardware's limits. Before Linux 5.4 that was at once, and a minimum above the maximum was
-// refused; since then it is a request, which comes into force while somebody sleeps.
+// limit keeps the wish and shows it within the hardware's limits. Before Linux 5.4 that was at
+// once, and a minimum above the maximum was refused; since then it is a request, which comes into
+// force while somebody sleeps.
 func (k *fakeKernel) limit(dir, file, value string) error {
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
@@ -276,7 +287,8 @@ func (k *fakeKernel) noTurbo(off bool) {
 	}
 }
 
-// boost is the switch of acpi-cpufreq, which moves the maximum of every policy to the highest frequency that is left, whatever it was.
+// boost is the switch of acpi-cpufreq, which moves the maximum of every policy to the highest
+// frequency that is left, whatever it was.
 func (k *fakeKernel) boost(on bool) {
 	if on == (k.get(boostFile) == "1") {
 		return
@@ -411,7 +423,8 @@ func (k *fakeKernel) Mkdir(path string) error {
 		return err
 	}
 	clear(k.memory)
-	for file, text := range map[string]string{"cgroup.procs": "", "cgroup.subtree_control": "", "cpuset.cpus": "", "cpuset.cpus.partition": "member"} {
+	for file, text := range map[string]string{"cgroup.procs": "", "cgroup.subtree_control": "",
+		"cpuset.cpus": "", "cpuset.cpus.partition": "member"} {
 		k.put(k.name(path)+"/"+file, text)
 	}
 	return nil

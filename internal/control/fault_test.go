@@ -14,8 +14,9 @@ import (
 	"krund/internal/sysroot"
 )
 
-// TestRefusedWrites makes the kernel refuse, or silently ignore, each write of each control on each machine in turn. The control is then not
-// set and says why, or it says that an optional part was refused; either way the machine can be put back as it was.
+// TestRefusedWrites makes the kernel refuse, or silently ignore, each write of each control on each
+// machine in turn. The control is then not set and says why, or it says that an optional part was
+// refused; either way the machine can be put back as it was.
 func TestRefusedWrites(t *testing.T) {
 	errnos := []error{syscall.EACCES, syscall.EINVAL, syscall.EIO}
 	for i, machine := range machines {
@@ -24,7 +25,8 @@ func TestRefusedWrites(t *testing.T) {
 			t.Parallel()
 			for _, refusal := range refusals {
 				for _, name := range controlNames(t) {
-					t.Run(fmt.Sprintf("%v/%s", refusal, name), func(t *testing.T) { refuseEach(t, refusal, machine, name) })
+					t.Run(fmt.Sprintf("%v/%s", refusal, name),
+						func(t *testing.T) { refuseEach(t, refusal, machine, name) })
 				}
 			}
 		})
@@ -107,7 +109,8 @@ func TestRequiredRefusalIsAProblem(t *testing.T) {
 	s := everything()
 	s = under(s, setting.Require, "perf_rate")
 	findings, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
-	if len(problems) != 1 || problems[0].Control != "perf_rate" || !strings.Contains(problems[0].String(), "permission denied") || problems[0].Fix == "" {
+	if len(problems) != 1 || problems[0].Control != "perf_rate" ||
+		!strings.Contains(problems[0].String(), "permission denied") || problems[0].Fix == "" {
 		t.Fatalf("problems %+v", problems)
 	}
 	if got := find(t, findings, "frequency").Status; got != setting.StatusSet {
@@ -122,7 +125,8 @@ func TestRequiredRefusalIsAProblem(t *testing.T) {
 	sameTree(t, state(t, m, k), before)
 }
 
-// TestUnfitMachineIsNotTouched checks that nothing is changed when it is clear beforehand that a required setting cannot be had.
+// TestUnfitMachineIsNotTouched checks that nothing is changed when it is clear beforehand that a
+// required setting cannot be had.
 func TestUnfitMachineIsNotTouched(t *testing.T) {
 	m, k := fakeMachine(t, "kvm-guest")
 	s := Defaults()
@@ -147,7 +151,8 @@ func TestUnfitMachineIsNotTouched(t *testing.T) {
 
 // TestPoliciesThatForbidChange checks that warn and off leave everything alone.
 func TestPoliciesThatForbidChange(t *testing.T) {
-	for policy, want := range map[setting.Policy]setting.Status{setting.Warn: setting.StatusDiffers, setting.Off: setting.StatusOff} {
+	for policy, want := range map[setting.Policy]setting.Status{setting.Warn: setting.StatusDiffers,
+		setting.Off: setting.StatusOff} {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		for _, c := range Controls(everything()) {
 			c.Policy = policy
@@ -168,7 +173,8 @@ func TestPoliciesThatForbidChange(t *testing.T) {
 	}
 }
 
-// TestMissingFiles removes each file of a machine in turn. Nothing may break, no file may be made, and undo must bring back the rest.
+// TestMissingFiles removes each file of a machine in turn. Nothing may break, no file may be made,
+// and undo must bring back the rest.
 func TestMissingFiles(t *testing.T) {
 	damageEach(t, "intel-pstate-active", true, func(path string) error { return os.Remove(path) })
 }
@@ -178,12 +184,14 @@ func TestRubbishInFiles(t *testing.T) {
 	for _, text := range []string{"", "rubbish [\n", "-1\n", "99999999999999999999\n"} {
 		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
 			t.Parallel()
-			damageEach(t, "intel-cpufreq-passive", false, func(path string) error { return os.WriteFile(path, []byte(text), 0o644) })
+			damageEach(t, "intel-cpufreq-passive", false,
+				func(path string) error { return os.WriteFile(path, []byte(text), 0o644) })
 		})
 	}
 }
 
-// damageEach runs everything with each file of a machine damaged in turn; removed says that the damage is to be no more.
+// damageEach runs everything with each file of a machine damaged in turn; removed says that the
+// damage is to be no more.
 func damageEach(t *testing.T, machine string, removed bool, damage func(path string) error) {
 	t.Helper()
 	dir := copyTree(t, machine)
@@ -201,7 +209,8 @@ func damageEach(t *testing.T, machine string, removed bool, damage func(path str
 		if err := undo(t.Context()); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s damaged: undo: %v", name, err)
 		}
-		// A control may have found the rubbish to be the old value, and put it back with a newline; but a file that is not there stays away.
+		// A control may have found the rubbish to be the old value, and put it back with a newline;
+		// but a file that is not there stays away.
 		if _, err := os.Stat(filepath.Join(dir, name)); removed && err == nil {
 			t.Errorf("%s was removed, and made", name)
 		}

@@ -17,7 +17,8 @@ type fileApplier struct {
 	hasty bool // does not wait for a limit to show: somebody looks again later
 }
 
-// do writes the value, unless it is there already: a step whose old and new values are the same only notes what is to be put back.
+// do writes the value, unless it is there already: a step whose old and new values are the same
+// only notes what is to be put back.
 func (a fileApplier) do(ctx context.Context, s Step) (string, error) {
 	if text, err := a.m.Root.Read(s.Target); err == nil && s.Form.show(text) == s.Form.show(s.New) {
 		return text, nil
@@ -25,15 +26,17 @@ func (a fileApplier) do(ctx context.Context, s Step) (string, error) {
 	return a.set(ctx, s, s.New)
 }
 
-// settleSteps and settleFirst say how long to wait for a frequency limit to show: 1, 2, 4, ... milliseconds, a second in all. On an idle
-// machine it takes less than one; a busy emulated one was seen to need ten.
+// settleSteps and settleFirst say how long to wait for a frequency limit to show: 1, 2, 4, ...
+// milliseconds, a second in all. On an idle machine it takes less than one; a busy emulated one was
+// seen to need ten.
 const (
 	settleSteps = 10
 	settleFirst = time.Millisecond
 )
 
-// set writes a value and reads it back. Since Linux 5.4 writing a frequency limit only makes a request, which a kernel thread puts into
-// force; until then the file shows the old limit. So a limit that reads back wrong is read again for a while.
+// set writes a value and reads it back. Since Linux 5.4 writing a frequency limit only makes a
+// request, which a kernel thread puts into force; until then the file shows the old limit. So a
+// limit that reads back wrong is read again for a while.
 func (a fileApplier) set(ctx context.Context, s Step, value string) (string, error) {
 	text, err := a.m.Root.Set(s.Target, value, s.Form.show)
 	if s.Form != FormLimit || a.hasty || a.m.Clock == nil {
@@ -95,10 +98,11 @@ func (f sysfile) plan(_ context.Context, m *Machine) Plan {
 	if f.form == FormChoice && !offers(text, f.want) {
 		return cannot(found, f.want, "this kernel offers "+text, "")
 	}
-	return willSet(found+f.unit, f.want+f.unit, Step{Kind: KindFile, Target: f.path, Old: found, New: f.want, Form: f.form})
+	return willSet(found+f.unit, f.want+f.unit,
+		Step{Kind: KindFile, Target: f.path, Old: found, New: f.want, Form: f.form})
 }
 
-// offers tells whether a list of choices has the word.
+// offers reports whether a list of choices has the word.
 func offers(text, word string) bool {
 	for _, w := range strings.Fields(text) {
 		if strings.Trim(w, "[]") == word {

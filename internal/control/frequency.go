@@ -10,7 +10,8 @@ import (
 	"krund/internal/setting"
 )
 
-const frequencyWhy = "a clock that changes its speed changes every result; only a sustainable frequency can be held"
+const frequencyWhy = "a clock that changes its speed changes every result; only a sustainable frequency " +
+	"can be held"
 
 // frequency is a control in two parts, with turbo between them: frequencyGovernor and
 // frequencyLimits.
@@ -36,14 +37,15 @@ var frequency = setting.Descriptor{
 // noFrequencyDriver is the plan for a machine without cpufreq.
 func noFrequencyDriver(m *Machine, wanted string) Plan {
 	if m.Hypervised() {
-		return cannot("no frequency driver", wanted, "the host of this virtual machine decides", "measure on the hardware itself")
+		return cannot("no frequency driver", wanted, "the host of this virtual machine decides",
+			"measure on the hardware itself")
 	}
 	return cannot("no frequency driver", wanted, "the kernel found no way to set the frequency",
 		"enable frequency control (EIST, SpeedStep, Cool'n'Quiet, CPPC) in the firmware, or load the driver")
 }
 
-// frequencyLimits is the second part, after turbo: minimum = maximum = the wanted frequency, in every
-// policy.
+// frequencyLimits is the second part, after turbo: minimum = maximum = the wanted frequency, in
+// every policy.
 var frequencyLimits = Descriptor{
 	Descriptor: frequency,
 	targets:    limitFiles(),
@@ -78,10 +80,14 @@ func limitFiles() []target {
 		host.CPUFreqDir+"/policy[0-9]*/scaling_max_freq")
 }
 
-// planLimits wants scaling_min_freq = scaling_max_freq = the target of each policy. The order of the two writes keeps the minimum below
-// the maximum at every moment, forwards and, because undoing goes backwards, on the way back.
+// planLimits wants scaling_min_freq = scaling_max_freq = the target of each policy. The order of
+// the two writes keeps the minimum below the maximum at every moment, forwards and, because undoing
+// goes backwards, on the way back.
 func planLimits(policies []host.FrequencyPolicy, khz int64) Plan {
-	found := each(policies, func(p host.FrequencyPolicy) string { return fmt.Sprintf("%s-%s MHz", mhz(p.Min), mhz(p.Max)) })
+	found := each(policies, func(p host.FrequencyPolicy) string {
+		return fmt.Sprintf("%s-%s MHz",
+			mhz(p.Min), mhz(p.Max))
+	})
 	wanted := each(policies, func(p host.FrequencyPolicy) string { return mhz(p.Target(khz)) + " MHz" })
 	var steps []Step
 	for _, p := range policies {
@@ -91,7 +97,8 @@ func planLimits(policies []host.FrequencyPolicy, khz int64) Plan {
 			return cannot(found, "fixed frequency", p.Name+": the sustainable frequency is unknown",
 				`set frequency = { policy = "require", khz = ... } in [controls]`)
 		case to < p.HWMin || to > p.HWMax:
-			return cannot(found, wanted, fmt.Sprintf("%s can run at %s to %s MHz", p.Name, mhz(p.HWMin), mhz(p.HWMax)), "ask for a frequency in that range")
+			return cannot(found, wanted, fmt.Sprintf("%s can run at %s to %s MHz", p.Name, mhz(p.HWMin),
+				mhz(p.HWMax)), "ask for a frequency in that range")
 		}
 		steps = append(steps, limits(p, to)...)
 	}
@@ -103,8 +110,10 @@ func planLimits(policies []host.FrequencyPolicy, khz int64) Plan {
 
 // limits returns the steps that bring both limits of a policy to one frequency.
 func limits(p host.FrequencyPolicy, to int64) []Step {
-	lower := Step{Kind: KindFile, Target: p.File("scaling_min_freq"), Old: fmt.Sprint(p.Min), New: fmt.Sprint(to), Form: FormLimit}
-	upper := Step{Kind: KindFile, Target: p.File("scaling_max_freq"), Old: fmt.Sprint(p.Max), New: fmt.Sprint(to), Form: FormLimit}
+	lower := Step{Kind: KindFile, Target: p.File("scaling_min_freq"), Old: fmt.Sprint(p.Min),
+		New: fmt.Sprint(to), Form: FormLimit}
+	upper := Step{Kind: KindFile, Target: p.File("scaling_max_freq"), Old: fmt.Sprint(p.Max),
+		New: fmt.Sprint(to), Form: FormLimit}
 	var steps []Step
 	if p.Min > to { // the minimum must come down before the maximum can
 		steps = []Step{lower, upper}

@@ -12,7 +12,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// TestLimitsStayInOrder walks both limits to a target and back and checks that the minimum never is above the maximum.
+// TestLimitsStayInOrder walks both limits to a target and back and checks that the minimum never is
+// above the maximum.
 func TestLimitsStayInOrder(t *testing.T) {
 	for _, to := range []int64{800, 1000, 1500, 2000, 2500} {
 		for _, from := range [][2]int64{{1000, 2000}, {1500, 1500}, {800, 2500}} {
@@ -51,8 +52,10 @@ func TestLimitsStayInOrder(t *testing.T) {
 
 func TestPlanFrequency(t *testing.T) {
 	base := host.FrequencyPolicy{
-		Name: "policy0", CPUs: host.CPUs{0}, Driver: "intel_pstate", Governor: "powersave", Governors: []string{"performance", "powersave"},
-		EPP: "balance_performance", Min: 800000, Max: 5000000, HWMin: 800000, HWMax: 5000000, Base: 3600000,
+		Name: "policy0", CPUs: host.CPUs{0}, Driver: "intel_pstate", Governor: "powersave",
+		Governors: []string{"performance", "powersave"},
+		EPP:       "balance_performance", Min: 800000, Max: 5000000, HWMin: 800000, HWMax: 5000000,
+		Base: 3600000,
 	}
 	with := func(change func(*host.FrequencyPolicy)) []host.FrequencyPolicy {
 		p := base
@@ -66,22 +69,38 @@ func TestPlanFrequency(t *testing.T) {
 		steps int
 		text  string
 	}{
-		{"governor and preference", planGovernor([]host.FrequencyPolicy{base}, nil), setting.StatusWillSet, 2, "balance_performance"},
-		{"as wanted", planGovernor(with(func(p *host.FrequencyPolicy) { p.Governor, p.EPP = performance, performance }), nil), setting.StatusOK, 0, performance},
-		{"dynamic boost alone", planGovernor(with(func(p *host.FrequencyPolicy) { p.Governor, p.EPP = performance, "" }), []Step{{}}), setting.StatusWillSet, 1, performance},
+		{"governor and preference", planGovernor([]host.FrequencyPolicy{base}, nil), setting.StatusWillSet,
+			2, "balance_performance"},
+		{"as wanted", planGovernor(with(func(p *host.FrequencyPolicy) {
+			p.Governor, p.EPP = performance,
+				performance
+		}), nil), setting.StatusOK, 0, performance},
+		{"dynamic boost alone", planGovernor(with(func(p *host.FrequencyPolicy) {
+			p.Governor,
+				p.EPP = performance, ""
+		}), []Step{{}}), setting.StatusWillSet, 1, performance},
 		{"no such governor", planGovernor(with(func(p *host.FrequencyPolicy) { p.Governors = []string{"userspace"} }), nil), setting.StatusCannot, 0, "offers only userspace"},
 		{"limits", planLimits([]host.FrequencyPolicy{base}, 0), setting.StatusWillSet, 2, "800-5000 MHz"},
-		{"a frequency asked for", planLimits([]host.FrequencyPolicy{base}, 2000000), setting.StatusWillSet, 2, "2000 MHz"},
-		{"beyond the hardware", planLimits([]host.FrequencyPolicy{base}, 6000000), setting.StatusCannot, 0, "can run at 800 to 5000 MHz"},
-		{"below the hardware", planLimits([]host.FrequencyPolicy{base}, 100), setting.StatusCannot, 0, "can run at"},
-		{"base above what turbo off leaves", planLimits(with(func(p *host.FrequencyPolicy) { p.HWMax, p.Max = 3500000, 3500000 }), 0), setting.StatusWillSet, 1, "3500 MHz"},
-		{"unknown", planLimits(with(func(p *host.FrequencyPolicy) { p.Base, p.HWMax = 0, 0 }), 0), setting.StatusCannot, 0, "unknown"},
-		{"fixed", planLimits(with(func(p *host.FrequencyPolicy) { p.Min, p.Max = 3600000, 3600000 }), 0), setting.StatusOK, 0, "3600"},
+		{"a frequency asked for", planLimits([]host.FrequencyPolicy{base}, 2000000), setting.StatusWillSet,
+			2, "2000 MHz"},
+		{"beyond the hardware", planLimits([]host.FrequencyPolicy{base}, 6000000), setting.StatusCannot, 0,
+			"can run at 800 to 5000 MHz"},
+		{"below the hardware", planLimits([]host.FrequencyPolicy{base}, 100), setting.StatusCannot, 0,
+			"can run at"},
+		{"base above what turbo off leaves", planLimits(with(func(p *host.FrequencyPolicy) {
+			p.HWMax,
+				p.Max = 3500000, 3500000
+		}), 0), setting.StatusWillSet, 1, "3500 MHz"},
+		{"unknown", planLimits(with(func(p *host.FrequencyPolicy) { p.Base, p.HWMax = 0, 0 }), 0),
+			setting.StatusCannot, 0, "unknown"},
+		{"fixed", planLimits(with(func(p *host.FrequencyPolicy) { p.Min, p.Max = 3600000, 3600000 }), 0),
+			setting.StatusOK, 0, "3600"},
 	}
 	for _, tt := range tests {
 		all := fmt.Sprint(tt.plan.Found, tt.plan.Wanted, tt.plan.Detail)
 		if tt.plan.Status != tt.want || len(tt.plan.Steps) != tt.steps || !strings.Contains(all, tt.text) {
-			t.Errorf("%s: %s with %d steps (%s); want %s with %d and %q", tt.name, tt.plan.Status, len(tt.plan.Steps), all, tt.want, tt.steps, tt.text)
+			t.Errorf("%s: %s with %d steps (%s); want %s with %d and %q", tt.name, tt.plan.Status,
+				len(tt.plan.Steps), all, tt.want, tt.steps, tt.text)
 		}
 	}
 }
@@ -94,7 +113,8 @@ func TestHybridCoresHaveTheirOwnBase(t *testing.T) {
 	}
 }
 
-// TestBaseWithoutTurboBeforeLinux610: there the hardware maximum stays that of turbo when no_turbo is set, and no limit may reach it.
+// TestBaseWithoutTurboBeforeLinux610: there the hardware maximum stays that of turbo when no_turbo
+// is set, and no limit may reach it.
 func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 	m, k := fakeMachine(t, "intel-cpufreq-passive")
 	k.before610 = true
@@ -105,7 +125,8 @@ func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 	if len(problems) > 0 {
 		t.Error(problems)
 	}
-	if f := find(t, findings, "frequency"); f.Status != setting.StatusSet || !strings.Contains(f.Wanted, "3300 MHz") {
+	if f := find(t, findings, "frequency"); f.Status != setting.StatusSet ||
+		!strings.Contains(f.Wanted, "3300 MHz") {
 		t.Errorf("%+v", f)
 	}
 	for _, file := range []string{"scaling_min_freq", "scaling_max_freq"} {
@@ -121,9 +142,12 @@ func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 
 func TestDriversAreNamed(t *testing.T) {
 	want := map[string]string{
-		"intel-acpi-cpufreq": "acpi-cpufreq ondemand, 800-3601 MHz", "intel-pstate-active": "intel_pstate powersave (energy balance_performance), 800-5000 MHz",
-		"intel-cpufreq-passive": "intel_cpufreq schedutil, 1600-3700 MHz", "amd-pstate-epp": "amd-pstate-epp powersave (energy balance_performance), 550-4850 MHz",
-		"amd-acpi-cpufreq": "acpi-cpufreq schedutil, 1200-2400 MHz", "kvm-guest": "no frequency driver", "arm64": "cppc_cpufreq ondemand, 1000-3000 MHz",
+		"intel-acpi-cpufreq":    "acpi-cpufreq ondemand, 800-3601 MHz",
+		"intel-pstate-active":   "intel_pstate powersave (energy balance_performance), 800-5000 MHz",
+		"intel-cpufreq-passive": "intel_cpufreq schedutil, 1600-3700 MHz",
+		"amd-pstate-epp":        "amd-pstate-epp powersave (energy balance_performance), 550-4850 MHz",
+		"amd-acpi-cpufreq":      "acpi-cpufreq schedutil, 1200-2400 MHz",
+		"kvm-guest":             "no frequency driver", "arm64": "cppc_cpufreq ondemand, 1000-3000 MHz",
 	}
 	for machine, text := range want {
 		m, _ := fakeMachine(t, machine)
@@ -139,9 +163,12 @@ func FuzzReadPolicy(f *testing.F) {
 	f.Fuzz(func(t *testing.T, affected, driver, steps, number string) {
 		dir := host.CPUFreqDir + "/policy0/"
 		root := sysroot.New("/nowhere").With(texts{
-			dir + "affected_cpus": affected, dir + "scaling_driver": driver, dir + "scaling_available_frequencies": steps,
-			dir + "scaling_governor": "performance", dir + "scaling_available_governors": "performance",
-			dir + "scaling_min_freq": "800000", dir + "scaling_max_freq": number, dir + "cpuinfo_min_freq": "800000", dir + "cpuinfo_max_freq": "900000",
+			dir + "affected_cpus": affected, dir + "scaling_driver": driver,
+			dir + "scaling_available_frequencies": steps,
+			dir + "scaling_governor":              "performance",
+			dir + "scaling_available_governors":   "performance",
+			dir + "scaling_min_freq":              "800000", dir + "scaling_max_freq": number,
+			dir + "cpuinfo_min_freq": "800000", dir + "cpuinfo_max_freq": "900000",
 			dir + "base_frequency": number,
 		})
 		p, err := host.Host{Root: root}.FrequencyPolicy("policy0")
@@ -174,8 +201,9 @@ func TestLimitsShowLate(t *testing.T) {
 	sameTree(t, state(t, m, k), before)
 }
 
-// TestLimitsThatTurboHoldsBack: on the way back the limits come before turbo, and cannot be what they were until it is on again. Waiting for each of
-// them would take minutes on a machine of some hundred CPUs.
+// TestLimitsThatTurboHoldsBack: on the way back the limits come before turbo, and cannot be what
+// they were until it is on again. Waiting for each of them would take minutes on a machine of some
+// hundred CPUs.
 func TestLimitsThatTurboHoldsBack(t *testing.T) {
 	m, k := fakeMachine(t, "intel-cpufreq-passive")
 	k.before610, m.Clock = true, k
@@ -239,7 +267,8 @@ func TestUnreadablePolicies(t *testing.T) {
 		err    error
 		status setting.Status // of frequency and turbo
 	}{
-		{"an energy preference without a name (amd-pstate)", "/energy_performance_preference", syscall.EINVAL, setting.StatusWillSet},
+		{"an energy preference without a name (amd-pstate)", "/energy_performance_preference",
+			syscall.EINVAL, setting.StatusWillSet},
 		{"a broken energy preference", "/energy_performance_preference", syscall.EIO, setting.StatusWillSet},
 		{"the policy goes while it is read", "/policy3/scaling_", syscall.ENODEV, setting.StatusWillSet},
 		{"all CPUs of the policy are offline", "/policy3/", syscall.EBUSY, setting.StatusWillSet},

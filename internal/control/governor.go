@@ -60,7 +60,8 @@ func isTunable(name string) bool {
 // dynamicBoostFile lets intel_pstate raise the minimum of a CPU that wakes from input or output.
 const dynamicBoostFile = "/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost"
 
-// dynamicBoost returns the step that switches hwp_dynamic_boost off, none where it is off or unknown.
+// dynamicBoost returns the step that switches hwp_dynamic_boost off, none where it is off or
+// unknown.
 func dynamicBoost(m *Machine) []Step {
 	if v, err := m.Root.Read(dynamicBoostFile); err == nil && v == "1" {
 		return []Step{{Kind: KindFile, Target: dynamicBoostFile, Old: "1", New: "0"}}
@@ -68,13 +69,16 @@ func dynamicBoost(m *Machine) []Step {
 	return nil
 }
 
-// noteTunables returns steps that change nothing and remember the settings of governors that are about to go: the kernel forgets them with the
-// governor's last policy, and begins with its defaults when it comes back. They are the first steps, so that they are put back after the governor.
+// noteTunables returns steps that change nothing and remember the settings of governors that are
+// about to go: the kernel forgets them with the governor's last policy, and begins with its
+// defaults when it comes back. They are the first steps, so that they are put back after the
+// governor.
 func noteTunables(m *Machine, policies []host.FrequencyPolicy) []Step {
 	var dirs []string
 	for _, p := range policies {
 		if p.Governor != performance {
-			dirs = append(dirs, host.CPUFreqDir+"/"+p.Governor, p.File(p.Governor)) // of all policies, or each its own: the driver decides
+			// of all policies, or each its own: the driver decides
+			dirs = append(dirs, host.CPUFreqDir+"/"+p.Governor, p.File(p.Governor))
 		}
 	}
 	slices.Sort(dirs)
@@ -82,7 +86,8 @@ func noteTunables(m *Machine, policies []host.FrequencyPolicy) []Step {
 	for _, dir := range slices.Compact(dirs) {
 		for _, name := range m.Root.List(dir) {
 			if text, err := m.Root.Read(dir + "/" + name); err == nil && isWords(text) {
-				steps = append(steps, Step{Kind: KindFile, Target: dir + "/" + name, Old: text, New: text, Optional: true})
+				steps = append(steps, Step{Kind: KindFile, Target: dir + "/" + name, Old: text, New: text,
+					Optional: true})
 			}
 		}
 	}
@@ -101,14 +106,17 @@ func planGovernor(policies []host.FrequencyPolicy, extra []Step) Plan {
 	var prefer, govern []Step
 	for _, p := range policies {
 		if !slices.Contains(p.Governors, performance) {
-			return cannot(found, performance, fmt.Sprintf("%s offers only %s", p.Name, strings.Join(p.Governors, " ")),
+			return cannot(found, performance,
+				fmt.Sprintf("%s offers only %s", p.Name, strings.Join(p.Governors, " ")),
 				"load or build in the governor (CONFIG_CPU_FREQ_GOV_PERFORMANCE)")
 		}
 		if p.EPP != "" && p.EPP != performance {
-			prefer = append(prefer, Step{Kind: KindFile, Target: p.File("energy_performance_preference"), Old: p.EPP, New: performance, Optional: true})
+			prefer = append(prefer, Step{Kind: KindFile, Target: p.File("energy_performance_preference"),
+				Old: p.EPP, New: performance, Optional: true})
 		}
 		if p.Governor != performance {
-			govern = append(govern, Step{Kind: KindFile, Target: p.File("scaling_governor"), Old: p.Governor, New: performance})
+			govern = append(govern, Step{Kind: KindFile, Target: p.File("scaling_governor"),
+				Old: p.Governor, New: performance})
 		}
 	}
 	steps := slices.Concat(prefer, govern, extra)

@@ -10,7 +10,8 @@ import (
 	"krund/internal/host"
 )
 
-// TestPreferenceBeforeGovernor: undone backwards, the preference then comes after the governor, which would refuse it before.
+// TestPreferenceBeforeGovernor: undone backwards, the preference then comes after the governor,
+// which would refuse it before.
 func TestPreferenceBeforeGovernor(t *testing.T) {
 	m, _ := fakeMachine(t, "intel-hybrid")
 	policies, err := m.FrequencyPolicies()
@@ -27,13 +28,15 @@ func TestPreferenceBeforeGovernor(t *testing.T) {
 	}
 }
 
-// TestGovernorsSettingsComeBack: a kernel forgets what was set of a governor when its last policy leaves it.
+// TestGovernorsSettingsComeBack: a kernel forgets what was set of a governor when its last policy
+// leaves it.
 func TestGovernorsSettingsComeBack(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	governor := k.get(host.CPUFreqDir + "/policy0/scaling_governor")
 	file := filepath.Join(k.dir, host.CPUFreqDir, governor, "up_threshold")
 	write := func(text string) {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text+"\n"), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte(text+"\n"), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,7 +30,8 @@ var irqAffinity = Descriptor{
 		Notes: "interrupts that the kernel manages itself refuse; they are named and it is no fault, as are " +
 			"those that cannot be read. irqbalance moves them back: stop it with `services`",
 	},
-	targets: append(files(isCPUList, irqDir+"/[0-9]*/smp_affinity_list"), files(isCPUMask, defaultIRQFile)...),
+	targets: append(files(isCPUList, irqDir+"/[0-9]*/smp_affinity_list"),
+		files(isCPUMask, defaultIRQFile)...),
 	plan: func(_ setting.Demand, r Request) planner {
 		return func(_ context.Context, m *Machine) Plan {
 			cpus, online, err := m.BenchmarkCPUs(r.CPUs())
@@ -42,12 +43,13 @@ var irqAffinity = Descriptor{
 	},
 }
 
-// planIRQs moves the interrupts that may run on a benchmark CPU to the others. One that cannot be looked at is named, and is no reason to leave the
-// others where they are.
+// planIRQs moves the interrupts that may run on a benchmark CPU to the others. One that cannot be
+// looked at is named, and is no reason to leave the others where they are.
 func planIRQs(m *Machine, cpus, others host.CPUs) Plan {
 	wanted := "CPU " + others.String()
 	if len(cpus) == 0 {
-		return cannot("all on CPU "+others.String(), "away from the benchmark CPU", "there is only one CPU", "measure on a machine with two CPUs or more")
+		return cannot("all on CPU "+others.String(), "away from the benchmark CPU", "there is only one CPU",
+			"measure on a machine with two CPUs or more")
 	}
 	var steps []Step
 	var unknown []error
@@ -65,7 +67,8 @@ func planIRQs(m *Machine, cpus, others host.CPUs) Plan {
 		if err != nil {
 			unknown = append(unknown, err)
 		} else if !m.onlyOn(name, set, others) {
-			steps = append(steps, Step{Kind: KindFile, Target: file, Old: set.String(), New: others.String(), Form: FormCPUList, Optional: true})
+			steps = append(steps, Step{Kind: KindFile, Target: file, Old: set.String(),
+				New: others.String(), Form: FormCPUList, Optional: true})
 		}
 	}
 	if total == 0 {
@@ -79,7 +82,8 @@ func planIRQs(m *Machine, cpus, others host.CPUs) Plan {
 	} else if step != nil {
 		steps = append(steps, *step)
 	}
-	p := ok(fmt.Sprintf("%d of %d away from CPU %s", total-len(unknown)-countIRQs(steps), total, cpus), wanted)
+	p := ok(fmt.Sprintf("%d of %d away from CPU %s", total-len(unknown)-countIRQs(steps), total, cpus),
+		wanted)
 	if len(steps) > 0 {
 		p.Status, p.Steps = setting.StatusWillSet, steps
 	}
@@ -87,7 +91,8 @@ func planIRQs(m *Machine, cpus, others host.CPUs) Plan {
 	return p
 }
 
-// onlyOn tells whether an interrupt stays on the given CPUs: by its setting, or because nothing is delivered at all.
+// onlyOn reports whether an interrupt stays on the given CPUs: by its setting, or because nothing
+// is delivered at all.
 func (m *Machine) onlyOn(irq string, set, others host.CPUs) bool {
 	if others.Contains(set) {
 		return true
@@ -96,7 +101,8 @@ func (m *Machine) onlyOn(irq string, set, others host.CPUs) bool {
 	return err == nil && len(effective) == 0 // the interrupt has no handler
 }
 
-// defaultAffinity returns the step that sends interrupts yet to come to the given CPUs, nil when they go there.
+// defaultAffinity returns the step that sends interrupts yet to come to the given CPUs, nil when
+// they go there.
 func defaultAffinity(m *Machine, others host.CPUs) (*Step, error) {
 	text, err := m.Root.Read(defaultIRQFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,9 +9,9 @@ import (
 	"krund/internal/setting"
 )
 
-// isolcpus checks that the kernel argument isolcpus= took no CPUs out of the scheduler. On such CPUs
-// the kernel does not move threads about: all threads of a virtual machine would share one CPU. CPUs
-// that a control group isolated at run time do not count: those are the shield's.
+// isolcpus checks that the kernel argument isolcpus= took no CPUs out of the scheduler. On such
+// CPUs the kernel does not move threads about: all threads of a virtual machine would share one
+// CPU. CPUs that a control group isolated at run time do not count: those are the shield's.
 var isolcpus = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "isolcpus", Policy: setting.Require,

@@ -11,11 +11,12 @@ import (
 	"krund/internal/durable"
 )
 
-// A Journal remembers every change to the machine until it is taken back, across crashes of krund and of the machine. A change begins
-// only when its entry is on the disk. Its bytes are described in journal_format.go.
+// A Journal remembers every change to the machine until it is taken back, across crashes of krund
+// and of the machine. A change begins only when its entry is on the disk. Its bytes are described
+// in journal_format.go.
 //
-// A Journal has one user at a time: whoever opens it for writing must hold the lock of the experiment's directory. Its methods must not be
-// called at the same time.
+// A Journal has one user at a time: whoever opens it for writing must hold the lock of the
+// experiment's directory. Its methods must not be called at the same time.
 type Journal struct {
 	fsys durable.FS
 	path string
@@ -88,9 +89,10 @@ func (j *Journal) removeCopy() {
 	_ = j.fsys.Remove(j.spare) // what is left is what the journal still holds, too
 }
 
-// OpenJournal opens the journal at path for changes made in this boot, and creates it when there is none. Entries that are undone are
-// dropped from the file; what a crash has torn is cut off. Damaged lines are left out and reported by Damage; a copy of the damaged file
-// is kept beside it under the name path.damaged.
+// OpenJournal opens the journal at path for changes made in this boot, and creates it when there is
+// none. Entries that are undone are dropped from the file; what a crash has torn is cut off.
+// Damaged lines are left out and reported by Damage; a copy of the damaged file is kept beside it
+// under the name path.damaged.
 func OpenJournal(fsys durable.FS, path, boot string, now func() time.Time) (*Journal, error) {
 	old, err := durable.ReadFile(fsys, path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +140,8 @@ func (j *Journal) open(size int64, rewrite bool) error {
 	return nil
 }
 
-// ReadJournal returns the changes that are not taken back, without touching the file; none when there is no journal.
+// ReadJournal returns the changes that are not taken back, without touching the file; none when
+// there is no journal.
 func ReadJournal(fsys durable.FS, path string) (pending []Entry, err error) {
 	data, err := durable.ReadFile(fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,8 +162,9 @@ func ReadJournal(fsys durable.FS, path string) (pending []Entry, err error) {
 	return pending, nil
 }
 
-// JournalDamage names the lines of the journal at path that were once on the disk and cannot be read any more: changes that may never be taken back. It
-// touches nothing; without a journal there is no damage. The error is ErrJournalVersion, or that the file cannot be read.
+// JournalDamage names the lines of the journal at path that were once on the disk and cannot be
+// read any more: changes that may never be taken back. It touches nothing; without a journal there
+// is no damage. The error is ErrJournalVersion, or that the file cannot be read.
 func JournalDamage(fsys durable.FS, path string) ([]string, error) {
 	data, err := durable.ReadFile(fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -195,7 +199,8 @@ func (j *Journal) Pending() []Entry {
 	return pending
 }
 
-// Damage names the lines that were unreadable when the journal was opened: changes that may never be taken back.
+// Damage names the lines that were unreadable when the journal was opened: changes that may never
+// be taken back.
 func (j *Journal) Damage() []string { return j.damage }
 
 // Close closes the file. Entries that are not undone stay in it.
@@ -206,11 +211,12 @@ func (j *Journal) Close() error {
 	return j.file.Close()
 }
 
-// Before has f called once, before the first change is written down: by whoever must know in time that the machine is going to be changed.
-// After an error of f's no change may begin.
+// Before has f called once, before the first change is written down: by whoever must know in time
+// that the machine is going to be changed. After an error of f's no change may begin.
 func (j *Journal) Before(f func() error) { j.before = f }
 
-// begin writes down that steps may be carried out now, and returns when that is on the disk. After an error none may be.
+// begin writes down that steps may be carried out now, and returns when that is on the disk. After
+// an error none may be.
 func (j *Journal) begin(control string, steps []Step) ([]Entry, error) {
 	if j.broken != nil {
 		return nil, fmt.Errorf("write journal: an earlier write failed: %w", j.broken)
@@ -228,7 +234,8 @@ func (j *Journal) begin(control string, steps []Step) ([]Entry, error) {
 	var entries []Entry
 	var lines []journalLine
 	for i, s := range steps {
-		e := Entry{N: next + i, Time: j.now().UTC().Format(time.RFC3339), Boot: j.boot, Control: control, Step: s}
+		e := Entry{N: next + i, Time: j.now().UTC().Format(time.RFC3339), Boot: j.boot, Control: control,
+			Step: s}
 		entries = append(entries, e)
 		lines = append(lines, setLine(e))
 	}
@@ -273,8 +280,8 @@ func (j *Journal) undone(report Report) error {
 	return err
 }
 
-// write adds lines to the file. After an error it is unknown what the disk holds; the file's valid length in memory stays as it was, so
-// that a later line overwrites the remains.
+// write adds lines to the file. After an error it is unknown what the disk holds; the file's valid
+// length in memory stays as it was, so that a later line overwrites the remains.
 func (j *Journal) write(lines []journalLine, sync bool) error {
 	if len(lines) == 0 {
 		return nil

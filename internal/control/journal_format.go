@@ -14,23 +14,27 @@ import (
 //
 //	CRC JSON \n
 //
-// CRC: eight hexadecimal digits, CRC-32C of the JSON. JSON: one object without newlines, whose "op" says what the line is.
+// CRC: eight hexadecimal digits, CRC-32C of the JSON. JSON: one object without newlines, whose "op"
+// says what the line is.
 //
 //	{"op":"journal","version":1}                                                       first line
 //	{"op":"set","safe":80,"n":3,"time":...,"boot":...,"control":"aslr","step":{...}}   a change that may begin now; synced before it does
 //	{"op":"got","safe":310,"n":3,"got":"2"}                                            what read back after change 3; not synced
 //	{"op":"undone","safe":310,"n":3,"note":"restored"}                                 change 3 is taken back, or void; synced
 //
-// Changes are numbered from 1 upwards and never share a number. Lines are only ever added; opening a journal for writing drops, by an
-// atomic rewrite, what is undone.
+// Changes are numbered from 1 upwards and never share a number. Lines are only ever added; opening
+// a journal for writing drops, by an atomic rewrite, what is undone.
 //
-// safe is how many bytes of the file were on the disk when the line was written. After a power cut any of the bytes beyond may be missing
-// or rubbish, also in the middle: disks write sectors in any order. That is no damage, only torn, since a change whose line was not yet
-// synced had not begun. A bad line that begins before the highest safe is damage, and reported. Good lines are used in either case.
+// safe is how many bytes of the file were on the disk when the line was written. After a power cut
+// any of the bytes beyond may be missing or rubbish, also in the middle: disks write sectors in any
+// order. That is no damage, only torn, since a change whose line was not yet synced had not begun.
+// A bad line that begins before the highest safe is damage, and reported. Good lines are used in
+// either case.
 const journalVersion = 1
 
 // ErrJournalVersion says that a journal was written by a later krund.
-var ErrJournalVersion = errors.New("the journal was written by a later version of krund; restore with that version")
+var ErrJournalVersion = errors.New("the journal was written by a later version of krund; restore with " +
+	"that version")
 
 // An Entry is one change that the journal knows of.
 type Entry struct {
@@ -90,7 +94,8 @@ func decodeLine(line []byte) (journalLine, error) {
 // mostDamage is how many lines that cannot be read are named.
 const mostDamage = 100
 
-// parseJournal reads the text of a journal. The error is ErrJournalVersion; everything else that is wrong is in the result.
+// parseJournal reads the text of a journal. The error is ErrJournalVersion; everything else that is
+// wrong is in the result.
 func parseJournal(data []byte) (journalText, error) {
 	type badLine struct {
 		at   int64
@@ -145,7 +150,8 @@ func (t *journalText) add(l journalLine) error {
 		if known || at != len(t.entries) || l.N < 1 || l.Step == nil {
 			return fmt.Errorf("change %d is out of order or incomplete", l.N)
 		}
-		t.entries = append(t.entries, Entry{N: l.N, Time: l.Time, Boot: l.Boot, Control: l.Control, Step: *l.Step})
+		t.entries = append(t.entries, Entry{N: l.N, Time: l.Time, Boot: l.Boot, Control: l.Control,
+			Step: *l.Step})
 	case "got", "undone":
 		if !known {
 			return fmt.Errorf("no change %d", l.N)
@@ -161,7 +167,8 @@ func (t *journalText) add(l journalLine) error {
 	return nil
 }
 
-// encodeJournal returns the text of a journal that holds the given changes. It is the inverse of parseJournal.
+// encodeJournal returns the text of a journal that holds the given changes. It is the inverse of
+// parseJournal.
 func encodeJournal(entries []Entry) ([]byte, error) {
 	lines := []journalLine{{Op: "journal", Version: journalVersion}}
 	for _, e := range entries {

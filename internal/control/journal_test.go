@@ -24,9 +24,11 @@ func sample() []Entry {
 		{N: 1, Time: "2026-01-02T03:04:05Z", Boot: boot, Control: "aslr", Got: "2",
 			Step: Step{Kind: KindFile, Target: "/proc/sys/kernel/randomize_va_space", Old: "1", New: "2"}},
 		{N: 2, Time: "2026-01-02T03:04:05Z", Boot: boot, Control: "thp", Undone: true,
-			Step: Step{Kind: KindFile, Target: "/sys/kernel/mm/transparent_hugepage/enabled", Old: "madvise", New: "never", Form: FormChoice}},
+			Step: Step{Kind: KindFile, Target: "/sys/kernel/mm/transparent_hugepage/enabled",
+				Old: "madvise", New: "never", Form: FormChoice}},
 		{N: 5, Time: "2026-01-02T03:04:06Z", Boot: boot, Control: "network",
-			Step: Step{Kind: KindLink, Target: "eth0", Old: "up", New: "down", Data: "{\"routes\":[\"AgAA\\u00e9\"]}\n"}},
+			Step: Step{Kind: KindLink, Target: "eth0", Old: "up", New: "down",
+				Data: "{\"routes\":[\"AgAA\\u00e9\"]}\n"}},
 	}
 }
 
@@ -87,15 +89,18 @@ func TestParseJournalDamage(t *testing.T) {
 		{"newline missing", good[:len(good)-1], 2, true, 0, nil},
 		{"rubbish after the end", append(bytes.Clone(good), 0, 0, '\n', 7), 3, true, 0, nil},
 		{"first change flipped, nothing known to be synced", flip(good, 150), 2, true, 0, nil},
-		{"first change flipped, known to be synced", append(flip(good, 150), safe...), 2, false, 2, nil}, // and what read back of it,
+		// and what read back of it,
+		{"first change flipped, known to be synced", append(flip(good, 150), safe...), 2, false, 2, nil},
 		{"later version", newer, 0, false, 0, ErrJournalVersion},
 		{"another file", []byte("<html>\n</html>\n"), 0, true, 0, nil},
 	}
 	for _, tt := range tests {
 		text, err := parseJournal(tt.data)
-		if len(text.entries) != tt.entries || text.torn != tt.torn || len(text.damage) != tt.damage || !errors.Is(err, tt.err) {
+		if len(text.entries) != tt.entries || text.torn != tt.torn || len(text.damage) != tt.damage ||
+			!errors.Is(err, tt.err) {
 			t.Errorf("%s: %d entries, torn %t, damage %q, %v; want %d, %t, %d, %v",
-				tt.name, len(text.entries), text.torn, text.damage, err, tt.entries, tt.torn, tt.damage, tt.err)
+				tt.name, len(text.entries), text.torn, text.damage, err, tt.entries, tt.torn, tt.damage,
+				tt.err)
 		}
 	}
 }
@@ -139,7 +144,8 @@ func TestFullDisk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fsys.Inject(crashfs.Fault{Err: errno, Permanent: true, Short: 40, Match: func(op crashfs.Op) bool { return op.Kind == kind }})
+			fsys.Inject(crashfs.Fault{Err: errno, Permanent: true, Short: 40,
+				Match: func(op crashfs.Op) bool { return op.Kind == kind }})
 			s := everything()
 			s = under(s, setting.Require, "frequency")
 			_, undo, problems := ApplyAll(t.Context(), m, s, j)
@@ -204,7 +210,8 @@ func TestJournalOnTheRealFileSystem(t *testing.T) {
 	if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	if pending, err := ReadJournal(durable.OS(), path); err != nil || len(pending) < 10 || pending[0].Got == "" {
+	if pending, err := ReadJournal(durable.OS(), path); err != nil || len(pending) < 10 ||
+		pending[0].Got == "" {
 		t.Errorf("pending %v, %v", pending, err)
 	}
 	if err := j.Close(); err != nil {
@@ -222,7 +229,9 @@ func TestJournalOnTheRealFileSystem(t *testing.T) {
 	}
 	sameTree(t, state(t, m, k), before)
 	var out strings.Builder
-	if err := report.Print(&out); err != nil || !strings.Contains(out.String(), "restored  perf_rate: /proc/sys/kernel/perf_event_max_sample_rate = 100000\n") {
+	if err := report.Print(&out); err != nil ||
+		!strings.Contains(out.String(), "restored  perf_rate: "+
+			"/proc/sys/kernel/perf_event_max_sample_rate = 100000\n") {
 		t.Errorf("report: %v\n%s", err, out.String())
 	}
 	if err := j.Close(); err != nil {
@@ -232,8 +241,10 @@ func TestJournalOnTheRealFileSystem(t *testing.T) {
 
 func TestReportPrint(t *testing.T) {
 	r := Report{
-		{Control: "a", Target: "/a", Value: "1", Outcome: Restored}, {Control: "b", Target: "/b", Value: "2", Outcome: Void},
-		{Control: "c", Target: "/c", Value: "3", Outcome: Gone}, {Control: "d", Target: "/d", Value: "4", Outcome: Failed, Error: "read-only"},
+		{Control: "a", Target: "/a", Value: "1", Outcome: Restored},
+		{Control: "b", Target: "/b", Value: "2", Outcome: Void},
+		{Control: "c", Target: "/c", Value: "3", Outcome: Gone},
+		{Control: "d", Target: "/d", Value: "4", Outcome: Failed, Error: "read-only"},
 		{Control: "e", Target: "/e", Value: "5", Outcome: Already},
 	}
 	const want = `restored  a: /a = 1

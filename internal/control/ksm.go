@@ -8,8 +8,8 @@ import (
 
 const ksmFile = "/sys/kernel/mm/ksm/run"
 
-// ksm sets /sys/kernel/mm/ksm/run: 0 stops merging and keeps what is merged, 2 splits merged pages as
-// well (docs.kernel.org, admin-guide/mm/ksm).
+// ksm sets /sys/kernel/mm/ksm/run: 0 stops merging and keeps what is merged, 2 splits merged pages
+// as well (docs.kernel.org, admin-guide/mm/ksm).
 var ksm = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "ksm", Policy: setting.Off,

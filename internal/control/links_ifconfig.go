@@ -7,8 +7,8 @@ import (
 	"krund/internal/host"
 )
 
-// Ifconfig switches interfaces with OpenBSD's ifconfig(8). Addresses stay when an interface goes down there, and static routes come back
-// with it, so that nothing need be saved.
+// Ifconfig switches interfaces with OpenBSD's ifconfig(8). Addresses stay when an interface goes
+// down there, and static routes come back with it, so that nothing need be saved.
 type Ifconfig struct{ Commands host.Commands }
 
 // List returns all interfaces.
@@ -17,7 +17,8 @@ func (c Ifconfig) List() ([]Link, error) {
 	return parseIfconfig(string(out)), err
 }
 
-// parseIfconfig reads the first line of each interface: "em0: flags=808843<UP,BROADCAST,RUNNING,SIMPLEX,MULTICAST> mtu 1500".
+// parseIfconfig reads the first line of each interface: "em0:
+// flags=808843<UP,BROADCAST,RUNNING,SIMPLEX,MULTICAST> mtu 1500".
 func parseIfconfig(text string) []Link {
 	var links []Link
 	for line := range strings.Lines(text) {
@@ -28,7 +29,8 @@ func parseIfconfig(text string) []Link {
 		_, flags, _ := strings.Cut(rest, "<")
 		flags, _, _ = strings.Cut(flags, ">")
 		flags = "," + flags + ","
-		links = append(links, Link{Name: name, Up: strings.Contains(flags, ",UP,"), Loopback: strings.Contains(flags, ",LOOPBACK,")})
+		links = append(links, Link{Name: name, Up: strings.Contains(flags, ",UP,"),
+			Loopback: strings.Contains(flags, ",LOOPBACK,")})
 	}
 	return links
 }

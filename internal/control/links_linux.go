@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// netlinkLinks switches interfaces of Linux. Taking one down removes its routes, its permanent neighbours, and its addresses of IPv6; nobody brings them back unless
-// a network manager watches. So they are saved and put back, as `ip route save` and `ip route restore` would.
+// netlinkLinks switches interfaces of Linux. Taking one down removes its routes, its permanent
+// neighbours, and its addresses of IPv6; nobody brings them back unless a network manager watches.
+// So they are saved and put back, as `ip route save` and `ip route restore` would.
 type netlinkLinks struct{}
 
 // List returns all interfaces.
@@ -21,12 +22,14 @@ func (netlinkLinks) List() ([]Link, error) {
 	}
 	var links []Link
 	for _, i := range interfaces {
-		links = append(links, Link{Name: i.Name, Up: i.Flags&net.FlagUp != 0, Loopback: i.Flags&net.FlagLoopback != 0})
+		links = append(links, Link{Name: i.Name, Up: i.Flags&net.FlagUp != 0,
+			Loopback: i.Flags&net.FlagLoopback != 0})
 	}
 	return links, nil
 }
 
-// Save returns the routes, addresses and entries of the neighbour tables that going down would destroy.
+// Save returns the routes, addresses and entries of the neighbour tables that going down would
+// destroy.
 func (netlinkLinks) Save(name string) (string, error) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
@@ -45,7 +48,8 @@ func (netlinkLinks) Save(name string) (string, error) {
 		return "", fmt.Errorf("neighbours of %s: %w", name, err)
 	}
 	index := uint32(i.Index)
-	return encodeSaved(bodies{selectAddresses(addresses, index), selectNeighbours(neighbours, index), selectRoutes(routes, index)})
+	return encodeSaved(bodies{selectAddresses(addresses, index), selectNeighbours(neighbours, index),
+		selectRoutes(routes, index)})
 }
 
 // Down takes an interface down.
@@ -71,7 +75,8 @@ func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	messages := slices.Concat(asMessages(unix.RTM_NEWADDR, b.addresses), asMessages(unix.RTM_NEWNEIGH, b.neighbours), asMessages(unix.RTM_NEWROUTE, b.routes))
+	messages := slices.Concat(asMessages(unix.RTM_NEWADDR, b.addresses),
+		asMessages(unix.RTM_NEWNEIGH, b.neighbours), asMessages(unix.RTM_NEWROUTE, b.routes))
 	for _, message := range messages {
 		switch one := request(message); {
 		case one == nil:
@@ -84,7 +89,7 @@ func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
 	return changed, err
 }
 
-// setUp sets or clears IFF_UP and tells whether that changed anything.
+// setUp sets or clears IFF_UP and reports whether that changed anything.
 func setUp(name string, up bool) (changed bool, err error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"krund/internal/setting"
 )
 
-// inEmptyNetwork runs f on a thread with a network of its own, which goes away with it. Such a network needs root and ip(8).
+// inEmptyNetwork runs f on a thread with a network of its own, which goes away with it. Such a
+// network needs root and ip(8).
 func inEmptyNetwork(t *testing.T, f func(ip func(args ...string) string)) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -44,11 +45,13 @@ func inEmptyNetwork(t *testing.T, f func(ip func(args ...string) string)) {
 	}
 }
 
-// configured returns the addresses and routes that somebody set up, without states that change with time.
+// configured returns the addresses and routes that somebody set up, without states that change with
+// time.
 func configuredNetwork(ip func(args ...string) string) []string {
 	var lines []string
 	for _, args := range [][]string{
-		{"-o", "addr", "show", "scope", "global"}, {"route", "show"}, {"-6", "route", "show", "proto", "boot"}, {"-6", "route", "show", "proto", "static"},
+		{"-o", "addr", "show", "scope", "global"}, {"route", "show"},
+		{"-6", "route", "show", "proto", "boot"}, {"-6", "route", "show", "proto", "static"},
 		{"neigh", "show", "nud", "permanent"},
 	} {
 		for line := range strings.Lines(ip(args...)) {
@@ -60,16 +63,20 @@ func configuredNetwork(ip func(args ...string) string) []string {
 	return lines
 }
 
-// TestInterfaceDownAndUp takes a real interface down and up: its routes and addresses must be what they were.
+// TestInterfaceDownAndUp takes a real interface down and up: its routes and addresses must be what
+// they were.
 func TestInterfaceDownAndUp(t *testing.T) {
 	inEmptyNetwork(t, func(ip func(args ...string) string) {
 		for _, args := range []string{
 			"link add k0 type veth peer name k1", "link set k1 up", "link set k0 up",
 			"addr add 192.0.2.1/24 dev k0", "addr add 2001:db8::1/64 dev k0 nodad",
-			"route add default via 192.0.2.254 dev k0", "route add 198.51.100.0/24 via 192.0.2.2 metric 50 proto static",
+			"route add default via 192.0.2.254 dev k0",
+			"route add 198.51.100.0/24 via 192.0.2.2 metric 50 proto static",
 			"route add 203.0.113.0/24 dev k0 table 77", "route add 203.0.113.7 via 10.1.1.1 dev k0 onlink",
-			"neigh add 192.0.2.77 lladdr 02:00:00:00:00:77 dev k0 nud permanent", "neigh add 2001:db8::77 lladdr 02:00:00:00:00:77 dev k0 nud permanent",
-			"-6 route add default via 2001:db8::ff dev k0", "-6 route add 2001:db8:9::/48 dev k0 proto static",
+			"neigh add 192.0.2.77 lladdr 02:00:00:00:00:77 dev k0 nud permanent",
+			"neigh add 2001:db8::77 lladdr 02:00:00:00:00:77 dev k0 nud permanent",
+			"-6 route add default via 2001:db8::ff dev k0",
+			"-6 route add 2001:db8:9::/48 dev k0 proto static",
 		} {
 			ip(strings.Fields(args)...)
 		}
@@ -78,7 +85,8 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		}
 		before, table := configuredNetwork(ip), ip("route", "show", "table", "77")
 		m := &Machine{Boot: boot, Links: netlinkLinks{}}
-		f, undo, err := required(network, "down", []string{"k0", "lo"}).Apply(t.Context(), m, openJournal(t, m))
+		f, undo, err := required(network, "down", []string{"k0", "lo"}).Apply(t.Context(), m,
+			openJournal(t, m))
 		if err != nil || f.Status != setting.StatusSet || f.Found != "k0 up" {
 			t.Errorf("%+v, %v", f, err)
 		}
@@ -94,10 +102,12 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		if got := ip("route", "show", "table", "77"); got != table {
 			t.Errorf("table 77 afterwards %q, want %q", got, table)
 		}
-		if outcome, err := (linkApplier{m.Links}).undo(t.Context(), Step{Target: "k0"}); outcome != Already || err != nil {
+		if outcome, err := (linkApplier{m.Links}).undo(t.Context(),
+			Step{Target: "k0"}); outcome != Already || err != nil {
 			t.Errorf("undone twice: %s, %v", outcome, err)
 		}
-		if outcome, err := (linkApplier{m.Links}).undo(t.Context(), Step{Target: "k9"}); outcome != Gone || err != nil {
+		if outcome, err := (linkApplier{m.Links}).undo(t.Context(), Step{Target: "k9"}); outcome != Gone ||
+			err != nil {
 			t.Errorf("unplugged: %s, %v", outcome, err)
 		}
 	})
@@ -117,11 +127,14 @@ func TestMachineAtHandCanBeChecked(t *testing.T) {
 }
 
 func FuzzNetlink(f *testing.F) {
-	f.Add([]byte{10, 64, 0x80, 0, 2, 0, 0, 0}, []byte{2, 24, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0, 8, 0, 4, 0, 2, 0, 0, 0}, "")
-	f.Add([]byte{}, []byte{2, 0, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0, 20, 0, 9, 0, 16, 0, 0, 0, 2, 0, 0, 0}, `{"routes":["AAAA"]}`)
+	f.Add([]byte{10, 64, 0x80, 0, 2, 0, 0, 0},
+		[]byte{2, 24, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0, 8, 0, 4, 0, 2, 0, 0, 0}, "")
+	f.Add([]byte{}, []byte{2, 0, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0, 20, 0, 9, 0, 16, 0, 0, 0, 2, 0, 0, 0},
+		`{"routes":["AAAA"]}`)
 	f.Fuzz(func(t *testing.T, address, route []byte, text string) {
 		routes := selectRoutes([][]byte{route, route}, 2)
-		saved, err := encodeSaved(bodies{selectAddresses([][]byte{address}, 2), selectNeighbours([][]byte{address, route}, 2), routes})
+		saved, err := encodeSaved(bodies{selectAddresses([][]byte{address}, 2),
+			selectNeighbours([][]byte{address, route}, 2), routes})
 		if err != nil {
 			t.Fatal(err)
 		}

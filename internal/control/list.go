@@ -24,8 +24,8 @@ func fixed(p planner) func(setting.Demand, Request) planner {
 	return func(setting.Demand, Request) planner { return p }
 }
 
-// A Request is everything that is asked of a machine: the demands of the configuration, one for each
-// control, and what else plans depend on.
+// A Request is everything that is asked of a machine: the demands of the configuration, one for
+// each control, and what else plans depend on.
 type Request struct {
 	setting.Demands
 	Heap int64 // bytes of memory that a benchmark may use, for which overcommit keeps room; 0 asks for none
@@ -72,8 +72,8 @@ func Linux() []Descriptor {
 	}
 }
 
-// OpenBSD returns the controls of OpenBSD in the order of work. There is no turbo switch, no binding
-// to CPUs, and address space layout randomization cannot be switched off.
+// OpenBSD returns the controls of OpenBSD in the order of work. There is no turbo switch, no
+// binding to CPUs, and address space layout randomization cannot be switched off.
 func OpenBSD() []Descriptor {
 	return []Descriptor{
 		apm,
@@ -118,7 +118,8 @@ func Controls(r Request) []Control {
 
 func (d Descriptor) control(r Request) Control {
 	demand := r.Of(d.Name)
-	return Control{Name: d.Name, Why: d.Why, Policy: demand.Policy, plan: d.plan(demand, r), targets: d.targets}
+	return Control{Name: d.Name, Why: d.Why, Policy: demand.Policy, plan: d.plan(demand, r),
+		targets: d.targets}
 }
 
 // Environment returns what the controls want in the environment of a benchmark.

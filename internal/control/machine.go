@@ -10,12 +10,13 @@ import (
 	"krund/internal/sysroot"
 )
 
-// A Machine is everything that controls read and change, each part replaceable by a test. NewMachine
-// fills it for the machine at hand. A nil part is one that the system does not have; controls that
-// need it report so.
+// A Machine is everything that controls read and change, each part replaceable by a test.
+// NewMachine fills it for the machine at hand. A nil part is one that the system does not have;
+// controls that need it report so.
 type Machine struct {
 	host.Host
-	Boot     string                                 // identifies this boot; changes made in another one are void
+	// identifies this boot; changes made in another one are void
+	Boot     string
 	Swap     Swap                                   // swapon(2), swapoff(2)
 	Units    Units                                  // services, timers, sockets
 	Links    Links                                  // network interfaces
@@ -48,17 +49,22 @@ type Unit struct {
 	Name        string
 	Active      bool
 	TriggeredBy []string // sockets, timers and paths that would start it again
-	NeededBy    []string // units that stop with it, because they require it, are bound to it or are part of it
-	Transient   bool     // made while the system runs, as by systemd-run(1): stopped, it is forgotten and cannot be started again
+	// units that stop with it, because they require it, are bound to it or are part of it
+	NeededBy []string
+	// made while the system runs, as by systemd-run(1): stopped, it is forgotten and cannot be
+	// started again
+	Transient bool
 }
 
 // Links switches network interfaces.
 type Links interface {
 	List() ([]Link, error)
-	// Save returns what is lost when the interface goes down (routes, addresses), for Up to put back.
+	// Save returns what is lost when the interface goes down (routes, addresses), for Up to put
+	// back.
 	Save(name string) (string, error)
 	Down(name string) error
-	// Up brings the interface up and puts back what Save returned. changed is false when all of it was there already.
+	// Up brings the interface up and puts back what Save returned. changed is false when all of it
+	// was there already.
 	Up(name, saved string) (changed bool, err error)
 }
 
@@ -73,7 +79,8 @@ type Link struct {
 type applier interface {
 	// do makes the change and returns what reads back. It must be harmless to do it twice.
 	do(context.Context, Step) (readBack string, err error)
-	// undo takes the change back. It must be harmless when the change was never made, or was taken back already.
+	// undo takes the change back. It must be harmless when the change was never made, or was taken
+	// back already.
 	undo(context.Context, Step) (Outcome, error)
 }
 
@@ -126,7 +133,8 @@ func (m *Machine) applier(k Kind) (applier, error) {
 	return nil, fmt.Errorf("this system cannot change things of kind %q", k)
 }
 
-// wait lets time pass. It returns without having waited when there is no clock or ctx has ended: what follows looks at the machine anyway.
+// wait lets time pass. It returns without having waited when there is no clock or ctx has ended:
+// what follows looks at the machine anyway.
 func (m *Machine) wait(ctx context.Context, d time.Duration) {
 	if m.Clock != nil {
 		_ = m.Clock.Sleep(ctx, d)

@@ -37,7 +37,8 @@ func copyTree(t *testing.T, name string) string {
 	return dir
 }
 
-// tempDir is t.TempDir in memory where there is such a file system: the crash tests copy a machine some hundred times.
+// tempDir is t.TempDir in memory where there is such a file system: the crash tests copy a machine
+// some hundred times.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "krund-control-")
@@ -52,18 +53,22 @@ func tempDir(t *testing.T) string {
 	return dir
 }
 
-// fakeMachine returns a copy of a machine with a kernel that behaves (fakekernel_test.go), swap and services.
+// fakeMachine returns a copy of a machine with a kernel that behaves (fakekernel_test.go), swap and
+// services.
 func fakeMachine(t *testing.T, name string) (*Machine, *fakeKernel) {
 	t.Helper()
 	k := &fakeKernel{dir: copyTree(t, name)}
 	m := NewMachine(t.Context(), sysroot.New(k.dir).With(k))
 	m.Swap = fakeSwap{m, k}
 	m.Units = &fakeUnits{kernel: k, units: []Unit{
-		{Name: "cron.service", Active: true}, {Name: "ssh.service", Active: true, TriggeredBy: []string{"ssh.socket"}},
-		{Name: "ssh.socket", Active: true}, {Name: "apt-daily.timer", Active: true}, {Name: "dbus.service", Active: true},
+		{Name: "cron.service", Active: true},
+		{Name: "ssh.service", Active: true, TriggeredBy: []string{"ssh.socket"}},
+		{Name: "ssh.socket", Active: true}, {Name: "apt-daily.timer", Active: true},
+		{Name: "dbus.service", Active: true},
 		{Name: "idle.service"},
 	}}
-	m.Links = &fakeLinks{kernel: k, links: []Link{{"lo", true, true}, {"eth0", true, false}, {"eth1", false, false}}, routes: map[string]string{"eth0": "default"}}
+	m.Links = &fakeLinks{kernel: k, links: []Link{{"lo", true, true}, {"eth0", true, false},
+		{"eth1", false, false}}, routes: map[string]string{"eth0": "default"}}
 	m.Commands = noCommands{}
 	return m, k
 }
@@ -76,7 +81,8 @@ func everything() Request {
 	}
 	r.Demands = r.With(
 		demand(services, setting.Apply, "stop", []string{"cron.service", "ssh*", "*.timer"}),
-		demand(network, setting.Apply, "down", []string{"eth*"}), demand(thp, setting.Apply, "defrag", "never"))
+		demand(network, setting.Apply, "down", []string{"eth*"}),
+		demand(thp, setting.Apply, "defrag", "never"))
 	return r
 }
 
@@ -213,7 +219,8 @@ func (s fakeSwap) Off(device string) error {
 
 func (s fakeSwap) On(device string, _ int) error {
 	s.kernel.fuse.burn()
-	s.kernel.put("/proc/swaps", swapHeading+device+"                               partition	1000444		0		-2")
+	s.kernel.put("/proc/swaps", swapHeading+device+
+		"                               partition	1000444		0		-2")
 	return nil
 }
 
@@ -248,7 +255,8 @@ func (u *fakeUnits) set(verb, name string, active bool) error {
 	if err := u.fail[verb+" "+name]; err != nil {
 		return err
 	}
-	if service, isSocket := strings.CutSuffix(name, ".socket"); verb == "start" && isSocket && slices.Contains(u.active(), service+".service") {
+	if service, isSocket := strings.CutSuffix(name, ".socket"); verb == "start" && isSocket &&
+		slices.Contains(u.active(), service+".service") {
 		return errors.New("socket service already active, refusing") // as systemd does
 	}
 	for i := range u.units {

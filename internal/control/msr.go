@@ -12,7 +12,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// Registers that switch turbo (Intel SDM volume 4, IA32_MISC_ENABLE bit 38 "Turbo Mode Disable"; AMD PPR, HWCR bit 25 "CpbDis").
+// Registers that switch turbo (Intel SDM volume 4, IA32_MISC_ENABLE bit 38 "Turbo Mode Disable";
+// AMD PPR, HWCR bit 25 "CpbDis").
 const (
 	intelMiscEnable  = 0x1a0
 	intelTurboOffBit = 1 << 38
@@ -35,7 +36,8 @@ func planTurboMSR(m *Machine, cpuinfo string) Plan {
 		target := fmt.Sprintf("/dev/cpu/%d/msr@%#x", cpu, register)
 		value, err := msrApplier{m.Root}.read(target)
 		if err != nil {
-			return cannot("unknown", "off", err.Error(), "modprobe msr; with Secure Boot the kernel may refuse, then use the firmware's setup")
+			return cannot("unknown", "off", err.Error(),
+				"modprobe msr; with Secure Boot the kernel may refuse, then use the firmware's setup")
 		}
 		if value&bit == 0 {
 			steps = append(steps, Step{Kind: KindMSR, Target: target, Old: hex(value), New: hex(value | bit)})
@@ -62,8 +64,9 @@ func turnsBoostOff(s Step) bool {
 
 func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
 
-// msrApplier changes bits of model-specific registers through /dev/cpu/N/msr. Only the bits in which Old and New differ are written: others
-// of the register belong to the kernel and may have changed since.
+// msrApplier changes bits of model-specific registers through /dev/cpu/N/msr. Only the bits in
+// which Old and New differ are written: others of the register belong to the kernel and may have
+// changed since.
 type msrApplier struct{ root sysroot.Root }
 
 // read returns the register of a target "/dev/cpu/0/msr@0x1a0".
@@ -143,7 +146,7 @@ func (a msrApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	return Failed, err
 }
 
-// stands tells whether the bits that a step set are set.
+// stands reports whether the bits that a step set are set.
 func (a msrApplier) stands(s Step) bool {
 	x, err1 := strconv.ParseUint(s.Old, 0, 64)
 	y, err2 := strconv.ParseUint(s.New, 0, 64)

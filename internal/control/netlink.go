@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// What is saved of an interface are bodies of rtnetlink messages (rtnetlink(7)), as the kernel gave them: a fixed header and attributes.
-// Choosing among them is pure and knows only these few numbers of the kernel's user interface.
+// What is saved of an interface are bodies of rtnetlink messages (rtnetlink(7)), as the kernel gave
+// them: a fixed header and attributes. Choosing among them is pure and knows only these few numbers
+// of the kernel's user interface.
 const (
 	familyIPv6 = 10
 
@@ -33,7 +34,8 @@ const (
 	protoKernel   = 2 // made by the kernel along with an address
 	protoRA       = 9 // learned from router advertisements
 
-	neighbourHeader = 12   // struct ndmsg: family, padding (3 bytes), index (4 bytes), state (2 bytes), flags, type
+	// struct ndmsg: family, padding (3 bytes), index (4 bytes), state (2 bytes), flags, type
+	neighbourHeader = 12
 	neighbourIndex  = 4    //
 	neighbourState  = 8    //
 	neighbourStays  = 0x80 // NUD_PERMANENT: configured, not learned
@@ -61,7 +63,8 @@ func encodeSaved(b bodies) (string, error) {
 	if len(b.addresses)+len(b.neighbours)+len(b.routes) == 0 {
 		return "", nil
 	}
-	text, err := json.Marshal(saved{Addresses: encode64(b.addresses), Neighbours: encode64(b.neighbours), Routes: encode64(b.routes)})
+	text, err := json.Marshal(saved{Addresses: encode64(b.addresses), Neighbours: encode64(b.neighbours),
+		Routes: encode64(b.routes)})
 	return string(text), err
 }
 
@@ -112,8 +115,8 @@ func decode64(texts []string, header int) ([][]byte, error) {
 	return bodies, nil
 }
 
-// selectAddresses returns the configured IPv6 addresses of an interface; those of IPv4 outlive going down, and the link-local one of IPv6
-// comes by itself.
+// selectAddresses returns the configured IPv6 addresses of an interface; those of IPv4 outlive
+// going down, and the link-local one of IPv6 comes by itself.
 func selectAddresses(bodies [][]byte, index uint32) [][]byte {
 	var chosen [][]byte
 	for _, b := range bodies {
@@ -127,7 +130,8 @@ func selectAddresses(bodies [][]byte, index uint32) [][]byte {
 	return chosen
 }
 
-// selectNeighbours returns the entries that somebody made for an interface: going down removes these, too.
+// selectNeighbours returns the entries that somebody made for an interface: going down removes
+// these, too.
 func selectNeighbours(bodies [][]byte, index uint32) [][]byte {
 	var chosen [][]byte
 	for _, b := range bodies {
@@ -139,8 +143,9 @@ func selectNeighbours(bodies [][]byte, index uint32) [][]byte {
 	return chosen
 }
 
-// selectRoutes returns the routes through an interface that somebody configured, those without a gateway first, since the others are
-// reached through them. States are cleared from their flags: the kernel refuses to be told them.
+// selectRoutes returns the routes through an interface that somebody configured, those without a
+// gateway first, since the others are reached through them. States are cleared from their flags:
+// the kernel refuses to be told them.
 func selectRoutes(bodies [][]byte, index uint32) [][]byte {
 	var chosen [][]byte
 	for _, b := range bodies {
@@ -155,9 +160,10 @@ func selectRoutes(bodies [][]byte, index uint32) [][]byte {
 	return chosen
 }
 
-// configured tells whether a route is one that would not come back by itself.
+// configured reports whether a route is one that would not come back by itself.
 func configured(b []byte) bool {
-	if b[routeTable] == tableLocal || b[routeType] != typeUnicast || binary.NativeEndian.Uint32(b[routeFlags:])&flagCloned != 0 {
+	if b[routeTable] == tableLocal || b[routeType] != typeUnicast ||
+		binary.NativeEndian.Uint32(b[routeFlags:])&flagCloned != 0 {
 		return false
 	}
 	switch b[routeProtocol] {
@@ -167,7 +173,8 @@ func configured(b []byte) bool {
 	return true
 }
 
-// leadsThrough tells whether a route, or one of the paths of a route with several, uses an interface.
+// leadsThrough reports whether a route, or one of the paths of a route with several, uses an
+// interface.
 func leadsThrough(b []byte, index uint32) bool {
 	through := false
 	attributes(b[routeHeader:], func(kind uint16, value []byte) {
@@ -181,7 +188,8 @@ func leadsThrough(b []byte, index uint32) bool {
 	return through
 }
 
-// hopThrough looks for an interface in a list of struct rtnexthop: length (2 bytes), flags, hops, index (4 bytes), attributes.
+// hopThrough looks for an interface in a list of struct rtnexthop: length (2 bytes), flags, hops,
+// index (4 bytes), attributes.
 func hopThrough(hops []byte, index uint32) bool {
 	for len(hops) >= 8 {
 		if binary.NativeEndian.Uint32(hops[4:]) == index {
@@ -207,8 +215,8 @@ func gateways(b []byte) int {
 	return n
 }
 
-// attributes calls yield for each attribute of a message: length (2 bytes, with these four), kind (2 bytes), value, padding to 4 bytes.
-// It stops at one that does not fit.
+// attributes calls yield for each attribute of a message: length (2 bytes, with these four), kind
+// (2 bytes), value, padding to 4 bytes. It stops at one that does not fit.
 func attributes(b []byte, yield func(kind uint16, value []byte)) {
 	for len(b) >= 4 {
 		length := int(binary.NativeEndian.Uint16(b))

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dump returns the bodies of all messages that the kernel answers to a request for a whole table, of every address family.
+// dump returns the bodies of all messages that the kernel answers to a request for a whole table,
+// of every address family.
 func dump(request int) ([][]byte, error) {
 	data, err := syscall.NetlinkRIB(request, unix.AF_UNSPEC)
 	if err != nil {
@@ -42,14 +43,16 @@ func asMessages(kind uint16, bodies [][]byte) [][]byte {
 	return messages
 }
 
-// request sends one message to the kernel and returns the error that it answers, nil for an acknowledgement.
+// request sends one message to the kernel and returns the error that it answers, nil for an
+// acknowledgement.
 func request(message []byte) error {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	if err != nil {
 		return fmt.Errorf("open netlink socket: %w", err)
 	}
 	defer func() { _ = unix.Close(fd) }() // the answer has been read by then
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 10}); err != nil {
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO,
+		&unix.Timeval{Sec: 10}); err != nil {
 		return err
 	}
 	if err := unix.Sendto(fd, message, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {

@@ -39,7 +39,8 @@ func planDown(m *Machine, down []string) Plan {
 	}
 	wanted := strings.Join(down, " ") + " down"
 	if m.Links == nil {
-		return cannot("unknown", wanted, "krund cannot switch interfaces on this system", "switch them in a hook")
+		return cannot("unknown", wanted, "krund cannot switch interfaces on this system",
+			"switch them in a hook")
 	}
 	links, err := m.Links.List()
 	if err != nil {
@@ -83,7 +84,7 @@ func planNetwork(l Links, links []Link, patterns []string, wanted string) Plan {
 // linkApplier switches interfaces.
 type linkApplier struct{ links Links }
 
-// up tells whether an interface is up; known is false when it does not exist.
+// up reports whether an interface is up; known is false when it does not exist.
 func (a linkApplier) up(name string) (up, known bool, err error) {
 	links, err := a.links.List()
 	i := slices.IndexFunc(links, func(l Link) bool { return l.Name == name })

@@ -55,13 +55,21 @@ func TestAPM(t *testing.T) {
 		detail string
 		after  string // policy and level when applied
 	}{
-		{"6.x with apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "0", "apmd": ""}, setting.StatusSet, "manual 0", "apmd runs", "high 100"},
-		{"6.x without apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "50"}, setting.StatusSet, "manual 50", "does not run", "manual 100"},
-		{"7.x: automatic, and at full speed only while on mains", map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "100"}, setting.StatusSet, "auto 100", "does not run", "manual 100"},
-		{"7.x with apmd -A", map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "0", "apmd": "-A"}, setting.StatusSet, "auto 0", "apmd runs with -A", "high 100"},
+		{"6.x with apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "0", "apmd": ""},
+			setting.StatusSet, "manual 0", "apmd runs", "high 100"},
+		{"6.x without apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "50"},
+			setting.StatusSet, "manual 50", "does not run", "manual 100"},
+		{"7.x: automatic, and at full speed only while on mains",
+			map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "100"}, setting.StatusSet, "auto 100",
+			"does not run", "manual 100"},
+		{"7.x with apmd -A", map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "0", "apmd": "-A"},
+			setting.StatusSet, "auto 0", "apmd runs with -A", "high 100"},
 		{"without policies", map[string]string{"hw.setperf": "0"}, setting.StatusSet, "0", "", "100"},
-		{"as wanted", map[string]string{"hw.perfpolicy": "high", "hw.setperf": "100"}, setting.StatusOK, "high 100", "", ""},
-		{"mains and battery apart, on mains", map[string]string{"hw.perfpolicy": "high", "hw.setperf": "100", "apmd": ""}, setting.StatusOK, "high 100", "apmd runs", ""},
+		{"as wanted", map[string]string{"hw.perfpolicy": "high", "hw.setperf": "100"}, setting.StatusOK,
+			"high 100", "", ""},
+		{"mains and battery apart, on mains",
+			map[string]string{"hw.perfpolicy": "high", "hw.setperf": "100", "apmd": ""}, setting.StatusOK,
+			"high 100", "apmd runs", ""},
 		{"no frequency control", map[string]string{}, setting.StatusCannot, "no hw.setperf", "", ""},
 	}
 	for _, tt := range tests {
@@ -69,7 +77,8 @@ func TestAPM(t *testing.T) {
 		before := stateOf(t, m)
 		c := required(apm)
 		f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
-		if err != nil || f.Status != tt.status || f.Found != tt.found || !strings.Contains(f.Detail, tt.detail) {
+		if err != nil || f.Status != tt.status || f.Found != tt.found ||
+			!strings.Contains(f.Detail, tt.detail) {
 			t.Errorf("%s: %+v, %v", tt.name, f, err)
 		}
 		if tt.after != "" {
@@ -98,7 +107,8 @@ func TestMalloc(t *testing.T) {
 	if err := os.Symlink("S", old.Root.Path("/etc/malloc.conf")); err != nil {
 		t.Fatal(err)
 	}
-	if f := c.Check(t.Context(), old); f.Status != setting.StatusCannot || f.Found != "/etc/malloc.conf -> S" || f.Fix != "rm /etc/malloc.conf" {
+	if f := c.Check(t.Context(), old); f.Status != setting.StatusCannot ||
+		f.Found != "/etc/malloc.conf -> S" || f.Fix != "rm /etc/malloc.conf" {
 		t.Errorf("6.x with malloc.conf: %+v", f)
 	}
 	m := openbsd(t, map[string]string{"vm.malloc_conf": ""})
@@ -124,7 +134,8 @@ func TestMalloc(t *testing.T) {
 }
 
 func TestRcctlAndIfconfig(t *testing.T) {
-	m := openbsd(t, map[string]string{"started": "apmd\ncron\nsmtpd", "em0": "8843<UP,BROADCAST,RUNNING,SIMPLEX,MULTICAST>"})
+	m := openbsd(t, map[string]string{"started": "apmd\ncron\nsmtpd",
+		"em0": "8843<UP,BROADCAST,RUNNING,SIMPLEX,MULTICAST>"})
 	before := stateOf(t, m)
 	j := openJournal(t, m)
 	var undos []Undo

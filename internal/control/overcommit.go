@@ -15,7 +15,8 @@ const (
 	kbytesFile     = "/proc/sys/vm/overcommit_kbytes" // instead of the ratio, for who has set it
 )
 
-// commitReserve is what must stay free beyond the benchmark's heap for krund and the system to work under mode 2, in bytes.
+// commitReserve is what must stay free beyond the benchmark's heap for krund and the system to work
+// under mode 2, in bytes.
 const commitReserve = 512 << 20
 
 // overcommit sets vm.overcommit_memory. Mode 2 bounds all memory that is promised; where the system
@@ -29,7 +30,8 @@ var overcommit = Descriptor{
 		Options: []setting.Option{
 			{
 				Name: "mode", Default: int64(2), Max: 2,
-				Doc: "0 heuristic, 1 always overcommit, 2 never promise more than there is, so that an allocation " +
+				Doc: "0 heuristic, 1 always overcommit, 2 never promise more than there is, so that an " +
+					"allocation " +
 					"that cannot be satisfied fails at once (Krun)",
 			},
 			{
@@ -46,7 +48,10 @@ var overcommit = Descriptor{
 	plan: func(d setting.Demand, r Request) planner {
 		mode, ratio := int(d.Whole("mode")), int(d.Whole("ratio"))
 		noSwap := r.Of("swap").Policy.Changes()
-		return func(ctx context.Context, m *Machine) Plan { return planOvercommit(ctx, m, mode, ratio, r.Heap, noSwap) }
+		return func(ctx context.Context, m *Machine) Plan {
+			return planOvercommit(ctx, m, mode, ratio,
+				r.Heap, noSwap)
+		}
 	},
 }
 
@@ -68,9 +73,10 @@ func planOvercommit(ctx context.Context, m *Machine, mode, ratio int, heap int64
 	return checkHeadroom(p, memory, ratio, heap, noSwap)
 }
 
-// noteKbytes returns a step that remembers a bound that somebody has set in KiB. Of that and the ratio the kernel knows only the one written last, and
-// shows the other as 0 (docs.kernel.org, admin-guide/sysctl/vm). So it is 0 once the ratio is set, and is put back before the ratio: writing it
-// makes that 0 again, where writing a ratio of 0 would leave no memory to promise.
+// noteKbytes returns a step that remembers a bound that somebody has set in KiB. Of that and the
+// ratio the kernel knows only the one written last, and shows the other as 0 (docs.kernel.org,
+// admin-guide/sysctl/vm). So it is 0 once the ratio is set, and is put back before the ratio:
+// writing it makes that 0 again, where writing a ratio of 0 would leave no memory to promise.
 func noteKbytes(m *Machine, ratio Plan) []Step {
 	text, err := m.Root.Read(kbytesFile)
 	if err != nil || text == "0" || ratio.Status != setting.StatusWillSet {
@@ -79,9 +85,9 @@ func noteKbytes(m *Machine, ratio Plan) []Step {
 	return []Step{{Kind: KindFile, Target: kbytesFile, Old: text, New: "0"}}
 }
 
-// commitLimit returns how much memory may be promised under mode 2, in bytes (docs.kernel.org, mm/overcommit-accounting): ratio percent
-// of memory that is not set aside for huge pages, and all of swap. ratio 0 means the one in force, from which the kernel computes
-// CommitLimit itself.
+// commitLimit returns how much memory may be promised under mode 2, in bytes (docs.kernel.org,
+// mm/overcommit-accounting): ratio percent of memory that is not set aside for huge pages, and all
+// of swap. ratio 0 means the one in force, from which the kernel computes CommitLimit itself.
 func commitLimit(m host.Meminfo, ratio int, noSwap bool) int64 {
 	limit := m["CommitLimit"] - m["SwapTotal"]
 	if ratio > 0 {
@@ -105,11 +111,13 @@ func checkHeadroom(p Plan, m host.Meminfo, ratio int, heap int64, noSwap bool) P
 	if percent := ratioFor(m, need, noSwap); percent <= 95 {
 		fix = fmt.Sprintf(`set overcommit = { policy = "require", ratio = %d } in [controls]`, percent)
 	}
-	return cannot(p.Found, p.Wanted, fmt.Sprintf("mode 2 would leave too little: %s promised, %s for the benchmark's heap and %s in reserve, of at most %s",
+	return cannot(p.Found, p.Wanted, fmt.Sprintf("mode 2 would leave too little: %s promised, %s for the "+
+		"benchmark's heap and %s in reserve, of at most %s",
 		mib(promised), mib(heap), mib(commitReserve), mib(limit)), fix)
 }
 
-// ratioFor returns the smallest ratio, in percent, under which need bytes may be promised; more than 100 when none is enough.
+// ratioFor returns the smallest ratio, in percent, under which need bytes may be promised; more
+// than 100 when none is enough.
 func ratioFor(m host.Meminfo, need int64, noSwap bool) int64 {
 	if !noSwap {
 		need -= m["SwapTotal"]

@@ -16,10 +16,11 @@ type Outcome string
 // The outcomes.
 const (
 	Restored Outcome = "restored" // the old value was put back and read back
-	Already  Outcome = "already"  // the old value was there: the change was never made, or somebody took it back
-	Void     Outcome = "void"     // the machine has been rebooted since, which took it back
-	Gone     Outcome = "gone"     // what was changed does not exist any more
-	Failed   Outcome = "failed"   // it could not be taken back
+	// the old value was there: the change was never made, or somebody took it back
+	Already Outcome = "already"
+	Void    Outcome = "void"   // the machine has been rebooted since, which took it back
+	Gone    Outcome = "gone"   // what was changed does not exist any more
+	Failed  Outcome = "failed" // it could not be taken back
 )
 
 // A Reversal is one change that was to be taken back, and what became of it.
@@ -32,10 +33,12 @@ type Reversal struct {
 	Error   string  `json:"error,omitempty"` // when Outcome is Failed
 }
 
-// A Report is what a restore did, in the order of work: the last change first. It is empty when there was nothing to do.
+// A Report is what a restore did, in the order of work: the last change first. It is empty when
+// there was nothing to do.
 type Report []Reversal
 
-// Err returns nil when every change is taken back, and otherwise an error that names those that are not.
+// Err returns nil when every change is taken back, and otherwise an error that names those that are
+// not.
 func (r Report) Err() error {
 	var errs []error
 	for _, x := range r {
@@ -71,15 +74,17 @@ func (r Report) Print(w io.Writer) error {
 	return err
 }
 
-// Restore takes back every change that the journal still holds, the last one first, and says what it did. Changes of another boot are
-// void. It works whatever happened to the krund that made the changes, and doing it again does nothing. It goes on past changes that
-// cannot be taken back: they are in the report as Failed, stay in the journal, and are in the error. It does not stop when ctx ends,
-// since a machine half restored is the worst of states; ctx only carries values.
+// Restore takes back every change that the journal still holds, the last one first, and says what
+// it did. Changes of another boot are void. It works whatever happened to the krund that made the
+// changes, and doing it again does nothing. It goes on past changes that cannot be taken back: they
+// are in the report as Failed, stay in the journal, and are in the error. It does not stop when ctx
+// ends, since a machine half restored is the worst of states; ctx only carries values.
 func Restore(ctx context.Context, m *Machine, j *Journal) (Report, error) {
 	return restore(ctx, m, j, j.Pending())
 }
 
-// RestoreSettings is Restore for a krund that goes on with the experiment: it leaves the account for benchmarks.
+// RestoreSettings is Restore for a krund that goes on with the experiment: it leaves the account
+// for benchmarks.
 func RestoreSettings(ctx context.Context, m *Machine, j *Journal) (Report, error) {
 	return restore(ctx, m, j, slices.DeleteFunc(j.Pending(), isAccount))
 }
@@ -104,14 +109,16 @@ func restore(ctx context.Context, m *Machine, j *Journal, pending []Entry) (Repo
 	report = append(report, takeBack(ctx, m, live)...)
 	err := errors.Join(report.Err(), j.undone(report))
 	if len(j.Damage()) > 0 {
-		err = errors.Join(err, fmt.Errorf("the journal was damaged (%s): a change may not have been taken back; reboot to be sure",
+		err = errors.Join(err, fmt.Errorf("the journal was damaged (%s): a change may not have been taken "+
+			"back; reboot to be sure",
 			strings.Join(j.Damage(), "; ")))
 	}
 	return report, err
 }
 
-// stale tells whether a reboot has taken a change back. Nothing that krund changes outlives one, with two exceptions: the account for
-// benchmarks, and, in a kernel started by kexec, the processor's registers.
+// stale reports whether a reboot has taken a change back. Nothing that krund changes outlives one,
+// with two exceptions: the account for benchmarks, and, in a kernel started by kexec, the
+// processor's registers.
 func (m *Machine) stale(e Entry) bool {
 	if e.Boot == m.Boot || e.Boot == "" || m.Boot == "" {
 		return false
@@ -130,16 +137,18 @@ func reversal(e Entry, o Outcome) Reversal {
 	return Reversal{Entry: e, Control: e.Control, Target: e.Step.Target, Value: e.Step.Old, Outcome: o}
 }
 
-// restorePasses bounds how often takeBack goes over the changes. Settings depend on each other: the frequency limits accept their old
-// value only after turbo is on again, and switching turbo on moves limits that were put back before.
+// restorePasses bounds how often takeBack goes over the changes. Settings depend on each other: the
+// frequency limits accept their old value only after turbo is on again, and switching turbo on
+// moves limits that were put back before.
 const restorePasses = 3
 
-// consequences is how long to wait before looking whether settings have moved each other: the kernel moves frequency limits after a
-// change of turbo in a thread of its own.
+// consequences is how long to wait before looking whether settings have moved each other: the
+// kernel moves frequency limits after a change of turbo in a thread of its own.
 const consequences = 50 * time.Millisecond
 
-// takeBack undoes entries, given oldest first, in reverse order, and again until nothing moves any more (at most restorePasses times). Of
-// several changes to one thing the oldest knows the value to put back.
+// takeBack undoes entries, given oldest first, in reverse order, and again until nothing moves any
+// more (at most restorePasses times). Of several changes to one thing the oldest knows the value to
+// put back.
 func takeBack(ctx context.Context, m *Machine, entries []Entry) Report {
 	ctx = context.WithoutCancel(ctx)
 	report := make(Report, 0, len(entries))
@@ -169,11 +178,15 @@ func takeBack(ctx context.Context, m *Machine, entries []Entry) Report {
 
 // oldest returns the first entry that changes the same thing as e.
 func oldest(entries []Entry, e Entry) Entry {
-	i := slices.IndexFunc(entries, func(o Entry) bool { return o.Step.Kind == e.Step.Kind && o.Step.Target == e.Step.Target })
+	i := slices.IndexFunc(entries, func(o Entry) bool {
+		return o.Step.Kind == e.Step.Kind &&
+			o.Step.Target == e.Step.Target
+	})
 	return entries[i]
 }
 
-// settle notes what a pass over the change brought. A change once put back stays Restored when a later pass finds the value there.
+// settle notes what a pass over the change brought. A change once put back stays Restored when a
+// later pass finds the value there.
 func (x *Reversal) settle(outcome Outcome, err error) {
 	x.Error = ""
 	switch {
@@ -186,8 +199,9 @@ func (x *Reversal) settle(outcome Outcome, err error) {
 	}
 }
 
-// undo takes one step back. Only the last attempt waits for a limit to show: those that turbo holds back until it is on again would else be waited for
-// one after the other, minutes on a machine of some hundred CPUs.
+// undo takes one step back. Only the last attempt waits for a limit to show: those that turbo holds
+// back until it is on again would else be waited for one after the other, minutes on a machine of
+// some hundred CPUs.
 func (m *Machine) undo(ctx context.Context, s Step, last bool) (Outcome, error) {
 	a, err := m.applier(s.Kind)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"krund/internal/setting"
 )
 
-// TestRestoreUnderUnknownBoot: when the system cannot say which boot it is, entries count as this boot's.
+// TestRestoreUnderUnknownBoot: when the system cannot say which boot it is, entries count as this
+// boot's.
 func TestRestoreUnderUnknownBoot(t *testing.T) {
 	for _, id := range []string{"", boot} {
 		m, k := fakeMachine(t, "arm64")
@@ -49,14 +50,16 @@ func TestRestoreOfWhatIsGone(t *testing.T) {
 	for _, x := range report {
 		outcomes[x.Target] = x.Outcome
 	}
-	for target, want := range map[string]Outcome{"/proc/irq/24/smp_affinity_list": Gone, "eth0": Gone, "/proc/irq/16/smp_affinity_list": Restored} {
+	for target, want := range map[string]Outcome{"/proc/irq/24/smp_affinity_list": Gone, "eth0": Gone,
+		"/proc/irq/16/smp_affinity_list": Restored} {
 		if outcomes[target] != want {
 			t.Errorf("%s: %q, want %q", target, outcomes[target], want)
 		}
 	}
 }
 
-// TestSecondApplyRestoresFirst: a krund that starts after one that crashed must not take krund's values for the machine's own.
+// TestSecondApplyRestoresFirst: a krund that starts after one that crashed must not take krund's
+// values for the machine's own.
 func TestSecondApplyRestoresFirst(t *testing.T) {
 	m, k := fakeMachine(t, "intel-pstate-active")
 	before := state(t, m, k)

@@ -12,8 +12,9 @@ import (
 	"krund/internal/setting"
 )
 
-// services stops the units that match, and the sockets, timers and paths that would start them again.
-// It disables and masks nothing, so that the next boot is an ordinary one whatever happens to krund.
+// services stops the units that match, and the sockets, timers and paths that would start them
+// again. It disables and masks nothing, so that the next boot is an ordinary one whatever happens
+// to krund.
 var services = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "services", Policy: setting.Off,
@@ -24,7 +25,8 @@ var services = Descriptor{
 			Doc: "units of systemd, `\"cron.service\"`, `\"*.timer\"`; services of rcctl(8) on OpenBSD",
 		}},
 		What: "systemd units are stopped, over D-Bus or with systemctl; OpenBSD: `rcctl stop`",
-		Notes: "so are the sockets, timers and paths that would start them again (after the services, so that " +
+		Notes: "so are the sockets, timers and paths that would start them again (after the " +
+			"services, so that " +
 			"they are started before them). What depends on a stopped unit (`Requires=`, `BindsTo=`, " +
 			"`PartOf=`) is stopped with it and started after it. What could not be started again is left " +
 			"running, and the row says so: units made by systemd-run, and those that a target requires. " +
@@ -57,7 +59,8 @@ func planStop(ctx context.Context, m *Machine, stop []string) Plan {
 }
 
 // untouchable are units without which the machine or krund itself cannot go on.
-var untouchable = []string{"krund*", "dbus*", "systemd-journald*", "systemd-logind*", "systemd-udevd*", "*.scope", "*.slice", "*.target",
+var untouchable = []string{"krund*", "dbus*", "systemd-journald*", "systemd-logind*", "systemd-udevd*",
+	"*.scope", "*.slice", "*.target",
 	"*.mount", "*.automount", "*.swap", "*.device"}
 
 // checkPatterns refuses patterns that are malformed or that name nothing but an untouchable unit.
@@ -73,7 +76,7 @@ func checkPatterns(patterns []string) error {
 	return nil
 }
 
-// matches tells whether a name matches one of the patterns.
+// matches reports whether a name matches one of the patterns.
 func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		found, err := path.Match(p, name)
@@ -81,7 +84,8 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// unmatched names the patterns that none of the names match: they ask for what this machine does not have, or are misspelt. "" when each matches.
+// unmatched names the patterns that none of the names match: they ask for what this machine does
+// not have, or are misspelt. "" when each matches.
 func unmatched(patterns, names []string, what string) string {
 	var idle []string
 	for _, p := range patterns {
@@ -95,10 +99,11 @@ func unmatched(patterns, names []string, what string) string {
 	return strings.Join(idle, ", ") + ": " + what
 }
 
-// planServices stops the active units that match a pattern, what would start one of them again, and what systemd stops with them. Sockets, timers
-// and paths go after all services, and so are started before them: systemd refuses to start a socket whose service is running. A service that is
-// started again in the moment between is found and stopped in the second round of ApplyAll. What could not be started again is left running,
-// with a remark.
+// planServices stops the active units that match a pattern, what would start one of them again, and
+// what systemd stops with them. Sockets, timers and paths go after all services, and so are started
+// before them: systemd refuses to start a socket whose service is running. A service that is
+// started again in the moment between is found and stopped in the second round of ApplyAll. What
+// could not be started again is left running, with a remark.
 func planServices(units []Unit, patterns []string, wanted string) Plan {
 	c := choice{byName: map[string]Unit{}}
 	var all []string
@@ -226,7 +231,8 @@ func (a unitApplier) do(ctx context.Context, s Step) (string, error) {
 	case err != nil:
 		return "", err
 	case active:
-		return "active", nil // its socket or timer has started it again; that is stopped next, and then this once more
+		// its socket or timer has started it again; that is stopped next, and then this once more
+		return "active", nil
 	}
 	return "inactive", nil
 }
@@ -245,8 +251,9 @@ func (a unitApplier) undo(ctx context.Context, s Step) (Outcome, error) {
 	return Restored, nil
 }
 
-// start starts a unit. Services that a socket listens for are stopped for that moment: systemd refuses to start a socket whose service is running
-// (somebody else has started it, or krund was killed before it stopped it).
+// start starts a unit. Services that a socket listens for are stopped for that moment: systemd
+// refuses to start a socket whose service is running (somebody else has started it, or krund was
+// killed before it stopped it).
 func (a unitApplier) start(ctx context.Context, name string) error {
 	var running []string
 	if path.Ext(name) == ".socket" {

@@ -36,16 +36,26 @@ func TestPlanServices(t *testing.T) {
 		remark   string
 	}{
 		{"one", []string{"cron.service"}, "cron.service", ""},
-		{"what would start it again goes last, to be started first", []string{"ssh.service"}, "ssh.service ssh.socket", ""},
+		{"what would start it again goes last, to be started first", []string{"ssh.service"},
+			"ssh.service ssh.socket", ""},
 		{"an idle one whose timer runs", []string{"apt-daily.service"}, "apt-daily.timer", ""},
-		{"all but what must not be stopped", []string{"*"}, "cron.service ssh.service web.service app.service db.service ssh.socket apt-daily.timer",
-			"base.service is left running, since some.target would stop with it: some.target must not be stopped; " +
+		{"all but what must not be stopped", []string{"*"},
+			"cron.service ssh.service web.service app.service db.service ssh.socket apt-daily.timer",
+			"base.service is left running, since some.target would stop with it: some.target must not " +
+				"be stopped; " +
 				"by-hand.service is left running: it was made by systemd-run and could not be started again; " +
-				"under.service is left running, since by-hand.service would stop with it: by-hand.service is left running: it was made by systemd-run and could not be started again"},
-		{"what stops with it goes first, to be started last", []string{"db.service"}, "web.service app.service db.service", ""},
-		{"a target would stop with it", []string{"base.service"}, "", "base.service is left running, since some.target would stop with it: some.target must not be stopped"},
-		{"made by hand", []string{"by-hand.service"}, "", "by-hand.service is left running: it was made by systemd-run and could not be started again"},
-		{"something made by hand stops with it", []string{"under.service", "cron*"}, "cron.service", "under.service is left running, since by-hand.service would stop with it: by-hand.service is left running: it was made by systemd-run and could not be started again"},
+				"under.service is left running, since by-hand.service would stop with it: by-hand.service " +
+				"is left running: it was made by systemd-run and could not be started again"},
+		{"what stops with it goes first, to be started last", []string{"db.service"},
+			"web.service app.service db.service", ""},
+		{"a target would stop with it", []string{"base.service"}, "",
+			"base.service is left running, since some.target would stop with it: some.target must " +
+				"not be stopped"},
+		{"made by hand", []string{"by-hand.service"}, "",
+			"by-hand.service is left running: it was made by systemd-run and could not be started again"},
+		{"something made by hand stops with it", []string{"under.service", "cron*"}, "cron.service",
+			"under.service is left running, since by-hand.service would stop with it: by-hand.service is " +
+				"left running: it was made by systemd-run and could not be started again"},
 		{"none", []string{"nothing*"}, "", "nothing*: no such unit is loaded"},
 	}
 	for _, tt := range tests {
@@ -71,7 +81,8 @@ func TestServicesRefuseThePillars(t *testing.T) {
 		}
 	}
 	m.Units = nil
-	if f := required(services, "stop", []string{"x.service"}).Check(t.Context(), m); f.Status != setting.StatusCannot {
+	if f := required(services, "stop", []string{"x.service"}).Check(t.Context(),
+		m); f.Status != setting.StatusCannot {
 		t.Errorf("no service manager: %+v", f)
 	}
 }
@@ -106,14 +117,16 @@ func TestUndoGoesOnPastErrors(t *testing.T) {
 	if err := undo(t.Context()); err == nil || !strings.Contains(err.Error(), "ssh.service") {
 		t.Errorf("undo: %v", err)
 	}
-	if got := units.active(); slices.Contains(got, "ssh.service") || !slices.Contains(got, "cron.service") || !slices.Contains(got, "apt-daily.timer") {
+	if got := units.active(); slices.Contains(got, "ssh.service") ||
+		!slices.Contains(got, "cron.service") || !slices.Contains(got, "apt-daily.timer") {
 		t.Errorf("running: %v", got)
 	}
 	if p := j.Pending(); len(p) != 1 || p[0].Step.Target != "ssh.service" {
 		t.Errorf("journal holds %v", p)
 	}
 	units.fail = nil
-	if err := undo(t.Context()); err != nil || len(j.Pending()) != 0 || !slices.Contains(units.active(), "ssh.service") {
+	if err := undo(t.Context()); err != nil || len(j.Pending()) != 0 ||
+		!slices.Contains(units.active(), "ssh.service") {
 		t.Errorf("second undo: %v, %v, %v", err, j.Pending(), units.active())
 	}
 }
@@ -129,7 +142,8 @@ func TestServiceThatComesBack(t *testing.T) {
 	s := everything()
 	s.Demands = s.With(demand(services, setting.Require, "stop", []string{"cron.service"}))
 	_, _, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
-	if len(problems) != 1 || !strings.Contains(problems[0].What, "does not stay set: is cron.service running") {
+	if len(problems) != 1 || !strings.Contains(problems[0].What,
+		"does not stay set: is cron.service running") {
 		t.Errorf("%+v", problems)
 	}
 }
@@ -138,15 +152,18 @@ func TestServiceThatComesBack(t *testing.T) {
 func TestSocketWhoseServiceRuns(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	units := m.Units.(*fakeUnits)
-	units.units = []Unit{{Name: "ssh.service", Active: true}, {Name: "ssh.socket"}} // systemd forgets what could start a service when that is stopped
-	outcome, err := unitApplier{m.Units}.undo(t.Context(), Step{Kind: KindUnit, Target: "ssh.socket", Old: "active", New: "inactive"})
+	// systemd forgets what could start a service when that is stopped
+	units.units = []Unit{{Name: "ssh.service", Active: true}, {Name: "ssh.socket"}}
+	outcome, err := unitApplier{m.Units}.undo(t.Context(),
+		Step{Kind: KindUnit, Target: "ssh.socket", Old: "active", New: "inactive"})
 	if outcome != Restored || err != nil || len(units.active()) != 2 {
 		t.Errorf("%s, %v; running: %v", outcome, err, units.active())
 	}
 }
 
 func TestParseUnits(t *testing.T) {
-	// systemctl list-units --all --plain --full --no-legend of systemd 252; the mark as older versions print it.
+	// systemctl list-units --all --plain --full --no-legend of systemd 252; the mark as older
+	// versions print it.
 	const text = `  apt-daily.timer       loaded    active   waiting Daily apt download activities
   cron.service          loaded    active   running Regular background program processing daemon
 ● exim4.service         loaded    failed   failed  LSB: exim Mail Transport Agent
@@ -155,8 +172,10 @@ func TestParseUnits(t *testing.T) {
 rubbish
 `
 	got := parseUnits(text)
-	want := []Unit{{Name: "apt-daily.timer", Active: true}, {Name: "cron.service", Active: true}, {Name: "exim4.service"}, {Name: "auditd.service"}, {Name: "dev-sda1.device", Active: true}}
-	if !slices.EqualFunc(got, want, func(a, b Unit) bool { return a.Name == b.Name && a.Active == b.Active }) {
+	want := []Unit{{Name: "apt-daily.timer", Active: true}, {Name: "cron.service", Active: true},
+		{Name: "exim4.service"}, {Name: "auditd.service"}, {Name: "dev-sda1.device", Active: true}}
+	same := func(a, b Unit) bool { return a.Name == b.Name && a.Active == b.Active }
+	if !slices.EqualFunc(got, want, same) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -210,21 +229,28 @@ func (s scripted) Output(_ context.Context, name string, args ...string) ([]byte
 func TestSystemctl(t *testing.T) {
 	s := Systemctl{scripted{
 		"systemctl list-units --all --plain --full --no-legend --no-pager -- *": "ssh.service loaded active running OpenBSD Secure Shell server\nssh.socket loaded active running x\n",
-		"systemctl show --property=Id,Transient,TriggeredBy,RequiredBy,RequisiteOf,BoundBy,ConsistsOf -- ssh.service ssh.socket": "TriggeredBy=ssh.socket other.socket\nId=ssh.service\nRequiredBy=a.service b.target\nConsistsOf=c.service\nTransient=no\n" +
+		"systemctl show --property=Id,Transient,TriggeredBy,RequiredBy,RequisiteOf,BoundBy,ConsistsOf -- " +
+			"ssh.service ssh.socket": "TriggeredBy=ssh.socket " +
+			"other.socket\nId=ssh.service\nRequiredBy=a.service " +
+			"b.target\nConsistsOf=c.service\nTransient=no\n" +
 			"\nId=ssh.socket\nTransient=yes\n",
 		"systemctl show --value --property=Triggers -- ssh.socket": "ssh.service\n",
 		"systemctl stop -- ssh.service":                            "",
 		"systemctl start -- ssh.service":                           "",
 	}}
 	units, err := s.List(t.Context(), []string{"*"})
-	if err != nil || len(units) != 2 || !slices.Equal(units[0].TriggeredBy, []string{"ssh.socket", "other.socket"}) || units[1].TriggeredBy != nil ||
-		!slices.Equal(units[0].NeededBy, []string{"a.service", "b.target", "c.service"}) || units[0].Transient || !units[1].Transient {
+	if err != nil || len(units) != 2 || !slices.Equal(units[0].TriggeredBy,
+		[]string{"ssh.socket", "other.socket"}) || units[1].TriggeredBy != nil ||
+		!slices.Equal(units[0].NeededBy, []string{"a.service", "b.target", "c.service"}) ||
+		units[0].Transient || !units[1].Transient {
 		t.Errorf("%+v, %v", units, err)
 	}
-	if names, err := s.Triggers(t.Context(), "ssh.socket"); err != nil || !slices.Equal(names, []string{"ssh.service"}) {
+	if names, err := s.Triggers(t.Context(), "ssh.socket"); err != nil ||
+		!slices.Equal(names, []string{"ssh.service"}) {
 		t.Errorf("%v, %v", names, err)
 	}
-	if err := errors.Join(s.Stop(t.Context(), "ssh.service"), s.Start(t.Context(), "ssh.service")); err != nil {
+	if err := errors.Join(s.Stop(t.Context(), "ssh.service"),
+		s.Start(t.Context(), "ssh.service")); err != nil {
 		t.Error(err)
 	}
 	if err := s.Stop(t.Context(), "cron.service"); err == nil {

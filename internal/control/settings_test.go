@@ -33,44 +33,73 @@ func TestSmallControls(t *testing.T) {
 		found   string
 		wanted  string
 	}{
-		{"aslr as wanted", required(aslr, "value", 2), texts{"/proc/sys/kernel/randomize_va_space": "2\n"}, setting.StatusOK, "2", "2"},
-		{"aslr off", required(aslr, "value", 2), texts{"/proc/sys/kernel/randomize_va_space": "0\n"}, setting.StatusWillSet, "0", "2"},
-		{"aslr off wanted", required(aslr, "value", 0), texts{"/proc/sys/kernel/randomize_va_space": "2\n"}, setting.StatusWillSet, "2", "0"},
+		{"aslr as wanted", required(aslr, "value", 2), texts{"/proc/sys/kernel/randomize_va_space": "2\n"},
+			setting.StatusOK, "2", "2"},
+		{"aslr off", required(aslr, "value", 2), texts{"/proc/sys/kernel/randomize_va_space": "0\n"},
+			setting.StatusWillSet, "0", "2"},
+		{"aslr off wanted", required(aslr, "value", 0), texts{"/proc/sys/kernel/randomize_va_space": "2\n"},
+			setting.StatusWillSet, "2", "0"},
 		{"no aslr", required(aslr, "value", 2), texts{}, setting.StatusCannot, "absent", "2"},
-		{"watchdog on", required(nmiWatchdog), texts{"/proc/sys/kernel/nmi_watchdog": "1"}, setting.StatusWillSet, "1", "0"},
+		{"watchdog on", required(nmiWatchdog), texts{"/proc/sys/kernel/nmi_watchdog": "1"},
+			setting.StatusWillSet, "1", "0"},
 		{"no watchdog", required(nmiWatchdog), texts{}, setting.StatusOK, "absent", "0"},
-		{"perf", required(perfRate, "rate", 1, "percent", 1), texts{perfRateFile: "100000", perfPercentFile: "25"}, setting.StatusWillSet, "100000 Hz, 25 %", "1 Hz, 1 %"},
-		{"perf half set", required(perfRate, "rate", 1, "percent", 1), texts{perfRateFile: "1", perfPercentFile: "25"}, setting.StatusWillSet, "1 Hz, 25 %", "1 Hz, 1 %"},
-		{"perf set", required(perfRate, "rate", 1, "percent", 1), texts{perfRateFile: "1", perfPercentFile: "1"}, setting.StatusOK, "1 Hz, 1 %", "1 Hz, 1 %"},
-		{"no perf", required(perfRate, "rate", 1, "percent", 1), texts{}, setting.StatusCannot, "absent", "1 Hz, 1 %"},
-		{"thp", required(thp, "enabled", "never"), texts{thpEnabled: "always [madvise] never\n"}, setting.StatusWillSet, "madvise", "never"},
-		{"thp as wanted", required(thp, "enabled", "never"), texts{thpEnabled: "always madvise [never]\n"}, setting.StatusOK, "never", "never"},
-		{"thp not offered", required(thp, "enabled", "inherit"), texts{thpEnabled: "always madvise [never]\n"}, setting.StatusCannot, "never", "inherit"},
-		{"thp and defrag", required(thp, "enabled", "never", "defrag", "never"), texts{thpEnabled: "always [never]", thpDefrag: "[always] never"}, setting.StatusWillSet, "never, defrag always", "never, defrag never"},
+		{"perf", required(perfRate, "rate", 1, "percent", 1),
+			texts{perfRateFile: "100000", perfPercentFile: "25"}, setting.StatusWillSet, "100000 Hz, 25 %",
+			"1 Hz, 1 %"},
+		{"perf half set", required(perfRate, "rate", 1, "percent", 1),
+			texts{perfRateFile: "1", perfPercentFile: "25"}, setting.StatusWillSet, "1 Hz, 25 %",
+			"1 Hz, 1 %"},
+		{"perf set", required(perfRate, "rate", 1, "percent", 1),
+			texts{perfRateFile: "1", perfPercentFile: "1"}, setting.StatusOK, "1 Hz, 1 %", "1 Hz, 1 %"},
+		{"no perf", required(perfRate, "rate", 1, "percent", 1), texts{}, setting.StatusCannot, "absent",
+			"1 Hz, 1 %"},
+		{"thp", required(thp, "enabled", "never"), texts{thpEnabled: "always [madvise] never\n"},
+			setting.StatusWillSet, "madvise", "never"},
+		{"thp as wanted", required(thp, "enabled", "never"), texts{thpEnabled: "always madvise [never]\n"},
+			setting.StatusOK, "never", "never"},
+		{"thp not offered", required(thp, "enabled", "inherit"),
+			texts{thpEnabled: "always madvise [never]\n"}, setting.StatusCannot, "never", "inherit"},
+		{"thp and defrag", required(thp, "enabled", "never", "defrag", "never"),
+			texts{thpEnabled: "always [never]", thpDefrag: "[always] never"}, setting.StatusWillSet,
+			"never, defrag always", "never, defrag never"},
 		{"no thp", required(thp, "enabled", "never"), texts{}, setting.StatusOK, "absent", "never"},
 		{"ksm running", required(ksm), texts{"/sys/kernel/mm/ksm/run": "1"}, setting.StatusWillSet, "1", "0"},
-		{"ksm unmerged is good enough", required(ksm), texts{"/sys/kernel/mm/ksm/run": "2"}, setting.StatusOK, "2", "0"},
-		{"ksm stopped is not enough", required(ksm, "unmerge", true), texts{"/sys/kernel/mm/ksm/run": "0"}, setting.StatusWillSet, "0", "2"},
+		{"ksm unmerged is good enough", required(ksm), texts{"/sys/kernel/mm/ksm/run": "2"},
+			setting.StatusOK, "2", "0"},
+		{"ksm stopped is not enough", required(ksm, "unmerge", true), texts{"/sys/kernel/mm/ksm/run": "0"},
+			setting.StatusWillSet, "0", "2"},
 		{"no ksm", required(ksm), texts{}, setting.StatusOK, "absent", "0"},
-		{"numa", required(numaBalancing), texts{"/proc/sys/kernel/numa_balancing": "1"}, setting.StatusWillSet, "1", "0"},
+		{"numa", required(numaBalancing), texts{"/proc/sys/kernel/numa_balancing": "1"},
+			setting.StatusWillSet, "1", "0"},
 		{"no numa", required(numaBalancing), texts{}, setting.StatusOK, "absent", "0"},
-		{"writeback", required(writeback), texts{"/proc/sys/vm/dirty_writeback_centisecs": "500"}, setting.StatusWillSet, "500", "0"},
-		{"statistics", required(statInterval, "seconds", 120), texts{"/proc/sys/vm/stat_interval": "1"}, setting.StatusWillSet, "1 s", "120 s"},
-		{"real time", required(rtThrottle, "runtime_us", -1), texts{"/proc/sys/kernel/sched_rt_runtime_us": "950000"}, setting.StatusWillSet, "950000 us", "-1 us"},
-		{"smt on", required(smt), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "1"}, setting.StatusWillSet, "on", "off"},
-		{"smt on without siblings", required(smt), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "0"}, setting.StatusOK, "on", "off"},
+		{"writeback", required(writeback), texts{"/proc/sys/vm/dirty_writeback_centisecs": "500"},
+			setting.StatusWillSet, "500", "0"},
+		{"statistics", required(statInterval, "seconds", 120), texts{"/proc/sys/vm/stat_interval": "1"},
+			setting.StatusWillSet, "1 s", "120 s"},
+		{"real time", required(rtThrottle, "runtime_us", -1),
+			texts{"/proc/sys/kernel/sched_rt_runtime_us": "950000"}, setting.StatusWillSet, "950000 us",
+			"-1 us"},
+		{"smt on", required(smt), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "1"},
+			setting.StatusWillSet, "on", "off"},
+		{"smt on without siblings", required(smt),
+			texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "0"}, setting.StatusOK, "on", "off"},
 		{"smt forced off", required(smt), texts{smtFile: "forceoff"}, setting.StatusOK, "forceoff", "off"},
 		{"smt by number of threads", required(smt), texts{smtFile: "4"}, setting.StatusWillSet, "4", "off"},
 		{"no smt", required(smt), texts{}, setting.StatusOK, "absent", "off"},
-		{"cstates", required(cstates), texts{latencyFile: "\x00\x94\x35\x77"}, setting.StatusWillSet, "no limit", "at most 0 us to wake"},
-		{"cstates limited enough", required(cstates, "latency_us", 10), texts{latencyFile: "\x05\x00\x00\x00"}, setting.StatusOK, "at most 5 us to wake", "at most 10 us to wake"},
-		{"cstates torn", required(cstates), texts{latencyFile: "\x05"}, setting.StatusCannot, "unknown", "at most 0 us to wake"},
+		{"cstates", required(cstates), texts{latencyFile: "\x00\x94\x35\x77"}, setting.StatusWillSet,
+			"no limit", "at most 0 us to wake"},
+		{"cstates limited enough", required(cstates, "latency_us", 10),
+			texts{latencyFile: "\x05\x00\x00\x00"}, setting.StatusOK, "at most 5 us to wake",
+			"at most 10 us to wake"},
+		{"cstates torn", required(cstates), texts{latencyFile: "\x05"}, setting.StatusCannot, "unknown",
+			"at most 0 us to wake"},
 		{"no cstates", required(cstates), texts{}, setting.StatusCannot, "unknown", "at most 0 us to wake"},
 	}
 	for _, tt := range tests {
 		f := check(t, tt.control, tt.files)
 		if f.Status != tt.status || f.Found != tt.found || f.Wanted != tt.wanted {
-			t.Errorf("%s: %s, found %q, wanted %q; want %s, %q, %q", tt.name, f.Status, f.Found, f.Wanted, tt.status, tt.found, tt.wanted)
+			t.Errorf("%s: %s, found %q, wanted %q; want %s, %q, %q", tt.name, f.Status, f.Found, f.Wanted,
+				tt.status, tt.found, tt.wanted)
 		}
 		if f.Status == setting.StatusCannot && f.Detail == "" || f.Why == "" {
 			t.Errorf("%s: no detail or no why: %+v", tt.name, f)
@@ -78,7 +107,8 @@ func TestSmallControls(t *testing.T) {
 	}
 }
 
-// TestPerfPercentageFirst: with the percentage at 100 the kernel refuses the rate, on the way there and on the way back.
+// TestPerfPercentageFirst: with the percentage at 100 the kernel refuses the rate, on the way there
+// and on the way back.
 func TestPerfPercentageFirst(t *testing.T) {
 	for _, percent := range []string{"0", "100"} {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
@@ -116,35 +146,53 @@ func TestTicklessAndIsolcpus(t *testing.T) {
 		found  string
 		text   string // in detail or fix
 	}{
-		{"all but the first", requiredOn("", tickless), with(nohzFile, "1-3"), setting.StatusOK, "CPU 1-3", ""},
-		{"more than needed", requiredOn("2-3", tickless), with(nohzFile, "0,2-3"), setting.StatusOK, "CPU 0,2-3", ""},
-		{"too few", requiredOn("", tickless), with(nohzFile, "2-3"), setting.StatusNeedsReboot, "CPU 2-3", "add nohz_full=1-3 to GRUB_CMDLINE_LINUX"},
-		{"none left for the time", requiredOn("3", tickless), with(nohzFile, "0-3"), setting.StatusNeedsReboot, "CPU 0-3", "nohz_full=3"},
-		{"built, not used", requiredOn("", tickless), with(nohzFile, "(null)"), setting.StatusNeedsReboot, "none", "nohz_full=1-3"},
-		{"built, not used, empty", requiredOn("", tickless), with(nohzFile, "\n"), setting.StatusNeedsReboot, "none", "update-grub"},
-		{"Fedora", requiredOn("", tickless), with(nohzFile, "", "/etc/os-release", `ID="fedora"`), setting.StatusNeedsReboot, "none", `grubby --update-kernel=ALL --args="nohz_full=1-3"`},
-		{"another system", requiredOn("", tickless), with(nohzFile, "", "/etc/os-release", "ID=void"), setting.StatusNeedsReboot, "none", "boot loader"},
+		{"all but the first", requiredOn("", tickless), with(nohzFile, "1-3"), setting.StatusOK, "CPU 1-3",
+			""},
+		{"more than needed", requiredOn("2-3", tickless), with(nohzFile, "0,2-3"), setting.StatusOK,
+			"CPU 0,2-3", ""},
+		{"too few", requiredOn("", tickless), with(nohzFile, "2-3"), setting.StatusNeedsReboot, "CPU 2-3",
+			"add nohz_full=1-3 to GRUB_CMDLINE_LINUX"},
+		{"none left for the time", requiredOn("3", tickless), with(nohzFile, "0-3"),
+			setting.StatusNeedsReboot, "CPU 0-3", "nohz_full=3"},
+		{"built, not used", requiredOn("", tickless), with(nohzFile, "(null)"), setting.StatusNeedsReboot,
+			"none", "nohz_full=1-3"},
+		{"built, not used, empty", requiredOn("", tickless), with(nohzFile, "\n"),
+			setting.StatusNeedsReboot, "none", "update-grub"},
+		{"Fedora", requiredOn("", tickless), with(nohzFile, "", "/etc/os-release", `ID="fedora"`),
+			setting.StatusNeedsReboot, "none", `grubby --update-kernel=ALL --args="nohz_full=1-3"`},
+		{"another system", requiredOn("", tickless), with(nohzFile, "", "/etc/os-release", "ID=void"),
+			setting.StatusNeedsReboot, "none", "boot loader"},
 		{"not built", requiredOn("", tickless), with(), setting.StatusCannot, "none", "CONFIG_NO_HZ_FULL"},
-		{"not built, explained", requiredOn("", tickless), with("/boot/config-6.1", "CONFIG_HZ=250\n# CONFIG_NO_HZ_FULL is not set\n"), setting.StatusCannot, "none", "kernel configuration: CONFIG_NO_HZ_FULL is not set"},
-		{"one CPU", requiredOn("", tickless), with(online, "0", nohzFile, ""), setting.StatusCannot, "none", "two CPUs"},
-		{"all CPUs asked for", requiredOn("0-3", tickless), with(nohzFile, "1-3"), setting.StatusCannot, "unknown", "leave one"},
-		{"CPUs that are not there", requiredOn("7", tickless), with(nohzFile, "1-3"), setting.StatusCannot, "unknown", "only 0-3 are online"},
-		{"rubbish", requiredOn("", tickless), with(nohzFile, "x"), setting.StatusCannot, "unknown", "not a CPU number"},
+		{"not built, explained", requiredOn("", tickless),
+			with("/boot/config-6.1", "CONFIG_HZ=250\n# CONFIG_NO_HZ_FULL is not set\n"),
+			setting.StatusCannot, "none", "kernel configuration: CONFIG_NO_HZ_FULL is not set"},
+		{"one CPU", requiredOn("", tickless), with(online, "0", nohzFile, ""), setting.StatusCannot, "none",
+			"two CPUs"},
+		{"all CPUs asked for", requiredOn("0-3", tickless), with(nohzFile, "1-3"), setting.StatusCannot,
+			"unknown", "leave one"},
+		{"CPUs that are not there", requiredOn("7", tickless), with(nohzFile, "1-3"), setting.StatusCannot,
+			"unknown", "only 0-3 are online"},
+		{"rubbish", requiredOn("", tickless), with(nohzFile, "x"), setting.StatusCannot, "unknown",
+			"not a CPU number"},
 		{"nothing isolated", required(isolcpus), with(isolated, ""), setting.StatusOK, "none", ""},
-		{"isolated against the wish", required(isolcpus), with(isolated, "2-3"), setting.StatusNeedsReboot, "CPU 2-3", "remove isolcpus=..."},
-		{"the shield's own CPUs", required(isolcpus), with(isolated, "2-3", groupRoot+"/cpuset.cpus.isolated", "2-3"), setting.StatusOK, "none", ""},
+		{"isolated against the wish", required(isolcpus), with(isolated, "2-3"), setting.StatusNeedsReboot,
+			"CPU 2-3", "remove isolcpus=..."},
+		{"the shield's own CPUs", required(isolcpus),
+			with(isolated, "2-3", groupRoot+"/cpuset.cpus.isolated", "2-3"), setting.StatusOK, "none", ""},
 	}
 	for _, tt := range tests {
 		f := check(t, tt.c, tt.files)
 		if f.Status != tt.status || f.Found != tt.found || !strings.Contains(f.Detail+f.Fix, tt.text) {
-			t.Errorf("%s: %s, found %q, detail %q, fix %q; want %s, %q, %q", tt.name, f.Status, f.Found, f.Detail, f.Fix, tt.status, tt.found, tt.text)
+			t.Errorf("%s: %s, found %q, detail %q, fix %q; want %s, %q, %q", tt.name, f.Status, f.Found,
+				f.Detail, f.Fix, tt.status, tt.found, tt.text)
 		}
 	}
 }
 
 func TestOvercommitHeadroom(t *testing.T) {
 	const gib = 1 << 30
-	memory := host.Meminfo{"MemTotal": 16 * gib, "SwapTotal": 1 * gib, "CommitLimit": 9 * gib, "Committed_AS": 1 * gib}
+	memory := host.Meminfo{"MemTotal": 16 * gib, "SwapTotal": 1 * gib, "CommitLimit": 9 * gib,
+		"Committed_AS": 1 * gib}
 	tests := []struct {
 		name   string
 		ratio  int
@@ -155,7 +203,8 @@ func TestOvercommitHeadroom(t *testing.T) {
 	}{
 		{"fits", 0, 2 * gib, false, setting.StatusWillSet, ""},
 		{"fits without swap", 0, 6 * gib, true, setting.StatusWillSet, ""},
-		{"does not fit without swap", 0, 7 * gib, true, setting.StatusCannot, "ratio = 54"}, // 8.5 GiB of 16, rounded up
+		// 8.5 GiB of 16, rounded up
+		{"does not fit without swap", 0, 7 * gib, true, setting.StatusCannot, "ratio = 54"},
 		{"with a higher ratio", 60, 7 * gib, true, setting.StatusWillSet, ""},
 		{"nothing helps", 0, 20 * gib, true, setting.StatusCannot, "lower the heap limit"},
 	}
@@ -171,12 +220,15 @@ func TestOvercommitModes(t *testing.T) {
 	const gib = 1048576 // kB
 	files := texts{
 		overcommitFile: "0", ratioFile: "50",
-		"/proc/meminfo": fmt.Sprintf("MemTotal: %d kB\nCommitLimit: %d kB\nCommitted_AS: %d kB\nSwapTotal: 0 kB\n", 16*gib, 8*gib, gib),
+		"/proc/meminfo": fmt.Sprintf("MemTotal: %d kB\nCommitLimit: %d kB\nCommitted_AS: %d "+
+			"kB\nSwapTotal: 0 kB\n", 16*gib, 8*gib, gib),
 	}
-	if f := check(t, required(overcommit, "mode", 1), files); f.Status != setting.StatusWillSet || f.Detail != "" {
+	if f := check(t, required(overcommit, "mode", 1), files); f.Status != setting.StatusWillSet ||
+		f.Detail != "" {
 		t.Errorf("mode 1: %+v", f)
 	}
-	f := check(t, overcommit.control(Request{Demands: requestOn("", demand(overcommit, setting.Require, "mode", 2, "ratio", 90)).Demands, Heap: 10 << 30}), files)
+	f := check(t, overcommit.control(Request{Demands: requestOn("",
+		demand(overcommit, setting.Require, "mode", 2, "ratio", 90)).Demands, Heap: 10 << 30}), files)
 	if f.Status != setting.StatusWillSet || f.Found != "0, 50 %" {
 		t.Errorf("mode 2 with ratio: %+v", f)
 	}
@@ -186,8 +238,9 @@ func TestOvercommitModes(t *testing.T) {
 	}
 }
 
-// TestOvercommitKbytes: a bound that somebody has set in KiB is forgotten by the kernel when the ratio is set, and comes back. A ratio of 0 is never
-// written, which would leave no memory to promise.
+// TestOvercommitKbytes: a bound that somebody has set in KiB is forgotten by the kernel when the
+// ratio is set, and comes back. A ratio of 0 is never written, which would leave no memory to
+// promise.
 func TestOvercommitKbytes(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.put(kbytesFile, "8388608")
@@ -215,7 +268,8 @@ func TestKernelWithoutSwap(t *testing.T) {
 	if f := required(swap).Check(t.Context(), m); f.Status != setting.StatusCannot {
 		t.Errorf("without /proc: %+v", f)
 	}
-	if err := errors.Join(os.Mkdir(m.Root.Path("/proc"), 0o755), os.WriteFile(m.Root.Path("/proc/meminfo"), nil, 0o644)); err != nil {
+	if err := errors.Join(os.Mkdir(m.Root.Path("/proc"), 0o755),
+		os.WriteFile(m.Root.Path("/proc/meminfo"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if f := required(swap).Check(t.Context(), m); f.Status != setting.StatusOK || f.Found != "absent" {
@@ -225,10 +279,12 @@ func TestKernelWithoutSwap(t *testing.T) {
 
 func TestPlanSwap(t *testing.T) {
 	areas := []swapArea{{"/dev/sda5", 100 << 20, -2}, {"/swap", 0, 5}}
-	if p := planSwap(areas, 1<<30); p.Status != setting.StatusWillSet || len(p.Steps) != 2 || p.Steps[1].Old != "5" {
+	if p := planSwap(areas, 1<<30); p.Status != setting.StatusWillSet || len(p.Steps) != 2 ||
+		p.Steps[1].Old != "5" {
 		t.Errorf("%+v", p)
 	}
-	if p := planSwap(areas, 200<<20); p.Status != setting.StatusCannot || !strings.Contains(p.Detail, "100 MiB") {
+	if p := planSwap(areas, 200<<20); p.Status != setting.StatusCannot ||
+		!strings.Contains(p.Detail, "100 MiB") {
 		t.Errorf("swap that does not fit into memory: %+v", p)
 	}
 	if p := planSwap([]swapArea{{"/swap (deleted)", 0, 5}}, 1<<30); p.Status != setting.StatusCannot {
@@ -240,9 +296,11 @@ func TestPlanSwap(t *testing.T) {
 }
 
 func TestParseSwaps(t *testing.T) {
-	const text = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/dm-1                               partition\t8388604\t\t1024\t\t-2\n/a\\040b\\134                             file\t1\t0\t10\n"
+	const text = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/dm-1                             " +
+		"  partition\t8388604\t\t1024\t\t-2\n/a\\040b\\134                             file\t1\t0\t10\n"
 	got, err := parseSwaps(text)
-	if want := []swapArea{{"/dev/dm-1", 1 << 20, -2}, {`/a b\`, 0, 10}}; err != nil || !slices.Equal(got, want) {
+	if want := []swapArea{{"/dev/dm-1", 1 << 20, -2}, {`/a b\`, 0, 10}}; err != nil ||
+		!slices.Equal(got, want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 	for _, bad := range []string{"/dev/sda5 partition\n", "a b c d e\n", "a b 1 -5 0\n"} {
@@ -252,7 +310,8 @@ func TestParseSwaps(t *testing.T) {
 	}
 }
 
-// TestInterruptsThatCannotBeRead: one is named and the others are moved; where there are none to see nobody knows anything.
+// TestInterruptsThatCannotBeRead: one is named and the others are moved; where there are none to
+// see nobody knows anything.
 func TestInterruptsThatCannotBeRead(t *testing.T) {
 	c := requiredOn("", irqAffinity)
 	for _, tt := range []struct {
@@ -261,9 +320,12 @@ func TestInterruptsThatCannotBeRead(t *testing.T) {
 		found      string
 		detail     string
 	}{
-		{"one", "/proc/irq/16/smp", setting.StatusWillSet, "0 of 3 away from CPU 1-3", "/proc/irq/16/smp_affinity_list: input/output error"},
-		{"all", "/smp_affinity_list", setting.StatusCannot, "unknown", "/proc/irq/0/smp_affinity_list: input/output error"},
-		{"the default", "/default_smp_affinity", setting.StatusCannot, "unknown", "default_smp_affinity: input/output error"},
+		{"one", "/proc/irq/16/smp", setting.StatusWillSet, "0 of 3 away from CPU 1-3",
+			"/proc/irq/16/smp_affinity_list: input/output error"},
+		{"all", "/smp_affinity_list", setting.StatusCannot, "unknown",
+			"/proc/irq/0/smp_affinity_list: input/output error"},
+		{"the default", "/default_smp_affinity", setting.StatusCannot, "unknown",
+			"default_smp_affinity: input/output error"},
 	} {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		m.Root = m.Root.With(unread{k, tt.part, syscall.EIO})
@@ -288,10 +350,12 @@ func TestIRQAffinity(t *testing.T) {
 	if err != nil || f.Status != setting.StatusSet || f.Found != "1 of 3 away from CPU 1-3" {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	if !strings.Contains(f.Detail, "/proc/irq/0/smp_affinity_list") || !strings.Contains(f.Detail, syscall.EIO.Error()) {
+	if !strings.Contains(f.Detail, "/proc/irq/0/smp_affinity_list") ||
+		!strings.Contains(f.Detail, syscall.EIO.Error()) {
 		t.Errorf("the interrupt that does not move is not named: %q", f.Detail)
 	}
-	if got := k.get("/proc/irq/24/smp_affinity_list") + " " + k.get("/proc/irq/default_smp_affinity"); got != "0 1" {
+	if got := k.get("/proc/irq/24/smp_affinity_list") + " " +
+		k.get("/proc/irq/default_smp_affinity"); got != "0 1" {
 		t.Errorf("affinities %q", got)
 	}
 	if err := undo(t.Context()); err != nil {
@@ -303,7 +367,8 @@ func TestIRQAffinity(t *testing.T) {
 func FuzzParsers(f *testing.F) {
 	for _, s := range []string{
 		"Filename\n/dev/x partition 1 0 -2\n",
-		"always [madvise] never", "a b\\040c", "manual 100", "unit.service loaded active running x", "em0: flags=8843<UP> mtu 1\n",
+		"always [madvise] never", "a b\\040c", "manual 100", "unit.service loaded active running x",
+		"em0: flags=8843<UP> mtu 1\n",
 		"Id=a.service\nTriggeredBy=b.timer\n\nId=c",
 	} {
 		f.Add(s)
@@ -312,7 +377,8 @@ func FuzzParsers(f *testing.F) {
 		if areas, err := parseSwaps(text); err == nil {
 			planSwap(areas, 1<<30)
 		}
-		if _, found := chosen(text); found && FormChoice.show(FormChoice.show(text)) != FormChoice.show(text) {
+		if _, found := chosen(text); found &&
+			FormChoice.show(FormChoice.show(text)) != FormChoice.show(text) {
 			t.Errorf("showing %q twice is not showing it once", text)
 		}
 		if s, err := parsePerfState(text); err == nil {

@@ -17,9 +17,10 @@ import (
 const (
 	groupRoot = "/sys/fs/cgroup"
 
-	// ShieldGroup is the control group of the shielded CPUs, below the root of the control group file system. Its processes live in groups
-	// below it, one for each process execution: it has cpuset switched on for its children, and systemd may not take a controller away
-	// from a group whose children use it.
+	// ShieldGroup is the control group of the shielded CPUs, below the root of the control group
+	// file system. Its processes live in groups below it, one for each process execution: it has
+	// cpuset switched on for its children, and systemd may not take a controller away from a group
+	// whose children use it.
 	ShieldGroup = "krund.shield"
 )
 
@@ -43,7 +44,8 @@ var shield = Descriptor{
 			},
 			{
 				Name: "type", Default: "root", Choices: []string{"root", "isolated"},
-				Doc: "`\"root\"` balances several threads over the CPUs; `\"isolated\"` does not, and is for one",
+				Doc: "`\"root\"` balances several threads over the CPUs; `\"isolated\"` does not, " +
+					"and is for one",
 			},
 		},
 		What:  "a cpuset partition, the control group `krund.shield`",
@@ -58,7 +60,8 @@ var shield = Descriptor{
 				return cannot("unknown", kind, err.Error(), "")
 			}
 			if len(cpus) == 0 {
-				return cannot("none", kind, "there is only one CPU", "measure on a machine with two CPUs or more")
+				return cannot("none", kind, "there is only one CPU",
+					"measure on a machine with two CPUs or more")
 			}
 			p := planShield(ctx, m, kind, cpus, online.Minus(cpus))
 			if p.Status == setting.StatusCannot && d.Policy == setting.Apply {
@@ -95,17 +98,20 @@ func shieldTargets() []target {
 func planShield(ctx context.Context, m *Machine, kind string, cpus, others host.CPUs) Plan {
 	wanted := fmt.Sprintf("CPU %s %s", cpus, kind)
 	if kind != "isolated" && kind != "root" {
-		return cannot("unknown", wanted, fmt.Sprintf("no partition type %q", kind), `set type = "isolated" or "root"`)
+		return cannot("unknown", wanted, fmt.Sprintf("no partition type %q", kind),
+			`set type = "isolated" or "root"`)
 	}
 	text, err := m.Root.Read(groupRoot + "/cgroup.controllers")
 	if errors.Is(err, fs.ErrNotExist) {
-		return cannot("none", wanted, "control groups of version 2 are not mounted at "+groupRoot, "boot with systemd.unified_cgroup_hierarchy=1")
+		return cannot("none", wanted, "control groups of version 2 are not mounted at "+groupRoot,
+			"boot with systemd.unified_cgroup_hierarchy=1")
 	}
 	if err != nil {
 		return unreadable(wanted, err)
 	}
 	if !slices.Contains(strings.Fields(text), "cpuset") {
-		return cannot("none", wanted, "the kernel offers no cpuset to control groups", "remove cgroup_disable=cpuset from the kernel's command line, or mount no version 1 cpuset")
+		return cannot("none", wanted, "the kernel offers no cpuset to control groups",
+			"remove cgroup_disable=cpuset from the kernel's command line, or mount no version 1 cpuset")
 	}
 	state, err := m.Root.Read(shieldDir + "/cpuset.cpus.partition")
 	if err == nil && state == kind {
@@ -120,8 +126,9 @@ func planShield(ctx context.Context, m *Machine, kind string, cpus, others host.
 	return willSet("none", wanted, append(noteThreads(m), shieldSteps(m.Root, kind, cpus)...)...)
 }
 
-// shieldSteps makes the group, gives it the CPUs and makes it a partition. On the way back it first stops being one, so that the CPUs are
-// everybody's again even when the group cannot be removed because the benchmark still runs in it.
+// shieldSteps makes the group, gives it the CPUs and makes it a partition. On the way back it first
+// stops being one, so that the CPUs are everybody's again even when the group cannot be removed
+// because the benchmark still runs in it.
 func shieldSteps(root sysroot.Root, kind string, cpus host.CPUs) []Step {
 	var steps []Step
 	if !granted(root, groupRoot) {
@@ -129,22 +136,26 @@ func shieldSteps(root sysroot.Root, kind string, cpus host.CPUs) []Step {
 	}
 	return append(steps,
 		Step{Kind: KindGroup, Target: shieldDir, Old: "absent", New: "present"},
-		Step{Kind: KindFile, Target: shieldDir + "/cpuset.cpus", Old: "", New: cpus.String(), Form: FormCPUList},
+		Step{Kind: KindFile, Target: shieldDir + "/cpuset.cpus", Old: "", New: cpus.String(),
+			Form: FormCPUList},
 		Step{Kind: KindGrant, Target: shieldDir, Old: "-cpuset", New: "+cpuset"},
-		Step{Kind: KindFile, Target: shieldDir + "/cpuset.cpus.partition", Old: "member", New: kind, Form: FormPartition},
+		Step{Kind: KindFile, Target: shieldDir + "/cpuset.cpus.partition", Old: "member", New: kind,
+			Form: FormPartition},
 	)
 }
 
-// partitions tells whether the kernel has cpuset partitions: any group but the root then has the file.
+// partitions reports whether the kernel has cpuset partitions: any group but the root then has the
+// file.
 func partitions(root sysroot.Root) bool {
 	if !granted(root, groupRoot) {
 		return true // unknown until cpuset is handed to the groups; the write will tell
 	}
 	groups, err := root.Glob(groupRoot + "/*/cpuset.cpus")
-	return err != nil || len(groups) == 0 || root.Exists(strings.TrimSuffix(groups[0], "cpuset.cpus")+"cpuset.cpus.partition")
+	return err != nil || len(groups) == 0 || root.Exists(strings.TrimSuffix(groups[0], "cpuset.cpus")+
+		"cpuset.cpus.partition")
 }
 
-// granted tells whether a group hands cpuset to its children.
+// granted reports whether a group hands cpuset to its children.
 func granted(root sysroot.Root, group string) bool {
 	text, err := root.Read(group + "/cgroup.subtree_control")
 	return err == nil && slices.Contains(strings.Fields(text), "cpuset")
@@ -156,8 +167,9 @@ type Place struct {
 	CPUs   host.CPUs // to be bound to; nil is no binding
 }
 
-// Placement says where ApplyAll's findings put a benchmark: into a group below the shield when that stands; bound to the benchmark CPUs
-// when it was asked for and cannot be had, or only by halves; anywhere when nobody asked for it.
+// Placement says where ApplyAll's findings put a benchmark: into a group below the shield when that
+// stands; bound to the benchmark CPUs when it was asked for and cannot be had, or only by halves;
+// anywhere when nobody asked for it.
 func Placement(m *Machine, r Request, findings []setting.Finding) Place {
 	i := slices.IndexFunc(findings, func(f setting.Finding) bool { return f.Name == "shield" })
 	if i < 0 || !r.Of("shield").Policy.Changes() {
@@ -168,7 +180,8 @@ func Placement(m *Machine, r Request, findings []setting.Finding) Place {
 		return Place{}
 	}
 	f := findings[i]
-	if f.Status != setting.StatusSet && f.Status != setting.StatusOK || strings.HasPrefix(f.Detail, affinityOnly) {
+	if f.Status != setting.StatusSet && f.Status != setting.StatusOK ||
+		strings.HasPrefix(f.Detail, affinityOnly) {
 		return Place{CPUs: cpus}
 	}
 	return Place{Cgroup: "/" + ShieldGroup + "/run", CPUs: cpus}
@@ -180,13 +193,15 @@ const affinityOnly = "no cpuset partition"
 // slices of systemd that hold all processes of a machine.
 var systemdSlices = []string{"init.scope", "system.slice", "user.slice"}
 
-// planSlices is for kernels without partitions (before 5.0): systemd keeps its own processes off the CPUs.
+// planSlices is for kernels without partitions (before 5.0): systemd keeps its own processes off
+// the CPUs.
 func planSlices(ctx context.Context, m *Machine, wanted string, others host.CPUs) Plan {
 	var steps []Step
 	for _, name := range systemdSlices {
 		old, err := sliceApplier{m.Commands}.allowed(ctx, name)
 		if err != nil {
-			return cannot("none", wanted, affinityOnly+" in this kernel, and "+err.Error(), "use Linux 5.0 or later")
+			return cannot("none", wanted, affinityOnly+" in this kernel, and "+err.Error(),
+				"use Linux 5.0 or later")
 		}
 		if old != others.String() {
 			steps = append(steps, Step{Kind: KindSlice, Target: name, Old: old, New: others.String()})
@@ -196,7 +211,8 @@ func planSlices(ctx context.Context, m *Machine, wanted string, others host.CPUs
 	if len(steps) == 0 {
 		p = ok(wanted, wanted)
 	}
-	p.Detail = affinityOnly + " in this kernel: systemd keeps its processes off the CPUs, kernel threads and load balancing stay"
+	p.Detail = affinityOnly + " in this kernel: systemd keeps its processes off the CPUs, kernel threads " +
+		"and load balancing stay"
 	return p
 }
 
@@ -217,7 +233,8 @@ func (a sliceApplier) allowed(ctx context.Context, unit string) (string, error) 
 }
 
 func (a sliceApplier) set(ctx context.Context, unit, cpus string) error {
-	if _, err := a.commands.Output(ctx, "systemctl", "set-property", "--runtime", unit, "AllowedCPUs="+cpus); err != nil {
+	if _, err := a.commands.Output(ctx, "systemctl", "set-property", "--runtime", unit,
+		"AllowedCPUs="+cpus); err != nil {
 		return err
 	}
 	got, err := a.allowed(ctx, unit)

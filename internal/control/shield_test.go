@@ -18,7 +18,8 @@ func applyShield(t *testing.T, m *Machine, kind, cpus string) (setting.Finding, 
 
 // placed returns where a finding of a required shield puts the benchmark.
 func placed(m *Machine, f setting.Finding, cpus string) Place {
-	return Placement(m, requestOn(cpus, demand(shield, setting.Require)), []setting.Finding{{Name: "aslr"}, f})
+	return Placement(m, requestOn(cpus, demand(shield, setting.Require)),
+		[]setting.Finding{{Name: "aslr"}, f})
 }
 
 func TestPlacementWithoutShield(t *testing.T) {
@@ -30,7 +31,8 @@ func TestPlacementWithoutShield(t *testing.T) {
 		}
 	}
 	m.Root = m.Root.With(texts{})
-	if p := placed(m, setting.Finding{Name: "shield", Status: setting.StatusSet}, ""); p.Cgroup != "" || p.CPUs != nil {
+	if p := placed(m, setting.Finding{Name: "shield", Status: setting.StatusSet}, ""); p.Cgroup != "" ||
+		p.CPUs != nil {
 		t.Errorf("unknown CPUs: %+v", p)
 	}
 }
@@ -43,7 +45,8 @@ func TestShield(t *testing.T) {
 		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("%s: %+v, %v", kind, f, err)
 		}
-		got := k.get(shieldDir+"/cpuset.cpus") + " " + k.get(shieldDir+"/cpuset.cpus.partition") + " " + k.get(groupRoot+"/cgroup.subtree_control")
+		got := k.get(shieldDir+"/cpuset.cpus") + " " + k.get(shieldDir+"/cpuset.cpus.partition") + " " +
+			k.get(groupRoot+"/cgroup.subtree_control")
 		if want := "1-3 " + kind + " cpuset cpu memory pids"; got != want {
 			t.Errorf("groups: %q, want %q", got, want)
 		}
@@ -74,23 +77,27 @@ func TestShieldKeepsAControllerThatWasGranted(t *testing.T) {
 	sameTree(t, state(t, m, k), before)
 }
 
-// TestShieldThatTheKernelDeclaresInvalid: the finding has the kernel's reason, and nothing is left behind.
+// TestShieldThatTheKernelDeclaresInvalid: the finding has the kernel's reason, and nothing is left
+// behind.
 func TestShieldThatTheKernelDeclaresInvalid(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	before := state(t, m, k)
 	k.put("/sys/devices/system/cpu/online", "1-3") // the fake kernel checks against these
-	c := Control{Name: "shield", Policy: setting.Require, targets: shieldTargets(), plan: func(context.Context, *Machine) Plan {
-		return willSet("none", "CPU 1-3 root", shieldSteps(m.Root, "root", host.CPUs{1, 2, 3})...)
-	}}
+	c := Control{Name: "shield", Policy: setting.Require, targets: shieldTargets(),
+		plan: func(context.Context, *Machine) Plan {
+			return willSet("none", "CPU 1-3 root", shieldSteps(m.Root, "root", host.CPUs{1, 2, 3})...)
+		}}
 	f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
-	if err == nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, "Parent unable to distribute cpu downstream") {
+	if err == nil || f.Status != setting.StatusCannot ||
+		!strings.Contains(f.Detail, "Parent unable to distribute cpu downstream") {
 		t.Errorf("%+v, %v", f, err)
 	}
 	k.put("/sys/devices/system/cpu/online", "0-3")
 	sameTree(t, state(t, m, k), before)
 }
 
-// TestShieldWithProcessesLeft: a benchmark that outlives krund is moved out of the groups, and lives.
+// TestShieldWithProcessesLeft: a benchmark that outlives krund is moved out of the groups, and
+// lives.
 func TestShieldWithProcessesLeft(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	before := state(t, m, k)
@@ -119,9 +126,12 @@ func TestShieldCannot(t *testing.T) {
 		kind   string
 		text   string
 	}{
-		{"version 1 groups", func(k *fakeKernel) { k.remove(t, groupRoot+"/cgroup.controllers") }, "root", "not mounted"},
-		{"no cpuset", func(k *fakeKernel) { k.put(groupRoot+"/cgroup.controllers", "cpu io") }, "root", "no cpuset"},
-		{"one CPU", func(k *fakeKernel) { k.put("/sys/devices/system/cpu/online", "0") }, "root", "only one CPU"},
+		{"version 1 groups", func(k *fakeKernel) { k.remove(t, groupRoot+"/cgroup.controllers") }, "root",
+			"not mounted"},
+		{"no cpuset", func(k *fakeKernel) { k.put(groupRoot+"/cgroup.controllers", "cpu io") }, "root",
+			"no cpuset"},
+		{"one CPU", func(k *fakeKernel) { k.put("/sys/devices/system/cpu/online", "0") }, "root",
+			"only one CPU"},
 		{"no such type", func(*fakeKernel) {}, "member", "no partition type"},
 	}
 	for _, tt := range tests {
@@ -179,7 +189,8 @@ func TestShieldWithoutPartitions(t *testing.T) {
 	if p := placed(m, f, "1"); p.Cgroup != "" || p.CPUs.String() != "1" {
 		t.Errorf("placement %+v, want the CPU and no group", p)
 	}
-	if err := undo(t.Context()); err != nil || systemctl["user.slice"] != "0-1" || systemctl["init.scope"] != "" {
+	if err := undo(t.Context()); err != nil || systemctl["user.slice"] != "0-1" ||
+		systemctl["init.scope"] != "" {
 		t.Errorf("undo: %v, %v", err, systemctl)
 	}
 }

@@ -11,8 +11,8 @@ import (
 const smtFile = "/sys/devices/system/cpu/smt/control"
 
 // smt takes the sibling threads of each core offline through smt/control (docs.kernel.org,
-// ABI/testing/sysfs-devices-system-cpu). It is applied first and restored last, because the siblings
-// take their frequency limits with them.
+// ABI/testing/sysfs-devices-system-cpu). It is applied first and restored last, because the
+// siblings take their frequency limits with them.
 var smt = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "smt", Policy: setting.Apply, // hyper-threading was off in the study's firmware
@@ -46,12 +46,15 @@ func planSMT(_ context.Context, m *Machine) Plan {
 			return p
 		}
 	}
-	// Anything but "on" is a number: how many threads per core are allowed, on machines with more than two.
-	return willSet(state, "off", append(noteOffline(m), Step{Kind: KindFile, Target: smtFile, Old: state, New: "off"})...)
+	// Anything but "on" is a number: how many threads per core are allowed, on machines with more
+	// than two.
+	return willSet(state, "off", append(noteOffline(m),
+		Step{Kind: KindFile, Target: smtFile, Old: state, New: "off"})...)
 }
 
-// noteOffline returns steps that change nothing and remember the CPUs that somebody has taken offline: switching siblings on again brings them all
-// online. They are the first steps, so that they are put back after the switch.
+// noteOffline returns steps that change nothing and remember the CPUs that somebody has taken
+// offline: switching siblings on again brings them all online. They are the first steps, so that
+// they are put back after the switch.
 func noteOffline(m *Machine) []Step {
 	files, err := m.Root.Glob(cpuOnlineFiles)
 	if err != nil {

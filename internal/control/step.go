@@ -26,7 +26,8 @@ const (
 	KindThreads Kind = "threads" // nothing; Data are the threads that are bound to CPUs, to be bound again
 	KindSlice   Kind = "slice"   // the CPUs systemd allows to a slice or scope, until reboot
 	KindSysctl  Kind = "sysctl"  // a variable of sysctl(8) on OpenBSD
-	KindAccount Kind = "account" // the account for benchmarks; Old "absent", New "present"; the only kind that outlives a reboot
+	// the account for benchmarks; Old "absent", New "present"; the only kind that outlives a reboot
+	KindAccount Kind = "account"
 	KindPerform Kind = "perform" // OpenBSD's performance policy; Old and New as perfState prints them
 )
 
@@ -35,15 +36,17 @@ type Form string
 
 // The forms of a KindFile step.
 const (
-	FormText      Form = ""          // the value and nothing else
-	FormLimit     Form = "limit"     // a frequency limit: the kernel takes it at once and shows it a moment later
+	FormText Form = "" // the value and nothing else
+	// a frequency limit: the kernel takes it at once and shows it a moment later
+	FormLimit     Form = "limit"
 	FormChoice    Form = "choice"    // all choices, the one in force in brackets: "always [madvise] never"
 	FormCPUList   Form = "cpulist"   // a set of CPUs as a list: "0-3"
 	FormCPUMask   Form = "cpumask"   // a set of CPUs as a mask: "f"
 	FormPartition Form = "partition" // a partition type; an invalid one adds "invalid (reason)"
 )
 
-// show returns the value that a text in this form stands for. A text that does not parse stands for itself.
+// show returns the value that a text in this form stands for. A text that does not parse stands for
+// itself.
 func (f Form) show(text string) string {
 	text = strings.TrimSpace(text)
 	switch f {
@@ -73,7 +76,8 @@ func chosen(text string) (string, bool) {
 	return word, ok && word != "" && word == strings.TrimSpace(word) && !strings.Contains(word, "[")
 }
 
-// A Step is one change to the machine, together with what takes it back. It is plain data: the journal keeps it.
+// A Step is one change to the machine, together with what takes it back. It is plain data: the
+// journal keeps it.
 type Step struct {
 	Kind   Kind   `json:"kind"`
 	Target string `json:"target"` // what is changed: a kernel path, a unit, an interface, a device
@@ -82,7 +86,8 @@ type Step struct {
 	Form   Form   `json:"form,omitempty"`
 	Data   string `json:"data,omitempty"` // what else is needed to take the change back
 
-	// Optional marks a step whose refusal is worth a remark and no more: a disk's interrupt that cannot be moved.
+	// Optional marks a step whose refusal is worth a remark and no more: a disk's interrupt that
+	// cannot be moved.
 	Optional bool `json:"-"`
 }
 
@@ -106,13 +111,13 @@ type Control struct {
 	targets []target // what the steps of its plans may change
 }
 
-// Check tells how the setting stands. It reads and never changes.
+// Check reports how the setting stands. It reads and never changes.
 func (c Control) Check(ctx context.Context, m *Machine) setting.Finding {
 	return c.finding(c.look(ctx, m))
 }
 
-// look is plan, with what stands in its way already: kernel files that are mounted read-only, as in containers. Whether the kernel takes a value only
-// writing it tells.
+// look is plan, with what stands in its way already: kernel files that are mounted read-only, as in
+// containers. Whether the kernel takes a value only writing it tells.
 func (c Control) look(ctx context.Context, m *Machine) Plan {
 	p := c.plan(ctx, m)
 	var fixed []string // files that cannot be written
@@ -127,7 +132,8 @@ func (c Control) look(ctx context.Context, m *Machine) Plan {
 		}
 	}
 	if needed || len(fixed) > 0 && len(fixed) == len(p.Steps) {
-		return cannot(p.Found, p.Wanted, join(p.Detail, fixed[0]+" is on a file system that is mounted read-only", "; "), remedy(syscall.EROFS))
+		return cannot(p.Found, p.Wanted, join(p.Detail,
+			fixed[0]+" is on a file system that is mounted read-only", "; "), remedy(syscall.EROFS))
 	}
 	return p
 }

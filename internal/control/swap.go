@@ -57,8 +57,8 @@ func planSwaps(_ context.Context, m *Machine) Plan {
 	return planSwap(areas, memory["MemAvailable"])
 }
 
-// parseSwaps reads /proc/swaps: a heading, then "Filename Type Size Used Priority" with sizes in KiB. White space in names is written as
-// \040 and the like.
+// parseSwaps reads /proc/swaps: a heading, then "Filename Type Size Used Priority" with sizes in
+// KiB. White space in names is written as \040 and the like.
 func parseSwaps(text string) ([]swapArea, error) {
 	var areas []swapArea
 	for line := range strings.Lines(text) {
@@ -105,14 +105,21 @@ func planSwap(areas []swapArea, available int64) Plan {
 	for _, a := range areas {
 		used += a.used
 		names = append(names, a.device)
-		steps = append(steps, Step{Kind: KindSwap, Target: a.device, Old: strconv.Itoa(a.priority), New: "off"})
+		steps = append(steps, Step{Kind: KindSwap, Target: a.device, Old: strconv.Itoa(a.priority),
+			New: "off"})
 	}
 	found := strings.Join(names, ", ")
-	if i := slices.IndexFunc(areas, func(a swapArea) bool { return strings.HasSuffix(a.device, " (deleted)") }); i >= 0 {
-		return cannot(found, "off", areas[i].device+": the file is removed, so it could not be switched on again", "switch it off by hand: swapoff -a")
+	if i := slices.IndexFunc(areas, func(a swapArea) bool {
+		return strings.HasSuffix(a.device,
+			" (deleted)")
+	}); i >= 0 {
+		return cannot(found, "off", areas[i].device+
+			": the file is removed, so it could not be switched on again",
+			"switch it off by hand: swapoff -a")
 	}
 	if used+swapReserve > available {
-		return cannot(found, "off", fmt.Sprintf("%s in swap do not fit into %s of free memory", mib(used), mib(available)), "stop services that hold memory, or reboot")
+		return cannot(found, "off", fmt.Sprintf("%s in swap do not fit into %s of free memory", mib(used),
+			mib(available)), "stop services that hold memory, or reboot")
 	}
 	return willSet(found, "off", steps...)
 }
@@ -120,7 +127,7 @@ func planSwap(areas []swapArea, available int64) Plan {
 // swapApplier switches swap areas.
 type swapApplier struct{ m *Machine }
 
-// active tells whether a device is in /proc/swaps.
+// active reports whether a device is in /proc/swaps.
 func (a swapApplier) active(device string) (bool, error) {
 	text, err := a.m.Root.Read("/proc/swaps")
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 // errNoVariable says that the system has no such sysctl variable.
 var errNoVariable = errors.New("no such variable")
 
-// sysctlGet reads a variable with sysctl(8). For one that does not exist, or has no value on this machine, OpenBSD's says so on standard error,
-// prints nothing and exits with 0 (sysctl.c, parse); an empty value is an empty line. It exits with 0 also when the kernel refuses a new value, so
+// sysctlGet reads a variable with sysctl(8). For one that does not exist, or has no value on this
+// machine, OpenBSD's says so on standard error, prints nothing and exits with 0 (sysctl.c, parse);
+// an empty value is an empty line. It exits with 0 also when the kernel refuses a new value, so
 // that only reading back tells.
 func sysctlGet(ctx context.Context, c host.Commands, name string) (string, error) {
 	if c == nil {

@@ -35,7 +35,8 @@ func own(control string, s Step) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the control %q does not make this change (kind %q, from %q), so krund did not write it down; nothing was written: "+
+	return fmt.Errorf("the control %q does not make this change (kind %q, from %q), so krund did not "+
+		"write it down; nothing was written: "+
 		"look who can write the journal, restart the machine, and remove the journal then",
 		clip(control), clip(string(s.Kind)), clip(s.Old))
 }

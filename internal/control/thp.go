@@ -18,7 +18,8 @@ var thp = Descriptor{
 		Brief: "the given setting of transparent huge pages",
 		Why:   "a kernel thread turns pages into huge ones at moments of its own choice",
 		Options: []setting.Option{
-			{Name: "enabled", Default: "never", Choices: []string{"always", "madvise", "never"}, Doc: "when they are used"},
+			{Name: "enabled", Default: "never", Choices: []string{"always", "madvise", "never"},
+				Doc: "when they are used"},
 			{
 				Name: "defrag", Default: "",
 				Choices: []string{"", "always", "defer", "defer+madvise", "madvise", "never"},
@@ -51,8 +52,9 @@ func planTHP(ctx context.Context, m *Machine, enabled, defrag string) Plan {
 	return p
 }
 
-// noteReserve returns a step that changes nothing and remembers vm.min_free_kbytes: the kernel computes it anew when huge pages are
-// switched on or off, also over a value that somebody set by hand.
+// noteReserve returns a step that changes nothing and remembers vm.min_free_kbytes: the kernel
+// computes it anew when huge pages are switched on or off, also over a value that somebody set by
+// hand.
 func noteReserve(m *Machine) []Step {
 	text, err := m.Root.Read(minFreeFile)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"krund/internal/host"
 )
 
-// noteThreads returns a step that changes nothing and remembers which threads are bound, none when there are none. A cpuset partition that comes or
-// goes gives every thread all CPUs of its control group: kernels before 6.2 forget what was asked for by sched_setaffinity(2), and all of them
+// noteThreads returns a step that changes nothing and remembers which threads are bound, none when
+// there are none. A cpuset partition that comes or goes gives every thread all CPUs of its control
+// group: kernels before 6.2 forget what was asked for by sched_setaffinity(2), and all of them
 // forget where nohz_full= has kept the kernel's own threads.
 func noteThreads(m *Machine) []Step {
 	all, err := m.Online()
@@ -27,7 +28,8 @@ func noteThreads(m *Machine) []Step {
 	if len(lines) == 0 {
 		return nil
 	}
-	return []Step{{Kind: KindThreads, Target: "/proc", Old: fmt.Sprintf("%d threads bound", len(lines)), New: "wherever their group may run", Data: strings.Join(lines, "\n")}}
+	return []Step{{Kind: KindThreads, Target: "/proc", Old: fmt.Sprintf("%d threads bound", len(lines)),
+		New: "wherever their group may run", Data: strings.Join(lines, "\n")}}
 }
 
 // threadApplier binds threads again.
@@ -36,8 +38,9 @@ type threadApplier struct{ m *Machine }
 // do does nothing: what comes next changes the threads.
 func (threadApplier) do(context.Context, Step) (string, error) { return "", nil }
 
-// undo binds those threads again that are still there and bound otherwise. One that the kernel does not let itself be told about (EINVAL: none of the
-// CPUs is its group's) or that has just ended is passed over.
+// undo binds those threads again that are still there and bound otherwise. One that the kernel does
+// not let itself be told about (EINVAL: none of the CPUs is its group's) or that has just ended is
+// passed over.
 func (a threadApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	now := map[int]host.Thread{}
 	for _, t := range a.m.Threads() {

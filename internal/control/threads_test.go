@@ -17,13 +17,16 @@ func statText(flags, start int) string {
 	return fmt.Sprintf("7 (a) b) (c) S 2 0 0 0 -1 %d 0 0 0 0 0 1 0 0 20 0 1 0 %d 0 0 18446744073709551615 0\n", flags, start)
 }
 
-// TestThreadsAreBoundAgain: a partition of CPUs sets all threads free; those that were bound before are bound again afterwards.
+// TestThreadsAreBoundAgain: a partition of CPUs sets all threads free; those that were bound before
+// are bound again afterwards.
 func TestThreadsAreBoundAgain(t *testing.T) {
 	m, k := fakeMachine(t, "arm64")
 	write := func(id, flags, start int, cpus string) {
 		dir := filepath.Join(k.dir, "proc", fmt.Sprint(id), "task", fmt.Sprint(id))
-		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "stat"), []byte(statText(flags, start)), 0o644),
-			os.WriteFile(filepath.Join(dir, "status"), []byte("Cpus_allowed_list:\t"+cpus+"\n"), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(dir, 0o755),
+			os.WriteFile(filepath.Join(dir, "stat"), []byte(statText(flags, start)), 0o644),
+			os.WriteFile(filepath.Join(dir, "status"), []byte("Cpus_allowed_list:\t"+cpus+"\n"),
+				0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +71,8 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 	}
 	m.Bind = func(int, host.CPUs) error { return syscall.EPERM }
 	write(2, 0, 2, all)
-	if got, err := (threadApplier{m}).undo(t.Context(), steps[0]); got != Failed || !errors.Is(err, syscall.EPERM) {
+	if got, err := (threadApplier{m}).undo(t.Context(), steps[0]); got != Failed ||
+		!errors.Is(err, syscall.EPERM) {
 		t.Errorf("not allowed: %s, %v", got, err)
 	}
 }

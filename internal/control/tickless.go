@@ -42,7 +42,8 @@ func planTickless(m *Machine, cpus, online host.CPUs) Plan {
 		if state := m.KernelOption("CONFIG_NO_HZ_FULL"); state != "" {
 			detail = "kernel configuration: " + state
 		}
-		return cannot("none", wanted, detail, "install a kernel with CONFIG_NO_HZ_FULL=y (Debian's and Fedora's have it)")
+		return cannot("none", wanted, detail,
+			"install a kernel with CONFIG_NO_HZ_FULL=y (Debian's and Fedora's have it)")
 	}
 	if err != nil {
 		return unreadable(wanted, err)
@@ -58,16 +59,21 @@ func planTickless(m *Machine, cpus, online host.CPUs) Plan {
 	argument := "nohz_full=" + cpus.String()
 	switch {
 	case len(cpus) == 0:
-		return cannot(found, "a tickless CPU", fmt.Sprintf("only CPU %s is online, and one CPU must keep the time", online), "measure on a machine with two CPUs or more")
+		return cannot(found, "a tickless CPU",
+			fmt.Sprintf("only CPU %s is online, and one CPU must keep the time", online),
+			"measure on a machine with two CPUs or more")
 	case set.Contains(online):
-		return Plan{Status: setting.StatusNeedsReboot, Found: found, Wanted: wanted, Detail: "no CPU is left to keep the time", Fix: kernelArgument(m.Host, argument)}
+		return Plan{Status: setting.StatusNeedsReboot, Found: found, Wanted: wanted,
+			Detail: "no CPU is left to keep the time", Fix: kernelArgument(m.Host, argument)}
 	case !set.Contains(cpus):
-		return Plan{Status: setting.StatusNeedsReboot, Found: found, Wanted: wanted, Fix: kernelArgument(m.Host, argument)}
+		return Plan{Status: setting.StatusNeedsReboot, Found: found, Wanted: wanted,
+			Fix: kernelArgument(m.Host, argument)}
 	}
 	return ok(found, wanted)
 }
 
-// SystemCPUs returns the CPUs that benchmarks leave to everybody else; nil when there are none or nobody knows.
+// SystemCPUs returns the CPUs that benchmarks leave to everybody else; nil when there are none or
+// nobody knows.
 func (m *Machine) SystemCPUs(r Request) host.CPUs {
 	cpus, online, err := m.BenchmarkCPUs(r.CPUs())
 	if err != nil || len(cpus) == 0 {

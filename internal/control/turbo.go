@@ -24,7 +24,8 @@ var turbo = Descriptor{
 		Why:   "turbo lasts as long as the processor is cool: results depend on what ran before",
 		Options: []setting.Option{{
 			Name: "msr", Default: false,
-			Doc: "as a last resort, write the processor's own register; the kernel logs this and becomes tainted",
+			Doc: "as a last resort, write the processor's own register; the kernel logs this and " +
+				"becomes tainted",
 		}},
 		What: "see below", Notes: "between governor and limits",
 	},
@@ -35,7 +36,8 @@ var turbo = Descriptor{
 }
 
 func turboTargets() []target {
-	list := append(limitFiles(), files(isNumber, noTurboFile, boostFile, host.CPUFreqDir+"/policy[0-9]*/boost")...)
+	list := append(limitFiles(), files(isNumber, noTurboFile, boostFile,
+		host.CPUFreqDir+"/policy[0-9]*/boost")...)
 	for _, register := range []int{intelMiscEnable, amdHWCR} {
 		pattern := fmt.Sprintf("/dev/cpu/[0-9]*/msr@%#x", register)
 		list = append(list, target{kind: KindMSR, name: like(pattern), values: turnsBoostOff})
@@ -43,7 +45,8 @@ func turboTargets() []target {
 	return list
 }
 
-// planTurbo plans the switch and notes the frequency limits before it: they move along with turbo, and not by themselves back.
+// planTurbo plans the switch and notes the frequency limits before it: they move along with turbo,
+// and not by themselves back.
 func planTurbo(m *Machine, msr bool) Plan {
 	policies, err := m.FrequencyPolicies()
 	if err != nil {
@@ -96,7 +99,8 @@ func planTurboSwitch(m *Machine, policies []host.FrequencyPolicy, msr bool) Plan
 		return planTurboMSR(m, cpuinfo)
 	}
 	if host.CPUFlag(cpuinfo, "hypervisor") {
-		return cannot("unknown", "off", "the host of this virtual machine decides", "measure on the hardware itself")
+		return cannot("unknown", "off", "the host of this virtual machine decides",
+			"measure on the hardware itself")
 	}
 	return cannot("on", "off", "the frequency driver has no switch for it",
 		"switch it off in the firmware, or set turbo = { policy = \"require\", msr = true } in [controls]")
@@ -134,8 +138,9 @@ func planPolicyBoost(policies []host.FrequencyPolicy) (p Plan, known bool) {
 	return willSet("on", "off", steps...), true
 }
 
-// planNoTurbo is for processors that have no turbo, or have it switched off in the firmware: x86 ones then lack both flags for it, and the
-// drivers of others list no boost frequencies. A virtual machine's flags say nothing about the hardware.
+// planNoTurbo is for processors that have no turbo, or have it switched off in the firmware: x86
+// ones then lack both flags for it, and the drivers of others list no boost frequencies. A virtual
+// machine's flags say nothing about the hardware.
 func planNoTurbo(cpuinfo string, policies []host.FrequencyPolicy) (p Plan, known bool) {
 	x86 := strings.Contains(cpuinfo, "vendor_id")
 	switch {
@@ -156,7 +161,8 @@ func planNoTurbo(cpuinfo string, policies []host.FrequencyPolicy) (p Plan, known
 	return p, true
 }
 
-// planClamp holds the maximum of each policy at its nominal frequency, for drivers without a switch (amd-pstate before Linux 6.11).
+// planClamp holds the maximum of each policy at its nominal frequency, for drivers without a switch
+// (amd-pstate before Linux 6.11).
 func planClamp(policies []host.FrequencyPolicy) (p Plan, known bool) {
 	var steps []Step
 	for _, c := range policies {
@@ -171,7 +177,8 @@ func planClamp(policies []host.FrequencyPolicy) (p Plan, known bool) {
 			steps = append(steps, limits(c, nominal)...)
 			continue
 		}
-		steps = append(steps, Step{Kind: KindFile, Target: c.File("scaling_max_freq"), Old: fmt.Sprint(c.Max), New: fmt.Sprint(nominal), Form: FormLimit})
+		steps = append(steps, Step{Kind: KindFile, Target: c.File("scaling_max_freq"),
+			Old: fmt.Sprint(c.Max), New: fmt.Sprint(nominal), Form: FormLimit})
 	}
 	switch {
 	case len(policies) == 0:

@@ -22,7 +22,8 @@ func TestTurboOfEachMachine(t *testing.T) {
 		{"intel-acpi-cpufreq", setting.StatusWillSet, "on", "", boostFile},
 		{"intel-pstate-active", setting.StatusWillSet, "on", "", noTurboFile},
 		{"intel-cpufreq-passive", setting.StatusWillSet, "on", "", noTurboFile},
-		{"amd-pstate-epp", setting.StatusWillSet, "on", "nominal", host.CPUFreqDir + "/policy3/scaling_max_freq"},
+		{"amd-pstate-epp", setting.StatusWillSet, "on", "nominal",
+			host.CPUFreqDir + "/policy3/scaling_max_freq"},
 		{"amd-acpi-cpufreq", setting.StatusWillSet, "on", "", boostFile},
 		{"intel-hybrid", setting.StatusWillSet, "on", "", noTurboFile},
 		{"kvm-guest", setting.StatusCannot, "unknown", "host", ""},
@@ -32,7 +33,8 @@ func TestTurboOfEachMachine(t *testing.T) {
 		m, _ := fakeMachine(t, tt.machine)
 		p := planTurbo(m, false)
 		if p.Status != tt.status || p.Found != tt.found || !strings.Contains(p.Detail, tt.detail) {
-			t.Errorf("%s: %s, found %s (%s); want %s, %s (%s)", tt.machine, p.Status, p.Found, p.Detail, tt.status, tt.found, tt.detail)
+			t.Errorf("%s: %s, found %s (%s); want %s, %s (%s)", tt.machine, p.Status, p.Found, p.Detail,
+				tt.status, tt.found, tt.detail)
 		}
 		if targets := targetsOf(p.Steps); tt.writes != "" && !strings.Contains(targets, tt.writes) {
 			t.Errorf("%s: writes %s, want %s among them", tt.machine, targets, tt.writes)
@@ -54,7 +56,8 @@ func TestTurboByPolicySwitch(t *testing.T) {
 		k.put(dir+"boost", "1")
 	}
 	p := planTurbo(m, false)
-	if targets := targetsOf(p.Steps); !strings.Contains(targets, "policy1/boost") || strings.Contains(targets, boostFile) {
+	if targets := targetsOf(p.Steps); !strings.Contains(targets, "policy1/boost") ||
+		strings.Contains(targets, boostFile) {
 		t.Errorf("writes %s, want the switches of the policies and not the driver's", targets)
 	}
 	for _, dir := range k.policies() {
@@ -88,7 +91,8 @@ func TestTurboByRegister(t *testing.T) {
 			}
 		}
 		registers(t, k.dir, tt.register, tt.old)
-		if p := planTurbo(m, false); p.Status != setting.StatusCannot || !strings.Contains(p.Fix, "msr = true") {
+		if p := planTurbo(m, false); p.Status != setting.StatusCannot ||
+			!strings.Contains(p.Fix, "msr = true") {
 			t.Errorf("%s: not allowed, yet %s with fix %q", tt.machine, p.Status, p.Fix)
 		}
 		c := required(turbo, "msr", true)
@@ -149,7 +153,8 @@ func register(t *testing.T, dir string, cpu int, at int64) uint64 {
 func TestRegisterOutlivesKexec(t *testing.T) {
 	m, k := fakeMachine(t, "intel-pstate-active")
 	registers(t, k.dir, intelMiscEnable, intelTurboOffBit)
-	e := Entry{Boot: "an earlier boot", Step: Step{Kind: KindMSR, Target: "/dev/cpu/0/msr@0x1a0", Old: "0x0", New: hex(intelTurboOffBit)}}
+	e := Entry{Boot: "an earlier boot", Step: Step{Kind: KindMSR, Target: "/dev/cpu/0/msr@0x1a0",
+		Old: "0x0", New: hex(intelTurboOffBit)}}
 	if m.stale(e) {
 		t.Error("the bit still stands, but the entry counts as void")
 	}

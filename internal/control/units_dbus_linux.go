@@ -9,7 +9,8 @@ import (
 	"github.com/coreos/go-systemd/v22/dbus"
 )
 
-// jobTimeout bounds how long a unit may take to start or stop; systemd itself gives up after 90 seconds unless told otherwise.
+// jobTimeout bounds how long a unit may take to start or stop; systemd itself gives up after 90
+// seconds unless told otherwise.
 const jobTimeout = 2 * time.Minute
 
 // Systemd switches units over D-Bus, and with systemctl where the bus cannot be reached.

@@ -14,7 +14,9 @@ type Systemctl struct{ Commands host.Commands }
 
 // List returns the loaded units that match.
 func (s Systemctl) List(ctx context.Context, patterns []string) ([]Unit, error) {
-	out, err := s.Commands.Output(ctx, "systemctl", append([]string{"list-units", "--all", "--plain", "--full", "--no-legend", "--no-pager", "--"}, patterns...)...)
+	out, err := s.Commands.Output(ctx, "systemctl",
+		append([]string{"list-units", "--all", "--plain", "--full", "--no-legend", "--no-pager", "--"},
+			patterns...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +44,8 @@ func (s Systemctl) List(ctx context.Context, patterns []string) ([]Unit, error) 
 	return units, nil
 }
 
-// parseUnits reads the columns UNIT LOAD ACTIVE SUB DESCRIPTION. A mark before the name of a failed or missing unit is passed over.
+// parseUnits reads the columns UNIT LOAD ACTIVE SUB DESCRIPTION. A mark before the name of a failed
+// or missing unit is passed over.
 func parseUnits(text string) []Unit {
 	var units []Unit
 	for line := range strings.Lines(text) {
@@ -58,12 +61,12 @@ func parseUnits(text string) []Unit {
 	return units
 }
 
-// unitActive tells whether an ActiveState of systemd means that the unit is up or coming up.
+// unitActive reports whether an ActiveState of systemd means that the unit is up or coming up.
 func unitActive(state string) bool {
 	return state == "active" || state == "activating" || state == "reloading" || state == "refreshing"
 }
 
-// stoppable tells whether a unit is of a kind that krund may stop.
+// stoppable reports whether a unit is of a kind that krund may stop.
 func stoppable(name string) bool {
 	switch path.Ext(name) {
 	case ".service", ".socket", ".timer", ".path":
@@ -72,10 +75,12 @@ func stoppable(name string) bool {
 	return false
 }
 
-// neededBy are the properties of a unit that name those that systemd stops with it (systemd.unit(5): Requires=, Requisite=, BindsTo=, PartOf=).
+// neededBy are the properties of a unit that name those that systemd stops with it
+// (systemd.unit(5): Requires=, Requisite=, BindsTo=, PartOf=).
 var neededBy = [...]string{"RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf"}
 
-// parseShown reads blocks of "Id=...", "TriggeredBy=a b" and the like, in any order, parted by empty lines.
+// parseShown reads blocks of "Id=...", "TriggeredBy=a b" and the like, in any order, parted by
+// empty lines.
 func parseShown(text string) map[string]Unit {
 	units := map[string]Unit{}
 	for _, block := range strings.Split(text, "\n\n") {

@@ -61,9 +61,9 @@ func (h Host) FrequencyPolicies() ([]FrequencyPolicy, error) {
 	return policies, nil
 }
 
-// inactive reports whether a policy that cannot be read has no CPUs online. The kernel answers EBUSY
-// while all of them are offline, and ENODEV when it removes the policy in that moment; then the
-// directory is gone. In a copy of a machine the files that the kernel refused may be missing.
+// inactive reports whether a policy that cannot be read has no CPUs online. The kernel answers
+// EBUSY while all of them are offline, and ENODEV when it removes the policy in that moment; then
+// the directory is gone. In a copy of a machine the files that the kernel refused may be missing.
 func (h Host) inactive(dir string, err error) bool {
 	if errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.ENODEV) || !h.Root.Exists(dir) {
 		return true
@@ -87,8 +87,8 @@ func (h Host) WithoutPolicy(policies []FrequencyPolicy) CPUs {
 	return rest
 }
 
-// FrequencyPolicy reads the policy of that name, such as policy0. One without CPUs online has only its
-// name.
+// FrequencyPolicy reads the policy of that name, such as policy0. One without CPUs online has only
+// its name.
 func (h Host) FrequencyPolicy(name string) (FrequencyPolicy, error) {
 	p := FrequencyPolicy{Name: name}
 	r := fieldReader{root: h.Root, dir: CPUFreqDir + "/" + name + "/"}
@@ -116,19 +116,19 @@ func (h Host) FrequencyPolicy(name string) (FrequencyPolicy, error) {
 	return p, r.err
 }
 
-// coreStep is the distance of neighboring P-states of Intel Core processors, in kHz: the P-state is a
-// ratio that multiplies a bus clock of 100 MHz.
+// coreStep is the distance of neighboring P-states of Intel Core processors, in kHz: the P-state is
+// a ratio that multiplies a bus clock of 100 MHz.
 const coreStep = 100000
 
-// intelBase returns the highest frequency without turbo of intel_pstate without HWP, 0 when unknown.
-// It follows from the number of P-states, including turbo, and the share of them that is turbo, which
-// the driver rounds to whole percents (docs.kernel.org, admin-guide/pm/intel_pstate: num_pstates,
-// turbo_pct).
+// intelBase returns the highest frequency without turbo of intel_pstate without HWP, 0 when
+// unknown. It follows from the number of P-states, including turbo, and the share of them that is
+// turbo, which the driver rounds to whole percents (docs.kernel.org, admin-guide/pm/intel_pstate:
+// num_pstates, turbo_pct).
 //
 // With turbo off it may be simpler. Since Linux 6.10 the driver then lowers the hardware maximum to
 // the base frequency, as older drivers do when the firmware has switched turbo off. When turbo was
-// switched off by no_turbo, older drivers leave the maximum at that of turbo, and only refuse limits
-// above the base frequency. The number of P-states distinguishes the two.
+// switched off by no_turbo, older drivers leave the maximum at that of turbo, and only refuse
+// limits above the base frequency. The number of P-states distinguishes the two.
 func intelBase(hwMin, hwMax, states, turboPercent int64, noTurbo string) int64 {
 	lowered := noTurbo == "1" && hwMax-hwMin != (states-1)*coreStep
 	switch {
@@ -155,10 +155,10 @@ func (p FrequencyPolicy) Target(khz int64) int64 {
 	return to
 }
 
-// Sustainable returns the highest frequency that the processor can hold forever, in kHz, and whether
-// it is known to be free of turbo. It is the first of these that is known: the driver's base
-// frequency; the nominal one of ACPI CPPC; the highest of the driver's table that is not turbo; the
-// highest of all, which is free of turbo only when turbo is off. 0 is unknown.
+// Sustainable returns the highest frequency that the processor can hold forever, in kHz, and
+// whether it is known to be free of turbo. It is the first of these that is known: the driver's
+// base frequency; the nominal one of ACPI CPPC; the highest of the driver's table that is not
+// turbo; the highest of all, which is free of turbo only when turbo is off. 0 is unknown.
 func (p FrequencyPolicy) Sustainable() (khz int64, sure bool) {
 	switch {
 	case p.Base > 0:
@@ -171,11 +171,12 @@ func (p FrequencyPolicy) Sustainable() (khz int64, sure bool) {
 	return p.HWMax, false
 }
 
-// tableBase returns the highest frequency of the driver's table that is not turbo. In tables of Intel
-// machines one entry, 1 MHz above the base frequency, stands for all of turbo (ACPI P-states, "P0
-// turbo").
+// tableBase returns the highest frequency of the driver's table that is not turbo. In tables of
+// Intel machines one entry, 1 MHz above the base frequency, stands for all of turbo (ACPI P-states,
+// "P0 turbo").
 func (p FrequencyPolicy) tableBase() int64 {
-	steps := slices.DeleteFunc(slices.Clone(p.Steps), func(f int64) bool { return slices.Contains(p.Boosts, f) })
+	steps := slices.DeleteFunc(slices.Clone(p.Steps),
+		func(f int64) bool { return slices.Contains(p.Boosts, f) })
 	slices.Sort(steps)
 	n := len(steps)
 	switch {
@@ -211,9 +212,9 @@ func (r *fieldReader) text(name string, needed bool) string {
 	return text
 }
 
-// preference returns the energy preference, "" when it cannot be read, which is no error: amd-pstate
-// answers EINVAL when the firmware has left a value that has no name, and under the governor
-// performance the drivers force the preference in any case.
+// preference returns the energy preference, "" when it cannot be read, which is no error:
+// amd-pstate answers EINVAL when the firmware has left a value that has no name, and under the
+// governor performance the drivers force the preference in any case.
 func (r *fieldReader) preference() string {
 	if r.err != nil {
 		return ""

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// maxCPU bounds CPU numbers, so that a damaged list cannot ask for gigabytes. Linux is built for at most 8192 CPUs.
+// maxCPU bounds CPU numbers, so that a damaged list cannot ask for gigabytes. Linux is built for at
+// most 8192 CPUs.
 const maxCPU = 1 << 16
 
 // CPUs is a set of CPU numbers: ascending, each once. nil is the empty set.

@@ -16,8 +16,10 @@ func TestMemoryBesideHugePages(t *testing.T) {
 		want int64
 	}{
 		{"none", Meminfo{"MemTotal": 1000}, 1000},
-		{"of the usual size, before Linux 4.19", Meminfo{"MemTotal": 1000, "HugePages_Total": 3, "Hugepagesize": 100}, 700},
-		{"of several sizes", Meminfo{"MemTotal": 1000, "HugePages_Total": 3, "Hugepagesize": 100, "Hugetlb": 800}, 200},
+		{"of the usual size, before Linux 4.19",
+			Meminfo{"MemTotal": 1000, "HugePages_Total": 3, "Hugepagesize": 100}, 700},
+		{"of several sizes", Meminfo{"MemTotal": 1000, "HugePages_Total": 3, "Hugepagesize": 100,
+			"Hugetlb": 800}, 200},
 		{"more than there is", Meminfo{"MemTotal": 1000, "HugePages_Total": 1 << 50, "Hugepagesize": 100}, 0},
 	}
 	for _, tt := range tests {
@@ -32,7 +34,8 @@ func TestKernelOptionFromConfigGz(t *testing.T) {
 	h := Host{Root: sysroot.New(dir)}
 	write := func(name string, data []byte) {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, data, 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,7 +56,8 @@ func TestKernelOptionFromConfigGz(t *testing.T) {
 
 func FuzzParsers(f *testing.F) {
 	for _, s := range []string{
-		"MemTotal: 5 kB\n", "ID=debian\nID_LIKE=\"x y\"\n", "# CONFIG_A is not set\nCONFIG_B=y", "flags\t: a hypervisor",
+		"MemTotal: 5 kB\n", "ID=debian\nID_LIKE=\"x y\"\n", "# CONFIG_A is not set\nCONFIG_B=y",
+		"flags\t: a hypervisor",
 	} {
 		f.Add(s)
 	}

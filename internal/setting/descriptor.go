@@ -9,8 +9,8 @@ import (
 
 // A Descriptor declares one setting, beside the code that sets or reads it. Everything that krund
 // says about a setting is derived from its descriptor: how the configuration is parsed, its
-// defaults, the table of `krunctl doctor`, the [controls] of configs/example.toml, and the tables in
-// docs/config.md and docs/controls.md.
+// defaults, the table of `krunctl doctor`, the [controls] of configs/example.toml, and the tables
+// in docs/config.md and docs/controls.md.
 type Descriptor struct {
 	Name    string // as in [controls]
 	Brief   string // what krund brings about or watches: "one hardware thread per core"
@@ -68,8 +68,8 @@ func (d Demand) With(option string, value any) Demand {
 	return d
 }
 
-// Relaxed is the demand for development: what only the defaults demand becomes a warning, so that an
-// experiment without reboots runs on a laptop and leaves its settings alone.
+// Relaxed is the demand for development: what only the defaults demand becomes a warning, so that
+// an experiment without reboots runs on a laptop and leaves its settings alone.
 func (d Demand) Relaxed() Demand {
 	if !d.Stated && d.Policy != Off {
 		d.Policy = Warn

@@ -12,7 +12,8 @@ func TestDemands(t *testing.T) {
 	b := Descriptor{Name: "b", Policy: Off}
 	defaults := Defaults([]Descriptor{a, b})
 	changed := defaults.With(defaults.Of("a").Under(Apply).With("n", int64(2)))
-	if d := changed.Of("a"); d.Policy != Apply || d.Whole("n") != 2 || !slices.Equal(d.List("list"), []string{"x"}) {
+	if d := changed.Of("a"); d.Policy != Apply || d.Whole("n") != 2 ||
+		!slices.Equal(d.List("list"), []string{"x"}) {
 		t.Errorf("changed to %+v", d)
 	}
 	changed.Of("a").List("list")[0] = "y"

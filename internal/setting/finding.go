@@ -5,7 +5,8 @@
 //
 // The types are here, and not in internal/control, so that there is one Policy and one Descriptor
 // for both, while probes, which only read, and the configuration, which only parses, import nothing
-// that changes a machine. The package is a leaf and touches no machine. Start reading at Descriptor.
+// that changes a machine. The package is a leaf and touches no machine. Start reading at
+// Descriptor.
 package setting
 
 import "fmt"
@@ -27,13 +28,15 @@ func (p Policy) Changes() bool { return p == Require || p == Apply }
 // A Status says how a setting stands.
 type Status string
 
-// The statuses. A check gives any but StatusSet; applying turns StatusWillSet into StatusSet or StatusCannot.
+// The statuses. A check gives any but StatusSet; applying turns StatusWillSet into StatusSet or
+// StatusCannot.
 const (
-	StatusOK          Status = "ok"           // as wanted, and was so before krund came
-	StatusWillSet     Status = "will_set"     // differs; applying will set it
-	StatusSet         Status = "set"          // krund set it and read it back
-	StatusDiffers     Status = "differs"      // differs, and the policy forbids to set it
-	StatusCannot      Status = "cannot"       // differs or is unknown, and krund cannot set it on this machine
+	StatusOK      Status = "ok"       // as wanted, and was so before krund came
+	StatusWillSet Status = "will_set" // differs; applying will set it
+	StatusSet     Status = "set"      // krund set it and read it back
+	StatusDiffers Status = "differs"  // differs, and the policy forbids to set it
+	// differs or is unknown, and krund cannot set it on this machine
+	StatusCannot      Status = "cannot"
 	StatusNeedsReboot Status = "needs_reboot" // differs; only a kernel argument and a reboot change it
 	StatusOff         Status = "off"          // policy off
 )
@@ -43,7 +46,8 @@ func (s Status) fit() bool {
 	return s == StatusOK || s == StatusWillSet || s == StatusSet || s == StatusOff
 }
 
-// A Finding is what is known about one setting or reading of the machine: a row of the table, and part of every record.
+// A Finding is what is known about one setting or reading of the machine: a row of the table, and
+// part of every record.
 type Finding struct {
 	Name   string `json:"name"`             // the control's or probe's name in the configuration
 	Policy Policy `json:"policy"`           // what the configuration asks for

@@ -19,15 +19,17 @@ func (t Table) Fails() bool { return slices.ContainsFunc(t.Findings, Finding.Fai
 // Problems returns one Problem for each finding that forbids to measure.
 func (t Table) Problems() []Problem { return Problems(t.Findings) }
 
-// widest bounds the columns of found and wanted values, in characters; longer ones push what follows to the right.
+// widest bounds the columns of found and wanted values, in characters; longer ones push what
+// follows to the right.
 const widest = 36
 
-// Print writes a row for each finding: name, policy, status, found, wanted. Below it come the detail and, unless all is well, why it matters
-// and how to fix it. The last line counts.
+// Print writes a row for each finding: name, policy, status, found, wanted. Below it come the
+// detail and, unless all is well, why it matters and how to fix it. The last line counts.
 func (t Table) Print(w io.Writer) error {
 	rows := [][]string{{"control", "policy", "status", "found", "wanted"}}
 	for _, f := range t.Findings {
-		rows = append(rows, []string{f.Name, string(f.Policy), strings.ReplaceAll(string(f.Status), "_", " "), or(f.Found, "-"), or(f.Wanted, "-")})
+		rows = append(rows, []string{f.Name, string(f.Policy),
+			strings.ReplaceAll(string(f.Status), "_", " "), or(f.Found, "-"), or(f.Wanted, "-")})
 	}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -85,7 +87,8 @@ func (t Table) summary() string {
 		counts[f.Status]++
 	}
 	var parts []string
-	for _, s := range []Status{StatusOK, StatusSet, StatusWillSet, StatusDiffers, StatusNeedsReboot, StatusCannot, StatusOff} {
+	for _, s := range []Status{StatusOK, StatusSet, StatusWillSet, StatusDiffers, StatusNeedsReboot,
+		StatusCannot, StatusOff} {
 		if counts[s] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[s], strings.ReplaceAll(string(s), "_", " ")))
 		}
