@@ -51,6 +51,7 @@ func Linux() []Descriptor {
 		frequencyGovernor,
 		turbo,
 		frequencyLimits,
+		energyPerfBias,
 		cstates,
 		tickless,
 		isolcpus,

@@ -168,6 +168,7 @@ f $C/cpufreq/boost 1
 for n in 0 1 2 3; do
 	policy $n acpi-cpufreq ondemand 'conservative ondemand userspace powersave performance schedutil' 800000 3601000 800000 3601000
 	f $P/scaling_available_frequencies '3601000 3600000 3400000 2800000 1600000 800000 '
+	f $C/cpu$n/power/energy_perf_bias 6
 	topology $n $n $n
 	throttle $n
 done
@@ -224,6 +225,7 @@ f $C/intel_pstate/num_pstates 22
 f $C/intel_pstate/turbo_pct 19
 for n in 0 1; do
 	policy $n intel_cpufreq schedutil 'conservative ondemand userspace powersave performance schedutil' 1600000 3700000 1600000 3700000
+	f $C/cpu$n/power/energy_perf_bias 6
 	topology $n $n $n
 	throttle $n
 done

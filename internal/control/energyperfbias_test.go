@@ -1,0 +1,85 @@
+package control
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/setting"
+)
+
+func TestEnergyPerfBias(t *testing.T) {
+	const bias = "/sys/devices/system/cpu/cpu1/power/energy_perf_bias"
+	for _, tt := range []struct {
+		name, value string
+		cpu1        string // "" removes the file of CPU 1
+		status      setting.Status
+		found       string
+		wanted      string
+		steps       int
+	}{
+		{"all differ", "performance", "6", setting.StatusWillSet, "6", "0", 4},
+		{"one is as wanted", "balance-performance", "4", setting.StatusWillSet, "6, 4", "4", 3},
+		{"one differs", "6", "15", setting.StatusWillSet, "6, 15", "6", 1},
+		{"as wanted", "normal", "6", setting.StatusOK, "6", "6", 0},
+		{"a CPU is offline", "power", "", setting.StatusWillSet, "6", "15", 3},
+		{"not a bias", "balance-power", "16", setting.StatusCannot, "unknown", "8", 0},
+	} {
+		m, k := fakeMachine(t, "intel-acpi-cpufreq")
+		if tt.cpu1 == "" {
+			k.remove(t, bias)
+		} else {
+			k.put(bias, tt.cpu1)
+		}
+		p := required(energyPerfBias, "value", tt.value).plan(t.Context(), m)
+		if p.Status != tt.status || p.Found != tt.found || p.Wanted != tt.wanted || len(p.Steps) != tt.steps {
+			t.Errorf("%s: %+v", tt.name, p)
+		}
+	}
+	m, _ := fakeMachine(t, "arm64")
+	f := required(energyPerfBias).Check(t.Context(), m)
+	if f.Status != setting.StatusOK || f.Found != "absent" {
+		t.Errorf("a processor without a bias: %+v", f)
+	}
+}
+
+// TestEnergyPerfBiasComesBack: each CPU gets its own value back, also after one refused the new
+// one.
+func TestEnergyPerfBiasComesBack(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		m, k := fakeMachine(t, "intel-acpi-cpufreq")
+		k.put("/sys/devices/system/cpu/cpu2/power/energy_perf_bias", "8")
+		if refused {
+			k.refuse = func(_, name, value string) error {
+				if strings.Contains(name, "/cpu3/") && value == "0" {
+					return syscall.EINVAL
+				}
+				return nil
+			}
+		}
+		before := state(t, m, k)
+		f, undo, err := required(energyPerfBias).Apply(t.Context(), m, openJournal(t, m))
+		if (err != nil) != refused || (f.Status == setting.StatusSet) == refused {
+			t.Errorf("refused %t: %+v, %v", refused, f, err)
+		}
+		if err := undo(t.Context()); err != nil {
+			t.Error(err)
+		}
+		sameTree(t, state(t, m, k), before)
+	}
+}
+
+func TestBiasValues(t *testing.T) {
+	for _, value := range []string{
+		"performance", "balance-performance", "normal", "balance-power", "power", "0", "9", "15",
+	} {
+		if !biasForm.MatchString(value) || !isBias(biasNumber(value)) {
+			t.Errorf("%s is refused", value)
+		}
+	}
+	for _, value := range []string{"", "16", "-1", "06", "Power", "balance", "6\n"} {
+		if biasForm.MatchString(value) {
+			t.Errorf("%q is accepted", value)
+		}
+	}
+}
