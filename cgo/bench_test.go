@@ -15,7 +15,8 @@ import (
 // two bare clock readings of the same run. The goal for krun is 1.10.
 func BenchmarkOverhead(b *testing.B) {
 	dir := b.TempDir()
-	build := exec.CommandContext(b.Context(), "make", "--silent", "build", filepath.Join(dir, "cgo", "bench"), "BUILD="+dir)
+	build := exec.CommandContext(b.Context(), "make", "--silent", "build",
+		filepath.Join(dir, "cgo", "bench"), "BUILD="+dir)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		b.Skipf("build libkrun: %v", err)
@@ -29,7 +30,8 @@ func BenchmarkOverhead(b *testing.B) {
 		for lines.Scan() {
 			var name string
 			var ns, ratio float64
-			if n, _ := fmt.Sscanf(lines.Text(), "%s %f ns/iteration %f of clock", &name, &ns, &ratio); n == 3 {
+			if n, _ := fmt.Sscanf(lines.Text(), "%s %f ns/iteration %f of clock", &name, &ns,
+				&ratio); n == 3 {
 				b.ReportMetric(ns, name+"-ns")
 				b.ReportMetric(ratio, name+"/clock")
 			}

@@ -18,12 +18,16 @@ func TestCreateRefuses(t *testing.T) {
 		{"too many", Spec{Iterations: maxIterations + 1}, []string{"16777217 iterations"}},
 		{"user columns", Spec{Iterations: 1, UserColumns: 65}, []string{"65 user columns; want 0 to 64"}},
 		{"negative user columns", Spec{Iterations: 1, UserColumns: -1}, []string{"-1 user columns"}},
-		{"counters", Spec{Iterations: 1, Columns: make([]Column, maxCounters+1)}, []string{"8193 counter columns"}},
+		{"counters", Spec{Iterations: 1, Columns: make([]Column, maxCounters+1)},
+			[]string{"8193 counter columns"}},
 		{"name", Spec{Iterations: 1, Columns: []Column{{"a b", "", 0}}}, []string{`column 0: name "a b"`}},
-		{"long name", Spec{Iterations: 1, Columns: []Column{{strings.Repeat("n", 48), "", 0}}}, []string{"column 0"}},
+		{"long name", Spec{Iterations: 1, Columns: []Column{{strings.Repeat("n", 48), "", 0}}},
+			[]string{"column 0"}},
 		{"core", Spec{Iterations: 1, Columns: []Column{{"a", "", -2}}}, []string{"column 0: core -2"}},
-		{"twice", Spec{Iterations: 1, Columns: []Column{{"a", "", 0}, {"a", "x", 0}}}, []string{`column 1: "a" is there twice`}},
-		{"all at once", Spec{Columns: []Column{{"", "", 0}}, UserColumns: 99}, []string{"0 iterations", "99 user columns", "column 0"}},
+		{"twice", Spec{Iterations: 1, Columns: []Column{{"a", "", 0}, {"a", "x", 0}}},
+			[]string{`column 1: "a" is there twice`}},
+		{"all at once", Spec{Columns: []Column{{"", "", 0}}, UserColumns: 99},
+			[]string{"0 iterations", "99 user columns", "column 0"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -45,7 +49,8 @@ func TestCreateRefuses(t *testing.T) {
 func TestNewBuffer(t *testing.T) {
 	for _, spec := range []Spec{
 		{Iterations: 1},
-		{Iterations: 2000, Columns: []Column{{strings.Repeat("n", 47), strings.Repeat("u", 23), NoCore}}, UserColumns: 64},
+		{Iterations: 2000, Columns: []Column{{strings.Repeat("n", 47), strings.Repeat("u", 23), NoCore}},
+			UserColumns: 64},
 	} {
 		b, err := Create(spec)
 		if err != nil {
@@ -56,7 +61,8 @@ func TestNewBuffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.State != StateNew || s.Done != 0 || s.Pid != 0 || s.ExecNS != 0 || s.FirstNS != 0 || len(s.Findings) > 0 || len(s.Columns) != len(spec.Columns) {
+		if s.State != StateNew || s.Done != 0 || s.Pid != 0 || s.ExecNS != 0 || s.FirstNS != 0 ||
+			len(s.Findings) > 0 || len(s.Columns) != len(spec.Columns) {
 			t.Errorf("read %+v", s)
 		}
 	}

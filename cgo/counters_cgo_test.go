@@ -11,7 +11,8 @@ import (
 )
 
 // The fake file's registers, eight bytes each.
-var fakeRegisters = []Register{{Address: 0x740, Bits: 64}, {Address: 0x738, Bits: 64}, {Address: 0x1850, Bits: 48}}
+var fakeRegisters = []Register{{Address: 0x740, Bits: 64}, {Address: 0x738, Bits: 64},
+	{Address: 0x1850, Bits: 48}}
 
 // counting lets this process measure into a buffer of spec. The groups' files
 // are duplicated, because libkrun closes what it is given.
@@ -49,7 +50,8 @@ func TestRegistersAgainstModel(t *testing.T) {
 	files := make([]*os.File, cores)
 	for core := range files {
 		files[core] = registerFile(t)
-		spec.Groups = append(spec.Groups, Group{Source: SourceRegisters, Columns: 3, File: files[core], Registers: fakeRegisters, Turn: 2})
+		spec.Groups = append(spec.Groups,
+			Group{Source: SourceRegisters, Columns: 3, File: files[core], Registers: fakeRegisters, Turn: 2})
 	}
 	b, m := counting(t, spec)
 
@@ -92,7 +94,8 @@ func TestRegistersAgainstModel(t *testing.T) {
 	for c, column := range s.Columns {
 		for i, v := range column.Values {
 			if v != want[c][i] {
-				t.Fatalf("seed %d: %s of core %d in iteration %d is %d, want %d", seed, column.Name, column.Core, i, v, want[c][i])
+				t.Fatalf("seed %d: %s of core %d in iteration %d is %d, want %d", seed, column.Name,
+					column.Core, i, v, want[c][i])
 			}
 		}
 	}

@@ -62,7 +62,8 @@ func TestCreateRefusesGroups(t *testing.T) {
 		{"group 1: 17 columns", func(s *Spec) { s.Groups[1].Columns = 17 }},
 		{"group 1: 0 columns", func(s *Spec) { s.Groups[1].Columns = 0 }},
 		{"group 0: source 4", func(s *Spec) { s.Groups[0].Source = 4 }},
-		{"group 0: 2 registers for 3 columns", func(s *Spec) { s.Groups[0].Registers = s.Groups[0].Registers[:2] }},
+		{"group 0: 2 registers for 3 columns",
+			func(s *Spec) { s.Groups[0].Registers = s.Groups[0].Registers[:2] }},
 		{"group 1: 1 registers for 3 columns", func(s *Spec) { s.Groups[1].Registers = []Register{{1, 64}} }},
 		{"group 0: turn 3", func(s *Spec) { s.Groups[0].Turn = 3 }},
 		{"group 0: no file", func(s *Spec) { s.Groups[0].File = nil }},
@@ -88,7 +89,8 @@ func TestReadTotals(t *testing.T) {
 	spec := testSpec
 	spec.Scope = PerExecution
 	m := blank(spec)
-	m.u32(progressState, uint32(StateDone)).i64(progressPid, 77).i64(progressInit, 1000).i64(progressDone, 1500)
+	m.u32(progressState, uint32(StateDone)).i64(progressPid, 77).i64(progressInit, 1000).i64(progressDone,
+		1500)
 	m.i64(entryAt(0)+entryTotal, 12345).i64(entryAt(1)+entryTotal, Missing)
 	entry := entryAt(2)
 	m.u32(entry+entryKind, kindUser)

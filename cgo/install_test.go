@@ -40,21 +40,28 @@ func TestInstalled(t *testing.T) {
 	}
 	dir := t.TempDir()
 	root := filepath.Join(dir, "root")
-	command(t, nil, "make", "--silent", "install", "BUILD="+filepath.Join(dir, "build"), "DESTDIR="+root, "PREFIX=/usr", "CC="+cc)
-	flags := []string{"-I" + filepath.Join(root, "usr", "include"), "-L" + filepath.Join(root, "usr", "lib"), "-lkrun"}
+	command(t, nil, "make", "--silent", "install", "BUILD="+filepath.Join(dir, "build"), "DESTDIR="+root,
+		"PREFIX=/usr", "CC="+cc)
+	flags := []string{"-I" + filepath.Join(root, "usr", "include"),
+		"-L" + filepath.Join(root, "usr", "lib"), "-lkrun"}
 	if _, err := exec.LookPath("pkg-config"); err == nil {
-		env := []string{"PKG_CONFIG_LIBDIR=" + filepath.Join(root, "usr", "lib", "pkgconfig"), "PKG_CONFIG_SYSROOT_DIR=" + root, "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1", "PKG_CONFIG_ALLOW_SYSTEM_LIBS=1"}
+		env := []string{"PKG_CONFIG_LIBDIR=" + filepath.Join(root, "usr", "lib", "pkgconfig"),
+			"PKG_CONFIG_SYSROOT_DIR=" + root, "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1",
+			"PKG_CONFIG_ALLOW_SYSTEM_LIBS=1"}
 		got := strings.Fields(command(t, env, "pkg-config", "--cflags", "--libs", "krun"))
 		if !slices.Equal(got, flags) {
 			t.Errorf("pkg-config says %q, want %q", got, flags)
 		}
-		if version := strings.TrimSpace(command(t, env, "pkg-config", "--modversion", "krun")); version != "1" {
+		if version := strings.TrimSpace(command(t, env, "pkg-config", "--modversion",
+			"krun")); version != "1" {
 			t.Errorf("pkg-config says version %q, want 1", version)
 		}
 	}
 	program := filepath.Join(dir, "csv")
-	command(t, nil, append([]string{cc, "-std=c11", "-Wall", "-Wextra", "-Werror", "example/csv.c", "-o", program}, flags...)...)
-	out := command(t, []string{"KRUN_ITERATIONS=7", "LD_LIBRARY_PATH=" + filepath.Join(root, "usr", "lib")}, program)
+	command(t, nil, append([]string{cc, "-std=c11", "-Wall", "-Wextra", "-Werror", "example/csv.c", "-o",
+		program}, flags...)...)
+	out := command(t, []string{"KRUN_ITERATIONS=7", "LD_LIBRARY_PATH=" + filepath.Join(root, "usr", "lib")},
+		program)
 	checkCSV(t, out, 7)
 	t.Run("C++", func(t *testing.T) { fromCPlusPlus(t, dir, flags, root) })
 	t.Run("ctypes", func(t *testing.T) { fromPython(t, root) })
@@ -89,8 +96,10 @@ int main()
 	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	command(t, nil, append([]string{"c++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Wold-style-cast", "-Werror", source, "-o", program}, flags...)...)
-	out := command(t, []string{"KRUN_ITERATIONS=3", "LD_LIBRARY_PATH=" + filepath.Join(root, "usr", "lib")}, program)
+	command(t, nil, append([]string{"c++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic",
+		"-Wold-style-cast", "-Werror", source, "-o", program}, flags...)...)
+	out := command(t, []string{"KRUN_ITERATIONS=3", "LD_LIBRARY_PATH=" + filepath.Join(root, "usr", "lib")},
+		program)
 	if out != "3 iterations, column 5" {
 		t.Errorf("C++ says %q", out)
 	}
@@ -115,7 +124,8 @@ assert lib.krun_done(k) == 0
 print(lib.krun_count(k), all(lib.krun_wall_ns(k, i) > 0 for i in range(4)))
 lib.krun_free(k)
 `
-	if out := command(t, []string{"KRUN_ITERATIONS=4"}, "python3", "-c", text, filepath.Join(root, "usr", "lib", "libkrun.so")); out != "4 True\n" {
+	if out := command(t, []string{"KRUN_ITERATIONS=4"}, "python3", "-c", text,
+		filepath.Join(root, "usr", "lib", "libkrun.so")); out != "4 True\n" {
 		t.Errorf("ctypes says %q", out)
 	}
 }

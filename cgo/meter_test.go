@@ -22,7 +22,8 @@ func attach(t *testing.T, b *Buffer) {
 }
 
 func TestMeterInSharedBuffer(t *testing.T) {
-	b, err := Create(Spec{Iterations: 3, Columns: []Column{{"cycles", "", 0}, {"cycles", "", 1}}, UserColumns: 2})
+	b, err := Create(Spec{Iterations: 3, Columns: []Column{{"cycles", "", 0}, {"cycles", "", 1}},
+		UserColumns: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,12 +73,14 @@ func TestMeterInSharedBuffer(t *testing.T) {
 	if s.State != StateDone || s.Done != 3 || s.Pid != os.Getpid() || s.Error != OK || len(s.Findings) > 0 {
 		t.Errorf("read %+v", s)
 	}
-	if s.InitNS <= 0 || s.FirstNS != s.StartNS[0] || s.BegunNS != s.StartNS[2] || s.DoneNS < s.BegunNS+s.WallNS[2] {
+	if s.InitNS <= 0 || s.FirstNS != s.StartNS[0] || s.BegunNS != s.StartNS[2] ||
+		s.DoneNS < s.BegunNS+s.WallNS[2] {
 		t.Errorf("stamps: %+v", s)
 	}
 	for i := range 3 {
 		if s.StartNS[i] != m.StartNS(i) || s.WallNS[i] != m.WallNS(i) {
-			t.Errorf("iteration %d: buffer %d %d, handle %d %d", i, s.StartNS[i], s.WallNS[i], m.StartNS(i), m.WallNS(i))
+			t.Errorf("iteration %d: buffer %d %d, handle %d %d", i, s.StartNS[i], s.WallNS[i], m.StartNS(i),
+				m.WallNS(i))
 		}
 	}
 	if len(s.Columns) != 3 {
@@ -85,7 +88,8 @@ func TestMeterInSharedBuffer(t *testing.T) {
 	}
 	user := s.Columns[2]
 	want := Column{"gc_ns", "ns", NoCore}
-	if user.Kind != KindUser || user.Column != want || user.Values[0] != 100 || user.Values[1] != Missing || user.Values[2] != 102 {
+	if user.Kind != KindUser || user.Column != want || user.Values[0] != 100 || user.Values[1] != Missing ||
+		user.Values[2] != 102 {
 		t.Errorf("user column %+v", user)
 	}
 }

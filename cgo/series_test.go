@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-var testSpec = Spec{Iterations: 4, Columns: []Column{{"aperf", "", 0}, {"aperf", "", 1}}, UserColumns: 2, made: 800}
+var testSpec = Spec{Iterations: 4, Columns: []Column{{"aperf", "", 0}, {"aperf", "", 1}}, UserColumns: 2,
+	made: 800}
 
 // image is a buffer in memory, with setters for what libkrun and the stage write.
 type image []byte
@@ -87,35 +88,60 @@ func TestReadScribbled(t *testing.T) {
 		done    int
 	}{
 		{"magic", func(m image) image { m[0] = 'x'; return m }, "plan in the header was overwritten", 3},
-		{"offset", func(m image) image { return m.i64(planWallOffset, 8) }, "plan in the header was overwritten", 3},
-		{"iterations", func(m image) image { return m.u32(planIterations, 1<<30) }, "plan in the header was overwritten", 3},
+		{"offset", func(m image) image { return m.i64(planWallOffset, 8) },
+			"plan in the header was overwritten", 3},
+		{"iterations", func(m image) image { return m.u32(planIterations, 1<<30) },
+			"plan in the header was overwritten", 3},
 		{"state", func(m image) image { return m.u32(progressState, 9) }, "the state is 9", 3},
-		{"new with iterations", func(m image) image { return m.u32(progressState, 0) }, "krun_init was never called", 3},
+		{"new with iterations", func(m image) image { return m.u32(progressState, 0) },
+			"krun_init was never called", 3},
 		{"error", func(m image) image { return m.u32(progressError, 5) }, "error code is 5", 3},
-		{"low error", func(m image) image { return m.u32(progressError, ^uint32(99)) }, "error code is -100", 3},
+		{"low error", func(m image) image { return m.u32(progressError, ^uint32(99)) },
+			"error code is -100", 3},
 		{"pid", func(m image) image { return m.i64(progressPid, -1) }, "process id is -1", 3},
-		{"huge pid", func(m image) image { return m.i64(progressPid, 1<<40) }, "process id is 1099511627776", 3},
+		{"huge pid", func(m image) image { return m.i64(progressPid, 1<<40) },
+			"process id is 1099511627776", 3},
 		{"done", func(m image) image { return m.i64(hotDone, 5) }, "5 iterations are done of 4", 0},
-		{"negative done", func(m image) image { return m.i64(hotDone, -1) }, "18446744073709551615 iterations are done of 4", 0},
-		{"begun seconds", func(m image) image { return m.i64(hotBegunSeconds, 1<<62) }, "latest begin is at", 3},
+		{"negative done", func(m image) image { return m.i64(hotDone, -1) },
+			"18446744073709551615 iterations are done of 4", 0},
+		{"begun seconds", func(m image) image { return m.i64(hotBegunSeconds, 1<<62) },
+			"latest begin is at", 3},
 		{"begun nanos", func(m image) image { return m.i64(hotBegunNanos, -1) }, "latest begin is at", 3},
-		{"exec later", func(m image) image { return m.i64(controlExec, 1005) }, "krun_init is 5 ns before exec", 3},
-		{"exec in the future", func(m image) image { return m.i64(controlExec, 3000).i64(progressInit, 0) }, "exec stamp is 3000 ns", 3},
+		{"exec later", func(m image) image { return m.i64(controlExec, 1005) },
+			"krun_init is 5 ns before exec", 3},
+		{"exec in the future", func(m image) image { return m.i64(controlExec, 3000).i64(progressInit, 0) },
+			"exec stamp is 3000 ns", 3},
 		{"init negative", func(m image) image { return m.i64(progressInit, -3) }, "init stamp is -3 ns", 3},
-		{"done stamp", func(m image) image { return m.u32(progressState, 2).i64(progressDone, 1039) }, "krun_done is 1 ns before", 3},
+		{"done stamp", func(m image) image { return m.u32(progressState, 2).i64(progressDone, 1039) },
+			"krun_done is 1 ns before", 3},
 		{"start before init", func(m image) image { return m.i64(off.start, 999) }, "iteration 0", 3},
 		{"start before end", func(m image) image { return m.i64(off.start+8, 1019) }, "iteration 1", 3},
 		{"start in the future", func(m image) image { return m.i64(off.start+16, 1<<62) }, "iteration 2", 3},
-		{"negative wall", func(m image) image { return m.i64(off.wall+8, -10) }, "wall times below zero, or beyond now: iteration 1", 3},
-		{"overflowing wall", func(m image) image { return m.i64(off.wall+16, 1<<63-1) }, "wall times below zero, or beyond now: iteration 2", 3},
-		{"all walls", func(m image) image { return m.i64(off.wall, -1).i64(off.wall+8, -1).i64(off.wall+16, -1) }, "3 of 3 iterations, the first is 0", 3},
-		{"counter", func(m image) image { return m.i64(off.column+off.stride+16, -1) }, "counter aperf on core 1 ran backwards: iteration 2", 3},
-		{"counter's name", func(m image) image { m[entryAt(1)+entryName] = 'b'; return m }, "counters' entries were overwritten", 3},
-		{"user column's kind", func(m image) image { return m.u32(entryAt(2), 7) }, "user column 0 was overwritten", 3},
-		{"user column's offset", func(m image) image { return m.i64(entryAt(2)+entryOffset, 0) }, "user column 0 was overwritten", 3},
-		{"user column's name", func(m image) image { m[entryAt(2)+entryName] = '\n'; return m }, "user column 0 was overwritten", 3},
-		{"behind the name", func(m image) image { m[entryAt(2)+entryName+9] = 'x'; return m }, "user column 0 was overwritten", 3},
-		{"unit without end", func(m image) image { copy(m[entryAt(2)+entryUnit:], strings.Repeat("u", unitBytes)); return m }, "user column 0 was overwritten", 3},
+		{"negative wall", func(m image) image { return m.i64(off.wall+8, -10) },
+			"wall times below zero, or beyond now: iteration 1", 3},
+		{"overflowing wall", func(m image) image { return m.i64(off.wall+16, 1<<63-1) },
+			"wall times below zero, or beyond now: iteration 2", 3},
+		{"all walls", func(m image) image {
+			return m.i64(off.wall, -1).i64(off.wall+8, -1).i64(off.wall+16,
+				-1)
+		}, "3 of 3 iterations, the first is 0", 3},
+		{"counter", func(m image) image { return m.i64(off.column+off.stride+16, -1) },
+			"counter aperf on core 1 ran backwards: iteration 2", 3},
+		{"counter's name", func(m image) image { m[entryAt(1)+entryName] = 'b'; return m },
+			"counters' entries were overwritten", 3},
+		{"user column's kind", func(m image) image { return m.u32(entryAt(2), 7) },
+			"user column 0 was overwritten", 3},
+		{"user column's offset", func(m image) image { return m.i64(entryAt(2)+entryOffset, 0) },
+			"user column 0 was overwritten", 3},
+		{"user column's name", func(m image) image { m[entryAt(2)+entryName] = '\n'; return m },
+			"user column 0 was overwritten", 3},
+		{"behind the name", func(m image) image { m[entryAt(2)+entryName+9] = 'x'; return m },
+			"user column 0 was overwritten", 3},
+		{"unit without end", func(m image) image {
+			copy(m[entryAt(2)+entryUnit:],
+				strings.Repeat("u", unitBytes))
+			return m
+		}, "user column 0 was overwritten", 3},
 		{"gap before user column", func(m image) image {
 			copy(m[entryAt(3):entryAt(4)], m[entryAt(2):entryAt(3)])
 			m.i64(entryAt(3)+entryOffset, off.column+3*off.stride)
@@ -125,8 +151,13 @@ func TestReadScribbled(t *testing.T) {
 			copy(m[entryAt(3):entryAt(4)], m[entryAt(2):entryAt(3)])
 			return m.i64(entryAt(3)+entryOffset, off.column+3*off.stride)
 		}, "user column 1 was overwritten", 3},
-		{"exec before the buffer was made", func(m image) image { return m.i64(controlExec, 799) }, "exec stamp is 799 ns, the buffer was made at 800", 3},
-		{"init before the buffer was made", func(m image) image { return m.i64(controlExec, 0).i64(progressInit, 799) }, "init stamp is 799 ns, the buffer was made at 800", 3},
+		{"exec before the buffer was made", func(m image) image { return m.i64(controlExec, 799) },
+			"exec stamp is 799 ns, the buffer was made at 800", 3},
+		{"init before the buffer was made",
+			func(m image) image {
+				return m.i64(controlExec, 0).i64(progressInit,
+					799)
+			}, "init stamp is 799 ns, the buffer was made at 800", 3},
 		{"start before the buffer was made", func(m image) image {
 			return m.i64(controlExec, 0).i64(progressInit, 0).i64(off.start, 799)
 		}, "iteration 0", 3},
@@ -215,7 +246,8 @@ func FuzzRead(f *testing.F) {
 		end := s.InitNS
 		for i := range s.Done {
 			if s.StartNS[i] < end || s.WallNS[i] < 0 {
-				t.Fatalf("iteration %d: start %d, wall %d after %d without a finding", i, s.StartNS[i], s.WallNS[i], end)
+				t.Fatalf("iteration %d: start %d, wall %d after %d without a finding", i, s.StartNS[i],
+					s.WallNS[i], end)
 			}
 			end = s.StartNS[i] + s.WallNS[i]
 		}

@@ -66,7 +66,8 @@ int main(void)
 
 	printf("iteration,start_ns,wall_ns,comparisons\n");
 	for (int i = 0; i < krun_count(k); i++)
-		printf("%d,%" PRId64 ",%" PRId64 ",%" PRId64 "\n", i, krun_start_ns(k, i), krun_wall_ns(k, i), krun_value(k, column, i));
+		printf("%d,%" PRId64 ",%" PRId64 ",%" PRId64 "\n", i,
+		       krun_start_ns(k, i), krun_wall_ns(k, i), krun_value(k, column, i));
 	krun_free(k);
 	return 0;
 }

@@ -28,7 +28,9 @@ static int env_refused(const char *name, const char *value)
 
 static void bad_environment(void)
 {
-	static const char *const numbers[] = { "", " ", "x", "3x", "-1", "+3", " 3", "99999999999", "99999999999999999999" };
+	static const char *const numbers[] = {
+		"", " ", "x", "3x", "-1", "+3", " 3", "99999999999", "99999999999999999999"
+	};
 	size_t i;
 
 	for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

@@ -1,4 +1,4 @@
-/* check.h - what the tests of libkrun share: checks that count, and a stand-in for krund's end of the buffer. */
+/* check.h - shared by the tests of libkrun: checks, and krund's end of the buffer. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -28,7 +28,8 @@ extern int check_failures;
 		long long check_got = (long long)(got), check_want = (long long)(want);                 \
 		if (check_got != check_want) {                                                          \
 			check_failures++;                                                               \
-			fprintf(stderr, "%s:%d: %s is %lld, want %lld\n", __FILE__, __LINE__, #got, check_got, check_want); \
+			fprintf(stderr, "%s:%d: %s is %lld, want %lld\n", __FILE__, __LINE__, #got,                   \
+				check_got, check_want);                                                  \
 		}                                                                                       \
 	} while (0)
 
@@ -43,25 +44,34 @@ struct maker {
 /* maker_open makes a buffer and sets KRUN_BUFFER_FD. A failure ends the test program. */
 struct maker maker_open(uint32_t iterations, uint32_t counters, uint32_t user_columns);
 
-/* maker_offer sets KRUN_BUFFER_FD to a fresh duplicate of the buffer's descriptor, which krun_init may close. */
+/* maker_offer sets KRUN_BUFFER_FD to a duplicate of the buffer's descriptor, for krun_init. */
 void maker_offer(const struct maker *m);
 
 /* maker_close unmaps the buffer and unsets KRUN_BUFFER_FD. */
 void maker_close(struct maker *m);
 
-/* maker_group says that columns first, ... are a group read from fd, which the test's libkrun may close. */
+/* maker_group makes the columns from first on a group read from fd, which libkrun may close. */
 void maker_group(struct maker *m, uint32_t first, uint32_t columns, enum krun_source source, int fd);
 
-/* maker_registers says that columns first to first+2 are APERF, MPERF and core cycles (48 bits), as the study reads them. */
+/*
+ * maker_registers makes columns first to first+2 APERF, MPERF and core cycles (48 bits), in the
+ * order of the study.
+ */
 void maker_registers(struct maker *m, uint32_t first, int fd);
 
-/* The registers' addresses in a file: eight times the device's, whose registers of eight bytes are one address apart. */
+/*
+ * The registers' addresses in a file: eight times those of the device, where registers of eight
+ * bytes are one address apart.
+ */
 enum { APERF = 8 * 0xe8, MPERF = 8 * 0xe7, CYCLES = 8 * 0x30a };
 
 /* maker_file returns the descriptor of a sparse file without a name. */
 int maker_file(long bytes);
 
-/* maker_self makes column 0 the event of this thread: a file with a page as the kernel's; 0 where there are none. */
+/*
+ * maker_self makes column 0 the event of this thread: a file with a page like the kernel's. It
+ * returns 0 where there are none.
+ */
 int maker_self(struct maker *m);
 
 /* attach makes a buffer of the given plan and attaches to it; a failure ends the program. */

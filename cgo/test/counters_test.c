@@ -55,7 +55,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	return __real_clock_gettime(clock, t);
 }
 
-/* expect compares the log with the wanted one, a format of two descriptors used in turn, and empties it. */
+/* expect compares the log with want, a format of two descriptors used in turn, and empties it. */
 static void expect(const char *want)
 {
 	if (strcmp(calls, want) != 0) {
@@ -105,10 +105,12 @@ static void order_of_registers(void)
 	k = take();
 	for (i = 0; i < 2; i++) {
 		CHECK_INT(krun_begin(k), KRUN_OK);
-		snprintf(want, sizeof want, "aperf%d mperf%d cycles%d aperf%d mperf%d cycles%d clock ", a, a, a, b, b, b);
+		snprintf(want, sizeof want, "aperf%d mperf%d cycles%d aperf%d mperf%d cycles%d clock ",
+			 a, a, a, b, b, b);
 		expect(want);
 		CHECK_INT(krun_end(k), KRUN_OK);
-		snprintf(want, sizeof want, "clock cycles%d aperf%d mperf%d cycles%d aperf%d mperf%d ", a, a, a, b, b, b);
+		snprintf(want, sizeof want, "clock cycles%d aperf%d mperf%d cycles%d aperf%d mperf%d ",
+			 a, a, a, b, b, b);
 		expect(want);
 	}
 	CHECK_INT(krun_begin(k), KRUN_EFULL);
@@ -247,7 +249,10 @@ static void iterate(krun *k)
 	CHECK_INT(krun_end(k), KRUN_OK);
 }
 
-/* A device too short for the cycles: that core's three values are missing, the other core's are there, and it recovers. */
+/*
+ * A device too short for the cycles: that core's three values are missing, the other core's are
+ * there, and it recovers.
+ */
 static void short_device(void)
 {
 	struct maker m = maker_open(3, 6, 0);
@@ -303,7 +308,10 @@ static void lost_descriptors(void)
 	maker_close(&m);
 }
 
-/* The benchmark opened another file under the number in the middle: the values look like a counter's, the end tells. */
+/*
+ * The benchmark opened another file under the same number: the values look like a counter's, and
+ * the check at the end finds it.
+ */
 static void replaced_descriptor(void)
 {
 	struct maker m = maker_open(3, 3, 0);
@@ -329,7 +337,10 @@ static void replaced_descriptor(void)
 	maker_close(&m);
 }
 
-/* Closed in the middle, and something else opened there that cannot be read like a counter: first it only failed. */
+/*
+ * The descriptor was closed and reused for a file that cannot be read like a counter: at first the
+ * reading only fails.
+ */
 static void reused_descriptor(void)
 {
 	struct maker m = maker_open(2, 3, 0);
@@ -351,7 +362,10 @@ static void reused_descriptor(void)
 	maker_close(&m);
 }
 
-/* Nothing at the end of a perf group's file is a group that was displaced; an empty file in its place says the same, until the end. */
+/*
+ * End of file from a perf group means that it lost its counters. An empty file in its place reads
+ * the same until the check at the end.
+ */
 static void empty_group(void)
 {
 	struct maker m = maker_open(2, 1, 0);
@@ -537,7 +551,7 @@ static void nothing_done(void)
 	maker_close(&m);
 }
 
-/* REFUSED changes one thing in a good plan of two groups, which krun_init must refuse without attaching. */
+/* REFUSED changes one thing in a valid plan of two groups; krun_init must then refuse it. */
 #define REFUSED(change)                                  \
 	do {                                             \
 		struct maker m = maker_open(1, 6, 0);    \

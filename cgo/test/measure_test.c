@@ -1,4 +1,4 @@
-/* measure_test.c - begin, end, should_stop, done: order, bounds, and what is in the buffer afterwards. */
+/* measure_test.c - begin, end, should_stop, done: order, bounds, contents of the buffer. */
 #include "check.h"
 
 static const int64_t *starts(const struct maker *m)

@@ -247,7 +247,8 @@ static void no_system_calls(void)
 	struct maker m;
 
 	if (in_child(only_clock) != 0) {
-		printf("libkrun: skipped no_system_calls: this machine's clock needs a system call, or seccomp is missing\n");
+		printf("libkrun: skipped no_system_calls: this machine's clock needs a system call, "
+		       "or seccomp is missing\n");
 		return;
 	}
 	m = maker_open(5000, 0, 1);

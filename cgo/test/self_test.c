@@ -78,16 +78,16 @@ static void restless(struct perf_event_mmap_page *p, int nth)
 	p->offset = nth;
 }
 
-/* The counter is signed: the kernel starts it below zero, so that it overflows after so many counts. */
+/* The counter is signed: the kernel starts it below zero to make it overflow after its period. */
 static void widths(void)
 {
 	static const struct { uint16_t width; int64_t offset; uint64_t counter, want; } cases[] = {
 		{ 48, 0, 5, 5 },
 		{ 48, 1000, (UINT64_C(1) << 48) - 1, 999 },                                    /* -1 */
-		{ 48, (INT64_C(1) << 47) - 1, (UINT64_C(1) << 47) + 41, 40 },                   /* where Linux starts */
+		{ 48, (INT64_C(1) << 47) - 1, (UINT64_C(1) << 47) + 41, 40 }, /* where Linux starts */
 		{ 48, 0, (UINT64_C(1) << 47) - 1, (UINT64_C(1) << 47) - 1 },
 		{ 40, 1 << 20, UINT64_C(0xffffffffff), (1 << 20) - 1 },
-		{ 40, 0, UINT64_C(0xab7fffffffff), UINT64_C(0x7fffffffff) },                      /* bits above the width are not the counter's */
+		{ 40, 0, UINT64_C(0xab7fffffffff), UINT64_C(0x7fffffffff) }, /* bits above the width do not count */
 		{ 64, -3, 2, UINT64_MAX },
 		{ 32, 0, 0x80000000, UINT64_MAX - 0x7fffffff },
 		{ 1, 10, 1, 9 },
@@ -224,7 +224,9 @@ static void iterations(void)
 /* Without RDPMC the values come by read(2): here from a pipe, which has no page. */
 static void by_read(void)
 {
-	static const uint64_t answers[4][4] = { { 1, 90, 80, 5 }, { 1, 190, 180, 25 }, { 1, 200, 190, 30 }, { 1, 300, 289, 40 } };
+	static const uint64_t answers[4][4] = {
+		{ 1, 90, 80, 5 }, { 1, 190, 180, 25 }, { 1, 200, 190, 30 }, { 1, 300, 289, 40 }
+	};
 	struct maker m = maker_open(2, 1, 0);
 	int fds[2];
 	krun *k;

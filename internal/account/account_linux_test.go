@@ -24,7 +24,8 @@ func testMachine(t *testing.T, passwd string) maker {
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"etc/passwd": rootLine + passwd, "etc/group": "root:x:0:\n", "etc/shadow": "root:*:1:0:99999:7:::\n",
-		"etc/gshadow": "root:*::\n", "etc/login.defs": "UID_MIN 1000\nUID_MAX 60000\nGID_MIN 1000\nGID_MAX 60000\nUSERGROUPS_ENAB yes\n",
+		"etc/gshadow": "root:*::\n", "etc/login.defs": "UID_MIN 1000\nUID_MAX 60000\nGID_MIN 1000\n" +
+			"GID_MAX 60000\nUSERGROUPS_ENAB yes\n",
 		"etc/subuid": "", "etc/subgid": "", "etc/skel/.profile": "skeleton", "tmp/others": "",
 	} {
 		name = filepath.Join(root, name)
@@ -42,7 +43,8 @@ func testMachine(t *testing.T, passwd string) maker {
 	m.call = func(ctx context.Context, argv []string) error {
 		return callTool(ctx, slices.Insert(slices.Clone(argv), 1, "--prefix", root))
 	}
-	m.kill = func(context.Context, Account) error { return nil } // the numbers are those of the real machine's users
+	// the numbers are those of the real machine's users
+	m.kill = func(context.Context, Account) error { return nil }
 	m.objects = func(int) (int, error) { return 0, nil }
 	return m
 }
@@ -129,7 +131,8 @@ func TestRemoveAccount(t *testing.T) {
 		return 2, errors.New("a third one cannot be")
 	}
 	want := []string{
-		"removed 1 files that the last benchmark left in /tmp", "removed 2 System V objects (shared memory, semaphores, message queues) of the last benchmark",
+		"removed 1 files that the last benchmark left in /tmp",
+		"removed 2 System V objects (shared memory, semaphores, message queues) of the last benchmark",
 		"System V objects of the last benchmark are left: a third one cannot be",
 	}
 	if findings, err := m.remove(t.Context()); err != nil || !slices.Equal(findings, want) {
@@ -169,7 +172,8 @@ func TestForeignIsNotTouched(t *testing.T) {
 		"home": func(m maker) error { return os.MkdirAll(m.path("/home/krun/thesis"), 0o755) },
 		"home of krund's account": func(m maker) error {
 			err := os.WriteFile(m.path("/etc/passwd"), []byte(rootLine+ownLine), 0o644)
-			return errors.Join(err, os.MkdirAll(m.path("/home"), 0o755), os.Symlink("/etc", m.path("/home/krun")))
+			return errors.Join(err, os.MkdirAll(m.path("/home"), 0o755),
+				os.Symlink("/etc", m.path("/home/krun")))
 		},
 		"group": func(m maker) error {
 			return os.WriteFile(m.path("/etc/group"), []byte("root:x:0:\nkrun:x:1000:anna\n"), 0o644)
@@ -204,7 +208,10 @@ func TestAccountInterrupted(t *testing.T) {
 		},
 		"after userdel": func(_ *testing.T, m *maker) {
 			call := m.call
-			m.call = func(ctx context.Context, argv []string) error { return errors.Join(call(ctx, argv), cut) }
+			m.call = func(ctx context.Context,
+				argv []string) error {
+				return errors.Join(call(ctx, argv), cut)
+			}
 		},
 		"after useradd": func(_ *testing.T, m *maker) {
 			call := m.call
@@ -220,7 +227,8 @@ func TestAccountInterrupted(t *testing.T) {
 			call := m.call
 			m.call = func(ctx context.Context, argv []string) error {
 				group := m.text(t, "/etc/group")
-				return errors.Join(call(ctx, argv), os.WriteFile(m.path("/etc/group"), []byte(group), 0o644), cut)
+				return errors.Join(call(ctx, argv),
+					os.WriteFile(m.path("/etc/group"), []byte(group), 0o644), cut)
 			}
 		},
 	} {
@@ -285,13 +293,15 @@ func TestStaleLocks(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
-	if err := callTool(t.Context(), []string{"krund-no-such-tool"}); err == nil || !strings.Contains(err.Error(), "install krund-no-such-tool") {
+	if err := callTool(t.Context(), []string{"krund-no-such-tool"}); err == nil ||
+		!strings.Contains(err.Error(), "install krund-no-such-tool") {
 		t.Errorf("got %v", err)
 	}
 	if err := callTool(t.Context(), []string{"sh", "-c", "sleep 5 & true"}); err != nil {
 		t.Errorf("a tool that leaves a helper behind: %v", err)
 	}
-	if err := callTool(t.Context(), []string{"ls", "/nonexistent"}); err == nil || !strings.Contains(err.Error(), "No such file") {
+	if err := callTool(t.Context(), []string{"ls", "/nonexistent"}); err == nil ||
+		!strings.Contains(err.Error(), "No such file") {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -331,7 +341,8 @@ func TestKillUser(t *testing.T) {
 	marker, other := newMarker(1), newMarker(2)
 	start := func(uid uint32, line string) *exec.Cmd {
 		cmd := exec.Command("/bin/sh", "-c", "cd /; echo in; "+line)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Setsid: true}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid},
+			Setsid: true}
 		out, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()
@@ -371,7 +382,8 @@ func TestKillUser(t *testing.T) {
 
 func TestHasUser(t *testing.T) {
 	for text, want := range map[string]bool{
-		"Name:\tx\nUid:\t1 2 3 1003\nGid:\t1\n": true, "Uid:\t1003 1 1 1\n": true, "Uid:\t11003 10031 1 1\nGid:\t1003\n": false, "": false,
+		"Name:\tx\nUid:\t1 2 3 1003\nGid:\t1\n": true, "Uid:\t1003 1 1 1\n": true,
+		"Uid:\t11003 10031 1 1\nGid:\t1003\n": false, "": false,
 	} {
 		if hasUser([]byte(text), 1003) != want {
 			t.Errorf("%q: not %t", text, want)
@@ -381,7 +393,8 @@ func TestHasUser(t *testing.T) {
 
 func TestHasEnded(t *testing.T) {
 	for text, want := range map[string]bool{
-		"Name:\tZ\nState:\tS (sleeping)\n": false, "State:\tZ (zombie)\n": true, "State:\tX (dead)\n": true, "": false,
+		"Name:\tZ\nState:\tS (sleeping)\n": false, "State:\tZ (zombie)\n": true, "State:\tX (dead)\n": true,
+		"": false,
 	} {
 		if hasEnded([]byte(text)) != want {
 			t.Errorf("%q: not %t", text, want)

@@ -15,7 +15,8 @@ func TestRealObjects(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		if list, err := parseObjects(text, kind.id); err != nil || len(list) != bytes.Count(text, []byte{'\n'})-1 {
+		if list, err := parseObjects(text, kind.id); err != nil ||
+			len(list) != bytes.Count(text, []byte{'\n'})-1 {
 			t.Errorf("%s: %v, %v:\n%s", kind.table, list, err, text)
 		}
 	}

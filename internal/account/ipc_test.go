@@ -7,7 +7,8 @@ import (
 )
 
 func TestParseObjects(t *testing.T) {
-	const table = "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid\n" +
+	const table = "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  " +
+		"cuid  cgid\n" +
 		"      4660          7   666                  4096   203     0      0  1000  1000  1001  1000\n" +
 		"         0      32768  1600                   524   203     0      2     0     0     0     0\n"
 	list, err := parseObjects([]byte(table), "shmid")
@@ -15,8 +16,9 @@ func TestParseObjects(t *testing.T) {
 		t.Errorf("%v, %v; want %v", list, err, want)
 	}
 	for name, text := range map[string]string{
-		"no such column": "key semid uid cuid\n1 2 3 4\n", "short line": "shmid uid cuid\n1 2\n", "no number": "shmid uid cuid\n1 2 x\n",
-		"negative": "shmid uid cuid\n1 -2 3\n",
+		"no such column": "key semid uid cuid\n1 2 3 4\n", "short line": "shmid uid cuid\n1 2\n",
+		"no number": "shmid uid cuid\n1 2 x\n",
+		"negative":  "shmid uid cuid\n1 -2 3\n",
 	} {
 		if list, err := parseObjects([]byte(text), "shmid"); !errors.Is(err, errObjects) {
 			t.Errorf("%s: %v, %v", name, list, err)

@@ -14,7 +14,8 @@ const (
 )
 
 func TestParsePasswd(t *testing.T) {
-	text := rootLine + "# comment:x:1:1:::\n+::::::\n-bad:x:1:1:::\n\nshort:x:1:1\nlong:x:1:1:a:b:c:d\nnumber:x:x:1:::\n" +
+	text := rootLine + "# comment:x:1:1:::\n+::::::\n-bad:x:1:1:::\n\nshort:x:1:1\nlong:x:1:1:a:b:c:d\n" +
+		"number:x:x:1:::\n" +
 		"minus:x:-1:1:::\nodd:x:7:8:a, b,:/home/öä:\n" + strings.TrimSuffix(ownLine, "\n")
 	want := []user{
 		{"root", 0, 0, "root", "/root"}, {"odd", 7, 8, "a, b,", "/home/öä"},
@@ -61,15 +62,17 @@ func TestPlanRemove(t *testing.T) {
 		uid    int    // of the account to be removed; 0 for none
 		reason string // of the refusal; "" for none
 	}{
-		"none":           {rootLine, 0, ""},
-		"own":            {rootLine + ownLine, 1003, ""},
-		"a person":       {rootLine + "krun:x:1000:1000:Karl Run:/home/krun:/bin/bash\n", 0, `comment is "Karl Run"`},
+		"none": {rootLine, 0, ""},
+		"own":  {rootLine + ownLine, 1003, ""},
+		"a person": {rootLine + "krun:x:1000:1000:Karl Run:/home/krun:/bin/bash\n", 0,
+			`comment is "Karl Run"`},
 		"no comment":     {"krun:x:1000:1000::/home/krun:/bin/bash\n", 0, `comment is ""`},
 		"marked as part": {"krun:x:1000:1000:krund benchmark account,,,:/home/krun:\n", 0, "comment is"},
 		"root":           {"krun:x:0:0:krund benchmark account:/home/krun:\n", 0, "that of root"},
 		"other home":     {"krun:x:1000:1000:krund benchmark account:/:\n", 0, "home is /"},
-		"shared number":  {ownLine + "anna:x:1003:1003::/home/anna:\n", 0, "account anna has the same user number"},
-		"twice":          {ownLine + "krun:x:1003:1003:Karl Run:/home/krun:\n", 0, "same user number"},
+		"shared number": {ownLine + "anna:x:1003:1003::/home/anna:\n", 0,
+			"account anna has the same user number"},
+		"twice": {ownLine + "krun:x:1003:1003:Karl Run:/home/krun:\n", 0, "same user number"},
 	} {
 		old, command, err := planRemove(parsePasswd([]byte(c.passwd)))
 		switch {
@@ -86,7 +89,8 @@ func TestPlanRemove(t *testing.T) {
 }
 
 func TestPlanAdd(t *testing.T) {
-	const linux = "useradd -c krund benchmark account -d /home/krun -M -s /usr/sbin/nologin -K SUB_UID_COUNT=0 -K SUB_GID_COUNT=0"
+	const linux = "useradd -c krund benchmark account -d /home/krun -M -s /usr/sbin/nologin -K " +
+		"SUB_UID_COUNT=0 -K SUB_GID_COUNT=0"
 	const openbsd = "useradd -c krund benchmark account -d /home/krun -s /sbin/nologin"
 	for name, c := range map[string]struct {
 		goos, group string

@@ -16,7 +16,8 @@ func TestRemoveWithGroup(t *testing.T) {
 	for name, defs := range map[string]string{"group with the account": "yes", "group by itself": "no"} {
 		t.Run(name, func(t *testing.T) {
 			m := testMachine(t, "anna:x:1000:1000::/home/anna:/bin/sh\n")
-			text := strings.ReplaceAll(m.text(t, "/etc/login.defs"), "USERGROUPS_ENAB yes", "USERGROUPS_ENAB "+defs)
+			text := strings.ReplaceAll(m.text(t, "/etc/login.defs"), "USERGROUPS_ENAB yes",
+				"USERGROUPS_ENAB "+defs)
 			if err := os.WriteFile(m.path("/etc/login.defs"), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +51,8 @@ func TestRemoveWithGroup(t *testing.T) {
 func TestRemoveWithGroupIsForItsOwn(t *testing.T) {
 	const person = "krun:x:1000:1000:Karl Run:/home/krun:/bin/sh\n"
 	m := testMachine(t, person)
-	if removed, err := m.removeWithGroup(t.Context(), false); removed || err != nil || !strings.Contains(m.text(t, "/etc/passwd"), person) {
+	if removed, err := m.removeWithGroup(t.Context(), false); removed || err != nil ||
+		!strings.Contains(m.text(t, "/etc/passwd"), person) {
 		t.Errorf("removed %t, %v", removed, err)
 	}
 }

@@ -117,7 +117,8 @@ func TestOwned(t *testing.T) {
 		}
 	}
 	for _, file := range []string{
-		at("mine/a"), at("mine/deep/b"), at("mine/mixed/keep"), at("theirs/keep"), at("theirs/open/c"), outside,
+		at("mine/a"), at("mine/deep/b"), at("mine/mixed/keep"), at("theirs/keep"),
+		at("theirs/open/c"), outside,
 	} {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)

@@ -260,7 +260,8 @@ func TestEnds(t *testing.T) {
 	why := errors.New("out of time")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if n, err := removeTree(ctx, dir); n != 0 || !errors.Is(err, why) || !exists(t, filepath.Join(dir, "sub/file")) {
+	if n, err := removeTree(ctx, dir); n != 0 || !errors.Is(err, why) ||
+		!exists(t, filepath.Join(dir, "sub/file")) {
 		t.Errorf("removed %d, %v", n, err)
 	}
 	for _, absent := range []string{filepath.Join(dir, "absent"), filepath.Join(dir, "absent/below")} {

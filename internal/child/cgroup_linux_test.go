@@ -33,7 +33,8 @@ func TestGroupHoldsAll(t *testing.T) {
 		c := shell("setsid cat /proc/self/cgroup")
 		c.Cgroup = name
 		run := mustSucceed(t, c)
-		if !strings.HasSuffix(run.Cgroup, "/"+name) || run.CgroupReason != "" || !strings.Contains(run.Stdout.Text, "0::"+run.Cgroup+"\n") {
+		if !strings.HasSuffix(run.Cgroup, "/"+name) || run.CgroupReason != "" ||
+			!strings.Contains(run.Stdout.Text, "0::"+run.Cgroup+"\n") {
 			t.Errorf("got %s", describe(run))
 		}
 		run, _ = runUntilReady(t, Command{Cgroup: name}, true, everyKind...)

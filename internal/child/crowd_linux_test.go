@@ -17,7 +17,8 @@ func TestCrowdOfStrays(t *testing.T) {
 	if len(list) > 100 || len(all) > 20_000 {
 		t.Errorf("%d findings, %d bytes", len(list), len(all))
 	}
-	for _, want := range []string{"a remark", "4096 further processes", "process 4000000 (sh)", "4086 more processes"} {
+	for _, want := range []string{"a remark", "4096 further processes", "process 4000000 (sh)",
+		"4086 more processes"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in %s", want, all)
 		}

@@ -27,7 +27,8 @@ func ExampleRunner_Run() {
 		return
 	}
 	fmt.Fprint(os.Stdout, run.Stdout.Text)
-	fmt.Fprintln(os.Stdout, "exit status", *run.Exit, "strays", run.Strays, "environment of", run.EnvBytes, "bytes")
+	fmt.Fprintln(os.Stdout, "exit status", *run.Exit, "strays", run.Strays, "environment of", run.EnvBytes,
+		"bytes")
 	// Output:
 	// hello from /usr
 	// exit status 3 strays 1 environment of 34 bytes

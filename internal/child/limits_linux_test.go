@@ -21,15 +21,17 @@ func TestLimitsAsSeen(t *testing.T) {
 	c.Limits.Heap, c.Limits.Stack = 64<<20, 1<<20
 	run := mustSucceed(t, c)
 	for name, want := range map[string]string{
-		"Max data size": "67108864 67108864", "Max stack size": "1048576 1048576", "Max core file size": "0 0",
-		"Max open files": files,
+		"Max data size": "67108864 67108864", "Max stack size": "1048576 1048576",
+		"Max core file size": "0 0",
+		"Max open files":     files,
 	} {
 		if got := statusLimit(run.Stdout.Text, name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 	soft, _, _ := strings.Cut(files, " ")
-	if s := run.Seen; s.Heap != 64<<20 || s.Stack != 1<<20 || s.Core != 0 || strconv.FormatInt(s.Files, 10) != soft {
+	if s := run.Seen; s.Heap != 64<<20 || s.Stack != 1<<20 || s.Core != 0 ||
+		strconv.FormatInt(s.Files, 10) != soft {
 		t.Errorf("seen %+v, want %s descriptors", s, soft)
 	}
 	run = mustSucceed(t, Command{Path: "/bin/cat", Args: []string{"cat", "/proc/self/limits"}})
@@ -55,11 +57,13 @@ func statusLimit(text, name string) string {
 func TestForkBomb(t *testing.T) {
 	needRoot(t)
 	const most = 16
-	c := shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 60 & done; echo all of them")
+	c := shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 60 & done; echo " +
+		"all of them")
 	c.Limits.Processes = most
 	c.User = User{Name: "bomb", UID: 54321, GID: 54321, Own: true}
 	run := mustRun(t, c)
-	if run.Processes != most || run.Seen.Processes != most || run.Exit == nil || *run.Exit == 0 || !strings.Contains(run.Stderr.Text, "fork") {
+	if run.Processes != most || run.Seen.Processes != most || run.Exit == nil || *run.Exit == 0 ||
+		!strings.Contains(run.Stderr.Text, "fork") {
 		t.Errorf("limit %d, seen %d: %s", run.Processes, run.Seen.Processes, describe(run))
 	}
 	if run.Strays == 0 || run.Strays >= most {
@@ -87,7 +91,8 @@ func TestGroupLimit(t *testing.T) {
 			t.Errorf("%d: %q, %v", n, text, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(g.dir, "pids.events"), []byte("max 7\n"), 0o644); err != nil || g.refusals() != 7 {
+	if err := os.WriteFile(filepath.Join(g.dir, "pids.events"), []byte("max 7\n"), 0o644); err != nil ||
+		g.refusals() != 7 {
 		t.Errorf("%d refusals, %v", g.refusals(), err)
 	}
 }
@@ -106,7 +111,8 @@ func TestSmallHeap(t *testing.T) {
 	for _, heap := range []int64{1 << 20, 64 << 10, 4096, 1} {
 		c.Limits.Heap = heap
 		run := mustRun(t, c)
-		if strings.Contains(run.Stderr.Text, "goroutine") || (run.NotStarted != nil && run.NotStarted.Step != "exec") {
+		if strings.Contains(run.Stderr.Text, "goroutine") ||
+			(run.NotStarted != nil && run.NotStarted.Step != "exec") {
 			t.Errorf("heap of %d bytes: the stage died of it: %s", heap, describe(run))
 		}
 		if run.Exit == nil && run.Signal == "" && run.NotStarted == nil {

@@ -54,7 +54,8 @@ func part(name string, args ...string) Command {
 // shell is the Command of a line of sh.
 func shell(line string, args ...string) Command {
 	return Command{
-		Path: "/bin/sh", Args: append([]string{"sh", "-c", line, "sh"}, args...), Env: []string{"PATH=/usr/bin:/bin"},
+		Path: "/bin/sh", Args: append([]string{"sh", "-c", line, "sh"},
+			args...), Env: []string{"PATH=/usr/bin:/bin"},
 	}
 }
 

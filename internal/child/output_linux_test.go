@@ -19,7 +19,8 @@ func TestGigabytes(t *testing.T) {
 	c := shell("dd if=/dev/zero bs=1M count=1024 2>/dev/null; echo; echo last; echo more >&2")
 	run := mustSucceed(t, c)
 	out := run.Stdout
-	if out.Bytes != total+6 || !out.Truncated || len(out.Text) > DefaultOutput+100 || !strings.HasSuffix(out.Text, "\x00\nlast\n") {
+	if out.Bytes != total+6 || !out.Truncated || len(out.Text) > DefaultOutput+100 ||
+		!strings.HasSuffix(out.Text, "\x00\nlast\n") {
 		t.Errorf("kept %d of %d bytes, truncated %t", len(out.Text), out.Bytes, out.Truncated)
 	}
 	if run.Stderr.Text != "more\n" {

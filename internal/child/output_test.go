@@ -22,17 +22,21 @@ func TestHeadTailBuffer(t *testing.T) {
 		pieces []string
 		want   Output
 	}{
-		"nothing":        {10, nil, Output{}},
-		"a little":       {10, []string{"abc"}, Output{Text: "abc", Bytes: 3}},
-		"just all":       {10, []string{"abcde", "fghij"}, Output{Text: "abcdefghij", Bytes: 10}},
-		"one too many":   {10, []string{"abcde", "fghijk"}, Output{"abcde\n[... 1 bytes left out ...]\nghijk", 11, true}},
-		"at once":        {4, []string{"abcdefghijklmnop"}, Output{"ab\n[... 12 bytes left out ...]\nop", 16, true}},
-		"byte by byte":   {5, strings.Split("abcdefghijkl", ""), Output{"ab\n[... 7 bytes left out ...]\njkl", 12, true}},
-		"limit of one":   {1, []string{"abc", "def"}, Output{"\n[... 5 bytes left out ...]\nf", 6, true}},
-		"invalid":        {10, []string{"a\xff\xfeb\xc3"}, Output{"a\uFFFDb\uFFFD", 5, false}},
-		"split in two":   {10, []string{"\xc3", "\xa4"}, Output{"ä", 2, false}},
-		"cut characters": {8, []string{"abcä---", "äxyz"}, Output{"abc\n[... 7 bytes left out ...]\nxyz", 13, true}},
-		"zero bytes":     {10, []string{"a\x00b"}, Output{"a\x00b", 3, false}},
+		"nothing":  {10, nil, Output{}},
+		"a little": {10, []string{"abc"}, Output{Text: "abc", Bytes: 3}},
+		"just all": {10, []string{"abcde", "fghij"}, Output{Text: "abcdefghij", Bytes: 10}},
+		"one too many": {10, []string{"abcde", "fghijk"},
+			Output{"abcde\n[... 1 bytes left out ...]\nghijk", 11, true}},
+		"at once": {4, []string{"abcdefghijklmnop"},
+			Output{"ab\n[... 12 bytes left out ...]\nop", 16, true}},
+		"byte by byte": {5, strings.Split("abcdefghijkl", ""),
+			Output{"ab\n[... 7 bytes left out ...]\njkl", 12, true}},
+		"limit of one": {1, []string{"abc", "def"}, Output{"\n[... 5 bytes left out ...]\nf", 6, true}},
+		"invalid":      {10, []string{"a\xff\xfeb\xc3"}, Output{"a\uFFFDb\uFFFD", 5, false}},
+		"split in two": {10, []string{"\xc3", "\xa4"}, Output{"ä", 2, false}},
+		"cut characters": {8, []string{"abcä---", "äxyz"},
+			Output{"abc\n[... 7 bytes left out ...]\nxyz", 13, true}},
+		"zero bytes": {10, []string{"a\x00b"}, Output{"a\x00b", 3, false}},
 	} {
 		if got := keep(c.limit, c.pieces...); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
@@ -51,7 +55,8 @@ func FuzzHeadTailBuffer(f *testing.F) {
 			k.write(piece)
 		}
 		got := k.output()
-		if got.Bytes != int64(len(text)) || got.Truncated != (len(text) > int(limit)+1) || !utf8.ValidString(got.Text) {
+		if got.Bytes != int64(len(text)) || got.Truncated != (len(text) > int(limit)+1) ||
+			!utf8.ValidString(got.Text) {
 			t.Fatalf("limit %d: %+v", int(limit)+1, got)
 		}
 		if len(k.head)+len(k.tail) > int(limit)+1 {

@@ -99,11 +99,11 @@ func (s *execution) findings(run Run, r report) []string {
 			s.cleared, s.cgroup.name))
 	}
 	if run.OOMKills > 0 {
-		out = append(out, fmt.Sprintf("the kernel killed %d processes for want of memory", run.OOMKills))
+		out = append(out, fmt.Sprintf("the OOM killer killed %d processes", run.OOMKills))
 	}
 	if run.Signal == "SIGKILL" && !run.TimedOut && !run.Interrupted {
 		out = append(out, "killed by SIGKILL, which krund did not send: memory ran out, "+
-			"the program cannot be loaded under its limits, or somebody killed it")
+			"the program cannot be loaded under its limits, or another process killed it")
 	}
 	if run.Strays > 0 {
 		out = append(out, fmt.Sprintf("%d further processes of the benchmark had to be killed or reaped",

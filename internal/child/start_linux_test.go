@@ -31,11 +31,12 @@ func TestExecFailures(t *testing.T) {
 		Command
 		errno, hint string
 	}{
-		"absent":          {Command{Path: "/nonexistent/program"}, "ENOENT", "check the path"},
-		"folder":          {Command{Path: "/tmp"}, "EACCES", "it is a directory"},
-		"not executable":  {Command{Path: writeFile(t, "#!/bin/sh\n", 0o644)}, "EACCES", "chmod +x"},
-		"no program":      {Command{Path: writeFile(t, "hello\n", 0o755)}, "ENOEXEC", "#! line"},
-		"no interpreter":  {Command{Path: writeFile(t, "#!/nonexistent/python\n", 0o755)}, "ENOENT", "the file is there"},
+		"absent":         {Command{Path: "/nonexistent/program"}, "ENOENT", "check the path"},
+		"folder":         {Command{Path: "/tmp"}, "EACCES", "it is a directory"},
+		"not executable": {Command{Path: writeFile(t, "#!/bin/sh\n", 0o644)}, "EACCES", "chmod +x"},
+		"no program":     {Command{Path: writeFile(t, "hello\n", 0o755)}, "ENOEXEC", "#! line"},
+		"no interpreter": {Command{Path: writeFile(t, "#!/nonexistent/python\n", 0o755)}, "ENOENT",
+			"the file is there"},
 		"not a directory": {Command{Path: "/bin/sh/sh"}, "ENOTDIR", ""},
 		"environment too large": {Command{Path: "/bin/true", Env: slices.Repeat([]string{"A=" + big}, 8),
 			Limits: Limits{Stack: 512 << 10}}, "E2BIG", "quarter of the stack limit"},
@@ -95,7 +96,8 @@ func TestWithoutRoot(t *testing.T) {
 	c := shell("echo hello; sleep 100000 & exit 3")
 	c.Nice = -20
 	run := asUser(t, c)
-	if run.Exit == nil || *run.Exit != 3 || run.Strays != 1 || run.Stdout.Text != "hello\n" || run.Seen.Nice != 0 {
+	if run.Exit == nil || *run.Exit != 3 || run.Strays != 1 || run.Stdout.Text != "hello\n" ||
+		run.Seen.Nice != 0 {
 		t.Errorf("got %s", describe(run))
 	}
 	if len(run.Findings) == 0 || !strings.Contains(run.Findings[0], "nice -20: permission denied") {
@@ -106,7 +108,8 @@ func TestWithoutRoot(t *testing.T) {
 		t.Errorf("group without rights: got %s", describe(run))
 	}
 	c.Cgroup, c.User = "", User{Name: "daemon", UID: 1, GID: 1}
-	if run = asUser(t, c); run.NotStarted == nil || run.NotStarted.Step != "user" || run.NotStarted.Errno != "EPERM" {
+	if run = asUser(t, c); run.NotStarted == nil || run.NotStarted.Step != "user" ||
+		run.NotStarted.Errno != "EPERM" {
 		t.Errorf("other user: got %s", describe(run))
 	}
 	c.User = User{Name: "nobody", UID: 65534, GID: 65534}
@@ -125,8 +128,9 @@ func TestUser(t *testing.T) {
 	c.User = User{Name: "nobody", UID: 65534, GID: 65533, Groups: []int{1234, 17}}
 	run := mustSucceed(t, c)
 	for name, want := range map[string]string{
-		"Uid": "65534 65534 65534 65534", "Gid": "65533 65533 65533 65533", "Groups": "17 1234", "NoNewPrivs": "1",
-		"CapPrm": "0000000000000000", "CapEff": "0000000000000000", "CapAmb": "0000000000000000",
+		"Uid": "65534 65534 65534 65534", "Gid": "65533 65533 65533 65533", "Groups": "17 1234",
+		"NoNewPrivs": "1",
+		"CapPrm":     "0000000000000000", "CapEff": "0000000000000000", "CapAmb": "0000000000000000",
 	} {
 		if got := statusLine(run.Stdout.Text, name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
@@ -140,12 +144,14 @@ func TestUser(t *testing.T) {
 	}
 	c.Dir = secret
 	run = mustRun(t, c)
-	if f := run.NotStarted; f == nil || f.Step != "directory" || f.Errno != "EACCES" || !strings.Contains(f.Text, "nobody") {
+	if f := run.NotStarted; f == nil || f.Step != "directory" || f.Errno != "EACCES" ||
+		!strings.Contains(f.Text, "nobody") {
 		t.Errorf("unreadable directory: got %s", describe(run))
 	}
 	c.Dir, c.Path = "/", filepath.Join(secret, "program")
 	run = mustRun(t, c)
-	if f := run.NotStarted; f == nil || f.Errno != "EACCES" || !strings.Contains(f.Text, "every directory on the way") {
+	if f := run.NotStarted; f == nil || f.Errno != "EACCES" ||
+		!strings.Contains(f.Text, "every directory on the way") {
 		t.Errorf("program in an unreadable directory: got %s", describe(run))
 	}
 }
@@ -162,8 +168,9 @@ func statusLine(text, name string) string {
 
 func TestEnvironment(t *testing.T) {
 	for name, env := range map[string][]string{
-		"none":  nil,
-		"odd":   {"B=2", "A=1", "A=1", "EMPTY=", "=x", "no sign", "UTF=äöü", "LINE=a\nb", "PATH=/usr/bin:/bin"},
+		"none": nil,
+		"odd": {"B=2", "A=1", "A=1", "EMPTY=", "=x", "no sign", "UTF=äöü", "LINE=a\nb",
+			"PATH=/usr/bin:/bin"},
 		"bytes": {"X=\xff\xfe\x80", "Y=\x01"},
 	} {
 		want := strings.Join(env, "\x00")
@@ -222,7 +229,8 @@ func TestDescriptors(t *testing.T) {
 		fd, link, _ := strings.Cut(line, " ")
 		got[fd] = link
 	}
-	for fd, want := range map[string]string{"0": "/dev/null", "1": "pipe:", "2": "pipe:", "3": a, "4": b, "5": a} {
+	for fd, want := range map[string]string{"0": "/dev/null", "1": "pipe:", "2": "pipe:", "3": a, "4": b,
+		"5": a} {
 		if !strings.HasPrefix(got[fd], want) {
 			t.Errorf("descriptor %s is %q, want %q", fd, got[fd], want)
 		}
@@ -271,7 +279,8 @@ func TestSignalsAreReset(t *testing.T) {
 }
 
 func TestPriorityAndProcessors(t *testing.T) {
-	c := shell("cut -d' ' -f 19,41 /proc/$$/stat; grep Cpus_allowed_list /proc/$$/status; cat /proc/$$/autogroup")
+	c := shell("cut -d' ' -f 19,41 /proc/$$/stat; grep Cpus_allowed_list /proc/$$/status; cat " +
+		"/proc/$$/autogroup")
 	c.Nice, c.CPUs = 7, []int{0}
 	run := mustRun(t, c) // the last file is absent from some kernels
 	got := lines(run.Stdout.Text)
@@ -328,7 +337,8 @@ func TestUsage(t *testing.T) {
 	if run.UTime <= 0 || run.UTime+run.STime > run.Wall*2 {
 		t.Errorf("user %v, system %v of %v", run.UTime, run.STime, run.Wall)
 	}
-	run = mustSucceed(t, Command{Path: "/bin/dd", Args: []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1"}})
+	run = mustSucceed(t, Command{Path: "/bin/dd",
+		Args: []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1"}})
 	if run.MaxRSS < 96<<20 || run.MaxRSS > 200<<20 || run.MaxRSSFloor <= 0 || run.MaxRSSFloor > run.MaxRSS {
 		t.Errorf("resident %d, floor %d", run.MaxRSS, run.MaxRSSFloor)
 	}

@@ -22,7 +22,8 @@ func reportLine(t testing.TB, r report) string {
 }
 
 func TestParseStatus(t *testing.T) {
-	ready := report{Ready: true, Remarks: []string{"nice"}, Seen: Seen{UID: 5}, Cost: resourceUsage{MaxRSS: 7}}
+	ready := report{Ready: true, Remarks: []string{"nice"}, Seen: Seen{UID: 5},
+		Cost: resourceUsage{MaxRSS: 7}}
 	late := func(step string, errno int) report {
 		r := ready
 		r.Ready, r.Step, r.Errno = false, step, errno
@@ -34,16 +35,18 @@ func TestParseStatus(t *testing.T) {
 	}{
 		"died early": {"", report{}},
 		"executed":   {reportLine(t, ready), ready},
-		"failed":     {reportLine(t, report{Step: "user", Errno: 1, Text: "no"}), report{Step: "user", Errno: 1, Text: "no"}},
-		"not found":  {reportLine(t, ready) + "x\x02\x00", late("exec", 2)},
-		"limits":     {reportLine(t, ready) + "l\x01\x01", late("limits", 257)},
-		"stamp":      {reportLine(t, ready) + "s\x09\x00", late("stamp", 9)},
+		"failed": {reportLine(t, report{Step: "user", Errno: 1, Text: "no"}),
+			report{Step: "user", Errno: 1, Text: "no"}},
+		"not found": {reportLine(t, ready) + "x\x02\x00", late("exec", 2)},
+		"limits":    {reportLine(t, ready) + "l\x01\x01", late("limits", 257)},
+		"stamp":     {reportLine(t, ready) + "s\x09\x00", late("stamp", 9)},
 	} {
 		if got, err := parseStatus([]byte(c.text)); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
-	for _, text := range []string{"x", "{}", "\n", "hello\n", reportLine(t, ready) + "x", reportLine(t, ready) + "?\x00\x00"} {
+	for _, text := range []string{"x", "{}", "\n", "hello\n", reportLine(t, ready) + "x",
+		reportLine(t, ready) + "?\x00\x00"} {
 		if got, err := parseStatus([]byte(text)); err == nil {
 			t.Errorf("%q: got %+v", text, got)
 		}
@@ -63,7 +66,8 @@ func FuzzParseStatus(f *testing.F) {
 
 func TestOrderKeepsBytes(t *testing.T) {
 	c := Command{
-		Path: "/\xff", Args: []string{"\xfe", ""}, Env: []string{"A=\x80\n\"", ""}, Dir: "/ä", User: User{UID: 1, Groups: []int{4}},
+		Path: "/\xff", Args: []string{"\xfe", ""}, Env: []string{"A=\x80\n\"",
+			""}, Dir: "/ä", User: User{UID: 1, Groups: []int{4}},
 		Limits: Limits{Heap: 1, Stack: 2}, Nice: -3, CPUs: []int{5}, StampOffset: 8,
 	}
 	text, err := newStartRequest(c, 42).encode()
@@ -74,7 +78,8 @@ func TestOrderKeepsBytes(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(o, newStartRequest(c, 42)) {
 		t.Errorf("got %+v, %v", o, err)
 	}
-	if string(o.Path) != c.Path || !reflect.DeepEqual(toStrings(o.Args), c.Args) || !reflect.DeepEqual(toStrings(o.Env), c.Env) {
+	if string(o.Path) != c.Path || !reflect.DeepEqual(toStrings(o.Args), c.Args) ||
+		!reflect.DeepEqual(toStrings(o.Env), c.Env) {
 		t.Errorf("bytes were changed: %+v", o)
 	}
 	if _, err := decodeStartRequest([]byte("{")); err == nil {
@@ -110,21 +115,25 @@ func TestExplain(t *testing.T) {
 		r    report
 		want string
 	}{
-		{report{Step: stepExec, Errno: int(syscall.ENOENT)}, "execute /opt/vm: no such file or directory; check the path"},
+		{report{Step: stepExec, Errno: int(syscall.ENOENT)},
+			"execute /opt/vm: no such file or directory; check the path"},
 		{report{Step: stepExec, Errno: int(syscall.EACCES)}, "open to krun (uid 1000)"},
 		{report{Step: stepExec, Errno: int(syscall.ENOMEM)}, "limits leave no room"},
-		{report{Step: stepExec, Errno: int(syscall.ELOOP)}, "execute /opt/vm: too many levels of symbolic links"},
+		{report{Step: stepExec, Errno: int(syscall.ELOOP)},
+			"execute /opt/vm: too many levels of symbolic links"},
 		{report{Step: stepDirectory, Text: "no"}, "enter the working directory /srv as krun (uid 1000): no"},
 		{report{Step: stepUser, Text: "no"}, "become user krun (uid 1000): no; only root"},
 		{report{Step: stepProcessors, Text: "no"}, "run on processors [3] only: no"},
 		{report{Step: stepPrivileges, Text: "no"}, "privileges: no"},
 	} {
 		f := explain(x.r, c, gone)
-		if !strings.Contains(f.String(), "could not start: ") || !strings.Contains(f.Text, x.want) || f.Step != x.r.Step {
+		if !strings.Contains(f.String(), "could not start: ") || !strings.Contains(f.Text, x.want) ||
+			f.Step != x.r.Step {
 			t.Errorf("%+v: got %+v", x.r, f)
 		}
 	}
-	if f := explain(report{Step: stepUser}, c, func(string) (fs.FileInfo, error) { return nil, errors.ErrUnsupported }); f.Errno != "" {
+	if f := explain(report{Step: stepUser}, c,
+		func(string) (fs.FileInfo, error) { return nil, errors.ErrUnsupported }); f.Errno != "" {
 		t.Errorf("errno %q", f.Errno)
 	}
 }

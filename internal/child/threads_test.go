@@ -10,7 +10,8 @@ import (
 
 // statLine is /proc/PID/stat with the flags, the start and the processor that matter here.
 func statLine(name string, flags, start, cpu int) string {
-	return fmt.Sprintf("15 (%s) S 2 0 0 0 -1 %d 0 0 0 0 0 3 0 0 20 0 1 0 %d 0 0 18446744073709551615 0 0 0 0 0 0 0 2147483647 0 1 0 0 17 %d 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+	return fmt.Sprintf("15 (%s) S 2 0 0 0 -1 %d 0 0 0 0 0 3 0 0 20 0 1 0 %d 0 0 18446744073709551615 0 "+
+		"0 0 0 0 0 0 2147483647 0 1 0 0 17 %d 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
 		name, flags, start, cpu)
 }
 
@@ -20,9 +21,12 @@ func TestParseThread(t *testing.T) {
 		want       thread
 		bad        bool
 	}{
-		{"kernel's", statLine("ksoftirqd/1", 69238848, 7, 1), thread{name: "ksoftirqd/1", start: 7, kernel: true, cpu: 1}, false},
-		{"ordinary", statLine("a) S 2 (b", 4194560, 99, 12), thread{name: "a) S 2 (b", start: 99, cpu: 12}, false},
-		{"short", "15 (x) S 2 0 0 0 -1 0 0 0 0 0 0 3 0 0 20 0 1 0 7 0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 17", thread{}, true},
+		{"kernel's", statLine("ksoftirqd/1", 69238848, 7, 1),
+			thread{name: "ksoftirqd/1", start: 7, kernel: true, cpu: 1}, false},
+		{"ordinary", statLine("a) S 2 (b", 4194560, 99, 12), thread{name: "a) S 2 (b", start: 99, cpu: 12},
+			false},
+		{"short", "15 (x) S 2 0 0 0 -1 0 0 0 0 0 0 3 0 0 20 0 1 0 7 0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 17",
+			thread{}, true},
 		{"flags", strings.Replace(statLine("x", 69238848, 7, 1), "69238848", "-1", 1), thread{}, true},
 		{"processor", strings.Replace(statLine("x", 0, 7, 1), " 17 1 ", " 17 one ", 1), thread{}, true},
 		{"empty", "", thread{}, true},
@@ -106,7 +110,8 @@ func TestWhatNeighboursDid(t *testing.T) {
 	for i := range 30 {
 		many[i] = thread{name: "t", kernel: true, used: used(i, 1)}
 	}
-	if got := kernelActivity(nil, many, nil); len(got.Busiest) != mostBusy || got.Busiest[0].CPU != 29*time.Millisecond || got.All.Runs != 30 {
+	if got := kernelActivity(nil, many, nil); len(got.Busiest) != mostBusy ||
+		got.Busiest[0].CPU != 29*time.Millisecond || got.All.Runs != 30 {
 		t.Errorf("of many %+v", got)
 	}
 }

@@ -16,7 +16,8 @@ func TestDaemonStepsAside(t *testing.T) {
 	last := mine[len(mine)-1:]
 	run := mustRun(t, Command{Path: "/bin/true", DaemonCPUs: last})
 	if !slices.Equal(run.Daemon.CPUs, last) || !slices.Equal(run.Seen.CPUs, mine) || len(run.Findings) > 0 {
-		t.Errorf("krund on %v, the benchmark on %v, findings %q; want %v and %v", run.Daemon.CPUs, run.Seen.CPUs, run.Findings, last, mine)
+		t.Errorf("krund on %v, the benchmark on %v, findings %q; want %v and %v", run.Daemon.CPUs,
+			run.Seen.CPUs, run.Findings, last, mine)
 	}
 	run = mustRun(t, Command{Path: "/bin/true", DaemonCPUs: last, CPUs: mine[:1]})
 	if !slices.Equal(run.Daemon.CPUs, last) || !slices.Equal(run.Seen.CPUs, mine[:1]) {
@@ -24,7 +25,8 @@ func TestDaemonStepsAside(t *testing.T) {
 	}
 	run = mustRun(t, Command{Path: "/bin/true", DaemonCPUs: []int{1000}})
 	if run.Daemon.CPUs != nil || !slices.Equal(run.Seen.CPUs, mine) || len(run.Findings) != 1 {
-		t.Errorf("no such processor: krund on %v, the benchmark on %v, findings %q", run.Daemon.CPUs, run.Seen.CPUs, run.Findings)
+		t.Errorf("no such processor: krund on %v, the benchmark on %v, findings %q", run.Daemon.CPUs,
+			run.Seen.CPUs, run.Findings)
 	}
 	if err := eachThread(func(id int) error {
 		if got, err := threadAffinity(id); err != nil || !slices.Equal(got, mine) {

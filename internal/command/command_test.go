@@ -19,10 +19,13 @@ func TestRun(t *testing.T) {
 		want    string
 		wantErr string
 	}{
-		{"output of both streams", Cmd{Argv: []string{"sh", "-c", "echo out; echo err >&2"}}, "out\nerr\n", ""},
+		{"output of both streams", Cmd{Argv: []string{"sh", "-c", "echo out; echo err >&2"}}, "out\nerr\n",
+			""},
 		{"standard input", Cmd{Argv: []string{"cat"}, Stdin: "hello"}, "hello", ""},
-		{"environment is exactly what was given", Cmd{Argv: []string{"/usr/bin/env"}, Env: []string{"A=b"}}, "A=b\n", ""},
-		{"exit status and last line", Cmd{Argv: []string{"sh", "-c", "echo first; echo last; exit 3"}}, "first\nlast\n", "exit status 3: last"},
+		{"environment is exactly what was given", Cmd{Argv: []string{"/usr/bin/env"}, Env: []string{"A=b"}},
+			"A=b\n", ""},
+		{"exit status and last line", Cmd{Argv: []string{"sh", "-c", "echo first; echo last; exit 3"}},
+			"first\nlast\n", "exit status 3: last"},
 		{"no such program", Cmd{Argv: []string{"/nowhere/program"}}, "", "/nowhere/program"},
 		{"no program", Cmd{}, "", "no program named"},
 	}
@@ -32,7 +35,8 @@ func TestRun(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("output %q, want %q", got, tt.want)
 			}
-			if (err == nil) != (tt.wantErr == "") || err != nil && !strings.Contains(err.Error(), tt.wantErr) {
+			if (err == nil) != (tt.wantErr == "") ||
+				err != nil && !strings.Contains(err.Error(), tt.wantErr) {
 				t.Errorf("error %v, want one with %q", err, tt.wantErr)
 			}
 		})
@@ -42,7 +46,8 @@ func TestRun(t *testing.T) {
 func TestRunKillsTheGroupAtTheDeadline(t *testing.T) {
 	// The shell waits for a grandchild that would sleep for an hour: only killing the whole group
 	// ends this test.
-	out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", "echo begun; sleep 3600 & wait"}, Timeout: 200 * time.Millisecond})
+	out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", "echo begun; sleep 3600 & wait"},
+		Timeout: 200 * time.Millisecond})
 	if !errors.Is(err, ErrTimeout) {
 		t.Fatalf("error %v, want ErrTimeout", err)
 	}
@@ -71,9 +76,11 @@ func TestRunBoundsTheOutput(t *testing.T) {
 		only  bool
 		want  int
 	}{
-		"as default": {0, false, defaultOutput}, "as asked": {1000, false, 1000}, "of stdout": {1000, true, 1000},
+		"as default": {0, false, defaultOutput}, "as asked": {1000, false, 1000},
+		"of stdout": {1000, true, 1000},
 	} {
-		out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", "head -c 10000000 /dev/zero"}, Output: tt.limit, StdoutOnly: tt.only})
+		out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", "head -c 10000000 /dev/zero"},
+			Output: tt.limit, StdoutOnly: tt.only})
 		if err != nil || len(out) != tt.want {
 			t.Errorf("%s: kept %d bytes, error %v; want %d and none", name, len(out), err, tt.want)
 		}
@@ -93,7 +100,8 @@ func TestRunInDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := Run(t.Context(), Cmd{Argv: []string{"its name", "-c", "pwd; echo $0"}, Path: "/bin/sh", Dir: dir, Env: []string{}})
+	out, err := Run(t.Context(), Cmd{Argv: []string{"its name", "-c", "pwd; echo $0"}, Path: "/bin/sh",
+		Dir: dir, Env: []string{}})
 	if out != dir+"\nits name\n" || err != nil {
 		t.Errorf("%q, %v; want %q", out, err, dir)
 	}
@@ -128,7 +136,8 @@ func TestRunAndTheGroup(t *testing.T) {
 			}
 		}
 		// This returns when sleep has ended, and with it the last writer.
-		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(reader)}}, -1); err != nil && !errors.Is(err, unix.EINTR) {
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(reader)}}, -1); err != nil &&
+			!errors.Is(err, unix.EINTR) {
 			t.Error(err)
 		}
 	}

@@ -17,9 +17,11 @@ func trace(word, file string) []string { return []string{"sh", "-c", "echo " + w
 
 func TestBeforeStopsAtTheFirstFailure(t *testing.T) {
 	s, file := set(t)
-	s.BeforeArgv = [][]string{trace("one", file), {"sh", "-c", "echo no network; exit 4"}, trace("three", file)}
+	s.BeforeArgv = [][]string{trace("one", file), {"sh", "-c", "echo no network; exit 4"},
+		trace("three", file)}
 	err := s.Before(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "hook 2 before") || !strings.Contains(err.Error(), "no network") {
+	if err == nil || !strings.Contains(err.Error(), "hook 2 before") ||
+		!strings.Contains(err.Error(), "no network") {
 		t.Errorf("error %v, want one that names hook 2 and its last line", err)
 	}
 	if got, _ := os.ReadFile(file); string(got) != "one\n" {
@@ -31,7 +33,8 @@ func TestAfterRunsAllAndJoinsErrors(t *testing.T) {
 	s, file := set(t)
 	s.AfterArgv = [][]string{{"false"}, trace("two", file), {"/nowhere/program"}, trace("four", file)}
 	err := s.After(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "hook 1 after") || !strings.Contains(err.Error(), "hook 3 after") {
+	if err == nil || !strings.Contains(err.Error(), "hook 1 after") ||
+		!strings.Contains(err.Error(), "hook 3 after") {
 		t.Errorf("error %v, want hooks 1 and 3", err)
 	}
 	if got, _ := os.ReadFile(file); string(got) != "two\nfour\n" {
@@ -58,7 +61,8 @@ func TestTheEnvironmentIsFixed(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := os.ReadFile(file)
-	if !strings.Contains(string(got), "PATH=/usr/bin:/bin\n") || strings.Contains(string(got), "KRUND_STRAY") {
+	if !strings.Contains(string(got), "PATH=/usr/bin:/bin\n") ||
+		strings.Contains(string(got), "KRUND_STRAY") {
 		t.Errorf("a hook saw %q", got)
 	}
 }

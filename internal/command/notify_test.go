@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-var message = Message{Event: Flagged, Experiment: "warmup", Host: "bencher3", Subject: "nbody:C:default-c ended in an error",
-	Text: "exit status 1\nlast words"}
+var message = Message{Event: Flagged, Experiment: "warmup", Host: "bencher3",
+	Subject: "nbody:C:default-c ended in an error",
+	Text:    "exit status 1\nlast words"}
 
 // notifyProgram writes an executable script into a temporary directory and returns its path and
 // that of a file for its traces.
@@ -22,7 +23,8 @@ func notifyProgram(t *testing.T, script string) (path, traces string) {
 	dir := t.TempDir()
 	path, traces = filepath.Join(dir, "program"), filepath.Join(dir, "traces")
 	text := "#!/bin/sh\ntraces=" + traces + "\n" + script
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil { //nolint:gosec // a program must be executable
+	if err := os.WriteFile(path, []byte(text),
+		0o755); err != nil { //nolint:gosec // a program must be executable
 		t.Fatal(err)
 	}
 	return path, traces
@@ -76,7 +78,8 @@ func TestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := os.ReadFile(traces)
-	if want := "flagged|warmup|bencher3|nbody:C:default-c ended in an error\nexit status 1\nlast words\n"; string(got) != want {
+	if want := "flagged|warmup|bencher3|nbody:C:default-c ended in an error\nexit status 1\nlast " +
+		"words\n"; string(got) != want {
 		t.Errorf("command saw %q, want %q", got, want)
 	}
 }
@@ -93,7 +96,8 @@ func TestWebhook(t *testing.T) {
 	if err := (Notifier{Webhook: server.URL}).Send(t.Context(), message, true); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"event": "flagged", "experiment": "warmup", "host": "bencher3", "subject": message.Subject, "text": message.Text}
+	want := map[string]string{"event": "flagged", "experiment": "warmup", "host": "bencher3",
+		"subject": message.Subject, "text": message.Text}
 	for k, v := range want {
 		if got[k] != v {
 			t.Errorf("%s = %q, want %q", k, got[k], v)
@@ -105,7 +109,8 @@ func TestAllWaysAreTriedAndErrorsJoined(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	failing, _ := notifyProgram(t, "exit 7")
-	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: "/nowhere/sendmail", Command: []string{failing}, Webhook: server.URL}
+	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: "/nowhere/sendmail",
+		Command: []string{failing}, Webhook: server.URL}
 	err := n.Send(t.Context(), message, true)
 	for _, want := range []string{"/nowhere/sendmail", "exit status 7", "404"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -134,11 +139,13 @@ func TestControlCharacters(t *testing.T) {
 	path, traces := notifyProgram(t, `printf %s "$KRUND_SUBJECT" >$traces; cat >>$traces`)
 	m := message
 	m.Subject, m.Text = "a\x1b[2J\x00b", "- it said last: \x1b]0;owned\a\u202e\x00\r\n- \tnext"
-	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: sendmail, Command: []string{path}, Webhook: server.URL}
+	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: sendmail, Command: []string{path},
+		Webhook: server.URL}
 	if err := n.Send(t.Context(), m, true); err != nil {
 		t.Fatal(err)
 	}
-	const subject, text = "a\uFFFD[2J\uFFFDb", "- it said last: \uFFFD]0;owned\uFFFD\uFFFD\uFFFD\uFFFD\n- \tnext"
+	const subject = "a\uFFFD[2J\uFFFDb"
+	const text = "- it said last: \uFFFD]0;owned\uFFFD\uFFFD\uFFFD\uFFFD\n- \tnext"
 	if got, err := os.ReadFile(mailed); err != nil || !strings.HasSuffix(string(got), "\n\n"+text+"\n") {
 		t.Errorf("mailed %q, %v", got, err)
 	}

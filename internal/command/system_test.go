@@ -16,10 +16,12 @@ import (
 func TestProgramThatStartsAService(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "starts"), []byte("#!/bin/sh\nsleep 5 &\necho started\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "starts"), []byte("#!/bin/sh\nsleep 5 &\necho started\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
-	p := System{Dirs: []string{filepath.Join(dir, "starts"), dir, "/usr/bin", "/bin"}} // the first is no directory
+	// the first is no directory
+	p := System{Dirs: []string{filepath.Join(dir, "starts"), dir, "/usr/bin", "/bin"}}
 	if out, err := p.Output(t.Context(), "starts"); err != nil || string(out) != "started\n" {
 		t.Errorf("%q, %v", out, err)
 	}

@@ -40,7 +40,8 @@ func TestRunsWhatWasJudged(t *testing.T) {
 	if err != nil || out != "good\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
-	if out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"}, Trust: trust.Verdict.RootOnly}); err != nil || out != "evil\n" {
+	if out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"},
+		Trust: trust.Verdict.RootOnly}); err != nil || out != "evil\n" {
 		t.Errorf("afterwards: printed %q, %v", out, err)
 	}
 }
@@ -53,7 +54,8 @@ func TestDistrustedProgram(t *testing.T) {
 	if err == nil || out != "" || !strings.Contains(err.Error(), "can be changed by others") {
 		t.Errorf("printed %q, %v", out, err)
 	}
-	if out, err := Run(t.Context(), Cmd{Argv: []string{"echo", "good"}, Trust: trust.Verdict.OneOwner}); err == nil {
+	if out, err := Run(t.Context(), Cmd{Argv: []string{"echo", "good"},
+		Trust: trust.Verdict.OneOwner}); err == nil {
 		t.Errorf("a bare name printed %q", out)
 	}
 }

@@ -84,7 +84,8 @@ func twoCores(t *testing.T) (*registers, sysroot.Root) {
 		cores: []map[int64]uint64{{}, {}}, leaf: skylake, mostLeaf: 0x16,
 		stuck: map[int64]bool{}, refuse: map[int64]error{},
 	}
-	root := xeon.and(tree{"/dev/cpu/0/msr": "", "/dev/cpu/1/msr": "", "/proc/cpuinfo": "vendor_id\t: AuthenticAMD\n"}).root(t)
+	root := xeon.and(tree{"/dev/cpu/0/msr": "", "/dev/cpu/1/msr": "",
+		"/proc/cpuinfo": "vendor_id\t: AuthenticAMD\n"}).root(t)
 	return r, root.With(r)
 }
 
@@ -99,7 +100,8 @@ func TestDevices(t *testing.T) {
 	if c == nil {
 		t.Fatal(r)
 	}
-	if got, want := names(c), "aperf on core 0, mperf on core 0, cycles on core 0, aperf on core 1, mperf on core 1, cycles on core 1"; got != want {
+	if got, want := names(c), "aperf on core 0, mperf on core 0, cycles on core 0, aperf on core 1, "+
+		"mperf on core 1, cycles on core 1"; got != want {
 		t.Errorf("columns %s\nwant    %s", got, want)
 	}
 	for i, core := range regs.cores {
@@ -108,7 +110,8 @@ func TestDevices(t *testing.T) {
 		}
 	}
 	g := c.groups[1]
-	want := []libkrun.Register{{Address: 0xe8, Bits: 64}, {Address: 0xe7, Bits: 64}, {Address: 0x30a, Bits: 48}}
+	want := []libkrun.Register{{Address: 0xe8, Bits: 64}, {Address: 0xe7, Bits: 64},
+		{Address: 0x30a, Bits: 48}}
 	if g.Source != libkrun.SourceRegisters || g.Turn != 2 || fmt.Sprint(g.Registers) != fmt.Sprint(want) {
 		t.Errorf("group %+v", g)
 	}
@@ -120,7 +123,8 @@ func TestDevices(t *testing.T) {
 	}
 	for i, core := range regs.cores {
 		if core[regFixedCtrl] != before[i][regFixedCtrl] || core[regGlobal] != before[i][regGlobal] {
-			t.Errorf("core %d: control registers %#x and %#x were not put back", i, core[regFixedCtrl], core[regGlobal])
+			t.Errorf("core %d: control registers %#x and %#x were not put back", i, core[regFixedCtrl],
+				core[regGlobal])
 		}
 	}
 }
@@ -129,7 +133,8 @@ func TestDevices(t *testing.T) {
 func TestProbeChangesNothing(t *testing.T) {
 	regs, root := twoCores(t)
 	loaded := false
-	s := system{open: newKernel(t).openEvent, load: func(context.Context, sysroot.Root, int) error { loaded = true; return nil }}
+	s := system{open: newKernel(t).openEvent,
+		load: func(context.Context, sysroot.Root, int) error { loaded = true; return nil }}
 	list := s.probe(t.Context(), root, Want{Sources: []string{Perf, MSR, None}, Scope: PerCore})
 	if len(list) != 3 || !list[1].Available || len(list[1].Columns) != 3 {
 		t.Errorf("findings %v", list)
@@ -148,18 +153,26 @@ func TestDevicesRefused(t *testing.T) {
 		notes  string // the source is available without cycles; "": not available
 		writes int
 	}{
-		{"no counters behind", func(r *registers) { r.stuck[regAPERF] = true }, nil, "register 0xe8 of core 0 stands still at 0", "", 0},
-		{"hypervisor", func(r *registers) { r.refuse[regMPERF] = syscall.EIO }, nil, "no such register", "", 0},
-		{"no right", func(r *registers) { r.refuse[regAPERF] = syscall.EPERM }, nil, "needs root and CAP_SYS_RAWIO", "", 0},
-		{"offline core", func(r *registers) { r.refuse[regAPERF] = syscall.ENXIO }, nil, "modprobe msr", "", 0},
+		{"no counters behind", func(r *registers) { r.stuck[regAPERF] = true }, nil,
+			"register 0xe8 of core 0 stands still at 0", "", 0},
+		{"hypervisor", func(r *registers) { r.refuse[regMPERF] = syscall.EIO }, nil, "no such register", "",
+			0},
+		{"no right", func(r *registers) { r.refuse[regAPERF] = syscall.EPERM }, nil,
+			"needs root and CAP_SYS_RAWIO", "", 0},
+		{"offline core", func(r *registers) { r.refuse[regAPERF] = syscall.ENXIO }, nil, "modprobe msr", "",
+			0},
 		{"watchdog", nil, tree{"/proc/sys/kernel/nmi_watchdog": "1\n"}, "", "no cycles: the NMI watchdog", 0},
 		{"AMD", func(r *registers) { r.leaf = [4]uint32{} }, nil, "", "no fixed counter for its cycles", 0},
 		{"old", func(r *registers) { r.mostLeaf = 5 }, nil, "", "no fixed counter for its cycles", 0},
 		{"no cpuid device", func(r *registers) { r.noCPUID = true }, nil, "", "modprobe cpuid", 0},
-		{"in use", func(r *registers) { r.cores[1][regFixedCtrl], r.cores[1][regGlobal] = 0xb0, globalOn }, nil, "", "fixed counter 1 is in use, its control field is 0xb", 4},
-		{"locked down", func(r *registers) { r.refuse[-regFixedCtrl] = syscall.EPERM }, nil, "", "operation not permitted", 2},
-		{"write ignored", func(r *registers) { r.stuck[regGlobal] = true }, nil, "", "register 0x38f was set to 0x200000000 and reads back 0x0", 4},
-		{"cycles stand still", func(r *registers) { r.stuck[regCycles] = true }, nil, "", "register 0x30a of core 0 stands still", 4},
+		{"in use", func(r *registers) { r.cores[1][regFixedCtrl], r.cores[1][regGlobal] = 0xb0, globalOn },
+			nil, "", "fixed counter 1 is in use, its control field is 0xb", 4},
+		{"locked down", func(r *registers) { r.refuse[-regFixedCtrl] = syscall.EPERM }, nil, "",
+			"operation not permitted", 2},
+		{"write ignored", func(r *registers) { r.stuck[regGlobal] = true }, nil, "",
+			"register 0x38f was set to 0x200000000 and reads back 0x0", 4},
+		{"cycles stand still", func(r *registers) { r.stuck[regCycles] = true }, nil, "",
+			"register 0x30a of core 0 stands still", 4},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -173,9 +186,11 @@ func TestDevicesRefused(t *testing.T) {
 				test.change(regs)
 			}
 			before := []map[int64]uint64{maps.Clone(regs.cores[0]), maps.Clone(regs.cores[1])}
-			c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
+			c, r := system{load: noModules}.choose(t.Context(), root,
+				Want{Sources: []string{MSR}, Scope: PerCore})
 			f := r.Findings[0]
-			if (c != nil) != (test.notes != "") || !strings.Contains(f.Why, test.why) || !strings.Contains(strings.Join(f.Notes, "; "), test.notes) {
+			if (c != nil) != (test.notes != "") || !strings.Contains(f.Why, test.why) ||
+				!strings.Contains(strings.Join(f.Notes, "; "), test.notes) {
 				t.Fatalf("%s; want %q, notes %q", f, test.why, test.notes)
 			}
 			if len(regs.writes) != test.writes {
@@ -191,7 +206,8 @@ func TestDevicesRefused(t *testing.T) {
 			}
 			for i, core := range regs.cores {
 				if core[regFixedCtrl] != before[i][regFixedCtrl] || core[regGlobal] != before[i][regGlobal] {
-					t.Errorf("core %d: control registers %#x and %#x were not put back", i, core[regFixedCtrl], core[regGlobal])
+					t.Errorf("core %d: control registers %#x and %#x were not put back", i,
+						core[regFixedCtrl], core[regGlobal])
 				}
 			}
 		})
@@ -224,11 +240,14 @@ func TestHiddenWidth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			regs, root := twoCores(t)
 			hide(regs)
-			if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"), 0o600); err != nil {
+			if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
-			c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
-			if c == nil || len(c.columns) != 6 || c.groups[1].Registers[2].Bits != 48 || !strings.Contains(r.String(), "taken for 48 bits") {
+			c, r := system{load: noModules}.choose(t.Context(), root,
+				Want{Sources: []string{MSR}, Scope: PerCore})
+			if c == nil || len(c.columns) != 6 || c.groups[1].Registers[2].Bits != 48 ||
+				!strings.Contains(r.String(), "taken for 48 bits") {
 				t.Fatal(r)
 			}
 			if err := c.Close(); err != nil || regs.cores[0][regGlobal] != 0 {
@@ -238,7 +257,8 @@ func TestHiddenWidth(t *testing.T) {
 	}
 	regs, root := twoCores(t)
 	regs.leaf = [4]uint32{0x07280202} // says that it has none
-	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"), 0o600); err != nil {
+	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
@@ -264,7 +284,8 @@ func TestControlPlan(t *testing.T) {
 	} {
 		f, g, err := controlPlan(test.fixed, test.global)
 		if f != test.newFixed || g != test.newGlobal || (err != nil) != test.refused {
-			t.Errorf("%#x, %#x: %#x, %#x, %v; want %#x, %#x", test.fixed, test.global, f, g, err, test.newFixed, test.newGlobal)
+			t.Errorf("%#x, %#x: %#x, %#x, %v; want %#x, %#x", test.fixed, test.global, f, g, err,
+				test.newFixed, test.newGlobal)
 		}
 	}
 }
@@ -277,14 +298,17 @@ func TestNoDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Want{Sources: []string{MSR}, Scope: PerCore}
-	if _, r := (system{load: noModules}).choose(t.Context(), root, want); !strings.Contains(r.String(), "could not be: modprobe msr: FATAL: Module msr not found") {
+	if _, r := (system{load: noModules}).choose(t.Context(), root, want); !strings.Contains(r.String(),
+		"could not be: modprobe msr: FATAL: Module msr not found") {
 		t.Error(r)
 	}
 	loaded := func(context.Context, sysroot.Root, int) error { return nil }
-	if _, r := (system{load: loaded}).choose(t.Context(), root, want); !strings.Contains(r.String(), "is loaded, but there is no device") {
+	if _, r := (system{load: loaded}).choose(t.Context(), root, want); !strings.Contains(r.String(),
+		"is loaded, but there is no device") {
 		t.Error(r)
 	}
-	if f := (system{load: noModules}).probe(t.Context(), root, want); !strings.Contains(f[0].Why, "krund tries to when it needs it, as modprobe msr does") {
+	if f := (system{load: noModules}).probe(t.Context(), root, want); !strings.Contains(f[0].Why,
+		"krund tries to when it needs it, as modprobe msr does") {
 		t.Error(f)
 	}
 }
@@ -301,11 +325,13 @@ func TestLoadModule(t *testing.T) {
 		t.Error(err)
 	}
 	for name, test := range map[string]struct{ program, want string }{
-		"said":   {script("echo 'modprobe: ERROR: could not insert msr: Operation not permitted' >&2; echo more; exit 1\n"), "could not insert msr: Operation not permitted"},
+		"said": {script("echo 'modprobe: ERROR: could not insert msr: Operation not permitted' >&2; " +
+			"echo more; exit 1\n"), "could not insert msr: Operation not permitted"},
 		"silent": {script("exit 3\n"), "exit status 3"},
 		"absent": {"/nonexistent/modprobe", "no such file"},
 	} {
-		if err := loadModule(t.Context(), test.program, "msr"); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "more") {
+		if err := loadModule(t.Context(), test.program, "msr"); err == nil ||
+			!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "more") {
 			t.Errorf("%s: %v; want %q", name, err, test.want)
 		}
 	}

@@ -74,7 +74,8 @@ func measured() string {
 
 func work() {
 	page := os.Getpagesize()
-	b, err := unix.Mmap(-1, 0, touchedPages*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	b, err := unix.Mmap(-1, 0, touchedPages*page, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return
 	}
@@ -173,9 +174,11 @@ func TestUnprivilegedCores(t *testing.T) {
 			total[c.Name] += v
 		}
 	}
-	for name, least := range map[string]int64{"instructions": loops, "page_faults": touchedPages, "cycles": loops / 16} {
+	for name, least := range map[string]int64{"instructions": loops, "page_faults": touchedPages,
+		"cycles": loops / 16} {
 		if v, ok := total[name]; ok && v < measuredIterations*least {
-			t.Errorf("%s: %d on all cores in %d iterations; want at least %d in each", name, v, measuredIterations, least)
+			t.Errorf("%s: %d on all cores in %d iterations; want at least %d in each", name, v,
+				measuredIterations, least)
 		}
 	}
 	if os.Geteuid() == 0 && paranoid(t) >= 1 && said != "refused\n" {

@@ -149,7 +149,7 @@ func openGroup(open opener, p groupPlan, inherit bool) (opened, error) {
 }
 
 // errNoPlace is the error of a group that was opened but does not count.
-var errNoPlace = errors.New("the counters are taken by somebody else")
+var errNoPlace = errors.New("the counters are used by another program")
 
 // counting reads a group once, as libkrun will. A pinned group without free hardware counters reads
 // as end of file.

@@ -18,15 +18,19 @@ func noModules(context.Context, sysroot.Root, int) error {
 
 func TestPerfPerCore(t *testing.T) {
 	k := newKernel(t)
-	c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), xeon.root(t), Want{Sources: []string{Perf, None}, Scope: PerCore})
+	c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), xeon.root(t),
+		Want{Sources: []string{Perf, None}, Scope: PerCore})
 	if r.Chosen != Perf || c == nil {
 		t.Fatal(r)
 	}
-	const each = "aperf on core %, mperf on core %, cycles on core %, instructions on core %, context_switches on core %, migrations on core %, page_faults on core %, smi on core %"
-	if got, want := names(c), strings.ReplaceAll(each, "%", "0")+", "+strings.ReplaceAll(each, "%", "1"); got != want {
+	const each = "aperf on core %, mperf on core %, cycles on core %, instructions on core %, " +
+		"context_switches on core %, migrations on core %, page_faults on core %, smi on core %"
+	if got, want := names(c), strings.ReplaceAll(each, "%", "0")+", "+
+		strings.ReplaceAll(each, "%", "1"); got != want {
 		t.Errorf("columns %s\nwant    %s", got, want)
 	}
-	if k.calls[0] != (call{"aperf", 1, 0, true, false}) || k.calls[1] != (call{"mperf", 2, 0, false, false}) || k.calls[8].core != 1 || !k.calls[8].leads {
+	if k.calls[0] != (call{"aperf", 1, 0, true, false}) ||
+		k.calls[1] != (call{"mperf", 2, 0, false, false}) || k.calls[8].core != 1 || !k.calls[8].leads {
 		t.Errorf("calls %+v", k.calls)
 	}
 	if len(c.Files()) != 2 {
@@ -36,7 +40,8 @@ func TestPerfPerCore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if spec.Scope != libkrun.PerIteration || len(spec.Groups) != 2 || spec.Groups[1].FD != 5 || spec.Groups[1].Columns != 8 || spec.Groups[1].Source != libkrun.SourcePerf {
+	if spec.Scope != libkrun.PerIteration || len(spec.Groups) != 2 || spec.Groups[1].FD != 5 ||
+		spec.Groups[1].Columns != 8 || spec.Groups[1].Source != libkrun.SourcePerf {
 		t.Errorf("plan %+v", spec)
 	}
 	b, err := libkrun.Create(spec)
@@ -70,7 +75,8 @@ func TestPerfHybrid(t *testing.T) {
 	if want := map[int]uint64{0: 4 << 32, 1: 4 << 32, 2: 10 << 32}; !maps.Equal(configs, want) {
 		t.Errorf("cycles are %v; want %v: the PMU's type above, for each kind of core", configs, want)
 	}
-	if spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 3); err != nil || spec.Scope != libkrun.PerExecution {
+	if spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 3); err != nil ||
+		spec.Scope != libkrun.PerExecution {
 		t.Errorf("scope %v, error %v", spec.Scope, err)
 	}
 	if err := c.Close(); err != nil {
@@ -81,7 +87,8 @@ func TestPerfHybrid(t *testing.T) {
 	if c == nil {
 		t.Fatal(r)
 	}
-	const want = "aperf, mperf, context_switches, migrations, page_faults, smi, cycles.cpu_atom, instructions.cpu_atom, cycles.cpu_core, instructions.cpu_core"
+	const want = "aperf, mperf, context_switches, migrations, page_faults, smi, cycles.cpu_atom, " +
+		"instructions.cpu_atom, cycles.cpu_core, instructions.cpu_core"
 	if got := names(c); got != want {
 		t.Errorf("columns %s", got)
 	}
@@ -99,18 +106,21 @@ func TestPerfHybrid(t *testing.T) {
 // first counted this thread.
 func TestPerfTask(t *testing.T) {
 	k := newKernel(t)
-	c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), xeon.root(t), Want{Sources: []string{Perf}, Scope: Task})
+	c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), xeon.root(t),
+		Want{Sources: []string{Perf}, Scope: Task})
 	if c == nil {
 		t.Fatal(r)
 	}
-	if got, want := names(c), "aperf, mperf, cycles, instructions, context_switches, migrations, page_faults, smi"; got != want {
+	if got, want := names(c), "aperf, mperf, cycles, instructions, context_switches, migrations, "+
+		"page_faults, smi"; got != want {
 		t.Errorf("columns %s\nwant    %s", got, want)
 	}
 	if n := len(k.calls); n != 16 || k.calls[0].inherit || !k.calls[8].inherit || k.calls[8].core != -1 {
 		t.Errorf("calls %+v", k.calls)
 	}
 	if len(c.Files()) != 1 || k.left() != 8 {
-		t.Errorf("%d files, %d events open; want 1 and 8: those that were tried are closed", len(c.Files()), k.left())
+		t.Errorf("%d files, %d events open; want 1 and 8: those that were tried are closed", len(c.Files()),
+			k.left())
 	}
 	if err := c.Close(); err != nil || k.left() != 0 {
 		t.Errorf("close: %v", err)
@@ -127,18 +137,34 @@ func TestPerfRefused(t *testing.T) {
 		why      string // part of Why; the source is available when it begins with "counts"
 		notes    string // part of the notes
 	}{
-		{"no cycles", xeon, PerCore, map[string]string{"cycles": "enoent"}, 0, "cycles on core 0: perf_event_open: no such file or directory: the processor, or the hypervisor", ""},
+		{"no cycles", xeon, PerCore, map[string]string{"cycles": "enoent"}, 0,
+			"cycles on core 0: perf_event_open: no such file or directory: the processor, or the " +
+				"hypervisor", ""},
 		{"no right", xeon, PerCore, map[string]string{"aperf": "eacces"}, 0, "run krund as root", ""},
-		{"no perf", xeon, Task, map[string]string{"aperf": "enosys", "mperf": "enosys", "cycles": "enosys", "instructions": "enosys", "context_switches": "enosys", "migrations": "enosys", "page_faults": "enosys", "smi": "enosys"}, 0, "there is nothing to count: aperf: perf_event_open: function not implemented: the kernel was built without perf events", ""},
-		{"files", xeon, PerCore, map[string]string{"mperf": "emfile"}, 0, "raise the limit of open files", ""},
-		{"no smi", xeon, PerCore, map[string]string{"smi": "enoent"}, 0, "counts aperf, mperf, cycles, instructions, context_switches, migrations, page_faults, of 2 cores", "no smi on core 0"},
+		{"no perf", xeon, Task, map[string]string{"aperf": "enosys", "mperf": "enosys", "cycles": "enosys",
+			"instructions": "enosys", "context_switches": "enosys", "migrations": "enosys",
+			"page_faults": "enosys", "smi": "enosys"}, 0,
+			"there is nothing to count: aperf: perf_event_open: function not implemented: the kernel " +
+				"was built without perf events", ""},
+		{"files", xeon, PerCore, map[string]string{"mperf": "emfile"}, 0, "raise the limit of open files",
+			""},
+		{"no smi", xeon, PerCore, map[string]string{"smi": "enoent"}, 0,
+			"counts aperf, mperf, cycles, instructions, context_switches, migrations, page_faults, of 2 " +
+				"cores", "no smi on core 0"},
 		{"one counter free", xeon, PerCore, nil, 1, "counts aperf, mperf, cycles, of 2 cores", ""},
-		{"none free", xeon.and(tree{"/proc/sys/kernel/nmi_watchdog": "1\n"}), PerCore, map[string]string{}, -1, "the counters are taken by somebody else: the NMI watchdog", ""},
-		{"none free for a task", xeon, Task, nil, -1, "counts aperf, mperf, context_switches, migrations, page_faults, smi, of the benchmark's threads", ""},
-		{"watchdog, but room", xeon.and(tree{"/proc/sys/kernel/nmi_watchdog": "1\n"}), PerCore, nil, 0, "counts aperf", "kernel.nmi_watchdog = 0"},
-		{"bad online", xeon.and(tree{"/sys/devices/system/cpu/online": "x\n"}), PerCore, nil, 0, `"x" is not a list of cores`, ""},
-		{"core without PMU", hybrid.and(tree{devices + "/cpu_atom/cpus": "7\n"}), PerCore, nil, 0, "core 2 belongs to no PMU", ""},
-		{"only one of A/MPERF", xeon.and(tree{devices + "/msr/events/mperf": "event=x\n"}), PerCore, nil, 0, "counts cycles, instructions", "no mperf: event"},
+		{"none free", xeon.and(tree{"/proc/sys/kernel/nmi_watchdog": "1\n"}), PerCore, map[string]string{},
+			-1, "the counters are used by another program: the NMI watchdog", ""},
+		{"none free for a task", xeon, Task, nil, -1,
+			"counts aperf, mperf, context_switches, migrations, page_faults, smi, of the benchmark's " +
+				"threads", ""},
+		{"watchdog, but room", xeon.and(tree{"/proc/sys/kernel/nmi_watchdog": "1\n"}), PerCore, nil, 0,
+			"counts aperf", "kernel.nmi_watchdog = 0"},
+		{"bad online", xeon.and(tree{"/sys/devices/system/cpu/online": "x\n"}), PerCore, nil, 0,
+			`"x" is not a list of cores`, ""},
+		{"core without PMU", hybrid.and(tree{devices + "/cpu_atom/cpus": "7\n"}), PerCore, nil, 0,
+			"core 2 belongs to no PMU", ""},
+		{"only one of A/MPERF", xeon.and(tree{devices + "/msr/events/mperf": "event=x\n"}), PerCore, nil, 0,
+			"counts cycles, instructions", "no mperf: event"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -147,9 +173,11 @@ func TestPerfRefused(t *testing.T) {
 				k.refuse[name] = errRefused[err]
 			}
 			k.hardware = test.hardware
-			c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), test.machine.root(t), Want{Sources: []string{Perf}, Scope: test.scope})
+			c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), test.machine.root(t),
+				Want{Sources: []string{Perf}, Scope: test.scope})
 			f := r.Findings[0]
-			if !strings.Contains(f.Why, test.why) || !strings.Contains(strings.Join(f.Notes, "; "), test.notes) {
+			if !strings.Contains(f.Why, test.why) ||
+				!strings.Contains(strings.Join(f.Notes, "; "), test.notes) {
 				t.Errorf("%s; want %q, notes %q", f, test.why, test.notes)
 			}
 			if f.Available != strings.HasPrefix(test.why, "counts") || (c != nil) != f.Available {
@@ -177,24 +205,31 @@ func TestOrder(t *testing.T) {
 	if c == nil || c.Source() != None || len(c.Files()) != 0 || r.Chosen != None || len(r.Findings) != 3 {
 		t.Fatalf("%v", r)
 	}
-	for _, part := range []string{"perf: not available: aperf on core 0", "msr: not available: read /dev/cpu/0/msr", "could not be: modprobe msr: FATAL: Module msr not found", "none: available"} {
+	for _, part := range []string{"perf: not available: aperf on core 0",
+		"msr: not available: read /dev/cpu/0/msr",
+		"could not be: modprobe msr: FATAL: Module msr not found", "none: available"} {
 		if !strings.Contains(r.String(), part) {
 			t.Errorf("reason %q; want %q in it", r, part)
 		}
 	}
-	if spec, err := c.Apply(libkrun.Spec{Iterations: 3}, 4); err != nil || len(spec.Columns)+len(spec.Groups) != 0 {
+	if spec, err := c.Apply(libkrun.Spec{Iterations: 3}, 4); err != nil ||
+		len(spec.Columns)+len(spec.Groups) != 0 {
 		t.Errorf("plan %+v, %v", spec, err)
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	if c, r := s.choose(t.Context(), root, Want{Sources: []string{Perf, MSR}, Scope: PerCore}); c != nil || r.Chosen != "" {
+	if c, r := s.choose(t.Context(), root, Want{Sources: []string{Perf, MSR}, Scope: PerCore}); c != nil ||
+		r.Chosen != "" {
 		t.Errorf("%v; want nothing", r)
 	}
-	if _, r := s.choose(t.Context(), root, Want{Sources: []string{"pcm"}}); !strings.Contains(r.String(), "no such source") {
+	if _, r := s.choose(t.Context(), root, Want{Sources: []string{"pcm"}}); !strings.Contains(r.String(),
+		"no such source") {
 		t.Error(r)
 	}
-	if _, r := s.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: Task}); !strings.Contains(r.String(), "registers belong to cores") {
+	if _, r := s.choose(t.Context(), root,
+		Want{Sources: []string{MSR}, Scope: Task}); !strings.Contains(r.String(),
+		"registers belong to cores") {
 		t.Error(r)
 	}
 }

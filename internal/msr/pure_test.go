@@ -112,7 +112,8 @@ func TestParseLeafA(t *testing.T) {
 	} {
 		got := parseLeafA(test.eax, test.ecx, test.edx)
 		if got != test.want || got.hasCycles() != test.cycles {
-			t.Errorf("%s: %+v, cycles %v; want %+v, %v", test.name, got, got.hasCycles(), test.want, test.cycles)
+			t.Errorf("%s: %+v, cycles %v; want %+v, %v", test.name, got, got.hasCycles(), test.want,
+				test.cycles)
 		}
 	}
 }

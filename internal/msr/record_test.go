@@ -37,7 +37,9 @@ func TestRegistersInRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	read := func(core int, address uint32) uint64 { return binary.NativeEndian.Uint64(memory[core][address:]) }
+	read := func(core int, address uint32) uint64 {
+		return binary.NativeEndian.Uint64(memory[core][address:])
+	}
 	move := func(core int) {
 		for _, address := range []uint32{regMPERF, regAPERF, regCycles} {
 			step := random.Uint64() >> random.IntN(64)
@@ -81,7 +83,8 @@ func TestRegistersInRecord(t *testing.T) {
 	for i := range want {
 		for c, column := range s.Columns {
 			if column.Values[i] != want[i][c] {
-				t.Fatalf("seed %d: %s of core %d in iteration %d is %d; want %d", seed, column.Name, column.Core, i, column.Values[i], want[i][c])
+				t.Fatalf("seed %d: %s of core %d in iteration %d is %d; want %d", seed, column.Name,
+					column.Core, i, column.Values[i], want[i][c])
 			}
 		}
 	}

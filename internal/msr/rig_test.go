@@ -25,8 +25,11 @@ func TestInMachine(t *testing.T) {
 		run      string
 		contains []string
 	}{
-		{"counting", true, "TestUnprivileged(Cores|Execution)", []string{"msr: available: reads registers of 2 cores; CPUID does not tell the width of core 1's cycles counter: taken for 48 bits", "perf: not available"}},
-		{"emulator", false, "TestUnprivilegedCores", []string{"register 0xe8 of core 0 stands still at 0", "SKIP"}},
+		{"counting", true, "TestUnprivileged(Cores|Execution)",
+			[]string{"msr: available: reads registers of 2 cores; CPUID does not tell the width of core " +
+				"1's cycles counter: taken for 48 bits", "perf: not available"}},
+		{"emulator", false, "TestUnprivilegedCores",
+			[]string{"register 0xe8 of core 0 stands still at 0", "SKIP"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var payload rig.Payload
@@ -45,7 +48,8 @@ func TestInMachine(t *testing.T) {
 					t.Errorf("want %q", part)
 				}
 			}
-			if out, status := m.Try("setpriv --reuid 65534 --clear-groups dd if=/dev/cpu/0/msr of=/dev/null bs=8 count=1"); status == 0 {
+			if out, status := m.Try("setpriv --reuid 65534 --clear-groups dd if=/dev/cpu/0/msr " +
+				"of=/dev/null bs=8 count=1"); status == 0 {
 				t.Errorf("nobody may open the device: %s", out)
 			}
 		})

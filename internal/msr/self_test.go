@@ -14,7 +14,8 @@ func mayLook(*os.File) error { return nil }
 
 func TestSelf(t *testing.T) {
 	k := newKernel(t)
-	c, r := system{open: k.openEvent, look: mayLook}.choose(t.Context(), xeon.root(t), Want{Sources: []string{RDPMC, None}, Scope: Task})
+	c, r := system{open: k.openEvent, look: mayLook}.choose(t.Context(), xeon.root(t),
+		Want{Sources: []string{RDPMC, None}, Scope: Task})
 	if c == nil || c.Source() != RDPMC {
 		t.Fatal(r)
 	}
@@ -24,11 +25,13 @@ func TestSelf(t *testing.T) {
 	if k.calls[0] != (call{"cycles", hardwareCycles, -1, true, false}) || len(k.calls) != 1 {
 		t.Errorf("calls %+v", k.calls)
 	}
-	if self := c.Self(); len(self) != 1 || self[0] != (Self{File: 0, Type: typeHardware, Config: hardwareCycles}) {
+	if self := c.Self(); len(self) != 1 ||
+		self[0] != (Self{File: 0, Type: typeHardware, Config: hardwareCycles}) {
 		t.Errorf("the measured process is to open %+v", self)
 	}
 	spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 4)
-	if err != nil || len(spec.Groups) != 1 || spec.Groups[0].Source != libkrun.SourceSelf || spec.Groups[0].FD != 4 || spec.Columns[0].Core != libkrun.NoCore {
+	if err != nil || len(spec.Groups) != 1 || spec.Groups[0].Source != libkrun.SourceSelf ||
+		spec.Groups[0].FD != 4 || spec.Columns[0].Core != libkrun.NoCore {
 		t.Errorf("plan %+v, %v", spec, err)
 	}
 	b, err := libkrun.Create(spec)
@@ -53,11 +56,14 @@ func TestSelfRefused(t *testing.T) {
 	}{
 		{"cores", xeon, PerCore, nil, 0, nil, `set scope = "task", or use perf`},
 		{"execution", xeon, Execution, nil, 0, nil, `set scope = "task", or use perf`},
-		{"switched off", xeon.and(tree{devices + "/cpu/rdpmc": "0\n"}), Task, nil, 0, nil, "write 1 to /sys/bus/event_source/devices/cpu/rdpmc"},
+		{"switched off", xeon.and(tree{devices + "/cpu/rdpmc": "0\n"}), Task, nil, 0, nil,
+			"write 1 to /sys/bus/event_source/devices/cpu/rdpmc"},
 		{"hybrid", hybrid, Task, nil, 0, nil, "cores of several kinds"},
-		{"virtual machine without PMU", xeon, Task, map[string]string{"cycles": "enoent"}, 0, nil, "the hypervisor that shows it, has no such counter"},
+		{"virtual machine without PMU", xeon, Task, map[string]string{"cycles": "enoent"}, 0, nil,
+			"the hypervisor that shows it, has no such counter"},
 		{"no right", xeon, Task, map[string]string{"cycles": "eacces"}, 0, nil, "run krund as root"},
-		{"no place", xeon.and(tree{"/proc/sys/kernel/nmi_watchdog": "1\n"}), Task, nil, -1, nil, "kernel.nmi_watchdog = 0"},
+		{"no place", xeon.and(tree{"/proc/sys/kernel/nmi_watchdog": "1\n"}), Task, nil, -1, nil,
+			"kernel.nmi_watchdog = 0"},
 		{"not allowed", xeon, Task, nil, 0, no, "the kernel does not allow RDPMC: use perf"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -67,9 +73,11 @@ func TestSelfRefused(t *testing.T) {
 				k.refuse[name] = errRefused[err]
 			}
 			s := system{open: k.openEvent, look: func(*os.File) error { return test.look }}
-			c, r := s.choose(t.Context(), test.machine.root(t), Want{Sources: []string{RDPMC, None}, Scope: test.scope})
+			c, r := s.choose(t.Context(), test.machine.root(t),
+				Want{Sources: []string{RDPMC, None}, Scope: test.scope})
 			f := r.Findings[0]
-			if c == nil || c.Source() != None || f.Available || !strings.Contains(f.Why, test.why) || f.Columns != nil {
+			if c == nil || c.Source() != None || f.Available || !strings.Contains(f.Why, test.why) ||
+				f.Columns != nil {
 				t.Errorf("%s; want %q", r, test.why)
 			}
 			if k.left() != 0 {

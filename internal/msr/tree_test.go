@@ -154,4 +154,5 @@ func names(c *Counters) string {
 	return strings.Join(list, ", ")
 }
 
-var errRefused = map[string]error{"enoent": syscall.ENOENT, "eacces": syscall.EACCES, "enosys": syscall.ENOSYS, "emfile": syscall.EMFILE}
+var errRefused = map[string]error{"enoent": syscall.ENOENT, "eacces": syscall.EACCES,
+	"enosys": syscall.ENOSYS, "emfile": syscall.EMFILE}

@@ -57,7 +57,8 @@ func benchWait(w io.Writer, name string, c child.Command) error {
 		return errors.New(run.NotStarted.String())
 	}
 	d := run.Daemon
-	fmt.Fprintf(w, "%s: %v, %d bytes of output: daemon CPU %v, switches %d voluntary %d involuntary, resident %.1f MiB\n",
+	fmt.Fprintf(w, "%s: %v, %d bytes of output: daemon CPU %v, "+
+		"switches %d voluntary %d involuntary, resident %.1f MiB\n",
 		name, run.Wall.Round(time.Millisecond), run.Stdout.Bytes,
 		d.CPU, d.VoluntarySwitches, d.InvoluntarySwitches, float64(d.RSS)/(1<<20))
 	return nil

@@ -6,11 +6,11 @@
 //
 // For the command and all its descendants
 //
-//   - perf_event_open(2) fails with ENOENT, as kernel/events/core.c does when no PMU takes the event.
-//     The kernel's own events (software, tracepoint, breakpoint) still work. A seccomp filter sends the
-//     calls to this process.
-//   - In a mount namespace of its own, /dev/cpu is empty and /sys/bus/event_source/devices lists only
-//     the kernel's own event sources. Without CAP_SYS_ADMIN these files stay visible.
+//   - perf_event_open(2) fails with ENOENT, as kernel/events/core.c does when no PMU takes the
+//     event. The kernel's own events (software, tracepoint, breakpoint) still work. A seccomp
+//     filter sends the calls to this process.
+//   - In a mount namespace of its own, /dev/cpu is empty and /sys/bus/event_source/devices lists
+//     only the kernel's own event sources. Without CAP_SYS_ADMIN these files stay visible.
 //
 // It exits with the command's exit status, or with 125 when the counters cannot be hidden.
 package main
