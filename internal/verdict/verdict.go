@@ -108,7 +108,7 @@ func ending(e Execution) string {
 	case e.Signal != "":
 		how = "ended by signal " + e.Signal
 		if e.OOMKills > 0 {
-			how += ", and the kernel killed a process for want of memory; raise limits.heap or use a " +
+			how += ", and the kernel killed a process because memory ran out; raise limits.heap or use a " +
 				"smaller parameter"
 		}
 	case e.Exit == nil:
