@@ -320,7 +320,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestCheck: it says whether krund could run the experiment here, and changes nothing.
+// TestCheck: it reports whether krund could run the experiment here, and changes nothing.
 func TestCheck(t *testing.T) {
 	prefix := filepath.Join(scratch, "prefix")
 	t.Run("fit", func(t *testing.T) {

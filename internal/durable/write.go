@@ -20,7 +20,7 @@ const tempMark = ".tmp"
 // middle of a write can leave one temporary file.
 const maxTemps = 1000
 
-// IsTemp says whether name is one that WriteFile gives to temporary files. Such
+// IsTemp reports whether name is one that WriteFile gives to temporary files. Such
 // a file, when nobody is writing, is left over from a crash and worth nothing.
 func IsTemp(name string) bool {
 	i := strings.LastIndex(name, tempMark)

@@ -87,7 +87,7 @@ func (a *Appender) confirm(path string, r Record) error {
 	return a.fsys.SyncDir(a.dir)
 }
 
-// checkIdentity says whether r can be stored and found again.
+// checkIdentity reports whether r can be stored and found again.
 func (r Record) checkIdentity() error {
 	if n, ok := ParseName((Name{Slot: r.Slot, Attempt: r.Attempt}).String()); !ok || n.Slot != r.Slot {
 		return fmt.Errorf("slot %d, attempt %d: a slot counts from 0, an attempt from 1", r.Slot, r.Attempt)

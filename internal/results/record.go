@@ -17,7 +17,7 @@ const (
 	Rerun     Outcome = "rerun"     // disturbed, does not count; kept so that the selection can be judged
 )
 
-// Known says whether o is one of the outcomes above.
+// Known reports whether o is one of the outcomes above.
 func (o Outcome) Known() bool {
 	switch o {
 	case Completed, Error, Timeout, Rerun:

@@ -52,7 +52,7 @@ func (h Header) slotAt(index int) int64 { return h.slotsAt() + int64(index)*int6
 // fileBytes is the size of the file.
 func (h Header) fileBytes() int64 { return h.slotAt(h.Slots) }
 
-// check says whether h can be written.
+// check reports whether h can be written.
 func (h Header) check() error {
 	switch {
 	case !validWidth(h.Width):
@@ -174,7 +174,7 @@ func sectorsOf(first []byte) int {
 	return n
 }
 
-// isNewer says whether a copy's first sector names a later version. Nothing
+// isNewer reports whether a copy's first sector names a later version. Nothing
 // else can be known of it, not even how its checksum is made.
 func isNewer(first []byte) bool {
 	rest, ok := bytes.CutPrefix(first, []byte(magic))

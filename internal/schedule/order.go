@@ -15,7 +15,7 @@ const (
 	Interleaved = "interleaved" // in each round every key once, in an order of the round's own
 )
 
-// KnownOrder says whether order is one of the above.
+// KnownOrder reports whether order is one of the above.
 func KnownOrder(order string) bool { return order == RoundRobin || order == Interleaved }
 
 // Plan yields the slots of an experiment in the order of running: executions
