@@ -26,8 +26,8 @@ type Source struct {
 	State func(planned Slot) (Slot, error)
 }
 
-// Report is the result of Repair.
-type Report struct {
+// RepairReport is the result of Repair.
+type RepairReport struct {
 	Headers []error // why copies of the header could not be used; nil when both could
 	Slots   []int   // slots that were rebuilt
 	Size    error   // a *SizeError if the file had the wrong size, nil otherwise
@@ -36,7 +36,7 @@ type Report struct {
 }
 
 // Clean reports whether nothing was damaged and nothing was changed.
-func (r Report) Clean() bool {
+func (r RepairReport) Clean() bool {
 	return len(r.Headers) == 0 && len(r.Slots) == 0 && r.Size == nil && !r.Missing
 }
 
@@ -48,7 +48,7 @@ func (r Report) Clean() bool {
 //
 // The experiment must be locked. Errors: ErrVersion; a plan that differs from that of the schedule;
 // those of src.State and the file system.
-func Repair(fsys durable.FS, path string, src Source) (Report, error) {
+func Repair(fsys durable.FS, path string, src Source) (RepairReport, error) {
 	report, err := repair(fsys, path, src)
 	if err != nil {
 		return report, fmt.Errorf("repair %s: %w", path, err)
@@ -56,21 +56,21 @@ func Repair(fsys durable.FS, path string, src Source) (Report, error) {
 	return report, nil
 }
 
-func repair(fsys durable.FS, path string, src Source) (Report, error) {
+func repair(fsys durable.FS, path string, src Source) (RepairReport, error) {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return remake(fsys, path, src)
 	}
 	if err != nil {
-		return Report{}, err
+		return RepairReport{}, err
 	}
 	report, err := repairFrom(fsys, path, f, src)
 	return report, errors.Join(err, f.Close())
 }
 
 // remake writes the file as if every slot of it were damaged.
-func remake(fsys durable.FS, path string, src Source) (Report, error) {
-	report := Report{Missing: true}
+func remake(fsys durable.FS, path string, src Source) (RepairReport, error) {
+	report := RepairReport{Missing: true}
 	h, err := shape(src.Header, count(src.Plan), src.Plan)
 	if err != nil {
 		return report, err
@@ -86,7 +86,7 @@ func remake(fsys durable.FS, path string, src Source) (Report, error) {
 	return report, err
 }
 
-func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (Report, error) {
+func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (RepairReport, error) {
 	old, report, err := salvage(f, src)
 	if err != nil {
 		return report, err

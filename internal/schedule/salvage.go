@@ -9,8 +9,8 @@ import (
 )
 
 // salvage determines which parts of the file can be used.
-func salvage(f durable.File, src Source) (*Schedule, Report, error) {
-	var report Report
+func salvage(f durable.File, src Source) (*Schedule, RepairReport, error) {
+	var report RepairReport
 	found, err := readHeaders(f)
 	if err != nil {
 		return nil, report, err
