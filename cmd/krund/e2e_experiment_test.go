@@ -50,7 +50,7 @@ func TestExperimentFaults(t *testing.T) {
 		e.iterations = 6
 		e.write("test.toml", e.config())
 		e.run().want(t, exitError, "was started with another configuration",
-			`line 2 was "iterations = 5" and is "iterations = 6"`, "undo the change")
+			`line 2 was "iterations = 5" and is "iterations = 6"`, "revert the change")
 		if n := len(e.records()); n != 1 {
 			t.Errorf("%d records, want the one there was", n)
 		}
@@ -154,7 +154,7 @@ func TestExperimentFaults(t *testing.T) {
 		e.must(err)
 		e.write("prefix/bin/krund", string(program))
 		startKrund(t, filepath.Join(e.dir, "prefix"), "run", path).wait().want(t, exitError,
-			"not installed whole", "libexec/krund/runner-c", "make install")
+			"not installed completely", "libexec/krund/runner-c", "make install")
 		if _, err := os.Lstat(e.directory); err == nil {
 			t.Error("the directory was made")
 		}
@@ -320,7 +320,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestCheck: it says whether krund could run the experiment here, and changes nothing.
+// TestCheck: it reports whether krund could run the experiment here, and changes nothing.
 func TestCheck(t *testing.T) {
 	prefix := filepath.Join(scratch, "prefix")
 	t.Run("fit", func(t *testing.T) {

@@ -51,7 +51,8 @@ func TestGuard(t *testing.T) {
 	}
 	r.signal(syscall.SIGKILL)
 	out := r.wait() // standard error ends with the guard
-	for _, part := range []string{"put back what an earlier krund had changed", "/proc/sys/vm/stat_interval",
+	for _, part := range []string{"restored a setting left behind by a killed krund",
+		"/proc/sys/vm/stat_interval",
 		"value=" + before} {
 		log, err := os.ReadFile(filepath.Join(e.directory, "log"))
 		e.must(err)
@@ -129,7 +130,7 @@ func TestGuardWithoutTheDirectory(t *testing.T) {
 			} else if _, err := os.Stat(spare); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the copy of the journal is still there: %v", err)
 			}
-			if !strings.Contains(out.stderr, "its copy is") {
+			if !strings.Contains(out.stderr, "using its copy") {
 				t.Errorf("the guard does not say why it used the copy:\n%s", out.stderr)
 			}
 		})

@@ -50,7 +50,7 @@ func TestInterruptions(t *testing.T) {
 			r := e.start()
 			e.meet(r)
 			r.signal(s)
-			r.wait().want(t, exitInterrupted, "interrupted; the same command goes on where it stopped")
+			r.wait().want(t, exitInterrupted, "interrupted; the same command continues where it stopped")
 			if got := e.flags(); got != "COO" {
 				t.Errorf("slots %s, want COO", got)
 			}
@@ -94,7 +94,7 @@ func TestInterruptions(t *testing.T) {
 		if got := e.flags(); got != "CRO" {
 			t.Errorf("slots %s, want CRO", got)
 		}
-		complete(t, e, "krund ended in the middle of an execution, which is run again")
+		complete(t, e, "krund ended in the middle of an execution; it is repeated")
 	})
 	t.Run("a crash of krund's own is in the log", func(t *testing.T) {
 		t.Parallel()
@@ -108,7 +108,7 @@ func TestInterruptions(t *testing.T) {
 		if !strings.Contains(string(log), "SIGQUIT: quit") || !strings.Contains(string(log), "boot.Run") {
 			t.Errorf("the log does not say where krund was:\n%s", log)
 		}
-		complete(t, e, "krund ended in the middle of an execution, which is run again")
+		complete(t, e, "krund ended in the middle of an execution; it is repeated")
 	})
 	t.Run("second interrupt ends krund at once", func(t *testing.T) {
 		t.Parallel()

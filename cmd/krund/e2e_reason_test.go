@@ -89,7 +89,7 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 			e.c("good", good)
 			e.extra = fmt.Sprintf("[hooks]\nbefore = [[\"test\", \"!\", \"-e\", \"%[1]s/refuse\"]]\n"+
 				"after = [[\"sh\", \"-c\", \"test -e %[1]s/go || touch %[1]s/test.krun/stop\"]]\n", e.dir)
-			e.run().want(t, exitOK, "stopped, as asked")
+			e.run().want(t, exitOK, "stopped as requested")
 			e.write("go", "")
 			test.fault(t, e)
 			r := e.run(test.args...)

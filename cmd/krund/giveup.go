@@ -63,13 +63,13 @@ func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, e
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)
 	defer cancel()
-	next := fmt.Sprintf("the unit %s is disabled, and the next boots are ordinary ones; when that is "+
-		"mended, `krunctl enable %s` and a reboot go on", a.unit, display.ShellPath(o.path))
+	next := fmt.Sprintf("the unit %s is disabled, and the next boots are ordinary ones; when the problem "+
+		"is solved, continue with `krunctl enable %s` and a reboot", a.unit, display.ShellPath(o.path))
 	locked, _ := errors.AsType[*directory.LockedError](err)
 	if locked != nil && locked.Stranger == "" {
-		next = fmt.Sprintf("the unit %s stays enabled, and the next boot goes on", a.unit)
+		next = fmt.Sprintf("the unit %s stays enabled, and the next boot continues", a.unit)
 	} else if disableErr := a.disable(after, a.unit); disableErr != nil {
-		next = fmt.Sprintf("the unit %s could not be disabled and is tried again at each boot: %v",
+		next = fmt.Sprintf("the unit %s could not be disabled and will start krund at each boot: %v",
 			a.unit, disableErr)
 	}
 	fmt.Fprintln(a.stderr, "krund:", next)
@@ -77,7 +77,8 @@ func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, e
 		cfg = startedWith(o)
 	}
 	if cfg == nil {
-		fmt.Fprintln(a.stderr, "krund: nobody was told: whom to tell is not known without a configuration")
+		fmt.Fprintln(a.stderr, "krund: no notification was sent: without a configuration the recipients "+
+			"are unknown")
 		return
 	}
 	sendErr := a.send(after, cfg, command.Message{

@@ -85,7 +85,7 @@ func TestGiveUp(t *testing.T) {
 			&boot.NotOpened{Err: &directory.LockedError{Stranger: "process 7"}}, nil, nil, true,
 			"process 7", "is disabled"},
 		{"the unit cannot be disabled", t.Context(), unit, broken, errors.New("refused"), nil, true,
-			"tried again at each boot: refused", "refused"},
+			"start krund at each boot: refused", "refused"},
 		{"nobody can be told", t.Context(), unit, broken, nil, errors.New("no sendmail"), true, "damaged",
 			"not delivered: no sendmail"},
 	} {

@@ -40,7 +40,7 @@ const patience = 3 * time.Second
 // about is the experiment's directory and the reboot mode.
 func restoreAfterKill(about []string, restarting bool) error {
 	if len(about) != 2 {
-		return fmt.Errorf("told about %q, want a directory and whether there are reboots", about)
+		return fmt.Errorf("the guard was started with %q, want a directory and the reboot mode", about)
 	}
 	dir, mode := about[0], about[1]
 	ctx := context.Background() // the guard ignores signals
@@ -65,11 +65,11 @@ func restoreAfterKill(about []string, restarting bool) error {
 		m.FS, m.Journal = durable.OS(), m.Spare
 		m.Log = slog.New(newTalk(os.Stderr, slog.LevelWarn,
 			isJournal(os.Stderr, os.Getenv("JOURNAL_STREAM"))))
-		m.Log.Warn("the journal of settings cannot be used; its copy is", "copy", m.Spare, "error", err)
+		m.Log.Warn("the journal of settings cannot be used; using its copy", "copy", m.Spare, "error", err)
 		err = restore(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; do it again by `krunctl restore %s`", err, display.ShellPath(dir))
+		return fmt.Errorf("%w; run `krunctl restore %s`", err, display.ShellPath(dir))
 	}
 	return nil
 }

@@ -30,9 +30,9 @@ const (
 const usage = `krund runs experiments that measure how programs warm up.
 
 Usage:
-  krund run [flags] NAME.toml   start the experiment, or go on with it
+  krund run [flags] NAME.toml   start or continue the experiment
   krund check [--json] NAME.toml
-                                look at the configuration and the machine, change nothing
+                                check the configuration and the machine, change nothing
   krund version
   krund help
 
@@ -42,33 +42,33 @@ The results are in the directory NAME.krun beside NAME.toml.
 Flags of run:
   --folder DIR      use DIR instead of NAME.krun
   --reboot MODE     hardware: restart the machine before every process execution; none: do not.
-                    Default: experiment.reboot of the configuration. Every record says which it was.
-  --quiet           print nothing but errors
-  --verbose         print debugging messages, too
+                    Default: experiment.reboot of the configuration. Every record contains the mode.
+  --quiet           print only errors
+  --verbose         also print debugging messages
 
-With experiment.reboot = "hardware" let ` + "`krunctl enable NAME.toml`" + ` start krund at every boot.
+With experiment.reboot = "hardware", ` + "`krunctl enable NAME.toml`" + ` makes every boot start krund.
 
-Ctrl-C (SIGINT) or SIGTERM ends the benchmark that is running, makes its slot outstanding again,
-restores the machine and exits; a second one exits at once, and ` + "`krunctl restore`" + ` cleans up.
+Ctrl-C (SIGINT) or SIGTERM ends the running benchmark, makes its slot outstanding again, restores
+the machine and exits. A second one exits immediately; ` + "`krunctl restore`" + ` then restores the machine.
 
-An experiment that is held is left alone: by the file hold in its directory (` + "`krunctl hold`" + `,
+krund does nothing while an experiment is held: by the file hold in its directory (` + "`krunctl hold`" + `,
 ` + "`krunctl resume`" + `), by the file /etc/krund/hold, or by the kernel argument krund.hold.
-` + "`krunctl stop`" + ` lets the running process execution finish, and ends the experiment then.
-With boot.entry it runs only in boots of that entry of the boot loader (argument krund.entry).
+` + "`krunctl stop`" + ` lets the running process execution finish and then ends the experiment.
+With boot.entry, krund runs only in boots of that boot loader entry (kernel argument krund.entry).
 
-When its unit has started krund (KRUND_UNIT is set) and the experiment cannot even be opened, krund
-disables the unit and tells whom [notify] names, once: the next boots are ordinary ones.
+If a unit started krund (KRUND_UNIT is set) and the experiment cannot be opened, krund disables the
+unit, so that the next boots are ordinary ones, and sends one notification through [notify].
 
 Examples:
   krund run --folder /tmp/demo.krun /usr/share/doc/krund/examples/demo.toml
                                 try it: no root, no restarts, half a minute
-  krund check warmup.toml       look, before days are spent on it
+  krund check warmup.toml       check it before it runs for days
   krund run --reboot none --folder /tmp/trial.krun trial.toml
 
 Exit status:
   0    nothing is outstanding, the machine is restarting, or the experiment is held or was stopped
-  1    the experiment stopped, or check found the machine unfit: the message says why and what to do
-  2    wrong usage, or mistakes in the configuration; nothing was started
+  1    the experiment stopped, or check found the machine unfit; the message says what to do
+  2    wrong usage, or errors in the configuration; nothing was started
   130  interrupted
 `
 
@@ -128,8 +128,8 @@ func (e usageError) Error() string { return e.text + "; see `krund help`" }
 var errInterrupted = errors.New("interrupted")
 
 // errInterruptedTwice ends krund immediately.
-var errInterruptedTwice = errors.New("interrupted a second time, before everything was put back; `krunctl " +
-	"restore` does that")
+var errInterruptedTwice = errors.New("interrupted a second time, before the machine was restored; `krunctl " +
+	"restore` restores it")
 
 // errSilent ends krund with status 1 when everything has been reported.
 var errSilent = errors.New("failed")

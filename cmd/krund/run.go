@@ -191,13 +191,13 @@ func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error
 	case boot.Finished:
 		if !o.quiet {
 			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl "+
-				"check-data %[1]s` says whether they are whole\n", display.ShellPath(o.directory))
+				"check-data %[1]s` checks them\n", display.ShellPath(o.directory))
 		}
 	case boot.Interrupted:
-		fmt.Fprintf(stderr, "krund: interrupted; the same command goes on where it stopped\n")
+		fmt.Fprintf(stderr, "krund: interrupted; the same command continues where it stopped\n")
 		return errInterrupted
 	case boot.Stopped:
-		fmt.Fprintf(stdout, "krund: stopped, as asked; the same command goes on where it stopped\n")
+		fmt.Fprintf(stdout, "krund: stopped as requested; the same command continues where it stopped\n")
 	default: // the log contains it
 	}
 	return nil

@@ -199,8 +199,8 @@ func findInstalled(dir string) (pexec.Installed, error) {
 	for _, part := range []string{filepath.Join(in.Runners, "runner-c"),
 		filepath.Join(in.Runners, "runner.py"), in.Library} {
 		if _, err := os.Stat(part); err != nil {
-			return in, fmt.Errorf("krund is not installed whole: %w; `make build` or `make install` puts "+
-				"the parts in place", err)
+			return in, fmt.Errorf("krund is not installed completely: %w; run `make build` or `make "+
+				"install`", err)
 		}
 	}
 	// Processes that a killed krund left in this group are killed before the next run. Those of
@@ -231,8 +231,8 @@ func runnersInstalled(cfg *config.Config, in pexec.Installed) error {
 		l, _ := runners.Lookup(name)
 		for _, file := range l.Files {
 			if _, err := os.Stat(filepath.Join(in.Runners, file)); err != nil {
-				errs = append(errs, fmt.Errorf("krund's runner for %s is not installed: %w; install what "+
-					"it is built with (runners/README.md) and build krund again", name, err))
+				errs = append(errs, fmt.Errorf("krund's runner for %s is not installed: %w; install its "+
+					"compiler (runners/README.md) and build krund again", name, err))
 				break
 			}
 		}

@@ -37,7 +37,7 @@ func (m *LabMachine) restore(ctx context.Context, how restorer) error {
 	if _, missing := m.FS.Lstat(m.Spare); missing != nil || !lost {
 		return err
 	}
-	m.Log.Warn("changes may be missing from the journal of settings; its copy is used, too", "copy", m.Spare)
+	m.Log.Warn("entries may be missing from the journal of settings; using its copy, too", "copy", m.Spare)
 	return errors.Join(err, m.restoreFrom(ctx, m.Spare, how))
 }
 
@@ -61,7 +61,7 @@ func (m *LabMachine) restoreFrom(ctx context.Context, path string, how restorer)
 		if x.Outcome != control.Failed && (restarted || m.RestartExpected) {
 			level = slog.LevelDebug
 		}
-		m.Log.Log(ctx, level, "put back what an earlier krund had changed", "what", x.Target, "value",
+		m.Log.Log(ctx, level, "restored a setting left behind by a killed krund", "what", x.Target, "value",
 			x.Value, "outcome", string(x.Outcome))
 	}
 	return errors.Join(err, journal.Close())

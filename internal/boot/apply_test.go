@@ -163,7 +163,7 @@ func TestRestoreLeftover(t *testing.T) {
 		read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("%v, randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
 	}
-	if !strings.Contains(said.String(), "put back what an earlier krund had changed") ||
+	if !strings.Contains(said.String(), "restored a setting left behind by a killed krund") ||
 		!strings.Contains(said.String(), filepath.Base(file)) {
 		t.Errorf("log:\n%s", &said)
 	}

@@ -33,8 +33,8 @@ func (x *experiment) base(ctx context.Context) (base []results.Temperature, rema
 			return nil, nil, fmt.Errorf("keep the base temperatures: %w", err)
 		}
 	}
-	x.Log.Warn("the base temperatures of the experiment were lost, and have been read anew",
+	x.Log.Warn("the base temperatures of the experiment were lost and have been read again",
 		"sensors", len(base))
 	return base, []string{fmt.Sprintf("the schedule had no base temperatures: those of %d sensors were "+
-		"read anew before this execution", len(base))}, nil
+		"read again before this execution", len(base))}, nil
 }

@@ -42,7 +42,7 @@ func TestBaseIsReadAnew(t *testing.T) {
 			}
 			want := min(1+more, schedule.SpareSensors)
 			for i, r := range records {
-				anew := strings.Contains(strings.Join(r.Process.Findings, "\n"), "read anew")
+				anew := strings.Contains(strings.Join(r.Process.Findings, "\n"), "read again")
 				if anew != (i == 0) || len(r.Machine.Temperatures.Base) != want {
 					t.Errorf("record %d: %d base temperatures, want %d; findings %q", i,
 						len(r.Machine.Temperatures.Base), want, r.Process.Findings)

@@ -371,10 +371,10 @@ func TestPeopleAreToldThatKrundWasKilled(t *testing.T) {
 		boot         int // of the krund after the one that is killed in boot 2
 		told         string
 	}{
-		{"no reboots", config.RebootNone, 2, "nbody:C:default-c, execution 1, is run again; that attempt " +
-			"does not count.\nThe krund that began it: it was killed (by the kernel for want of memory"},
+		{"no reboots", config.RebootNone, 2, "nbody:C:default-c, execution 1, is repeated; the attempt " +
+			"does not count.\nThe krund that began it: it was killed (by the kernel because memory ran out"},
 		{"krund alone", config.RebootHardware, 2, "krund, not the machine, stopped in the middle of " +
-			"attempt 1: it was killed (by the kernel for want of memory"},
+			"attempt 1: it was killed (by the kernel because memory ran out"},
 		{"the machine, too", config.RebootHardware, 3, "the machine or krund stopped in the middle of " +
 			"attempt 1 (power cut, crash, reset, or krund was killed)"},
 	} {

@@ -40,8 +40,8 @@ func (x *experiment) end(ctx context.Context, reason Ending, err error) error {
 		err = errors.Join(err, x.reportFinished(ctx))
 	case Stopped:
 		if err = x.disableBoots(ctx); err == nil {
-			x.Log.Info("stopped, as somebody asked", "file", x.directory.RequestFile(directory.Stop))
-			x.notify(ctx, command.Stopped, "stopped, as somebody asked", resultsAreSafe)
+			x.Log.Info("stopped as requested", "file", x.directory.RequestFile(directory.Stop))
+			x.notify(ctx, command.Stopped, "stopped as requested", resultsAreSafe)
 			_, err = x.directory.Withdraw(directory.Stop)
 		}
 	case Failed:
@@ -60,8 +60,8 @@ func (x *experiment) end(ctx context.Context, reason Ending, err error) error {
 	return errors.Join(err, x.lock.Release())
 }
 
-const resultsAreSafe = "The results so far are safe. `krunctl status` shows them; start krund again to go " +
-	"on.\n"
+const resultsAreSafe = "The results so far are safe. `krunctl status` shows them; start krund again to " +
+	"continue.\n"
 
 // disableBoots takes krund out of the next boots: it disables the unit and withdraws the request
 // for the boot entry.
@@ -114,8 +114,8 @@ func (x *experiment) restart(ctx context.Context, applied Applied) (Ending, erro
 func (x *experiment) countReboot() error {
 	used, most := x.schedule.Header().Reboots, x.cfg.Experiment.MaxReboots
 	if used >= most {
-		return fmt.Errorf("%w: %d of %d (experiment.max_reboots); look into `krunctl status` for attempts "+
-			"that were lost", ErrReboots, used, most)
+		return fmt.Errorf("%w: %d of %d (experiment.max_reboots); `krunctl status` shows lost attempts",
+			ErrReboots, used, most)
 	}
 	return x.schedule.UpdateHeader(func(h *schedule.Header) { h.Reboots++ })
 }

@@ -38,7 +38,7 @@ func withEntry(t *testing.T) (*simulated, *bootLoader) {
 	return s, loader
 }
 
-// before says whether the first of each event comes before that of the next.
+// before reports whether the first of each event comes before that of the next.
 func (s *simulated) before(names ...string) bool {
 	last := -1
 	for _, name := range names {

@@ -25,8 +25,8 @@ func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 	}
 	var origin probe.Fingerprint
 	if err := json.Unmarshal(text, &origin); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w; remove it to take this machine, as it is, for the one "+
-			"the experiment began on", m.Origin, err)
+		return nil, fmt.Errorf("%s is damaged: %w; remove it to accept this machine as the one that the "+
+			"experiment began on", m.Origin, err)
 	}
 	var changed []string
 	for _, d := range probe.Diff(origin, now) {
@@ -36,7 +36,7 @@ func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 		changed = append(changed, "the machine is not the one that the experiment began on: "+d.String())
 	}
 	if len(changed) > 0 && m.Probes.Fingerprint == setting.Require {
-		return nil, fmt.Errorf("%s\nundo the change, or remove %s to go on with the machine as it is",
+		return nil, fmt.Errorf("%s\nrevert the change, or remove %s to continue with the machine as it is",
 			strings.Join(changed, "\n"), m.Origin)
 	}
 	return changed, nil
@@ -48,7 +48,7 @@ func (m *LabMachine) remember(now probe.Fingerprint) error {
 		err = durable.WriteFile(m.FS, m.Origin, append(text, '\n'), 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("keep the machine's fingerprint: %w; start krund again when the disk is in order",
+		return fmt.Errorf("keep the machine's fingerprint: %w; repair the disk and start krund again",
 			err)
 	}
 	return nil

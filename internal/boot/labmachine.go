@@ -92,9 +92,9 @@ func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
 		m.Log.Warn("temperature", "remark", remark)
 	}
 	if len(now.Readings) == 0 && m.Probes.Temperature == setting.Require {
-		return nil, errors.New("this machine shows no temperature sensors and controls.temperature is " +
-			"\"require\"; " +
-			"load their driver (coretemp, k10temp, nct6775), or make it \"warn\"")
+		return nil, errors.New("this machine has no readable temperature sensors and controls.temperature " +
+			"is \"require\"; " +
+			"load their driver (coretemp, k10temp, nct6775), or set it to \"warn\"")
 	}
 	return now.Readings, nil
 }
@@ -172,7 +172,7 @@ func (m *LabMachine) readThrottle() (probe.Throttle, error) {
 	}
 	t := probe.ReadThrottle(m.Control.Root)
 	if len(t.Remarks) > 0 && m.Probes.Throttle == setting.Require {
-		return t, fmt.Errorf("controls.throttle = \"require\": %s; make it \"apply\" to go without",
+		return t, fmt.Errorf("controls.throttle = \"require\": %s; set it to \"apply\" to measure without",
 			strings.Join(t.Remarks, "; "))
 	}
 	return t, nil
@@ -197,8 +197,8 @@ func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
 		*to = append(*to, "the processor was throttled: "+change.String())
 	}
 	if gone := before.Missing(after); len(gone) > 0 {
-		*unknown = append(*unknown, fmt.Sprintf("whether the processor was throttled is not known: %d of "+
-			"%d counters could not be read after the run, the first is %s",
+		*unknown = append(*unknown, fmt.Sprintf("whether the processor was throttled is unknown: %d of %d "+
+			"counters could not be read after the run, the first is %s",
 			len(gone), len(before.Counts), gone[0]))
 	}
 }
@@ -211,7 +211,7 @@ func (m *LabMachine) watchLog(ctx context.Context) (probe.KernelLog, error) {
 	}
 	log, err := probe.WatchKernelLog(ctx, m.Control.Host)
 	if err != nil && m.Probes.KernelLog == setting.Require {
-		return nil, fmt.Errorf("watch the kernel's log, as controls.kernel_log = \"require\" asks: %w", err)
+		return nil, fmt.Errorf("watch the kernel's log (controls.kernel_log = \"require\"): %w", err)
 	}
 	if err != nil {
 		m.Log.Debug("the kernel's log cannot be watched", "error", err)
@@ -248,7 +248,7 @@ func (m *LabMachine) drainLog(ctx context.Context, log probe.KernelLog, seen *Ob
 	}
 	if more := len(report.Unexpected) - mostKernelLines; more > 0 {
 		seen.Remarks = append(seen.Remarks,
-			fmt.Sprintf("%d more messages of the kernel are not in the record", more))
+			fmt.Sprintf("%d more kernel messages are not in the record", more))
 	}
 	m.judgeLog(report, errors.Join(err, log.Close()), seen)
 }
@@ -260,19 +260,19 @@ func (m *LabMachine) judgeLog(report probe.KernelReport, unread error, seen *Obs
 	if m.Probes.KernelLog == setting.Require {
 		to = &seen.Refused
 		if n := len(report.Unexpected); n > 0 {
-			*to = append(*to, fmt.Sprintf("%d unexpected messages of the kernel, the last: %s", n,
+			*to = append(*to, fmt.Sprintf("%d unexpected kernel messages, the last: %s", n,
 				report.Unexpected[n-1].Text))
 		}
 	}
 	if unread != nil {
-		*to = append(*to, "messages of the kernel may be missing: "+unread.Error())
+		*to = append(*to, "kernel messages may be missing: "+unread.Error())
 	}
 	switch {
 	case report.Lost > 0:
-		*to = append(*to, fmt.Sprintf("%d messages of the kernel were lost: overwritten before they could "+
-			"be read", report.Lost))
+		*to = append(*to, fmt.Sprintf("%d kernel messages were lost: overwritten before they could be read",
+			report.Lost))
 	case report.LostSome:
-		*to = append(*to, "messages of the kernel were lost: overwritten before they could be read")
+		*to = append(*to, "kernel messages were lost: overwritten before they could be read")
 	}
 }
 

@@ -258,7 +258,7 @@ func TestManyKernelMessages(t *testing.T) {
 		if len(lines) != want.lines || len(seen.Remarks) != want.remarks || lines[0] != "task 0" {
 			t.Errorf("of %d messages %d are in the record, remarks %q", 2*n, len(lines), seen.Remarks)
 		}
-		if want := fmt.Sprintf("%d more messages of the kernel are not in the record", 2*n-200); n > 100 &&
+		if want := fmt.Sprintf("%d more kernel messages are not in the record", 2*n-200); n > 100 &&
 			!slices.Contains(seen.Remarks, want) {
 			t.Errorf("remarks %q, want %q", seen.Remarks, want)
 		}

@@ -22,7 +22,8 @@ func (x *experiment) mend() error {
 	}
 	if repairErr != nil {
 		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` "+
-			"tells more, `krunctl repair %[2]s` mends", repairErr, display.ShellPath(x.directory.Dir()))
+			"shows details, `krunctl repair %[2]s` repairs it", repairErr,
+			display.ShellPath(x.directory.Dir()))
 	}
 	x.Log.Warn("the schedule was damaged and has been rebuilt from the results", "slots",
 		fmt.Sprint(report.Slots), "copy", report.Backup)

@@ -31,8 +31,8 @@ func (e *OtherConfig) Error() string {
 	if e.Line > 0 {
 		text += fmt.Sprintf(" (line %d was %q and is %q)", e.Line, e.Was, e.Is)
 	}
-	return text + fmt.Sprintf("; undo the change (%s/config.toml is the text it was started with), or move "+
-		"the directory away to start anew", e.Dir)
+	return text + fmt.Sprintf("; revert the change (%s/config.toml is the original), or move the directory "+
+		"away to start a new experiment", e.Dir)
 }
 
 // NotOpened is the error when the experiment could not be opened. No notification was sent, because
@@ -79,7 +79,7 @@ func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys Syste
 	}
 	if err := x.Machine.RestoreLeftover(ctx); err != nil { // also when nothing is outstanding any more
 		// Apply fails at it, too; what only reads may continue
-		sys.Log.Error("put back what an earlier krund has changed", "error", err)
+		sys.Log.Error("restore the settings left behind by a killed krund", "error", err)
 	}
 	if err := x.openSchedule(ctx); err != nil {
 		return nil, x.end(ctx, Interrupted, err)
@@ -128,9 +128,9 @@ func (x *experiment) notNewer() error {
 		for attempt := s.Attempts; attempt >= 1; attempt-- {
 			format, err := x.reader.Format(results.Name{Slot: index, Attempt: attempt})
 			if err == nil && format > results.Format {
-				return fmt.Errorf("a newer krund has worked on %s: its record of slot %d has format %d, "+
-					"and this krund knows those up to %d; "+
-					"install the newer one again, nothing was changed: %w", x.directory.Dir(), index, format,
+				return fmt.Errorf("a newer krund has continued %s: its record of slot %d has format %d, "+
+					"and this krund supports formats up to %d; nothing was changed; install the newer "+
+					"krund again: %w", x.directory.Dir(), index, format,
 					results.Format, results.ErrVersion)
 			}
 			if err == nil {
@@ -149,7 +149,7 @@ func (x *experiment) start(ctx context.Context) error {
 		return err
 	}
 	if n := len(listing.Records); n > 0 {
-		return fmt.Errorf("%s has %d records but no schedule; `krunctl repair` makes it again",
+		return fmt.Errorf("%s has %d records but no schedule; `krunctl repair` rebuilds it",
 			x.directory.Dir(), n)
 	}
 	x.clean()
@@ -171,7 +171,7 @@ func (x *experiment) start(ctx context.Context) error {
 	}
 	plan := schedule.Plan(x.cfg.Keys(), e.Executions, e.Order, e.Seed)
 	if err := schedule.Create(x.FS, x.directory.Schedule(), header, x.cfg.Slots(), plan); err != nil {
-		return fmt.Errorf("make the schedule: %w", err)
+		return fmt.Errorf("create the schedule: %w", err)
 	}
 	x.Log.Info("experiment started", "name", e.Name, "slots", x.cfg.Slots(), "folder", x.directory.Dir())
 	if x.schedule, err = schedule.Open(x.FS, x.directory.Schedule(), true); err != nil {

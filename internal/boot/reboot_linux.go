@@ -35,7 +35,7 @@ func NewRebooter(log *slog.Logger) Rebooter {
 		}},
 		{"reboot(2)", func(context.Context) error {
 			if os.Geteuid() != 0 {
-				return errors.New("only root may")
+				return errors.New("only root may reboot")
 			}
 			unix.Sync()
 			return unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
@@ -65,7 +65,7 @@ func logind(ctx context.Context) error {
 				return nil
 			}
 		case <-patience.C:
-			return errors.New("no shutdown was announced; an inhibitor may be holding it up " +
+			return errors.New("no shutdown was announced; an inhibitor may be blocking it " +
 				"(`systemd-inhibit --list`)")
 		case <-ctx.Done(): // the shutdown itself may have ended ctx
 			select {

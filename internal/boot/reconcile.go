@@ -40,18 +40,18 @@ func (x *experiment) reconcile(ctx context.Context) error {
 		return x.schedule.Finish(slot, schedule.FlagOf(record.Outcome))
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("slot %d was left running and its record cannot be read: %w; `krunctl "+
-			"check-data` and `krunctl repair` tell more", slot.Index, err)
+			"check-data` shows details, `krunctl repair` repairs it", slot.Index, err)
 	}
 	if x.BootID != "" && x.BootID == x.schedule.Header().Boot && !x.hardware() {
 		// Only krund ended, not the machine, and a person has started it again. There is no reason
 		// to count the attempt.
-		x.Log.Warn("krund ended in the middle of an execution, which is run again", "slot", slot.Index, "key",
+		x.Log.Warn("krund ended in the middle of an execution; it is repeated", "slot", slot.Index, "key",
 			slot.Key.String(), "why", whyKrundEnded)
 		if err := x.schedule.Withdraw(slot); err != nil {
 			return err
 		}
-		x.notify(ctx, command.Flagged, "krund was started again after it had been killed or had crashed",
-			fmt.Sprintf("slot %d, %s, execution %d, is run again; that attempt does not count.\nThe krund "+
+		x.notify(ctx, command.Flagged, "krund was started again after it was killed or crashed",
+			fmt.Sprintf("slot %d, %s, execution %d, is repeated; the attempt does not count.\nThe krund "+
 				"that began it: %s.\n",
 				slot.Index, slot.Key, slot.Pexec, whyKrundEnded))
 		return nil
@@ -64,10 +64,10 @@ func (x *experiment) reconcile(ctx context.Context) error {
 func (x *experiment) clean() {
 	removed, err := x.directory.Clean()
 	for _, name := range removed {
-		x.Log.Info("removed what an interrupted write has left", "file", name)
+		x.Log.Info("removed a temporary file of an interrupted write", "file", name)
 	}
 	if err != nil {
-		x.Log.Warn("temporary files are left, which do no harm", "error", err)
+		x.Log.Warn("temporary files remain; they are harmless", "error", err)
 	}
 }
 
@@ -90,8 +90,8 @@ func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
 
 // whyKrundEnded lists the possible reasons why an earlier krund ended in this boot: if it had ended
 // in order, the slot would not be left running.
-const whyKrundEnded = "it was killed (by the kernel for want of memory, or by somebody), crashed, or could " +
-	"not store the record; the system's journal and the experiment's log may tell"
+const whyKrundEnded = "it was killed (by the kernel because memory ran out, or by a user), crashed, or " +
+	"could not store the record; see the system's journal and the experiment's log"
 
 // lost returns the outcome of an attempt of which only the boot is known.
 func lost(attempt, most int, sameBoot bool) verdict.Outcome {

@@ -72,8 +72,8 @@ func (x *experiment) store(slot schedule.Slot, record results.Record) error {
 	x.worked = true
 	outcome, err := x.append(slot, record)
 	if err != nil {
-		err = fmt.Errorf("store the record of slot %d: %w; nothing else is lost: "+
-			"start krund again when the disk is in order", slot.Index, err)
+		err = fmt.Errorf("store the record of slot %d: %w; nothing else is lost: repair the disk and start "+
+			"krund again", slot.Index, err)
 	}
 	if outcome == "" {
 		return err

@@ -46,11 +46,11 @@ func (r *Room) Make() bool {
 	}
 	if err := r.FS.Remove(r.file()); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			r.Log.Error("give the reserve free", "error", err)
+			r.Log.Error("release the reserve", "error", err)
 		}
 		return false
 	}
-	r.Log.Warn("no space was left on the disk of the results; gave the reserve free", "bytes", r.Reserve)
+	r.Log.Warn("no space was left on the disk of the results; released the reserve", "bytes", r.Reserve)
 	return true
 }
 
@@ -79,7 +79,7 @@ func (r *Room) keep(fsys durable.FS) error {
 		err = fsys.SyncDir(r.Dir)
 	}
 	if err != nil {
-		return fmt.Errorf("keep %d bytes free for the results: %w; make room on that disk", r.Reserve, err)
+		return fmt.Errorf("keep %d bytes free for the results: %w; free space on that disk", r.Reserve, err)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func TestReserve(t *testing.T) {
 	if err := audit(disk, cfg, nil); err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(s.log.String(), "gave the reserve free"); n != cfg.Slots() {
+	if n := strings.Count(s.log.String(), "released the reserve"); n != cfg.Slots() {
 		t.Errorf("the reserve was used %d times, want %d", n, cfg.Slots())
 	}
 	if _, err := disk.Lstat(dir + "/reserve"); err == nil {

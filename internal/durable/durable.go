@@ -22,12 +22,12 @@ type File interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// FS is what krund needs of a file system. Names are paths as in package os.
-// Errors wrap those of package io/fs and syscall: test them with errors.Is
-// (fs.ErrNotExist, fs.ErrExist, syscall.ENOSPC).
+// FS contains the operations that krund needs of a file system. Names are paths as in package os.
+// Errors wrap those of package io/fs and syscall: test them with errors.Is (fs.ErrNotExist,
+// fs.ErrExist, syscall.ENOSPC).
 type FS interface {
-	// OpenFile opens a regular file with the flags of package os. OS refuses to
-	// open a symbolic link for writing, and with ErrNotRegular what is no file.
+	// OpenFile opens a regular file with the flags of package os. OS refuses to open a symbolic
+	// link for writing. It refuses everything except files with ErrNotRegular.
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	// Rename moves a file within its directory, replacing newName at once.
 	Rename(oldName, newName string) error
@@ -43,11 +43,10 @@ type FS interface {
 	SyncDir(name string) error
 }
 
-// Inside returns an FS that reaches what is below the directory dir through a
-// descriptor of it, opened now: whoever renames or replaces a directory above
-// later changes nothing for it. Lstat of dir itself describes that descriptor.
-// Other names are reached as fsys does; so are all where fsys is no file system
-// of the system.
+// Inside returns an FS that accesses everything below the directory dir through a descriptor of it,
+// which is opened now: renaming or replacing a directory above it has no effect later. Lstat of dir
+// itself describes that descriptor. Other names are accessed as in fsys, and so are all names if
+// fsys is not the file system of the system.
 func Inside(fsys FS, dir string) (FS, error) {
 	if f, ok := fsys.(interface {
 		Inside(dir string) (FS, error)
@@ -57,8 +56,8 @@ func Inside(fsys FS, dir string) (FS, error) {
 	return fsys, nil
 }
 
-// Append opens a file of the system for adding to its end, and makes it when
-// there is none. What is added is not durable: the file is a log.
+// Append opens a file of the system for appending, and creates it if it does not exist. What is
+// appended is not durable: the file is a log.
 func Append(fsys FS, name string, perm fs.FileMode) (*os.File, error) {
 	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, perm)
 	if err != nil {
@@ -78,11 +77,10 @@ func OSFile(f File) *os.File {
 	return nil
 }
 
-// ErrLocked is returned by Lock when somebody else holds the lock.
+// ErrLocked is returned by Lock if another process holds the lock.
 var ErrLocked = errors.New("the file is locked by another process")
 
-// ErrNotRegular is in the error for a FIFO, a socket or a device in the place of
-// a file.
+// ErrNotRegular is in the error for a FIFO, a socket or a device in place of a file.
 var ErrNotRegular = errors.New("name a regular file")
 
 // Describe names the kind of a file, with its article: "a FIFO".
@@ -106,8 +104,8 @@ func Describe(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// DataSyncer is a File that can leave out of a sync what is not needed to read
-// the data back, the modification time above all.
+// DataSyncer is a File that can omit from a sync what is not needed to read the data back, such as
+// the modification time.
 type DataSyncer interface {
 	SyncData() error
 }
@@ -131,8 +129,8 @@ type Waiter interface {
 	WaitLock() error
 }
 
-// LockWait is Lock that waits, for ever if need be, until nobody else has the
-// lock. It sleeps in one system call.
+// LockWait is Lock that waits, without limit, until no other process holds the lock. It sleeps in
+// one system call.
 func LockWait(f File) error {
 	if w, ok := f.(Waiter); ok {
 		return w.WaitLock()
@@ -140,10 +138,9 @@ func LockWait(f File) error {
 	return Lock(f)
 }
 
-// Lock takes the exclusive advisory lock of f without waiting. Close releases
-// it, and so does the end of the process in any way. The error is ErrLocked
-// when somebody else has the lock, and wraps errors.ErrUnsupported when files
-// of this FS cannot be locked.
+// Lock acquires the exclusive advisory lock of f without waiting. Close releases it, and so does
+// the end of the process. The error is ErrLocked if another process holds the lock, and wraps
+// errors.ErrUnsupported if files of this FS cannot be locked.
 func Lock(f File) error {
 	if l, ok := f.(Locker); ok {
 		return l.TryLock()

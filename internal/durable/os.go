@@ -14,24 +14,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// system is the FS of the system. Package os already repeats calls that a
-// signal interrupts (EINTR).
+// system is the FS of the system. Package os already repeats calls that a signal interrupts
+// (EINTR).
 type system struct {
 	root *os.Root // of the directory that Inside has opened; nil for none
 	dir  string   // its path
 }
 
-// inside opens the directory dir for system.Inside and its like.
+// inside opens the directory dir for Inside.
 func (system) inside(dir string) (system, error) {
 	root, err := os.OpenRoot(dir)
 	return system{root: root, dir: filepath.Clean(dir)}, err
 }
 
-// Inside is for the function Inside.
+// Inside implements the function Inside.
 func (f system) Inside(dir string) (FS, error) { return f.inside(dir) }
 
-// within returns the name relative to the directory that Inside has opened, and
-// whether it is there.
+// within returns the name relative to the directory that Inside has opened, and whether it is below
+// it.
 func (f system) within(name string) (string, bool) {
 	if f.root == nil {
 		return "", false
@@ -46,18 +46,17 @@ func (f system) within(name string) (string, bool) {
 	return strings.CutPrefix(name, strings.TrimSuffix(f.dir, "/")+"/")
 }
 
-// OpenFile never writes through a symbolic link: krund writes as root, and
-// only into files it made itself. It opens no FIFO, socket or device, and never
-// waits for one: a device is not even touched.
+// OpenFile never writes through a symbolic link: krund writes as root, and only into files it
+// created itself. It never opens a FIFO, socket or device, and never waits for one.
 func (f system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
 		flag |= syscall.O_NOFOLLOW
 	}
-	if flag&os.O_EXCL == 0 { // else it is made now
+	if flag&os.O_EXCL == 0 { // otherwise it is created now
 		if info, err := f.stat(name); err == nil && special(info.Mode()) {
 			return nil, notRegular(name, info.Mode())
 		}
-		flag |= syscall.O_NONBLOCK // something else may have come to that name since
+		flag |= syscall.O_NONBLOCK // the file may have been replaced since
 	}
 	file, err := f.open(name, flag, perm)
 	if err != nil {
@@ -84,7 +83,7 @@ func (f system) open(name string, flag int, perm fs.FileMode) (*os.File, error) 
 	if !ok {
 		return os.OpenFile(name, flag, perm)
 	}
-	if flag&syscall.O_NOFOLLOW != 0 { // os.Root follows a link all the same
+	if flag&syscall.O_NOFOLLOW != 0 { // os.Root follows a link despite the flag
 		if info, err := f.root.Lstat(rel); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ELOOP}
 		}
@@ -99,7 +98,7 @@ func (f system) stat(name string) (fs.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// named gives an error of os.Root the whole name.
+// named puts the full name into an error of os.Root.
 func named(err error, name string) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		path.Path = name
@@ -107,18 +106,16 @@ func named(err error, name string) error {
 	return err
 }
 
-// special reports whether something is neither a file nor a directory, which can be opened and not
-// read.
+// special reports whether something is neither a file nor a directory.
 func special(mode fs.FileMode) bool { return !mode.IsRegular() && !mode.IsDir() }
 
-// notRegular is the error for what is special.
+// notRegular returns the error for a special file.
 func notRegular(name string, mode fs.FileMode) error {
 	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("it is %s: %w", Describe(mode),
 		ErrNotRegular)}
 }
 
-// explainLink says in words what ELOOP (Linux, OpenBSD) or EMLINK (FreeBSD)
-// mean when O_NOFOLLOW was given.
+// explainLink explains ELOOP (Linux, OpenBSD) or EMLINK (FreeBSD) when O_NOFOLLOW was given.
 func explainLink(name string, flag int, err error) error {
 	if flag&syscall.O_NOFOLLOW == 0 || !errors.Is(err, syscall.ELOOP) && !errors.Is(err, syscall.EMLINK) {
 		return err
@@ -169,9 +166,8 @@ func (f system) Lstat(name string) (fs.FileInfo, error) {
 	return os.Lstat(name)
 }
 
-// SyncDir syncs a directory. A file system that answers EINVAL or ENOTSUP has no
-// such operation (some network and FUSE file systems); there is nothing more
-// one could do there.
+// SyncDir syncs a directory. A file system that answers EINVAL or ENOTSUP has no such operation
+// (some network and FUSE file systems), and there is no other way.
 func (f system) SyncDir(name string) error {
 	var d *os.File
 	var err error
@@ -190,7 +186,7 @@ func (f system) SyncDir(name string) error {
 	return errors.Join(err, d.Close())
 }
 
-// systemFile is an *os.File with the two abilities File does not ask for.
+// systemFile is an *os.File with the two abilities that File does not require.
 type systemFile struct{ *os.File }
 
 // osFile is for Append.
@@ -225,8 +221,7 @@ func (f systemFile) flock(how int) error {
 	return &fs.PathError{Op: "lock", Path: f.Name(), Err: err}
 }
 
-// onDescriptor calls op with the file's descriptor, again while a signal
-// interrupts it.
+// onDescriptor calls op with the file's descriptor, and repeats it while a signal interrupts it.
 func (f systemFile) onDescriptor(op func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -241,7 +236,7 @@ func (f systemFile) onDescriptor(op func(fd int) error) error {
 		}
 	})
 	if err != nil {
-		return fs.ErrClosed // the only reason there is, in package os's words
+		return fs.ErrClosed // the only possible reason, as package os reports it
 	}
 	return opErr
 }

@@ -6,14 +6,14 @@ import (
 	"io"
 )
 
-// The bounds. A series of measurements packs to a tenth of its size or so; the digits of a time are
-// mostly noise. What is small is no danger, and may pack better.
+// The bounds. A series of measurements is compressed to about a tenth of its size, because the
+// digits of a time are mostly noise. Small files are harmless and may be compressed better.
 const (
 	SmallUnpacked = 32 << 20 // bytes that every file may unpack to
 	UnpackRatio   = 200      // so many times its size may a file unpack to
 )
 
-// UnpackError is the error for a file that unpacks to more than it may.
+// UnpackError is the error for a file that unpacks to more than the bounds allow.
 type UnpackError struct {
 	Most   int64 // bytes
 	Packed int64 // size of the file in bytes; 0 when Most does not follow from it
@@ -30,16 +30,16 @@ func (e *UnpackError) Error() string {
 	return fmt.Sprintf("it unpacks to more than %d bytes, which is more than is read", e.Most)
 }
 
-// PackedInput is the packed side. It counts what is read, and never reads further ahead than its
-// decompressor asks, so that what follows the packed data can be read from it.
+// PackedInput is the compressed side. It counts what is read, and never reads further than its
+// decompressor requests, so that data after the compressed data can still be read.
 type PackedInput struct {
 	from *bufio.Reader
 	size int64
 	read int64
 }
 
-// NewPackedInput returns a PackedInput that reads r, of which size bytes are to be expected; 0: it
-// is unknown.
+// NewPackedInput returns a PackedInput that reads r. size is the expected number of bytes; 0:
+// unknown.
 func NewPackedInput(r io.Reader, size int64) *PackedInput {
 	return &PackedInput{from: bufio.NewReaderSize(r, 1<<16), size: size}
 }
@@ -63,8 +63,8 @@ func (in *PackedInput) ReadByte() (byte, error) {
 	return b, err
 }
 
-// Bound returns a reader of unpacked, which is what the decompressor makes of in. It ends with a
-// *UnpackError after most bytes, or when there is more than the size of the packed data allows.
+// Bound returns a reader of unpacked, the output of the decompressor of in. It ends with an
+// *UnpackError after most bytes, or when the size of the compressed data does not allow more.
 func (in *PackedInput) Bound(unpacked io.Reader, most int64) io.Reader {
 	return &bounded{in: in, from: unpacked, most: most}
 }

@@ -33,12 +33,12 @@ func OpenUserFile(name string) (File, error) {
 	return OS().OpenFile(name, os.O_RDONLY, 0)
 }
 
-// WriteUserFile replaces a regular file at once when everything was written, and otherwise leaves
-// it unchanged; the file keeps its mode and its owner. It replaces the file that a symbolic link
-// leads to, and writes to a character device or a FIFO.
-//
-// It makes write's output the content of the file name. write is called once, with a buffered
+// WriteUserFile writes the output of write to the file name. It calls write once, with a buffered
 // writer, unless name cannot be written to.
+//
+// It replaces a regular file atomically when everything was written, and otherwise leaves it
+// unchanged; the file keeps its mode and owner. It replaces the target of a symbolic link, and
+// writes to a character device or a FIFO.
 func WriteUserFile(name string, write func(io.Writer) error) error {
 	if fd, ok := descriptor(name); ok {
 		return through(name, write, func() (*os.File, error) { return duplicate(fd, name) })
@@ -67,7 +67,7 @@ func WriteUserFile(name string, write func(io.Writer) error) error {
 	return fmt.Errorf("write %s: it is %s; name a file", name, Describe(info.Mode()))
 }
 
-// replace puts a new file in the place of the regular file that info is of.
+// replace replaces the regular file that info describes.
 func replace(name string, info fs.FileInfo, write func(io.Writer) error) error {
 	file, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -101,7 +101,7 @@ func keep(f attributes, old fs.FileInfo) error {
 	return f.Chmod(old.Mode().Perm())
 }
 
-// owner is who owns a file.
+// owner returns who owns a file.
 func owner(info fs.FileInfo) (uid, gid int, ok bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -126,7 +126,7 @@ func openSame(name string, info fs.FileInfo) (*os.File, error) {
 	return file, nil
 }
 
-// through writes to what open opens.
+// through writes to the file that open opens.
 func through(name string, write func(io.Writer) error, open func() (*os.File, error)) error {
 	file, err := open()
 	if err != nil {
@@ -142,7 +142,7 @@ func through(name string, write func(io.Writer) error, open func() (*os.File, er
 	return nil
 }
 
-// buffered is write with a buffer before its writer.
+// buffered returns write with a buffer before its writer.
 func buffered(write func(io.Writer) error) func(io.Writer) error {
 	return func(w io.Writer) error {
 		b := bufio.NewWriterSize(w, 1<<16)
@@ -153,7 +153,7 @@ func buffered(write func(io.Writer) error) func(io.Writer) error {
 	}
 }
 
-// unwrapped takes the name off an error that will be told with the name.
+// unwrapped removes the name from an error that will be reported with the name.
 func unwrapped(err error) error {
 	if path, ok := err.(*fs.PathError); ok { //nolint:errorlint // what is around it may have more to say
 		return path.Err

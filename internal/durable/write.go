@@ -11,17 +11,16 @@ import (
 	"strings"
 )
 
-// tempMark stands between a file's name and the number of a temporary file for
-// it: results.tmp, results.tmp1, ... The names follow from what exists, not
-// from chance, so that a simulated crash can be repeated.
+// tempMark separates a file's name and the number of a temporary file for it: results.tmp,
+// results.tmp1, ... The names are not random, so that a simulated crash can be repeated.
 const tempMark = ".tmp"
 
 // maxTemps bounds the search for a free temporary name. Each crash in the
 // middle of a write can leave one temporary file.
 const maxTemps = 1000
 
-// IsTemp says whether name is one that WriteFile gives to temporary files. Such
-// a file, when nobody is writing, is left over from a crash and worth nothing.
+// IsTemp reports whether name is one that WriteFile gives to temporary files. While nothing is
+// being written, such a file is left over from a crash and useless.
 func IsTemp(name string) bool {
 	i := strings.LastIndex(name, tempMark)
 	if i <= 0 {
@@ -42,16 +41,15 @@ func tempName(name string, n int) string {
 	return name + tempMark + strconv.Itoa(n)
 }
 
-// WriteFile makes name a file with exactly data, durably: a temporary file in
-// the same directory is written and synced, renamed to name, and the directory is
-// synced. Whenever the power fails, name is the old file (or absent) or the
-// whole new one. perm is subject to the umask. A symbolic link is replaced,
-// not followed. What is neither that nor a file (a device, a FIFO, a socket, a
+// WriteFile replaces the file name durably: it writes and syncs a temporary file in the same
+// directory, renames it to name, and syncs the directory. Whenever the power fails, name is the old
+// file (or absent) or the complete new one. perm is subject to the umask. A symbolic link is
+// replaced, not followed. Anything else that is not a file (a device, a FIFO, a socket, a
 // directory) is never replaced: ErrNotRegular.
 //
-// After an error the temporary file has been removed when that was possible,
-// and name is the old file; only when the very last step, syncing the directory,
-// fails, name already is the new file and may be the old one after a crash.
+// After an error the temporary file has been removed if possible, and name is the old file. Only if
+// the last step fails, syncing the directory, name is already the new file and may be the old one
+// after a crash.
 func WriteFile(fsys FS, name string, data []byte, perm fs.FileMode) error {
 	return WriteTo(fsys, name, perm, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -83,8 +81,8 @@ func WriteTo(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error
 	return nil
 }
 
-// unnamed takes the name of the temporary file out of an error about it: whoever reads the error
-// knows the file by its own name, which stands before. A joined or wrapped error stays as it is.
+// unnamed removes the name of the temporary file from an error: the error is reported with the name
+// of the file itself. A joined or wrapped error stays as it is.
 func unnamed(err error, temp string) error {
 	if path, ok := err.(*fs.PathError); ok && path.Path == temp { //nolint:errorlint // not a wrapped one
 		return path.Err
@@ -92,8 +90,8 @@ func unnamed(err error, temp string) error {
 	return err
 }
 
-// createTemp opens a new file beside name. A name in use belongs to another
-// writer or is left over from a crash; the next one is tried.
+// createTemp creates a new file beside name. If a name is in use, by another writer or left over
+// from a crash, it tries the next one.
 func createTemp(fsys FS, name string, perm fs.FileMode) (f File, temp string, err error) {
 	for n := range maxTemps {
 		temp = tempName(name, n)
@@ -122,8 +120,8 @@ func removeTemp(fsys FS, temp string) error {
 	return nil
 }
 
-// RemoveTemps removes the temporary files that crashes have left in directory dir
-// and returns their names. Nobody may be writing there at the same time.
+// RemoveTemps removes the temporary files that crashes have left in directory dir and returns their
+// names. No other process may be writing there.
 func RemoveTemps(fsys FS, dir string) ([]string, error) {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -145,8 +143,8 @@ func RemoveTemps(fsys FS, dir string) ([]string, error) {
 	return removed, fsys.SyncDir(dir)
 }
 
-// maxFile bounds what ReadFile takes into memory. Nothing that krund or krunctl
-// writes comes near.
+// maxFile bounds how much ReadFile reads into memory. No file of krund or krunctl is nearly as
+// large.
 const maxFile = 1 << 30
 
 // ReadFile returns the whole content of name. A file of more than 1 GiB is an
@@ -163,9 +161,9 @@ func ReadFile(fsys FS, name string) ([]byte, error) {
 	return data, nil
 }
 
-// readAll reads what f has, at most so many bytes.
+// readAll reads the content of f, at most so many bytes.
 func readAll(f File, most int64) ([]byte, error) {
-	info, err := f.Stat() // what has no size, as files of /proc, is bounded by the reading
+	info, err := f.Stat() // files without a size, as in /proc, are bounded while reading
 	var data []byte
 	if err == nil && info.Size() <= most {
 		data, err = io.ReadAll(io.LimitReader(f, most+1))

@@ -47,7 +47,7 @@ func Start(ctx context.Context, o Options) (*Guard, error) {
 	defer cancel()
 	g, err := start(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("start the guard that puts the machine back when krund is killed: %w", err)
+		return nil, fmt.Errorf("start the guard that restores the machine when krund is killed: %w", err)
 	}
 	return g, nil
 }
@@ -111,11 +111,11 @@ func hear(gone io.Reader) error {
 	word, err := readWord(gone)
 	switch {
 	case errors.Is(err, io.EOF) && word == "":
-		return errors.New("it ended at once")
+		return errors.New("it ended immediately")
 	case err != nil && !errors.Is(err, io.EOF):
 		return err
 	case word != ready+"\n":
-		return fmt.Errorf("it said %q", word)
+		return fmt.Errorf("unexpected message %q", word)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (g *Guard) Dismiss() error {
 		_, err = io.Copy(io.Discard, g.gone)
 	}
 	if err = errors.Join(err, g.close()); err != nil {
-		return fmt.Errorf("send the guard away: %w", err)
+		return fmt.Errorf("dismiss the guard: %w", err)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (g *Guard) HandOver() error { return g.close() }
 func (g *Guard) AnnounceRestart() error {
 	_, err := io.WriteString(g.word, restarting+"\n")
 	if err = errors.Join(err, g.close()); err != nil {
-		return fmt.Errorf("tell the guard that the machine restarts: %w", err)
+		return fmt.Errorf("announce the restart to the guard: %w", err)
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func TestRestarting(t *testing.T) {
 }
 
 func TestGuardThatDoesNotStand(t *testing.T) {
-	for subject, want := range map[string]string{dies: "ended at once", babbles: `said "hello`} {
+	for subject, want := range map[string]string{dies: "ended immediately", babbles: `message "hello`} {
 		if _, err := Start(t.Context(), Options{About: []string{subject}}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("a guard that %s: %v", subject, err)

@@ -226,7 +226,7 @@ func (m *mending) baseRemark() string {
 	return "; without base temperatures, which no record has, so krund will not wait for any"
 }
 
-func (m *mending) describe(r schedule.Report) []string {
+func (m *mending) describe(r schedule.RepairReport) []string {
 	if r.Clean() {
 		return nil
 	}

@@ -13,11 +13,11 @@ import (
 	"krund/internal/verdict"
 )
 
-// ErrNoCounters says that none of the wanted sources of counters works, and that the clock alone
-// ("none") is not among them.
+// ErrNoCounters is returned if none of the configured sources of counters works, and the clock
+// alone ("none") is not among them.
 var ErrNoCounters = errors.New("no processor counters")
 
-// open opens the processor's counters for one execution, and says which source it is and why.
+// open opens the processor's counters for one execution. It returns which source it chose and why.
 // Errors: ErrNoCounters.
 func (e Executor) open(ctx context.Context, j Job) (counterSet, string, error) {
 	c, reason := msr.Open(ctx, e.Root, msr.Want{Sources: j.Counters.Sources, Scope: j.Counters.Scope,
@@ -29,7 +29,7 @@ func (e Executor) open(ctx context.Context, j Job) (counterSet, string, error) {
 	return c, reason.String(), nil
 }
 
-// counterSet is what an execution needs of open counters; *msr.Counters is one.
+// counterSet contains what an execution needs of open counters; *msr.Counters is one.
 type counterSet interface {
 	Source() string
 	Files() []*os.File
@@ -38,7 +38,7 @@ type counterSet interface {
 	Close() error
 }
 
-// handOver adds the counters to a command, whose files go on with them.
+// handOver adds the counters to a command, which inherits their files.
 func handOver(c *child.Command, counters counterSet) {
 	first := len(c.Files)
 	c.Files = append(c.Files, counters.Files()...)
@@ -47,7 +47,7 @@ func handOver(c *child.Command, counters counterSet) {
 	}
 }
 
-// judgeCounters adds what the counters tell about the frequency, and about themselves.
+// judgeCounters adds what the counters show about the frequency and about their own validity.
 func (m *Measured) judgeCounters(j Job) {
 	run, ok := verdict.RunOf(results.Record{StartNS: m.StartNS, WallNS: m.WallNS, Columns: m.Columns,
 		Totals: m.Totals, Startup: m.Startup})

@@ -8,8 +8,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// energy measures what the machine uses from now until the function it returns is called. nil means
-// that the machine does not tell; zones that cannot be read are left out.
+// energy measures the energy that the machine uses from now until the returned function is called.
+// nil means that the machine has no energy counters; zones that cannot be read are omitted.
 func energy(root sysroot.Root, now func() time.Time) func() []results.Energy {
 	before, _ := msr.ReadEnergy(root)
 	begin := now()

@@ -133,7 +133,10 @@ func TestEnvironments(t *testing.T) {
 		{"caller", "nbody:C:so", nil, slices.Concat(caller, buffer)},
 		{
 			"fresh account", "nbody:C:so",
-			func(j *Job) { j.Account = account.Account{Name: "krun", UID: 900, GID: 900, Home: "/home/krun"} },
+			func(j *Job) {
+				j.Account = account.Account{Name: "krun", UID: 900, GID: 900,
+					Home: "/home/krun"}
+			},
 			slices.Concat(fresh, buffer),
 		},
 		{"external suites know nothing of libkrun", "nbody:Suite:none", nil, caller},

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// matchAny tells whether a name matches one of the patterns: "*" stands for any run of characters,
-// also for slashes, and "?" for one.
+// matchAny reports whether a name matches one of the patterns: "*" stands for any run of
+// characters, also for slashes, and "?" for one.
 func matchAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
 }

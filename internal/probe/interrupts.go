@@ -26,7 +26,7 @@ func (r InterruptRow) Total() uint64 {
 	return sum
 }
 
-// Device tells whether the row is a device's interrupt rather than one of the processor's own.
+// Device reports whether the row is a device's interrupt rather than one of the processor's own.
 func (r InterruptRow) Device() bool { return isNumber(r.Name) }
 
 // InterruptTable is /proc/interrupts at one moment.

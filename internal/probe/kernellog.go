@@ -93,7 +93,7 @@ const (
 	facilityUser   = 1
 )
 
-// expected tells whether a line is no cause for concern.
+// expected reports whether a line is no cause for concern.
 func expected(l KernelLine, allow []*regexp.Regexp) bool {
 	if l.Facility != facilityKernel && l.Facility != facilityUser {
 		return true

@@ -185,7 +185,8 @@ func newLines(before, now []string) (fresh []string, lost bool) {
 	return now, true
 }
 
-// beginsWith tells whether lines begin with head, whose first line may have lost its own beginning.
+// beginsWith reports whether lines begin with head, whose first line may have lost its own
+// beginning.
 func beginsWith(lines, head []string) bool {
 	if len(lines) < len(head) || !strings.HasSuffix(head[0], lines[0]) || lines[0] == "" && head[0] != "" {
 		return false

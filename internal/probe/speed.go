@@ -68,7 +68,7 @@ func (s Speed) quantile(q float64) float64 {
 // study's machines are 5 % apart or more (section 7 there), and it took 3 % to either side as safe.
 const steadySpread = 0.03
 
-// Steady tells whether the speed stayed the same.
+// Steady reports whether the speed stayed the same.
 func (s Speed) Steady() bool { return s.Spread() <= steadySpread }
 
 func (s Speed) String() string {

@@ -19,7 +19,7 @@ var virtualisation = setting.Descriptor{
 		"`pvbus` on OpenBSD",
 }
 
-// Virtualisation says whether something stands between krund and the hardware.
+// Virtualisation reports whether something stands between krund and the hardware.
 type Virtualisation struct {
 	// the hypervisor ("kvm", "vmware", ...); "vm" when it does not say; "" for none
 	Machine   string   `json:"machine"`
@@ -98,7 +98,7 @@ func (v *Virtualisation) askSystemd(ctx context.Context, c host.Commands) {
 	}
 }
 
-// isName tells whether a program's answer names something.
+// isName reports whether a program's answer names something.
 func isName(out []byte) bool {
 	text := strings.TrimSpace(string(out))
 	return text != "" && text != "none" && !strings.ContainsAny(text, " \n")
@@ -140,7 +140,7 @@ func (v *Virtualisation) askFiles(h host.Host) {
 	}
 }
 
-// rented tells whether what the firmware calls a cloud's is a machine of its own, without a
+// rented reports whether what the firmware calls a cloud's is a machine of its own, without a
 // hypervisor: Amazon and Google let both, under the same vendor. Amazon's have ".metal" in their
 // product's name; on x86 a virtual machine of either has the processor's flag, as
 // systemd-detect-virt(1) knows.

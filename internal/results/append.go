@@ -26,14 +26,13 @@ func NewAppender(fsys durable.FS, dir string) *Appender {
 	return &Appender{fsys: fsys, dir: dir}
 }
 
-// Append makes r durable: when it returns nil, r survives a power cut, and when
-// power fails before, the record is there whole or not at all. Appending the
-// same record again changes nothing; a different one for the same slot and
-// attempt is refused with ErrExists.
+// Append makes r durable: when it returns nil, r survives a power cut. If the power fails before,
+// the record exists completely or not at all. Appending the same record again changes nothing; a
+// different one for the same slot and attempt is refused with ErrExists.
 //
-// Only what the file is found by is checked: slot, attempt, key and outcome.
-// Nothing measured is refused for looking odd; Record.Check is for the reader.
-// Texts are bounded as by Bounded. The error wraps ErrTooLarge for more than a reader reads.
+// It checks only what identifies the file: slot, attempt, key and outcome. It refuses no
+// measurement for looking odd; Record.Check is for the reader. Texts are bounded as by Bounded. The
+// error wraps ErrTooLarge for a record that is larger than a reader accepts.
 func (a *Appender) Append(r Record) error {
 	name := Name{Slot: r.Slot, Attempt: r.Attempt}
 	if err := a.append(r, name); err != nil {
@@ -61,13 +60,13 @@ func (a *Appender) append(r Record, name Name) error {
 	if err != nil {
 		return err
 	}
-	const readable = 0o644 // krunctl needs no rights
+	const readable = 0o644 // so that krunctl can read it without privileges
 	return durable.WriteFile(a.fsys, path, packed, readable)
 }
 
-// confirm compares the JSON, not the packed bytes: another version of the
-// compressor must not make the same record a different one. The directory is
-// synced because the earlier Append may have failed just there.
+// confirm compares the JSON, not the compressed bytes: another version of the compressor must not
+// make the same record a different one. It syncs the directory, because an earlier Append may have
+// failed at that step.
 func (a *Appender) confirm(path string, r Record) error {
 	var text bytes.Buffer
 	if err := encodeJSON(&text, r); err != nil {
@@ -87,7 +86,7 @@ func (a *Appender) confirm(path string, r Record) error {
 	return a.fsys.SyncDir(a.dir)
 }
 
-// checkIdentity says whether r can be stored and found again.
+// checkIdentity reports whether r can be stored and found again.
 func (r Record) checkIdentity() error {
 	if n, ok := ParseName((Name{Slot: r.Slot, Attempt: r.Attempt}).String()); !ok || n.Slot != r.Slot {
 		return fmt.Errorf("slot %d, attempt %d: a slot counts from 0, an attempt from 1", r.Slot, r.Attempt)

@@ -8,13 +8,13 @@ import (
 	"krund/internal/display"
 )
 
-// ErrTooLarge is returned by Append for a record that no reader would read again.
+// ErrTooLarge is returned by Append for a record that is larger than readers accept.
 var ErrTooLarge = errors.New(
 	"the record is larger than readers read; measure fewer iterations, or fewer counters",
 )
 
-// Bounds of what a record holds beside the series: what a benchmark leaves behind, and what the
-// kernel says of it, can be much more than anyone reads.
+// Bounds of what a record contains besides the series: what a benchmark leaves behind, and the
+// kernel's messages about it, can be far more than anyone reads.
 const (
 	mostSentences = 200 // of a list
 	sentenceBytes = 64 << 10
@@ -23,8 +23,8 @@ const (
 	mostSeries    = maxJSON - 64<<20 // leaves room for everything else
 )
 
-// Bounded returns r as it can be stored and read: with its lists of sentences and its free texts
-// bounded. A list that is cut says at its end how much is missing. A record whose series are too
+// Bounded returns r with its lists of sentences and its free texts bounded, as it can be stored and
+// read. A truncated list ends with the number of missing entries. A record whose series are too
 // large becomes an error without them.
 func (r Record) Bounded() Record {
 	if r.seriesBytes() > mostSeries {
@@ -54,8 +54,8 @@ func (r Record) boundedTexts() Record {
 	return r
 }
 
-// seriesBytes is how many bytes of JSON the values of the series take. It counts as far as
-// mostSeries, and only when there are so many values that they might be too much.
+// seriesBytes returns how many bytes of JSON the values of the series take. It counts up to
+// mostSeries, and only if the number of values could exceed it.
 func (r Record) seriesBytes() int {
 	values := len(r.StartNS) + len(r.WallNS)
 	for _, c := range r.Columns {
@@ -74,7 +74,7 @@ func (r Record) seriesBytes() int {
 	return size
 }
 
-// digits adds to size what the values of a list take, with a comma each.
+// digits adds the length of the values of a list, with a comma each, to size.
 func digits[T int64 | uint64](list []T, size int) int {
 	text := make([]byte, 0, len("-9223372036854775808"))
 	for _, v := range list {
@@ -91,7 +91,7 @@ func digits[T int64 | uint64](list []T, size int) int {
 	return size
 }
 
-// bounded writes at most left more bytes.
+// bounded is a writer that accepts at most left more bytes.
 type bounded struct {
 	to   io.Writer
 	left int

@@ -18,9 +18,8 @@ import (
 var ErrVersion = errors.New("the record is of a newer format; use the krunctl that belongs to the krund " +
 	"that wrote it")
 
-// maxJSON bounds the decompressed size of a record, so that a damaged or
-// hostile file cannot fill the memory. The largest honest ones, hundreds of
-// columns with 100,000 iterations, stay below.
+// maxJSON bounds the decompressed size of a record, so that a damaged or malicious file cannot fill
+// the memory. The largest real ones, with hundreds of columns and 100,000 iterations, are smaller.
 const maxJSON = 1 << 30
 
 // plain is Record without its methods.
@@ -37,7 +36,7 @@ type fileJSON struct {
 	plain
 }
 
-// inFile gives r the form it has in its file.
+// inFile returns r in the form of its file.
 func (r Record) inFile() fileJSON {
 	r.Started = r.Started.UTC()
 	return fileJSON{
@@ -53,9 +52,8 @@ func (r Record) inFile() fileJSON {
 // MarshalJSON writes the object that the package's doc specifies.
 func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.inFile()) }
 
-// UnmarshalJSON reads what MarshalJSON writes, of this format or an older one.
-// Fields it does not know are skipped. The error is ErrVersion for a newer
-// format, whatever else is wrong.
+// UnmarshalJSON reads what MarshalJSON writes, in this format or an older one. It ignores unknown
+// fields. The error is ErrVersion for a newer format, whatever else is wrong.
 func (r *Record) UnmarshalJSON(text []byte) error {
 	var j fileJSON
 	err := json.Unmarshal(text, &j)
@@ -83,8 +81,8 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Encode returns the bytes of a record's file. They follow from the record
-// alone: the gzip header holds no time and no name.
+// Encode returns the bytes of a record's file. They depend on the record only: the gzip header
+// contains no time and no name.
 func Encode(r Record) ([]byte, error) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
@@ -105,8 +103,8 @@ func encodeJSON(to io.Writer, r Record) error {
 	return nil
 }
 
-// Decode reads the bytes of a record's file. Every error says what is wrong
-// with them; ErrVersion is one.
+// Decode reads the bytes of a record's file. Every error describes what is wrong with them;
+// ErrVersion is one.
 func Decode(packed []byte) (Record, error) {
 	text, err := decompress(packed)
 	if err != nil {
@@ -155,9 +153,9 @@ func decompress(packed []byte) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// unpackedSize is what the trailer of a gzip file says of its size, with the little room that a
-// buffer needs to find the end, so that a long series is not copied while it is unpacked. It is a
-// hint that a damaged or hostile file makes up, so it is bounded by what is read.
+// unpackedSize returns the size in the trailer of a gzip file, plus the little space that a buffer
+// needs to find the end, so that a long series is not copied while it is unpacked. A damaged or
+// malicious file can contain any number, so it is only a hint, bounded by what is read.
 func unpackedSize(packed []byte) int {
 	const trailer = 4
 	if len(packed) < trailer {
@@ -167,7 +165,7 @@ func unpackedSize(packed []byte) int {
 	return min(size, max(durable.UnpackRatio*len(packed), 1<<20), maxJSON) + bytes.MinRead
 }
 
-// explain says what the errors of the libraries mean for the file.
+// explain translates errors of the libraries into what they mean for the file.
 func explain(err error) error {
 	var syntax *json.SyntaxError
 	switch {

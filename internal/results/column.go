@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Kind tells the two sorts of columns apart.
+// Kind distinguishes the two kinds of columns.
 type Kind string
 
 // The kinds of columns.
@@ -17,12 +17,11 @@ const (
 	KindUser    Kind = "user"    // named and set by the benchmark or its runner
 )
 
-// Missing is a user column's value for an iteration in which none was set; null
-// in JSON.
+// Missing is the value of a user column for an iteration in which none was set; null in JSON.
 const Missing int64 = math.MinInt64
 
-// MissingCount is a counter's value for an iteration in which it could not be read; null in JSON.
-// No counter gets that far in an iteration.
+// MissingCount is the value of a counter for an iteration in which it could not be read; null in
+// JSON. No counter reaches it in an iteration.
 const MissingCount uint64 = 1 << 63
 
 // Total is what a counter counted over all iterations of an execution, from before the first one
@@ -55,8 +54,7 @@ func (c Column) Len() int {
 	return len(c.Values)
 }
 
-// Float returns value i, NaN when it is missing. Integers beyond 2^53 are
-// rounded.
+// Float returns value i, NaN if it is missing. Integers beyond 2^53 are rounded.
 func (c Column) Float(i int) float64 {
 	switch {
 	case c.Kind == KindCounter && c.Counts[i] == MissingCount:
@@ -69,8 +67,7 @@ func (c Column) Float(i int) float64 {
 	return float64(c.Values[i])
 }
 
-// columnJSON is Column in a file. Values is filled by hand: it is most of what
-// a record consists of.
+// columnJSON is Column in a file. Values is encoded by hand, because it is most of a record.
 type columnJSON struct {
 	Name   string          `json:"name"`
 	Unit   string          `json:"unit"`

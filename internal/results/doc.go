@@ -84,9 +84,9 @@
 //	  name, unit, core   as of columns
 //	  value          increase from before the first iteration until the runner was
 //	                 done; null when it could not be read
-//	energy           list, null where the machine does not tell: what its parts used from
-//	                 just before the process was made until krund had seen its end,
-//	                 whoever caused it
+//	energy           list, null if the machine has no energy counters: what its parts
+//	                 used from just before the process was created until krund had seen
+//	                 its end, by whatever process
 //	  zone, name     the kernel's name (intel-rapl:0:1), and what it is (package-0,
 //	                 core, dram, ...); a package contains its cores
 //	  energy_uj      microjoules; null when unknown, and then
@@ -121,7 +121,7 @@
 //	  stdout, stderr text (what was kept, bad UTF-8 replaced by U+FFFD), bytes
 //	                 (all that was written), truncated
 //	  strays         processes left behind, which krund killed
-//	  oom_kills      processes the kernel killed meanwhile, for want of memory
+//	  oom_kills      processes that the kernel killed meanwhile because memory ran out
 //	  findings       list of sentences; this one, as reasons and kernel_log.lines,
 //	                 is bounded, and says at its end how much was left out
 //	machine

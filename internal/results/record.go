@@ -17,7 +17,7 @@ const (
 	Rerun     Outcome = "rerun"     // disturbed, does not count; kept so that the selection can be judged
 )
 
-// Known says whether o is one of the outcomes above.
+// Known reports whether o is one of the outcomes above.
 func (o Outcome) Known() bool {
 	switch o {
 	case Completed, Error, Timeout, Rerun:
@@ -138,7 +138,7 @@ type Process struct {
 	Stdout   Output   `json:"stdout"`
 	Stderr   Output   `json:"stderr"`
 	Strays   int      `json:"strays"`    // processes it left behind, killed by krund
-	OOMKills int      `json:"oom_kills"` // processes the kernel killed meanwhile for want of memory
+	OOMKills int      `json:"oom_kills"` // processes that the kernel killed meanwhile because memory ran out
 	Findings []string `json:"findings"`  // what was refused, left over or odd
 }
 
@@ -218,7 +218,7 @@ type KernelLog struct {
 	Lost  uint64   `json:"lost"`  // messages overwritten before they could be read
 }
 
-// Energy is what a part of the machine used during the execution, whoever caused it.
+// Energy is what a part of the machine used during the execution, for all processes.
 type Energy struct {
 	Zone   string  `json:"zone"`      // the kernel's name: intel-rapl:0:1
 	Name   string  `json:"name"`      // package-0, core, dram, ...

@@ -11,10 +11,9 @@ import (
 	"krund/internal/durable"
 )
 
-// Create makes the schedule of n slots at path, durably and whole or not at
-// all. It never replaces one: the error then wraps fs.ErrExist. slots is ranged
-// over twice, once to find the longest key. See Header for what h must have;
-// h.Width may be 0 to let Create choose.
+// Create creates the schedule of n slots at path, durably and atomically. It never replaces one:
+// the error then wraps fs.ErrExist. It ranges over slots twice, once to find the longest key. See
+// Header for what h must contain; h.Width may be 0 to let Create choose.
 func Create(fsys durable.FS, path string, h Header, n int, slots iter.Seq[Slot]) error {
 	switch _, err := fsys.Lstat(path); {
 	case err == nil:
@@ -48,7 +47,7 @@ func shape(h Header, n int, slots iter.Seq[Slot]) (Header, error) {
 
 // write writes a whole new file.
 func write(fsys durable.FS, path string, h Header, slots iter.Seq[Slot]) error {
-	const readable = 0o644 // krunctl needs no rights
+	const readable = 0o644 // so that krunctl can read it without privileges
 	return durable.WriteTo(fsys, path, readable, func(w io.Writer) error {
 		buffered := bufio.NewWriterSize(w, blockBytes)
 		if err := writeHeaders(buffered, h); err != nil {
@@ -61,8 +60,8 @@ func write(fsys durable.FS, path string, h Header, slots iter.Seq[Slot]) error {
 	})
 }
 
-// writeHeaders writes both copies, alike but for their letter, in the order of
-// the file: the first sectors, then the others.
+// writeHeaders writes both copies, which differ in their letter only, in the order of the file: the
+// first sectors, then the others.
 func writeHeaders(w io.Writer, h Header) error {
 	var first, rest []byte
 	for c := range copyID(copies) {

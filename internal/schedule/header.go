@@ -36,23 +36,23 @@ func (c copyID) String() string { return "AB"[c : c+1] }
 
 func (c copyID) other() copyID { return 1 - c }
 
-// first is the offset of the copy's first sector, rest that of the others.
+// first returns the offset of the copy's first sector, rest that of the others.
 func (c copyID) first() int64 { return int64(c) * sectorBytes }
 
 func (c copyID) rest(sectors int) int64 {
 	return (copies + int64(c)*int64(sectors-1)) * sectorBytes
 }
 
-// slotsAt is the offset of slot 0.
+// slotsAt returns the offset of slot 0.
 func (h Header) slotsAt() int64 { return copies * int64(h.Sectors) * sectorBytes }
 
-// slotAt is the offset of a slot.
+// slotAt returns the offset of a slot.
 func (h Header) slotAt(index int) int64 { return h.slotsAt() + int64(index)*int64(h.Width) }
 
-// fileBytes is the size of the file.
+// fileBytes returns the size of the file.
 func (h Header) fileBytes() int64 { return h.slotAt(h.Slots) }
 
-// check says whether h can be written.
+// check reports whether h can be written.
 func (h Header) check() error {
 	switch {
 	case !validWidth(h.Width):
@@ -84,12 +84,12 @@ func (h Header) check() error {
 // maxCount is the highest number of ten digits that every int can hold.
 const maxCount = 1<<31 - 1
 
-// isWord allows printable ASCII without spaces; empty too.
+// isWord accepts printable ASCII without spaces, also the empty string.
 func isWord(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// isLine allows UTF-8 without control characters and without spaces at the ends.
+// isLine accepts UTF-8 without control characters and without spaces at the ends.
 func isLine(s string) bool {
 	return s != "" && s == strings.TrimSpace(s) && utf8.ValidString(s) &&
 		!strings.ContainsFunc(s, unicode.IsControl)
@@ -150,8 +150,8 @@ func encodeHeader(h Header, c copyID) ([]byte, error) {
 	return fmt.Appendf(text, "crc=%08x\n", crc32.Checksum(text, castagnoli)), nil
 }
 
-// padding is the byte at a place of the copy without text: newlines at the end
-// of sectors, so that what follows the first one in the file starts a line.
+// padding returns the byte at a position of the copy that has no text: newlines at the ends of
+// sectors, so that the following part of the file starts a line.
 func padding(at int) byte {
 	if at%sectorBytes == sectorBytes-1 {
 		return '\n'
@@ -159,8 +159,8 @@ func padding(at int) byte {
 	return ' '
 }
 
-// sectorsOf reads the number of sectors from a copy's first sector, 0 when it
-// is not there. The number is to be believed only when the checksum agrees.
+// sectorsOf reads the number of sectors from a copy's first sector, 0 if it is missing. The number
+// is valid only if the checksum is.
 func sectorsOf(first []byte) int {
 	const name = "\nsectors="
 	_, after, ok := bytes.Cut(first, []byte(name))
@@ -174,8 +174,8 @@ func sectorsOf(first []byte) int {
 	return n
 }
 
-// isNewer says whether a copy's first sector names a later version. Nothing
-// else can be known of it, not even how its checksum is made.
+// isNewer reports whether a copy's first sector names a later version. Nothing else is known about
+// such a copy, not even how its checksum is computed.
 func isNewer(first []byte) bool {
 	rest, ok := bytes.CutPrefix(first, []byte(magic))
 	line, _, found := bytes.Cut(rest, []byte("\n"))
@@ -210,7 +210,7 @@ func decodeHeader(text []byte, c copyID) (Header, error) {
 	return h, nil
 }
 
-// parseHeader reads the lines; their order and form are for decodeHeader.
+// parseHeader reads the lines; decodeHeader checks their order and form.
 func parseHeader(body string) (Header, error) {
 	h := Header{Version: Version}
 	numbers := map[string]*int{

@@ -15,7 +15,7 @@ const (
 	Interleaved = "interleaved" // in each round every key once, in an order of the round's own
 )
 
-// KnownOrder says whether order is one of the above.
+// KnownOrder reports whether order is one of the above.
 func KnownOrder(order string) bool { return order == RoundRobin || order == Interleaved }
 
 // Plan yields the slots of an experiment in the order of running: executions
@@ -27,7 +27,7 @@ func KnownOrder(order string) bool { return order == RoundRobin || order == Inte
 // from seed and the round's number alone. It is the same on every machine and
 // with every version of Go: see the package's doc.
 //
-// Plan panics when order is not known: config and Open let no other pass.
+// Plan panics if order is unknown: config and Open accept no other.
 func Plan(keys []key.Key, executions int, order string, seed uint64) iter.Seq[Slot] {
 	if !KnownOrder(order) {
 		panic(fmt.Sprintf("schedule: order %q", order))

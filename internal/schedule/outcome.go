@@ -2,9 +2,9 @@ package schedule
 
 import "krund/internal/results"
 
-// FlagOf is the flag of a slot whose latest attempt ended with outcome o. A rerun, and an outcome
-// that this version does not know, leave it Outstanding: rather run once more than count what is
-// not understood.
+// FlagOf returns the flag of a slot whose latest attempt ended with outcome o. A rerun leaves it
+// Outstanding, and so does an unknown outcome: one execution too many is better than counting an
+// outcome that is not understood.
 func FlagOf(o results.Outcome) Flag {
 	switch o {
 	case results.Completed:

@@ -9,17 +9,17 @@ import (
 	"krund/internal/results"
 )
 
-// Facts are what all records together say, for a header whose two copies are both lost. The zero
-// Facts are those of an experiment without records.
+// Facts summarize all records, for a header of which both copies are lost. The zero Facts are those
+// of an experiment without records.
 type Facts struct {
 	First    time.Time             // when the first attempt began; zero: unknown
 	Attempts int                   // how many there were, in all slots
 	Base     []results.Temperature // base temperatures, of the newest record that has them; nil: none has
 }
 
-// NewHeader returns the header of a rebuilt schedule of cfg. Reboots and mails are as many as there
-// may have been, so that no bound is passed. now is when the experiment began if facts do not know
-// it.
+// NewHeader returns the header of a rebuilt schedule of cfg. Reboots and mails are as high as they
+// may have been, so that no bound is exceeded. now is the start of the experiment if facts does not
+// contain it.
 func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 	e := cfg.Experiment
 	h := Header{
@@ -40,8 +40,8 @@ func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 	return h
 }
 
-// NewSource is what the schedule of cfg is rebuilt from. header is only used when both copies are
-// lost; history gives the records of a slot.
+// NewSource returns what the schedule of cfg is rebuilt from. header is used only if both copies
+// are lost; history returns the records of a slot.
 func NewSource(cfg *config.Config, header Header, history func(slot int) (History, error)) Source {
 	e := cfg.Experiment
 	return Source{
@@ -57,7 +57,7 @@ func NewSource(cfg *config.Config, header Header, history func(slot int) (Histor
 	}
 }
 
-// Brief is what has to be remembered of a record.
+// Brief is what a rebuild needs of a record.
 type Brief struct {
 	Name    results.Name
 	Key     string
@@ -65,13 +65,13 @@ type Brief struct {
 	Outcome results.Outcome
 }
 
-// BriefOf is the brief of a record.
+// BriefOf returns the brief of a record.
 func BriefOf(r results.Record) Brief {
 	return Brief{Name: results.Name{Slot: r.Slot, Attempt: r.Attempt}, Key: r.Key.String(), Pexec: r.Pexec,
 		Outcome: r.Outcome}
 }
 
-// History is what the records of one slot say.
+// History summarizes the records of one slot.
 type History struct {
 	Records []Brief // that could be read, by attempt
 	Highest int     // attempt of any of them, readable or not
@@ -91,7 +91,7 @@ func (h History) Final() (b Brief, ok bool) {
 	return b, ok
 }
 
-// Of leaves out records that are not of this slot's process execution.
+// Of returns the history without records that do not belong to this slot's process execution.
 func (h History) Of(slot Slot) History {
 	own := History{Highest: h.Highest}
 	for _, r := range h.Records {
@@ -102,7 +102,7 @@ func (h History) Of(slot Slot) History {
 	return own
 }
 
-// State gives a planned slot the flag and the attempts that its records say: outstanding when none
+// State returns a planned slot with the flag and the attempts of its records: outstanding if none
 // of them is final.
 func (h History) State(planned Slot) Slot {
 	planned.Flag, planned.Attempts = Outstanding, h.Highest
@@ -112,9 +112,9 @@ func (h History) State(planned Slot) Slot {
 	return planned
 }
 
-// ReadHistory reads the history of one slot, of the attempts 1 to most. It opens files by name,
-// without a look at the directory, so that it costs the same however many records there are. A
-// record that cannot be read is an error: nobody knows whether the slot is finished.
+// ReadHistory reads the history of one slot, of the attempts 1 to most. It opens files by name
+// without listing the directory, so that the cost does not depend on the number of records. A
+// record that cannot be read is an error, because it may or may not finish the slot.
 func ReadHistory(records *results.Reader, slot, most int) (History, error) {
 	var h History
 	for attempt := 1; attempt <= most; attempt++ {

@@ -12,45 +12,43 @@ import (
 	"krund/internal/durable"
 )
 
-// Source is what a damaged schedule is rebuilt from.
+// Source provides the content of a rebuilt schedule.
 type Source struct {
 	// Header replaces the header when both copies are damaged: as for Create,
 	// with Reboots and Mails as high as they may have been. Otherwise only its
 	// ConfigHash is used: a schedule of another configuration is refused.
 	Header Header
-	// Plan gives the slots as they were planned, as Plan does from the
-	// configuration. It is ranged over several times.
+	// Plan yields the slots as planned, as the function Plan does from the configuration. It is
+	// ranged over several times.
 	Plan iter.Seq[Slot]
-	// State gives Flag and Attempts of a planned slot as the results know them:
-	// Outstanding and 0 when there is no record. It is called for slots that
-	// cannot be read, once for each, in order.
+	// State returns Flag and Attempts of a planned slot according to the results: Outstanding and 0
+	// if there is no record. It is called once for each slot that cannot be read, in order.
 	State func(planned Slot) (Slot, error)
 }
 
-// Report says what Repair did.
-type Report struct {
+// RepairReport is the result of Repair.
+type RepairReport struct {
 	Headers []error // why copies of the header could not be used; nil when both could
 	Slots   []int   // slots that were rebuilt
-	Size    error   // a *SizeError when the file had not its size, nil otherwise
-	Missing bool    // there was no file; all of it was rebuilt
+	Size    error   // a *SizeError if the file had the wrong size, nil otherwise
+	Missing bool    // there was no file; everything was rebuilt
 	Backup  string  // where the file was copied to before; "" when there was nothing to copy
 }
 
-// Clean says that nothing was damaged and nothing was changed.
-func (r Report) Clean() bool {
+// Clean reports whether nothing was damaged and nothing was changed.
+func (r RepairReport) Clean() bool {
 	return len(r.Headers) == 0 && len(r.Slots) == 0 && r.Size == nil && !r.Missing
 }
 
-// Repair makes the schedule at path whole again. What can be read stays as it
-// is, count of attempts included; slots that cannot, and the header when both
-// copies cannot, come from src. First the file is copied to path.broken (or
-// path.broken1, ...), then the new one is written aside and put in its place,
-// each durably: a crash leaves the old file or the new one. A sound schedule is
-// not touched, and one that is missing is made again.
+// Repair repairs the schedule at path. What can be read stays as it is, including the count of
+// attempts. Slots that cannot be read come from src, and so does the header if both copies cannot
+// be read. First the file is copied to path.broken (or path.broken1, ...), then the new one is
+// written to a temporary file and renamed, each durably: after a crash the old file or the new one
+// exists. An intact schedule is not touched. A missing one is created again.
 //
-// The experiment must be locked. Errors: ErrVersion; one that says so when the
-// plan is not that of the schedule; those of src.State and the file system.
-func Repair(fsys durable.FS, path string, src Source) (Report, error) {
+// The experiment must be locked. Errors: ErrVersion; a plan that differs from that of the schedule;
+// those of src.State and the file system.
+func Repair(fsys durable.FS, path string, src Source) (RepairReport, error) {
 	report, err := repair(fsys, path, src)
 	if err != nil {
 		return report, fmt.Errorf("repair %s: %w", path, err)
@@ -58,21 +56,21 @@ func Repair(fsys durable.FS, path string, src Source) (Report, error) {
 	return report, nil
 }
 
-func repair(fsys durable.FS, path string, src Source) (Report, error) {
+func repair(fsys durable.FS, path string, src Source) (RepairReport, error) {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return remake(fsys, path, src)
 	}
 	if err != nil {
-		return Report{}, err
+		return RepairReport{}, err
 	}
 	report, err := repairFrom(fsys, path, f, src)
 	return report, errors.Join(err, f.Close())
 }
 
 // remake writes the file as if every slot of it were damaged.
-func remake(fsys durable.FS, path string, src Source) (Report, error) {
-	report := Report{Missing: true}
+func remake(fsys durable.FS, path string, src Source) (RepairReport, error) {
+	report := RepairReport{Missing: true}
 	h, err := shape(src.Header, count(src.Plan), src.Plan)
 	if err != nil {
 		return report, err
@@ -88,7 +86,7 @@ func remake(fsys durable.FS, path string, src Source) (Report, error) {
 	return report, err
 }
 
-func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (Report, error) {
+func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (RepairReport, error) {
 	old, report, err := salvage(f, src)
 	if err != nil {
 		return report, err

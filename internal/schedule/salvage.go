@@ -8,9 +8,9 @@ import (
 	"krund/internal/durable"
 )
 
-// salvage finds out what of the file can be used.
-func salvage(f durable.File, src Source) (*Schedule, Report, error) {
-	var report Report
+// salvage determines which parts of the file can be used.
+func salvage(f durable.File, src Source) (*Schedule, RepairReport, error) {
+	var report RepairReport
 	found, err := readHeaders(f)
 	if err != nil {
 		return nil, report, err
@@ -62,10 +62,9 @@ func count(slots iter.Seq[Slot]) int {
 	return n
 }
 
-// guess makes a header from src. The size of the lost header copies and the
-// width of the lines are those under which lines of the plan's first slots are
-// found; when there are none, nothing of the file can be used and Create's
-// choice is as good as any.
+// guess creates a header from src. The size of the lost header copies and the width of the lines
+// are those for which lines of the first planned slots are found in the file. If there are none,
+// nothing in the file can be used, and the choice of Create is used.
 func (s *Schedule) guess(src Source) (Header, error) {
 	h, err := shape(src.Header, count(src.Plan), src.Plan)
 	if err != nil {
@@ -112,15 +111,13 @@ func (s *Schedule) matches(h Header, plan iter.Seq[Slot]) int {
 
 func sameTask(a, b Slot) bool { return a.Key == b.Key && a.Pexec == b.Pexec }
 
-// salvaged is a slot as it stands in the file, or as planned when it is
-// damaged.
+// salvaged is a slot as it is in the file, or as planned if it is damaged.
 type salvaged struct {
 	Slot
 	damaged bool
 }
 
-// slots yields every planned slot with what the file knows of it. An error ends
-// it.
+// slots yields every planned slot with its state in the file. An error ends it.
 func (s *Schedule) slots(src Source) iter.Seq2[salvaged, error] {
 	return func(yield func(salvaged, error) bool) {
 		line := make([]byte, s.header.Width)

@@ -25,7 +25,7 @@ const (
 	Skipped     Flag = 'S'
 )
 
-// Known says whether f is one of the flags above.
+// Known reports whether f is one of the flags above.
 func (f Flag) Known() bool {
 	switch f {
 	case Outstanding, Running, Completed, Error, Timeout, Skipped:
@@ -34,7 +34,7 @@ func (f Flag) Known() bool {
 	return false
 }
 
-// Final says whether nothing is left to do for a slot with this flag.
+// Final reports whether nothing is left to do for a slot with this flag.
 func (f Flag) Final() bool { return f.Known() && f != Outstanding && f != Running }
 
 // String is the flag in words.

@@ -34,7 +34,7 @@ func widthFor(n int) int {
 	return max(minWidth, 1<<bits.Len(uint(need-1)))
 }
 
-// validWidth says whether lines may be that wide.
+// validWidth reports whether lines may be that wide.
 func validWidth(w int) bool {
 	return w >= minWidth && w <= maxWidth && w&(w-1) == 0
 }

@@ -47,11 +47,9 @@ func (s *Schedule) Finish(slot Slot, f Flag) error {
 	return nil
 }
 
-// Withdraw takes the running attempt of a slot back, durably: the slot is
-// Outstanding and the attempt is not counted. It is for an attempt that was
-// given up by somebody's decision, not by the machine's or the benchmark's
-// failure, and that has left no record. A slot that is not Running stays as it
-// is.
+// Withdraw withdraws the running attempt of a slot, durably: the slot is Outstanding and the
+// attempt is not counted. It is for an attempt that ended by a decision, not by a failure of the
+// machine or the benchmark, and that has no record. A slot that is not Running does not change.
 func (s *Schedule) Withdraw(slot Slot) error {
 	if !s.writable {
 		return ErrReadOnly
@@ -66,8 +64,8 @@ func (s *Schedule) Withdraw(slot Slot) error {
 	return nil
 }
 
-// Forget takes the last n attempts of a slot back, durably, and makes it
-// Outstanding: their records are lost, and the slot is to be run again.
+// Forget removes the last n attempts of a slot, durably, and makes it Outstanding: their records
+// are lost, and the slot is to be run again.
 func (s *Schedule) Forget(slot Slot, n int) error {
 	if !s.writable {
 		return ErrReadOnly
@@ -78,7 +76,7 @@ func (s *Schedule) Forget(slot Slot, n int) error {
 	return nil
 }
 
-// finish writes the flag f and takes withdrawn from the count of attempts.
+// finish writes the flag f and subtracts withdrawn from the count of attempts.
 func (s *Schedule) finish(slot Slot, f Flag, withdrawn int) error {
 	if !f.Final() && f != Outstanding {
 		return fmt.Errorf("a slot cannot end as %s", f)
@@ -104,8 +102,8 @@ func (s *Schedule) finish(slot Slot, f Flag, withdrawn int) error {
 	return s.stepForward(slot.Index, f)
 }
 
-// stepBack makes sure that no copy of the header has a hint beyond index. It
-// takes two updates at most, one for each copy.
+// stepBack ensures that no copy of the header has a hint beyond index. It needs two updates at
+// most, one for each copy.
 func (s *Schedule) stepBack(index int) error {
 	s.place.low = min(s.place.low, index)
 	s.place.next = min(s.place.next, index)
@@ -127,10 +125,10 @@ func (s *Schedule) stepForward(index int, f Flag) error {
 	return s.update(func(h *Header) { h.Next = s.place.next })
 }
 
-// UpdateHeader lets change alter Reboots, Mails, Boot and BaseTemperatures of the
-// header and makes the result durable. It writes over the older of the two
-// copies: whatever happens meanwhile, the other one stays valid. After an error
-// the header is as before, here and, unless the disk is broken, in the file.
+// UpdateHeader calls change, which may alter Reboots, Mails, Boot and BaseTemperatures of the
+// header, and makes the result durable. It overwrites the older of the two copies: whatever happens
+// meanwhile, the other one stays valid. After an error the header is unchanged, in memory and,
+// unless the disk is broken, in the file.
 func (s *Schedule) UpdateHeader(change func(*Header)) error {
 	if !s.writable {
 		return ErrReadOnly

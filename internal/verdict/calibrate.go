@@ -8,13 +8,13 @@ import (
 
 // Calibration errors.
 var (
-	// ErrNoRatio says that a calibration run has no usable A/MPERF.
+	// ErrNoRatio is returned if a calibration run has no usable A/MPERF.
 	ErrNoRatio = errors.New("no APERF and MPERF in the calibration run")
-	// ErrOverlap says that idle and busy cores cannot be told apart.
+	// ErrOverlap is returned if idle and busy cores cannot be distinguished.
 	ErrOverlap = errors.New("idle cores count as fast as busy ones")
 )
 
-// Bounds of what Suggest says.
+// Bounds of the limits that Suggest returns.
 const (
 	toleranceMargin = 1.5   // on the largest deviation seen
 	toleranceStep   = 0.005 // rounded up to a multiple

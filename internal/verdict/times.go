@@ -7,9 +7,9 @@ import (
 )
 
 // krund measures how long the process lives, from before its start until after its end, so that the
-// iterations cannot take longer together. They may seem to by little: krund's clock is slewed to
-// the right time and libkrun's is not, by up to 500 millionths; and who prints whole milliseconds
-// may have rounded each of them up.
+// iterations together cannot take longer. They may seem to, by little: the kernel slews krund's
+// clock to the right time by up to 500 millionths, but not libkrun's, and a suite that prints whole
+// milliseconds may have rounded each of them up.
 const (
 	slewFraction  = 1.0 / 1000 // twice what the kernel slews, of the process's time
 	coarsestUnit  = 1_000_000  // nanoseconds: rounding to more than milliseconds is not forgiven
@@ -17,8 +17,8 @@ const (
 	leastLifetime = time.Second
 )
 
-// tooLong says why the iterations cannot have taken as long as they are said to; "" when they can,
-// and when the life of the process is not known.
+// tooLong returns why the iterations cannot have taken as long as claimed; "" if they can, or if
+// the lifetime of the process is unknown.
 func (e Execution) tooLong() string {
 	if e.Lifetime <= 0 {
 		return ""
@@ -41,7 +41,7 @@ func (e Execution) tooLong() string {
 	return why
 }
 
-// doubts are remarks about times that may be right. They change no outcome.
+// doubts returns remarks about times that may be right. They change no outcome.
 func (e Execution) doubts() []string {
 	var remarks []string
 	var zero some
@@ -60,11 +60,11 @@ func (e Execution) doubts() []string {
 	return remarks
 }
 
-// tooShort recognizes the times of a suite that are too small by a factor between units. Most of a
-// process that lives for a second or more should be its iterations. Many are not, when starting up
-// takes long; so little time alone says nothing. What is remarked are times that with a thousand, a
-// million or a billion times as much would fill between half and the whole of the process's life,
-// which few are by chance.
+// tooShort recognizes times of a suite that are too small by a factor between units. Most of a
+// process that lives for a second or more should be its iterations. A long start-up can reduce that
+// share, so little time alone proves nothing. Times are remarked on if a thousand, a million or a
+// billion times as much would fill between half and the whole of the process's life, which is
+// unlikely by chance.
 func (e Execution) tooShort() string {
 	sum, most := e.sum(), e.mostTogether()
 	if !e.External || e.Lifetime < leastLifetime || sum == 0 {
@@ -81,7 +81,8 @@ func (e Execution) tooShort() string {
 	return ""
 }
 
-// sum is the time of all iterations in nanoseconds. A time below zero does not make up for others.
+// sum returns the time of all iterations in nanoseconds. A negative time does not compensate for
+// others.
 func (e Execution) sum() float64 {
 	sum := 0.0
 	for _, ns := range e.WallNS {
@@ -90,7 +91,7 @@ func (e Execution) sum() float64 {
 	return sum
 }
 
-// mostTogether is how many nanoseconds the iterations can be said to take.
+// mostTogether returns an upper bound of the time of all iterations together, in nanoseconds.
 func (e Execution) mostTogether() float64 {
 	unit := int64(coarsestUnit)
 	for _, ns := range e.WallNS {

@@ -1,6 +1,6 @@
-// Package verdict decides whether a process execution counts. It is pure: what was observed goes
-// in, an outcome with its reasons comes out. It never looks at the machine and never decides what
-// happens next; that is internal/boot's. Start reading at Judge.
+// Package verdict decides whether a process execution counts. It is pure: observations go in, an
+// outcome with its reasons comes out. It never examines the machine and never decides what happens
+// next; internal/boot does. Start reading at Judge.
 package verdict
 
 import (
@@ -11,17 +11,17 @@ import (
 	"krund/internal/results"
 )
 
-// Policy says what becomes of a run that the machine disturbed.
+// Policy decides what happens to a run that the machine disturbed.
 type Policy string
 
 // The policies, as in the configuration's [verdict] section.
 const (
 	Accept Policy = "accept" // it counts; the reasons are kept in the record
-	Rerun  Policy = "rerun"  // it is run again, as long as attempts are left
+	Rerun  Policy = "rerun"  // it is repeated, as long as attempts are left
 	Fail   Policy = "fail"   // it is an error
 )
 
-// Execution is what is known about one process execution when it is over.
+// Execution is what was observed of one process execution.
 type Execution struct {
 	Planned int // in-process iterations
 	Done    int // complete iterations with a time
@@ -32,44 +32,44 @@ type Execution struct {
 	Signal     string        // the signal that ended it; ""
 	TimedOut   bool          // killed at Timeout
 	Timeout    time.Duration // the limit
-	OOMKills   int           // processes the kernel killed meanwhile for want of memory
+	OOMKills   int           // processes that the kernel killed meanwhile because memory ran out
 	LastWords  string        // last line on stderr, or else on stdout; ""
 
-	WallNS   []int64       // what the iterations are said to take, nanoseconds
+	WallNS   []int64       // the claimed times of the iterations, nanoseconds
 	Lifetime time.Duration // of the process, by krund's own clock; 0: unknown
 	External bool          // a suite measured itself
 
-	// sentences: why there is no series as it was asked for: the runner's fault, or the suite's
+	// sentences: why the series is not the requested one: a fault of the runner or the suite
 	Series []string
-	// sentences: what in the series cannot be right: counters missing or running backwards, a clock
-	// that does, a buffer in disorder
+	// sentences: what is impossible in the series: counters missing or running backwards, a clock
+	// that runs backwards, an inconsistent buffer
 	Unsound []string
 
-	// sentences: what happened during the run although the configuration requires that it does not
+	// sentences: what happened during the run although the configuration forbids it
 	Refused   []string
-	Disturbed []string // sentences: what the machine did during the run that it should not have done
+	Disturbed []string // sentences: disturbances by the machine during the run
 }
 
-// Limits are the bounds a run is judged by.
+// Limits are the bounds for judging a run.
 type Limits struct {
 	AttemptsLeft int // further attempts this slot may have
 	Disturbed    Policy
 }
 
-// Outcome is the judgement and why. Reasons may be there for a completed run, too: what was
+// Outcome is the judgement with its reasons. A completed run may have reasons, too: what was
 // accepted in spite of them.
 type Outcome struct {
 	Result  results.Outcome
 	Reasons []string
 }
 
-// Judge returns the outcome of a run. The order is from what makes all else meaningless to what
-// merely disturbs: not started, out of time, ended badly, too few iterations, iterations longer
-// than the process, a series that cannot be right, a disturbance.
+// Judge returns the outcome of a run. It checks first what makes all else meaningless: not started,
+// out of time, ended badly, too few iterations, iterations longer than the process, an impossible
+// series, a disturbance.
 //
-// The policy decides what becomes of a run that was disturbed, which is otherwise sound. It also
-// decides whether one whose series cannot be right is run again; but to accept it would be to
-// accept numbers that are known to be wrong, so that it is an error under any other policy.
+// The policy decides about a run that was disturbed but is otherwise sound. It also decides whether
+// a run with an impossible series is repeated. Under any other policy such a run is an error,
+// because accepting it would accept numbers that are known to be wrong.
 func Judge(e Execution, l Limits) Outcome {
 	switch {
 	case e.NotStarted != "":
@@ -101,14 +101,14 @@ func Judge(e Execution, l Limits) Outcome {
 	return discount(append(reasons, e.doubts()...), l, policy == Rerun)
 }
 
-// ending says how the process ended when that was not well, "" otherwise.
+// ending returns how the process ended, unless it ended well; "" otherwise.
 func ending(e Execution) string {
 	var how string
 	switch {
 	case e.Signal != "":
 		how = "ended by signal " + e.Signal
 		if e.OOMKills > 0 {
-			how += ", and the kernel killed a process for want of memory; raise limits.heap or use a " +
+			how += ", and the kernel killed a process because memory ran out; raise limits.heap or use a " +
 				"smaller parameter"
 		}
 	case e.Exit == nil:
@@ -126,11 +126,11 @@ func ending(e Execution) string {
 	return how
 }
 
-// disturbances are all of them, the worse first.
+// disturbances returns all disturbances, the worse ones first.
 func (e Execution) disturbances() []string { return slices.Concat(e.Refused, e.Disturbed) }
 
-// policy is the one that holds for this run: what is refused does not count, whatever the
-// configuration says of the rest.
+// policy returns the policy for this run: a refused run does not count, whatever the configured
+// policy is.
 func (e Execution) policy(l Limits) Policy {
 	switch {
 	case l.Disturbed == Fail:
@@ -141,7 +141,7 @@ func (e Execution) policy(l Limits) Policy {
 	return Accept
 }
 
-// discount judges a run that does not count: it is run again, if wanted, as long as attempts are
+// discount judges a run that does not count: it is repeated, if configured, as long as attempts are
 // left.
 func discount(reasons []string, l Limits, wanted bool) Outcome {
 	switch {

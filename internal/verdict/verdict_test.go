@@ -41,7 +41,7 @@ func TestJudge(t *testing.T) {
 			Limits{}, results.Error, []string{"signal SIGSEGV", "3 of 100"}},
 		{"out of memory",
 			good(func(e *Execution) { e.Exit, e.Signal, e.OOMKills, e.Done = nil, "SIGKILL", 1, 3 }),
-			Limits{}, results.Error, []string{"for want of memory; raise limits.heap", "3 of 100"}},
+			Limits{}, results.Error, []string{"because memory ran out; raise limits.heap", "3 of 100"}},
 		{"exits 0 without iterating",
 			good(func(e *Execution) { e.Done = 0 }), Limits{}, results.Error, []string{"0 of 100"}},
 		{"a status other than 0 after all iterations",

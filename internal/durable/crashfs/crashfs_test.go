@@ -265,7 +265,8 @@ func TestFailedSync(t *testing.T) {
 	fsys.Put("/x/f", []byte("old"))
 	f := openFile(t, fsys, "/x/f")
 	writeAt(t, f, "new", 0)
-	fsys.Inject(crashfs.Fault{Err: syscall.EIO, Match: func(op crashfs.Op) bool { return op.Kind == crashfs.Sync }})
+	fsys.Inject(crashfs.Fault{Err: syscall.EIO,
+		Match: func(op crashfs.Op) bool { return op.Kind == crashfs.Sync }})
 	if err := f.Sync(); !errors.Is(err, syscall.EIO) {
 		t.Errorf("first Sync: %v", err)
 	}
@@ -320,8 +321,10 @@ func TestWriteFileFaults(t *testing.T) {
 			}
 			files := fsys.Files()
 			inPlace := bytes.Equal(files["/x/f"], newContent)
-			if len(files) != 1 || !inPlace && !bytes.Equal(files["/x/f"], oldContent) || err == nil && !inPlace {
-				t.Errorf("operation %d, %v: left %d files, new content %v, error %v", op, reason, len(files), inPlace, err)
+			if len(files) != 1 || !inPlace && !bytes.Equal(files["/x/f"], oldContent) ||
+				err == nil && !inPlace {
+				t.Errorf("operation %d, %v: left %d files, new content %v, error %v", op, reason,
+					len(files), inPlace, err)
 			}
 		}
 	}

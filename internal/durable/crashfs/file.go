@@ -26,7 +26,7 @@ var (
 	_ durable.Locker = (*file)(nil)
 )
 
-// use locks the file system and says whether the file can be used. The caller
+// use locks the file system and reports whether the file can be used. The caller
 // unlocks in any case.
 func (f *file) use() error {
 	f.fsys.mu.Lock()
@@ -122,7 +122,8 @@ func (f *file) write(p []byte, offset int) (int, error) {
 	if f.flag&(os.O_WRONLY|os.O_RDWR) == 0 {
 		return 0, syscall.EBADF
 	}
-	op := Op{Kind: Write, Name: f.name, Offset: int64(offset), Bytes: len(p), grows: offset+len(p) > len(f.node.data)}
+	op := Op{Kind: Write, Name: f.name, Offset: int64(offset), Bytes: len(p),
+		grows: offset+len(p) > len(f.node.data)}
 	written := 0
 	err := f.fsys.do(op, func(n int) {
 		f.node.write(p[:n], offset)

@@ -55,7 +55,7 @@ type Fault struct {
 	Match     func(op Op) bool // which operations; nil is all
 }
 
-// hits says whether the fault strikes op. A full disk does not hinder what
+// hits reports whether the fault strikes op. A full disk does not hinder what
 // needs no space.
 func (f *Fault) hits(op Op) bool {
 	full := errors.Is(f.Err, syscall.ENOSPC) || errors.Is(f.Err, syscall.EDQUOT)
@@ -119,7 +119,7 @@ func Run(program func() error) (err error) {
 	return program()
 }
 
-// IsCut says whether the power is off.
+// IsCut reports whether the power is off.
 func (fsys *FS) IsCut() bool {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()

@@ -54,7 +54,8 @@ func Torn(seed uint64) Policy {
 
 // Policies returns all but Torn, with three Random ones that differ by seed.
 func Policies(seed uint64) []Policy {
-	return []Policy{Nothing, Everything, Names, Contents, Random(3*seed + 1), Random(3*seed + 2), Random(3*seed + 3)}
+	return []Policy{Nothing, Everything, Names, Contents, Random(3*seed + 1), Random(3*seed + 2),
+		Random(3*seed + 3)}
 }
 
 // String names the policy with its seed.
