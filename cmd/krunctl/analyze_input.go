@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
 	"krund/internal/exchange"
+	"krund/internal/experiment"
 	"krund/internal/key"
 )
 
@@ -87,7 +88,7 @@ func (a *app) readExperiment(arg, column string) (*dataset.Dataset, error) {
 		return nil, err
 	}
 	keep := func(name string) bool { return name == column || name == dataset.CoreCycles }
-	d, err := exchange.ReadKrundResults(a.fsys, f.Results(), keep)
+	d, err := experiment.ReadResults(a.fsys, f.Results(), keep)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Dir(), err)
 	}

@@ -11,6 +11,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
 	"krund/internal/exchange"
+	"krund/internal/experiment"
 )
 
 const convertHelp = `Convert writes the measured series in the format of another tool.
@@ -89,7 +90,7 @@ func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, s
 	if err != nil {
 		return nil, "", err
 	}
-	d, err := exchange.ReadKrundResults(a.fsys, f.Results(), nil)
+	d, err := experiment.ReadResults(a.fsys, f.Results(), nil)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", f.Dir(), err)
 	}

@@ -47,23 +47,16 @@ func (m *measurements) all() iter.Seq[measurement] {
 	return func(yield func(measurement) bool) {
 		completed := -1 // slot of the last completed record
 		m.damaged = 0
-		for l := range results.Scan(m.reader, m.names) {
-			if l.Err == nil {
-				l.Err = l.Record.Usable()
-			}
-			if l.Err != nil {
-				m.app.leaveOut(m.source, l.Err.Error())
-				m.damaged++
+		leaveOut := func(err error) { m.app.leaveOut(m.source, err.Error()); m.damaged++ }
+		for rec := range m.reader.Usable(m.names, leaveOut) {
+			if m.pattern != nil && !m.pattern.Match(rec.Key) {
 				continue
 			}
-			if m.pattern != nil && !m.pattern.Match(l.Record.Key) {
-				continue
-			}
-			counts := l.Record.Outcome == results.Completed && l.Record.Slot != completed
+			counts := rec.Outcome == results.Completed && rec.Slot != completed
 			if counts {
-				completed = l.Record.Slot
+				completed = rec.Slot
 			}
-			if !yield(measurement{Record: l.Record, Counts: counts}) {
+			if !yield(measurement{Record: rec, Counts: counts}) {
 				return
 			}
 		}

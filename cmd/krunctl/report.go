@@ -14,7 +14,7 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/exchange"
+	"krund/internal/experiment"
 	"krund/internal/report"
 	"krund/internal/results"
 )
@@ -147,7 +147,7 @@ type recordNames [][]results.Name
 // facts reads the records of an experiment of krund for what they say beside
 // the series; nil for files of other tools.
 func (a *app) facts(in analysisInput, arg string) (*report.Facts, error) {
-	if in.data.Format != exchange.FormatKrund {
+	if in.data.Format != experiment.Format {
 		return nil, nil
 	}
 	f, err := a.openDirectory(arg)
@@ -191,7 +191,7 @@ func (a *app) addFacts(input *report.Input, facts *report.Facts, arg string) err
 		if err != nil {
 			return nil, err
 		}
-		e := exchange.KrundExecution(&rec)
+		e := experiment.Execution(&rec, nil)
 		return e.Columns, nil
 	}
 	return nil

@@ -1,4 +1,4 @@
-package exchange
+package experiment
 
 import (
 	"os"
@@ -39,7 +39,7 @@ func writeRecords(t *testing.T, records ...results.Record) string {
 	return dir
 }
 
-func TestReadKrundResults(t *testing.T) {
+func TestReadResults(t *testing.T) {
 	a := key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}
 	b := key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
 	dir := writeRecords(t,
@@ -49,7 +49,7 @@ func TestReadKrundResults(t *testing.T) {
 		record(a, 1, 3, 1, results.Completed),
 		record(a, 2, 1, 2, results.Error),
 	)
-	d, err := ReadKrundResults(durable.OS(), dir, nil)
+	d, err := ReadResults(durable.OS(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestReadKrundResults(t *testing.T) {
 	if !ok || !slices.Equal(cycles.Counts, []uint64{1<<64 - 1, 7}) || !slices.Equal(gc.Ints, []int64{dataset.MissingInt, 250}) {
 		t.Errorf("columns %+v", e.Columns)
 	}
-	d, err = ReadKrundResults(durable.OS(), dir, func(name string) bool { return name == "gc" })
+	d, err = ReadResults(durable.OS(), dir, func(name string) bool { return name == "gc" })
 	if err != nil || len(d.Pairs[0].Executions[0].Columns) != 2 {
 		t.Errorf("with gc only: %+v, %v", d.Pairs[0].Executions[0].Columns, err)
 	}
@@ -91,7 +91,7 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 	if err := os.WriteFile(name, []byte("torn"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d, err := ReadKrundResults(durable.OS(), dir, nil)
+	d, err := ReadResults(durable.OS(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 			t.Errorf("problem %q, want %q", d.Problems[i], want)
 		}
 	}
-	if _, err := ReadKrundResults(durable.OS(), filepath.Join(dir, "missing"), nil); err == nil {
+	if _, err := ReadResults(durable.OS(), filepath.Join(dir, "missing"), nil); err == nil {
 		t.Error("a missing directory was not refused")
 	}
 }
