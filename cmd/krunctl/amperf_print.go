@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strconv"
+
+	"krund/internal/display"
 )
 
 // mostViolating is how many violating records are explained; JSON has all.
@@ -21,18 +23,18 @@ func (a *app) printAmperf(d amperfJSON) {
 			strconv.Itoa(k.Throttled), strconv.Itoa(k.Turbo), ratioText(k.Lowest), ratioText(k.Highest),
 		})
 	}
-	a.table([]string{"key", ">judged", ">violating", ">iterations", ">throttled", ">turbo", ">lowest", ">highest"}, table)
+	display.Table(a.stdout, []string{"key", ">judged", ">violating", ">iterations", ">throttled", ">turbo", ">lowest", ">highest"}, table)
 	if len(d.Violating) > 0 {
 		a.print("\n")
 	}
 	for i, v := range d.Violating {
 		if i == mostViolating {
-			a.print("... and %s more; --json has all\n", plural(len(d.Violating)-i, "record"))
+			a.print("... and %s more; --json has all\n", display.Count(len(d.Violating)-i, "record"))
 			break
 		}
-		a.print("%d-%d %s, %s\n", v.Slot, v.Attempt, visible(v.Key), v.Outcome)
+		a.print("%d-%d %s, %s\n", v.Slot, v.Attempt, display.Terminal(v.Key), v.Outcome)
 		for _, reason := range v.Reasons {
-			a.print("    %s\n", visible(reason))
+			a.print("    %s\n", display.Terminal(reason))
 		}
 	}
 }

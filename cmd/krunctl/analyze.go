@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
+	"krund/internal/report"
 )
 
 const analyzeHelp = `Analyze says of each process execution whether its iterations warm up, are flat,
@@ -199,7 +200,7 @@ func (a *app) analyzeOne(in analysisInput, o analyzeOptions) error {
 	if o.json {
 		a.print("%s", text)
 	} else {
-		a.printAnalysis(doc)
+		report.AnalysisText(a.stdout, doc)
 	}
 	return a.storeAnalysis(in, text, o)
 }

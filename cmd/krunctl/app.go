@@ -50,7 +50,7 @@ const (
 func (a *app) talk(format string, args ...any) {
 	var lines []string
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
-		lines = append(lines, visible(strings.TrimSuffix(line, "\n")))
+		lines = append(lines, display.Terminal(strings.TrimSuffix(line, "\n")))
 	}
 	for _, line := range display.ClipLines(lines, talkLines, talkBytes) {
 		_, _ = fmt.Fprintln(a.stderr, line) // an error here cannot be reported anywhere
@@ -107,7 +107,7 @@ func (a *app) leaveOut(source, why string) {
 // end says how a command ended, and returns its exit code.
 func (a *app) end(err error) int {
 	if n := len(a.leftOut); n > 0 {
-		a.talk("krunctl: left out %s in all; `krunctl check-data` says what to do", plural(n, "record"))
+		a.talk("krunctl: left out %s in all; `krunctl check-data` says what to do", display.Count(n, "record"))
 		if err == nil {
 			return exitLeftOut
 		}

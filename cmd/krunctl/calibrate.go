@@ -113,8 +113,8 @@ func (a *app) calibrate(arg string, o amperfOptions) error {
 	if o.json {
 		return a.printJSON(doc)
 	}
-	a.print("# from %s of %s idle and %s of %s busy\n", plural(doc.Idle.Iterations, "iteration"), plural(doc.Idle.Records, "record"),
-		plural(doc.Busy.Iterations, "iteration"), plural(doc.Busy.Records, "record"))
+	a.print("# from %s of %s idle and %s of %s busy\n", display.Count(doc.Idle.Iterations, "iteration"), display.Count(doc.Idle.Records, "record"),
+		display.Count(doc.Busy.Iterations, "iteration"), display.Count(doc.Busy.Records, "record"))
 	a.print("[verdict]\nratio_tolerance = %v\nbusy_threshold = %.1f\n", doc.Tolerance, doc.Threshold)
 	return nil
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"strconv"
+
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
 	"krund/internal/integrity"
 	"krund/internal/results"
 )
@@ -75,12 +78,12 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 	} else {
 		a.printProblems("problem", r.Problems)
 		a.printProblems("note", r.Notes)
-		slots := plural(r.Slots.Total(), "slot")
+		slots := display.Count(r.Slots.Total(), "slot")
 		if r.Slots.Total() == 0 { // no configuration plans so few
 			slots = "an unknown number of slots"
 		}
-		a.print("%s: %d of %s completed, %s, %s, %s\n", visible(f.Dir()), r.Completed, slots,
-			plural(r.Records, "record"), size(r.Bytes), plural(len(r.Problems), "problem"))
+		a.print("%s: %d of %s completed, %s, %s, %s\n", display.Terminal(f.Dir()), r.Completed, slots,
+			display.Count(r.Records, "record"), display.Bytes(r.Bytes), display.Count(len(r.Problems), "problem"))
 	}
 	if err == nil && len(r.Problems) > 0 {
 		return errFound
@@ -92,8 +95,8 @@ func (a *app) printProblems(kind string, list []integrity.Problem) {
 	for _, p := range list {
 		where := p.File
 		if p.Slot != nil && p.Attempt == nil {
-			where += ", slot " + itoa(*p.Slot)
+			where += ", slot " + strconv.Itoa(*p.Slot)
 		}
-		a.print("%s: %s: %s\n    %s\n", kind, visible(where), visible(p.What), visible(p.Fix))
+		a.print("%s: %s: %s\n    %s\n", kind, display.Terminal(where), display.Terminal(p.What), display.Terminal(p.Fix))
 	}
 }

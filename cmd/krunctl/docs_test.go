@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/analysis/optimise"
+	"krund/internal/analysis/similarity"
+	"krund/internal/analysis/stability"
 	"krund/internal/integrity"
 )
 
@@ -17,7 +20,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range []any{planJSON{}, planSlotJSON{}, statusJSON{}, summaryJSON{}, checkDataJSON{}, doctorJSON{}, amperfJSON{}, calibrationJSON{}, startupJSON{}, similarityJSON{}, stabilityJSON{}, optimiseJSON{}, integrity.Problem{}} {
+	for _, document := range []any{planJSON{}, planSlotJSON{}, statusJSON{}, summaryJSON{}, checkDataJSON{}, doctorJSON{}, amperfJSON{}, calibrationJSON{}, startupJSON{}, similarity.Document{}, stability.Document{}, optimise.Document{}, integrity.Problem{}} {
 		for name := range fields(reflect.TypeOf(document)) {
 			if !strings.Contains(string(text), "`"+name+"`") {
 				t.Errorf("%T: %s is not in docs/output.md", document, name)

@@ -13,6 +13,7 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/directory"
+	"krund/internal/display"
 	"krund/internal/doctor"
 )
 
@@ -85,10 +86,10 @@ func (a *app) printProof(before, proof []control.Finding) {
 		rows = append(rows, row)
 	}
 	a.print("\nMeasured while the processors were busy:\n\n")
-	a.table([]string{"measured", "before", "with the settings", "wanted", "status"}, rows)
+	display.Table(a.stdout, []string{"measured", "before", "with the settings", "wanted", "status"}, rows)
 	for _, f := range proof {
 		if f.Status != control.StatusOK {
-			a.print("%s: %s; %s\n", visible(f.Name), visible(f.Why), visible(f.Fix))
+			a.print("%s: %s; %s\n", display.Terminal(f.Name), display.Terminal(f.Why), display.Terminal(f.Fix))
 		}
 	}
 }

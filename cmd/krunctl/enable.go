@@ -222,7 +222,7 @@ func (a *app) forgetStop(path string) error {
 func (a *app) announce(cfg *config.Config, p planJSON) {
 	left := p.SlotsTotal - p.Finished
 	a.print("\n")
-	a.line("what", "%s: %s of %s", p.Experiment, plural(left, "process execution"), plural(len(p.Keys), "key"))
+	a.line("what", "%s: %s of %s", p.Experiment, display.Count(left, "process execution"), display.Count(len(p.Keys), "key"))
 	if p.Reboot == config.RebootHardware {
 		a.line("reboots", "this machine restarts before each of them, at most %d times; whoever is logged in is cut off", p.MaxReboots)
 	} else {
@@ -239,7 +239,7 @@ func (a *app) announce(cfg *config.Config, p planJSON) {
 		a.line("boots", "by the boot loader's entry %s, asked for once before each; all others are ordinary ones", entry)
 	}
 	if wait := cfg.Wait.Startup; p.Reboot == config.RebootHardware && wait > 0 {
-		a.line("log in", "within %s of each boot, before a benchmark runs", long(wait.Round(time.Second)))
+		a.line("log in", "within %s of each boot, before a benchmark runs", display.Duration(wait.Round(time.Second)))
 	}
 	if asked, err := directory.Asked(a.fsys, p.Directory, directory.Hold); err == nil && asked {
 		a.line("held", "nothing runs until `krunctl resume %s`", display.ShellPath(p.Config))

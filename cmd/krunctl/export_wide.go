@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/display"
 	"krund/internal/key"
 	"krund/internal/results"
 )
@@ -62,7 +63,7 @@ func (a *app) wideDirectory(groups map[language][]wideRow, order []language, dir
 		if err := a.toOutput(file, func(w io.Writer) error { return writeWide(w, groups[g]) }); err != nil {
 			return err
 		}
-		a.talk("%s: %s", file, plural(len(groups[g]), "process execution"))
+		a.talk("%s: %s", file, display.Count(len(groups[g]), "process execution"))
 	}
 	return nil
 }
@@ -86,7 +87,7 @@ func wideRows(m *measurements, o exportOptions) (map[language][]wideRow, []langu
 			order = append(order, g)
 		} else if before := rows[0]; len(before.values) != len(values) {
 			return nil, nil, fmt.Errorf("slot %d has %s and slot %d has %d; warmup_stats wants the same number in all rows: choose keys with --key or a common part with --iterations",
-				before.slot, plural(len(before.values), "iteration"), rec.Slot, len(values))
+				before.slot, display.Count(len(before.values), "iteration"), rec.Slot, len(values))
 		}
 		groups[g] = append(rows, wideRow{key: rec.Key, pexec: rec.Pexec, slot: rec.Slot, values: values})
 	}

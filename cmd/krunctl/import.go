@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
 )
@@ -105,7 +106,7 @@ func importCommand(a *app) *cobra.Command {
 			for _, p := range d.Pairs {
 				executions += len(p.Executions)
 			}
-			a.talk("%s: %s, %s", o.output, plural(len(d.Pairs), "key"), plural(executions, "process execution"))
+			a.talk("%s: %s, %s", o.output, display.Count(len(d.Pairs), "key"), display.Count(executions, "process execution"))
 			return nil
 		},
 	}

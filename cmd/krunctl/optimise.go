@@ -1,9 +1,9 @@
 package main
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimise"
+	"krund/internal/report"
 )
 
 const optimiseHelp = `Optimise says with how few executions and iterations each key would have had a
@@ -179,47 +180,19 @@ func (a *app) optimiseOne(s *optimise.Suite, o optimiseOptions, first bool) erro
 	}
 	switch {
 	case o.json:
-		return a.printJSON(f.document(o))
+		return a.printJSON(f.Document())
 	case o.csv:
-		return f.writeCSV(a.stdout, first)
+		return f.WriteCSV(csv.NewWriter(a.stdout), first)
 	}
-	a.printOptimised(f, o)
+	report.OptimisedText(a.stdout, f, o.search)
 	return nil
 }
 
-// optimised is what was found for an experiment.
-type optimised struct {
-	suite   *optimise.Suite
-	results []optimise.Result
-	savings []strategy
-	shared  *shared // nil without executions and iterations
-	changes []optimise.Comparison
-}
-
-// strategy is a way to choose, with what it saves.
-type strategy struct {
-	name  string
-	saved optimise.Saving
-}
-
-func (a *app) findings(s *optimise.Suite, o optimiseOptions) (*optimised, error) {
-	f := &optimised{suite: s}
+func (a *app) findings(s *optimise.Suite, o optimiseOptions) (*optimise.Findings, error) {
 	bar := newProgressBar(a, s.Source)
-	var err error
-	f.results, err = optimise.Optimise(s, o.search, func(done int) { bar.showKeys(done, len(s.Benchmarks)) })
+	f, err := optimise.Find(s, o.search, func(done int) { bar.showKeys(done, len(s.Benchmarks)) })
 	bar.clear()
 	if err != nil {
-		return nil, fmt.Errorf("optimise %s: %w", s.Source, err)
-	}
-	f.savings = []strategy{{o.metric, optimise.Saved(f.results)}}
-	for _, baseline := range []optimise.Baseline{optimise.Minimum, optimise.Random} {
-		results, err := optimise.Choose(s, baseline, o.search)
-		if err != nil {
-			return nil, fmt.Errorf("optimise %s: %w", s.Source, err)
-		}
-		f.savings = append(f.savings, strategy{string(baseline), optimise.Saved(results)})
-	}
-	if f.shared, err = sharedOf(s, f.results, o.search); err != nil {
 		return nil, fmt.Errorf("optimise %s: %w", s.Source, err)
 	}
 	return f, nil
@@ -239,28 +212,12 @@ func (a *app) optimiseVersions(args []string, o optimiseOptions) error {
 	if err != nil {
 		return err
 	}
-	if f.changes, err = optimise.Versions(versions, f.results, o.limit, o.search); err != nil {
+	if err := f.FindChanges(versions, o.limit); err != nil {
 		return fmt.Errorf("compare %s: %w", strings.Join(args, ", "), err)
 	}
 	if o.json {
-		return a.printJSON(f.document(o))
+		return a.printJSON(f.Document())
 	}
-	a.printChanges(f, o)
+	report.ChangesText(a.stdout, f, o.search, o.limit)
 	return nil
-}
-
-// writeCSV writes a row for each key, below a head if it is the first.
-func (f *optimised) writeCSV(w io.Writer, first bool) error {
-	t := newCSVRows(w)
-	if first {
-		if err := t.row(optimiseColumns()); err != nil {
-			return err
-		}
-	}
-	for i := range f.results {
-		if err := t.row(f.row(i)); err != nil {
-			return err
-		}
-	}
-	return t.end()
 }

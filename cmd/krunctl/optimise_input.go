@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimise"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
 )
@@ -134,7 +135,7 @@ func (a *app) beforeSteady(arg, keys string) (func(string) int, []string, error)
 		n, without := warmupOf(p)
 		skip[name] = n
 		if without > 0 {
-			warnings = append(warnings, fmt.Sprintf("%s: %s without a steady state; nothing of them is skipped for it", name, plural(without, "execution")))
+			warnings = append(warnings, fmt.Sprintf("%s: %s without a steady state; nothing of them is skipped for it", name, display.Count(without, "execution")))
 		}
 	}
 	return func(key string) int { return skip[key] }, warnings, nil

@@ -9,8 +9,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"krund/internal/analysis/optimise"
 )
 
 // uoptimeText makes a result file of µOpTime: three benchmarks, of which one
@@ -119,7 +122,7 @@ func TestOptimiseOutputs(t *testing.T) {
 			t.Errorf("%v: other output\n%s", more, got.text())
 		}
 	}
-	var doc optimiseJSON
+	var doc optimise.Document
 	if err := json.Unmarshal([]byte(want.stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +135,7 @@ func TestOptimiseOutputs(t *testing.T) {
 	}
 	for i, k := range doc.Keys {
 		cell := func(name string) string { return rows[i+1][indexOf(rows[0], name)] }
-		if cell("key") != k.Key || cell("seconds") != itoa(k.Minimal.Repetitions["seconds"]) || cell("full_suite_runs") != "3" || cell("executions") != "" || cell("stable") != fmt.Sprint(k.Stable) {
+		if cell("key") != k.Key || cell("seconds") != strconv.Itoa(k.Minimal.Repetitions["seconds"]) || cell("full_suite_runs") != "3" || cell("executions") != "" || cell("stable") != fmt.Sprint(k.Stable) {
 			t.Errorf("row %v is not %+v", rows[i+1], k)
 		}
 	}

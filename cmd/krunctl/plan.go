@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/directory"
+	"krund/internal/display"
 	"krund/internal/schedule"
 	"krund/internal/summary"
 )
@@ -218,13 +219,13 @@ func (a *app) planAsText(p planJSON, slots func(func(schedule.Slot) bool), limit
 	a.line("experiment", "%s (%s)", p.Experiment, p.Config)
 	a.line("machine", "%s", p.Host)
 	a.line("order", "%s, seed %d", p.Order, p.Seed)
-	a.line("slots", "%d: %s, %s each", p.SlotsTotal, plural(len(p.Keys), "key"), plural(p.Executions, "process execution"))
+	a.line("slots", "%d: %s, %s each", p.SlotsTotal, display.Count(len(p.Keys), "key"), display.Count(p.Executions, "process execution"))
 	if p.Reboot == config.RebootHardware {
 		a.line("reboots", "one before each process execution, at most %d", p.MaxReboots)
 	} else {
 		a.line("reboots", "none")
 	}
-	a.line("waits", "%s with each process execution, %s once", long(time.Duration(p.WaitEachNS)), long(time.Duration(p.WaitOnceNS)))
+	a.line("waits", "%s with each process execution, %s once", display.Duration(time.Duration(p.WaitEachNS)), display.Duration(time.Duration(p.WaitOnceNS)))
 	if p.Finished > 0 {
 		a.line("finished", "%d of them, in %s", p.Finished, p.Directory)
 	}
@@ -249,9 +250,9 @@ func (a *app) planKeys(keys []planKeyJSON) {
 	for _, k := range keys {
 		mean := "-"
 		if k.MeanWallNS != nil {
-			mean = short(float64(*k.MeanWallNS))
+			mean = display.Nanoseconds(float64(*k.MeanWallNS))
 		}
 		rows = append(rows, []string{k.Key, strconv.Itoa(k.Executions), strconv.Itoa(k.Iterations), strconv.Itoa(k.Parameter), mean})
 	}
-	a.table([]string{"key", ">executions", ">iterations", ">parameter", ">mean wall"}, rows)
+	display.Table(a.stdout, []string{"key", ">executions", ">iterations", ">parameter", ">mean wall"}, rows)
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
 // progressBar shows on standard error how far an analysis has come, and how
@@ -46,7 +47,7 @@ func (b *progressBar) draw(text func(spent time.Duration) string) {
 		return
 	}
 	b.shown = now
-	line := visible(text(now.Sub(b.begun)))
+	line := display.Terminal(text(now.Sub(b.begun)))
 	_, _ = fmt.Fprintf(b.app.stderr, "\r%s%s", line, strings.Repeat(" ", max(0, b.length-len(line)))) // only talk
 	b.length = len(line)
 }
@@ -74,7 +75,7 @@ func barLine(what, things string, done, worked, of int, spent time.Duration) str
 	}
 	line := fmt.Sprintf("%s [%s%s] %d of %d %s", what, strings.Repeat("#", full), strings.Repeat(".", width-full), done, of, things)
 	if worked > 0 && done < of {
-		line += ", " + long(spent/time.Duration(worked)*time.Duration(of-done)) + " left"
+		line += ", " + display.Duration(spent/time.Duration(worked)*time.Duration(of-done)) + " left"
 	}
 	return line
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
 	"krund/internal/integrity"
 )
 
@@ -72,7 +73,7 @@ func (a *app) repair(arg string, o repairOptions) error {
 		would = "would have "
 	}
 	for _, what := range done {
-		a.print("%s%s\n", would, visible(what))
+		a.print("%s%s\n", would, display.Terminal(what))
 	}
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ func (a *app) report(arg, keys, output string) error {
 		return errors.Join(err, pages.sweep())
 	}
 	a.print("%s\n", filepath.Join(output, "index.html"))
-	a.talk("%s, %s", plural(size.Files, "file"), sizeText(size.Bytes))
+	a.talk("%s, %s", display.Count(size.Files, "file"), sizeText(size.Bytes))
 	return nil
 }
 
@@ -109,7 +109,7 @@ func (a *app) reportInput(in analysisInput, doc *warmup.Document, arg string) (r
 	return input, a.addFacts(&input, facts, arg)
 }
 
-func sizeText(bytes int64) string { return size(bytes) }
+func sizeText(bytes int64) string { return display.Bytes(bytes) }
 
 // analysed reads an experiment or a file of results with its stored analysis,
 // or an analysis made now with the study's parameters where that is missing

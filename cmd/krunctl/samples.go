@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"krund/internal/display"
 	"krund/internal/key"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -162,9 +163,9 @@ func etaText(j etaJSON) string {
 	case j.RemainingNS != nil && *j.RemainingNS == 0:
 		return "nothing is left to run"
 	case j.RemainingNS == nil:
-		return "unknown until something was measured; " + long(time.Duration(j.WaitsNS)) + " of " + basis
+		return "unknown until something was measured; " + display.Duration(time.Duration(j.WaitsNS)) + " of " + basis
 	case !j.Known:
-		return "at least " + long(time.Duration(*j.RemainingNS)) + "; " + plural(len(j.Unknown), "key") + " not yet measured"
+		return "at least " + display.Duration(time.Duration(*j.RemainingNS)) + "; " + display.Count(len(j.Unknown), "key") + " not yet measured"
 	}
-	return long(time.Duration(*j.RemainingNS)) + ", of which " + long(time.Duration(j.WaitsNS)) + " " + basis
+	return display.Duration(time.Duration(*j.RemainingNS)) + ", of which " + display.Duration(time.Duration(j.WaitsNS)) + " " + basis
 }

@@ -69,21 +69,21 @@ func (a *app) printDaemon(d results.Daemon) {
 	if d.CPUs != nil {
 		wakes += fmt.Sprintf(", kept to CPU %s", control.CPUs(d.CPUs))
 	}
-	a.line("daemon", "cpu %s, %d switches%s, resident %s", short(float64(d.CPUNS)), d.VoluntarySwitches+d.InvoluntarySwitches, wakes, size(d.RSSBytes))
+	a.line("daemon", "cpu %s, %d switches%s, resident %s", display.Nanoseconds(float64(d.CPUNS)), d.VoluntarySwitches+d.InvoluntarySwitches, wakes, display.Bytes(d.RSSBytes))
 	k := d.KernelThreads
 	if k == nil {
 		return
 	}
-	a.line("kernel", "its threads: cpu %s in %d runs, on the benchmark's processors %s in %d", short(float64(k.All.CPUNS)), k.All.Runs,
-		short(float64(k.Benchmark.CPUNS)), k.Benchmark.Runs)
+	a.line("kernel", "its threads: cpu %s in %d runs, on the benchmark's processors %s in %d", display.Nanoseconds(float64(k.All.CPUNS)), k.All.Runs,
+		display.Nanoseconds(float64(k.Benchmark.CPUNS)), k.Benchmark.Runs)
 	for _, t := range k.Busiest[:min(len(k.Busiest), 3)] {
-		a.line("", "%s on CPU %d: %s in %d", t.Name, t.CPU, short(float64(t.CPUNS)), t.Runs)
+		a.line("", "%s on CPU %d: %s in %d", t.Name, t.CPU, display.Nanoseconds(float64(t.CPUNS)), t.Runs)
 	}
 }
 
 // line prints a named value, fit for a terminal.
 func (a *app) line(name, format string, args ...any) {
-	a.print("%s\n", strings.TrimRight(fmt.Sprintf("%-12s %s", name, visible(fmt.Sprintf(format, args...))), " "))
+	a.print("%s\n", strings.TrimRight(fmt.Sprintf("%-12s %s", name, display.Terminal(fmt.Sprintf(format, args...))), " "))
 }
 
 func (a *app) list(sentences []string) {
@@ -105,8 +105,8 @@ func (a *app) printProcess(p results.Process) {
 	a.line("limits", "heap %s, stack %s, time %s, processes %s", limitSize(p.Limits.HeapBytes), limitSize(p.Limits.StackBytes),
 		limitTime(p.Limits.TimeoutNS), limitCount(p.Limits.Processes))
 	a.line("ended", "%s", endText(p))
-	a.line("used", "wall %s, user %s, system %s, at most %s of memory", short(float64(p.WallNS)), short(float64(p.UTimeNS)),
-		short(float64(p.STimeNS)), size(p.MaxRSSBytes))
+	a.line("used", "wall %s, user %s, system %s, at most %s of memory", display.Nanoseconds(float64(p.WallNS)), display.Nanoseconds(float64(p.UTimeNS)),
+		display.Nanoseconds(float64(p.STimeNS)), display.Bytes(p.MaxRSSBytes))
 	a.line("switches", "%d voluntary, %d involuntary; faults %d minor, %d major", p.VoluntarySwitches, p.InvoluntarySwitches, p.MinorFaults, p.MajorFaults)
 	if p.Strays+p.OOMKills > 0 {
 		a.line("left behind", "%d stray processes, %d killed for want of memory", p.Strays, p.OOMKills)
@@ -127,14 +127,14 @@ func (a *app) printOutput(name string, o results.Output) {
 	if o.Truncated {
 		kept = ", of which the beginning was kept"
 	}
-	a.line(name, "%s%s", size(o.Bytes), kept)
+	a.line(name, "%s%s", display.Bytes(o.Bytes), kept)
 	lines := strings.Split(strings.TrimSuffix(o.Text, "\n"), "\n")
 	for i, l := range lines {
 		if i == mostLines {
 			a.line("", "(%d more lines; --json has them)", len(lines)-i)
 			break
 		}
-		a.print("    | %s\n", visible(l))
+		a.print("    | %s\n", display.Terminal(l))
 	}
 }
 
@@ -188,8 +188,8 @@ func wallText(wall *results.Packed) string {
 	}
 	first := sorted[0]
 	slices.Sort(sorted)
-	return fmt.Sprintf("min %s, median %s, mean %s, p95 %s, max %s, first %s", short(sorted[0]), short(quantile.Median(sorted)),
-		short(sum/float64(n)), short(quantile.Percentile(sorted, 95)), short(sorted[n-1]), short(first))
+	return fmt.Sprintf("min %s, median %s, mean %s, p95 %s, max %s, first %s", display.Nanoseconds(sorted[0]), display.Nanoseconds(quantile.Median(sorted)),
+		display.Nanoseconds(sum/float64(n)), display.Nanoseconds(quantile.Percentile(sorted, 95)), display.Nanoseconds(sorted[n-1]), display.Nanoseconds(first))
 }
 
 func startupText(s results.Startup) string {
@@ -202,7 +202,7 @@ func startupText(s results.Startup) string {
 		at   *int64
 	}{{"the runner's first call", s.InitNS}, {"the first iteration", s.FirstNS}, {"the end", s.DoneNS}} {
 		if p.at != nil {
-			parts = append(parts, fmt.Sprintf("%s to %s", short(float64(*p.at-*s.ExecNS)), p.name))
+			parts = append(parts, fmt.Sprintf("%s to %s", display.Nanoseconds(float64(*p.at-*s.ExecNS)), p.name))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -242,7 +242,7 @@ func limitSize(bytes *int64) string {
 	if bytes == nil {
 		return "none"
 	}
-	return size(*bytes)
+	return display.Bytes(*bytes)
 }
 
 func limitCount(n *int64) string {
@@ -256,7 +256,7 @@ func limitTime(ns *int64) string {
 	if ns == nil {
 		return "none"
 	}
-	return long(time.Duration(*ns))
+	return display.Duration(time.Duration(*ns))
 }
 
 func orDash(s string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"krund/internal/display"
 	"krund/internal/results"
 )
 
@@ -34,7 +35,7 @@ func (a *app) printSeries(r results.Skimmed) {
 		}
 	}
 	a.print("start and wall in ns\n")
-	a.longTable(columns, rows)
+	display.LongTable(a.stdout, columns, rows)
 }
 
 // cellsOf returns a function that gives the texts of a series' values one by one, and "" after the last.

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/similarity"
+	"krund/internal/report"
 )
 
 const similarityHelp = `Similarity says of each key how alike its process executions are, as series of
@@ -92,27 +93,11 @@ func (a *app) similarity(args []string, o similarityOptions) error {
 	if o.json && o.csv {
 		return usageError{errors.New("--json and --csv: one of them")}
 	}
-	return lookAtEach(a, args, o.input, func(d *dataset.Dataset) (*similarityJSON, error) { return compareKeys(d, o) }, printing[*similarityJSON]{
-		json: o.json, csv: o.csv, rows: similarityCSV, table: func(doc *similarityJSON) { a.printSimilarity(doc, o) },
-	})
-}
-
-// compareKeys compares the executions of every key.
-func compareKeys(d *dataset.Dataset, o similarityOptions) (*similarityJSON, error) {
-	s := o.settings
-	doc := &similarityJSON{
-		Format: similarityFormat, Source: sourceOf(d), Column: o.input.column, Threshold: s.Threshold, Frames: s.Frames, Alphabet: s.Alphabet,
-		Merge: s.Merge, Linkage: s.Linkage.String(), Keys: make([]similarityKeyJSON, len(d.Pairs)), Problems: append([]string{}, d.Problems...),
+	look := func(d *dataset.Dataset) (*similarity.Document, error) {
+		return similarity.CompareKeys(d, o.input.column, o.settings, o.workers)
 	}
-	failed := make([]error, len(d.Pairs))
-	parallel(len(d.Pairs), o.workers, func(i int) {
-		series := seriesOf(&d.Pairs[i], o.input.column)
-		r, err := similarity.Of(series.series, s)
-		if err != nil {
-			failed[i] = fmt.Errorf("%s: %w", series.key, err)
-			return
-		}
-		doc.Keys[i] = newSimilarityKey(&series, r)
+	return lookAtEach(a, args, o.input, look, printing[*similarity.Document]{
+		json: o.json, csv: o.csv, rows: (*similarity.Document).WriteCSV,
+		table: func(doc *similarity.Document) { report.SimilarityText(a.stdout, doc, o.matrix) },
 	})
-	return doc, errors.Join(failed...)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmup"
 	"krund/internal/exchange"
+	"krund/internal/report"
 )
 
 const stabilityHelp = `Stability says of each key where dynamic reconfiguration (Laaber et al., FSE '20)
@@ -167,46 +167,25 @@ func parseRange(text string) (low, high int, err error) {
 }
 
 func (a *app) stability(args []string, o stabilityOptions) error {
-	return lookAtEach(a, args, o.input, func(d *dataset.Dataset) (*stabilityJSON, error) { return a.judgeKeys(d, o) }, printing[*stabilityJSON]{
-		json: o.json, csv: o.csv, rows: stabilityCSV, table: a.printStability,
+	look := func(d *dataset.Dataset) (*stability.Document, error) { return a.judgeKeys(d, o) }
+	return lookAtEach(a, args, o.input, look, printing[*stability.Document]{
+		json: o.json, csv: o.csv, rows: (*stability.Document).WriteCSV,
+		table: func(doc *stability.Document) { report.StabilityText(a.stdout, doc) },
 	})
 }
 
-// judgeKeys applies the criteria to every key. That a key is too short is a
-// problem of the key.
-func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stabilityJSON, error) {
-	doc := newStability(d, o)
+// judgeKeys shows the progress of stability.JudgeKeys, and adds a problem where the values recorded
+// are means that were taken for single calls.
+func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stability.Document, error) {
 	bar := newProgressBar(a, d.Source)
 	defer bar.clear()
-	var lock sync.Mutex
-	progress := warmup.Progress{}
-	for i := range d.Pairs {
-		progress.Of += len(d.Pairs[i].Executions)
-	}
-	failed := make([]error, len(d.Pairs))
-	parallel(len(d.Pairs), o.workers, func(i int) {
-		series := seriesOf(&d.Pairs[i], dataset.Wall)
-		doc.Keys[i] = newStabilityKey(&series)
-		r, err := stability.Of(series.series, o.parsed, o.p)
-		switch {
-		case err == nil:
-			doc.Keys[i].fill(&series, r)
-		case errors.Is(err, stability.ErrShort), errors.Is(err, stability.ErrData):
-			doc.Keys[i].Problem = err.Error()
-			if len(series.series) == 0 {
-				doc.Keys[i].Problem = "there is no usable execution"
-			}
-		default:
-			failed[i] = fmt.Errorf("%s: %w", series.key, err)
-		}
-		lock.Lock()
-		defer lock.Unlock()
-		progress.Executions += len(d.Pairs[i].Executions)
-		bar.show(progress)
+	doc, err := stability.JudgeKeys(d, o.parsed, o.p, o.workers, func(done, of int) {
+		bar.show(warmup.Progress{Executions: done, Of: of})
 	})
-	if means := []string{exchange.FormatJMH, exchange.FormatGo, exchange.FormatPyperf}; o.p.Batch == 0 && slices.Contains(means, d.Format) {
-		doc.Problems = append(doc.Problems, "recorded values are means of many calls, taken for single ones: tell how long an iteration was by --batch, such as 100ms")
+	means := []string{exchange.FormatJMH, exchange.FormatGo, exchange.FormatPyperf}
+	if o.p.Batch == 0 && slices.Contains(means, d.Format) {
+		doc.Problems = append(doc.Problems, "recorded values are means of many calls, taken for single ones: "+
+			"tell how long an iteration was by --batch, such as 100ms")
 	}
-	doc.total(o.parsed)
-	return doc, errors.Join(failed...)
+	return doc, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/bootstrap"
+	"krund/internal/display"
 	"krund/internal/summary"
 )
 
@@ -158,11 +159,11 @@ func (a *app) printStartup(o startupOptions, rows []summary.StartupRow) {
 			}
 			bounds := "-"
 			if t.Low != nil && t.High != nil {
-				bounds = short(*t.Low) + " - " + short(*t.High)
+				bounds = display.Nanoseconds(*t.Low) + " - " + display.Nanoseconds(*t.High)
 			}
-			cells = append(cells, short(t.Mean), bounds)
+			cells = append(cells, display.Nanoseconds(t.Mean), bounds)
 		}
 		table = append(table, cells)
 	}
-	a.table([]string{o.by, ">executions", ">runner", ">" + interval, ">first", ">" + interval}, table)
+	display.Table(a.stdout, []string{o.by, ">executions", ">runner", ">" + interval, ">first", ">" + interval}, table)
 }

@@ -5,12 +5,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"krund/internal/display"
 )
 
 // printStatus writes a status for people.
 func (a *app) printStatus(st statusJSON, keys bool) {
 	line := func(name, format string, args ...any) {
-		a.print("%-12s %s\n", name, visible(fmt.Sprintf(format, args...)))
+		a.print("%-12s %s\n", name, display.Terminal(fmt.Sprintf(format, args...)))
 	}
 	line("experiment", "%s (%s)", st.Experiment, st.Directory)
 	if st.Host != "" {
@@ -35,7 +37,7 @@ func (a *app) printStatus(st statusJSON, keys bool) {
 	}
 	if st.Last != nil {
 		line("last record", "%s: %s, started %s, took %s", slotText(st.Last.slotJSON), st.Last.Outcome,
-			st.Last.Started.UTC().Format(time.RFC3339), long(time.Duration(st.Last.WallNS)))
+			st.Last.Started.UTC().Format(time.RFC3339), display.Duration(time.Duration(st.Last.WallNS)))
 	}
 	line("reboots", "%s", ofMost(st.Reboots, st.MaxReboots))
 	line("mails", "%s", ofMost(st.Mails, st.MaxMails))
@@ -54,7 +56,7 @@ func (a *app) printStatus(st statusJSON, keys bool) {
 
 func (a *app) printTrouble(st statusJSON) {
 	for _, f := range st.Errors {
-		a.print("%-12s %s\n", f.Outcome, visible(slotText(f.slotJSON)+": "+f.Reason))
+		a.print("%-12s %s\n", f.Outcome, display.Terminal(slotText(f.slotJSON)+": "+f.Reason))
 	}
 	if more := st.ErrorsTotal - len(st.Errors); more > 0 {
 		a.print("%-12s %d more slots ended so\n", "", more)
@@ -64,10 +66,10 @@ func (a *app) printTrouble(st statusJSON) {
 			a.print("%-12s %d more slots are damaged\n", "", len(st.Damaged)-i)
 			break
 		}
-		a.print("%-12s slot %d: %s; krund or `krunctl repair` rebuilds it\n", "damaged", d.Slot, visible(d.Reason))
+		a.print("%-12s slot %d: %s; krund or `krunctl repair` rebuilds it\n", "damaged", d.Slot, display.Terminal(d.Reason))
 	}
 	for _, f := range st.Findings {
-		a.print("%-12s %s\n", "note", visible(f))
+		a.print("%-12s %s\n", "note", display.Terminal(f))
 	}
 }
 
@@ -77,7 +79,7 @@ func (a *app) printKeys(keys []keyJSON) {
 	for _, k := range keys {
 		mean := "-"
 		if k.MeanWallNS != nil {
-			mean = short(float64(*k.MeanWallNS))
+			mean = display.Nanoseconds(float64(*k.MeanWallNS))
 		}
 		row := []string{k.Key}
 		for _, n := range []int{k.Slots.Total, k.Slots.Completed, k.Slots.Error, k.Slots.Timeout, k.Slots.Skipped, k.Slots.Outstanding + k.Slots.Running, k.Attempts} {
@@ -85,7 +87,7 @@ func (a *app) printKeys(keys []keyJSON) {
 		}
 		rows = append(rows, append(row, mean))
 	}
-	a.table(columns, rows)
+	display.Table(a.stdout, columns, rows)
 }
 
 // interruptedText tells of a slot that was begun, and that no krund is at work on.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
 	"krund/internal/summary"
 )
 
@@ -209,7 +210,7 @@ func (a *app) printSummary(rows []summary.Row) {
 		if r.Wall == nil {
 			cells = append(cells, "-", "-", "-", "-")
 		} else {
-			cells = append(cells, short(r.Wall.Min), short(r.Wall.Median), short(r.Wall.Mean), short(r.Wall.P95))
+			cells = append(cells, display.Nanoseconds(r.Wall.Min), display.Nanoseconds(r.Wall.Median), display.Nanoseconds(r.Wall.Mean), display.Nanoseconds(r.Wall.P95))
 		}
 		cells = append(cells, median(r.Init), median(r.First), median(r.Process))
 		wakes := "-"
@@ -218,14 +219,14 @@ func (a *app) printSummary(rows []summary.Row) {
 		}
 		table = append(table, append(cells, orUnknown(r.DaemonCPU), wakes, orUnknown(r.KernelCPU)))
 	}
-	a.table(columns, table)
+	display.Table(a.stdout, columns, table)
 }
 
 func median(s *summary.Spread) string {
 	if s == nil {
 		return "-"
 	}
-	return short(s.Median)
+	return display.Nanoseconds(s.Median)
 }
 
 // orUnknown prints nanoseconds.
@@ -233,5 +234,5 @@ func orUnknown(ns *int64) string {
 	if ns == nil {
 		return "-"
 	}
-	return short(float64(*ns))
+	return display.Nanoseconds(float64(*ns))
 }

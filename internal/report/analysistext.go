@@ -1,7 +1,8 @@
-package main
+package report
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,25 +11,29 @@ import (
 	"krund/internal/analysis/howlong"
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
-// printAnalysis prints the study's Table 2 and Table 1, and what weakens them.
-func (a *app) printAnalysis(doc *warmup.Document) {
+// AnalysisText prints the study's Table 2 and Table 1 of an analysis, the warnings, and how long
+// the experiment should have been where that was asked for.
+func AnalysisText(w io.Writer, doc *warmup.Document) {
 	p := doc.Parameters
-	a.print("%s: %s of %s, mode %s, delta %s, penalty %s\n\n", visible(doc.Source.Name), visible(p.Column),
-		plural(len(doc.Pairs), "key"), p.Mode, p.Delta, p.Penalty)
+	fmt.Fprintf(w, "%s: %s of %s, mode %s, delta %s, penalty %s\n\n", display.Terminal(doc.Source.Name),
+		display.Terminal(p.Column), plural(len(doc.Pairs), "key"), p.Mode, p.Delta, p.Penalty)
 	perf := ">steady perf"
 	if doc.Unit != "" {
-		perf = fmt.Sprintf(">steady perf (%s)", visible(doc.Unit))
+		perf = fmt.Sprintf(">steady perf (%s)", display.Terminal(doc.Unit))
 	}
 	rows := make([][]string, len(doc.Pairs))
 	for i := range doc.Pairs {
 		rows[i] = pairRow(&doc.Pairs[i])
 	}
-	a.table([]string{"benchmark", "VM", "variant", ">executions", "class", ">steady iter (#)", ">steady iter (s)", perf}, rows)
-	a.printTotals(doc)
-	a.printWarnings(doc)
-	a.printHowLong(doc.HowLong)
+	display.Table(w, []string{
+		"benchmark", "VM", "variant", ">executions", "class", ">steady iter (#)", ">steady iter (s)", perf,
+	}, rows)
+	totalsText(w, doc)
+	warningsText(w, doc)
+	howLongText(w, doc.HowLong)
 }
 
 func pairRow(p *warmup.Pair) []string {
@@ -42,8 +47,8 @@ func pairRow(p *warmup.Pair) []string {
 	}
 }
 
-// classCell is the symbol and the class; for inconsistent pairs the counts,
-// the most frequent first.
+// classCell is the symbol and the class; for inconsistent pairs the counts, the most frequent
+// first.
 func classCell(p *warmup.Pair) string {
 	if p.Classification == classify.None {
 		return "?"
@@ -67,7 +72,7 @@ func spreadCell(s *quantile.Spread) string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s, %s)", plainDigits(s.Median), plainDigits(s.P5), plainDigits(s.P95))
+	return fmt.Sprintf("%s (%s, %s)", shortNumber(s.Median), shortNumber(s.P5), shortNumber(s.P95))
 }
 
 func performanceCell(p *warmup.Performance) string {
@@ -77,17 +82,17 @@ func performanceCell(p *warmup.Performance) string {
 	return fmt.Sprintf("%s ±%s", strconv.FormatFloat(p.Mean, 'g', 6, 64), strconv.FormatFloat(p.Half, 'g', 3, 64))
 }
 
-// plainDigits writes a number with at most four significant digits, and all
-// of them before the point.
-func plainDigits(v float64) string {
+// shortNumber writes a number with at most four significant digits, and with all of them before
+// the point.
+func shortNumber(v float64) string {
 	if v >= 1000 {
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// printTotals prints how many keys and executions have each class.
-func (a *app) printTotals(doc *warmup.Document) {
+// totalsText prints how many keys and executions have each class.
+func totalsText(w io.Writer, doc *warmup.Document) {
 	classified := 0
 	for _, n := range doc.Totals.Pairs {
 		classified += n
@@ -95,60 +100,70 @@ func (a *app) printTotals(doc *warmup.Document) {
 	if classified == 0 {
 		return
 	}
-	classes := []classify.PairClass{"flat", "warmup", "slowdown", "no steady state", classify.GoodInconsistent, classify.BadInconsistent}
+	classes := []classify.PairClass{
+		"flat", "warmup", "slowdown", "no steady state", classify.GoodInconsistent, classify.BadInconsistent,
+	}
 	var rows [][]string
 	for _, c := range classes {
-		row := []string{c.Symbol() + " " + string(c), part(doc.Totals.Pairs[c], classified), ""}
+		row := []string{c.Symbol() + " " + string(c), shareCell(doc.Totals.Pairs[c], classified), ""}
 		if c != classify.GoodInconsistent && c != classify.BadInconsistent {
-			row[2] = part(doc.Totals.Executions.Of(classify.Class(c)), doc.Totals.Executions.Total())
+			row[2] = shareCell(doc.Totals.Executions.Of(classify.Class(c)), doc.Totals.Executions.Total())
 		}
 		rows = append(rows, row)
 	}
-	a.print("\n")
-	a.table([]string{"class", ">keys", ">executions"}, rows)
+	fmt.Fprintln(w)
+	display.Table(w, []string{"class", ">keys", ">executions"}, rows)
 }
 
-// part writes a number and its percentage.
-func part(n, of int) string {
+// shareCell writes a number and its percentage.
+func shareCell(n, of int) string {
 	if of == 0 {
 		return "0"
 	}
 	return fmt.Sprintf("%d %5.1f%%", n, 100*float64(n)/float64(of))
 }
 
-// printWarnings lists what weakens the results: a line for each kind of
-// warning, with the keys it is about.
-func (a *app) printWarnings(doc *warmup.Document) {
+// warningsText prints a line for each kind of warning, with the keys that it is about.
+func warningsText(w io.Writer, doc *warmup.Document) {
 	var lines []string
-	for _, w := range doc.Warnings {
-		lines = append(lines, w.Text)
+	for _, warning := range doc.Warnings {
+		lines = append(lines, warning.Text)
 	}
 	var codes []string
 	keys := map[string][]string{}
 	texts := map[string][]string{}
 	for i := range doc.Pairs {
-		for _, w := range doc.Pairs[i].Warnings {
-			if keys[w.Code] == nil {
-				codes = append(codes, w.Code)
+		for _, warning := range doc.Pairs[i].Warnings {
+			c := warning.Code
+			if keys[c] == nil {
+				codes = append(codes, c)
 			}
-			keys[w.Code] = append(keys[w.Code], doc.Pairs[i].Key)
-			texts[w.Code] = append(texts[w.Code], w.Text)
+			keys[c] = append(keys[c], doc.Pairs[i].Key)
+			texts[c] = append(texts[c], warning.Text)
 		}
 	}
-	for _, code := range codes {
-		lines = append(lines, warningLine(keys[code], texts[code], len(doc.Pairs)))
+	for _, c := range codes {
+		lines = append(lines, warningLine(keys[c], texts[c], len(doc.Pairs)))
 	}
-	if len(lines) == 0 {
-		return
-	}
-	a.print("\nWarnings:\n")
-	for _, line := range lines {
-		a.print("  %s\n", visible(line))
+	printWarnings(w, lines)
+}
+
+// printWarnings prints warnings below a title, if there are any.
+func printWarnings(w io.Writer, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprint(w, "\nWarnings:\n")
+		printIndented(w, lines)
 	}
 }
 
-// warningLine is one kind of warning about so many of all keys. Where the
-// texts differ, in their numbers, the first stands for all.
+func printIndented(w io.Writer, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintf(w, "  %s\n", display.Terminal(line))
+	}
+}
+
+// warningLine is one kind of warning. all is the number of all keys. Where the texts differ, in
+// their numbers, the first stands for all.
 func warningLine(keys, texts []string, all int) string {
 	line := keys[0] + ": " + texts[0]
 	switch rest := keys[1:]; {
@@ -167,29 +182,25 @@ func warningLine(keys, texts []string, all int) string {
 	return line + ")"
 }
 
-// printHowLong prints how alike the conclusions of shorter experiments are.
-func (a *app) printHowLong(s *howlong.Study) {
+// howLongText prints how often shorter experiments agree with the full one.
+func howLongText(w io.Writer, s *howlong.Study) {
 	if s == nil {
 		return
 	}
-	a.print("\nWith so much less, you would have concluded the same (percent of the keys):\n\n")
+	fmt.Fprint(w, "\nWith so much less, you would have concluded the same (percent of the keys):\n\n")
 	columns := []string{">class", ">steady iter", ">steady perf", ">overall"}
-	a.table(append([]string{">iterations"}, columns...), shareRows(s.Iterations))
-	a.print("\n")
-	a.table(append([]string{">executions"}, columns...), shareRows(s.Executions))
-	a.print("\n%s\n", leastSentence(s))
-}
-
-// leastSentence says what would have been enough.
-func leastSentence(s *howlong.Study) string {
+	display.Table(w, append([]string{">iterations"}, columns...), agreementRows(s.Iterations))
+	fmt.Fprintln(w)
+	display.Table(w, append([]string{">executions"}, columns...), agreementRows(s.Executions))
 	if least, ok := s.Least(); ok {
-		return fmt.Sprintf("With %d iterations and %d executions you would have concluded the same in %.1f%%.",
+		fmt.Fprintf(w, "\nWith %d iterations and %d executions you would have concluded the same in %.1f%%.\n",
 			least.Iterations, least.Executions, least.Overall.Percent)
+		return
 	}
-	return fmt.Sprintf("No shorter experiment would have concluded the same in %d%%.", howlong.Enough)
+	fmt.Fprintf(w, "\nNo shorter experiment would have concluded the same in %d%%.\n", howlong.Enough)
 }
 
-func shareRows(points []howlong.Point) [][]string {
+func agreementRows(points []howlong.Point) [][]string {
 	rows := make([][]string, len(points))
 	for i, p := range points {
 		rows[i] = []string{strconv.Itoa(p.N)}
