@@ -5,12 +5,13 @@ import (
 	"strconv"
 
 	"krund/internal/display"
+	"krund/internal/summary"
 )
 
 // mostViolating is how many violating records are explained; JSON has all.
 const mostViolating = 20
 
-func (a *app) printAmperf(d amperfJSON) {
+func (a *app) printAmperf(d *summary.Counters) {
 	threshold := "a thousandth of the base frequency"
 	if d.Threshold > 0 {
 		threshold = fmt.Sprintf("%.0f", d.Threshold)

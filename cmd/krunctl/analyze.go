@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
+	"krund/internal/experiment"
 	"krund/internal/report"
 )
 
@@ -49,15 +50,14 @@ EXAMPLES
 type analyzeOptions struct {
 	json, fresh, howLong, raw bool
 	output                    string
-	mode, column              string
+	mode                      string
 	outliers                  string
 	window, steady, delta     string
 	penalty, cost             string
 	resamples                 int
 	seed                      uint64
 	workers                   int
-	vm, variant, uname        string // what CSV files do not say
-	key                       string
+	experiment.Options
 }
 
 func analyzeCommand(a *app) *cobra.Command {
@@ -70,7 +70,7 @@ func analyzeCommand(a *app) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return a.analyze(args, o) },
 	}
 	o.flags(c.Flags())
-	a.keyFlag(c, &o.key)
+	a.keyFlag(c, &o.Key)
 	return c
 }
 
@@ -80,7 +80,7 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.fresh, "fresh", false, "analyse everything anew")
 	f.BoolVar(&o.howLong, "how-long", false, "also say how many iterations and executions would have been enough")
 	f.StringVar(&o.mode, "mode", "", "rules: paper or relative")
-	f.StringVar(&o.column, "column", dataset.Wall, "column to analyse: wall, cycles, ...; of per-core columns the sum")
+	f.StringVar(&o.Column, "column", dataset.Wall, "column to analyse: wall, cycles, ...; of per-core columns the sum")
 	f.StringVar(&o.outliers, "outliers", "", "how outliers are found: study, or traini for series of means of short calls (default study)")
 	f.StringVar(&o.window, "window", "", "outlier window, an amount (default 10%)")
 	f.StringVar(&o.steady, "steady", "", "iterations at the end that must be steady, an amount (default 25%)")
@@ -91,20 +91,20 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.resamples, "resamples", 0, "bootstrap resamples (default 100000)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the bootstrap")
 	jobsFlag(f, &o.workers)
-	f.StringVar(&o.vm, "vm", "", "name of the VM where the file does not say")
-	f.StringVar(&o.variant, "variant", "", "name of the variant (language) where the file does not say")
-	f.StringVar(&o.uname, "uname", "", "output of uname -a on the machine of CSV files")
+	f.StringVar(&o.VM, "vm", "", "name of the VM where the file does not say")
+	f.StringVar(&o.Variant, "variant", "", "name of the variant (language) where the file does not say")
+	f.StringVar(&o.Uname, "uname", "", "output of uname -a on the machine of CSV files")
 }
 
 func (a *app) analyze(args []string, o analyzeOptions) error {
 	if o.output != "" && len(args) > 1 {
-		return usageError{fmt.Errorf("-o names one file for %d analyses; leave it out", len(args))}
+		return usageError(fmt.Errorf("-o names one file for %d analyses; leave it out", len(args)))
 	}
 	if err := o.check(); err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	for i, arg := range args {
-		in, err := a.analysisInput(arg, o)
+		in, err := a.reader(o.workers).Read(arg, o.Options)
 		if err != nil {
 			return err
 		}
@@ -126,16 +126,12 @@ func (o *analyzeOptions) check() error {
 	if o.resamples < 0 {
 		return fmt.Errorf("--resamples %d: write a number above 0", o.resamples)
 	}
-	_, err := o.parameters("")
+	_, err := o.parameters(classify.Relative)
 	return err
 }
 
-// parameters turns the flags into parameters for values of a unit.
-func (o *analyzeOptions) parameters(unit string) (warmup.Parameters, error) {
-	mode := classify.Relative
-	if unit == dataset.Seconds {
-		mode = classify.Paper
-	}
+// parameters turns the flags into parameters. mode counts where there is no --mode.
+func (o *analyzeOptions) parameters(mode classify.Mode) (warmup.Parameters, error) {
 	var err error
 	if o.mode != "" {
 		if mode, err = classify.ParseMode(o.mode); err != nil {
@@ -143,7 +139,7 @@ func (o *analyzeOptions) parameters(unit string) (warmup.Parameters, error) {
 		}
 	}
 	p := warmup.Default(mode)
-	p.Column, p.Seed, p.RawDeltas = o.column, o.seed, o.raw
+	p.Column, p.Seed, p.RawDeltas = o.Column, o.seed, o.raw
 	if o.resamples > 0 {
 		p.Resamples = o.resamples
 	}
@@ -175,22 +171,26 @@ func override[T any](flag, text string, into *T, parse func(string) (T, error)) 
 }
 
 // analyzeOne analyses one input, prints it and stores it.
-func (a *app) analyzeOne(in analysisInput, o analyzeOptions) error {
-	p, err := o.parameters(warmup.Unit(in.data, o.column))
+func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
+	p, err := o.parameters(experiment.Mode(in.Data, o.Column))
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
-	bar := newProgressBar(a, in.data.Source)
-	doc, err := warmup.Analyze(in.data, p, warmup.Options{
-		Workers: o.workers, Previous: a.previousAnalysis(in, o), Progress: bar.show,
-	})
-	bar.clear()
+	if o.output != "" {
+		in.Analysis = o.output
+	}
+	r := a.reader(o.workers)
+	var previous *warmup.Document
+	if !o.fresh {
+		previous = r.Stored(in.Analysis)
+	}
+	doc, err := r.Analyze(in, p, previous)
 	if err != nil {
-		return fmt.Errorf("analyse %s: %w", in.data.Source, err)
+		return err
 	}
 	if o.howLong {
-		if doc.HowLong, err = warmup.HowLong(in.data, doc, warmup.ShorterOptions{Workers: o.workers}); err != nil {
-			return fmt.Errorf("how long %s should have run: %w", in.data.Source, err)
+		if doc.HowLong, err = warmup.HowLong(in.Data, doc, warmup.ShorterOptions{Workers: o.workers}); err != nil {
+			return fmt.Errorf("how long %s should have run: %w", in.Data.Source, err)
 		}
 	}
 	text, err := doc.Encode()
@@ -205,9 +205,9 @@ func (a *app) analyzeOne(in analysisInput, o analyzeOptions) error {
 	return a.storeAnalysis(in, text, o)
 }
 
-// storeAnalysis writes the analysis to its file; one of some keys only where it was asked for. With --json, which has said
-// everything, a place one may not write to is only mentioned.
-func (a *app) storeAnalysis(in analysisInput, text []byte, o analyzeOptions) error {
+// storeAnalysis writes the analysis to its file; one of some keys only where it was asked for. With
+// --json, which has said everything, a place one may not write to is only mentioned.
+func (a *app) storeAnalysis(in experiment.Input, text []byte, o analyzeOptions) error {
 	var err error
 	switch {
 	case o.output != "":
@@ -215,9 +215,9 @@ func (a *app) storeAnalysis(in analysisInput, text []byte, o analyzeOptions) err
 			_, err := w.Write(text)
 			return err
 		})
-	case in.pattern == nil && in.output != "":
+	case in.Pattern == nil && in.Analysis != "":
 		const usual = 0o644
-		err = durable.WriteFile(a.fsys, in.output, text, usual)
+		err = durable.WriteFile(a.fsys, in.Analysis, text, usual)
 	}
 	switch {
 	case err == nil:
@@ -227,22 +227,4 @@ func (a *app) storeAnalysis(in analysisInput, text []byte, o analyzeOptions) err
 		return nil
 	}
 	return fmt.Errorf("store the analysis: %w; -o FILE writes it elsewhere", err)
-}
-
-// previousAnalysis reads the analysis that will be replaced; nil when there is
-// none that can be used.
-func (a *app) previousAnalysis(in analysisInput, o analyzeOptions) *warmup.Document {
-	if o.fresh {
-		return nil
-	}
-	text, err := durable.ReadFile(a.fsys, in.output)
-	if err != nil {
-		return nil // the usual case: there is none yet
-	}
-	doc, err := warmup.Decode(text)
-	if err != nil {
-		a.talk("krunctl: %s is replaced: %v", in.output, err)
-		return nil
-	}
-	return doc
 }

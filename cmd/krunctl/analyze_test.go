@@ -215,13 +215,3 @@ func TestProgressLine(t *testing.T) {
 		}
 	}
 }
-
-func TestStem(t *testing.T) {
-	for in, want := range map[string]string{
-		"a/warmup_results.json.bz2": "a/warmup_results", "times.csv": "times", "x.JSON": "x", "plain": "plain",
-	} {
-		if got := stem(in); got != want {
-			t.Errorf("stem(%q) = %q, want %q", in, got, want)
-		}
-	}
-}

@@ -11,10 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/analysis/warmup"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/exchange"
+	"krund/internal/experiment"
+	"krund/internal/key"
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
@@ -80,10 +84,24 @@ const (
 	exitLeftOut = 3 // done, without records that could not be read
 )
 
-// usageError is a mistake in the command line.
-type usageError struct{ error }
+// records reads the records of an experiment.
+func (a *app) records(f experiment.Experiment, pattern *key.Pattern) (*experiment.Records, error) {
+	return f.Records(pattern, a.host, func(err error) { a.leaveOut(f.Dir(), err.Error()) })
+}
 
-func (e usageError) Unwrap() error { return e.error }
+// reader reads experiments and files of results. workers is the number of goroutines of an analysis.
+func (a *app) reader(workers int) experiment.Reader {
+	return experiment.Reader{
+		FS: a.fsys, LeaveOut: a.leaveOut, Message: a.talk, Workers: workers,
+		Progress: func(source string) (func(warmup.Progress), func()) {
+			bar := newProgressBar(a, source)
+			return bar.show, bar.clear
+		},
+	}
+}
+
+// usageError marks a mistake in the command line.
+func usageError(err error) error { return experiment.UsageError{Err: err} }
 
 // errFound ends a command that did its work and found problems. What they are
 // is in its output already.
@@ -119,12 +137,13 @@ func (a *app) end(err error) int {
 }
 
 func exitCode(err error) int {
-	var usage usageError
+	var usage experiment.UsageError
 	var wrong config.Errors
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &usage), errors.As(err, &wrong):
+	case errors.As(err, &usage), errors.As(err, &wrong), errors.Is(err, exchange.ErrUnknown),
+		errors.Is(err, exchange.ErrPacked):
 		return exitUsage
 	}
 	return exitError
@@ -138,13 +157,12 @@ func message(err error) string {
 	return err.Error()
 }
 
-// arguments makes a check of the number of arguments whose error is a
-// usageError.
+// arguments makes a check of the number of arguments whose error is a UsageError.
 func arguments(low, high int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) >= low && len(args) <= high {
 			return nil
 		}
-		return usageError{fmt.Errorf("%s needs %s, not %d arguments; see `%s --help`", c.Name(), what, len(args), c.CommandPath())}
+		return usageError(fmt.Errorf("%s needs %s, not %d arguments; see `%s --help`", c.Name(), what, len(args), c.CommandPath()))
 	}
 }

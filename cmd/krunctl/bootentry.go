@@ -7,8 +7,8 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/config"
-	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/experiment"
 )
 
 // entryOf returns the entry of the boot loader that an experiment boots by; false when it boots as everybody does, or does not restart the machine.
@@ -19,7 +19,7 @@ func (a *app) entryOf(ctx context.Context, cfg *config.Config) (autostart.Entry,
 // bootable says why an experiment with a boot entry of its own cannot be enabled so.
 func bootable(entry autostart.Entry, o unitOptions) error {
 	if o.start {
-		return usageError{fmt.Errorf("the experiment runs in boots of the entry %s only (boot.entry): leave out --start, and restart the machine", entry.Name)}
+		return usageError(fmt.Errorf("the experiment runs in boots of the entry %s only (boot.entry): leave out --start, and restart the machine", entry.Name))
 	}
 	if o.root != "" {
 		return nil // its boot loader is not this machine's
@@ -31,18 +31,18 @@ func bootable(entry autostart.Entry, o unitOptions) error {
 // found: then nothing is known of an entry either.
 func (a *app) configOf(arg string) *config.Config {
 	if strings.HasSuffix(arg, ".toml") {
-		cfg, err := a.parseConfig(arg, a.host)
+		cfg, err := experiment.ParseConfig(a.fsys, arg, a.host)
 		if err == nil {
 			return cfg
 		}
 	}
-	if f, err := a.openDirectory(arg); err == nil {
-		if cfg, err := a.copiedConfig(f, a.host); err == nil {
+	if f, err := experiment.Open(a.fsys, arg); err == nil {
+		if cfg, err := f.Config(a.host); err == nil {
 			return cfg
 		}
 	}
 	if path, ok := (autostart.Installer{FS: a.fsys}).Config(arg); ok {
-		if cfg, err := a.parseConfig(path, a.host); err == nil {
+		if cfg, err := experiment.ParseConfig(a.fsys, path, a.host); err == nil {
 			return cfg
 		}
 	}
@@ -63,8 +63,8 @@ func (a *app) ordinaryBoot(ctx context.Context, cfg *config.Config) error {
 }
 
 // bootAgain asks for the next boot of an experiment that was held and is enabled, or says how to.
-func (a *app) bootAgain(ctx context.Context, f directory.Directory) error {
-	cfg, err := a.copiedConfig(f, a.host)
+func (a *app) bootAgain(ctx context.Context, f experiment.Experiment) error {
+	cfg, err := f.Config(a.host)
 	if err != nil {
 		return nil //nolint:nilerr // it has not begun: `krunctl enable` asks for its first boot
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"krund/internal/control"
+	"krund/internal/experiment"
 	"krund/internal/sysroot"
 )
 
@@ -74,7 +75,7 @@ func TestBootEntry(t *testing.T) {
 	}
 	b.must(os.Rename(filepath.Join(root, "custom.cfg"), filepath.Join(root, "boot/grub/custom.cfg")))
 
-	cfg, err := (&app{fsys: lax()}).parseConfig(b.toml, "bencher7")
+	cfg, err := experiment.ParseConfig(lax(), b.toml, "bencher7")
 	b.must(err)
 	entry, ok := (&app{machine: func(context.Context) *control.Machine { return &control.Machine{Root: sysroot.New(root)} }}).entryOf(t.Context(), cfg)
 	if !ok {

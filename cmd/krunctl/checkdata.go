@@ -6,8 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/display"
+	"krund/internal/experiment"
 	"krund/internal/integrity"
 	"krund/internal/results"
+	"krund/internal/summary"
 )
 
 const checkDataHelp = `Check-data looks at everything in an experiment's directory: the checksums of the
@@ -51,7 +53,7 @@ type checkDataJSON struct {
 	Format    int                     `json:"format"`
 	Directory string                  `json:"folder"`
 	OK        bool                    `json:"ok"`
-	Slots     countsJSON              `json:"slots"`
+	Slots     summary.SlotCounts      `json:"slots"`
 	Records   int                     `json:"records"`
 	Outcomes  map[results.Outcome]int `json:"outcomes"`
 	Completed int                     `json:"slots_with_completed_record"`
@@ -61,14 +63,14 @@ type checkDataJSON struct {
 }
 
 func (a *app) checkData(arg string, o checkDataOptions) error {
-	f, err := a.openDirectory(arg)
+	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
 	}
-	r := integrity.Check(a.fsys, f, integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir())})
+	r := integrity.Check(a.fsys, f.Directory, integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir())})
 	if o.json {
 		doc := checkDataJSON{
-			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0, Slots: countsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,
+			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0, Slots: summary.CountsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,
 			Completed: r.Completed, Bytes: r.Bytes, Problems: append([]integrity.Problem{}, r.Problems...), Notes: append([]integrity.Problem{}, r.Notes...),
 		}
 		for _, outcome := range []results.Outcome{results.Completed, results.Error, results.Timeout, results.Rerun} {

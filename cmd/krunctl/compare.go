@@ -47,11 +47,11 @@ func compareCommand(a *app) *cobra.Command {
 			format, err := report.ParseFormat(o.format)
 			switch {
 			case err != nil:
-				return usageError{err}
+				return usageError(err)
 			case !(c.Confidence > 0 && c.Confidence < 1):
-				return usageError{fmt.Errorf("--confidence %v: a number between 0 and 1, such as 0.99", c.Confidence)}
+				return usageError(fmt.Errorf("--confidence %v: a number between 0 and 1, such as 0.99", c.Confidence))
 			case !(c.Margin > 0 && c.Margin < 1):
-				return usageError{fmt.Errorf("--margin %v: a number between 0 and 1, such as 0.01", c.Margin)}
+				return usageError(fmt.Errorf("--margin %v: a number between 0 and 1, such as 0.01", c.Margin))
 			}
 			return a.compare(args[0], args[1], format, o, c)
 		},
@@ -71,7 +71,7 @@ func (a *app) compare(before, after string, f report.Format, t tableOptions, o c
 		if err != nil {
 			return err
 		}
-		sides[i] = compare.Side{Doc: doc, Data: in.data}
+		sides[i] = compare.Side{Doc: doc, Data: in.Data}
 		if facts[i], err = a.facts(in, arg); err != nil {
 			return err
 		}

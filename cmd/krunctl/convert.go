@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/durable"
 	"krund/internal/exchange"
 	"krund/internal/experiment"
 )
@@ -48,11 +46,11 @@ func convertCommand(a *app) *cobra.Command {
 			case err != nil:
 				return err
 			case to != "krun" && to != "csv" && to != "go" && to != "parquet":
-				return usageError{fmt.Errorf("--to %q: krun, csv, go or parquet", to)}
+				return usageError(fmt.Errorf("--to %q: krun, csv, go or parquet", to))
 			case (to == "krun" || to == "parquet") && o.output == "":
-				return usageError{fmt.Errorf("where to? --to %s needs -o", to)}
+				return usageError(fmt.Errorf("where to? --to %s needs -o", to))
 			}
-			pattern, err := parsePattern(keys)
+			pattern, err := experiment.ParsePattern(keys)
 			if err != nil {
 				return err
 			}
@@ -60,7 +58,7 @@ func convertCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := onlyKeys(d, pattern); err != nil {
+			if err := experiment.OnlyKeys(d, pattern); err != nil {
 				return err
 			}
 			return a.convert(d, config, to, o.output)
@@ -79,37 +77,7 @@ func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, s
 		d, err := a.imported(arg, tool, o)
 		return d, "", err
 	}
-	if !a.isExperiment(arg) {
-		d, err := a.readResultsFile(arg, analyzeOptions{column: dataset.APERF, vm: o.vm, variant: o.variant})
-		if err == nil {
-			a.tellProblems(arg, d)
-		}
-		return d, "", err
-	}
-	f, err := a.openDirectory(arg)
-	if err != nil {
-		return nil, "", err
-	}
-	d, err := experiment.ReadResults(a.fsys, f.Results(), nil)
-	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", f.Dir(), err)
-	}
-	a.tellProblems(arg, d)
-	text, err := durable.ReadFile(a.fsys, f.ConfigCopy())
-	if err != nil {
-		a.talk("%s: its configuration is not in the output: %v", arg, err)
-	}
-	return d, string(text), nil
-}
-
-// tellProblems says what of the data is not in the output.
-func (a *app) tellProblems(arg string, d *dataset.Dataset) {
-	a.tellLeftOut(arg, d)
-	for _, problem := range d.Problems {
-		if !slices.Contains(d.LeftOut, problem) {
-			a.talk("%s: %s", arg, problem)
-		}
-	}
+	return a.reader(1).Series(arg, experiment.Options{VM: o.vm, Variant: o.variant})
 }
 
 func (a *app) convert(d *dataset.Dataset, config, to, output string) error {

@@ -11,6 +11,7 @@ import (
 	"krund/internal/analysis/similarity"
 	"krund/internal/analysis/stability"
 	"krund/internal/integrity"
+	"krund/internal/summary"
 )
 
 // TestEveryFieldIsDocumented looks for the names of all JSON fields in
@@ -20,7 +21,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range []any{planJSON{}, planSlotJSON{}, statusJSON{}, summaryJSON{}, checkDataJSON{}, doctorJSON{}, amperfJSON{}, calibrationJSON{}, startupJSON{}, similarity.Document{}, stability.Document{}, optimise.Document{}, integrity.Problem{}} {
+	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summaryJSON{}, checkDataJSON{}, doctorJSON{}, summary.Counters{}, summary.Calibration{}, startupJSON{}, similarity.Document{}, stability.Document{}, optimise.Document{}, integrity.Problem{}} {
 		for name := range fields(reflect.TypeOf(document)) {
 			if !strings.Contains(string(text), "`"+name+"`") {
 				t.Errorf("%T: %s is not in docs/output.md", document, name)

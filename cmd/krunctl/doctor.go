@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/doctor"
+	"krund/internal/experiment"
 )
 
 const doctorHelp = `Doctor says whether this machine is fit to measure: a row for each setting that
@@ -76,7 +77,7 @@ func (a *app) wishesOf(args []string) (doctor.Wishes, error) {
 	if len(args) == 0 {
 		return doctor.Study(), nil
 	}
-	cfg, err := a.parseConfig(args[0], a.host)
+	cfg, err := experiment.ParseConfig(a.fsys, args[0], a.host)
 	if err != nil {
 		return doctor.Wishes{}, err
 	}
@@ -89,7 +90,7 @@ func (a *app) doctor(ctx context.Context, args []string, o doctorOptions) error 
 		return err
 	}
 	if o.prove && o.time <= 0 {
-		return usageError{fmt.Errorf("--time %s: more than nothing", o.time)}
+		return usageError(fmt.Errorf("--time %s: more than nothing", o.time))
 	}
 	m := a.machine(ctx)
 	doc := doctorJSON{Format: doctorFormat, Host: a.host}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,6 +15,8 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/experiment"
+	"krund/internal/summary"
 )
 
 const enableHelp = `Enable lets an experiment start at the next boot, and at every boot from then
@@ -117,16 +117,16 @@ func (a *app) installer(root string) (autostart.Installer, error) {
 
 func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	if !strings.HasSuffix(path, ".toml") {
-		return usageError{fmt.Errorf("%s is not a configuration; give the experiment's NAME.toml", path)}
+		return usageError(fmt.Errorf("%s is not a configuration; give the experiment's NAME.toml", path))
 	}
 	if o.start && o.root != "" {
-		return usageError{errors.New("--root is for a machine that does not run: leave out --start")}
+		return usageError(errors.New("--root is for a machine that does not run: leave out --start"))
 	}
 	cfg, err := config.Load(path, a.host)
 	if err != nil {
 		return err
 	}
-	p, err := a.planOf(cfg, cfg.Path)
+	p, err := summary.PlanOf(a.fsys, cfg, cfg.Path)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (a *app) alone(cfg *config.Config, i autostart.Installer) error {
 	for _, name := range others {
 		path, known := i.UnitConfig(name)
 		if known {
-			if other, err := a.parseConfig(path, a.host); err == nil && !wantsAll(other) {
+			if other, err := experiment.ParseConfig(a.fsys, path, a.host); err == nil && !wantsAll(other) {
 				continue
 			}
 		}
@@ -208,7 +208,7 @@ func wantsAll(cfg *config.Config) bool {
 
 // forgetStop takes back an old request to stop, which would end the next krund.
 func (a *app) forgetStop(path string) error {
-	f, err := a.openToChange(path)
+	f, err := experiment.OpenToChange(a.fsys, path, a.uid)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has not begun
 	}
@@ -219,7 +219,7 @@ func (a *app) forgetStop(path string) error {
 }
 
 // announce says what will happen, and how to put an end to it.
-func (a *app) announce(cfg *config.Config, p planJSON) {
+func (a *app) announce(cfg *config.Config, p summary.Plan) {
 	left := p.SlotsTotal - p.Finished
 	a.print("\n")
 	a.line("what", "%s: %s of %s", p.Experiment, display.Count(left, "process execution"), display.Count(len(p.Keys), "key"))
@@ -228,7 +228,7 @@ func (a *app) announce(cfg *config.Config, p planJSON) {
 	} else {
 		a.line("reboots", "none: all of them run after one boot")
 	}
-	a.line("duration", "%s", etaText(p.ETA))
+	a.line("duration", "%s", p.ETA)
 	for _, c := range []struct{ control, option, text string }{{"services", "stop", "stopped meanwhile"}, {"network", "down", "taken down meanwhile"}} {
 		control := cfg.Control(c.control)
 		if list := control.List(c.option); len(list) > 0 && (control.Policy == config.Require || control.Policy == config.Apply) {
@@ -249,12 +249,12 @@ func (a *app) announce(cfg *config.Config, p planJSON) {
 }
 
 func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {
-	name, err := a.experimentName(arg)
+	name, err := experiment.Name(a.fsys, arg, a.host)
 	if err != nil {
 		return err
 	}
 	if o.stop && o.root != "" {
-		return usageError{errors.New("--root is for a machine that does not run: leave out --stop")}
+		return usageError(errors.New("--root is for a machine that does not run: leave out --stop"))
 	}
 	i, err := a.installer(o.root)
 	if err != nil {
@@ -281,20 +281,4 @@ func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {
 		a.line("stopped", "%s", autostart.UnitName(name))
 	}
 	return nil
-}
-
-// experimentName is the name of the experiment that arg means: a name, a
-// configuration (which may give another name than its file has) or a directory.
-func (a *app) experimentName(arg string) (string, error) {
-	if !strings.HasSuffix(arg, ".toml") {
-		return strings.TrimSuffix(filepath.Base(filepath.Clean(arg)), ".krun"), nil
-	}
-	if _, err := os.Stat(arg); err != nil {
-		return strings.TrimSuffix(filepath.Base(arg), ".toml"), nil //nolint:nilerr // the file may be gone, and the unit still there
-	}
-	cfg, err := a.parseConfig(arg, a.host)
-	if err != nil {
-		return "", err
-	}
-	return cfg.Experiment.Name, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/durable"
+	"krund/internal/experiment"
 	"krund/internal/key"
 )
 
@@ -120,9 +121,9 @@ func (o *exportOptions) check() error {
 		o.from, o.too, err = parseIterations(o.iterations)
 	}
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
-	o.pattern, err = parsePattern(o.key)
+	o.pattern, err = experiment.ParsePattern(o.key)
 	return err
 }
 
@@ -152,11 +153,11 @@ func parseIterations(s string) (from, too int, err error) {
 }
 
 func (a *app) export(arg string, o exportOptions) error {
-	f, err := a.openDirectory(arg)
+	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
 	}
-	m, err := a.measurements(f, o.pattern)
+	m, err := a.records(f, o.pattern)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"krund/internal/experiment"
 	"krund/internal/results"
 )
 
@@ -19,10 +20,10 @@ func executionHeads(outcome bool) []string {
 }
 
 // exportExecutions writes a row for each process execution: what is known of it as a whole.
-func (a *app) exportExecutions(m *measurements, o exportOptions) error {
+func (a *app) exportExecutions(m *experiment.Records, o exportOptions) error {
 	heads := executionHeads(o.allOutcomes)
 	fixed := len(heads)
-	for rec := range m.all() {
+	for rec := range m.All() {
 		if !rec.Counts && !o.allOutcomes {
 			continue
 		}
@@ -39,7 +40,7 @@ func (a *app) exportExecutions(m *measurements, o exportOptions) error {
 		} else if err := rows.row(heads); err != nil {
 			return err
 		}
-		for rec := range m.all() {
+		for rec := range m.All() {
 			if !rec.Counts && !o.allOutcomes {
 				continue
 			}

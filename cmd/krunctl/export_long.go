@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/experiment"
 	"krund/internal/results"
 )
 
@@ -38,14 +39,14 @@ type layout struct {
 
 // layoutOf reads all records once, to know the columns of all of them: a
 // machine with another number of processors may have come in between.
-func layoutOf(m *measurements, o exportOptions) (layout, error) {
+func layoutOf(m *experiment.Records, o exportOptions) (layout, error) {
 	l := layout{heads: fixedColumns(o.allOutcomes), at: make(map[columnID]int)}
 	l.fixed = len(l.heads)
 	wanted := make(map[string]bool)
 	for _, name := range o.columns {
 		wanted[name] = false
 	}
-	for rec := range m.all() {
+	for rec := range m.All() {
 		if !rec.Counts && !o.allOutcomes {
 			continue
 		}
@@ -84,7 +85,7 @@ type rowWriter interface {
 	end() error
 }
 
-func (a *app) exportLong(m *measurements, o exportOptions) error {
+func (a *app) exportLong(m *experiment.Records, o exportOptions) error {
 	l, err := layoutOf(m, o)
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func (a *app) exportLong(m *measurements, o exportOptions) error {
 		} else if err := rows.row(l.heads); err != nil {
 			return err
 		}
-		for rec := range m.all() {
+		for rec := range m.All() {
 			if !rec.Counts && !o.allOutcomes {
 				continue
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"krund/internal/display"
+	"krund/internal/experiment"
 	"krund/internal/key"
 	"krund/internal/results"
 )
@@ -29,7 +30,7 @@ type language struct{ vm, variant string }
 
 func (g language) file() string { return g.vm + "_" + g.variant + ".csv" }
 
-func (a *app) exportWide(m *measurements, o exportOptions) error {
+func (a *app) exportWide(m *experiment.Records, o exportOptions) error {
 	groups, order, err := wideRows(m, o)
 	if err != nil {
 		return err
@@ -70,10 +71,10 @@ func (a *app) wideDirectory(groups map[language][]wideRow, order []language, dir
 
 // wideRows reads what is exported, by language, and checks that each has the
 // same number of iterations throughout.
-func wideRows(m *measurements, o exportOptions) (map[language][]wideRow, []language, error) {
+func wideRows(m *experiment.Records, o exportOptions) (map[language][]wideRow, []language, error) {
 	groups := make(map[language][]wideRow)
 	var order []language
-	for rec := range m.all() {
+	for rec := range m.All() {
 		if !rec.Counts {
 			continue
 		}

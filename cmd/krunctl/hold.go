@@ -16,6 +16,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment"
 )
 
 const holdHelp = `Hold makes the next boots of this machine ordinary ones as far as the experiment
@@ -103,7 +104,7 @@ func (a *app) hold(ctx context.Context, arg string) error {
 }
 
 func (a *app) resume(ctx context.Context, arg string) error {
-	f, err := a.openToChange(arg)
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if err != nil {
 		return err
 	}
@@ -129,22 +130,22 @@ func (a *app) resume(ctx context.Context, arg string) error {
 
 // directoryToAsk opens the experiment's directory, and makes it for an experiment
 // that has not begun.
-func (a *app) directoryToAsk(arg string) (directory.Directory, error) {
-	f, err := a.openToChange(arg)
+func (a *app) directoryToAsk(arg string) (experiment.Experiment, error) {
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(arg, ".toml") {
 		return f, err
 	}
 	if _, err := a.fsys.Lstat(arg); err != nil {
 		return f, err
 	}
-	fsys, dir := a.fsys, directoryOf(arg)
+	fsys, dir := a.fsys, experiment.DirectoryOf(arg)
 	if a.uid == 0 { // no link leads root out of the configuration's directory
 		if fsys, err = durable.Inside(a.fsys, filepath.Dir(dir)); err != nil {
 			return f, err
 		}
 	}
-	f, err = directory.Create(fsys, dir)
-	return f, explainRights(err)
+	d, err := directory.Create(fsys, dir)
+	return experiment.Experiment{Directory: d}, explainRights(err)
 }
 
 // signature is the text of a request: who made it, and when.
@@ -161,7 +162,7 @@ func explainRights(err error) error {
 }
 
 // whoRuns says which krund works on the experiment; "" for none.
-func (a *app) whoRuns(f directory.Directory) (string, error) {
+func (a *app) whoRuns(f experiment.Experiment) (string, error) {
 	lock, err := f.Lock(os.Getpid(), a.host)
 	var locked *directory.LockedError
 	switch {
@@ -173,24 +174,4 @@ func (a *app) whoRuns(f directory.Directory) (string, error) {
 		return "", err
 	}
 	return "", lock.Release()
-}
-
-// addRequests tells what people want of krund.
-func (st *statusJSON) addRequests(f directory.Directory) error {
-	for _, r := range []struct {
-		directory.Request
-		text string
-	}{
-		{directory.Hold, "held: the boots are ordinary ones until `krunctl resume " + display.ShellPath(f.Dir()) + "`"},
-		{directory.Stop, "asked to stop: krund ends after the execution that runs"},
-	} {
-		asked, err := f.Asked(r.Request)
-		if err != nil {
-			return err
-		}
-		if asked {
-			st.Findings = append(st.Findings, r.text)
-		}
-	}
-	return nil
 }

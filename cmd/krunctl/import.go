@@ -9,7 +9,6 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
-	"krund/internal/durable"
 	"krund/internal/exchange"
 )
 
@@ -42,21 +41,9 @@ type importOptions struct {
 	output  string
 }
 
-// importers are the readers, by the name of their flag.
-var importers = [4]struct {
-	flag, help string
-	format     string // as the beginning of a file tells it
-	read       func(io.Reader, exchange.ImportOptions) (*dataset.Dataset, error)
-}{
-	{"jmh", "the file is of JMH", exchange.FormatJMH, exchange.ReadJMH},
-	{"pyperf", "the file is of pyperf", exchange.FormatPyperf, exchange.ReadPyperf},
-	{"hyperfine", "the file is of hyperfine", exchange.FormatHyperfine, exchange.ReadHyperfine},
-	{"go", "the file is of go test -bench", exchange.FormatGo, exchange.ReadGo},
-}
-
 func (o *importOptions) flags(c *cobra.Command) {
-	for i, tool := range importers {
-		c.Flags().BoolVar(&o.tools[i], tool.flag, false, tool.help)
+	for i, tool := range exchange.Importers() {
+		c.Flags().BoolVar(&o.tools[i], tool.Name, false, "the file is of "+tool.Of)
 	}
 	c.Flags().StringVar(&o.vm, "vm", "", "name of the VM in the keys")
 	c.Flags().StringVar(&o.variant, "variant", "", "name of the variant in the keys")
@@ -71,7 +58,7 @@ func (o *importOptions) chosen() (int, error) {
 			continue
 		}
 		if at >= 0 {
-			return 0, usageError{fmt.Errorf("--%s and --%s contradict each other", importers[at].flag, importers[i].flag)}
+			return 0, usageError(fmt.Errorf("--%s and --%s contradict each other", exchange.Importers()[at].Name, exchange.Importers()[i].Name))
 		}
 		at = i
 	}
@@ -91,9 +78,9 @@ func importCommand(a *app) *cobra.Command {
 			case err != nil:
 				return err
 			case at < 0:
-				return usageError{errors.New("whose file is it? --jmh, --pyperf, --hyperfine or --go")}
+				return usageError(errors.New("whose file is it? --jmh, --pyperf, --hyperfine or --go"))
 			case o.output == "":
-				return usageError{errors.New("where to? -o NAME_results.json.bz2")}
+				return usageError(errors.New("where to? -o NAME_results.json.bz2"))
 			}
 			d, err := a.imported(args[0], at, o)
 			if err != nil {
@@ -115,17 +102,11 @@ func importCommand(a *app) *cobra.Command {
 }
 
 // imported reads another tool's file, and says what of it was left out.
-func (a *app) imported(name string, tool int, o importOptions) (d *dataset.Dataset, err error) {
-	file, err := durable.OpenUserFile(name)
+func (a *app) imported(name string, tool int, o importOptions) (*dataset.Dataset, error) {
+	d, err := exchange.Importers()[tool].Read(name, exchange.ImportOptions{VM: o.vm, Variant: o.variant})
 	if err != nil {
-		return nil, fmt.Errorf("read the results: %w", err)
+		return nil, err
 	}
-	defer func() { err = firstOf(err, file.Close()) }()
-	d, err = importers[tool].read(file, exchange.ImportOptions{VM: o.vm, Variant: o.variant})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	d.Source = name
 	for _, problem := range d.Problems {
 		a.talk("%s: %s", name, problem)
 	}

@@ -9,37 +9,8 @@ import (
 	"testing"
 
 	"krund/internal/durable"
-	"krund/internal/key"
 	"krund/internal/results"
 )
-
-func TestCheckPattern(t *testing.T) {
-	var known []key.Key
-	for _, s := range []string{"fasta:C:so", "nbody:C:so", "nbody:PyPy:py", "richards:C:so", "richards:PyPy:py", "spectralnorm:C:so", "spectralnorm:PyPy:py"} {
-		k, err := key.Parse(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		known = append(known, k)
-	}
-	for _, test := range []struct{ pattern, want string }{
-		{"", ""}, {"nbody:C:so", ""}, {"*:PyPy:*", ""},
-		{"nbdoy:pypy:py", "there are nbody:PyPy:py, "},
-		{"*:CPython:*", ", and 2 more"},
-	} {
-		p, err := parsePattern(test.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = checkPattern(p, known)
-		if got := message(err); test.want == "" && got != "" || !strings.Contains(got, test.want) {
-			t.Errorf("%q: %q, want %q", test.pattern, got, test.want)
-		}
-		if err := checkPattern(p, nil); err != nil {
-			t.Errorf("%q, of nothing: %v", test.pattern, err)
-		}
-	}
-}
 
 // TestUnknownKey: whoever mistypes a key is not left with an empty table.
 func TestUnknownKey(t *testing.T) {

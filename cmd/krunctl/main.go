@@ -105,7 +105,7 @@ func rootCommand(a *app) *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+		return usageError(fmt.Errorf("%w; see `%s --help`", err, c.CommandPath()))
 	})
 	addCommands(root, a)
 	return root
@@ -182,5 +182,5 @@ func unknownCommand(c *cobra.Command, name string) error {
 	if near := c.SuggestionsFor(name); len(near) > 0 {
 		err = fmt.Errorf("there is no command %q; did you mean %s?", name, strings.Join(near, " or "))
 	}
-	return usageError{err}
+	return usageError(err)
 }

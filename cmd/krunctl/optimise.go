@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimise"
+	"krund/internal/experiment"
 	"krund/internal/report"
 )
 
@@ -64,10 +65,11 @@ type optimiseOptions struct {
 	limit         float64
 	metric        string
 	skip          string
+	parsedSkip    experiment.Skip
 	iterationTime time.Duration
 	overhead      time.Duration
 	search        optimise.Options
-	input         analyzeOptions // what files do not say
+	input         experiment.Options
 }
 
 func optimiseCommand(a *app) *cobra.Command {
@@ -80,7 +82,7 @@ func optimiseCommand(a *app) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return a.optimise(args, o) },
 	}
 	o.flags(c.Flags())
-	a.keyFlag(c, &o.input.key)
+	a.keyFlag(c, &o.input.Key)
 	return c
 }
 
@@ -105,9 +107,9 @@ func (o *optimiseOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.changes, "changes", false, "the files are versions: find performance changes in full and in part")
 	f.Float64Var(&o.limit, "change", optimise.DefaultChange, "smallest performance change that counts")
 	jobsFlag(f, &o.search.Workers)
-	f.StringVar(&o.input.column, "column", dataset.Wall, "column to look at: wall, cycles, ...; of per-core columns the sum")
-	f.StringVar(&o.input.vm, "vm", "", "name of the VM where the file does not say")
-	f.StringVar(&o.input.variant, "variant", "", "name of the variant (language) where the file does not say")
+	f.StringVar(&o.input.Column, "column", dataset.Wall, "column to look at: wall, cycles, ...; of per-core columns the sum")
+	f.StringVar(&o.input.VM, "vm", "", "name of the VM where the file does not say")
+	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) where the file does not say")
 }
 
 // check completes the options, or refuses them before files are read.
@@ -139,26 +141,33 @@ func (o *optimiseOptions) check(files int) error {
 	case s.Workers < 1:
 		return fmt.Errorf("-j %d: at least 1 processor is needed", s.Workers)
 	}
-	_, _, err = o.skipped()
-	return err
+	if o.parsedSkip, err = experiment.ParseSkip(o.skip); err != nil {
+		return fmt.Errorf("--skip %w", err)
+	}
+	return nil
+}
+
+// reading says what to read of the arguments.
+func (o *optimiseOptions) reading() experiment.SuiteOptions {
+	return experiment.SuiteOptions{Options: o.input, Skip: o.parsedSkip, Seconds: o.iterationTime.Seconds()}
 }
 
 func (a *app) optimise(args []string, o optimiseOptions) error {
 	if err := o.check(len(args)); err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	switch {
 	case o.changes:
 		return a.optimiseVersions(args, o)
 	case o.suiteRuns:
-		s, err := a.suiteRuns(args, o)
+		s, err := a.reader(o.search.Workers).SuiteRuns(args, o.reading())
 		if err != nil {
 			return err
 		}
 		return a.optimiseOne(s, o, true)
 	}
 	for i, arg := range args {
-		s, err := a.suite(arg, o)
+		s, err := a.reader(o.search.Workers).Suite(arg, o.reading())
 		if err != nil {
 			return err
 		}
@@ -204,7 +213,7 @@ func (a *app) optimiseVersions(args []string, o optimiseOptions) error {
 	versions := make([]*optimise.Suite, len(args))
 	for i, arg := range args {
 		var err error
-		if versions[i], err = a.suite(arg, o); err != nil {
+		if versions[i], err = a.reader(o.search.Workers).Suite(arg, o.reading()); err != nil {
 			return err
 		}
 	}

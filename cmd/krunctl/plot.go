@@ -70,13 +70,13 @@ const mostOnPage = 30
 func (a *app) plot(arg string, o plotOptions) error {
 	format := report.PlotFormat(strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), "."))
 	if !slices.Contains([]report.PlotFormat{report.PDF, report.SVG, report.PNG}, format) {
-		return usageError{errors.New("where to? -o NAME.pdf, NAME.svg or NAME.png")}
+		return usageError(errors.New("where to? -o NAME.pdf, NAME.svg or NAME.png"))
 	}
 	if o.cores < 1 {
-		return usageError{fmt.Errorf("--cores %d: a number above 0", o.cores)}
+		return usageError(fmt.Errorf("--cores %d: a number above 0", o.cores))
 	}
 	if o.perPage < 0 || o.perPage > mostOnPage {
-		return usageError{fmt.Errorf("--per-page %d: a number from 0 to %d", o.perPage, mostOnPage)}
+		return usageError(fmt.Errorf("--per-page %d: a number from 0 to %d", o.perPage, mostOnPage))
 	}
 	figures, err := a.figures(arg, o)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/display"
+	"krund/internal/experiment"
 	"krund/internal/integrity"
 )
 
@@ -54,7 +55,7 @@ func repairCommand(a *app) *cobra.Command {
 }
 
 func (a *app) repair(arg string, o repairOptions) error {
-	f, err := a.openToChange(arg)
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if err != nil {
 		return err
 	}
@@ -65,9 +66,9 @@ func (a *app) repair(arg string, o repairOptions) error {
 		}
 		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
 	}
-	options := integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir())}
-	done, err := integrity.Mend(f.FS(), f, integrity.MendOptions{Options: options,
-		Original: tomlOf(f.Dir()), DryRun: o.dryRun, Now: a.now()})
+	options := integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir())}
+	done, err := integrity.Mend(f.FS(), f.Directory, integrity.MendOptions{Options: options,
+		Original: experiment.ConfigOf(f.Dir()), DryRun: o.dryRun, Now: a.now()})
 	would := ""
 	if o.dryRun {
 		would = "would have "
@@ -84,7 +85,7 @@ func (a *app) repair(arg string, o repairOptions) error {
 	if o.dryRun {
 		return nil
 	}
-	left := integrity.Check(f.FS(), f, options).Problems
+	left := integrity.Check(f.FS(), f.Directory, options).Problems
 	a.printProblems("left", left)
 	if len(left) > 0 {
 		return errFound

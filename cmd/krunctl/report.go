@@ -43,7 +43,7 @@ func reportCommand(a *app) *cobra.Command {
 		Args:  arguments(1, 1, "an experiment or a file of results"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if output == "" {
-				return usageError{errors.New("where to? -o FOLDER")}
+				return usageError(errors.New("where to? -o FOLDER"))
 			}
 			return a.report(args[0], keys, output)
 		},
@@ -100,8 +100,8 @@ func (a *app) mayWrite(dir string) error {
 
 // reportInput puts an analysis together with its data and, of experiments of
 // krund, with what the records say.
-func (a *app) reportInput(in analysisInput, doc *warmup.Document, arg string) (report.Input, error) {
-	input := report.Input{Document: doc, Data: in.data, Version: display.Version()}
+func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg string) (report.Input, error) {
+	input := report.Input{Document: doc, Data: in.Data, Version: display.Version()}
 	facts, err := a.facts(in, arg)
 	if err != nil || facts == nil {
 		return input, err
@@ -111,33 +111,9 @@ func (a *app) reportInput(in analysisInput, doc *warmup.Document, arg string) (r
 
 func sizeText(bytes int64) string { return display.Bytes(bytes) }
 
-// analysed reads an experiment or a file of results with its stored analysis,
-// or an analysis made now with the study's parameters where that is missing
-// or of other data. keys is the text of --key.
-func (a *app) analysed(arg, keys string) (analysisInput, *warmup.Document, error) {
-	o := analyzeOptions{column: dataset.Wall, seed: 1, workers: runtime.NumCPU(), key: keys}
-	previous := a.previousAnalysis(analysisInput{output: a.analysisFile(arg)}, o)
-	if previous != nil {
-		o.column = previous.Parameters.Column
-	}
-	in, err := a.analysisInput(arg, o)
-	if err != nil {
-		return in, nil, err
-	}
-	p, err := o.parameters(warmup.Unit(in.data, o.column))
-	if err != nil {
-		return in, nil, err
-	}
-	if previous != nil {
-		p = previous.Parameters
-	}
-	bar := newProgressBar(a, in.data.Source)
-	doc, err := warmup.Analyze(in.data, p, warmup.Options{Workers: o.workers, Previous: previous, Progress: bar.show})
-	bar.clear()
-	if err != nil {
-		return in, nil, fmt.Errorf("analyse %s: %w", arg, err)
-	}
-	return in, doc, nil
+// analysed reads an experiment or a file of results with its analysis. keys is the text of --key.
+func (a *app) analysed(arg, keys string) (experiment.Input, *warmup.Document, error) {
+	return a.reader(runtime.NumCPU()).Analyzed(arg, keys)
 }
 
 // recordNames are where the records of a key's executions lie, in the order
@@ -146,16 +122,16 @@ type recordNames [][]results.Name
 
 // facts reads the records of an experiment of krund for what they say beside
 // the series; nil for files of other tools.
-func (a *app) facts(in analysisInput, arg string) (*report.Facts, error) {
-	if in.data.Format != experiment.Format {
+func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
+	if in.Data.Format != experiment.Format {
 		return nil, nil
 	}
-	f, err := a.openDirectory(arg)
+	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return nil, err
 	}
 	facts := &report.Facts{}
-	for rec, err := range a.reader(f).All() {
+	for rec, err := range f.Reader().All() {
 		var damaged *results.FileError
 		switch {
 		case errors.As(err, &damaged):
@@ -163,7 +139,7 @@ func (a *app) facts(in analysisInput, arg string) (*report.Facts, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", f.Dir(), err)
 		}
-		if rec.Check() == nil && (in.pattern == nil || in.pattern.Match(rec.Key)) {
+		if rec.Check() == nil && (in.Pattern == nil || in.Pattern.Match(rec.Key)) {
 			facts.Add(&rec)
 		}
 	}
@@ -173,12 +149,12 @@ func (a *app) facts(in analysisInput, arg string) (*report.Facts, error) {
 // addFacts adds the facts, and has the other columns read again when they are
 // written: all of them together may not fit into memory.
 func (a *app) addFacts(input *report.Input, facts *report.Facts, arg string) error {
-	f, err := a.openDirectory(arg)
+	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
 	}
 	input.Facts = facts
-	reader := a.reader(f)
+	reader := f.Reader()
 	names := make(recordNames, len(input.Data.Pairs))
 	for i, pair := range input.Data.Pairs {
 		names[i] = input.Facts.Names(pair.Key)

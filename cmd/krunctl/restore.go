@@ -13,6 +13,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment"
 	"krund/internal/guard"
 	"krund/internal/trust"
 )
@@ -55,7 +56,7 @@ func restoreCommand(a *app) *cobra.Command {
 
 func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 	f, lock, err := a.openToRestore(arg)
-	spare := directory.Spare(a.fsys, directoryOf(arg), a.runtime...)
+	spare := directory.Spare(a.fsys, experiment.DirectoryOf(arg), a.runtime...)
 	_, missing := a.fsys.Lstat(spare)
 	hasCopy := spare != "" && missing == nil
 	if err == nil {
@@ -86,14 +87,14 @@ func isTaken(err error) bool {
 
 // openToRestore opens the experiment as krund does, and locks it. A directory that others could
 // change is refused: its journal could be theirs.
-func (a *app) openToRestore(arg string) (directory.Directory, *directory.Lock, error) {
-	f, err := a.openToChange(arg)
+func (a *app) openToRestore(arg string) (experiment.Experiment, *directory.Lock, error) {
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if err != nil {
 		return f, nil, err
 	}
-	if cfg, err := a.copiedConfig(f, a.host); err == nil &&
+	if cfg, err := f.Config(a.host); err == nil &&
 		cfg.Experiment.Reboot == config.RebootHardware && a.uid == 0 {
-		if f, err = directory.OpenChecked(a.fsys, f.Dir(), trust.Verdict.RootOnly); err != nil {
+		if f.Directory, err = directory.OpenChecked(a.fsys, f.Dir(), trust.Verdict.RootOnly); err != nil {
 			return f, nil, err
 		}
 	}
@@ -140,7 +141,7 @@ func (a *app) restoreFrom(ctx context.Context, fsys durable.FS, path, spare stri
 
 // lockAfterGuard locks the experiment. When krund has just been killed, its guard
 // may be at work on the same, and is about to end.
-func (a *app) lockAfterGuard(f directory.Directory) (*directory.Lock, error) {
+func (a *app) lockAfterGuard(f experiment.Experiment) (*directory.Lock, error) {
 	lock, err := f.Lock(os.Getpid(), a.host)
 	var locked *directory.LockedError
 	if errors.As(err, &locked) && locked.Host == a.host && guard.Is(locked.PID) {

@@ -47,7 +47,7 @@ func tableCommand(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			format, err := report.ParseFormat(o.format)
 			if err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			in, doc, err := a.analysed(args[0], o.key)
 			if err != nil {

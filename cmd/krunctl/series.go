@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment"
 )
 
 // printing is how a command that looks at the keys of its arguments one by one prints what it finds.
@@ -15,14 +16,14 @@ type printing[D any] struct {
 }
 
 // lookAtEach reads the arguments of a command, has each looked at, and prints what was found in it.
-func lookAtEach[D any](a *app, args []string, input analyzeOptions, look func(*dataset.Dataset) (D, error), p printing[D]) error {
+func lookAtEach[D any](a *app, args []string, input experiment.Options, look func(*dataset.Dataset) (D, error), p printing[D]) error {
 	table := csv.NewWriter(a.stdout)
 	for i, arg := range args {
-		in, err := a.analysisInput(arg, input)
+		in, err := a.reader(1).Read(arg, input)
 		if err != nil {
 			return err
 		}
-		doc, err := look(in.data)
+		doc, err := look(in.Data)
 		if err != nil {
 			return fmt.Errorf("%s: %w", arg, err)
 		}

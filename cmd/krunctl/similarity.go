@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/similarity"
+	"krund/internal/experiment"
 	"krund/internal/report"
 )
 
@@ -50,7 +51,7 @@ type similarityOptions struct {
 	linkage           string
 	workers           int
 	settings          similarity.Settings
-	input             analyzeOptions // what files do not say
+	input             experiment.Options
 }
 
 func similarityCommand(a *app) *cobra.Command {
@@ -71,30 +72,30 @@ func similarityCommand(a *app) *cobra.Command {
 	f.IntVar(&o.settings.Alphabet, "alphabet", similarity.DefaultAlphabet, "letters of M2's words, 2 to 26")
 	f.Float64Var(&o.settings.Merge, "merge", similarity.DefaultMerge, "SAME: distance up to which clusters are merged")
 	f.StringVar(&o.linkage, "linkage", similarity.Average.String(), "SAME: distance of clusters: average, complete or single")
-	a.keyFlag(c, &o.input.key)
+	a.keyFlag(c, &o.input.Key)
 	jobsFlag(f, &o.workers)
-	f.StringVar(&o.input.column, "column", dataset.Wall, "column to compare: wall, cycles, ...; of per-core columns the sum")
-	f.StringVar(&o.input.vm, "vm", "", "name of the VM where the file does not say")
-	f.StringVar(&o.input.variant, "variant", "", "name of the variant (language) where the file does not say")
+	f.StringVar(&o.input.Column, "column", dataset.Wall, "column to compare: wall, cycles, ...; of per-core columns the sum")
+	f.StringVar(&o.input.VM, "vm", "", "name of the VM where the file does not say")
+	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) where the file does not say")
 	return c
 }
 
 func (a *app) similarity(args []string, o similarityOptions) error {
 	var err error
 	if o.settings.Linkage, err = similarity.ParseLinkage(o.linkage); err != nil {
-		return usageError{fmt.Errorf("--linkage: %w", err)}
+		return usageError(fmt.Errorf("--linkage: %w", err))
 	}
 	if s := o.settings; s.Threshold == 0 || s.Frames == 0 || s.Alphabet == 0 || s.Merge == 0 { // which would be the defaults
-		return usageError{errors.New("--threshold, --frames, --alphabet and --merge are above 0")}
+		return usageError(errors.New("--threshold, --frames, --alphabet and --merge are above 0"))
 	}
 	if err := o.settings.Check(); err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if o.json && o.csv {
-		return usageError{errors.New("--json and --csv: one of them")}
+		return usageError(errors.New("--json and --csv: one of them"))
 	}
 	look := func(d *dataset.Dataset) (*similarity.Document, error) {
-		return similarity.CompareKeys(d, o.input.column, o.settings, o.workers)
+		return similarity.CompareKeys(d, o.input.Column, o.settings, o.workers)
 	}
 	return lookAtEach(a, args, o.input, look, printing[*similarity.Document]{
 		json: o.json, csv: o.csv, rows: (*similarity.Document).WriteCSV,

@@ -16,6 +16,7 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmup"
 	"krund/internal/exchange"
+	"krund/internal/experiment"
 	"krund/internal/report"
 )
 
@@ -65,12 +66,12 @@ type stabilityOptions struct {
 	batch              time.Duration
 	workers            int
 	p                  stability.Parameters
-	input              analyzeOptions // what files do not say
+	input              experiment.Options
 	parsed             []stability.Criterion
 }
 
 func stabilityCommand(a *app) *cobra.Command {
-	o := stabilityOptions{p: stability.Default(), input: analyzeOptions{column: dataset.Wall}}
+	o := stabilityOptions{p: stability.Default(), input: experiment.Options{Column: dataset.Wall}}
 	c := &cobra.Command{
 		Use:   "stability DIR|NAME.toml|FILE...",
 		Short: "Say where warm-up and executions could have stopped",
@@ -78,13 +79,13 @@ func stabilityCommand(a *app) *cobra.Command {
 		Args:  arguments(1, 1000, "experiments or files of results"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.parse(c.Flags()); err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			return a.stability(args, o)
 		},
 	}
 	o.flags(c.Flags())
-	a.keyFlag(c, &o.input.key)
+	a.keyFlag(c, &o.input.Key)
 	return c
 }
 
@@ -110,8 +111,8 @@ func (o *stabilityOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&p.Overhead, "overhead", p.Overhead, "time for the criterion, as a part of that of warm-up; negative: as measured in the paper")
 	f.Uint64Var(&p.Seed, "seed", 1, "of the random numbers")
 	jobsFlag(f, &o.workers)
-	f.StringVar(&o.input.vm, "vm", "", "name of the VM where the file does not say")
-	f.StringVar(&o.input.variant, "variant", "", "name of the variant (language) where the file does not say")
+	f.StringVar(&o.input.VM, "vm", "", "name of the VM where the file does not say")
+	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) where the file does not say")
 }
 
 // parse turns the flags into parameters.

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/display"
+	"krund/internal/experiment"
 	"krund/internal/summary"
 )
 
@@ -68,54 +69,45 @@ func startupCommand(a *app) *cobra.Command {
 // Format of the JSON of startup. See docs/output.md.
 const startupFormat = 1
 
-type (
-	startupJSON struct {
-		Format     int              `json:"format"`
-		Experiment string           `json:"experiment"`
-		Directory  string           `json:"folder"`
-		By         string           `json:"by"`
-		Confidence float64          `json:"confidence"`
-		Resamples  int              `json:"resamples"`
-		Seed       uint64           `json:"seed"`
-		Damaged    int              `json:"damaged_records"`
-		Rows       []startupRowJSON `json:"rows"`
-	}
-	startupRowJSON struct {
-		VM         string               `json:"vm"`
-		Key        *string              `json:"key"` // null in a row of a VM
-		Executions int                  `json:"executions"`
-		Init       *summary.StartupTime `json:"exec_to_init"`
-		First      *summary.StartupTime `json:"exec_to_first"`
-	}
-)
+type startupJSON struct {
+	Format     int                  `json:"format"`
+	Experiment string               `json:"experiment"`
+	Directory  string               `json:"folder"`
+	By         string               `json:"by"`
+	Confidence float64              `json:"confidence"`
+	Resamples  int                  `json:"resamples"`
+	Seed       uint64               `json:"seed"`
+	Damaged    int                  `json:"damaged_records"`
+	Rows       []summary.StartupRow `json:"rows"`
+}
 
 func (a *app) startup(arg string, o startupOptions) error {
-	pattern, err := parsePattern(o.key)
+	pattern, err := experiment.ParsePattern(o.key)
 	if err != nil {
 		return err
 	}
 	by := summary.By(o.by)
 	switch {
 	case by != summary.ByVM && by != summary.ByKey:
-		return usageError{fmt.Errorf("--by %q: vm or key", o.by)}
+		return usageError(fmt.Errorf("--by %q: vm or key", o.by))
 	case o.resamples < 1:
-		return usageError{fmt.Errorf("--resamples %d: at least 1", o.resamples)}
+		return usageError(fmt.Errorf("--resamples %d: at least 1", o.resamples))
 	case !(o.confidence > 0 && o.confidence < 1):
-		return usageError{fmt.Errorf("--confidence %v: between 0 and 1, as 0.99", o.confidence)}
+		return usageError(fmt.Errorf("--confidence %v: between 0 and 1, as 0.99", o.confidence))
 	}
-	f, err := a.openDirectory(arg)
+	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
 	}
-	m, err := a.measurements(f, pattern)
+	m, err := a.records(f, pattern)
 	if err != nil {
 		return err
 	}
 	doc := startupJSON{
-		Format: startupFormat, Directory: f.Dir(), By: o.by, Confidence: o.confidence, Resamples: o.resamples, Seed: o.seed, Rows: []startupRowJSON{},
+		Format: startupFormat, Directory: f.Dir(), By: o.by, Confidence: o.confidence, Resamples: o.resamples, Seed: o.seed, Rows: []summary.StartupRow{},
 	}
 	c := summary.NewStartup(by)
-	for rec := range m.all() {
+	for rec := range m.All() {
 		doc.Experiment = rec.Experiment
 		if rec.Counts {
 			c.Add(rec.Record)
@@ -125,15 +117,9 @@ func (a *app) startup(arg string, o startupOptions) error {
 	if err != nil {
 		return err
 	}
-	doc.Damaged = m.damaged
+	doc.Damaged = m.Damaged
 	if o.json {
-		for _, r := range rows {
-			row := startupRowJSON{VM: r.VM, Executions: r.Executions, Init: r.Init, First: r.First}
-			if by == summary.ByKey {
-				row.Key = &r.Name
-			}
-			doc.Rows = append(doc.Rows, row)
-		}
+		doc.Rows = append(doc.Rows, rows...)
 		return a.printJSON(doc)
 	}
 	if len(rows) == 0 {

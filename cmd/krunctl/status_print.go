@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"krund/internal/display"
+	"krund/internal/summary"
 )
 
 // printStatus writes a status for people.
-func (a *app) printStatus(st statusJSON, keys bool) {
+func (a *app) printStatus(st summary.Status, keys bool) {
 	line := func(name, format string, args ...any) {
 		a.print("%-12s %s\n", name, display.Terminal(fmt.Sprintf(format, args...)))
 	}
@@ -18,7 +19,7 @@ func (a *app) printStatus(st statusJSON, keys bool) {
 	if st.Host != "" {
 		line("machine", "%s", st.Host)
 	}
-	if st.State == "not started" { // no process execution is; the schedule was made
+	if st.State == summary.StateNew {
 		line("made", "%s", st.Created)
 	} else {
 		line("started", "%s", st.Created)
@@ -36,13 +37,13 @@ func (a *app) printStatus(st statusJSON, keys bool) {
 		line("next", "%s", slotText(*st.Next))
 	}
 	if st.Last != nil {
-		line("last record", "%s: %s, started %s, took %s", slotText(st.Last.slotJSON), st.Last.Outcome,
+		line("last record", "%s: %s, started %s, took %s", slotText(st.Last.SlotState), st.Last.Outcome,
 			st.Last.Started.UTC().Format(time.RFC3339), display.Duration(time.Duration(st.Last.WallNS)))
 	}
 	line("reboots", "%s", ofMost(st.Reboots, st.MaxReboots))
 	line("mails", "%s", ofMost(st.Mails, st.MaxMails))
-	if st.State != "finished" {
-		line("still to go", "%s", etaText(st.ETA))
+	if st.State != summary.StateFinished {
+		line("still to go", "%s", st.ETA)
 		if st.ETA.Known && st.ETA.RemainingNS != nil {
 			line("ready about", "%s", a.now().Add(time.Duration(*st.ETA.RemainingNS)).UTC().Format("2006-01-02 15:04 MST"))
 		}
@@ -54,15 +55,15 @@ func (a *app) printStatus(st statusJSON, keys bool) {
 	}
 }
 
-func (a *app) printTrouble(st statusJSON) {
+func (a *app) printTrouble(st summary.Status) {
 	for _, f := range st.Errors {
-		a.print("%-12s %s\n", f.Outcome, display.Terminal(slotText(f.slotJSON)+": "+f.Reason))
+		a.print("%-12s %s\n", f.Outcome, display.Terminal(slotText(f.SlotState)+": "+f.Reason))
 	}
 	if more := st.ErrorsTotal - len(st.Errors); more > 0 {
 		a.print("%-12s %d more slots ended so\n", "", more)
 	}
 	for i, d := range st.Damaged {
-		if i == mostFailures {
+		if i == summary.MaxFailures {
 			a.print("%-12s %d more slots are damaged\n", "", len(st.Damaged)-i)
 			break
 		}
@@ -73,7 +74,7 @@ func (a *app) printTrouble(st statusJSON) {
 	}
 }
 
-func (a *app) printKeys(keys []keyJSON) {
+func (a *app) printKeys(keys []summary.KeyStatus) {
 	columns := []string{"key", ">planned", ">completed", ">error", ">timeout", ">skipped", ">to go", ">attempts", ">mean wall"}
 	rows := make([][]string, 0, len(keys))
 	for _, k := range keys {
@@ -91,19 +92,19 @@ func (a *app) printKeys(keys []keyJSON) {
 }
 
 // interruptedText tells of a slot that was begun, and that no krund is at work on.
-func interruptedText(st statusJSON) string {
+func interruptedText(st summary.Status) string {
 	text := slotText(*st.Running) + ": "
 	if st.Interrupted.Begun != nil {
 		text += fmt.Sprintf("begun at %s, ", st.Interrupted.Begun.Format(time.RFC3339))
 	}
-	if st.Last != nil && st.Last.slotJSON == *st.Running {
+	if st.Last != nil && st.Last.SlotState == *st.Running {
 		return text + "no krund is at work on it; its record is complete, and the next krund closes it"
 	}
 	return text + "no krund is at work on it; the next one begins it again"
 }
 
 // flagsText lists the flags that occur.
-func flagsText(c countsJSON, interrupted bool) string {
+func flagsText(c summary.SlotCounts, interrupted bool) string {
 	running := "running"
 	if interrupted {
 		running = "interrupted"
@@ -123,7 +124,7 @@ func flagsText(c countsJSON, interrupted bool) string {
 	return strings.Join(parts, ", ")
 }
 
-func slotText(s slotJSON) string {
+func slotText(s summary.SlotState) string {
 	text := fmt.Sprintf("slot %d, %s number %d", s.Slot, s.Key, s.Pexec)
 	if s.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", s.Attempt)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"krund/internal/results"
+	"krund/internal/summary"
 )
 
 // TestStatusAfterACrash: an execution that nobody is at work on is not said to be running.
@@ -18,9 +19,9 @@ func TestStatusAfterACrash(t *testing.T) {
 	b.must(os.Chtimes(b.directory.Schedule(), begun, begun))
 	ended := exec.CommandContext(t.Context(), "true")
 	b.must(ended.Run())
-	status := func() (string, statusJSON) {
+	status := func() (string, summary.Status) {
 		t.Helper()
-		var st statusJSON
+		var st summary.Status
 		text, document := krunctl(t, "status", b.dir()), krunctl(t, "status", "--json", b.dir())
 		if text.code != exitOK || document.code != exitOK {
 			t.Fatal(text.text(), document.text())

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/directory"
+	"krund/internal/experiment"
 )
 
 const stopHelp = `Stop ends an experiment after the process execution that runs: krund finishes and
@@ -39,7 +40,7 @@ func stopCommand(a *app) *cobra.Command {
 }
 
 func (a *app) stop(ctx context.Context, arg string) error {
-	f, err := a.openToChange(arg)
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if err != nil {
 		return err
 	}
@@ -84,13 +85,13 @@ func (a *app) disableAfter(ctx context.Context, experiment string, running bool)
 
 // nameIn is the name of the experiment in f: that of the configuration it was
 // started with, else what arg says.
-func (a *app) nameIn(f directory.Directory, arg string) string {
-	if cfg, err := a.copiedConfig(f, a.host); err == nil {
+func (a *app) nameIn(f experiment.Experiment, arg string) string {
+	if cfg, err := f.Config(a.host); err == nil {
 		return cfg.Experiment.Name
 	}
-	name, err := a.experimentName(arg)
+	name, err := experiment.Name(a.fsys, arg, a.host)
 	if err != nil { // a configuration with mistakes: its file's name is all there is
-		name, _ = a.experimentName(f.Dir())
+		name, _ = experiment.Name(a.fsys, f.Dir(), a.host)
 	}
 	return name
 }

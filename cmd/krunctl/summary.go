@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/display"
+	"krund/internal/experiment"
 	"krund/internal/summary"
 )
 
@@ -63,35 +64,17 @@ func summaryCommand(a *app) *cobra.Command {
 // Format of the JSON of summary. See docs/output.md.
 const summaryFormat = 1
 
-type (
-	summaryJSON struct {
-		Format     int              `json:"format"`
-		Experiment string           `json:"experiment"`
-		Directory  string           `json:"folder"`
-		Hosts      []string         `json:"hosts"`
-		Damaged    int              `json:"damaged_records"`
-		Keys       []summaryRowJSON `json:"keys"`
-	}
-	summaryRowJSON struct {
-		Key        string           `json:"key"`
-		Planned    int              `json:"executions_planned"`
-		Executions int              `json:"executions"`
-		Outcomes   summary.Outcomes `json:"outcomes"`
-		Iterations int              `json:"iterations"`
-		Low        int              `json:"iterations_min"`
-		High       int              `json:"iterations_max"`
-		Wall       *summary.Spread  `json:"wall"`
-		Init       *summary.Spread  `json:"exec_to_init"`
-		First      *summary.Spread  `json:"exec_to_first"`
-		Process    *summary.Spread  `json:"process_wall"`
-		Daemon     *int64           `json:"daemon_cpu_max_ns"`
-		WakeUps    *int64           `json:"daemon_wake_ups_max"`
-		Kernel     *int64           `json:"kernel_threads_cpu_max_ns"`
-	}
-)
+type summaryJSON struct {
+	Format     int           `json:"format"`
+	Experiment string        `json:"experiment"`
+	Directory  string        `json:"folder"`
+	Hosts      []string      `json:"hosts"`
+	Damaged    int           `json:"damaged_records"`
+	Keys       []summary.Row `json:"keys"`
+}
 
 func (a *app) summary(arg string, o summaryOptions) error {
-	pattern, err := parsePattern(o.key)
+	pattern, err := experiment.ParsePattern(o.key)
 	if err != nil {
 		return err
 	}
@@ -99,31 +82,31 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.openDirectory(arg)
+	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
 	}
 	var c summary.Collector
-	s, err := a.openSchedule(f)
+	s, err := f.OpenSchedule()
 	if err != nil {
 		a.talk("krunctl: how much was planned is unknown: %v", err)
 	} else {
-		v, err := look(s, 0)
+		sum, err := s.Summarize()
 		if err = firstOf(err, s.Close()); err != nil {
 			return fmt.Errorf("read the schedule: %w", err)
 		}
-		for _, k := range v.keys {
+		for _, k := range sum.Keys {
 			if pattern == nil || pattern.Match(k.Key) {
 				c.Plan(k.Key, k.Total())
 			}
 		}
 	}
-	m, err := a.measurements(f, pattern)
+	m, err := a.records(f, pattern)
 	if err != nil {
 		return err
 	}
-	doc := summaryJSON{Format: summaryFormat, Directory: f.Dir(), Hosts: []string{}, Keys: []summaryRowJSON{}}
-	for rec := range m.all() {
+	doc := summaryJSON{Format: summaryFormat, Directory: f.Dir(), Hosts: []string{}, Keys: []summary.Row{}}
+	for rec := range m.All() {
 		doc.Experiment = rec.Experiment
 		if !slices.Contains(doc.Hosts, rec.Host) {
 			doc.Hosts = append(doc.Hosts, rec.Host)
@@ -134,11 +117,9 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	if less != nil {
 		slices.SortStableFunc(rows, less)
 	}
-	doc.Damaged = m.damaged
+	doc.Damaged = m.Damaged
 	if o.json {
-		for _, r := range rows {
-			doc.Keys = append(doc.Keys, rowJSON(r))
-		}
+		doc.Keys = append(doc.Keys, rows...)
 		return a.printJSON(doc)
 	}
 	a.printSummary(rows)
@@ -152,14 +133,6 @@ func firstOf(errs ...error) error {
 		}
 	}
 	return nil
-}
-
-func rowJSON(r summary.Row) summaryRowJSON {
-	return summaryRowJSON{
-		Key: r.Key.String(), Planned: r.Planned, Executions: r.Executions, Outcomes: r.Outcomes,
-		Iterations: r.Iterations, Low: r.IterationsLow, High: r.IterationsHigh,
-		Wall: r.Wall, Init: r.Init, First: r.First, Process: r.Process, Daemon: r.DaemonCPU, WakeUps: r.WakeUps, Kernel: r.KernelCPU,
-	}
 }
 
 // sortOf returns the comparison that --sort names; nil keeps the schedule's
@@ -189,7 +162,7 @@ func sortOf(name string) (func(a, b summary.Row) int, error) {
 	case "process":
 		return by(func(r summary.Row) *summary.Spread { return r.Process }), nil
 	}
-	return nil, usageError{fmt.Errorf("--sort %q: schedule, key, median or process", name)}
+	return nil, usageError(fmt.Errorf("--sort %q: schedule, key, median or process", name))
 }
 
 func (a *app) printSummary(rows []summary.Row) {

@@ -20,18 +20,6 @@ func TestSecondsTextIsExact(t *testing.T) {
 	}
 }
 
-func FuzzParseRecord(f *testing.F) {
-	for _, s := range []string{"17", "17-2", "0000017-001.json.gz", "-1", "1-", "1-0", "x"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		slot, attempt, err := parseRecord(s)
-		if err == nil && (slot < 0 || attempt < 0) {
-			t.Errorf("%q: %d-%d", s, slot, attempt)
-		}
-	})
-}
-
 func FuzzParseIterations(f *testing.F) {
 	for _, s := range []string{"", "0-99", "500-", "7", "9-1", "-", "1-9223372036854775807"} {
 		f.Add(s)

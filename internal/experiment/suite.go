@@ -1,0 +1,173 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/optimise"
+	"krund/internal/analysis/warmup"
+	"krund/internal/display"
+	"krund/internal/exchange"
+)
+
+// SuiteOptions say what to read of the arguments of optimise.
+type SuiteOptions struct {
+	Options
+	Skip    Skip
+	Seconds float64 // duration of an iteration; 0: as measured
+}
+
+// Skip says which iterations to leave out at the start of each execution. The zero value leaves out
+// none.
+type Skip struct {
+	Iterations int
+	Steady     bool // those before the steady state
+}
+
+// ParseSkip reads a number of iterations, or "steady".
+func ParseSkip(s string) (Skip, error) {
+	if s == "steady" {
+		return Skip{Steady: true}, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return Skip{}, fmt.Errorf("%q: a number of iterations, or steady", s)
+	}
+	return Skip{Iterations: n}, nil
+}
+
+// Suite reads an argument of optimise: a result file of µOpTime, or anything that Read reads.
+func (r Reader) Suite(arg string, o SuiteOptions) (*optimise.Suite, error) {
+	if !r.IsExperiment(arg) {
+		s, err := exchange.ReadUOpTimeFile(arg)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			return s, o.fit(s)
+		}
+	}
+	d, reading, warnings, err := r.suiteData(arg, o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := optimise.FromDataset(d, reading)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", arg, err)
+	}
+	s.Warnings = append(s.Warnings, warnings...)
+	return s, requireValues(s)
+}
+
+// SuiteRuns reads the parts of one experiment.
+func (r Reader) SuiteRuns(args []string, o SuiteOptions) (*optimise.Suite, error) {
+	if o.Skip.Steady {
+		return nil, UsageError{errors.New("--skip steady looks at each file for itself; with --suite-runs write a number")}
+	}
+	var runs []*dataset.Dataset
+	var reading optimise.Reading
+	for _, arg := range args {
+		d, how, _, err := r.suiteData(arg, o)
+		if err != nil {
+			return nil, err
+		}
+		runs, reading = append(runs, d), how
+	}
+	s, err := optimise.FromDatasets(runs, reading)
+	if err != nil {
+		return nil, err
+	}
+	return s, requireValues(s)
+}
+
+// fit applies the options to a suite of µOpTime, and refuses those that it has no place for.
+func (o SuiteOptions) fit(s *optimise.Suite) error {
+	if o.Key != "" {
+		return UsageError{fmt.Errorf("--key: %s is of µOpTime, whose benchmarks have no benchmark:vm:variant", s.Source)}
+	}
+	if o.Skip != (Skip{}) {
+		return UsageError{errors.New("--skip: files of µOpTime have no iterations in order")}
+	}
+	if o.Seconds > 0 {
+		for i := range s.Benchmarks {
+			s.Benchmarks[i].Seconds = o.Seconds
+		}
+	}
+	return nil
+}
+
+// requireValues refuses a suite without any value.
+func requireValues(s *optimise.Suite) error {
+	for i := range s.Benchmarks {
+		if len(s.Benchmarks[i].Rows) > 0 {
+			return nil
+		}
+	}
+	for _, b := range s.Benchmarks {
+		for _, w := range b.Warnings {
+			return fmt.Errorf("%s: no execution can be used: %s: %s", s.Source, b.Name, w)
+		}
+	}
+	return fmt.Errorf("%s: there are no executions to look at", s.Source)
+}
+
+func (r Reader) suiteData(arg string, o SuiteOptions) (*dataset.Dataset, optimise.Reading, []string, error) {
+	how := optimise.Reading{Column: o.Column, Seconds: o.Seconds}
+	in, err := r.Read(arg, o.Options)
+	if err != nil {
+		return nil, how, nil, err
+	}
+	perOperation := in.Data.Format == exchange.FormatGo || in.Data.Format == exchange.FormatJMH
+	if perOperation && how.Seconds == 0 {
+		how.Seconds = 1 // the default of go test; the values do not say
+	}
+	var warnings []string
+	switch {
+	case o.Skip.Steady:
+		how.Skip, warnings, err = r.beforeSteady(arg, o.Key)
+	case o.Skip.Iterations > 0:
+		how.Skip = func(string) int { return o.Skip.Iterations }
+	}
+	return in.Data, how, warnings, err
+}
+
+// beforeSteady returns the number of iterations before the steady state of each key: the maximum of
+// its executions.
+func (r Reader) beforeSteady(arg, keys string) (func(string) int, []string, error) {
+	_, doc, err := r.Analyzed(arg, keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	skip := map[string]int{}
+	var warnings []string
+	for i := range doc.Pairs {
+		p := &doc.Pairs[i]
+		name := p.ParsedKey().String()
+		n, without := warmupOf(p)
+		skip[name] = n
+		if without > 0 {
+			warnings = append(warnings, fmt.Sprintf("%s: %s without a steady state; nothing of them is skipped for it",
+				name, display.Count(without, "execution")))
+		}
+	}
+	return func(key string) int { return skip[key] }, warnings, nil
+}
+
+// warmupOf returns the maximum of the iterations that an execution needed to get steady, and how
+// many executions never did.
+func warmupOf(p *warmup.Pair) (n, without int) {
+	for i := range p.Executions {
+		e := &p.Executions[i]
+		switch {
+		case e.Status != warmup.Analysed:
+		case e.Steady == nil:
+			without++
+		case e.Classification != classify.Flat:
+			n = max(n, e.Steady.Iteration-1)
+		}
+	}
+	return n, without
+}
