@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -89,19 +88,5 @@ func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
 	case "go":
 		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteGo(w, d) })
 	}
-	for i := range d.Pairs {
-		if err := a.parquetFile(d, &d.Pairs[i], output); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// parquetFile writes a pair where tools that know partitions look for it.
-func (a *app) parquetFile(d *dataset.Dataset, p *dataset.Pair, dir string) error {
-	file := filepath.Join(dir, filepath.FromSlash(exchange.ParquetFile(p.Key)))
-	if err := makeDirectory(a.fsys, filepath.Dir(file)); err != nil {
-		return fmt.Errorf("write Parquet: %w", err)
-	}
-	return a.toOutput(file, func(w io.Writer) error { return exchange.WriteParquet(w, d, p) })
+	return exchange.WriteParquetDirectory(a.fsys, d, output)
 }

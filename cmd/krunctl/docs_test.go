@@ -10,6 +10,7 @@ import (
 	"krund/internal/analysis/optimise"
 	"krund/internal/analysis/similarity"
 	"krund/internal/analysis/stability"
+	"krund/internal/exchange"
 	"krund/internal/integrity"
 	"krund/internal/summary"
 )
@@ -28,7 +29,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range fixedColumns(true) {
+	for _, name := range exchange.LongHeads(true) {
 		if !strings.Contains(string(text), "`"+name+"`") {
 			t.Errorf("column %s is not in docs/output.md", name)
 		}

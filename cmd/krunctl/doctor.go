@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -95,9 +98,11 @@ func (a *app) doctor(ctx context.Context, args []string, o doctorOptions) error 
 	m := a.machine(ctx)
 	doc := doctorJSON{Format: doctorFormat, Host: a.host}
 	if o.prove {
-		if doc.Findings, doc.Before, doc.Proof, err = a.prove(ctx, m, w, o.time); doc.Findings == nil {
+		var proof doctor.Proof
+		if proof, err = a.prove(ctx, m, w, o.time); proof.Findings == nil {
 			return err
 		}
+		doc.Findings, doc.Before, doc.Proof = proof.Findings, proof.Before, proof.After
 	} else {
 		doc.Findings = control.CheckAll(ctx, m, w.Control)
 	}
@@ -114,4 +119,19 @@ func (a *app) doctor(ctx context.Context, args []string, o doctorOptions) error 
 		return errFound
 	}
 	return err
+}
+
+// prove measures what the settings do until it is done or interrupted.
+func (a *app) prove(ctx context.Context, m *control.Machine, w doctor.Wishes, d time.Duration) (doctor.Proof, error) {
+	if a.uid != 0 {
+		return doctor.Proof{}, errors.New("--prove changes settings of the machine: only root may; use sudo")
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	p := doctor.Prover{Machine: m, FS: a.fsys, State: a.state, Host: a.host, Now: a.now, Measure: a.measure}
+	proof, err := p.Prove(ctx, w, d)
+	if proof.Refused {
+		a.talk("krunctl: the settings are not measured, because something that is required cannot be had")
+	}
+	return proof, err
 }

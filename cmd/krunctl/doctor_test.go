@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"krund/internal/control"
+	"krund/internal/doctor"
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
@@ -160,7 +161,7 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string, measure func
 		},
 	}
 	code := runIn(a, []string{"doctor", "--prove", "--time", "1ms", toml}, &stdout)
-	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctorDirectory, "journal")); err != nil || len(pending) > 0 {
+	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctor.Directory, "journal")); err != nil || len(pending) > 0 {
 		t.Errorf("the journal still has %v, %v", pending, err)
 	}
 	return ran{code, stdout.String(), stderr.String()}, before, files(t, tree)

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/exchange"
 	"krund/internal/experiment"
 	"krund/internal/key"
 )
@@ -161,13 +163,36 @@ func (a *app) export(arg string, o exportOptions) error {
 	if err != nil {
 		return err
 	}
+	records := m.Counting()
+	if o.allOutcomes {
+		records = m.Whole()
+	}
+	options := exchange.ExportOptions{
+		Outcome: o.allOutcomes, Columns: o.columns, From: o.from, To: o.too, JSON: o.jsonl,
+	}
 	switch {
 	case o.executions:
-		return a.exportExecutions(m, o)
-	case o.wide:
-		return a.exportWide(m, o)
+		return a.toOutput(o.output, exchange.NewExecutionsExport(records, options).Write)
+	case !o.wide:
+		x, err := exchange.NewLongExport(records, options)
+		if err != nil {
+			return err
+		}
+		return a.toOutput(o.output, x.Write)
 	}
-	return a.exportLong(m, o)
+	x, err := exchange.NewWideExport(records, options)
+	if err != nil {
+		return err
+	}
+	if isDirectory(o.output) {
+		return x.WriteDirectory(a.fsys, o.output, func(file string, rows int) {
+			a.talk("%s: %s", file, display.Count(rows, "process execution"))
+		})
+	}
+	if err := x.CheckSingle(); err != nil {
+		return err
+	}
+	return a.toOutput(o.output, x.Write)
 }
 
 // toOutput calls write with standard output, or with the file that -o names.

@@ -3,20 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
-	"krund/internal/durable"
 	"krund/internal/experiment"
 	"krund/internal/report"
-	"krund/internal/results"
 )
 
 const reportHelp = `Report writes a directory of HTML pages about an experiment: what was measured,
@@ -63,38 +58,12 @@ func (a *app) report(arg, keys, output string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.mayWrite(output); err != nil {
+	size, err := report.WriteSite(a.fsys, output, input)
+	if err != nil {
 		return err
 	}
-	pages := newPagesDirectory(a.fsys, output)
-	size, err := report.Site(pages, input)
-	if err == nil {
-		err = pages.finish()
-	}
-	if err != nil {
-		return errors.Join(err, pages.sweep())
-	}
 	a.print("%s\n", filepath.Join(output, "index.html"))
-	a.talk("%s, %s", display.Count(size.Files, "file"), sizeText(size.Bytes))
-	return nil
-}
-
-// generator marks pages of reports, which a new report may replace.
-const generator = `<meta name="generator" content="krunctl">`
-
-// mayWrite refuses a directory that has an index.html of somebody else.
-func (a *app) mayWrite(dir string) error {
-	name := filepath.Join(dir, "index.html")
-	text, err := durable.ReadFile(a.fsys, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	if !strings.Contains(string(text), generator) {
-		return fmt.Errorf("%s is not a page of krunctl; name another directory with -o", name)
-	}
+	a.talk("%s, %s", display.Count(size.Files, "file"), display.Bytes(size.Bytes))
 	return nil
 }
 
@@ -106,22 +75,15 @@ func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg string)
 	if err != nil || facts == nil {
 		return input, err
 	}
-	return input, a.addFacts(&input, facts, arg)
+	f, err := experiment.Open(a.fsys, arg)
+	if err != nil {
+		return input, err
+	}
+	input.AddRecords(facts, f.Reader())
+	return input, nil
 }
 
-func sizeText(bytes int64) string { return display.Bytes(bytes) }
-
-// analysed reads an experiment or a file of results with its analysis. keys is the text of --key.
-func (a *app) analysed(arg, keys string) (experiment.Input, *warmup.Document, error) {
-	return a.reader(runtime.NumCPU()).Analyzed(arg, keys)
-}
-
-// recordNames are where the records of a key's executions lie, in the order
-// the dataset has them.
-type recordNames [][]results.Name
-
-// facts reads the records of an experiment of krund for what they say beside
-// the series; nil for files of other tools.
+// facts reads what the records of an experiment say beside the series; nil for files of other tools.
 func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
 	if in.Data.Format != experiment.Format {
 		return nil, nil
@@ -130,45 +92,14 @@ func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts := &report.Facts{}
-	for rec, err := range f.Reader().All() {
-		var damaged *results.FileError
-		switch {
-		case errors.As(err, &damaged):
-			continue // the dataset's problems name it
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", f.Dir(), err)
-		}
-		if rec.Check() == nil && (in.Pattern == nil || in.Pattern.Match(rec.Key)) {
-			facts.Add(&rec)
-		}
+	facts, err := report.ReadFacts(f.Reader(), in.Pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Dir(), err)
 	}
 	return facts, nil
 }
 
-// addFacts adds the facts, and has the other columns read again when they are
-// written: all of them together may not fit into memory.
-func (a *app) addFacts(input *report.Input, facts *report.Facts, arg string) error {
-	f, err := experiment.Open(a.fsys, arg)
-	if err != nil {
-		return err
-	}
-	input.Facts = facts
-	reader := f.Reader()
-	names := make(recordNames, len(input.Data.Pairs))
-	for i, pair := range input.Data.Pairs {
-		names[i] = input.Facts.Names(pair.Key)
-	}
-	input.Columns = func(pair, execution int) ([]dataset.Column, error) {
-		if execution >= len(names[pair]) {
-			return nil, nil
-		}
-		rec, err := reader.Load(names[pair][execution])
-		if err != nil {
-			return nil, err
-		}
-		e := experiment.Execution(&rec, nil)
-		return e.Columns, nil
-	}
-	return nil
+// analysed reads an experiment or a file of results with its analysis. keys is the text of --key.
+func (a *app) analysed(arg, keys string) (experiment.Input, *warmup.Document, error) {
+	return a.reader(runtime.NumCPU()).Analyzed(arg, keys)
 }

@@ -31,14 +31,14 @@ func (a *app) printRecord(r results.Skimmed) {
 		a.line("start-up", "%s", text)
 	}
 	for i, c := range r.Columns {
-		a.line("column", "%s, %s, %d values%s", columnName(c), c.Kind, r.ColumnLengths[i], inBrackets(c.Unit))
+		a.line("column", "%s, %s, %d values%s", c.Label(), c.Kind, r.ColumnLengths[i], inBrackets(c.Unit))
 	}
 	for _, t := range r.Totals {
 		value := "unknown"
 		if t.Value != nil {
 			value = strconv.FormatUint(*t.Value, 10)
 		}
-		a.line("total", "%s %s%s", columnName(results.Column{Name: t.Name, Core: t.Core}), value, inBrackets(t.Unit))
+		a.line("total", "%s %s%s", results.Column{Name: t.Name, Core: t.Core}.Label(), value, inBrackets(t.Unit))
 	}
 	for _, e := range r.Energy {
 		used := "unknown: " + e.Reason

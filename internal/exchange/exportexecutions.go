@@ -1,15 +1,15 @@
-package main
+package exchange
 
 import (
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 
-	"krund/internal/experiment"
 	"krund/internal/results"
 )
 
-// executionHeads are the heads of --executions that every experiment has.
+// executionHeads are the heads that every experiment has.
 func executionHeads(outcome bool) []string {
 	heads := []string{"benchmark", "vm", "variant", "pexec", "slot", "attempt"}
 	if outcome {
@@ -19,44 +19,47 @@ func executionHeads(outcome bool) []string {
 		"daemon_cpu_ns", "daemon_wake_ups", "kernel_threads_cpu_ns")
 }
 
-// exportExecutions writes a row for each process execution: what is known of it as a whole.
-func (a *app) exportExecutions(m *experiment.Records, o exportOptions) error {
-	heads := executionHeads(o.allOutcomes)
-	fixed := len(heads)
-	for rec := range m.All() {
-		if !rec.Counts && !o.allOutcomes {
-			continue
-		}
-		for _, v := range executionValues(rec.Record) {
-			if !slices.Contains(heads, v.head) {
-				heads = append(heads, v.head)
+// ExecutionsExport is a row for each process execution.
+type ExecutionsExport struct {
+	records iter.Seq[results.Record]
+	options ExportOptions
+	heads   []string
+	fixed   int // heads that are the same for every experiment
+}
+
+// NewExecutionsExport reads all records once, to know the columns of all of them.
+func NewExecutionsExport(records iter.Seq[results.Record], o ExportOptions) *ExecutionsExport {
+	x := &ExecutionsExport{records: records, options: o, heads: executionHeads(o.Outcome)}
+	x.fixed = len(x.heads)
+	for rec := range records {
+		for _, v := range executionValues(rec) {
+			if !slices.Contains(x.heads, v.head) {
+				x.heads = append(x.heads, v.head)
 			}
 		}
 	}
-	return a.toOutput(o.output, func(w io.Writer) error {
-		var rows rowWriter = newCSVRows(w)
-		if o.jsonl {
-			rows = &jsonRows{w: w, heads: heads, fixed: fixed}
-		} else if err := rows.row(heads); err != nil {
+	return x
+}
+
+// Write writes the table.
+func (x *ExecutionsExport) Write(w io.Writer) error {
+	rows, err := newRows(w, x.options.JSON, x.heads, x.fixed)
+	if err != nil {
+		return err
+	}
+	for rec := range x.records {
+		cells := make([]string, len(x.heads))
+		copy(cells, executionCells(rec, x.options.Outcome))
+		for _, v := range executionValues(rec) {
+			if at := slices.Index(x.heads, v.head); at >= x.fixed {
+				cells[at] = v.text
+			}
+		}
+		if err := rows.row(cells); err != nil {
 			return err
 		}
-		for rec := range m.All() {
-			if !rec.Counts && !o.allOutcomes {
-				continue
-			}
-			cells := make([]string, len(heads))
-			copy(cells, executionCells(rec.Record, o.allOutcomes))
-			for _, v := range executionValues(rec.Record) {
-				if at := slices.Index(heads, v.head); at >= fixed {
-					cells[at] = v.text
-				}
-			}
-			if err := rows.row(cells); err != nil {
-				return err
-			}
-		}
-		return rows.end()
-	})
+	}
+	return rows.end()
 }
 
 // executionCells are the values under executionHeads; "" is unknown.
@@ -100,7 +103,7 @@ func executionValues(r results.Record) []executionValue {
 	}
 	var list []executionValue
 	for _, t := range r.Totals {
-		list = append(list, executionValue{"total_" + columnName(results.Column{Name: t.Name, Core: t.Core}), text(t.Value)})
+		list = append(list, executionValue{"total_" + results.Column{Name: t.Name, Core: t.Core}.Label(), text(t.Value)})
 	}
 	for _, e := range r.Energy {
 		list = append(list, executionValue{"energy_uj_" + e.Name + "_" + e.Zone, text(e.UJ)})

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"crypto/sha256"
@@ -16,9 +16,9 @@ import (
 	"krund/internal/durable"
 )
 
-// pagesDirectory makes the files of a report. Each has another name until all are complete, so that the report that was there before is whole until then. What
+// pageDirectory makes files of a report. Each has another name until all are complete, so that the report that was there before is whole until then. What
 // belongs to a report is in its manifest; nothing else is ever removed. A report is made again after a crash, so nothing is synced.
-type pagesDirectory struct {
+type pageDirectory struct {
 	fsys    durable.FS
 	dir     string
 	written []pageFile
@@ -38,33 +38,69 @@ const (
 // reportDirectories is where reports have their files, beside index.html.
 var reportDirectories = []string{".", "assets", "data", "keys", "plots"}
 
-func newPagesDirectory(fsys durable.FS, dir string) *pagesDirectory {
-	return &pagesDirectory{fsys: fsys, dir: dir}
+// WriteSite writes a report into a directory. A report that is there already is replaced when the new
+// one is complete: what only the old one has is removed, and nothing else.
+func WriteSite(fsys durable.FS, dir string, in Input) (Size, error) {
+	if err := mayWrite(fsys, dir); err != nil {
+		return Size{}, err
+	}
+	p := newPageDirectory(fsys, dir)
+	size, err := Site(p, in)
+	if err == nil {
+		err = p.finish()
+	}
+	if err != nil {
+		return size, errors.Join(err, p.sweep())
+	}
+	return size, nil
+}
+
+// generator marks pages of reports, which a new report may replace.
+const generator = `<meta name="generator" content="krunctl">`
+
+// mayWrite refuses a directory that has an index.html that is not krunctl's.
+func mayWrite(fsys durable.FS, dir string) error {
+	name := filepath.Join(dir, "index.html")
+	text, err := durable.ReadFile(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if !strings.Contains(string(text), generator) {
+		return fmt.Errorf("%s is not a page of krunctl; name another directory with -o", name)
+	}
+	return nil
+}
+
+func newPageDirectory(fsys durable.FS, dir string) *pageDirectory {
+	return &pageDirectory{fsys: fsys, dir: dir}
 }
 
 // Create makes a file, and its directory.
-func (p *pagesDirectory) Create(name string) (io.WriteCloser, error) {
-	f, err := createIn(p.fsys, p.path(name)+unfinished)
+func (p *pageDirectory) Create(name string) (io.WriteCloser, error) {
+	f, err := p.create(p.path(name) + unfinished)
 	if err != nil {
 		return nil, err
 	}
-	return &page{File: f, sum: sha256.New(), done: func(sum string) { p.written = append(p.written, pageFile{sum, name}) }}, nil
+	return &pageWriter{File: f, sum: sha256.New(), done: func(sum string) { p.written = append(p.written, pageFile{sum, name}) }}, nil
 }
 
-// page is a file that is being written.
-type page struct {
+// pageWriter is a file that is being written.
+type pageWriter struct {
 	durable.File
 	sum  hash.Hash
 	done func(sum string)
 }
 
-func (f *page) Write(text []byte) (int, error) {
+func (f *pageWriter) Write(text []byte) (int, error) {
 	n, err := f.File.Write(text)
 	f.sum.Write(text[:n])
 	return n, err
 }
 
-func (f *page) Close() error {
+func (f *pageWriter) Close() error {
 	err := f.File.Close()
 	if err == nil {
 		f.done(hex.EncodeToString(f.sum.Sum(nil)))
@@ -72,12 +108,12 @@ func (f *page) Close() error {
 	return err
 }
 
-func (p *pagesDirectory) path(name string) string {
+func (p *pageDirectory) path(name string) string {
 	return filepath.Join(p.dir, filepath.FromSlash(name))
 }
 
 // finish puts the report in the place of the one before. Whenever it is interrupted the manifest has all that is there, so that the next report can clear up.
-func (p *pagesDirectory) finish() error {
+func (p *pageDirectory) finish() error {
 	before, err := p.manifest()
 	if err != nil {
 		return err
@@ -109,7 +145,7 @@ func (p *pagesDirectory) finish() error {
 }
 
 // replaceable refuses to put a page in the place of what cannot be one.
-func (p *pagesDirectory) replaceable(f pageFile) error {
+func (p *pageDirectory) replaceable(f pageFile) error {
 	info, err := p.fsys.Lstat(p.path(f.name))
 	if err != nil || info.Mode().IsRegular() {
 		return nil //nolint:nilerr // it is not there, or the renaming tells the same error
@@ -119,7 +155,7 @@ func (p *pagesDirectory) replaceable(f pageFile) error {
 }
 
 // manifest reads which files are a report's. What else may be in it is passed over.
-func (p *pagesDirectory) manifest() ([]pageFile, error) {
+func (p *pageDirectory) manifest() ([]pageFile, error) {
 	text, err := durable.ReadFile(p.fsys, p.path(manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -137,7 +173,7 @@ func (p *pagesDirectory) manifest() ([]pageFile, error) {
 	return files, nil
 }
 
-func (p *pagesDirectory) writeManifest(files []pageFile) error {
+func (p *pageDirectory) writeManifest(files []pageFile) error {
 	var text strings.Builder
 	for _, f := range files {
 		fmt.Fprintf(&text, "%s  %s\n", f.sum, f.name)
@@ -149,7 +185,7 @@ func (p *pagesDirectory) writeManifest(files []pageFile) error {
 }
 
 // removeStale removes a file that the new report does not have, unless it is not there, or not as the old one had it.
-func (p *pagesDirectory) removeStale(f pageFile) error {
+func (p *pageDirectory) removeStale(f pageFile) error {
 	path := p.path(f.name)
 	info, err := p.fsys.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
@@ -169,7 +205,7 @@ func (p *pagesDirectory) removeStale(f pageFile) error {
 }
 
 // sweep removes what a report that was not finished has left, this one or one that was interrupted.
-func (p *pagesDirectory) sweep() error {
+func (p *pageDirectory) sweep() error {
 	var problems []error
 	for _, name := range reportDirectories {
 		entries, err := p.fsys.ReadDir(p.path(name))
@@ -185,25 +221,11 @@ func (p *pagesDirectory) sweep() error {
 	return errors.Join(problems...)
 }
 
-// createIn makes a file in a directory, which is made if need be.
-func createIn(fsys durable.FS, file string) (durable.File, error) {
-	if err := makeDirectory(fsys, filepath.Dir(file)); err != nil {
+// create makes a file in a directory, which is made if need be.
+func (p *pageDirectory) create(file string) (durable.File, error) {
+	if err := durable.MkdirAll(p.fsys, filepath.Dir(file)); err != nil {
 		return nil, err
 	}
-	return fsys.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-}
-
-func makeDirectory(fsys durable.FS, dir string) error {
-	const usual = 0o755
-	err := fsys.Mkdir(dir, usual)
-	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) && strings.Contains(dir, string(filepath.Separator)) {
-		if err := makeDirectory(fsys, filepath.Dir(dir)); err != nil {
-			return err
-		}
-		err = fsys.Mkdir(dir, usual)
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
+	const usual = 0o644
+	return p.fsys.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, usual)
 }

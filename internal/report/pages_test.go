@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"crypto/sha256"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ import (
 
 // makeReport writes files with a text each as a report does, index.html last.
 func makeReport(fsys durable.FS, text string, names ...string) error {
-	p := newPagesDirectory(fsys, "/report")
+	p := newPageDirectory(fsys, "/report")
 	for _, name := range append(names, "index.html") {
 		f, err := p.Create(name)
 		if err != nil {
@@ -112,24 +111,5 @@ func TestReportDirectoryCrash(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Fatalf("crash at %d: %v", op, got)
 		}
-	}
-}
-
-// TestReportDirectoryFull: a report that cannot be finished leaves the old one, and nothing of its own.
-func TestReportDirectoryFull(t *testing.T) {
-	dir := t.TempDir()
-	in, out := krundDirectory(t, dir), filepath.Join(dir, "out")
-	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
-		t.Fatal(r.text())
-	}
-	before := contents(t, out)
-	if err := os.MkdirAll(filepath.Join(out, "plots", "k0000-0.svg"+unfinished), 0o755); err != nil { // as good as a full disk
-		t.Fatal(err)
-	}
-	if r := krunctl(t, "report", in, "-o", out); r.code != exitError {
-		t.Error(r.text())
-	}
-	if !equal(before, contents(t, out)) {
-		t.Error("the old report is not as it was")
 	}
 }
