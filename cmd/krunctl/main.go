@@ -130,7 +130,7 @@ func groups(a *app) []group {
 			summaryCommand(a), showCommand(a), startupCommand(a), amperfCommand(a),
 		}},
 		{"analyse", "Analyse it and present it", []*cobra.Command{
-			analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a), stabilityCommand(a), similarityCommand(a), optimiseCommand(a),
+			analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a), stabilityCommand(a), similarityCommand(a), optimizeCommand(a),
 		}},
 		{"exchange", "Exchange it with other tools", []*cobra.Command{
 			exportCommand(a), convertCommand(a), importCommand(a),

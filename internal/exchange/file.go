@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/optimise"
+	"krund/internal/analysis/optimize"
 	"krund/internal/durable"
 )
 
@@ -130,7 +130,7 @@ func Stem(name string) string {
 
 // ReadUOpTimeFile reads a result file of µOpTime, also one compressed with gzip; nil when the file is
 // something else. The error wraps ErrPacked for another compressed file.
-func ReadUOpTimeFile(name string) (s *optimise.Suite, err error) {
+func ReadUOpTimeFile(name string) (s *optimize.Suite, err error) {
 	file, err := durable.OpenUserFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: read the results: %w", name, err)
@@ -152,7 +152,7 @@ func ReadUOpTimeFile(name string) (s *optimise.Suite, err error) {
 // mostUnpackedUOpTime is how many bytes a packed file of µOpTime may have.
 const mostUnpackedUOpTime = 2 << 30
 
-func readUOpTime(file durable.File) (*optimise.Suite, error) {
+func readUOpTime(file durable.File) (*optimize.Suite, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)

@@ -7,13 +7,13 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/optimise"
+	"krund/internal/analysis/optimize"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/exchange"
 )
 
-// SuiteOptions say what to read of the arguments of optimise.
+// SuiteOptions say what to read of the arguments of optimize.
 type SuiteOptions struct {
 	Options
 	Skip    Skip
@@ -39,8 +39,8 @@ func ParseSkip(s string) (Skip, error) {
 	return Skip{Iterations: n}, nil
 }
 
-// Suite reads an argument of optimise: a result file of µOpTime, or anything that Read reads.
-func (r Reader) Suite(arg string, o SuiteOptions) (*optimise.Suite, error) {
+// Suite reads an argument of optimize: a result file of µOpTime, or anything that Read reads.
+func (r Reader) Suite(arg string, o SuiteOptions) (*optimize.Suite, error) {
 	if !r.IsExperiment(arg) {
 		s, err := exchange.ReadUOpTimeFile(arg)
 		if err != nil {
@@ -54,7 +54,7 @@ func (r Reader) Suite(arg string, o SuiteOptions) (*optimise.Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := optimise.FromDataset(d, reading)
+	s, err := optimize.FromDataset(d, reading)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", arg, err)
 	}
@@ -63,12 +63,12 @@ func (r Reader) Suite(arg string, o SuiteOptions) (*optimise.Suite, error) {
 }
 
 // SuiteRuns reads the parts of one experiment.
-func (r Reader) SuiteRuns(args []string, o SuiteOptions) (*optimise.Suite, error) {
+func (r Reader) SuiteRuns(args []string, o SuiteOptions) (*optimize.Suite, error) {
 	if o.Skip.Steady {
 		return nil, UsageError{errors.New("--skip steady looks at each file for itself; with --suite-runs write a number")}
 	}
 	var runs []*dataset.Dataset
-	var reading optimise.Reading
+	var reading optimize.Reading
 	for _, arg := range args {
 		d, how, _, err := r.suiteData(arg, o)
 		if err != nil {
@@ -76,7 +76,7 @@ func (r Reader) SuiteRuns(args []string, o SuiteOptions) (*optimise.Suite, error
 		}
 		runs, reading = append(runs, d), how
 	}
-	s, err := optimise.FromDatasets(runs, reading)
+	s, err := optimize.FromDatasets(runs, reading)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (r Reader) SuiteRuns(args []string, o SuiteOptions) (*optimise.Suite, error
 }
 
 // fit applies the options to a suite of µOpTime, and refuses those that it has no place for.
-func (o SuiteOptions) fit(s *optimise.Suite) error {
+func (o SuiteOptions) fit(s *optimize.Suite) error {
 	if o.Key != "" {
 		return UsageError{fmt.Errorf("--key: %s is of µOpTime, whose benchmarks have no benchmark:vm:variant", s.Source)}
 	}
@@ -100,7 +100,7 @@ func (o SuiteOptions) fit(s *optimise.Suite) error {
 }
 
 // requireValues refuses a suite without any value.
-func requireValues(s *optimise.Suite) error {
+func requireValues(s *optimize.Suite) error {
 	for i := range s.Benchmarks {
 		if len(s.Benchmarks[i].Rows) > 0 {
 			return nil
@@ -114,8 +114,8 @@ func requireValues(s *optimise.Suite) error {
 	return fmt.Errorf("%s: there are no executions to look at", s.Source)
 }
 
-func (r Reader) suiteData(arg string, o SuiteOptions) (*dataset.Dataset, optimise.Reading, []string, error) {
-	how := optimise.Reading{Column: o.Column, Seconds: o.Seconds}
+func (r Reader) suiteData(arg string, o SuiteOptions) (*dataset.Dataset, optimize.Reading, []string, error) {
+	how := optimize.Reading{Column: o.Column, Seconds: o.Seconds}
 	in, err := r.Read(arg, o.Options)
 	if err != nil {
 		return nil, how, nil, err

@@ -1,4 +1,4 @@
-// Package optimise finds the least repetition of a benchmark whose result is as
+// Package optimize finds the least repetition of a benchmark whose result is as
 // stable as is wanted: µOpTime (Japke, Grambow, Laaber and Bermbach, "µOpTime:
 // Statically Reducing the Execution Time of Microbenchmark Suites Using
 // Stability Metrics", TOSEM 2025), as its authors' program computes it.
@@ -17,7 +17,7 @@
 //     stable ones the one that takes the least time is chosen; of several, that
 //     with the smallest metric, then the first in the order of enumeration,
 //     which is lexicographic. When none is, the full configuration is.
-//  4. Optimise does that for every benchmark, and says how far the chosen result
+//  4. Optimize does that for every benchmark, and says how far the chosen result
 //     is from the full one; Saved adds it up, also for baselines.
 //  5. Versions applies the choice of one version of a program to later ones,
 //     and counts the performance changes that then are missed or made up.
@@ -45,4 +45,4 @@
 //
 // Nothing here depends on the number of workers: the draws of a candidate come
 // from a generator keyed by seed, benchmark and candidate.
-package optimise
+package optimize

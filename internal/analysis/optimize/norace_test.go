@@ -1,5 +1,5 @@
 //go:build !race
 
-package optimise_test
+package optimize_test
 
 const raced = false

@@ -1,4 +1,4 @@
-package optimise
+package optimize
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func noise(seed uint64, spread float64) func(Position) float64 {
 
 func only(t *testing.T, s *Suite, o Options) Result {
 	t.Helper()
-	results, err := Optimise(s, o, nil)
+	results, err := Optimize(s, o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		bad := suiteOf(Position{3, 1, 1}, noise(1, 0))
 		breakIt(bad)
-		if _, err := Optimise(bad, Options{}, nil); !errors.Is(err, ErrData) {
+		if _, err := Optimize(bad, Options{}, nil); !errors.Is(err, ErrData) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestRefuses(t *testing.T) {
 		{Metric: "x"}, {Threshold: -1}, {Threshold: math.NaN()}, {Accuracy: -1}, {Level: 1}, {Level: -0.5}, {Resamples: -1}, {Resamples: mostResamples + 1},
 		{Instances: -1}, {Steps: -2}, {Steps: 1}, {Overhead: -1}, {Outermost: -1}, {Overhead: math.NaN()},
 	} {
-		if _, err := Optimise(good, o, nil); !errors.Is(err, ErrOptions) {
+		if _, err := Optimize(good, o, nil); !errors.Is(err, ErrOptions) {
 			t.Errorf("%+v: %v", o, err)
 		}
 		if _, err := Choose(good, Minimum, o); !errors.Is(err, ErrOptions) {
@@ -150,11 +150,11 @@ func TestWorkers(t *testing.T) {
 		s.Benchmarks = append(s.Benchmarks, more)
 	}
 	calls := 0
-	one, err := Optimise(s, Options{Metric: RCIW2, Resamples: 300}, func(int) { calls++ })
+	one, err := Optimize(s, Options{Metric: RCIW2, Resamples: 300}, func(int) { calls++ })
 	if err != nil || calls != len(s.Benchmarks) {
 		t.Fatal(err, calls)
 	}
-	many, err := Optimise(s, Options{Metric: RCIW2, Resamples: 300, Workers: 5}, nil)
+	many, err := Optimize(s, Options{Metric: RCIW2, Resamples: 300, Workers: 5}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestFromDataset(t *testing.T) {
 	if err != nil || s.Benchmarks[0].Full != (Position{2, 2, 2}) || len(s.Benchmarks[0].Rows) != 5 || s.Benchmarks[0].Seconds != 7 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := Optimise(s, Options{}, nil); err != nil {
+	if _, err := Optimize(s, Options{}, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -386,8 +386,8 @@ func TestChooseRandom(t *testing.T) {
 	}
 }
 
-// FuzzOptimise finds panics and results out of range for any values.
-func FuzzOptimise(f *testing.F) {
+// FuzzOptimize finds panics and results out of range for any values.
+func FuzzOptimize(f *testing.F) {
 	f.Add(uint8(3), uint8(2), uint8(1), []byte{1, 2, 3, 4, 5, 6}, false)
 	f.Add(uint8(1), uint8(9), uint8(2), []byte{0, 0, 255, 255}, true)
 	f.Fuzz(func(t *testing.T, a, b, c uint8, data []byte, published bool) {

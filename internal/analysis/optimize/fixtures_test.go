@@ -1,4 +1,4 @@
-package optimise_test
+package optimize_test
 
 import (
 	"compress/gzip"
@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/analysis/optimise"
+	"krund/internal/analysis/optimize"
 	"krund/internal/exchange"
 )
 
@@ -67,17 +67,17 @@ func real(t *testing.T, s string) float64 {
 	return v
 }
 
-func position(t *testing.T, row map[string]string) optimise.Position {
+func position(t *testing.T, row map[string]string) optimize.Position {
 	t.Helper()
-	return optimise.Position{int32(real(t, row["sr"])), int32(real(t, row["it"])), int32(real(t, row["bed"]))}
+	return optimize.Position{int32(real(t, row["sr"])), int32(real(t, row["it"])), int32(real(t, row["bed"]))}
 }
 
-func dashed(at optimise.Position) string { return fmt.Sprintf("%d-%d-%d", at[0], at[1], at[2]) }
+func dashed(at optimize.Position) string { return fmt.Sprintf("%d-%d-%d", at[0], at[1], at[2]) }
 
 // files reads the result files once for all subtests.
-type files map[string]*optimise.Suite
+type files map[string]*optimize.Suite
 
-func (f files) get(t *testing.T, name string) *optimise.Suite {
+func (f files) get(t *testing.T, name string) *optimize.Suite {
 	t.Helper()
 	if f[name] == nil {
 		s, err := exchange.ReadUOpTime(fixture(t, "data/"+name+".csv.gz"))
@@ -100,7 +100,7 @@ func TestGrid(t *testing.T) {
 	exact, compared := 0, 0
 	for _, row := range table(t, "expected_grid.csv.gz") {
 		s := suites.get(t, row["file"])
-		e, ok := optimise.EstimateAt(s, row["benchmark"], position(t, row))
+		e, ok := optimize.EstimateAt(s, row["benchmark"], position(t, row))
 		if !ok {
 			t.Fatalf("%s has no %s", row["file"], row["benchmark"])
 		}
@@ -145,12 +145,12 @@ func rowsOf(t *testing.T, metric string) map[string]map[string]map[string]string
 func TestChoices(t *testing.T) {
 	suites := files{}
 	for _, c := range []struct {
-		metric    optimise.Metric
+		metric    optimize.Metric
 		published bool
 		fixture   string
 	}{
-		{optimise.CV, true, "cv"}, {optimise.RMAD, true, "rmad"}, {optimise.RCIW1, true, "rciw1"},
-		{optimise.RCIW2, true, "rciw2"}, {optimise.RCIW3, true, "rciw3"}, {optimise.RCIW3, false, "rciw3_paper"},
+		{optimize.CV, true, "cv"}, {optimize.RMAD, true, "rmad"}, {optimize.RCIW1, true, "rciw1"},
+		{optimize.RCIW2, true, "rciw2"}, {optimize.RCIW3, true, "rciw3"}, {optimize.RCIW3, false, "rciw3_paper"},
 	} {
 		t.Run(c.fixture, func(t *testing.T) {
 			var tally tally
@@ -159,7 +159,7 @@ func TestChoices(t *testing.T) {
 					continue
 				}
 				s := suites.get(t, file)
-				results, err := optimise.Optimise(s, optimise.Options{Metric: c.metric, Published: c.published, Seed: 1, Workers: 4}, nil)
+				results, err := optimize.Optimize(s, optimize.Options{Metric: c.metric, Published: c.published, Seed: 1, Workers: 4}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -180,7 +180,7 @@ type tally struct {
 	rows, elsewhere, near, measured, wide, intervals int
 }
 
-func (y *tally) add(t *testing.T, r *optimise.Result, m optimise.Metric, row map[string]string) {
+func (y *tally) add(t *testing.T, r *optimize.Result, m optimize.Metric, row map[string]string) {
 	t.Helper()
 	y.rows++
 	got, want := r.Minimal.At, position(t, row)
@@ -217,15 +217,15 @@ func (y *tally) add(t *testing.T, r *optimise.Result, m optimise.Metric, row map
 	}
 }
 
-func (y *tally) report(t *testing.T, m optimise.Metric) {
+func (y *tally) report(t *testing.T, m optimize.Metric) {
 	t.Helper()
 	t.Logf("%d rows compared, %d chosen elsewhere; metric within 6%%: %d of %d; interval of the full one off by more than 6%% of its width: %d of %d",
 		y.rows, y.elsewhere, y.near, y.measured, y.wide, y.intervals)
 	allowed := 0
 	switch m {
-	case optimise.RCIW1, optimise.RCIW3:
+	case optimize.RCIW1, optimize.RCIW3:
 		allowed = 1 + y.rows/100 // nine bootstraps do not show every choice that chance can make
-	case optimise.RCIW2:
+	case optimize.RCIW2:
 		allowed = 1 + y.rows/30 // it jumps where values are few: the same estimate expects 1.3%
 	}
 	if y.rows == 0 || y.elsewhere > allowed {
@@ -248,23 +248,23 @@ func TestIntervals(t *testing.T) {
 	decode(t, "expected_full_ci.json.gz", &doc)
 	suites := files{}
 	compared, outside := 0, 0
-	estimates := map[string]map[string]optimise.Result{}
+	estimates := map[string]map[string]optimize.Result{}
 	for _, row := range doc.Rows {
 		if raced && row.File != doc.Rows[0].File {
 			continue
 		}
 		if estimates[row.File] == nil {
-			results, err := optimise.Optimise(suites.get(t, row.File), optimise.Options{Metric: optimise.CV, Published: true, Workers: 4}, nil)
+			results, err := optimize.Optimize(suites.get(t, row.File), optimize.Options{Metric: optimize.CV, Published: true, Workers: 4}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			estimates[row.File] = map[string]optimise.Result{}
+			estimates[row.File] = map[string]optimize.Result{}
 			for _, r := range results {
 				estimates[row.File][r.Name] = r
 			}
 		}
 		full := estimates[row.File][row.Benchmark].Full
-		for kind, got := range map[string]optimise.Interval{"mean": full.OfMean, "t": full.OfT, "median": full.OfMedian} {
+		for kind, got := range map[string]optimize.Interval{"mean": full.OfMean, "t": full.OfT, "median": full.OfMedian} {
 			want := row.CI[kind]
 			room := 0.03 * (want[3] - want[0])
 			compared++
@@ -291,9 +291,9 @@ func decode(t *testing.T, name string, into any) {
 // them.
 func TestSavings(t *testing.T) {
 	suites := files{}
-	rows := map[string][]optimise.Result{}
+	rows := map[string][]optimize.Result{}
 	for _, row := range table(t, "expected_optimize.csv.gz") {
-		r := optimise.Result{Name: row["benchmark"], AverageDiff: real(t, row["avg_diff"])}
+		r := optimize.Result{Name: row["benchmark"], AverageDiff: real(t, row["avg_diff"])}
 		r.Minimal.Seconds = real(t, row["time_s"])
 		r.Full.Seconds = r.Minimal.Seconds + real(t, row["time_saved"])
 		at := row["file"] + row["metric"]
@@ -301,21 +301,21 @@ func TestSavings(t *testing.T) {
 	}
 	compared := 0
 	for _, row := range table(t, "expected_savings.csv.gz") {
-		var lists [][]optimise.Result
-		o := optimise.Options{Metric: optimise.Metric(row["metric"]), Published: true, Resamples: 1}
+		var lists [][]optimize.Result
+		o := optimize.Options{Metric: optimize.Metric(row["metric"]), Published: true, Resamples: 1}
 		s := suites.get(t, row["file"])
 		switch row["variant"] {
 		case "uoptime":
 			lists = append(lists, rows[row["file"]+row["metric"]])
-			if o.Metric == optimise.CV || o.Metric == optimise.RMAD {
-				results, err := optimise.Optimise(s, o, nil)
+			if o.Metric == optimize.CV || o.Metric == optimize.RMAD {
+				results, err := optimize.Optimize(s, o, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				lists = append(lists, results)
 			}
 		case "minimum":
-			results, err := optimise.Choose(s, optimise.Minimum, o)
+			results, err := optimize.Choose(s, optimize.Minimum, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -323,7 +323,7 @@ func TestSavings(t *testing.T) {
 		}
 		for _, results := range lists {
 			compared++
-			got := optimise.Saved(results)
+			got := optimize.Saved(results)
 			for column, v := range map[string]float64{
 				"benchmarks": float64(got.Benchmarks), "full_s": got.FullSeconds, "min_s": got.Seconds, "saved_s": got.SavedSeconds, "saved_fraction": got.Saved,
 				"le1pct": got.Within1, "le3pct": got.Within3, "le5pct": got.Within5, "le10pct": got.Within10,
@@ -371,20 +371,20 @@ func TestChanges(t *testing.T) {
 	compared := 0
 	for project, strategies := range doc.Projects {
 		for strategy, c := range strategies {
-			pairs := map[string]map[string]optimise.Pair{}
+			pairs := map[string]map[string]optimize.Pair{}
 			for version, in := range c.Inputs {
 				pairs[version] = pairsOf(in["full"], in["min"])
 			}
-			var published []optimise.Comparison
+			var published []optimize.Comparison
 			for i, row := range c.Published {
-				got := optimise.Compare(pairs[row.V1], pairs[row.V2], doc.Threshold, true)
+				got := optimize.Compare(pairs[row.V1], pairs[row.V2], doc.Threshold, true)
 				published = append(published, got)
 				sameComparison(t, project+" "+strategy, &got, row)
-				two := optimise.Compare(pairs[row.V1], pairs[row.V2], doc.Threshold, false)
+				two := optimize.Compare(pairs[row.V1], pairs[row.V2], doc.Threshold, false)
 				sameComparison(t, project+" "+strategy+" two-sided", &two, c.TwoSided[i])
 				compared += 2
 			}
-			sameTable(t, project+" "+strategy, optimise.Sum(published), c.Table2.Full, c.Table2.Min, c.Table2.FPR, c.Table2.FNR)
+			sameTable(t, project+" "+strategy, optimize.Sum(published), c.Table2.Full, c.Table2.Min, c.Table2.FPR, c.Table2.FNR)
 			if strategy == "uoptime" {
 				compared += measuredChanges(t, suites, c.Published, doc.Threshold)
 			}
@@ -393,27 +393,27 @@ func TestChanges(t *testing.T) {
 	t.Logf("%d comparisons of versions agree", compared)
 }
 
-func pairsOf(full, reduced map[string][]any) map[string]optimise.Pair {
-	pairs := map[string]optimise.Pair{}
-	of := func(v []any) optimise.Summary {
-		return optimise.Summary{Average: v[0].(float64), Low: v[1].(float64), High: v[2].(float64)}
+func pairsOf(full, reduced map[string][]any) map[string]optimize.Pair {
+	pairs := map[string]optimize.Pair{}
+	of := func(v []any) optimize.Summary {
+		return optimize.Summary{Average: v[0].(float64), Low: v[1].(float64), High: v[2].(float64)}
 	}
 	for name, v := range full {
 		if r, both := reduced[name]; both {
-			pairs[name] = optimise.Pair{Full: of(v), Reduced: of(r)}
+			pairs[name] = optimize.Pair{Full: of(v), Reduced: of(r)}
 		}
 	}
 	return pairs
 }
 
-func sameComparison(t *testing.T, what string, c *optimise.Comparison, want changesRow) {
+func sameComparison(t *testing.T, what string, c *optimize.Comparison, want changesRow) {
 	t.Helper()
 	var full, reduced []string
 	for _, x := range c.Changes {
-		if x.Full != optimise.Unchanged {
+		if x.Full != optimize.Unchanged {
 			full = append(full, x.Name)
 		}
-		if x.Reduced != optimise.Unchanged {
+		if x.Reduced != optimize.Unchanged {
 			reduced = append(reduced, x.Name)
 		}
 	}
@@ -424,7 +424,7 @@ func sameComparison(t *testing.T, what string, c *optimise.Comparison, want chan
 	}
 }
 
-func sameTable(t *testing.T, what string, r optimise.Rates, full, reduced int, fpr, fnr [3]float64) {
+func sameTable(t *testing.T, what string, r optimize.Rates, full, reduced int, fpr, fnr [3]float64) {
 	t.Helper()
 	got := []float64{r.FPRMin, r.FPRMax, r.FPRMedian, r.FNRMin, r.FNRMax, r.FNRMedian}
 	if r.Full != full || r.Reduced != reduced {
@@ -440,16 +440,16 @@ func sameTable(t *testing.T, what string, r optimise.Rates, full, reduced int, f
 // measuredChanges computes a project's comparisons from the measurements.
 func measuredChanges(t *testing.T, suites files, want []changesRow, limit float64) int {
 	t.Helper()
-	versions := []*optimise.Suite{suites.get(t, want[0].V1)}
+	versions := []*optimize.Suite{suites.get(t, want[0].V1)}
 	for _, row := range want {
 		versions = append(versions, suites.get(t, row.V2))
 	}
-	o := optimise.Options{Metric: optimise.RMAD, Published: true, Workers: 4}
-	results, err := optimise.Optimise(versions[0], o, nil)
+	o := optimize.Options{Metric: optimize.RMAD, Published: true, Workers: 4}
+	results, err := optimize.Optimize(versions[0], o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := optimise.Versions(versions, results, limit, o)
+	list, err := optimize.Versions(versions, results, limit, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/optimise"
+	"krund/internal/analysis/optimize"
 	"krund/internal/experiment"
 	"krund/internal/report"
 )
 
-const optimiseHelp = `Optimise says with how few executions and iterations each key would have had a
+const optimizeHelp = `Optimize says with how few executions and iterations each key would have had a
 result as stable as is wanted, and what that saves (µOpTime, Japke et al., TOSEM
 2025). Measure once in full, and later versions with what it recommends.
 
@@ -50,15 +50,15 @@ first one recommends is applied to all, and the performance changes that it find
 from each version to the next are compared with those of all data.
 
 EXAMPLES
-  krunctl optimise --near warmup.toml
-  krunctl optimise --metric rmad --threshold 0.005 --skip steady warmup.krun
-  krunctl optimise --overhead 3m --json warmup.krun | jq '.keys[] | {key, minimal}'
-  krunctl optimise --csv warmup.krun > minimal.csv
-  krunctl optimise --changes --metric rmad v1.csv v2.csv v3.csv
+  krunctl optimize --near warmup.toml
+  krunctl optimize --metric rmad --threshold 0.005 --skip steady warmup.krun
+  krunctl optimize --overhead 3m --json warmup.krun | jq '.keys[] | {key, minimal}'
+  krunctl optimize --csv warmup.krun > minimal.csv
+  krunctl optimize --changes --metric rmad v1.csv v2.csv v3.csv
 ` + readExitHelp
 
-// optimiseOptions are the flags.
-type optimiseOptions struct {
+// optimizeOptions are the flags.
+type optimizeOptions struct {
 	json, csv     bool
 	changes       bool
 	suiteRuns     bool
@@ -68,36 +68,37 @@ type optimiseOptions struct {
 	parsedSkip    experiment.Skip
 	iterationTime time.Duration
 	overhead      time.Duration
-	search        optimise.Options
+	search        optimize.Options
 	input         experiment.Options
 }
 
-func optimiseCommand(a *app) *cobra.Command {
-	var o optimiseOptions
+func optimizeCommand(a *app) *cobra.Command {
+	var o optimizeOptions
 	c := &cobra.Command{
-		Use:   "optimise DIR|NAME.toml|FILE...",
-		Short: "Say with how few executions and iterations results would be as good",
-		Long:  optimiseHelp,
-		Args:  arguments(1, 1000, "experiments or files of results"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.optimise(args, o) },
+		Use:     "optimize DIR|NAME.toml|FILE...",
+		Aliases: []string{"optimise"}, // as it was called first
+		Short:   "Say with how few executions and iterations results would be as good",
+		Long:    optimizeHelp,
+		Args:    arguments(1, 1000, "experiments or files of results"),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.optimize(args, o) },
 	}
 	o.flags(c.Flags())
 	a.keyFlag(c, &o.input.Key)
 	return c
 }
 
-func (o *optimiseOptions) flags(f *pflag.FlagSet) {
+func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.BoolVar(&o.csv, "csv", false, "print CSV: a row for each key")
-	f.StringVar(&o.metric, "metric", string(optimise.RCIW3), "what is to be stable: cv, rmad, rciw1, rciw2 or rciw3")
-	f.Float64Var(&o.search.Threshold, "threshold", optimise.DefaultThreshold, "a metric below it is stable")
-	f.Float64Var(&o.search.Accuracy, "accuracy", optimise.DefaultAccuracy, "how far a result may be from the full one, relatively")
+	f.StringVar(&o.metric, "metric", string(optimize.RCIW3), "what is to be stable: cv, rmad, rciw1, rciw2 or rciw3")
+	f.Float64Var(&o.search.Threshold, "threshold", optimize.DefaultThreshold, "a metric below it is stable")
+	f.Float64Var(&o.search.Accuracy, "accuracy", optimize.DefaultAccuracy, "how far a result may be from the full one, relatively")
 	f.BoolVar(&o.search.Near, "near", false, "recommend only what has a result within --accuracy of the full one")
-	f.Float64Var(&o.search.Level, "confidence", optimise.DefaultLevel, "of the intervals")
-	f.IntVar(&o.search.Resamples, "resamples", optimise.DefaultResamples, "bootstrap resamples")
+	f.Float64Var(&o.search.Level, "confidence", optimize.DefaultLevel, "of the intervals")
+	f.IntVar(&o.search.Resamples, "resamples", optimize.DefaultResamples, "bootstrap resamples")
 	f.Uint64Var(&o.search.Seed, "seed", 1, "seed of the bootstrap")
 	f.IntVar(&o.search.Instances, "instances", 1, "machines whose values count, in files of µOpTime")
-	f.IntVar(&o.search.Steps, "steps", optimise.DefaultSteps, "try about so many numbers of iterations (or executions) where there are more; -1: all")
+	f.IntVar(&o.search.Steps, "steps", optimize.DefaultSteps, "try about so many numbers of iterations (or executions) where there are more; -1: all")
 	f.BoolVar(&o.search.Published, "published", false, "compute as the authors' program did, mistakes included (docs/optimize.md)")
 	f.IntVar(&o.search.Outermost, "at-least", 1, "recommend no fewer executions (suite runs)")
 	f.StringVar(&o.skip, "skip", "0", "iterations to leave out at the start of each execution: a number, or steady")
@@ -105,7 +106,7 @@ func (o *optimiseOptions) flags(f *pflag.FlagSet) {
 	f.DurationVar(&o.overhead, "overhead", 0, "time that each execution takes besides its iterations, such as 3m")
 	f.BoolVar(&o.suiteRuns, "suite-runs", false, "each FILE is a suite run of one experiment")
 	f.BoolVar(&o.changes, "changes", false, "the files are versions: find performance changes in full and in part")
-	f.Float64Var(&o.limit, "change", optimise.DefaultChange, "smallest performance change that counts")
+	f.Float64Var(&o.limit, "change", optimize.DefaultChange, "smallest performance change that counts")
 	jobsFlag(f, &o.search.Workers)
 	f.StringVar(&o.input.Column, "column", dataset.Wall, "column to look at: wall, cycles, ...; of per-core columns the sum")
 	f.StringVar(&o.input.VM, "vm", "", "name of the VM where the file does not say")
@@ -113,9 +114,9 @@ func (o *optimiseOptions) flags(f *pflag.FlagSet) {
 }
 
 // check completes the options, or refuses them before files are read.
-func (o *optimiseOptions) check(files int) error {
+func (o *optimizeOptions) check(files int) error {
 	var err error
-	if o.search.Metric, err = optimise.ParseMetric(o.metric); err != nil {
+	if o.search.Metric, err = optimize.ParseMetric(o.metric); err != nil {
 		return fmt.Errorf("--metric: %w", err)
 	}
 	s := o.search
@@ -148,23 +149,23 @@ func (o *optimiseOptions) check(files int) error {
 }
 
 // reading says what to read of the arguments.
-func (o *optimiseOptions) reading() experiment.SuiteOptions {
+func (o *optimizeOptions) reading() experiment.SuiteOptions {
 	return experiment.SuiteOptions{Options: o.input, Skip: o.parsedSkip, Seconds: o.iterationTime.Seconds()}
 }
 
-func (a *app) optimise(args []string, o optimiseOptions) error {
+func (a *app) optimize(args []string, o optimizeOptions) error {
 	if err := o.check(len(args)); err != nil {
 		return usageError(err)
 	}
 	switch {
 	case o.changes:
-		return a.optimiseVersions(args, o)
+		return a.optimizeVersions(args, o)
 	case o.suiteRuns:
 		s, err := a.reader(o.search.Workers).SuiteRuns(args, o.reading())
 		if err != nil {
 			return err
 		}
-		return a.optimiseOne(s, o, true)
+		return a.optimizeOne(s, o, true)
 	}
 	for i, arg := range args {
 		s, err := a.reader(o.search.Workers).Suite(arg, o.reading())
@@ -174,15 +175,15 @@ func (a *app) optimise(args []string, o optimiseOptions) error {
 		if i > 0 && !o.json && !o.csv {
 			a.print("\n")
 		}
-		if err := a.optimiseOne(s, o, i == 0); err != nil {
+		if err := a.optimizeOne(s, o, i == 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// optimiseOne optimises one experiment and prints what was found.
-func (a *app) optimiseOne(s *optimise.Suite, o optimiseOptions, first bool) error {
+// optimizeOne optimizes one experiment and prints what was found.
+func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, first bool) error {
 	f, err := a.findings(s, o)
 	if err != nil {
 		return err
@@ -193,24 +194,24 @@ func (a *app) optimiseOne(s *optimise.Suite, o optimiseOptions, first bool) erro
 	case o.csv:
 		return f.WriteCSV(csv.NewWriter(a.stdout), first)
 	}
-	report.OptimisedText(a.stdout, f, o.search)
+	report.OptimizedText(a.stdout, f, o.search)
 	return nil
 }
 
-func (a *app) findings(s *optimise.Suite, o optimiseOptions) (*optimise.Findings, error) {
+func (a *app) findings(s *optimize.Suite, o optimizeOptions) (*optimize.Findings, error) {
 	bar := newProgressBar(a, s.Source)
-	f, err := optimise.Find(s, o.search, func(done int) { bar.showKeys(done, len(s.Benchmarks)) })
+	f, err := optimize.Find(s, o.search, func(done int) { bar.showKeys(done, len(s.Benchmarks)) })
 	bar.clear()
 	if err != nil {
-		return nil, fmt.Errorf("optimise %s: %w", s.Source, err)
+		return nil, fmt.Errorf("optimize %s: %w", s.Source, err)
 	}
 	return f, nil
 }
 
-// optimiseVersions compares what full and reduced configurations find from
+// optimizeVersions compares what full and reduced configurations find from
 // version to version.
-func (a *app) optimiseVersions(args []string, o optimiseOptions) error {
-	versions := make([]*optimise.Suite, len(args))
+func (a *app) optimizeVersions(args []string, o optimizeOptions) error {
+	versions := make([]*optimize.Suite, len(args))
 	for i, arg := range args {
 		var err error
 		if versions[i], err = a.reader(o.search.Workers).Suite(arg, o.reading()); err != nil {

@@ -1,4 +1,4 @@
-package optimise
+package optimize
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package optimise
+package optimize
 
 import (
 	"math"
@@ -50,9 +50,9 @@ const (
 	Random  Baseline = "random"  // a candidate drawn uniformly
 )
 
-// Choose gives the results of a baseline, to compare those of Optimise with.
+// Choose gives the results of a baseline, to compare those of Optimize with.
 // Stable, Confidence and Warnings are not filled in. The errors are those of
-// Optimise.
+// Optimize.
 func Choose(s *Suite, how Baseline, o Options) ([]Result, error) {
 	o, err := o.Complete()
 	if err != nil {

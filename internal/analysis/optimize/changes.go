@@ -1,4 +1,4 @@
-package optimise
+package optimize
 
 import (
 	"fmt"
@@ -146,8 +146,8 @@ func extremes(x []float64) (low, high, middle float64) {
 // Versions applies the minimal configurations of the first version to all, and
 // compares each version with the next. Benchmarks that the first version lacks
 // are left out, and in a comparison those that have no value there. results are
-// those of Optimise for the first version, with the same options. The errors are
-// those of Optimise, and wrap ErrData when the versions differ in their levels.
+// those of Optimize for the first version, with the same options. The errors are
+// those of Optimize, and wrap ErrData when the versions differ in their levels.
 func Versions(versions []*Suite, results []Result, limit float64, o Options) ([]Comparison, error) {
 	o, err := o.Complete()
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build race
 
-package optimise_test
+package optimize_test
 
 // raced tells that the race detector is on, which makes bootstraps ten times
 // slower.

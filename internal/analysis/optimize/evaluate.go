@@ -1,11 +1,11 @@
-package optimise
+package optimize
 
 import "fmt"
 
 // Evaluate says what a configuration gives of the benchmark with the index i,
 // and whether it is stable, with an average within the accuracy of the full one:
 // for a configuration that several benchmarks share. More repetitions than there are are taken as all. The errors are those of
-// Optimise.
+// Optimize.
 func Evaluate(s *Suite, i int, at Position, o Options) (c Choice, good bool, err error) {
 	if o, err = o.Complete(); err != nil {
 		return c, false, err

@@ -1,4 +1,4 @@
-package optimise
+package optimize
 
 // EstimateAt estimates one configuration of a benchmark, without intervals.
 func EstimateAt(s *Suite, name string, at Position) (e Estimate, ok bool) {

@@ -1,4 +1,4 @@
-package optimise
+package optimize
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Options of Optimise. Zeros are the defaults, which are the paper's.
+// Options of Optimize. Zeros are the defaults, which are the paper's.
 type Options struct {
 	Metric    Metric  // "": RCIW3
 	Threshold float64 // a metric below it is stable; 0: DefaultThreshold
@@ -108,10 +108,10 @@ type Result struct {
 	Warnings   []string
 }
 
-// Optimise finds the minimal configuration of every benchmark, in their order.
+// Optimize finds the minimal configuration of every benchmark, in their order.
 // progress, unless nil, is called after each with the number done; calls do not
 // overlap. The errors wrap ErrData and ErrOptions.
-func Optimise(s *Suite, o Options, progress func(done int)) ([]Result, error) {
+func Optimize(s *Suite, o Options, progress func(done int)) ([]Result, error) {
 	o, err := o.Complete()
 	if err != nil {
 		return nil, err

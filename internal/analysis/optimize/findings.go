@@ -1,4 +1,4 @@
-package optimise
+package optimize
 
 import (
 	"math"
@@ -21,12 +21,12 @@ type Strategy struct {
 	Saving Saving
 }
 
-// Find optimises a suite and compares the savings with those of the baselines. done, which may be
-// nil, is called with the number of benchmarks done so far. The errors are those of Optimise.
+// Find optimizes a suite and compares the savings with those of the baselines. done, which may be
+// nil, is called with the number of benchmarks done so far. The errors are those of Optimize.
 func Find(s *Suite, o Options, done func(int)) (*Findings, error) {
 	f := &Findings{Suite: s, options: o}
 	var err error
-	if f.Results, err = Optimise(s, o, done); err != nil {
+	if f.Results, err = Optimize(s, o, done); err != nil {
 		return nil, err
 	}
 	f.Strategies = []Strategy{{string(o.Metric), Saved(f.Results)}}

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/analysis/optimise"
+	"krund/internal/analysis/optimize"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
 
-// OptimisedText prints the recommendations, what they save, the warnings, and lines for the
+// OptimizedText prints the recommendations, what they save, the warnings, and lines for the
 // experiment's configuration.
-func OptimisedText(w io.Writer, f *optimise.Findings, o optimise.Options) {
+func OptimizedText(w io.Writer, f *optimize.Findings, o optimize.Options) {
 	fmt.Fprintf(w, "%s: %s, %s below %g\n\n", display.Terminal(f.Suite.Source), plural(len(f.Results), "key"),
 		o.Metric, o.Threshold)
 	columns := []string{"key"}
@@ -22,21 +22,21 @@ func OptimisedText(w io.Writer, f *optimise.Findings, o optimise.Options) {
 		columns = append(columns, ">"+l.Name)
 	}
 	columns = append(columns, ">saved", ">result", ">off")
-	for _, m := range optimise.Metrics() {
+	for _, m := range optimize.Metrics() {
 		columns = append(columns, ">"+string(m))
 	}
 	columns = append(columns, ">confident")
 	rows := make([][]string, len(f.Results))
 	for i := range f.Results {
-		rows[i] = optimisedRow(f, i, o.Metric)
+		rows[i] = optimizedRow(f, i, o.Metric)
 	}
 	display.Table(w, columns, rows)
 	savingsText(w, f)
-	optimiseWarnings(w, f)
+	optimizeWarnings(w, f)
 	sharedText(w, f)
 }
 
-func optimisedRow(f *optimise.Findings, i int, m optimise.Metric) []string {
+func optimizedRow(f *optimize.Findings, i int, m optimize.Metric) []string {
 	r := &f.Results[i]
 	empty := len(f.Suite.Benchmarks[i].Rows) == 0
 	cells := []string{r.Name}
@@ -55,7 +55,7 @@ func optimisedRow(f *optimise.Findings, i int, m optimise.Metric) []string {
 		saved = percentOf(warmup.Real(r.SavedSeconds / r.Full.Seconds))
 	}
 	cells = append(cells, saved, withUnit(r.Minimal.Summary(m).Average, f.Suite.Unit), signedPercent(r.AverageDiff))
-	for _, each := range optimise.Metrics() {
+	for _, each := range optimize.Metrics() {
 		cells = append(cells, finePercent(r.Minimal.Metric(each)))
 	}
 	return append(cells, percentOf(warmup.Real(r.Confidence)))
@@ -91,7 +91,7 @@ func finePercent(v float64) string {
 	return fmt.Sprintf("%.2f%%", 100*v)
 }
 
-func savingsText(w io.Writer, f *optimise.Findings) {
+func savingsText(w io.Writer, f *optimize.Findings) {
 	rows := make([][]string, len(f.Strategies))
 	for i, s := range f.Strategies {
 		v := s.Saving
@@ -114,7 +114,7 @@ func anySeconds(s float64) string {
 	return display.Seconds(s)
 }
 
-func optimiseWarnings(w io.Writer, f *optimise.Findings) {
+func optimizeWarnings(w io.Writer, f *optimize.Findings) {
 	lines := append([]string{}, f.Suite.Warnings...)
 	for i := range f.Results {
 		for _, warning := range f.Results[i].Warnings {
@@ -125,7 +125,7 @@ func optimiseWarnings(w io.Writer, f *optimise.Findings) {
 }
 
 // sharedText prints lines for the experiment's configuration.
-func sharedText(w io.Writer, f *optimise.Findings) {
+func sharedText(w io.Writer, f *optimize.Findings) {
 	c := f.Shared
 	if c == nil {
 		return
@@ -144,7 +144,7 @@ func sharedText(w io.Writer, f *optimise.Findings) {
 
 // ChangesText prints which changes full and reduced configurations find, version by version. limit
 // is the smallest change that counts.
-func ChangesText(w io.Writer, f *optimise.Findings, o optimise.Options, limit float64) {
+func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit float64) {
 	side := "either way"
 	if o.Published {
 		side = "slower only"
@@ -160,7 +160,7 @@ func ChangesText(w io.Writer, f *optimise.Findings, o optimise.Options, limit fl
 			percentOf(warmup.Real(c.FPR())), percentOf(warmup.Real(c.FNR())),
 		})
 	}
-	r := optimise.Sum(f.Changes)
+	r := optimize.Sum(f.Changes)
 	rows = append(rows, []string{
 		"all", "", "", number(r.Full), number(r.Reduced), number(r.FalsePositive), number(r.FalseNegatives),
 		rangeText(r.FPRMin, r.FPRMax, r.FPRMedian), rangeText(r.FNRMin, r.FNRMax, r.FNRMedian),
@@ -173,7 +173,7 @@ func ChangesText(w io.Writer, f *optimise.Findings, o optimise.Options, limit fl
 		changedText(w, &f.Changes[i])
 	}
 	savingsText(w, f)
-	optimiseWarnings(w, f)
+	optimizeWarnings(w, f)
 }
 
 // rangeText writes the minimum, the maximum and the median.
@@ -182,7 +182,7 @@ func rangeText(low, high, middle float64) string {
 }
 
 // changedText lists the keys that changed.
-func changedText(w io.Writer, c *optimise.Comparison) {
+func changedText(w io.Writer, c *optimize.Comparison) {
 	if len(c.Changes) == 0 {
 		return
 	}
@@ -191,9 +191,9 @@ func changedText(w io.Writer, c *optimise.Comparison) {
 	for i, x := range c.Changes {
 		note := ""
 		switch {
-		case x.Full == optimise.Unchanged:
+		case x.Full == optimize.Unchanged:
 			note = "made up"
-		case x.Reduced == optimise.Unchanged:
+		case x.Reduced == optimize.Unchanged:
 			note = "missed"
 		case x.Full != x.Reduced:
 			note = "the other way"
@@ -203,13 +203,13 @@ func changedText(w io.Writer, c *optimise.Comparison) {
 	display.Table(w, []string{"  key", "in full", "minimal", ""}, rows)
 }
 
-func directionText(d optimise.Direction) string {
+func directionText(d optimize.Direction) string {
 	switch d {
-	case optimise.Slower:
+	case optimize.Slower:
 		return "slower"
-	case optimise.Faster:
+	case optimize.Faster:
 		return "faster"
-	case optimise.Unchanged:
+	case optimize.Unchanged:
 	}
 	return "same"
 }

@@ -1,4 +1,4 @@
-package optimise
+package optimize
 
 import (
 	"fmt"
@@ -200,12 +200,12 @@ func TestHopeless(t *testing.T) {
 	}
 }
 
-func BenchmarkOptimise(b *testing.B) {
+func BenchmarkOptimize(b *testing.B) {
 	s := suiteOf(Position{3, 5, 5}, noise(1, 0.03))
 	for _, m := range Metrics() {
 		b.Run(string(m), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Optimise(s, Options{Metric: m}, nil); err != nil {
+				if _, err := Optimize(s, Options{Metric: m}, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,23 +1,23 @@
-package optimise_test
+package optimize_test
 
 import (
 	"fmt"
 
-	"krund/internal/analysis/optimise"
+	"krund/internal/analysis/optimize"
 )
 
 // The recipe of the package comment: three executions of four iterations, the
 // first of which is disturbed.
 func Example() {
 	times := [][]float64{{130, 100, 101, 100}, {101, 100, 100, 101}, {100, 101, 100, 100}}
-	b := optimise.Benchmark{Name: "fasta", Full: optimise.Position{3, 4, 1}, Seconds: 0.1}
+	b := optimize.Benchmark{Name: "fasta", Full: optimize.Position{3, 4, 1}, Seconds: 0.1}
 	for e, list := range times {
 		for i, v := range list {
-			b.Rows = append(b.Rows, optimise.Row{Instance: 1, At: optimise.Position{int32(e + 1), int32(i + 1), 1}, Value: v})
+			b.Rows = append(b.Rows, optimize.Row{Instance: 1, At: optimize.Position{int32(e + 1), int32(i + 1), 1}, Value: v})
 		}
 	}
-	s := &optimise.Suite{Unit: "ms", Levels: []optimise.Level{optimise.Executions(), optimise.Iterations()}, Benchmarks: []optimise.Benchmark{b}}
-	results, err := optimise.Optimise(s, optimise.Options{Metric: optimise.RMAD}, nil)
+	s := &optimize.Suite{Unit: "ms", Levels: []optimize.Level{optimize.Executions(), optimize.Iterations()}, Benchmarks: []optimize.Benchmark{b}}
+	results, err := optimize.Optimize(s, optimize.Options{Metric: optimize.RMAD}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
