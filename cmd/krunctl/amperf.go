@@ -8,30 +8,30 @@ import (
 	"krund/internal/verdict"
 )
 
-const amperfHelp = `Amperf looks through the processor's counters of a whole experiment for cores
-that did not run at their base frequency: APERF/MPERF below 1 says that a core
-was throttled, or saved power; above 1 that turbo was on (section 7 of the warmup
-study). It prints a row for each key, and the records that leave the limits.
+const amperfHelp = `Amperf checks the processor counters of a whole experiment for cores that did
+not run at their base frequency. APERF/MPERF below 1 means that a core was
+throttled or saved power; above 1, that turbo was on (section 7 of the warmup
+study). It prints a row for each key, and the records that violate the limits.
 
-A core is looked at in iterations in which it was busy: from so many APERF per
-second on. The ratio of an idle core means nothing. The limits are those of the
-experiment's [verdict] section; --tolerance and --threshold try others, and
-change nothing that krund has decided.
+A core is checked in the iterations in which it was busy: in which its APERF per
+second reached a threshold. The ratio of an idle core means nothing. The limits
+are those of the experiment's [verdict] section. --tolerance and --threshold try
+others; they do not change what krund has decided.
 
-All records with APERF and MPERF are judged, also those that do not count. The
-columns: judged is how many records have them, of how many; violating how many
-of these leave the limits; throttled and turbo count iterations, of all; lowest
-and highest are the worst ratios of busy cores.
+All records with APERF and MPERF are judged, including those that do not count.
+The columns: judged is the number of records with both counters, out of all;
+violating is how many of these violate the limits; throttled and turbo count
+iterations; lowest and highest are the extreme ratios of busy cores.
 
 CALIBRATION
 With --idle and --busy amperf suggests both limits instead, from two runs on this
-kind of machine: one of a benchmark that sleeps in each iteration, so that all
-cores are idle; one that keeps all cores busy at a fixed frequency. Each is a slot
-(17, or with the attempt 17-1) or a key, which may have * as parts. Copy what is
-printed into the configuration of the next experiment.
+kind of machine: a benchmark that sleeps in each iteration, so that all cores are
+idle, and one that keeps all cores busy at a fixed frequency. Each is a slot (17,
+or with the attempt 17-1) or a key, which may have * as parts. Copy the output
+into the configuration of the next experiment.
 
-It only reads, and may be used while krund runs; but looking costs a machine that
-measures processor time.
+It only reads, and may run while krund does, but it takes processor time from a
+machine that measures.
 
 EXAMPLES
   krunctl amperf warmup.toml
@@ -39,11 +39,11 @@ EXAMPLES
   krunctl amperf --idle 'sleep:C:*' --busy 'spin:C:*' calibration.krun
 
 EXIT STATUS
-  0  all is well
-  1  a busy core left the limits, there is nothing to judge, or no limits can be
-     suggested
+  0  success
+  1  a busy core violated the limits, there is nothing to judge, or no limits can
+     be suggested
   2  wrong usage, or a mistake in the configuration
-  3  done, but without damaged records; standard error names them`
+  3  success, but damaged records were left out; standard error names them`
 
 type amperfOptions struct {
 	json       bool
@@ -57,7 +57,7 @@ func amperfCommand(a *app) *cobra.Command {
 	var o amperfOptions
 	c := &cobra.Command{
 		Use:   "amperf DIR|NAME.toml",
-		Short: "Look for throttled cores and for turbo, or suggest limits",
+		Short: "Check for throttled cores and for turbo, or suggest limits",
 		Long:  amperfHelp,
 		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -69,8 +69,10 @@ func amperfCommand(a *app) *cobra.Command {
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	a.keyFlag(c, &o.key)
-	c.Flags().Float64Var(&o.tolerance, "tolerance", -1, "of APERF/MPERF around 1; below 0: that of the experiment")
-	c.Flags().Float64Var(&o.threshold, "threshold", -1, "APERF per second from which a core is busy; 0: derived, below 0: that of the experiment")
+	c.Flags().Float64Var(&o.tolerance, "tolerance", -1,
+		"tolerance of APERF/MPERF around 1; negative: that of the experiment")
+	c.Flags().Float64Var(&o.threshold, "threshold", -1,
+		"APERF per second of a busy core, at least; 0: derived; negative: that of the experiment")
 	c.Flags().StringVar(&o.idle, "idle", "", "slot or key of the idle calibration run")
 	c.Flags().StringVar(&o.busy, "busy", "", "slot or key of the busy calibration run")
 	return c
@@ -109,13 +111,17 @@ func (a *app) amperf(arg string, o amperfOptions) error {
 	return firstOf(err, doc.Err())
 }
 
-// limits are those of the experiment, where the options do not say others.
+// limits returns the limits of the options, or else of the experiment.
 func (a *app) limits(f experiment.Experiment, host string, o amperfOptions) verdict.CounterLimits {
 	limits := verdict.CounterLimits{Tolerance: verdict.DefaultTolerance}
 	if cfg, err := f.Config(host); err == nil {
-		limits = verdict.CounterLimits{Tolerance: cfg.Verdict.RatioTolerance, BusyThreshold: cfg.Verdict.BusyThreshold}
+		limits = verdict.CounterLimits{
+			Tolerance:     cfg.Verdict.RatioTolerance,
+			BusyThreshold: cfg.Verdict.BusyThreshold,
+		}
 	} else if o.tolerance < 0 || o.threshold < 0 {
-		a.talk("krunctl: the experiment's limits are unknown, the study's are used: %s", summary.FirstProblem(err))
+		a.talk("krunctl: the experiment's limits are unknown; using those of the study: %s",
+			summary.FirstProblem(err))
 	}
 	if o.tolerance >= 0 {
 		limits.Tolerance = o.tolerance

@@ -8,7 +8,7 @@ import (
 	"krund/internal/summary"
 )
 
-// mostViolating is how many violating records are explained; JSON has all.
+// mostViolating is the number of violating records that are explained; JSON has all.
 const mostViolating = 20
 
 func (a *app) printAmperf(d *summary.Counters) {
@@ -20,11 +20,18 @@ func (a *app) printAmperf(d *summary.Counters) {
 	table := make([][]string, 0, len(d.Keys))
 	for _, k := range d.Keys {
 		table = append(table, []string{
-			k.Key, fmt.Sprintf("%d/%d", k.Judged, k.Records), strconv.Itoa(k.Violating), strconv.Itoa(k.Iterations),
-			strconv.Itoa(k.Throttled), strconv.Itoa(k.Turbo), ratioText(k.Lowest), ratioText(k.Highest),
+			k.Key, fmt.Sprintf("%d/%d", k.Judged, k.Records), strconv.Itoa(k.Violating),
+			strconv.Itoa(k.Iterations), strconv.Itoa(k.Throttled), strconv.Itoa(k.Turbo),
+			ratioText(k.Lowest), ratioText(k.Highest),
 		})
 	}
-	display.Table(a.stdout, []string{"key", ">judged", ">violating", ">iterations", ">throttled", ">turbo", ">lowest", ">highest"}, table)
+	display.Table(
+		a.stdout,
+		[]string{
+			"key", ">judged", ">violating", ">iterations", ">throttled", ">turbo", ">lowest", ">highest",
+		},
+		table,
+	)
 	if len(d.Violating) > 0 {
 		a.print("\n")
 	}

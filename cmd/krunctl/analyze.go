@@ -17,22 +17,22 @@ import (
 	"krund/internal/report"
 )
 
-const analyzeHelp = `Analyze says of each process execution whether its iterations warm up, are flat,
-slow down or never become steady, when the steady state began, and how fast it
-is; and of each key what its executions have in common.
+const analyzeHelp = `Analyze classifies each process execution (its iterations warm up, are flat, slow
+down, or never reach a steady state), and reports when the steady state began and
+how fast it is; and for each key, what its executions have in common.
 
-It reads experiments of krund (a directory NAME.krun or its NAME.toml), results of
-Krun (NAME_results.json.bz2, also unpacked), CSV files of warmup_stats, and times
-of JMH, pyperf, hyperfine (JSON) and go test -bench (text), as krunctl import
-explains them. Each gets an analysis of its own: NAME.krun/analysis.json, or
+It reads experiments of krund (a directory NAME.krun or its NAME.toml), results
+of Krun (NAME_results.json.bz2, also uncompressed), CSV files of warmup_stats, and
+times of JMH, pyperf, hyperfine (JSON) and go test -bench (text); see krunctl
+import. Each input gets its own analysis: NAME.krun/analysis.json, or
 NAME.analysis.json beside a file (docs/analysis.md describes it), and a table on
-standard output. Keys whose data and parameters have not changed since are taken
-from there. The analysis of some of the keys only (--key) is printed, and written
-where -o says, but does not take the place of that of all.
+standard output. Keys whose data and parameters have not changed are taken from
+the previous analysis. The analysis of a part of the keys (--key) is printed, and
+written where -o says, but it does not replace the analysis of all keys.
 
-The mode is a set of rules. "paper" is the study's, accidents included, for
-times; "relative" does not depend on the unit, and is taken for other columns.
-An amount is a number of iterations or a percentage of those there are.
+The mode is a set of rules. "paper" is that of the study, including its
+accidents, for times; "relative" does not depend on the unit, and is the default
+for other columns. An amount is a number of iterations or a percentage of them.
 
 Classes: - flat, \ warmup, / slowdown, ~ no steady state, = good inconsistent
 (flat and warmup), x bad inconsistent.
@@ -46,7 +46,7 @@ EXAMPLES
   krunctl analyze --json --vm Hotspot --variant default-java times.csv | jq .totals
 ` + readExitHelp
 
-// analyzeOptions are the flags. Texts that are empty leave the mode's default.
+// analyzeOptions are the flags. Empty texts keep the default of the mode.
 type analyzeOptions struct {
 	json, fresh, howLong, raw bool
 	output                    string
@@ -64,10 +64,9 @@ func analyzeCommand(a *app) *cobra.Command {
 	var o analyzeOptions
 	c := &cobra.Command{
 		Use:   "analyze DIR|NAME.toml|FILE...",
-		Short: "Say what warms up, when, and how fast it then is",
-		Long:  analyzeHelp,
-		Args:  arguments(1, 1000, "experiments or files of results"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.analyze(args, o) },
+		Short: "Classify executions; find the steady state and its speed", Long: analyzeHelp,
+		Args: arguments(1, 1000, "experiments or files of results"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.analyze(args, o) },
 	}
 	o.flags(c.Flags())
 	a.keyFlag(c, &o.Key)
@@ -77,28 +76,35 @@ func analyzeCommand(a *app) *cobra.Command {
 func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print the analysis as JSON")
 	f.StringVarP(&o.output, "output", "o", "", "write the analysis to this file")
-	f.BoolVar(&o.fresh, "fresh", false, "analyse everything anew")
-	f.BoolVar(&o.howLong, "how-long", false, "also say how many iterations and executions would have been enough")
+	f.BoolVar(&o.fresh, "fresh", false, "analyze everything again")
+	f.BoolVar(&o.howLong, "how-long", false,
+		"also report how many iterations and executions would have been enough")
 	f.StringVar(&o.mode, "mode", "", "rules: paper or relative")
-	f.StringVar(&o.Column, "column", dataset.Wall, "column to analyse: wall, cycles, ...; of per-core columns the sum")
-	f.StringVar(&o.outliers, "outliers", "", "how outliers are found: study, or traini for series of means of short calls (default study)")
+	f.StringVar(&o.Column, "column", dataset.Wall,
+		"column to analyze: wall, cycles, ...; per-core columns are summed")
+	f.StringVar(&o.outliers, "outliers", "",
+		"outlier rule: study, or traini for series of means of short calls (default study)")
 	f.StringVar(&o.window, "window", "", "outlier window, an amount (default 10%)")
-	f.StringVar(&o.steady, "steady", "", "iterations at the end that must be steady, an amount (default 25%)")
-	f.StringVar(&o.delta, "delta", "", "smallest difference that counts: seconds, or a percentage (default 0.001; mode relative: 1%)")
-	f.BoolVar(&o.raw, "raw-deltas", false, "compare means by delta alone, not by the variance")
-	f.StringVar(&o.penalty, "penalty", "", "price of a changepoint: 15logn, a number, sic, mbic, aic, hannan-quinn or crops (default 15logn)")
-	f.StringVar(&o.cost, "cost", "", "what changes: meanvar, mean, or ed for any change of distribution (default meanvar)")
+	f.StringVar(&o.steady, "steady", "",
+		"iterations at the end that must be steady, an amount (default 25%)")
+	f.StringVar(&o.delta, "delta", "",
+		"smallest relevant difference: seconds, or a percentage (default 0.001; mode relative: 1%)")
+	f.BoolVar(&o.raw, "raw-deltas", false, "compare means by delta only, without the variance")
+	f.StringVar(&o.penalty, "penalty", "",
+		"penalty of a changepoint: 15logn, a number, sic, mbic, aic, hannan-quinn or crops (default 15logn)")
+	f.StringVar(&o.cost, "cost", "",
+		"what changes: meanvar, mean, or ed for any change of distribution (default meanvar)")
 	f.IntVar(&o.resamples, "resamples", 0, "bootstrap resamples (default 100000)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the bootstrap")
 	jobsFlag(f, &o.workers)
-	f.StringVar(&o.VM, "vm", "", "name of the VM where the file does not say")
-	f.StringVar(&o.Variant, "variant", "", "name of the variant (language) where the file does not say")
-	f.StringVar(&o.Uname, "uname", "", "output of uname -a on the machine of CSV files")
+	f.StringVar(&o.VM, "vm", "", "name of the VM if the file has none")
+	f.StringVar(&o.Variant, "variant", "", "name of the variant (language) if the file has none")
+	f.StringVar(&o.Uname, "uname", "", "output of uname -a on the machine that measured, for CSV files")
 }
 
 func (a *app) analyze(args []string, o analyzeOptions) error {
 	if o.output != "" && len(args) > 1 {
-		return usageError(fmt.Errorf("-o names one file for %d analyses; leave it out", len(args)))
+		return usageError(fmt.Errorf("-o names one file for %d analyses; omit it", len(args)))
 	}
 	if err := o.check(); err != nil {
 		return usageError(err)
@@ -118,19 +124,19 @@ func (a *app) analyze(args []string, o analyzeOptions) error {
 	return nil
 }
 
-// check refuses texts that cannot be read before files are.
+// check reports mistakes in the flags before any file is read.
 func (o *analyzeOptions) check() error {
 	if o.workers < 1 {
 		return fmt.Errorf("-j %d: at least 1 processor is needed", o.workers)
 	}
 	if o.resamples < 0 {
-		return fmt.Errorf("--resamples %d: write a number above 0", o.resamples)
+		return fmt.Errorf("--resamples must be positive, not %d", o.resamples)
 	}
 	_, err := o.parameters(classify.Relative)
 	return err
 }
 
-// parameters turns the flags into parameters. mode counts where there is no --mode.
+// parameters returns the parameters of the flags. mode is the default of --mode.
 func (o *analyzeOptions) parameters(mode classify.Mode) (warmup.Parameters, error) {
 	var err error
 	if o.mode != "" {
@@ -143,21 +149,19 @@ func (o *analyzeOptions) parameters(mode classify.Mode) (warmup.Parameters, erro
 	if o.resamples > 0 {
 		p.Resamples = o.resamples
 	}
-	err = firstOf(
-		override("outliers", o.outliers, &p.Outliers, outlier.ParseRule),
+	err = firstOf(override("outliers", o.outliers, &p.Outliers, outlier.ParseRule),
 		override("window", o.window, &p.Window, warmup.ParseAmount),
 		override("steady", o.steady, &p.Steady, warmup.ParseAmount),
 		override("delta", o.delta, &p.Delta, classify.ParseDelta),
 		override("penalty", o.penalty, &p.Penalty, changepoint.ParsePenalty),
-		override("cost", o.cost, &p.Cost, changepoint.ParseCost),
-	)
+		override("cost", o.cost, &p.Cost, changepoint.ParseCost))
 	if p.Cost == changepoint.Mean {
 		p.Arithmetic = changepoint.Stable // else the penalty would have the unit of the column
 	}
 	return p, err
 }
 
-// override parses the text of a flag into what it overrides, if it was given.
+// override parses the text of a flag, if there is one, into a parameter.
 func override[T any](flag, text string, into *T, parse func(string) (T, error)) error {
 	if text == "" {
 		return nil
@@ -170,7 +174,7 @@ func override[T any](flag, text string, into *T, parse func(string) (T, error)) 
 	return nil
 }
 
-// analyzeOne analyses one input, prints it and stores it.
+// analyzeOne analyzes one input, prints the analysis and stores it.
 func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 	p, err := o.parameters(experiment.Mode(in.Data, o.Column))
 	if err != nil {
@@ -189,8 +193,9 @@ func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 		return err
 	}
 	if o.howLong {
-		if doc.HowLong, err = warmup.HowLong(in.Data, doc, warmup.ShorterOptions{Workers: o.workers}); err != nil {
-			return fmt.Errorf("how long %s should have run: %w", in.Data.Source, err)
+		if doc.HowLong, err = warmup.HowLong(in.Data, doc,
+			warmup.ShorterOptions{Workers: o.workers}); err != nil {
+			return fmt.Errorf("find out how long %s should have run: %w", in.Data.Source, err)
 		}
 	}
 	text, err := doc.Encode()
@@ -205,8 +210,8 @@ func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 	return a.storeAnalysis(in, text, o)
 }
 
-// storeAnalysis writes the analysis to its file; one of some keys only where it was asked for. With
-// --json, which has said everything, a place one may not write to is only mentioned.
+// storeAnalysis writes the analysis to the file of -o, or to that of the input if it is of all keys.
+// With --json and without -o an error is only a message, because the analysis was printed.
 func (a *app) storeAnalysis(in experiment.Input, text []byte, o analyzeOptions) error {
 	var err error
 	switch {
@@ -223,8 +228,8 @@ func (a *app) storeAnalysis(in experiment.Input, text []byte, o analyzeOptions) 
 	case err == nil:
 		return nil
 	case o.json && o.output == "":
-		a.talk("krunctl: the analysis was printed, but not stored: %v", err)
+		a.talk("krunctl: the analysis was printed but could not be stored: %v", err)
 		return nil
 	}
-	return fmt.Errorf("store the analysis: %w; -o FILE writes it elsewhere", err)
+	return fmt.Errorf("store the analysis: %w; use -o FILE to write it elsewhere", err)
 }

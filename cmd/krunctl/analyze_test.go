@@ -190,7 +190,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{[]string{filepath.Join(dir, "none.json")}, exitError, "none.json"},
 		{[]string{broken}, exitError, "broken.json"},
 		{[]string{filepath.Join(dir, "none.toml")}, exitError, "none.krun"},
-		{[]string{"-o", filepath.Join(dir, "no", "where"), in}, exitError, "-o FILE writes it elsewhere"},
+		{[]string{"-o", filepath.Join(dir, "no", "where"), in}, exitError, "use -o FILE to write it elsewhere"},
 	} {
 		r := analyzed(t, c.args...)
 		if r.code != c.code || !strings.Contains(r.stderr, c.want) {

@@ -66,7 +66,7 @@ func TestBootEntry(t *testing.T) {
 	if code, out := run(0, "enable", "--root", image, b.toml); code != exitOK || !strings.Contains(out, "boot loader's entry krund") || asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
 	}
-	if code, out := run(0, "enable", "--start", b.toml); code != exitUsage || !strings.Contains(out, "leave out --start") || asked() {
+	if code, out := run(0, "enable", "--start", b.toml); code != exitUsage || !strings.Contains(out, "omit --start") || asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
 	}
 	b.must(os.Rename(filepath.Join(root, "boot/grub/custom.cfg"), filepath.Join(root, "custom.cfg")))

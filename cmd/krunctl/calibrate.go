@@ -32,7 +32,8 @@ func (a *app) calibrate(arg string, o amperfOptions) error {
 	}
 	doc, err := summary.Calibrate(m.Whole(), idle, busy)
 	if nothing := (*summary.NothingSelectedError)(nil); errors.As(err, &nothing) {
-		return fmt.Errorf("%w; `krunctl status --keys %s` lists the keys, `krunctl show` says which counters a record has",
+		return fmt.Errorf(
+			"%w; `krunctl status --keys %s` lists the keys, `krunctl show` prints the counters of a record",
 			err, display.ShellPath(f.Dir()))
 	}
 	if err != nil {

@@ -12,15 +12,16 @@ import (
 	"krund/internal/summary"
 )
 
-const checkDataHelp = `Check-data looks at everything in an experiment's directory: the checksums of the
-schedule, every record, what schedule, records and configuration say about each
-other, leftovers of crashes, and files that do not belong there. It lists what is
-wrong and what to do about it.
+const checkDataHelp = `Check-data checks everything in an experiment's directory: the checksums of the
+schedule, every record, whether schedule, records and configuration agree,
+leftovers of crashes, and files that do not belong there. It lists the problems
+and how to fix them.
 
-It only reads, and may be used while krund runs; but it keeps a processor busy
-for a while, so leave a machine alone that measures.
+It only reads, and may run while krund does, but it keeps a processor busy for a
+while, so do not run it on a machine that measures.
 
-Notes are odd things that are no reason to worry; they do not count.
+Notes are unusual findings that need no action; they do not affect the exit
+status.
 
 EXAMPLES
   krunctl check-data warmup.toml
@@ -36,13 +37,12 @@ func checkDataCommand(a *app) *cobra.Command {
 	var o checkDataOptions
 	c := &cobra.Command{
 		Use:   "check-data DIR|NAME.toml",
-		Short: "Look for damage and contradictions in an experiment's directory",
-		Long:  checkDataHelp,
-		Args:  arguments(1, 1, "the experiment's directory or configuration"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.checkData(args[0], o) },
+		Short: "Check an experiment's directory for damage and contradictions", Long: checkDataHelp,
+		Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.checkData(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	a.hostFlag(c.Flags(), &o.host, " when the records do not say")
+	a.hostFlag(c.Flags(), &o.host, " if the records name none")
 	return c
 }
 
@@ -67,11 +67,15 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 	if err != nil {
 		return err
 	}
-	r := integrity.Check(a.fsys, f.Directory, integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir())})
+	r := integrity.Check(a.fsys, f.Directory,
+		integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir())})
 	if o.json {
 		doc := checkDataJSON{
-			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0, Slots: summary.CountsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,
-			Completed: r.Completed, Bytes: r.Bytes, Problems: append([]integrity.Problem{}, r.Problems...), Notes: append([]integrity.Problem{}, r.Notes...),
+			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0,
+			Slots: summary.CountsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,
+			Completed: r.Completed, Bytes: r.Bytes,
+			Problems: append([]integrity.Problem{}, r.Problems...),
+			Notes:    append([]integrity.Problem{}, r.Notes...),
 		}
 		for _, outcome := range []results.Outcome{results.Completed, results.Error, results.Timeout, results.Rerun} {
 			doc.Outcomes[outcome] += 0
@@ -85,7 +89,8 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 			slots = "an unknown number of slots"
 		}
 		a.print("%s: %d of %s completed, %s, %s, %s\n", display.Terminal(f.Dir()), r.Completed, slots,
-			display.Count(r.Records, "record"), display.Bytes(r.Bytes), display.Count(len(r.Problems), "problem"))
+			display.Count(r.Records, "record"), display.Bytes(r.Bytes),
+			display.Count(len(r.Problems), "problem"))
 	}
 	if err == nil && len(r.Problems) > 0 {
 		return errFound
@@ -99,6 +104,7 @@ func (a *app) printProblems(kind string, list []integrity.Problem) {
 		if p.Slot != nil && p.Attempt == nil {
 			where += ", slot " + strconv.Itoa(*p.Slot)
 		}
-		a.print("%s: %s: %s\n    %s\n", kind, display.Terminal(where), display.Terminal(p.What), display.Terminal(p.Fix))
+		a.print("%s: %s: %s\n    %s\n", kind, display.Terminal(where), display.Terminal(p.What),
+			display.Terminal(p.Fix))
 	}
 }

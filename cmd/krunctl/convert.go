@@ -13,17 +13,16 @@ import (
 
 const convertHelp = `Convert writes the measured series in the format of another tool.
 
-  --to krun     Krun's results, NAME_results.json.bz2, for warmup_stats
-  --to csv      warmup_stats' CSV, for one VM and variant
+  --to krun     results of Krun, NAME_results.json.bz2, for warmup_stats
+  --to csv      CSV of warmup_stats, for one VM and variant
   --to go       Go's benchmark format, for benchstat; an iteration is a line
   --to parquet  Parquet for DuckDB, Spark and pandas: a row per iteration, in a
                 file for each key below the directory -o, named
                 benchmark=B/vm=V/variant=X/iterations.parquet
 
-It reads experiments of krund, results of Krun and CSV files of warmup_stats,
-with all columns; and with --jmh, --pyperf, --hyperfine or --go the files of
-these tools. CSV and JSON lines with a row per iteration are written by krunctl
-export.
+It reads experiments of krund, results of Krun and CSV files of warmup_stats, with
+all columns; and with --jmh, --pyperf, --hyperfine or --go the files of these
+tools. krunctl export writes CSV and JSON lines with a row per iteration.
 
 EXAMPLES
   krunctl convert --to krun -o warmup_results.json.bz2 warmup.krun
@@ -36,7 +35,7 @@ func convertCommand(a *app) *cobra.Command {
 	var to, keys string
 	c := &cobra.Command{
 		Use:   "convert --to krun|csv|go|parquet DIR|NAME.toml|FILE",
-		Short: "Write the measured series for other tools",
+		Short: "Write the measured series in the format of another tool",
 		Long:  convertHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -45,9 +44,9 @@ func convertCommand(a *app) *cobra.Command {
 			case err != nil:
 				return err
 			case to != "krun" && to != "csv" && to != "go" && to != "parquet":
-				return usageError(fmt.Errorf("--to %q: krun, csv, go or parquet", to))
+				return usageError(fmt.Errorf("--to must be krun, csv, go or parquet, not %q", to))
 			case (to == "krun" || to == "parquet") && o.output == "":
-				return usageError(fmt.Errorf("where to? --to %s needs -o", to))
+				return usageError(fmt.Errorf("--to %s needs -o", to))
 			}
 			pattern, err := experiment.ParsePattern(keys)
 			if err != nil {
@@ -69,8 +68,7 @@ func convertCommand(a *app) *cobra.Command {
 	return c
 }
 
-// series reads all columns of what arg names, and the text of the experiment's
-// configuration where there is one.
+// series reads all columns of arg, and the text of the experiment's configuration if there is one.
 func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, string, error) {
 	if tool >= 0 {
 		d, err := a.imported(arg, tool, o)

@@ -7,8 +7,7 @@ import (
 	"krund/internal/display"
 )
 
-// printProof prints what was measured before the settings were brought about,
-// and then.
+// printProof prints what was measured before the settings were applied, and with them.
 func (a *app) printProof(before, proof []control.Finding) {
 	if len(before) == 0 {
 		return
@@ -25,7 +24,8 @@ func (a *app) printProof(before, proof []control.Finding) {
 	display.Table(a.stdout, []string{"measured", "before", "with the settings", "wanted", "status"}, rows)
 	for _, f := range proof {
 		if f.Status != control.StatusOK {
-			a.print("%s: %s; %s\n", display.Terminal(f.Name), display.Terminal(f.Why), display.Terminal(f.Fix))
+			a.print("%s: %s; %s\n", display.Terminal(f.Name), display.Terminal(f.Why),
+				display.Terminal(f.Fix))
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestProveNeedsRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := doctorOn(t, trees[0].Name(), "--prove"); r.code != exitError || !strings.Contains(r.stderr, "only root") {
+	if r := doctorOn(t, trees[0].Name(), "--prove"); r.code != exitError || !strings.Contains(r.stderr, "needs root") {
 		t.Error(r.text())
 	}
 }

@@ -113,7 +113,7 @@ func TestCommandsCanBePasted(t *testing.T) {
 	if err := os.MkdirAll(strings.TrimSuffix(toml, ".toml")+".krun/results", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	want := `'\''s runs/new one.krun'` + "` rebuilds it"
+	want := `'\''s runs/new one.krun'` + "`"
 	if r := krunctl(t, "status", toml); r.code != exitError || !strings.Contains(r.stderr, want) {
 		t.Errorf("no %s in\n%s", want, r.text())
 	}

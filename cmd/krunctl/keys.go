@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// keyFlag adds --key, the same for all commands that have keys to choose from.
+// keyFlag adds --key with its completion.
 func (a *app) keyFlag(c *cobra.Command, key *string) {
 	c.Flags().StringVar(key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
 	complete := func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -19,7 +19,7 @@ func (a *app) keyFlag(c *cobra.Command, key *string) {
 	}
 }
 
-// completeKeys gives a shell the keys of the experiments that are on the command line already.
+// completeKeys returns the keys of the experiments that are on the command line already.
 func (a *app) completeKeys(args []string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	for _, arg := range args {

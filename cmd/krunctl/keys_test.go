@@ -17,7 +17,7 @@ func TestUnknownKey(t *testing.T) {
 	for _, args := range [][]string{{"summary"}, {"export", "--csv"}, {"export", "--csv", "--wide"}, {"startup"}, {"amperf"}, {"plot", "-o", filepath.Join(t.TempDir(), "x.svg")}} {
 		b := complete(t)
 		r := krunctl(t, append(args, "--key", "nbdoy:*:*", b.toml)...)
-		if text := r.text(); r.code != exitError || !strings.Contains(text, "no such key") || !strings.Contains(text, "nbody:C:") {
+		if text := r.text(); r.code != exitError || !strings.Contains(text, "matches no key") || !strings.Contains(text, "nbody:C:") {
 			t.Errorf("%v: %s", args, text)
 		}
 	}
@@ -63,7 +63,7 @@ func TestKeyFlag(t *testing.T) {
 			if r.code == exitUsage || !strings.Contains(r.stdout, "fasta") || strings.Contains(r.stdout, "nbody") {
 				t.Errorf("%s: %s", one, r.text())
 			}
-			if r := krunctl(t, append(c.args, "--key", "nosuch:C:default-c")...); r.code != exitError || !strings.Contains(r.stderr, "there is no such key here") {
+			if r := krunctl(t, append(c.args, "--key", "nosuch:C:default-c")...); r.code != exitError || !strings.Contains(r.stderr, "matches no key") {
 				t.Errorf("a key that is not there: %s", r.text())
 			}
 			if r := krunctl(t, append(c.args, "--key", "nonsense")...); r.code != exitUsage || !strings.Contains(r.stderr, "--key") {

@@ -16,38 +16,41 @@ import (
 	"krund/internal/report"
 )
 
-const optimizeHelp = `Optimize says with how few executions and iterations each key would have had a
-result as stable as is wanted, and what that saves (µOpTime, Japke et al., TOSEM
-2025). Measure once in full, and later versions with what it recommends.
+const optimizeHelp = `Optimize finds for each key the smallest number of executions and iterations whose
+result would have been stable enough, and reports what that saves (µOpTime, Japke
+et al., TOSEM 2025). Measure once in full, and later versions with what it
+recommends.
 
-A metric says how unstable a result is, relative to it:
+A metric is the relative instability of a result:
   cv     standard deviation, of the mean
   rmad   median absolute deviation, of the median
   rciw1  width of the 99% interval of the mean, by percentiles of a bootstrap
-  rciw2  the same, by bootstrap-t; it asks for most
-  rciw3  width of the 99% interval of the median. It is for VMs that warm up
+  rciw2  the same, by bootstrap-t; the strictest
+  rciw3  width of the 99% interval of the median; for VMs that warm up
 Every smaller number of executions and iterations is tried with the data that it
 would have measured. Those whose metric is below --threshold are stable; the one
-that takes the least time is recommended. It may be stable at another level than the
-full result: --near leaves such ones out. docs/optimize.md has the equations.
+that takes the least time is recommended. It may be stable at another level than
+the full result: --near excludes those. docs/optimize.md has the equations.
 
-Beside each recommendation: what it saves; how far its result is "off" the full
-one; all metrics; and "confident": of other choices of as many executions, how
-many have a result within --accuracy of the full one. Executions differ from each
-other in ways that a few do not show: --at-least keeps so many. Then what all keys save,
-beside two baselines: always the least, and a choice at random.
+The table also shows what each recommendation saves, by how much its result is
+"off" the full one, all metrics, and "confident": out of other choices of as many
+executions, how many have a result within --accuracy of the full one. A few
+executions do not show how executions differ: --at-least sets a minimum. Below are
+the savings over all keys, and those of two baselines: always the minimum, and a
+random choice.
 
 It reads what krunctl analyze reads, and result files of µOpTime's runner (CSV
-with b_name,...,ns_per_op; also .gz). Iterations count from the first, warmup
-included, unless --skip leaves the first ones of each execution out: a number, or
-"steady" for those before the steady state (see krunctl analyze). The time is that
-of the iterations; --overhead adds what each execution costs besides, such as
-a reboot. Of go test -bench, an execution is a test binary, an iteration a line;
-with --suite-runs each FILE is a suite run of one experiment.
+with b_name,...,ns_per_op; also .gz). Iterations count from the first, including
+warmup; --skip leaves out the first ones of each execution: a number, or "steady"
+for those before the steady state (see krunctl analyze). The time is that of the
+iterations; --overhead adds a time for each execution, such as that of a reboot.
+For go test -bench, an execution is a test binary and an iteration a line; with
+--suite-runs each FILE is a suite run of one experiment.
 
-With --changes, the files are versions of one program, oldest first: what the
-first one recommends is applied to all, and the performance changes that it finds
-from each version to the next are compared with those of all data.
+With --changes, the files are versions of one program, oldest first. The
+recommendation for the first version is applied to all versions, and the
+performance changes that it finds from version to version are compared with those
+found in all data.
 
 EXAMPLES
   krunctl optimize --near warmup.toml
@@ -76,8 +79,8 @@ func optimizeCommand(a *app) *cobra.Command {
 	var o optimizeOptions
 	c := &cobra.Command{
 		Use:     "optimize DIR|NAME.toml|FILE...",
-		Aliases: []string{"optimise"}, // as it was called first
-		Short:   "Say with how few executions and iterations results would be as good",
+		Aliases: []string{"optimise"}, // its former name
+		Short:   "Find the fewest executions and iterations with a stable result",
 		Long:    optimizeHelp,
 		Args:    arguments(1, 1000, "experiments or files of results"),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.optimize(args, o) },
@@ -90,41 +93,55 @@ func optimizeCommand(a *app) *cobra.Command {
 func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.BoolVar(&o.csv, "csv", false, "print CSV: a row for each key")
-	f.StringVar(&o.metric, "metric", string(optimize.RCIW3), "what is to be stable: cv, rmad, rciw1, rciw2 or rciw3")
-	f.Float64Var(&o.search.Threshold, "threshold", optimize.DefaultThreshold, "a metric below it is stable")
-	f.Float64Var(&o.search.Accuracy, "accuracy", optimize.DefaultAccuracy, "how far a result may be from the full one, relatively")
-	f.BoolVar(&o.search.Near, "near", false, "recommend only what has a result within --accuracy of the full one")
-	f.Float64Var(&o.search.Level, "confidence", optimize.DefaultLevel, "of the intervals")
+	f.StringVar(&o.metric, "metric", string(optimize.RCIW3),
+		"metric that must be stable: cv, rmad, rciw1, rciw2 or rciw3")
+	f.Float64Var(&o.search.Threshold, "threshold", optimize.DefaultThreshold,
+		"a result with a metric below it is stable")
+	f.Float64Var(&o.search.Accuracy, "accuracy", optimize.DefaultAccuracy,
+		"largest relative difference from the full result")
+	f.BoolVar(&o.search.Near, "near", false,
+		"recommend only choices whose result is within --accuracy of the full one")
+	f.Float64Var(&o.search.Level, "confidence", optimize.DefaultLevel, "confidence level of the intervals")
 	f.IntVar(&o.search.Resamples, "resamples", optimize.DefaultResamples, "bootstrap resamples")
 	f.Uint64Var(&o.search.Seed, "seed", 1, "seed of the bootstrap")
-	f.IntVar(&o.search.Instances, "instances", 1, "machines whose values count, in files of µOpTime")
-	f.IntVar(&o.search.Steps, "steps", optimize.DefaultSteps, "try about so many numbers of iterations (or executions) where there are more; -1: all")
-	f.BoolVar(&o.search.Published, "published", false, "compute as the authors' program did, mistakes included (docs/optimize.md)")
-	f.IntVar(&o.search.Outermost, "at-least", 1, "recommend no fewer executions (suite runs)")
-	f.StringVar(&o.skip, "skip", "0", "iterations to leave out at the start of each execution: a number, or steady")
-	f.DurationVar(&o.iterationTime, "iteration-time", 0, "time of an iteration (default: as measured; 1s where values are times of an operation)")
-	f.DurationVar(&o.overhead, "overhead", 0, "time that each execution takes besides its iterations, such as 3m")
+	f.IntVar(&o.search.Instances, "instances", 1, "number of machines to use, in files of µOpTime")
+	f.IntVar(&o.search.Steps, "steps", optimize.DefaultSteps,
+		"try about this many numbers of iterations (or executions); -1: all")
+	f.BoolVar(&o.search.Published, "published", false,
+		"compute like the authors' program, including its mistakes (docs/optimize.md)")
+	f.IntVar(&o.search.Outermost, "at-least", 1, "minimum of executions (suite runs) to recommend")
+	f.StringVar(&o.skip, "skip", "0",
+		"iterations to skip at the start of each execution: a number, or steady")
+	f.DurationVar(&o.iterationTime, "iteration-time", 0,
+		"time of an iteration (default: as measured; 1s if values are times of an operation)")
+	f.DurationVar(&o.overhead, "overhead", 0,
+		"time of each execution in addition to its iterations, such as 3m")
 	f.BoolVar(&o.suiteRuns, "suite-runs", false, "each FILE is a suite run of one experiment")
-	f.BoolVar(&o.changes, "changes", false, "the files are versions: find performance changes in full and in part")
+	f.BoolVar(&o.changes, "changes", false, "the files are versions: compare the performance changes found")
 	f.Float64Var(&o.limit, "change", optimize.DefaultChange, "smallest performance change that counts")
 	jobsFlag(f, &o.search.Workers)
-	f.StringVar(&o.input.Column, "column", dataset.Wall, "column to look at: wall, cycles, ...; of per-core columns the sum")
-	f.StringVar(&o.input.VM, "vm", "", "name of the VM where the file does not say")
-	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) where the file does not say")
+	f.StringVar(&o.input.Column, "column", dataset.Wall,
+		"column to use: wall, cycles, ...; per-core columns are summed")
+	f.StringVar(&o.input.VM, "vm", "", "name of the VM if the file has none")
+	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) if the file has none")
 }
 
-// check completes the options, or refuses them before files are read.
+// check completes the options, and reports mistakes before any file is read.
 func (o *optimizeOptions) check(files int) error {
 	var err error
 	if o.search.Metric, err = optimize.ParseMetric(o.metric); err != nil {
 		return fmt.Errorf("--metric: %w", err)
 	}
 	s := o.search
-	if s.Threshold == 0 || s.Accuracy == 0 || s.Level == 0 || s.Resamples == 0 || s.Instances == 0 || s.Outermost == 0 || s.Steps == 0 || !(o.limit > 0) { // zeros would be the defaults
-		return errors.New("--threshold, --accuracy, --confidence, --resamples, --instances, --at-least, --steps and --change are above 0")
+	if s.Threshold == 0 || s.Accuracy == 0 || s.Level == 0 || s.Resamples == 0 || s.Instances == 0 ||
+		s.Outermost == 0 ||
+		s.Steps == 0 ||
+		!(o.limit > 0) { // zeros would be the defaults
+		return errors.New(
+			"--threshold, --accuracy, --confidence, --resamples, --instances, --at-least, --steps and --change must be positive")
 	}
 	if o.iterationTime < 0 || o.overhead < 0 {
-		return errors.New("--iteration-time and --overhead are no times before 0")
+		return errors.New("--iteration-time and --overhead must not be negative")
 	}
 	o.search.Overhead = o.overhead.Seconds()
 	if o.search, err = o.search.Complete(); err != nil {
@@ -132,13 +149,14 @@ func (o *optimizeOptions) check(files int) error {
 	}
 	switch {
 	case o.json && o.csv:
-		return errors.New("--json and --csv: one of them")
+		return errors.New("--json and --csv exclude each other")
 	case o.changes && o.csv:
-		return errors.New("--changes has no table of keys; --json has all of it")
+		return errors.New("--changes has no CSV output; use --json")
 	case o.changes && o.suiteRuns:
-		return errors.New("--changes takes versions, --suite-runs parts of one experiment")
+		return errors.New(
+			"--changes and --suite-runs exclude each other: the files are versions, or parts of one experiment")
 	case o.changes && files < 2:
-		return errors.New("--changes needs two versions or more")
+		return errors.New("--changes needs at least two versions")
 	case s.Workers < 1:
 		return fmt.Errorf("-j %d: at least 1 processor is needed", s.Workers)
 	}
@@ -148,7 +166,7 @@ func (o *optimizeOptions) check(files int) error {
 	return nil
 }
 
-// reading says what to read of the arguments.
+// reading returns what to read of the arguments.
 func (o *optimizeOptions) reading() experiment.SuiteOptions {
 	return experiment.SuiteOptions{Options: o.input, Skip: o.parsedSkip, Seconds: o.iterationTime.Seconds()}
 }
@@ -208,8 +226,8 @@ func (a *app) findings(s *optimize.Suite, o optimizeOptions) (*optimize.Findings
 	return f, nil
 }
 
-// optimizeVersions compares what full and reduced configurations find from
-// version to version.
+// optimizeVersions compares the changes from version to version that full and reduced configurations
+// find.
 func (a *app) optimizeVersions(args []string, o optimizeOptions) error {
 	versions := make([]*optimize.Suite, len(args))
 	for i, arg := range args {

@@ -15,14 +15,12 @@ import (
 	"krund/internal/summary"
 )
 
-const planHelp = `Plan prints what an experiment would run, in order, and how long it would
-take. It creates nothing and starts nothing; the programs and benchmarks need
-not be there.
+const planHelp = `Plan prints what an experiment would run, in order, and how long it would take. It
+creates nothing and starts nothing; the programs and benchmarks need not exist.
 
-The duration is known only for keys that were measured already, in the directory
+The duration is known only for keys that have been measured, in the directory
 NAME.krun beside the configuration. The waits, which are often most of it, are
-known in advance; the time the machine needs to restart is not, until it was
-measured.
+known in advance; the time of a reboot is not known until it has been measured.
 
 EXAMPLES
   krunctl plan warmup.toml                the first 20 slots, and the totals
@@ -37,20 +35,21 @@ type planOptions struct {
 	host  string
 }
 
-// planLimit is how many slots the text shows when --limit is not given.
+// planLimit is the number of slots that the text shows without --limit.
 const planLimit = 20
 
 func planCommand(a *app) *cobra.Command {
 	var o planOptions
 	c := &cobra.Command{
 		Use:   "plan NAME.toml",
-		Short: "Print what would run, in order, and how long it takes",
+		Short: "Print what would run, in order, and how long it would take",
 		Long:  planHelp,
 		Args:  arguments(1, 1, "the experiment's configuration"),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case o.limit < 0:
-				return usageError(fmt.Errorf("--limit %d: a number of slots, or 0 for all", o.limit))
+				return usageError(
+					fmt.Errorf("--limit must be a number of slots, or 0 for all, not %d", o.limit))
 			case !c.Flags().Changed("limit") && !o.json:
 				o.limit = planLimit
 			}
@@ -58,7 +57,7 @@ func planCommand(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	c.Flags().IntVar(&o.limit, "limit", 0, "show so many slots; 0 shows all (default 20 as text, all as JSON)")
+	c.Flags().IntVar(&o.limit, "limit", 0, "number of slots to show; 0: all (default 20 as text, all as JSON)")
 	a.hostFlag(c.Flags(), &o.host, "")
 	return c
 }
@@ -83,7 +82,7 @@ func (a *app) plan(path string, o planOptions) error {
 	return nil
 }
 
-// planAsJSON writes the plan, and the slots one by one: there may be millions.
+// planAsJSON writes the plan, and the slots one by one because there may be millions.
 func (a *app) planAsJSON(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit int) error {
 	head, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
@@ -113,13 +112,15 @@ func (a *app) planAsText(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit
 	a.line("experiment", "%s (%s)", p.Experiment, p.Config)
 	a.line("machine", "%s", p.Host)
 	a.line("order", "%s, seed %d", p.Order, p.Seed)
-	a.line("slots", "%d: %s, %s each", p.SlotsTotal, display.Count(len(p.Keys), "key"), display.Count(p.Executions, "process execution"))
+	a.line("slots", "%d: %s, %s each", p.SlotsTotal, display.Count(len(p.Keys), "key"),
+		display.Count(p.Executions, "process execution"))
 	if p.Reboot == config.RebootHardware {
 		a.line("reboots", "one before each process execution, at most %d", p.MaxReboots)
 	} else {
 		a.line("reboots", "none")
 	}
-	a.line("waits", "%s with each process execution, %s once", display.Duration(time.Duration(p.WaitEachNS)), display.Duration(time.Duration(p.WaitOnceNS)))
+	a.line("waits", "%s with each process execution, %s once",
+		display.Duration(time.Duration(p.WaitEachNS)), display.Duration(time.Duration(p.WaitOnceNS)))
 	if p.Finished > 0 {
 		a.line("finished", "%d of them, in %s", p.Finished, p.Directory)
 	}
@@ -146,7 +147,13 @@ func (a *app) planKeys(keys []summary.PlanKey) {
 		if k.MeanWallNS != nil {
 			mean = display.Nanoseconds(float64(*k.MeanWallNS))
 		}
-		rows = append(rows, []string{k.Key, strconv.Itoa(k.Executions), strconv.Itoa(k.Iterations), strconv.Itoa(k.Parameter), mean})
+		rows = append(
+			rows,
+			[]string{
+				k.Key, strconv.Itoa(k.Executions), strconv.Itoa(k.Iterations), strconv.Itoa(k.Parameter),
+				mean,
+			},
+		)
 	}
 	display.Table(a.stdout, []string{"key", ">executions", ">iterations", ">parameter", ">mean wall"}, rows)
 }

@@ -15,14 +15,14 @@ import (
 )
 
 const reportHelp = `Report writes a directory of HTML pages about an experiment: what was measured,
-where and under which controls, a table of all keys, and for each key plots of
-its process executions. It needs no network: open index.html from the disk.
+where and under which controls, a table of all keys, and for each key plots of its
+process executions. It needs no network: open index.html from the disk.
 
-It reads what krunctl analyze reads, and analyses what has not been analysed:
-give analyze's options first, and report will use that analysis. It changes
-nothing but the directory that it writes. A report that is there already is replaced
-when the new one is complete: of the old one, what the new one does not have is
-removed, and nothing else. files.sha256 lists what krunctl has written.
+It reads what krunctl analyze reads, with its analysis if there is one; run analyze
+first to choose the options of the analysis. It writes only the directory named by
+-o. A previous report is replaced when the new one is complete: files that only the
+previous report has are removed, and nothing else. files.sha256 lists the files
+that krunctl has written.
 
 EXAMPLES
   krunctl report warmup.toml -o out/
@@ -32,25 +32,25 @@ EXAMPLES
 func reportCommand(a *app) *cobra.Command {
 	var output, keys string
 	c := &cobra.Command{
-		Use:   "report DIR|NAME.toml|FILE -o FOLDER",
+		Use:   "report DIR|NAME.toml|FILE -o DIRECTORY",
 		Short: "Write the results as HTML pages with plots",
 		Long:  reportHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if output == "" {
-				return usageError(errors.New("where to? -o FOLDER"))
+				return usageError(errors.New("name the output: -o DIRECTORY"))
 			}
 			return a.report(args[0], keys, output)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "directory of the pages; made if need be")
+	c.Flags().StringVarP(&output, "output", "o", "", "directory of the pages, created if necessary")
 	a.keyFlag(c, &keys)
 	return c
 }
 
-// report writes the pages and says where they are.
+// report writes the pages and prints the path of the first.
 func (a *app) report(arg, keys, output string) error {
-	in, doc, err := a.analysed(arg, keys)
+	in, doc, err := a.analyzed(arg, keys)
 	if err != nil {
 		return err
 	}
@@ -67,8 +67,7 @@ func (a *app) report(arg, keys, output string) error {
 	return nil
 }
 
-// reportInput puts an analysis together with its data and, of experiments of
-// krund, with what the records say.
+// reportInput combines an analysis with its data and, for experiments of krund, with the records.
 func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg string) (report.Input, error) {
 	input := report.Input{Document: doc, Data: in.Data, Version: display.Version()}
 	facts, err := a.facts(in, arg)
@@ -83,7 +82,7 @@ func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg string)
 	return input, nil
 }
 
-// facts reads what the records of an experiment say beside the series; nil for files of other tools.
+// facts reads the facts in the records of an experiment; nil for files of other tools.
 func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
 	if in.Data.Format != experiment.Format {
 		return nil, nil
@@ -99,7 +98,7 @@ func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
 	return facts, nil
 }
 
-// analysed reads an experiment or a file of results with its analysis. keys is the text of --key.
-func (a *app) analysed(arg, keys string) (experiment.Input, *warmup.Document, error) {
+// analyzed reads an experiment or a file of results with its analysis. keys is the text of --key.
+func (a *app) analyzed(arg, keys string) (experiment.Input, *warmup.Document, error) {
 	return a.reader(runtime.NumCPU()).Analyzed(arg, keys)
 }

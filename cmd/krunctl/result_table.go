@@ -9,16 +9,16 @@ import (
 	"krund/internal/report"
 )
 
-const tableHelp = `Table prints the study's tables of an experiment: of each key the class, when it
-gets steady, how fast it then is, and thumbnails of the executions; then how
-many keys and executions have each class; and what weakens all this.
+const tableHelp = `Table prints the study's tables of an experiment: for each key the class, when it
+reaches the steady state, how fast that is, and thumbnails of the executions; then
+how many keys and executions have each class; and the warnings.
 
-It reads what krunctl analyze reads, and uses its analysis (with its options)
-where there is one. LaTeX needs the packages booktabs, longtable and sparklines;
-HTML is a part of a page; csv and json have numbers with all their digits.
+It reads what krunctl analyze reads, with its analysis (and its options) if there
+is one. LaTeX needs the packages booktabs, longtable and sparklines; HTML is a
+fragment of a page; csv and json have all digits of the numbers.
 
-It changes nothing: what has not been analysed is analysed for the table alone. Run
-krunctl analyze first, and it is done once.
+It changes nothing. Data without an analysis are analyzed for the table only: run
+krunctl analyze first to do it once.
 
 EXAMPLES
   krunctl table warmup.toml
@@ -49,7 +49,7 @@ func tableCommand(a *app) *cobra.Command {
 			if err != nil {
 				return usageError(err)
 			}
-			in, doc, err := a.analysed(args[0], o.key)
+			in, doc, err := a.analyzed(args[0], o.key)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,8 @@ func tableCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.toOutput(o.output, func(w io.Writer) error { return writeTables(w, doc, facts, format) })
+			return a.toOutput(o.output,
+				func(w io.Writer) error { return writeTables(w, doc, facts, format) })
 		},
 	}
 	o.flags(a, c)

@@ -8,15 +8,21 @@ import (
 	"krund/internal/experiment"
 )
 
-// printing is how a command that looks at the keys of its arguments one by one prints what it finds.
+// printing is how a command prints a document.
 type printing[D any] struct {
 	json, csv bool
 	table     func(D)
 	rows      func(doc D, w *csv.Writer, header bool) error
 }
 
-// lookAtEach reads the arguments of a command, has each looked at, and prints what was found in it.
-func lookAtEach[D any](a *app, args []string, input experiment.Options, look func(*dataset.Dataset) (D, error), p printing[D]) error {
+// lookAtEach reads the arguments of a command, makes a document of each with look, and prints it.
+func lookAtEach[D any](
+	a *app,
+	args []string,
+	input experiment.Options,
+	look func(*dataset.Dataset) (D, error),
+	p printing[D],
+) error {
 	table := csv.NewWriter(a.stdout)
 	for i, arg := range args {
 		in, err := a.reader(1).Read(arg, input)

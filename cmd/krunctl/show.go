@@ -14,18 +14,18 @@ import (
 	"krund/internal/results"
 )
 
-const showHelp = `Show prints the record of one process execution: what was run and how it
-ended, its times, and the state of the machine around it.
+const showHelp = `Show prints the record of one process execution: what was run and how it ended,
+its times, and the state of the machine before and after.
 
-SLOT is the number of a slot (from 0, as status prints it), and means its last
-attempt; SLOT-ATTEMPT means that attempt (from 1). A record's file may be named
-instead.
+SLOT is the number of a slot (from 0, as status prints it) and selects its last
+attempt; SLOT-ATTEMPT selects that attempt (from 1). The file of a record may be
+given instead.
 
-With --json it is the record's document itself, byte for byte; its fields are in
-docs/output.md.
+With --json it prints the record's document itself, byte for byte; docs/output.md
+describes its fields.
 
-It only reads, and may be used while krund runs; but looking costs a machine that
-measures processor time.
+It only reads, and may run while krund does, but it takes processor time from a
+machine that measures.
 
 EXAMPLES
   krunctl show warmup.krun 7               the last attempt of slot 7
@@ -43,13 +43,12 @@ func showCommand(a *app) *cobra.Command {
 	var o showOptions
 	c := &cobra.Command{
 		Use:   "show DIR|NAME.toml SLOT[-ATTEMPT] | RECORDFILE",
-		Short: "Print the record of one process execution",
-		Long:  showHelp,
-		Args:  arguments(1, 2, "an experiment and a slot, or the file of a record"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.show(args, o) },
+		Short: "Print the record of one process execution", Long: showHelp,
+		Args: arguments(1, 2, "an experiment and a slot, or the file of a record"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.show(args, o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print the record's JSON document")
-	c.Flags().BoolVar(&o.series, "series", false, "print a row for each iteration, too")
+	c.Flags().BoolVar(&o.series, "series", false, "also print a row for each iteration")
 	return c
 }
 
@@ -77,11 +76,16 @@ func (a *app) show(args []string, o showOptions) error {
 	return nil
 }
 
-// recordFile returns the file that the arguments of show name.
+// recordFile returns the file of the record that the arguments name.
 func (a *app) recordFile(args []string) (string, error) {
 	if len(args) == 1 {
-		if _, ok := results.ParseName(filepath.Base(args[0])); !ok && !strings.HasSuffix(args[0], ".json.gz") {
-			return "", usageError(fmt.Errorf("which record? `krunctl show %s SLOT`, or the file of a record (SLOT-ATTEMPT.json.gz)", display.ShellPath(args[0])))
+		if _, ok := results.ParseName(filepath.Base(args[0])); !ok &&
+			!strings.HasSuffix(args[0], ".json.gz") {
+			return "", usageError(
+				fmt.Errorf(
+					"name a record: `krunctl show %s SLOT`, or the file of a record (SLOT-ATTEMPT.json.gz)",
+					display.ShellPath(args[0])),
+			)
 		}
 		return args[0], nil
 	}

@@ -7,20 +7,20 @@ import (
 	"krund/internal/summary"
 )
 
-const statusHelp = `Status says how far an experiment is: what is finished and with which
-outcome, what is running, how long it still takes, and what went wrong.
+const statusHelp = `Status reports how far an experiment is: what is finished and with which outcome,
+what is running, how long the rest will take, and what went wrong.
 
-It only reads, takes no lock, and may be used at any time while krund runs: it
-costs the machine a moment of processor time, though, so leave a machine alone
-that measures. Damaged slots of the schedule are shown, and are not an error.
+It only reads and takes no lock. It may run at any time while krund does, but takes
+a moment of processor time from a machine that measures. Damaged slots of the
+schedule are shown; they are not an error.
 
-A process execution that was begun and that no krund of this machine is at work
-on any more, because krund was killed, is called interrupted: the next krund
-begins it again. On another machine it is called running, as it was last seen.
+A process execution that has begun and on which no krund of this machine works any
+more, because krund was killed, is called interrupted: the next krund runs it
+again. On another machine it is called running, its last known state.
 
 The estimate is the mean process wall time of the last executions of each key,
-times what is left of it, plus what was measured to pass between two of them
-(boots, waits, temperatures), or the configured waits until two were measured.
+times what is left of it, plus the time measured between two executions (boots,
+waits, temperatures), or the configured waits until two have been measured.
 
 EXAMPLES
   krunctl status warmup.toml             the experiment of this configuration
@@ -36,11 +36,9 @@ type statusOptions struct {
 func statusCommand(a *app) *cobra.Command {
 	var o statusOptions
 	c := &cobra.Command{
-		Use:   "status DIR|NAME.toml",
-		Short: "Say how far an experiment is",
-		Long:  statusHelp,
-		Args:  arguments(1, 1, "the experiment's directory or configuration"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.status(args[0], o) },
+		Use: "status DIR|NAME.toml", Short: "Show how far an experiment is", Long: statusHelp,
+		Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.status(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&o.keys, "keys", false, "print a table with a row for each key")

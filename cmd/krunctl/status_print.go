@@ -25,7 +25,8 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 		line("started", "%s", st.Created)
 	}
 	line("state", "%s", st.State)
-	line("slots", "%d of %d finished (%.1f%%): %s", st.Slots.Finished, st.Slots.Total, st.Percent, flagsText(st.Slots, st.Interrupted != nil))
+	line("slots", "%d of %d finished (%.1f%%): %s", st.Slots.Finished, st.Slots.Total, st.Percent,
+		flagsText(st.Slots, st.Interrupted != nil))
 	line("attempts", "%d", st.Attempts)
 	switch {
 	case st.Interrupted != nil:
@@ -45,7 +46,8 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 	if st.State != summary.StateFinished {
 		line("still to go", "%s", st.ETA)
 		if st.ETA.Known && st.ETA.RemainingNS != nil {
-			line("ready about", "%s", a.now().Add(time.Duration(*st.ETA.RemainingNS)).UTC().Format("2006-01-02 15:04 MST"))
+			line("ready about", "%s",
+				a.now().Add(time.Duration(*st.ETA.RemainingNS)).UTC().Format("2006-01-02 15:04 MST"))
 		}
 	}
 	a.printTrouble(st)
@@ -60,14 +62,15 @@ func (a *app) printTrouble(st summary.Status) {
 		a.print("%-12s %s\n", f.Outcome, display.Terminal(slotText(f.SlotState)+": "+f.Reason))
 	}
 	if more := st.ErrorsTotal - len(st.Errors); more > 0 {
-		a.print("%-12s %d more slots ended so\n", "", more)
+		a.print("%-12s %d more slots ended like this\n", "", more)
 	}
 	for i, d := range st.Damaged {
 		if i == summary.MaxFailures {
 			a.print("%-12s %d more slots are damaged\n", "", len(st.Damaged)-i)
 			break
 		}
-		a.print("%-12s slot %d: %s; krund or `krunctl repair` rebuilds it\n", "damaged", d.Slot, display.Terminal(d.Reason))
+		a.print("%-12s slot %d: %s; krund or `krunctl repair` rebuilds it\n", "damaged", d.Slot,
+			display.Terminal(d.Reason))
 	}
 	for _, f := range st.Findings {
 		a.print("%-12s %s\n", "note", display.Terminal(f))
@@ -75,7 +78,10 @@ func (a *app) printTrouble(st summary.Status) {
 }
 
 func (a *app) printKeys(keys []summary.KeyStatus) {
-	columns := []string{"key", ">planned", ">completed", ">error", ">timeout", ">skipped", ">to go", ">attempts", ">mean wall"}
+	columns := []string{
+		"key", ">planned", ">completed", ">error", ">timeout", ">skipped", ">to go", ">attempts",
+		">mean wall",
+	}
 	rows := make([][]string, 0, len(keys))
 	for _, k := range keys {
 		mean := "-"
@@ -91,19 +97,19 @@ func (a *app) printKeys(keys []summary.KeyStatus) {
 	display.Table(a.stdout, columns, rows)
 }
 
-// interruptedText tells of a slot that was begun, and that no krund is at work on.
+// interruptedText describes a slot that has begun and on which no krund works.
 func interruptedText(st summary.Status) string {
 	text := slotText(*st.Running) + ": "
 	if st.Interrupted.Begun != nil {
 		text += fmt.Sprintf("begun at %s, ", st.Interrupted.Begun.Format(time.RFC3339))
 	}
 	if st.Last != nil && st.Last.SlotState == *st.Running {
-		return text + "no krund is at work on it; its record is complete, and the next krund closes it"
+		return text + "no krund works on it; its record is complete, and the next krund closes the slot"
 	}
-	return text + "no krund is at work on it; the next one begins it again"
+	return text + "no krund works on it; the next one runs it again"
 }
 
-// flagsText lists the flags that occur.
+// flagsText lists the numbers of slots by state.
 func flagsText(c summary.SlotCounts, interrupted bool) string {
 	running := "running"
 	if interrupted {

@@ -14,25 +14,24 @@ import (
 	"krund/internal/summary"
 )
 
-const summaryHelp = `Summary prints a row per key: process executions and their outcomes, and the
-times of their iterations.
+const summaryHelp = `Summary prints a row per key: process executions and their outcomes, and the times
+of their iterations.
 
-All times are of the records that count: of each slot its first completed
-record. Attempts that ended with an error or at the time limit, and those that
-were disturbed and run again (rerun), are counted and otherwise left out. Times
-of iterations are over all iterations of all these executions, warmup included:
-for whether and when a key is warm, see the analysis.
+All times are of the records that count: of each slot the first completed record.
+Attempts that ended with an error or at the time limit, and those that were
+disturbed and run again (rerun), are counted and otherwise left out. Times of
+iterations are over all iterations of all these executions, including warmup; the
+analysis shows whether and when a key is warm.
 
-The columns: done is how many slots have a record that counts, of how many
-planned; min to p95 are of the iterations; init is from exec to the runner's
-first call, first from exec to the first iteration (medians); process is the
-median wall time of the whole process; daemon the most processor time that krund
-itself used during one execution, wakes the most often that it woke up meanwhile,
-and kernel the most processor time that the kernel's threads used on the
-benchmark's processors.
+The columns: done is the number of slots with a record that counts, out of those
+planned; min to p95 are of the iterations; init is from exec to the runner's first
+call, first from exec to the first iteration (medians); process is the median wall
+time of the whole process; daemon is the maximum processor time of krund during one
+execution, wakes the maximum number of its wake-ups, and kernel the maximum
+processor time of the kernel's threads on the benchmark's processors.
 
-It only reads, and may be used while krund runs; but looking costs a machine that
-measures processor time.
+It only reads, and may run while krund does, but it takes processor time from a
+machine that measures.
 
 EXAMPLES
   krunctl summary warmup.toml
@@ -49,11 +48,9 @@ type summaryOptions struct {
 func summaryCommand(a *app) *cobra.Command {
 	var o summaryOptions
 	c := &cobra.Command{
-		Use:   "summary DIR|NAME.toml",
-		Short: "Print executions, outcomes and times of each key",
-		Long:  summaryHelp,
-		Args:  arguments(1, 1, "the experiment's directory or configuration"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.summary(args[0], o) },
+		Use: "summary DIR|NAME.toml", Short: "Print executions, outcomes and times of each key",
+		Long: summaryHelp, Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.summary(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().StringVar(&o.sort, "sort", "schedule", "order of the rows: schedule, key, median, or process")
@@ -89,7 +86,7 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	var c summary.Collector
 	s, err := f.OpenSchedule()
 	if err != nil {
-		a.talk("krunctl: how much was planned is unknown: %v", err)
+		a.talk("krunctl: the number of planned executions is unknown: %v", err)
 	} else {
 		sum, err := s.Summarize()
 		if err = firstOf(err, s.Close()); err != nil {
@@ -135,8 +132,8 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// sortOf returns the comparison that --sort names; nil keeps the schedule's
-// order. Keys without times come last.
+// sortOf returns the comparison that --sort names; nil for the schedule's order. Keys without times
+// come last.
 func sortOf(name string) (func(a, b summary.Row) int, error) {
 	by := func(of func(summary.Row) *summary.Spread) func(a, b summary.Row) int {
 		return func(a, b summary.Row) int {
@@ -162,7 +159,7 @@ func sortOf(name string) (func(a, b summary.Row) int, error) {
 	case "process":
 		return by(func(r summary.Row) *summary.Spread { return r.Process }), nil
 	}
-	return nil, usageError(fmt.Errorf("--sort %q: schedule, key, median or process", name))
+	return nil, usageError(fmt.Errorf("--sort must be schedule, key, median or process, not %q", name))
 }
 
 func (a *app) printSummary(rows []summary.Row) {
@@ -183,7 +180,8 @@ func (a *app) printSummary(rows []summary.Row) {
 		if r.Wall == nil {
 			cells = append(cells, "-", "-", "-", "-")
 		} else {
-			cells = append(cells, display.Nanoseconds(r.Wall.Min), display.Nanoseconds(r.Wall.Median), display.Nanoseconds(r.Wall.Mean), display.Nanoseconds(r.Wall.P95))
+			cells = append(cells, display.Nanoseconds(r.Wall.Min), display.Nanoseconds(r.Wall.Median),
+				display.Nanoseconds(r.Wall.Mean), display.Nanoseconds(r.Wall.P95))
 		}
 		cells = append(cells, median(r.Init), median(r.First), median(r.Process))
 		wakes := "-"
@@ -202,7 +200,7 @@ func median(s *summary.Spread) string {
 	return display.Nanoseconds(s.Median)
 }
 
-// orUnknown prints nanoseconds.
+// orUnknown formats nanoseconds; "-" for nil.
 func orUnknown(ns *int64) string {
 	if ns == nil {
 		return "-"

@@ -70,7 +70,11 @@ func (p *Prover) Prove(ctx context.Context, w Wishes, d time.Duration) (proof Pr
 	return proof, err
 }
 
-func (p *Prover) measured(ctx context.Context, cpus control.CPUs, d time.Duration) ([]control.Finding, error) {
+func (p *Prover) measured(
+	ctx context.Context,
+	cpus control.CPUs,
+	d time.Duration,
+) ([]control.Finding, error) {
 	m, err := p.Measure(ctx, p.Machine, cpus, d)
 	switch {
 	case ctx.Err() != nil:

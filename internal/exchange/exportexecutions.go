@@ -15,8 +15,9 @@ func executionHeads(outcome bool) []string {
 	if outcome {
 		heads = append(heads, "outcome")
 	}
-	return append(heads, "iterations", "process_wall_ns", "utime_ns", "stime_ns", "maxrss_bytes", "exec_to_init_ns", "exec_to_first_ns",
-		"daemon_cpu_ns", "daemon_wake_ups", "kernel_threads_cpu_ns")
+	return append(heads, "iterations", "process_wall_ns", "utime_ns", "stime_ns", "maxrss_bytes",
+		"exec_to_init_ns", "exec_to_first_ns", "daemon_cpu_ns", "daemon_wake_ups",
+		"kernel_threads_cpu_ns")
 }
 
 // ExecutionsExport is a row for each process execution.
@@ -77,7 +78,10 @@ func executionCells(r results.Record, outcome bool) []string {
 		}
 		return number(*stamp - *r.Startup.ExecNS)
 	}
-	cells := []string{r.Key.Benchmark, r.Key.VM, r.Key.Variant, strconv.Itoa(r.Pexec), strconv.Itoa(r.Slot), strconv.Itoa(r.Attempt)}
+	cells := []string{
+		r.Key.Benchmark, r.Key.VM, r.Key.Variant, strconv.Itoa(r.Pexec), strconv.Itoa(r.Slot),
+		strconv.Itoa(r.Attempt),
+	}
 	if outcome {
 		cells = append(cells, string(r.Outcome))
 	}
@@ -86,8 +90,9 @@ func executionCells(r results.Record, outcome bool) []string {
 		kernel = number(k.Benchmark.CPUNS)
 	}
 	p := r.Process
-	return append(cells, strconv.Itoa(len(r.WallNS)), number(p.WallNS), number(p.UTimeNS), number(p.STimeNS), number(p.MaxRSSBytes),
-		since(r.Startup.InitNS), since(r.Startup.FirstNS), number(r.Daemon.CPUNS), known(r.Daemon.WakeUps), kernel)
+	return append(cells, strconv.Itoa(len(r.WallNS)), number(p.WallNS), number(p.UTimeNS),
+		number(p.STimeNS), number(p.MaxRSSBytes), since(r.Startup.InitNS), since(r.Startup.FirstNS),
+		number(r.Daemon.CPUNS), known(r.Daemon.WakeUps), kernel)
 }
 
 // executionValue is a value that not every machine has.
@@ -103,7 +108,8 @@ func executionValues(r results.Record) []executionValue {
 	}
 	var list []executionValue
 	for _, t := range r.Totals {
-		list = append(list, executionValue{"total_" + results.Column{Name: t.Name, Core: t.Core}.Label(), text(t.Value)})
+		list = append(list,
+			executionValue{"total_" + results.Column{Name: t.Name, Core: t.Core}.Label(), text(t.Value)})
 	}
 	for _, e := range r.Energy {
 		list = append(list, executionValue{"energy_uj_" + e.Name + "_" + e.Zone, text(e.UJ)})

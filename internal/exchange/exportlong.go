@@ -69,7 +69,8 @@ func NewLongExport(records iter.Seq[results.Record], o ExportOptions) (*LongExpo
 	}
 	for _, name := range o.Columns {
 		if !wanted[name] {
-			return nil, fmt.Errorf("no record has a column %q; `krunctl show` lists the columns of a record", name)
+			return nil, fmt.Errorf(
+				"no record has a column %q; `krunctl show` lists the columns of a record", name)
 		}
 	}
 	return l, nil
@@ -101,7 +102,13 @@ func (l *LongExport) Write(w io.Writer) error {
 // write adds the rows of one record.
 func (l *LongExport) write(rows rowWriter, r results.Record) error {
 	cells := make([]string, len(l.heads))
-	copy(cells, []string{r.Key.Benchmark, r.Key.VM, r.Key.Variant, strconv.Itoa(r.Pexec), strconv.Itoa(r.Slot), strconv.Itoa(r.Attempt)})
+	copy(
+		cells,
+		[]string{
+			r.Key.Benchmark, r.Key.VM, r.Key.Variant, strconv.Itoa(r.Pexec), strconv.Itoa(r.Slot),
+			strconv.Itoa(r.Attempt),
+		},
+	)
 	if l.options.Outcome {
 		cells[l.fixed-5] = string(r.Outcome)
 	}

@@ -45,8 +45,11 @@ func (x *WideExport) CheckSingle() error {
 		for _, g := range x.order {
 			names = append(names, fmt.Sprintf("*:%s:%s", g.vm, g.variant))
 		}
-		return fmt.Errorf("warmup_stats wants one VM and variant per file, and here are %s; choose one with --key, "+
-			"or write a file for each with -o FOLDER/", strings.Join(names, ", "))
+		return fmt.Errorf(
+			"warmup_stats wants one VM and variant per file, and here are %s; choose one with --key, "+
+				"or write a file for each with -o DIRECTORY/",
+			strings.Join(names, ", "),
+		)
 	}
 	return nil
 }
@@ -95,9 +98,14 @@ func NewWideExport(records iter.Seq[results.Record], o ExportOptions) (*WideExpo
 		if !seen {
 			x.order = append(x.order, g)
 		} else if before := rows[0]; len(before.values) != len(values) {
-			return nil, fmt.Errorf("slot %d has %s and slot %d has %d; warmup_stats wants the same number in all rows: "+
-				"choose keys with --key or a common part with --iterations",
-				before.slot, display.Count(len(before.values), "iteration"), rec.Slot, len(values))
+			return nil, fmt.Errorf(
+				"slot %d has %s and slot %d has %d; warmup_stats wants the same number in all rows: "+
+					"choose keys with --key or a common part with --iterations",
+				before.slot,
+				display.Count(len(before.values), "iteration"),
+				rec.Slot,
+				len(values),
+			)
 		}
 		x.groups[g] = append(rows, wideRow{key: rec.Key, pexec: rec.Pexec, slot: rec.Slot, values: values})
 	}
@@ -122,13 +130,16 @@ func wideValues(r results.Record, o ExportOptions) ([]string, error) {
 		for i := from; i < too; i++ {
 			v := c.Text(i)
 			if v == "" {
-				return nil, fmt.Errorf("slot %d has no value of %s in iteration %d; --wide cannot leave it out, use --long", r.Slot, o.Columns[0], i)
+				return nil, fmt.Errorf(
+					"slot %d has no value of %s in iteration %d; --wide cannot leave it out, use --long",
+					r.Slot, o.Columns[0], i)
 			}
 			values = append(values, v)
 		}
 		return values, nil
 	}
-	return nil, fmt.Errorf("slot %d has no column %q; `krunctl show` lists the columns of a record", r.Slot, o.Columns[0])
+	return nil, fmt.Errorf("slot %d has no column %q; `krunctl show` lists the columns of a record",
+		r.Slot, o.Columns[0])
 }
 
 // writeWide writes the file: benchmark by benchmark in the order of the
@@ -162,7 +173,8 @@ func writeWide(w io.Writer, rows []wideRow) error {
 		if i > 0 && r.key.Benchmark != sorted[i-1].key.Benchmark {
 			number = 0
 		}
-		if err := out.row(append([]string{strconv.Itoa(number), r.key.Benchmark}, r.values...)); err != nil {
+		if err := out.row(
+			append([]string{strconv.Itoa(number), r.key.Benchmark}, r.values...)); err != nil {
 			return err
 		}
 		number++

@@ -15,11 +15,13 @@ import (
 )
 
 // ErrUnknown says that a file is of none of the known formats.
-var ErrUnknown = errors.New("this is neither an experiment's directory nor NAME.toml, nor results of Krun " +
-	"(.json, .json.bz2), warmup_stats (.csv), JMH, pyperf or hyperfine (JSON) or go test -bench (text)")
+var ErrUnknown = errors.New(
+	"this is neither an experiment's directory nor NAME.toml, nor results of Krun " +
+		"(.json, .json.bz2), warmup_stats (.csv), JMH, pyperf or hyperfine (JSON) or go test -bench (text)",
+)
 
 // ErrPacked says that a file is compressed and not a result file of µOpTime.
-var ErrPacked = errors.New("it is compressed, and no result file of µOpTime; unpack it first (gzip -d)")
+var ErrPacked = errors.New("it is compressed, and no result file of µOpTime; decompress it first (gzip -d)")
 
 // Importer reads the files of a tool.
 type Importer struct {
@@ -32,8 +34,10 @@ type Importer struct {
 // Importers are those of the tools whose files do not have all parts of a key.
 func Importers() []Importer {
 	return []Importer{
-		{"jmh", "JMH", FormatJMH, ReadJMH}, {"pyperf", "pyperf", FormatPyperf, ReadPyperf},
-		{"hyperfine", "hyperfine", FormatHyperfine, ReadHyperfine}, {"go", "go test -bench", FormatGo, ReadGo},
+		{"jmh", "JMH", FormatJMH, ReadJMH},
+		{"pyperf", "pyperf", FormatPyperf, ReadPyperf},
+		{"hyperfine", "hyperfine", FormatHyperfine, ReadHyperfine},
+		{"go", "go test -bench", FormatGo, ReadGo},
 	}
 }
 
@@ -43,7 +47,10 @@ func (i Importer) Read(name string, o ImportOptions) (*dataset.Dataset, error) {
 }
 
 // readFile opens a file of results for read, and puts its name into the dataset and the errors.
-func readFile(name string, read func(durable.File) (*dataset.Dataset, error)) (d *dataset.Dataset, err error) {
+func readFile(
+	name string,
+	read func(durable.File) (*dataset.Dataset, error),
+) (d *dataset.Dataset, err error) {
 	file, err := durable.OpenUserFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the results: %w", err)
@@ -107,8 +114,9 @@ func readTimes(in io.Reader, format string, o ImportOptions) (*dataset.Dataset, 
 		}
 		for _, p := range d.Pairs {
 			for i := range p.Executions {
-				if c, ok := p.Executions[i].Column(dataset.Wall, dataset.NoCore); ok && c.Unit != dataset.Seconds {
-					return nil, fmt.Errorf("%s was measured in %s, and only times can be analysed; "+
+				if c, ok := p.Executions[i].Column(dataset.Wall, dataset.NoCore); ok &&
+					c.Unit != dataset.Seconds {
+					return nil, fmt.Errorf("%s was measured in %s, and only times can be analyzed; "+
 						"measure times (JMH: -bm avgt)", p.Key, c.Unit)
 				}
 			}
@@ -182,7 +190,8 @@ func readUOpTime(file durable.File) (*optimize.Suite, error) {
 	}
 	s, err := ReadUOpTime(in)
 	if size := (*durable.UnpackError)(nil); errors.As(err, &size) {
-		return nil, fmt.Errorf("read the results: %w; if you trust it, unpack it (gzip -d) and name what comes out", size)
+		return nil, fmt.Errorf(
+			"read the results: %w; if you trust it, unpack it (gzip -d) and name the result", size)
 	}
 	return s, err
 }

@@ -38,7 +38,8 @@ func ReadResults(fsys durable.FS, dir string, keep func(column string) bool) (*d
 		if e.Outcome == dataset.Completed {
 			if attempt, ok := counts[r.Slot]; ok {
 				e.Outcome = dataset.Rerun
-				e.Reasons = append(e.Reasons, fmt.Sprintf("attempt %d of this slot was completed before", attempt))
+				e.Reasons = append(e.Reasons,
+					fmt.Sprintf("attempt %d of this slot was completed before", attempt))
 			} else {
 				counts[r.Slot] = r.Attempt
 			}
@@ -53,7 +54,8 @@ func ReadResults(fsys durable.FS, dir string, keep func(column string) bool) (*d
 		noteSource(d, r.Host, r.Experiment)
 	}
 	for i := range d.Pairs {
-		slices.SortStableFunc(d.Pairs[i].Executions, func(a, b dataset.Execution) int { return a.Number - b.Number })
+		slices.SortStableFunc(d.Pairs[i].Executions,
+			func(a, b dataset.Execution) int { return a.Number - b.Number })
 	}
 	return d, nil
 }
@@ -93,7 +95,8 @@ func noteSource(d *dataset.Dataset, machine, experiment string) {
 			*name = now
 		}
 		if *name != now {
-			problem := fmt.Sprintf("records of several %ss lie in one directory: %s and %s", what, *name, now)
+			problem := fmt.Sprintf("records of several %ss lie in one directory: %s and %s", what, *name,
+				now)
 			if !slices.Contains(d.Problems, problem) {
 				d.Problems = append(d.Problems, problem)
 			}

@@ -66,7 +66,7 @@ func (e Experiment) OpenSchedule() (*schedule.Schedule, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s has no schedule: krund was stopped before it had made one, or it was lost; "+
-			"start krund again, or `krunctl repair %s` rebuilds it", e.Dir(), display.ShellPath(e.Dir()))
+			"start krund again, or rebuild it with `krunctl repair %s`", e.Dir(), display.ShellPath(e.Dir()))
 	case errors.As(err, &size):
 		return nil, fmt.Errorf("%w; `krunctl repair %s` rebuilds what is missing", err, display.ShellPath(e.Dir()))
 	case err != nil:

@@ -49,10 +49,12 @@ func (r Reader) Read(arg string, o Options) (Input, error) {
 		return in, err
 	}
 	if r.IsExperiment(arg) {
-		in.Data, err = r.columns(arg, func(name string) bool { return name == o.Column || name == dataset.CoreCycles })
+		in.Data, err = r.columns(arg,
+			func(name string) bool { return name == o.Column || name == dataset.CoreCycles })
 	} else {
 		in.Data, err = exchange.ReadFile(arg, exchange.FileOptions{
-			VM: o.VM, Variant: o.Variant, Uname: o.Uname, Counters: o.Column == dataset.APERF || o.Column == dataset.MPERF,
+			VM: o.VM, Variant: o.Variant, Uname: o.Uname,
+			Counters: o.Column == dataset.APERF || o.Column == dataset.MPERF,
 		})
 	}
 	if err != nil {
@@ -156,12 +158,17 @@ func (r Reader) Stored(path string) *warmup.Document {
 
 // Analyze analyzes an input. Of previous, which may be nil, it takes the keys whose data and
 // parameters have not changed.
-func (r Reader) Analyze(in Input, p warmup.Parameters, previous *warmup.Document) (*warmup.Document, error) {
+func (r Reader) Analyze(
+	in Input,
+	p warmup.Parameters,
+	previous *warmup.Document,
+) (*warmup.Document, error) {
 	show, end := r.Progress(in.Data.Source)
 	defer end()
-	doc, err := warmup.Analyze(in.Data, p, warmup.Options{Workers: r.Workers, Previous: previous, Progress: show})
+	doc, err := warmup.Analyze(in.Data, p,
+		warmup.Options{Workers: r.Workers, Previous: previous, Progress: show})
 	if err != nil {
-		return nil, fmt.Errorf("analyse %s: %w", in.Data.Source, err)
+		return nil, fmt.Errorf("analyze %s: %w", in.Data.Source, err)
 	}
 	return doc, nil
 }

@@ -60,7 +60,7 @@ func checkPattern(pattern *key.Pattern, known []key.Key) error {
 	if n := len(near) - len(names); n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
 	}
-	return fmt.Errorf("--key %s: there is no such key here; there are %s%s", pattern, strings.Join(names, ", "), more)
+	return fmt.Errorf("--key %s matches no key; there are %s%s", pattern, strings.Join(names, ", "), more)
 }
 
 // distance counts the letters in which a key differs from a pattern.

@@ -17,7 +17,8 @@ func ParseRecord(s string) (slot, attempt int, err error) {
 	slotText, attemptText, both := strings.Cut(strings.TrimSuffix(s, ".json.gz"), "-")
 	slot, err = strconv.Atoi(slotText)
 	if err != nil || slot < 0 {
-		return 0, 0, fmt.Errorf("%q is not a slot; give its number, such as 17, or with the attempt, such as 17-1", s)
+		return 0, 0, fmt.Errorf(
+			"%q is not a slot; give its number, such as 17, or with the attempt, such as 17-1", s)
 	}
 	if !both {
 		return slot, 0, nil
@@ -57,8 +58,8 @@ func (e Experiment) lastAttempt(slot int) (int, error) {
 		}
 	}
 	if last == 0 {
-		return 0, fmt.Errorf("%s has no record of slot %d; `krunctl status %s` shows how far it is", e.Dir(), slot,
-			display.ShellPath(e.Dir()))
+		return 0, fmt.Errorf("%s has no record of slot %d; `krunctl status %s` shows how far it is",
+			e.Dir(), slot, display.ShellPath(e.Dir()))
 	}
 	return last, nil
 }

@@ -34,7 +34,7 @@ func ParseSkip(s string) (Skip, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
-		return Skip{}, fmt.Errorf("%q: a number of iterations, or steady", s)
+		return Skip{}, fmt.Errorf("%q must be a number of iterations, or steady", s)
 	}
 	return Skip{Iterations: n}, nil
 }
@@ -65,7 +65,9 @@ func (r Reader) Suite(arg string, o SuiteOptions) (*optimize.Suite, error) {
 // SuiteRuns reads the parts of one experiment.
 func (r Reader) SuiteRuns(args []string, o SuiteOptions) (*optimize.Suite, error) {
 	if o.Skip.Steady {
-		return nil, UsageError{errors.New("--skip steady looks at each file for itself; with --suite-runs write a number")}
+		return nil, UsageError{
+			errors.New("--skip steady considers each file separately; with --suite-runs use a number"),
+		}
 	}
 	var runs []*dataset.Dataset
 	var reading optimize.Reading
@@ -86,7 +88,10 @@ func (r Reader) SuiteRuns(args []string, o SuiteOptions) (*optimize.Suite, error
 // fit applies the options to a suite of µOpTime, and refuses those that it has no place for.
 func (o SuiteOptions) fit(s *optimize.Suite) error {
 	if o.Key != "" {
-		return UsageError{fmt.Errorf("--key: %s is of µOpTime, whose benchmarks have no benchmark:vm:variant", s.Source)}
+		return UsageError{
+			fmt.Errorf("--key: %s is a file of µOpTime, whose benchmarks have no benchmark:vm:variant",
+				s.Source),
+		}
 	}
 	if o.Skip != (Skip{}) {
 		return UsageError{errors.New("--skip: files of µOpTime have no iterations in order")}
@@ -111,10 +116,13 @@ func requireValues(s *optimize.Suite) error {
 			return fmt.Errorf("%s: no execution can be used: %s: %s", s.Source, b.Name, w)
 		}
 	}
-	return fmt.Errorf("%s: there are no executions to look at", s.Source)
+	return fmt.Errorf("%s: there are no executions", s.Source)
 }
 
-func (r Reader) suiteData(arg string, o SuiteOptions) (*dataset.Dataset, optimize.Reading, []string, error) {
+func (r Reader) suiteData(
+	arg string,
+	o SuiteOptions,
+) (*dataset.Dataset, optimize.Reading, []string, error) {
 	how := optimize.Reading{Column: o.Column, Seconds: o.Seconds}
 	in, err := r.Read(arg, o.Options)
 	if err != nil {
@@ -149,7 +157,7 @@ func (r Reader) beforeSteady(arg, keys string) (func(string) int, []string, erro
 		n, without := warmupOf(p)
 		skip[name] = n
 		if without > 0 {
-			warnings = append(warnings, fmt.Sprintf("%s: %s without a steady state; nothing of them is skipped for it",
+			warnings = append(warnings, fmt.Sprintf("%s: %s without a steady state; they skip nothing",
 				name, display.Count(without, "execution")))
 		}
 	}

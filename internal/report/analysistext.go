@@ -79,7 +79,8 @@ func performanceCell(p *warmup.Performance) string {
 	if p == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s ±%s", strconv.FormatFloat(p.Mean, 'g', 6, 64), strconv.FormatFloat(p.Half, 'g', 3, 64))
+	return fmt.Sprintf("%s ±%s", strconv.FormatFloat(p.Mean, 'g', 6, 64),
+		strconv.FormatFloat(p.Half, 'g', 3, 64))
 }
 
 // shortNumber writes a number with at most four significant digits, and with all of them before
@@ -101,7 +102,8 @@ func totalsText(w io.Writer, doc *warmup.Document) {
 		return
 	}
 	classes := []classify.PairClass{
-		"flat", "warmup", "slowdown", "no steady state", classify.GoodInconsistent, classify.BadInconsistent,
+		"flat", "warmup", "slowdown", "no steady state", classify.GoodInconsistent,
+		classify.BadInconsistent,
 	}
 	var rows [][]string
 	for _, c := range classes {
@@ -193,7 +195,8 @@ func howLongText(w io.Writer, s *howlong.Study) {
 	fmt.Fprintln(w)
 	display.Table(w, append([]string{">executions"}, columns...), agreementRows(s.Executions))
 	if least, ok := s.Least(); ok {
-		fmt.Fprintf(w, "\nWith %d iterations and %d executions you would have concluded the same in %.1f%%.\n",
+		fmt.Fprintf(w,
+			"\nWith %d iterations and %d executions you would have concluded the same in %.1f%%.\n",
 			least.Iterations, least.Executions, least.Overall.Percent)
 		return
 	}

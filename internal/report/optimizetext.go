@@ -15,8 +15,8 @@ import (
 // OptimizedText prints the recommendations, what they save, the warnings, and lines for the
 // experiment's configuration.
 func OptimizedText(w io.Writer, f *optimize.Findings, o optimize.Options) {
-	fmt.Fprintf(w, "%s: %s, %s below %g\n\n", display.Terminal(f.Suite.Source), plural(len(f.Results), "key"),
-		o.Metric, o.Threshold)
+	fmt.Fprintf(w, "%s: %s, %s below %g\n\n", display.Terminal(f.Suite.Source),
+		plural(len(f.Results), "key"), o.Metric, o.Threshold)
 	columns := []string{"key"}
 	for _, l := range f.Suite.Levels {
 		columns = append(columns, ">"+l.Name)
@@ -43,7 +43,8 @@ func optimizedRow(f *optimize.Findings, i int, m optimize.Metric) []string {
 	for k := range f.Suite.Levels {
 		cell := "-"
 		if !empty {
-			cell = fmt.Sprintf("%d of %d", f.Repetitions(i, k, r.Minimal.At), f.Repetitions(i, k, r.Full.At))
+			cell = fmt.Sprintf("%d of %d", f.Repetitions(i, k, r.Minimal.At),
+				f.Repetitions(i, k, r.Full.At))
 		}
 		cells = append(cells, cell)
 	}
@@ -54,7 +55,8 @@ func optimizedRow(f *optimize.Findings, i int, m optimize.Metric) []string {
 	case r.Stable:
 		saved = percentOf(warmup.Real(r.SavedSeconds / r.Full.Seconds))
 	}
-	cells = append(cells, saved, withUnit(r.Minimal.Summary(m).Average, f.Suite.Unit), signedPercent(r.AverageDiff))
+	cells = append(cells, saved, withUnit(r.Minimal.Summary(m).Average, f.Suite.Unit),
+		signedPercent(r.AverageDiff))
 	for _, each := range optimize.Metrics() {
 		cells = append(cells, finePercent(r.Minimal.Metric(each)))
 	}
@@ -156,8 +158,8 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 	for i := range f.Changes {
 		c := &f.Changes[i]
 		rows = append(rows, []string{
-			c.Before, c.After, number(c.Benchmarks), number(c.Full()), number(c.Reduced()), number(c.FP), number(c.FN),
-			percentOf(warmup.Real(c.FPR())), percentOf(warmup.Real(c.FNR())),
+			c.Before, c.After, number(c.Benchmarks), number(c.Full()), number(c.Reduced()), number(c.FP),
+			number(c.FN), percentOf(warmup.Real(c.FPR())), percentOf(warmup.Real(c.FNR())),
 		})
 	}
 	r := optimize.Sum(f.Changes)
@@ -166,8 +168,8 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 		rangeText(r.FPRMin, r.FPRMax, r.FPRMedian), rangeText(r.FNRMin, r.FNRMax, r.FNRMedian),
 	})
 	display.Table(w, []string{
-		"before", "after", ">keys", ">changes in full", ">minimal", ">made up", ">missed", ">false positives",
-		">false negatives",
+		"before", "after", ">keys", ">changes in full", ">minimal", ">made up", ">missed",
+		">false positives", ">false negatives",
 	}, rows)
 	for i := range f.Changes {
 		changedText(w, &f.Changes[i])
@@ -178,7 +180,8 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 
 // rangeText writes the minimum, the maximum and the median.
 func rangeText(low, high, middle float64) string {
-	return fmt.Sprintf("%.1f%% to %s, median %s", 100*low, percentOf(warmup.Real(high)), percentOf(warmup.Real(middle)))
+	return fmt.Sprintf("%.1f%% to %s, median %s", 100*low, percentOf(warmup.Real(high)),
+		percentOf(warmup.Real(middle)))
 }
 
 // changedText lists the keys that changed.

@@ -16,8 +16,9 @@ import (
 	"krund/internal/durable"
 )
 
-// pageDirectory makes files of a report. Each has another name until all are complete, so that the report that was there before is whole until then. What
-// belongs to a report is in its manifest; nothing else is ever removed. A report is made again after a crash, so nothing is synced.
+// pageDirectory writes the files of a report. Each has a temporary name until all are complete, so
+// that the previous report stays whole until then. The manifest lists the files of a report; nothing
+// else is ever removed. A report is made again after a crash, so nothing is synced.
 type pageDirectory struct {
 	fsys    durable.FS
 	dir     string
@@ -69,7 +70,7 @@ func mayWrite(fsys durable.FS, dir string) error {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	if !strings.Contains(string(text), generator) {
-		return fmt.Errorf("%s is not a page of krunctl; name another directory with -o", name)
+		return fmt.Errorf("%s is not a page of krunctl; choose another directory with -o", name)
 	}
 	return nil
 }
@@ -84,7 +85,10 @@ func (p *pageDirectory) Create(name string) (io.WriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pageWriter{File: f, sum: sha256.New(), done: func(sum string) { p.written = append(p.written, pageFile{sum, name}) }}, nil
+	return &pageWriter{
+		File: f, sum: sha256.New(),
+		done: func(sum string) { p.written = append(p.written, pageFile{sum, name}) },
+	}, nil
 }
 
 // pageWriter is a file that is being written.
@@ -112,7 +116,8 @@ func (p *pageDirectory) path(name string) string {
 	return filepath.Join(p.dir, filepath.FromSlash(name))
 }
 
-// finish puts the report in the place of the one before. Whenever it is interrupted the manifest has all that is there, so that the next report can clear up.
+// finish replaces the previous report. Whenever it is interrupted, the manifest lists all files that
+// are there, so that the next report can remove them.
 func (p *pageDirectory) finish() error {
 	before, err := p.manifest()
 	if err != nil {
@@ -144,7 +149,7 @@ func (p *pageDirectory) finish() error {
 	return errors.Join(p.writeManifest(p.written), p.sweep())
 }
 
-// replaceable refuses to put a page in the place of what cannot be one.
+// replaceable refuses to replace what is not a page.
 func (p *pageDirectory) replaceable(f pageFile) error {
 	info, err := p.fsys.Lstat(p.path(f.name))
 	if err != nil || info.Mode().IsRegular() {
@@ -154,7 +159,7 @@ func (p *pageDirectory) replaceable(f pageFile) error {
 		durable.Describe(info.Mode()))
 }
 
-// manifest reads which files are a report's. What else may be in it is passed over.
+// manifest reads the list of the files of a report, and ignores other lines.
 func (p *pageDirectory) manifest() ([]pageFile, error) {
 	text, err := durable.ReadFile(p.fsys, p.path(manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +171,8 @@ func (p *pageDirectory) manifest() ([]pageFile, error) {
 	var files []pageFile
 	for line := range strings.Lines(string(text)) {
 		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		if ok && filepath.IsLocal(filepath.FromSlash(name)) && slices.Contains(reportDirectories, filepath.ToSlash(filepath.Dir(name))) {
+		if ok && filepath.IsLocal(filepath.FromSlash(name)) &&
+			slices.Contains(reportDirectories, filepath.ToSlash(filepath.Dir(name))) {
 			files = append(files, pageFile{sum, name})
 		}
 	}
@@ -184,7 +190,7 @@ func (p *pageDirectory) writeManifest(files []pageFile) error {
 	return nil
 }
 
-// removeStale removes a file that the new report does not have, unless it is not there, or not as the old one had it.
+// removeStale removes a file that only the previous report has, unless its content has changed.
 func (p *pageDirectory) removeStale(f pageFile) error {
 	path := p.path(f.name)
 	info, err := p.fsys.Lstat(path)
@@ -204,7 +210,7 @@ func (p *pageDirectory) removeStale(f pageFile) error {
 	return nil
 }
 
-// sweep removes what a report that was not finished has left, this one or one that was interrupted.
+// sweep removes the temporary files of unfinished reports, this one or an interrupted one.
 func (p *pageDirectory) sweep() error {
 	var problems []error
 	for _, name := range reportDirectories {

@@ -22,8 +22,8 @@ func SimilarityText(w io.Writer, doc *similarity.Document, matrix bool) {
 		rows[i] = similarityRow(&doc.Keys[i])
 	}
 	display.Table(w, []string{
-		"benchmark", "VM", "variant", ">executions", ">M1 corr", ">M2 compr", ">M3 Fourier", ">M4 cosine", ">M5 KS",
-		"heuristic", "SAME", "outliers",
+		"benchmark", "VM", "variant", ">executions", ">M1 corr", ">M2 compr", ">M3 Fourier", ">M4 cosine",
+		">M5 KS", "heuristic", "SAME", "outliers",
 	}, rows)
 	if matrix {
 		for i := range doc.Keys {
@@ -59,7 +59,8 @@ func matrixText(w io.Writer, k *similarity.KeyDocument, threshold float64) {
 	if k.Averages == nil {
 		return
 	}
-	fmt.Fprintf(w, "\n%s: measures above %v for each pair of executions\n\n", display.Terminal(k.Key), threshold)
+	fmt.Fprintf(w, "\n%s: measures above %v for each pair of executions\n\n", display.Terminal(k.Key),
+		threshold)
 	n := len(k.Executions)
 	columns, rows := []string{""}, make([][]string, n)
 	for i, number := range k.Executions {
@@ -90,14 +91,16 @@ func similarityNotes(doc *similarity.Document) []string {
 		case len(k.Outliers) == 1:
 			note("execution %d is unlike the others; without, the heuristic says %s", k.Outliers[0], k.Rest)
 		case len(k.Outliers) > 1:
-			note("executions %s are unlike the others; without, the heuristic says %s", numberList(k.Outliers), k.Rest)
+			note("executions %s are unlike the others; without, the heuristic says %s",
+				numberList(k.Outliers), k.Rest)
 		case k.Same.Clusters > 1:
 			note("%s, none with more than half of the executions: no execution is the outlier",
 				plural(k.Same.Clusters, "cluster"))
 		}
 		differs := func(n int) bool { return n != k.Compared }
 		if k.Averages != nil && slices.ContainsFunc(k.Lengths, differs) {
-			note("executions have different lengths; of each pair the first iterations count, %d of the shortest",
+			note(
+				"executions have different lengths; of each pair the first iterations count, %d of the shortest",
 				k.Compared)
 		}
 		notes = append(notes, leftOutNotes(k.Key, k.LeftOut)...)

@@ -16,7 +16,8 @@ import (
 // StabilityText prints where each key could have stopped, sums over all keys, and notes.
 func StabilityText(w io.Writer, doc *stability.Document) {
 	p := doc.Parameters
-	fmt.Fprintf(w, "%s: %s, profile %s, step %s, warm-up %d to %d steps, %d measured, %d to %d executions\n\n",
+	fmt.Fprintf(w,
+		"%s: %s, profile %s, step %s, warm-up %d to %d steps, %d measured, %d to %d executions\n\n",
 		display.Terminal(doc.Source.Source), plural(len(doc.Keys), "key"), p.Profile, p.Step, p.WarmupMin,
 		p.WarmupMax, p.Measure, p.ExecutionsMin, p.ExecutionsMax)
 	var rows [][]string
@@ -33,11 +34,15 @@ func StabilityText(w io.Writer, doc *stability.Document) {
 	}
 	interval := "ratio (" + strconv.FormatFloat(100*p.Confidence, 'f', -1, 64) + "%)"
 	display.Table(w, []string{
-		"benchmark", "VM", "variant", "criterion", ">warm-up (steps)", ">executions", ">time", ">saved", interval, "A/A test",
+		"benchmark", "VM", "variant", "criterion", ">warm-up (steps)", ">executions", ">time", ">saved",
+		interval, "A/A test",
 	}, rows)
 	stabilityTotals(w, doc)
-	fmt.Fprint(w, "\nwarm-up: median (least-most) of the executions used. !: not stable before the longest warm-up (so many\n"+
-		"executions), or before the executions ended. ratio: mean of the shortened experiment to that of the full one.\n")
+	fmt.Fprint(
+		w,
+		"\nwarm-up: median (least-most) of the executions used. !: not stable before the longest warm-up (so many\n"+
+			"executions), or before the executions ended. ratio: mean of the shortened experiment to that of the full one.\n",
+	)
 	printIndented(w, stabilityNotes(doc))
 }
 
@@ -50,7 +55,8 @@ func stabilityRow(k *stability.KeyDocument, c *stability.CriterionDocument) []st
 			reached++
 		}
 	}
-	warm := fmt.Sprintf("%s (%v-%v)", shortNumber(quantile.SpreadOf(steps).Median), slices.Min(steps), slices.Max(steps))
+	warm := fmt.Sprintf("%s (%v-%v)", shortNumber(quantile.SpreadOf(steps).Median), slices.Min(steps),
+		slices.Max(steps))
 	if reached < c.Used {
 		warm += fmt.Sprintf(" %d!", c.Used-reached)
 	}
@@ -66,7 +72,9 @@ func stabilityRow(k *stability.KeyDocument, c *stability.CriterionDocument) []st
 	if !math.IsNaN(float64(c.Low)) {
 		ratio = fmt.Sprintf("%.4f (%.4f, %.4f)", c.Ratio, c.Low, c.High)
 	}
-	return []string{string(c.Criterion), warm, used, display.Seconds(c.Time), percentOf(c.Saved), ratio, test}
+	return []string{
+		string(c.Criterion), warm, used, display.Seconds(c.Time), percentOf(c.Saved), ratio, test,
+	}
 }
 
 // percentOf writes a part of 1 as a percentage, or "-" when it could not be computed.
@@ -94,7 +102,8 @@ func stabilityTotals(w io.Writer, doc *stability.Document) {
 		})
 	}
 	fmt.Fprintln(w)
-	display.Table(w, []string{"criterion", ">same result", ">change rate", ">time", ">full", ">saved"}, rows)
+	display.Table(w, []string{"criterion", ">same result", ">change rate", ">time", ">full", ">saved"},
+		rows)
 }
 
 // stabilityNotes are sentences about what weakens the results.
@@ -108,8 +117,10 @@ func stabilityNotes(doc *stability.Document) []string {
 		if len(k.Executions) == 1 {
 			notes = append(notes, k.Key+": with one execution no criterion can tell whether it is enough")
 		}
-		if doc.Parameters.Step == "auto" && k.Step != "" && k.Step != (stability.Length{Seconds: 1}).String() {
-			notes = append(notes, fmt.Sprintf("%s: too short for steps of a second: a step is %s", k.Key, stepText(k.Step)))
+		if doc.Parameters.Step == "auto" && k.Step != "" &&
+			k.Step != (stability.Length{Seconds: 1}).String() {
+			notes = append(notes,
+				fmt.Sprintf("%s: too short for steps of a second: a step is %s", k.Key, stepText(k.Step)))
 		}
 		notes = append(notes, leftOutNotes(k.Key, k.LeftOut)...)
 	}

@@ -58,7 +58,7 @@ type Frequency struct {
 }
 
 // ErrNoCounters says that no record has APERF and MPERF.
-var ErrNoCounters = errors.New("no record has APERF and MPERF, so nothing can be said")
+var ErrNoCounters = errors.New("no record has APERF and MPERF, so there is nothing to judge")
 
 // NewCounters returns an empty document about the experiment in dir.
 func NewCounters(dir string) *Counters {
@@ -79,8 +79,8 @@ func (d *Counters) Add(rec results.Record, limits verdict.CounterLimits) {
 	row.Records++
 	run, ok := verdict.RunOf(rec)
 	if !ok || !run.HasRatio() {
-		d.reason = fmt.Sprintf("counters of record %d-%d: %s (%s)", rec.Slot, rec.Attempt, rec.CounterSource,
-			rec.CounterReason)
+		d.reason = fmt.Sprintf("counters of record %d-%d: %s (%s)", rec.Slot, rec.Attempt,
+			rec.CounterSource, rec.CounterReason)
 		return
 	}
 	f, reasons := judgeFrequency(run, limits)
@@ -237,8 +237,13 @@ func Calibrate(records iter.Seq[results.Record], idle, busy Selection) (Calibrat
 	limits, err := verdict.Suggest(i, b)
 	return Calibration{
 		Format: CalibrationFormat,
-		Idle:   CalibrationRun{len(runs[0].found), len(i.WallNS)}, Busy: CalibrationRun{len(runs[1].found), len(b.WallNS)},
+		Idle: CalibrationRun{
+			len(runs[0].found),
+			len(i.WallNS),
+		},
+		Busy: CalibrationRun{len(runs[1].found), len(b.WallNS)},
 		// As few digits as a person needs.
-		Tolerance: math.Round(limits.Tolerance*1e4) / 1e4, Threshold: math.Round(limits.BusyThreshold),
+		Tolerance: math.Round(limits.Tolerance*1e4) / 1e4,
+		Threshold: math.Round(limits.BusyThreshold),
 	}, err
 }

@@ -20,7 +20,8 @@ type ETADocument struct {
 // Document returns the estimate as documents have it.
 func (e ETA) Document() ETADocument {
 	d := ETADocument{
-		Known: e.Exact(), WaitsNS: int64(e.Waits), BetweenNS: int64(e.Between), Measured: e.Measured, Unknown: []string{},
+		Known: e.Exact(), WaitsNS: int64(e.Waits), BetweenNS: int64(e.Between), Measured: e.Measured,
+		Unknown: []string{},
 	}
 	if e.Known {
 		total := int64(e.Total)
@@ -41,13 +42,14 @@ func (e ETADocument) String() string {
 	waits := display.Duration(time.Duration(e.WaitsNS))
 	switch {
 	case e.RemainingNS == nil:
-		return "unknown until something was measured; " + waits + " of " + basis
+		return "unknown until something has been measured; " + waits + " of " + basis
 	case *e.RemainingNS == 0:
 		return "nothing is left to run"
 	}
 	remaining := display.Duration(time.Duration(*e.RemainingNS))
 	if !e.Known {
-		return fmt.Sprintf("at least %s; %s not yet measured", remaining, display.Count(len(e.Unknown), "key"))
+		return fmt.Sprintf("at least %s; %s not yet measured", remaining,
+			display.Count(len(e.Unknown), "key"))
 	}
 	return fmt.Sprintf("%s, of which %s %s", remaining, waits, basis)
 }

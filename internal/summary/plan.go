@@ -72,10 +72,10 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 	e := cfg.Experiment
 	waits := WaitsOf(cfg)
 	p := Plan{
-		Format: PlanFormat, Experiment: e.Name, Config: cfg.Path, ConfigHash: cfg.Hash, Directory: directory.For(path),
-		Host: cfg.Hostname, Order: e.Order, Seed: e.Seed, Reboot: e.Reboot, Executions: e.Executions,
-		SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots, WaitEachNS: int64(waits.Each),
-		WaitOnceNS: int64(waits.Once), Notes: []string{},
+		Format: PlanFormat, Experiment: e.Name, Config: cfg.Path, ConfigHash: cfg.Hash,
+		Directory: directory.For(path), Host: cfg.Hostname, Order: e.Order, Seed: e.Seed,
+		Reboot: e.Reboot, Executions: e.Executions, SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots,
+		WaitEachNS: int64(waits.Each), WaitOnceNS: int64(waits.Once), Notes: []string{},
 	}
 	v, samples, err := p.progress(fsys)
 	if err != nil {
@@ -89,7 +89,8 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 			return Plan{}, err
 		}
 		row := PlanKey{
-			Key: k.String(), Executions: e.Executions, Iterations: cfg.Iterations(k), Parameter: bench.Parameter,
+			Key: k.String(), Executions: e.Executions, Iterations: cfg.Iterations(k),
+			Parameter: bench.Parameter,
 		}
 		if mean, ok := means[k]; ok {
 			ns := int64(mean)
@@ -119,7 +120,7 @@ func (p *Plan) progress(fsys durable.FS) (*survey, []Sample, error) {
 	}
 	s, err := e.OpenSchedule()
 	if err != nil {
-		p.Notes = append(p.Notes, fmt.Sprintf("what is in the directory does not count here: %v", err))
+		p.Notes = append(p.Notes, fmt.Sprintf("the content of the directory is not used: %v", err))
 		return nil, nil, nil
 	}
 	defer s.Close() //nolint:errcheck // it was only read
@@ -129,8 +130,11 @@ func (p *Plan) progress(fsys durable.FS) (*survey, []Sample, error) {
 	}
 	samples := v.samples(e.Reader())
 	if s.Header().ConfigHash != p.ConfigHash {
-		p.Notes = append(p.Notes, "the directory's experiment was started with another text of this configuration: "+
-			"krund will refuse to go on with it; give the new one another name")
+		p.Notes = append(
+			p.Notes,
+			"the directory's experiment was started with another text of this configuration: "+
+				"krund will refuse to continue it; give the new one another name",
+		)
 		return nil, samples, nil
 	}
 	return v, samples, nil

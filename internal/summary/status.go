@@ -147,7 +147,8 @@ func StatusOf(f experiment.Experiment, host string) (Status, error) {
 		return Status{}, fmt.Errorf("read the schedule: %w", err)
 	}
 	st := fromHeader(f, s, v)
-	if st.Running != nil && left && abandoned(f, host) { // before and after: a krund may have begun or ended meanwhile
+	if st.Running != nil && left &&
+		abandoned(f, host) { // before and after: a krund may have begun or ended meanwhile
 		st.Interrupted = interruption(f)
 	}
 	r := f.Reader()
@@ -176,10 +177,11 @@ func interruption(f experiment.Experiment) *Interruption {
 func fromHeader(f experiment.Experiment, s *schedule.Schedule, v *survey) Status {
 	h := s.Header()
 	st := Status{
-		Format: StatusFormat, Directory: f.Dir(), ConfigHash: h.ConfigHash, Created: h.Created, Order: h.Order, Seed: h.Seed,
-		Slots: CountsOf(v.seen), Attempts: v.seen.Attempts, Running: slotOf(v.running), Next: slotOf(v.next),
-		Reboots: h.Reboots, Mails: h.Mails,
-		ErrorsTotal: v.failed, Errors: []Failure{}, Damaged: []DamagedSlot{}, Findings: []string{}, Keys: []KeyStatus{},
+		Format: StatusFormat, Directory: f.Dir(), ConfigHash: h.ConfigHash, Created: h.Created,
+		Order: h.Order, Seed: h.Seed, Slots: CountsOf(v.seen), Attempts: v.seen.Attempts,
+		Running: slotOf(v.running), Next: slotOf(v.next), Reboots: h.Reboots, Mails: h.Mails,
+		ErrorsTotal: v.failed, Errors: []Failure{}, Damaged: []DamagedSlot{}, Findings: []string{},
+		Keys: []KeyStatus{},
 	}
 	if st.Slots.Total > 0 {
 		st.Percent = 100 * float64(st.Slots.Finished) / float64(st.Slots.Total)
@@ -196,7 +198,12 @@ func fromHeader(f experiment.Experiment, s *schedule.Schedule, v *survey) Status
 		st.Damaged = append(st.Damaged, DamagedSlot{Slot: d.Index, Reason: d.Reason})
 	}
 	if err := s.HeaderDamage(); err != nil {
-		st.Findings = append(st.Findings, fmt.Sprintf("one of the two copies of the schedule's header is damaged; the next update repairs it: %v", err))
+		st.Findings = append(
+			st.Findings,
+			fmt.Sprintf(
+				"one of the two copies of the schedule's header is damaged; the next update repairs it: %v",
+				err),
+		)
 	}
 	return st
 }
@@ -218,7 +225,8 @@ func (st *Status) addLast(r *results.Reader, v *survey) {
 		}
 		st.Experiment, st.Host, st.Reboot = rec.Experiment, rec.Host, rec.Reboot
 		st.Last = &LastRecord{
-			SlotState: recordOf(&rec), Outcome: rec.Outcome, Started: rec.Started, WallNS: rec.Process.WallNS,
+			SlotState: recordOf(&rec), Outcome: rec.Outcome, Started: rec.Started,
+			WallNS: rec.Process.WallNS,
 		}
 		return
 	}
@@ -227,13 +235,15 @@ func (st *Status) addLast(r *results.Reader, v *survey) {
 // addFailures adds the first reason of each failed slot.
 func (st *Status) addFailures(r *results.Reader, v *survey) {
 	for _, slot := range v.failures {
-		f := Failure{SlotState: *slotOf(&slot), Outcome: slot.Flag.String(), Reason: "no reason is recorded"}
+		f := Failure{
+			SlotState: *slotOf(&slot), Outcome: slot.Flag.String(), Reason: "no reason is recorded",
+		}
 		rec, ok, err := r.Latest(slot.Index, slot.Attempts)
 		switch {
 		case err != nil:
 			f.Reason = err.Error()
 		case !ok:
-			f.Reason = "no attempt came to its end: the machine or krund stopped each time"
+			f.Reason = "no attempt was completed: the machine or krund stopped each time"
 		case len(rec.Reasons) > 0:
 			f.Reason = rec.Reasons[0]
 		}
@@ -272,7 +282,8 @@ func (st *Status) fill(cfg *config.Config) {
 	reboots, mails := cfg.Experiment.MaxReboots, cfg.Notify.MaxMails
 	st.MaxReboots, st.MaxMails = &reboots, &mails
 	if cfg.Hash != st.ConfigHash {
-		st.Findings = append(st.Findings, "config.toml is not the text that the schedule was made from; `krunctl check-data` says more")
+		st.Findings = append(st.Findings,
+			"config.toml is not the text that the schedule was made from; see `krunctl check-data`")
 	}
 }
 
@@ -283,7 +294,7 @@ func (st *Status) addRequests(f experiment.Experiment) error {
 		text string
 	}{
 		{directory.Hold, "held: the boots are ordinary ones until `krunctl resume " + display.ShellPath(f.Dir()) + "`"},
-		{directory.Stop, "asked to stop: krund ends after the execution that runs"},
+		{directory.Stop, "asked to stop: krund ends after the running execution"},
 	} {
 		asked, err := f.Asked(r.Request)
 		if err != nil {

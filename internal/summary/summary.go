@@ -10,9 +10,9 @@
 //   - [Estimate]: how long the experiment still takes, from the executions that are done and the
 //     configured waits.
 //
-// StatusOf and PlanOf read the experiment's directory; everything else is pure: the same records and the same seed give the same numbers, whatever the order
-// of the VMs and the number of processors. The analysis decides whether a key warms up. Start
-// reading at Collector.
+// StatusOf and PlanOf read the experiment's directory. Everything else is pure: the same records and
+// the same seed give the same numbers, whatever the order of the VMs and the number of processors.
+// The analysis decides whether a key warms up. Start reading at Collector.
 package summary
 
 import (

@@ -15,9 +15,9 @@ func csvHeader() []string {
 	for _, l := range csvLevels() {
 		header = append(header, "full_"+l)
 	}
-	return append(header, "time_s", "full_time_s", "saved_s", "saved", "unit", "average", "low", "high", "full_average",
-		"full_low", "full_high", "average_diff", "low_diff", "high_diff", "cv", "rmad", "rciw1", "rciw2", "rciw3",
-		"confidence", "warnings")
+	return append(header, "time_s", "full_time_s", "saved_s", "saved", "unit", "average", "low", "high",
+		"full_average", "full_low", "full_high", "average_diff", "low_diff", "high_diff", "cv", "rmad",
+		"rciw1", "rciw2", "rciw3", "confidence", "warnings")
 }
 
 // WriteCSV writes a row for each benchmark, and the header before them if it is wanted.

@@ -103,10 +103,10 @@ type ChangedDocument struct {
 func (f *Findings) Document() *Document {
 	o := f.options
 	d := &Document{
-		Format: Format, Source: f.Suite.Info, Unit: f.Suite.Unit, Metric: string(o.Metric), Published: o.Published,
-		Threshold: o.Threshold, Accuracy: o.Accuracy, Level: o.Level, Resamples: o.Resamples,
-		Seed: strconv.FormatUint(o.Seed, 10), Levels: levelNames(f.Suite), Keys: []KeyDocument{}, Shared: f.Shared,
-		Problems: append([]string{}, f.Suite.Warnings...),
+		Format: Format, Source: f.Suite.Info, Unit: f.Suite.Unit, Metric: string(o.Metric),
+		Published: o.Published, Threshold: o.Threshold, Accuracy: o.Accuracy, Level: o.Level,
+		Resamples: o.Resamples, Seed: strconv.FormatUint(o.Seed, 10), Levels: levelNames(f.Suite),
+		Keys: []KeyDocument{}, Shared: f.Shared, Problems: append([]string{}, f.Suite.Warnings...),
 	}
 	for i := range f.Results {
 		d.Keys = append(d.Keys, f.key(i))
@@ -138,9 +138,10 @@ func (f *Findings) key(i int) KeyDocument {
 func (f *Findings) choice(i int, c *Choice) ChoiceDocument {
 	summary := c.Summary(f.options.Metric)
 	d := ChoiceDocument{
-		Repetitions: map[string]int{}, Time: c.Seconds, Values: c.Values, Average: warmup.Real(summary.Average),
-		Low: warmup.Real(summary.Low), High: warmup.Real(summary.High), CV: warmup.Real(c.CV),
-		RMAD: warmup.Real(c.RMAD), RCIW1: warmup.Real(c.RCIW1), RCIW2: warmup.Real(c.RCIW2), RCIW3: warmup.Real(c.RCIW3),
+		Repetitions: map[string]int{}, Time: c.Seconds, Values: c.Values,
+		Average: warmup.Real(summary.Average), Low: warmup.Real(summary.Low),
+		High: warmup.Real(summary.High), CV: warmup.Real(c.CV), RMAD: warmup.Real(c.RMAD),
+		RCIW1: warmup.Real(c.RCIW1), RCIW2: warmup.Real(c.RCIW2), RCIW3: warmup.Real(c.RCIW3),
 	}
 	for k, name := range levelNames(f.Suite) {
 		d.Repetitions[name] = f.Repetitions(i, k, c.At)

@@ -107,7 +107,8 @@ func newKeyDocument(s *warmup.KeySeries, r *Result) KeyDocument {
 	k := KeyDocument{
 		Name: s.Key, Key: s.Key.String(), Executions: append([]int{}, s.Numbers...), LeftOut: s.LeftOut,
 		Lengths: append([]int{}, r.Lengths...), Compared: r.Used, Verdict: r.Verdict, Above: r.Above,
-		Outliers: s.NumbersOf(r.Outliers), Rest: r.Rest, ByRun: []ExecutionDocument{}, Pairs: []PairDocument{},
+		Outliers: s.NumbersOf(r.Outliers), Rest: r.Rest, ByRun: []ExecutionDocument{},
+		Pairs: []PairDocument{},
 	}
 	if r.Same == nil {
 		return k
@@ -121,9 +122,10 @@ func newKeyDocument(s *warmup.KeySeries, r *Result) KeyDocument {
 		}
 	}
 	same := SameDocument{
-		Verdict: verdict(r.Same.Dissimilar), Clusters: r.Same.Count, Cluster: make([]int, len(r.Same.Clusters)),
-		LastMerge: r.Same.LastMerge, Cosine: r.Same.Means[0], WaveHedges: r.Same.Means[1],
-		KumarHassebrook: r.Same.Means[2], RMSE: r.Same.Means[3], Distances: r.Same.Distances,
+		Verdict: verdict(r.Same.Dissimilar), Clusters: r.Same.Count,
+		Cluster: make([]int, len(r.Same.Clusters)), LastMerge: r.Same.LastMerge, Cosine: r.Same.Means[0],
+		WaveHedges: r.Same.Means[1], KumarHassebrook: r.Same.Means[2], RMSE: r.Same.Means[3],
+		Distances: r.Same.Distances,
 	}
 	for i, c := range r.Same.Clusters {
 		same.Cluster[i] = c + 1
@@ -164,8 +166,9 @@ func (k *KeyDocument) row(source string) []string {
 		outliers[i] = number(n)
 	}
 	row := []string{
-		source, k.Key, number(len(k.Executions)), number(len(k.LeftOut)), number(k.Compared), "", "", "", "", "", "",
-		string(k.Verdict), string(k.Verdict), "", "", strings.Join(outliers, " "), string(k.Rest),
+		source, k.Key, number(len(k.Executions)), number(len(k.LeftOut)), number(k.Compared), "", "", "",
+		"", "", "", string(k.Verdict), string(k.Verdict), "", "", strings.Join(outliers, " "),
+		string(k.Rest),
 	}
 	if k.Averages != nil {
 		for i, v := range k.Averages.Measures() {

@@ -14,9 +14,9 @@ import (
 // criterion.
 func csvHeader() []string {
 	return []string{
-		"source", "key", "problem", "step", "criterion", "profile", "threshold", "executions", "executions_used",
-		"reached", "warmup_steps", "warmup_not_reached", "time_s", "full_time_s", "saved", "mean_s",
-		"full_mean_s", "ratio", "ratio_low", "ratio_high", "change_rate", "same",
+		"source", "key", "problem", "step", "criterion", "profile", "threshold", "executions",
+		"executions_used", "reached", "warmup_steps", "warmup_not_reached", "time_s", "full_time_s",
+		"saved", "mean_s", "full_mean_s", "ratio", "ratio_low", "ratio_high", "change_rate", "same",
 	}
 }
 
@@ -58,9 +58,10 @@ func (c *CriterionDocument) row(k *KeyDocument, profile Profile) []string {
 	}
 	return []string{
 		string(c.Criterion), string(profile), exact(c.Threshold), strconv.Itoa(len(k.Executions)),
-		strconv.Itoa(c.Used), strconv.FormatBool(c.Reached), strings.Join(steps, " "), strconv.Itoa(missed),
-		exact(c.Time), realText(k.FullTime), realText(c.Saved), realText(c.Mean), realText(k.FullMean),
-		realText(c.Ratio), realText(c.Low), realText(c.High), realText(c.Change), strconv.FormatBool(c.Same),
+		strconv.Itoa(c.Used), strconv.FormatBool(c.Reached), strings.Join(steps, " "),
+		strconv.Itoa(missed), exact(c.Time), realText(k.FullTime), realText(c.Saved), realText(c.Mean),
+		realText(k.FullMean), realText(c.Ratio), realText(c.Low), realText(c.High), realText(c.Change),
+		strconv.FormatBool(c.Same),
 	}
 }
 

@@ -154,10 +154,11 @@ func newDocument(d *dataset.Dataset, p Parameters) *Document {
 		Format: Format, Source: d.Info, Keys: make([]KeyDocument, len(d.Pairs)), Totals: []Total{},
 		Problems: append([]string{}, d.Problems...),
 		Parameters: ParametersDocument{
-			Profile: p.Profile, Window: p.Window, Step: p.Step.String(), Batch: p.Batch, WarmupMin: p.WarmupMin,
-			WarmupMax: p.WarmupMax, Measure: p.Measure, ExecutionsMin: p.ExecutionsMin, ExecutionsMax: p.ExecutionsMax,
-			Full: p.Full, Draws: p.Draws, Resamples: p.Resamples, RatioResamples: p.QualityResamples,
-			Confidence: p.Confidence, Bootstrap: p.Index.String(), Seed: p.Seed,
+			Profile: p.Profile, Window: p.Window, Step: p.Step.String(), Batch: p.Batch,
+			WarmupMin: p.WarmupMin, WarmupMax: p.WarmupMax, Measure: p.Measure,
+			ExecutionsMin: p.ExecutionsMin, ExecutionsMax: p.ExecutionsMax, Full: p.Full, Draws: p.Draws,
+			Resamples: p.Resamples, RatioResamples: p.QualityResamples, Confidence: p.Confidence,
+			Bootstrap: p.Index.String(), Seed: p.Seed,
 		},
 	}
 }
@@ -178,15 +179,15 @@ func (k *KeyDocument) fill(s *warmup.KeySeries, r *Result) {
 		o := &r.Outcomes[i]
 		q := &o.Quality
 		c := CriterionDocument{
-			Criterion: o.Criterion, Threshold: o.Rule.Threshold, Values: reals(o.Values), Reached: o.Reached,
-			Used: o.Used, Time: o.Seconds, Saved: warmup.Real(o.Saved), Mean: warmup.Real(q.Mean),
-			Ratio: warmup.Real(q.Ratio), Low: warmup.Real(q.Low), High: warmup.Real(q.High),
-			Change: warmup.Real(q.Change), Same: q.Same,
+			Criterion: o.Criterion, Threshold: o.Rule.Threshold, Values: reals(o.Values),
+			Reached: o.Reached, Used: o.Used, Time: o.Seconds, Saved: warmup.Real(o.Saved),
+			Mean: warmup.Real(q.Mean), Ratio: warmup.Real(q.Ratio), Low: warmup.Real(q.Low),
+			High: warmup.Real(q.High), Change: warmup.Real(q.Change), Same: q.Same,
 		}
 		for e, w := range o.Warmups {
 			c.Warmup = append(c.Warmup, WarmupDocument{
-				Execution: k.Executions[e], Used: e < o.Used, Reached: w.Reached, Steps: w.Steps, From: w.From,
-				To: w.To - 1, Time: w.Seconds, Values: reals(w.Values),
+				Execution: k.Executions[e], Used: e < o.Used, Reached: w.Reached, Steps: w.Steps,
+				From: w.From, To: w.To - 1, Time: w.Seconds, Values: reals(w.Values),
 			})
 		}
 		k.Criteria = append(k.Criteria, c)
