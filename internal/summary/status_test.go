@@ -61,7 +61,7 @@ func TestStatusAndPlan(t *testing.T) {
 	must(schedule.Create(durable.OS(), d.Schedule(), h, cfg.Slots(), slots))
 	s, err := schedule.Open(durable.OS(), d.Schedule(), true)
 	must(err)
-	defer s.Close() //nolint:errcheck // the end of the test
+	defer s.Close()
 	check := func(state string, finished int, eta string) {
 		t.Helper()
 		st, err := summary.StatusOf(experiment.Experiment{Directory: d}, "bencher7")
