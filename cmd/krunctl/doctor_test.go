@@ -250,7 +250,8 @@ func (k obstinate) WriteFile(path string, data []byte) error {
 	return k.OS.WriteFile(path, data)
 }
 
-// TestProveSeveralSettings: whatever becomes of one of the settings, or of the proof itself, all others are put back, and the journal is empty.
+// TestProveSeveralSettings: whatever happens to one of the settings, or to the proof itself, all others are
+// restored, and the journal is empty.
 func TestProveSeveralSettings(t *testing.T) {
 	const (
 		aslr     = "aslr = { policy = \"require\", value = 1 }\n"

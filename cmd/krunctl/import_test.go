@@ -125,7 +125,7 @@ func TestReportAndCompare(t *testing.T) {
 		t.Errorf("the report does not use the stored analysis: %v", err)
 	}
 	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
-		t.Errorf("a report is not written anew: %s", r.text())
+		t.Errorf("a report is not replaced: %s", r.text())
 	}
 	mine := filepath.Dir(save(t, "index.html", "<p>my own page"))
 	if r := krunctl(t, "report", in, "-o", mine); r.code != exitError || !strings.Contains(r.stderr, "not a page of krunctl") {

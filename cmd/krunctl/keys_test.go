@@ -12,7 +12,7 @@ import (
 	"krund/internal/results"
 )
 
-// TestUnknownKey: whoever mistypes a key is not left with an empty table.
+// TestUnknownKey: a mistyped key is an error, not an empty table.
 func TestUnknownKey(t *testing.T) {
 	for _, args := range [][]string{{"summary"}, {"export", "--csv"}, {"export", "--csv", "--wide"}, {"startup"}, {"amperf"}, {"plot", "-o", filepath.Join(t.TempDir(), "x.svg")}} {
 		b := complete(t)

@@ -52,7 +52,7 @@ func TestRestoreKeepsTheAccount(t *testing.T) {
 	}
 }
 
-// TestRestoreLeavesAMachineThatIsTaken: what it would put back could be what another experiment has set.
+// TestRestoreLeavesAMachineThatIsTaken: a restore could revert the settings of another experiment.
 func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 	b := mixed(t)
 	db := &accounts{}

@@ -12,7 +12,7 @@ import (
 	"krund/internal/summary"
 )
 
-// TestStatusAfterACrash: an execution that nobody is at work on is not said to be running.
+// TestStatusAfterACrash: an execution on which no krund works is not called running.
 func TestStatusAfterACrash(t *testing.T) {
 	b := mixed(t)
 	begun := testTime.Add(-time.Hour)
@@ -41,7 +41,7 @@ func TestStatusAfterACrash(t *testing.T) {
 			t.Errorf("%s:\n%s", when, text)
 		}
 	}
-	wantRunning("nobody knows who took it")
+	wantRunning("its krund is unknown")
 	takenBy(ended.Process.Pid, "other")
 	wantRunning("by a krund of another machine")
 	takenBy(ended.Process.Pid, "bencher7")

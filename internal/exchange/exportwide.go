@@ -26,8 +26,7 @@ type wideRow struct {
 	values []string
 }
 
-// language is what a file of warmup_stats is about: it is told VM and language
-// on its command line.
+// language is what a file of warmup_stats is about: it takes VM and language on its command line.
 type language struct{ vm, variant string }
 
 func (g language) file() string { return g.vm + "_" + g.variant + ".csv" }

@@ -96,7 +96,7 @@ func (c *Collector) of(k key.Key) *state {
 	return s
 }
 
-// Add takes a record. counts tells that it is the one of its slot that counts;
+// Add takes a record. counts means that it is the one of its slot that counts;
 // of others only the outcome does. The record is not kept.
 func (c *Collector) Add(r results.Record, counts bool) {
 	s := c.of(r.Key)
