@@ -35,7 +35,7 @@ type app struct {
 	systemctl      func(ctx context.Context, args ...string) error // runs systemctl
 	machine        func(context.Context) *control.Machine          // this machine, or a test's copy of one
 	state          string                                          // directory of what must survive a crash
-	runtime        []string                                        // directories that are empty after a boot; see directory.LockMachine
+	runtime        []string                                        // see directory.LockMachine
 
 	leftOut map[[2]string]bool // source and reason of each record that was left out
 

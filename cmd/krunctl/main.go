@@ -46,7 +46,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		state:     "/var/lib/krund",
 		runtime:   directory.RuntimeDirs(),
 		counters:  msr.Probe,
-		measure: func(ctx context.Context, m *control.Machine, cpus control.CPUs, d time.Duration) (probe.Proof, error) {
+		measure: func(ctx context.Context, m *control.Machine, cpus control.CPUs,
+			d time.Duration) (probe.Proof, error) {
 			return probe.Prove(ctx, m, sysroot.RealClock{}, cpus, d)
 		},
 	}, args, stdout)

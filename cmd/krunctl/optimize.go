@@ -134,11 +134,12 @@ func (o *optimizeOptions) check(files int) error {
 	}
 	s := o.search
 	if s.Threshold == 0 || s.Accuracy == 0 || s.Level == 0 || s.Resamples == 0 || s.Instances == 0 ||
-		s.Outermost == 0 ||
-		s.Steps == 0 ||
-		!(o.limit > 0) { // zeros would be the defaults
-		return errors.New(
-			"--threshold, --accuracy, --confidence, --resamples, --instances, --at-least, --steps and --change must be positive")
+		s.Outermost == 0 || s.Steps == 0 { // which would be the defaults
+		return errors.New("--threshold, --accuracy, --confidence, --resamples, --instances, --at-least and " +
+			"--steps must not be 0")
+	}
+	if !(o.limit > 0) {
+		return fmt.Errorf("--change must be positive, not %v", o.limit)
 	}
 	if o.iterationTime < 0 || o.overhead < 0 {
 		return errors.New("--iteration-time and --overhead must not be negative")

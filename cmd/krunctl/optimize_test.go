@@ -181,6 +181,7 @@ func TestOptimizeRefuses(t *testing.T) {
 		{[]string{"--changes", in, directory}, exitError, "same levels"},
 		{[]string{"--suite-runs", "--skip", "steady", directory}, exitUsage, "use a number"},
 		{[]string{"--at-least", "0", in}, exitUsage, "--at-least"},
+		{[]string{"--change", "0", in}, exitUsage, "--change must be positive"},
 		{[]string{"-j", "0", in}, exitUsage, "-j 0"},
 		{[]string{"--overhead", "-1s", in}, exitUsage, "--overhead"},
 		{[]string{"--column", "nonsense", directory}, exitError, "no column \"nonsense\""},

@@ -89,7 +89,10 @@ func (a *app) printKeys(keys []summary.KeyStatus) {
 			mean = display.Nanoseconds(float64(*k.MeanWallNS))
 		}
 		row := []string{k.Key}
-		for _, n := range []int{k.Slots.Total, k.Slots.Completed, k.Slots.Error, k.Slots.Timeout, k.Slots.Skipped, k.Slots.Outstanding + k.Slots.Running, k.Attempts} {
+		for _, n := range []int{
+			k.Slots.Total, k.Slots.Completed, k.Slots.Error, k.Slots.Timeout, k.Slots.Skipped,
+			k.Slots.Outstanding + k.Slots.Running, k.Attempts,
+		} {
 			row = append(row, strconv.Itoa(n))
 		}
 		rows = append(rows, append(row, mean))
