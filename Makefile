@@ -35,7 +35,7 @@ build:
 ## demo        a small real experiment without root or reboots; the results are in demo.krun/
 demo: setup build
 	@rm -rf demo.krun $(BUILD)/demo-report
-	$(BUILD)/bin/krund run --folder demo.krun configs/demo.toml
+	$(BUILD)/bin/krund run --directory demo.krun configs/demo.toml
 	$(BUILD)/bin/krunctl summary demo.krun
 	$(BUILD)/bin/krunctl report demo.krun -o $(BUILD)/demo-report
 	@echo

@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"strconv"
+
+	"krund/internal/display"
+	"krund/internal/summary"
 )
 
-// mostViolating is how many violating records are explained; JSON has all.
+// mostViolating is the number of violating records that are explained; JSON has all.
 const mostViolating = 20
 
-func (a *app) printAmperf(d amperfJSON) {
+func (a *app) printAmperf(d *summary.Counters) {
 	threshold := "a thousandth of the base frequency"
 	if d.Threshold > 0 {
 		threshold = fmt.Sprintf("%.0f", d.Threshold)
@@ -17,22 +20,29 @@ func (a *app) printAmperf(d amperfJSON) {
 	table := make([][]string, 0, len(d.Keys))
 	for _, k := range d.Keys {
 		table = append(table, []string{
-			k.Key, fmt.Sprintf("%d/%d", k.Judged, k.Records), strconv.Itoa(k.Violating), strconv.Itoa(k.Iterations),
-			strconv.Itoa(k.Throttled), strconv.Itoa(k.Turbo), ratioText(k.Lowest), ratioText(k.Highest),
+			k.Key, fmt.Sprintf("%d/%d", k.Judged, k.Records), strconv.Itoa(k.Violating),
+			strconv.Itoa(k.Iterations), strconv.Itoa(k.Throttled), strconv.Itoa(k.Turbo),
+			ratioText(k.Lowest), ratioText(k.Highest),
 		})
 	}
-	a.table([]string{"key", ">judged", ">violating", ">iterations", ">throttled", ">turbo", ">lowest", ">highest"}, table)
+	display.Table(
+		a.stdout,
+		[]string{
+			"key", ">judged", ">violating", ">iterations", ">throttled", ">turbo", ">lowest", ">highest",
+		},
+		table,
+	)
 	if len(d.Violating) > 0 {
 		a.print("\n")
 	}
 	for i, v := range d.Violating {
 		if i == mostViolating {
-			a.print("... and %s more; --json has all\n", plural(len(d.Violating)-i, "record"))
+			a.print("... and %s more; --json has all\n", display.Count(len(d.Violating)-i, "record"))
 			break
 		}
-		a.print("%d-%d %s, %s\n", v.Slot, v.Attempt, visible(v.Key), v.Outcome)
+		a.print("%d-%d %s, %s\n", v.Slot, v.Attempt, display.Terminal(v.Key), v.Outcome)
 		for _, reason := range v.Reasons {
-			a.print("    %s\n", visible(reason))
+			a.print("    %s\n", display.Terminal(reason))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/summary"
 )
 
 // Per nanosecond: a processor of 2 GHz.
@@ -68,7 +69,7 @@ func TestAmperf(t *testing.T) {
 	if r := krunctl(t, "amperf", "--tolerance", "0.3", "--threshold", "1e12", b.dir()); r.code != exitOK {
 		t.Errorf("with a threshold that no core reaches:\n%s", r.text())
 	}
-	var doc amperfJSON
+	var doc summary.Counters
 	if err := json.Unmarshal([]byte(krunctl(t, "amperf", "--json", b.dir()).stdout), &doc); err != nil {
 		t.Fatal(err)
 	}

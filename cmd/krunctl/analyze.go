@@ -13,24 +13,26 @@ import (
 	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
+	"krund/internal/experiment"
+	"krund/internal/report"
 )
 
-const analyzeHelp = `Analyze says of each process execution whether its iterations warm up, are flat,
-slow down or never become steady, when the steady state began, and how fast it
-is; and of each key what its executions have in common.
+const analyzeHelp = `Analyze classifies each process execution (its iterations warm up, are flat, slow
+down, or never reach a steady state), and reports when the steady state began and
+how fast it is; and for each key, what its executions have in common.
 
-It reads experiments of krund (a directory NAME.krun or its NAME.toml), results of
-Krun (NAME_results.json.bz2, also unpacked), CSV files of warmup_stats, and times
-of JMH, pyperf, hyperfine (JSON) and go test -bench (text), as krunctl import
-explains them. Each gets an analysis of its own: NAME.krun/analysis.json, or
+It reads experiments of krund (a directory NAME.krun or its NAME.toml), results
+of Krun (NAME_results.json.bz2, also uncompressed), CSV files of warmup_stats, and
+times of JMH, pyperf, hyperfine (JSON) and go test -bench (text); see krunctl
+import. Each input gets its own analysis: NAME.krun/analysis.json, or
 NAME.analysis.json beside a file (docs/analysis.md describes it), and a table on
-standard output. Keys whose data and parameters have not changed since are taken
-from there. The analysis of some of the keys only (--key) is printed, and written
-where -o says, but does not take the place of that of all.
+standard output. Keys whose data and parameters have not changed are taken from
+the previous analysis. The analysis of a part of the keys (--key) is printed, and
+written where -o says, but it does not replace the analysis of all keys.
 
-The mode is a set of rules. "paper" is the study's, accidents included, for
-times; "relative" does not depend on the unit, and is taken for other columns.
-An amount is a number of iterations or a percentage of those there are.
+The mode is a set of rules. "paper" is that of the study, including its
+accidents, for times; "relative" does not depend on the unit, and is the default
+for other columns. An amount is a number of iterations or a percentage of them.
 
 Classes: - flat, \ warmup, / slowdown, ~ no steady state, = good inconsistent
 (flat and warmup), x bad inconsistent.
@@ -44,66 +46,71 @@ EXAMPLES
   krunctl analyze --json --vm Hotspot --variant default-java times.csv | jq .totals
 ` + readExitHelp
 
-// analyzeOptions are the flags. Texts that are empty leave the mode's default.
+// analyzeOptions are the flags. Empty texts keep the default of the mode.
 type analyzeOptions struct {
 	json, fresh, howLong, raw bool
 	output                    string
-	mode, column              string
+	mode                      string
 	outliers                  string
 	window, steady, delta     string
 	penalty, cost             string
 	resamples                 int
 	seed                      uint64
 	workers                   int
-	vm, variant, uname        string // what CSV files do not say
-	key                       string
+	experiment.Options
 }
 
 func analyzeCommand(a *app) *cobra.Command {
 	var o analyzeOptions
 	c := &cobra.Command{
 		Use:   "analyze DIR|NAME.toml|FILE...",
-		Short: "Say what warms up, when, and how fast it then is",
-		Long:  analyzeHelp,
-		Args:  arguments(1, 1000, "experiments or files of results"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.analyze(args, o) },
+		Short: "Classify executions; find the steady state and its speed", Long: analyzeHelp,
+		Args: arguments(1, 1000, "experiments or files of results"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.analyze(args, o) },
 	}
 	o.flags(c.Flags())
-	a.keyFlag(c, &o.key)
+	a.keyFlag(c, &o.Key)
 	return c
 }
 
 func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print the analysis as JSON")
 	f.StringVarP(&o.output, "output", "o", "", "write the analysis to this file")
-	f.BoolVar(&o.fresh, "fresh", false, "analyse everything anew")
-	f.BoolVar(&o.howLong, "how-long", false, "also say how many iterations and executions would have been enough")
+	f.BoolVar(&o.fresh, "fresh", false, "analyze everything again")
+	f.BoolVar(&o.howLong, "how-long", false,
+		"also report how many iterations and executions would have been enough")
 	f.StringVar(&o.mode, "mode", "", "rules: paper or relative")
-	f.StringVar(&o.column, "column", dataset.Wall, "column to analyse: wall, cycles, ...; of per-core columns the sum")
-	f.StringVar(&o.outliers, "outliers", "", "how outliers are found: study, or traini for series of means of short calls (default study)")
+	f.StringVar(&o.Column, "column", dataset.Wall,
+		"column to analyze: wall, cycles, ...; per-core columns are summed")
+	f.StringVar(&o.outliers, "outliers", "",
+		"outlier rule: study, or traini for series of means of short calls (default study)")
 	f.StringVar(&o.window, "window", "", "outlier window, an amount (default 10%)")
-	f.StringVar(&o.steady, "steady", "", "iterations at the end that must be steady, an amount (default 25%)")
-	f.StringVar(&o.delta, "delta", "", "smallest difference that counts: seconds, or a percentage (default 0.001; mode relative: 1%)")
-	f.BoolVar(&o.raw, "raw-deltas", false, "compare means by delta alone, not by the variance")
-	f.StringVar(&o.penalty, "penalty", "", "price of a changepoint: 15logn, a number, sic, mbic, aic, hannan-quinn or crops (default 15logn)")
-	f.StringVar(&o.cost, "cost", "", "what changes: meanvar, mean, or ed for any change of distribution (default meanvar)")
+	f.StringVar(&o.steady, "steady", "",
+		"iterations at the end that must be steady, an amount (default 25%)")
+	f.StringVar(&o.delta, "delta", "",
+		"smallest relevant difference: seconds, or a percentage (default 0.001; mode relative: 1%)")
+	f.BoolVar(&o.raw, "raw-deltas", false, "compare means by delta only, without the variance")
+	f.StringVar(&o.penalty, "penalty", "",
+		"penalty of a changepoint: 15logn, a number, sic, mbic, aic, hannan-quinn or crops (default 15logn)")
+	f.StringVar(&o.cost, "cost", "",
+		"what changes: meanvar, mean, or ed for any change of distribution (default meanvar)")
 	f.IntVar(&o.resamples, "resamples", 0, "bootstrap resamples (default 100000)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the bootstrap")
 	jobsFlag(f, &o.workers)
-	f.StringVar(&o.vm, "vm", "", "name of the VM where the file does not say")
-	f.StringVar(&o.variant, "variant", "", "name of the variant (language) where the file does not say")
-	f.StringVar(&o.uname, "uname", "", "output of uname -a on the machine of CSV files")
+	f.StringVar(&o.VM, "vm", "", "name of the VM if the file has none")
+	f.StringVar(&o.Variant, "variant", "", "name of the variant (language) if the file has none")
+	f.StringVar(&o.Uname, "uname", "", "output of uname -a on the machine that measured, for CSV files")
 }
 
 func (a *app) analyze(args []string, o analyzeOptions) error {
 	if o.output != "" && len(args) > 1 {
-		return usageError{fmt.Errorf("-o names one file for %d analyses; leave it out", len(args))}
+		return usageError(fmt.Errorf("-o names one file for %d analyses; omit it", len(args)))
 	}
 	if err := o.check(); err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	for i, arg := range args {
-		in, err := a.analysisInput(arg, o)
+		in, err := a.reader(o.workers).Read(arg, o.Options)
 		if err != nil {
 			return err
 		}
@@ -117,24 +124,20 @@ func (a *app) analyze(args []string, o analyzeOptions) error {
 	return nil
 }
 
-// check refuses texts that cannot be read before files are.
+// check reports mistakes in the flags before any file is read.
 func (o *analyzeOptions) check() error {
 	if o.workers < 1 {
 		return fmt.Errorf("-j %d: at least 1 processor is needed", o.workers)
 	}
 	if o.resamples < 0 {
-		return fmt.Errorf("--resamples %d: write a number above 0", o.resamples)
+		return fmt.Errorf("--resamples must be positive, not %d", o.resamples)
 	}
-	_, err := o.parameters("")
+	_, err := o.parameters(classify.Relative)
 	return err
 }
 
-// parameters turns the flags into parameters for values of a unit.
-func (o *analyzeOptions) parameters(unit string) (warmup.Parameters, error) {
-	mode := classify.Relative
-	if unit == dataset.Seconds {
-		mode = classify.Paper
-	}
+// parameters returns the parameters of the flags. mode is the default of --mode.
+func (o *analyzeOptions) parameters(mode classify.Mode) (warmup.Parameters, error) {
 	var err error
 	if o.mode != "" {
 		if mode, err = classify.ParseMode(o.mode); err != nil {
@@ -142,25 +145,23 @@ func (o *analyzeOptions) parameters(unit string) (warmup.Parameters, error) {
 		}
 	}
 	p := warmup.Default(mode)
-	p.Column, p.Seed, p.RawDeltas = o.column, o.seed, o.raw
+	p.Column, p.Seed, p.RawDeltas = o.Column, o.seed, o.raw
 	if o.resamples > 0 {
 		p.Resamples = o.resamples
 	}
-	err = firstOf(
-		override("outliers", o.outliers, &p.Outliers, outlier.ParseRule),
+	err = firstOf(override("outliers", o.outliers, &p.Outliers, outlier.ParseRule),
 		override("window", o.window, &p.Window, warmup.ParseAmount),
 		override("steady", o.steady, &p.Steady, warmup.ParseAmount),
 		override("delta", o.delta, &p.Delta, classify.ParseDelta),
 		override("penalty", o.penalty, &p.Penalty, changepoint.ParsePenalty),
-		override("cost", o.cost, &p.Cost, changepoint.ParseCost),
-	)
+		override("cost", o.cost, &p.Cost, changepoint.ParseCost))
 	if p.Cost == changepoint.Mean {
 		p.Arithmetic = changepoint.Stable // else the penalty would have the unit of the column
 	}
 	return p, err
 }
 
-// override parses the text of a flag into what it overrides, if it was given.
+// override parses the text of a flag, if there is one, into a parameter.
 func override[T any](flag, text string, into *T, parse func(string) (T, error)) error {
 	if text == "" {
 		return nil
@@ -173,23 +174,28 @@ func override[T any](flag, text string, into *T, parse func(string) (T, error)) 
 	return nil
 }
 
-// analyzeOne analyses one input, prints it and stores it.
-func (a *app) analyzeOne(in analysisInput, o analyzeOptions) error {
-	p, err := o.parameters(warmup.Unit(in.data, o.column))
+// analyzeOne analyzes one input, prints the analysis and stores it.
+func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
+	p, err := o.parameters(experiment.Mode(in.Data, o.Column))
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
-	bar := newProgressBar(a, in.data.Source)
-	doc, err := warmup.Analyze(in.data, p, warmup.Options{
-		Workers: o.workers, Previous: a.previousAnalysis(in, o), Progress: bar.show,
-	})
-	bar.clear()
+	if o.output != "" {
+		in.Analysis = o.output
+	}
+	r := a.reader(o.workers)
+	var previous *warmup.Document
+	if !o.fresh {
+		previous = r.Stored(in.Analysis)
+	}
+	doc, err := r.Analyze(in, p, previous)
 	if err != nil {
-		return fmt.Errorf("analyse %s: %w", in.data.Source, err)
+		return err
 	}
 	if o.howLong {
-		if doc.HowLong, err = warmup.HowLong(in.data, doc, warmup.ShorterOptions{Workers: o.workers}); err != nil {
-			return fmt.Errorf("how long %s should have run: %w", in.data.Source, err)
+		if doc.HowLong, err = warmup.HowLong(in.Data, doc,
+			warmup.ShorterOptions{Workers: o.workers}); err != nil {
+			return fmt.Errorf("find out how long %s should have run: %w", in.Data.Source, err)
 		}
 	}
 	text, err := doc.Encode()
@@ -199,14 +205,14 @@ func (a *app) analyzeOne(in analysisInput, o analyzeOptions) error {
 	if o.json {
 		a.print("%s", text)
 	} else {
-		a.printAnalysis(doc)
+		report.AnalysisText(a.stdout, doc)
 	}
 	return a.storeAnalysis(in, text, o)
 }
 
-// storeAnalysis writes the analysis to its file; one of some keys only where it was asked for. With --json, which has said
-// everything, a place one may not write to is only mentioned.
-func (a *app) storeAnalysis(in analysisInput, text []byte, o analyzeOptions) error {
+// storeAnalysis writes the analysis to the file of -o, or to that of the input if it is of all keys.
+// With --json and without -o an error is only a message, because the analysis was printed.
+func (a *app) storeAnalysis(in experiment.Input, text []byte, o analyzeOptions) error {
 	var err error
 	switch {
 	case o.output != "":
@@ -214,34 +220,16 @@ func (a *app) storeAnalysis(in analysisInput, text []byte, o analyzeOptions) err
 			_, err := w.Write(text)
 			return err
 		})
-	case in.pattern == nil && in.output != "":
+	case in.Pattern == nil && in.Analysis != "":
 		const usual = 0o644
-		err = durable.WriteFile(a.fsys, in.output, text, usual)
+		err = durable.WriteFile(a.fsys, in.Analysis, text, usual)
 	}
 	switch {
 	case err == nil:
 		return nil
 	case o.json && o.output == "":
-		a.talk("krunctl: the analysis was printed, but not stored: %v", err)
+		a.talk("krunctl: the analysis was printed but could not be stored: %v", err)
 		return nil
 	}
-	return fmt.Errorf("store the analysis: %w; -o FILE writes it elsewhere", err)
-}
-
-// previousAnalysis reads the analysis that will be replaced; nil when there is
-// none that can be used.
-func (a *app) previousAnalysis(in analysisInput, o analyzeOptions) *warmup.Document {
-	if o.fresh {
-		return nil
-	}
-	text, err := durable.ReadFile(a.fsys, in.output)
-	if err != nil {
-		return nil // the usual case: there is none yet
-	}
-	doc, err := warmup.Decode(text)
-	if err != nil {
-		a.talk("krunctl: %s is replaced: %v", in.output, err)
-		return nil
-	}
-	return doc
+	return fmt.Errorf("store the analysis: %w; use -o FILE to write it elsewhere", err)
 }

@@ -190,7 +190,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{[]string{filepath.Join(dir, "none.json")}, exitError, "none.json"},
 		{[]string{broken}, exitError, "broken.json"},
 		{[]string{filepath.Join(dir, "none.toml")}, exitError, "none.krun"},
-		{[]string{"-o", filepath.Join(dir, "no", "where"), in}, exitError, "-o FILE writes it elsewhere"},
+		{[]string{"-o", filepath.Join(dir, "no", "where"), in}, exitError, "use -o FILE to write it elsewhere"},
 	} {
 		r := analyzed(t, c.args...)
 		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
@@ -212,16 +212,6 @@ func TestProgressLine(t *testing.T) {
 	} {
 		if got := progressLine("x", c.p, 10*time.Second); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.p, got, c.want)
-		}
-	}
-}
-
-func TestStem(t *testing.T) {
-	for in, want := range map[string]string{
-		"a/warmup_results.json.bz2": "a/warmup_results", "times.csv": "times", "x.JSON": "x", "plain": "plain",
-	} {
-		if got := stem(in); got != want {
-			t.Errorf("stem(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

@@ -11,55 +11,58 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/analysis/warmup"
 	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/exchange"
+	"krund/internal/experiment"
 	"krund/internal/host"
+	"krund/internal/key"
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
 )
 
-// app is the world that the commands work in.
+// app is the environment of the commands; tests have their own.
 type app struct {
 	stdin          io.Reader
-	stdout, stderr io.Writer // data, and talk
+	stdout, stderr io.Writer // for data, and for messages
 	now            func() time.Time
 	host           string // name of this machine
 	fsys           durable.FS
 	uid            int                                             // of the caller
-	systemctl      func(ctx context.Context, args ...string) error // tells systemd
+	systemctl      func(ctx context.Context, args ...string) error // runs systemctl
 	machine        func(context.Context) *control.Machine          // this machine, or a test's copy of one
-	state          string                                          // directory for what krunctl must find again after a crash
-	runtime        []string                                        // directories for what ends with the boot: where the lock of the machine is
+	state          string                                          // directory of what must survive a crash
+	runtime        []string                                        // see directory.LockMachine
 
-	leftOut map[[2]string]bool // source and reason of what could not be read
+	leftOut map[[2]string]bool // source and reason of each record that was left out
 
-	counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding // which counters there are
+	counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding // looks for counters
 	measure  func(context.Context, host.Host, host.CPUs, time.Duration) (probe.Proof, error)
 }
 
-// Bounds of one message for people.
+// Bounds of one message.
 const (
 	talkLines = 200
 	talkBytes = 64 << 10
 )
 
-// talk prints a message for people. Its lines are made fit for a terminal, and
-// there are no more of them than anyone reads.
+// talk prints a message on standard error. It is bounded and fit for a terminal.
 func (a *app) talk(format string, args ...any) {
 	var lines []string
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
-		lines = append(lines, visible(strings.TrimSuffix(line, "\n")))
+		lines = append(lines, display.Terminal(strings.TrimSuffix(line, "\n")))
 	}
 	for _, line := range display.ClipLines(lines, talkLines, talkBytes) {
 		_, _ = fmt.Fprintln(a.stderr, line) // an error here cannot be reported anywhere
 	}
 }
 
-// print writes data to standard output. Write errors are kept by the buffer
-// behind it and reported at the end.
+// print writes data to standard output. The buffer behind it keeps write errors, which runIn
+// reports at the end.
 func (a *app) print(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.stdout, format, args...)
 }
@@ -75,25 +78,38 @@ func (a *app) printJSON(document any) error {
 // Exit codes.
 const (
 	exitOK    = 0
-	exitError = 1 // could not be done, or problems were found
+	exitError = 1 // something could not be done, or problems were found
 	exitUsage = 2 // wrong usage or configuration
 
-	exitLeftOut = 3 // done, without records that could not be read
+	exitLeftOut = 3 // success, but records were left out
 )
 
-// usageError is a mistake in the command line.
-type usageError struct{ error }
+// records reads the records of an experiment.
+func (a *app) records(f experiment.Experiment, pattern *key.Pattern) (*experiment.Records, error) {
+	return f.Records(pattern, a.host, func(err error) { a.leaveOut(f.Dir(), err.Error()) })
+}
 
-func (e usageError) Unwrap() error { return e.error }
+// reader reads experiments and files of results. workers is the number of goroutines of an analysis.
+func (a *app) reader(workers int) experiment.Reader {
+	return experiment.Reader{
+		FS: a.fsys, LeaveOut: a.leaveOut, Message: a.talk, Workers: workers,
+		Progress: func(source string) (func(warmup.Progress), func()) {
+			bar := newProgressBar(a, source)
+			return bar.show, bar.clear
+		},
+	}
+}
 
-// errFound ends a command that did its work and found problems. What they are
-// is in its output already.
+// usageError marks a mistake in the command line.
+func usageError(err error) error { return experiment.UsageError{Err: err} }
+
+// errFound ends a command that did its work and found problems, which its output names.
 var errFound = errors.New("problems were found")
 
-// leaveOut says, once, that something of source could not be read, and why. The command goes on
-// without it, and ends with exitLeftOut unless there is worse.
+// leaveOut reports, once, that a record of source could not be read, and why. The command continues
+// without it, and ends with exitLeftOut unless there is an error.
 func (a *app) leaveOut(source, why string) {
-	const most = 20 // that are named
+	const most = 20 // records that are named
 	if a.leftOut == nil {
 		a.leftOut = make(map[[2]string]bool)
 	}
@@ -105,10 +121,11 @@ func (a *app) leaveOut(source, why string) {
 	}
 }
 
-// end says how a command ended, and returns its exit code.
+// end prints the error of a command, and returns its exit code.
 func (a *app) end(err error) int {
 	if n := len(a.leftOut); n > 0 {
-		a.talk("krunctl: left out %s in all; `krunctl check-data` says what to do", plural(n, "record"))
+		a.talk("krunctl: left out %s in all; `krunctl check-data` shows how to fix that",
+			display.Count(n, "record"))
 		if err == nil {
 			return exitLeftOut
 		}
@@ -120,18 +137,19 @@ func (a *app) end(err error) int {
 }
 
 func exitCode(err error) int {
-	var usage usageError
+	var usage experiment.UsageError
 	var wrong config.Errors
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &usage), errors.As(err, &wrong):
+	case errors.As(err, &usage), errors.As(err, &wrong), errors.Is(err, exchange.ErrUnknown),
+		errors.Is(err, exchange.ErrPacked):
 		return exitUsage
 	}
 	return exitError
 }
 
-// message is what to print about err; "" for nothing.
+// message returns the text to print for err; "" for none.
 func message(err error) string {
 	if err == nil || err == errFound { //nolint:errorlint // a joined error has more to say
 		return ""
@@ -139,13 +157,15 @@ func message(err error) string {
 	return err.Error()
 }
 
-// arguments makes a check of the number of arguments whose error is a
-// usageError.
+// arguments returns a check of the number of arguments. Its error is a UsageError.
 func arguments(low, high int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) >= low && len(args) <= high {
 			return nil
 		}
-		return usageError{fmt.Errorf("%s needs %s, not %d arguments; see `%s --help`", c.Name(), what, len(args), c.CommandPath())}
+		return usageError(
+			fmt.Errorf("%s needs %s, not %d arguments; see `%s --help`", c.Name(), what, len(args),
+				c.CommandPath()),
+		)
 	}
 }

@@ -75,7 +75,7 @@ func TestBombs(t *testing.T) {
 	limit := fmt.Sprintf("unpacks to more than %d", durable.SmallUnpacked)
 	for _, args := range [][]string{
 		{"analyze", krun}, {"convert", "--to", "csv", krun}, // and all that read the same way
-		{"optimise", uoptime}, {"show", record}, {"show", "--json", record},
+		{"optimize", uoptime}, {"show", record}, {"show", "--json", record},
 	} {
 		r := krunctl(t, args...)
 		advice := "; if you trust it, unpack it ("

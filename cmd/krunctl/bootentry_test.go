@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"krund/internal/control"
+	"krund/internal/experiment"
 	"krund/internal/host"
 	"krund/internal/sysroot"
 )
@@ -68,7 +69,7 @@ func TestBootEntry(t *testing.T) {
 	if code, out := run(0, "enable", "--root", image, b.toml); code != exitOK || !strings.Contains(out, "boot loader's entry krund") || asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
 	}
-	if code, out := run(0, "enable", "--start", b.toml); code != exitUsage || !strings.Contains(out, "leave out --start") || asked() {
+	if code, out := run(0, "enable", "--start", b.toml); code != exitUsage || !strings.Contains(out, "omit --start") || asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
 	}
 	b.must(os.Rename(filepath.Join(root, "boot/grub/custom.cfg"), filepath.Join(root, "custom.cfg")))
@@ -77,7 +78,7 @@ func TestBootEntry(t *testing.T) {
 	}
 	b.must(os.Rename(filepath.Join(root, "custom.cfg"), filepath.Join(root, "boot/grub/custom.cfg")))
 
-	cfg, err := (&app{fsys: lax()}).parseConfig(b.toml, "bencher7")
+	cfg, err := experiment.ParseConfig(lax(), b.toml, "bencher7")
 	b.must(err)
 	a := &app{machine: func(context.Context) *control.Machine {
 		return &control.Machine{Host: host.Host{Root: sysroot.New(root)}}

@@ -1,22 +1,28 @@
 package main
 
 import (
+	"strconv"
+
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
 	"krund/internal/doctor"
+	"krund/internal/experiment"
 	"krund/internal/integrity"
 	"krund/internal/results"
+	"krund/internal/summary"
 )
 
-const checkDataHelp = `Check-data looks at everything in an experiment's directory: the checksums of the
-schedule, every record, what schedule, records and configuration say about each
-other, leftovers of crashes, and files that do not belong there. It lists what is
-wrong and what to do about it.
+const checkDataHelp = `Check-data checks everything in an experiment's directory: the checksums of the
+schedule, every record, whether schedule, records and configuration agree,
+leftovers of crashes, and files that do not belong there. It lists the problems
+and how to fix them.
 
-It only reads, and may be used while krund runs; but it keeps a processor busy
-for a while, so leave a machine alone that measures.
+It only reads, and may run while krund does, but it keeps a processor busy for a
+while, so do not run it on a machine that measures.
 
-Notes are odd things that are no reason to worry; they do not count.
+Notes are unusual findings that need no action; they do not affect the exit
+status.
 
 EXAMPLES
   krunctl check-data warmup.toml
@@ -32,13 +38,12 @@ func checkDataCommand(a *app) *cobra.Command {
 	var o checkDataOptions
 	c := &cobra.Command{
 		Use:   "check-data DIR|NAME.toml",
-		Short: "Look for damage and contradictions in an experiment's directory",
-		Long:  checkDataHelp,
-		Args:  arguments(1, 1, "the experiment's directory or configuration"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.checkData(args[0], o) },
+		Short: "Check an experiment's directory for damage and contradictions", Long: checkDataHelp,
+		Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.checkData(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	a.hostFlag(c.Flags(), &o.host, " when the records do not say")
+	a.hostFlag(c.Flags(), &o.host, " if the records name none")
 	return c
 }
 
@@ -49,7 +54,7 @@ type checkDataJSON struct {
 	Format    int                     `json:"format"`
 	Directory string                  `json:"folder"`
 	OK        bool                    `json:"ok"`
-	Slots     countsJSON              `json:"slots"`
+	Slots     summary.SlotCounts      `json:"slots"`
 	Records   int                     `json:"records"`
 	Outcomes  map[results.Outcome]int `json:"outcomes"`
 	Completed int                     `json:"slots_with_completed_record"`
@@ -59,29 +64,35 @@ type checkDataJSON struct {
 }
 
 func (a *app) checkData(arg string, o checkDataOptions) error {
-	f, err := a.openDirectory(arg)
+	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
 	}
-	r := integrity.Check(a.fsys, f, integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir()), Settings: doctor.Settings()})
+	r := integrity.Check(a.fsys, f.Directory,
+		integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir()), Settings: doctor.Settings()})
 	if o.json {
 		doc := checkDataJSON{
-			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0, Slots: countsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,
-			Completed: r.Completed, Bytes: r.Bytes, Problems: append([]integrity.Problem{}, r.Problems...), Notes: append([]integrity.Problem{}, r.Notes...),
+			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0,
+			Slots: summary.CountsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,
+			Completed: r.Completed, Bytes: r.Bytes,
+			Problems: append([]integrity.Problem{}, r.Problems...),
+			Notes:    append([]integrity.Problem{}, r.Notes...),
 		}
-		for _, outcome := range []results.Outcome{results.Completed, results.Error, results.Timeout, results.Rerun} {
-			doc.Outcomes[outcome] += 0
+		all := []results.Outcome{results.Completed, results.Error, results.Timeout, results.Rerun}
+		for _, outcome := range all {
+			doc.Outcomes[outcome] += 0 // so that it is there
 		}
 		err = a.printJSON(doc)
 	} else {
 		a.printProblems("problem", r.Problems)
 		a.printProblems("note", r.Notes)
-		slots := plural(r.Slots.Total(), "slot")
+		slots := display.Count(r.Slots.Total(), "slot")
 		if r.Slots.Total() == 0 { // no configuration plans so few
 			slots = "an unknown number of slots"
 		}
-		a.print("%s: %d of %s completed, %s, %s, %s\n", visible(f.Dir()), r.Completed, slots,
-			plural(r.Records, "record"), size(r.Bytes), plural(len(r.Problems), "problem"))
+		a.print("%s: %d of %s completed, %s, %s, %s\n", display.Terminal(f.Dir()), r.Completed, slots,
+			display.Count(r.Records, "record"), display.Bytes(r.Bytes),
+			display.Count(len(r.Problems), "problem"))
 	}
 	if err == nil && len(r.Problems) > 0 {
 		return errFound
@@ -93,8 +104,9 @@ func (a *app) printProblems(kind string, list []integrity.Problem) {
 	for _, p := range list {
 		where := p.File
 		if p.Slot != nil && p.Attempt == nil {
-			where += ", slot " + itoa(*p.Slot)
+			where += ", slot " + strconv.Itoa(*p.Slot)
 		}
-		a.print("%s: %s: %s\n    %s\n", kind, visible(where), visible(p.What), visible(p.Fix))
+		a.print("%s: %s: %s\n    %s\n", kind, display.Terminal(where), display.Terminal(p.What),
+			display.Terminal(p.Fix))
 	}
 }

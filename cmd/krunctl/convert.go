@@ -3,29 +3,26 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/durable"
 	"krund/internal/exchange"
+	"krund/internal/experiment"
 )
 
 const convertHelp = `Convert writes the measured series in the format of another tool.
 
-  --to krun     Krun's results, NAME_results.json.bz2, for warmup_stats
-  --to csv      warmup_stats' CSV, for one VM and variant
+  --to krun     results of Krun, NAME_results.json.bz2, for warmup_stats
+  --to csv      CSV of warmup_stats, for one VM and variant
   --to go       Go's benchmark format, for benchstat; an iteration is a line
   --to parquet  Parquet for DuckDB, Spark and pandas: a row per iteration, in a
                 file for each key below the directory -o, named
                 benchmark=B/vm=V/variant=X/iterations.parquet
 
-It reads experiments of krund, results of Krun and CSV files of warmup_stats,
-with all columns; and with --jmh, --pyperf, --hyperfine or --go the files of
-these tools. CSV and JSON lines with a row per iteration are written by krunctl
-export.
+It reads experiments of krund, results of Krun and CSV files of warmup_stats, with
+all columns; and with --jmh, --pyperf, --hyperfine or --go the files of these
+tools. krunctl export writes CSV and JSON lines with a row per iteration.
 
 EXAMPLES
   krunctl convert --to krun -o warmup_results.json.bz2 warmup.krun
@@ -38,7 +35,7 @@ func convertCommand(a *app) *cobra.Command {
 	var to, keys string
 	c := &cobra.Command{
 		Use:   "convert --to krun|csv|go|parquet DIR|NAME.toml|FILE",
-		Short: "Write the measured series for other tools",
+		Short: "Write the measured series in the format of another tool",
 		Long:  convertHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -47,11 +44,11 @@ func convertCommand(a *app) *cobra.Command {
 			case err != nil:
 				return err
 			case to != "krun" && to != "csv" && to != "go" && to != "parquet":
-				return usageError{fmt.Errorf("--to %q: krun, csv, go or parquet", to)}
+				return usageError(fmt.Errorf("--to must be krun, csv, go or parquet, not %q", to))
 			case (to == "krun" || to == "parquet") && o.output == "":
-				return usageError{fmt.Errorf("where to? --to %s needs -o", to)}
+				return usageError(fmt.Errorf("--to %s needs -o", to))
 			}
-			pattern, err := parsePattern(keys)
+			pattern, err := experiment.ParsePattern(keys)
 			if err != nil {
 				return err
 			}
@@ -59,7 +56,7 @@ func convertCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := onlyKeys(d, pattern); err != nil {
+			if err := experiment.OnlyKeys(d, pattern); err != nil {
 				return err
 			}
 			return a.convert(d, config, to, o.output)
@@ -71,44 +68,13 @@ func convertCommand(a *app) *cobra.Command {
 	return c
 }
 
-// series reads all columns of what arg names, and the text of the experiment's
-// configuration where there is one.
+// series reads all columns of arg, and the text of the experiment's configuration if there is one.
 func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, string, error) {
 	if tool >= 0 {
 		d, err := a.imported(arg, tool, o)
 		return d, "", err
 	}
-	if !a.isExperiment(arg) {
-		d, err := a.readResultsFile(arg, analyzeOptions{column: dataset.APERF, vm: o.vm, variant: o.variant})
-		if err == nil {
-			a.tellProblems(arg, d)
-		}
-		return d, "", err
-	}
-	f, err := a.openDirectory(arg)
-	if err != nil {
-		return nil, "", err
-	}
-	d, err := exchange.ReadKrundResults(a.fsys, f.Results(), nil)
-	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", f.Dir(), err)
-	}
-	a.tellProblems(arg, d)
-	text, err := durable.ReadFile(a.fsys, f.ConfigCopy())
-	if err != nil {
-		a.talk("%s: its configuration is not in the output: %v", arg, err)
-	}
-	return d, string(text), nil
-}
-
-// tellProblems says what of the data is not in the output.
-func (a *app) tellProblems(arg string, d *dataset.Dataset) {
-	a.tellLeftOut(arg, d)
-	for _, problem := range d.Problems {
-		if !slices.Contains(d.LeftOut, problem) {
-			a.talk("%s: %s", arg, problem)
-		}
-	}
+	return a.reader(1).Series(arg, experiment.Options{VM: o.vm, Variant: o.variant})
 }
 
 func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
@@ -120,19 +86,5 @@ func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
 	case "go":
 		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteGo(w, d) })
 	}
-	for i := range d.Pairs {
-		if err := a.parquetFile(d, &d.Pairs[i], output); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// parquetFile writes a pair where tools that know partitions look for it.
-func (a *app) parquetFile(d *dataset.Dataset, p *dataset.Pair, dir string) error {
-	file := filepath.Join(dir, filepath.FromSlash(exchange.ParquetFile(p.Key)))
-	if err := makeDirectory(a.fsys, filepath.Dir(file)); err != nil {
-		return fmt.Errorf("write Parquet: %w", err)
-	}
-	return a.toOutput(file, func(w io.Writer) error { return exchange.WriteParquet(w, d, p) })
+	return exchange.WriteParquetDirectory(a.fsys, d, output)
 }

@@ -1,9 +1,9 @@
-// Krunctl is what a person types to plan, watch, read, check and mend an
-// experiment of krund. It never measures, and only the commands that say so
-// change anything.
+// Krunctl plans, watches, reads, checks and repairs experiments of krund. It never measures, with one
+// exception, doctor --prove; and only the commands whose help says so change anything.
 //
-// Start at run in main.go. Each subcommand is a file of its own, with its
-// options, its help text and its work; what several share is in app.go,
-// experiment.go, table.go and text.go. Standard output is data, standard error
-// is talk.
+// Start at run in main.go. Each subcommand is a file of its own, with its flags, its help text, one
+// call and what it prints. The work is done elsewhere: package experiment reads what the arguments
+// name, packages summary and analysis make documents of it, package report makes tables, and
+// package exchange the files of other tools. Standard output is for data, standard error for
+// messages.
 package main

@@ -7,7 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/analysis/optimize"
+	"krund/internal/analysis/similarity"
+	"krund/internal/analysis/stability"
+	"krund/internal/exchange"
 	"krund/internal/integrity"
+	"krund/internal/summary"
 )
 
 // TestEveryFieldIsDocumented looks for the names of all JSON fields in
@@ -17,14 +22,14 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range []any{planJSON{}, planSlotJSON{}, statusJSON{}, summaryJSON{}, checkDataJSON{}, doctorJSON{}, amperfJSON{}, calibrationJSON{}, startupJSON{}, similarityJSON{}, stabilityJSON{}, optimiseJSON{}, integrity.Problem{}} {
+	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summaryJSON{}, checkDataJSON{}, doctorJSON{}, summary.Counters{}, summary.Calibration{}, startupJSON{}, similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Problem{}} {
 		for name := range fields(reflect.TypeOf(document)) {
 			if !strings.Contains(string(text), "`"+name+"`") {
 				t.Errorf("%T: %s is not in docs/output.md", document, name)
 			}
 		}
 	}
-	for _, name := range fixedColumns(true) {
+	for _, name := range exchange.LongHeads(true) {
 		if !strings.Contains(string(text), "`"+name+"`") {
 			t.Errorf("column %s is not in docs/output.md", name)
 		}

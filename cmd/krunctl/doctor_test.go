@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"krund/internal/control"
+	"krund/internal/doctor"
 	"krund/internal/host"
 	"krund/internal/msr"
 	"krund/internal/probe"
@@ -93,7 +94,7 @@ func TestProveNeedsRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := doctorOn(t, trees[0].Name(), "--prove"); r.code != exitError || !strings.Contains(r.stderr, "only root") {
+	if r := doctorOn(t, trees[0].Name(), "--prove"); r.code != exitError || !strings.Contains(r.stderr, "needs root") {
 		t.Error(r.text())
 	}
 }
@@ -161,7 +162,7 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string, measure func
 		},
 	}
 	code := runIn(a, []string{"doctor", "--prove", "--time", "1ms", toml}, &stdout)
-	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctorDirectory, "journal")); err != nil || len(pending) > 0 {
+	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctor.Directory, "journal")); err != nil || len(pending) > 0 {
 		t.Errorf("the journal still has %v, %v", pending, err)
 	}
 	return ran{code, stdout.String(), stderr.String()}, before, files(t, tree)
@@ -250,7 +251,8 @@ func (k obstinate) WriteFile(path string, data []byte) error {
 	return k.OS.WriteFile(path, data)
 }
 
-// TestProveSeveralSettings: whatever becomes of one of the settings, or of the proof itself, all others are put back, and the journal is empty.
+// TestProveSeveralSettings: whatever happens to one of the settings, or to the proof itself, all others are
+// restored, and the journal is empty.
 func TestProveSeveralSettings(t *testing.T) {
 	const (
 		aslr     = "aslr = { policy = \"require\", value = 1 }\n"

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,33 +16,33 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/doctor"
+	"krund/internal/experiment"
+	"krund/internal/summary"
 )
 
-const enableHelp = `Enable lets an experiment start at the next boot, and at every boot from then
-on until nothing is outstanding: it installs the unit krund@NAME.service, an
-instance of krund's template, with a drop-in that says where the configuration
-is. It needs root.
+const enableHelp = `Enable makes an experiment start at the next boot, and at every boot after it
+until nothing is outstanding: it installs the unit krund@NAME.service, an instance
+of krund's template, with a drop-in that names the configuration. It needs root.
 
-Before that the configuration is checked, with all files that it names, and you
-are told what will happen: how many reboots, for how long, what is stopped, and
-how to put an end to it.
+First it checks the configuration and all files that it names. Then it prints what
+will happen: how many reboots, for how long, what is stopped, and how to end it.
 
-Experiments with reboots, or with a fresh account, want the machine for
-themselves: while one is enabled, enabling another is refused.
+An experiment with reboots, or with a fresh account, needs the machine for itself:
+while one is enabled, another cannot be enabled.
 
-An experiment with a boot entry of its own (boot.entry) runs in boots of that
-entry only: enable asks the boot loader for the first one, krund for the others,
-each once. All boots that nobody asked for are ordinary ones.
+An experiment with a boot entry of its own (boot.entry) runs only in boots of that
+entry: enable requests the first one from the boot loader, krund each of the
+others. All other boots are ordinary ones.
 
-With --start krund starts at once, instead of with the next boot. With --root
-the unit is put below that directory (an image that is being made), and systemd is
-not told.
+With --start krund starts now instead of at the next boot. With --root the unit is
+installed below that directory (for an image that is being built), and systemd is
+not notified.
 
 FILES
   /etc/systemd/system/krund@NAME.service.d/experiment.conf
-      where the configuration is
+      names the configuration
   /etc/systemd/system/*.target.wants/krund@NAME.service
-      what makes boots start it; krund removes it when nothing is outstanding
+      makes boots start it; krund removes it when nothing is outstanding
 
 EXAMPLES
   krunctl enable warmup.toml
@@ -54,10 +52,10 @@ EXAMPLES
 
 const disableHelp = `Disable makes the next boots ordinary ones: it removes the unit
 krund@NAME.service that enable has installed. It needs root. The experiment's
-directory stays as it is; enabling it again goes on where it was.
+directory does not change; enabling the experiment again continues it.
 
-A krund that is running goes on, until it restarts the machine or is done; with
---stop it is stopped: it ends the benchmark that runs and restores the machine.
+A running krund continues until it restarts the machine or is done. With --stop it
+is stopped: it ends the running benchmark and restores the machine.
 
 EXAMPLES
   krunctl disable warmup
@@ -72,32 +70,30 @@ type unitOptions struct {
 func enableCommand(a *app) *cobra.Command {
 	var o unitOptions
 	c := &cobra.Command{
-		Use:   "enable NAME.toml",
-		Short: "Let an experiment start at every boot until it is done",
-		Long:  enableHelp,
-		Args:  arguments(1, 1, "the experiment's configuration"),
-		RunE:  func(c *cobra.Command, args []string) error { return a.enable(contextOf(c), args[0], o) },
+		Use: "enable NAME.toml", Short: "Make an experiment start at every boot until it is done",
+		Long: enableHelp, Args: arguments(1, 1, "the experiment's configuration"),
+		RunE: func(c *cobra.Command, args []string) error { return a.enable(contextOf(c), args[0], o) },
 	}
-	c.Flags().BoolVar(&o.start, "start", false, "start now, not with the next boot")
-	c.Flags().StringVar(&o.root, "root", "", "install below this directory instead of / and do not tell systemd")
+	c.Flags().BoolVar(&o.start, "start", false, "start now, not at the next boot")
+	c.Flags().StringVar(&o.root, "root", "",
+		"install below this directory instead of /, and do not notify systemd")
 	return c
 }
 
 func disableCommand(a *app) *cobra.Command {
 	var o unitOptions
 	c := &cobra.Command{
-		Use:   "disable NAME|NAME.toml",
-		Short: "Make the next boots ordinary ones",
-		Long:  disableHelp,
-		Args:  arguments(1, 1, "the experiment's name or configuration"),
-		RunE:  func(c *cobra.Command, args []string) error { return a.disable(contextOf(c), args[0], o) },
+		Use: "disable NAME|NAME.toml", Short: "Make the next boots ordinary ones", Long: disableHelp,
+		Args: arguments(1, 1, "the experiment's name or configuration"),
+		RunE: func(c *cobra.Command, args []string) error { return a.disable(contextOf(c), args[0], o) },
 	}
-	c.Flags().BoolVar(&o.stop, "stop", false, "stop a krund that is running, too")
-	c.Flags().StringVar(&o.root, "root", "", "remove below this directory instead of / and do not tell systemd")
+	c.Flags().BoolVar(&o.stop, "stop", false, "also stop a running krund")
+	c.Flags().StringVar(&o.root, "root", "",
+		"remove below this directory instead of /, and do not notify systemd")
 	return c
 }
 
-// contextOf is the command's context; there is always one.
+// contextOf returns the command's context, or the background.
 func contextOf(c *cobra.Command) context.Context {
 	if ctx := c.Context(); ctx != nil {
 		return ctx
@@ -111,23 +107,23 @@ func (a *app) installer(root string) (autostart.Installer, error) {
 		return autostart.Installer{FS: a.fsys, Root: abs}, err
 	}
 	if a.uid != 0 {
-		return autostart.Installer{}, errors.New("only root may change what happens at boot; use sudo")
+		return autostart.Installer{}, errors.New("changing what happens at boot needs root; use sudo")
 	}
 	return autostart.Installer{FS: a.fsys, Systemctl: a.systemctl}, nil
 }
 
 func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	if !strings.HasSuffix(path, ".toml") {
-		return usageError{fmt.Errorf("%s is not a configuration; give the experiment's NAME.toml", path)}
+		return usageError(fmt.Errorf("%s is not a configuration; give the experiment's NAME.toml", path))
 	}
 	if o.start && o.root != "" {
-		return usageError{errors.New("--root is for a machine that does not run: leave out --start")}
+		return usageError(errors.New("--root is for a machine that is not running: omit --start"))
 	}
 	cfg, err := config.Load(path, a.host, doctor.Settings())
 	if err != nil {
 		return err
 	}
-	p, err := a.planOf(cfg, cfg.Path)
+	p, err := summary.PlanOf(a.fsys, cfg, cfg.Path)
 	if err != nil {
 		return err
 	}
@@ -173,8 +169,8 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	return nil
 }
 
-// alone says why the experiment cannot be enabled beside one that is: when both want the machine
-// for themselves, one of them fails in each boot.
+// alone returns an error if an enabled experiment and this one both need the machine for themselves:
+// one of them would fail in each boot.
 func (a *app) alone(cfg *config.Config, i autostart.Installer) error {
 	if !wantsAll(cfg) {
 		return nil
@@ -186,7 +182,7 @@ func (a *app) alone(cfg *config.Config, i autostart.Installer) error {
 	for _, name := range others {
 		path, known := i.UnitConfig(name)
 		if known {
-			if other, err := a.parseConfig(path, a.host); err == nil && !wantsAll(other) {
+			if other, err := experiment.ParseConfig(a.fsys, path, a.host); err == nil && !wantsAll(other) {
 				continue
 			}
 		}
@@ -195,7 +191,7 @@ func (a *app) alone(cfg *config.Config, i autostart.Installer) error {
 			next = fmt.Sprintf("wait for its end (`krunctl status %s`), or `krunctl disable %[1]s`",
 				display.ShellPath(path))
 		}
-		return fmt.Errorf("%s is enabled already, with %s, and both want the machine for themselves: "+
+		return fmt.Errorf("%s is enabled already, with %s, and both need the machine for themselves: "+
 			"of two that start with a boot one fails; %s, then enable this one",
 			name, cmp.Or(path, "an unknown configuration"), next)
 	}
@@ -207,9 +203,9 @@ func wantsAll(cfg *config.Config) bool {
 	return cfg.Experiment.Reboot == config.RebootHardware || cfg.Experiment.Account == config.AccountFresh
 }
 
-// forgetStop takes back an old request to stop, which would end the next krund.
+// forgetStop removes an old request to stop, which would end the next krund.
 func (a *app) forgetStop(path string) error {
-	f, err := a.openToChange(path)
+	f, err := experiment.OpenToChange(a.fsys, path, a.uid)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has not begun
 	}
@@ -219,28 +215,37 @@ func (a *app) forgetStop(path string) error {
 	return explainRights(err)
 }
 
-// announce says what will happen, and how to put an end to it.
-func (a *app) announce(cfg *config.Config, p planJSON) {
+// announce prints what will happen, and how to end it.
+func (a *app) announce(cfg *config.Config, p summary.Plan) {
 	left := p.SlotsTotal - p.Finished
 	a.print("\n")
-	a.line("what", "%s: %s of %s", p.Experiment, plural(left, "process execution"), plural(len(p.Keys), "key"))
+	a.line("what", "%s: %s of %s", p.Experiment, display.Count(left, "process execution"),
+		display.Count(len(p.Keys), "key"))
 	if p.Reboot == config.RebootHardware {
-		a.line("reboots", "this machine restarts before each of them, at most %d times; whoever is logged in is cut off", p.MaxReboots)
+		a.line("reboots",
+			"this machine restarts before each of them, at most %d times, and logs out all users",
+			p.MaxReboots)
 	} else {
 		a.line("reboots", "none: all of them run after one boot")
 	}
-	a.line("duration", "%s", etaText(p.ETA))
-	for _, c := range []struct{ control, option, text string }{{"services", "stop", "stopped meanwhile"}, {"network", "down", "taken down meanwhile"}} {
+	a.line("duration", "%s", p.ETA)
+	for _, c := range []struct{ control, option, text string }{
+		{"services", "stop", "stopped during the experiment"},
+		{"network", "down", "taken down during the experiment"},
+	} {
 		demand := cfg.Control(c.control)
 		if list := demand.List(c.option); len(list) > 0 && demand.Policy.Changes() {
 			a.line(c.control, "%s %s", strings.Join(list, ", "), c.text)
 		}
 	}
 	if entry := cfg.Boot.Entry; entry != "" && p.Reboot == config.RebootHardware {
-		a.line("boots", "by the boot loader's entry %s, asked for once before each; all others are ordinary ones", entry)
+		a.line("boots",
+			"with the boot loader's entry %s, requested once for each; all other boots are ordinary ones",
+			entry)
 	}
 	if wait := cfg.Wait.Startup; p.Reboot == config.RebootHardware && wait > 0 {
-		a.line("log in", "within %s of each boot, before a benchmark runs", long(wait.Round(time.Second)))
+		a.line("log in", "within %s of each boot, before a benchmark runs",
+			display.Duration(wait.Round(time.Second)))
 	}
 	if asked, err := directory.Asked(a.fsys, p.Directory, directory.Hold); err == nil && asked {
 		a.line("held", "nothing runs until `krunctl resume %s`", display.ShellPath(p.Config))
@@ -250,12 +255,12 @@ func (a *app) announce(cfg *config.Config, p planJSON) {
 }
 
 func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {
-	name, err := a.experimentName(arg)
+	name, err := experiment.Name(a.fsys, arg, a.host)
 	if err != nil {
 		return err
 	}
 	if o.stop && o.root != "" {
-		return usageError{errors.New("--root is for a machine that does not run: leave out --stop")}
+		return usageError(errors.New("--root is for a machine that is not running: omit --stop"))
 	}
 	i, err := a.installer(o.root)
 	if err != nil {
@@ -282,20 +287,4 @@ func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {
 		a.line("stopped", "%s", autostart.UnitName(name))
 	}
 	return nil
-}
-
-// experimentName is the name of the experiment that arg means: a name, a
-// configuration (which may give another name than its file has) or a directory.
-func (a *app) experimentName(arg string) (string, error) {
-	if !strings.HasSuffix(arg, ".toml") {
-		return strings.TrimSuffix(filepath.Base(filepath.Clean(arg)), ".krun"), nil
-	}
-	if _, err := os.Stat(arg); err != nil {
-		return strings.TrimSuffix(filepath.Base(arg), ".toml"), nil //nolint:nilerr // the file may be gone, and the unit still there
-	}
-	cfg, err := a.parseConfig(arg, a.host)
-	if err != nil {
-		return "", err
-	}
-	return cfg.Experiment.Name, nil
 }

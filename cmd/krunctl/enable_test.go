@@ -40,7 +40,7 @@ func TestEnableAndDisable(t *testing.T) {
 
 func TestEnableRefuses(t *testing.T) {
 	b, root := startable(t)
-	if r := krunctl(t, "enable", b.toml); r.code != exitError || !strings.Contains(r.stderr, "only root") {
+	if r := krunctl(t, "enable", b.toml); r.code != exitError || !strings.Contains(r.stderr, "needs root") {
 		t.Error(r.text())
 	}
 	if r := krunctl(t, "enable", "--root", t.TempDir(), b.toml); r.code != exitError || !strings.Contains(r.stderr, "make install") {
@@ -71,7 +71,7 @@ func TestDisableTellsSystemd(t *testing.T) {
 
 func TestRestoreWithNothingToDo(t *testing.T) {
 	b := mixed(t)
-	if r := krunctl(t, "restore", b.toml); r.code != exitOK || r.stdout != "nothing to put back\n" {
+	if r := krunctl(t, "restore", b.toml); r.code != exitOK || r.stdout != "nothing to restore\n" {
 		t.Error(r.text())
 	}
 	lock, err := b.directory.Lock(os.Getpid(), "bencher7")

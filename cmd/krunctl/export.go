@@ -10,17 +10,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/exchange"
+	"krund/internal/experiment"
 	"krund/internal/key"
 )
 
 const exportHelp = `Export writes the measured series as CSV or JSON lines.
 
-Only completed process executions are exported, and of each slot exactly one:
-its first completed record. --all-outcomes exports every record instead, and
-adds a column that says its outcome.
+Only completed process executions are exported, and only the first completed
+record of each slot. --all-outcomes exports every record instead, and adds a
+column with its outcome.
 
---long (the default) has a row for each iteration:
+--long (the default) writes a row for each iteration:
   benchmark, vm, variant   the parts of the key
   pexec                    number of the process execution of this key, from 1
   slot, attempt            where the record is: slots from 0, attempts from 1
@@ -29,29 +32,28 @@ adds a column that says its outcome.
   start_ns                 begin, on the clock of this process execution
   wall_ns, wall_s          duration, as exact nanoseconds and as seconds
   and a column for each counter and each column of the benchmark: NAME, or
-  NAME_coreN of processor N. What was not measured is empty. A benchmark's
-  column of a name that is taken is called user_NAME.
+  NAME_coreN of processor N. Missing values are empty. A column of the benchmark
+  whose name is taken is called user_NAME.
 
---wide is the CSV of warmup_stats: a row for each process execution with
+--wide writes the CSV of warmup_stats: a row for each process execution with
 process_exec_num, bench_name and the seconds of each iteration, numbered from 0.
-warmup_stats wants one VM and language per file, the same number of iterations
-in all rows, and numbers from 0 without gaps: process executions without a
-result are left out and the others numbered on. An experiment with several VMs
-is exported with -o FOLDER, into a file VM_VARIANT.csv for each, or one at a
-time with --key.
+warmup_stats needs one VM and language per file, the same number of iterations in
+all rows, and numbers from 0 without gaps: process executions without a result are
+left out, and the others are renumbered. For an experiment with several VMs,
+-o DIRECTORY/ writes a file VM_VARIANT.csv for each, and --key selects one.
 
---executions has a row for each process execution: the same first columns, then
+--executions writes a row for each process execution: the same first columns, then
   iterations               measured
   process_wall_ns, utime_ns, stime_ns, maxrss_bytes    of the process
   exec_to_init_ns, exec_to_first_ns                    start-up
   daemon_cpu_ns, daemon_wake_ups, kernel_threads_cpu_ns
-                           what krund, and the kernel's threads on the
-                           benchmark's processors, did meanwhile
+                           of krund, and of the kernel's threads on the
+                           benchmark's processors, during the execution
   total_NAME, total_NAME_coreN    counters of the whole execution
-  energy_uj_NAME_ZONE      microjoules that a part of the machine used
+  energy_uj_NAME_ZONE      energy of a part of the machine, in microjoules
 
-It only reads, and may be used while krund runs; but looking costs a machine that
-measures processor time.
+It only reads, and may run while krund does, but it takes processor time from a
+machine that measures.
 
 EXAMPLES
   krunctl export --csv warmup.krun > warmup.csv
@@ -92,13 +94,16 @@ func exportCommand(a *app) *cobra.Command {
 	f.BoolVar(&o.csv, "csv", false, "write CSV")
 	f.BoolVar(&o.jsonl, "jsonl", false, "write JSON lines, a row each, with the fields of --long")
 	f.BoolVar(&o.long, "long", false, "a row for each iteration (default)")
-	f.BoolVar(&o.wide, "wide", false, "a row for each process execution, as warmup_stats reads it")
-	f.BoolVar(&o.executions, "executions", false, "a row for each process execution, with what is known of it as a whole")
-	f.StringVarP(&o.output, "output", "o", "", "write to this file (or, with --wide, directory) instead of standard output")
+	f.BoolVar(&o.wide, "wide", false, "a row for each process execution, for warmup_stats")
+	f.BoolVar(&o.executions, "executions", false, "a row for each process execution, with its totals")
+	f.StringVarP(&o.output, "output", "o", "",
+		"write to this file (with --wide, or directory) instead of standard output")
 	a.keyFlag(c, &o.key)
-	f.StringArrayVar(&o.columns, "column", nil, "only this counter or column (may be repeated); with --wide: its values in place of the seconds")
-	f.BoolVar(&o.allOutcomes, "all-outcomes", false, "export errors, timeouts and reruns, too")
-	f.StringVar(&o.iterations, "iterations", "", "only iterations FROM-TO, counted from 0; FROM- is all from there on")
+	f.StringArrayVar(&o.columns, "column", nil,
+		"only this counter or column (repeatable); with --wide, its values instead of the seconds")
+	f.BoolVar(&o.allOutcomes, "all-outcomes", false, "also export errors, timeouts and reruns")
+	f.StringVar(&o.iterations, "iterations", "",
+		"only iterations FROM-TO, counted from 0; FROM- for all from FROM on")
 	return c
 }
 
@@ -106,28 +111,28 @@ func (o *exportOptions) check() error {
 	var err error
 	switch {
 	case o.csv == o.jsonl:
-		err = errors.New("which format? --csv or --jsonl")
+		err = errors.New("choose a format: --csv or --jsonl")
 	case o.executions && (o.long || o.wide || len(o.columns) > 0 || o.iterations != ""):
-		err = errors.New("--executions is about whole executions: leave out --long, --wide, --column and --iterations")
+		err = errors.New(
+			"--executions exports whole executions: omit --long, --wide, --column and --iterations")
 	case o.wide && (o.long || o.jsonl):
-		err = errors.New("--wide is a CSV format of its own: leave out --long and --jsonl")
+		err = errors.New("--wide is a format of CSV: omit --long and --jsonl")
 	case o.wide && o.allOutcomes:
-		err = errors.New("--wide has no place for outcomes: leave out --all-outcomes")
+		err = errors.New("--wide has no column for outcomes: omit --all-outcomes")
 	case o.wide && len(o.columns) > 1:
-		err = errors.New("--wide has room for one --column")
+		err = errors.New("--wide takes only one --column")
 	}
 	if err == nil {
 		o.from, o.too, err = parseIterations(o.iterations)
 	}
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
-	o.pattern, err = parsePattern(o.key)
+	o.pattern, err = experiment.ParsePattern(o.key)
 	return err
 }
 
-// parseIterations reads "FROM-TO", "FROM-" or "N". The second number is the
-// first one that is left out.
+// parseIterations reads "FROM-TO", "FROM-" or "N" as the iterations from from to before too.
 func parseIterations(s string) (from, too int, err error) {
 	const all = int(^uint(0) >> 1)
 	if s == "" {
@@ -136,7 +141,8 @@ func parseIterations(s string) (from, too int, err error) {
 	first, last, isRange := strings.Cut(s, "-")
 	from, err = strconv.Atoi(first)
 	if err != nil || from < 0 {
-		return 0, 0, fmt.Errorf("--iterations %q: FROM-TO, such as 0-99, FROM-, or one number", s)
+		return 0, 0, fmt.Errorf(
+			"--iterations must be FROM-TO, such as 0-99, FROM-, or one number, not %q", s)
 	}
 	switch {
 	case !isRange:
@@ -146,30 +152,53 @@ func parseIterations(s string) (from, too int, err error) {
 	}
 	to, err := strconv.Atoi(last)
 	if err != nil || to < from || to == all {
-		return 0, 0, fmt.Errorf("--iterations %q: FROM-TO with TO not before FROM", s)
+		return 0, 0, fmt.Errorf("--iterations %q: TO must not be before FROM", s)
 	}
 	return from, to + 1, nil
 }
 
 func (a *app) export(arg string, o exportOptions) error {
-	f, err := a.openDirectory(arg)
+	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
 	}
-	m, err := a.measurements(f, o.pattern)
+	m, err := a.records(f, o.pattern)
 	if err != nil {
 		return err
+	}
+	records := m.Counting()
+	if o.allOutcomes {
+		records = m.Whole()
+	}
+	options := exchange.ExportOptions{
+		Outcome: o.allOutcomes, Columns: o.columns, From: o.from, To: o.too, JSON: o.jsonl,
 	}
 	switch {
 	case o.executions:
-		return a.exportExecutions(m, o)
-	case o.wide:
-		return a.exportWide(m, o)
+		return a.toOutput(o.output, exchange.NewExecutionsExport(records, options).Write)
+	case !o.wide:
+		x, err := exchange.NewLongExport(records, options)
+		if err != nil {
+			return err
+		}
+		return a.toOutput(o.output, x.Write)
 	}
-	return a.exportLong(m, o)
+	x, err := exchange.NewWideExport(records, options)
+	if err != nil {
+		return err
+	}
+	if isDirectory(o.output) {
+		return x.WriteDirectory(a.fsys, o.output, func(file string, rows int) {
+			a.talk("%s: %s", file, display.Count(rows, "process execution"))
+		})
+	}
+	if err := x.CheckSingle(); err != nil {
+		return err
+	}
+	return a.toOutput(o.output, x.Write)
 }
 
-// toOutput calls write with standard output, or with the file that -o names.
+// toOutput calls write with the file that -o names, or with standard output.
 func (a *app) toOutput(file string, write func(io.Writer) error) error {
 	if file == "" {
 		return write(a.stdout)
@@ -177,8 +206,8 @@ func (a *app) toOutput(file string, write func(io.Writer) error) error {
 	return durable.WriteUserFile(file, write)
 }
 
-// isDirectory tells whether -o names a directory: one that is there, or a name that
-// ends as a directory's does.
+// isDirectory reports whether -o names a directory: one that exists, or a name that ends with a
+// separator.
 func isDirectory(output string) bool {
 	if strings.HasSuffix(output, string(os.PathSeparator)) {
 		return true

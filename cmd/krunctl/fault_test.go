@@ -242,7 +242,7 @@ func TestFaults(t *testing.T) {
 			}
 			again := contents(t, b.dir())
 			second := krunctl(t, "repair", b.toml)
-			if !strings.HasPrefix(second.stdout, "nothing to mend\n") || !equal(again, contents(t, b.dir())) {
+			if !strings.HasPrefix(second.stdout, "nothing to repair\n") || !equal(again, contents(t, b.dir())) {
 				t.Errorf("a second repair:\n%s", second.text())
 			}
 			checkRepaired(t, b, f, before)

@@ -124,7 +124,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// lacksInput tells whether an example names a file that this test does not have.
+// lacksInput reports whether an example names a file that this test does not have.
 func lacksInput(args []string) bool {
 	for i, arg := range args {
 		if i > 0 && (args[i-1] == "-o" || args[i-1] == "--output") {

@@ -16,23 +16,24 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment"
 )
 
 const holdHelp = `Hold makes the next boots of this machine ordinary ones as far as the experiment
-is concerned, until "krunctl resume": krund is started as before, says that it is
-held, touches nothing and ends. Its unit stays enabled, and what is outstanding
+is concerned, until "krunctl resume": krund starts as before, reports that it is
+held, changes nothing and exits. Its unit stays enabled, and what is outstanding
 stays outstanding.
 
-A process execution that runs already goes on and is recorded; then the machine
+A process execution that is running continues and is recorded; then the machine
 restarts once more, into an ordinary boot. To end krund after that execution
-without a restart use "krunctl stop", to end it at once "krunctl disable --stop".
+without a restart use "krunctl stop"; to end it now, "krunctl disable --stop".
 
-An experiment that has not begun is held as well: the hold is a file of that
-name in its directory.
+An experiment that has not begun can be held, too: the hold is a file of that name
+in its directory.
 
-There are two more ways, for somebody who cannot log in for long enough: the
-file /etc/krund/hold holds all experiments of the machine, also when it was made
-while the disk was in another one; the kernel argument krund.hold, typed into
+There are two more ways, for example when there is too little time to log in: the
+file /etc/krund/hold holds all experiments of the machine, even if it was created
+while the disk was in another machine; the kernel argument krund.hold, typed into
 the boot loader's menu, holds them for that boot.
 
 EXAMPLES
@@ -40,13 +41,13 @@ EXAMPLES
   krunctl hold warmup.krun
 ` + exitHelp
 
-const resumeHelp = `Resume ends a hold: from the next boot on krund goes on where it was. It does not
+const resumeHelp = `Resume ends a hold: from the next boot on krund continues where it was. It does not
 start krund now; for that restart the machine, or start the experiment's unit.
 
-For an experiment with a boot entry of its own (boot.entry) the boot loader is
-asked for the next boot again; that needs root.
+For an experiment with a boot entry of its own (boot.entry), resume requests the
+next boot from the boot loader again, which needs root.
 
-When the experiment is held in another way, too (/etc/krund/hold, the kernel
+If the experiment is also held in another way (/etc/krund/hold, the kernel
 argument krund.hold), resume says so.
 
 EXAMPLES
@@ -55,21 +56,17 @@ EXAMPLES
 
 func holdCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "hold DIR|NAME.toml",
-		Short: "Make the next boots ordinary ones, until resume",
-		Long:  holdHelp,
-		Args:  arguments(1, 1, "the experiment's directory or configuration"),
-		RunE:  func(c *cobra.Command, args []string) error { return a.hold(contextOf(c), args[0]) },
+		Use: "hold DIR|NAME.toml", Short: "Make the next boots ordinary ones, until resume",
+		Long: holdHelp, Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(c *cobra.Command, args []string) error { return a.hold(contextOf(c), args[0]) },
 	}
 }
 
 func resumeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "resume DIR|NAME.toml",
-		Short: "End a hold: krund goes on with the next boot",
-		Long:  resumeHelp,
-		Args:  arguments(1, 1, "the experiment's directory or configuration"),
-		RunE:  func(c *cobra.Command, args []string) error { return a.resume(contextOf(c), args[0]) },
+		Use: "resume DIR|NAME.toml", Short: "End a hold: krund continues at the next boot",
+		Long: resumeHelp, Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(c *cobra.Command, args []string) error { return a.resume(contextOf(c), args[0]) },
 	}
 }
 
@@ -96,14 +93,14 @@ func (a *app) hold(ctx context.Context, arg string) error {
 		return err
 	}
 	if who != "" {
-		a.line("running", "%s; it finishes the execution that runs, and one restart follows", who)
+		a.line("running", "%s; it finishes the running execution, and then restarts the machine once", who)
 	}
 	a.line("go on", "krunctl resume %s", display.ShellPath(arg))
 	return nil
 }
 
 func (a *app) resume(ctx context.Context, arg string) error {
-	f, err := a.openToChange(arg)
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if err != nil {
 		return err
 	}
@@ -127,41 +124,42 @@ func (a *app) resume(ctx context.Context, arg string) error {
 	return a.bootAgain(ctx, f)
 }
 
-// directoryToAsk opens the experiment's directory, and makes it for an experiment
-// that has not begun.
-func (a *app) directoryToAsk(arg string) (directory.Directory, error) {
-	f, err := a.openToChange(arg)
+// directoryToAsk opens the experiment's directory, and creates it for an experiment that has not
+// begun.
+func (a *app) directoryToAsk(arg string) (experiment.Experiment, error) {
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(arg, ".toml") {
 		return f, err
 	}
 	if _, err := a.fsys.Lstat(arg); err != nil {
 		return f, err
 	}
-	fsys, dir := a.fsys, directoryOf(arg)
+	fsys, dir := a.fsys, experiment.DirectoryOf(arg)
 	if a.uid == 0 { // no link leads root out of the configuration's directory
 		if fsys, err = durable.Inside(a.fsys, filepath.Dir(dir)); err != nil {
 			return f, err
 		}
 	}
-	f, err = directory.Create(fsys, dir)
-	return f, explainRights(err)
+	d, err := directory.Create(fsys, dir)
+	return experiment.Experiment{Directory: d}, explainRights(err)
 }
 
-// signature is the text of a request: who made it, and when.
+// signature returns the text of a request: its author and its time.
 func (a *app) signature(what string) string {
-	return fmt.Sprintf("krunctl %s, user %d on %s, %s", what, a.uid, a.host, a.now().UTC().Format(time.RFC3339))
+	return fmt.Sprintf("krunctl %s, user %d on %s, %s", what, a.uid, a.host,
+		a.now().UTC().Format(time.RFC3339))
 }
 
-// explainRights adds what helps to an error of missing rights.
+// explainRights adds advice to an error of missing permission.
 func explainRights(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w; do it as the owner of the experiment's directory, or with sudo", err)
+		return fmt.Errorf("%w; run this as the owner of the experiment's directory, or with sudo", err)
 	}
 	return err
 }
 
-// whoRuns says which krund works on the experiment; "" for none.
-func (a *app) whoRuns(f directory.Directory) (string, error) {
+// whoRuns describes the krund that works on the experiment; "" for none.
+func (a *app) whoRuns(f experiment.Experiment) (string, error) {
 	lock, err := f.Lock(os.Getpid(), a.host)
 	var locked *directory.LockedError
 	switch {
@@ -173,24 +171,4 @@ func (a *app) whoRuns(f directory.Directory) (string, error) {
 		return "", err
 	}
 	return "", lock.Release()
-}
-
-// addRequests tells what people want of krund.
-func (st *statusJSON) addRequests(f directory.Directory) error {
-	for _, r := range []struct {
-		directory.Request
-		text string
-	}{
-		{directory.Hold, "held: the boots are ordinary ones until `krunctl resume " + display.ShellPath(f.Dir()) + "`"},
-		{directory.Stop, "asked to stop: krund ends after the execution that runs"},
-	} {
-		asked, err := f.Asked(r.Request)
-		if err != nil {
-			return err
-		}
-		if asked {
-			st.Findings = append(st.Findings, r.text)
-		}
-	}
-	return nil
 }

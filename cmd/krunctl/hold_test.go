@@ -79,7 +79,7 @@ func TestStop(t *testing.T) {
 	b := mixed(t)
 	golden(t, "stop-idle", krunctl(t, "stop", b.toml).in(b).text())
 	if b.asked(directory.Stop) {
-		t.Error("a request without anybody to obey it would end the next krund")
+		t.Error("a request that no krund obeys would end the next one")
 	}
 	lock, err := b.directory.Lock(4711, "bencher7")
 	b.must(err)
@@ -113,7 +113,7 @@ func TestCommandsCanBePasted(t *testing.T) {
 	if err := os.MkdirAll(strings.TrimSuffix(toml, ".toml")+".krun/results", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	want := `'\''s runs/new one.krun'` + "` rebuilds it"
+	want := `'\''s runs/new one.krun'` + "`"
 	if r := krunctl(t, "status", toml); r.code != exitError || !strings.Contains(r.stderr, want) {
 		t.Errorf("no %s in\n%s", want, r.text())
 	}

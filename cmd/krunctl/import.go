@@ -8,32 +8,32 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/durable"
+	"krund/internal/display"
 	"krund/internal/exchange"
 )
 
-const importHelp = `Import reads the results of other tools and writes them as results of Krun, a
-file NAME_results.json.bz2, which krunctl analyze, report, table and compare
-take, and warmup_stats, too.
+const importHelp = `Import reads results of other tools and writes them as results of Krun, a file
+NAME_results.json.bz2, which krunctl analyze, report, table and compare read, and
+warmup_stats, too.
 
   --jmh        JMH (-rf json): a fork is a process execution. Measure with
-               -wi 0 -bm avgt: warmup iterations are not in JMH's files
+               -wi 0 -bm avgt: JMH's files do not contain warmup iterations
   --pyperf     pyperf: a run is a process execution, its warmups come first
   --hyperfine  hyperfine (--export-json): a time is a process execution of one
                iteration
   --go         go test -bench -count N: a line is an iteration, a test binary
                a process execution
 
-Times become seconds with all their digits. Results in other units (operations
-per second, bytes) have no place in Krun's files and are refused; krunctl
-convert writes them in other formats.
+Times become seconds with all their digits. Krun's files cannot hold results in
+other units (operations per second, bytes), which are refused; krunctl convert
+writes them in other formats.
 
 EXAMPLES
   krunctl import --jmh -o fib_results.json.bz2 jmh.json
   krunctl import --pyperf --vm PyPy -o json_results.json.bz2 bench.json
 ` + exitHelp
 
-// importOptions say what tool's file it is, and what it does not hold.
+// importOptions are the tool of a file, and the parts of keys that the file does not have.
 type importOptions struct {
 	tools   [4]bool
 	vm      string
@@ -41,28 +41,16 @@ type importOptions struct {
 	output  string
 }
 
-// importers are the readers, by the name of their flag.
-var importers = [4]struct {
-	flag, help string
-	format     string // as the beginning of a file tells it
-	read       func(io.Reader, exchange.ImportOptions) (*dataset.Dataset, error)
-}{
-	{"jmh", "the file is of JMH", exchange.FormatJMH, exchange.ReadJMH},
-	{"pyperf", "the file is of pyperf", exchange.FormatPyperf, exchange.ReadPyperf},
-	{"hyperfine", "the file is of hyperfine", exchange.FormatHyperfine, exchange.ReadHyperfine},
-	{"go", "the file is of go test -bench", exchange.FormatGo, exchange.ReadGo},
-}
-
 func (o *importOptions) flags(c *cobra.Command) {
-	for i, tool := range importers {
-		c.Flags().BoolVar(&o.tools[i], tool.flag, false, tool.help)
+	for i, tool := range exchange.Importers() {
+		c.Flags().BoolVar(&o.tools[i], tool.Name, false, "the file was written by "+tool.Of)
 	}
 	c.Flags().StringVar(&o.vm, "vm", "", "name of the VM in the keys")
 	c.Flags().StringVar(&o.variant, "variant", "", "name of the variant in the keys")
 	c.Flags().StringVarP(&o.output, "output", "o", "", "file to write")
 }
 
-// chosen is the index of the tool whose flag was given, -1 for none.
+// chosen returns the index of the tool whose flag was given, -1 for none.
 func (o *importOptions) chosen() (int, error) {
 	at := -1
 	for i, given := range o.tools {
@@ -70,7 +58,10 @@ func (o *importOptions) chosen() (int, error) {
 			continue
 		}
 		if at >= 0 {
-			return 0, usageError{fmt.Errorf("--%s and --%s contradict each other", importers[at].flag, importers[i].flag)}
+			return 0, usageError(
+				fmt.Errorf("--%s and --%s exclude each other", exchange.Importers()[at].Name,
+					exchange.Importers()[i].Name),
+			)
 		}
 		at = i
 	}
@@ -81,7 +72,7 @@ func importCommand(a *app) *cobra.Command {
 	var o importOptions
 	c := &cobra.Command{
 		Use:   "import --jmh|--pyperf|--hyperfine|--go FILE -o NAME_results.json.bz2",
-		Short: "Turn results of other tools into a file for the analysis",
+		Short: "Convert results of other tools for the analysis",
 		Long:  importHelp,
 		Args:  arguments(1, 1, "one file of results"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -90,22 +81,24 @@ func importCommand(a *app) *cobra.Command {
 			case err != nil:
 				return err
 			case at < 0:
-				return usageError{errors.New("whose file is it? --jmh, --pyperf, --hyperfine or --go")}
+				return usageError(errors.New("name the tool of the file: --jmh, --pyperf, --hyperfine or --go"))
 			case o.output == "":
-				return usageError{errors.New("where to? -o NAME_results.json.bz2")}
+				return usageError(errors.New("name the output: -o NAME_results.json.bz2"))
 			}
 			d, err := a.imported(args[0], at, o)
 			if err != nil {
 				return err
 			}
-			if err := a.toOutput(o.output, func(w io.Writer) error { return exchange.WriteKrunJSON(w, d, "") }); err != nil {
+			if err := a.toOutput(o.output,
+				func(w io.Writer) error { return exchange.WriteKrunJSON(w, d, "") }); err != nil {
 				return err
 			}
 			executions := 0
 			for _, p := range d.Pairs {
 				executions += len(p.Executions)
 			}
-			a.talk("%s: %s, %s", o.output, plural(len(d.Pairs), "key"), plural(executions, "process execution"))
+			a.talk("%s: %s, %s", o.output, display.Count(len(d.Pairs), "key"),
+				display.Count(executions, "process execution"))
 			return nil
 		},
 	}
@@ -113,18 +106,12 @@ func importCommand(a *app) *cobra.Command {
 	return c
 }
 
-// imported reads another tool's file, and says what of it was left out.
-func (a *app) imported(name string, tool int, o importOptions) (d *dataset.Dataset, err error) {
-	file, err := durable.OpenUserFile(name)
+// imported reads another tool's file, and prints what was left out.
+func (a *app) imported(name string, tool int, o importOptions) (*dataset.Dataset, error) {
+	d, err := exchange.Importers()[tool].Read(name, exchange.ImportOptions{VM: o.vm, Variant: o.variant})
 	if err != nil {
-		return nil, fmt.Errorf("read the results: %w", err)
+		return nil, err
 	}
-	defer func() { err = firstOf(err, file.Close()) }()
-	d, err = importers[tool].read(file, exchange.ImportOptions{VM: o.vm, Variant: o.variant})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	d.Source = name
 	for _, problem := range d.Problems {
 		a.talk("%s: %s", name, problem)
 	}

@@ -49,16 +49,16 @@ func TestImportRefuses(t *testing.T) {
 		code int
 		say  string
 	}{
-		{[]string{"import", throughput, "-o", out}, exitUsage, "whose file"},
-		{[]string{"import", "--jmh", "--go", throughput, "-o", out}, exitUsage, "contradict"},
-		{[]string{"import", "--jmh", throughput}, exitUsage, "where to"},
+		{[]string{"import", throughput, "-o", out}, exitUsage, "name the tool"},
+		{[]string{"import", "--jmh", "--go", throughput, "-o", out}, exitUsage, "exclude each other"},
+		{[]string{"import", "--jmh", throughput}, exitUsage, "name the output"},
 		{[]string{"import", "--jmh", "-o", out, throughput}, exitError, "ops/s"},
 		{[]string{"import", "--go", "-o", out, out + ".missing"}, exitError, "no such file"},
 		{[]string{"convert", "--to", "pdf", throughput}, exitUsage, "krun, csv, go or parquet"},
 		{[]string{"convert", "--to", "krun", throughput}, exitUsage, "needs -o"},
 		{[]string{"table", "-f", "pdf", throughput}, exitUsage, "no format"},
 		{[]string{"compare", "--margin", "2", throughput, throughput}, exitUsage, "--margin"},
-		{[]string{"report", throughput}, exitUsage, "where to"},
+		{[]string{"report", throughput}, exitUsage, "name the output"},
 	} {
 		if r := krunctl(t, c.args...); r.code != c.code || !strings.Contains(r.stderr, c.say) {
 			t.Errorf("%v:\n%s", c.args, r.text())
@@ -125,7 +125,7 @@ func TestReportAndCompare(t *testing.T) {
 		t.Errorf("the report does not use the stored analysis: %v", err)
 	}
 	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
-		t.Errorf("a report is not written anew: %s", r.text())
+		t.Errorf("a report is not replaced: %s", r.text())
 	}
 	mine := filepath.Dir(save(t, "index.html", "<p>my own page"))
 	if r := krunctl(t, "report", in, "-o", mine); r.code != exitError || !strings.Contains(r.stderr, "not a page of krunctl") {

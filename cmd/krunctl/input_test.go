@@ -25,7 +25,7 @@ func TestFIFOAsInput(t *testing.T) {
 	results := [][]string{
 		{"analyze"}, {"table"}, {"report", "-o", filepath.Join(dir, "report")},
 		{"plot", "-o", filepath.Join(dir, "x.svg")}, {"compare", b.dir()}, {"stability"},
-		{"similarity"}, {"optimise"}, {"convert", "--to", "csv"},
+		{"similarity"}, {"optimize"}, {"convert", "--to", "csv"},
 		{"import", "--jmh", "-o", filepath.Join(dir, "x.bz2")}, {"convert", "--jmh", "--to", "go"}, {"show"},
 	}
 	directories := [][]string{{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"},
@@ -54,7 +54,7 @@ func TestFIFOInTheDirectory(t *testing.T) {
 	all := [][]string{
 		{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"}, {"check-data"}, {"analyze"},
 		{"table"}, {"convert", "--to", "csv", "--key", "nbody:C:*"}, {"compare"},
-		{"show"}, {"stability"}, {"similarity"}, {"optimise"}, {"plan"}, {"repair", "--dry-run"}, {"repair"},
+		{"show"}, {"stability"}, {"similarity"}, {"optimize"}, {"plan"}, {"repair", "--dry-run"}, {"repair"},
 		{"hold"}, {"resume"},
 	}
 	for _, file := range []string{"schedule", "config.toml", "analysis.json", "fingerprint.json",

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,9 @@ import (
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/host"
 	"krund/internal/msr"
+	"krund/internal/probe"
 	"krund/internal/sysroot"
 )
 
@@ -26,21 +29,34 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is krunctl with the given arguments; it returns the exit code.
+// run runs krunctl with the given arguments and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	host, err := os.Hostname()
+	name, err := os.Hostname()
 	if err != nil {
-		host = "localhost"
+		name = "localhost"
 	}
 	return runIn(&app{
-		stdin: stdin, stderr: stderr, now: sysroot.RealClock{}.Now, host: host, fsys: durable.OS(), uid: os.Geteuid(), systemctl: autostart.Systemctl,
-		machine: func(ctx context.Context) *control.Machine { return control.NewMachine(ctx, sysroot.New("/")) },
-		state:   "/var/lib/krund", runtime: directory.RuntimeDirs(), counters: msr.Probe,
-		measure: proveHost,
+		stdin:     stdin,
+		stderr:    stderr,
+		now:       sysroot.RealClock{}.Now,
+		host:      name,
+		fsys:      durable.OS(),
+		uid:       os.Geteuid(),
+		systemctl: autostart.Systemctl,
+		machine:   func(ctx context.Context) *control.Machine { return control.NewMachine(ctx, sysroot.New("/")) },
+		state:     "/var/lib/krund",
+		runtime:   directory.RuntimeDirs(),
+		counters:  msr.Probe,
+		measure:   proveHost,
 	}, args, stdout)
 }
 
-// runIn is run in a world that a test may have made.
+// proveHost measures this machine.
+func proveHost(ctx context.Context, h host.Host, cpus host.CPUs, d time.Duration) (probe.Proof, error) {
+	return probe.Prove(ctx, h, sysroot.RealClock{}, cpus, d)
+}
+
+// runIn is run in a given environment.
 func runIn(a *app, args []string, stdout io.Writer) int {
 	out := bufio.NewWriter(stdout)
 	a.stdout = out
@@ -53,40 +69,40 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 	return a.end(err)
 }
 
-const rootHelp = `krunctl plans, watches, reads, checks and mends experiments of krund.
+const rootHelp = `krunctl plans, watches, reads, checks and repairs experiments of krund.
 
 An experiment is a file NAME.toml; its state and its results are in the directory
-NAME.krun beside it. Commands that need no more than the directory take either.
+NAME.krun beside it. Commands that need only the directory take either.
 
 A first experiment: doctor, plan, enable and a restart; then status; at the end
-summary, analyze and report. docs/lab-machine.md goes through all of it.
+summary, analyze and report. docs/lab-machine.md shows all steps.
 
 FILES
   NAME.toml                the configuration of an experiment; see krund.toml(5)
   NAME.krun/schedule       what is to be run, and how far it is
   NAME.krun/results/       a record of each process execution
-  NAME.krun/analysis.json  what analyze has found; report, table, plot and compare
-                           use it
+  NAME.krun/analysis.json  the results of analyze; report, table, plot and compare
+                           use them
   NAME.krun/hold, NAME.krun/stop
-                           requests to krund, of hold and stop
-  /etc/krund/hold          while it is there all experiments are held`
+                           requests to krund, made by hold and stop
+  /etc/krund/hold          holds all experiments while it exists`
 
 const exitHelp = `
 EXIT STATUS
-  0  all is well
+  0  success
   1  something could not be done, or problems were found
   2  wrong usage, or a mistake in the configuration`
 
-// readExitHelp is exitHelp of the commands that read all records.
+// readExitHelp is exitHelp for the commands that read all records.
 const readExitHelp = exitHelp + `
-  3  done, but without damaged records; standard error names them`
+  3  success, but damaged records were left out; standard error names them`
 
 func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "krunctl COMMAND",
-		Short:         "Plan, watch, read, check and mend experiments of krund",
+		Short:         "Plan, watch, read, check and repair experiments of krund",
 		Long:          rootHelp + "\n" + readExitHelp,
-		Args:          cobra.ArbitraryArgs, // so that an unknown command comes to RunE
+		Args:          cobra.ArbitraryArgs, // so that RunE gets an unknown command
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -96,12 +112,12 @@ func rootCommand(a *app) *cobra.Command {
 			return unknownCommand(c, args[0])
 		},
 	}
-	root.SuggestionsMinimumDistance = 2 // letters that may be wrong
+	root.SuggestionsMinimumDistance = 2 // letters that may differ
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+		return usageError(fmt.Errorf("%w; see `%s --help`", err, c.CommandPath()))
 	})
 	addCommands(root, a)
 	return root
@@ -113,32 +129,42 @@ type group struct {
 	commands  []*cobra.Command
 }
 
-// otherGroup has what belongs to no experiment; cobra adds help and completion to it.
+// otherGroup has the commands that need no experiment; cobra adds help and completion to it.
 const otherGroup = "other"
 
-// groups are the subcommands by what one wants to do, in the order in which a newcomer needs them.
+// groups returns the subcommands by purpose, in the order in which a newcomer needs them.
 func groups(a *app) []group {
 	return []group{
-		{"run", "Run an experiment", []*cobra.Command{
-			doctorCommand(a), planCommand(a), enableCommand(a), statusCommand(a), holdCommand(a), resumeCommand(a), stopCommand(a), disableCommand(a),
-		}},
+		{
+			"run",
+			"Run an experiment",
+			[]*cobra.Command{
+				doctorCommand(a), planCommand(a), enableCommand(a), statusCommand(a), holdCommand(a),
+				resumeCommand(a), stopCommand(a), disableCommand(a),
+			},
+		},
 		{"look", "Look at what was measured", []*cobra.Command{
 			summaryCommand(a), showCommand(a), startupCommand(a), amperfCommand(a),
 		}},
-		{"analyse", "Analyse it and present it", []*cobra.Command{
-			analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a), stabilityCommand(a), similarityCommand(a), optimiseCommand(a),
-		}},
+		{
+			"analyse",
+			"Analyze and present it",
+			[]*cobra.Command{
+				analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a),
+				stabilityCommand(a), similarityCommand(a), optimizeCommand(a),
+			},
+		},
 		{"exchange", "Exchange it with other tools", []*cobra.Command{
 			exportCommand(a), convertCommand(a), importCommand(a),
 		}},
-		{"mend", "Check and mend after a mishap", []*cobra.Command{
+		{"mend", "Check and repair after a failure", []*cobra.Command{
 			checkDataCommand(a), repairCommand(a), restoreCommand(a),
 		}},
 		{otherGroup, "Other", []*cobra.Command{versionCommand(a)}},
 	}
 }
 
-// addCommands gives root its subcommands, listed as groups has them.
+// addCommands adds the subcommands to root, in the order of groups.
 func addCommands(root *cobra.Command, a *app) {
 	for _, g := range groups(a) {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title + ":"})
@@ -155,16 +181,16 @@ func addCommands(root *cobra.Command, a *app) {
 	}
 }
 
-const completionHelp = `Completion prints a script for a shell, with which the Tab key completes
-commands and options of krunctl. The packages install it for bash, zsh and fish.
-"krunctl completion SHELL --help" says how to load it.
+const completionHelp = `Completion prints a script for a shell that makes the Tab key complete commands
+and options of krunctl. The packages install it for bash, zsh and fish.
+"krunctl completion SHELL --help" explains how to load it.
 
 EXAMPLES
   . <(krunctl completion bash)                       in this shell
   krunctl completion zsh > "${fpath[1]}/_krunctl"    in each zsh from now on
 ` + exitHelp
 
-// commands is the list of the subcommands.
+// commands returns all subcommands.
 func commands(a *app) []*cobra.Command {
 	var all []*cobra.Command
 	for _, g := range groups(a) {
@@ -178,5 +204,5 @@ func unknownCommand(c *cobra.Command, name string) error {
 	if near := c.SuggestionsFor(name); len(near) > 0 {
 		err = fmt.Errorf("there is no command %q; did you mean %s?", name, strings.Join(near, " or "))
 	}
-	return usageError{err}
+	return usageError(err)
 }

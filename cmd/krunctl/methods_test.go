@@ -154,11 +154,3 @@ func TestMethodsRefuse(t *testing.T) {
 		}
 	}
 }
-
-func TestStepInWords(t *testing.T) {
-	for step, want := range map[string]string{"1": "1 iteration", "2": "2 iterations", "11": "11 iterations"} {
-		if got := stepInWords(step); got != want {
-			t.Errorf("%s: %q, want %q", step, got, want)
-		}
-	}
-}

@@ -304,9 +304,9 @@ func TestReportNeverReplaces(t *testing.T) {
 			_ = l.Close()
 		},
 	} {
-		for _, name := range []string{"index.html", "keys/k0000.html", manifestName,
-			"index.html" + unfinished, manifestName + ".tmp"} {
-			if what != "FIFO" && name != "index.html" && name != manifestName+".tmp" {
+		for _, name := range []string{"index.html", "keys/k0000.html", "files.sha256",
+			"index.html" + ".krunctl-part", "files.sha256" + ".tmp"} {
+			if what != "FIFO" && name != "index.html" && name != "files.sha256"+".tmp" {
 				continue // one kind is tried in every place, the others in two
 			}
 			t.Run(what+" "+name, func(t *testing.T) {
@@ -325,7 +325,7 @@ func TestReportNeverReplaces(t *testing.T) {
 				if after := mode(t, file); after != before {
 					t.Errorf("it was %v and is %v:\n%s", before, after, r.text())
 				}
-				if name == manifestName+".tmp" { // another name is taken for it
+				if name == "files.sha256"+".tmp" { // another name is taken for it
 					if r.code != exitOK {
 						t.Error(r.text())
 					}

@@ -13,23 +13,23 @@ import (
 	"krund/internal/report"
 )
 
-const plotHelp = `Plot draws process executions as the study's figures do: values against
-iterations, above them a strip with a narrower axis, in them an inset of the
-first iterations; outliers circled (green: other executions have them, too),
-changepoints and segment means dashed, means of segments that are equivalent to
-the last black, others grey. Kernel messages, throttling and temperatures are
+const plotHelp = `Plot draws process executions like the study's figures: values against iterations,
+above them a strip with a narrower axis, in them an inset of the first iterations.
+Outliers are circled (green: other executions have them, too); changepoints and
+segment means are dashed, with the means of segments that are equivalent to the
+last in black and others in grey. Kernel messages, throttling and temperatures are
 marked on the axis of iterations.
 
 --columns adds other columns on the same axis: the benchmark's own (gc, jit)
-above, as they are by default; counters per core below, as core cycles in the
+above, which is the default; counters per core below, as core cycles in the
 study's Figure 2.
 
-The name given with -o says the format: .pdf, .svg or .png. A PDF has as many
-executions on each page as fit on a sheet of A4, or --per-page; the other formats
-have all on one, so choose few.
+The name given with -o determines the format: .pdf, .svg or .png. A PDF has as many
+executions on each page as fit on A4, or --per-page; the other formats have all on
+one page, so select few.
 
-It reads what krunctl analyze reads, with its analysis where there is one, and
-changes nothing but the file that it writes.
+It reads what krunctl analyze reads, with its analysis if there is one, and writes
+only the file named by -o.
 
 EXAMPLES
   krunctl plot --key 'nbody:CPython:*' -o nbody.pdf warmup.krun
@@ -49,55 +49,57 @@ type plotOptions struct {
 func plotCommand(a *app) *cobra.Command {
 	var o plotOptions
 	c := &cobra.Command{
-		Use:   "plot DIR|NAME.toml|FILE -o FILE.pdf",
-		Short: "Draw run-sequence plots as PDF, SVG or PNG",
-		Long:  plotHelp,
-		Args:  arguments(1, 1, "an experiment or a file of results"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.plot(args[0], o) },
+		Use: "plot DIR|NAME.toml|FILE -o FILE.pdf", Short: "Draw run-sequence plots as PDF, SVG or PNG",
+		Long: plotHelp, Args: arguments(1, 1, "an experiment or a file of results"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.plot(args[0], o) },
 	}
 	c.Flags().StringVarP(&o.output, "output", "o", "", "file to write: NAME.pdf, NAME.svg or NAME.png")
 	a.keyFlag(c, &o.key)
 	c.Flags().IntSliceVar(&o.executions, "execution", nil, "only executions with these numbers")
-	c.Flags().StringSliceVar(&o.columns, "columns", []string{report.UserColumns}, "other columns beside the values: names such as cycles, or user for all the benchmark's own")
-	c.Flags().IntVar(&o.cores, "cores", 8, "cores to draw of a per-core column, the busiest")
+	c.Flags().StringSliceVar(&o.columns, "columns", []string{report.UserColumns},
+		"other columns to draw: names such as cycles, or user for all of the benchmark's own")
+	c.Flags().IntVar(&o.cores, "cores", 8, "number of cores to draw of a per-core column, the busiest ones")
 	c.Flags().IntVar(&o.perPage, "per-page", 0, "executions on a page of a PDF; 0: as many as fit on A4")
 	return c
 }
 
-// mostOnPage is how many figures a picture without pages may have.
+// mostOnPage is the maximum number of figures of a picture without pages.
 const mostOnPage = 30
 
 func (a *app) plot(arg string, o plotOptions) error {
 	format := report.PlotFormat(strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), "."))
 	if !slices.Contains([]report.PlotFormat{report.PDF, report.SVG, report.PNG}, format) {
-		return usageError{errors.New("where to? -o NAME.pdf, NAME.svg or NAME.png")}
+		return usageError(errors.New("name the output: -o NAME.pdf, NAME.svg or NAME.png"))
 	}
 	if o.cores < 1 {
-		return usageError{fmt.Errorf("--cores %d: a number above 0", o.cores)}
+		return usageError(fmt.Errorf("--cores must be positive, not %d", o.cores))
 	}
 	if o.perPage < 0 || o.perPage > mostOnPage {
-		return usageError{fmt.Errorf("--per-page %d: a number from 0 to %d", o.perPage, mostOnPage)}
+		return usageError(fmt.Errorf("--per-page %d: must be from 0 to %d", o.perPage, mostOnPage))
 	}
 	figures, err := a.figures(arg, o)
 	if err != nil {
 		return err
 	}
 	if len(figures) == 0 {
-		return fmt.Errorf("%s: no such execution has iterations; krunctl table lists keys and executions, choose with --key and --execution", arg)
+		return fmt.Errorf(
+			"%s: no selected execution has iterations; `krunctl table` lists keys and executions", arg)
 	}
 	pages := report.Pages(figures, o.perPage)
 	if format != report.PDF {
 		if len(figures) > mostOnPage {
-			return fmt.Errorf("%d executions are too many for one picture; choose with --key and --execution, or write a PDF", len(figures))
+			return fmt.Errorf(
+				"%d executions are too many for one picture; select some with --key and --execution, or write a PDF",
+				len(figures))
 		}
 		pages = [][]report.Figure{figures}
 	}
 	return a.toOutput(o.output, func(w io.Writer) error { return report.WritePlot(w, format, pages) })
 }
 
-// figures prepares the executions that were asked for.
+// figures prepares the selected executions.
 func (a *app) figures(arg string, o plotOptions) ([]report.Figure, error) {
-	in, doc, err := a.analysed(arg, o.key)
+	in, doc, err := a.analyzed(arg, o.key)
 	if err != nil {
 		return nil, err
 	}

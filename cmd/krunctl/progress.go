@@ -9,10 +9,11 @@ import (
 	"golang.org/x/term"
 
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
-// progressBar shows on standard error how far an analysis has come, and how
-// long it will still take; nothing where that is no terminal.
+// progressBar shows the progress of an analysis and the remaining time on standard error, if that is
+// a terminal.
 type progressBar struct {
 	app    *app
 	what   string
@@ -22,7 +23,7 @@ type progressBar struct {
 	length int // of the line on the screen
 }
 
-// progressEvery is how often the bar is drawn.
+// progressEvery is the interval at which the bar is drawn.
 const progressEvery = 200 * time.Millisecond
 
 func newProgressBar(a *app, what string) *progressBar {
@@ -35,7 +36,7 @@ func (b *progressBar) show(p warmup.Progress) {
 	b.draw(func(spent time.Duration) string { return progressLine(b.what, p, spent) })
 }
 
-// showKeys is show for work that is done key by key.
+// showKeys is show for the progress in keys.
 func (b *progressBar) showKeys(done, of int) {
 	b.draw(func(spent time.Duration) string { return barLine(b.what, "keys", done, done, of, spent) })
 }
@@ -46,35 +47,36 @@ func (b *progressBar) draw(text func(spent time.Duration) string) {
 		return
 	}
 	b.shown = now
-	line := visible(text(now.Sub(b.begun)))
-	_, _ = fmt.Fprintf(b.app.stderr, "\r%s%s", line, strings.Repeat(" ", max(0, b.length-len(line)))) // only talk
+	line := display.Terminal(text(now.Sub(b.begun)))
+	_, _ = fmt.Fprintf(b.app.stderr, "\r%s%s", line,
+		strings.Repeat(" ", max(0, b.length-len(line)))) // only a message
 	b.length = len(line)
 }
 
-// clear takes the bar off the screen.
+// clear removes the bar from the screen.
 func (b *progressBar) clear() {
 	if b.length > 0 {
-		_, _ = fmt.Fprintf(b.app.stderr, "\r%s\r", strings.Repeat(" ", b.length)) // only talk
+		_, _ = fmt.Fprintf(b.app.stderr, "\r%s\r", strings.Repeat(" ", b.length)) // only a message
 	}
 }
 
-// progressLine is the text of the bar. The estimate leaves out executions
-// that were taken over, which cost nothing.
+// progressLine is the text of the bar. The estimate ignores executions whose analysis was reused.
 func progressLine(what string, p warmup.Progress, spent time.Duration) string {
 	return barLine(what, "executions", p.Executions, p.Executions-p.Reused, p.Of, spent)
 }
 
-// barLine is the text of a bar for things of which so many are done, worked of
-// them now.
+// barLine is the text of a bar: done of so many things are done, and worked of them took the time
+// spent.
 func barLine(what, things string, done, worked, of int, spent time.Duration) string {
 	const width = 20
 	full := 0
 	if of > 0 {
 		full = width * done / of
 	}
-	line := fmt.Sprintf("%s [%s%s] %d of %d %s", what, strings.Repeat("#", full), strings.Repeat(".", width-full), done, of, things)
+	line := fmt.Sprintf("%s [%s%s] %d of %d %s", what, strings.Repeat("#", full),
+		strings.Repeat(".", width-full), done, of, things)
 	if worked > 0 && done < of {
-		line += ", " + long(spent/time.Duration(worked)*time.Duration(of-done)) + " left"
+		line += ", " + display.Duration(spent/time.Duration(worked)*time.Duration(of-done)) + " left"
 	}
 	return line
 }

@@ -5,29 +5,30 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
 	"krund/internal/doctor"
+	"krund/internal/experiment"
 	"krund/internal/integrity"
 )
 
-const repairHelp = `Repair mends what check-data finds, as far as it can be done without losing
-anything:
+const repairHelp = `Repair fixes the problems that check-data finds, as far as that loses nothing:
 
-  - a copy of the configuration that is lost or damaged is made anew from the
-    experiment's NAME.toml, when that still is the same text;
-  - a damaged record, and one of something else than its slot, is put aside, and
+  - a lost or damaged copy of the configuration is restored from the experiment's
+    NAME.toml if that still has the same text;
+  - a damaged record, and one that does not belong to its slot, is moved aside, and
     its slot is run again;
-  - temporary files that a crash has left are removed;
-  - damaged slots of the schedule are rebuilt from their records, a damaged copy
-    of its header from the other one, and when both are damaged, or the schedule
-    is lost, from the configuration and the records;
+  - temporary files of a crash are removed;
+  - damaged slots of the schedule are rebuilt from their records; a damaged copy of
+    its header from the other copy; and if both are damaged, or the schedule is
+    lost, from the configuration and the records;
   - a slot that disagrees with its record gets the flag of the record.
 
 Everything that is replaced is kept beside it under a name that ends in .broken.
-It takes the experiment's lock, so krund cannot run meanwhile, and is refused
-while krund does. Doing it again does nothing. What is left to a person is
-printed at the end as check-data does.
+Repair takes the experiment's lock: it is refused while krund runs, and krund
+cannot start meanwhile. A second repair does nothing. Remaining problems are
+printed at the end as check-data prints them.
 
-With --dry-run it only says what it would do.
+With --dry-run it only prints what it would do.
 
 EXAMPLES
   krunctl repair --dry-run warmup.krun
@@ -42,19 +43,17 @@ type repairOptions struct {
 func repairCommand(a *app) *cobra.Command {
 	var o repairOptions
 	c := &cobra.Command{
-		Use:   "repair DIR|NAME.toml",
-		Short: "Mend damage in an experiment's directory",
-		Long:  repairHelp,
-		Args:  arguments(1, 1, "the experiment's directory or configuration"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.repair(args[0], o) },
+		Use: "repair DIR|NAME.toml", Short: "Repair damage in an experiment's directory",
+		Long: repairHelp, Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.repair(args[0], o) },
 	}
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
-	a.hostFlag(c.Flags(), &o.host, " when the records do not say")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print what would be done")
+	a.hostFlag(c.Flags(), &o.host, " if the records name none")
 	return c
 }
 
 func (a *app) repair(arg string, o repairOptions) error {
-	f, err := a.openToChange(arg)
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if err != nil {
 		return err
 	}
@@ -65,26 +64,27 @@ func (a *app) repair(arg string, o repairOptions) error {
 		}
 		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
 	}
-	options := integrity.Options{Hosts: []string{o.host}, Name: tomlOf(f.Dir()), Settings: doctor.Settings()}
-	done, err := integrity.Mend(f.FS(), f, integrity.MendOptions{Options: options,
-		Original: tomlOf(f.Dir()), DryRun: o.dryRun, Now: a.now()})
+	options := integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir()),
+		Settings: doctor.Settings()}
+	done, err := integrity.Mend(f.FS(), f.Directory, integrity.MendOptions{Options: options,
+		Original: experiment.ConfigOf(f.Dir()), DryRun: o.dryRun, Now: a.now()})
 	would := ""
 	if o.dryRun {
 		would = "would have "
 	}
 	for _, what := range done {
-		a.print("%s%s\n", would, visible(what))
+		a.print("%s%s\n", would, display.Terminal(what))
 	}
 	if err != nil {
 		return err
 	}
 	if len(done) == 0 {
-		a.print("nothing to mend\n")
+		a.print("nothing to repair\n")
 	}
 	if o.dryRun {
 		return nil
 	}
-	left := integrity.Check(f.FS(), f, options).Problems
+	left := integrity.Check(f.FS(), f.Directory, options).Problems
 	a.printProblems("left", left)
 	if len(left) > 0 {
 		return errFound

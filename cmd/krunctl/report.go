@@ -3,31 +3,26 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
-	"krund/internal/durable"
-	"krund/internal/exchange"
+	"krund/internal/experiment"
 	"krund/internal/report"
-	"krund/internal/results"
 )
 
 const reportHelp = `Report writes a directory of HTML pages about an experiment: what was measured,
-where and under which controls, a table of all keys, and for each key plots of
-its process executions. It needs no network: open index.html from the disk.
+where and under which controls, a table of all keys, and for each key plots of its
+process executions. It needs no network: open index.html from the disk.
 
-It reads what krunctl analyze reads, and analyses what has not been analysed:
-give analyze's options first, and report will use that analysis. It changes
-nothing but the directory that it writes. A report that is there already is replaced
-when the new one is complete: of the old one, what the new one does not have is
-removed, and nothing else. files.sha256 lists what krunctl has written.
+It reads what krunctl analyze reads, with its analysis if there is one; run analyze
+first to choose the options of the analysis. It writes only the directory named by
+-o. A previous report is replaced when the new one is complete: files that only the
+previous report has are removed, and nothing else. files.sha256 lists the files
+that krunctl has written.
 
 EXAMPLES
   krunctl report warmup.toml -o out/
@@ -37,25 +32,25 @@ EXAMPLES
 func reportCommand(a *app) *cobra.Command {
 	var output, keys string
 	c := &cobra.Command{
-		Use:   "report DIR|NAME.toml|FILE -o FOLDER",
+		Use:   "report DIR|NAME.toml|FILE -o DIRECTORY",
 		Short: "Write the results as HTML pages with plots",
 		Long:  reportHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if output == "" {
-				return usageError{errors.New("where to? -o FOLDER")}
+				return usageError(errors.New("name the output: -o DIRECTORY"))
 			}
 			return a.report(args[0], keys, output)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "directory of the pages; made if need be")
+	c.Flags().StringVarP(&output, "output", "o", "", "directory of the pages, created if necessary")
 	a.keyFlag(c, &keys)
 	return c
 }
 
-// report writes the pages and says where they are.
+// report writes the pages and prints the path of the first.
 func (a *app) report(arg, keys, output string) error {
-	in, doc, err := a.analysed(arg, keys)
+	in, doc, err := a.analyzed(arg, keys)
 	if err != nil {
 		return err
 	}
@@ -63,136 +58,47 @@ func (a *app) report(arg, keys, output string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.mayWrite(output); err != nil {
+	size, err := report.WriteSite(a.fsys, output, input)
+	if err != nil {
 		return err
 	}
-	pages := newPagesDirectory(a.fsys, output)
-	size, err := report.Site(pages, input)
-	if err == nil {
-		err = pages.finish()
-	}
-	if err != nil {
-		return errors.Join(err, pages.sweep())
-	}
 	a.print("%s\n", filepath.Join(output, "index.html"))
-	a.talk("%s, %s", plural(size.Files, "file"), sizeText(size.Bytes))
+	a.talk("%s, %s", display.Count(size.Files, "file"), display.Bytes(size.Bytes))
 	return nil
 }
 
-// generator marks pages of reports, which a new report may replace.
-const generator = `<meta name="generator" content="krunctl">`
-
-// mayWrite refuses a directory that has an index.html of somebody else.
-func (a *app) mayWrite(dir string) error {
-	name := filepath.Join(dir, "index.html")
-	text, err := durable.ReadFile(a.fsys, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	if !strings.Contains(string(text), generator) {
-		return fmt.Errorf("%s is not a page of krunctl; name another directory with -o", name)
-	}
-	return nil
-}
-
-// reportInput puts an analysis together with its data and, of experiments of
-// krund, with what the records say.
-func (a *app) reportInput(in analysisInput, doc *warmup.Document, arg string) (report.Input, error) {
-	input := report.Input{Document: doc, Data: in.data, Version: display.Version()}
+// reportInput combines an analysis with its data and, for experiments of krund, with the records.
+func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg string) (report.Input, error) {
+	input := report.Input{Document: doc, Data: in.Data, Version: display.Version()}
 	facts, err := a.facts(in, arg)
 	if err != nil || facts == nil {
 		return input, err
 	}
-	return input, a.addFacts(&input, facts, arg)
+	f, err := experiment.Open(a.fsys, arg)
+	if err != nil {
+		return input, err
+	}
+	input.AddRecords(facts, f.Reader())
+	return input, nil
 }
 
-func sizeText(bytes int64) string { return size(bytes) }
-
-// analysed reads an experiment or a file of results with its stored analysis,
-// or an analysis made now with the study's parameters where that is missing
-// or of other data. keys is the text of --key.
-func (a *app) analysed(arg, keys string) (analysisInput, *warmup.Document, error) {
-	o := analyzeOptions{column: dataset.Wall, seed: 1, workers: runtime.NumCPU(), key: keys}
-	previous := a.previousAnalysis(analysisInput{output: a.analysisFile(arg)}, o)
-	if previous != nil {
-		o.column = previous.Parameters.Column
-	}
-	in, err := a.analysisInput(arg, o)
-	if err != nil {
-		return in, nil, err
-	}
-	p, err := o.parameters(warmup.Unit(in.data, o.column))
-	if err != nil {
-		return in, nil, err
-	}
-	if previous != nil {
-		p = previous.Parameters
-	}
-	bar := newProgressBar(a, in.data.Source)
-	doc, err := warmup.Analyze(in.data, p, warmup.Options{Workers: o.workers, Previous: previous, Progress: bar.show})
-	bar.clear()
-	if err != nil {
-		return in, nil, fmt.Errorf("analyse %s: %w", arg, err)
-	}
-	return in, doc, nil
-}
-
-// recordNames are where the records of a key's executions lie, in the order
-// the dataset has them.
-type recordNames [][]results.Name
-
-// facts reads the records of an experiment of krund for what they say beside
-// the series; nil for files of other tools.
-func (a *app) facts(in analysisInput, arg string) (*report.Facts, error) {
-	if in.data.Format != exchange.FormatKrund {
+// facts reads the facts in the records of an experiment; nil for files of other tools.
+func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
+	if in.Data.Format != experiment.Format {
 		return nil, nil
 	}
-	f, err := a.openDirectory(arg)
+	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return nil, err
 	}
-	facts := &report.Facts{}
-	for rec, err := range a.reader(f).All() {
-		var damaged *results.FileError
-		switch {
-		case errors.As(err, &damaged):
-			continue // the dataset's problems name it
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", f.Dir(), err)
-		}
-		if rec.Check() == nil && (in.pattern == nil || in.pattern.Match(rec.Key)) {
-			facts.Add(&rec)
-		}
+	facts, err := report.ReadFacts(f.Reader(), in.Pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Dir(), err)
 	}
 	return facts, nil
 }
 
-// addFacts adds the facts, and has the other columns read again when they are
-// written: all of them together may not fit into memory.
-func (a *app) addFacts(input *report.Input, facts *report.Facts, arg string) error {
-	f, err := a.openDirectory(arg)
-	if err != nil {
-		return err
-	}
-	input.Facts = facts
-	reader := a.reader(f)
-	names := make(recordNames, len(input.Data.Pairs))
-	for i, pair := range input.Data.Pairs {
-		names[i] = input.Facts.Names(pair.Key)
-	}
-	input.Columns = func(pair, execution int) ([]dataset.Column, error) {
-		if execution >= len(names[pair]) {
-			return nil, nil
-		}
-		rec, err := reader.Load(names[pair][execution])
-		if err != nil {
-			return nil, err
-		}
-		e := exchange.KrundExecution(&rec)
-		return e.Columns, nil
-	}
-	return nil
+// analyzed reads an experiment or a file of results with its analysis. keys is the text of --key.
+func (a *app) analyzed(arg, keys string) (experiment.Input, *warmup.Document, error) {
+	return a.reader(runtime.NumCPU()).Analyzed(arg, keys)
 }

@@ -13,28 +13,29 @@ import (
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment"
 	"krund/internal/guard"
 	"krund/internal/trust"
 )
 
-const restoreHelp = `Restore puts back every setting of the machine that a krund which was killed has
-left behind, in the reverse order of the changes, and says what it did. What
-krund changes is in the experiment's journal before it is changed. Settings of an
-earlier boot are void: the restart has taken them back.
+const restoreHelp = `Restore restores every machine setting that a killed krund has left changed, in the
+reverse order of the changes, and prints what it did. krund writes each change to
+the experiment's journal before it makes it. Changes of an earlier boot are void:
+the restart has reverted them.
 
-So is the account that krund makes for benchmarks, which goes with its home and
-files, unless it was there before krund. With --keep-account it stays, as it
+It also removes the account that krund makes for benchmarks, with its home and
+files, unless it existed before krund. With --keep-account the account stays, as it
 does from one boot of an experiment to the next.
 
 It needs root, takes the experiment's lock, and is refused while krund runs, on
-this experiment or on another one that has taken the machine over.
-Doing it again does nothing.
+this experiment or on another one that has taken over the machine. Running it again
+does nothing.
 
-An experiment's directory that others than root can change is refused: its
-journal could be theirs. Then, or when the directory or the journal is lost or
-cannot be read, the copy of the journal that krund keeps in /run/krund restores
-the machine, and the exit status is 1. A journal restores only what the control
-that it names can have changed.
+A directory that users other than root can change is refused, because they could
+have written its journal. In this case, and if the directory or the journal is lost
+or cannot be read, the machine is restored from the copy of the journal that krund
+keeps in /run/krund, and the exit status is 1. A journal entry restores only what
+the control that it names can have changed.
 
 EXAMPLES
   krunctl restore warmup.toml
@@ -44,18 +45,17 @@ func restoreCommand(a *app) *cobra.Command {
 	var keepAccount bool
 	c := &cobra.Command{
 		Use:   "restore DIR|NAME.toml",
-		Short: "Put back settings of the machine that a killed krund has left",
-		Long:  restoreHelp,
-		Args:  arguments(1, 1, "the experiment's directory or configuration"),
-		RunE:  func(c *cobra.Command, args []string) error { return a.restore(contextOf(c), args[0], keepAccount) },
+		Short: "Restore machine settings that a killed krund has left changed", Long: restoreHelp,
+		Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(c *cobra.Command, args []string) error { return a.restore(contextOf(c), args[0], keepAccount) },
 	}
-	c.Flags().BoolVar(&keepAccount, "keep-account", false, "leave the account for benchmarks")
+	c.Flags().BoolVar(&keepAccount, "keep-account", false, "keep the account for benchmarks")
 	return c
 }
 
 func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 	f, lock, err := a.openToRestore(arg)
-	spare := directory.Spare(a.fsys, directoryOf(arg), a.runtime...)
+	spare := directory.Spare(a.fsys, experiment.DirectoryOf(arg), a.runtime...)
 	_, missing := a.fsys.Lstat(spare)
 	hasCopy := spare != "" && missing == nil
 	if err == nil {
@@ -71,14 +71,14 @@ func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 		return err
 	}
 	a.talk("krunctl: %v", err)
-	a.talk("krunctl: the copy of the journal in %s is used", spare)
+	a.talk("krunctl: using the copy of the journal in %s", spare)
 	if err := a.restoreFrom(ctx, a.fsys, spare, spare, keepAccount); err != nil {
 		return err
 	}
 	return errFound
 }
 
-// isTaken reports whether another krund works on the experiment: it restores the machine itself.
+// isTaken reports whether another krund works on the experiment, which restores the machine itself.
 func isTaken(err error) bool {
 	locked, ok := errors.AsType[*directory.LockedError](err)
 	return ok && locked.Stranger == ""
@@ -86,14 +86,14 @@ func isTaken(err error) bool {
 
 // openToRestore opens the experiment as krund does, and locks it. A directory that others could
 // change is refused: its journal could be theirs.
-func (a *app) openToRestore(arg string) (directory.Directory, *directory.Lock, error) {
-	f, err := a.openToChange(arg)
+func (a *app) openToRestore(arg string) (experiment.Experiment, *directory.Lock, error) {
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if err != nil {
 		return f, nil, err
 	}
-	if cfg, err := a.copiedConfig(f, a.host); err == nil &&
+	if cfg, err := f.Config(a.host); err == nil &&
 		cfg.Experiment.Reboot == config.RebootHardware && a.uid == 0 {
-		if f, err = directory.OpenChecked(a.fsys, f.Dir(), trust.Verdict.RootOnly); err != nil {
+		if f.Directory, err = directory.OpenChecked(a.fsys, f.Dir(), trust.Verdict.RootOnly); err != nil {
 			return f, nil, err
 		}
 	}
@@ -102,15 +102,20 @@ func (a *app) openToRestore(arg string) (directory.Directory, *directory.Lock, e
 }
 
 // restoreFrom restores the settings in the journal at path; spare is the path of its copy.
-func (a *app) restoreFrom(ctx context.Context, fsys durable.FS, path, spare string, keepAccount bool) error {
+func (a *app) restoreFrom(
+	ctx context.Context,
+	fsys durable.FS,
+	path, spare string,
+	keepAccount bool,
+) error {
 	if pending, err := control.ReadJournal(fsys, path); err == nil && len(pending) == 0 {
 		if spare != "" && !control.Lost(fsys, path) {
 			_ = a.fsys.Remove(spare) // an older version has restored the machine, and left it
 		}
-		a.print("nothing to put back\n")
+		a.print("nothing to restore\n")
 		return nil
 	}
-	if a.uid == 0 && len(a.runtime) > 0 { // what it put back could be what another experiment has set
+	if a.uid == 0 && len(a.runtime) > 0 { // it could revert settings of another experiment
 		machine, err := directory.LockMachine(a.fsys, path, a.runtime...)
 		own, ok := errors.AsType[*directory.GuardError](err)
 		switch {
@@ -138,9 +143,9 @@ func (a *app) restoreFrom(ctx context.Context, fsys durable.FS, path, spare stri
 	return errors.Join(report.Print(a.stdout), err, journal.Close())
 }
 
-// lockAfterGuard locks the experiment. When krund has just been killed, its guard
-// may be at work on the same, and is about to end.
-func (a *app) lockAfterGuard(f directory.Directory) (*directory.Lock, error) {
+// lockAfterGuard locks the experiment. If krund has just been killed, it waits for the guard, which
+// restores the machine and ends.
+func (a *app) lockAfterGuard(f experiment.Experiment) (*directory.Lock, error) {
 	lock, err := f.Lock(os.Getpid(), a.host)
 	var locked *directory.LockedError
 	if errors.As(err, &locked) && locked.Host == a.host && guard.Is(locked.PID) {

@@ -41,7 +41,7 @@ func TestRestoreKeepsTheAccount(t *testing.T) {
 	for _, step := range []struct {
 		args string
 		want string
-	}{{"--keep-account", "nothing"}, {"", "restored  account: krun = absent"}, {"", "nothing to put back"}} {
+	}{{"--keep-account", "nothing"}, {"", "restored  account: krun = absent"}, {"", "nothing to restore"}} {
 		var stdout, stderr bytes.Buffer
 		a := &app{
 			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), now: func() time.Time { return testTime },
@@ -53,7 +53,7 @@ func TestRestoreKeepsTheAccount(t *testing.T) {
 	}
 }
 
-// TestRestoreLeavesAMachineThatIsTaken: what it would put back could be what another experiment has set.
+// TestRestoreLeavesAMachineThatIsTaken: a restore could revert the settings of another experiment.
 func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 	b := mixed(t)
 	db := &accounts{}
@@ -101,7 +101,7 @@ func TestRestoreFromTheCopy(t *testing.T) {
 	for _, step := range []struct {
 		code int
 		want string
-	}{{exitError, "restored  account: krun = absent"}, {exitOK, "nothing to put back"}} {
+	}{{exitError, "restored  account: krun = absent"}, {exitOK, "nothing to restore"}} {
 		var stdout, stderr bytes.Buffer
 		a := &app{
 			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), now: func() time.Time { return testTime },
@@ -143,7 +143,7 @@ func TestRestoreWaitsForTheGuard(t *testing.T) {
 	default:
 	}
 	b.must(lock.Release())
-	if r := <-restored; r.code != exitOK || r.stdout != "nothing to put back\n" {
+	if r := <-restored; r.code != exitOK || r.stdout != "nothing to restore\n" {
 		t.Error(r.text())
 	}
 	b.must(stdin.Close())

@@ -31,14 +31,15 @@ func (a *app) printRecord(r results.Skimmed) {
 		a.line("start-up", "%s", text)
 	}
 	for i, c := range r.Columns {
-		a.line("column", "%s, %s, %d values%s", columnName(c), c.Kind, r.ColumnLengths[i], inBrackets(c.Unit))
+		a.line("column", "%s, %s, %d values%s", c.Label(), c.Kind, r.ColumnLengths[i], inBrackets(c.Unit))
 	}
 	for _, t := range r.Totals {
 		value := "unknown"
 		if t.Value != nil {
 			value = strconv.FormatUint(*t.Value, 10)
 		}
-		a.line("total", "%s %s%s", columnName(results.Column{Name: t.Name, Core: t.Core}), value, inBrackets(t.Unit))
+		a.line("total", "%s %s%s", results.Column{Name: t.Name, Core: t.Core}.Label(), value,
+			inBrackets(t.Unit))
 	}
 	for _, e := range r.Energy {
 		used := "unknown: " + e.Reason
@@ -69,21 +70,27 @@ func (a *app) printDaemon(d results.Daemon) {
 	if d.CPUs != nil {
 		wakes += fmt.Sprintf(", kept to CPU %s", host.CPUs(d.CPUs))
 	}
-	a.line("daemon", "cpu %s, %d switches%s, resident %s", short(float64(d.CPUNS)), d.VoluntarySwitches+d.InvoluntarySwitches, wakes, size(d.RSSBytes))
+	a.line("daemon", "cpu %s, %d switches%s, resident %s", display.Nanoseconds(float64(d.CPUNS)),
+		d.VoluntarySwitches+d.InvoluntarySwitches, wakes, display.Bytes(d.RSSBytes))
 	k := d.KernelThreads
 	if k == nil {
 		return
 	}
-	a.line("kernel", "its threads: cpu %s in %d runs, on the benchmark's processors %s in %d", short(float64(k.All.CPUNS)), k.All.Runs,
-		short(float64(k.Benchmark.CPUNS)), k.Benchmark.Runs)
+	a.line("kernel", "its threads: cpu %s in %d runs, on the benchmark's processors %s in %d",
+		display.Nanoseconds(float64(k.All.CPUNS)), k.All.Runs,
+		display.Nanoseconds(float64(k.Benchmark.CPUNS)), k.Benchmark.Runs)
 	for _, t := range k.Busiest[:min(len(k.Busiest), 3)] {
-		a.line("", "%s on CPU %d: %s in %d", t.Name, t.CPU, short(float64(t.CPUNS)), t.Runs)
+		a.line("", "%s on CPU %d: %s in %d", t.Name, t.CPU, display.Nanoseconds(float64(t.CPUNS)), t.Runs)
 	}
 }
 
-// line prints a named value, fit for a terminal.
+// line prints a value with its name, fit for a terminal.
 func (a *app) line(name, format string, args ...any) {
-	a.print("%s\n", strings.TrimRight(fmt.Sprintf("%-12s %s", name, visible(fmt.Sprintf(format, args...))), " "))
+	a.print(
+		"%s\n",
+		strings.TrimRight(fmt.Sprintf("%-12s %s", name, display.Terminal(fmt.Sprintf(format, args...))),
+			" "),
+	)
 }
 
 func (a *app) list(sentences []string) {
@@ -94,7 +101,7 @@ func (a *app) list(sentences []string) {
 
 func (a *app) printProcess(p results.Process) {
 	a.line("command", "%s", display.ShellJoin(p.Argv))
-	a.line("folder", "%s", p.Dir)
+	a.line("directory", "%s", p.Dir)
 	a.line("environment", "%d variables, %d bytes", len(p.Env), p.EnvBytes)
 	fresh := ""
 	if p.FreshHome {
@@ -102,21 +109,23 @@ func (a *app) printProcess(p results.Process) {
 	}
 	a.line("account", "%s (%d:%d)%s, nice %d", orDash(p.Account), p.UID, p.GID, fresh, p.Nice)
 	a.line("cgroup", "%s%s", orDash(p.Cgroup), inBrackets(p.CgroupReason))
-	a.line("limits", "heap %s, stack %s, time %s, processes %s", limitSize(p.Limits.HeapBytes), limitSize(p.Limits.StackBytes),
-		limitTime(p.Limits.TimeoutNS), limitCount(p.Limits.Processes))
+	a.line("limits", "heap %s, stack %s, time %s, processes %s", limitSize(p.Limits.HeapBytes),
+		limitSize(p.Limits.StackBytes), limitTime(p.Limits.TimeoutNS), limitCount(p.Limits.Processes))
 	a.line("ended", "%s", endText(p))
-	a.line("used", "wall %s, user %s, system %s, at most %s of memory", short(float64(p.WallNS)), short(float64(p.UTimeNS)),
-		short(float64(p.STimeNS)), size(p.MaxRSSBytes))
-	a.line("switches", "%d voluntary, %d involuntary; faults %d minor, %d major", p.VoluntarySwitches, p.InvoluntarySwitches, p.MinorFaults, p.MajorFaults)
+	a.line("used", "wall %s, user %s, system %s, at most %s of memory",
+		display.Nanoseconds(float64(p.WallNS)), display.Nanoseconds(float64(p.UTimeNS)),
+		display.Nanoseconds(float64(p.STimeNS)), display.Bytes(p.MaxRSSBytes))
+	a.line("switches", "%d voluntary, %d involuntary; faults %d minor, %d major", p.VoluntarySwitches,
+		p.InvoluntarySwitches, p.MinorFaults, p.MajorFaults)
 	if p.Strays+p.OOMKills > 0 {
-		a.line("left behind", "%d stray processes, %d killed for want of memory", p.Strays, p.OOMKills)
+		a.line("left behind", "%d stray processes, %d killed because memory ran out", p.Strays, p.OOMKills)
 	}
 	a.list(p.Findings)
 	a.printOutput("stdout", p.Stdout)
 	a.printOutput("stderr", p.Stderr)
 }
 
-// mostLines is how many lines of a process's output are printed.
+// mostLines is the maximum number of lines of a process's output that are printed.
 const mostLines = 40
 
 func (a *app) printOutput(name string, o results.Output) {
@@ -125,16 +134,16 @@ func (a *app) printOutput(name string, o results.Output) {
 	}
 	kept := ""
 	if o.Truncated {
-		kept = ", of which the beginning was kept"
+		kept = ", only the beginning was kept"
 	}
-	a.line(name, "%s%s", size(o.Bytes), kept)
+	a.line(name, "%s%s", display.Bytes(o.Bytes), kept)
 	lines := strings.Split(strings.TrimSuffix(o.Text, "\n"), "\n")
 	for i, l := range lines {
 		if i == mostLines {
 			a.line("", "(%d more lines; --json has them)", len(lines)-i)
 			break
 		}
-		a.print("    | %s\n", visible(l))
+		a.print("    | %s\n", display.Terminal(l))
 	}
 }
 
@@ -144,15 +153,18 @@ func (a *app) printMachine(m results.Machine) {
 		if c.Detail != "" {
 			detail = "; " + c.Detail
 		}
-		a.line("control", "%s (%s): %s, wanted %s, found %s%s", c.Name, c.Policy, c.Status, orDash(c.Wanted), orDash(c.Found), detail)
+		a.line("control", "%s (%s): %s, wanted %s, found %s%s", c.Name, c.Policy, c.Status,
+			orDash(c.Wanted), orDash(c.Found), detail)
 	}
 	for _, t := range m.Temperatures.After {
 		a.line("temperature", "%s: base %s, before %s, after %s", t.Sensor,
-			celsius(m.Temperatures.Base, t.Sensor), celsius(m.Temperatures.Before, t.Sensor), celsius(m.Temperatures.After, t.Sensor))
+			celsius(m.Temperatures.Base, t.Sensor), celsius(m.Temperatures.Before, t.Sensor),
+			celsius(m.Temperatures.After, t.Sensor))
 	}
 	for i, after := range m.Throttle.After {
 		if i < len(m.Throttle.Before) && m.Throttle.Before[i] != after {
-			a.line("throttled", "%s: %d before, %d after", after.Name, m.Throttle.Before[i].Count, after.Count)
+			a.line("throttled", "%s: %d before, %d after", after.Name, m.Throttle.Before[i].Count,
+				after.Count)
 		}
 	}
 	switch {
@@ -188,8 +200,10 @@ func wallText(wall *results.Packed) string {
 	}
 	first := sorted[0]
 	slices.Sort(sorted)
-	return fmt.Sprintf("min %s, median %s, mean %s, p95 %s, max %s, first %s", short(sorted[0]), short(quantile.Median(sorted)),
-		short(sum/float64(n)), short(quantile.Percentile(sorted, 95)), short(sorted[n-1]), short(first))
+	return fmt.Sprintf("min %s, median %s, mean %s, p95 %s, max %s, first %s",
+		display.Nanoseconds(sorted[0]), display.Nanoseconds(quantile.Median(sorted)),
+		display.Nanoseconds(sum/float64(n)), display.Nanoseconds(quantile.Percentile(sorted, 95)),
+		display.Nanoseconds(sorted[n-1]), display.Nanoseconds(first))
 }
 
 func startupText(s results.Startup) string {
@@ -202,7 +216,8 @@ func startupText(s results.Startup) string {
 		at   *int64
 	}{{"the runner's first call", s.InitNS}, {"the first iteration", s.FirstNS}, {"the end", s.DoneNS}} {
 		if p.at != nil {
-			parts = append(parts, fmt.Sprintf("%s to %s", short(float64(*p.at-*s.ExecNS)), p.name))
+			parts = append(parts,
+				fmt.Sprintf("%s to %s", display.Nanoseconds(float64(*p.at-*s.ExecNS)), p.name))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -212,7 +227,11 @@ func endText(p results.Process) string {
 	var parts []string
 	switch {
 	case p.NotStarted != nil:
-		parts = append(parts, fmt.Sprintf("not started: %s: %s%s", p.NotStarted.Step, p.NotStarted.Text, inBrackets(p.NotStarted.Errno)))
+		parts = append(
+			parts,
+			fmt.Sprintf("not started: %s: %s%s", p.NotStarted.Step, p.NotStarted.Text,
+				inBrackets(p.NotStarted.Errno)),
+		)
 	case p.Signal != "":
 		parts = append(parts, "by signal "+p.Signal)
 	case p.Exit != nil:
@@ -242,7 +261,7 @@ func limitSize(bytes *int64) string {
 	if bytes == nil {
 		return "none"
 	}
-	return size(*bytes)
+	return display.Bytes(*bytes)
 }
 
 func limitCount(n *int64) string {
@@ -256,7 +275,7 @@ func limitTime(ns *int64) string {
 	if ns == nil {
 		return "none"
 	}
-	return long(time.Duration(*ns))
+	return display.Duration(time.Duration(*ns))
 }
 
 func orDash(s string) string {

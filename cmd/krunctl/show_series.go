@@ -1,9 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 
+	"krund/internal/display"
 	"krund/internal/results"
 )
 
@@ -11,15 +11,15 @@ import (
 func (a *app) printSeries(r results.Skimmed) {
 	columns := []string{">iteration", ">start", ">wall"}
 	for _, c := range r.Columns {
-		columns = append(columns, ">"+columnName(c))
+		columns = append(columns, ">"+c.Label())
 	}
 	row := make([]string, len(columns))
 	rows := func(yield func([]string) bool) {
-		cells := []func() string{cellsOf(r.Start, stampText), cellsOf(r.Wall, stampText)}
+		cells := []func() string{cellsOf(r.Start, results.StampText), cellsOf(r.Wall, results.StampText)}
 		for i, c := range r.Columns {
-			text := valueText
+			text := results.ValueText
 			if c.Kind == results.KindCounter {
-				text = countText
+				text = results.CountText
 			}
 			cells = append(cells, cellsOf(r.Series[i], text))
 		}
@@ -34,10 +34,11 @@ func (a *app) printSeries(r results.Skimmed) {
 		}
 	}
 	a.print("start and wall in ns\n")
-	a.longTable(columns, rows)
+	display.LongTable(a.stdout, columns, rows)
 }
 
-// cellsOf returns a function that gives the texts of a series' values one by one, and "" after the last.
+// cellsOf returns a function that returns the values of a series as texts one by one, and "" after the
+// last.
 func cellsOf(p *results.Packed, text func(uint64) string) func() string {
 	next := p.Cursor()
 	return func() string {
@@ -46,40 +47,4 @@ func cellsOf(p *results.Packed, text func(uint64) string) func() string {
 		}
 		return ""
 	}
-}
-
-func stampText(v uint64) string { return strconv.FormatInt(int64(v), 10) } //nolint:gosec // it was one
-
-// columnName is the name of a column, with its core.
-func columnName(c results.Column) string {
-	if c.Core == nil {
-		return c.Name
-	}
-	return fmt.Sprintf("%s_core%d", c.Name, *c.Core)
-}
-
-// cell is value i of a column, exactly; "" when it is missing.
-func cell(c results.Column, i int) string {
-	switch {
-	case i < len(c.Counts):
-		return countText(c.Counts[i])
-	case i < len(c.Values):
-		return valueText(uint64(c.Values[i])) //nolint:gosec // and back
-	}
-	return ""
-}
-
-func countText(v uint64) string {
-	if v == results.MissingCount {
-		return ""
-	}
-	return strconv.FormatUint(v, 10)
-}
-
-// valueText takes the value of a user column, packed.
-func valueText(v uint64) string {
-	if int64(v) == results.Missing { //nolint:gosec // it was one
-		return ""
-	}
-	return stampText(v)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,17 +16,19 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmup"
 	"krund/internal/exchange"
+	"krund/internal/experiment"
+	"krund/internal/report"
 )
 
-const stabilityHelp = `Stability says of each key where dynamic reconfiguration (Laaber et al., FSE '20)
-would have stopped: after how many steps of warm-up in each process execution,
-and after how many executions. It works on what was recorded; nothing is run.
+const stabilityHelp = `Stability reports for each key where dynamic reconfiguration (Laaber et al.,
+FSE '20) would have stopped: after how many steps of warm-up in each process
+execution, and after how many executions. It uses recorded data; nothing is run.
 
 A step is what the paper calls an iteration, a second of calls; an execution is
 what it calls a fork. After each step a stoppage criterion is evaluated over all
-calls so far (1000 are drawn of each step, without those ten times above or below
+calls so far (1000 are drawn from each step, without those ten times above or below
 the median). When its last five values are stable, warm-up ends and the next ten
-steps are measured. After each execution, from the second on, the criterion says
+steps are measured. After each execution, from the second on, the criterion decides
 whether the executions so far are enough.
   cv    coefficient of variation             stable below a change of 0.01
   rciw  relative width of the 99% bootstrap  stable below 0.03
@@ -37,12 +38,13 @@ whether the executions so far are enough.
 
 The shortened experiment is compared with the full one (50 steps after the longest
 warm-up of all executions considered): the time saved, the change rate, and an A/A
-test: same when the 99% bootstrap interval of the ratio of the means holds 1.
+test, which is "same" if the 99% bootstrap interval of the ratio of the means
+contains 1.
 
 The paper and the authors' two implementations disagree about the rules. --profile
-study are those behind the paper's numbers, jmh those of the authors' JMH, paper
-those of its text; recommended takes of each what makes sense. docs/stability.md
-has them all.
+study has those behind the paper's numbers, jmh those of the authors' JMH, paper
+those of its text; recommended combines the most sensible ones. docs/stability.md
+describes them.
 
 It reads what krunctl analyze reads. Values that are means of many calls (JMH, go
 test, pyperf) need --batch, the duration of a recorded iteration. Executions that
@@ -65,60 +67,68 @@ type stabilityOptions struct {
 	batch              time.Duration
 	workers            int
 	p                  stability.Parameters
-	input              analyzeOptions // what files do not say
+	input              experiment.Options
 	parsed             []stability.Criterion
 }
 
 func stabilityCommand(a *app) *cobra.Command {
-	o := stabilityOptions{p: stability.Default(), input: analyzeOptions{column: dataset.Wall}}
+	o := stabilityOptions{p: stability.Default(), input: experiment.Options{Column: dataset.Wall}}
 	c := &cobra.Command{
 		Use:   "stability DIR|NAME.toml|FILE...",
-		Short: "Say where warm-up and executions could have stopped",
+		Short: "Report where warm-up and executions could have stopped",
 		Long:  stabilityHelp,
 		Args:  arguments(1, 1000, "experiments or files of results"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.parse(c.Flags()); err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			return a.stability(args, o)
 		},
 	}
 	o.flags(c.Flags())
-	a.keyFlag(c, &o.input.key)
+	a.keyFlag(c, &o.input.Key)
 	return c
 }
 
 func (o *stabilityOptions) flags(f *pflag.FlagSet) {
 	p := &o.p
-	f.BoolVar(&o.json, "json", false, "print JSON: every decision with the values behind it")
+	f.BoolVar(&o.json, "json", false, "print JSON: every decision and its values")
 	f.BoolVar(&o.csv, "csv", false, "print CSV: a row for each key and criterion")
 	f.StringSliceVar(&o.criteria, "criterion", []string{"cv", "rciw", "kld"}, "criteria: cv, rciw, kld")
-	f.Float64Var(&p.Threshold, "threshold", 0, "of the one criterion (default cv 0.01, rciw 0.03, kld 0.99)")
-	f.StringVar(&o.profile, "profile", string(stability.Recommended), "rules: recommended, study, jmh or paper")
-	f.IntVar(&p.Window, "window", p.Window, "values of the criterion that must be stable")
-	f.StringVar(&o.step, "step", "auto", "a step: a duration, or a number of iterations; auto: 1s, or less for short series")
-	f.DurationVar(&o.batch, "batch", 0, "recorded values are means of the calls of so long; 0: of single calls")
-	f.StringVar(&o.warmup, "warmup", "5-50", "fewest and most steps of warm-up")
+	f.Float64Var(&p.Threshold, "threshold", 0,
+		"threshold of a single criterion (default cv 0.01, rciw 0.03, kld 0.99)")
+	f.StringVar(&o.profile, "profile", string(stability.Recommended),
+		"rules: recommended, study, jmh or paper")
+	f.IntVar(&p.Window, "window", p.Window, "number of values of the criterion that must be stable")
+	f.StringVar(&o.step, "step", "auto",
+		"a step: a duration, or a number of iterations; auto: 1s, or less for short series")
+	f.DurationVar(&o.batch, "batch", 0,
+		"recorded values are means of the calls in this time; 0: single calls")
+	f.StringVar(&o.warmup, "warmup", "5-50", "minimum and maximum steps of warm-up")
 	f.IntVar(&p.Measure, "measure", p.Measure, "steps measured after warm-up")
-	f.StringVar(&o.executions, "executions", "2-5", "fewest and most executions")
-	f.IntVar(&p.Full, "full", p.Full, "steps that the full experiment measures after the longest warm-up; 0: all there are")
-	f.IntVar(&p.Draws, "draws", p.Draws, "calls drawn of each step; 0: all calls, for cv only")
+	f.StringVar(&o.executions, "executions", "2-5", "minimum and maximum executions")
+	f.IntVar(&p.Full, "full", p.Full,
+		"steps that the full experiment measures after the longest warm-up; 0: all")
+	f.IntVar(&p.Draws, "draws", p.Draws, "calls drawn from each step; 0: all calls, for cv only")
 	f.IntVar(&p.Resamples, "resamples", p.Resamples, "bootstrap resamples of rciw")
-	f.IntVar(&p.QualityResamples, "ratio-resamples", p.QualityResamples, "bootstrap resamples of the A/A test")
-	f.Float64Var(&p.Confidence, "confidence", p.Confidence, "of both intervals")
-	f.StringVar(&o.bootstrap, "bootstrap", bootstrap.Uniform.String(), "draws: uniform, or pa as in the paper's tool, errors included")
-	f.Float64Var(&p.Overhead, "overhead", p.Overhead, "time for the criterion, as a part of that of warm-up; negative: as measured in the paper")
-	f.Uint64Var(&p.Seed, "seed", 1, "of the random numbers")
+	f.IntVar(&p.QualityResamples, "ratio-resamples", p.QualityResamples,
+		"bootstrap resamples of the A/A test")
+	f.Float64Var(&p.Confidence, "confidence", p.Confidence, "confidence level of both intervals")
+	f.StringVar(&o.bootstrap, "bootstrap", bootstrap.Uniform.String(),
+		"draws: uniform, or pa as in the paper's tool, including its errors")
+	f.Float64Var(&p.Overhead, "overhead", p.Overhead,
+		"time of the criterion relative to that of warm-up; negative: as measured in the paper")
+	f.Uint64Var(&p.Seed, "seed", 1, "seed of the random numbers")
 	jobsFlag(f, &o.workers)
-	f.StringVar(&o.input.vm, "vm", "", "name of the VM where the file does not say")
-	f.StringVar(&o.input.variant, "variant", "", "name of the variant (language) where the file does not say")
+	f.StringVar(&o.input.VM, "vm", "", "name of the VM if the file has none")
+	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) if the file has none")
 }
 
-// parse turns the flags into parameters.
+// parse parses the flags into parameters.
 func (o *stabilityOptions) parse(f *pflag.FlagSet) (err error) {
 	p := &o.p
 	if o.json && o.csv {
-		return errors.New("--json and --csv: one of them")
+		return errors.New("--json and --csv exclude each other")
 	}
 	for _, text := range o.criteria {
 		c, err := stability.ParseCriterion(text)
@@ -128,7 +138,7 @@ func (o *stabilityOptions) parse(f *pflag.FlagSet) (err error) {
 		o.parsed = append(o.parsed, c)
 	}
 	if f.Changed("threshold") && (len(o.parsed) != 1 || !(p.Threshold > 0)) {
-		return errors.New("--threshold: a number above 0, for one --criterion")
+		return errors.New("--threshold must be positive, and needs a single --criterion")
 	}
 	if p.Profile, err = stability.ParseProfile(o.profile); err != nil {
 		return fmt.Errorf("--profile: %w", err)
@@ -148,7 +158,7 @@ func (o *stabilityOptions) parse(f *pflag.FlagSet) (err error) {
 	p.Batch = o.batch.Seconds()
 	if p.Draws == 0 {
 		if len(o.parsed) != 1 || o.parsed[0] != stability.CV {
-			return errors.New("--draws 0: of all calls only cv can be computed; add --criterion cv")
+			return errors.New("--draws 0 works only for cv; add --criterion cv")
 		}
 		p.Exact, p.Draws = true, stability.Default().Draws
 	}
@@ -161,52 +171,34 @@ func parseRange(text string) (low, high int, err error) {
 	low, err = strconv.Atoi(first)
 	high, err2 := strconv.Atoi(last)
 	if !found || err != nil || err2 != nil || low < 1 || high < low {
-		return 0, 0, fmt.Errorf("%q; write the fewest and the most, such as 5-50", text)
+		return 0, 0, fmt.Errorf("%q is not a minimum and a maximum, such as 5-50", text)
 	}
 	return low, high, nil
 }
 
 func (a *app) stability(args []string, o stabilityOptions) error {
-	return lookAtEach(a, args, o.input, func(d *dataset.Dataset) (*stabilityJSON, error) { return a.judgeKeys(d, o) }, printing[*stabilityJSON]{
-		json: o.json, csv: o.csv, rows: stabilityCSV, table: a.printStability,
+	look := func(d *dataset.Dataset) (*stability.Document, error) { return a.judgeKeys(d, o) }
+	return lookAtEach(a, args, o.input, look, printing[*stability.Document]{
+		json: o.json, csv: o.csv, rows: (*stability.Document).WriteCSV,
+		table: func(doc *stability.Document) { report.StabilityText(a.stdout, doc) },
 	})
 }
 
-// judgeKeys applies the criteria to every key. That a key is too short is a
-// problem of the key.
-func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stabilityJSON, error) {
-	doc := newStability(d, o)
+// judgeKeys shows the progress of stability.JudgeKeys, and adds a problem where the values recorded
+// are means that were taken for single calls.
+func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stability.Document, error) {
 	bar := newProgressBar(a, d.Source)
 	defer bar.clear()
-	var lock sync.Mutex
-	progress := warmup.Progress{}
-	for i := range d.Pairs {
-		progress.Of += len(d.Pairs[i].Executions)
-	}
-	failed := make([]error, len(d.Pairs))
-	parallel(len(d.Pairs), o.workers, func(i int) {
-		series := seriesOf(&d.Pairs[i], dataset.Wall)
-		doc.Keys[i] = newStabilityKey(&series)
-		r, err := stability.Of(series.series, o.parsed, o.p)
-		switch {
-		case err == nil:
-			doc.Keys[i].fill(&series, r)
-		case errors.Is(err, stability.ErrShort), errors.Is(err, stability.ErrData):
-			doc.Keys[i].Problem = err.Error()
-			if len(series.series) == 0 {
-				doc.Keys[i].Problem = "there is no usable execution"
-			}
-		default:
-			failed[i] = fmt.Errorf("%s: %w", series.key, err)
-		}
-		lock.Lock()
-		defer lock.Unlock()
-		progress.Executions += len(d.Pairs[i].Executions)
-		bar.show(progress)
+	doc, err := stability.JudgeKeys(d, o.parsed, o.p, o.workers, func(done, of int) {
+		bar.show(warmup.Progress{Executions: done, Of: of})
 	})
-	if means := []string{exchange.FormatJMH, exchange.FormatGo, exchange.FormatPyperf}; o.p.Batch == 0 && slices.Contains(means, d.Format) {
-		doc.Problems = append(doc.Problems, "recorded values are means of many calls, taken for single ones: tell how long an iteration was by --batch, such as 100ms")
+	means := []string{exchange.FormatJMH, exchange.FormatGo, exchange.FormatPyperf}
+	if o.p.Batch == 0 && slices.Contains(means, d.Format) {
+		doc.Problems = append(
+			doc.Problems,
+			"recorded values are means of many calls, taken for single ones: "+
+				"tell how long an iteration was by --batch, such as 100ms",
+		)
 	}
-	doc.total(o.parsed)
-	return doc, errors.Join(failed...)
+	return doc, err
 }

@@ -8,28 +8,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/bootstrap"
+	"krund/internal/display"
+	"krund/internal/experiment"
 	"krund/internal/summary"
 )
 
-const startupHelp = `Startup prints how long each VM takes to start, as Table 3 of the warmup study:
+const startupHelp = `Startup prints how long each VM takes to start, like Table 3 of the warmup study:
 the mean time from exec to the begin of the first in-process iteration, with a
-bootstrap confidence interval (99%), over all process executions that count. No
-special runs are needed: every record has the stamps.
+bootstrap confidence interval (99%), over all process executions that count. It
+needs no special runs: every record has the time stamps.
 
-The columns: executions is how many have the stamps; runner is from exec to the
-runner's first call of libkrun (the VM is up and runs the runner's code); first
-is from exec to the first iteration (the benchmark is loaded, too). The interval
-is of the mean: it gets narrower with more executions. One execution has none.
+The columns: executions is the number of executions with time stamps; runner is the
+time from exec to the runner's first call of libkrun (the VM is up and runs the
+runner's code); first is the time from exec to the first iteration (the benchmark
+is loaded, too). The interval is that of the mean: it gets narrower with more
+executions. A single execution has none.
 
-A VM's row takes all its benchmarks together. The study measured with one
-benchmark that does nothing; do the same for numbers that are the VM's alone, or
-choose a benchmark by --key, or a row for each key by --by key.
+A VM's row combines all its benchmarks. The study used one benchmark that does
+nothing; do the same to measure the VM alone, or select a benchmark with --key, or
+print a row for each key with --by key.
 
-The interval is found by resampling, with random numbers that --seed starts: the
+The interval is computed by resampling with random numbers seeded by --seed: the
 same records and seed give the same output.
 
-It only reads, and may be used while krund runs; but looking costs a machine that
-measures processor time.
+It only reads, and may run while krund does, but it takes processor time from a
+machine that measures.
 
 EXAMPLES
   krunctl startup warmup.toml
@@ -49,94 +52,81 @@ type startupOptions struct {
 func startupCommand(a *app) *cobra.Command {
 	var o startupOptions
 	c := &cobra.Command{
-		Use:   "startup DIR|NAME.toml",
-		Short: "Print how long each VM takes to start",
-		Long:  startupHelp,
-		Args:  arguments(1, 1, "the experiment's directory or configuration"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.startup(args[0], o) },
+		Use: "startup DIR|NAME.toml", Short: "Print how long each VM takes to start", Long: startupHelp,
+		Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.startup(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	c.Flags().StringVar(&o.by, "by", string(summary.ByVM), "what makes a row: vm or key")
+	c.Flags().StringVar(&o.by, "by", string(summary.ByVM), "print a row for each vm or key")
 	a.keyFlag(c, &o.key)
-	c.Flags().Uint64Var(&o.seed, "seed", 0, "of the random numbers")
-	c.Flags().IntVar(&o.resamples, "resamples", bootstrap.DefaultResamples, "how often the executions are resampled")
-	c.Flags().Float64Var(&o.confidence, "confidence", bootstrap.DefaultConfidence, "level of the interval, between 0 and 1")
+	c.Flags().Uint64Var(&o.seed, "seed", 0, "seed of the random numbers")
+	c.Flags().IntVar(&o.resamples, "resamples", bootstrap.DefaultResamples, "bootstrap resamples")
+	c.Flags().Float64Var(&o.confidence, "confidence", bootstrap.DefaultConfidence,
+		"confidence level of the interval, between 0 and 1")
 	return c
 }
 
 // Format of the JSON of startup. See docs/output.md.
 const startupFormat = 1
 
-type (
-	startupJSON struct {
-		Format     int              `json:"format"`
-		Experiment string           `json:"experiment"`
-		Directory  string           `json:"folder"`
-		By         string           `json:"by"`
-		Confidence float64          `json:"confidence"`
-		Resamples  int              `json:"resamples"`
-		Seed       uint64           `json:"seed"`
-		Damaged    int              `json:"damaged_records"`
-		Rows       []startupRowJSON `json:"rows"`
-	}
-	startupRowJSON struct {
-		VM         string               `json:"vm"`
-		Key        *string              `json:"key"` // null in a row of a VM
-		Executions int                  `json:"executions"`
-		Init       *summary.StartupTime `json:"exec_to_init"`
-		First      *summary.StartupTime `json:"exec_to_first"`
-	}
-)
+type startupJSON struct {
+	Format     int                  `json:"format"`
+	Experiment string               `json:"experiment"`
+	Directory  string               `json:"folder"`
+	By         string               `json:"by"`
+	Confidence float64              `json:"confidence"`
+	Resamples  int                  `json:"resamples"`
+	Seed       uint64               `json:"seed"`
+	Damaged    int                  `json:"damaged_records"`
+	Rows       []summary.StartupRow `json:"rows"`
+}
 
 func (a *app) startup(arg string, o startupOptions) error {
-	pattern, err := parsePattern(o.key)
+	pattern, err := experiment.ParsePattern(o.key)
 	if err != nil {
 		return err
 	}
 	by := summary.By(o.by)
 	switch {
 	case by != summary.ByVM && by != summary.ByKey:
-		return usageError{fmt.Errorf("--by %q: vm or key", o.by)}
+		return usageError(fmt.Errorf("--by must be vm or key, not %q", o.by))
 	case o.resamples < 1:
-		return usageError{fmt.Errorf("--resamples %d: at least 1", o.resamples)}
+		return usageError(fmt.Errorf("--resamples must be positive, not %d", o.resamples))
 	case !(o.confidence > 0 && o.confidence < 1):
-		return usageError{fmt.Errorf("--confidence %v: between 0 and 1, as 0.99", o.confidence)}
+		return usageError(
+			fmt.Errorf("--confidence must be between 0 and 1, such as 0.99, not %v", o.confidence))
 	}
-	f, err := a.openDirectory(arg)
+	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
 	}
-	m, err := a.measurements(f, pattern)
+	m, err := a.records(f, pattern)
 	if err != nil {
 		return err
 	}
 	doc := startupJSON{
-		Format: startupFormat, Directory: f.Dir(), By: o.by, Confidence: o.confidence, Resamples: o.resamples, Seed: o.seed, Rows: []startupRowJSON{},
+		Format: startupFormat, Directory: f.Dir(), By: o.by, Confidence: o.confidence,
+		Resamples: o.resamples, Seed: o.seed, Rows: []summary.StartupRow{},
 	}
 	c := summary.NewStartup(by)
-	for rec := range m.all() {
+	for rec := range m.All() {
 		doc.Experiment = rec.Experiment
 		if rec.Counts {
 			c.Add(rec.Record)
 		}
 	}
-	rows, err := c.Rows(summary.StartupOptions{Resamples: o.resamples, Confidence: o.confidence, Seed: o.seed})
+	rows, err := c.Rows(
+		summary.StartupOptions{Resamples: o.resamples, Confidence: o.confidence, Seed: o.seed})
 	if err != nil {
 		return err
 	}
-	doc.Damaged = m.damaged
+	doc.Damaged = m.Damaged
 	if o.json {
-		for _, r := range rows {
-			row := startupRowJSON{VM: r.VM, Executions: r.Executions, Init: r.Init, First: r.First}
-			if by == summary.ByKey {
-				row.Key = &r.Name
-			}
-			doc.Rows = append(doc.Rows, row)
-		}
+		doc.Rows = append(doc.Rows, rows...)
 		return a.printJSON(doc)
 	}
 	if len(rows) == 0 {
-		return errors.New("no record counts yet: `krunctl status` says how far the experiment is")
+		return errors.New("no record counts yet; `krunctl status` shows how far the experiment is")
 	}
 	a.printStartup(o, rows)
 	return nil
@@ -158,11 +148,12 @@ func (a *app) printStartup(o startupOptions, rows []summary.StartupRow) {
 			}
 			bounds := "-"
 			if t.Low != nil && t.High != nil {
-				bounds = short(*t.Low) + " - " + short(*t.High)
+				bounds = display.Nanoseconds(*t.Low) + " - " + display.Nanoseconds(*t.High)
 			}
-			cells = append(cells, short(t.Mean), bounds)
+			cells = append(cells, display.Nanoseconds(t.Mean), bounds)
 		}
 		table = append(table, cells)
 	}
-	a.table([]string{o.by, ">executions", ">runner", ">" + interval, ">first", ">" + interval}, table)
+	display.Table(a.stdout,
+		[]string{o.by, ">executions", ">runner", ">" + interval, ">first", ">" + interval}, table)
 }

@@ -5,24 +5,28 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"krund/internal/display"
+	"krund/internal/summary"
 )
 
 // printStatus writes a status for people.
-func (a *app) printStatus(st statusJSON, keys bool) {
+func (a *app) printStatus(st summary.Status, keys bool) {
 	line := func(name, format string, args ...any) {
-		a.print("%-12s %s\n", name, visible(fmt.Sprintf(format, args...)))
+		a.print("%-12s %s\n", name, display.Terminal(fmt.Sprintf(format, args...)))
 	}
 	line("experiment", "%s (%s)", st.Experiment, st.Directory)
 	if st.Host != "" {
 		line("machine", "%s", st.Host)
 	}
-	if st.State == "not started" { // no process execution is; the schedule was made
+	if st.State == summary.StateNew {
 		line("made", "%s", st.Created)
 	} else {
 		line("started", "%s", st.Created)
 	}
 	line("state", "%s", st.State)
-	line("slots", "%d of %d finished (%.1f%%): %s", st.Slots.Finished, st.Slots.Total, st.Percent, flagsText(st.Slots, st.Interrupted != nil))
+	line("slots", "%d of %d finished (%.1f%%): %s", st.Slots.Finished, st.Slots.Total, st.Percent,
+		flagsText(st.Slots, st.Interrupted != nil))
 	line("attempts", "%d", st.Attempts)
 	switch {
 	case st.Interrupted != nil:
@@ -34,15 +38,16 @@ func (a *app) printStatus(st statusJSON, keys bool) {
 		line("next", "%s", slotText(*st.Next))
 	}
 	if st.Last != nil {
-		line("last record", "%s: %s, started %s, took %s", slotText(st.Last.slotJSON), st.Last.Outcome,
-			st.Last.Started.UTC().Format(time.RFC3339), long(time.Duration(st.Last.WallNS)))
+		line("last record", "%s: %s, started %s, took %s", slotText(st.Last.SlotState), st.Last.Outcome,
+			st.Last.Started.UTC().Format(time.RFC3339), display.Duration(time.Duration(st.Last.WallNS)))
 	}
 	line("reboots", "%s", ofMost(st.Reboots, st.MaxReboots))
 	line("mails", "%s", ofMost(st.Mails, st.MaxMails))
-	if st.State != "finished" {
-		line("still to go", "%s", etaText(st.ETA))
+	if st.State != summary.StateFinished {
+		line("still to go", "%s", st.ETA)
 		if st.ETA.Known && st.ETA.RemainingNS != nil {
-			line("ready about", "%s", a.now().Add(time.Duration(*st.ETA.RemainingNS)).UTC().Format("2006-01-02 15:04 MST"))
+			line("ready about", "%s",
+				a.now().Add(time.Duration(*st.ETA.RemainingNS)).UTC().Format("2006-01-02 15:04 MST"))
 		}
 	}
 	a.printTrouble(st)
@@ -52,56 +57,63 @@ func (a *app) printStatus(st statusJSON, keys bool) {
 	}
 }
 
-func (a *app) printTrouble(st statusJSON) {
+func (a *app) printTrouble(st summary.Status) {
 	for _, f := range st.Errors {
-		a.print("%-12s %s\n", f.Outcome, visible(slotText(f.slotJSON)+": "+f.Reason))
+		a.print("%-12s %s\n", f.Outcome, display.Terminal(slotText(f.SlotState)+": "+f.Reason))
 	}
 	if more := st.ErrorsTotal - len(st.Errors); more > 0 {
-		a.print("%-12s %d more slots ended so\n", "", more)
+		a.print("%-12s %d more slots ended like this\n", "", more)
 	}
 	for i, d := range st.Damaged {
-		if i == mostFailures {
+		if i == summary.MaxFailures {
 			a.print("%-12s %d more slots are damaged\n", "", len(st.Damaged)-i)
 			break
 		}
-		a.print("%-12s slot %d: %s; krund or `krunctl repair` rebuilds it\n", "damaged", d.Slot, visible(d.Reason))
+		a.print("%-12s slot %d: %s; krund or `krunctl repair` rebuilds it\n", "damaged", d.Slot,
+			display.Terminal(d.Reason))
 	}
 	for _, f := range st.Findings {
-		a.print("%-12s %s\n", "note", visible(f))
+		a.print("%-12s %s\n", "note", display.Terminal(f))
 	}
 }
 
-func (a *app) printKeys(keys []keyJSON) {
-	columns := []string{"key", ">planned", ">completed", ">error", ">timeout", ">skipped", ">to go", ">attempts", ">mean wall"}
+func (a *app) printKeys(keys []summary.KeyStatus) {
+	columns := []string{
+		"key", ">planned", ">completed", ">error", ">timeout", ">skipped", ">to go", ">attempts",
+		">mean wall",
+	}
 	rows := make([][]string, 0, len(keys))
 	for _, k := range keys {
 		mean := "-"
 		if k.MeanWallNS != nil {
-			mean = short(float64(*k.MeanWallNS))
+			mean = display.Nanoseconds(float64(*k.MeanWallNS))
 		}
 		row := []string{k.Key}
-		for _, n := range []int{k.Slots.Total, k.Slots.Completed, k.Slots.Error, k.Slots.Timeout, k.Slots.Skipped, k.Slots.Outstanding + k.Slots.Running, k.Attempts} {
+		for _, n := range []int{
+			k.Slots.Total, k.Slots.Completed, k.Slots.Error, k.Slots.Timeout, k.Slots.Skipped,
+			k.Slots.Outstanding + k.Slots.Running, k.Attempts,
+		} {
 			row = append(row, strconv.Itoa(n))
 		}
 		rows = append(rows, append(row, mean))
 	}
-	a.table(columns, rows)
+	display.Table(a.stdout, columns, rows)
 }
 
-// interruptedText tells of a slot that was begun, and that no krund is at work on.
-func interruptedText(st statusJSON) string {
+// interruptedText describes a slot that has begun and on which no krund works.
+func interruptedText(st summary.Status) string {
 	text := slotText(*st.Running) + ": "
 	if st.Interrupted.Begun != nil {
 		text += fmt.Sprintf("begun at %s, ", st.Interrupted.Begun.Format(time.RFC3339))
 	}
-	if st.Last != nil && st.Last.slotJSON == *st.Running {
-		return text + "no krund is at work on it; its record is complete, and the next krund closes it"
+	if st.Last != nil && st.Last.SlotState == *st.Running {
+		return text + "no krund works on it; its record is complete, and the next krund closes the slot"
 	}
-	return text + "no krund is at work on it; the next one begins it again"
+	return text + "no krund works on it; the next one runs it again"
 }
 
-// flagsText lists the flags that occur.
-func flagsText(c countsJSON, interrupted bool) string {
+// flagsText lists the numbers of slots by state.
+func flagsText(c summary.SlotCounts, interrupted bool) string {
 	running := "running"
 	if interrupted {
 		running = "interrupted"
@@ -121,7 +133,7 @@ func flagsText(c countsJSON, interrupted bool) string {
 	return strings.Join(parts, ", ")
 }
 
-func slotText(s slotJSON) string {
+func slotText(s summary.SlotState) string {
 	text := fmt.Sprintf("slot %d, %s number %d", s.Slot, s.Key, s.Pexec)
 	if s.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", s.Attempt)

@@ -9,18 +9,19 @@ import (
 	"time"
 
 	"krund/internal/results"
+	"krund/internal/summary"
 )
 
-// TestStatusAfterACrash: an execution that nobody is at work on is not said to be running.
+// TestStatusAfterACrash: an execution on which no krund works is not called running.
 func TestStatusAfterACrash(t *testing.T) {
 	b := mixed(t)
 	begun := testTime.Add(-time.Hour)
 	b.must(os.Chtimes(b.directory.Schedule(), begun, begun))
 	ended := exec.CommandContext(t.Context(), "true")
 	b.must(ended.Run())
-	status := func() (string, statusJSON) {
+	status := func() (string, summary.Status) {
 		t.Helper()
-		var st statusJSON
+		var st summary.Status
 		text, document := krunctl(t, "status", b.dir()), krunctl(t, "status", "--json", b.dir())
 		if text.code != exitOK || document.code != exitOK {
 			t.Fatal(text.text(), document.text())
@@ -40,19 +41,19 @@ func TestStatusAfterACrash(t *testing.T) {
 			t.Errorf("%s:\n%s", when, text)
 		}
 	}
-	wantRunning("nobody knows who took it")
+	wantRunning("its krund is unknown")
 	takenBy(ended.Process.Pid, "other")
 	wantRunning("by a krund of another machine")
 	takenBy(ended.Process.Pid, "bencher7")
 	text, st := status()
 	if st.Running == nil || st.Interrupted == nil || !st.Interrupted.Begun.Equal(begun) || strings.Contains(text, "running") ||
-		!strings.Contains(text, "1 interrupted") || !strings.Contains(text, "begun at 2026-11-21T11:00:00Z, no krund is at work on it; the next one begins it again") {
+		!strings.Contains(text, "1 interrupted") || !strings.Contains(text, "begun at 2026-11-21T11:00:00Z, no krund works on it; the next one runs it again") {
 		t.Errorf("after a crash: %+v\n%s", st.Interrupted, text)
 	}
 	slot, err := b.sched.Current()
 	b.must(err)
 	b.append(b.record(slot, results.Completed))
-	if text, _ := status(); !strings.Contains(text, "its record is complete, and the next krund closes it") {
+	if text, _ := status(); !strings.Contains(text, "its record is complete, and the next krund closes the slot") {
 		t.Errorf("crash between record and slot:\n%s", text)
 	}
 	lock, err := b.directory.Lock(os.Getpid(), "bencher7")

@@ -9,19 +9,21 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/directory"
+	"krund/internal/experiment"
 )
 
-const stopHelp = `Stop ends an experiment after the process execution that runs: krund finishes and
-records it, does not restart the machine, puts back all settings and ends. The
+const stopHelp = `Stop ends an experiment after the running process execution: krund finishes and
+records it, does not restart the machine, restores all settings and exits. The
 experiment's unit is disabled, so that the next boot is an ordinary one. What is
-outstanding stays so: starting krund again, or "krunctl enable", goes on.
+outstanding stays outstanding: starting krund again, or "krunctl enable",
+continues the experiment.
 
-The command returns at once; "krunctl status" shows how far krund is. When no
-krund works on the experiment only the unit is disabled. Where there is a unit,
-and no krund that would disable it, stop needs root.
+The command returns immediately; "krunctl status" shows the progress of krund. If
+no krund works on the experiment, only the unit is disabled. If there is a unit and
+no krund that would disable it, stop needs root.
 
-To end it without waiting for the execution use "krunctl disable --stop"; to have
-ordinary boots for a while, and then go on, "krunctl hold".
+To end it without waiting for the execution use "krunctl disable --stop"; for a few
+ordinary boots before it continues, "krunctl hold".
 
 EXAMPLES
   krunctl stop warmup.toml
@@ -30,16 +32,14 @@ EXAMPLES
 
 func stopCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "stop DIR|NAME.toml",
-		Short: "End an experiment after the execution that runs",
-		Long:  stopHelp,
-		Args:  arguments(1, 1, "the experiment's directory or configuration"),
-		RunE:  func(c *cobra.Command, args []string) error { return a.stop(contextOf(c), args[0]) },
+		Use: "stop DIR|NAME.toml", Short: "End an experiment after the running execution", Long: stopHelp,
+		Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(c *cobra.Command, args []string) error { return a.stop(contextOf(c), args[0]) },
 	}
 }
 
 func (a *app) stop(ctx context.Context, arg string) error {
-	f, err := a.openToChange(arg)
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *app) stop(ctx context.Context, arg string) error {
 		if err := f.Ask(directory.Stop, a.signature("stop")); err != nil {
 			return explainRights(err)
 		}
-		a.line("asked", "%s ends after the execution that runs", who)
+		a.line("asked", "%s ends after the running execution", who)
 	} else {
 		if _, err := f.Withdraw(directory.Stop); err != nil { // an old request would end the next krund
 			return explainRights(err)
@@ -61,7 +61,7 @@ func (a *app) stop(ctx context.Context, arg string) error {
 	return a.disableAfter(ctx, a.nameIn(f, arg), who != "")
 }
 
-// disableAfter disables the unit of an experiment, or says who will.
+// disableAfter disables the unit of an experiment, or prints that krund will.
 func (a *app) disableAfter(ctx context.Context, experiment string, running bool) error {
 	i := autostart.Installer{FS: a.fsys, Systemctl: a.systemctl}
 	name := autostart.UnitName(experiment)
@@ -73,7 +73,7 @@ func (a *app) disableAfter(ctx context.Context, experiment string, running bool)
 		a.line("next boot", "an ordinary one: krund disables %s when it ends", name)
 		return nil
 	case a.uid != 0:
-		return errors.New("only root may disable " + name + "; use sudo")
+		return errors.New("disabling " + name + " needs root; use sudo")
 	}
 	if err := i.Unlink(ctx, experiment); err != nil {
 		return fmt.Errorf("make the next boots ordinary ones: %w", err)
@@ -82,15 +82,15 @@ func (a *app) disableAfter(ctx context.Context, experiment string, running bool)
 	return nil
 }
 
-// nameIn is the name of the experiment in f: that of the configuration it was
-// started with, else what arg says.
-func (a *app) nameIn(f directory.Directory, arg string) string {
-	if cfg, err := a.copiedConfig(f, a.host); err == nil {
+// nameIn returns the name of the experiment in f: that of the configuration it was started with, or
+// else that of arg.
+func (a *app) nameIn(f experiment.Experiment, arg string) string {
+	if cfg, err := f.Config(a.host); err == nil {
 		return cfg.Experiment.Name
 	}
-	name, err := a.experimentName(arg)
+	name, err := experiment.Name(a.fsys, arg, a.host)
 	if err != nil { // a configuration with mistakes: its file's name is all there is
-		name, _ = a.experimentName(f.Dir())
+		name, _ = experiment.Name(a.fsys, f.Dir(), a.host)
 	}
 	return name
 }

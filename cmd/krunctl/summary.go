@@ -9,28 +9,29 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
+	"krund/internal/experiment"
 	"krund/internal/summary"
 )
 
-const summaryHelp = `Summary prints a row per key: process executions and their outcomes, and the
-times of their iterations.
+const summaryHelp = `Summary prints a row per key: process executions and their outcomes, and the times
+of their iterations.
 
-All times are of the records that count: of each slot its first completed
-record. Attempts that ended with an error or at the time limit, and those that
-were disturbed and run again (rerun), are counted and otherwise left out. Times
-of iterations are over all iterations of all these executions, warmup included:
-for whether and when a key is warm, see the analysis.
+All times are of the records that count: of each slot the first completed record.
+Attempts that ended with an error or at the time limit, and those that were
+disturbed and run again (rerun), are counted and otherwise left out. Times of
+iterations are over all iterations of all these executions, including warmup; the
+analysis shows whether and when a key is warm.
 
-The columns: done is how many slots have a record that counts, of how many
-planned; min to p95 are of the iterations; init is from exec to the runner's
-first call, first from exec to the first iteration (medians); process is the
-median wall time of the whole process; daemon the most processor time that krund
-itself used during one execution, wakes the most often that it woke up meanwhile,
-and kernel the most processor time that the kernel's threads used on the
-benchmark's processors.
+The columns: done is the number of slots with a record that counts, out of those
+planned; min to p95 are of the iterations; init is from exec to the runner's first
+call, first from exec to the first iteration (medians); process is the median wall
+time of the whole process; daemon is the maximum processor time of krund during one
+execution, wakes the maximum number of its wake-ups, and kernel the maximum
+processor time of the kernel's threads on the benchmark's processors.
 
-It only reads, and may be used while krund runs; but looking costs a machine that
-measures processor time.
+It only reads, and may run while krund does, but it takes processor time from a
+machine that measures.
 
 EXAMPLES
   krunctl summary warmup.toml
@@ -47,11 +48,9 @@ type summaryOptions struct {
 func summaryCommand(a *app) *cobra.Command {
 	var o summaryOptions
 	c := &cobra.Command{
-		Use:   "summary DIR|NAME.toml",
-		Short: "Print executions, outcomes and times of each key",
-		Long:  summaryHelp,
-		Args:  arguments(1, 1, "the experiment's directory or configuration"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.summary(args[0], o) },
+		Use: "summary DIR|NAME.toml", Short: "Print executions, outcomes and times of each key",
+		Long: summaryHelp, Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.summary(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().StringVar(&o.sort, "sort", "schedule", "order of the rows: schedule, key, median, or process")
@@ -62,35 +61,17 @@ func summaryCommand(a *app) *cobra.Command {
 // Format of the JSON of summary. See docs/output.md.
 const summaryFormat = 1
 
-type (
-	summaryJSON struct {
-		Format     int              `json:"format"`
-		Experiment string           `json:"experiment"`
-		Directory  string           `json:"folder"`
-		Hosts      []string         `json:"hosts"`
-		Damaged    int              `json:"damaged_records"`
-		Keys       []summaryRowJSON `json:"keys"`
-	}
-	summaryRowJSON struct {
-		Key        string           `json:"key"`
-		Planned    int              `json:"executions_planned"`
-		Executions int              `json:"executions"`
-		Outcomes   summary.Outcomes `json:"outcomes"`
-		Iterations int              `json:"iterations"`
-		Low        int              `json:"iterations_min"`
-		High       int              `json:"iterations_max"`
-		Wall       *summary.Spread  `json:"wall"`
-		Init       *summary.Spread  `json:"exec_to_init"`
-		First      *summary.Spread  `json:"exec_to_first"`
-		Process    *summary.Spread  `json:"process_wall"`
-		Daemon     *int64           `json:"daemon_cpu_max_ns"`
-		WakeUps    *int64           `json:"daemon_wake_ups_max"`
-		Kernel     *int64           `json:"kernel_threads_cpu_max_ns"`
-	}
-)
+type summaryJSON struct {
+	Format     int           `json:"format"`
+	Experiment string        `json:"experiment"`
+	Directory  string        `json:"folder"`
+	Hosts      []string      `json:"hosts"`
+	Damaged    int           `json:"damaged_records"`
+	Keys       []summary.Row `json:"keys"`
+}
 
 func (a *app) summary(arg string, o summaryOptions) error {
-	pattern, err := parsePattern(o.key)
+	pattern, err := experiment.ParsePattern(o.key)
 	if err != nil {
 		return err
 	}
@@ -98,31 +79,31 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.openDirectory(arg)
+	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
 	}
 	var c summary.Collector
-	s, err := a.openSchedule(f)
+	s, err := f.OpenSchedule()
 	if err != nil {
-		a.talk("krunctl: how much was planned is unknown: %v", err)
+		a.talk("krunctl: the number of planned executions is unknown: %v", err)
 	} else {
-		v, err := look(s, 0)
+		sum, err := s.Summarize()
 		if err = firstOf(err, s.Close()); err != nil {
 			return fmt.Errorf("read the schedule: %w", err)
 		}
-		for _, k := range v.keys {
+		for _, k := range sum.Keys {
 			if pattern == nil || pattern.Match(k.Key) {
 				c.Plan(k.Key, k.Total())
 			}
 		}
 	}
-	m, err := a.measurements(f, pattern)
+	m, err := a.records(f, pattern)
 	if err != nil {
 		return err
 	}
-	doc := summaryJSON{Format: summaryFormat, Directory: f.Dir(), Hosts: []string{}, Keys: []summaryRowJSON{}}
-	for rec := range m.all() {
+	doc := summaryJSON{Format: summaryFormat, Directory: f.Dir(), Hosts: []string{}, Keys: []summary.Row{}}
+	for rec := range m.All() {
 		doc.Experiment = rec.Experiment
 		if !slices.Contains(doc.Hosts, rec.Host) {
 			doc.Hosts = append(doc.Hosts, rec.Host)
@@ -133,11 +114,9 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	if less != nil {
 		slices.SortStableFunc(rows, less)
 	}
-	doc.Damaged = m.damaged
+	doc.Damaged = m.Damaged
 	if o.json {
-		for _, r := range rows {
-			doc.Keys = append(doc.Keys, rowJSON(r))
-		}
+		doc.Keys = append(doc.Keys, rows...)
 		return a.printJSON(doc)
 	}
 	a.printSummary(rows)
@@ -153,16 +132,8 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-func rowJSON(r summary.Row) summaryRowJSON {
-	return summaryRowJSON{
-		Key: r.Key.String(), Planned: r.Planned, Executions: r.Executions, Outcomes: r.Outcomes,
-		Iterations: r.Iterations, Low: r.IterationsLow, High: r.IterationsHigh,
-		Wall: r.Wall, Init: r.Init, First: r.First, Process: r.Process, Daemon: r.DaemonCPU, WakeUps: r.WakeUps, Kernel: r.KernelCPU,
-	}
-}
-
-// sortOf returns the comparison that --sort names; nil keeps the schedule's
-// order. Keys without times come last.
+// sortOf returns the comparison that --sort names; nil for the schedule's order. Keys without times
+// come last.
 func sortOf(name string) (func(a, b summary.Row) int, error) {
 	by := func(of func(summary.Row) *summary.Spread) func(a, b summary.Row) int {
 		return func(a, b summary.Row) int {
@@ -188,7 +159,7 @@ func sortOf(name string) (func(a, b summary.Row) int, error) {
 	case "process":
 		return by(func(r summary.Row) *summary.Spread { return r.Process }), nil
 	}
-	return nil, usageError{fmt.Errorf("--sort %q: schedule, key, median or process", name)}
+	return nil, usageError(fmt.Errorf("--sort must be schedule, key, median or process, not %q", name))
 }
 
 func (a *app) printSummary(rows []summary.Row) {
@@ -209,7 +180,8 @@ func (a *app) printSummary(rows []summary.Row) {
 		if r.Wall == nil {
 			cells = append(cells, "-", "-", "-", "-")
 		} else {
-			cells = append(cells, short(r.Wall.Min), short(r.Wall.Median), short(r.Wall.Mean), short(r.Wall.P95))
+			cells = append(cells, display.Nanoseconds(r.Wall.Min), display.Nanoseconds(r.Wall.Median),
+				display.Nanoseconds(r.Wall.Mean), display.Nanoseconds(r.Wall.P95))
 		}
 		cells = append(cells, median(r.Init), median(r.First), median(r.Process))
 		wakes := "-"
@@ -218,20 +190,20 @@ func (a *app) printSummary(rows []summary.Row) {
 		}
 		table = append(table, append(cells, orUnknown(r.DaemonCPU), wakes, orUnknown(r.KernelCPU)))
 	}
-	a.table(columns, table)
+	display.Table(a.stdout, columns, table)
 }
 
 func median(s *summary.Spread) string {
 	if s == nil {
 		return "-"
 	}
-	return short(s.Median)
+	return display.Nanoseconds(s.Median)
 }
 
-// orUnknown prints nanoseconds.
+// orUnknown formats nanoseconds; "-" for nil.
 func orUnknown(ns *int64) string {
 	if ns == nil {
 		return "-"
 	}
-	return short(float64(*ns))
+	return display.Nanoseconds(float64(*ns))
 }

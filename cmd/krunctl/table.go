@@ -1,56 +1,83 @@
 package main
 
 import (
-	"iter"
-	"slices"
-	"strings"
-	"unicode/utf8"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/warmup"
+	"krund/internal/report"
 )
 
-// table prints rows in columns. Columns whose name starts with ">" are flush
-// right. Cells are made fit for a terminal. Trailing blanks are left out.
-func (a *app) table(columns []string, rows [][]string) {
-	a.longTable(columns, slices.Values(rows))
+const tableHelp = `Table prints the study's tables of an experiment: for each key the class, when it
+reaches the steady state, how fast that is, and thumbnails of the executions; then
+how many keys and executions have each class; and the warnings.
+
+It reads what krunctl analyze reads, with its analysis (and its options) if there
+is one. LaTeX needs the packages booktabs, longtable and sparklines; HTML is a
+fragment of a page; csv and json have all digits of the numbers.
+
+It changes nothing. Data without an analysis are analyzed for the table only: run
+krunctl analyze first to do it once.
+
+EXAMPLES
+  krunctl table warmup.toml
+  krunctl table --format latex -o warmup.tex warmup.krun
+  krunctl table --format csv warmup_results.json.bz2
+` + readExitHelp
+
+// tableOptions are the flags of table and compare.
+type tableOptions struct {
+	format, output, key string
 }
 
-// longTable is table for rows that are too many to keep: it ranges over them
-// twice, for the widths and for the printing. A row may be changed once it was
-// yielded.
-func (a *app) longTable(columns []string, rows iter.Seq[[]string]) {
-	width := make([]int, len(columns))
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = visible(strings.TrimPrefix(c, ">"))
-		width[i] = utf8.RuneCountInString(names[i])
-	}
-	for row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(visible(cell)))
-		}
-	}
-	a.row(columns, width, names)
-	for row := range rows {
-		a.row(columns, width, row)
-	}
+func (o *tableOptions) flags(a *app, c *cobra.Command) {
+	c.Flags().StringVarP(&o.format, "format", "f", "text", "text, markdown, html, latex, csv or json")
+	c.Flags().StringVarP(&o.output, "output", "o", "", "write to this file instead of standard output")
+	a.keyFlag(c, &o.key)
 }
 
-// row prints one row of a table; cells that it lacks are empty.
-func (a *app) row(columns []string, width []int, cells []string) {
-	var line strings.Builder
-	for i := range columns {
-		cell := ""
-		if i < len(cells) {
-			cell = visible(cells[i])
-		}
-		pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-		if i > 0 {
-			line.WriteString("  ")
-		}
-		if strings.HasPrefix(columns[i], ">") {
-			line.WriteString(pad + cell)
-		} else {
-			line.WriteString(cell + pad)
-		}
+func tableCommand(a *app) *cobra.Command {
+	var o tableOptions
+	c := &cobra.Command{
+		Use:   "table DIR|NAME.toml|FILE",
+		Short: "Print classes, steady state and steady performance",
+		Long:  tableHelp,
+		Args:  arguments(1, 1, "an experiment or a file of results"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			format, err := report.ParseFormat(o.format)
+			if err != nil {
+				return usageError(err)
+			}
+			in, doc, err := a.analyzed(args[0], o.key)
+			if err != nil {
+				return err
+			}
+			facts, err := a.facts(in, args[0])
+			if err != nil {
+				return err
+			}
+			return a.toOutput(o.output,
+				func(w io.Writer) error { return writeTables(w, doc, facts, format) })
+		},
 	}
-	a.print("%s\n", strings.TrimRight(line.String(), " "))
+	o.flags(a, c)
+	return c
+}
+
+func writeTables(w io.Writer, doc *warmup.Document, facts *report.Facts, f report.Format) error {
+	switch f {
+	case report.CSV:
+		return report.ResultCSV(w, doc, facts)
+	case report.JSON:
+		return report.ResultJSON(w, doc, facts)
+	}
+	results, shares := report.ResultTable(doc, facts), report.ShareTable(doc)
+	if err := results.Write(w, f); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return shares.Write(w, f)
 }

@@ -19,12 +19,12 @@ EXAMPLES
 func versionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version and the formats it reads",
+		Short: "Print the version and the formats that it reads",
 		Long:  versionHelp,
 		Args:  arguments(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			a.print("krunctl %s (%s/%s, %s); schedule format %d, record format %d\n",
-				display.Version(), runtime.GOOS, runtime.GOARCH, runtime.Version(), schedule.Version, results.Format)
+			a.print("krunctl %s (%s/%s, %s); schedule format %d, record format %d\n", display.Version(),
+				runtime.GOOS, runtime.GOARCH, runtime.Version(), schedule.Version, results.Format)
 			return nil
 		},
 	}

@@ -61,7 +61,7 @@ func TestInterruptions(t *testing.T) {
 		t.Parallel()
 		e := blocking(t)
 		e.write("test.toml", e.config())
-		r := startProgram(t, "nohup", filepath.Join(scratch, "prefix", "bin", "krund"), "run", "--folder",
+		r := startProgram(t, "nohup", filepath.Join(scratch, "prefix", "bin", "krund"), "run", "--directory",
 			e.directory, filepath.Join(e.dir, "test.toml"))
 		e.meet(r)
 		r.signal(syscall.SIGHUP)
@@ -77,7 +77,7 @@ func TestInterruptions(t *testing.T) {
 		e.write("test.toml", e.config())
 		e.letGo()
 		krund := filepath.Join(scratch, "prefix", "bin", "krund")
-		r := startProgram(t, "sh", "-c", `"$0" "$@" 2>&1 | true`, krund, "run", "--verbose", "--folder",
+		r := startProgram(t, "sh", "-c", `"$0" "$@" 2>&1 | true`, krund, "run", "--verbose", "--directory",
 			e.directory, filepath.Join(e.dir, "test.toml"))
 		r.wait().want(t, exitOK)
 		if got := e.flags(); got != "CCC" {

@@ -281,7 +281,7 @@ func (e *experiment) start(args ...string) *running {
 		e.write("test.toml", e.config())
 	}
 	return startKrund(e.t, filepath.Join(scratch, "prefix"),
-		append([]string{"run", "--folder", e.directory, path}, args...)...)
+		append([]string{"run", "--directory", e.directory, path}, args...)...)
 }
 
 func startKrund(t *testing.T, prefix string, args ...string) *running {

@@ -40,7 +40,7 @@ The results are in the directory NAME.krun beside NAME.toml.
 ` + "`krunctl status NAME.toml`" + ` shows the progress.
 
 Flags of run:
-  --folder DIR      use DIR instead of NAME.krun
+  --directory DIR   use DIR instead of NAME.krun; --folder is the deprecated former name
   --reboot MODE     hardware: restart the machine before every process execution; none: do not.
                     Default: experiment.reboot of the configuration. Every record contains the mode.
   --quiet           print only errors
@@ -60,10 +60,10 @@ If a unit started krund (KRUND_UNIT is set) and the experiment cannot be opened,
 unit, so that the next boots are ordinary ones, and sends one notification through [notify].
 
 Examples:
-  krund run --folder /tmp/demo.krun /usr/share/doc/krund/examples/demo.toml
+  krund run --directory /tmp/demo.krun /usr/share/doc/krund/examples/demo.toml
                                 try it: no root, no restarts, half a minute
   krund check warmup.toml       check it before it runs for days
-  krund run --reboot none --folder /tmp/trial.krun trial.toml
+  krund run --reboot none --directory /tmp/trial.krun trial.toml
 
 Exit status:
   0    nothing is outstanding, the machine is restarting, or the experiment is held or was stopped

@@ -74,7 +74,7 @@ func TestWrongUsage(t *testing.T) {
 		{"unknown flag", []string{"run", "--fast", "a.toml"}, "-fast"},
 		{"unknown flag after the file", []string{"check", "a.toml", "--fast"}, "-fast"},
 		{"flag of another command", []string{"check", "--quiet", "a.toml"}, "-quiet"},
-		{"flag without a value", []string{"run", "a.toml", "--folder"}, "-folder"},
+		{"flag without a value", []string{"run", "a.toml", "--directory"}, "-directory"},
 		{"no such file", []string{"run", "/no/such/file.toml"}, "/no/such/file.toml: no such file or " +
 			"directory"},
 		{"no such file to check", []string{"check", "/no/such/file.toml"}, "/no/such/file.toml: no such " +
@@ -105,7 +105,7 @@ func TestParseRun(t *testing.T) {
 		{"/x/a.toml", runOptions{path: "/x/a.toml", directory: "/x/a.krun"}},
 		{"sub/a.toml", runOptions{path: here + "/sub/a.toml", directory: here + "/sub/a.krun"}},
 		{"/x/odd", runOptions{path: "/x/odd", directory: "/x/odd.krun"}},
-		{"--quiet /x/a.toml --folder d --reboot none", runOptions{path: "/x/a.toml", directory: here + "/d",
+		{"--quiet /x/a.toml --directory d --reboot none", runOptions{path: "/x/a.toml", directory: here + "/d",
 			reboot: "none", quiet: true}},
 		{"--verbose --reboot=hardware -folder=/y/z/../w /x/a.toml",
 			runOptions{path: "/x/a.toml", directory: "/y/w", reboot: "hardware", verbose: true}},
@@ -129,7 +129,7 @@ func TestNoWorkingDirectory(t *testing.T) {
 	}
 	t.Setenv("PWD", "") // os.Getwd believes it
 	for _, args := range [][]string{{"run", "x.toml"}, {"check", "x.toml"},
-		{"run", "--folder", "x.krun", "/no/such.toml"}} {
+		{"run", "--directory", "x.krun", "/no/such.toml"}} {
 		code, stdout, stderr := krund(t, args...)
 		if code != exitError || stdout != "" || !strings.Contains(stderr, "the working directory") ||
 			!strings.Contains(stderr, "cd to a directory that exists") {

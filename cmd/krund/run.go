@@ -32,7 +32,8 @@ func parseRun(args []string) (runOptions, error) {
 	var o runOptions
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.directory, "folder", "", "")
+	flags.StringVar(&o.directory, "directory", "", "")
+	flags.StringVar(&o.directory, "folder", "", "") // its former name, deprecated
 	flags.StringVar(&o.reboot, "reboot", "", "")
 	flags.BoolVar(&o.quiet, "quiet", false, "")
 	flags.BoolVar(&o.verbose, "verbose", false, "")

@@ -18,7 +18,7 @@
 //
 // Three further questions to the same series: stability.Of says where dynamic
 // reconfiguration would have stopped, similarity.Of whether the executions of a
-// pair resemble each other, and optimise.Optimise with how few executions and
+// pair resemble each other, and optimize.Optimize with how few executions and
 // iterations the result would have been as stable.
 //
 // The tests of this package compare the pipeline with the study's own tools

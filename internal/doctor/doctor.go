@@ -1,6 +1,8 @@
-// Package doctor says whether a machine is fit to measure: a row for each setting that krund controls, each reading that it takes, each source of
-// processor counters, each interpreter of the experiment and its boot entry. `krund check` and `krunctl doctor` are its two faces. It only reads.
-// Start reading at Look.
+// Package doctor reports whether a machine is fit to measure: a row for each setting that krund
+// controls, each reading that it takes, each source of processor counters, each interpreter of the
+// experiment and its boot entry. `krund check` and `krunctl doctor` print the table. It only reads,
+// with one exception: Prover applies the settings, measures what they do and restores the machine.
+// Start reading at Look and Prover.
 package doctor
 
 import (

@@ -1,6 +1,5 @@
-// Package exchange reads and writes the files of other tools, and turns
-// krund's records into the data that analysis works on (package dataset).
-// Each file here is named after a format.
+// Package exchange reads and writes the files of other tools. What is read becomes a dataset
+// (package analysis/dataset). Each file here is named after a format.
 //
 // A reader keeps what it reads exactly: integers stay integers, times keep
 // their digits. It refuses a file that is not of its format with the place and

@@ -21,7 +21,7 @@ import (
 // mixed is a dataset as krund's records give it: exact nanoseconds, 64-bit
 // counters of two cores, a benchmark's own column with a gap, and failures.
 func mixed() *dataset.Dataset {
-	d := &dataset.Dataset{Info: dataset.Info{Format: FormatKrund, Machine: "bencher5", Experiment: "test"}}
+	d := &dataset.Dataset{Info: dataset.Info{Format: "krund", Machine: "bencher5", Experiment: "test"}}
 	run := func(wall ...int64) dataset.Execution {
 		n := len(wall)
 		big := slices.Repeat([]uint64{1<<64 - 1}, n)

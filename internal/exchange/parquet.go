@@ -6,12 +6,14 @@ import (
 	"io"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/durable"
 	"krund/internal/key"
 )
 
@@ -219,4 +221,21 @@ func (t *parquetTable) fixedValue(name string, pair *dataset.Pair, e *dataset.Ex
 		return parquet.Int32Value(int32(e.Number))
 	}
 	return parquet.Int32Value(int32(i))
+}
+
+// WriteParquetDirectory writes a file for each key below dir, where tools that know partitions look
+// for it.
+func WriteParquetDirectory(fsys durable.FS, d *dataset.Dataset, dir string) error {
+	for i := range d.Pairs {
+		p := &d.Pairs[i]
+		file := filepath.Join(dir, filepath.FromSlash(ParquetFile(p.Key)))
+		if err := durable.MkdirAll(fsys, filepath.Dir(file)); err != nil {
+			return fmt.Errorf("write Parquet: %w", err)
+		}
+		write := func(w io.Writer) error { return WriteParquet(w, d, p) }
+		if err := durable.WriteUserFile(file, write); err != nil {
+			return err
+		}
+	}
+	return nil
 }

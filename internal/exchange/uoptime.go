@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/optimise"
+	"krund/internal/analysis/optimize"
 )
 
 // FormatUOpTime is dataset.Info.Format of µOpTime's result files.
@@ -45,7 +45,7 @@ func IsUOpTime(head []byte) bool {
 // all of them is the largest position that occurs on each level. Positions that
 // occur twice are kept, with a warning. The errors wrap ErrFormat and name the
 // line, or are those of r.
-func ReadUOpTime(r io.Reader) (*optimise.Suite, error) {
+func ReadUOpTime(r io.Reader) (*optimize.Suite, error) {
 	in := csv.NewReader(r)
 	in.ReuseRecord = true
 	head, err := in.Read()
@@ -60,7 +60,7 @@ func ReadUOpTime(r io.Reader) (*optimise.Suite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read µOpTime results: %w: line 1: %w", ErrFormat, err)
 	}
-	u := uoptimeReader{at: at, index: map[string]int{}, seen: map[uoptimePlace]bool{}, full: optimise.Position{1, 1, 1}}
+	u := uoptimeReader{at: at, index: map[string]int{}, seen: map[uoptimePlace]bool{}, full: optimize.Position{1, 1, 1}}
 	for {
 		record, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -100,15 +100,15 @@ func uoptimeHead(head []string) (at [len(uoptimeColumns)]int, err error) {
 type uoptimePlace struct {
 	benchmark int
 	instance  int32
-	at        optimise.Position
+	at        optimize.Position
 }
 
 type uoptimeReader struct {
 	at         [len(uoptimeColumns)]int
 	index      map[string]int
-	benchmarks []optimise.Benchmark
+	benchmarks []optimize.Benchmark
 	seen       map[uoptimePlace]bool
-	full       optimise.Position
+	full       optimize.Position
 }
 
 func (u *uoptimeReader) row(record []string) error {
@@ -138,32 +138,32 @@ func (u *uoptimeReader) row(record []string) error {
 		name = strings.Clone(name)
 		i = len(u.benchmarks)
 		u.index[name] = i
-		u.benchmarks = append(u.benchmarks, optimise.Benchmark{Name: name, Seconds: 1})
+		u.benchmarks = append(u.benchmarks, optimize.Benchmark{Name: name, Seconds: 1})
 	}
 	b := &u.benchmarks[i]
-	place := uoptimePlace{i, positions[0], optimise.Position(positions[1:])}
+	place := uoptimePlace{i, positions[0], optimize.Position(positions[1:])}
 	if u.seen[place] && len(b.Warnings) == 0 {
 		b.Warnings = append(b.Warnings, fmt.Sprintf("instance %d, suite run %d, iteration %d, second %d was measured twice; all values count", positions[0], positions[1], positions[2], positions[3]))
 	}
 	u.seen[place] = true
-	b.Rows = append(b.Rows, optimise.Row{Instance: place.instance, At: place.at, Value: value})
+	b.Rows = append(b.Rows, optimize.Row{Instance: place.instance, At: place.at, Value: value})
 	for k := range u.full {
 		u.full[k] = max(u.full[k], place.at[k])
 	}
 	return nil
 }
 
-func (u *uoptimeReader) suite() (*optimise.Suite, error) {
+func (u *uoptimeReader) suite() (*optimize.Suite, error) {
 	if len(u.benchmarks) == 0 {
 		return nil, fmt.Errorf("read µOpTime results: %w: there are no rows below the head", ErrFormat)
 	}
 	for i := range u.benchmarks {
 		u.benchmarks[i].Full = u.full
 	}
-	return &optimise.Suite{
+	return &optimize.Suite{
 		Info:       dataset.Info{Format: FormatUOpTime},
 		Unit:       "ns",
-		Levels:     []optimise.Level{optimise.SuiteRuns(), {Name: "iterations"}, {Name: "seconds", Duration: true}},
+		Levels:     []optimize.Level{optimize.SuiteRuns(), {Name: "iterations"}, {Name: "seconds", Duration: true}},
 		Benchmarks: u.benchmarks,
 	}, nil
 }

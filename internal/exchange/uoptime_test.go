@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"krund/internal/analysis/optimise"
+	"krund/internal/analysis/optimize"
 )
 
 const uoptimeText = `b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op
@@ -22,11 +22,11 @@ func TestReadUOpTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.Benchmarks[0]
-	full := optimise.Position{2, 3, 2}
+	full := optimize.Position{2, 3, 2}
 	if len(s.Benchmarks) != 2 || b.Name != "BenchmarkB/x" || len(b.Rows) != 3 || b.Full != full || s.Benchmarks[1].Full != full || b.Seconds != 1 || s.Unit != "ns" {
 		t.Errorf("%+v", s)
 	}
-	if want := (optimise.Row{Instance: 2, At: optimise.Position{1, 3, 2}, Value: 24}); b.Rows[2] != want {
+	if want := (optimize.Row{Instance: 2, At: optimize.Position{1, 3, 2}, Value: 24}); b.Rows[2] != want {
 		t.Errorf("%+v, want %+v", b.Rows[2], want)
 	}
 	if !IsUOpTime([]byte(uoptimeText)) || IsUOpTime([]byte("process_exec_num,bench_name,0,1\n")) || IsUOpTime(nil) {

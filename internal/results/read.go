@@ -101,9 +101,9 @@ func (r *Reader) Format(n Name) (int, error) {
 	return format, nil
 }
 
-// All reads every record, by slot, then attempt, one at a time. With an error
-// the record is zero: a *FileError concerns one file, and the next ones follow;
-// any other is the directory's, and the last thing that comes.
+// All yields every record, by slot, then attempt, as Scan does. With an error the record is zero: a
+// *FileError concerns one file, and the next ones follow; any other is the directory's, and the
+// last thing that comes.
 func (r *Reader) All() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		l, err := r.List()
@@ -111,8 +111,8 @@ func (r *Reader) All() iter.Seq2[Record, error] {
 			yield(Record{}, err)
 			return
 		}
-		for _, n := range l.Records {
-			if rec, err := r.Load(n); !yield(rec, err) {
+		for loaded := range Scan(r, l.Records) {
+			if !yield(loaded.Record, loaded.Err) {
 				return
 			}
 		}

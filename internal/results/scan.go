@@ -12,13 +12,33 @@ type Loaded struct {
 	Err    error // a *FileError, or fs.ErrNotExist for one that is gone
 }
 
-// Scan yields the named records in the order of names. No more than a few per
-// processor are in memory. Leaving the loop early ends the reading.
+// Scan reads the named records on all processors, because unpacking is most of the work, and yields
+// them in the order of names. No more than a few per processor are in memory. Leaving the loop early
+// ends the reading. It is for krunctl: the daemon reads one record at a time (Reader.Load).
 func Scan(r *Reader, names []Name) iter.Seq[Loaded] {
 	return read(names, runtime.GOMAXPROCS(0), func(n Name) Loaded {
 		rec, err := r.Load(n)
 		return Loaded{Name: n, Record: rec, Err: err}
 	})
+}
+
+// Usable is Scan without the records that cannot be read or contradict themselves. leaveOut is
+// called with the reason for each of them, usually a *FileError.
+func (r *Reader) Usable(names []Name, leaveOut func(error)) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		for l := range Scan(r, names) {
+			if l.Err == nil {
+				l.Err = l.Record.Usable()
+			}
+			if l.Err != nil {
+				leaveOut(l.Err)
+				continue
+			}
+			if !yield(l.Record) {
+				return
+			}
+		}
+	}
 }
 
 // read is Scan with the loader as a parameter. A slot of the queue is taken

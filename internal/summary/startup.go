@@ -38,11 +38,12 @@ type StartupTime struct {
 
 // StartupRow is a VM or a key.
 type StartupRow struct {
-	Name       string
-	VM         string
-	Executions int          // records, with stamps or without
-	Init       *StartupTime // from just before exec to the runner's first call of libkrun; nil without stamps
-	First      *StartupTime // from just before exec to the begin of the first iteration
+	Name       string       `json:"-"` // of the VM or the key
+	VM         string       `json:"vm"`
+	Key        *string      `json:"key"`           // nil in a row of a VM
+	Executions int          `json:"executions"`    // records, with stamps or without
+	Init       *StartupTime `json:"exec_to_init"`  // to the runner's first call of libkrun; nil without stamps
+	First      *StartupTime `json:"exec_to_first"` // to the begin of the first iteration
 }
 
 // StartupCollector takes records in any order.
@@ -72,6 +73,9 @@ func (c *StartupCollector) Add(r results.Record) {
 	s := c.rows[name]
 	if s == nil {
 		s = &startupState{row: StartupRow{Name: name, VM: r.Key.VM}}
+		if c.by == ByKey {
+			s.row.Key = &name
+		}
 		c.rows[name], c.order = s, append(c.order, name)
 	}
 	s.row.Executions++

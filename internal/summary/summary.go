@@ -5,12 +5,14 @@
 //   - [StartupCollector]: the start-up times of VMs, as in the study's Table 3: from exec to the
 //     begin of the first in-process iteration, with a bootstrap confidence interval of the mean.
 //     Every record has the stamps, so no special runs are needed.
+//   - [CountersCollector]: cores that left their base frequency, from APERF and MPERF.
+//   - [StatusOf], [PlanOf]: how far an experiment is, and what it would run.
 //   - [Estimate]: how long the experiment still takes, from the executions that are done and the
 //     configured waits.
 //
-// Everything is pure: the same records and the same seed give the same numbers, whatever the order
-// of the VMs and the number of processors. The analysis decides whether a key warms up. Start
-// reading at Collector.
+// StatusOf and PlanOf read the experiment's directory. Everything else is pure: the same records and
+// the same seed give the same numbers, whatever the order of the VMs and the number of processors.
+// The analysis decides whether a key warms up. Start reading at Collector.
 package summary
 
 import (
@@ -43,24 +45,27 @@ type Spread struct {
 // Row is what is known of one key. Everything but Outcomes is of the records
 // that count: the completed one of each slot.
 type Row struct {
-	Key        key.Key
-	Planned    int // process executions in the schedule; 0 when it is unknown
-	Executions int // that count
-	Outcomes   Outcomes
+	Key        key.Key  `json:"-"`
+	Name       string   `json:"key"`
+	Planned    int      `json:"executions_planned"` // process executions in the schedule; 0 when it is unknown
+	Executions int      `json:"executions"`         // that count
+	Outcomes   Outcomes `json:"outcomes"`
 
-	Iterations     int // in all executions
-	IterationsLow  int // in the execution with the fewest
-	IterationsHigh int // and the most
+	Iterations     int `json:"iterations"`     // in all executions
+	IterationsLow  int `json:"iterations_min"` // in the execution with the fewest
+	IterationsHigh int `json:"iterations_max"` // and the most
 
-	Wall      *Spread // of all iterations; nil when there are none
-	Init      *Spread // from exec to the first call of libkrun, of each execution; nil when no stamps were taken
-	First     *Spread // from exec to the first iteration
-	Process   *Spread // wall time of the process
-	DaemonCPU *int64  // the most CPU time that krund used during one execution, in nanoseconds
-	WakeUps   *int64  // the most often that krund's threads got a processor during one; nil when no record knows
-	// KernelCPU is the most CPU time in nanoseconds that the kernel's threads used on the benchmark's processors during one execution; nil
-	// when no record knows.
-	KernelCPU *int64
+	Wall    *Spread `json:"wall"`          // of all iterations; nil when there are none
+	Init    *Spread `json:"exec_to_init"`  // to the first call of libkrun, by execution; nil without stamps
+	First   *Spread `json:"exec_to_first"` // to the first iteration
+	Process *Spread `json:"process_wall"`  // wall time of the process
+
+	// Maxima over the executions; nil when no record has them. The times are in nanoseconds:
+	// processor time of krund, how often krund's threads got a processor, and processor time of the
+	// kernel's threads on the benchmark's processors.
+	DaemonCPU *int64 `json:"daemon_cpu_max_ns"`
+	WakeUps   *int64 `json:"daemon_wake_ups_max"`
+	KernelCPU *int64 `json:"kernel_threads_cpu_max_ns"`
 }
 
 // Collector takes records in any order and makes the rows.
@@ -85,13 +90,13 @@ func (c *Collector) of(k key.Key) *state {
 	if c.keys == nil {
 		c.keys = make(map[key.Key]*state)
 	}
-	s := &state{row: Row{Key: k}}
+	s := &state{row: Row{Key: k, Name: k.String()}}
 	c.keys[k] = s
 	c.order = append(c.order, k)
 	return s
 }
 
-// Add takes a record. counts tells that it is the one of its slot that counts;
+// Add takes a record. counts means that it is the one of its slot that counts;
 // of others only the outcome does. The record is not kept.
 func (c *Collector) Add(r results.Record, counts bool) {
 	s := c.of(r.Key)

@@ -50,7 +50,7 @@ func parseHelp(help string) []section {
 		title, lists := "", false
 		if m := cobraTitle.FindStringSubmatch(l); m != nil {
 			title = m[1]
-			lists = title != "Usage" && title != "Flags"
+			lists = !slices.Contains([]string{"Usage", "Aliases", "Flags"}, title)
 		}
 		if ownTitle.MatchString(l) {
 			title = l

@@ -234,3 +234,13 @@ func TestRun(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestAliases: other names of a command are a section of their own, and no list of commands.
+func TestAliases(t *testing.T) {
+	got := commandPage(listed{"status", "Say"}, "Status says.\n\nUsage:\n  krunctl status\n\nAliases:\n  status, state\n").
+		roff("1.2", "2026-11-21")
+	if !strings.Contains(got, ".SH \"ALIASES\"\n") || !strings.Contains(got, "status, state") ||
+		strings.Contains(got, "COMMANDS") {
+		t.Error(got)
+	}
+}

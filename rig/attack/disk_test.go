@@ -34,7 +34,7 @@ func TestDeadFileSystem(t *testing.T) {
 		"mountpoint /mnt/small && rm -rf /mnt/small/x.krun"
 	m.Sh(mount)
 	m.Hold()
-	krund := m.Start("krund run --folder /mnt/small/x.krun /srv/x.toml")
+	krund := m.Start("krund run --directory /mnt/small/x.krun /srv/x.toml")
 	m.WaitHeld()
 	setting(m, changed)
 	m.Sh("sync; python3 /usr/local/rig/dies.py /mnt/small")
@@ -52,7 +52,7 @@ func TestDeadFileSystem(t *testing.T) {
 	// Now guard and krund are killed together, as systemd does it.
 	m.Sh("umount /mnt/small && " + mount)
 	m.Hold()
-	krund = m.Start("krund run --folder /mnt/small/x.krun /srv/x.toml")
+	krund = m.Start("krund run --directory /mnt/small/x.krun /srv/x.toml")
 	m.WaitHeld()
 	setting(m, changed)
 	m.Sh("sync; python3 /usr/local/rig/dies.py /mnt/small")

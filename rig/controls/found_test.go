@@ -168,7 +168,7 @@ func TestTheMachineIsAsItWasFound(t *testing.T) {
 					}
 				}
 				same(t, m, before)
-				if got := m.Sh("krunctl restore " + toml("found")); got != "nothing to put back" {
+				if got := m.Sh("krunctl restore " + toml("found")); got != "nothing to restore" {
 					t.Errorf("restoring again says: %s", got)
 				}
 			})

@@ -41,10 +41,10 @@ type Dataset struct {
 
 // Info says where measurements come from. Empty strings are unknown.
 type Info struct {
-	Source     string // file or directory, for people
-	Format     string // "krund", "krun", "warmup_stats CSV", ...
-	Machine    string // name of the machine
-	Experiment string // name of the experiment
+	Source     string `json:"name"`       // file or directory, for people
+	Format     string `json:"kind"`       // "krund", "krun", "warmup_stats CSV", ...
+	Machine    string `json:"machine"`    // name of the machine
+	Experiment string `json:"experiment"` // name of the experiment
 }
 
 // Pair is a key with its process executions in the order they were made.

@@ -150,7 +150,7 @@ func judge(steps []*Steps, c Criterion, p *Parameters, tables bootstrap.Tables) 
 	o := Outcome{Criterion: c, Rule: p.rule(c)}
 	between := newSequence(p, c, math.MaxUint64, tables)
 	for e, s := range steps {
-		w := warmup(s, o.Rule, p, newSequence(p, c, uint64(e), tables))
+		w := findWarmup(s, o.Rule, p, newSequence(p, c, uint64(e), tables))
 		o.Warmups = append(o.Warmups, w)
 		o.Values = append(o.Values, between.next(s.Histogram(w.Steps, w.Steps+w.measured)))
 	}
@@ -165,8 +165,8 @@ func judge(steps []*Steps, c Criterion, p *Parameters, tables bootstrap.Tables) 
 	return o
 }
 
-// warmup finds the end of an execution's warm-up.
-func warmup(s *Steps, rule Rule, p *Parameters, q *sequence) Warmup {
+// findWarmup finds the end of an execution's warm-up.
+func findWarmup(s *Steps, rule Rule, p *Parameters, q *sequence) Warmup {
 	w := Warmup{Steps: p.WarmupMax}
 	for k := range p.WarmupMax {
 		w.Values = append(w.Values, q.next(s.Histogram(k, k+1)))

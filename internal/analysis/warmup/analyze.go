@@ -71,7 +71,7 @@ func analyzePair(pair *dataset.Pair, p Parameters, o Options, report *reporter) 
 	}
 	w := prepare(pair, p)
 	w.result.InputHash = hash
-	parallel(len(pair.Executions), o.Workers, func(i int) {
+	Parallel(len(pair.Executions), o.Workers, func(i int) {
 		w.analyse(i, p)
 		report.done()
 	})
@@ -91,8 +91,8 @@ func (d *Document) find(key, hash string) *Pair {
 	return nil
 }
 
-// parallel calls do(0) to do(n-1) on so many goroutines.
-func parallel(n, workers int, do func(i int)) {
+// Parallel calls do(0) to do(n-1) on so many goroutines.
+func Parallel(n, workers int, do func(i int)) {
 	if workers < 2 {
 		for i := range n {
 			do(i)

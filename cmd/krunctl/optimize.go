@@ -1,0 +1,252 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/optimize"
+	"krund/internal/experiment"
+	"krund/internal/report"
+)
+
+const optimizeHelp = `Optimize finds for each key the smallest number of executions and iterations whose
+result would have been stable enough, and reports what that saves (µOpTime, Japke
+et al., TOSEM 2025). Measure once in full, and later versions with what it
+recommends.
+
+A metric is the relative instability of a result:
+  cv     standard deviation, of the mean
+  rmad   median absolute deviation, of the median
+  rciw1  width of the 99% interval of the mean, by percentiles of a bootstrap
+  rciw2  the same, by bootstrap-t; the strictest
+  rciw3  width of the 99% interval of the median; for VMs that warm up
+Every smaller number of executions and iterations is tried with the data that it
+would have measured. Those whose metric is below --threshold are stable; the one
+that takes the least time is recommended. It may be stable at another level than
+the full result: --near excludes those. docs/optimize.md has the equations.
+
+The table also shows what each recommendation saves, by how much its result is
+"off" the full one, all metrics, and "confident": out of other choices of as many
+executions, how many have a result within --accuracy of the full one. A few
+executions do not show how executions differ: --at-least sets a minimum. Below are
+the savings over all keys, and those of two baselines: always the minimum, and a
+random choice.
+
+It reads what krunctl analyze reads, and result files of µOpTime's runner (CSV
+with b_name,...,ns_per_op; also .gz). Iterations count from the first, including
+warmup; --skip leaves out the first ones of each execution: a number, or "steady"
+for those before the steady state (see krunctl analyze). The time is that of the
+iterations; --overhead adds a time for each execution, such as that of a reboot.
+For go test -bench, an execution is a test binary and an iteration a line; with
+--suite-runs each FILE is a suite run of one experiment.
+
+With --changes, the files are versions of one program, oldest first. The
+recommendation for the first version is applied to all versions, and the
+performance changes that it finds from version to version are compared with those
+found in all data.
+
+EXAMPLES
+  krunctl optimize --near warmup.toml
+  krunctl optimize --metric rmad --threshold 0.005 --skip steady warmup.krun
+  krunctl optimize --overhead 3m --json warmup.krun | jq '.keys[] | {key, minimal}'
+  krunctl optimize --csv warmup.krun > minimal.csv
+  krunctl optimize --changes --metric rmad v1.csv v2.csv v3.csv
+` + readExitHelp
+
+// optimizeOptions are the flags.
+type optimizeOptions struct {
+	json, csv     bool
+	changes       bool
+	suiteRuns     bool
+	limit         float64
+	metric        string
+	skip          string
+	parsedSkip    experiment.Skip
+	iterationTime time.Duration
+	overhead      time.Duration
+	search        optimize.Options
+	input         experiment.Options
+}
+
+func optimizeCommand(a *app) *cobra.Command {
+	var o optimizeOptions
+	c := &cobra.Command{
+		Use:     "optimize DIR|NAME.toml|FILE...",
+		Aliases: []string{"optimise"}, // its former name
+		Short:   "Find the fewest executions and iterations with a stable result",
+		Long:    optimizeHelp,
+		Args:    arguments(1, 1000, "experiments or files of results"),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.optimize(args, o) },
+	}
+	o.flags(c.Flags())
+	a.keyFlag(c, &o.input.Key)
+	return c
+}
+
+func (o *optimizeOptions) flags(f *pflag.FlagSet) {
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&o.csv, "csv", false, "print CSV: a row for each key")
+	f.StringVar(&o.metric, "metric", string(optimize.RCIW3),
+		"metric that must be stable: cv, rmad, rciw1, rciw2 or rciw3")
+	f.Float64Var(&o.search.Threshold, "threshold", optimize.DefaultThreshold,
+		"a result with a metric below it is stable")
+	f.Float64Var(&o.search.Accuracy, "accuracy", optimize.DefaultAccuracy,
+		"largest relative difference from the full result")
+	f.BoolVar(&o.search.Near, "near", false,
+		"recommend only choices whose result is within --accuracy of the full one")
+	f.Float64Var(&o.search.Level, "confidence", optimize.DefaultLevel, "confidence level of the intervals")
+	f.IntVar(&o.search.Resamples, "resamples", optimize.DefaultResamples, "bootstrap resamples")
+	f.Uint64Var(&o.search.Seed, "seed", 1, "seed of the bootstrap")
+	f.IntVar(&o.search.Instances, "instances", 1, "number of machines to use, in files of µOpTime")
+	f.IntVar(&o.search.Steps, "steps", optimize.DefaultSteps,
+		"try about this many numbers of iterations (or executions); -1: all")
+	f.BoolVar(&o.search.Published, "published", false,
+		"compute like the authors' program, including its mistakes (docs/optimize.md)")
+	f.IntVar(&o.search.Outermost, "at-least", 1, "minimum of executions (suite runs) to recommend")
+	f.StringVar(&o.skip, "skip", "0",
+		"iterations to skip at the start of each execution: a number, or steady")
+	f.DurationVar(&o.iterationTime, "iteration-time", 0,
+		"time of an iteration (default: as measured; 1s if values are times of an operation)")
+	f.DurationVar(&o.overhead, "overhead", 0,
+		"time of each execution in addition to its iterations, such as 3m")
+	f.BoolVar(&o.suiteRuns, "suite-runs", false, "each FILE is a suite run of one experiment")
+	f.BoolVar(&o.changes, "changes", false, "the files are versions: compare the performance changes found")
+	f.Float64Var(&o.limit, "change", optimize.DefaultChange, "smallest performance change that counts")
+	jobsFlag(f, &o.search.Workers)
+	f.StringVar(&o.input.Column, "column", dataset.Wall,
+		"column to use: wall, cycles, ...; per-core columns are summed")
+	f.StringVar(&o.input.VM, "vm", "", "name of the VM if the file has none")
+	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) if the file has none")
+}
+
+// check completes the options, and reports mistakes before any file is read.
+func (o *optimizeOptions) check(files int) error {
+	var err error
+	if o.search.Metric, err = optimize.ParseMetric(o.metric); err != nil {
+		return fmt.Errorf("--metric: %w", err)
+	}
+	s := o.search
+	if s.Threshold == 0 || s.Accuracy == 0 || s.Level == 0 || s.Resamples == 0 || s.Instances == 0 ||
+		s.Outermost == 0 || s.Steps == 0 { // which would be the defaults
+		return errors.New("--threshold, --accuracy, --confidence, --resamples, --instances, --at-least and " +
+			"--steps must not be 0")
+	}
+	if !(o.limit > 0) {
+		return fmt.Errorf("--change must be positive, not %v", o.limit)
+	}
+	if o.iterationTime < 0 || o.overhead < 0 {
+		return errors.New("--iteration-time and --overhead must not be negative")
+	}
+	o.search.Overhead = o.overhead.Seconds()
+	if o.search, err = o.search.Complete(); err != nil {
+		return err
+	}
+	switch {
+	case o.json && o.csv:
+		return errors.New("--json and --csv exclude each other")
+	case o.changes && o.csv:
+		return errors.New("--changes has no CSV output; use --json")
+	case o.changes && o.suiteRuns:
+		return errors.New(
+			"--changes and --suite-runs exclude each other: the files are versions, or parts of one experiment")
+	case o.changes && files < 2:
+		return errors.New("--changes needs at least two versions")
+	case s.Workers < 1:
+		return fmt.Errorf("-j %d: at least 1 processor is needed", s.Workers)
+	}
+	if o.parsedSkip, err = experiment.ParseSkip(o.skip); err != nil {
+		return fmt.Errorf("--skip %w", err)
+	}
+	return nil
+}
+
+// reading returns what to read of the arguments.
+func (o *optimizeOptions) reading() experiment.SuiteOptions {
+	return experiment.SuiteOptions{Options: o.input, Skip: o.parsedSkip, Seconds: o.iterationTime.Seconds()}
+}
+
+func (a *app) optimize(args []string, o optimizeOptions) error {
+	if err := o.check(len(args)); err != nil {
+		return usageError(err)
+	}
+	switch {
+	case o.changes:
+		return a.optimizeVersions(args, o)
+	case o.suiteRuns:
+		s, err := a.reader(o.search.Workers).SuiteRuns(args, o.reading())
+		if err != nil {
+			return err
+		}
+		return a.optimizeOne(s, o, true)
+	}
+	for i, arg := range args {
+		s, err := a.reader(o.search.Workers).Suite(arg, o.reading())
+		if err != nil {
+			return err
+		}
+		if i > 0 && !o.json && !o.csv {
+			a.print("\n")
+		}
+		if err := a.optimizeOne(s, o, i == 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// optimizeOne optimizes one experiment and prints what was found.
+func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, first bool) error {
+	f, err := a.findings(s, o)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.json:
+		return a.printJSON(f.Document())
+	case o.csv:
+		return f.WriteCSV(csv.NewWriter(a.stdout), first)
+	}
+	report.OptimizedText(a.stdout, f, o.search)
+	return nil
+}
+
+func (a *app) findings(s *optimize.Suite, o optimizeOptions) (*optimize.Findings, error) {
+	bar := newProgressBar(a, s.Source)
+	f, err := optimize.Find(s, o.search, func(done int) { bar.showKeys(done, len(s.Benchmarks)) })
+	bar.clear()
+	if err != nil {
+		return nil, fmt.Errorf("optimize %s: %w", s.Source, err)
+	}
+	return f, nil
+}
+
+// optimizeVersions compares the changes from version to version that full and reduced configurations
+// find.
+func (a *app) optimizeVersions(args []string, o optimizeOptions) error {
+	versions := make([]*optimize.Suite, len(args))
+	for i, arg := range args {
+		var err error
+		if versions[i], err = a.reader(o.search.Workers).Suite(arg, o.reading()); err != nil {
+			return err
+		}
+	}
+	f, err := a.findings(versions[0], o)
+	if err != nil {
+		return err
+	}
+	if err := f.FindChanges(versions, o.limit); err != nil {
+		return fmt.Errorf("compare %s: %w", strings.Join(args, ", "), err)
+	}
+	if o.json {
+		return a.printJSON(f.Document())
+	}
+	report.ChangesText(a.stdout, f, o.search, o.limit)
+	return nil
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/optimize"
+)
+
+// uoptimeText makes a result file of µOpTime: three benchmarks, of which one
+// is level with a little noise, one noisy, and one slower by a factor from run
+// to run.
+func uoptimeText(seed uint64, factor float64) string {
+	r := rand.New(rand.NewPCG(seed, 3))
+	var b strings.Builder
+	b.WriteString("b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\n")
+	for sr := 1; sr <= 3; sr++ {
+		for it := 1; it <= 4; it++ {
+			for bed := 1; bed <= 2; bed++ {
+				for _, x := range []struct {
+					name  string
+					level float64
+				}{
+					{"BenchmarkLevel", 1200 * (1 + 0.004*r.NormFloat64())},
+					{"BenchmarkNoisy/size=10", 50 * factor * (1 + 0.1*r.NormFloat64())},
+					{"BenchmarkRuns", 8 * factor * (1 + 0.2*float64(sr)) * (1 + 0.001*r.NormFloat64())},
+				} {
+					fmt.Fprintf(&b, "%s,1,%d,%d,%d,%.4f\n", x.name, sr, it, bed, x.level)
+				}
+			}
+		}
+	}
+	return b.String()
+}
+
+func writeText(t *testing.T, name, text string) string {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func goText(lines int, ns float64) string {
+	var b strings.Builder
+	for range 2 {
+		b.WriteString("goos: linux\npkg: x\n")
+		for i := range lines {
+			fmt.Fprintf(&b, "BenchmarkFib-8 1000 %.1f ns/op\n", ns+float64(i%2))
+		}
+		b.WriteString("PASS\n")
+	}
+	return b.String()
+}
+
+func TestOptimizeGoldens(t *testing.T) {
+	outputs := map[string]ran{}
+	t.Run("run", func(t *testing.T) { optimizeAll(t, outputs) }) // in a directory of its own
+	for name, r := range outputs {
+		t.Run(name, func(t *testing.T) {
+			if r.code != exitOK || r.stderr != "" {
+				t.Fatalf("exit %d, %s", r.code, r.stderr)
+			}
+			golden(t, name, r.stdout)
+		})
+	}
+}
+
+func optimizeAll(t *testing.T, outputs map[string]ran) {
+	t.Helper()
+	dir := t.TempDir()
+	krundDirectory(t, dir)
+	krunFile(t, dir)
+	t.Chdir(dir) // names of files are part of the tables
+	directory, krun := "test.krun", "test_results.json"
+	one := writeText(t, "v1.csv", uoptimeText(1, 1))
+	two := writeText(t, "v2.csv", uoptimeText(2, 1.3))
+	three := writeText(t, "v3.csv", uoptimeText(3, 1.1))
+	a, b := writeText(t, "a.txt", goText(3, 100)), writeText(t, "b.txt", goText(3, 101))
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"optimize-krund", []string{"--skip", "steady", "--overhead", "3m", directory}},
+		{"optimize-at-least", []string{"--metric", "rmad", "--at-least", "3", "--near", directory}},
+		{"optimize-off", []string{"--metric", "rmad", directory}},
+		{"optimize-krun", []string{"--metric", "rciw1", "--skip", "50", krun}},
+		{"optimize-uoptime", []string{"--metric", "rmad", one}},
+		{"optimize-go", []string{"--metric", "cv", "--suite-runs", a, b}},
+		{"optimize-changes", []string{"--changes", "--metric", "rmad", one, two, three}},
+		{"optimize-csv", []string{"--csv", "--metric", "cv", one, a}},
+		{"optimize-json", []string{"--json", "--metric", "rmad", "--skip", "40", directory}},
+	} {
+		outputs[c.name] = krunctl(t, append([]string{"optimize", "--resamples", "300", "-j", "2"}, c.args...)...)
+	}
+}
+
+// TestOptimizeOutputs compares the outputs with each other, and reads a
+// compressed file.
+func TestOptimizeOutputs(t *testing.T) {
+	dir := t.TempDir()
+	text := uoptimeText(1, 1)
+	plain := writeText(t, filepath.Join(dir, "v.csv"), text)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write([]byte(text))
+	_ = z.Close()
+	zipped := writeText(t, filepath.Join(dir, "v.csv.gz"), packed.String())
+	args := []string{"optimize", "--metric", "rciw2", "--resamples", "300"}
+	want := krunctl(t, append(args, "--json", plain)...)
+	for _, more := range [][]string{{"-j", "1"}, {"-j", "7"}} {
+		if got := krunctl(t, append(append(args, more...), "--json", zipped)...); got.code != exitOK || strings.ReplaceAll(got.stdout, ".gz", "") != want.stdout {
+			t.Errorf("%v: other output\n%s", more, got.text())
+		}
+	}
+	var doc optimize.Document
+	if err := json.Unmarshal([]byte(want.stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(krunctl(t, append(args, "--csv", plain)...).stdout)).ReadAll()
+	if err != nil || len(rows) != len(doc.Keys)+1 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	if doc.Changes != nil || doc.Shared != nil {
+		t.Errorf("changes %v, shared %v", doc.Changes, doc.Shared)
+	}
+	for i, k := range doc.Keys {
+		cell := func(name string) string { return rows[i+1][indexOf(rows[0], name)] }
+		if cell("key") != k.Key || cell("seconds") != strconv.Itoa(k.Minimal.Repetitions["seconds"]) || cell("full_suite_runs") != "3" || cell("executions") != "" || cell("stable") != fmt.Sprint(k.Stable) {
+			t.Errorf("row %v is not %+v", rows[i+1], k)
+		}
+	}
+	if k := doc.Keys[1]; k.Stable || len(k.Warnings) == 0 {
+		t.Errorf("%+v", k)
+	}
+}
+
+func indexOf(list []string, name string) int {
+	for i, s := range list {
+		if s == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func TestOptimizeRefuses(t *testing.T) {
+	dir := t.TempDir()
+	in := writeText(t, filepath.Join(dir, "v.csv"), uoptimeText(1, 1))
+	directory := krundDirectory(t, dir)
+	bad := writeText(t, filepath.Join(dir, "bad.csv"), "b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\nB,1,1,1,1,x\n")
+	gz := writeText(t, filepath.Join(dir, "x.gz"), "\x1f\x8bxx")
+	crashed := writeText(t, filepath.Join(dir, "crash.json"), `{"wallclock_times": {"a:b:c": [[], []]}}`)
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{}, exitUsage, "experiments or files"},
+		{[]string{"--metric", "mad", in}, exitUsage, "cv, rmad"},
+		{[]string{"--threshold", "0", in}, exitUsage, "--threshold"},
+		{[]string{"--threshold", "-1", in}, exitUsage, "threshold -1"},
+		{[]string{"--confidence", "1.5", in}, exitUsage, "confidence level 1.5"},
+		{[]string{"--resamples", "-1", in}, exitUsage, "-1 resamples"},
+		{[]string{"--steps", "1", in}, exitUsage, "1 steps"},
+		{[]string{"--skip", "10%", in}, exitUsage, "--skip"},
+		{[]string{"--skip", "5", in}, exitUsage, "no iterations in order"},
+		{[]string{"--json", "--csv", in}, exitUsage, "exclude each other"},
+		{[]string{"--changes", in}, exitUsage, "two versions"},
+		{[]string{"--changes", "--csv", in, in}, exitUsage, "--json"},
+		{[]string{"--changes", "--suite-runs", in, in}, exitUsage, "parts of one experiment"},
+		{[]string{"--changes", in, directory}, exitError, "same levels"},
+		{[]string{"--suite-runs", "--skip", "steady", directory}, exitUsage, "use a number"},
+		{[]string{"--at-least", "0", in}, exitUsage, "--at-least"},
+		{[]string{"--change", "0", in}, exitUsage, "--change must be positive"},
+		{[]string{"-j", "0", in}, exitUsage, "-j 0"},
+		{[]string{"--overhead", "-1s", in}, exitUsage, "--overhead"},
+		{[]string{"--column", "nonsense", directory}, exitError, "no column \"nonsense\""},
+		{[]string{"--skip", "400", directory}, exitError, "the first 400 are skipped"},
+		{[]string{crashed}, exitError, "no execution can be used"},
+		{[]string{bad}, exitError, "line 2: ns_per_op"},
+		{[]string{gz}, exitError, "unpack"},
+		{[]string{filepath.Join(dir, "none.csv")}, exitError, "none.csv"},
+		{[]string{filepath.Join(dir, "none.toml")}, exitError, "none.krun"},
+	} {
+		r := krunctl(t, append([]string{"optimize"}, c.args...)...)
+		if r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
+			t.Errorf("%v: exit %d, %q; want %d, %q", c.args, r.code, r.stderr, c.code, c.want)
+		}
+	}
+}
+
+// TestOptimise: the command's first name is still taken.
+func TestOptimise(t *testing.T) {
+	in := writeText(t, filepath.Join(t.TempDir(), "v.csv"), uoptimeText(1, 1))
+	want := krunctl(t, "optimize", "--metric", "cv", "--resamples", "100", in)
+	got := krunctl(t, "optimise", "--metric", "cv", "--resamples", "100", in)
+	if want.code != exitOK || got.text() != want.text() {
+		t.Errorf("%s, want %s", got.text(), want.text())
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package optimise_test
-
-const raced = false

@@ -1,0 +1,282 @@
+package optimize
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"krund/internal/analysis/quantile"
+)
+
+// Interval is a confidence interval, in the unit of the values. NaN where there
+// is none.
+type Interval struct{ Low, High float64 }
+
+func (i Interval) width() float64 { return i.High - i.Low }
+
+// Estimate is what values say: averages in their unit, and relative metrics. NaN
+// is what could not be computed: everything without values, metrics of an
+// average of 0, intervals that were not asked for or need more values.
+type Estimate struct {
+	Values int // how many there were
+	Mean   float64
+	Median float64
+
+	OfMean   Interval // percentile interval of the mean
+	OfT      Interval // bootstrap-t interval of the mean
+	OfMedian Interval // percentile interval of the median
+
+	CV, RMAD, RCIW1, RCIW2, RCIW3 float64
+}
+
+// Metric gives the value of m.
+func (e *Estimate) Metric(m Metric) float64 {
+	switch m {
+	case CV:
+		return e.CV
+	case RMAD:
+		return e.RMAD
+	case RCIW1:
+		return e.RCIW1
+	case RCIW2:
+		return e.RCIW2
+	case RCIW3:
+		return e.RCIW3
+	}
+	return math.NaN()
+}
+
+// Summary gives the average and the interval that belong to m.
+func (e *Estimate) Summary(m Metric) Summary {
+	switch {
+	case m.OfMedian():
+		return Summary{e.Median, e.OfMedian.Low, e.OfMedian.High}
+	case m == RCIW2:
+		return Summary{e.Mean, e.OfT.Low, e.OfT.High}
+	}
+	return Summary{e.Mean, e.OfMean.Low, e.OfMean.High}
+}
+
+// Summary is the result of a benchmark: an average with a confidence interval,
+// in the unit of the values.
+type Summary struct{ Average, Low, High float64 }
+
+// sampling is how intervals are bootstrapped.
+type sampling struct {
+	resamples int
+	level     float64
+	published bool
+}
+
+const (
+	fewestForT = 5 // bootstrap-t of fewer values is made of its degenerate resamples
+	tinyS      = 1e-6
+)
+
+// streams are the random numbers of the percentile intervals and of the
+// bootstrap-t ones, so that an interval does not depend on which others are
+// needed.
+type streams struct{ percentile, t *rand.PCG }
+
+// estimate computes what is needed of x, which it does not change.
+func estimate(x []float64, need needs, s sampling, random streams) Estimate {
+	nan := math.NaN()
+	sorted := slices.Sorted(slices.Values(x))
+	e := Estimate{Values: len(x), Mean: mean(x), Median: quantile.Median(sorted), OfMean: nowhere(), OfT: nowhere(), OfMedian: nowhere(), CV: nan, RMAD: nan}
+	if len(x) > 0 {
+		e.CV, e.RMAD = cv(x, e.Mean), rmad(x, e.Median)
+	}
+	if len(x) < fewestForT && !s.published {
+		need.t = false
+	}
+	if math.IsInf(e.Mean, 0) { // the sum is beyond the doubles
+		need.mean, need.t = false, false
+	}
+	if len(x) > 0 && need != (needs{}) {
+		e.bootstrap(sorted, need, s, random)
+	}
+	e.RCIW1, e.RCIW2 = e.OfMean.width()/e.Mean, e.OfT.width()/e.Mean
+	e.RCIW3 = e.OfMedian.width() / e.Median
+	if s.published {
+		e.RCIW3 = e.OfMean.width() / e.Median
+	}
+	return e
+}
+
+// bootstrap fills in the intervals needed.
+func (e *Estimate) bootstrap(sorted []float64, need needs, s sampling, random streams) {
+	n := len(sorted)
+	if constant := sorted[0] == sorted[n-1]; constant || n == 1 {
+		same := Interval{sorted[0], sorted[0]}
+		if need.mean {
+			e.OfMean = same
+		}
+		if need.median {
+			e.OfMedian = same
+		}
+		if need.t {
+			e.OfT = same
+		}
+		return
+	}
+	r := newResampler(sorted, e.Mean)
+	e.OfMean, e.OfMedian = r.percentiles(need, s, random.percentile)
+	if need.t {
+		t := r.studentised(s, random.t)
+		se := math.Sqrt(squares(sorted, e.Mean)/float64(n-1)) / math.Sqrt(float64(n))
+		e.OfT = Interval{e.Mean - float64(t.High*se), e.Mean - float64(t.Low*se)}
+	}
+}
+
+// percentiles gives the percentile intervals of the mean and the median.
+func (r *resampler) percentiles(need needs, s sampling, random *rand.PCG) (ofMean, ofMedian Interval) {
+	ofMean, ofMedian = nowhere(), nowhere()
+	n := len(r.sorted)
+	if need.median && n <= longestExactMedian {
+		ofMedian = medianAtoms(r.sorted).interval(s.level)
+		need.median = false
+	}
+	if need.mean && n <= longestEnumerated {
+		ofMean = r.enumerate(r.centre).interval(s.level)
+		need.mean = false
+	}
+	means, medians := r.run(need, s.resamples, random)
+	if need.mean {
+		ofMean = quantiles(means, s.level)
+	}
+	if need.median {
+		ofMedian = quantiles(medians, s.level)
+	}
+	return ofMean, ofMedian
+}
+
+// studentised gives the quantiles of t*.
+func (r *resampler) studentised(s sampling, random *rand.PCG) Interval {
+	t := func() (float64, bool) { return r.t(s.published) }
+	if len(r.sorted) <= longestEnumerated {
+		return r.enumerate(t).interval(s.level)
+	}
+	draw := newDrawer(len(r.sorted), random)
+	ts := make([]float64, s.resamples)
+	for i := range ts {
+		for ok := false; !ok; {
+			draw.fill(r.ranks)
+			ts[i], ok = t()
+		}
+	}
+	return quantiles(ts, s.level)
+}
+
+func nowhere() Interval { return Interval{math.NaN(), math.NaN()} }
+
+// quantiles are the ends of the interval that holds the middle of values, which
+// are reordered.
+func quantiles(x []float64, level float64) Interval {
+	out := 100 * (1 - level) / 2
+	return Interval{percentile(x, out), percentile(x, 100-out)}
+}
+
+// resampler computes what the intervals are made of from resamples of sorted
+// values, given by their ranks.
+type resampler struct {
+	sorted []float64
+	away   []float64 // from the mean
+	mean   float64
+	ranks  []int32 // the resample
+	counts []int32
+}
+
+func newResampler(sorted []float64, m float64) *resampler {
+	n := len(sorted)
+	r := &resampler{sorted: sorted, mean: m, away: make([]float64, n), ranks: make([]int32, n), counts: make([]int32, n)}
+	for i, v := range sorted {
+		r.away[i] = v - m
+	}
+	return r
+}
+
+// run gives the means and medians of random resamples. Lists that are not
+// needed are nil.
+func (r *resampler) run(need needs, resamples int, random *rand.PCG) (means, medians []float64) {
+	if !need.mean && !need.median {
+		return nil, nil
+	}
+	draw := newDrawer(len(r.sorted), random)
+	for range resamples {
+		draw.fill(r.ranks)
+		if need.mean {
+			means = append(means, r.mean+r.meanAway())
+		}
+		if need.median {
+			medians = append(medians, r.median())
+		}
+	}
+	return means, medians
+}
+
+// centre is the resample's mean.
+func (r *resampler) centre() (float64, bool) { return r.mean + r.meanAway(), true }
+
+// meanAway is how far the resample's mean is from that of the values.
+func (r *resampler) meanAway() float64 {
+	total := 0.0
+	for _, k := range r.ranks {
+		total += r.away[k]
+	}
+	return total / float64(len(r.ranks))
+}
+
+// median of the resample, by counting ranks.
+func (r *resampler) median() float64 {
+	clear(r.counts)
+	for _, k := range r.ranks {
+		r.counts[k]++
+	}
+	n := len(r.ranks)
+	lower, upper := (n-1)/2, n/2 // ranks in the resample
+	seen, k := 0, 0
+	for ; seen+int(r.counts[k]) <= lower; k++ {
+		seen += int(r.counts[k])
+	}
+	low := r.sorted[k]
+	for ; seen+int(r.counts[k]) <= upper; k++ {
+		seen += int(r.counts[k])
+	}
+	high := r.sorted[k]
+	if low == high {
+		return low
+	}
+	return (low + high) / 2
+}
+
+// t is the studentised distance of the resample's mean. Resamples of equal
+// values have none (ok is false), or get the published s*.
+func (r *resampler) t(published bool) (t float64, ok bool) {
+	n := float64(len(r.ranks))
+	if r.constant() {
+		return finite(r.away[r.ranks[0]] / (tinyS / math.Sqrt(n))), published
+	}
+	m, total := r.meanAway(), 0.0
+	for _, k := range r.ranks {
+		d := r.away[k] - m
+		total += float64(d * d)
+	}
+	return finite(m / (math.Sqrt(total/(n-1)) / math.Sqrt(n))), true
+}
+
+func (r *resampler) constant() bool {
+	first := r.sorted[r.ranks[0]]
+	for _, k := range r.ranks[1:] {
+		if r.sorted[k] != first {
+			return false
+		}
+	}
+	return true
+}
+
+func finite(v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}

@@ -1,0 +1,27 @@
+package optimize
+
+import "fmt"
+
+// Evaluate says what a configuration gives of the benchmark with the index i,
+// and whether it is stable, with an average within the accuracy of the full one:
+// for a configuration that several benchmarks share. More repetitions than there are are taken as all. The errors are those of
+// Optimize.
+func Evaluate(s *Suite, i int, at Position, o Options) (c Choice, good bool, err error) {
+	if o, err = o.Complete(); err != nil {
+		return c, false, err
+	}
+	if i < 0 || i >= len(s.Benchmarks) {
+		return c, false, fmt.Errorf("%w: benchmark %d of %d", ErrOptions, i, len(s.Benchmarks))
+	}
+	if err := s.Check(); err != nil {
+		return c, false, err
+	}
+	for k, full := range s.Benchmarks[i].Full {
+		at[k] = min(max(at[k], 1), full)
+	}
+	search := newSearch(s, i, o)
+	c = search.choice(at)
+	full := search.estimate(s.Benchmarks[i].Full, needs{})
+	good = search.stable(c.Metric(o.Metric)) && search.near(c.Summary(o.Metric).Average, full.Summary(o.Metric).Average)
+	return c, good, nil
+}

@@ -1,0 +1,132 @@
+package optimize
+
+import (
+	"math"
+	"strings"
+)
+
+// Findings is all that is found for a suite.
+type Findings struct {
+	Suite      *Suite
+	Results    []Result   // one for each benchmark
+	Strategies []Strategy // the metric first, then the baselines
+	Shared     *Shared    // nil unless the levels are executions and iterations and some key is good
+	Changes    []Comparison
+	options    Options
+}
+
+// Strategy is a way to choose a configuration for every benchmark, and what it saves.
+type Strategy struct {
+	Name   string
+	Saving Saving
+}
+
+// Find optimizes a suite and compares the savings with those of the baselines. done, which may be
+// nil, is called with the number of benchmarks done so far. The errors are those of Optimize.
+func Find(s *Suite, o Options, done func(int)) (*Findings, error) {
+	f := &Findings{Suite: s, options: o}
+	var err error
+	if f.Results, err = Optimize(s, o, done); err != nil {
+		return nil, err
+	}
+	f.Strategies = []Strategy{{string(o.Metric), Saved(f.Results)}}
+	for _, baseline := range []Baseline{Minimum, Random} {
+		results, err := Choose(s, baseline, o)
+		if err != nil {
+			return nil, err
+		}
+		f.Strategies = append(f.Strategies, Strategy{string(baseline), Saved(results)})
+	}
+	f.Shared, err = share(s, f.Results, o)
+	return f, err
+}
+
+// FindChanges applies what is found for the first version to all versions, and compares the
+// changes from version to version with those of all data. limit is the smallest change that
+// counts. The errors are those of Versions.
+func (f *Findings) FindChanges(versions []*Suite, limit float64) (err error) {
+	f.Changes, err = Versions(versions, f.Results, limit, f.options)
+	return err
+}
+
+// Repetitions returns the number of repetitions to configure for a level of a benchmark: with the
+// iterations that are skipped.
+func (f *Findings) Repetitions(benchmark, level int, at Position) int {
+	n := int(at[level])
+	if level == len(f.Suite.Levels)-1 {
+		n += f.Suite.Benchmarks[benchmark].Skip
+	}
+	return n
+}
+
+// Shared is a configuration for all keys of an experiment: the maximum of the executions and
+// iterations that a good key needs. A key is good when it is stable with a result within the
+// accuracy of the full one.
+type Shared struct {
+	Executions int         `json:"executions"`
+	Iterations int         `json:"iterations"`
+	VMs        []VMMinimum `json:"vms"`       // those that need fewer iterations
+	Good       int         `json:"good_keys"` // keys that are good with this configuration
+}
+
+// VMMinimum is a VM whose keys need fewer iterations than others.
+type VMMinimum struct {
+	VM         string `json:"vm"`
+	Iterations int    `json:"iterations"`
+}
+
+// share combines the recommendations of good keys; nil when there are none or when the levels are
+// not those of an experiment of krund.
+func share(s *Suite, results []Result, o Options) (*Shared, error) {
+	if len(s.Levels) != 2 || s.Levels[0] != Executions() || s.Levels[1] != Iterations() {
+		return nil, nil //nolint:nilnil // nothing to share, and no mistake
+	}
+	c := &Shared{VMs: []VMMinimum{}}
+	var vms []string
+	need := map[string]int{}
+	for i := range results {
+		if !results[i].Stable || !(math.Abs(results[i].AverageDiff) <= o.Accuracy) {
+			continue
+		}
+		at := results[i].Minimal.At
+		vm := vmOf(results[i].Name)
+		if _, known := need[vm]; !known {
+			vms = append(vms, vm)
+		}
+		c.Executions = max(c.Executions, int(at[0]))
+		need[vm] = max(need[vm], int(at[1])+s.Benchmarks[i].Skip)
+		c.Iterations = max(c.Iterations, need[vm])
+	}
+	if len(vms) == 0 {
+		return nil, nil //nolint:nilnil // nothing to share, and no mistake
+	}
+	for _, vm := range vms {
+		if need[vm] < c.Iterations {
+			c.VMs = append(c.VMs, VMMinimum{vm, need[vm]})
+		}
+	}
+	for i := range results {
+		b := &s.Benchmarks[i]
+		iterations, known := need[vmOf(b.Name)]
+		if !known {
+			iterations = c.Iterations
+		}
+		_, good, err := Evaluate(s, i, Position{int32(c.Executions), int32(iterations - b.Skip), 1}, o)
+		if err != nil {
+			return nil, err
+		}
+		if good {
+			c.Good++
+		}
+	}
+	return c, nil
+}
+
+// vmOf returns the VM in the name of a key; "" when it is not the name of a key.
+func vmOf(name string) string {
+	parts := strings.Split(name, ":")
+	if len(parts) != 3 {
+		return ""
+	}
+	return parts[1]
+}

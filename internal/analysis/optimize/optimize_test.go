@@ -1,0 +1,417 @@
+package optimize
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+// suiteOf makes a suite of one benchmark on the paper's levels from
+// value(sr, it, bed).
+func suiteOf(full Position, value func(Position) float64) *Suite {
+	b := Benchmark{Name: "b", Full: full, Seconds: 1}
+	for i := range full[0] {
+		for j := range full[1] {
+			for k := range full[2] {
+				at := Position{i + 1, j + 1, k + 1}
+				b.Rows = append(b.Rows, Row{1, at, value(at)})
+			}
+		}
+	}
+	return &Suite{Info: dataset.Info{Source: "x"}, Unit: "ns", Levels: []Level{SuiteRuns(), {Name: "iterations"}, {Name: "seconds", Duration: true}}, Benchmarks: []Benchmark{b}}
+}
+
+// noise makes values around 1000 with a relative spread.
+func noise(seed uint64, spread float64) func(Position) float64 {
+	r := rand.New(rand.NewPCG(seed, 0))
+	return func(Position) float64 { return 1000 * math.Abs(1+spread*r.NormFloat64()) }
+}
+
+func only(t *testing.T, s *Suite, o Options) Result {
+	t.Helper()
+	results, err := Optimize(s, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results[0]
+}
+
+func TestCandidates(t *testing.T) {
+	s := suiteOf(Position{3, 5, 5}, noise(1, 0))
+	list := candidates(s.Levels, s.Benchmarks[0].Full, Options{Steps: DefaultSteps}, func(p Position) float64 { return p.cells() })
+	if len(list) != 60 || list[0].at != (Position{1, 3, 1}) || list[59].at != (Position{3, 5, 5}) {
+		t.Errorf("%d candidates, %v first", len(list), list[0])
+	}
+	for _, c := range []struct{ outermost, n int }{{1, 60}, {2, 45}, {3, 25}, {9, 25}} {
+		if got := candidates(s.Levels, s.Benchmarks[0].Full, Options{Steps: -1, Outermost: c.outermost}, Position.cells); len(got) != c.n {
+			t.Errorf("at least %d outermost: %d candidates, want %d", c.outermost, len(got), c.n)
+		}
+	}
+	if got := byTime(list); len(got[0]) != 2 || got[0][0].at != (Position{1, 3, 1}) || got[0][1].at != (Position{3, 1, 1}) {
+		t.Errorf("the first group is %v", got[0])
+	}
+}
+
+func TestSteps(t *testing.T) {
+	for _, c := range []struct {
+		full  int32
+		steps int
+		n     int
+	}{{5, 100, 5}, {100, 100, 100}, {2000, -1, 2000}, {101, 100, 55}, {2000, 2, 2}, {1, 2, 1}} {
+		list := stepsOf(c.full, c.steps)
+		if len(list) != c.n || list[0] != 1 || list[len(list)-1] != c.full || !slices.IsSorted(list) {
+			t.Errorf("%+v: %v", c, list)
+		}
+	}
+}
+
+// TestDegenerate documents what becomes of data that say nothing.
+func TestDegenerate(t *testing.T) {
+	constant := func(v float64) func(Position) float64 { return func(Position) float64 { return v } }
+	for _, c := range []struct {
+		name   string
+		full   Position
+		value  func(Position) float64
+		stable bool
+		at     Position
+		warn   string
+	}{
+		{"equal values", Position{3, 5, 5}, constant(7), true, Position{1, 3, 1}, ""},
+		{"zeros", Position{3, 5, 5}, constant(0), false, Position{3, 5, 5}, "average is 0"},
+		{"one value", Position{1, 1, 1}, constant(7), false, Position{1, 1, 1}, "fewer than 3 repetitions"},
+		{"one repetition of many seconds", Position{1, 1, 9}, constant(7), false, Position{1, 1, 9}, "fewer than 3 repetitions"},
+		{"wild", Position{3, 5, 5}, noise(1, 0.5), false, Position{3, 5, 5}, "no configuration is stable"},
+		{"huge", Position{3, 5, 5}, constant(math.MaxFloat64), false, Position{3, 5, 5}, ""},
+	} {
+		for _, m := range Metrics() {
+			for _, published := range []bool{false, true} {
+				r := only(t, suiteOf(c.full, c.value), Options{Metric: m, Published: published, Resamples: 200})
+				if c.name == "huge" { // sums overflow, medians do not
+					continue
+				}
+				at := c.at
+				if m == RCIW2 && !published && c.stable {
+					at = Position{1, 5, 1} // the interval needs five values
+				}
+				if r.Stable != c.stable || r.Minimal.At != at || !strings.Contains(strings.Join(r.Warnings, " "), c.warn) {
+					t.Errorf("%s, %s, published %v: stable %v at %v, %v", c.name, m, published, r.Stable, r.Minimal.At, r.Warnings)
+				}
+			}
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	good := suiteOf(Position{3, 1, 1}, noise(1, 0))
+	for name, breakIt := range map[string]func(*Suite){
+		"no level":        func(s *Suite) { s.Levels = nil },
+		"four levels":     func(s *Suite) { s.Levels = make([]Level, 4) },
+		"NaN":             func(s *Suite) { s.Benchmarks[0].Rows[1].Value = math.NaN() },
+		"infinity":        func(s *Suite) { s.Benchmarks[0].Rows[1].Value = math.Inf(1) },
+		"negative":        func(s *Suite) { s.Benchmarks[0].Rows[1].Value = -1 },
+		"beyond the full": func(s *Suite) { s.Benchmarks[0].Rows[1].At[1] = 2 },
+		"position 0":      func(s *Suite) { s.Benchmarks[0].Rows[1].At[0] = 0 },
+		"instance 0":      func(s *Suite) { s.Benchmarks[0].Rows[1].Instance = 0 },
+		"full 0":          func(s *Suite) { s.Benchmarks[0].Full[0] = 0 },
+		"time":            func(s *Suite) { s.Benchmarks[0].Seconds = math.NaN() },
+	} {
+		bad := suiteOf(Position{3, 1, 1}, noise(1, 0))
+		breakIt(bad)
+		if _, err := Optimize(bad, Options{}, nil); !errors.Is(err, ErrData) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, o := range []Options{
+		{Metric: "x"}, {Threshold: -1}, {Threshold: math.NaN()}, {Accuracy: -1}, {Level: 1}, {Level: -0.5}, {Resamples: -1}, {Resamples: mostResamples + 1},
+		{Instances: -1}, {Steps: -2}, {Steps: 1}, {Overhead: -1}, {Outermost: -1}, {Overhead: math.NaN()},
+	} {
+		if _, err := Optimize(good, o, nil); !errors.Is(err, ErrOptions) {
+			t.Errorf("%+v: %v", o, err)
+		}
+		if _, err := Choose(good, Minimum, o); !errors.Is(err, ErrOptions) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// TestWorkers finds the same results from any number of goroutines.
+func TestWorkers(t *testing.T) {
+	s := suiteOf(Position{3, 4, 1}, noise(1, 0.01))
+	for i := range 7 {
+		more := suiteOf(Position{3, 4, 1}, noise(uint64(i), 0.02)).Benchmarks[0]
+		more.Name += string(rune('0' + i))
+		s.Benchmarks = append(s.Benchmarks, more)
+	}
+	calls := 0
+	one, err := Optimize(s, Options{Metric: RCIW2, Resamples: 300}, func(int) { calls++ })
+	if err != nil || calls != len(s.Benchmarks) {
+		t.Fatal(err, calls)
+	}
+	many, err := Optimize(s, Options{Metric: RCIW2, Resamples: 300, Workers: 5}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range one {
+		if text(one[i]) != text(many[i]) {
+			t.Errorf("%+v\n%+v", one[i], many[i])
+		}
+	}
+}
+
+// text shows a result, NaN included, for comparison.
+func text(r Result) string {
+	var b strings.Builder
+	v := reflect.ValueOf(r)
+	for i := range v.NumField() {
+		b.WriteString(strings.TrimSpace(strings.Join([]string{v.Type().Field(i).Name, valueText(v.Field(i))}, " ")) + "\n")
+	}
+	return b.String()
+}
+
+func valueText(v reflect.Value) string {
+	return strings.ReplaceAll(strings.TrimSpace(sprint(v)), "\n", " ")
+}
+
+// TestUnits finds the same configuration whatever the unit is; the published
+// RCIW2 does not promise that.
+func TestUnits(t *testing.T) {
+	for _, m := range Metrics() {
+		for _, scale := range []float64{0x1p-30, 0x1p+20} {
+			a := only(t, suiteOf(Position{3, 5, 2}, noise(3, 0.008)), Options{Metric: m, Resamples: 500})
+			n := noise(3, 0.008)
+			b := only(t, suiteOf(Position{3, 5, 2}, func(p Position) float64 { return scale * n(p) }), Options{Metric: m, Resamples: 500})
+			if a.Minimal.At != b.Minimal.At || a.Minimal.Metric(m) != b.Minimal.Metric(m) {
+				t.Errorf("%s: %v and %v", m, a.Minimal, b.Minimal)
+			}
+		}
+	}
+}
+
+// TestThreshold never chooses more time for a wider threshold.
+func TestThreshold(t *testing.T) {
+	for _, m := range Metrics() {
+		last := math.Inf(1)
+		for _, threshold := range []float64{0.001, 0.005, 0.01, 0.02, 0.05, 1} {
+			r := only(t, suiteOf(Position{3, 5, 3}, noise(5, 0.02)), Options{Metric: m, Threshold: threshold, Resamples: 500})
+			if r.Minimal.Seconds > last {
+				t.Errorf("%s: threshold %g takes %g s, a smaller one %g s", m, threshold, r.Minimal.Seconds, last)
+			}
+			if r.Stable && !(r.Minimal.Metric(m) < threshold) {
+				t.Errorf("%s: %g is not below %g", m, r.Minimal.Metric(m), threshold)
+			}
+			last = r.Minimal.Seconds
+		}
+	}
+}
+
+func TestInstances(t *testing.T) {
+	s := suiteOf(Position{3, 1, 1}, noise(1, 0))
+	s.Benchmarks[0].Rows = append(s.Benchmarks[0].Rows, Row{2, Position{1, 1, 1}, 5000})
+	if r := only(t, s, Options{Metric: CV}); r.Full.Values != 3 || r.Full.Mean != 1000 {
+		t.Errorf("%+v", r.Full)
+	}
+	if r := only(t, s, Options{Metric: CV, Instances: 2}); r.Full.Values != 4 || !strings.Contains(strings.Join(r.Warnings, ""), "2 of 6 values are missing") || r.Full.Mean != 2000 {
+		t.Errorf("%+v", r.Full)
+	}
+	s.Benchmarks[0].Rows = s.Benchmarks[0].Rows[3:]
+	if r := only(t, s, Options{Metric: CV}); r.Stable || r.Full.Values != 0 || !strings.Contains(strings.Join(r.Warnings, ""), "on the first 1 of the instances") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestLucky warns of a first suite run that is steady at another level, and
+// gives it no confidence.
+func TestLucky(t *testing.T) {
+	s := suiteOf(Position{3, 5, 1}, func(p Position) float64 {
+		if p[0] == 1 {
+			return 900 + float64(p[1]%2)
+		}
+		return 1000 + float64(p[1]%2)
+	})
+	r := only(t, s, Options{Metric: RMAD})
+	if r.Minimal.At[0] != 1 || r.Confidence < 0.5 || r.Confidence > 0.8 || !strings.Contains(strings.Join(r.Warnings, ""), "at another level") {
+		t.Errorf("%+v", r)
+	}
+	if r := only(t, s, Options{Metric: RMAD, Near: true}); !r.Stable || r.Minimal.At[0] == 1 || len(r.Warnings) != 0 || math.Abs(r.AverageDiff) > 0.03 {
+		t.Errorf("near: %+v", r)
+	}
+	if r := only(t, s, Options{Metric: RMAD, Overhead: 1}); r.Minimal.Seconds != 6 {
+		t.Errorf("%+v", r.Minimal)
+	}
+}
+
+// TestSparse is done soon with positions that nearly nothing was measured at.
+func TestSparse(t *testing.T) {
+	s := suiteOf(Position{2, 2, 1}, noise(1, 0))
+	s.Benchmarks[0].Full = Position{1_000_000, 1_000_000, 1_000_000}
+	if r := only(t, s, Options{Metric: CV, Steps: 9}); !r.Stable || r.Full.Values != 4 || !strings.Contains(strings.Join(r.Warnings, ""), "missing") {
+		t.Errorf("%+v", r)
+	}
+	s = suiteOf(Position{2, 2, 1}, noise(1, 0.5))
+	s.Benchmarks[0].Full = Position{1_000_000, 1_000_000, 1_000_000}
+	if r := only(t, s, Options{Metric: CV, Steps: 9}); r.Stable || r.Confidence != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func executions(values ...[]float64) *dataset.Dataset {
+	d := &dataset.Dataset{}
+	for _, v := range values {
+		d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "d"}, dataset.Execution{
+			Outcome: dataset.Completed, Columns: []dataset.Column{{Name: dataset.Wall, Unit: "s", Core: dataset.NoCore, Reals: v}},
+		})
+	}
+	return d
+}
+
+func TestFromDataset(t *testing.T) {
+	d := executions([]float64{3, 1, 1}, []float64{2, 1}, []float64{1, math.NaN()}, nil, []float64{9})
+	d.Pairs[0].Executions[1].Outcome = dataset.Error
+	s, err := FromDataset(d, Reading{Skip: func(string) int { return 1 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.Benchmarks[0]
+	if b.Full != (Position{1, 2, 1}) || len(b.Rows) != 2 || b.Rows[1] != (Row{1, Position{1, 2, 1}, 1}) || math.Abs(b.Seconds-5./3) > 1e-15 || len(b.Warnings) != 4 {
+		t.Errorf("%+v", b)
+	}
+	empty := &Suite{Levels: s.Levels, Benchmarks: []Benchmark{{Name: "e", Full: Position{1, 1, 1}}}}
+	if r := only(t, empty, Options{Overhead: 9}); r.Stable || r.Full.Seconds != 0 || !math.IsNaN(r.Confidence) || len(r.Warnings) != 1 {
+		t.Errorf("nothing: %+v", r)
+	}
+	if got := b.time(Position{2, 1, 1}, 2, 10); got != 2*2*b.Seconds+20 {
+		t.Errorf("time %g", got)
+	}
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+	s, err = FromDatasets([]*dataset.Dataset{executions([]float64{1, 2}), executions([]float64{1}, []float64{3, 4})}, Reading{Seconds: 7})
+	if err != nil || s.Benchmarks[0].Full != (Position{2, 2, 2}) || len(s.Benchmarks[0].Rows) != 5 || s.Benchmarks[0].Seconds != 7 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := Optimize(s, Options{}, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestChange(t *testing.T) {
+	at := func(v, half float64) Summary { return Summary{v, v - half, v + half} }
+	for _, c := range []struct {
+		name          string
+		before, after Summary
+		want          Direction
+	}{
+		{"slower", at(100, 1), at(110, 1), Slower},
+		{"faster", at(100, 1), at(90, 1), Faster},
+		{"too little", at(100, 0), at(103, 0), Unchanged},
+		{"overlap", at(100, 6), at(110, 6), Unchanged},
+		{"touching intervals do not overlap", at(100, 5), at(110, 5), Slower},
+		{"touching from above", at(100, 5), at(90, 5), Faster},
+		{"from zero", at(0, 0), at(1, 0), Slower},
+		{"NaN", at(math.NaN(), 1), at(1, 0), Unchanged},
+	} {
+		if got := Change(c.before, c.after, DefaultChange); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	at := func(v float64) Summary { return Summary{v, v, v} }
+	before := map[string]Pair{}
+	after := map[string]Pair{"new": {}}
+	for name, v := range map[string][2]float64{"tp": {110, 110}, "fn": {110, 100}, "fp": {100, 110}, "tn": {100, 100}, "down": {90, 90}} {
+		before[name], after[name] = Pair{at(100), at(100)}, Pair{at(v[0]), at(v[1])}
+	}
+	two, one := Compare(before, after, DefaultChange, false), Compare(before, after, DefaultChange, true)
+	if two.Benchmarks != 5 || two.TP != 2 || two.FN != 1 || two.FP != 1 || two.TN != 1 || two.FPR() != 0.5 || math.Abs(two.FNR()-1./3) > 1e-15 || len(two.Changes) != 4 {
+		t.Errorf("%+v", two)
+	}
+	if one.TP != 1 || one.TN != 2 {
+		t.Errorf("%+v", one)
+	}
+	if none := Compare(nil, nil, 0.03, false); none.FPR() != 0 || none.FNR() != 0 {
+		t.Errorf("%+v", none)
+	}
+	if r := Sum(nil); !math.IsNaN(r.FPRMedian) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestVersionsRefuseOtherLevels(t *testing.T) {
+	a, b := suiteOf(Position{3, 1, 1}, noise(1, 0)), suiteOf(Position{3, 1, 1}, noise(1, 0))
+	b.Levels = b.Levels[:1]
+	if _, err := Versions([]*Suite{a, b}, nil, 0.03, Options{}); !errors.Is(err, ErrData) {
+		t.Error(err)
+	}
+	list, err := Versions([]*Suite{a}, nil, 0.03, Options{})
+	if err != nil || len(list) != 0 {
+		t.Error(list, err)
+	}
+}
+
+func TestEvaluate(t *testing.T) {
+	s := suiteOf(Position{3, 2, 1}, noise(1, 0))
+	c, stable, err := Evaluate(s, 0, Position{9, 0, 5}, Options{Metric: CV})
+	if err != nil || !stable || c.At != (Position{3, 1, 1}) || c.Values != 3 {
+		t.Errorf("%+v %v %v", c, stable, err)
+	}
+	if _, _, err := Evaluate(s, 1, Position{}, Options{}); !errors.Is(err, ErrOptions) {
+		t.Error(err)
+	}
+}
+
+func TestChooseRandom(t *testing.T) {
+	s := suiteOf(Position{3, 5, 5}, noise(1, 0))
+	seen := map[Position]int{}
+	for seed := range uint64(300) {
+		results, err := Choose(s, Random, Options{Metric: CV, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[results[0].Minimal.At]++
+	}
+	if len(seen) < 50 || seen[Position{3, 5, 5}] > 30 {
+		t.Errorf("%d of 60 candidates were drawn: %v", len(seen), seen)
+	}
+	if results, err := Choose(suiteOf(Position{1, 1, 1}, noise(1, 0)), Random, Options{}); err != nil || results[0].Minimal.At != (Position{1, 1, 1}) {
+		t.Error(results, err)
+	}
+}
+
+// FuzzOptimize finds panics and results out of range for any values.
+func FuzzOptimize(f *testing.F) {
+	f.Add(uint8(3), uint8(2), uint8(1), []byte{1, 2, 3, 4, 5, 6}, false)
+	f.Add(uint8(1), uint8(9), uint8(2), []byte{0, 0, 255, 255}, true)
+	f.Fuzz(func(t *testing.T, a, b, c uint8, data []byte, published bool) {
+		full := Position{int32(a%4) + 1, int32(b%6) + 1, int32(c%3) + 1}
+		i := 0
+		s := suiteOf(full, func(Position) float64 {
+			if len(data) == 0 {
+				return 0
+			}
+			i++
+			return math.Ldexp(float64(data[i%len(data)]), int(data[(i+1)%len(data)])*8-1030)
+		})
+		if len(data) > 0 && data[0]%3 == 0 {
+			s.Benchmarks[0].Rows = s.Benchmarks[0].Rows[:len(s.Benchmarks[0].Rows)/2]
+		}
+		for _, m := range Metrics() {
+			o := Options{Metric: m, Resamples: 20, Published: published}
+			r := only(t, s, o)
+			if r.Minimal.Seconds > r.Full.Seconds || r.Stable && !(r.Minimal.Metric(m) < DefaultThreshold) || r.Confidence < 0 || r.Confidence > 1 {
+				t.Errorf("%+v", r)
+			}
+			if _, err := Versions([]*Suite{s, s}, []Result{r}, DefaultChange, o); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

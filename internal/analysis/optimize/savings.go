@@ -1,0 +1,108 @@
+package optimize
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Saving adds up what configurations save, over benchmarks.
+type Saving struct {
+	Benchmarks   int
+	FullSeconds  float64
+	Seconds      float64
+	SavedSeconds float64
+	Saved        float64 // share of FullSeconds; NaN when that is 0
+	// Shares of the benchmarks whose average is within 1%, 3%, 5% and 10% of the
+	// full one; NaN without benchmarks.
+	Within1, Within3, Within5, Within10 float64
+}
+
+// Saved adds up results.
+func Saved(results []Result) Saving {
+	s := Saving{Benchmarks: len(results)}
+	for _, within := range []struct {
+		limit float64
+		share *float64
+	}{{0.01, &s.Within1}, {0.03, &s.Within3}, {0.05, &s.Within5}, {0.10, &s.Within10}} {
+		n := 0
+		for i := range results {
+			if math.Abs(results[i].AverageDiff) <= within.limit {
+				n++
+			}
+		}
+		*within.share = float64(n) / float64(len(results))
+	}
+	for i := range results {
+		s.FullSeconds += results[i].Full.Seconds
+		s.Seconds += results[i].Minimal.Seconds
+	}
+	s.SavedSeconds = s.FullSeconds - s.Seconds
+	s.Saved = s.SavedSeconds / s.FullSeconds
+	return s
+}
+
+// Baseline is a way to choose configurations without looking at the values.
+type Baseline string
+
+// The baselines.
+const (
+	Minimum Baseline = "minimum" // the candidate that takes the least time
+	Random  Baseline = "random"  // a candidate drawn uniformly
+)
+
+// Choose gives the results of a baseline, to compare those of Optimize with.
+// Stable, Confidence and Warnings are not filled in. The errors are those of
+// Optimize.
+func Choose(s *Suite, how Baseline, o Options) ([]Result, error) {
+	o, err := o.Complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(s.Benchmarks))
+	for i := range results {
+		search := newSearch(s, i, o)
+		results[i] = search.at(search.pick(how))
+	}
+	return results, nil
+}
+
+// pick is the configuration that a baseline chooses, the full one when there
+// is no candidate.
+func (s search) pick(how Baseline) Position {
+	groups := byTime(s.candidates())
+	if len(groups) == 0 {
+		return s.benchmark.Full
+	}
+	if how == Minimum {
+		return groups[0][0].at
+	}
+	n := 0
+	for _, g := range groups {
+		n += len(g)
+	}
+	k := rand.New(source(s.o.Seed, string(how), s.benchmark.Name, s.benchmark.Full)).IntN(n)
+	for _, g := range groups {
+		if k < len(g) {
+			return g[k].at
+		}
+		k -= len(g)
+	}
+	return s.benchmark.Full
+}
+
+// at gives the averages of a configuration beside the full ones, without
+// intervals.
+func (s search) at(at Position) Result {
+	b := s.benchmark
+	choice := func(at Position) Choice {
+		return Choice{At: at, Seconds: b.time(at, len(s.levels), s.o.Overhead), Estimate: s.estimate(at, needs{})}
+	}
+	r := Result{Name: b.Name, Full: choice(b.Full), Minimal: choice(at), LowDiff: math.NaN(), HighDiff: math.NaN(), Confidence: math.NaN()}
+	full := r.Full.Summary(s.o.Metric).Average
+	r.AverageDiff = (r.Minimal.Summary(s.o.Metric).Average - full) / full
+	r.SavedSeconds = r.Full.Seconds - r.Minimal.Seconds
+	return r
+}

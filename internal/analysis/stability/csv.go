@@ -1,0 +1,76 @@
+package stability
+
+import (
+	"encoding/csv"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/analysis/warmup"
+)
+
+// csvHeader returns the columns of WriteCSV; the first four are of the key, the others of a
+// criterion.
+func csvHeader() []string {
+	return []string{
+		"source", "key", "problem", "step", "criterion", "profile", "threshold", "executions",
+		"executions_used", "reached", "warmup_steps", "warmup_not_reached", "time_s", "full_time_s",
+		"saved", "mean_s", "full_mean_s", "ratio", "ratio_low", "ratio_high", "change_rate", "same",
+	}
+}
+
+// WriteCSV writes a row for each key and criterion, one for a key without criteria, and the header
+// before them if it is wanted.
+func (d *Document) WriteCSV(w *csv.Writer, header bool) error {
+	if header {
+		if err := w.Write(csvHeader()); err != nil {
+			return err
+		}
+	}
+	for i := range d.Keys {
+		k := &d.Keys[i]
+		head := []string{d.Source.Source, k.Key, k.Problem, k.Step}
+		rows := [][]string{append(head, make([]string, len(csvHeader())-len(head))...)}
+		if len(k.Criteria) > 0 {
+			rows = rows[:0]
+		}
+		for j := range k.Criteria {
+			rows = append(rows, slices.Concat(head, k.Criteria[j].row(k, d.Parameters.Profile)))
+		}
+		for _, row := range rows {
+			if err := w.Write(row); err != nil {
+				return err
+			}
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+func (c *CriterionDocument) row(k *KeyDocument, profile Profile) []string {
+	steps, missed := make([]string, c.Used), 0
+	for i, w := range c.Warmup[:c.Used] {
+		steps[i] = strconv.Itoa(w.Steps)
+		if !w.Reached {
+			missed++
+		}
+	}
+	return []string{
+		string(c.Criterion), string(profile), exact(c.Threshold), strconv.Itoa(len(k.Executions)),
+		strconv.Itoa(c.Used), strconv.FormatBool(c.Reached), strings.Join(steps, " "),
+		strconv.Itoa(missed), exact(c.Time), realText(k.FullTime), realText(c.Saved), realText(c.Mean),
+		realText(k.FullMean), realText(c.Ratio), realText(c.Low), realText(c.High), realText(c.Change),
+		strconv.FormatBool(c.Same),
+	}
+}
+
+// realText is v, or "" when it could not be computed.
+func realText(v warmup.Real) string {
+	if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+		return ""
+	}
+	return exact(float64(v))
+}
+
+func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

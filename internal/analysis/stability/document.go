@@ -1,0 +1,233 @@
+package stability
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/key"
+)
+
+// Format is the version of Document. docs/output.md describes its fields.
+const Format = 1
+
+// Document says of every key of a dataset where it could have stopped.
+type Document struct {
+	Format     int                `json:"format"`
+	Source     dataset.Info       `json:"source"`
+	Parameters ParametersDocument `json:"parameters"`
+	Keys       []KeyDocument      `json:"keys"`
+	Totals     []Total            `json:"totals"` // one for each criterion
+	Problems   []string           `json:"problems"`
+}
+
+// ParametersDocument are the parameters that a document was made with.
+type ParametersDocument struct {
+	Profile        Profile `json:"profile"`
+	Window         int     `json:"window"`
+	Step           string  `json:"step"`
+	Batch          float64 `json:"batch_s"`
+	WarmupMin      int     `json:"warmup_min"`
+	WarmupMax      int     `json:"warmup_max"`
+	Measure        int     `json:"measure"`
+	ExecutionsMin  int     `json:"executions_min"`
+	ExecutionsMax  int     `json:"executions_max"`
+	Full           int     `json:"full"`
+	Draws          int     `json:"draws"` // 0: all calls
+	Resamples      int     `json:"resamples"`
+	RatioResamples int     `json:"ratio_resamples"`
+	Confidence     float64 `json:"confidence"`
+	Bootstrap      string  `json:"bootstrap"`
+	Seed           uint64  `json:"seed,string"`
+}
+
+// KeyDocument is the result of a key. Executions have their numbers, from 1.
+type KeyDocument struct {
+	Name       key.Key             `json:"-"`
+	Key        string              `json:"key"`
+	Problem    string              `json:"problem"` // why it cannot be judged; "" when it is
+	LeftOut    []warmup.LeftOut    `json:"left_out"`
+	Step       string              `json:"step"`
+	Executions []int               `json:"executions"` // that were considered
+	FullTime   warmup.Real         `json:"full_time_s"`
+	FullMean   warmup.Real         `json:"full_mean_s"`
+	Criteria   []CriterionDocument `json:"criteria"`
+}
+
+// CriterionDocument is where a criterion would have stopped, and how good that would have been.
+type CriterionDocument struct {
+	Criterion Criterion        `json:"criterion"`
+	Threshold float64          `json:"threshold"`
+	Warmup    []WarmupDocument `json:"warmup"`
+	Values    []warmup.Real    `json:"values"`
+	Reached   bool             `json:"reached"`
+	Used      int              `json:"executions_used"`
+	Time      float64          `json:"time_s"`
+	Saved     warmup.Real      `json:"saved"`
+	Mean      warmup.Real      `json:"mean_s"`
+	Ratio     warmup.Real      `json:"ratio"`
+	Low       warmup.Real      `json:"ratio_low"`
+	High      warmup.Real      `json:"ratio_high"`
+	Change    warmup.Real      `json:"change_rate"`
+	Same      bool             `json:"same"`
+}
+
+// WarmupDocument is the warm-up of one execution.
+type WarmupDocument struct {
+	Execution int           `json:"execution"`
+	Used      bool          `json:"used"`
+	Reached   bool          `json:"reached"`
+	Steps     int           `json:"steps"`
+	From      int           `json:"first_measured"`
+	To        int           `json:"last_measured"`
+	Time      float64       `json:"warmup_time_s"`
+	Values    []warmup.Real `json:"values"`
+}
+
+// Total sums up the keys for one criterion.
+type Total struct {
+	Criterion Criterion   `json:"criterion"`
+	Keys      int         `json:"keys"`
+	Same      int         `json:"same"`
+	ChangeOf  int         `json:"changes"` // keys with a change rate
+	Change    warmup.Real `json:"change_rate_mean"`
+	ChangeSD  warmup.Real `json:"change_rate_sd"`
+	Time      float64     `json:"time_s"`
+	FullTime  float64     `json:"full_time_s"`
+	Saved     warmup.Real `json:"saved"`
+}
+
+// JudgeKeys applies the criteria to every key of d on so many goroutines. A key that is too short
+// has a Problem. done, which may be nil, is called with the number of executions that were judged
+// so far, and of all; never by two goroutines at a time. The errors are those of Of.
+func JudgeKeys(d *dataset.Dataset, criteria []Criterion, p Parameters, workers int,
+	done func(n, of int)) (*Document, error) {
+	doc := newDocument(d, p)
+	all, judged := 0, 0
+	for i := range d.Pairs {
+		all += len(d.Pairs[i].Executions)
+	}
+	var lock sync.Mutex
+	failed := make([]error, len(d.Pairs))
+	warmup.Parallel(len(d.Pairs), workers, func(i int) {
+		doc.Keys[i], failed[i] = judgeKey(&d.Pairs[i], criteria, p)
+		lock.Lock()
+		defer lock.Unlock()
+		judged += len(d.Pairs[i].Executions)
+		if done != nil {
+			done(judged, all)
+		}
+	})
+	doc.total(criteria)
+	return doc, errors.Join(failed...)
+}
+
+func judgeKey(pair *dataset.Pair, criteria []Criterion, p Parameters) (KeyDocument, error) {
+	series := warmup.SeriesOf(pair, dataset.Wall)
+	none := warmup.Real(math.NaN())
+	k := KeyDocument{
+		Name: series.Key, Key: series.Key.String(), LeftOut: series.LeftOut, Executions: []int{},
+		FullTime: none, FullMean: none, Criteria: []CriterionDocument{},
+	}
+	r, err := Of(series.Series, criteria, p)
+	switch {
+	case err == nil:
+		k.fill(&series, r)
+	case !errors.Is(err, ErrShort) && !errors.Is(err, ErrData):
+		return k, fmt.Errorf("%s: %w", series.Key, err)
+	case len(series.Series) == 0:
+		k.Problem = "there is no usable execution"
+	default:
+		k.Problem = err.Error()
+	}
+	return k, nil
+}
+
+func newDocument(d *dataset.Dataset, p Parameters) *Document {
+	if p.Exact {
+		p.Draws = 0
+	}
+	return &Document{
+		Format: Format, Source: d.Info, Keys: make([]KeyDocument, len(d.Pairs)), Totals: []Total{},
+		Problems: append([]string{}, d.Problems...),
+		Parameters: ParametersDocument{
+			Profile: p.Profile, Window: p.Window, Step: p.Step.String(), Batch: p.Batch,
+			WarmupMin: p.WarmupMin, WarmupMax: p.WarmupMax, Measure: p.Measure,
+			ExecutionsMin: p.ExecutionsMin, ExecutionsMax: p.ExecutionsMax, Full: p.Full, Draws: p.Draws,
+			Resamples: p.Resamples, RatioResamples: p.QualityResamples, Confidence: p.Confidence,
+			Bootstrap: p.Index.String(), Seed: p.Seed,
+		},
+	}
+}
+
+func (k *KeyDocument) fill(s *warmup.KeySeries, r *Result) {
+	k.Step, k.Executions = r.Step.String(), s.NumbersOf(r.Executions)
+	k.FullTime, k.FullMean = warmup.Real(r.FullSeconds), warmup.Real(r.FullMean)
+	for i, n := range s.NumbersOf(r.Short) {
+		steps := "1 step"
+		if r.ShortSteps[i] != 1 {
+			steps = fmt.Sprintf("%d steps", r.ShortSteps[i])
+		}
+		k.LeftOut = append(k.LeftOut, warmup.LeftOut{
+			Execution: n, Problem: fmt.Sprintf("it is too short: %s of the %d needed", steps, r.Least),
+		})
+	}
+	for i := range r.Outcomes {
+		o := &r.Outcomes[i]
+		q := &o.Quality
+		c := CriterionDocument{
+			Criterion: o.Criterion, Threshold: o.Rule.Threshold, Values: reals(o.Values),
+			Reached: o.Reached, Used: o.Used, Time: o.Seconds, Saved: warmup.Real(o.Saved),
+			Mean: warmup.Real(q.Mean), Ratio: warmup.Real(q.Ratio), Low: warmup.Real(q.Low),
+			High: warmup.Real(q.High), Change: warmup.Real(q.Change), Same: q.Same,
+		}
+		for e, w := range o.Warmups {
+			c.Warmup = append(c.Warmup, WarmupDocument{
+				Execution: k.Executions[e], Used: e < o.Used, Reached: w.Reached, Steps: w.Steps,
+				From: w.From, To: w.To - 1, Time: w.Seconds, Values: reals(w.Values),
+			})
+		}
+		k.Criteria = append(k.Criteria, c)
+	}
+}
+
+func reals(values []float64) []warmup.Real {
+	all := make([]warmup.Real, len(values))
+	for i, v := range values {
+		all[i] = warmup.Real(v)
+	}
+	return all
+}
+
+// total sums up the keys for each criterion, as the paper's Tables 2 and 3 do.
+func (d *Document) total(criteria []Criterion) {
+	for i, c := range criteria {
+		t := Total{Criterion: c}
+		sum, squares := 0.0, 0.0
+		for k := range d.Keys {
+			if i >= len(d.Keys[k].Criteria) {
+				continue
+			}
+			o := &d.Keys[k].Criteria[i]
+			t.Keys++
+			t.Time += o.Time
+			t.FullTime += float64(d.Keys[k].FullTime)
+			if o.Same {
+				t.Same++
+			}
+			if v := float64(o.Change); !math.IsNaN(v) {
+				t.ChangeOf++
+				sum += v
+				squares += v * v
+			}
+		}
+		n := float64(t.ChangeOf)
+		t.Change = warmup.Real(sum / n)
+		t.ChangeSD = warmup.Real(math.Sqrt(max(squares-sum*sum/n, 0) / (n - 1)))
+		t.Saved = warmup.Real(1 - t.Time/t.FullTime)
+		d.Totals = append(d.Totals, t)
+	}
+}

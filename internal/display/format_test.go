@@ -1,0 +1,77 @@
+package display
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTerminal(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "nbody:C": "nbody:C", "grün 日本": "grün 日本", "\x1b[2J": `\x1b[2J`, "a\tb\nc\r": `a\tb\nc\x0d`, "\x00": `\x00`,
+		"\u202eabc": `\u202eabc`, "\u009b": `\u009b`, "\xff\xfe": `\xff\xfe`, "\u00a0": `\u00a0`, "�": "�",
+	} {
+		if got := Terminal(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzTerminal(f *testing.F) {
+	f.Add("a\x1b[31m\xff\u202e")
+	f.Fuzz(func(t *testing.T, s string) {
+		once := Terminal(s)
+		if strings.ContainsFunc(once, isHidden) {
+			t.Errorf("%q gives %q", s, once)
+		}
+		if twice := Terminal(once); twice != once {
+			t.Errorf("%q becomes %q", once, twice)
+		}
+	})
+}
+
+func TestDurations(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0.0s", 90 * time.Millisecond: "0.1s", 59400 * time.Millisecond: "59s", 90 * time.Second: "1m 30s", 3599 * time.Second: "59m 59s",
+		3*time.Hour + 29*time.Minute + 40*time.Second: "3h 30m", 50 * time.Hour: "2d 2h 0m",
+	} {
+		if got := Duration(d); got != want {
+			t.Errorf("Duration(%v) = %s, want %s", d, got, want)
+		}
+	}
+	for ns, want := range map[float64]string{
+		0: "0.000ns", 7: "7.000ns", 999: "999.0ns", 1234: "1.234us", 12345: "12.35us", 123456789: "123.5ms", 1e9: "1.000s", 3.6e12: "3600s", -1500: "-1.500us",
+	} {
+		if got := Nanoseconds(ns); got != want {
+			t.Errorf("Nanoseconds(%v) = %s, want %s", ns, got, want)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	for bytes, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 30 << 20: "30.0 MiB", 5 << 40: "5.0 TiB"} {
+		if got := Bytes(bytes); got != want {
+			t.Errorf("%d: %s, want %s", bytes, got, want)
+		}
+	}
+}
+
+func TestCountAndSeconds(t *testing.T) {
+	for got, want := range map[string]string{
+		Count(0, "slot"): "0 slots", Count(1, "key"): "1 key", Count(12, "key"): "12 keys",
+		Seconds(90): "1m 30s", Seconds(3e10): "3e+10s", // more than a time.Duration holds
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	var b strings.Builder
+	Table(&b, []string{"name", ">n", "note"}, [][]string{{"é\x1b", "7", ""}, {"b", "100"}, {"c", "5", "x"}})
+	want := "name     n  note\né\\x1b    7\nb      100\nc        5  x\n"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}

@@ -1,0 +1,57 @@
+package display
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Table prints rows in columns. Columns whose name starts with ">" are flush right. Cells are made
+// fit for a terminal (Terminal). Trailing blanks are left out. Errors are w's to keep.
+func Table(w io.Writer, columns []string, rows [][]string) {
+	LongTable(w, columns, slices.Values(rows))
+}
+
+// LongTable is Table for rows that are too many to keep: it ranges over them twice, for the widths
+// and for the printing. A row may be changed once it was yielded.
+func LongTable(w io.Writer, columns []string, rows iter.Seq[[]string]) {
+	width := make([]int, len(columns))
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = Terminal(strings.TrimPrefix(c, ">"))
+		width[i] = utf8.RuneCountInString(names[i])
+	}
+	for row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(Terminal(cell)))
+		}
+	}
+	printRow(w, columns, width, names)
+	for row := range rows {
+		printRow(w, columns, width, row)
+	}
+}
+
+// printRow prints one row of a table; cells that it lacks are empty.
+func printRow(w io.Writer, columns []string, width []int, cells []string) {
+	var line strings.Builder
+	for i := range columns {
+		cell := ""
+		if i < len(cells) {
+			cell = Terminal(cells[i])
+		}
+		pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+		if i > 0 {
+			line.WriteString("  ")
+		}
+		if strings.HasPrefix(columns[i], ">") {
+			line.WriteString(pad + cell)
+		} else {
+			line.WriteString(cell + pad)
+		}
+	}
+	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+}

@@ -1,0 +1,128 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"krund/internal/control"
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/host"
+	"krund/internal/probe"
+	"krund/internal/setting"
+)
+
+// Directory is the name of the directory that holds the journal of what Prove changes, in the form of
+// an experiment's directory, so that `krunctl restore` can be pointed at it.
+const Directory = "doctor.krun"
+
+// ErrInterrupted ends a proof that was interrupted. What was changed is restored, or the error that
+// is joined to it says what is not.
+var ErrInterrupted = errors.New("interrupted")
+
+// Prover measures what the settings of a machine do.
+type Prover struct {
+	Machine *control.Machine
+	FS      durable.FS
+	State   string // directory that survives a crash; Directory is made in it
+	Host    string
+	Now     func() time.Time
+	// Measure keeps the processors busy for a time and measures the machine; probe.Prove is one.
+	Measure func(context.Context, host.Host, host.CPUs, time.Duration) (probe.Proof, error)
+}
+
+// Proof is what a proof found and measured.
+type Proof struct {
+	Findings []setting.Finding // of the settings; nil when it did not come as far
+	Before   []setting.Finding // measured as the machine was
+	After    []setting.Finding // measured with the settings
+	Refused  bool              // a required setting cannot be had, so nothing was measured with them
+}
+
+// Prove measures the machine as it is, applies the settings, measures again for as long, and restores
+// the machine, also when ctx is canceled. It needs root.
+func (p *Prover) Prove(ctx context.Context, w Wishes, d time.Duration) (proof Proof, err error) {
+	cpus, err := benchmarkCPUs(p.Machine, w.Control)
+	if err != nil {
+		return Proof{}, err
+	}
+	journal, release, err := p.journal()
+	if err != nil {
+		return Proof{}, err
+	}
+	defer release()
+	if proof.Before, err = p.measured(ctx, cpus, d); err != nil {
+		return Proof{}, errors.Join(err, journal.Close())
+	}
+	found, undo, problems := control.ApplyAll(ctx, p.Machine, w.Control, journal)
+	proof.Findings = found
+	defer func() { err = errors.Join(err, undo(context.WithoutCancel(ctx)), journal.Close()) }()
+	switch {
+	case ctx.Err() != nil:
+		return proof, ErrInterrupted
+	case len(problems) > 0:
+		proof.Refused = true
+		return proof, nil
+	}
+	proof.After, err = p.measured(ctx, cpus, d)
+	return proof, err
+}
+
+func (p *Prover) measured(
+	ctx context.Context,
+	cpus host.CPUs,
+	d time.Duration,
+) ([]setting.Finding, error) {
+	m, err := p.Measure(ctx, p.Machine.Host, cpus, d)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ErrInterrupted
+	case err != nil:
+		return nil, fmt.Errorf("measure the machine: %w", err)
+	}
+	return m.Findings(), nil
+}
+
+func (p *Prover) journal() (*control.Journal, func(), error) {
+	dir := filepath.Join(p.State, Directory)
+	const othersRead = 0o755
+	if err := os.MkdirAll(filepath.Join(dir, "results"), othersRead); err != nil {
+		return nil, nil, fmt.Errorf("make a directory for the journal of changes: %w", err)
+	}
+	f, err := directory.Open(p.FS, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	lock, err := f.Lock(os.Getpid(), p.Host)
+	if err != nil {
+		return nil, nil, err
+	}
+	release := func() { _ = lock.Release() } // the end of the process releases it in any case
+	journal, err := control.OpenJournal(p.FS, f.Journal(), p.Machine.Boot, p.Now)
+	if err != nil {
+		release()
+		return nil, nil, fmt.Errorf("open the journal of changes: %w", err)
+	}
+	return journal, release, nil
+}
+
+// benchmarkCPUs are those that the settings name, else all but the lowest, and
+// none where threads cannot be bound.
+func benchmarkCPUs(m *control.Machine, r control.Request) (host.CPUs, error) {
+	if list := r.CPUs(); list != "" {
+		return host.ParseCPUList(list)
+	}
+	text, err := m.Root.Read("/sys/devices/system/cpu/online")
+	if err != nil {
+		return nil, nil //nolint:nilerr // a system without it does not bind threads either
+	}
+	online, err := host.ParseCPUList(text)
+	if err != nil || len(online) < 2 {
+		return online, err
+	}
+	return online[1:], nil
+}

@@ -1,0 +1,105 @@
+package exchange
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+func exported(slot int, vm string, wall ...int64) results.Record {
+	r := results.Record{
+		Key: key.Key{Benchmark: "b", VM: vm, Variant: "v"}, Slot: slot, Attempt: 1, Pexec: slot + 1,
+		Outcome: results.Completed, WallNS: wall,
+	}
+	for i := range wall {
+		r.StartNS = append(r.StartNS, int64(i))
+	}
+	return r
+}
+
+func TestLongExport(t *testing.T) {
+	one, two := exported(0, "C", 5, 7), exported(1, "C", 9)
+	two.Columns = []results.Column{
+		{Name: "gc", Kind: results.KindUser, Values: []int64{results.Missing}},
+		{Name: "gc", Kind: results.KindCounter, Counts: []uint64{3}}, // the name is taken
+		{Name: "aperf", Kind: results.KindCounter, Core: new(int), Counts: []uint64{1 << 62}},
+	}
+	records := slices.Values([]results.Record{one, two})
+	for _, test := range []struct {
+		options ExportOptions
+		want    string
+	}{
+		{ExportOptions{To: math.MaxInt}, "benchmark,vm,variant,pexec,slot,attempt,iteration,start_ns,wall_ns,wall_s," +
+			"gc,counter_gc,aperf_core0\nb,C,v,1,0,1,0,0,5,0.000000005,,,\nb,C,v,1,0,1,1,1,7,0.000000007,,,\n" +
+			"b,C,v,2,1,1,0,0,9,0.000000009,,3,4611686018427387904\n"},
+		{ExportOptions{From: 1, To: 2, Columns: []string{"aperf_core0"}, Outcome: true, JSON: true},
+			`{"benchmark":"b","vm":"C","variant":"v","pexec":1,"slot":0,"attempt":1,"outcome":"completed",` +
+				`"iteration":1,"start_ns":1,"wall_ns":7,"wall_s":0.000000007,"aperf_core0":null}` + "\n"},
+	} {
+		x, err := NewLongExport(records, test.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := x.Write(&b); err != nil || b.String() != test.want {
+			t.Errorf("%+v: %v\n%s\nwant\n%s", test.options, err, b.String(), test.want)
+		}
+	}
+	if _, err := NewLongExport(records, ExportOptions{Columns: []string{"x"}}); err == nil || !strings.Contains(err.Error(), `"x"`) {
+		t.Errorf("a column that no record has: %v", err)
+	}
+}
+
+func TestWideExport(t *testing.T) {
+	records := slices.Values([]results.Record{exported(0, "C", 5, 7), exported(2, "C", 8, 9), exported(3, "D", 1)})
+	x, err := NewWideExport(records, ExportOptions{To: math.MaxInt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "*:C:v, *:D:v") {
+		t.Errorf("two VMs in a file: %v", err)
+	}
+	dir := filepath.Join(t.TempDir(), "wide")
+	var wrote []string
+	if err := x.WriteDirectory(durable.OS(), dir, func(file string, _ int) { wrote = append(wrote, filepath.Base(file)) }); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "C_v.csv"))
+	want := "process_exec_num,bench_name,0,1\n0,b,0.000000005,0.000000007\n1,b,0.000000008,0.000000009\n"
+	if err != nil || string(text) != want || !slices.Equal(wrote, []string{"C_v.csv", "D_v.csv"}) {
+		t.Errorf("%v, %v, %q", err, wrote, text)
+	}
+	uneven := slices.Values([]results.Record{exported(0, "C", 5, 7), exported(1, "C", 8)})
+	if _, err := NewWideExport(uneven, ExportOptions{To: math.MaxInt}); err == nil {
+		t.Error("rows of different lengths")
+	}
+	if x, err := NewWideExport(uneven, ExportOptions{To: 1}); err != nil || x.CheckSingle() != nil {
+		t.Errorf("their common part: %v", err)
+	}
+}
+
+func TestExecutionsExport(t *testing.T) {
+	r := exported(0, "C", 5)
+	used := uint64(42)
+	r.Energy = []results.Energy{{Name: "package-0", Zone: "z", UJ: &used}}
+	exec, first := int64(10), int64(25)
+	r.Startup = results.Startup{ExecNS: &exec, FirstNS: &first}
+	var b bytes.Buffer
+	x := NewExecutionsExport(slices.Values([]results.Record{exported(1, "C"), r}), ExportOptions{})
+	if err := x.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	if !strings.HasSuffix(lines[0], ",exec_to_first_ns,daemon_cpu_ns,daemon_wake_ups,kernel_threads_cpu_ns,energy_uj_package-0_z") ||
+		!strings.HasSuffix(lines[1], ",0,,,") || !strings.HasSuffix(lines[2], ",,15,0,,,42") {
+		t.Error(b.String())
+	}
+}

@@ -1,0 +1,197 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/optimize"
+	"krund/internal/durable"
+)
+
+// ErrUnknown says that a file is of none of the known formats.
+var ErrUnknown = errors.New(
+	"this is neither an experiment's directory nor NAME.toml, nor results of Krun " +
+		"(.json, .json.bz2), warmup_stats (.csv), JMH, pyperf or hyperfine (JSON) or go test -bench (text)",
+)
+
+// ErrPacked says that a file is compressed and not a result file of µOpTime.
+var ErrPacked = errors.New("it is compressed, and no result file of µOpTime; decompress it first (gzip -d)")
+
+// Importer reads the files of a tool.
+type Importer struct {
+	Name   string // "jmh"
+	Of     string // "JMH"
+	Format string // as Sniff and dataset.Info have it
+	read   func(io.Reader, ImportOptions) (*dataset.Dataset, error)
+}
+
+// Importers are those of the tools whose files do not have all parts of a key.
+func Importers() []Importer {
+	return []Importer{
+		{"jmh", "JMH", FormatJMH, ReadJMH},
+		{"pyperf", "pyperf", FormatPyperf, ReadPyperf},
+		{"hyperfine", "hyperfine", FormatHyperfine, ReadHyperfine},
+		{"go", "go test -bench", FormatGo, ReadGo},
+	}
+}
+
+// Read reads the file called name.
+func (i Importer) Read(name string, o ImportOptions) (*dataset.Dataset, error) {
+	return readFile(name, func(file durable.File) (*dataset.Dataset, error) { return i.read(file, o) })
+}
+
+// readFile opens a file of results for read, and puts its name into the dataset and the errors.
+func readFile(
+	name string,
+	read func(durable.File) (*dataset.Dataset, error),
+) (d *dataset.Dataset, err error) {
+	file, err := durable.OpenUserFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the results: %w", err)
+	}
+	defer func() {
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+	}()
+	if d, err = read(file); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	d.Source = name
+	return d, nil
+}
+
+// FileOptions say what a file does not, and what is wanted of it.
+type FileOptions struct {
+	VM, Variant, Uname string
+	Counters           bool // APERF and MPERF of Krun's files, too
+}
+
+// ReadFile reads a file of results. CSV files are known by their name, all others by their
+// beginning. The error wraps ErrUnknown for a file of another format.
+func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
+	return readFile(name, func(file durable.File) (*dataset.Dataset, error) {
+		info, err := file.Stat()
+		if err != nil {
+			return nil, err
+		}
+		in := bufio.NewReaderSize(file, SniffSize)
+		head, err := in.Peek(SniffSize)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		lower := strings.ToLower(name)
+		format := Sniff(head)
+		if format == "" && (strings.HasSuffix(lower, ".json") || strings.HasSuffix(lower, ".bz2")) {
+			format = FormatKrun // whose reader says what is wrong
+		}
+		switch {
+		case strings.HasSuffix(lower, ".csv"):
+			return ReadWarmupCSV(in, WarmupCSVOptions{VM: o.VM, Variant: o.Variant, Uname: o.Uname})
+		case format == FormatKrun:
+			return ReadKrunJSON(in, KrunOptions{Counters: o.Counters, Size: info.Size()})
+		}
+		return readTimes(in, format, ImportOptions{VM: o.VM, Variant: o.Variant})
+	})
+}
+
+// readTimes reads a file of another tool. Other values than times are refused: for operations per
+// second higher is better, so every comparison would be inverted.
+func readTimes(in io.Reader, format string, o ImportOptions) (*dataset.Dataset, error) {
+	for _, tool := range Importers() {
+		if tool.Format != format {
+			continue
+		}
+		d, err := tool.read(in, o)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range d.Pairs {
+			for i := range p.Executions {
+				if c, ok := p.Executions[i].Column(dataset.Wall, dataset.NoCore); ok &&
+					c.Unit != dataset.Seconds {
+					return nil, fmt.Errorf("%s was measured in %s, and only times can be analyzed; "+
+						"measure times (JMH: -bm avgt)", p.Key, c.Unit)
+				}
+			}
+		}
+		return d, nil
+	}
+	return nil, ErrUnknown
+}
+
+// Stem returns the name of a file of results without its endings.
+func Stem(name string) string {
+	for _, ending := range []string{".bz2", ".json", ".csv", ".txt"} {
+		if rest, ok := strings.CutSuffix(strings.ToLower(name), ending); ok {
+			name = name[:len(rest)]
+		}
+	}
+	return name
+}
+
+// ReadUOpTimeFile reads a result file of µOpTime, also one compressed with gzip; nil when the file is
+// something else. The error wraps ErrPacked for another compressed file.
+func ReadUOpTimeFile(name string) (s *optimize.Suite, err error) {
+	file, err := durable.OpenUserFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read the results: %w", name, err)
+	}
+	defer func() {
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+	}()
+	if s, err = readUOpTime(file); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if s != nil {
+		s.Source = name
+	}
+	return s, nil
+}
+
+// mostUnpackedUOpTime is how many bytes a packed file of µOpTime may have.
+const mostUnpackedUOpTime = 2 << 30
+
+func readUOpTime(file durable.File) (*optimize.Suite, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the results: %w", err)
+	}
+	from := durable.NewPackedInput(file, info.Size())
+	head, err := from.Peek(2)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read the results: %w", err)
+	}
+	in := bufio.NewReaderSize(from, SniffSize)
+	packed := bytes.Equal(head, []byte{0x1f, 0x8b})
+	if packed {
+		z, err := gzip.NewReader(from)
+		if err != nil {
+			return nil, fmt.Errorf("unpack it: %w", err)
+		}
+		in = bufio.NewReaderSize(from.Bound(z, mostUnpackedUOpTime), SniffSize)
+	}
+	if head, err = in.Peek(SniffSize); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read the results: %w", err)
+	}
+	if !IsUOpTime(head) {
+		if packed {
+			return nil, ErrPacked
+		}
+		return nil, nil //nolint:nilnil // another format is no error
+	}
+	s, err := ReadUOpTime(in)
+	if size := (*durable.UnpackError)(nil); errors.As(err, &size) {
+		return nil, fmt.Errorf(
+			"read the results: %w; if you trust it, unpack it (gzip -d) and name the result", size)
+	}
+	return s, err
+}

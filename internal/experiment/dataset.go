@@ -1,0 +1,107 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// Format is dataset.Info.Format of krund's own records.
+const Format = "krund"
+
+// ReadResults turns the records in a results directory into the dataset that the analysis takes. Of
+// their columns it keeps those for which keep returns true, and always the wall times; a nil keep
+// keeps all. Executions are ordered by key as they first occur in the schedule, and within a key by
+// number and attempt. Attempts that were run again are kept, with the outcome that says so; of a
+// slot with several completed attempts the first counts, and the others are marked as rerun.
+//
+// A record that cannot be read does not end the reading: it becomes one of the dataset's Problems,
+// and is in LeftOut, too. The error is that of the directory.
+func ReadResults(fsys durable.FS, dir string, keep func(column string) bool) (*dataset.Dataset, error) {
+	reader := results.NewReader(fsys, dir)
+	list, err := reader.List()
+	if err != nil {
+		return nil, fmt.Errorf("read krund results: %w", err)
+	}
+	d := &dataset.Dataset{Info: dataset.Info{Format: Format}}
+	pairs := map[key.Key]int{}
+	counts := map[int]int{} // by slot: the attempt that counts
+	leaveOut := func(err error) {
+		d.Problems, d.LeftOut = append(d.Problems, err.Error()), append(d.LeftOut, err.Error())
+	}
+	for r := range reader.Usable(list.Records, leaveOut) {
+		e := Execution(&r, keep)
+		if e.Outcome == dataset.Completed {
+			if attempt, ok := counts[r.Slot]; ok {
+				e.Outcome = dataset.Rerun
+				e.Reasons = append(e.Reasons,
+					fmt.Sprintf("attempt %d of this slot was completed before", attempt))
+			} else {
+				counts[r.Slot] = r.Attempt
+			}
+		}
+		i, ok := pairs[r.Key]
+		if !ok {
+			i = len(d.Pairs)
+			pairs[r.Key] = i
+			d.Pairs = append(d.Pairs, dataset.Pair{Key: r.Key})
+		}
+		d.Pairs[i].Executions = append(d.Pairs[i].Executions, e)
+		noteSource(d, r.Host, r.Experiment)
+	}
+	for i := range d.Pairs {
+		slices.SortStableFunc(d.Pairs[i].Executions,
+			func(a, b dataset.Execution) int { return a.Number - b.Number })
+	}
+	return d, nil
+}
+
+// Execution returns the series of a record: the wall times and the columns for which keep returns
+// true; a nil keep keeps all. The values are shared with the record.
+func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
+	e := dataset.Execution{Number: r.Pexec, Outcome: dataset.Outcome(r.Outcome), Reasons: r.Reasons}
+	if r.WallNS != nil {
+		e.Columns = append(e.Columns, dataset.Column{
+			Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: r.WallNS,
+		})
+	}
+	for _, c := range r.Columns {
+		if keep != nil && !keep(c.Name) {
+			continue
+		}
+		column := dataset.Column{Name: c.Name, Unit: c.Unit, Core: dataset.NoCore}
+		if c.Core != nil {
+			column.Core = *c.Core
+		}
+		if c.Kind == results.KindCounter {
+			column.Counts = c.Counts
+		} else {
+			column.Ints = c.Values
+		}
+		e.Columns = append(e.Columns, column)
+	}
+	return e
+}
+
+// noteSource keeps the names of machine and experiment, and says when records
+// come from several.
+func noteSource(d *dataset.Dataset, machine, experiment string) {
+	note := func(what string, name *string, now string) {
+		if *name == "" {
+			*name = now
+		}
+		if *name != now {
+			problem := fmt.Sprintf("records of several %ss lie in one directory: %s and %s", what, *name,
+				now)
+			if !slices.Contains(d.Problems, problem) {
+				d.Problems = append(d.Problems, problem)
+			}
+		}
+	}
+	note("machine", &d.Machine, machine)
+	note("experiment", &d.Experiment, experiment)
+}

@@ -1,0 +1,116 @@
+package experiment
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// record is a small one of two iterations.
+func record(k key.Key, slot, attempt, pexec int, outcome results.Outcome) results.Record {
+	core := 3
+	return results.Record{
+		Key: k, Experiment: "test", Host: "bencher5", Slot: slot, Attempt: attempt, Pexec: pexec,
+		Iterations: 2, Outcome: outcome, Reasons: []string{}, Reboot: results.RebootNone, Clock: "CLOCK_MONOTONIC_RAW",
+		StartNS: []int64{1000, 2000}, WallNS: []int64{500, 1500000000},
+		Columns: []results.Column{
+			{Name: "cycles", Unit: "", Kind: results.KindCounter, Core: &core, Counts: []uint64{1<<64 - 1, 7}},
+			{Name: "gc", Unit: "ns", Kind: results.KindUser, Values: []int64{results.Missing, 250}},
+		},
+	}
+}
+
+func writeRecords(t *testing.T, records ...results.Record) string {
+	t.Helper()
+	dir := t.TempDir()
+	a := results.NewAppender(durable.OS(), dir)
+	for _, r := range records {
+		if err := a.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestReadResults(t *testing.T) {
+	a := key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}
+	b := key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
+	dir := writeRecords(t,
+		record(b, 0, 1, 1, results.Completed),
+		record(a, 1, 1, 1, results.Rerun),
+		record(a, 1, 2, 1, results.Completed),
+		record(a, 1, 3, 1, results.Completed),
+		record(a, 2, 1, 2, results.Error),
+	)
+	d, err := ReadResults(durable.OS(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Machine != "bencher5" || d.Experiment != "test" || len(d.Problems) != 0 || d.Pairs[0].Key != b {
+		t.Errorf("%+v", d)
+	}
+	var outcomes []dataset.Outcome
+	for _, e := range d.Find(a).Executions {
+		outcomes = append(outcomes, e.Outcome)
+	}
+	if !slices.Equal(outcomes, []dataset.Outcome{dataset.Rerun, dataset.Completed, dataset.Rerun, dataset.Error}) {
+		t.Errorf("outcomes %v", outcomes)
+	}
+	e := d.Find(b).Executions[0]
+	wall, _ := e.Column(dataset.Wall, dataset.NoCore)
+	cycles, ok := e.Column(dataset.CoreCycles, 3)
+	gc, _ := e.Column("gc", dataset.NoCore)
+	if seconds, unit := wall.Floats(); !slices.Equal(seconds, []float64{5e-7, 1.5}) || unit != dataset.Seconds {
+		t.Errorf("wall times %v %s", seconds, unit)
+	}
+	if !ok || !slices.Equal(cycles.Counts, []uint64{1<<64 - 1, 7}) || !slices.Equal(gc.Ints, []int64{dataset.MissingInt, 250}) {
+		t.Errorf("columns %+v", e.Columns)
+	}
+	d, err = ReadResults(durable.OS(), dir, func(name string) bool { return name == "gc" })
+	if err != nil || len(d.Pairs[0].Executions[0].Columns) != 2 {
+		t.Errorf("with gc only: %+v, %v", d.Pairs[0].Executions[0].Columns, err)
+	}
+}
+
+// TestDamagedRecordsAreReported: the others are still read.
+func TestDamagedRecordsAreReported(t *testing.T) {
+	a := key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}
+	other := record(a, 1, 1, 2, results.Completed)
+	other.Host = "bencher6"
+	unequal := record(a, 2, 1, 3, results.Completed)
+	unequal.Columns[0].Counts = []uint64{1}
+	dir := writeRecords(t, record(a, 0, 1, 1, results.Completed), other, unequal, record(a, 3, 1, 4, results.Completed))
+	name := filepath.Join(dir, results.Name{Slot: 3, Attempt: 1}.String())
+	if err := os.WriteFile(name, []byte("torn"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d, err := ReadResults(durable.OS(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Pairs[0].Executions) != 2 || len(d.Problems) != 3 || len(d.LeftOut) != 2 {
+		t.Fatalf("%d executions, problems %q", len(d.Pairs[0].Executions), d.Problems)
+	}
+	for i, want := range []string{"machines", "0000002-001", "0000003-001"} {
+		if !strings.Contains(d.Problems[i], want) {
+			t.Errorf("problem %q, want %q", d.Problems[i], want)
+		}
+	}
+	if _, err := ReadResults(durable.OS(), filepath.Join(dir, "missing"), nil); err == nil {
+		t.Error("a missing directory was not refused")
+	}
+}
+
+// TestMissing: records and datasets mark missing values alike.
+func TestMissing(t *testing.T) {
+	if results.Missing != dataset.MissingInt {
+		t.Errorf("records use %d, datasets %d", results.Missing, int64(dataset.MissingInt))
+	}
+}

@@ -1,0 +1,144 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"krund/internal/config"
+	"krund/internal/directory"
+	"krund/internal/display"
+	"krund/internal/doctor"
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+	"krund/internal/schedule"
+	"krund/internal/trust"
+)
+
+// UsageError is a mistake in what a command was asked for, found before any work was done.
+type UsageError struct{ Err error }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the mistake.
+func (e UsageError) Unwrap() error { return e.Err }
+
+// Experiment is the directory of an experiment.
+type Experiment struct{ directory.Directory }
+
+// DirectoryOf returns the directory of the experiment that arg names: the directory itself, or
+// NAME.krun beside NAME.toml.
+func DirectoryOf(arg string) string {
+	if strings.HasSuffix(arg, ".toml") {
+		return directory.For(arg)
+	}
+	return filepath.Clean(arg)
+}
+
+// ConfigOf returns the configuration file that a directory belongs to by default. A copy of a
+// configuration is parsed under this name, because an experiment without a name is called as its
+// file.
+func ConfigOf(dir string) string { return strings.TrimSuffix(filepath.Clean(dir), ".krun") + ".toml" }
+
+// Open opens the experiment that arg names, for reading.
+func Open(fsys durable.FS, arg string) (Experiment, error) {
+	d, err := directory.Open(fsys, DirectoryOf(arg))
+	return Experiment{d}, err
+}
+
+// OpenToChange opens the experiment that arg names for the user uid, to change something in it. For
+// root, a directory that other users could change is an error.
+func OpenToChange(fsys durable.FS, arg string, uid int) (Experiment, error) {
+	if uid != 0 {
+		return Open(fsys, arg)
+	}
+	d, err := directory.OpenChecked(fsys, DirectoryOf(arg), trust.Verdict.OneOwner)
+	return Experiment{d}, err
+}
+
+// OpenSchedule opens the schedule for reading. The caller closes it.
+func (e Experiment) OpenSchedule() (*schedule.Schedule, error) {
+	s, err := schedule.Open(e.FS(), e.Schedule(), false)
+	var size *schedule.SizeError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s has no schedule: krund was stopped before it had made one, or it was lost; "+
+			"start krund again, or rebuild it with `krunctl repair %s`", e.Dir(), display.ShellPath(e.Dir()))
+	case errors.As(err, &size):
+		return nil, fmt.Errorf("%w; `krunctl repair %s` rebuilds what is missing", err, display.ShellPath(e.Dir()))
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", e.Dir(), err)
+	}
+	return s, nil
+}
+
+// Reader returns a reader of the records.
+func (e Experiment) Reader() *results.Reader { return results.NewReader(e.FS(), e.Results()) }
+
+// Config returns the configuration that the experiment was started with, for the machine called
+// host.
+func (e Experiment) Config(host string) (*config.Config, error) {
+	text, err := durable.ReadFile(e.FS(), e.ConfigCopy())
+	if err != nil {
+		return nil, fmt.Errorf("read the experiment's configuration: %w", err)
+	}
+	return config.Parse(ConfigOf(e.Dir()), text, host, doctor.Settings())
+}
+
+// ParseConfig reads the configuration at path for the machine called host. The files that it names
+// need not be there. The error is a UsageError when path is not a configuration, and wraps
+// config.Errors when that has mistakes.
+func ParseConfig(fsys durable.FS, path, host string) (*config.Config, error) {
+	if !strings.HasSuffix(path, ".toml") {
+		return nil, UsageError{fmt.Errorf("%s is not a configuration; give the experiment's NAME.toml", path)}
+	}
+	text, err := durable.ReadFile(fsys, path)
+	if err != nil {
+		err = fmt.Errorf("read the configuration: %w", err)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, UsageError{err}
+		}
+		return nil, err
+	}
+	return config.Parse(path, text, host, doctor.Settings())
+}
+
+// Keys returns the keys of the experiment: those of its schedule, or those of its configuration for
+// the machine called host when the schedule cannot be read; nil when neither can be.
+func (e Experiment) Keys(host string) []key.Key {
+	if s, err := e.OpenSchedule(); err == nil {
+		sum, err := s.Summarize()
+		if errors.Join(err, s.Close()) == nil && sum.Damaged == 0 {
+			known := make([]key.Key, len(sum.Keys))
+			for i, k := range sum.Keys {
+				known[i] = k.Key
+			}
+			return known
+		}
+	}
+	cfg, err := e.Config(host)
+	if err != nil {
+		return nil
+	}
+	return cfg.Keys()
+}
+
+// Name returns the name of the experiment that arg means: the name itself, or that of a directory,
+// or of a configuration (which may give another name than its file has).
+func Name(fsys durable.FS, arg, host string) (string, error) {
+	if !strings.HasSuffix(arg, ".toml") {
+		return strings.TrimSuffix(filepath.Base(filepath.Clean(arg)), ".krun"), nil
+	}
+	if _, err := os.Stat(arg); err != nil {
+		return strings.TrimSuffix(filepath.Base(arg), ".toml"), nil //nolint:nilerr // the file may be gone
+	}
+	cfg, err := ParseConfig(fsys, arg, host)
+	if err != nil {
+		return "", err
+	}
+	return cfg.Experiment.Name, nil
+}

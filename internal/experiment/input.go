@@ -1,0 +1,204 @@
+package experiment
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/durable"
+	"krund/internal/exchange"
+	"krund/internal/key"
+)
+
+// Reader reads arguments of commands: experiments, and files of results of other tools.
+type Reader struct {
+	FS       durable.FS
+	LeaveOut func(source, why string)         // is called for each record that cannot be used
+	Message  func(format string, args ...any) // prints a line for people
+	// Progress announces a long analysis of a source. It returns the functions to call with the
+	// progress, and at the end.
+	Progress func(source string) (show func(warmup.Progress), end func())
+	Workers  int // goroutines of an analysis
+}
+
+// Options say what to read of an argument.
+type Options struct {
+	Column             string // that is analyzed
+	Key                string // text of --key
+	VM, Variant, Uname string // what files of other tools do not say
+}
+
+// Input is what an argument names.
+type Input struct {
+	Data     *dataset.Dataset
+	Analysis string       // path of the stored analysis; "" where there is no place for one
+	Pattern  *key.Pattern // of the keys in Data; nil: all of the source
+}
+
+// Read reads the argument's columns that an analysis needs, of the keys that were asked for.
+func (r Reader) Read(arg string, o Options) (Input, error) {
+	pattern, err := ParsePattern(o.Key)
+	in := Input{Analysis: r.analysisFile(arg), Pattern: pattern}
+	if err != nil {
+		return in, err
+	}
+	if r.IsExperiment(arg) {
+		in.Data, err = r.columns(arg,
+			func(name string) bool { return name == o.Column || name == dataset.CoreCycles })
+	} else {
+		in.Data, err = exchange.ReadFile(arg, exchange.FileOptions{
+			VM: o.VM, Variant: o.Variant, Uname: o.Uname,
+			Counters: o.Column == dataset.APERF || o.Column == dataset.MPERF,
+		})
+	}
+	if err != nil {
+		return in, err
+	}
+	in.Data.Source = arg
+	r.reportLeftOut(arg, in.Data)
+	return in, OnlyKeys(in.Data, pattern)
+}
+
+// Series reads all columns of the argument. config is the text of the experiment's configuration;
+// "" where there is none.
+func (r Reader) Series(arg string, o Options) (d *dataset.Dataset, config string, err error) {
+	if !r.IsExperiment(arg) {
+		d, err := exchange.ReadFile(arg, exchange.FileOptions{VM: o.VM, Variant: o.Variant, Counters: true})
+		if err == nil {
+			r.reportProblems(arg, d)
+		}
+		return d, "", err
+	}
+	if d, err = r.columns(arg, nil); err != nil {
+		return nil, "", err
+	}
+	r.reportProblems(arg, d)
+	e, err := Open(r.FS, arg)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := durable.ReadFile(r.FS, e.ConfigCopy())
+	if err != nil {
+		r.Message("%s: its configuration is not in the output: %v", arg, err)
+	}
+	return d, string(text), nil
+}
+
+func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, error) {
+	e, err := Open(r.FS, arg)
+	if err != nil {
+		return nil, err
+	}
+	d, err := ReadResults(r.FS, e.Results(), keep)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", e.Dir(), err)
+	}
+	return d, nil
+}
+
+func (r Reader) reportLeftOut(arg string, d *dataset.Dataset) {
+	for _, why := range d.LeftOut {
+		r.LeaveOut(arg, why)
+	}
+}
+
+// reportProblems reports what of the source is not in the data.
+func (r Reader) reportProblems(arg string, d *dataset.Dataset) {
+	r.reportLeftOut(arg, d)
+	for _, problem := range d.Problems {
+		if !slices.Contains(d.LeftOut, problem) {
+			r.Message("%s: %s", arg, problem)
+		}
+	}
+}
+
+// IsExperiment reports whether arg names an experiment of krund and not a file of results.
+func (r Reader) IsExperiment(arg string) bool {
+	if strings.HasSuffix(arg, ".toml") {
+		return true
+	}
+	info, err := r.FS.Lstat(arg)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		target, err := os.Stat(arg)
+		return err == nil && target.IsDir()
+	}
+	return err == nil && info.IsDir()
+}
+
+// analysisFile returns where the analysis of arg is kept; "" for standard input.
+func (r Reader) analysisFile(arg string) string {
+	switch {
+	case r.IsExperiment(arg):
+		return filepath.Join(DirectoryOf(arg), "analysis.json")
+	case durable.IsDescriptor(arg):
+		return ""
+	}
+	return exchange.Stem(arg) + ".analysis.json"
+}
+
+// Stored returns the analysis at path; nil when there is none that can be used.
+func (r Reader) Stored(path string) *warmup.Document {
+	text, err := durable.ReadFile(r.FS, path)
+	if err != nil {
+		return nil // the usual case: there is none yet
+	}
+	doc, err := warmup.Decode(text)
+	if err != nil {
+		r.Message("krunctl: %s is replaced: %v", path, err)
+		return nil
+	}
+	return doc
+}
+
+// Analyze analyzes an input. Of previous, which may be nil, it takes the keys whose data and
+// parameters have not changed.
+func (r Reader) Analyze(
+	in Input,
+	p warmup.Parameters,
+	previous *warmup.Document,
+) (*warmup.Document, error) {
+	show, end := r.Progress(in.Data.Source)
+	defer end()
+	doc, err := warmup.Analyze(in.Data, p,
+		warmup.Options{Workers: r.Workers, Previous: previous, Progress: show})
+	if err != nil {
+		return nil, fmt.Errorf("analyze %s: %w", in.Data.Source, err)
+	}
+	return doc, nil
+}
+
+// Analyzed reads an argument with its stored analysis, or with one made now with the study's
+// parameters where that is missing or of other data. keys is the text of --key.
+func (r Reader) Analyzed(arg, keys string) (Input, *warmup.Document, error) {
+	o := Options{Column: dataset.Wall, Key: keys}
+	previous := r.Stored(r.analysisFile(arg))
+	if previous != nil {
+		o.Column = previous.Parameters.Column
+	}
+	in, err := r.Read(arg, o)
+	if err != nil {
+		return in, nil, err
+	}
+	p := warmup.Default(Mode(in.Data, o.Column))
+	p.Column = o.Column
+	if previous != nil {
+		p = previous.Parameters
+	}
+	doc, err := r.Analyze(in, p, previous)
+	return in, doc, err
+}
+
+// Mode returns the rules for a column: the study's for times, and those that do not depend on the
+// unit for others.
+func Mode(d *dataset.Dataset, column string) classify.Mode {
+	if warmup.Unit(d, column) != dataset.Seconds {
+		return classify.Relative
+	}
+	return classify.Paper
+}

@@ -1,0 +1,76 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/display"
+	"krund/internal/key"
+)
+
+// ParsePattern reads the text of --key; nil is the pattern of "", which matches every key. The error
+// is a UsageError.
+func ParsePattern(s string) (*key.Pattern, error) {
+	if s == "" {
+		return nil, nil //nolint:nilnil // no pattern, and no mistake either
+	}
+	p, err := key.ParsePattern(s)
+	if err != nil {
+		return nil, UsageError{fmt.Errorf("--key: %w", err)}
+	}
+	return &p, nil
+}
+
+// OnlyKeys removes from d the keys that do not match; nil matches all. The error says that none
+// does.
+func OnlyKeys(d *dataset.Dataset, pattern *key.Pattern) error {
+	if pattern == nil {
+		return nil
+	}
+	known := make([]key.Key, len(d.Pairs))
+	for i := range d.Pairs {
+		known[i] = d.Pairs[i].Key
+	}
+	if err := checkPattern(pattern, known); err != nil {
+		return err
+	}
+	d.Pairs = slices.DeleteFunc(d.Pairs, func(p dataset.Pair) bool { return !pattern.Match(p.Key) })
+	return nil
+}
+
+// checkPattern returns an error with the nearest keys when the pattern matches none of the known
+// ones. Without a pattern, or without known keys, there is no error.
+func checkPattern(pattern *key.Pattern, known []key.Key) error {
+	if pattern == nil || len(known) == 0 || slices.ContainsFunc(known, pattern.Match) {
+		return nil
+	}
+	const most = 5 // keys that are named
+	near := slices.Clone(known)
+	slices.SortStableFunc(near, func(a, b key.Key) int {
+		return cmp.Compare(distance(pattern, a), distance(pattern, b))
+	})
+	names := make([]string, 0, most)
+	for _, k := range near[:min(most, len(near))] {
+		names = append(names, k.String())
+	}
+	more := ""
+	if n := len(near) - len(names); n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return fmt.Errorf("--key %s matches no key; there are %s%s", pattern, strings.Join(names, ", "), more)
+}
+
+// distance counts the letters in which a key differs from a pattern.
+func distance(p *key.Pattern, k key.Key) int {
+	n := 0
+	wanted := strings.Split(p.String(), ":")
+	for i, part := range []string{k.Benchmark, k.VM, k.Variant} {
+		if i < len(wanted) && wanted[i] != "*" {
+			n += display.Distance(strings.ToLower(wanted[i]), strings.ToLower(part))
+		}
+	}
+	return n
+}

@@ -1,0 +1,81 @@
+package experiment
+
+import (
+	"iter"
+
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// Record is a record, and whether it counts: of each slot the first completed one does, and no
+// other.
+type Record struct {
+	results.Record
+	Counts bool
+}
+
+// Records are the usable records of an experiment in order.
+type Records struct {
+	Damaged int // records that the last pass left out
+
+	reader   *results.Reader
+	names    []results.Name
+	pattern  *key.Pattern
+	leaveOut func(error)
+}
+
+// Records returns the records of the keys that match pattern; nil matches all. host is the name of
+// this machine. leaveOut is called for each record that cannot be read or contradicts itself, once
+// in every pass. The error says that no key matches, or is that of the directory.
+func (e Experiment) Records(pattern *key.Pattern, host string, leaveOut func(error)) (*Records, error) {
+	if pattern != nil {
+		if err := checkPattern(pattern, e.Keys(host)); err != nil {
+			return nil, err
+		}
+	}
+	r := e.Reader()
+	list, err := r.List()
+	if err != nil {
+		return nil, err
+	}
+	return &Records{reader: r, names: list.Records, pattern: pattern, leaveOut: leaveOut}, nil
+}
+
+// All yields all records. It may be ranged over more than once.
+func (r *Records) All() iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		completed := -1 // slot of the last completed record
+		r.Damaged = 0
+		leaveOut := func(err error) { r.Damaged++; r.leaveOut(err) }
+		for rec := range r.reader.Usable(r.names, leaveOut) {
+			if r.pattern != nil && !r.pattern.Match(rec.Key) {
+				continue
+			}
+			counts := rec.Outcome == results.Completed && rec.Slot != completed
+			if counts {
+				completed = rec.Slot
+			}
+			if !yield(Record{rec, counts}) {
+				return
+			}
+		}
+	}
+}
+
+// Counting yields the records that count. It may be ranged over more than once.
+func (r *Records) Counting() iter.Seq[results.Record] {
+	return r.where(func(r Record) bool { return r.Counts })
+}
+
+// Whole yields all records without what Record adds. It may be ranged over more than once.
+func (r *Records) Whole() iter.Seq[results.Record] { return r.where(func(Record) bool { return true }) }
+
+func (r *Records) where(wanted func(Record) bool) iter.Seq[results.Record] {
+	return func(yield func(results.Record) bool) {
+		for rec := range r.All() {
+			if wanted(rec) && !yield(rec.Record) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package experiment
+
+import "testing"
+
+func TestParseSkip(t *testing.T) {
+	for text, want := range map[string]Skip{"0": {}, "17": {Iterations: 17}, "steady": {Steady: true}} {
+		if got, err := ParseSkip(text); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "-1", "10%", "1.5"} {
+		if _, err := ParseSkip(text); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for arg, want := range map[string][2]string{
+		"a/warmup.toml": {"a/warmup.krun", "warmup"}, "a/warmup.krun/": {"a/warmup.krun", "warmup"}, "warmup": {"warmup", "warmup"},
+	} {
+		name, err := Name(nil, arg, "host") // there is no such configuration
+		if got := [2]string{DirectoryOf(arg), name}; err != nil || got != want {
+			t.Errorf("%s: %q, %v", arg, got, err)
+		}
+	}
+	if got := ConfigOf("a/warmup.krun/"); got != "a/warmup.toml" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,219 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/howlong"
+	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/warmup"
+	"krund/internal/display"
+)
+
+// AnalysisText prints the study's Table 2 and Table 1 of an analysis, the warnings, and how long
+// the experiment should have been where that was asked for.
+func AnalysisText(w io.Writer, doc *warmup.Document) {
+	p := doc.Parameters
+	fmt.Fprintf(w, "%s: %s of %s, mode %s, delta %s, penalty %s\n\n", display.Terminal(doc.Source.Name),
+		display.Terminal(p.Column), plural(len(doc.Pairs), "key"), p.Mode, p.Delta, p.Penalty)
+	perf := ">steady perf"
+	if doc.Unit != "" {
+		perf = fmt.Sprintf(">steady perf (%s)", display.Terminal(doc.Unit))
+	}
+	rows := make([][]string, len(doc.Pairs))
+	for i := range doc.Pairs {
+		rows[i] = pairRow(&doc.Pairs[i])
+	}
+	display.Table(w, []string{
+		"benchmark", "VM", "variant", ">executions", "class", ">steady iter (#)", ">steady iter (s)", perf,
+	}, rows)
+	totalsText(w, doc)
+	warningsText(w, doc)
+	howLongText(w, doc.HowLong)
+}
+
+func pairRow(p *warmup.Pair) []string {
+	executions := strconv.Itoa(p.Status.Analysed)
+	if all := len(p.Executions); all != p.Status.Analysed {
+		executions += " of " + strconv.Itoa(all)
+	}
+	return []string{
+		p.Benchmark, p.VM, p.Variant, executions, classCell(p),
+		spreadCell(p.SteadyIteration), spreadCell(p.SteadySeconds), performanceCell(p.SteadyPerformance),
+	}
+}
+
+// classCell is the symbol and the class; for inconsistent pairs the counts, the most frequent
+// first.
+func classCell(p *warmup.Pair) string {
+	if p.Classification == classify.None {
+		return "?"
+	}
+	cell := p.Classification.Symbol() + " " + string(p.Classification)
+	if p.Classification != classify.GoodInconsistent && p.Classification != classify.BadInconsistent {
+		return cell
+	}
+	classes := slices.Clone(classify.Classes)
+	slices.SortStableFunc(classes, func(x, y classify.Class) int { return p.Counts.Of(y) - p.Counts.Of(x) })
+	var parts []string
+	for _, c := range classes {
+		if n := p.Counts.Of(c); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d%s", n, classify.PairClass(c).Symbol()))
+		}
+	}
+	return cell + " (" + strings.Join(parts, " ") + ")"
+}
+
+func spreadCell(s *quantile.Spread) string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s, %s)", shortNumber(s.Median), shortNumber(s.P5), shortNumber(s.P95))
+}
+
+func performanceCell(p *warmup.Performance) string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s ±%s", strconv.FormatFloat(p.Mean, 'g', 6, 64),
+		strconv.FormatFloat(p.Half, 'g', 3, 64))
+}
+
+// shortNumber writes a number with at most four significant digits, and with all of them before
+// the point.
+func shortNumber(v float64) string {
+	if v >= 1000 {
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// totalsText prints how many keys and executions have each class.
+func totalsText(w io.Writer, doc *warmup.Document) {
+	classified := 0
+	for _, n := range doc.Totals.Pairs {
+		classified += n
+	}
+	if classified == 0 {
+		return
+	}
+	classes := []classify.PairClass{
+		"flat", "warmup", "slowdown", "no steady state", classify.GoodInconsistent,
+		classify.BadInconsistent,
+	}
+	var rows [][]string
+	for _, c := range classes {
+		row := []string{c.Symbol() + " " + string(c), shareCell(doc.Totals.Pairs[c], classified), ""}
+		if c != classify.GoodInconsistent && c != classify.BadInconsistent {
+			row[2] = shareCell(doc.Totals.Executions.Of(classify.Class(c)), doc.Totals.Executions.Total())
+		}
+		rows = append(rows, row)
+	}
+	fmt.Fprintln(w)
+	display.Table(w, []string{"class", ">keys", ">executions"}, rows)
+}
+
+// shareCell writes a number and its percentage.
+func shareCell(n, of int) string {
+	if of == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d %5.1f%%", n, 100*float64(n)/float64(of))
+}
+
+// warningsText prints a line for each kind of warning, with the keys that it is about.
+func warningsText(w io.Writer, doc *warmup.Document) {
+	var lines []string
+	for _, warning := range doc.Warnings {
+		lines = append(lines, warning.Text)
+	}
+	var codes []string
+	keys := map[string][]string{}
+	texts := map[string][]string{}
+	for i := range doc.Pairs {
+		for _, warning := range doc.Pairs[i].Warnings {
+			c := warning.Code
+			if keys[c] == nil {
+				codes = append(codes, c)
+			}
+			keys[c] = append(keys[c], doc.Pairs[i].Key)
+			texts[c] = append(texts[c], warning.Text)
+		}
+	}
+	for _, c := range codes {
+		lines = append(lines, warningLine(keys[c], texts[c], len(doc.Pairs)))
+	}
+	printWarnings(w, lines)
+}
+
+// printWarnings prints warnings below a title, if there are any.
+func printWarnings(w io.Writer, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprint(w, "\nWarnings:\n")
+		printIndented(w, lines)
+	}
+}
+
+func printIndented(w io.Writer, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintf(w, "  %s\n", display.Terminal(line))
+	}
+}
+
+// warningLine is one kind of warning. all is the number of all keys. Where the texts differ, in
+// their numbers, the first stands for all.
+func warningLine(keys, texts []string, all int) string {
+	line := keys[0] + ": " + texts[0]
+	switch rest := keys[1:]; {
+	case len(rest) == 0:
+		return line
+	case len(keys) == all:
+		line += fmt.Sprintf(" (and so all %d keys", all)
+	case len(rest) <= 3:
+		line += " (and so " + strings.Join(rest, ", ")
+	default:
+		line += fmt.Sprintf(" (and so %s and %d more keys", strings.Join(rest[:3], ", "), len(rest)-3)
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(texts)))) > 1 {
+		line += ", with other numbers"
+	}
+	return line + ")"
+}
+
+// howLongText prints how often shorter experiments agree with the full one.
+func howLongText(w io.Writer, s *howlong.Study) {
+	if s == nil {
+		return
+	}
+	fmt.Fprint(w, "\nWith so much less, you would have concluded the same (percent of the keys):\n\n")
+	columns := []string{">class", ">steady iter", ">steady perf", ">overall"}
+	display.Table(w, append([]string{">iterations"}, columns...), agreementRows(s.Iterations))
+	fmt.Fprintln(w)
+	display.Table(w, append([]string{">executions"}, columns...), agreementRows(s.Executions))
+	if least, ok := s.Least(); ok {
+		fmt.Fprintf(w,
+			"\nWith %d iterations and %d executions you would have concluded the same in %.1f%%.\n",
+			least.Iterations, least.Executions, least.Overall.Percent)
+		return
+	}
+	fmt.Fprintf(w, "\nNo shorter experiment would have concluded the same in %d%%.\n", howlong.Enough)
+}
+
+func agreementRows(points []howlong.Point) [][]string {
+	rows := make([][]string, len(points))
+	for i, p := range points {
+		rows[i] = []string{strconv.Itoa(p.N)}
+		for _, s := range []howlong.Share{p.Classification, p.SteadyIteration, p.SteadyPerformance, p.Overall} {
+			cell := "-"
+			if s.Compared > 0 {
+				cell = fmt.Sprintf("%.1f%%", s.Percent)
+			}
+			rows[i] = append(rows[i], cell)
+		}
+	}
+	return rows
+}

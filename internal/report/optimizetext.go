@@ -1,0 +1,218 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"krund/internal/analysis/optimize"
+	"krund/internal/analysis/warmup"
+	"krund/internal/display"
+)
+
+// OptimizedText prints the recommendations, what they save, the warnings, and lines for the
+// experiment's configuration.
+func OptimizedText(w io.Writer, f *optimize.Findings, o optimize.Options) {
+	fmt.Fprintf(w, "%s: %s, %s below %g\n\n", display.Terminal(f.Suite.Source),
+		plural(len(f.Results), "key"), o.Metric, o.Threshold)
+	columns := []string{"key"}
+	for _, l := range f.Suite.Levels {
+		columns = append(columns, ">"+l.Name)
+	}
+	columns = append(columns, ">saved", ">result", ">off")
+	for _, m := range optimize.Metrics() {
+		columns = append(columns, ">"+string(m))
+	}
+	columns = append(columns, ">confident")
+	rows := make([][]string, len(f.Results))
+	for i := range f.Results {
+		rows[i] = optimizedRow(f, i, o.Metric)
+	}
+	display.Table(w, columns, rows)
+	savingsText(w, f)
+	optimizeWarnings(w, f)
+	sharedText(w, f)
+}
+
+func optimizedRow(f *optimize.Findings, i int, m optimize.Metric) []string {
+	r := &f.Results[i]
+	empty := len(f.Suite.Benchmarks[i].Rows) == 0
+	cells := []string{r.Name}
+	for k := range f.Suite.Levels {
+		cell := "-"
+		if !empty {
+			cell = fmt.Sprintf("%d of %d", f.Repetitions(i, k, r.Minimal.At),
+				f.Repetitions(i, k, r.Full.At))
+		}
+		cells = append(cells, cell)
+	}
+	saved := "unstable"
+	switch {
+	case empty:
+		saved = "-"
+	case r.Stable:
+		saved = percentOf(warmup.Real(r.SavedSeconds / r.Full.Seconds))
+	}
+	cells = append(cells, saved, withUnit(r.Minimal.Summary(m).Average, f.Suite.Unit),
+		signedPercent(r.AverageDiff))
+	for _, each := range optimize.Metrics() {
+		cells = append(cells, finePercent(r.Minimal.Metric(each)))
+	}
+	return append(cells, percentOf(warmup.Real(r.Confidence)))
+}
+
+// withUnit writes a result with its unit.
+func withUnit(v float64, unit string) string {
+	switch {
+	case math.IsNaN(v):
+		return "-"
+	case unit == "s":
+		return display.Nanoseconds(v * 1e9)
+	case unit == "ns" && v >= 1:
+		return display.Nanoseconds(v)
+	}
+	return strings.TrimSpace(strconv.FormatFloat(v, 'g', 4, 64) + " " + unit)
+}
+
+func signedPercent(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "-"
+	}
+	return fmt.Sprintf("%+.2f%%", 100*v)
+}
+
+func finePercent(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "-"
+	case v >= 10:
+		return ">1000%"
+	}
+	return fmt.Sprintf("%.2f%%", 100*v)
+}
+
+func savingsText(w io.Writer, f *optimize.Findings) {
+	rows := make([][]string, len(f.Strategies))
+	for i, s := range f.Strategies {
+		v := s.Saving
+		rows[i] = []string{s.Name, anySeconds(v.Seconds), anySeconds(v.FullSeconds)}
+		for _, part := range []float64{v.Saved, v.Within1, v.Within3, v.Within5, v.Within10} {
+			rows[i] = append(rows[i], percentOf(warmup.Real(part)))
+		}
+	}
+	fmt.Fprintln(w)
+	display.Table(w, []string{
+		"strategy", ">time", ">of", ">saved", ">keys off by <= 1%", ">3%", ">5%", ">10%",
+	}, rows)
+}
+
+// anySeconds writes a time of microseconds to weeks.
+func anySeconds(s float64) string {
+	if s < 1 {
+		return display.Nanoseconds(s * 1e9)
+	}
+	return display.Seconds(s)
+}
+
+func optimizeWarnings(w io.Writer, f *optimize.Findings) {
+	lines := append([]string{}, f.Suite.Warnings...)
+	for i := range f.Results {
+		for _, warning := range f.Results[i].Warnings {
+			lines = append(lines, f.Results[i].Name+": "+warning)
+		}
+	}
+	printWarnings(w, lines)
+}
+
+// sharedText prints lines for the experiment's configuration.
+func sharedText(w io.Writer, f *optimize.Findings) {
+	c := f.Shared
+	if c == nil {
+		return
+	}
+	are := "are"
+	if len(f.Results) == 1 {
+		are = "is"
+	}
+	fmt.Fprintf(w, "\n[experiment] # %d of %s %s stable with it, and near the full result\n", c.Good,
+		plural(len(f.Results), "key"), are)
+	fmt.Fprintf(w, "executions = %d\niterations = %d\n", c.Executions, c.Iterations)
+	for _, vm := range c.VMs {
+		fmt.Fprintf(w, "# [vms.%s] iterations = %d would do\n", display.Terminal(vm.VM), vm.Iterations)
+	}
+}
+
+// ChangesText prints which changes full and reduced configurations find, version by version. limit
+// is the smallest change that counts.
+func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit float64) {
+	side := "either way"
+	if o.Published {
+		side = "slower only"
+	}
+	fmt.Fprintf(w, "%s: minimal configurations for %s below %g; changes above %g%%, %s\n\n",
+		display.Terminal(f.Suite.Source), o.Metric, o.Threshold, 100*limit, side)
+	number := strconv.Itoa
+	var rows [][]string
+	for i := range f.Changes {
+		c := &f.Changes[i]
+		rows = append(rows, []string{
+			c.Before, c.After, number(c.Benchmarks), number(c.Full()), number(c.Reduced()), number(c.FP),
+			number(c.FN), percentOf(warmup.Real(c.FPR())), percentOf(warmup.Real(c.FNR())),
+		})
+	}
+	r := optimize.Sum(f.Changes)
+	rows = append(rows, []string{
+		"all", "", "", number(r.Full), number(r.Reduced), number(r.FalsePositive), number(r.FalseNegatives),
+		rangeText(r.FPRMin, r.FPRMax, r.FPRMedian), rangeText(r.FNRMin, r.FNRMax, r.FNRMedian),
+	})
+	display.Table(w, []string{
+		"before", "after", ">keys", ">changes in full", ">minimal", ">made up", ">missed",
+		">false positives", ">false negatives",
+	}, rows)
+	for i := range f.Changes {
+		changedText(w, &f.Changes[i])
+	}
+	savingsText(w, f)
+	optimizeWarnings(w, f)
+}
+
+// rangeText writes the minimum, the maximum and the median.
+func rangeText(low, high, middle float64) string {
+	return fmt.Sprintf("%.1f%% to %s, median %s", 100*low, percentOf(warmup.Real(high)),
+		percentOf(warmup.Real(middle)))
+}
+
+// changedText lists the keys that changed.
+func changedText(w io.Writer, c *optimize.Comparison) {
+	if len(c.Changes) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s to %s:\n", display.Terminal(c.Before), display.Terminal(c.After))
+	rows := make([][]string, len(c.Changes))
+	for i, x := range c.Changes {
+		note := ""
+		switch {
+		case x.Full == optimize.Unchanged:
+			note = "made up"
+		case x.Reduced == optimize.Unchanged:
+			note = "missed"
+		case x.Full != x.Reduced:
+			note = "the other way"
+		}
+		rows[i] = []string{"  " + x.Name, directionText(x.Full), directionText(x.Reduced), note}
+	}
+	display.Table(w, []string{"  key", "in full", "minimal", ""}, rows)
+}
+
+func directionText(d optimize.Direction) string {
+	switch d {
+	case optimize.Slower:
+		return "slower"
+	case optimize.Faster:
+		return "faster"
+	case optimize.Unchanged:
+	}
+	return "same"
+}

@@ -1,0 +1,44 @@
+package report
+
+import (
+	"krund/internal/analysis/dataset"
+	"krund/internal/experiment"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// ReadFacts reads what the records say beside the series, of the keys that match pattern; nil matches
+// all. Records that cannot be used are left out: the dataset's problems name them.
+func ReadFacts(r *results.Reader, pattern *key.Pattern) (*Facts, error) {
+	list, err := r.List()
+	if err != nil {
+		return nil, err
+	}
+	facts := &Facts{}
+	for rec := range r.Usable(list.Records, func(error) {}) {
+		if pattern == nil || pattern.Match(rec.Key) {
+			facts.Add(&rec)
+		}
+	}
+	return facts, nil
+}
+
+// AddRecords adds the facts, and has the other columns read again when they are written: all of them
+// together may not fit into memory.
+func (in *Input) AddRecords(facts *Facts, r *results.Reader) {
+	in.Facts = facts
+	names := make([][]results.Name, len(in.Data.Pairs)) // of each pair, in the order of the dataset
+	for i, pair := range in.Data.Pairs {
+		names[i] = facts.Names(pair.Key)
+	}
+	in.Columns = func(pair, execution int) ([]dataset.Column, error) {
+		if execution >= len(names[pair]) {
+			return nil, nil
+		}
+		rec, err := r.Load(names[pair][execution])
+		if err != nil {
+			return nil, err
+		}
+		return experiment.Execution(&rec, nil).Columns, nil
+	}
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/analysis/similarity"
+	"krund/internal/analysis/warmup"
+	"krund/internal/display"
+)
+
+// SimilarityText prints how alike the executions of each key are. With matrix it also prints, for
+// each pair of executions, how many measures are above the threshold.
+func SimilarityText(w io.Writer, doc *similarity.Document, matrix bool) {
+	fmt.Fprintf(w, "%s: %s of %s, threshold %v\n\n", display.Terminal(doc.Source.Source),
+		display.Terminal(doc.Column), plural(len(doc.Keys), "key"), doc.Threshold)
+	rows := make([][]string, len(doc.Keys))
+	for i := range doc.Keys {
+		rows[i] = similarityRow(&doc.Keys[i])
+	}
+	display.Table(w, []string{
+		"benchmark", "VM", "variant", ">executions", ">M1 corr", ">M2 compr", ">M3 Fourier", ">M4 cosine",
+		">M5 KS", "heuristic", "SAME", "outliers",
+	}, rows)
+	if matrix {
+		for i := range doc.Keys {
+			matrixText(w, &doc.Keys[i], doc.Threshold)
+		}
+	}
+	fmt.Fprint(w, "\nDissimilarities are averages over all pairs, 0 is alike, 1 is not.\n")
+	printIndented(w, similarityNotes(doc))
+}
+
+func similarityRow(k *similarity.KeyDocument) []string {
+	executions := strconv.Itoa(len(k.Executions))
+	if out := len(k.LeftOut); out > 0 {
+		executions += fmt.Sprintf(" of %d", len(k.Executions)+out)
+	}
+	row := []string{k.Name.Benchmark, k.Name.VM, k.Name.Variant, executions}
+	if k.Averages == nil {
+		return append(row, "", "", "", "", "", string(k.Verdict), string(k.Verdict), "")
+	}
+	for _, v := range k.Averages.Measures() {
+		row = append(row, fmt.Sprintf("%.3f", v))
+	}
+	same := string(k.Same.Verdict)
+	if k.Same.Clusters > 1 {
+		same += " (" + plural(k.Same.Clusters, "cluster") + ")"
+	}
+	return append(row, fmt.Sprintf("%s (%d of 5)", k.Verdict, k.Above), same, numberList(k.Outliers))
+}
+
+func numberList(numbers []int) string { return strings.Trim(fmt.Sprint(numbers), "[]") }
+
+func matrixText(w io.Writer, k *similarity.KeyDocument, threshold float64) {
+	if k.Averages == nil {
+		return
+	}
+	fmt.Fprintf(w, "\n%s: measures above %v for each pair of executions\n\n", display.Terminal(k.Key),
+		threshold)
+	n := len(k.Executions)
+	columns, rows := []string{""}, make([][]string, n)
+	for i, number := range k.Executions {
+		columns = append(columns, ">"+strconv.Itoa(number))
+		rows[i] = make([]string, n+1)
+		rows[i][0], rows[i][i+1] = strconv.Itoa(number), "."
+	}
+	next := 0
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			above := strconv.Itoa(k.Pairs[next].Measures().Above(threshold))
+			rows[i][j+1], rows[j][i+1] = above, above
+			next++
+		}
+	}
+	display.Table(w, columns, rows)
+}
+
+// similarityNotes are sentences about what to do, and about what weakens the results.
+func similarityNotes(doc *similarity.Document) []string {
+	var notes []string
+	for i := range doc.Keys {
+		k := &doc.Keys[i]
+		note := func(format string, args ...any) { notes = append(notes, k.Key+": "+fmt.Sprintf(format, args...)) }
+		switch {
+		case k.Averages == nil:
+			note("%s; two are needed to compare", plural(len(k.Executions), "usable execution"))
+		case len(k.Outliers) == 1:
+			note("execution %d is unlike the others; without, the heuristic says %s", k.Outliers[0], k.Rest)
+		case len(k.Outliers) > 1:
+			note("executions %s are unlike the others; without, the heuristic says %s",
+				numberList(k.Outliers), k.Rest)
+		case k.Same.Clusters > 1:
+			note("%s, none with more than half of the executions: no execution is the outlier",
+				plural(k.Same.Clusters, "cluster"))
+		}
+		differs := func(n int) bool { return n != k.Compared }
+		if k.Averages != nil && slices.ContainsFunc(k.Lengths, differs) {
+			note(
+				"executions have different lengths; of each pair the first iterations count, %d of the shortest",
+				k.Compared)
+		}
+		notes = append(notes, leftOutNotes(k.Key, k.LeftOut)...)
+	}
+	return append(notes, doc.Problems...)
+}
+
+func leftOutNotes(key string, out []warmup.LeftOut) []string {
+	notes := make([]string, len(out))
+	for i, o := range out {
+		notes[i] = fmt.Sprintf("%s: execution %d was left out: %s", key, o.Execution, o.Problem)
+	}
+	return notes
+}

@@ -1,0 +1,249 @@
+package summary
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"strings"
+
+	"krund/internal/experiment"
+	"krund/internal/key"
+	"krund/internal/results"
+	"krund/internal/verdict"
+)
+
+// CountersFormat is the version of Counters. docs/output.md describes its fields.
+const CountersFormat = 1
+
+// Counters says where cores left their base frequency. Fill it with Add.
+type Counters struct {
+	Format     int                `json:"format"`
+	Experiment string             `json:"experiment"`
+	Directory  string             `json:"folder"`
+	Tolerance  float64            `json:"ratio_tolerance"`
+	Threshold  float64            `json:"busy_threshold"` // 0: derived for each record
+	Damaged    int                `json:"damaged_records"`
+	Keys       []CountersRow      `json:"keys"`
+	Violating  []CounterViolation `json:"violating"`
+
+	rows   map[key.Key]int
+	reason string // why a record has no counters
+}
+
+// CountersRow is a key.
+type CountersRow struct {
+	Key       string `json:"key"`
+	Records   int    `json:"records"`
+	Judged    int    `json:"judged"`
+	Violating int    `json:"violating_records"`
+	Frequency
+}
+
+// CounterViolation is a record that leaves the limits.
+type CounterViolation struct {
+	SlotState
+	Outcome results.Outcome `json:"outcome"`
+	Reasons []string        `json:"reasons"`
+	Frequency
+}
+
+// Frequency is how often, and how far, busy cores left the base frequency.
+type Frequency struct {
+	Iterations int      `json:"iterations"`
+	Throttled  int      `json:"throttled_iterations"`
+	Turbo      int      `json:"turbo_iterations"`
+	Lowest     *float64 `json:"lowest_ratio"`  // null: no core was busy
+	Highest    *float64 `json:"highest_ratio"` // null also when it is infinite
+}
+
+// ErrNoCounters says that no record has APERF and MPERF.
+var ErrNoCounters = errors.New("no record has APERF and MPERF, so there is nothing to judge")
+
+// NewCounters returns an empty document about the experiment in dir.
+func NewCounters(dir string) *Counters {
+	return &Counters{
+		Format: CountersFormat, Directory: dir, Keys: []CountersRow{}, Violating: []CounterViolation{},
+		rows: make(map[key.Key]int),
+	}
+}
+
+// Add judges a record.
+func (d *Counters) Add(rec results.Record, limits verdict.CounterLimits) {
+	d.Experiment = rec.Experiment
+	if _, seen := d.rows[rec.Key]; !seen {
+		d.rows[rec.Key] = len(d.Keys)
+		d.Keys = append(d.Keys, CountersRow{Key: rec.Key.String()})
+	}
+	row := &d.Keys[d.rows[rec.Key]]
+	row.Records++
+	run, ok := verdict.RunOf(rec)
+	if !ok || !run.HasRatio() {
+		d.reason = fmt.Sprintf("counters of record %d-%d: %s (%s)", rec.Slot, rec.Attempt,
+			rec.CounterSource, rec.CounterReason)
+		return
+	}
+	f, reasons := judgeFrequency(run, limits)
+	row.Judged++
+	row.add(f)
+	if len(reasons) == 0 {
+		return
+	}
+	row.Violating++
+	d.Violating = append(d.Violating, CounterViolation{
+		SlotState: recordOf(&rec), Outcome: rec.Outcome, Reasons: reasons, Frequency: f,
+	})
+}
+
+// Err returns an error when nothing could be judged; it wraps ErrNoCounters where there are records.
+func (d *Counters) Err() error {
+	for _, k := range d.Keys {
+		if k.Judged > 0 {
+			return nil
+		}
+	}
+	if d.reason != "" {
+		return fmt.Errorf("%w; %s", ErrNoCounters, d.reason)
+	}
+	return errors.New("there are no records to judge")
+}
+
+// add sums two up.
+func (f *Frequency) add(g Frequency) {
+	f.Iterations, f.Throttled, f.Turbo = f.Iterations+g.Iterations, f.Throttled+g.Throttled, f.Turbo+g.Turbo
+	if g.Lowest != nil {
+		f.see(*g.Lowest)
+	}
+	if g.Highest != nil {
+		f.see(*g.Highest)
+	}
+}
+
+// see extends the extremes to a ratio.
+func (f *Frequency) see(ratio float64) {
+	if math.IsInf(ratio, 0) || math.IsNaN(ratio) {
+		return
+	}
+	if f.Lowest == nil || ratio < *f.Lowest {
+		f.Lowest = &ratio
+	}
+	if f.Highest == nil || ratio > *f.Highest {
+		f.Highest = &ratio
+	}
+}
+
+// judgeFrequency compares one record with the limits.
+func judgeFrequency(run verdict.CounterRun, limits verdict.CounterLimits) (Frequency, []string) {
+	f := Frequency{Iterations: len(run.WallNS)}
+	j := verdict.JudgeCounters(run, limits)
+	throttled, turbo := make(map[int]bool), make(map[int]bool)
+	for _, v := range j.Violations {
+		if v.Kind == verdict.Turbo {
+			turbo[v.Iteration] = true
+		} else {
+			throttled[v.Iteration] = true
+		}
+	}
+	f.Throttled, f.Turbo = len(throttled), len(turbo)
+	// With a tolerance below zero every ratio of a busy core is listed: the extremes of all.
+	all := verdict.CounterLimits{Tolerance: math.Inf(-1), BusyThreshold: j.BusyThreshold}
+	for _, v := range verdict.JudgeCounters(run, all).Violations {
+		f.see(v.Ratio)
+	}
+	return f, j.Reasons()
+}
+
+// CalibrationFormat is the version of Calibration. docs/output.md describes its fields.
+const CalibrationFormat = 1
+
+// Calibration suggests limits for the counters.
+type Calibration struct {
+	Format    int            `json:"format"`
+	Directory string         `json:"folder"`
+	Idle      CalibrationRun `json:"idle"`
+	Busy      CalibrationRun `json:"busy"`
+	Tolerance float64        `json:"ratio_tolerance"`
+	Threshold float64        `json:"busy_threshold"`
+}
+
+// CalibrationRun is what a calibration took of one of its two runs.
+type CalibrationRun struct {
+	Records    int `json:"records"`
+	Iterations int `json:"iterations"`
+}
+
+// Selection chooses records: those of a slot, of one of its attempts, or of keys.
+type Selection struct {
+	text          string
+	pattern       *key.Pattern
+	slot, attempt int
+}
+
+// ParseSelection reads "17", "17-2", or benchmark:vm:variant with * as parts.
+func ParseSelection(text string) (Selection, error) {
+	if !strings.Contains(text, ":") {
+		slot, attempt, err := experiment.ParseRecord(text)
+		if err != nil {
+			return Selection{}, fmt.Errorf("%w; or give a key, benchmark:vm:variant", err)
+		}
+		return Selection{text: text, slot: slot, attempt: attempt}, nil
+	}
+	p, err := key.ParsePattern(text)
+	return Selection{text: text, pattern: &p}, err
+}
+
+func (s Selection) match(r *results.Record) bool {
+	if s.pattern != nil {
+		return s.pattern.Match(r.Key)
+	}
+	return r.Slot == s.slot && (s.attempt == 0 || r.Attempt == s.attempt)
+}
+
+// NothingSelectedError says that no record of a selection has APERF and MPERF.
+type NothingSelectedError struct {
+	Run       string // "idle" or "busy"
+	Selection string
+}
+
+func (e *NothingSelectedError) Error() string {
+	return fmt.Sprintf("--%s %s: no record of it has APERF and MPERF", e.Run, e.Selection)
+}
+
+// Calibrate suggests limits from an idle and a busy run. The error is a *NothingSelectedError, or
+// that of verdict.Suggest.
+func Calibrate(records iter.Seq[results.Record], idle, busy Selection) (Calibration, error) {
+	runs := [2]struct {
+		name string
+		Selection
+		found []verdict.CounterRun
+	}{{name: "idle", Selection: idle}, {name: "busy", Selection: busy}}
+	for rec := range records {
+		run, ok := verdict.RunOf(rec)
+		if !ok || !run.HasRatio() {
+			continue
+		}
+		for i := range runs {
+			if runs[i].match(&rec) {
+				runs[i].found = append(runs[i].found, run)
+			}
+		}
+	}
+	for _, r := range runs {
+		if len(r.found) == 0 {
+			return Calibration{}, &NothingSelectedError{r.name, r.text}
+		}
+	}
+	i, b := verdict.Join(runs[0].found...), verdict.Join(runs[1].found...)
+	limits, err := verdict.Suggest(i, b)
+	return Calibration{
+		Format: CalibrationFormat,
+		Idle: CalibrationRun{
+			len(runs[0].found),
+			len(i.WallNS),
+		},
+		Busy: CalibrationRun{len(runs[1].found), len(b.WallNS)},
+		// As few digits as a person needs.
+		Tolerance: math.Round(limits.Tolerance*1e4) / 1e4,
+		Threshold: math.Round(limits.BusyThreshold),
+	}, err
+}

@@ -1,0 +1,81 @@
+package summary_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/key"
+	"krund/internal/results"
+	"krund/internal/summary"
+	"krund/internal/verdict"
+)
+
+// counted is a record of three iterations of a second on one core: MPERF is 2e9 in each, APERF the
+// ratios of it.
+func counted(slot int, benchmark string, ratios ...float64) results.Record {
+	aperf := results.Column{Name: "aperf", Kind: results.KindCounter, Core: new(int)}
+	mperf := results.Column{Name: "mperf", Kind: results.KindCounter, Core: new(int)}
+	r := results.Record{
+		Key: key.Key{Benchmark: benchmark, VM: "C", Variant: "v"}, Experiment: "test", Slot: slot, Attempt: 1, Pexec: 1,
+		Outcome: results.Completed, CounterSource: "msr",
+	}
+	for _, ratio := range ratios {
+		r.WallNS = append(r.WallNS, 1e9)
+		aperf.Counts = append(aperf.Counts, uint64(2e9*ratio))
+		mperf.Counts = append(mperf.Counts, 2e9)
+	}
+	r.Columns = []results.Column{aperf, mperf}
+	return r
+}
+
+func TestCounters(t *testing.T) {
+	limits := verdict.CounterLimits{Tolerance: 0.03, BusyThreshold: 1e6}
+	d := summary.NewCounters("test.krun")
+	if err := d.Err(); err == nil || errors.Is(err, summary.ErrNoCounters) {
+		t.Errorf("without records: %v", err)
+	}
+	d.Add(results.Record{Key: key.Key{Benchmark: "x"}, CounterSource: "none", CounterReason: "a guest"}, limits)
+	if err := d.Err(); !errors.Is(err, summary.ErrNoCounters) || !strings.Contains(err.Error(), "a guest") {
+		t.Errorf("without counters: %v", err)
+	}
+	d.Add(counted(1, "a", 1, 1.01, 0.99), limits)
+	d.Add(counted(2, "a", 1, 0.5, 1.5), limits)
+	if err := d.Err(); err != nil || len(d.Keys) != 2 || len(d.Violating) != 1 || d.Violating[0].Slot != 2 {
+		t.Fatalf("%v, %+v", err, d)
+	}
+	row := d.Keys[1]
+	if row.Records != 2 || row.Judged != 2 || row.Violating != 1 || row.Iterations != 6 || row.Throttled != 1 ||
+		row.Turbo != 1 || *row.Lowest != 0.5 || *row.Highest != 1.5 {
+		t.Errorf("%+v, from %v to %v", row, *row.Lowest, *row.Highest)
+	}
+}
+
+func TestCalibrate(t *testing.T) {
+	records := slices.Values([]results.Record{
+		counted(0, "sleep", 0.0001, 0.0002, 0.0001), counted(1, "spin", 1, 1.01, 1), counted(2, "spin", 0.98, 1, 1),
+	})
+	choose := func(text string) summary.Selection {
+		s, err := summary.ParseSelection(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	c, err := summary.Calibrate(records, choose("0-1"), choose("spin:*:*"))
+	if err != nil || c.Idle != (summary.CalibrationRun{Records: 1, Iterations: 3}) ||
+		c.Busy != (summary.CalibrationRun{Records: 2, Iterations: 6}) || c.Tolerance != 0.03 ||
+		c.Threshold < 4e5 || c.Threshold > 1.96e9 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	var nothing *summary.NothingSelectedError
+	if _, err := summary.Calibrate(records, choose("0-2"), choose("1")); !errors.As(err, &nothing) || nothing.Run != "idle" {
+		t.Errorf("an attempt that is not there: %v", err)
+	}
+	for _, text := range []string{"x", "1-0", "a:b"} {
+		if _, err := summary.ParseSelection(text); err == nil {
+			t.Errorf("%q is a selection", text)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package summary
+
+import (
+	"fmt"
+	"time"
+
+	"krund/internal/display"
+)
+
+// ETADocument is an ETA as the documents of plan and status have it.
+type ETADocument struct {
+	Known       bool     `json:"known"`        // every key to come was measured
+	RemainingNS *int64   `json:"remaining_ns"` // null when nothing was measured; a lower bound when Known is false
+	WaitsNS     int64    `json:"waits_ns"`     // the part of it that is waits, boots and the like
+	BetweenNS   int64    `json:"between_ns"`   // of these, with each process execution
+	Measured    bool     `json:"between_measured"`
+	Unknown     []string `json:"unknown_keys"` // keys to come that were never measured
+}
+
+// Document returns the estimate as documents have it.
+func (e ETA) Document() ETADocument {
+	d := ETADocument{
+		Known: e.Exact(), WaitsNS: int64(e.Waits), BetweenNS: int64(e.Between), Measured: e.Measured,
+		Unknown: []string{},
+	}
+	if e.Known {
+		total := int64(e.Total)
+		d.RemainingNS = &total
+	}
+	for _, k := range e.Unknown {
+		d.Unknown = append(d.Unknown, k.String())
+	}
+	return d
+}
+
+// String is the estimate in words.
+func (e ETADocument) String() string {
+	basis := "configured waits"
+	if e.Measured {
+		basis = "measured waits and boots"
+	}
+	waits := display.Duration(time.Duration(e.WaitsNS))
+	switch {
+	case e.RemainingNS == nil:
+		return "unknown until something has been measured; " + waits + " of " + basis
+	case *e.RemainingNS == 0:
+		return "nothing is left to run"
+	}
+	remaining := display.Duration(time.Duration(*e.RemainingNS))
+	if !e.Known {
+		return fmt.Sprintf("at least %s; %s not yet measured", remaining,
+			display.Count(len(e.Unknown), "key"))
+	}
+	return fmt.Sprintf("%s, of which %s %s", remaining, waits, basis)
+}

@@ -1,0 +1,141 @@
+package summary
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+
+	"krund/internal/config"
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/experiment"
+	"krund/internal/schedule"
+)
+
+// PlanFormat is the version of Plan. docs/output.md describes its fields.
+const PlanFormat = 1
+
+// Plan is what an experiment would run, and how long it would take.
+type Plan struct {
+	Format     int         `json:"format"`
+	Experiment string      `json:"experiment"`
+	Config     string      `json:"config"`
+	ConfigHash string      `json:"config_hash"`
+	Directory  string      `json:"folder"`
+	Host       string      `json:"host"`
+	Order      string      `json:"order"`
+	Seed       uint64      `json:"seed"`
+	Reboot     string      `json:"reboot"`
+	Executions int         `json:"executions"`
+	SlotsTotal int         `json:"slots_total"`
+	Finished   int         `json:"slots_finished"` // in the directory, of the same configuration
+	MaxReboots int         `json:"max_reboots"`
+	WaitEachNS int64       `json:"wait_each_ns"`
+	WaitOnceNS int64       `json:"wait_once_ns"`
+	ETA        ETADocument `json:"eta"`
+	Notes      []string    `json:"notes"`
+	Keys       []PlanKey   `json:"keys"`
+}
+
+// PlanKey is a key of a plan.
+type PlanKey struct {
+	Key        string `json:"key"`
+	Executions int    `json:"executions"`
+	Iterations int    `json:"iterations"`
+	Parameter  int    `json:"parameter"`
+	MeanWallNS *int64 `json:"mean_process_wall_ns"` // null: never measured
+}
+
+// PlanSlot is a slot of a plan.
+type PlanSlot struct {
+	Slot  int    `json:"slot"`
+	Pexec int    `json:"pexec"`
+	Key   string `json:"key"`
+}
+
+// PlanSlots yields the slots of an experiment's plan in order; there may be millions.
+func PlanSlots(cfg *config.Config) iter.Seq[PlanSlot] {
+	e := cfg.Experiment
+	return func(yield func(PlanSlot) bool) {
+		for slot := range schedule.Plan(cfg.Keys(), e.Executions, e.Order, e.Seed) {
+			if !yield(PlanSlot{Slot: slot.Index, Pexec: slot.Pexec, Key: slot.Key.String()}) {
+				return
+			}
+		}
+	}
+}
+
+// PlanOf plans the experiment of the configuration at path. What is in its directory counts if it was
+// made from the same text of the configuration. It changes nothing.
+func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
+	e := cfg.Experiment
+	waits := WaitsOf(cfg)
+	p := Plan{
+		Format: PlanFormat, Experiment: e.Name, Config: cfg.Path, ConfigHash: cfg.Hash,
+		Directory: directory.For(path), Host: cfg.Hostname, Order: e.Order, Seed: e.Seed,
+		Reboot: e.Reboot, Executions: e.Executions, SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots,
+		WaitEachNS: int64(waits.Each), WaitOnceNS: int64(waits.Once), Notes: []string{},
+	}
+	v, samples, err := p.progress(fsys)
+	if err != nil {
+		return Plan{}, err
+	}
+	var left []Remaining
+	means := MeanTimes(samples)
+	for _, k := range cfg.Keys() {
+		_, _, bench, err := cfg.Lookup(k)
+		if err != nil {
+			return Plan{}, err
+		}
+		row := PlanKey{
+			Key: k.String(), Executions: e.Executions, Iterations: cfg.Iterations(k),
+			Parameter: bench.Parameter,
+		}
+		if mean, ok := means[k]; ok {
+			ns := int64(mean)
+			row.MeanWallNS = &ns
+		}
+		p.Keys = append(p.Keys, row)
+		left = append(left, Remaining{Key: k, Count: e.Executions})
+	}
+	started := false
+	if v != nil {
+		left, started = v.left(), v.seen.Attempts > 0
+		p.Finished = v.seen.Final()
+	}
+	p.ETA = Estimate(left, samples, waits, started).Document()
+	return p, nil
+}
+
+// progress reads the experiment's directory. It returns no survey when there is none, or when it is
+// of another configuration, whose samples are still worth something.
+func (p *Plan) progress(fsys durable.FS) (*survey, []Sample, error) {
+	e, err := experiment.Open(fsys, p.Directory)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := e.OpenSchedule()
+	if err != nil {
+		p.Notes = append(p.Notes, fmt.Sprintf("the content of the directory is not used: %v", err))
+		return nil, nil, nil
+	}
+	defer s.Close() //nolint:errcheck // it was only read
+	v, err := surveyOf(s, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the schedule: %w", err)
+	}
+	samples := v.samples(e.Reader())
+	if s.Header().ConfigHash != p.ConfigHash {
+		p.Notes = append(
+			p.Notes,
+			"the directory's experiment was started with another text of this configuration: "+
+				"krund will refuse to continue it; give the new one another name",
+		)
+		return nil, samples, nil
+	}
+	return v, samples, nil
+}

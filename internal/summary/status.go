@@ -1,0 +1,317 @@
+package summary
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/directory"
+	"krund/internal/display"
+	"krund/internal/experiment"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// StatusFormat is the version of Status. docs/output.md describes its fields.
+const StatusFormat = 1
+
+// MaxFailures is how many failed slots a Status explains.
+const MaxFailures = 20
+
+// Status is how far an experiment is.
+type Status struct {
+	Format     int    `json:"format"`
+	Experiment string `json:"experiment"`
+	Directory  string `json:"folder"`
+	Host       string `json:"host"` // "" until something ran
+	ConfigHash string `json:"config_hash"`
+	Created    string `json:"created"`
+	Order      string `json:"order"`
+	Seed       uint64 `json:"seed"`
+	Reboot     string `json:"reboot"` // "" when unknown
+
+	State       string        `json:"state"` // one of the State constants
+	Slots       SlotCounts    `json:"slots"`
+	Percent     float64       `json:"percent"`
+	Attempts    int           `json:"attempts"`
+	Running     *SlotState    `json:"running"`
+	Interrupted *Interruption `json:"interrupted"` // null: krund works on the running slot, or that cannot be told
+	Next        *SlotState    `json:"next"`
+	Last        *LastRecord   `json:"last"`
+
+	Reboots    int         `json:"reboots"`
+	MaxReboots *int        `json:"max_reboots"`
+	Mails      int         `json:"mails"`
+	MaxMails   *int        `json:"max_mails"`
+	ETA        ETADocument `json:"eta"`
+
+	ErrorsTotal int           `json:"errors_total"`
+	Errors      []Failure     `json:"errors"`
+	Damaged     []DamagedSlot `json:"damaged"`
+	Findings    []string      `json:"findings"`
+	Keys        []KeyStatus   `json:"keys"`
+}
+
+// The states of an experiment.
+const (
+	StateNew        = "not started" // no process execution was; the schedule was made
+	StateUnfinished = "unfinished"
+	StateFinished   = "finished"
+)
+
+// SlotCounts says how many slots have which flag.
+type SlotCounts struct {
+	Total       int `json:"total"`
+	Finished    int `json:"finished"`
+	Outstanding int `json:"outstanding"`
+	Running     int `json:"running"`
+	Completed   int `json:"completed"`
+	Error       int `json:"error"`
+	Timeout     int `json:"timeout"`
+	Skipped     int `json:"skipped"`
+	Damaged     int `json:"damaged"`
+}
+
+// CountsOf returns the counts of a schedule as documents have them.
+func CountsOf(c schedule.Counts) SlotCounts {
+	return SlotCounts{
+		Total: c.Total(), Finished: c.Final(), Outstanding: c.Outstanding, Running: c.Running,
+		Completed: c.Completed, Error: c.Error, Timeout: c.Timeout, Skipped: c.Skipped, Damaged: c.Damaged,
+	}
+}
+
+// SlotState is a slot, or one of its attempts.
+type SlotState struct {
+	Slot    int    `json:"slot"`
+	Attempt int    `json:"attempt"` // of a slot: attempts begun
+	Pexec   int    `json:"pexec"`
+	Key     string `json:"key"`
+}
+
+func slotOf(s *schedule.Slot) *SlotState {
+	if s == nil {
+		return nil
+	}
+	return &SlotState{Slot: s.Index, Attempt: s.Attempts, Pexec: s.Pexec, Key: s.Key.String()}
+}
+
+func recordOf(r *results.Record) SlotState {
+	return SlotState{Slot: r.Slot, Attempt: r.Attempt, Pexec: r.Pexec, Key: r.Key.String()}
+}
+
+// Interruption says that no krund works on the running slot.
+type Interruption struct {
+	Begun *time.Time `json:"begun"` // when the schedule was last changed; null when unknown
+}
+
+// LastRecord is the record of the slot that was worked on last.
+type LastRecord struct {
+	SlotState
+	Outcome results.Outcome `json:"outcome"`
+	Started time.Time       `json:"started"`
+	WallNS  int64           `json:"process_wall_ns"`
+}
+
+// Failure is a slot that ended with an error or a timeout.
+type Failure struct {
+	SlotState
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason"`
+}
+
+// DamagedSlot is a slot whose state is unknown.
+type DamagedSlot struct {
+	Slot   int    `json:"slot"`
+	Reason string `json:"reason"`
+}
+
+// KeyStatus is how far a key is.
+type KeyStatus struct {
+	Key        string     `json:"key"`
+	Slots      SlotCounts `json:"slots"`
+	Attempts   int        `json:"attempts"`
+	MeanWallNS *int64     `json:"mean_process_wall_ns"` // of the last executions; null when there are none
+}
+
+// StatusOf reads how far an experiment is. host is the name of this machine. It takes no lock.
+func StatusOf(f experiment.Experiment, host string) (Status, error) {
+	s, err := f.OpenSchedule()
+	if err != nil {
+		return Status{}, err
+	}
+	defer s.Close() //nolint:errcheck // it was only read
+	left := abandoned(f, host)
+	v, err := surveyOf(s, MaxFailures)
+	if err != nil {
+		return Status{}, fmt.Errorf("read the schedule: %w", err)
+	}
+	st := fromHeader(f, s, v)
+	if st.Running != nil && left &&
+		abandoned(f, host) { // before and after: a krund may have begun or ended meanwhile
+		st.Interrupted = interruption(f)
+	}
+	r := f.Reader()
+	st.addLast(r, v)
+	st.addFailures(r, v)
+	st.addConfig(f, host, v, v.samples(r))
+	return st, st.addRequests(f)
+}
+
+// abandoned reports whether the krund that took the experiment last has ended. For one on another
+// machine it returns false, because that cannot be told.
+func abandoned(f experiment.Experiment, host string) bool {
+	pid, on := f.LastHolder()
+	return pid > 0 && on == host && !directory.HoldsLock(f.FS(), pid)
+}
+
+func interruption(f experiment.Experiment) *Interruption {
+	info, err := f.FS().Lstat(f.Schedule())
+	if err != nil {
+		return &Interruption{}
+	}
+	begun := info.ModTime().UTC().Truncate(time.Second)
+	return &Interruption{Begun: &begun}
+}
+
+func fromHeader(f experiment.Experiment, s *schedule.Schedule, v *survey) Status {
+	h := s.Header()
+	st := Status{
+		Format: StatusFormat, Directory: f.Dir(), ConfigHash: h.ConfigHash, Created: h.Created,
+		Order: h.Order, Seed: h.Seed, Slots: CountsOf(v.seen), Attempts: v.seen.Attempts,
+		Running: slotOf(v.running), Next: slotOf(v.next), Reboots: h.Reboots, Mails: h.Mails,
+		ErrorsTotal: v.failed, Errors: []Failure{}, Damaged: []DamagedSlot{}, Findings: []string{},
+		Keys: []KeyStatus{},
+	}
+	if st.Slots.Total > 0 {
+		st.Percent = 100 * float64(st.Slots.Finished) / float64(st.Slots.Total)
+	}
+	switch {
+	case st.Slots.Finished == st.Slots.Total:
+		st.State = StateFinished
+	case v.seen.Attempts == 0 && v.seen.Final() == 0:
+		st.State = StateNew
+	default:
+		st.State = StateUnfinished
+	}
+	for _, d := range v.damaged {
+		st.Damaged = append(st.Damaged, DamagedSlot{Slot: d.Index, Reason: d.Reason})
+	}
+	if err := s.HeaderDamage(); err != nil {
+		st.Findings = append(
+			st.Findings,
+			fmt.Sprintf(
+				"one of the two copies of the schedule's header is damaged; the next update repairs it: %v",
+				err),
+		)
+	}
+	return st
+}
+
+// addLast adds the record of the slot that was worked on last: an attempt of
+// the running one may have a record already.
+func (st *Status) addLast(r *results.Reader, v *survey) {
+	for _, slot := range []*schedule.Slot{v.running, v.last} {
+		if slot == nil {
+			continue
+		}
+		rec, ok, err := r.Latest(slot.Index, slot.Attempts)
+		if err != nil {
+			st.Findings = append(st.Findings, err.Error())
+			continue
+		}
+		if !ok {
+			continue
+		}
+		st.Experiment, st.Host, st.Reboot = rec.Experiment, rec.Host, rec.Reboot
+		st.Last = &LastRecord{
+			SlotState: recordOf(&rec), Outcome: rec.Outcome, Started: rec.Started,
+			WallNS: rec.Process.WallNS,
+		}
+		return
+	}
+}
+
+// addFailures adds the first reason of each failed slot.
+func (st *Status) addFailures(r *results.Reader, v *survey) {
+	for _, slot := range v.failures {
+		f := Failure{
+			SlotState: *slotOf(&slot), Outcome: slot.Flag.String(), Reason: "no reason is recorded",
+		}
+		rec, ok, err := r.Latest(slot.Index, slot.Attempts)
+		switch {
+		case err != nil:
+			f.Reason = err.Error()
+		case !ok:
+			f.Reason = "no attempt was completed: the machine or krund stopped each time"
+		case len(rec.Reasons) > 0:
+			f.Reason = rec.Reasons[0]
+		}
+		st.Errors = append(st.Errors, f)
+	}
+}
+
+// addConfig adds what the configuration knows, and what is estimated with it.
+func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, samples []Sample) {
+	if st.Host != "" {
+		host = st.Host
+	}
+	var waits Waits
+	cfg, err := f.Config(host)
+	if err == nil {
+		waits = WaitsOf(cfg)
+		st.fill(cfg)
+	} else {
+		st.Findings = append(st.Findings, "the limits and waits are unknown: "+FirstProblem(err))
+	}
+	left := v.left()
+	st.ETA = Estimate(left, samples, waits, v.seen.Attempts > 0).Document()
+	means := MeanTimes(samples)
+	for _, k := range v.keys {
+		row := KeyStatus{Key: k.Key.String(), Slots: CountsOf(k.Counts), Attempts: k.Attempts}
+		if mean, ok := means[k.Key]; ok {
+			ns := int64(mean)
+			row.MeanWallNS = &ns
+		}
+		st.Keys = append(st.Keys, row)
+	}
+}
+
+func (st *Status) fill(cfg *config.Config) {
+	st.Experiment, st.Reboot = cfg.Experiment.Name, cfg.Experiment.Reboot
+	reboots, mails := cfg.Experiment.MaxReboots, cfg.Notify.MaxMails
+	st.MaxReboots, st.MaxMails = &reboots, &mails
+	if cfg.Hash != st.ConfigHash {
+		st.Findings = append(st.Findings,
+			"config.toml is not the text that the schedule was made from; see `krunctl check-data`")
+	}
+}
+
+// addRequests adds the requests to krund.
+func (st *Status) addRequests(f experiment.Experiment) error {
+	for _, r := range []struct {
+		directory.Request
+		text string
+	}{
+		{directory.Hold, "held: the boots are ordinary ones until `krunctl resume " + display.ShellPath(f.Dir()) + "`"},
+		{directory.Stop, "asked to stop: krund ends after the running execution"},
+	} {
+		asked, err := f.Asked(r.Request)
+		if err != nil {
+			return err
+		}
+		if asked {
+			st.Findings = append(st.Findings, r.text)
+		}
+	}
+	return nil
+}
+
+// FirstProblem is the first line of an error that may have many.
+func FirstProblem(err error) string {
+	var wrong config.Errors
+	if errors.As(err, &wrong) && len(wrong) > 1 {
+		return fmt.Sprintf("%v (and %d more mistakes)", wrong[0], len(wrong)-1)
+	}
+	return err.Error()
+}

@@ -1,0 +1,103 @@
+package summary_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/doctor"
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/experiment"
+	"krund/internal/results"
+	"krund/internal/schedule"
+	"krund/internal/summary"
+)
+
+const text = `[experiment]
+executions = 2
+iterations = 1
+reboot = "none"
+account = "caller"
+[vms.C]
+runner = "c"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+nbody = { parameter = 10 }
+`
+
+// TestStatusAndPlan follows an experiment of two slots.
+func TestStatusAndPlan(t *testing.T) {
+	toml := filepath.Join(t.TempDir(), "test.toml")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.WriteFile(toml, []byte(text), 0o644))
+	cfg, err := config.Parse(toml, []byte(text), "bencher7", doctor.Settings())
+	must(err)
+	plan := func() summary.Plan {
+		t.Helper()
+		p, err := summary.PlanOf(durable.OS(), cfg, toml)
+		must(err)
+		return p
+	}
+	if p := plan(); p.SlotsTotal != 2 || p.Finished != 0 || len(p.Keys) != 1 || p.ETA.RemainingNS != nil ||
+		!strings.HasPrefix(p.ETA.String(), "unknown") {
+		t.Errorf("before: %+v, %s", p, p.ETA)
+	}
+	d, err := directory.Create(durable.OS(), directory.For(toml))
+	must(err)
+	must(durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644))
+	e := cfg.Experiment
+	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: e.Order, Seed: e.Seed}
+	slots := schedule.Plan(cfg.Keys(), e.Executions, e.Order, e.Seed)
+	must(schedule.Create(durable.OS(), d.Schedule(), h, cfg.Slots(), slots))
+	s, err := schedule.Open(durable.OS(), d.Schedule(), true)
+	must(err)
+	defer s.Close()
+	check := func(state string, finished int, eta string) {
+		t.Helper()
+		st, err := summary.StatusOf(experiment.Experiment{Directory: d}, "bencher7")
+		must(err)
+		p := plan()
+		if st.State != state || st.Slots.Finished != finished || p.Finished != finished || len(st.Findings) > 0 ||
+			!strings.HasPrefix(st.ETA.String(), eta) || p.ETA.String() != st.ETA.String() {
+			t.Errorf("%+v, plan %+v", st, p)
+		}
+	}
+	check(summary.StateNew, 0, "unknown")
+	for n, want := range []string{"4m 0s, of which 3m 30s", "nothing is left"} {
+		slot, err := s.Begin()
+		must(err)
+		r := record(results.Completed, 0, 1, 2, 3)
+		r.Key, r.Slot, r.Attempt, r.Pexec, r.Iterations = slot.Key, slot.Index, slot.Attempts, slot.Pexec, 1
+		r.Experiment, r.Host, r.Reasons, r.Reboot = "test", "bencher7", []string{}, results.RebootNone
+		r.StartNS = nil
+		r.Process.WallNS = 30e9
+		must(results.NewAppender(durable.OS(), d.Results()).Append(r))
+		must(s.Finish(slot, schedule.Completed))
+		check([]string{summary.StateUnfinished, summary.StateFinished}[n], n+1, want)
+	}
+	cfg.Hash = strings.Repeat("ab", 32)
+	if p := plan(); p.Finished != 0 || len(p.Notes) != 1 || p.Keys[0].MeanWallNS == nil || *p.Keys[0].MeanWallNS != 30e9 {
+		t.Errorf("of another configuration: %+v", p)
+	}
+}
+
+func TestFirstProblem(t *testing.T) {
+	_, err := config.Parse("x.toml", []byte("[experiment]\nfoo = 1\nbar = 2\n"), "host", doctor.Settings())
+	if got := summary.FirstProblem(err); !strings.Contains(got, "more mistakes") {
+		t.Errorf("%q of %v", got, err)
+	}
+	if got := summary.FirstProblem(errors.New("one")); got != "one" {
+		t.Error(got)
+	}
+}

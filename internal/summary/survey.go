@@ -1,0 +1,112 @@
+package summary
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"krund/internal/key"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// Bounds of how many records are read to estimate a duration, so that a status
+// costs the same for a small experiment and a large one.
+const (
+	samplesPerKey = 3
+	mostSamples   = 300
+)
+
+// survey is what one pass over the schedule finds: its state in numbers, and the slots whose records
+// are worth reading.
+type survey struct {
+	recent   map[key.Key][]schedule.Slot // the last completed slots of each key
+	failures []schedule.Slot             // slots that ended with an error or a timeout, the first few
+	failed   int                         // how many there are
+	running  *schedule.Slot
+	next     *schedule.Slot // first outstanding one
+	last     *schedule.Slot // last finished one
+	damaged  []*schedule.DamagedSlot
+	seen     schedule.Counts
+	keys     []schedule.KeyCounts
+	at       map[key.Key]int
+}
+
+// surveyOf reads every slot of s once. Its memory depends on the number of keys, on mostFailures and
+// on the number of damaged slots.
+func surveyOf(s *schedule.Schedule, mostFailures int) (*survey, error) {
+	v := &survey{recent: make(map[key.Key][]schedule.Slot), at: make(map[key.Key]int)}
+	for slot, err := range s.Slots() {
+		var damaged *schedule.DamagedSlot
+		switch {
+		case errors.As(err, &damaged):
+			v.seen.Damaged++
+			v.damaged = append(v.damaged, damaged)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		v.add(slot, mostFailures)
+	}
+	return v, nil
+}
+
+func (v *survey) add(slot schedule.Slot, mostFailures int) {
+	i, seen := v.at[slot.Key]
+	if !seen {
+		i = len(v.keys)
+		v.at[slot.Key] = i
+		v.keys = append(v.keys, schedule.KeyCounts{Key: slot.Key})
+	}
+	v.seen.Add(slot)
+	v.keys[i].Add(slot)
+	switch slot.Flag {
+	case schedule.Outstanding:
+		if v.next == nil {
+			v.next = &slot
+		}
+		return
+	case schedule.Running:
+		v.running = &slot
+		return
+	case schedule.Completed:
+		recent := append(v.recent[slot.Key], slot)
+		v.recent[slot.Key] = recent[max(0, len(recent)-samplesPerKey):]
+	case schedule.Error, schedule.Timeout:
+		v.failed++
+		if len(v.failures) < mostFailures {
+			v.failures = append(v.failures, slot)
+		}
+	}
+	v.last = &slot
+}
+
+// left returns what is still to be run of each key, the running slot included.
+func (v *survey) left() []Remaining {
+	list := make([]Remaining, 0, len(v.keys))
+	for _, k := range v.keys {
+		list = append(list, Remaining{Key: k.Key, Count: k.Outstanding + k.Running})
+	}
+	return list
+}
+
+// samples reads the records of the last completed slots. Records that cannot
+// be read are left out: `krunctl check-data` is there to find them.
+func (v *survey) samples(r *results.Reader) []Sample {
+	var slots []schedule.Slot
+	for _, recent := range v.recent {
+		slots = append(slots, recent...)
+	}
+	slices.SortFunc(slots, func(a, b schedule.Slot) int { return a.Index - b.Index })
+	slots = slots[max(0, len(slots)-mostSamples):]
+	var samples []Sample
+	for _, slot := range slots {
+		rec, ok, err := r.Latest(slot.Index, slot.Attempts)
+		if err == nil && ok && rec.Outcome == results.Completed {
+			samples = append(samples, Sample{
+				Slot: rec.Slot, Key: rec.Key, Started: rec.Started, Wall: time.Duration(rec.Process.WallNS),
+			})
+		}
+	}
+	return samples
+}
