@@ -34,9 +34,7 @@ func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 	if e.Reboot != config.RebootNone {
 		h.Reboots = facts.Attempts
 	}
-	for _, t := range facts.Base {
-		h.BaseTemperatures = append(h.BaseTemperatures, t)
-	}
+	h.BaseTemperatures = append(h.BaseTemperatures, facts.Base...)
 	return h
 }
 
