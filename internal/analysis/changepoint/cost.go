@@ -12,8 +12,8 @@ type cost interface {
 	// segment is C(s, t) as the reference implementation computes it.
 	segment(s, t int) float64
 	// screen appends to out those candidates of list for which
-	// f[s] + segment(s, t) + price might be at most limit.
-	screen(out, list []int32, f []float64, t int, price, limit float64) []int32
+	// f[s] + segment(s, t) + penalty might be at most limit.
+	screen(out, list []int32, f []float64, t int, penalty, limit float64) []int32
 	// measure gives a lower bound on segment(s, t), close and cheap, and what
 	// rise needs to know of the segment; ok is false when rise could not
 	// bound it.

@@ -33,8 +33,8 @@ func TestDetectRefuses(t *testing.T) {
 		{"sum of squares overflows", slices.Repeat([]float64{1e154}, 20), Options{}, ErrMagnitude},
 		{"variance overflows, stable", []float64{1e300, -1e300, 1e300, -1e300}, Options{Arithmetic: Stable}, ErrMagnitude},
 		{"segments of one value, variance", []float64{1, 2, 3, 4}, Options{MinSegment: 1}, ErrOptions},
-		{"negative price", []float64{1, 2, 3, 4}, Options{Penalty: Manual(-1)}, ErrOptions},
-		{"price not a number", []float64{1, 2, 3, 4}, Options{Penalty: LogN(math.NaN())}, ErrOptions},
+		{"negative penalty", []float64{1, 2, 3, 4}, Options{Penalty: Manual(-1)}, ErrOptions},
+		{"penalty not a number", []float64{1, 2, 3, 4}, Options{Penalty: LogN(math.NaN())}, ErrOptions},
 		{"no quantiles", []float64{1, 2, 3, 4}, Options{Cost: EmpiricalDistribution, Quantiles: -1}, ErrOptions},
 		{"NaN, distribution", []float64{1, 2, math.NaN()}, Options{Cost: EmpiricalDistribution}, ErrNotFinite},
 	} {
@@ -72,7 +72,7 @@ func TestDetectFindsAStep(t *testing.T) {
 }
 
 // TestSegmentsCoverTheSeries checks what holds for every segmentation: the
-// segments adjoin, and the cost is the sum of their costs and prices.
+// segments adjoin, and the cost is the sum of their costs and penalties.
 func TestSegmentsCoverTheSeries(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, shape := range shapes {
@@ -129,7 +129,7 @@ func TestStableIsScaleFree(t *testing.T) {
 	}
 }
 
-// TestMeanOverItsNoise: Stable arithmetic makes the price of Mean mean the same
+// TestMeanOverItsNoise: Stable arithmetic makes the penalty of Mean mean the same
 // in every unit.
 func TestMeanOverItsNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
@@ -203,9 +203,9 @@ func TestQuantilesAreThoseOfR(t *testing.T) {
 
 func TestParsePenalty(t *testing.T) {
 	for _, c := range []struct {
-		text  string
-		want  Penalty
-		price float64 // for 100 values, MeanVariance
+		text    string
+		want    Penalty
+		penalty float64 // for 100 values, MeanVariance
 	}{
 		{"120", Manual(120), 120},
 		{"15logn", LogN(15), 15 * math.Log(100)},
@@ -220,9 +220,9 @@ func TestParsePenalty(t *testing.T) {
 		if err != nil || got != c.want {
 			t.Errorf("%q: %v, %v", c.text, got, err)
 		}
-		price, err := got.price(100, MeanVariance)
-		if err != nil || math.Abs(price-c.price) > 1e-12*c.price {
-			t.Errorf("%q costs %v, %v; want %v", c.text, price, err, c.price)
+		penalty, err := got.penalty(100, MeanVariance)
+		if err != nil || math.Abs(penalty-c.penalty) > 1e-12*c.penalty {
+			t.Errorf("%q costs %v, %v; want %v", c.text, penalty, err, c.penalty)
 		}
 		if again, err := ParsePenalty(got.String()); err != nil || again != got {
 			t.Errorf("%q is written %q, which reads %v, %v", c.text, got, again, err)

@@ -10,7 +10,7 @@ const (
 	shortest    = 4
 	// smallGroup is how many make a group that is not split.
 	smallGroup = 48
-	// nearlyBest is how close to the winner, in prices, a candidate may be
+	// nearlyBest is how close to the winner, in multiples of the penalty, a candidate may be
 	// without being kept out of the groups.
 	nearlyBest = 1.0 / 8
 )
@@ -46,24 +46,24 @@ type grouped struct {
 // Old candidates are kept in groups. For a group last evaluated at u, and any
 // member s, superadditivity gives
 //
-//	F(s) + C(s,t) + price >= least + C(u,t)
+//	F(s) + C(s,t) + penalty >= least + C(u,t)
 //
 // so that one cost tells for all of them that they lose at t against the best
 // candidate found so far. Without changes the left side exceeds the winner by
-// about the price, and C(u,t) is close to what the winner's own cost grew by,
+// about the penalty, and C(u,t) is close to what the winner's own cost grew by,
 // so that groups are hardly ever looked into. Groups of similar size that have
 // been quiet are merged (and evaluated anew), one that cannot be skipped is
 // evaluated and split: about log n groups, and n log n evaluations.
-func peltGrouped(c cost, n, minimum int, price float64) *solution {
+func peltGrouped(c cost, n, minimum int, penalty float64) *solution {
 	g := &grouped{
-		solution: newSolution(c, n, minimum, price),
+		solution: newSolution(c, n, minimum, penalty),
 		cost:     c,
 		n:        n,
 		minimum:  minimum,
 		recent:   []int32{0, int32(minimum)},
 		known:    make([]int32, n+1),
 		dead:     make([]bool, n+1),
-		scale:    price,
+		scale:    penalty,
 	}
 	for t := 2 * minimum; t <= n; t++ {
 		g.step(t)
@@ -78,7 +78,7 @@ type winner struct {
 }
 
 func (g *grouped) value(s int32, t int) float64 {
-	return g.f[s] + g.cost.segment(int(s), t) + g.price
+	return g.f[s] + g.cost.segment(int(s), t) + g.penalty
 }
 
 // step finds f[t] and last[t].
@@ -86,8 +86,8 @@ func (g *grouped) step(t int) {
 	w := winner{s: g.last[t-1]}
 	w.value = g.value(w.s, t)
 	limit := w.value + sumError*g.scale
-	g.scratch = g.cost.screen(g.scratch[:0], g.singles, g.f, t, g.price, limit)
-	g.scratch = g.cost.screen(g.scratch, g.recent, g.f, t, g.price, limit)
+	g.scratch = g.cost.screen(g.scratch[:0], g.singles, g.f, t, g.penalty, limit)
+	g.scratch = g.cost.screen(g.scratch, g.recent, g.f, t, g.penalty, limit)
 	g.values = g.values[:0]
 	incumbent := w
 	for _, s := range g.scratch {
@@ -115,7 +115,7 @@ func (g *grouped) step(t int) {
 func (g *grouped) prune(t int) {
 	pruned := false
 	for i, s := range g.scratch {
-		if g.values[i] > g.f[t]+g.price {
+		if g.values[i] > g.f[t]+g.penalty {
 			g.dead[s] = true
 			pruned = true
 		} else if g.unknown(s) == t {
@@ -149,7 +149,7 @@ func (g *grouped) alive(s int32, t int) bool {
 		return false
 	}
 	for u := g.unknown(s); u < t; u++ {
-		if g.value(s, u) > g.f[u]+g.price {
+		if g.value(s, u) > g.f[u]+g.penalty {
 			g.dead[s] = true
 			return false
 		}

@@ -2,7 +2,7 @@ package changepoint
 
 import "math"
 
-// Knee finds the price beyond which dearer changepoints no longer get much
+// Knee finds the penalty beyond which larger penalties no longer make changepoints much
 // rarer: the elbow of a convex falling curve by the Kneedle method
 // (Satopää et al. 2011), as the Python package kneed 0.7.0 finds it with
 // sensitivity 1 when it is given the points dearest first. ok is false when
@@ -11,14 +11,14 @@ import "math"
 // Given in that order, kneed begins at the far end of the curve: a knee at the
 // dearest point ends its search without an answer, and so does running past the
 // cheapest one.
-func Knee(points []PricePoint) (price float64, ok bool) {
+func Knee(points []PenaltyPoint) (penalty float64, ok bool) {
 	n := len(points)
 	if n < 2 {
 		return 0, false
 	}
 	x, y := make([]float64, n), make([]float64, n)
 	for i, p := range points {
-		x[n-1-i], y[n-1-i] = p.Price, float64(p.Changepoints)
+		x[n-1-i], y[n-1-i] = p.Penalty, float64(p.Changepoints)
 	}
 	xs := unitInterval(x)
 	d := unitInterval(y)

@@ -73,10 +73,10 @@ var reciprocals = func() (r [shortSegment]float64) {
 
 // screen bounds log v from below: by the exponent and fraction of v, which is
 // at most 0.06 too small, for short segments, more closely for long ones.
-func (c *normalCost) screen(out, list []int32, f []float64, t int, price, limit float64) []int32 {
+func (c *normalCost) screen(out, list []int32, f []float64, t int, penalty, limit float64) []int32 {
 	const constant = logTwoPi + 1 - 0x1p-17
 	xt, xxt := c.x[t], c.xx[t]
-	limit -= price
+	limit -= penalty
 	for _, s := range list {
 		k := t - int(s)
 		n := float64(k)

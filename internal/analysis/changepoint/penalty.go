@@ -9,7 +9,7 @@ import (
 	"krund/internal/analysis/arith"
 )
 
-// Penalty is the price of a changepoint. The zero value is a price of 0.
+// Penalty is the penalty of a changepoint. The zero value is a penalty of 0.
 type Penalty struct {
 	kind  penaltyKind
 	value float64
@@ -29,10 +29,10 @@ const (
 
 var penaltyNames = map[penaltyKind]string{sic: "sic", mbic: "mbic", aic: "aic", hannanQuinn: "hannan-quinn", crops: "crops"}
 
-// Manual is a fixed price.
+// Manual is a fixed penalty.
 func Manual(value float64) Penalty { return Penalty{manual, value} }
 
-// LogN is a price of coefficient × log n, n the values analysed (after
+// LogN is a penalty of coefficient × log n, n the values analysed (after
 // outliers are removed). The study uses LogN(15).
 func LogN(coefficient float64) Penalty { return Penalty{timesLogN, coefficient} }
 
@@ -45,8 +45,8 @@ var (
 	HannanQuinn = Penalty{kind: hannanQuinn} // 2 (p+1) log log n
 )
 
-// CROPS chooses the price for each series from the knee of the curve of
-// changepoints over price, between 4 log n and 100,000 log n (Traini et al.
+// CROPS chooses the penalty for each series from the knee of the curve of
+// changepoints over penalty, between 4 log n and 100,000 log n (Traini et al.
 // 2023): see [Knee].
 var CROPS = Penalty{kind: crops}
 
@@ -71,7 +71,7 @@ func (p *Penalty) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ParsePenalty reads a price ("120"), a multiple of log n ("15logn", "15 log
+// ParsePenalty reads a penalty ("120"), a multiple of log n ("15logn", "15 log
 // n"), or a name: sic, bic, mbic, aic, hannan-quinn, crops.
 func ParsePenalty(s string) (Penalty, error) {
 	text := strings.ToLower(strings.ReplaceAll(s, " ", ""))
@@ -94,8 +94,8 @@ func ParsePenalty(s string) (Penalty, error) {
 	return Manual(v), nil
 }
 
-// price is the penalty's value for a series of n values (R: penalty_decision).
-func (p Penalty) price(n int, cost Cost) (float64, error) {
+// penalty is the penalty's value for a series of n values (R: penalty_decision).
+func (p Penalty) penalty(n int, cost Cost) (float64, error) {
 	parameters := 1.0
 	if cost == MeanVariance {
 		parameters = 2

@@ -17,7 +17,7 @@ func (g *grouped) lookIntoGroups(w *winner, t int) {
 			worth = group.worth(t)
 		}
 		switch {
-		case worth > w.value+g.price: // at least f[t] + price: pruned, all of them
+		case worth > w.value+g.penalty: // at least f[t] + penalty: pruned, all of them
 			g.free = append(g.free, group)
 		case worth > w.value:
 			kept = append(kept, group)
@@ -54,7 +54,7 @@ func (g *grouped) regroup(members []int32, t int, limit float64) {
 }
 
 // form makes a group of candidates. Those that R prunes at t are left out:
-// their value exceeds limit + price, where limit may be anything not below
+// their value exceeds limit + penalty, where limit may be anything not below
 // f[t]. Those that are nearly the best, and those that cannot be bounded, stay
 // single.
 func (g *grouped) form(members []int32, t int, limit float64) {
@@ -65,11 +65,11 @@ func (g *grouped) form(members []int32, t int, limit float64) {
 			continue
 		}
 		least, m, ok := g.cost.measure(int(s), t)
-		least += g.f[s] + g.price - rounding
+		least += g.f[s] + g.penalty - rounding
 		switch {
-		case least > limit+g.price:
+		case least > limit+g.penalty:
 			g.dead[s] = true
-		case !ok || least <= limit+g.price*nearlyBest:
+		case !ok || least <= limit+g.penalty*nearlyBest:
 			g.singles = append(g.singles, s)
 		default:
 			n.include(s, least, m)
