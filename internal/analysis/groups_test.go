@@ -200,8 +200,8 @@ func asDataset(g *groupFile) *dataset.Dataset {
 	return d
 }
 
-// TestFixtureGroupsInADocument compares what the whole analysis says, with its
-// percentages for window and steady state, which are 200 and 500 of 2000.
+// TestFixtureGroupsInADocument compares what the whole analysis says, with its percentages for
+// window and steady state, which are 200 and 500 of 2000.
 func TestFixtureGroupsInADocument(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(fixtures(t, "changepoint"), "g*.json"))
 	if err != nil || len(names) == 0 {

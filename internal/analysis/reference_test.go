@@ -77,8 +77,8 @@ func (c *caseFile) values() []float64 {
 	return v
 }
 
-// fixtures is the directory with the series that are not part of the project;
-// the test is skipped without it.
+// fixtures is the directory with the series that are not part of the project; the test is skipped
+// without it.
 func fixtures(t *testing.T, sub string) string {
 	t.Helper()
 	dir := os.Getenv("KRUND_FIXTURES")

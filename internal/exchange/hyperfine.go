@@ -10,9 +10,9 @@ import (
 // FormatHyperfine is dataset.Info.Format of hyperfine's results.
 const FormatHyperfine = "hyperfine JSON"
 
-// ReadHyperfine reads hyperfine's results (--export-json). Every time is a
-// process execution of one iteration, in seconds; one that ended with another
-// exit code than 0 is an error. The errors wrap ErrFormat, or are those of r.
+// ReadHyperfine reads hyperfine's results (--export-json). Every time is a process execution of one
+// iteration, in seconds; one that ended with another exit code than 0 is an error. The errors wrap
+// ErrFormat, or are those of r.
 func ReadHyperfine(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	var f struct {
 		Results []struct {

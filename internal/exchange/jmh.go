@@ -27,11 +27,10 @@ type jmhResult struct {
 	} `json:"primaryMetric"`
 }
 
-// ReadJMH reads JMH's results (-rf json). A fork is a process execution, a
-// measurement iteration an in-process one; warmup iterations are not in these
-// files, so measure with -wi 0. Times per operation are converted to seconds;
-// throughput (ops/s) keeps its unit. Parameters become part of the benchmark's
-// name. The errors wrap ErrFormat, or are those of r.
+// ReadJMH reads JMH's results (-rf json). A fork is a process execution, a measurement iteration an
+// in-process one; warmup iterations are not in these files, so measure with -wi 0. Times per
+// operation are converted to seconds; throughput (ops/s) keeps its unit. Parameters become part of
+// the benchmark's name. The errors wrap ErrFormat, or are those of r.
 func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	var list []jmhResult
 	if err := decodeJSON(r, &list); err != nil {

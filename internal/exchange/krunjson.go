@@ -20,22 +20,20 @@ const FormatKrun = "krun"
 
 // KrunOptions say what to read of a results file.
 type KrunOptions struct {
-	// Counters also reads APERF and MPERF, which only exports need: a third
-	// of a large file each. Core cycles are always read.
+	// Counters also reads APERF and MPERF, which only exports need: a third of a large file each.
+	// Core cycles are always read.
 	Counters bool
-	// Size of the file in bytes, 0 when it is unknown: it bounds what a packed
-	// file may unpack to.
+	// Size of the file in bytes, 0 when it is unknown: it bounds what a packed file may unpack to.
 	Size int64
 }
 
-// ErrFormat says that a file is not of the format it was read as.
+// ErrFormat means that a file is not of the format it was read as.
 var ErrFormat = errors.New("not in the expected format")
 
-// ReadKrunJSON reads Krun's results (NAME_results.json.bz2), packed or not.
-// Wall-clock times stay in seconds, counts keep their 64 bits. An execution
-// without times is one that crashed, unless its flag says otherwise; keys
-// without executions are kept. A counter with a null among its values is left
-// out of its execution, and Problems says so. What warmup_stats adds to the file is not read.
+// ReadKrunJSON reads Krun's results (NAME_results.json.bz2), packed or not. Wall-clock times stay
+// in seconds, counts keep their 64 bits. An execution without times is one that crashed, unless its
+// flag says otherwise; keys without executions are kept. A counter with a null among its values is
+// left out of its execution, and Problems says so. What warmup_stats adds to the file is not read.
 // The errors wrap ErrFormat, or are those of r.
 func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	text, err := unpackBzip2(r, o.Size)
@@ -235,13 +233,13 @@ func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
 	return e, nil
 }
 
-// lacks says whether a counter of an execution has a core without all its values. The others tell nothing then: what is read is the sum of the cores, and
-// which of them worked most.
+// lacks reports whether a counter of an execution has a core without all its values. The others
+// tell nothing then: what is read is the sum of the cores, and which of them worked most.
 func lacks(cores [][]uint64) bool {
 	return slices.ContainsFunc(cores, func(values []uint64) bool { return values == nil })
 }
 
-// leftOut says which counters of a key were not read, because values of them are null.
+// leftOut lists which counters of a key were not read, because values of them are null.
 func (f *krunFile) leftOut(text string) []string {
 	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(krunColumns)) {
@@ -271,8 +269,7 @@ func krunOutcome(flag string) (dataset.Outcome, error) {
 	return "", fmt.Errorf("flag %q is none of C, E, T", flag)
 }
 
-// splitKey reads "benchmark:vm:variant" as other tools write it, whatever
-// characters they use.
+// splitKey reads "benchmark:vm:variant" as other tools write it, whatever characters they use.
 func splitKey(text string) (key.Key, error) {
 	if err := tooLong("key", text); err != nil {
 		return key.Key{}, err
@@ -284,8 +281,8 @@ func splitKey(text string) (key.Key, error) {
 	return key.Key{Benchmark: parts[0], VM: parts[1], Variant: parts[2]}, nil
 }
 
-// machineOf takes the machine's name from the output of uname -a, as
-// warmup_stats does: the second word.
+// machineOf takes the machine's name from the output of uname -a, as warmup_stats does: the second
+// word.
 func machineOf(uname string) string {
 	if words := strings.Fields(uname); len(words) > 1 {
 		return words[1]

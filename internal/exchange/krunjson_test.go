@@ -173,9 +173,9 @@ func TestJSONText(t *testing.T) {
 	}
 }
 
-// FuzzReadKrunJSON checks that no text makes the reader panic, and that what
-// it accepts is consistent.
-// TestKrunNullCounts: a counter with a null is missing from its execution, and is said to be; the times and the other counters are kept.
+// FuzzReadKrunJSON checks that no text makes the reader panic, and that what it accepts is
+// consistent. TestKrunNullCounts: a counter with a null is missing from its execution, and is said
+// to be; the times and the other counters are kept.
 func TestKrunNullCounts(t *testing.T) {
 	d, err := ReadKrunJSON(strings.NewReader(`{"wallclock_times": {"a:b:c": [[1, 2], [3, 4], [], [5, 6]], "d:e:f": [[1, 2]]},`+
 		` "core_cycle_counts": {"a:b:c": [[[1, null], [3, 4]], [[5, 6], [7, 8]], [null, null], [null, [1, 2]]], "d:e:f": [[[9, 9]]]},`+

@@ -17,11 +17,10 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// WriteKrunJSON writes a dataset as Krun's results (NAME_results.json.bz2),
-// packed with bzip2, which warmup_stats and ReadKrunJSON read. Times are exact
-// decimals of seconds, counts have all their 64 bits. Executions that were run
-// again are left out, as Krun does; those that failed are empty. Columns that
-// Krun does not know are not written, and wall times in another unit than time
+// WriteKrunJSON writes a dataset as Krun's results (NAME_results.json.bz2), packed with bzip2,
+// which warmup_stats and ReadKrunJSON read. Times are exact decimals of seconds, counts have all
+// their 64 bits. Executions that were run again are left out, as Krun does; those that failed are
+// empty. Columns that Krun does not know are not written, and wall times in another unit than time
 // are an error. config is kept as the file's "config".
 func WriteKrunJSON(w io.Writer, d *dataset.Dataset, config string) error {
 	packer, err := bzip2.NewWriter(w, &bzip2.WriterConfig{Level: bzip2.BestCompression})

@@ -12,8 +12,8 @@ import (
 	"krund/internal/key"
 )
 
-// parquetDirectory writes two keys, one with a name that directories cannot have, and
-// gives a pattern of their files.
+// parquetDirectory writes two keys, one with a name that directories cannot have, and gives a
+// pattern of their files.
 func parquetDirectory(t *testing.T) string {
 	t.Helper()
 	d := &dataset.Dataset{Info: dataset.Info{Machine: "bencher5", Experiment: "test"}}
@@ -41,8 +41,8 @@ func parquetDirectory(t *testing.T) string {
 	return filepath.Join(dir, "**", "*.parquet")
 }
 
-// TestDuckDB asks DuckDB what it reads: partitions, types, all 64 bits, what
-// is missing, and the metadata.
+// TestDuckDB asks DuckDB what it reads: partitions, types, all 64 bits, what is missing, and the
+// metadata.
 func TestDuckDB(t *testing.T) {
 	duckdb, err := exec.LookPath("duckdb")
 	if err != nil {

@@ -42,8 +42,8 @@ func FuzzSniff(f *testing.F) {
 	})
 }
 
-// TestParquetFile: whatever a name is, its file stays below the directory, and
-// names of a part can be made by a file system.
+// TestParquetFile: whatever a name is, its file stays below the directory, and names of a part can
+// be made by a file system.
 func TestParquetFile(t *testing.T) {
 	for _, c := range []struct {
 		k    key.Key

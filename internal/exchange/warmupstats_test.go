@@ -12,8 +12,8 @@ import (
 	"krund/internal/key"
 )
 
-// warmupStats is what warmup_stats' own code is asked: to read our results of
-// Krun, and to make results of our CSV.
+// warmupStats is what warmup_stats' own code is asked: to read our results of Krun, and to make
+// results of our CSV.
 const warmupStats = `
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -24,8 +24,8 @@ print(json.dumps({'machine': ours['audit']['uname'].split(' ')[1], 'times': ours
     'cycles': ours['core_cycle_counts'], 'csv': read_krun_results_file(made)['wallclock_times'], 'made': made}))
 `
 
-// TestWarmupStats holds our files against the program they are for. It runs
-// where KRUND_WARMUP_STATS names its directory, and needs python2.7.
+// TestWarmupStats holds our files against the program they are for. It runs where
+// KRUND_WARMUP_STATS names its directory, and needs python2.7.
 func TestWarmupStats(t *testing.T) {
 	root := os.Getenv("KRUND_WARMUP_STATS")
 	if root == "" {

@@ -11,8 +11,8 @@ import (
 	"krund/internal/key"
 )
 
-// study makes up an experiment of the study's size: keys times 30 executions of
-// 2,000 iterations, each key with the same values.
+// study makes up an experiment of the study's size: keys times 30 executions of 2,000 iterations,
+// each key with the same values.
 func study(b *testing.B, keys int) Input {
 	b.Helper()
 	one := &dataset.Dataset{}

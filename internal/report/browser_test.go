@@ -33,9 +33,8 @@ func (d disk) Create(name string) (io.WriteCloser, error) {
 	return os.Create(file)
 }
 
-// browse opens a page of a report from the disk in headless Chromium, with a
-// script that acts as a reader would, and gives what the script returned and
-// what the page said on the console.
+// browse opens a page of a report from the disk in headless Chromium, with a script that acts as a
+// reader would, and gives what the script returned and what the page said on the console.
 func browse(t *testing.T, page, script string) (result []byte, console string) {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
@@ -96,8 +95,8 @@ func reportOnDisk(t *testing.T) string {
 	return dir
 }
 
-// throttledRun is a record of 400 iterations of 0.3 s, the first at 100 s; at
-// 130.1 s, in iteration 101, the kernel speaks.
+// throttledRun is a record of 400 iterations of 0.3 s, the first at 100 s; at 130.1 s, in iteration
+// 101, the kernel speaks.
 func throttledRun(k key.Key, number int) *results.Record {
 	r := hotRun()
 	r.Key, r.Pexec, r.Slot = k, number, number
@@ -142,8 +141,8 @@ return r;`)
 	}
 }
 
-// TestKeyPageInBrowser: values are read, zoomed and panned by keyboard, and
-// other executions are chosen.
+// TestKeyPageInBrowser: values are read, zoomed and panned by keyboard, and other executions are
+// chosen.
 func TestKeyPageInBrowser(t *testing.T) {
 	text, console := browse(t, filepath.Join(reportOnDisk(t), "keys", "k0001.html"), `
 const $=(id)=>document.getElementById(id), range=()=>$("plot").dataset.range;

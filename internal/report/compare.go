@@ -81,8 +81,8 @@ func compareNotes(r *compare.Result) []string {
 	return append(notes, keyNotes(r)...)
 }
 
-// keyNotes are the warnings about keys, those of one kind about one side
-// together, in the words of the first.
+// keyNotes are the warnings about keys, those of one kind about one side together, in the words of
+// the first.
 func keyNotes(r *compare.Result) []string {
 	keys := map[string][]string{}
 	texts := map[string]string{}
@@ -145,8 +145,7 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// CompareJSON writes a comparison with everything it knows; what could not be
-// computed is null.
+// CompareJSON writes a comparison with everything it knows; what could not be computed is null.
 func CompareJSON(w io.Writer, r *compare.Result) error {
 	changes := make([]changeJSON, len(r.Changes))
 	for i, c := range r.Changes {

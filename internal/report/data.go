@@ -11,16 +11,16 @@ import (
 	"krund/internal/display"
 )
 
-// A report's data are scripts, because pages that are opened from a disk may
-// load nothing else. Each calls a function of report.js with one JSON value:
+// A report's data are scripts, because pages that are opened from a disk may load nothing else.
+// Each calls a function of report.js with one JSON value:
 //
 //	krund.pair(K, {unit, executions: [{number, label, values, outliers, ...}]})
 //	krund.columns(K, E, [{name, unit, core, values}])
 //
-// K and E are indexes from 0 of the pair and of its execution. Values are
-// numbers as short as they can be, null where there is none.
+// K and E are indexes from 0 of the pair and of its execution. Values are numbers as short as they
+// can be, null where there is none.
 
-// writePairData writes all executions of the column that was analysed.
+// writePairData writes all executions of the column that was analyzed.
 func writePairData(w io.Writer, index int, unit string, runs []executionView) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "krund.pair(%d,{\"unit\":%s,\"executions\":[\n", index, jsonText(unit))

@@ -10,9 +10,9 @@ import (
 	"krund/internal/display"
 )
 
-// FuzzEscape: whatever a name is, it stays text: in XML and HTML it reads back
-// as what can be seen of it, in LaTeX no command and no brace of its own is
-// left, in scripts it is one JSON string without a tag.
+// FuzzEscape: whatever a name is, it stays text: in XML and HTML it reads back as what can be seen
+// of it, in LaTeX no command and no brace of its own is left, in scripts it is one JSON string
+// without a tag.
 func FuzzEscape(f *testing.F) {
 	for _, s := range []string{"", hostile, "\\end{document}", "{}$&#%_^~\"|[", "</script>", "a\nb\u202ec\xff", "𝒳 ±"} {
 		f.Add(s)

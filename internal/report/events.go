@@ -10,7 +10,7 @@ import (
 	"krund/internal/results"
 )
 
-// EventKind says what an event is.
+// EventKind is the kind of an event.
 type EventKind string
 
 // The kinds of events.
@@ -21,21 +21,18 @@ const (
 	OtherEvent       EventKind = "other"       // what krund found of the process
 )
 
-// Event is what happened to an execution, with its place on the axis of
-// iterations.
+// Event is what happened to an execution, with its place on the axis of iterations.
 //
-// Kernel messages bear stamps of the kernel's own clock, which runs from the
-// boot on as the benchmark's does, but is neither set nor slewed by the same
-// rules: they drift apart by some ten milliseconds in hours. So an event's
-// iteration is right to within iterations of that length. What krund reads only
-// before and after the run lies outside the first and the last iteration;
+// Kernel messages bear stamps of the kernel's own clock, which runs from the boot on as the
+// benchmark's does, but is neither set nor slewed by the same rules: they drift apart by some ten
+// milliseconds in hours. So an event's iteration is right to within iterations of that length. What
+// krund reads only before and after the run lies outside the first and the last iteration;
 // throttling, which is counted then, may have been anywhere between.
 type Event struct {
 	At   float64 // index of the iteration in which, or after which, it happened; -0.5 before the first, n-0.5 after the last of n; NaN unknown
 	Kind EventKind
 	Text string
-	// Label stands beside the sign in plots: of temperatures the hottest
-	// sensor's, "45.0 °C".
+	// Label stands beside the sign in plots: of temperatures the hottest sensor's, "45.0 °C".
 	Label string
 }
 
@@ -65,8 +62,7 @@ func (e Event) Title(n int) string {
 	return e.Text
 }
 
-// eventsOf lists what a record says of its run, in the order of the axis, what
-// has no place last.
+// eventsOf lists what a record says of its run, in the order of the axis, what has no place last.
 func eventsOf(r *results.Record) []Event {
 	end := float64(len(r.WallNS)) - 0.5
 	var list []Event
@@ -133,9 +129,8 @@ func hottest(readings []results.Temperature) (text string, ok bool) {
 
 func celsius(milli int) string { return fmt.Sprintf("%.1f °C", float64(milli)/1000) }
 
-// iterationOf finds the iteration in which the kernel said a line: the last one
-// that began before. NaN where line or record have no stamps that can be held
-// against each other.
+// iterationOf finds the iteration in which the kernel said a line: the last one that began before.
+// NaN where line or record have no stamps that can be held against each other.
 func iterationOf(r *results.Record, line string) float64 {
 	stamp, ok := kernelStamp(line)
 	n := len(r.StartNS)
@@ -152,8 +147,8 @@ func iterationOf(r *results.Record, line string) float64 {
 	return float64(after - 1)
 }
 
-// kernelStamp reads the stamp of a line of the kernel's log as dmesg(1) prints
-// it, in nanoseconds since boot: "[   12.345678] mce: ...".
+// kernelStamp reads the stamp of a line of the kernel's log as dmesg(1) prints it, in nanoseconds
+// since boot: "[   12.345678] mce: ...".
 func kernelStamp(line string) (ns int64, ok bool) {
 	rest, ok := strings.CutPrefix(line, "[")
 	text, _, closed := strings.Cut(rest, "]")

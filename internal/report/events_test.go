@@ -13,8 +13,8 @@ import (
 	"krund/internal/results"
 )
 
-// hotRun is a record of 4 iterations, from 10 s to 14.4 s on the clock with
-// a pause of 0.1 s after each, with all kinds of events.
+// hotRun is a record of 4 iterations, from 10 s to 14.4 s on the clock with a pause of 0.1 s after
+// each, with all kinds of events.
 func hotRun() *results.Record {
 	r := &results.Record{
 		Key: key.Key{Benchmark: "b", VM: "v", Variant: "x"}, Slot: 0, Attempt: 1, Pexec: 1, Outcome: results.Completed, Clock: "CLOCK_MONOTONIC_RAW",

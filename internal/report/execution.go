@@ -19,10 +19,10 @@ type executionView struct {
 	HasColumns bool
 	SVG        string // file beside the page
 	Height     float64
-	Columns    []dataset.Column // others than the one analysed
+	Columns    []dataset.Column // others than the one analyzed
 }
 
-// Class is the class of an execution that was analysed, else why not.
+// Class is the class of an execution that was analyzed, else why not.
 func (e *executionView) Class() string {
 	if e.Analysis.Status == warmup.Analysed {
 		return string(e.Analysis.Classification)
@@ -80,7 +80,7 @@ func (s *site) execution(i, e int) (executionView, error) {
 	return v, err
 }
 
-// columns are those of an execution that are not the one analysed.
+// columns are those of an execution that are not the one analyzed.
 func (in *Input) columns(i, e int) ([]dataset.Column, error) {
 	all := in.Data.Pairs[i].Executions[e].Columns
 	if in.Columns != nil {
@@ -109,8 +109,8 @@ func AxisName(doc *warmup.Document) string {
 	return doc.Parameters.Column + " (" + doc.Unit + ")"
 }
 
-// Figure prepares the plot of an execution with columns of these names beside
-// its values: see Panels. ok is false when it has no iterations.
+// Figure prepares the plot of an execution with columns of these names beside its values: see
+// Panels. ok is false when it has no iterations.
 func (in *Input) Figure(pair, execution int, names []string, most int) (f Figure, ok bool, err error) {
 	v, err := in.view(pair, execution)
 	if err != nil || v.Analysis.Iterations == 0 {

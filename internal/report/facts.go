@@ -13,8 +13,8 @@ import (
 	"krund/internal/results"
 )
 
-// Facts are what krund's records say beside the measured values: where, when
-// and under which controls. Build one by Add; the zero value is empty.
+// Facts are what krund's records say beside the measured values: where, when and under which
+// controls. Build one by Add; the zero value is empty.
 type Facts struct {
 	Records     int
 	First, Last time.Time // begin of the first and the last execution; zero: none
@@ -24,8 +24,8 @@ type Facts struct {
 	runs        map[key.Key][]RunFacts
 }
 
-// Fact is a value and the number of records that have it. A name with several
-// values says that records differ.
+// Fact is a value and the number of records that have it. A name with several values says that
+// records differ.
 type Fact struct {
 	Name, Value string
 	Records     int
@@ -139,8 +139,8 @@ func runFacts(r *results.Record) RunFacts {
 	return f
 }
 
-// of gives the facts of a key's executions in the order that datasets have:
-// by number of the execution, then slot and attempt.
+// of gives the facts of a key's executions in the order that datasets have: by number of the
+// execution, then slot and attempt.
 func (f *Facts) of(k key.Key) []RunFacts {
 	if f == nil {
 		return nil
@@ -148,8 +148,8 @@ func (f *Facts) of(k key.Key) []RunFacts {
 	return slices.SortedStableFunc(slices.Values(f.runs[k]), func(a, b RunFacts) int { return cmp.Compare(a.Pexec, b.Pexec) })
 }
 
-// kernelNames are the parts of a fingerprint that may not differ within an
-// experiment whose numbers are compared.
+// kernelNames are the parts of a fingerprint that may not differ within an experiment whose numbers
+// are compared.
 var kernelNames = []string{"kernel.release", "kernel.version", "cpu.model", "cpu.microcode"}
 
 // Warnings lists what in the records weakens results, with the remedy.
@@ -193,7 +193,7 @@ func (f *Facts) Warnings() []warmup.Warning {
 	return list
 }
 
-// virtual says whether krund found that it runs in a virtual machine.
+// virtual reports whether krund found that it runs in a virtual machine.
 func (f *Facts) virtual() bool {
 	for _, c := range f.Controls {
 		if strings.Contains(c.Detail, "virtual machine") || c.Name == "virtualisation" && !c.Fit() {
@@ -212,8 +212,7 @@ func number(b bool) int {
 	return 0
 }
 
-// Names gives the records of a key's executions in the order that datasets
-// have them.
+// Names gives the records of a key's executions in the order that datasets have them.
 func (f *Facts) Names(k key.Key) []results.Name {
 	runs := f.of(k)
 	names := make([]results.Name, len(runs))

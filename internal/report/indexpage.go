@@ -50,8 +50,8 @@ func (s *site) index() error {
 	return s.write("index.html", func(w io.Writer) error { return s.pages.ExecuteTemplate(w, "index.html", p) })
 }
 
-// iterations is the number of iterations that all analysed executions have,
-// or from the fewest to the most.
+// iterations is the number of iterations that all analyzed executions have, or from the fewest to
+// the most.
 func iterations(doc *warmup.Document) string {
 	low, high := 0, 0
 	for i := range doc.Pairs {

@@ -17,7 +17,7 @@ type pairPage struct {
 	Pair       *warmup.Pair
 	Row        Row
 	Executions []executionView
-	Previous   string // file names of the neighbours; "": none
+	Previous   string // file names of the neighbors; "": none
 	Next       string
 }
 

@@ -137,9 +137,9 @@ func (p panel) outliers(r *Run) {
 	p.circles(commonInk, radius, centers[commonInk])
 }
 
-// series makes the lines of a series, with gaps where there is no number. Of a series with more than
-// two values per column it draws the lowest and the highest value of each column, which looks the
-// same.
+// series makes the lines of a series, with gaps where there is no number. Of a series with more
+// than two values per column it draws the lowest and the highest value of each column, which looks
+// the same.
 func (p panel) series(values []float64) [][]vg.Point {
 	per := (len(values) + p.columns - 1) / p.columns
 	if per <= 2 {

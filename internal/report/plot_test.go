@@ -105,8 +105,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPlotWithAll: other columns and events are drawn in every format, and
-// text beyond ASCII is what it says.
+// TestPlotWithAll: other columns and events are drawn in every format, and text beyond ASCII is
+// what it says.
 func TestPlotWithAll(t *testing.T) {
 	f := Figure{Title: "schön 漢", Axis: "wall (s)", Run: NewRun(levels(1, 300, 0.5), nil)}
 	f.Run.Events = placed(eventsOf(hotRun()))

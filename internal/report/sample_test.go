@@ -34,8 +34,7 @@ func execution(values []float64) dataset.Execution {
 	}}
 }
 
-// sample has a key of every class, a hostile name, a key without executions
-// and one of errors only.
+// sample has a key of every class, a hostile name, a key without executions and one of errors only.
 func sample() *dataset.Dataset {
 	d := &dataset.Dataset{Info: dataset.Info{Source: "test.krun", Format: "krund", Machine: "bencher5", Experiment: "test"}}
 	add := func(benchmark string, runs ...[]float64) {
@@ -59,8 +58,8 @@ func sample() *dataset.Dataset {
 	return d
 }
 
-// hostile is a benchmark's name that would be code in a page, a script, LaTeX,
-// Markdown or a terminal.
+// hostile is a benchmark's name that would be code in a page, a script, LaTeX, Markdown or a
+// terminal.
 const hostile = "<script>alert(1)</script>\"'|%$\\input{x}_*\x1b[31m"
 
 func analysed(t *testing.T, d *dataset.Dataset) *warmup.Document {

@@ -35,8 +35,7 @@ func write(t *testing.T, in Input) pages {
 	return out
 }
 
-// TestSite: every page is there, links lead to pages, and hostile text stays
-// text.
+// TestSite: every page is there, links lead to pages, and hostile text stays text.
 func TestSite(t *testing.T) {
 	d := sample()
 	out := write(t, Input{Document: analysed(t, d), Data: d})
@@ -140,9 +139,9 @@ func TestSmallAndLargeSites(t *testing.T) {
 		files int
 	}{
 		{"no pairs", &dataset.Dataset{}, "Nothing was measured.", 7},
-		{"one execution", one, "1 analysed execution of", 10},
+		{"one execution", one, "1 analyzed execution of", 10},
 		{"errors only", failed, "0 of 1", 9},
-		{"100 cores", cores, "1 analysed execution of", 11},
+		{"100 cores", cores, "1 analyzed execution of", 11},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := write(t, Input{Document: analysed(t, c.data), Data: c.data})

@@ -60,8 +60,7 @@ func TestTableGoldens(t *testing.T) {
 	}
 }
 
-// TestTablesAreReadable: what programs read is well-formed, and has a row per
-// key.
+// TestTablesAreReadable: what programs read is well-formed, and has a row per key.
 func TestTablesAreReadable(t *testing.T) {
 	doc := analysed(t, sample())
 	rows, err := csv.NewReader(strings.NewReader(rendered(t, doc, CSV))).ReadAll()

@@ -13,8 +13,8 @@ import (
 	"krund/internal/display"
 )
 
-// vgCanvas draws on a page of a PDF or on the pixels of a PNG, which are measured in points with
-// y growing upwards.
+// vgCanvas draws on a page of a PDF or on the pixels of a PNG, which are measured in points with y
+// growing upwards.
 type vgCanvas struct {
 	vg.Canvas
 	height vg.Length

@@ -49,20 +49,18 @@ func warningNotes(doc *warmup.Document) []string {
 	return notes
 }
 
-// documentWarnings are those about all keys: of the records, then of the
-// analysis.
+// documentWarnings are those about all keys: of the records, then of the analysis.
 func documentWarnings(doc *warmup.Document, facts *Facts) []warmup.Warning {
 	list := []warmup.Warning{}
 	return append(append(list, facts.Warnings()...), doc.Warnings...)
 }
 
-// compared are the names of facts that should be the same on both sides of a
-// comparison: whatever differs may be the reason of what changed. The machine
-// itself is the comparison's own warning.
+// compared are the names of facts that should be the same on both sides of a comparison: whatever
+// differs may be the reason of what changed. The machine itself is the comparison's own warning.
 var compared = append([]string{"krund", "clock", "counters", rebootFact}, kernelNames...)
 
-// CompareWarnings lists what the records say against a comparison of two
-// experiments: what weakens each, and in what they differ. Either may be nil.
+// CompareWarnings lists what the records say against a comparison of two experiments: what weakens
+// each, and in what they differ. Either may be nil.
 func CompareWarnings(before, after *Facts) []warmup.Warning {
 	list := []warmup.Warning{}
 	for _, side := range []struct {
@@ -88,8 +86,8 @@ func CompareWarnings(before, after *Facts) []warmup.Warning {
 	return list
 }
 
-// Weaken adds to a comparison what weakens its two sides: what the analysis
-// says of each key, then CompareWarnings. Either of the facts may be nil.
+// Weaken adds to a comparison what weakens its two sides: what the analysis says of each key, then
+// CompareWarnings. Either of the facts may be nil.
 func Weaken(r *compare.Result, before, after *warmup.Document, factsBefore, factsAfter *Facts) {
 	for i := range r.Changes {
 		c := &r.Changes[i]

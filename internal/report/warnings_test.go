@@ -9,8 +9,8 @@ import (
 	"krund/internal/results"
 )
 
-// TestEveryWarningOfRecords: each thing that weakens results is told, with what
-// to do about it, and nothing is told of a clean experiment.
+// TestEveryWarningOfRecords: each thing that weakens results is told, with what to do about it, and
+// nothing is told of a clean experiment.
 func TestEveryWarningOfRecords(t *testing.T) {
 	clean := func() results.Record {
 		r := *hotRun()
@@ -60,8 +60,8 @@ func TestEveryWarningOfRecords(t *testing.T) {
 	}
 }
 
-// TestCompareWarnings: what weakens one side, and what differs between them;
-// exchanging the sides says the same things.
+// TestCompareWarnings: what weakens one side, and what differs between them; exchanging the sides
+// says the same things.
 func TestCompareWarnings(t *testing.T) {
 	facts := func(kernel, status string) *Facts {
 		r := hotRun()
@@ -93,8 +93,8 @@ func TestCompareWarnings(t *testing.T) {
 	}
 }
 
-// TestWeaken: what the analysis says against a side's key stands with the
-// comparison of that key, in words and as a code.
+// TestWeaken: what the analysis says against a side's key stands with the comparison of that key,
+// in words and as a code.
 func TestWeaken(t *testing.T) {
 	doc := func(warnings ...warmup.Warning) *warmup.Document {
 		return &warmup.Document{Pairs: []warmup.Pair{{Key: "fasta:PyPy:x", Warnings: warnings}, {Key: "nbody:PyPy:x", Warnings: warnings}}}

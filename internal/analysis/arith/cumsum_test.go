@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCumSumIsALongDoubleSum adds with 64 bits of precision and rounds each
-// prefix, which is what R's cumsum does on x87.
+// TestCumSumIsALongDoubleSum adds with 64 bits of precision and rounds each prefix, which is what
+// R's cumsum does on x87.
 func TestCumSumIsALongDoubleSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 100 {

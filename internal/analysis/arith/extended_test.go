@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// reference is the same number as a math/big float of 64 bits of precision,
-// whose operations round to nearest even as the x87 unit does.
+// reference is the same number as a math/big float of 64 bits of precision, whose operations round
+// to nearest even as the x87 unit does.
 func reference(a Extended) *big.Float {
 	f := new(big.Float).SetPrec(64).SetUint64(a.mant)
 	f.SetMantExp(f, a.exp)
@@ -20,8 +20,8 @@ func reference(a Extended) *big.Float {
 
 func same(a Extended, f *big.Float) bool { return reference(a).Cmp(f) == 0 }
 
-// number draws doubles of all magnitudes, often close to each other, with
-// zeros, subnormals and powers of two among them.
+// number draws doubles of all magnitudes, often close to each other, with zeros, subnormals and
+// powers of two among them.
 func number(r *rand.Rand) float64 {
 	switch r.IntN(8) {
 	case 0:

@@ -7,11 +7,10 @@ import (
 	"testing"
 )
 
-// TestCoverage simulates the study's check (section 7): how often the 99%
-// interval holds the true mean. Values are independent, or depend on the one
-// before: the study does not say how. Where its number is the coefficient of a
-// moving average, the coverage is that of the study. The figures are in
-// docs/statistics.md.
+// TestCoverage simulates the study's check (section 7): how often the 99% interval holds the true
+// mean. Values are independent, or depend on the one before: the study does not say how. Where its
+// number is the coefficient of a moving average, the coverage is that of the study. The figures are
+// in docs/statistics.md.
 func TestCoverage(t *testing.T) {
 	const simulations = 1000
 	for _, c := range []struct {

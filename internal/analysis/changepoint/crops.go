@@ -7,36 +7,36 @@ import (
 	"krund/internal/analysis/arith"
 )
 
-// Traini et al. (2023) look for the knee between these penalties, in log n, and
-// fall back on the study's.
+// Traini et al. (2023) look for the knee between these penalties, in log n, and fall back on the
+// study's.
 const (
 	cropsFrom    = 4
 	cropsTo      = 100000
 	cropsDefault = 15
-	// samePenalty is the relative difference below which R's all.equal takes
-	// two penalties for the same.
+	// samePenalty is the relative difference below which R's all.equal takes two penalties for the
+	// same.
 	samePenalty = 1.5e-8
 )
 
-// PenaltyPoint is one step of the curve of changepoints over penalty: from Penalty
-// on (up to the next point's) the best segmentation has that many changepoints.
+// PenaltyPoint is one step of the curve of changepoints over penalty: from Penalty on (up to the
+// next point's) the best segmentation has that many changepoints.
 type PenaltyPoint struct {
 	Penalty      float64
 	Changepoints int
 }
 
-// curve is what CROPS has found so far. R keeps the three columns sorted
-// apart from each other, which is the same as together unless rounding makes
-// the cost of a run with more changepoints higher.
+// curve is what CROPS has found so far. R keeps the three columns sorted apart from each other,
+// which is the same as together unless rounding makes the cost of a run with more changepoints
+// higher.
 type curve struct {
 	penalties []float64 // ascending, each once
 	segments  []int     // descending
 	costs     []float64 // without the penalty of the changepoints, ascending
 }
 
-// crops finds every number of changepoints that is best at some penalty between from and to, by running
-// PELT at as few penalties as needed (Haynes, Eckley and Fearnhead 2017; R: penalty="CROPS",
-// range_of_penalties). Points ascend in penalty and descend in changepoints.
+// crops finds every number of changepoints that is best at some penalty between from and to, by
+// running PELT at as few penalties as needed (Haynes, Eckley and Fearnhead 2017; R:
+// penalty="CROPS", range_of_penalties). Points ascend in penalty and descend in changepoints.
 //
 // Version 2.3 of R's package appends the upper bound as one more point, which spoils the knee; this
 // is the list of 2.2.x, which Traini et al. used.
@@ -58,9 +58,8 @@ func (p *problem) crops(from, to float64) []PenaltyPoint {
 	return c.points()
 }
 
-// gaps are the penalties to try next: between neighbours whose numbers of
-// segments differ by more than one, the penalty at which both cost the same,
-// unless that was tried.
+// gaps are the penalties to try next: between neighbors whose numbers of segments differ by more
+// than one, the penalty at which both cost the same, unless that was tried.
 func (c *curve) gaps() []float64 {
 	var next []float64
 	for i := range len(c.penalties) - 1 {
@@ -86,8 +85,7 @@ func (c *curve) tried(penalty float64) bool {
 	return nearest <= samePenalty
 }
 
-// points leaves out repeated numbers of segments and computes where each
-// begins to be best.
+// points leaves out repeated numbers of segments and computes where each begins to be best.
 func (c *curve) points() []PenaltyPoint {
 	costs := c.costs[:0:0]
 	var segments []int

@@ -16,8 +16,8 @@ func curveOf(t *testing.T, series []float64, from, to float64) []PenaltyPoint {
 	return p.crops(from, to)
 }
 
-// TestCropsIsWhatPELTGives runs PELT between the points of the curve: the
-// number of changepoints there is the one the curve says.
+// TestCropsIsWhatPELTGives runs PELT between the points of the curve: the number of changepoints
+// there is the one the curve says.
 func TestCropsIsWhatPELTGives(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 9))
 	for round := range 10 {
@@ -66,12 +66,11 @@ func TestKnee(t *testing.T) {
 	}{
 		{"none", nil, 0, false},
 		{"one point", []PenaltyPoint{{10, 3}}, 0, false},
-		// Two points lie on the diagonal: the difference curve is flat, so its
-		// first maximum is the dearest point, where kneed stops.
+		// Two points lie on the diagonal: the difference curve is flat, so its first maximum is the
+		// dearest point, where kneed stops.
 		{"two points", []PenaltyPoint{{10, 3}, {50, 0}}, 0, false},
-		// Normalised, dearest first: x = 1, .2, .1, 0; y' = 1, 1-1/20, 1-2/20,
-		// 0; d = 0, .75, .8, 0. The maximum .8 is at penalty 20; the next d, 0, is
-		// below .8 less the mean step 1/3.
+		// Normalised, dearest first: x = 1, .2, .1, 0; y' = 1, 1-1/20, 1-2/20, 0; d = 0, .75, .8,
+		// 0. The maximum .8 is at penalty 20; the next d, 0, is below .8 less the mean step 1/3.
 		{"an elbow", []PenaltyPoint{{10, 20}, {20, 2}, {30, 1}, {110, 0}}, 20, true},
 		// d falls from the first point on: kneed stops there.
 		{"concave", []PenaltyPoint{{10, 20}, {90, 19}, {100, 18}, {110, 0}}, 0, false},

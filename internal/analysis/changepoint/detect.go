@@ -7,9 +7,9 @@ import (
 	"krund/internal/analysis/arith"
 )
 
-// Segment is one stretch of a series. Mean and Variance are those of its
-// values as R's param.est gives them: the mean, and the mean squared deviation
-// (over n, the maximum likelihood estimate) in squared units of the series.
+// Segment is one stretch of a series. Mean and Variance are those of its values as R's param.est
+// gives them: the mean, and the mean squared deviation (over n, the maximum likelihood estimate) in
+// squared units of the series.
 type Segment struct {
 	Start, End     int // indexes Start to End-1
 	Mean, Variance float64
@@ -22,8 +22,8 @@ type Segmentation struct {
 	Cost     float64   // F(n): the segments' costs plus the penalty of each changepoint
 }
 
-// Detect cuts a series into segments. The series is not changed. The errors
-// wrap ErrTooShort, ErrNotFinite, ErrMagnitude or ErrOptions.
+// Detect cuts a series into segments. The series is not changed. The errors wrap ErrTooShort,
+// ErrNotFinite, ErrMagnitude or ErrOptions.
 func Detect(series []float64, o Options) (*Segmentation, error) {
 	p, err := newProblem(series, o)
 	if err != nil {
@@ -134,9 +134,9 @@ func newSums(series []float64) (sums, error) {
 	return s, nil
 }
 
-// noise bounds by how much rounded prefix sums can make the sum of squared
-// deviations of a stretch from t to until, or of part of it, negative. Two
-// prefixes are rounded to doubles, and the 80-bit sum at every value between.
+// noise bounds by how much rounded prefix sums can make the sum of squared deviations of a stretch
+// from t to until, or of part of it, negative. Two prefixes are rounded to doubles, and the 80-bit
+// sum at every value between.
 func (c *sums) noise(t, until int) float64 {
 	n := float64(until)
 	return (0x1p-50 + float64(until-t)*0x1p-62) * (c.xx[until] + 2*n*c.largest*c.largest)

@@ -71,8 +71,8 @@ func TestDetectFindsAStep(t *testing.T) {
 	}
 }
 
-// TestSegmentsCoverTheSeries checks what holds for every segmentation: the
-// segments adjoin, and the cost is the sum of their costs and penalties.
+// TestSegmentsCoverTheSeries checks what holds for every segmentation: the segments adjoin, and the
+// cost is the sum of their costs and penalties.
 func TestSegmentsCoverTheSeries(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, shape := range shapes {
@@ -99,8 +99,8 @@ func TestSegmentsCoverTheSeries(t *testing.T) {
 	}
 }
 
-// TestStableIsScaleFree multiplies series by powers of two (exactly the same
-// answer) and other factors (the same changepoints).
+// TestStableIsScaleFree multiplies series by powers of two (exactly the same answer) and other
+// factors (the same changepoints).
 func TestStableIsScaleFree(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	o := Options{Penalty: LogN(15), Arithmetic: Stable}
@@ -129,8 +129,7 @@ func TestStableIsScaleFree(t *testing.T) {
 	}
 }
 
-// TestMeanOverItsNoise: Stable arithmetic makes the penalty of Mean mean the same
-// in every unit.
+// TestMeanOverItsNoise: Stable arithmetic makes the penalty of Mean mean the same in every unit.
 func TestMeanOverItsNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, unit := range []float64{1e-9, 1, 1e6} {
@@ -158,8 +157,8 @@ func TestStableSeesNoChangeInConstants(t *testing.T) {
 	}
 }
 
-// TestEmpiricalCost checks one segment by the formula: of 1..8 below and
-// above quantile q, F log F + (1-F) log(1-F).
+// TestEmpiricalCost checks one segment by the formula: of 1..8 below and above quantile q, F log F
+// + (1-F) log(1-F).
 func TestEmpiricalCost(t *testing.T) {
 	series := []float64{3, 1, 4, 1, 5, 9, 2, 6}
 	c, err := newEmpirical(series, 1)
@@ -177,8 +176,7 @@ func TestEmpiricalCost(t *testing.T) {
 	}
 }
 
-// TestQuantilesAreThoseOfR: computed by R 4.2.2 with the lines of
-// changepoint.np that choose them.
+// TestQuantilesAreThoseOfR: computed by R 4.2.2 with the lines of changepoint.np that choose them.
 func TestQuantilesAreThoseOfR(t *testing.T) {
 	for n, want := range map[int][]int{
 		2:    {0, 0},

@@ -3,9 +3,9 @@ package changepoint
 import "slices"
 
 const (
-	// recentLimit is how many new candidates are collected before they are
-	// grouped, and shortest by how much their segments are then longer than
-	// the least: bounds on very short segments say little.
+	// recentLimit is how many new candidates are collected before they are grouped, and shortest by
+	// how much their segments are then longer than the least: bounds on very short segments say
+	// little.
 	recentLimit = 12
 	shortest    = 4
 	// smallGroup is how many make a group that is not split.
@@ -17,10 +17,9 @@ const (
 
 // grouped is the state of peltGrouped.
 //
-// It never asks whether R still has a candidate in its list until that
-// candidate is about to win: then alive replays R's pruning test for the
-// prefixes since the last time it was known to be in the list. A group is
-// dropped only when every member is certainly pruned by R at this very t, and
+// It never asks whether R still has a candidate in its list until that candidate is about to win:
+// then alive replays R's pruning test for the prefixes since the last time it was known to be in
+// the list. A group is dropped only when every member is certainly pruned by R at this very t, and
 // skipped when every member certainly loses at this t.
 type grouped struct {
 	*solution
@@ -40,19 +39,17 @@ type grouped struct {
 	values  []float64 // of the candidates in scratch
 }
 
-// peltGrouped gives the same f and last as peltPlain, in nearly linear time
-// also without changes.
+// peltGrouped gives the same f and last as peltPlain, in nearly linear time also without changes.
 //
-// Old candidates are kept in groups. For a group last evaluated at u, and any
-// member s, superadditivity gives
+// Old candidates are kept in groups. For a group last evaluated at u, and any member s,
+// superadditivity gives
 //
 //	F(s) + C(s,t) + penalty >= least + C(u,t)
 //
-// so that one cost tells for all of them that they lose at t against the best
-// candidate found so far. Without changes the left side exceeds the winner by
-// about the penalty, and C(u,t) is close to what the winner's own cost grew by,
-// so that groups are hardly ever looked into. Groups of similar size that have
-// been quiet are merged (and evaluated anew), one that cannot be skipped is
+// so that one cost tells for all of them that they lose at t against the best candidate found so
+// far. Without changes the left side exceeds the winner by about the penalty, and C(u,t) is close
+// to what the winner's own cost grew by, so that groups are hardly ever looked into. Groups of
+// similar size that have been quiet are merged (and evaluated anew), one that cannot be skipped is
 // evaluated and split: about log n groups, and n log n evaluations.
 func peltGrouped(c cost, n, minimum int, penalty float64) *solution {
 	g := &grouped{
@@ -109,9 +106,9 @@ func (g *grouped) step(t int) {
 	}
 }
 
-// prune takes out those of the candidates valued in this step that R prunes,
-// and remembers of the others that R has kept them. Where rounding decides,
-// every candidate is valued in every step, and most are pruned soon.
+// prune takes out those of the candidates valued in this step that R prunes, and remembers of the
+// others that R has kept them. Where rounding decides, every candidate is valued in every step, and
+// most are pruned soon.
 func (g *grouped) prune(t int) {
 	pruned := false
 	for i, s := range g.scratch {
@@ -134,8 +131,8 @@ func (g *grouped) unknown(s int32) int {
 	return max(int(g.known[s])+1, int(s)+g.minimum, 2*g.minimum)
 }
 
-// consider makes s the winner if it is better (or as good and earlier), and
-// R has not pruned it before.
+// consider makes s the winner if it is better (or as good and earlier), and R has not pruned it
+// before.
 func (g *grouped) consider(w *winner, s int32, t int, value float64) {
 	if value > w.value || value == w.value && s >= w.s || !g.alive(s, t) {
 		return
@@ -143,7 +140,7 @@ func (g *grouped) consider(w *winner, s int32, t int, value float64) {
 	*w = winner{s, value}
 }
 
-// alive says whether R still has candidate s when it comes to t.
+// alive reports whether R still has candidate s when it comes to t.
 func (g *grouped) alive(s int32, t int) bool {
 	if g.dead[s] {
 		return false

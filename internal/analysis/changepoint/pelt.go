@@ -10,8 +10,7 @@ func newSolution(c cost, n, minimum int, penalty float64) *solution {
 	return s
 }
 
-// solution is a finished run: the best cost of every prefix and where its
-// last segment begins.
+// solution is a finished run: the best cost of every prefix and where its last segment begins.
 type solution struct {
 	penalty float64
 	f       []float64

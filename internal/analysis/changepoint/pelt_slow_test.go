@@ -13,8 +13,7 @@ func TestGroupedPELTIsPlainPELTOften(t *testing.T) {
 	comparePELT(t, 12, 10, 2000)
 }
 
-// TestGroupedPELTIsPlainPELTLong has series in which groups become large, and
-// prefix sums long.
+// TestGroupedPELTIsPlainPELTLong has series in which groups become large, and prefix sums long.
 func TestGroupedPELTIsPlainPELTLong(t *testing.T) {
 	for i, shape := range shapes {
 		r := rand.New(rand.NewPCG(31, uint64(i)))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// peltPlain is PELT as R's C code runs it (PELT_one_func_minseglen.c): the
-// yardstick that peltGrouped is tested against.
+// peltPlain is PELT as R's C code runs it (PELT_one_func_minseglen.c): the yardstick that
+// peltGrouped is tested against.
 func peltPlain(c cost, n, minimum int, penalty float64) *solution {
 	s := newSolution(c, n, minimum, penalty)
 	candidates := []int32{0, int32(minimum)}
@@ -200,8 +200,7 @@ func comparePELT(t *testing.T, seed uint64, rounds, longest int) {
 	t.Logf("%d runs on %d series compared", runs, rounds*len(shapes))
 }
 
-// TestGroupedPELTIsPlainPELT is repeated with thousands of series under the
-// tag slow.
+// TestGroupedPELTIsPlainPELT is repeated with thousands of series under the tag slow.
 func TestGroupedPELTIsPlainPELT(t *testing.T) { comparePELT(t, 7, 6, 240) }
 
 // jumps are levels far apart, every one of them found.

@@ -5,10 +5,9 @@ import (
 	"testing"
 )
 
-// TestConstantWithRoundedSquares compares with the recursion
-// of the R package written out in R 4.2.2 (base functions only). The value is
-// constant and not a double that squares exactly, so every number that is
-// compared differs by rounding alone, and one unit in the last place anywhere
+// TestConstantWithRoundedSquares compares with the recursion of the R package written out in R
+// 4.2.2 (base functions only). The value is constant and not a double that squares exactly, so
+// every number that is compared differs by rounding alone, and one unit in the last place anywhere
 // (of log 2π, say) gives other changepoints.
 func TestConstantWithRoundedSquares(t *testing.T) {
 	found, err := Detect(slices.Repeat([]float64{4885.133804}, 850), Options{Penalty: LogN(15)})

@@ -13,8 +13,8 @@ import (
 	"krund/internal/key"
 )
 
-// side makes an experiment of one benchmark per level: executions of 300
-// iterations that differ by between from each other, and by 1% within.
+// side makes an experiment of one benchmark per level: executions of 300 iterations that differ by
+// between from each other, and by 1% within.
 func side(t *testing.T, seed uint64, executions int, between float64, levels map[string]float64) Side {
 	t.Helper()
 	d := &dataset.Dataset{}
@@ -100,8 +100,8 @@ func TestMirror(t *testing.T) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 
-// TestFalseAlarms: of experiments that differ by chance alone, no more than
-// the confidence allows are told apart.
+// TestFalseAlarms: of experiments that differ by chance alone, no more than the confidence allows
+// are told apart.
 func TestFalseAlarms(t *testing.T) {
 	alarms, told := 0, 0
 	const rounds = 40

@@ -35,12 +35,12 @@ func TestIterations(t *testing.T) {
 		conclusion(1, repeated(classify.Warmup, 10)...),
 		conclusion(2, repeated(classify.Warmup, 10)...),
 		conclusion(3, repeated(classify.NoSteadyState, 10)...),
-		{}, // no execution could be analysed
+		{}, // no execution could be analyzed
 	}
 	shorter := map[int][]Conclusion{
 		// as before; another performance; steady now; still nothing
 		100: {full[0], conclusion(2.5, repeated(classify.Warmup, 10)...), conclusion(3, repeated(classify.NoSteadyState, 10)...), {}},
-		// other classes; cannot be analysed; a steady state where there was none
+		// other classes; cannot be analyzed; a steady state where there was none
 		50: {conclusion(1, repeated(classify.Flat, 10)...), {}, conclusion(3, repeated(classify.Warmup, 10)...), {}},
 	}
 	got := Iterations(full, []int{100, 50}, 0.99, func(i, n int) (Conclusion, bool) {
@@ -56,8 +56,8 @@ func TestIterations(t *testing.T) {
 	}
 }
 
-// TestExecutions: a pair whose executions are alike is recognised from two of
-// them; one with a rare class only from many.
+// TestExecutions: a pair whose executions are alike is recognised from two of them; one with a rare
+// class only from many.
 func TestExecutions(t *testing.T) {
 	alike := []Conclusion{conclusion(1, repeated(classify.Warmup, 30)...)}
 	points := Executions(alike, alike, []int{2, 10}, 200, 0.99, 1)
@@ -79,8 +79,8 @@ func TestExecutions(t *testing.T) {
 	}
 }
 
-// TestExecutionsOfCutOnes: samples of another experiment are compared with the
-// whole one; a pair that could not be cut disagrees.
+// TestExecutionsOfCutOnes: samples of another experiment are compared with the whole one; a pair
+// that could not be cut disagrees.
 func TestExecutionsOfCutOnes(t *testing.T) {
 	full := []Conclusion{
 		conclusion(1, repeated(classify.Warmup, 20)...), conclusion(2, repeated(classify.Warmup, 20)...), conclusion(3, repeated(classify.Flat, 20)...),

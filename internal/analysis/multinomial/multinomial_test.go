@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSisonGlaz has the intervals that the published procedure gives when it
-// is programmed in R with ppois and factorial moments, as Sison and Glaz write it.
+// TestSisonGlaz has the intervals that the published procedure gives when it is programmed in R
+// with ppois and factorial moments, as Sison and Glaz write it.
 func TestSisonGlaz(t *testing.T) {
 	for _, c := range []struct {
 		counts     []int
@@ -52,8 +52,8 @@ func TestSisonGlazRefuses(t *testing.T) {
 	}
 }
 
-// TestSisonGlazHoldsTheProportions: intervals contain the observed
-// proportions, stay within 0 to 1 and widen with the confidence.
+// TestSisonGlazHoldsTheProportions: intervals contain the observed proportions, stay within 0 to 1
+// and widen with the confidence.
 func TestSisonGlazHoldsTheProportions(t *testing.T) {
 	for _, counts := range [][]int{{1}, {5}, {3, 7}, {10, 10, 10}, {1, 0, 0, 29}, {300, 200, 100, 50}} {
 		n := 0

@@ -39,9 +39,9 @@ func nearAll(a, b []float64) bool {
 	return len(a) == len(b)
 }
 
-// casesFile is testdata/cases.json.gz: the schemes of the paper's Figure 1,
-// degenerate series, SAX, LZ76 and kappa, computed by another implementation
-// (Python); the kappas of 0.430 and 0.210 are Fleiss' own and a textbook's.
+// casesFile is testdata/cases.json.gz: the schemes of the paper's Figure 1, degenerate series, SAX,
+// LZ76 and kappa, computed by another implementation (Python); the kappas of 0.430 and 0.210 are
+// Fleiss' own and a textbook's.
 type casesFile struct {
 	Breakpoints map[string][]float64
 	Pairs       []struct {
@@ -173,8 +173,8 @@ func TestFixtureCases(t *testing.T) {
 	compareCases(t, &c)
 }
 
-// TestFixtureBenchmarks compares real benchmarks, 10 executions of 3000
-// iterations, with another implementation (Python, numpy and scipy).
+// TestFixtureBenchmarks compares real benchmarks, 10 executions of 3000 iterations, with another
+// implementation (Python, numpy and scipy).
 func TestFixtureBenchmarks(t *testing.T) {
 	dir := fixtures(t, "jmh")
 	var expected struct {

@@ -110,8 +110,8 @@ func (r *Result) pair(i, j int) []float64 {
 // names of the measures, in their order.
 var names = [len(Measures{})]string{"correlation", "compression", "Fourier", "cosine", "Kolmogorov-Smirnov"}
 
-// TestLaws: a series is like itself, the unit and the order of the executions
-// do not matter, and M1, M3, M4 and M5 are symmetric.
+// TestLaws: a series is like itself, the unit and the order of the executions do not matter, and
+// M1, M3, M4 and M5 are symmetric.
 func TestLaws(t *testing.T) {
 	runs := [][]float64{level(1, 300, 1), level(2, 300, 1.3), level(3, 300, 1), level(4, 300, 2)}
 	r := of(t, runs)

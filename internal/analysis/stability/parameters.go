@@ -8,8 +8,8 @@ import (
 	"krund/internal/analysis/bootstrap"
 )
 
-// ErrData says that series cannot be used, ErrShort that they are too short,
-// ErrParameters that a parameter is out of range.
+// ErrData means that series cannot be used, ErrShort that they are too short, ErrParameters that a
+// parameter is out of range.
 var (
 	ErrData       = errors.New("unusable durations")
 	ErrShort      = errors.New("too short")
@@ -64,8 +64,7 @@ func (p *Parameters) rule(c Criterion) Rule {
 	return Rule{Criterion: c, Profile: p.Profile, Threshold: p.Threshold, Window: p.Window}.filled()
 }
 
-// least is how many steps a series needs: those of the longest warm-up, and a
-// measurement.
+// least is how many steps a series needs: those of the longest warm-up, and a measurement.
 func (p *Parameters) least() int { return p.WarmupMax + p.Measure }
 
 // most bounds whole numbers, so that sums of them are whole numbers too.

@@ -53,9 +53,8 @@ func missing(values []*float64) []float64 {
 	return all
 }
 
-// primitivesFile is testdata/primitives.json.gz: the KLD similarity by the
-// authors' Java (null bandwidths are NaN), and what their filter of outliers
-// and the CV give.
+// primitivesFile is testdata/primitives.json.gz: the KLD similarity by the authors' Java (null
+// bandwidths are NaN), and what their filter of outliers and the CV give.
 type primitivesFile struct {
 	KLD []struct {
 		Case       string
@@ -119,8 +118,8 @@ func comparePrimitives(t *testing.T, p *primitivesFile) {
 	t.Logf("%d similarities and %d histograms compared", len(p.KLD), len(p.Histograms))
 }
 
-// TestFixtureDecisions compares where the rules stop, given the authors'
-// values of the criteria, with the authors' decisions.
+// TestFixtureDecisions compares where the rules stop, given the authors' values of the criteria,
+// with the authors' decisions.
 func TestFixtureDecisions(t *testing.T) {
 	type judged struct {
 		Forks []struct {
@@ -191,8 +190,8 @@ func TestFixtureSaving(t *testing.T) {
 	t.Logf("%d savings compared", compared)
 }
 
-// TestFixtureBootstrap compares widths and ratios, which are random, with those
-// of pa 0.1 and of a textbook bootstrap.
+// TestFixtureBootstrap compares widths and ratios, which are random, with those of pa 0.1 and of a
+// textbook bootstrap.
 func TestFixtureBootstrap(t *testing.T) {
 	type summary struct {
 		Mean float64 `json:"rciw_mean"`
@@ -240,8 +239,8 @@ func TestFixtureBootstrap(t *testing.T) {
 			if index == bootstrap.PA {
 				ratio = median
 			}
-			// Equal ranks divided give intervals so narrow that their ends are
-			// known to a large part of their width only.
+			// Equal ranks divided give intervals so narrow that their ends are known to a large
+			// part of their width only.
 			tolerance := map[bootstrap.Index]float64{bootstrap.PA: 0.35, bootstrap.Uniform: 0.08}[index] * (want[1] - want[0])
 			if math.Abs(low-want[0]) > tolerance || math.Abs(high-want[1]) > tolerance || math.Abs(median-ratio) > 0.001 ||
 				index == bootstrap.PA && math.Abs(ratio-c.PA.Ratio) > 0.0005 {
@@ -261,8 +260,8 @@ func hierarchy(t *testing.T, tree [][][]float64, index bootstrap.Index) *bootstr
 	return h
 }
 
-// TestFixtureDistributions runs the criteria from histograms, often, and
-// compares where they stop on average.
+// TestFixtureDistributions runs the criteria from histograms, often, and compares where they stop
+// on average.
 func TestFixtureDistributions(t *testing.T) {
 	type distribution struct {
 		N              int
@@ -355,9 +354,8 @@ func TestFixtureDistributions(t *testing.T) {
 	t.Logf("%d distributions compared", compared)
 }
 
-// TestFixtureSeries compares real benchmarks: where steps of a second end, the
-// record of Traini et al. of what would have been measured, and the CV of all
-// calls.
+// TestFixtureSeries compares real benchmarks: where steps of a second end, the record of Traini et
+// al. of what would have been measured, and the CV of all calls.
 func TestFixtureSeries(t *testing.T) {
 	type recorded struct {
 		Recorded [][2]int

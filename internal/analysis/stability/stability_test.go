@@ -182,8 +182,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRules has the windows in which the profiles disagree, and thresholds met
-// exactly.
+// TestRules has the windows in which the profiles disagree, and thresholds met exactly.
 func TestRules(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -262,8 +261,8 @@ func similarityOf(a, b []float64, v Variance) float64 {
 	return k.similarity(sampleOf(a, v), sampleOf(b, v))
 }
 
-// TestSimilarityLaws: symmetric, 1 for a sample with itself, between 0 and 1,
-// the same in another unit.
+// TestSimilarityLaws: symmetric, 1 for a sample with itself, between 0 and 1, the same in another
+// unit.
 func TestSimilarityLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 20 {
@@ -306,8 +305,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// FuzzSimilarity checks that any two samples are between 0 and 1 alike, the
-// same both ways.
+// FuzzSimilarity checks that any two samples are between 0 and 1 alike, the same both ways.
 func FuzzSimilarity(f *testing.F) {
 	f.Add([]byte("some values, and some others"), uint8(5), true)
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xf0\x7f\x01\x00\x00\x00\x00\x00\x00\x00"), uint8(1), false)

@@ -8,8 +8,8 @@ import (
 	"krund/internal/analysis/classify"
 )
 
-// ten iterations of 10, 10, 10, 1, 1, ... seconds in three segments, of which
-// the last two are equivalent.
+// ten iterations of 10, 10, 10, 1, 1, ... seconds in three segments, of which the last two are
+// equivalent.
 var (
 	values   = []float64{10, 10, 10, 1, 1, 1, 1, 1, 1, 1}
 	segments = []classify.Segment{{End: 2, Mean: 10}, {End: 5, Mean: 1.25}, {End: 9, Mean: 1.75}}
@@ -34,8 +34,8 @@ func TestOf(t *testing.T) {
 			"{0 1 0 1.5 [{0 6} {5 10}]} true"},
 		{"no steady state", classify.Paper, segments, classify.NoSteadyState, false, "{0 0 0 0 []} false"},
 		{"nothing", classify.Paper, nil, classify.Flat, false, "{0 0 0 0 []} false"},
-		// The class, without the variance, is warmup; the steady state, with it,
-		// begins with the first segment: the study takes the last changepoint.
+		// The class, without the variance, is warmup; the steady state, with it, begins with the
+		// first segment: the study takes the last changepoint.
 		{"raw", classify.Paper, []classify.Segment{{End: 5, Mean: 3, Variance: 2}, {End: 9, Mean: 1, Variance: 5}},
 			classify.Warmup, true, "{0 6 32 2 [{0 6} {5 10}]} true"},
 	} {

@@ -61,8 +61,7 @@ func TestEncodeDecode(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that no text makes Decode panic, and that what it accepts
-// can be written again.
+// FuzzDecode checks that no text makes Decode panic, and that what it accepts can be written again.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"format":"krund-analysis","version":1,"parameters":{"mode":"paper","window":"10%","steady":"25%","delta":"0.001","cost":"meanvar","penalty":"15logn","arithmetic":"r","bootstrap_scheme":"pooled","seed":"1"},"pairs":[{"executions":[{"segments":[{"lag1":null}]}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -120,7 +120,7 @@ func TestAnalyze(t *testing.T) {
 	}
 }
 
-// TestNothingIsDropped: each execution says why it was not analysed.
+// TestNothingIsDropped: each execution says why it was not analyzed.
 func TestNothingIsDropped(t *testing.T) {
 	mixed := mustAnalyze(t, experiment(), quick(classify.Paper), Options{}).pair(t, "mixed")
 	for i, want := range []struct {
@@ -367,8 +367,8 @@ func TestHowLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Four pairs have executions. "late" changes in its last eighth, so that half of
-	// it is flat; a twentieth of "warm" ends before it is warm.
+	// Four pairs have executions. "late" changes in its last eighth, so that half of it is flat; a
+	// twentieth of "warm" ends before it is warm.
 	half, little := study.Iterations[1], study.Iterations[0]
 	if half.N != 200 || half.Classification.Compared != 4 || half.Classification.Same != 3 || little.Classification.Same > 2 {
 		t.Errorf("half of the iterations: %+v; a twentieth: %+v", half, little)

@@ -23,17 +23,16 @@ const (
 )
 
 const (
-	// fewExecutions is where the study's results begin to be like those of 30
-	// (section 9.1.2), fewIterations where windows of a tenth get shorter than
-	// 20 iterations.
+	// fewExecutions is where the study's results begin to be like those of 30 (section 9.1.2),
+	// fewIterations where windows of a tenth get shorter than 20 iterations.
 	fewExecutions = 10
 	fewIterations = 200
-	// roundingVariance is the part of the squared mean below which a variance
-	// computed from sums of squares has no correct digit left.
+	// roundingVariance is the part of the squared mean below which a variance computed from sums of
+	// squares has no correct digit left.
 	roundingVariance = 0x1p-50
 )
 
-// pairWarnings lists what weakens the result of an analysed pair.
+// pairWarnings lists what weakens the result of an analyzed pair.
 func pairWarnings(w *prepared, p Parameters) []Warning {
 	r := &w.result
 	var list []Warning
