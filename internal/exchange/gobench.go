@@ -149,7 +149,8 @@ func (g *goReader) flush() {
 				e.Columns = append([]dataset.Column{wallOf(values, "ns")}, e.Columns...)
 				continue
 			}
-			e.Columns = append(e.Columns, dataset.Column{Name: unit, Unit: unit, Core: dataset.NoCore, Reals: values})
+			e.Columns = append(e.Columns, dataset.Column{Name: unit, Unit: unit, Core: dataset.NoCore,
+				Reals: values})
 		}
 		g.d.Add(k, e)
 	}
@@ -216,7 +217,8 @@ func goColumns(e *dataset.Execution) []goColumn {
 }
 
 func writeGoRun(b *bufio.Writer, k key.Key, wall *dataset.Column, columns []goColumn) {
-	name := "Benchmark" + goPrefix + plainName(k.Benchmark) + "/vm=" + plainName(k.VM) + "/variant=" + plainName(k.Variant)
+	name := "Benchmark" + goPrefix + plainName(k.Benchmark) + "/vm=" + plainName(k.VM) +
+		"/variant=" + plainName(k.Variant)
 	for i := range wall.Len() {
 		value, unit := goWall(wall, i)
 		if value == "" {

@@ -35,7 +35,8 @@ func ReadHyperfine(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 			d.Pairs = append(d.Pairs, dataset.Pair{Key: k})
 		}
 		for i, t := range result.Times {
-			e := dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{wallOf([]float64{t}, "s")}}
+			e := dataset.Execution{Outcome: dataset.Completed,
+				Columns: []dataset.Column{wallOf([]float64{t}, "s")}}
 			if i < len(result.ExitCodes) && (result.ExitCodes[i] == nil || *result.ExitCodes[i] != 0) {
 				e.Outcome, e.Reasons = dataset.Error, []string{"a signal ended it"}
 				if code := result.ExitCodes[i]; code != nil {

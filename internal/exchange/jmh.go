@@ -40,7 +40,8 @@ func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	names := newNamer(o, "JVM")
 	for i, entry := range list {
 		if entry.Benchmark == "" || entry.Primary == nil {
-			return nil, fmt.Errorf("read JMH results: %w: entry %d has no benchmark or no primaryMetric", ErrFormat, i)
+			return nil, fmt.Errorf("read JMH results: %w: entry %d has no benchmark or no primaryMetric",
+				ErrFormat, i)
 		}
 		name := entry.Benchmark
 		for _, p := range slices.Sorted(maps.Keys(entry.Params)) {
@@ -53,7 +54,9 @@ func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 		if len(entry.Primary.RawData) == 0 {
 			d.Pairs = append(d.Pairs, dataset.Pair{Key: k})
 			if entry.Primary.Histogram != nil {
-				d.Problems = append(d.Problems, fmt.Sprintf("%s: mode %s has histograms in place of iterations; measure with -bm avgt", entry.Benchmark, entry.Mode))
+				d.Problems = append(d.Problems,
+					fmt.Sprintf("%s: mode %s has histograms in place of iterations; measure with -bm avgt",
+						entry.Benchmark, entry.Mode))
 			}
 		}
 		unit := strings.TrimSuffix(entry.Primary.ScoreUnit, "/op")

@@ -165,7 +165,8 @@ const maxWord = 400
 var inWord = func() (set ['z' + 1]bool) {
 	for c := range set {
 		b := byte(c)
-		set[c] = b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '+' || b == '-' || b == '.'
+		set[c] = b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '+' ||
+			b == '-' || b == '.'
 	}
 	return set
 }()
@@ -246,7 +247,8 @@ func (s *jsonStream) skip() {
 		switch word := s.word(); string(word) {
 		case "true", "false", "null":
 		default:
-			if _, err := strconv.ParseFloat(string(word), 64); (err != nil && !errors.Is(err, strconv.ErrRange)) || !numeric(word) {
+			if _, err := strconv.ParseFloat(string(word), 64); (err != nil &&
+				!errors.Is(err, strconv.ErrRange)) || !numeric(word) {
 				s.fail("%q is not a value", word)
 			}
 		}

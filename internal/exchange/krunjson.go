@@ -49,7 +49,8 @@ func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	s.end()
 	if size := (*durable.UnpackError)(nil); errors.As(s.err, &size) {
 		return nil,
-			fmt.Errorf("read Krun results: %w; if you trust it, unpack it (bzip2 -d) and name what comes out", size)
+			fmt.Errorf("read Krun results: %w; if you trust it, unpack it (bzip2 -d) and name what comes out",
+				size)
 	}
 	if s.err != nil {
 		return nil, fmt.Errorf("read Krun results: %w: %w", ErrFormat, s.err)
@@ -214,7 +215,8 @@ func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
 		e.Outcome = dataset.Error
 		e.Reasons = []string{"it has no iterations: it crashed"}
 	}
-	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: wall[i]}}
+	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+		Reals: wall[i]}}
 	for _, name := range []string{dataset.CoreCycles, dataset.APERF, dataset.MPERF} {
 		executions, ok := f.counts[name][text]
 		if !ok {
@@ -227,7 +229,8 @@ func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
 			continue
 		}
 		for core, values := range executions[i] {
-			e.Columns = append(e.Columns, dataset.Column{Name: name, Unit: "cycles", Core: core, Counts: values})
+			e.Columns = append(e.Columns, dataset.Column{Name: name, Unit: "cycles", Core: core,
+				Counts: values})
 		}
 	}
 	return e, nil
@@ -250,8 +253,9 @@ func (f *krunFile) leftOut(text string) []string {
 			}
 		}
 		if len(numbers) > 0 {
-			problems = append(problems, fmt.Sprintf("%s: there are nulls among the %s of execution %s; that counter is left out there, the times are kept",
-				text, name, strings.Join(numbers, ", ")))
+			problems = append(problems,
+				fmt.Sprintf("%s: there are nulls among the %s of execution %s; that counter is left out there, the times are kept",
+					text, name, strings.Join(numbers, ", ")))
 		}
 	}
 	return problems

@@ -14,7 +14,8 @@ import (
 func plainName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("_-.+", r):
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' &&
+			r <= '9', strings.ContainsRune("_-.+", r):
 			return r
 		}
 		return '_'

@@ -18,7 +18,8 @@ type pyperfMetadata struct {
 
 func (m pyperfMetadata) over(outer pyperfMetadata) pyperfMetadata {
 	return pyperfMetadata{
-		orElse(m.Name, outer.Name), orElse(m.Unit, outer.Unit), orElse(m.Hostname, outer.Hostname), orElse(m.Implementation, outer.Implementation),
+		orElse(m.Name, outer.Name), orElse(m.Unit, outer.Unit), orElse(m.Hostname,
+			outer.Hostname), orElse(m.Implementation, outer.Implementation),
 	}
 }
 
@@ -67,11 +68,14 @@ func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 				values = append(values, w[1])
 			}
 			d.Add(names.key(orElse(m.Name, fmt.Sprintf("benchmark_%d", i+1))), dataset.Execution{
-				Outcome: dataset.Completed, Columns: []dataset.Column{wallOf(append(values, run.Values...), orElse(m.Unit, "second"))},
+				Outcome: dataset.Completed, Columns: []dataset.Column{wallOf(append(values, run.Values...),
+					orElse(m.Unit, "second"))},
 			})
 		}
 		if calibrations > 0 {
-			d.Problems = append(d.Problems, fmt.Sprintf("%s: %d runs only calibrated pyperf's loops and are left out", orElse(outer.Name, "a benchmark"), calibrations))
+			d.Problems = append(d.Problems,
+				fmt.Sprintf("%s: %d runs only calibrated pyperf's loops and are left out",
+					orElse(outer.Name, "a benchmark"), calibrations))
 		}
 	}
 	return d, nil

@@ -24,10 +24,12 @@ func Sniff(head []byte) string {
 		return sniffObject(text)
 	}
 	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "goos: ") || strings.HasPrefix(line, "pkg: ") || strings.HasPrefix(line, "pexec: ") {
+		if strings.HasPrefix(line, "goos: ") || strings.HasPrefix(line, "pkg: ") ||
+			strings.HasPrefix(line, "pexec: ") {
 			return FormatGo
 		}
-		if fields := strings.Fields(line); len(fields) >= 4 && strings.HasPrefix(line, "Benchmark") && strings.Contains(line, " ns/op") {
+		if fields := strings.Fields(line); len(fields) >= 4 && strings.HasPrefix(line, "Benchmark") &&
+			strings.Contains(line, " ns/op") {
 			return FormatGo
 		}
 	}

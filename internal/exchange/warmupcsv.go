@@ -50,7 +50,8 @@ func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 		}
 		line, _ := rows.FieldPos(0)
 		if len(row) < 3 || len(row) != len(header) && !crashed(row) {
-			return nil, fmt.Errorf("read CSV: %w: line %d has %d columns, the header %d", ErrFormat, line, len(row), len(header))
+			return nil, fmt.Errorf("read CSV: %w: line %d has %d columns, the header %d", ErrFormat, line,
+				len(row), len(header))
 		}
 		e, err := csvExecution(row[2:])
 		err = errors.Join(err, tooLong("benchmark", row[1]))
@@ -113,6 +114,7 @@ func csvExecution(cells []string) (dataset.Execution, error) {
 		e.Outcome, values = dataset.Error, values[:0]
 		e.Reasons = []string{"it has no iterations: it crashed"}
 	}
-	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}}
+	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+		Reals: values}}
 	return e, nil
 }

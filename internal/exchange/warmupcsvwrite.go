@@ -19,7 +19,8 @@ func WriteWarmupCSV(w io.Writer, d *dataset.Dataset) error {
 	width := -1
 	for _, p := range d.Pairs {
 		if first := d.Pairs[0].Key; p.Key.VM != first.VM || p.Key.Variant != first.Variant {
-			return fmt.Errorf("write CSV: it has place for one VM and variant, and here are %s and %s", first, p.Key)
+			return fmt.Errorf("write CSV: it has place for one VM and variant, and here are %s and %s", first,
+				p.Key)
 		}
 		number := 0
 		for i := range p.Executions {

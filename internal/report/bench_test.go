@@ -36,7 +36,8 @@ func study(b *testing.B, keys int) Input {
 		pair.Benchmark = fmt.Sprintf("benchmark_%03d", i)
 		pair.Key = pair.ParsedKey().String()
 		doc.Pairs = append(doc.Pairs, pair)
-		in.Data.Pairs = append(in.Data.Pairs, dataset.Pair{Key: pair.ParsedKey(), Executions: one.Pairs[0].Executions})
+		in.Data.Pairs = append(in.Data.Pairs, dataset.Pair{Key: pair.ParsedKey(),
+			Executions: one.Pairs[0].Executions})
 	}
 	return in
 }

@@ -72,7 +72,8 @@ func eventsOf(r *results.Record) []Event {
 		readings []results.Temperature
 	}{{"before", -0.5, r.Machine.Temperatures.Before}, {"after", end, r.Machine.Temperatures.After}} {
 		if label, ok := hottest(t.readings); ok {
-			list = append(list, Event{t.at, TemperatureEvent, t.when + " the run: " + temperatureText(t.readings), label})
+			list = append(list, Event{t.at, TemperatureEvent, t.when +
+				" the run: " + temperatureText(t.readings), label})
 		}
 	}
 	for _, line := range r.Machine.KernelLog.Lines {
@@ -84,11 +85,13 @@ func eventsOf(r *results.Record) []Event {
 	}
 	for _, c := range r.Machine.Throttle.After {
 		if b, ok := counts[c.Name]; ok && c.Count > b {
-			list = append(list, Event{At: float64(len(r.WallNS)-1) / 2, Kind: ThrottleEvent, Text: fmt.Sprintf("throttled: %s rose by %d", c.Name, c.Count-b)})
+			list = append(list, Event{At: float64(len(r.WallNS)-1) / 2, Kind: ThrottleEvent,
+				Text: fmt.Sprintf("throttled: %s rose by %d", c.Name, c.Count-b)})
 		}
 	}
 	if n := r.Machine.KernelLog.Lost; n > 0 {
-		list = append(list, Event{At: math.NaN(), Kind: KernelEvent, Text: fmt.Sprintf("%d kernel messages were lost", n)})
+		list = append(list, Event{At: math.NaN(), Kind: KernelEvent,
+			Text: fmt.Sprintf("%d kernel messages were lost", n)})
 	}
 	for _, text := range r.Process.Findings {
 		list = append(list, Event{At: math.NaN(), Kind: OtherEvent, Text: text})
@@ -124,7 +127,8 @@ func hottest(readings []results.Temperature) (text string, ok bool) {
 	if len(readings) == 0 {
 		return "", false
 	}
-	return celsius(slices.MaxFunc(readings, func(a, b results.Temperature) int { return a.MilliC - b.MilliC }).MilliC), true
+	return celsius(slices.MaxFunc(readings,
+		func(a, b results.Temperature) int { return a.MilliC - b.MilliC }).MilliC), true
 }
 
 func celsius(milli int) string { return fmt.Sprintf("%.1f °C", float64(milli)/1000) }

@@ -64,7 +64,8 @@ func (s *site) execution(i, e int) (executionView, error) {
 		return v, err
 	}
 	if len(v.Columns) > 0 {
-		if err := s.write(fmt.Sprintf("data/%s-%d.js", pageName(i), e), func(w io.Writer) error { return writeColumns(w, i, e, v.Columns) }); err != nil {
+		if err := s.write(fmt.Sprintf("data/%s-%d.js", pageName(i), e),
+			func(w io.Writer) error { return writeColumns(w, i, e, v.Columns) }); err != nil {
 			return v, err
 		}
 	}
@@ -75,7 +76,10 @@ func (s *site) execution(i, e int) (executionView, error) {
 	v.Run.Panels = Panels(v.Columns, []string{UserColumns, dataset.CoreCycles}, staticCores)
 	f := s.in.figure(i, &v)
 	v.Height = float64(f.height())
-	err = s.write("plots/"+v.SVG, func(w io.Writer) error { return writeSVG(w, []Figure{f}, pageColumns, true) })
+	err = s.write("plots/"+v.SVG, func(w io.Writer) error {
+		return writeSVG(w, []Figure{f}, pageColumns,
+			true)
+	})
 	v.HasColumns, v.Columns, v.Run.Panels = len(v.Columns) > 0, nil, nil // they are written: let them go
 	return v, err
 }

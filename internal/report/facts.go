@@ -145,7 +145,10 @@ func (f *Facts) of(k key.Key) []RunFacts {
 	if f == nil {
 		return nil
 	}
-	return slices.SortedStableFunc(slices.Values(f.runs[k]), func(a, b RunFacts) int { return cmp.Compare(a.Pexec, b.Pexec) })
+	return slices.SortedStableFunc(slices.Values(f.runs[k]), func(a,
+		b RunFacts) int {
+		return cmp.Compare(a.Pexec, b.Pexec)
+	})
 }
 
 // kernelNames are the parts of a fingerprint that may not differ within an experiment whose numbers
@@ -166,16 +169,19 @@ func (f *Facts) Warnings() []warmup.Warning {
 		case v.Name == rebootFact && v.Value == results.RebootNone:
 			warn("no_reboot", "%d of %d executions ran without a reboot before; set reboot = \"hardware\" to start each from the same state", v.Records, f.Records)
 		case (v.Name == "machine" || v.Name == "krund" || v.Name == "configuration") && v.Records < f.Records:
-			warn("mixed", "%d of %d executions have %s %s; do not compare executions across", v.Records, f.Records, v.Name, v.Value)
+			warn("mixed", "%d of %d executions have %s %s; do not compare executions across", v.Records,
+				f.Records, v.Name, v.Value)
 		}
 	}
 	for _, v := range f.Fingerprint {
 		if slices.Contains(kernelNames, v.Name) && v.Records < f.Records {
-			warn("mixed", "%d of %d executions ran with %s %s; measure all of them on one kernel and machine", v.Records, f.Records, v.Name, v.Value)
+			warn("mixed", "%d of %d executions ran with %s %s; measure all of them on one kernel and machine",
+				v.Records, f.Records, v.Name, v.Value)
 		}
 	}
 	if f.virtual() {
-		warn("virtual_machine", "the machine is virtual: its host decides on frequency, processors and interruptions; measure on hardware")
+		warn("virtual_machine",
+			"the machine is virtual: its host decides on frequency, processors and interruptions; measure on hardware")
 	}
 	unfit := f.unfit()
 	if len(unfit) > 0 {
@@ -188,7 +194,8 @@ func (f *Facts) Warnings() []warmup.Warning {
 		}
 	}
 	if reruns > 0 {
-		warn("reruns", "%d of %d executions were disturbed and run again; the pages of their keys say why", reruns, f.Records)
+		warn("reruns", "%d of %d executions were disturbed and run again; the pages of their keys say why",
+			reruns, f.Records)
 	}
 	return list
 }
@@ -201,7 +208,8 @@ func (f *Facts) virtual() bool {
 		}
 	}
 	return slices.ContainsFunc(f.Fingerprint, func(v Fact) bool {
-		return (v.Name == "hypervisor" || strings.HasPrefix(v.Name, "virtualisation")) && v.Value != "" && v.Value != "none"
+		return (v.Name == "hypervisor" || strings.HasPrefix(v.Name, "virtualisation")) && v.Value != "" &&
+			v.Value != "none"
 	})
 }
 

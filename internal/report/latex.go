@@ -65,7 +65,8 @@ func (c Cell) latex() string {
 
 // latexText escapes text and gives the signs that tables use.
 func latexText(s string) string {
-	return strings.NewReplacer("±", `$\pm$`, "×", `$\times$`, "→", `$\rightarrow$`, "≠", `$\neq$`, "°", `$^\circ$`, "µ", `$\mu$`).Replace(escapeLaTeX(s))
+	return strings.NewReplacer("±", `$\pm$`, "×", `$\times$`, "→", `$\rightarrow$`, "≠", `$\neq$`, "°",
+		`$^\circ$`, "µ", `$\mu$`).Replace(escapeLaTeX(s))
 }
 
 func latexSymbol(c classify.PairClass) string {

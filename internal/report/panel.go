@@ -39,7 +39,8 @@ func (p panel) frame(n int) {
 	var grid [][]vg.Point
 	for _, t := range p.ys.Ticks(n) {
 		grid = append(grid, p.level(p.y(t)))
-		p.text(label{text: tickText(t, p.ys), at: vg.Point{X: p.Min.X - 5, Y: p.y(t)}, size: p.size, anchor: end})
+		p.text(label{text: tickText(t, p.ys), at: vg.Point{X: p.Min.X - 5, Y: p.y(t)}, size: p.size,
+			anchor: end})
 	}
 	p.lines(gridInk, grid...)
 	p.lines(axisInk, append(corners(p.Rectangle), p.Min))

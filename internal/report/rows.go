@@ -198,7 +198,8 @@ func withInterval(mean, half float64) (string, string) {
 	}
 	if math.Abs(mean) < 1e-4 {
 		digits := int(math.Floor(math.Log10(math.Abs(mean)))) - int(math.Floor(math.Log10(half))) + 1
-		return strconv.FormatFloat(mean, 'e', min(max(digits, 1), 12), 64), strconv.FormatFloat(half, 'e', 1, 64)
+		return strconv.FormatFloat(mean, 'e', min(max(digits, 1), 12), 64), strconv.FormatFloat(half, 'e', 1,
+			64)
 	}
 	places := min(max(1-int(math.Floor(math.Log10(half))), 0), 12)
 	return strconv.FormatFloat(mean, 'f', places, 64), strconv.FormatFloat(half, 'f', places, 64)

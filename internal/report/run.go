@@ -98,7 +98,8 @@ func (r *Run) Numbers() Span { return Span{1, max(float64(len(r.Values)), 2)} }
 // spanOf is the range of the values without a part of them at each end, and a margin around.
 // Without values it is 0 to 1.
 func spanOf(values []float64, tail, margin float64) Span {
-	sorted := slices.DeleteFunc(slices.Sorted(slices.Values(values)), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+	sorted := slices.DeleteFunc(slices.Sorted(slices.Values(values)),
+		func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	if len(sorted) == 0 {
 		return Span{0, 1}
 	}

@@ -50,7 +50,8 @@ func Site(out Directory, in Input) (Size, error) {
 	if s.pages, err = template.New("").Funcs(s.functions()).ParseFS(assets, "assets/*.html"); err != nil {
 		return s.size, fmt.Errorf("read the pages' templates: %w", err)
 	}
-	for _, name := range []string{"uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE", "report.js", "plots.js", "report.css"} {
+	for _, name := range []string{"uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE", "report.js",
+		"plots.js", "report.css"} {
 		if err := s.asset(name); err != nil {
 			return s.size, err
 		}
@@ -76,7 +77,8 @@ func (s *site) check() error {
 		return ErrMismatch
 	}
 	for i := range doc.Pairs {
-		if doc.Pairs[i].ParsedKey() != data.Pairs[i].Key || len(doc.Pairs[i].Executions) != len(data.Pairs[i].Executions) {
+		if doc.Pairs[i].ParsedKey() != data.Pairs[i].Key ||
+			len(doc.Pairs[i].Executions) != len(data.Pairs[i].Executions) {
 			return fmt.Errorf("%s: %w", data.Pairs[i].Key, ErrMismatch)
 		}
 	}

@@ -25,7 +25,8 @@ func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 		"steady_performance", "steady_performance_low", "steady_performance_high", "unit", "warnings", "warnings_of_all",
 	}}
 	for _, r := range Rows(doc) {
-		row := []string{cellText(r.Benchmark), cellText(r.VM), cellText(r.Variant), strconv.Itoa(r.Executions), strconv.Itoa(r.Analysed), string(r.Class)}
+		row := []string{cellText(r.Benchmark), cellText(r.VM), cellText(r.Variant),
+			strconv.Itoa(r.Executions), strconv.Itoa(r.Analysed), string(r.Class)}
 		for _, n := range []int{r.Counts.Flat, r.Counts.Warmup, r.Counts.Slowdown, r.Counts.NoSteadyState} {
 			row = append(row, strconv.Itoa(n))
 		}

@@ -77,11 +77,13 @@ func CompareWarnings(before, after *Facts) []warmup.Warning {
 	for _, name := range compared {
 		a, b := before.value(name), after.value(name)
 		if a != "" && b != "" && a != b {
-			list = append(list, warmup.Warning{Code: "differs", Text: fmt.Sprintf("%s is %s before and %s after, and may be why numbers differ; measure both with the same", name, a, b)})
+			list = append(list, warmup.Warning{Code: "differs",
+				Text: fmt.Sprintf("%s is %s before and %s after, and may be why numbers differ; measure both with the same", name, a, b)})
 		}
 	}
 	if a, b := strings.Join(before.unfit(), ", "), strings.Join(after.unfit(), ", "); a != b {
-		list = append(list, warmup.Warning{Code: "differs", Text: fmt.Sprintf("controls not as wanted are %s before and %s after; measure both under the same", orNone(a), orNone(b))})
+		list = append(list, warmup.Warning{Code: "differs",
+			Text: fmt.Sprintf("controls not as wanted are %s before and %s after; measure both under the same", orNone(a), orNone(b))})
 	}
 	return list
 }
@@ -98,7 +100,8 @@ func Weaken(r *compare.Result, before, after *warmup.Document, factsBefore, fact
 			for j := range side.doc.Pairs {
 				if p := &side.doc.Pairs[j]; p.Key == c.Key {
 					for _, w := range p.Warnings {
-						c.Warnings = append(c.Warnings, warmup.Warning{Code: w.Code, Text: side.name + ": " + w.Text})
+						c.Warnings = append(c.Warnings, warmup.Warning{Code: w.Code, Text: side.name +
+							": " + w.Text})
 					}
 				}
 			}

@@ -88,7 +88,8 @@ func TestFloat64Edges(t *testing.T) {
 		{"half a unit above it", max.Add(ulp), math.Inf(1)},
 		{"less than half a unit above it", max.Add(ulp.Mul(FromFloat64(0.99))), math.MaxFloat64},
 		{"far below the doubles", half.Mul(half), 0},
-		{"a subnormal that rounds to a normal", FromFloat64(math.Ldexp(1, -1022)).Sub(half.Mul(FromFloat64(0.5))), math.Ldexp(1, -1022)},
+		{"a subnormal that rounds to a normal", FromFloat64(math.Ldexp(1,
+			-1022)).Sub(half.Mul(FromFloat64(0.5))), math.Ldexp(1, -1022)},
 		{"negative", max.Add(ulp).Neg(), math.Inf(-1)},
 	} {
 		if got := c.in.Float64(); got != c.want {

@@ -32,7 +32,8 @@ func artanhLog(z float64, prec uint) *big.Float {
 // logArguments are the kinds of numbers variances are: of every magnitude, next to 1, powers of
 // two, the ends of the table's rows.
 func logArguments(r *rand.Rand, n int) []float64 {
-	xs := []float64{1, 2, 0.5, 1e-11, math.SmallestNonzeroFloat64, math.MaxFloat64, smallest, 0x1p-1040, math.Nextafter(1, 0), math.Nextafter(1, 2)}
+	xs := []float64{1, 2, 0.5, 1e-11, math.SmallestNonzeroFloat64, math.MaxFloat64, smallest, 0x1p-1040,
+		math.Nextafter(1, 0), math.Nextafter(1, 2)}
 	for range n {
 		xs = append(xs,
 			math.Float64frombits(r.Uint64()&^topBit)/2,

@@ -101,7 +101,8 @@ func Resample(executions [][][]float64, o Options) ([][]float64, error) {
 		return nil, ErrEmpty
 	}
 	for e, segments := range executions {
-		if len(segments) == 0 || slices.ContainsFunc(segments, func(s []float64) bool { return len(s) == 0 }) {
+		if len(segments) == 0 || slices.ContainsFunc(segments,
+			func(s []float64) bool { return len(s) == 0 }) {
 			return nil, fmt.Errorf("execution %d has an empty steady state: %w", e+1, ErrEmpty)
 		}
 	}

@@ -131,7 +131,8 @@ func TestIndexes(t *testing.T) {
 		lower, paper := indexes(c.n, Options{})
 		_, exact := indexes(c.n, Options{Exact: true})
 		if lower != c.lower || paper != c.paper || exact != c.exact {
-			t.Errorf("%d means: %d to %d, exact %d; want %d to %d, %d", c.n, lower, paper, exact, c.lower, c.paper, c.exact)
+			t.Errorf("%d means: %d to %d, exact %d; want %d to %d, %d", c.n, lower, paper, exact, c.lower,
+				c.paper, c.exact)
 		}
 	}
 }

@@ -39,7 +39,8 @@ func TestCoverage(t *testing.T) {
 			for e := range executions {
 				executions[e] = [][]float64{dependent(r, c.length, c.correlation, c.average)}
 			}
-			got, err := Mean(executions, Options{Scheme: c.scheme, Seed: uint64(s), Resamples: 10000, Workers: 2})
+			got, err := Mean(executions, Options{Scheme: c.scheme, Seed: uint64(s), Resamples: 10000,
+				Workers: 2})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -72,7 +72,8 @@ func NewHierarchy(values [][][]float64, index Index, tables Tables) (*Hierarchy,
 		h.drawers[e] = make([]drawer, len(execution))
 		for i, invocations := range execution {
 			if len(invocations) == 0 {
-				return nil, fmt.Errorf("iteration %d of execution %d has no invocations: %w", i, e+1, ErrEmpty)
+				return nil, fmt.Errorf("iteration %d of execution %d has no invocations: %w", i, e+1,
+					ErrEmpty)
 			}
 			h.prepare(len(invocations))
 			h.drawers[e][i] = newDrawer(invocations)

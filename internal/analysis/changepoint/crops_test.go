@@ -40,7 +40,8 @@ func TestCropsIsWhatPELTGives(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := len(found.Segments) - 1; n != p.Changepoints {
-				t.Errorf("round %d, penalty %v: %d changepoints, the curve says %d", round, (p.Penalty+until)/2, n, p.Changepoints)
+				t.Errorf("round %d, penalty %v: %d changepoints, the curve says %d", round,
+					(p.Penalty+until)/2, n, p.Changepoints)
 			}
 		}
 	}

@@ -31,12 +31,15 @@ func TestDetectRefuses(t *testing.T) {
 		{"infinity", []float64{1, 2, math.Inf(1), 3, 4}, Options{}, ErrNotFinite},
 		{"squares overflow", []float64{1, 2, 1e200, 3, 4}, Options{}, ErrMagnitude},
 		{"sum of squares overflows", slices.Repeat([]float64{1e154}, 20), Options{}, ErrMagnitude},
-		{"variance overflows, stable", []float64{1e300, -1e300, 1e300, -1e300}, Options{Arithmetic: Stable}, ErrMagnitude},
+		{"variance overflows, stable", []float64{1e300, -1e300, 1e300, -1e300}, Options{Arithmetic: Stable},
+			ErrMagnitude},
 		{"segments of one value, variance", []float64{1, 2, 3, 4}, Options{MinSegment: 1}, ErrOptions},
 		{"negative penalty", []float64{1, 2, 3, 4}, Options{Penalty: Manual(-1)}, ErrOptions},
 		{"penalty not a number", []float64{1, 2, 3, 4}, Options{Penalty: LogN(math.NaN())}, ErrOptions},
-		{"no quantiles", []float64{1, 2, 3, 4}, Options{Cost: EmpiricalDistribution, Quantiles: -1}, ErrOptions},
-		{"NaN, distribution", []float64{1, 2, math.NaN()}, Options{Cost: EmpiricalDistribution}, ErrNotFinite},
+		{"no quantiles", []float64{1, 2, 3, 4}, Options{Cost: EmpiricalDistribution, Quantiles: -1},
+			ErrOptions},
+		{"NaN, distribution", []float64{1, 2, math.NaN()}, Options{Cost: EmpiricalDistribution},
+			ErrNotFinite},
 	} {
 		if _, err := Detect(c.series, c.o); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
@@ -138,11 +141,13 @@ func TestMeanOverItsNoise(t *testing.T) {
 			series[i] = unit * (1 + 0.01*r.NormFloat64() + 0.03*float64(i/200%2))
 		}
 		found, err := Detect(series, Options{Cost: Mean, Arithmetic: Stable, Penalty: SIC})
-		if err != nil || len(found.Segments) != 3 || found.Segments[0].End < 198 || found.Segments[0].End > 202 {
+		if err != nil || len(found.Segments) != 3 || found.Segments[0].End < 198 ||
+			found.Segments[0].End > 202 {
 			t.Errorf("unit %g: %+v, %v; want changes at 200 and 400", unit, found, err)
 		}
 	}
-	if found, err := Detect(slices.Repeat([]float64{0.1}, 50), Options{Cost: Mean, Arithmetic: Stable, Penalty: SIC}); err != nil || len(found.Segments) != 1 {
+	if found, err := Detect(slices.Repeat([]float64{0.1}, 50),
+		Options{Cost: Mean, Arithmetic: Stable, Penalty: SIC}); err != nil || len(found.Segments) != 1 {
 		t.Errorf("constant: %v, %v", found, err)
 	}
 }
@@ -150,7 +155,8 @@ func TestMeanOverItsNoise(t *testing.T) {
 // TestStableSeesNoChangeInConstants: R finds dozens in 0.1 repeated.
 func TestStableSeesNoChangeInConstants(t *testing.T) {
 	for _, v := range []float64{0, 0.1, 1e-9, 1e300, -7} {
-		found, err := Detect(slices.Repeat([]float64{v}, 1000), Options{Penalty: LogN(15), Arithmetic: Stable})
+		found, err := Detect(slices.Repeat([]float64{v}, 1000),
+			Options{Penalty: LogN(15), Arithmetic: Stable})
 		if err != nil || len(found.Segments) != 1 {
 			t.Errorf("%g repeated: %v, %v", v, found, err)
 		}

@@ -41,7 +41,8 @@ func (c *meanCost) rise(g *group, t, until int, scale float64) line {
 		x := c.x[t] - c.x[g.at]
 		own = c.xx[t] - c.xx[g.at] - float64(x*x)/float64(t-g.at)
 	}
-	slack := 4*differenceError*(c.xx[until]-c.xx[g.oldest]) + 2*c.noise(t, until) + sumError*(scale+c.xx[until]+largestLog)
+	slack := 4*differenceError*(c.xx[until]-c.xx[g.oldest]) + 2*c.noise(t,
+		until) + sumError*(scale+c.xx[until]+largestLog)
 	return line{base: own - slack, length: math.Inf(1)}
 }
 

@@ -132,7 +132,8 @@ func (o Options) minimum() (int, error) {
 	case o.MinSegment == 0:
 		return least, nil
 	case o.MinSegment < least:
-		return 0, fmt.Errorf("minimum segment length %d, cost %v needs %d: %w", o.MinSegment, o.Cost, least, ErrOptions)
+		return 0, fmt.Errorf("minimum segment length %d, cost %v needs %d: %w", o.MinSegment, o.Cost, least,
+			ErrOptions)
 	}
 	return o.MinSegment, nil
 }
@@ -145,7 +146,8 @@ func check(series []float64, minimum int) error {
 		}
 	}
 	if n := len(series); n < 2*minimum {
-		return fmt.Errorf("%d values, need %d (twice the minimum segment length): %w", n, 2*minimum, ErrTooShort)
+		return fmt.Errorf("%d values, need %d (twice the minimum segment length): %w", n, 2*minimum,
+			ErrTooShort)
 	}
 	return nil
 }

@@ -103,10 +103,23 @@ var shapes = []shape{
 	{"two values", mapped(func(r *rand.Rand, _, _ int) float64 { return float64(1 + r.IntN(2)) })},
 	{"alternating", mapped(func(_ *rand.Rand, i, _ int) float64 { return float64(1 + i%2) })},
 	{"integers", mapped(func(r *rand.Rand, i, n int) float64 { return float64(r.IntN(5) + i*7/n*3) })},
-	{"ramp", mapped(func(r *rand.Rand, i, n int) float64 { return 1 + float64(i)/float64(n) + 0.01*r.NormFloat64() })},
-	{"sine", mapped(func(r *rand.Rand, i, n int) float64 { return 2 + math.Sin(float64(i)/20) + 0.1*r.NormFloat64() })},
-	{"exponential warmup", mapped(func(r *rand.Rand, i, n int) float64 { return 1 + 5*math.Exp(-float64(i)/10) + 0.01*r.NormFloat64() })},
-	{"heavy tails", mapped(func(r *rand.Rand, _, _ int) float64 { return r.NormFloat64() / (r.Float64() + 1e-3) })},
+	{"ramp", mapped(func(r *rand.Rand, i,
+		n int) float64 {
+		return 1 + float64(i)/float64(n) + 0.01*r.NormFloat64()
+	})},
+	{"sine", mapped(func(r *rand.Rand, i,
+		n int) float64 {
+		return 2 + math.Sin(float64(i)/20) + 0.1*r.NormFloat64()
+	})},
+	{"exponential warmup",
+		mapped(func(r *rand.Rand, i,
+			n int) float64 {
+			return 1 + 5*math.Exp(-float64(i)/10) + 0.01*r.NormFloat64()
+		})},
+	{"heavy tails", mapped(func(r *rand.Rand, _,
+		_ int) float64 {
+		return r.NormFloat64() / (r.Float64() + 1e-3)
+	})},
 	{"random walk", func(r *rand.Rand, n int) []float64 {
 		x := make([]float64, n)
 		for i := 1; i < n; i++ {
@@ -174,7 +187,8 @@ func samePELT(series []float64, o Options) error {
 	got := p.solve(penalty)
 	for t := range want.f {
 		if got.f[t] != want.f[t] || got.last[t] != want.last[t] {
-			return fmt.Errorf("at %d of %d: F = %v from %d, R has %v from %d", t, p.n, got.f[t], got.last[t], want.f[t], want.last[t])
+			return fmt.Errorf("at %d of %d: F = %v from %d, R has %v from %d", t, p.n, got.f[t], got.last[t],
+				want.f[t], want.last[t])
 		}
 	}
 	return nil

@@ -27,7 +27,8 @@ const (
 	crops
 )
 
-var penaltyNames = map[penaltyKind]string{sic: "sic", mbic: "mbic", aic: "aic", hannanQuinn: "hannan-quinn", crops: "crops"}
+var penaltyNames = map[penaltyKind]string{sic: "sic", mbic: "mbic", aic: "aic", hannanQuinn: "hannan-quinn",
+	crops: "crops"}
 
 // Manual is a fixed penalty.
 func Manual(value float64) Penalty { return Penalty{manual, value} }

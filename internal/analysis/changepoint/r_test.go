@@ -25,7 +25,8 @@ func runR(t testing.TB, script string, series ...[]float64) string {
 		t.Skip("R has no package changepoint: not compared with R")
 	}
 	dir := t.TempDir()
-	args := []string{"-e", "suppressMessages(library(changepoint)); for (f in commandArgs(TRUE)) { x <- scan(f, quiet=TRUE); " + script + "}"}
+	args := []string{"-e",
+		"suppressMessages(library(changepoint)); for (f in commandArgs(TRUE)) { x <- scan(f, quiet=TRUE); " + script + "}"}
 	for i, x := range series {
 		var text strings.Builder
 		for _, v := range x {

@@ -164,14 +164,17 @@ func alike(before, after Side) error {
 		what string
 		a, b any
 	}{
-		{"column", p.Column, q.Column}, {"unit", before.Doc.Unit, after.Doc.Unit}, {"mode", p.Mode, q.Mode}, {"delta", p.Delta, q.Delta},
-		{"steady", p.Steady, q.Steady}, {"window", p.Window, q.Window}, {"penalty", p.Penalty, q.Penalty}, {"cost", p.Cost, q.Cost},
+		{"column", p.Column, q.Column}, {"unit", before.Doc.Unit, after.Doc.Unit}, {"mode", p.Mode,
+			q.Mode}, {"delta", p.Delta, q.Delta},
+		{"steady", p.Steady, q.Steady}, {"window", p.Window, q.Window}, {"penalty", p.Penalty,
+			q.Penalty}, {"cost", p.Cost, q.Cost},
 	} {
 		if c.what == "unit" && (len(before.Doc.Pairs) == 0 || len(after.Doc.Pairs) == 0) {
 			continue
 		}
 		if c.a != c.b {
-			return fmt.Errorf("%w: before has %s %v, after %v; analyze both with the same options", ErrDifferent, c.what, c.a, c.b)
+			return fmt.Errorf("%w: before has %s %v, after %v; analyze both with the same options",
+				ErrDifferent, c.what, c.a, c.b)
 		}
 	}
 	for _, s := range []Side{before, after} {
@@ -179,7 +182,8 @@ func alike(before, after Side) error {
 			return fmt.Errorf("%w: the analysis of %s is of other data", ErrDifferent, s.Doc.Source.Name)
 		}
 		for i := range s.Doc.Pairs {
-			if s.Doc.Pairs[i].ParsedKey() != s.Data.Pairs[i].Key || len(s.Doc.Pairs[i].Executions) != len(s.Data.Pairs[i].Executions) {
+			if s.Doc.Pairs[i].ParsedKey() != s.Data.Pairs[i].Key ||
+				len(s.Doc.Pairs[i].Executions) != len(s.Data.Pairs[i].Executions) {
 				return fmt.Errorf("%w: the analysis of %s is of other data", ErrDifferent, s.Doc.Source.Name)
 			}
 		}
@@ -260,7 +264,8 @@ func performance(p *warmup.Pair) *quantile.Spread {
 	if p.SteadyPerformance == nil {
 		return nil
 	}
-	return &quantile.Spread{Median: p.SteadyPerformance.Mean, P5: p.SteadyPerformance.Low, P95: p.SteadyPerformance.High}
+	return &quantile.Spread{Median: p.SteadyPerformance.Mean, P5: p.SteadyPerformance.Low,
+		P95: p.SteadyPerformance.High}
 }
 
 // steadyValues gives the values of each steady execution by segment.

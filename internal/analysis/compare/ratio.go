@@ -37,7 +37,8 @@ const (
 
 func ratio(before, after half, level float64, o Options) Ratio {
 	if before.pair.SteadyPerformance == nil || after.pair.SteadyPerformance == nil {
-		return Ratio{Verdict: CannotTell, Reason: "an execution has no steady state, so there is no steady performance to compare"}
+		return Ratio{Verdict: CannotTell,
+			Reason: "an execution has no steady state, so there is no steady performance to compare"}
 	}
 	x, y := before.steadyValues(), after.steadyValues()
 	if len(x) < fewestExecutions || len(y) < fewestExecutions {

@@ -31,7 +31,8 @@ func (v Verdict) Mirror() Verdict {
 // or both bad, cannot be ranked.
 func classes(before, after classify.PairClass) Verdict {
 	good := func(c classify.PairClass) bool {
-		return c == classify.PairClass(classify.Flat) || c == classify.PairClass(classify.Warmup) || c == classify.GoodInconsistent
+		return c == classify.PairClass(classify.Flat) || c == classify.PairClass(classify.Warmup) ||
+			c == classify.GoodInconsistent
 	}
 	switch {
 	case before == classify.None || after == classify.None:

@@ -44,7 +44,8 @@ func TestDependent(t *testing.T) {
 			}
 		}
 		if found < c.low || found > c.high {
-			t.Errorf("correlation %v: dependent in %d of 1000, want %d to %d", c.correlation, found, c.low, c.high)
+			t.Errorf("correlation %v: dependent in %d of 1000, want %d to %d", c.correlation, found, c.low,
+				c.high)
 		}
 	}
 	if Of([]float64{1, 9, 1, 9, 1, 9, 1, 9}).Dependent {

@@ -76,7 +76,8 @@ const Enough = 95
 // ok is false when none is.
 func (s *Study) Least() (least Shorter, ok bool) {
 	for _, b := range s.Both {
-		if b.Overall.Percent >= Enough && (!ok || b.Iterations*b.Executions < least.Iterations*least.Executions) {
+		if b.Overall.Percent >= Enough &&
+			(!ok || b.Iterations*b.Executions < least.Iterations*least.Executions) {
 			least, ok = b, true
 		}
 	}
@@ -86,7 +87,8 @@ func (s *Study) Least() (least Shorter, ok bool) {
 // Iterations compares the conclusions from executions cut to each length with the full ones, pair
 // by pair. cut analyses pair i cut to n iterations; ok is false when it cannot be, which counts as
 // disagreement in every respect.
-func Iterations(full []Conclusion, lengths []int, confidence float64, cut func(i, n int) (c Conclusion, ok bool)) []Point {
+func Iterations(full []Conclusion, lengths []int, confidence float64,
+	cut func(i, n int) (c Conclusion, ok bool)) []Point {
 	p := newProportions(confidence)
 	points := make([]Point, len(lengths))
 	for k, n := range lengths {

@@ -17,7 +17,8 @@ type Histogram struct {
 // NewHistogram makes a histogram of values and counts of equal length, which it copies. Nil counts
 // are ones.
 func NewHistogram(values, counts []float64) *Histogram {
-	h := &Histogram{Values: slices.Clone(values), Counts: make([]float64, len(values)), ends: make([]float64, len(values))}
+	h := &Histogram{Values: slices.Clone(values), Counts: make([]float64, len(values)),
+		ends: make([]float64, len(values))}
 	if counts == nil {
 		slices.Sort(h.Values)
 		for i := range h.Counts {

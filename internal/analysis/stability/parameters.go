@@ -76,10 +76,14 @@ func (p *Parameters) Check() error {
 		what           string
 		value, low, hi int
 	}{
-		{"window", p.Window, 2, most}, {"least warm-up", p.WarmupMin, 1, most}, {"longest warm-up", p.WarmupMax, p.WarmupMin, most},
-		{"measurement", p.Measure, 1, most}, {"fewest executions", p.ExecutionsMin, 1, most}, {"most executions", p.ExecutionsMax, p.ExecutionsMin, most},
-		{"full measurement", p.Full, 0, most}, {"draws", p.Draws, 2, most}, {"resamples", p.Resamples, 2, most},
-		{"resamples of the A/A test", p.QualityResamples, 2, most}, {"draws of the A/A test", p.QualityDraws, 2, most},
+		{"window", p.Window, 2, most}, {"least warm-up", p.WarmupMin, 1, most}, {"longest warm-up",
+			p.WarmupMax, p.WarmupMin, most},
+		{"measurement", p.Measure, 1, most}, {"fewest executions", p.ExecutionsMin, 1,
+			most}, {"most executions", p.ExecutionsMax, p.ExecutionsMin, most},
+		{"full measurement", p.Full, 0, most}, {"draws", p.Draws, 2, most}, {"resamples", p.Resamples, 2,
+			most},
+		{"resamples of the A/A test", p.QualityResamples, 2, most}, {"draws of the A/A test", p.QualityDraws,
+			2, most},
 		{"step's iterations", p.Step.Iterations, 0, most},
 	} {
 		if c.value < c.low || c.value > c.hi {

@@ -114,7 +114,8 @@ func (d *side) metric() float64 {
 }
 
 func quality(full, short *side, p *Parameters) Quality {
-	q := Quality{Mean: short.metric(), Ratio: math.NaN(), Low: math.NaN(), High: math.NaN(), Change: math.NaN()}
+	q := Quality{Mean: short.metric(), Ratio: math.NaN(), Low: math.NaN(), High: math.NaN(),
+		Change: math.NaN()}
 	if !(full.metric() > 0) || short.tree == nil {
 		q.Same = full.metric() == 0 && q.Mean == 0
 		return q

@@ -68,7 +68,8 @@ func Cut(series []float64, length Length, batch float64) *Steps {
 		} else {
 			took += calls * v
 		}
-		if length.Iterations > 0 && i+1-from < length.Iterations || length.Iterations == 0 && took < length.Seconds {
+		if length.Iterations > 0 && i+1-from < length.Iterations || length.Iterations == 0 &&
+			took < length.Seconds {
 			continue
 		}
 		s.Ends, s.Seconds = append(s.Ends, i+1), append(s.Seconds, took)

@@ -40,7 +40,8 @@ type State struct {
 // segment before, and ToReach leaves that one out; the last segment's range begins there as well,
 // so that a value of the segment before is in it; and Raw is ignored. With Relative Iteration is
 // the first of the steady segment, ToReach the time before it, and the ranges do not overlap.
-func Of(values []float64, segments []classify.Segment, class classify.Class, rule classify.Rule) (s State, ok bool) {
+func Of(values []float64, segments []classify.Segment, class classify.Class, rule classify.Rule) (s State,
+	ok bool) {
 	if class == classify.NoSteadyState || len(segments) == 0 {
 		return State{}, false
 	}
@@ -81,7 +82,8 @@ func rangeOf(segments []classify.Segment, i, n int, mode classify.Mode) Range {
 }
 
 // reach gives the first steady iteration, from 1, and the time before it.
-func reach(values []float64, segments []classify.Segment, first int, mode classify.Mode) (iteration int, before float64) {
+func reach(values []float64, segments []classify.Segment, first int, mode classify.Mode) (iteration int,
+	before float64) {
 	// Python's index -1: when the bounds with the variance find every segment equivalent although
 	// the class, made without it, is not flat, the study's program takes the last changepoint.
 	if first == 0 {

@@ -33,7 +33,8 @@ func Decode(text []byte) (*Document, error) {
 		return nil, fmt.Errorf("%w: its format is %q, not %q", ErrDocument, head.Format, Format)
 	}
 	if head.Version != Version {
-		return nil, fmt.Errorf("%w: it has version %d, this krunctl reads %d; analyze again", ErrDocument, head.Version, Version)
+		return nil, fmt.Errorf("%w: it has version %d, this krunctl reads %d; analyze again", ErrDocument,
+			head.Version, Version)
 	}
 	var d Document
 	if err := json.Unmarshal(text, &d); err != nil {

@@ -63,7 +63,8 @@ func read(e *dataset.Execution, column string) (s series, status Status, problem
 // Series gives a column of an execution as an analysis takes it: times in seconds, of a per-core
 // column the sums over the cores. Status is Analysed, and problem "", when it can be used. The
 // slice may be the execution's own.
-func Series(e *dataset.Execution, column string) (values []float64, unit string, status Status, problem string) {
+func Series(e *dataset.Execution, column string) (values []float64, unit string, status Status,
+	problem string) {
 	s, status, problem := read(e, column)
 	if status != Analysed {
 		return nil, "", status, problem
@@ -121,7 +122,8 @@ func analyseExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 
 // refuse turns a result into one that says why there is none.
 func refuse(r Execution, err error) Execution {
-	return unanalysed(Execution{Number: r.Number, Outcome: r.Outcome, Iterations: r.Iterations}, Refused, err.Error())
+	return unanalysed(Execution{Number: r.Number, Outcome: r.Outcome, Iterations: r.Iterations}, Refused,
+		err.Error())
 }
 
 // unanalysed fills in what an execution without analysis has.
@@ -142,7 +144,8 @@ func classified(found []changepoint.Segment, index []int) []classify.Segment {
 }
 
 // describe gives the segments for the document.
-func describe(found []changepoint.Segment, segments []classify.Segment, kept []float64, rule classify.Rule) []Segment {
+func describe(found []changepoint.Segment, segments []classify.Segment, kept []float64,
+	rule classify.Rule) []Segment {
 	described := make([]Segment, len(found))
 	bounds := rule.Bounds(segments)
 	start := 0

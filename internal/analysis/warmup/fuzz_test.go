@@ -45,7 +45,8 @@ func FuzzAnalyze(f *testing.F) {
 		if _, err := Decode(text); err != nil {
 			t.Error(err)
 		}
-		if _, err := HowLong(d, doc, ShorterOptions{Percents: []float64{40}, Samples: 5, Resamples: 20}); err != nil {
+		if _, err := HowLong(d, doc, ShorterOptions{Percents: []float64{40}, Samples: 5,
+			Resamples: 20}); err != nil {
 			t.Error(err)
 		}
 	})

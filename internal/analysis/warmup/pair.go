@@ -37,7 +37,8 @@ func prepare(pair *dataset.Pair, p Parameters) *prepared {
 			if len(e.Columns) > 0 {
 				n = e.Columns[0].Len()
 			}
-			w.result.Executions[i] = unanalysed(Execution{Number: e.Number, Outcome: string(e.Outcome), Iterations: n}, status, problem)
+			w.result.Executions[i] = unanalysed(Execution{Number: e.Number, Outcome: string(e.Outcome),
+				Iterations: n}, status, problem)
 			continue
 		}
 		w.series[i] = s
