@@ -14,7 +14,7 @@ import (
 	"krund/internal/durable"
 )
 
-// bzipped packs head and then so many times 16 MiB of blanks.
+// bzipped packs head and then so many times 1 MiB of blanks.
 func bzipped(t *testing.T, head string, times int) []byte {
 	t.Helper()
 	stream := func(text []byte) []byte {
@@ -31,16 +31,19 @@ func bzipped(t *testing.T, head string, times int) []byte {
 		}
 		return out.Bytes()
 	}
-	return append(stream([]byte(head)), bytes.Repeat(stream(bytes.Repeat([]byte(" "), 16<<20)), times)...)
+	return append(stream([]byte(head)), bytes.Repeat(stream(bytes.Repeat([]byte(" "), 1<<20)), times)...)
 }
 
 // gzipped packs head and then so many times 1 MiB of blanks.
 func gzipped(t *testing.T, head string, times int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
+	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	blanks := bytes.Repeat([]byte(" "), 1<<20)
-	_, err := z.Write([]byte(head))
+	_, err = z.Write([]byte(head))
 	for range times {
 		if err == nil {
 			_, err = z.Write(blanks)
@@ -68,10 +71,10 @@ func TestBombs(t *testing.T) {
 		}
 		return file
 	}
-	// 2.6 GB of blanks in 14 kB.
+	// 160 MiB of blanks in 8 kB.
 	krun := write("x.json.bz2", bzipped(t, `{"wallclock_times":`, 160))
-	uoptime := write("x.csv.gz", gzipped(t, "b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\n", 100))
-	record := write("0000000-001.json.gz", gzipped(t, `{"format":1,"key":`, 100))
+	uoptime := write("x.csv.gz", gzipped(t, "b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\n", 64))
+	record := write("0000000-001.json.gz", gzipped(t, `{"format":1,"key":`, 64))
 	limit := fmt.Sprintf("unpacks to more than %d", durable.SmallUnpacked)
 	for _, args := range [][]string{
 		{"analyze", krun}, {"convert", "--to", "csv", krun}, // and all that read the same way

@@ -90,12 +90,15 @@ func TestMethodsAreDeterministic(t *testing.T) {
 // TestMethodsOfSeveral: a table, or a document, for each input, and one CSV.
 func TestMethodsOfSeveral(t *testing.T) {
 	in := oddFile(t, t.TempDir())
-	for _, command := range []string{"similarity", "stability"} {
-		rows, err := csv.NewReader(strings.NewReader(krunctl(t, command, "--csv", in, in).stdout)).ReadAll()
+	for command, few := range map[string][]string{
+		"similarity": nil, "stability": {"--resamples", "50", "--ratio-resamples", "100"},
+	} {
+		csvArgs, jsonArgs := append([]string{command, "--csv", in, in}, few...), append([]string{command, "--json", in, in}, few...)
+		rows, err := csv.NewReader(strings.NewReader(krunctl(t, csvArgs...).stdout)).ReadAll()
 		if err != nil || len(rows)%2 == 0 || rows[0][1] != "key" || rows[(len(rows)-1)/2+1][1] == "key" {
 			t.Errorf("%s: %d rows, %v", command, len(rows), err)
 		}
-		d := json.NewDecoder(strings.NewReader(krunctl(t, command, "--json", in, in).stdout))
+		d := json.NewDecoder(strings.NewReader(krunctl(t, jsonArgs...).stdout))
 		documents := 0
 		for d.More() {
 			var doc struct{ Format int }

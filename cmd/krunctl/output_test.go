@@ -84,10 +84,20 @@ func (w writer) place(t *testing.T) (output, file string) {
 	return dir, file
 }
 
+// analyzedDirectory is an experiment with its analysis beside it, so that no command repeats it.
+func analyzedDirectory(t *testing.T) string {
+	t.Helper()
+	dir := krundDirectory(t, t.TempDir())
+	if r := krunctl(t, "analyze", dir); r.code != exitOK {
+		t.Fatal(r.text())
+	}
+	return dir
+}
+
 // eachWriter runs test for each command that writes.
 func eachWriter(t *testing.T, test func(t *testing.T, file string, run func() ran)) {
 	t.Helper()
-	in := inputs{directory: krundDirectory(t, t.TempDir())}
+	in := inputs{directory: analyzedDirectory(t)}
 	in.jmh = save(
 		t,
 		"in.json",
@@ -282,7 +292,7 @@ func TestOutputRefused(t *testing.T) {
 // TestReportNeverReplaces: a page's name that is no page stays what it is, and so does the old
 // report.
 func TestReportNeverReplaces(t *testing.T) {
-	in := krundDirectory(t, t.TempDir())
+	in := analyzedDirectory(t)
 	for what, make := range map[string]func(t *testing.T, file string){
 		"device": func(t *testing.T, file string) { makeDevice(t, file, 1, 3) },
 		"FIFO": func(t *testing.T, file string) {

@@ -93,7 +93,8 @@ func analyse(t *testing.T, g *groupFile) pair {
 	return p
 }
 
-func compareExecution(t *testing.T, g *groupFile, i int, found *changepoint.Segmentation, segments []classify.Segment, class classify.Class, outliers []int) {
+func compareExecution(t *testing.T, g *groupFile, i int, found *changepoint.Segmentation,
+	segments []classify.Segment, class classify.Class, outliers []int) {
 	t.Helper()
 	want := g.Pexecs[i]
 	var cpts, changepoints []int
@@ -106,9 +107,12 @@ func compareExecution(t *testing.T, g *groupFile, i int, found *changepoint.Segm
 			changepoints = append(changepoints, segments[k].End)
 		}
 	}
-	if !slices.Equal(outliers, want.Outliers) || !slices.Equal(cpts, want.Cpts) || !slices.Equal(changepoints, want.Changepoints) ||
-		!slices.Equal(means, want.Means) || !slices.Equal(variances, want.Variances) || class != want.Classification {
-		t.Errorf("%s execution %d: %q with %v, want %q with %v", g.ID, i, class, cpts, want.Classification, want.Cpts)
+	if !slices.Equal(outliers, want.Outliers) || !slices.Equal(cpts, want.Cpts) ||
+		!slices.Equal(changepoints, want.Changepoints) ||
+		!slices.Equal(means, want.Means) || !slices.Equal(variances, want.Variances) ||
+		class != want.Classification {
+		t.Errorf("%s execution %d: %q with %v, want %q with %v", g.ID, i, class, cpts, want.Classification,
+			want.Cpts)
 	}
 }
 
@@ -128,7 +132,8 @@ func compareSummary(t *testing.T, g *groupFile, p pair) {
 			t.Errorf("%s: %d %s, want %d", g.ID, counts.Of(class), class, want.Detailed[class])
 		}
 	}
-	if !slices.Equal(p.iteration, want.IterationList) || !slices.EqualFunc(p.seconds, want.SecsList, near) || !slices.EqualFunc(p.means, want.Means, near) {
+	if !slices.Equal(p.iteration, want.IterationList) || !slices.EqualFunc(p.seconds, want.SecsList, near) ||
+		!slices.EqualFunc(p.means, want.Means, near) {
 		t.Errorf("%s: steady from %v after %v at %v", g.ID, p.iteration, p.seconds, p.means)
 	}
 	if want.Iteration != nil {
@@ -194,14 +199,15 @@ func asDataset(g *groupFile) *dataset.Dataset {
 	for _, values := range g.Values {
 		d.Add(key.Key{Benchmark: g.ID, VM: "vm", Variant: "v"}, dataset.Execution{
 			Outcome: dataset.Completed,
-			Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}},
+			Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+				Reals: values}},
 		})
 	}
 	return d
 }
 
-// TestFixtureGroupsInADocument compares what the whole analysis says, with its
-// percentages for window and steady state, which are 200 and 500 of 2000.
+// TestFixtureGroupsInADocument compares what the whole analysis says, with its percentages for
+// window and steady state, which are 200 and 500 of 2000.
 func TestFixtureGroupsInADocument(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(fixtures(t, "changepoint"), "g*.json"))
 	if err != nil || len(names) == 0 {
@@ -222,18 +228,23 @@ func TestFixtureGroupsInADocument(t *testing.T) {
 func compareDocument(t *testing.T, g *groupFile, doc *warmup.Document) {
 	t.Helper()
 	pair, want := &doc.Pairs[0], &g.Summary
-	if pair.Classification != want.Classification || pair.Executions[0].Window != g.Window || pair.Executions[0].SteadyLength != g.Steady {
+	if pair.Classification != want.Classification || pair.Executions[0].Window != g.Window ||
+		pair.Executions[0].SteadyLength != g.Steady {
 		t.Errorf("%s: %q with window %d and steady length %d, want %q, %d, %d", g.ID, pair.Classification,
 			pair.Executions[0].Window, pair.Executions[0].SteadyLength, want.Classification, g.Window, g.Steady)
 	}
 	for i, e := range pair.Executions {
-		if !slices.Equal(e.Outliers, g.Pexecs[i].Outliers) || !slices.Equal(e.CommonOutliers, g.CommonOutliers[i]) ||
-			!slices.Equal(e.Changepoints, g.Pexecs[i].Changepoints) || e.Classification != g.Pexecs[i].Classification {
+		if !slices.Equal(e.Outliers, g.Pexecs[i].Outliers) ||
+			!slices.Equal(e.CommonOutliers, g.CommonOutliers[i]) ||
+			!slices.Equal(e.Changepoints, g.Pexecs[i].Changepoints) ||
+			e.Classification != g.Pexecs[i].Classification {
 			t.Errorf("%s execution %d: %+v", g.ID, i, e)
 		}
 	}
-	if (pair.SteadyIteration != nil) != (want.Iteration != nil) || (pair.SteadyPerformance != nil) != (want.Bootstrap != nil) {
-		t.Errorf("%s: steady iteration %v, performance %v", g.ID, pair.SteadyIteration, pair.SteadyPerformance)
+	if (pair.SteadyIteration != nil) != (want.Iteration != nil) ||
+		(pair.SteadyPerformance != nil) != (want.Bootstrap != nil) {
+		t.Errorf("%s: steady iteration %v, performance %v", g.ID, pair.SteadyIteration,
+			pair.SteadyPerformance)
 		return
 	}
 	if want.Iteration != nil {
@@ -242,7 +253,8 @@ func compareDocument(t *testing.T, g *groupFile, doc *warmup.Document) {
 	}
 	if b := want.Bootstrap; b != nil {
 		p := pair.SteadyPerformance
-		if math.Abs(p.Mean-b.MedianMean) > 6*b.MedianSD || math.Abs(p.Half-b.CIMean) > 6*b.CISD || p.Resamples != b.Iterations {
+		if math.Abs(p.Mean-b.MedianMean) > 6*b.MedianSD || math.Abs(p.Half-b.CIMean) > 6*b.CISD ||
+			p.Resamples != b.Iterations {
 			t.Errorf("%s: performance %+v, want %+v", g.ID, *p, *b)
 		}
 	}

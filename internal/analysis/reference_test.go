@@ -77,8 +77,8 @@ func (c *caseFile) values() []float64 {
 	return v
 }
 
-// fixtures is the directory with the series that are not part of the project;
-// the test is skipped without it.
+// fixtures is the directory with the series that are not part of the project; the test is skipped
+// without it.
 func fixtures(t *testing.T, sub string) string {
 	t.Helper()
 	dir := os.Getenv("KRUND_FIXTURES")
@@ -167,7 +167,8 @@ func compareSegments(t *testing.T, c *caseFile, found *changepoint.Segmentation)
 		t.Errorf("%s: means %v variances %v, want %v and %v", c.ID, means, variances, c.R.Mean, c.R.Var)
 	}
 	if !near(found.Penalty, c.R.Penalty) || !near(found.Cost, c.R.Cost) {
-		t.Errorf("%s: penalty %v cost %v, want %v and %v", c.ID, found.Penalty, found.Cost, c.R.Penalty, c.R.Cost)
+		t.Errorf("%s: penalty %v cost %v, want %v and %v", c.ID, found.Penalty, found.Cost, c.R.Penalty,
+			c.R.Cost)
 	}
 }
 
@@ -195,8 +196,10 @@ func compareSteady(t *testing.T, c *caseFile, values []float64, segments []class
 		t.Errorf("%s: %q, want %q", c.ID, class, c.Truth.Classification)
 	}
 	for _, v := range c.Truth.Variants {
-		if got := newRule(t, v.Delta, v.Steady, v.Raw).Classify(segments, len(values)); got != v.Classification {
-			t.Errorf("%s: delta %s steady %d raw %v: %q, want %q", c.ID, v.Delta, v.Steady, v.Raw, got, v.Classification)
+		if got := newRule(t, v.Delta, v.Steady, v.Raw).Classify(segments,
+			len(values)); got != v.Classification {
+			t.Errorf("%s: delta %s steady %d raw %v: %q, want %q", c.ID, v.Delta, v.Steady, v.Raw, got,
+				v.Classification)
 		}
 	}
 	s, ok := steady.Of(values, segments, class, rule)
@@ -217,8 +220,10 @@ func compareSteady(t *testing.T, c *caseFile, values []float64, segments []class
 			}
 		}
 	}
-	if s.Iteration != want.SteadyIter || !near(s.ToReach, want.TimeToSteady) || !near(s.Mean, want.SteadyMean) ||
-		s.FirstSegment != want.FirstSegment || !slices.Equal(ranges, want.BootstrapRanges) || n != want.BootstrapN {
+	if s.Iteration != want.SteadyIter || !near(s.ToReach, want.TimeToSteady) ||
+		!near(s.Mean, want.SteadyMean) ||
+		s.FirstSegment != want.FirstSegment || !slices.Equal(ranges, want.BootstrapRanges) ||
+		n != want.BootstrapN {
 		t.Errorf("%s: steady state %+v of %d values, want %+v", c.ID, s, n, *want)
 	}
 }

@@ -19,13 +19,11 @@ const FormatGo = "Go benchmarks"
 // goPrefix begins the names that WriteGo writes; their parts are the key's.
 const goPrefix = "Krund/benchmark="
 
-// ReadGo reads Go's benchmark format (golang.org/design/14313-benchmark-format):
-// what `go test -bench` prints, and what WriteGo writes. A line is an
-// iteration, whose time is the mean over b.N calls; the lines of one test
-// binary (up to "PASS", "ok" or the next "goos:" or "pexec:") are a process
-// execution. ns/op becomes seconds, each other unit a column of its own. Other
-// lines are passed over. The errors wrap ErrFormat and name the line, or are
-// those of r.
+// ReadGo reads Go's benchmark format (golang.org/design/14313-benchmark-format): what `go test
+// -bench` prints, and what WriteGo writes. A line is an iteration, whose time is the mean over b.N
+// calls; the lines of one test binary (up to "PASS", "ok" or the next "goos:" or "pexec:") are a
+// process execution. ns/op becomes seconds, each other unit a column of its own. Other lines are
+// passed over. The errors wrap ErrFormat and name the line, or are those of r.
 func ReadGo(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<20)
@@ -151,17 +149,17 @@ func (g *goReader) flush() {
 				e.Columns = append([]dataset.Column{wallOf(values, "ns")}, e.Columns...)
 				continue
 			}
-			e.Columns = append(e.Columns, dataset.Column{Name: unit, Unit: unit, Core: dataset.NoCore, Reals: values})
+			e.Columns = append(e.Columns, dataset.Column{Name: unit, Unit: unit, Core: dataset.NoCore,
+				Reals: values})
 		}
 		g.d.Add(k, e)
 	}
 	g.order, g.open = nil, nil
 }
 
-// WriteGo writes the wall times of all completed executions in Go's benchmark
-// format, which benchstat reads: a line per iteration, ns/op exact, and the
-// number of the execution as "pexec:" before. Per-core columns are summed, and
-// missing values are left out.
+// WriteGo writes the wall times of all completed executions in Go's benchmark format, which
+// benchstat reads: a line per iteration, ns/op exact, and the number of the execution as "pexec:"
+// before. Per-core columns are summed, and missing values are left out.
 func WriteGo(w io.Writer, d *dataset.Dataset) error {
 	b := bufio.NewWriter(w)
 	for _, info := range [][2]string{{"experiment", d.Experiment}, {"machine", d.Machine}} {
@@ -219,7 +217,8 @@ func goColumns(e *dataset.Execution) []goColumn {
 }
 
 func writeGoRun(b *bufio.Writer, k key.Key, wall *dataset.Column, columns []goColumn) {
-	name := "Benchmark" + goPrefix + plainName(k.Benchmark) + "/vm=" + plainName(k.VM) + "/variant=" + plainName(k.Variant)
+	name := "Benchmark" + goPrefix + plainName(k.Benchmark) + "/vm=" + plainName(k.VM) +
+		"/variant=" + plainName(k.Variant)
 	for i := range wall.Len() {
 		value, unit := goWall(wall, i)
 		if value == "" {
@@ -235,8 +234,8 @@ func writeGoRun(b *bufio.Writer, k key.Key, wall *dataset.Column, columns []goCo
 	}
 }
 
-// goWall is an iteration's time in nanoseconds, which Go's tools expect, or
-// its value in another unit; "" when there is none.
+// goWall is an iteration's time in nanoseconds, which Go's tools expect, or its value in another
+// unit; "" when there is none.
 func goWall(c *dataset.Column, i int) (value, unit string) {
 	if c.Ints != nil {
 		if c.Ints[i] == dataset.MissingInt {
@@ -259,8 +258,8 @@ func goWall(c *dataset.Column, i int) (value, unit string) {
 	return value, strings.Join(strings.Fields(orElse(c.Unit, "value")), "_")
 }
 
-// shifted writes seconds as nanoseconds, by moving the decimal point: no
-// digit is lost to a multiplication.
+// shifted writes seconds as nanoseconds, by moving the decimal point: no digit is lost to a
+// multiplication.
 func shifted(seconds float64) string {
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(seconds, 'e', -1, 64), "e")
 	n, err := strconv.Atoi(exponent)

@@ -10,9 +10,9 @@ import (
 // FormatHyperfine is dataset.Info.Format of hyperfine's results.
 const FormatHyperfine = "hyperfine JSON"
 
-// ReadHyperfine reads hyperfine's results (--export-json). Every time is a
-// process execution of one iteration, in seconds; one that ended with another
-// exit code than 0 is an error. The errors wrap ErrFormat, or are those of r.
+// ReadHyperfine reads hyperfine's results (--export-json). Every time is a process execution of one
+// iteration, in seconds; one that ended with another exit code than 0 is an error. The errors wrap
+// ErrFormat, or are those of r.
 func ReadHyperfine(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	var f struct {
 		Results []struct {
@@ -35,7 +35,8 @@ func ReadHyperfine(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 			d.Pairs = append(d.Pairs, dataset.Pair{Key: k})
 		}
 		for i, t := range result.Times {
-			e := dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{wallOf([]float64{t}, "s")}}
+			e := dataset.Execution{Outcome: dataset.Completed,
+				Columns: []dataset.Column{wallOf([]float64{t}, "s")}}
 			if i < len(result.ExitCodes) && (result.ExitCodes[i] == nil || *result.ExitCodes[i] != 0) {
 				e.Outcome, e.Reasons = dataset.Error, []string{"a signal ended it"}
 				if code := result.ExitCodes[i]; code != nil {

@@ -27,11 +27,10 @@ type jmhResult struct {
 	} `json:"primaryMetric"`
 }
 
-// ReadJMH reads JMH's results (-rf json). A fork is a process execution, a
-// measurement iteration an in-process one; warmup iterations are not in these
-// files, so measure with -wi 0. Times per operation are converted to seconds;
-// throughput (ops/s) keeps its unit. Parameters become part of the benchmark's
-// name. The errors wrap ErrFormat, or are those of r.
+// ReadJMH reads JMH's results (-rf json). A fork is a process execution, a measurement iteration an
+// in-process one; warmup iterations are not in these files, so measure with -wi 0. Times per
+// operation are converted to seconds; throughput (ops/s) keeps its unit. Parameters become part of
+// the benchmark's name. The errors wrap ErrFormat, or are those of r.
 func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	var list []jmhResult
 	if err := decodeJSON(r, &list); err != nil {
@@ -41,7 +40,8 @@ func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	names := newNamer(o, "JVM")
 	for i, entry := range list {
 		if entry.Benchmark == "" || entry.Primary == nil {
-			return nil, fmt.Errorf("read JMH results: %w: entry %d has no benchmark or no primaryMetric", ErrFormat, i)
+			return nil, fmt.Errorf("read JMH results: %w: entry %d has no benchmark or no primaryMetric",
+				ErrFormat, i)
 		}
 		name := entry.Benchmark
 		for _, p := range slices.Sorted(maps.Keys(entry.Params)) {
@@ -54,7 +54,9 @@ func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 		if len(entry.Primary.RawData) == 0 {
 			d.Pairs = append(d.Pairs, dataset.Pair{Key: k})
 			if entry.Primary.Histogram != nil {
-				d.Problems = append(d.Problems, fmt.Sprintf("%s: mode %s has histograms in place of iterations; measure with -bm avgt", entry.Benchmark, entry.Mode))
+				d.Problems = append(d.Problems,
+					fmt.Sprintf("%s: mode %s has histograms in place of iterations; measure with -bm avgt",
+						entry.Benchmark, entry.Mode))
 			}
 		}
 		unit := strings.TrimSuffix(entry.Primary.ScoreUnit, "/op")

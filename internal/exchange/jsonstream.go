@@ -8,12 +8,12 @@ import (
 	"strconv"
 )
 
-// jsonStream reads JSON values one after the other without holding the text:
-// results files have a hundred million numbers. It accepts what Python's json
-// module writes, which is JSON with NaN, Infinity and -Infinity as numbers.
+// jsonStream reads JSON values one after the other without holding the text: results files have a
+// hundred million numbers. It accepts what Python's json module writes, which is JSON with NaN,
+// Infinity and -Infinity as numbers.
 //
-// Errors stick: after the first one every call does nothing and returns zero
-// values, and err gives it with the offset.
+// Errors stick: after the first one every call does nothing and returns zero values, and err gives
+// it with the offset.
 type jsonStream struct {
 	from    io.Reader
 	buffer  []byte // text read and not yet used is buffer[at:]
@@ -134,7 +134,7 @@ func (s *jsonStream) list(open, closing byte, item func()) {
 	}
 }
 
-// null uses a null and says whether there was one.
+// null uses a null and reports whether there was one.
 func (s *jsonStream) null() bool {
 	if s.space() != 'n' {
 		return false
@@ -145,8 +145,8 @@ func (s *jsonStream) null() bool {
 	return s.err == nil
 }
 
-// word uses letters, digits and the signs that numbers have. The result is
-// valid until the next call.
+// word uses letters, digits and the signs that numbers have. The result is valid until the next
+// call.
 func (s *jsonStream) word() []byte {
 	s.scratch = s.scratch[:0]
 	for {
@@ -165,7 +165,8 @@ const maxWord = 400
 var inWord = func() (set ['z' + 1]bool) {
 	for c := range set {
 		b := byte(c)
-		set[c] = b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '+' || b == '-' || b == '.'
+		set[c] = b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '+' ||
+			b == '-' || b == '.'
 	}
 	return set
 }()
@@ -196,8 +197,8 @@ func (s *jsonStream) real() float64 {
 	return v
 }
 
-// numeric leaves out what ParseFloat reads and JSON and Python do not write:
-// hexadecimal, underscores, "inf", a sign in front.
+// numeric leaves out what ParseFloat reads and JSON and Python do not write: hexadecimal,
+// underscores, "inf", a sign in front.
 func numeric(word []byte) bool {
 	switch string(word) {
 	case "NaN", "Infinity", "-Infinity":
@@ -246,7 +247,8 @@ func (s *jsonStream) skip() {
 		switch word := s.word(); string(word) {
 		case "true", "false", "null":
 		default:
-			if _, err := strconv.ParseFloat(string(word), 64); (err != nil && !errors.Is(err, strconv.ErrRange)) || !numeric(word) {
+			if _, err := strconv.ParseFloat(string(word), 64); (err != nil &&
+				!errors.Is(err, strconv.ErrRange)) || !numeric(word) {
 				s.fail("%q is not a value", word)
 			}
 		}

@@ -36,8 +36,7 @@ func (s *jsonStream) text() string {
 	return ""
 }
 
-// escape uses what follows a backslash. Surrogate halves become U+FFFD unless
-// they are a pair.
+// escape uses what follows a backslash. Surrogate halves become U+FFFD unless they are a pair.
 func (s *jsonStream) escape(out []byte) []byte {
 	c := s.peek()
 	s.at++

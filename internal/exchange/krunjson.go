@@ -20,22 +20,20 @@ const FormatKrun = "krun"
 
 // KrunOptions say what to read of a results file.
 type KrunOptions struct {
-	// Counters also reads APERF and MPERF, which only exports need: a third
-	// of a large file each. Core cycles are always read.
+	// Counters also reads APERF and MPERF, which only exports need: a third of a large file each.
+	// Core cycles are always read.
 	Counters bool
-	// Size of the file in bytes, 0 when it is unknown: it bounds what a packed
-	// file may unpack to.
+	// Size of the file in bytes, 0 when it is unknown: it bounds what a packed file may unpack to.
 	Size int64
 }
 
-// ErrFormat says that a file is not of the format it was read as.
+// ErrFormat means that a file is not of the format it was read as.
 var ErrFormat = errors.New("not in the expected format")
 
-// ReadKrunJSON reads Krun's results (NAME_results.json.bz2), packed or not.
-// Wall-clock times stay in seconds, counts keep their 64 bits. An execution
-// without times is one that crashed, unless its flag says otherwise; keys
-// without executions are kept. A counter with a null among its values is left
-// out of its execution, and Problems says so. What warmup_stats adds to the file is not read.
+// ReadKrunJSON reads Krun's results (NAME_results.json.bz2), packed or not. Wall-clock times stay
+// in seconds, counts keep their 64 bits. An execution without times is one that crashed, unless its
+// flag says otherwise; keys without executions are kept. A counter with a null among its values is
+// left out of its execution, and Problems says so. What warmup_stats adds to the file is not read.
 // The errors wrap ErrFormat, or are those of r.
 func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	text, err := unpackBzip2(r, o.Size)
@@ -51,7 +49,8 @@ func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	s.end()
 	if size := (*durable.UnpackError)(nil); errors.As(s.err, &size) {
 		return nil,
-			fmt.Errorf("read Krun results: %w; if you trust it, unpack it (bzip2 -d) and name what comes out", size)
+			fmt.Errorf("read Krun results: %w; if you trust it, unpack it (bzip2 -d) and name what comes out",
+				size)
 	}
 	if s.err != nil {
 		return nil, fmt.Errorf("read Krun results: %w: %w", ErrFormat, s.err)
@@ -216,7 +215,8 @@ func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
 		e.Outcome = dataset.Error
 		e.Reasons = []string{"it has no iterations: it crashed"}
 	}
-	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: wall[i]}}
+	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+		Reals: wall[i]}}
 	for _, name := range []string{dataset.CoreCycles, dataset.APERF, dataset.MPERF} {
 		executions, ok := f.counts[name][text]
 		if !ok {
@@ -229,19 +229,20 @@ func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
 			continue
 		}
 		for core, values := range executions[i] {
-			e.Columns = append(e.Columns, dataset.Column{Name: name, Unit: "cycles", Core: core, Counts: values})
+			e.Columns = append(e.Columns, dataset.Column{Name: name, Unit: "cycles", Core: core,
+				Counts: values})
 		}
 	}
 	return e, nil
 }
 
-// lacks says whether a counter of an execution has a core without all its values. The others tell nothing then: what is read is the sum of the cores, and
-// which of them worked most.
+// lacks reports whether a counter of an execution has a core without all its values. The others
+// tell nothing then: what is read is the sum of the cores, and which of them worked most.
 func lacks(cores [][]uint64) bool {
 	return slices.ContainsFunc(cores, func(values []uint64) bool { return values == nil })
 }
 
-// leftOut says which counters of a key were not read, because values of them are null.
+// leftOut lists which counters of a key were not read, because values of them are null.
 func (f *krunFile) leftOut(text string) []string {
 	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(krunColumns)) {
@@ -252,8 +253,9 @@ func (f *krunFile) leftOut(text string) []string {
 			}
 		}
 		if len(numbers) > 0 {
-			problems = append(problems, fmt.Sprintf("%s: there are nulls among the %s of execution %s; that counter is left out there, the times are kept",
-				text, name, strings.Join(numbers, ", ")))
+			problems = append(problems,
+				fmt.Sprintf("%s: there are nulls among the %s of execution %s; that counter is left out there, the times are kept",
+					text, name, strings.Join(numbers, ", ")))
 		}
 	}
 	return problems
@@ -271,8 +273,7 @@ func krunOutcome(flag string) (dataset.Outcome, error) {
 	return "", fmt.Errorf("flag %q is none of C, E, T", flag)
 }
 
-// splitKey reads "benchmark:vm:variant" as other tools write it, whatever
-// characters they use.
+// splitKey reads "benchmark:vm:variant" as other tools write it, whatever characters they use.
 func splitKey(text string) (key.Key, error) {
 	if err := tooLong("key", text); err != nil {
 		return key.Key{}, err
@@ -284,8 +285,8 @@ func splitKey(text string) (key.Key, error) {
 	return key.Key{Benchmark: parts[0], VM: parts[1], Variant: parts[2]}, nil
 }
 
-// machineOf takes the machine's name from the output of uname -a, as
-// warmup_stats does: the second word.
+// machineOf takes the machine's name from the output of uname -a, as warmup_stats does: the second
+// word.
 func machineOf(uname string) string {
 	if words := strings.Fields(uname); len(words) > 1 {
 		return words[1]

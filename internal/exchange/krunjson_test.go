@@ -79,13 +79,15 @@ func TestReadKrunJSON(t *testing.T) {
 			t.Errorf("%s: wall times %+v", packing, wall)
 		}
 		cores := fasta[0].Cores(dataset.CoreCycles)
-		if len(cores) != 2 || !slices.Equal(cores[0].Counts, []uint64{1<<64 - 1, 1<<53 + 1}) || !slices.Equal(cores[1].Counts, []uint64{0, 5}) {
+		if len(cores) != 2 || !slices.Equal(cores[0].Counts, []uint64{1<<64 - 1, 1<<53 + 1}) ||
+			!slices.Equal(cores[1].Counts, []uint64{0, 5}) {
 			t.Errorf("%s: cycles %+v", packing, cores)
 		}
 		if fasta[0].Cores(dataset.APERF) != nil {
 			t.Errorf("%s: APERF was read unasked", packing)
 		}
-		if fasta[0].Outcome != dataset.Completed || fasta[1].Outcome != dataset.Timeout || fasta[1].Number != 2 {
+		if fasta[0].Outcome != dataset.Completed || fasta[1].Outcome != dataset.Timeout ||
+			fasta[1].Number != 2 {
 			t.Errorf("%s: outcomes %v, %v", packing, fasta[0].Outcome, fasta[1].Outcome)
 		}
 		if nbody := d.Pairs[1]; nbody.Key.Benchmark != "nbody" || len(nbody.Executions) != 0 {
@@ -93,7 +95,8 @@ func TestReadKrunJSON(t *testing.T) {
 		}
 	}
 	d, err := ReadKrunJSON(strings.NewReader(krunSample), KrunOptions{Counters: true})
-	if err != nil || len(d.Pairs[0].Executions[0].Cores(dataset.APERF)) != 2 || len(d.Pairs[0].Executions[0].Cores(dataset.MPERF)) != 2 {
+	if err != nil || len(d.Pairs[0].Executions[0].Cores(dataset.APERF)) != 2 ||
+		len(d.Pairs[0].Executions[0].Cores(dataset.MPERF)) != 2 {
 		t.Errorf("with counters: %v, %v", d, err)
 	}
 }
@@ -108,7 +111,8 @@ func TestReadKrunBadData(t *testing.T) {
 	}
 	e := d.Pairs[0].Executions
 	x := e[0].Columns[0].Reals
-	if !math.IsNaN(x[0]) || !math.IsInf(x[1], 1) || !math.IsInf(x[2], -1) || x[3] != -1 || !math.IsInf(x[4], 1) || !math.IsNaN(x[5]) || x[6] != 2 {
+	if !math.IsNaN(x[0]) || !math.IsInf(x[1], 1) || !math.IsInf(x[2], -1) || x[3] != -1 ||
+		!math.IsInf(x[4], 1) || !math.IsNaN(x[5]) || x[6] != 2 {
 		t.Errorf("values %v", x)
 	}
 	for _, crashed := range e[1:] {
@@ -132,12 +136,17 @@ func TestReadKrunRefuses(t *testing.T) {
 		{"a word for a time", times(`[["1"]]`), "where a number should be"},
 		{"hexadecimal", times(`[[0x10]]`), `"0x10" is not a number`},
 		{"a time too few lists deep", times(`[1]`), "'1' where '['"},
-		{"negative count", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[-1]]]}}`, `"-1" is not a count`},
+		{"negative count", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[-1]]]}}`,
+			`"-1" is not a count`},
 		{"count of 65 bits", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[18446744073709551616]]]}}`, "is not a count"},
-		{"broken count", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[1.5]]]}}`, "is not a count"},
-		{"flags of another number", `{"wallclock_times": {"a:b:c": [[1]]}, "pexec_flags": {"a:b:c": []}}`, "1 executions have 0 flags"},
-		{"unknown flag", `{"wallclock_times": {"a:b:c": [[1]]}, "pexec_flags": {"a:b:c": ["X"]}}`, `flag "X"`},
-		{"counts of another number", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": []}}`, "1 executions have cycles of 0"},
+		{"broken count", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[1.5]]]}}`,
+			"is not a count"},
+		{"flags of another number", `{"wallclock_times": {"a:b:c": [[1]]}, "pexec_flags": {"a:b:c": []}}`,
+			"1 executions have 0 flags"},
+		{"unknown flag", `{"wallclock_times": {"a:b:c": [[1]]}, "pexec_flags": {"a:b:c": ["X"]}}`,
+			`flag "X"`},
+		{"counts of another number",
+			`{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": []}}`, "1 executions have cycles of 0"},
 		{"a string not ended", `{"config": "` + "\n", "a string is not ended"},
 		{"bad escape", `{"config": "\x"}`, "after a backslash"},
 		{"nested without end", `{"config": ` + strings.Repeat("[", 100), "deeper than 64"},
@@ -147,7 +156,8 @@ func TestReadKrunRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := ReadKrunJSON(bytes.NewReader(packed(t, krunSample).Bytes()[:200]), KrunOptions{}); err == nil {
+	if _, err := ReadKrunJSON(bytes.NewReader(packed(t, krunSample).Bytes()[:200]),
+		KrunOptions{}); err == nil {
 		t.Error("a bzip2 file that was cut off was not refused")
 	}
 	broken := errors.New("disk on fire")
@@ -173,9 +183,9 @@ func TestJSONText(t *testing.T) {
 	}
 }
 
-// FuzzReadKrunJSON checks that no text makes the reader panic, and that what
-// it accepts is consistent.
-// TestKrunNullCounts: a counter with a null is missing from its execution, and is said to be; the times and the other counters are kept.
+// FuzzReadKrunJSON checks that no text makes the reader panic, and that what it accepts is
+// consistent. TestKrunNullCounts: a counter with a null is missing from its execution, and is said
+// to be; the times and the other counters are kept.
 func TestKrunNullCounts(t *testing.T) {
 	d, err := ReadKrunJSON(strings.NewReader(`{"wallclock_times": {"a:b:c": [[1, 2], [3, 4], [], [5, 6]], "d:e:f": [[1, 2]]},`+
 		` "core_cycle_counts": {"a:b:c": [[[1, null], [3, 4]], [[5, 6], [7, 8]], [null, null], [null, [1, 2]]], "d:e:f": [[[9, 9]]]},`+
@@ -203,7 +213,8 @@ func TestKrunNullCounts(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"wall-1 aperf0 aperf1 ", "wall-1 cycles0 cycles1 ", "wall-1 ", "wall-1 aperf0 aperf1 ", "wall-1 cycles0 "}; !slices.Equal(have, want) {
+	if want := []string{"wall-1 aperf0 aperf1 ", "wall-1 cycles0 cycles1 ", "wall-1 ",
+		"wall-1 aperf0 aperf1 ", "wall-1 cycles0 "}; !slices.Equal(have, want) {
 		t.Errorf("columns %q", have)
 	}
 }
@@ -223,7 +234,8 @@ func FuzzReadKrunJSON(f *testing.F) {
 		}
 		for _, p := range d.Pairs {
 			for i, e := range p.Executions {
-				if wall, ok := e.Column(dataset.Wall, dataset.NoCore); !ok || e.Number != i+1 || wall.Reals == nil {
+				if wall, ok := e.Column(dataset.Wall, dataset.NoCore); !ok || e.Number != i+1 ||
+					wall.Reals == nil {
 					t.Errorf("execution %d of %v: %+v", i+1, p.Key, e)
 				}
 			}

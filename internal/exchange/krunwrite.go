@@ -17,11 +17,10 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// WriteKrunJSON writes a dataset as Krun's results (NAME_results.json.bz2),
-// packed with bzip2, which warmup_stats and ReadKrunJSON read. Times are exact
-// decimals of seconds, counts have all their 64 bits. Executions that were run
-// again are left out, as Krun does; those that failed are empty. Columns that
-// Krun does not know are not written, and wall times in another unit than time
+// WriteKrunJSON writes a dataset as Krun's results (NAME_results.json.bz2), packed with bzip2,
+// which warmup_stats and ReadKrunJSON read. Times are exact decimals of seconds, counts have all
+// their 64 bits. Executions that were run again are left out, as Krun does; those that failed are
+// empty. Columns that Krun does not know are not written, and wall times in another unit than time
 // are an error. config is kept as the file's "config".
 func WriteKrunJSON(w io.Writer, d *dataset.Dataset, config string) error {
 	packer, err := bzip2.NewWriter(w, &bzip2.WriterConfig{Level: bzip2.BestCompression})
@@ -76,7 +75,9 @@ func (k *krunWriter) file(d *dataset.Dataset, config string) error {
 	slices.SortStableFunc(k.pairs, func(a, b krunPair) int { return cmp.Compare(a.key, b.key) })
 	k.b.WriteString("{")
 	k.counts("aperf_counts", dataset.APERF)
-	fmt.Fprintf(k.b, " \"audit\": {\n  \"uname\": %s\n },\n \"config\": %s,\n", jsonString("krund "+orElse(strings.Join(strings.Fields(d.Machine), "_"), "unknown")), jsonString(config))
+	fmt.Fprintf(k.b, " \"audit\": {\n  \"uname\": %s\n },\n \"config\": %s,\n",
+		jsonString("krund "+orElse(strings.Join(strings.Fields(d.Machine), "_"),
+			"unknown")), jsonString(config))
 	k.counts("core_cycle_counts", dataset.CoreCycles)
 	fmt.Fprintf(k.b, " \"error_flag\": %t,\n", failed)
 	eta := k.member("eta_estimates", func(e *dataset.Execution) error {
@@ -137,7 +138,10 @@ func (k *krunWriter) counts(name, column string) {
 				if i > 0 {
 					k.b.WriteString(",\n    ")
 				}
-				k.list(len(c.Counts), func(buf []byte, i int) []byte { return strconv.AppendUint(buf, c.Counts[i], 10) })
+				k.list(len(c.Counts), func(buf []byte, i int) []byte {
+					return strconv.AppendUint(buf,
+						c.Counts[i], 10)
+				})
 			}
 		}
 		k.b.WriteString("]")
@@ -165,7 +169,10 @@ func (k *krunWriter) wall(e *dataset.Execution) error {
 				return fmt.Errorf("%w: an iteration took %v s, which JSON cannot say", ErrFormat, v)
 			}
 		}
-		k.list(len(c.Reals), func(buf []byte, i int) []byte { return strconv.AppendFloat(buf, c.Reals[i], 'g', -1, 64) })
+		k.list(len(c.Reals), func(buf []byte, i int) []byte {
+			return strconv.AppendFloat(buf, c.Reals[i], 'g',
+				-1, 64)
+		})
 	default:
 		return fmt.Errorf("%w: its values are in %q, and Krun's are seconds", ErrFormat, c.Unit)
 	}

@@ -9,12 +9,13 @@ import (
 	"krund/internal/key"
 )
 
-// plainName makes another tool's name of a benchmark fit for a key: whatever
-// krund does not allow in names becomes "_". Names may stay longer than krund's.
+// plainName makes another tool's name of a benchmark fit for a key: whatever krund does not allow
+// in names becomes "_". Names may stay longer than krund's.
 func plainName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("_-.+", r):
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' &&
+			r <= '9', strings.ContainsRune("_-.+", r):
 			return r
 		}
 		return '_'
@@ -96,8 +97,8 @@ func inSeconds(values []float64, unit string) (seconds []float64, ok bool) {
 	return seconds, true
 }
 
-// wallOf makes the column of what was measured: seconds for times, else the
-// values as they are, with their unit.
+// wallOf makes the column of what was measured: seconds for times, else the values as they are,
+// with their unit.
 func wallOf(values []float64, unit string) dataset.Column {
 	c := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore}
 	var ok bool

@@ -12,17 +12,20 @@ import (
 	"krund/internal/key"
 )
 
-// parquetDirectory writes two keys, one with a name that directories cannot have, and
-// gives a pattern of their files.
+// parquetDirectory writes two keys, one with a name that directories cannot have, and gives a
+// pattern of their files.
 func parquetDirectory(t *testing.T) string {
 	t.Helper()
 	d := &dataset.Dataset{Info: dataset.Info{Machine: "bencher5", Experiment: "test"}}
 	for _, name := range []string{"fasta", "a/b ü"} {
-		d.Add(key.Key{Benchmark: name, VM: "PyPy", Variant: "x"}, dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
-			{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: []int64{123456789, 1<<53 + 1}},
-			{Name: dataset.CoreCycles, Core: 3, Counts: []uint64{1<<64 - 1, 1<<53 + 1}},
-			{Name: "gc", Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: []int64{dataset.MissingInt, -5}},
-		}})
+		d.Add(key.Key{Benchmark: name, VM: "PyPy", Variant: "x"},
+			dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
+				{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore,
+					Ints: []int64{123456789, 1<<53 + 1}},
+				{Name: dataset.CoreCycles, Core: 3, Counts: []uint64{1<<64 - 1, 1<<53 + 1}},
+				{Name: "gc", Unit: dataset.Nanoseconds, Core: dataset.NoCore,
+					Ints: []int64{dataset.MissingInt, -5}},
+			}})
 	}
 	dir := t.TempDir()
 	for i := range d.Pairs {
@@ -41,8 +44,8 @@ func parquetDirectory(t *testing.T) string {
 	return filepath.Join(dir, "**", "*.parquet")
 }
 
-// TestDuckDB asks DuckDB what it reads: partitions, types, all 64 bits, what
-// is missing, and the metadata.
+// TestDuckDB asks DuckDB what it reads: partitions, types, all 64 bits, what is missing, and the
+// metadata.
 func TestDuckDB(t *testing.T) {
 	duckdb, err := exec.LookPath("duckdb")
 	if err != nil {
@@ -50,7 +53,8 @@ func TestDuckDB(t *testing.T) {
 	}
 	files := "read_parquet('" + parquetDirectory(t) + "', union_by_name=true)"
 	for query, want := range map[string]string{
-		"select benchmark, vm, iteration, wall_ns, cycles_core3, gc from " + files + " order by all": "benchmark,vm,iteration,wall_ns,cycles_core3,gc\n" +
+		"select benchmark, vm, iteration, wall_ns, cycles_core3, gc from " + files +
+			" order by all": "benchmark,vm,iteration,wall_ns,cycles_core3,gc\n" +
 			"a/b ü,PyPy,0,123456789,18446744073709551615,\na/b ü,PyPy,1,9007199254740993,9007199254740993,-5\n" +
 			"fasta,PyPy,0,123456789,18446744073709551615,\nfasta,PyPy,1,9007199254740993,9007199254740993,-5\n",
 		"select distinct typeof(wall_ns) a, typeof(cycles_core3) b, typeof(wall) c, typeof(pexec) d from " + files:                                                                                          "a,b,c,d\nBIGINT,UBIGINT,DOUBLE,INTEGER\n",

@@ -18,7 +18,8 @@ type pyperfMetadata struct {
 
 func (m pyperfMetadata) over(outer pyperfMetadata) pyperfMetadata {
 	return pyperfMetadata{
-		orElse(m.Name, outer.Name), orElse(m.Unit, outer.Unit), orElse(m.Hostname, outer.Hostname), orElse(m.Implementation, outer.Implementation),
+		orElse(m.Name, outer.Name), orElse(m.Unit, outer.Unit), orElse(m.Hostname,
+			outer.Hostname), orElse(m.Implementation, outer.Implementation),
 	}
 }
 
@@ -35,11 +36,10 @@ type pyperfFile struct {
 	Version  json.RawMessage
 }
 
-// ReadPyperf reads pyperf's results (-o FILE). A run is a process execution;
-// its iterations are the warmups, then the values, each a mean over pyperf's
-// loops. Runs that only calibrated the loops are left out. The unit "second"
-// becomes seconds, others (byte, integer) stay. The errors wrap ErrFormat, or
-// are those of r.
+// ReadPyperf reads pyperf's results (-o FILE). A run is a process execution; its iterations are the
+// warmups, then the values, each a mean over pyperf's loops. Runs that only calibrated the loops
+// are left out. The unit "second" becomes seconds, others (byte, integer) stay. The errors wrap
+// ErrFormat, or are those of r.
 func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	var f pyperfFile
 	if err := decodeJSON(r, &f); err != nil {
@@ -68,11 +68,14 @@ func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 				values = append(values, w[1])
 			}
 			d.Add(names.key(orElse(m.Name, fmt.Sprintf("benchmark_%d", i+1))), dataset.Execution{
-				Outcome: dataset.Completed, Columns: []dataset.Column{wallOf(append(values, run.Values...), orElse(m.Unit, "second"))},
+				Outcome: dataset.Completed, Columns: []dataset.Column{wallOf(append(values, run.Values...),
+					orElse(m.Unit, "second"))},
 			})
 		}
 		if calibrations > 0 {
-			d.Problems = append(d.Problems, fmt.Sprintf("%s: %d runs only calibrated pyperf's loops and are left out", orElse(outer.Name, "a benchmark"), calibrations))
+			d.Problems = append(d.Problems,
+				fmt.Sprintf("%s: %d runs only calibrated pyperf's loops and are left out",
+					orElse(outer.Name, "a benchmark"), calibrations))
 		}
 	}
 	return d, nil

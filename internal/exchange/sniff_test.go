@@ -42,22 +42,25 @@ func FuzzSniff(f *testing.F) {
 	})
 }
 
-// TestParquetFile: whatever a name is, its file stays below the directory, and
-// names of a part can be made by a file system.
+// TestParquetFile: whatever a name is, its file stays below the directory, and names of a part can
+// be made by a file system.
 func TestParquetFile(t *testing.T) {
 	for _, c := range []struct {
 		k    key.Key
 		want string
 	}{
-		{key.Key{Benchmark: "fasta", VM: "PyPy", Variant: "x"}, "benchmark=fasta/vm=PyPy/variant=x/iterations.parquet"},
-		{key.Key{Benchmark: "../a b", VM: "..", Variant: ""}, "benchmark=..%2Fa%20b/vm=../variant=/iterations.parquet"},
+		{key.Key{Benchmark: "fasta", VM: "PyPy", Variant: "x"},
+			"benchmark=fasta/vm=PyPy/variant=x/iterations.parquet"},
+		{key.Key{Benchmark: "../a b", VM: "..", Variant: ""},
+			"benchmark=..%2Fa%20b/vm=../variant=/iterations.parquet"},
 	} {
 		if got := ParquetFile(c.k); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
 	long := map[string]bool{}
-	for _, name := range []string{strings.Repeat("a", 300), strings.Repeat("a", 301), strings.Repeat("ü", 200), strings.Repeat("/", 200)} {
+	for _, name := range []string{strings.Repeat("a", 300), strings.Repeat("a", 301),
+		strings.Repeat("ü", 200), strings.Repeat("/", 200)} {
 		part, _, _ := strings.Cut(ParquetFile(key.Key{Benchmark: name, VM: "v", Variant: "x"}), "/")
 		if len(part) > longestName || len(part) < longestName-8 || long[part] {
 			t.Errorf("%d bytes: %s", len(part), part)

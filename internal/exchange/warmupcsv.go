@@ -16,20 +16,18 @@ import (
 // FormatWarmupCSV is dataset.Info.Format of warmup_stats' CSV files.
 const FormatWarmupCSV = "warmup_stats CSV"
 
-// WarmupCSVOptions are what the format does not hold. warmup_stats takes
-// them from its command line.
+// WarmupCSVOptions are what the format does not hold. warmup_stats takes them from its command
+// line.
 type WarmupCSVOptions struct {
 	VM      string // "" becomes "vm"
 	Variant string // the language; "" becomes "default"
 	Uname   string // output of uname -a; "" is unknown
 }
 
-// ReadWarmupCSV reads the format warmup_stats accepts: a header, then a row
-// per process execution with its index, the benchmark's name, and one value in
-// seconds per iteration. Every row has as many iterations; one with "crash" in
-// the place of the first, or with empty values only, is an execution that
-// crashed. The errors wrap ErrFormat
-// and name the line, or are those of r.
+// ReadWarmupCSV reads the format warmup_stats accepts: a header, then a row per process execution
+// with its index, the benchmark's name, and one value in seconds per iteration. Every row has as
+// many iterations; one with "crash" in the place of the first, or with empty values only, is an
+// execution that crashed. The errors wrap ErrFormat and name the line, or are those of r.
 func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 	rows := csv.NewReader(r)
 	rows.TrimLeadingSpace = true
@@ -52,7 +50,8 @@ func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 		}
 		line, _ := rows.FieldPos(0)
 		if len(row) < 3 || len(row) != len(header) && !crashed(row) {
-			return nil, fmt.Errorf("read CSV: %w: line %d has %d columns, the header %d", ErrFormat, line, len(row), len(header))
+			return nil, fmt.Errorf("read CSV: %w: line %d has %d columns, the header %d", ErrFormat, line,
+				len(row), len(header))
 		}
 		e, err := csvExecution(row[2:])
 		err = errors.Join(err, tooLong("benchmark", row[1]))
@@ -84,14 +83,13 @@ func csvError(err error, atEnd string) error {
 	return fmt.Errorf("read CSV: %w", err)
 }
 
-// crash is what warmup_stats has in the place of the first iteration of an
-// execution that crashed.
+// crash is what warmup_stats has in the place of the first iteration of an execution that crashed.
 const crash = "crash"
 
 func crashed(row []string) bool { return strings.TrimSpace(row[2]) == crash }
 
-// csvExecution reads the iterations of a row. An empty cell is a value that is missing, NaN, which the analysis refuses with the iteration; a row of
-// nothing else is an execution that crashed.
+// csvExecution reads the iterations of a row. An empty cell is a value that is missing, NaN, which
+// the analysis refuses with the iteration; a row of nothing else is an execution that crashed.
 func csvExecution(cells []string) (dataset.Execution, error) {
 	e := dataset.Execution{Outcome: dataset.Completed}
 	values := make([]float64, 0, len(cells))
@@ -116,6 +114,7 @@ func csvExecution(cells []string) (dataset.Execution, error) {
 		e.Outcome, values = dataset.Error, values[:0]
 		e.Reasons = []string{"it has no iterations: it crashed"}
 	}
-	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}}
+	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+		Reals: values}}
 	return e, nil
 }

@@ -24,11 +24,14 @@ func TestReadWarmupCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Machine != "snim2-r700" || len(d.Pairs) != 2 || d.Pairs[1].Key != (key.Key{Benchmark: "fasta, long", VM: "Hotspot", Variant: "java-default"}) {
+	if d.Machine != "snim2-r700" || len(d.Pairs) != 2 || d.Pairs[1].Key != (key.Key{Benchmark: "fasta, long",
+		VM: "Hotspot", Variant: "java-default"}) {
 		t.Errorf("%+v", d)
 	}
 	norm := d.Find(key.Key{Benchmark: "spectral norm", VM: "Hotspot", Variant: "java-default"}).Executions
-	if len(norm) != 5 || norm[3].Outcome != dataset.Error || norm[4].Outcome != dataset.Error || !slices.Equal(norm[0].Columns[0].Reals, []float64{0.2, 0.1, 0.4}) || !math.IsNaN(norm[1].Columns[0].Reals[1]) {
+	if len(norm) != 5 || norm[3].Outcome != dataset.Error || norm[4].Outcome != dataset.Error ||
+		!slices.Equal(norm[0].Columns[0].Reals, []float64{0.2, 0.1, 0.4}) ||
+		!math.IsNaN(norm[1].Columns[0].Reals[1]) {
 		t.Errorf("executions %+v", norm)
 	}
 	if norm[2].Outcome != dataset.Error || norm[2].Number != 3 || norm[2].Columns[0].Len() != 0 {
@@ -80,17 +83,20 @@ func FuzzReadWarmupCSV(f *testing.F) {
 	})
 }
 
-// TestReadWarmupCSVMissing: one bad execution keeps nobody from reading the good ones, and is not read as a shorter one.
+// TestReadWarmupCSVMissing: one bad execution keeps nobody from reading the good ones, and is not
+// read as a shorter one.
 func TestReadWarmupCSVMissing(t *testing.T) {
 	d, err := ReadWarmupCSV(strings.NewReader("i,b,0,1,2\n0,x,1,,3\n1,x,4,5,6\n2,x,,,\n"), WarmupCSVOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := d.Pairs[0].Executions
-	if got := fmt.Sprint(e[0].Columns[0].Reals, e[1].Columns[0].Reals, e[2].Columns[0].Reals); got != "[1 NaN 3] [4 5 6] []" {
+	if got := fmt.Sprint(e[0].Columns[0].Reals, e[1].Columns[0].Reals,
+		e[2].Columns[0].Reals); got != "[1 NaN 3] [4 5 6] []" {
 		t.Errorf("values %s", got)
 	}
-	if e[0].Outcome != dataset.Completed || e[1].Outcome != dataset.Completed || e[2].Outcome != dataset.Error {
+	if e[0].Outcome != dataset.Completed || e[1].Outcome != dataset.Completed ||
+		e[2].Outcome != dataset.Error {
 		t.Errorf("outcomes %s, %s, %s", e[0].Outcome, e[1].Outcome, e[2].Outcome)
 	}
 }

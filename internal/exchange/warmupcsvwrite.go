@@ -9,18 +9,18 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// WriteWarmupCSV writes the times as warmup_stats' CSV, which ReadWarmupCSV
-// reads: seconds, exact for nanoseconds. The format has no place for VM and
-// variant, for other units than time, or for executions of different lengths;
-// a dataset with these is refused. Executions that were run again are left
-// out, those that failed have "crash" in the place of their first iteration, and
+// WriteWarmupCSV writes the times as warmup_stats' CSV, which ReadWarmupCSV reads: seconds, exact
+// for nanoseconds. The format has no place for VM and variant, for other units than time, or for
+// executions of different lengths; a dataset with these is refused. Executions that were run again
+// are left out, those that failed have "crash" in the place of their first iteration, and
 // executions are numbered from 0 without gaps, as warmup_stats insists.
 func WriteWarmupCSV(w io.Writer, d *dataset.Dataset) error {
 	rows := [][]string{nil}
 	width := -1
 	for _, p := range d.Pairs {
 		if first := d.Pairs[0].Key; p.Key.VM != first.VM || p.Key.Variant != first.Variant {
-			return fmt.Errorf("write CSV: it has place for one VM and variant, and here are %s and %s", first, p.Key)
+			return fmt.Errorf("write CSV: it has place for one VM and variant, and here are %s and %s", first,
+				p.Key)
 		}
 		number := 0
 		for i := range p.Executions {

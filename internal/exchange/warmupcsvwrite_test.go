@@ -14,10 +14,13 @@ import (
 func TestWarmupCSVRoundTrip(t *testing.T) {
 	d := &dataset.Dataset{}
 	wall := func(ns ...int64) []dataset.Column {
-		return []dataset.Column{{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: ns}}
+		return []dataset.Column{{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore,
+			Ints: ns}}
 	}
-	reals := []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: []float64{1.232458e-07, 0.1, 3}}}
-	a, b := key.Key{Benchmark: "a,\"b\"", VM: "v", Variant: "x"}, key.Key{Benchmark: "c", VM: "v", Variant: "x"}
+	reals := []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+		Reals: []float64{1.232458e-07, 0.1, 3}}}
+	a, b := key.Key{Benchmark: "a,\"b\"", VM: "v", Variant: "x"}, key.Key{Benchmark: "c", VM: "v",
+		Variant: "x"}
 	d.Add(a, dataset.Execution{Outcome: dataset.Error})
 	d.Add(a, dataset.Execution{Outcome: dataset.Completed, Columns: wall(1, 2_000_000_003, 4)})
 	d.Add(a, dataset.Execution{Outcome: dataset.Rerun, Columns: wall(9)})
@@ -35,7 +38,8 @@ func TestWarmupCSVRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second := back.Find(a).Executions, back.Find(b).Executions
-	if first[0].Outcome != dataset.Error || !slices.Equal(first[1].Columns[0].Reals, []float64{1e-9, 2.000000003, 4e-9}) || !slices.Equal(second[0].Columns[0].Reals, reals[0].Reals) {
+	if first[0].Outcome != dataset.Error || !slices.Equal(first[1].Columns[0].Reals,
+		[]float64{1e-9, 2.000000003, 4e-9}) || !slices.Equal(second[0].Columns[0].Reals, reals[0].Reals) {
 		t.Errorf("%+v %+v", first, second)
 	}
 }
@@ -45,7 +49,8 @@ func TestWarmupCSVOfCrashes(t *testing.T) {
 	d := &dataset.Dataset{}
 	d.Add(key.Key{Benchmark: "a", VM: "v", Variant: "x"}, dataset.Execution{Outcome: dataset.Timeout})
 	var out bytes.Buffer
-	if err := WriteWarmupCSV(&out, d); err != nil || out.String() != "process_exec_num,bench_name,0\n0,a,crash\n" {
+	if err := WriteWarmupCSV(&out, d); err != nil ||
+		out.String() != "process_exec_num,bench_name,0\n0,a,crash\n" {
 		t.Errorf("%v: %s", err, out.String())
 	}
 	back, err := ReadWarmupCSV(&out, WarmupCSVOptions{})
@@ -55,7 +60,8 @@ func TestWarmupCSVOfCrashes(t *testing.T) {
 }
 
 func TestWarmupCSVRefuses(t *testing.T) {
-	if err := WriteWarmupCSV(&bytes.Buffer{}, mixed()); err == nil || !strings.Contains(err.Error(), "one VM") {
+	if err := WriteWarmupCSV(&bytes.Buffer{}, mixed()); err == nil ||
+		!strings.Contains(err.Error(), "one VM") {
 		t.Errorf("several VMs: %v", err)
 	}
 	d := mixed()
@@ -65,7 +71,8 @@ func TestWarmupCSVRefuses(t *testing.T) {
 		t.Errorf("different lengths: %v", err)
 	}
 	ops := &dataset.Dataset{}
-	ops.Add(key.Key{Benchmark: "b"}, dataset.Execution{Columns: []dataset.Column{{Name: dataset.Wall, Unit: "ops/s", Core: dataset.NoCore, Reals: []float64{1}}}})
+	ops.Add(key.Key{Benchmark: "b"}, dataset.Execution{Columns: []dataset.Column{{Name: dataset.Wall,
+		Unit: "ops/s", Core: dataset.NoCore, Reals: []float64{1}}}})
 	if err := WriteWarmupCSV(&bytes.Buffer{}, ops); !errors.Is(err, ErrFormat) {
 		t.Errorf("throughput: %v", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"krund/internal/key"
 )
 
-// warmupStats is what warmup_stats' own code is asked: to read our results of
-// Krun, and to make results of our CSV.
+// warmupStats is what warmup_stats' own code is asked: to read our results of Krun, and to make
+// results of our CSV.
 const warmupStats = `
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -24,8 +24,8 @@ print(json.dumps({'machine': ours['audit']['uname'].split(' ')[1], 'times': ours
     'cycles': ours['core_cycle_counts'], 'csv': read_krun_results_file(made)['wallclock_times'], 'made': made}))
 `
 
-// TestWarmupStats holds our files against the program they are for. It runs
-// where KRUND_WARMUP_STATS names its directory, and needs python2.7.
+// TestWarmupStats holds our files against the program they are for. It runs where
+// KRUND_WARMUP_STATS names its directory, and needs python2.7.
 func TestWarmupStats(t *testing.T) {
 	root := os.Getenv("KRUND_WARMUP_STATS")
 	if root == "" {
@@ -38,7 +38,8 @@ func TestWarmupStats(t *testing.T) {
 	d := &dataset.Dataset{Info: dataset.Info{Machine: "bencher5"}}
 	k := key.Key{Benchmark: "fasta", VM: "PyPy", Variant: "default-python"}
 	d.Add(k, dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
-		{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: []int64{123456789, 2000000001}},
+		{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore,
+			Ints: []int64{123456789, 2000000001}},
 		{Name: dataset.CoreCycles, Core: 0, Counts: []uint64{1<<64 - 1, 1<<53 + 1}},
 	}})
 	d.Add(k, dataset.Execution{Outcome: dataset.Error})
@@ -50,12 +51,14 @@ func TestWarmupStats(t *testing.T) {
 	if err := WriteWarmupCSV(&table, d); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{"ours.json.bz2": results.Bytes(), "ours.csv": table.Bytes(), "ask.py": []byte(warmupStats)} {
+	for name, text := range map[string][]byte{"ours.json.bz2": results.Bytes(), "ours.csv": table.Bytes(),
+		"ask.py": []byte(warmupStats)} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c := exec.CommandContext(t.Context(), python, filepath.Join(dir, "ask.py"), root, filepath.Join(dir, "ours.json.bz2"), filepath.Join(dir, "ours.csv"))
+	c := exec.CommandContext(t.Context(), python, filepath.Join(dir, "ask.py"), root,
+		filepath.Join(dir, "ours.json.bz2"), filepath.Join(dir, "ours.csv"))
 	c.Stderr = os.Stderr
 	text, err := c.Output()
 	if err != nil {
@@ -71,11 +74,13 @@ func TestWarmupStats(t *testing.T) {
 	}
 	name := k.String()
 	for what, times := range map[string][][]float64{"results": got.Times[name], "CSV": got.CSV[name]} {
-		if len(times) != 2 || len(times[0]) != 2 || times[0][0] != 0.123456789 || times[0][1] != 2.000000001 || len(times[1]) != 0 {
+		if len(times) != 2 || len(times[0]) != 2 || times[0][0] != 0.123456789 ||
+			times[0][1] != 2.000000001 || len(times[1]) != 0 {
 			t.Errorf("%s: %v", what, times)
 		}
 	}
-	if c := got.Cycles[name]; got.Machine != "bencher5" || len(c) != 2 || c[0][0][0] != 1<<64-1 || c[0][0][1] != 1<<53+1 {
+	if c := got.Cycles[name]; got.Machine != "bencher5" || len(c) != 2 || c[0][0][0] != 1<<64-1 ||
+		c[0][0][1] != 1<<53+1 {
 		t.Errorf("machine %s, cycles %v", got.Machine, c)
 	}
 	made, err := os.Open(got.Made)
@@ -84,7 +89,8 @@ func TestWarmupStats(t *testing.T) {
 	}
 	defer made.Close()
 	back, err := ReadKrunJSON(made, KrunOptions{Counters: true})
-	if err != nil || len(back.Find(k).Executions) != 2 || back.Find(k).Executions[1].Outcome == dataset.Completed {
+	if err != nil || len(back.Find(k).Executions) != 2 ||
+		back.Find(k).Executions[1].Outcome == dataset.Completed {
 		t.Errorf("what warmup_stats makes reads here as %+v, %v", back, err)
 	}
 }

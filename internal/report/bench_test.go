@@ -11,8 +11,8 @@ import (
 	"krund/internal/key"
 )
 
-// study makes up an experiment of the study's size: keys times 30 executions of
-// 2,000 iterations, each key with the same values.
+// study makes up an experiment of the study's size: keys times 30 executions of 2,000 iterations,
+// each key with the same values.
 func study(b *testing.B, keys int) Input {
 	b.Helper()
 	one := &dataset.Dataset{}
@@ -36,7 +36,8 @@ func study(b *testing.B, keys int) Input {
 		pair.Benchmark = fmt.Sprintf("benchmark_%03d", i)
 		pair.Key = pair.ParsedKey().String()
 		doc.Pairs = append(doc.Pairs, pair)
-		in.Data.Pairs = append(in.Data.Pairs, dataset.Pair{Key: pair.ParsedKey(), Executions: one.Pairs[0].Executions})
+		in.Data.Pairs = append(in.Data.Pairs, dataset.Pair{Key: pair.ParsedKey(),
+			Executions: one.Pairs[0].Executions})
 	}
 	return in
 }

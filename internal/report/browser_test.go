@@ -33,9 +33,8 @@ func (d disk) Create(name string) (io.WriteCloser, error) {
 	return os.Create(file)
 }
 
-// browse opens a page of a report from the disk in headless Chromium, with a
-// script that acts as a reader would, and gives what the script returned and
-// what the page said on the console.
+// browse opens a page of a report from the disk in headless Chromium, with a script that acts as a
+// reader would, and gives what the script returned and what the page said on the console.
 func browse(t *testing.T, page, script string) (result []byte, console string) {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
@@ -59,7 +58,8 @@ addEventListener("load",()=>act().catch((e)=>({failed:String(e)})).then((r)=>{
 	const limit = 2 * time.Minute // of a machine that does much else
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	c := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+	c := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu",
+		"--disable-background-networking",
 		"--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(), "--window-size=1200,900", "--enable-logging=stderr",
 		"--virtual-time-budget=20000", "--dump-dom", "file://"+tried)
 	var stdout, stderr bytes.Buffer
@@ -76,7 +76,8 @@ addEventListener("load",()=>act().catch((e)=>({failed:String(e)})).then((r)=>{
 			console += line
 		}
 	}
-	plain := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&nbsp;", " ").Replace(string(found[1]))
+	plain := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&nbsp;",
+		" ").Replace(string(found[1]))
 	return []byte(plain), console
 }
 
@@ -96,8 +97,8 @@ func reportOnDisk(t *testing.T) string {
 	return dir
 }
 
-// throttledRun is a record of 400 iterations of 0.3 s, the first at 100 s; at
-// 130.1 s, in iteration 101, the kernel speaks.
+// throttledRun is a record of 400 iterations of 0.3 s, the first at 100 s; at 130.1 s, in iteration
+// 101, the kernel speaks.
 func throttledRun(k key.Key, number int) *results.Record {
 	r := hotRun()
 	r.Key, r.Pexec, r.Slot = k, number, number
@@ -133,17 +134,19 @@ return r;`)
 	switch {
 	case r.Failed != "" || len(r.Faults) > 0 || console != "":
 		t.Errorf("%s %q %s", r.Failed, r.Faults, console)
-	case len(r.Before) != 9 || slices.Equal(r.Before, r.Ascending) || r.Aria != "ascending" || !slices.Equal(r.Descending, reversed):
+	case len(r.Before) != 9 || slices.Equal(r.Before, r.Ascending) || r.Aria != "ascending" ||
+		!slices.Equal(r.Descending, reversed):
 		t.Errorf("sorted from %q to %q and %q", r.Before, r.Ascending, r.Descending)
 	case r.ByPerformance[0] != display.PlainLine(hostile):
 		t.Errorf("by performance: %q", r.ByPerformance)
-	case !slices.Equal(r.Filtered, []string{"warm_up"}) || r.Shown != "1 of 9 keys" || r.Link != "keys/k0001.html":
+	case !slices.Equal(r.Filtered, []string{"warm_up"}) || r.Shown != "1 of 9 keys" ||
+		r.Link != "keys/k0001.html":
 		t.Errorf("filtered %q, %q, link %q", r.Filtered, r.Shown, r.Link)
 	}
 }
 
-// TestKeyPageInBrowser: values are read, zoomed and panned by keyboard, and
-// other executions are chosen.
+// TestKeyPageInBrowser: values are read, zoomed and panned by keyboard, and other executions are
+// chosen.
 func TestKeyPageInBrowser(t *testing.T) {
 	text, console := browse(t, filepath.Join(reportOnDisk(t), "keys", "k0001.html"), `
 const $=(id)=>document.getElementById(id), range=()=>$("plot").dataset.range;
@@ -185,9 +188,11 @@ return r;`)
 		t.Errorf("%s %q %s", r.Failed, r.Faults, console)
 	case r.Whole != "1 400" || r.Reset != "1 400" || high-low > 200 || panned <= high:
 		t.Errorf("ranges %s, %s, %s, %s", r.Whole, r.Zoomed, r.Panned, r.Reset)
-	case !strings.HasPrefix(r.Value, "iteration 2: wall (s) 0.") || !strings.Contains(r.Value, "segment mean 0.5"):
+	case !strings.HasPrefix(r.Value, "iteration 2: wall (s) 0.") ||
+		!strings.Contains(r.Value, "segment mean 0.5"):
 		t.Errorf("value %q", r.Value)
-	case len(r.Events) != 4 || !slices.Contains(r.Events, "iteration 101 kernel: [  130.100000] mce: <b>hot</b>"):
+	case len(r.Events) != 4 ||
+		!slices.Contains(r.Events, "iteration 101 kernel: [  130.100000] mce: <b>hot</b>"):
 		t.Errorf("events %q", r.Events)
 	case !strings.Contains(r.Hot, "iteration 101: wall") || !strings.Contains(r.Hot, "mce: <b>hot</b>"):
 		t.Errorf("at the event it says %q", r.Hot)

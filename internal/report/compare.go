@@ -17,11 +17,13 @@ import (
 // CompareTable is a comparison as a table for people.
 func CompareTable(r *compare.Result) Table {
 	t := Table{
-		Caption: fmt.Sprintf("%s → %s: %d better, %d worse, %d the same, %d cannot be told", r.Before.Name, r.After.Name,
+		Caption: fmt.Sprintf("%s → %s: %d better, %d worse, %d the same, %d cannot be told", r.Before.Name,
+			r.After.Name,
 			r.Counts[compare.Better], r.Counts[compare.Worse], r.Counts[compare.Same], r.Counts[compare.CannotTell]),
 		Label: "tab:compare",
 		Columns: []TableColumn{
-			{"Key", false}, {"Verdict", false}, {"Class", false}, {"Steady iter (#)", true}, {"", false}, {"Steady iter (s)", true}, {"", false},
+			{"Key", false}, {"Verdict", false}, {"Class", false}, {"Steady iter (#)", true}, {"",
+				false}, {"Steady iter (s)", true}, {"", false},
 			{"Steady perf, after/before", true}, {"", false}, {"Cliff's delta", true}, {"Intervals", false},
 		},
 	}
@@ -48,7 +50,8 @@ func compareRow(c *compare.Change) []Cell {
 		ratio = fmt.Sprintf("%.4f (%.4f, %.4f)", c.Ratio.Ratio, c.Ratio.Low, c.Ratio.High)
 		effect = fmt.Sprintf("%+.2f", c.Ratio.Effect)
 	}
-	return append(row, Cell{Text: ratio}, Cell{Text: string(c.Ratio.Verdict)}, Cell{Text: effect}, Cell{Text: string(c.Performance.Verdict)})
+	return append(row, Cell{Text: ratio}, Cell{Text: string(c.Ratio.Verdict)}, Cell{Text: effect},
+		Cell{Text: string(c.Performance.Verdict)})
 }
 
 func symbolOr(symbol func(classify.PairClass) string, c classify.PairClass) string {
@@ -81,8 +84,8 @@ func compareNotes(r *compare.Result) []string {
 	return append(notes, keyNotes(r)...)
 }
 
-// keyNotes are the warnings about keys, those of one kind about one side
-// together, in the words of the first.
+// keyNotes are the warnings about keys, those of one kind about one side together, in the words of
+// the first.
 func keyNotes(r *compare.Result) []string {
 	keys := map[string][]string{}
 	texts := map[string]string{}
@@ -129,7 +132,8 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 		return exact(s.Median)
 	}
 	for _, c := range r.Changes {
-		row := []string{cellText(c.Key), string(c.Verdict), c.OnlyIn, string(c.Before), string(c.After), string(c.Classification)}
+		row := []string{cellText(c.Key), string(c.Verdict), c.OnlyIn, string(c.Before), string(c.After),
+			string(c.Classification)}
 		for _, i := range []compare.Interval{c.SteadyIteration, c.SteadySeconds} {
 			row = append(row, median(i.Before), median(i.After), string(i.Verdict))
 		}
@@ -139,18 +143,19 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 			numbers = []string{exact(c.Ratio.Ratio), exact(c.Ratio.Low), exact(c.Ratio.High), exact(r.Level)}
 			effect = strconv.FormatFloat(c.Ratio.Effect, 'g', -1, 64)
 		}
-		row = append(append(row, numbers...), string(c.Ratio.Verdict), effect, string(c.Performance.Verdict), codes(c.Warnings), codes(r.Warnings))
+		row = append(append(row, numbers...), string(c.Ratio.Verdict), effect, string(c.Performance.Verdict),
+			codes(c.Warnings), codes(r.Warnings))
 		rows = append(rows, row)
 	}
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// CompareJSON writes a comparison with everything it knows; what could not be
-// computed is null.
+// CompareJSON writes a comparison with everything it knows; what could not be computed is null.
 func CompareJSON(w io.Writer, r *compare.Result) error {
 	changes := make([]changeJSON, len(r.Changes))
 	for i, c := range r.Changes {
-		changes[i] = changeJSON{Change: c, Ratio: ratioJSON{Resamples: c.Ratio.Resamples, Verdict: c.Ratio.Verdict, Reason: c.Ratio.Reason}}
+		changes[i] = changeJSON{Change: c, Ratio: ratioJSON{Resamples: c.Ratio.Resamples,
+			Verdict: c.Ratio.Verdict, Reason: c.Ratio.Reason}}
 		if c.Warnings == nil {
 			changes[i].Warnings = []warmup.Warning{}
 		}

@@ -11,16 +11,16 @@ import (
 	"krund/internal/display"
 )
 
-// A report's data are scripts, because pages that are opened from a disk may
-// load nothing else. Each calls a function of report.js with one JSON value:
+// A report's data are scripts, because pages that are opened from a disk may load nothing else.
+// Each calls a function of report.js with one JSON value:
 //
 //	krund.pair(K, {unit, executions: [{number, label, values, outliers, ...}]})
 //	krund.columns(K, E, [{name, unit, core, values}])
 //
-// K and E are indexes from 0 of the pair and of its execution. Values are
-// numbers as short as they can be, null where there is none.
+// K and E are indexes from 0 of the pair and of its execution. Values are numbers as short as they
+// can be, null where there is none.
 
-// writePairData writes all executions of the column that was analysed.
+// writePairData writes all executions of the column that was analyzed.
 func writePairData(w io.Writer, index int, unit string, runs []executionView) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "krund.pair(%d,{\"unit\":%s,\"executions\":[\n", index, jsonText(unit))
@@ -28,7 +28,8 @@ func writePairData(w io.Writer, index int, unit string, runs []executionView) er
 		if i > 0 {
 			b.WriteString(",\n")
 		}
-		fmt.Fprintf(b, `{"number":%d,"label":%s,"more":%t,"values":`, run.Number, jsonText(run.Label), run.HasColumns)
+		fmt.Fprintf(b, `{"number":%d,"label":%s,"more":%t,"values":`, run.Number, jsonText(run.Label),
+			run.HasColumns)
 		jsonReals(b, run.Run.Values)
 		b.WriteString(`,"outliers":`)
 		jsonInts(b, run.Run.Outliers)
@@ -62,7 +63,8 @@ func writePairData(w io.Writer, index int, unit string, runs []executionView) er
 
 // writeMarks writes the place of the inset, and events.
 func writeMarks(b *bufio.Writer, r *Run) {
-	fmt.Fprintf(b, `"inset":[%d,%g,%g],"full":[%g,%g],"events":[`, r.Inset, r.InsetLeft, r.InsetTop, r.Full.Low, r.Full.High)
+	fmt.Fprintf(b, `"inset":[%d,%g,%g],"full":[%g,%g],"events":[`, r.Inset, r.InsetLeft, r.InsetTop,
+		r.Full.Low, r.Full.High)
 	for i, e := range r.Events {
 		if i > 0 {
 			b.WriteByte(',')
@@ -82,10 +84,14 @@ func writeColumns(w io.Writer, pair, execution int, columns []dataset.Column) er
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(b, "\n{\"name\":%s,\"unit\":%s,\"core\":%d,\"values\":", jsonText(c.Name), jsonText(c.Unit), c.Core)
+		fmt.Fprintf(b, "\n{\"name\":%s,\"unit\":%s,\"core\":%d,\"values\":", jsonText(c.Name),
+			jsonText(c.Unit), c.Core)
 		switch {
 		case c.Counts != nil:
-			jsonList(b, len(c.Counts), func(buf []byte, i int) []byte { return strconv.AppendUint(buf, c.Counts[i], 10) })
+			jsonList(b, len(c.Counts), func(buf []byte, i int) []byte {
+				return strconv.AppendUint(buf,
+					c.Counts[i], 10)
+			})
 		case c.Ints != nil:
 			jsonList(b, len(c.Ints), func(buf []byte, i int) []byte {
 				if c.Ints[i] == dataset.MissingInt {
@@ -115,7 +121,10 @@ func jsonList(b *bufio.Writer, n int, add func([]byte, int) []byte) {
 }
 
 func jsonInts(b *bufio.Writer, values []int) {
-	jsonList(b, len(values), func(buf []byte, i int) []byte { return strconv.AppendInt(buf, int64(values[i]), 10) })
+	jsonList(b, len(values), func(buf []byte, i int) []byte {
+		return strconv.AppendInt(buf, int64(values[i]),
+			10)
+	})
 }
 
 func jsonReals(b *bufio.Writer, values []float64) {

@@ -32,8 +32,8 @@ var latexSpecial = strings.NewReplacer(
 	`[`, `{[}`, // after \\ it would begin an option
 )
 
-// escapeLaTeX makes text fit for LaTeX with any of its engines and font
-// encodings: letters that its own fonts (OT1) cannot make become "?".
+// escapeLaTeX makes text fit for LaTeX with any of its engines and font encodings: letters that its
+// own fonts (OT1) cannot make become "?".
 func escapeLaTeX(s string) string {
 	return latexSpecial.Replace(strings.Map(func(r rune) rune {
 		switch {

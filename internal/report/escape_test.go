@@ -10,18 +10,20 @@ import (
 	"krund/internal/display"
 )
 
-// FuzzEscape: whatever a name is, it stays text: in XML and HTML it reads back
-// as what can be seen of it, in LaTeX no command and no brace of its own is
-// left, in scripts it is one JSON string without a tag.
+// FuzzEscape: whatever a name is, it stays text: in XML and HTML it reads back as what can be seen
+// of it, in LaTeX no command and no brace of its own is left, in scripts it is one JSON string
+// without a tag.
 func FuzzEscape(f *testing.F) {
-	for _, s := range []string{"", hostile, "\\end{document}", "{}$&#%_^~\"|[", "</script>", "a\nb\u202ec\xff", "𝒳 ±"} {
+	for _, s := range []string{"", hostile, "\\end{document}", "{}$&#%_^~\"|[", "</script>",
+		"a\nb\u202ec\xff", "𝒳 ±"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		var back struct {
 			Text string `xml:",chardata"`
 		}
-		if err := xml.Unmarshal([]byte("<x>"+escapeXML(s)+"</x>"), &back); err != nil || back.Text != display.PlainLine(s) {
+		if err := xml.Unmarshal([]byte("<x>"+escapeXML(s)+"</x>"), &back); err != nil ||
+			back.Text != display.PlainLine(s) {
 			t.Errorf("XML of %q reads as %q: %v", s, back.Text, err)
 		}
 		for _, r := range display.PlainLine(s) {
@@ -30,7 +32,8 @@ func FuzzEscape(f *testing.F) {
 			}
 		}
 		var text string
-		if err := json.Unmarshal([]byte(jsonText(s)), &text); err != nil || strings.ContainsAny(jsonText(s), "<>&") {
+		if err := json.Unmarshal([]byte(jsonText(s)), &text); err != nil ||
+			strings.ContainsAny(jsonText(s), "<>&") {
 			t.Errorf("JSON of %q: %s, %v", s, jsonText(s), err)
 		}
 		checkLaTeX(t, s)
@@ -46,7 +49,8 @@ func FuzzEscape(f *testing.F) {
 func checkLaTeX(t *testing.T, s string) {
 	t.Helper()
 	rest := escapeLaTeX(s)
-	for _, command := range []string{`\textbackslash{}`, `\textasciicircum{}`, `\textasciitilde{}`, `\textless{}`, `\textgreater{}`, `\textbar{}`, `''`,
+	for _, command := range []string{`\textbackslash{}`, `\textasciicircum{}`, `\textasciitilde{}`,
+		`\textless{}`, `\textgreater{}`, `\textbar{}`, `''`,
 		`{[}`, `\{`, `\}`, `\$`, `\&`, `\#`, `\%`, `\_`} {
 		rest = strings.ReplaceAll(rest, command, "")
 	}

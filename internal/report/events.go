@@ -10,7 +10,7 @@ import (
 	"krund/internal/results"
 )
 
-// EventKind says what an event is.
+// EventKind is the kind of an event.
 type EventKind string
 
 // The kinds of events.
@@ -21,21 +21,18 @@ const (
 	OtherEvent       EventKind = "other"       // what krund found of the process
 )
 
-// Event is what happened to an execution, with its place on the axis of
-// iterations.
+// Event is what happened to an execution, with its place on the axis of iterations.
 //
-// Kernel messages bear stamps of the kernel's own clock, which runs from the
-// boot on as the benchmark's does, but is neither set nor slewed by the same
-// rules: they drift apart by some ten milliseconds in hours. So an event's
-// iteration is right to within iterations of that length. What krund reads only
-// before and after the run lies outside the first and the last iteration;
+// Kernel messages bear stamps of the kernel's own clock, which runs from the boot on as the
+// benchmark's does, but is neither set nor slewed by the same rules: they drift apart by some ten
+// milliseconds in hours. So an event's iteration is right to within iterations of that length. What
+// krund reads only before and after the run lies outside the first and the last iteration;
 // throttling, which is counted then, may have been anywhere between.
 type Event struct {
 	At   float64 // index of the iteration in which, or after which, it happened; -0.5 before the first, n-0.5 after the last of n; NaN unknown
 	Kind EventKind
 	Text string
-	// Label stands beside the sign in plots: of temperatures the hottest
-	// sensor's, "45.0 °C".
+	// Label stands beside the sign in plots: of temperatures the hottest sensor's, "45.0 °C".
 	Label string
 }
 
@@ -65,8 +62,7 @@ func (e Event) Title(n int) string {
 	return e.Text
 }
 
-// eventsOf lists what a record says of its run, in the order of the axis, what
-// has no place last.
+// eventsOf lists what a record says of its run, in the order of the axis, what has no place last.
 func eventsOf(r *results.Record) []Event {
 	end := float64(len(r.WallNS)) - 0.5
 	var list []Event
@@ -76,7 +72,8 @@ func eventsOf(r *results.Record) []Event {
 		readings []results.Temperature
 	}{{"before", -0.5, r.Machine.Temperatures.Before}, {"after", end, r.Machine.Temperatures.After}} {
 		if label, ok := hottest(t.readings); ok {
-			list = append(list, Event{t.at, TemperatureEvent, t.when + " the run: " + temperatureText(t.readings), label})
+			list = append(list, Event{t.at, TemperatureEvent, t.when +
+				" the run: " + temperatureText(t.readings), label})
 		}
 	}
 	for _, line := range r.Machine.KernelLog.Lines {
@@ -88,11 +85,13 @@ func eventsOf(r *results.Record) []Event {
 	}
 	for _, c := range r.Machine.Throttle.After {
 		if b, ok := counts[c.Name]; ok && c.Count > b {
-			list = append(list, Event{At: float64(len(r.WallNS)-1) / 2, Kind: ThrottleEvent, Text: fmt.Sprintf("throttled: %s rose by %d", c.Name, c.Count-b)})
+			list = append(list, Event{At: float64(len(r.WallNS)-1) / 2, Kind: ThrottleEvent,
+				Text: fmt.Sprintf("throttled: %s rose by %d", c.Name, c.Count-b)})
 		}
 	}
 	if n := r.Machine.KernelLog.Lost; n > 0 {
-		list = append(list, Event{At: math.NaN(), Kind: KernelEvent, Text: fmt.Sprintf("%d kernel messages were lost", n)})
+		list = append(list, Event{At: math.NaN(), Kind: KernelEvent,
+			Text: fmt.Sprintf("%d kernel messages were lost", n)})
 	}
 	for _, text := range r.Process.Findings {
 		list = append(list, Event{At: math.NaN(), Kind: OtherEvent, Text: text})
@@ -128,14 +127,14 @@ func hottest(readings []results.Temperature) (text string, ok bool) {
 	if len(readings) == 0 {
 		return "", false
 	}
-	return celsius(slices.MaxFunc(readings, func(a, b results.Temperature) int { return a.MilliC - b.MilliC }).MilliC), true
+	return celsius(slices.MaxFunc(readings,
+		func(a, b results.Temperature) int { return a.MilliC - b.MilliC }).MilliC), true
 }
 
 func celsius(milli int) string { return fmt.Sprintf("%.1f °C", float64(milli)/1000) }
 
-// iterationOf finds the iteration in which the kernel said a line: the last one
-// that began before. NaN where line or record have no stamps that can be held
-// against each other.
+// iterationOf finds the iteration in which the kernel said a line: the last one that began before.
+// NaN where line or record have no stamps that can be held against each other.
 func iterationOf(r *results.Record, line string) float64 {
 	stamp, ok := kernelStamp(line)
 	n := len(r.StartNS)
@@ -152,8 +151,8 @@ func iterationOf(r *results.Record, line string) float64 {
 	return float64(after - 1)
 }
 
-// kernelStamp reads the stamp of a line of the kernel's log as dmesg(1) prints
-// it, in nanoseconds since boot: "[   12.345678] mce: ...".
+// kernelStamp reads the stamp of a line of the kernel's log as dmesg(1) prints it, in nanoseconds
+// since boot: "[   12.345678] mce: ...".
 func kernelStamp(line string) (ns int64, ok bool) {
 	rest, ok := strings.CutPrefix(line, "[")
 	text, _, closed := strings.Cut(rest, "]")

@@ -13,18 +13,21 @@ import (
 	"krund/internal/results"
 )
 
-// hotRun is a record of 4 iterations, from 10 s to 14.4 s on the clock with
-// a pause of 0.1 s after each, with all kinds of events.
+// hotRun is a record of 4 iterations, from 10 s to 14.4 s on the clock with a pause of 0.1 s after
+// each, with all kinds of events.
 func hotRun() *results.Record {
 	r := &results.Record{
-		Key: key.Key{Benchmark: "b", VM: "v", Variant: "x"}, Slot: 0, Attempt: 1, Pexec: 1, Outcome: results.Completed, Clock: "CLOCK_MONOTONIC_RAW",
+		Key: key.Key{Benchmark: "b", VM: "v",
+			Variant: "x"}, Slot: 0, Attempt: 1, Pexec: 1, Outcome: results.Completed, Clock: "CLOCK_MONOTONIC_RAW",
 		StartNS: []int64{10e9, 11.1e9, 12.2e9, 13.3e9}, WallNS: []int64{1e9, 1e9, 1e9, 1e9},
 	}
 	m := &r.Machine
 	m.Temperatures.Before = []results.Temperature{{Sensor: "a", MilliC: 41000}, {Sensor: "b", MilliC: 42400}}
 	m.Temperatures.After = []results.Temperature{{Sensor: "a", MilliC: 58100}}
-	m.Throttle.Before, m.Throttle.After = []results.Count{{Name: "cpu0", Count: 2}, {Name: "cpu1", Count: 1}}, []results.Count{{Name: "cpu0", Count: 5}, {Name: "cpu1", Count: 1}}
-	m.KernelLog = results.KernelLog{Lost: 3, Lines: []string{"[   12.500000] mce: hot", "[    9.000000] early", "[   14.300000] late", "no stamp"}}
+	m.Throttle.Before, m.Throttle.After = []results.Count{{Name: "cpu0", Count: 2},
+		{Name: "cpu1", Count: 1}}, []results.Count{{Name: "cpu0", Count: 5}, {Name: "cpu1", Count: 1}}
+	m.KernelLog = results.KernelLog{Lost: 3, Lines: []string{"[   12.500000] mce: hot",
+		"[    9.000000] early", "[   14.300000] late", "no stamp"}}
 	r.Process.Findings = []string{"odd"}
 	return r
 }
@@ -80,7 +83,8 @@ func TestIterationOf(t *testing.T) {
 }
 
 func FuzzKernelStamp(f *testing.F) {
-	for _, s := range []string{"[   12.345678] mce", "[4294967295.999999]", "[]", "[.]", "[ 1.5] x", "[-1.000000]", "[1.+00001]"} {
+	for _, s := range []string{"[   12.345678] mce", "[4294967295.999999]", "[]", "[.]", "[ 1.5] x",
+		"[-1.000000]", "[1.+00001]"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
@@ -103,7 +107,8 @@ func TestEventsInPictures(t *testing.T) {
 	plain := f.height()
 	f.Run.Events = placed(eventsOf(hotRun()))
 	svg := string(pageSVG(t, &f))
-	for _, want := range []string{`class="kernel"`, `class="throttle"`, `class="temperature"`, "<title>iteration 3: kernel: [   12.500000] mce: hot</title>", ">42.4 °C<", ">58.1 °C<", ">kernel message<"} {
+	for _, want := range []string{`class="kernel"`, `class="throttle"`, `class="temperature"`,
+		"<title>iteration 3: kernel: [   12.500000] mce: hot</title>", ">42.4 °C<", ">58.1 °C<", ">kernel message<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the plot lacks %s", want)
 		}
@@ -138,7 +143,8 @@ func TestPanels(t *testing.T) {
 		most  int
 		want  []string
 	}{
-		{[]string{"user", "cycles"}, 8, []string{"gc (s)", "cycles, core 0", "cycles, core 1", "cycles, core 2", "cycles, core 3"}},
+		{[]string{"user", "cycles"}, 8, []string{"gc (s)", "cycles, core 0", "cycles, core 1",
+			"cycles, core 2", "cycles, core 3"}},
 		{[]string{"cycles"}, 2, []string{"cycles, core 0 (of the busiest 2 of 4)", "cycles, core 2"}},
 		{[]string{"faults", "faults", "other"}, 8, []string{"faults"}},
 		{nil, 8, nil},
@@ -148,7 +154,8 @@ func TestPanels(t *testing.T) {
 			t.Errorf("%v: %q, want %q", c.names, got, c.want)
 		}
 		for _, p := range list {
-			if p.Span.Low != 0 || !(p.Span.High > 0) || p.Core != dataset.NoCore && p.Span != list[len(list)-1].Span {
+			if p.Span.Low != 0 || !(p.Span.High > 0) || p.Core != dataset.NoCore &&
+				p.Span != list[len(list)-1].Span {
 				t.Errorf("%s: span %v", p.Title, p.Span)
 			}
 		}

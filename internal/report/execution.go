@@ -19,10 +19,10 @@ type executionView struct {
 	HasColumns bool
 	SVG        string // file beside the page
 	Height     float64
-	Columns    []dataset.Column // others than the one analysed
+	Columns    []dataset.Column // others than the one analyzed
 }
 
-// Class is the class of an execution that was analysed, else why not.
+// Class is the class of an execution that was analyzed, else why not.
 func (e *executionView) Class() string {
 	if e.Analysis.Status == warmup.Analysed {
 		return string(e.Analysis.Classification)
@@ -64,7 +64,8 @@ func (s *site) execution(i, e int) (executionView, error) {
 		return v, err
 	}
 	if len(v.Columns) > 0 {
-		if err := s.write(fmt.Sprintf("data/%s-%d.js", pageName(i), e), func(w io.Writer) error { return writeColumns(w, i, e, v.Columns) }); err != nil {
+		if err := s.write(fmt.Sprintf("data/%s-%d.js", pageName(i), e),
+			func(w io.Writer) error { return writeColumns(w, i, e, v.Columns) }); err != nil {
 			return v, err
 		}
 	}
@@ -75,12 +76,15 @@ func (s *site) execution(i, e int) (executionView, error) {
 	v.Run.Panels = Panels(v.Columns, []string{UserColumns, dataset.CoreCycles}, staticCores)
 	f := s.in.figure(i, &v)
 	v.Height = float64(f.height())
-	err = s.write("plots/"+v.SVG, func(w io.Writer) error { return writeSVG(w, []Figure{f}, pageColumns, true) })
+	err = s.write("plots/"+v.SVG, func(w io.Writer) error {
+		return writeSVG(w, []Figure{f}, pageColumns,
+			true)
+	})
 	v.HasColumns, v.Columns, v.Run.Panels = len(v.Columns) > 0, nil, nil // they are written: let them go
 	return v, err
 }
 
-// columns are those of an execution that are not the one analysed.
+// columns are those of an execution that are not the one analyzed.
 func (in *Input) columns(i, e int) ([]dataset.Column, error) {
 	all := in.Data.Pairs[i].Executions[e].Columns
 	if in.Columns != nil {
@@ -109,8 +113,8 @@ func AxisName(doc *warmup.Document) string {
 	return doc.Parameters.Column + " (" + doc.Unit + ")"
 }
 
-// Figure prepares the plot of an execution with columns of these names beside
-// its values: see Panels. ok is false when it has no iterations.
+// Figure prepares the plot of an execution with columns of these names beside its values: see
+// Panels. ok is false when it has no iterations.
 func (in *Input) Figure(pair, execution int, names []string, most int) (f Figure, ok bool, err error) {
 	v, err := in.view(pair, execution)
 	if err != nil || v.Analysis.Iterations == 0 {

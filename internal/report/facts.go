@@ -13,8 +13,8 @@ import (
 	"krund/internal/results"
 )
 
-// Facts are what krund's records say beside the measured values: where, when
-// and under which controls. Build one by Add; the zero value is empty.
+// Facts are what krund's records say beside the measured values: where, when and under which
+// controls. Build one by Add; the zero value is empty.
 type Facts struct {
 	Records     int
 	First, Last time.Time // begin of the first and the last execution; zero: none
@@ -24,8 +24,8 @@ type Facts struct {
 	runs        map[key.Key][]RunFacts
 }
 
-// Fact is a value and the number of records that have it. A name with several
-// values says that records differ.
+// Fact is a value and the number of records that have it. A name with several values says that
+// records differ.
 type Fact struct {
 	Name, Value string
 	Records     int
@@ -139,17 +139,20 @@ func runFacts(r *results.Record) RunFacts {
 	return f
 }
 
-// of gives the facts of a key's executions in the order that datasets have:
-// by number of the execution, then slot and attempt.
+// of gives the facts of a key's executions in the order that datasets have: by number of the
+// execution, then slot and attempt.
 func (f *Facts) of(k key.Key) []RunFacts {
 	if f == nil {
 		return nil
 	}
-	return slices.SortedStableFunc(slices.Values(f.runs[k]), func(a, b RunFacts) int { return cmp.Compare(a.Pexec, b.Pexec) })
+	return slices.SortedStableFunc(slices.Values(f.runs[k]), func(a,
+		b RunFacts) int {
+		return cmp.Compare(a.Pexec, b.Pexec)
+	})
 }
 
-// kernelNames are the parts of a fingerprint that may not differ within an
-// experiment whose numbers are compared.
+// kernelNames are the parts of a fingerprint that may not differ within an experiment whose numbers
+// are compared.
 var kernelNames = []string{"kernel.release", "kernel.version", "cpu.model", "cpu.microcode"}
 
 // Warnings lists what in the records weakens results, with the remedy.
@@ -166,16 +169,19 @@ func (f *Facts) Warnings() []warmup.Warning {
 		case v.Name == rebootFact && v.Value == results.RebootNone:
 			warn("no_reboot", "%d of %d executions ran without a reboot before; set reboot = \"hardware\" to start each from the same state", v.Records, f.Records)
 		case (v.Name == "machine" || v.Name == "krund" || v.Name == "configuration") && v.Records < f.Records:
-			warn("mixed", "%d of %d executions have %s %s; do not compare executions across", v.Records, f.Records, v.Name, v.Value)
+			warn("mixed", "%d of %d executions have %s %s; do not compare executions across", v.Records,
+				f.Records, v.Name, v.Value)
 		}
 	}
 	for _, v := range f.Fingerprint {
 		if slices.Contains(kernelNames, v.Name) && v.Records < f.Records {
-			warn("mixed", "%d of %d executions ran with %s %s; measure all of them on one kernel and machine", v.Records, f.Records, v.Name, v.Value)
+			warn("mixed", "%d of %d executions ran with %s %s; measure all of them on one kernel and machine",
+				v.Records, f.Records, v.Name, v.Value)
 		}
 	}
 	if f.virtual() {
-		warn("virtual_machine", "the machine is virtual: its host decides on frequency, processors and interruptions; measure on hardware")
+		warn("virtual_machine",
+			"the machine is virtual: its host decides on frequency, processors and interruptions; measure on hardware")
 	}
 	unfit := f.unfit()
 	if len(unfit) > 0 {
@@ -188,12 +194,13 @@ func (f *Facts) Warnings() []warmup.Warning {
 		}
 	}
 	if reruns > 0 {
-		warn("reruns", "%d of %d executions were disturbed and run again; the pages of their keys say why", reruns, f.Records)
+		warn("reruns", "%d of %d executions were disturbed and run again; the pages of their keys say why",
+			reruns, f.Records)
 	}
 	return list
 }
 
-// virtual says whether krund found that it runs in a virtual machine.
+// virtual reports whether krund found that it runs in a virtual machine.
 func (f *Facts) virtual() bool {
 	for _, c := range f.Controls {
 		if strings.Contains(c.Detail, "virtual machine") || c.Name == "virtualisation" && !c.Fit() {
@@ -201,7 +208,8 @@ func (f *Facts) virtual() bool {
 		}
 	}
 	return slices.ContainsFunc(f.Fingerprint, func(v Fact) bool {
-		return (v.Name == "hypervisor" || strings.HasPrefix(v.Name, "virtualisation")) && v.Value != "" && v.Value != "none"
+		return (v.Name == "hypervisor" || strings.HasPrefix(v.Name, "virtualisation")) && v.Value != "" &&
+			v.Value != "none"
 	})
 }
 
@@ -212,8 +220,7 @@ func number(b bool) int {
 	return 0
 }
 
-// Names gives the records of a key's executions in the order that datasets
-// have them.
+// Names gives the records of a key's executions in the order that datasets have them.
 func (f *Facts) Names(k key.Key) []results.Name {
 	runs := f.of(k)
 	names := make([]results.Name, len(runs))

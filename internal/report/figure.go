@@ -8,8 +8,8 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// Figure is one execution as a static plot. From top to bottom it has the benchmark's own columns, a
-// strip of the run with a narrower y axis, the whole run with an inset of its first iterations,
+// Figure is one execution as a static plot. From top to bottom it has the benchmark's own columns,
+// a strip of the run with a narrower y axis, the whole run with an inset of its first iterations,
 // events, and the columns of cores.
 type Figure struct {
 	Title string

@@ -48,7 +48,8 @@ func spreadHTML(s *quantile.Spread) template.HTML {
 	if s == nil {
 		return ""
 	}
-	return template.HTML(fmt.Sprintf(`%s <span class="ci">(%s, %s)</span>`, Number(s.Median), Number(s.P5), Number(s.P95))) // numbers
+	return template.HTML(fmt.Sprintf(`%s <span class="ci">(%s, %s)</span>`, Number(s.Median), Number(s.P5),
+		Number(s.P95))) // numbers
 }
 
 // performanceHTML is a mean, and smaller its interval.
@@ -102,7 +103,8 @@ func htmlHistogram(h *Histogram, what string) template.HTML {
 		if i == h.median() {
 			class = ` class="m" fill="#d55e00"`
 		}
-		text += fmt.Sprintf(`<rect%s x="%d" y="%s" width="5" height="%s"/>`, class, 6*i, appendPlace(nil, 16-height), appendPlace(nil, height))
+		text += fmt.Sprintf(`<rect%s x="%d" y="%s" width="5" height="%s"/>`, class, 6*i,
+			appendPlace(nil, 16-height), appendPlace(nil, height))
 	}
 	return template.HTML(text + `<path d="M0 15.5H60" stroke="#999"/></svg>`) // numbers, and escaped text
 }

@@ -34,7 +34,8 @@ func (s *site) index() error {
 	p := indexPage{
 		Input: s.in, Title: doc.Source.Experiment, Iterations: iterations(doc), When: facts.when(), Hardware: facts.hardware(),
 		Conditions: facts.conditions(), Unfit: facts.unfit(), Confidence: percentText(doc.Parameters.Confidence),
-		Rows: Rows(doc), Shares: Shares(doc), Grouped: GroupWarnings(doc), Warnings: documentWarnings(doc, facts),
+		Rows: Rows(doc), Shares: Shares(doc), Grouped: GroupWarnings(doc), Warnings: documentWarnings(doc,
+			facts),
 	}
 	if p.Title == "" {
 		p.Title = doc.Source.Name
@@ -47,11 +48,14 @@ func (s *site) index() error {
 		p.Fit = len(names)
 		p.FitText = fmt.Sprintf("%d of %d as wanted", len(names)-len(p.Unfit), len(names))
 	}
-	return s.write("index.html", func(w io.Writer) error { return s.pages.ExecuteTemplate(w, "index.html", p) })
+	return s.write("index.html", func(w io.Writer) error {
+		return s.pages.ExecuteTemplate(w, "index.html",
+			p)
+	})
 }
 
-// iterations is the number of iterations that all analysed executions have,
-// or from the fewest to the most.
+// iterations is the number of iterations that all analyzed executions have, or from the fewest to
+// the most.
 func iterations(doc *warmup.Document) string {
 	low, high := 0, 0
 	for i := range doc.Pairs {

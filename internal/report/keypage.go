@@ -17,7 +17,7 @@ type pairPage struct {
 	Pair       *warmup.Pair
 	Row        Row
 	Executions []executionView
-	Previous   string // file names of the neighbours; "": none
+	Previous   string // file names of the neighbors; "": none
 	Next       string
 }
 
@@ -38,8 +38,14 @@ func (s *site) pair(i int) error {
 		p.Executions = append(p.Executions, view)
 	}
 	unit := s.axis()
-	if err := s.write("data/"+p.Name+".js", func(w io.Writer) error { return writePairData(w, i, unit, p.Executions) }); err != nil {
+	if err := s.write("data/"+p.Name+".js", func(w io.Writer) error {
+		return writePairData(w, i, unit,
+			p.Executions)
+	}); err != nil {
 		return err
 	}
-	return s.write("keys/"+p.Name+".html", func(w io.Writer) error { return s.pages.ExecuteTemplate(w, "pair.html", p) })
+	return s.write("keys/"+p.Name+".html", func(w io.Writer) error {
+		return s.pages.ExecuteTemplate(w,
+			"pair.html", p)
+	})
 }

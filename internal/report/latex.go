@@ -8,16 +8,16 @@ import (
 	"krund/internal/analysis/classify"
 )
 
-// latexHead says what the document must load, and defines the bar that holds
-// the median, which the study's tables have in red. A spike is drawn from its
-// own numbers, so that its command can be swapped for another.
+// latexHead lists what the document must load, and defines the bar that holds the median, which the
+// study's tables have in red. A spike is drawn from its own numbers, so that its command can be
+// swapped for another.
 const latexHead = `% \usepackage{booktabs,longtable,sparklines}
 \providecommand{\medianspike}{}
 \def\medianspike #1 #2 {{\definecolor{sparkspikecolor}{rgb}{0.84,0.37,0}\sparkspike #1 #2 }}
 `
 
-// latex is the table as a part of a document that loads booktabs, longtable
-// and sparklines, which warmup_stats' tables need, too.
+// latex is the table as a part of a document that loads booktabs, longtable and sparklines, which
+// warmup_stats' tables need, too.
 func (t *Table) latex() string {
 	var b strings.Builder
 	b.WriteString(latexHead)
@@ -65,7 +65,8 @@ func (c Cell) latex() string {
 
 // latexText escapes text and gives the signs that tables use.
 func latexText(s string) string {
-	return strings.NewReplacer("±", `$\pm$`, "×", `$\times$`, "→", `$\rightarrow$`, "≠", `$\neq$`, "°", `$^\circ$`, "µ", `$\mu$`).Replace(escapeLaTeX(s))
+	return strings.NewReplacer("±", `$\pm$`, "×", `$\times$`, "→", `$\rightarrow$`, "≠", `$\neq$`, "°",
+		`$^\circ$`, "µ", `$\mu$`).Replace(escapeLaTeX(s))
 }
 
 func latexSymbol(c classify.PairClass) string {

@@ -39,7 +39,8 @@ func (p panel) frame(n int) {
 	var grid [][]vg.Point
 	for _, t := range p.ys.Ticks(n) {
 		grid = append(grid, p.level(p.y(t)))
-		p.text(label{text: tickText(t, p.ys), at: vg.Point{X: p.Min.X - 5, Y: p.y(t)}, size: p.size, anchor: end})
+		p.text(label{text: tickText(t, p.ys), at: vg.Point{X: p.Min.X - 5, Y: p.y(t)}, size: p.size,
+			anchor: end})
 	}
 	p.lines(gridInk, grid...)
 	p.lines(axisInk, append(corners(p.Rectangle), p.Min))
@@ -137,9 +138,9 @@ func (p panel) outliers(r *Run) {
 	p.circles(commonInk, radius, centers[commonInk])
 }
 
-// series makes the lines of a series, with gaps where there is no number. Of a series with more than
-// two values per column it draws the lowest and the highest value of each column, which looks the
-// same.
+// series makes the lines of a series, with gaps where there is no number. Of a series with more
+// than two values per column it draws the lowest and the highest value of each column, which looks
+// the same.
 func (p panel) series(values []float64) [][]vg.Point {
 	per := (len(values) + p.columns - 1) / p.columns
 	if per <= 2 {

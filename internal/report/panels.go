@@ -8,8 +8,8 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// Panel is another column of an execution, drawn above or below its values on
-// the same axis of iterations.
+// Panel is another column of an execution, drawn above or below its values on the same axis of
+// iterations.
 type Panel struct {
 	Title  string // "gc (s)", "cycles, core 3"
 	Values []float64
@@ -17,14 +17,13 @@ type Panel struct {
 	Core   int  // processor, or dataset.NoCore; panels of cores stand below
 }
 
-// UserColumns asks Panels for the columns that the benchmark itself set, such
-// as the times of garbage collection and compilation of the study's Figure 6.
+// UserColumns asks Panels for the columns that the benchmark itself set, such as the times of
+// garbage collection and compilation of the study's Figure 6.
 const UserColumns = "user"
 
-// Panels chooses columns by name, in the order of names: a counter of several
-// cores gives a panel for each, by core, but no more than most, those with the
-// highest sums. Columns of other names, and ones that hold nothing, are left
-// out.
+// Panels chooses columns by name, in the order of names: a counter of several cores gives a panel
+// for each, by core, but no more than most, those with the highest sums. Columns of other names,
+// and ones that hold nothing, are left out.
 func Panels(columns []dataset.Column, names []string, most int) []Panel {
 	var list []Panel
 	seen := map[string]bool{}

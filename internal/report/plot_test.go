@@ -44,7 +44,8 @@ func pageSVG(t testing.TB, f *Figure) []byte {
 // TestWritePlot: every format is one that its readers take, whatever is in it.
 func TestWritePlot(t *testing.T) {
 	all := append(figures(t), Figure{"nothing", "s", NewRun(nil, nil)},
-		Figure{"gaps", "s", NewRun([]float64{1, math.NaN(), math.Inf(1), 2}, &warmup.Execution{Outliers: []int{1, 3}, CommonOutliers: []int{3}})})
+		Figure{"gaps", "s", NewRun([]float64{1, math.NaN(), math.Inf(1), 2},
+			&warmup.Execution{Outliers: []int{1, 3}, CommonOutliers: []int{3}})})
 	var pdf, svg, image bytes.Buffer
 	var pages [][]Figure
 	for _, f := range all {
@@ -53,13 +54,15 @@ func TestWritePlot(t *testing.T) {
 	if err := WritePlot(&pdf, PDF, pages); err != nil {
 		t.Fatal(err)
 	}
-	if n := bytes.Count(pdf.Bytes(), []byte("/Type /Page\n")); !bytes.HasPrefix(pdf.Bytes(), []byte("%PDF")) || n != len(all) {
+	if n := bytes.Count(pdf.Bytes(), []byte("/Type /Page\n")); !bytes.HasPrefix(pdf.Bytes(),
+		[]byte("%PDF")) || n != len(all) {
 		t.Errorf("the PDF has %d pages, want %d", n, len(all))
 	}
 	if err := WritePlot(&svg, SVG, [][]Figure{all}); err != nil {
 		t.Fatal(err)
 	}
-	if err := xml.Unmarshal(svg.Bytes(), new(struct{})); err != nil || bytes.Contains(svg.Bytes(), []byte("<script>")) {
+	if err := xml.Unmarshal(svg.Bytes(), new(struct{})); err != nil ||
+		bytes.Contains(svg.Bytes(), []byte("<script>")) {
 		t.Errorf("SVG: %v", err)
 	}
 	if err := WritePlot(&image, PNG, [][]Figure{all[:2]}); err != nil {
@@ -105,12 +108,13 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPlotWithAll: other columns and events are drawn in every format, and
-// text beyond ASCII is what it says.
+// TestPlotWithAll: other columns and events are drawn in every format, and text beyond ASCII is
+// what it says.
 func TestPlotWithAll(t *testing.T) {
 	f := Figure{Title: "schön 漢", Axis: "wall (s)", Run: NewRun(levels(1, 300, 0.5), nil)}
 	f.Run.Events = placed(eventsOf(hotRun()))
-	f.Run.Panels = []Panel{{Title: "gc (s)", Values: levels(2, 300, 0.1), Span: Span{0, 1}, Core: -1}, {Title: "cycles, core 0", Values: make([]float64, 300), Span: Span{0, 1}}}
+	f.Run.Panels = []Panel{{Title: "gc (s)", Values: levels(2, 300, 0.1), Span: Span{0, 1}, Core: -1},
+		{Title: "cycles, core 0", Values: make([]float64, 300), Span: Span{0, 1}}}
 	var pdf, svg, image bytes.Buffer
 	for format, out := range map[PlotFormat]*bytes.Buffer{PDF: &pdf, SVG: &svg, PNG: &image} {
 		if err := WritePlot(out, format, [][]Figure{{f}}); err != nil {
@@ -122,7 +126,8 @@ func TestPlotWithAll(t *testing.T) {
 			t.Errorf("the SVG lacks %q", want)
 		}
 	}
-	for text, want := range map[string]string{"58.4 °C": "58.4 \xb0C", "schön 漢 – €": "sch\xf6n ? \x96 \x80", "\uFFFD\u0081": "??"} {
+	for text, want := range map[string]string{"58.4 °C": "58.4 \xb0C", "schön 漢 – €": "sch\xf6n ? \x96 \x80",
+		"\uFFFD\u0081": "??"} {
 		if got := windows1252(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
@@ -136,7 +141,8 @@ func TestTickText(t *testing.T) {
 		s    Span
 		want string
 	}{
-		{0, Span{0, 1e9}, "0"}, {1e9, Span{0, 1.04e9}, "1.0G"}, {5e8, Span{0, 1.04e9}, "0.5G"}, {2e-5, Span{1e-5, 3e-5}, "20µ"},
+		{0, Span{0, 1e9}, "0"}, {1e9, Span{0, 1.04e9}, "1.0G"}, {5e8, Span{0, 1.04e9}, "0.5G"}, {2e-5,
+			Span{1e-5, 3e-5}, "20µ"},
 		{0.25, Span{0.2, 0.3}, "0.25"}, {1500, Span{1, 2000}, "1500"}, {3e-10, Span{0, 1e-9}, "0.3n"},
 	} {
 		if got := tickText(c.v, c.s); got != c.want {
@@ -148,9 +154,11 @@ func TestTickText(t *testing.T) {
 // TestSeries: gaps part the lines, what lies outside the panel is cut off, and a long series keeps
 // its extremes.
 func TestSeries(t *testing.T) {
-	p := panel{Rectangle: vg.Rectangle{Max: vg.Point{X: 100, Y: 10}}, xs: Span{1, 5}, ys: Span{0, 10}, columns: 10}
+	p := panel{Rectangle: vg.Rectangle{Max: vg.Point{X: 100, Y: 10}}, xs: Span{1, 5}, ys: Span{0, 10},
+		columns: 10}
 	lines := p.series([]float64{1, 2, math.NaN(), 3, 30})
-	if len(lines) != 2 || len(lines[0]) != 2 || lines[1][0] != (vg.Point{X: 75, Y: 7}) || math.Abs(float64(lines[1][1].Y)) > 1e-9 {
+	if len(lines) != 2 || len(lines[0]) != 2 || lines[1][0] != (vg.Point{X: 75, Y: 7}) ||
+		math.Abs(float64(lines[1][1].Y)) > 1e-9 {
 		t.Errorf("lines %v", lines)
 	}
 	long := levels(1, 1000, 5)
@@ -158,7 +166,8 @@ func TestSeries(t *testing.T) {
 	p.xs = Span{1, 1000}
 	line := slices.Concat(p.series(long)...)
 	byHeight := func(a, b vg.Point) int { return cmp.Compare(a.Y, b.Y) }
-	if top, bottom := slices.MinFunc(line, byHeight).Y, slices.MaxFunc(line, byHeight).Y; len(line) > 20 || top != 1 || bottom != 9 {
+	if top, bottom := slices.MinFunc(line, byHeight).Y, slices.MaxFunc(line, byHeight).Y; len(line) > 20 ||
+		top != 1 || bottom != 9 {
 		t.Errorf("%d points from %g to %g", len(line), top, bottom)
 	}
 }
@@ -169,7 +178,8 @@ func TestOutliers(t *testing.T) {
 	values := levels(1, 100, 5)
 	c := svgCanvas{bufio.NewWriter(&b)}
 	p := panel{vg.Rectangle{Max: vg.Point{X: 990, Y: 100}}, c, Span{1, 100}, Span{0, 10}, 10, textSize}
-	p.outliers(&Run{Values: append(values, 5, 50), Outliers: []int{3, 50, 99, 100, 101, 200}, Common: []int{50}})
+	p.outliers(&Run{Values: append(values, 5, 50), Outliers: []int{3, 50, 99, 100, 101, 200},
+		Common: []int{50}})
 	c.Flush()
 	if n := strings.Count(b.String(), "M"); n != 4 || strings.Count(b.String(), `class="common"`) != 1 {
 		t.Errorf("%d circles: %s", n, b.String())

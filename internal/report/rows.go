@@ -20,7 +20,7 @@ type Row struct {
 	Variant    string             `json:"variant"`
 	Executions int                `json:"executions"` // planned and made, reruns included
 	Analysed   int                `json:"analysed"`
-	Class      classify.PairClass `json:"classification"` // "" when nothing was analysed
+	Class      classify.PairClass `json:"classification"` // "" when nothing was analyzed
 	Counts     classify.Counts    `json:"counts"`
 	// The steady state, nil where there is none: see warmup.Pair.
 	SteadyIteration   *quantile.Spread    `json:"steady_iteration"`
@@ -91,8 +91,8 @@ func (h *Histogram) bin(v float64) int {
 	return min(max(int(math.Floor((v-h.Low)/(h.High-h.Low)*bins)), 0), bins-1)
 }
 
-// median is the index of the bin that holds the median value, of two the lower;
-// tables mark it, as the study's do. -1 without values.
+// median is the index of the bin that holds the median value, of two the lower; tables mark it, as
+// the study's do. -1 without values.
 func (h *Histogram) median() int {
 	total, sum := 0, 0
 	for _, n := range h.Counts {
@@ -126,8 +126,8 @@ func (h *Histogram) Text() string {
 	return b.String()
 }
 
-// ClassText is the symbol and, for inconsistent pairs, how many executions
-// have each class, the most frequent first: "x (6\ 4~)".
+// ClassText is the symbol and, for inconsistent pairs, how many executions have each class, the
+// most frequent first: "x (6\ 4~)".
 func (r Row) ClassText(symbol func(classify.PairClass) string) string {
 	if r.Class == classify.None {
 		return "?"
@@ -158,8 +158,8 @@ func (r Row) ExecutionsText() string {
 	return fmt.Sprintf("%d of %d", r.Analysed, r.Executions)
 }
 
-// Number writes a value with four significant digits and no exponent unless
-// it is very small; from 1000 on with one decimal, as the study's tables.
+// Number writes a value with four significant digits and no exponent unless it is very small; from
+// 1000 on with one decimal, as the study's tables.
 func Number(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
@@ -190,15 +190,16 @@ func performanceText(p *warmup.Performance, plusMinus string) string {
 	return mean + " " + plusMinus + half
 }
 
-// withInterval writes a mean with two digits more than the first of its
-// interval's half width, and the half width to the same place.
+// withInterval writes a mean with two digits more than the first of its interval's half width, and
+// the half width to the same place.
 func withInterval(mean, half float64) (string, string) {
 	if !(half > 0) || half < math.Abs(mean)*1e-6 {
 		return strconv.FormatFloat(mean, 'g', 6, 64), strconv.FormatFloat(half, 'g', 2, 64)
 	}
 	if math.Abs(mean) < 1e-4 {
 		digits := int(math.Floor(math.Log10(math.Abs(mean)))) - int(math.Floor(math.Log10(half))) + 1
-		return strconv.FormatFloat(mean, 'e', min(max(digits, 1), 12), 64), strconv.FormatFloat(half, 'e', 1, 64)
+		return strconv.FormatFloat(mean, 'e', min(max(digits, 1), 12), 64), strconv.FormatFloat(half, 'e', 1,
+			64)
 	}
 	places := min(max(1-int(math.Floor(math.Log10(half))), 0), 12)
 	return strconv.FormatFloat(mean, 'f', places, 64), strconv.FormatFloat(half, 'f', places, 64)

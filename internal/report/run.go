@@ -7,8 +7,8 @@ import (
 	"krund/internal/analysis/warmup"
 )
 
-// Run is the geometry of one execution's run-sequence plot, as in the study's
-// Figure 1: values against iterations, with what the analysis found.
+// Run is the geometry of one execution's run-sequence plot, as in the study's Figure 1: values
+// against iterations, with what the analysis found.
 type Run struct {
 	Values   []float64 // of every iteration, in the document's unit
 	Outliers []int     // ascending indexes
@@ -18,12 +18,12 @@ type Run struct {
 
 	Full Span // of the values, with room for the inset
 	Zoom Span // of the strip above: where the second half of the values lies
-	// Inset is how many of the first iterations the inset shows; 0: none,
-	// because there are so few in all.
+	// Inset is how many of the first iterations the inset shows; 0: none, because there are so few
+	// in all.
 	Inset     int
 	InsetSpan Span
-	// InsetLeft and InsetTop are where in the main plot the inset hides least:
-	// parts of its width and height, from the upper left.
+	// InsetLeft and InsetTop are where in the main plot the inset hides least: parts of its width
+	// and height, from the upper left.
 	InsetLeft, InsetTop float64
 
 	Events []Event // with a place on the axis
@@ -63,9 +63,8 @@ func NewRun(values []float64, e *warmup.Execution) Run {
 	return r
 }
 
-// placeInset looks for the place where the inset hides the fewest values: on
-// the right if nothing speaks against it, at the top before the bottom. It
-// gives how many it hides.
+// placeInset looks for the place where the inset hides the fewest values: on the right if nothing
+// speaks against it, at the top before the bottom. It gives how many it hides.
 func (r *Run) placeInset() int {
 	const gap, places = 0.015, 6
 	fewest := len(r.Values) + 1
@@ -92,14 +91,15 @@ func (r *Run) hidden(left, top float64) int {
 	return count
 }
 
-// Numbers are the iterations on the axis, from 1, as in the study's plots; the
-// other fields of a Run are indexes, from 0.
+// Numbers are the iterations on the axis, from 1, as in the study's plots; the other fields of a
+// Run are indexes, from 0.
 func (r *Run) Numbers() Span { return Span{1, max(float64(len(r.Values)), 2)} }
 
-// spanOf is the range of the values without a part of them at each end, and a
-// margin around. Without values it is 0 to 1.
+// spanOf is the range of the values without a part of them at each end, and a margin around.
+// Without values it is 0 to 1.
 func spanOf(values []float64, tail, margin float64) Span {
-	sorted := slices.DeleteFunc(slices.Sorted(slices.Values(values)), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+	sorted := slices.DeleteFunc(slices.Sorted(slices.Values(values)),
+		func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	if len(sorted) == 0 {
 		return Span{0, 1}
 	}
@@ -116,7 +116,7 @@ func spanOf(values []float64, tail, margin float64) Span {
 type MeanLine struct {
 	From, To   float64 // iterations, by index
 	Mean       float64
-	Equivalent bool // to the last segment: black, others grey
+	Equivalent bool // to the last segment: black, others gray
 }
 
 // Means gives the segments' means over the iterations they cover.

@@ -34,10 +34,10 @@ func execution(values []float64) dataset.Execution {
 	}}
 }
 
-// sample has a key of every class, a hostile name, a key without executions
-// and one of errors only.
+// sample has a key of every class, a hostile name, a key without executions and one of errors only.
 func sample() *dataset.Dataset {
-	d := &dataset.Dataset{Info: dataset.Info{Source: "test.krun", Format: "krund", Machine: "bencher5", Experiment: "test"}}
+	d := &dataset.Dataset{Info: dataset.Info{Source: "test.krun", Format: "krund", Machine: "bencher5",
+		Experiment: "test"}}
 	add := func(benchmark string, runs ...[]float64) {
 		for _, values := range runs {
 			d.Add(key.Key{Benchmark: benchmark, VM: "PyPy", Variant: "default-python"}, execution(values))
@@ -53,14 +53,15 @@ func sample() *dataset.Dataset {
 	add("good", levels(40, 400, 0.2), levels(41, 100, 0.5, 300, 0.2))
 	add("bad", levels(50, 400, 0.2), levels(51, 350, 0.2, 50, 0.5), levels(52, 400, 0.3))
 	add(hostile, levels(60, 400, 0.001))
-	d.Pairs = append(d.Pairs, dataset.Pair{Key: key.Key{Benchmark: "none", VM: "PyPy", Variant: "default-python"}})
+	d.Pairs = append(d.Pairs, dataset.Pair{Key: key.Key{Benchmark: "none", VM: "PyPy",
+		Variant: "default-python"}})
 	d.Add(key.Key{Benchmark: "crash", VM: "PyPy", Variant: "default-python"},
 		dataset.Execution{Outcome: dataset.Error, Reasons: []string{"signal SIGSEGV"}})
 	return d
 }
 
-// hostile is a benchmark's name that would be code in a page, a script, LaTeX,
-// Markdown or a terminal.
+// hostile is a benchmark's name that would be code in a page, a script, LaTeX, Markdown or a
+// terminal.
 const hostile = "<script>alert(1)</script>\"'|%$\\input{x}_*\x1b[31m"
 
 func analysed(t *testing.T, d *dataset.Dataset) *warmup.Document {

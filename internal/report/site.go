@@ -20,8 +20,8 @@ type Input struct {
 	Data     *dataset.Dataset // the same pairs and executions
 	Facts    *Facts           // nil: the data did not come from records of krund
 	Version  string           // of krunctl
-	// Columns gives the columns of an execution that are shown beside the
-	// one analysed; nil: those in Data.
+	// Columns gives the columns of an execution that are shown beside the one analyzed; nil: those
+	// in Data.
 	Columns func(pair, execution int) ([]dataset.Column, error)
 }
 
@@ -36,12 +36,11 @@ type Size struct {
 	Bytes int64
 }
 
-// ErrMismatch says that a document was not made of the data beside it.
+// ErrMismatch means that a document was not made of the data beside it.
 var ErrMismatch = errors.New("the analysis is of other data; run krunctl analyze --fresh")
 
-// Site writes a report: index.html, a page per key in keys/, the values in
-// data/, static plots in plots/ and the scripts in assets/. It needs no
-// network and no server.
+// Site writes a report: index.html, a page per key in keys/, the values in data/, static plots in
+// plots/ and the scripts in assets/. It needs no network and no server.
 func Site(out Directory, in Input) (Size, error) {
 	s := site{in: in, out: out}
 	if err := s.check(); err != nil {
@@ -51,7 +50,8 @@ func Site(out Directory, in Input) (Size, error) {
 	if s.pages, err = template.New("").Funcs(s.functions()).ParseFS(assets, "assets/*.html"); err != nil {
 		return s.size, fmt.Errorf("read the pages' templates: %w", err)
 	}
-	for _, name := range []string{"uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE", "report.js", "plots.js", "report.css"} {
+	for _, name := range []string{"uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE", "report.js",
+		"plots.js", "report.css"} {
 		if err := s.asset(name); err != nil {
 			return s.size, err
 		}
@@ -77,7 +77,8 @@ func (s *site) check() error {
 		return ErrMismatch
 	}
 	for i := range doc.Pairs {
-		if doc.Pairs[i].ParsedKey() != data.Pairs[i].Key || len(doc.Pairs[i].Executions) != len(data.Pairs[i].Executions) {
+		if doc.Pairs[i].ParsedKey() != data.Pairs[i].Key ||
+			len(doc.Pairs[i].Executions) != len(data.Pairs[i].Executions) {
 			return fmt.Errorf("%s: %w", data.Pairs[i].Key, ErrMismatch)
 		}
 	}

@@ -35,8 +35,7 @@ func write(t *testing.T, in Input) pages {
 	return out
 }
 
-// TestSite: every page is there, links lead to pages, and hostile text stays
-// text.
+// TestSite: every page is there, links lead to pages, and hostile text stays text.
 func TestSite(t *testing.T) {
 	d := sample()
 	out := write(t, Input{Document: analysed(t, d), Data: d})
@@ -64,7 +63,8 @@ func TestSite(t *testing.T) {
 		}
 	}
 	index := string(out["index.html"].text)
-	for _, want := range []string{"&lt;script&gt;alert", "keys/k0000.html", "bencher5", "no steady state", "role=\"region\"", "0.20"} {
+	for _, want := range []string{"&lt;script&gt;alert", "keys/k0000.html", "bencher5", "no steady state",
+		"role=\"region\"", "0.20"} {
 		if !strings.Contains(index, want) {
 			t.Errorf("the front page lacks %q", want)
 		}
@@ -76,7 +76,8 @@ func TestData(t *testing.T) {
 	d := sample()
 	d.Pairs[0].Executions[1].Columns = append(d.Pairs[0].Executions[1].Columns,
 		dataset.Column{Name: "cycles", Core: 3, Counts: slices.Repeat([]uint64{1<<64 - 1}, 400)},
-		dataset.Column{Name: "gc", Unit: "ns", Core: dataset.NoCore, Ints: slices.Repeat([]int64{dataset.MissingInt}, 400)})
+		dataset.Column{Name: "gc", Unit: "ns", Core: dataset.NoCore,
+			Ints: slices.Repeat([]int64{dataset.MissingInt}, 400)})
 	doc := analysed(t, d)
 	out := write(t, Input{Document: doc, Data: d})
 	var got struct {
@@ -91,10 +92,12 @@ func TestData(t *testing.T) {
 	}
 	call(t, out["data/k0000.js"].text, "krund.pair(0,", &got)
 	for i, e := range got.Executions {
-		if !slices.Equal(e.Values, d.Pairs[0].Executions[i].Columns[0].Reals) || e.More != (i == 1) || e.Number != i+1 {
+		if !slices.Equal(e.Values, d.Pairs[0].Executions[i].Columns[0].Reals) || e.More != (i == 1) ||
+			e.Number != i+1 {
 			t.Errorf("execution %d differs", i)
 		}
-		if !slices.Equal(e.Outliers, doc.Pairs[0].Executions[i].Outliers) || len(e.Means) != len(doc.Pairs[0].Executions[i].Segments) {
+		if !slices.Equal(e.Outliers, doc.Pairs[0].Executions[i].Outliers) ||
+			len(e.Means) != len(doc.Pairs[0].Executions[i].Segments) {
 			t.Errorf("marks of execution %d: %v, %v", i, e.Outliers, e.Means)
 		}
 	}
@@ -104,7 +107,8 @@ func TestData(t *testing.T) {
 		Values []json.RawMessage
 	}
 	call(t, out["data/k0000-1.js"].text, "krund.columns(0,1,", &columns)
-	if len(columns) != 2 || string(columns[0].Values[0]) != "18446744073709551615" || string(columns[1].Values[399]) != "null" || columns[0].Core != 3 {
+	if len(columns) != 2 || string(columns[0].Values[0]) != "18446744073709551615" ||
+		string(columns[1].Values[399]) != "null" || columns[0].Core != 3 {
 		t.Errorf("columns %.200v", columns)
 	}
 }
@@ -130,7 +134,8 @@ func TestSmallAndLargeSites(t *testing.T) {
 	cores := &dataset.Dataset{}
 	e := execution(levels(1, 300, 0.5))
 	for core := range 100 {
-		e.Columns = append(e.Columns, dataset.Column{Name: dataset.CoreCycles, Core: core, Counts: make([]uint64, 300)})
+		e.Columns = append(e.Columns, dataset.Column{Name: dataset.CoreCycles, Core: core,
+			Counts: make([]uint64, 300)})
 	}
 	cores.Add(k, e)
 	for _, c := range []struct {
@@ -140,9 +145,9 @@ func TestSmallAndLargeSites(t *testing.T) {
 		files int
 	}{
 		{"no pairs", &dataset.Dataset{}, "Nothing was measured.", 7},
-		{"one execution", one, "1 analysed execution of", 10},
+		{"one execution", one, "1 analyzed execution of", 10},
 		{"errors only", failed, "0 of 1", 9},
-		{"100 cores", cores, "1 analysed execution of", 11},
+		{"100 cores", cores, "1 analyzed execution of", 11},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := write(t, Input{Document: analysed(t, c.data), Data: c.data})
@@ -200,11 +205,14 @@ func TestFacts(t *testing.T) {
 	k := key.Key{Benchmark: "b", VM: "v", Variant: "x"}
 	began := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	for i := range 4 {
-		r := results.Record{Key: k, Host: "a", Slot: i, Attempt: 1, Pexec: 4 - i, Outcome: results.Completed, Reboot: results.RebootHardware, Started: began.Add(time.Duration(i) * time.Hour)}
+		r := results.Record{Key: k, Host: "a", Slot: i, Attempt: 1, Pexec: 4 - i, Outcome: results.Completed,
+			Reboot: results.RebootHardware, Started: began.Add(time.Duration(i) * time.Hour)}
 		r.Machine.Fingerprint = map[string]string{"kernel.release": "6.1"}
-		r.Machine.Controls = []results.Control{{Name: "turbo", Policy: "warn", Status: "cannot"}, {Name: "aslr", Status: "ok"}}
+		r.Machine.Controls = []results.Control{{Name: "turbo", Policy: "warn", Status: "cannot"},
+			{Name: "aslr", Status: "ok"}}
 		r.Machine.Temperatures.Before = []results.Temperature{{Sensor: "cpu", MilliC: 45000}}
-		r.Machine.Temperatures.After = []results.Temperature{{Sensor: "cpu", MilliC: 47500}, {Sensor: "new", MilliC: 1}}
+		r.Machine.Temperatures.After = []results.Temperature{{Sensor: "cpu", MilliC: 47500},
+			{Sensor: "new", MilliC: 1}}
 		if i == 3 {
 			r.Outcome, r.Reboot = results.Rerun, results.RebootNone
 			r.Machine.Fingerprint["kernel.release"] = "6.2"
@@ -220,7 +228,8 @@ func TestFacts(t *testing.T) {
 		t.Errorf("warnings %v, want %v", codes, want)
 	}
 	runs := f.of(k)
-	if runs[0].Pexec != 1 || len(runs[0].Events) != 3 || runs[0].Events[2].Text != "kernel: mce: hot" || runs[0].Temperatures != "45.0 °C before, 47.5 °C after" {
+	if runs[0].Pexec != 1 || len(runs[0].Events) != 3 || runs[0].Events[2].Text != "kernel: mce: hot" ||
+		runs[0].Temperatures != "45.0 °C before, 47.5 °C after" {
 		t.Errorf("first execution %+v", runs[0])
 	}
 	if names := f.Names(k); names[0] != (results.Name{Slot: 3, Attempt: 1}) {
@@ -250,7 +259,8 @@ func TestRun(t *testing.T) {
 		if !(r.Full.Low < r.Full.High && r.Zoom.Low < r.Zoom.High) || r.Inset != 0 {
 			t.Errorf("%v: %+v", few, r)
 		}
-		if svg := pageSVG(t, &Figure{"<", "s", r}); xml.Unmarshal(svg, new(struct{})) != nil || bytes.Contains(svg, []byte("NaN")) {
+		if svg := pageSVG(t, &Figure{"<", "s", r}); xml.Unmarshal(svg, new(struct{})) != nil ||
+			bytes.Contains(svg, []byte("NaN")) {
 			t.Errorf("%v: %s", few, svg)
 		}
 	}

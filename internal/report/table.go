@@ -77,18 +77,21 @@ func ResultTable(doc *warmup.Document, facts *Facts) Table {
 		unit = " (" + doc.Unit + ")"
 	}
 	t := Table{
-		Caption: fmt.Sprintf("%s: %s of %d keys, mode %s, delta %s", doc.Source.Name, doc.Parameters.Column, len(doc.Pairs), doc.Parameters.Mode, doc.Parameters.Delta),
-		Label:   "tab:warmup",
+		Caption: fmt.Sprintf("%s: %s of %d keys, mode %s, delta %s", doc.Source.Name, doc.Parameters.Column,
+			len(doc.Pairs), doc.Parameters.Mode, doc.Parameters.Delta),
+		Label: "tab:warmup",
 		Columns: []TableColumn{
 			{"Benchmark", false}, {"VM", false}, {"Variant", false}, {"Executions", true}, {"Class", false},
-			{"Steady iter (#)", true}, {"", false}, {"Steady iter (s)", true}, {"Steady perf" + unit, true}, {"", false},
+			{"Steady iter (#)", true}, {"", false}, {"Steady iter (s)", true}, {"Steady perf" + unit,
+				true}, {"", false},
 		},
 	}
 	for _, r := range Rows(doc) {
 		t.Rows = append(t.Rows, []Cell{
 			{Text: r.Benchmark}, {Text: r.VM}, {Text: r.Variant}, {Text: r.ExecutionsText()}, {Class: r.ClassText},
 			{Text: spreadText(r.SteadyIteration)}, {Histogram: r.IterationHistogram},
-			{Text: spreadText(r.SteadySeconds)}, {Text: performanceText(r.SteadyPerformance, "±")}, {Histogram: r.PerformanceHistogram},
+			{Text: spreadText(r.SteadySeconds)}, {Text: performanceText(r.SteadyPerformance,
+				"±")}, {Histogram: r.PerformanceHistogram},
 		})
 	}
 	for _, w := range facts.Warnings() {
@@ -102,7 +105,8 @@ func ResultTable(doc *warmup.Document, facts *Facts) Table {
 func ShareTable(doc *warmup.Document) Table {
 	t := Table{
 		Caption: "Classes of " + doc.Source.Name, Label: "tab:classes",
-		Columns: []TableColumn{{"", false}, {"Class", false}, {"Keys", true}, {"", true}, {"Executions", true}, {"", true}},
+		Columns: []TableColumn{{"", false}, {"Class", false}, {"Keys", true}, {"", true},
+			{"Executions", true}, {"", true}},
 	}
 	pairs, executions := classified(doc)
 	for _, s := range Shares(doc) {
@@ -111,7 +115,8 @@ func ShareTable(doc *warmup.Document) Table {
 			{Text: string(s.Class)}, {Text: fmt.Sprint(s.Pairs)}, {Text: percent(s.Pairs, pairs)}, {}, {},
 		}
 		if s.Executions != nil {
-			row[4], row[5] = Cell{Text: fmt.Sprint(*s.Executions)}, Cell{Text: percent(*s.Executions, executions)}
+			row[4], row[5] = Cell{Text: fmt.Sprint(*s.Executions)}, Cell{Text: percent(*s.Executions,
+				executions)}
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -43,7 +43,8 @@ func TestTableGoldens(t *testing.T) {
 	for i := range doc.Pairs { // the analysis has tests of its own for its words
 		doc.Pairs[i].Warnings = nil
 		if i%2 == 0 {
-			doc.Pairs[i].Warnings = []warmup.Warning{{Code: "few", Text: "3 executions are few; measure 10 & more"}}
+			doc.Pairs[i].Warnings = []warmup.Warning{{Code: "few",
+				Text: "3 executions are few; measure 10 & more"}}
 		}
 	}
 	for _, f := range Formats {
@@ -60,8 +61,7 @@ func TestTableGoldens(t *testing.T) {
 	}
 }
 
-// TestTablesAreReadable: what programs read is well-formed, and has a row per
-// key.
+// TestTablesAreReadable: what programs read is well-formed, and has a row per key.
 func TestTablesAreReadable(t *testing.T) {
 	doc := analysed(t, sample())
 	rows, err := csv.NewReader(strings.NewReader(rendered(t, doc, CSV))).ReadAll()
@@ -69,7 +69,8 @@ func TestTablesAreReadable(t *testing.T) {
 		t.Errorf("CSV has %d rows: %v", len(rows), err)
 	}
 	var object struct{ Rows []Row }
-	if err := json.Unmarshal([]byte(rendered(t, doc, JSON)), &object); err != nil || len(object.Rows) != len(doc.Pairs) {
+	if err := json.Unmarshal([]byte(rendered(t, doc, JSON)), &object); err != nil ||
+		len(object.Rows) != len(doc.Pairs) {
 		t.Errorf("JSON has %d rows: %v", len(object.Rows), err)
 	}
 	if err := xml.Unmarshal([]byte("<x>"+rendered(t, doc, HTML)+"</x>"), new(struct{})); err != nil {
@@ -90,7 +91,8 @@ func TestTablesAreReadable(t *testing.T) {
 
 // TestFormulas: no cell of a CSV file is a formula, and every number stays one.
 func TestFormulas(t *testing.T) {
-	for text, want := range map[string]string{"": "", "fasta": "fasta", "=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0", "@SUM(A1)": "'@SUM(A1)", "-1+1": "'-1+1", "\t=1": "'\t=1", "a=1": "a=1"} {
+	for text, want := range map[string]string{"": "", "fasta": "fasta",
+		"=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0", "@SUM(A1)": "'@SUM(A1)", "-1+1": "'-1+1", "\t=1": "'\t=1", "a=1": "a=1"} {
 		if got := cellText(text); got != want {
 			t.Errorf("%q becomes %q", text, got)
 		}
@@ -98,7 +100,8 @@ func TestFormulas(t *testing.T) {
 	d := sample()
 	d.Pairs[0].Key.Benchmark = "=HYPERLINK(1)"
 	var b bytes.Buffer
-	if err := ResultCSV(&b, analysed(t, d), nil); err != nil || !strings.Contains(b.String(), "\n'=HYPERLINK(1),PyPy") {
+	if err := ResultCSV(&b, analysed(t, d), nil); err != nil ||
+		!strings.Contains(b.String(), "\n'=HYPERLINK(1),PyPy") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 }
@@ -136,7 +139,8 @@ func TestHistogram(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 1234.56: "1234.6", 0.123456: "0.1235", 1.5e-7: "1.500e-07", -2: "-2"} {
+	for v, want := range map[float64]string{0: "0", 1234.56: "1234.6", 0.123456: "0.1235",
+		1.5e-7: "1.500e-07", -2: "-2"} {
 		if got := Number(v); got != want {
 			t.Errorf("Number(%g) is %s", v, got)
 		}

@@ -35,11 +35,11 @@ func (s Span) ticks(n int, least float64) []float64 {
 var prefixes = [...]struct {
 	factor float64
 	letter string
-}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}}
+}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9,
+	"n"}}
 
-// tickText writes an axis value with the digits that tell it from its
-// neighbours; very large and very small ones with a prefix of the SI, the same
-// on all of the axis.
+// tickText writes an axis value with the digits that tell it from its neighbors; very large and
+// very small ones with a prefix of the SI, the same on all of the axis.
 func tickText(v float64, s Span) string {
 	if v == 0 {
 		return "0"

@@ -12,9 +12,9 @@ import (
 	"krund/internal/analysis/warmup"
 )
 
-// ResultCSV writes the study's Table 2 for programs: a header and a row per
-// key, numbers with all digits, empty where there is none. Warnings are codes;
-// those about all keys stand in each row. facts may be nil.
+// ResultCSV writes the study's Table 2 for programs: a header and a row per key, numbers with all
+// digits, empty where there is none. Warnings are codes; those about all keys stand in each row.
+// facts may be nil.
 func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 	out := csv.NewWriter(w)
 	all := codes(documentWarnings(doc, facts))
@@ -25,7 +25,8 @@ func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 		"steady_performance", "steady_performance_low", "steady_performance_high", "unit", "warnings", "warnings_of_all",
 	}}
 	for _, r := range Rows(doc) {
-		row := []string{cellText(r.Benchmark), cellText(r.VM), cellText(r.Variant), strconv.Itoa(r.Executions), strconv.Itoa(r.Analysed), string(r.Class)}
+		row := []string{cellText(r.Benchmark), cellText(r.VM), cellText(r.Variant),
+			strconv.Itoa(r.Executions), strconv.Itoa(r.Analysed), string(r.Class)}
 		for _, n := range []int{r.Counts.Flat, r.Counts.Warmup, r.Counts.Slowdown, r.Counts.NoSteadyState} {
 			row = append(row, strconv.Itoa(n))
 		}
@@ -48,8 +49,8 @@ func codes(warnings []warmup.Warning) string {
 	return strings.Join(list, " ")
 }
 
-// cellText is text that no spreadsheet takes for a formula: what begins like
-// one gets an apostrophe in front.
+// cellText is text that no spreadsheet takes for a formula: what begins like one gets an apostrophe
+// in front.
 func cellText(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
 		return "'" + s
@@ -73,8 +74,8 @@ func performanceCells(p *warmup.Performance) []string {
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// jsonFormat is the number of the form of the JSON documents here. A change
-// that an old reader would misunderstand raises it.
+// jsonFormat is the number of the form of the JSON documents here. A change that an old reader
+// would misunderstand raises it.
 const jsonFormat = 1
 
 // ResultJSON writes both tables of the study as one object. facts may be nil.

@@ -13,8 +13,8 @@ import (
 	"krund/internal/display"
 )
 
-// vgCanvas draws on a page of a PDF or on the pixels of a PNG, which are measured in points with
-// y growing upwards.
+// vgCanvas draws on a page of a PDF or on the pixels of a PNG, which are measured in points with y
+// growing upwards.
 type vgCanvas struct {
 	vg.Canvas
 	height vg.Length
@@ -86,7 +86,8 @@ func (c vgCanvas) text(l label) {
 	at := l.baseline()
 	if l.halo {
 		from := at.Sub(vg.Point{X: width * vg.Length(l.anchor), Y: l.size})
-		c.area(paperInk, "", corners(vg.Rectangle{Min: from, Max: from.Add(vg.Point{X: width, Y: 1.3 * l.size})})...)
+		c.area(paperInk, "", corners(vg.Rectangle{Min: from, Max: from.Add(vg.Point{X: width,
+			Y: 1.3 * l.size})})...)
 	}
 	c.use(textInk)
 	c.Push()

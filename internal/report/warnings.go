@@ -49,20 +49,18 @@ func warningNotes(doc *warmup.Document) []string {
 	return notes
 }
 
-// documentWarnings are those about all keys: of the records, then of the
-// analysis.
+// documentWarnings are those about all keys: of the records, then of the analysis.
 func documentWarnings(doc *warmup.Document, facts *Facts) []warmup.Warning {
 	list := []warmup.Warning{}
 	return append(append(list, facts.Warnings()...), doc.Warnings...)
 }
 
-// compared are the names of facts that should be the same on both sides of a
-// comparison: whatever differs may be the reason of what changed. The machine
-// itself is the comparison's own warning.
+// compared are the names of facts that should be the same on both sides of a comparison: whatever
+// differs may be the reason of what changed. The machine itself is the comparison's own warning.
 var compared = append([]string{"krund", "clock", "counters", rebootFact}, kernelNames...)
 
-// CompareWarnings lists what the records say against a comparison of two
-// experiments: what weakens each, and in what they differ. Either may be nil.
+// CompareWarnings lists what the records say against a comparison of two experiments: what weakens
+// each, and in what they differ. Either may be nil.
 func CompareWarnings(before, after *Facts) []warmup.Warning {
 	list := []warmup.Warning{}
 	for _, side := range []struct {
@@ -79,17 +77,19 @@ func CompareWarnings(before, after *Facts) []warmup.Warning {
 	for _, name := range compared {
 		a, b := before.value(name), after.value(name)
 		if a != "" && b != "" && a != b {
-			list = append(list, warmup.Warning{Code: "differs", Text: fmt.Sprintf("%s is %s before and %s after, and may be why numbers differ; measure both with the same", name, a, b)})
+			list = append(list, warmup.Warning{Code: "differs",
+				Text: fmt.Sprintf("%s is %s before and %s after, and may be why numbers differ; measure both with the same", name, a, b)})
 		}
 	}
 	if a, b := strings.Join(before.unfit(), ", "), strings.Join(after.unfit(), ", "); a != b {
-		list = append(list, warmup.Warning{Code: "differs", Text: fmt.Sprintf("controls not as wanted are %s before and %s after; measure both under the same", orNone(a), orNone(b))})
+		list = append(list, warmup.Warning{Code: "differs",
+			Text: fmt.Sprintf("controls not as wanted are %s before and %s after; measure both under the same", orNone(a), orNone(b))})
 	}
 	return list
 }
 
-// Weaken adds to a comparison what weakens its two sides: what the analysis
-// says of each key, then CompareWarnings. Either of the facts may be nil.
+// Weaken adds to a comparison what weakens its two sides: what the analysis says of each key, then
+// CompareWarnings. Either of the facts may be nil.
 func Weaken(r *compare.Result, before, after *warmup.Document, factsBefore, factsAfter *Facts) {
 	for i := range r.Changes {
 		c := &r.Changes[i]
@@ -100,7 +100,8 @@ func Weaken(r *compare.Result, before, after *warmup.Document, factsBefore, fact
 			for j := range side.doc.Pairs {
 				if p := &side.doc.Pairs[j]; p.Key == c.Key {
 					for _, w := range p.Warnings {
-						c.Warnings = append(c.Warnings, warmup.Warning{Code: w.Code, Text: side.name + ": " + w.Text})
+						c.Warnings = append(c.Warnings, warmup.Warning{Code: w.Code, Text: side.name +
+							": " + w.Text})
 					}
 				}
 			}

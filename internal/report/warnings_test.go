@@ -9,14 +9,16 @@ import (
 	"krund/internal/results"
 )
 
-// TestEveryWarningOfRecords: each thing that weakens results is told, with what
-// to do about it, and nothing is told of a clean experiment.
+// TestEveryWarningOfRecords: each thing that weakens results is told, with what to do about it, and
+// nothing is told of a clean experiment.
 func TestEveryWarningOfRecords(t *testing.T) {
 	clean := func() results.Record {
 		r := *hotRun()
 		r.Reboot, r.Host, r.Krund, r.ConfigHash = results.RebootHardware, "a", "1", "c"
-		r.Machine.Fingerprint = map[string]string{"kernel.release": "6.1", "cpu.model": "X", "virtualisation": "none"}
-		r.Machine.Controls = []results.Control{{Name: "turbo", Status: "ok"}, {Name: "aslr", Status: "set"}, {Name: "smt", Status: "off"}}
+		r.Machine.Fingerprint = map[string]string{"kernel.release": "6.1", "cpu.model": "X",
+			"virtualisation": "none"}
+		r.Machine.Controls = []results.Control{{Name: "turbo", Status: "ok"}, {Name: "aslr", Status: "set"},
+			{Name: "smt", Status: "off"}}
 		return r
 	}
 	for _, c := range []struct {
@@ -26,17 +28,24 @@ func TestEveryWarningOfRecords(t *testing.T) {
 		says   []string
 	}{
 		{"clean", func(*results.Record) {}, "", nil},
-		{"no reboot", func(r *results.Record) { r.Reboot = results.RebootNone }, "no_reboot", []string{"1 of 2", `set reboot = "hardware"`}},
-		{"two machines", func(r *results.Record) { r.Host = "b" }, "mixed", []string{"machine b", "do not compare"}},
+		{"no reboot", func(r *results.Record) { r.Reboot = results.RebootNone }, "no_reboot",
+			[]string{"1 of 2", `set reboot = "hardware"`}},
+		{"two machines", func(r *results.Record) { r.Host = "b" }, "mixed",
+			[]string{"machine b", "do not compare"}},
 		{"two versions", func(r *results.Record) { r.Krund = "2" }, "mixed", []string{"krund 2"}},
-		{"two configurations", func(r *results.Record) { r.ConfigHash = "d" }, "mixed", []string{"configuration d"}},
-		{"two kernels", func(r *results.Record) { r.Machine.Fingerprint["kernel.release"] = "6.2" }, "mixed", []string{"kernel.release 6.2", "on one kernel and machine"}},
-		{"two processors", func(r *results.Record) { r.Machine.Fingerprint["cpu.model"] = "Y" }, "mixed", []string{"cpu.model Y"}},
-		{"a virtual machine", func(r *results.Record) { r.Machine.Fingerprint["virtualisation"] = "kvm" }, "virtual_machine", []string{"measure on hardware"}},
+		{"two configurations", func(r *results.Record) { r.ConfigHash = "d" }, "mixed",
+			[]string{"configuration d"}},
+		{"two kernels", func(r *results.Record) { r.Machine.Fingerprint["kernel.release"] = "6.2" }, "mixed",
+			[]string{"kernel.release 6.2", "on one kernel and machine"}},
+		{"two processors", func(r *results.Record) { r.Machine.Fingerprint["cpu.model"] = "Y" }, "mixed",
+			[]string{"cpu.model Y"}},
+		{"a virtual machine", func(r *results.Record) { r.Machine.Fingerprint["virtualisation"] = "kvm" },
+			"virtual_machine", []string{"measure on hardware"}},
 		{"a control", func(r *results.Record) {
 			r.Machine.Controls[0].Status, r.Machine.Controls[0].Policy = "cannot", "warn"
 		}, "controls", []string{"turbo", `policy "require"`}},
-		{"a rerun", func(r *results.Record) { r.Outcome = results.Rerun }, "reruns", []string{"1 of 2", "pages of their keys"}},
+		{"a rerun", func(r *results.Record) { r.Outcome = results.Rerun }, "reruns",
+			[]string{"1 of 2", "pages of their keys"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var f Facts
@@ -52,7 +61,8 @@ func TestEveryWarningOfRecords(t *testing.T) {
 				return
 			}
 			if !slices.ContainsFunc(list, func(w warmup.Warning) bool {
-				return w.Code == c.code && !slices.ContainsFunc(c.says, func(s string) bool { return !strings.Contains(w.Text, s) })
+				return w.Code == c.code && !slices.ContainsFunc(c.says,
+					func(s string) bool { return !strings.Contains(w.Text, s) })
 			}) {
 				t.Errorf("no warning %s with %q in %v", c.code, c.says, list)
 			}
@@ -60,8 +70,8 @@ func TestEveryWarningOfRecords(t *testing.T) {
 	}
 }
 
-// TestCompareWarnings: what weakens one side, and what differs between them;
-// exchanging the sides says the same things.
+// TestCompareWarnings: what weakens one side, and what differs between them; exchanging the sides
+// says the same things.
 func TestCompareWarnings(t *testing.T) {
 	facts := func(kernel, status string) *Facts {
 		r := hotRun()
@@ -78,7 +88,8 @@ func TestCompareWarnings(t *testing.T) {
 		texts = append(texts, w.Code+" "+w.Text)
 	}
 	all := strings.Join(texts, "\n")
-	for _, want := range []string{"controls after: controls", "differs kernel.release is 6.1 before and 6.8 after", "differs controls not as wanted are none before and turbo after"} {
+	for _, want := range []string{"controls after: controls",
+		"differs kernel.release is 6.1 before and 6.8 after", "differs controls not as wanted are none before and turbo after"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q lacks %q", all, want)
 		}
@@ -93,13 +104,15 @@ func TestCompareWarnings(t *testing.T) {
 	}
 }
 
-// TestWeaken: what the analysis says against a side's key stands with the
-// comparison of that key, in words and as a code.
+// TestWeaken: what the analysis says against a side's key stands with the comparison of that key,
+// in words and as a code.
 func TestWeaken(t *testing.T) {
 	doc := func(warnings ...warmup.Warning) *warmup.Document {
-		return &warmup.Document{Pairs: []warmup.Pair{{Key: "fasta:PyPy:x", Warnings: warnings}, {Key: "nbody:PyPy:x", Warnings: warnings}}}
+		return &warmup.Document{Pairs: []warmup.Pair{{Key: "fasta:PyPy:x", Warnings: warnings},
+			{Key: "nbody:PyPy:x", Warnings: warnings}}}
 	}
-	few := warmup.Warning{Code: "few_executions", Text: "fewer than 10 executions (3) hardly tell; measure more"}
+	few := warmup.Warning{Code: "few_executions",
+		Text: "fewer than 10 executions (3) hardly tell; measure more"}
 	r := comparison()
 	Weaken(r, doc(few), doc(), nil, nil)
 	text := func(f Format) string {
@@ -111,7 +124,8 @@ func TestWeaken(t *testing.T) {
 		return b.String()
 	}
 	for _, f := range []Format{Text, Markdown, HTML, LaTeX} {
-		if got := text(f); strings.Count(got, "measure more") != 1 || !strings.Contains(got, "fasta:PyPy:x and 1 more: before: fewer than 10") {
+		if got := text(f); strings.Count(got, "measure more") != 1 ||
+			!strings.Contains(got, "fasta:PyPy:x and 1 more: before: fewer than 10") {
 			t.Errorf("%s: %s", f, got)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCumSumIsALongDoubleSum adds with 64 bits of precision and rounds each
-// prefix, which is what R's cumsum does on x87.
+// TestCumSumIsALongDoubleSum adds with 64 bits of precision and rounds each prefix, which is what
+// R's cumsum does on x87.
 func TestCumSumIsALongDoubleSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 100 {
@@ -25,7 +25,8 @@ func TestCumSumIsALongDoubleSum(t *testing.T) {
 			wantSum, _ := sum.Float64()
 			wantSquare, _ := square.Float64()
 			if sums[i+1] != wantSum || squares[i+1] != wantSquare {
-				t.Fatalf("prefix %d: %v and %v, want %v and %v", i+1, sums[i+1], squares[i+1], wantSum, wantSquare)
+				t.Fatalf("prefix %d: %v and %v, want %v and %v", i+1, sums[i+1], squares[i+1], wantSum,
+					wantSquare)
 			}
 		}
 	}

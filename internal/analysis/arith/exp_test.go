@@ -19,8 +19,8 @@ func TestExp(t *testing.T) {
 	}
 }
 
-// TestExpInvertsLog: a logarithm rounded to a double moves the power by at
-// most |log x| units of 2^-53, half a unit of the logarithm's last place.
+// TestExpInvertsLog: a logarithm rounded to a double moves the power by at most |log x| units of
+// 2^-53, half a unit of the logarithm's last place.
 func TestExpInvertsLog(t *testing.T) {
 	for x := 1e-300; x < 1e300; x *= 7.3 {
 		l := Log(x)

@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// Extended is a finite number of the x87 extended format: a sign, 64 bits of
-// significand, a wide exponent. The zero value is 0. Every operation rounds
-// to nearest, ties to even, as the x87 unit does by default. The exponent is
-// not bounded here: sums and products of doubles cannot leave x87's range.
+// Extended is a finite number of the x87 extended format: a sign, 64 bits of significand, a wide
+// exponent. The zero value is 0. Every operation rounds to nearest, ties to even, as the x87 unit
+// does by default. The exponent is not bounded here: sums and products of doubles cannot leave
+// x87's range.
 type Extended struct {
 	mant uint64 // top bit set, or 0 for the number 0
 	exp  int    // the value is mant * 2^exp
@@ -39,8 +39,8 @@ func FromFloat64(x float64) Extended {
 	return Extended{mant: frac << shift, exp: exp - exponentBias - fractionBits - shift, neg: b>>63 != 0}
 }
 
-// Float64 rounds to the nearest double; a magnitude beyond the doubles gives
-// an infinity, one below them a subnormal or zero.
+// Float64 rounds to the nearest double; a magnitude beyond the doubles gives an infinity, one below
+// them a subnormal or zero.
 func (a Extended) Float64() float64 {
 	if a.mant == 0 {
 		return 0
@@ -64,8 +64,8 @@ func (a Extended) Float64() float64 {
 	return math.Float64frombits(b)
 }
 
-// subnormal is Float64 below the smallest normal double, where the spacing no
-// longer shrinks with the number.
+// subnormal is Float64 below the smallest normal double, where the spacing no longer shrinks with
+// the number.
 func (a Extended) subnormal() float64 {
 	const unit = 1 - exponentBias - fractionBits // exponent of the last bit
 	shift := unit - a.exp
@@ -117,8 +117,7 @@ func (a Extended) addMagnitude(hi, lo uint64) Extended {
 	return a.rounded(sum, lo)
 }
 
-// subMagnitude takes hi.lo units of a's last place from |a|, which is not
-// smaller.
+// subMagnitude takes hi.lo units of a's last place from |a|, which is not smaller.
 func (a Extended) subMagnitude(hi, lo uint64) Extended {
 	lo, borrow := bits.Sub64(0, lo, 0)
 	hi, _ = bits.Sub64(a.mant, hi, borrow)
@@ -172,8 +171,8 @@ func (a Extended) DivInt(n int) Extended {
 	return Extended{exp: a.exp - int(shift), neg: a.neg}.rounded(hi, lo)
 }
 
-// rounded gives a's sign and exponent the significand mant, with rest the
-// bits behind it (the lowest one also stands for everything further back).
+// rounded gives a's sign and exponent the significand mant, with rest the bits behind it (the
+// lowest one also stands for everything further back).
 func (a Extended) rounded(mant, rest uint64) Extended {
 	a.mant = mant
 	if roundUp(mant, rest) {
@@ -186,8 +185,8 @@ func (a Extended) rounded(mant, rest uint64) Extended {
 	return a
 }
 
-// roundUp says whether kept, followed by the fraction rest/2^64, goes up to
-// the nearest integer, ties to even.
+// roundUp reports whether kept, followed by the fraction rest/2^64, goes up to the nearest integer,
+// ties to even.
 func roundUp(kept, rest uint64) bool {
 	if rest != topBit {
 		return rest >= topBit
@@ -195,8 +194,7 @@ func roundUp(kept, rest uint64) bool {
 	return kept&1 != 0
 }
 
-// shiftRight moves mant right by n into lo; what falls off lo is kept as a
-// set lowest bit.
+// shiftRight moves mant right by n into lo; what falls off lo is kept as a set lowest bit.
 func shiftRight(mant uint64, n uint) (hi, lo uint64) {
 	switch {
 	case n == 0:
@@ -215,8 +213,8 @@ func shiftRight(mant uint64, n uint) (hi, lo uint64) {
 	return 0, 1
 }
 
-// shiftLeft3 gives the top 128 bits of the 192-bit number a.b.c moved left by
-// n < 128, the lowest bit standing for what is cut off.
+// shiftLeft3 gives the top 128 bits of the 192-bit number a.b.c moved left by n < 128, the lowest
+// bit standing for what is cut off.
 func shiftLeft3(a, b, c uint64, n uint) (hi, lo uint64) {
 	if n >= 64 {
 		a, b, c = b, c, 0

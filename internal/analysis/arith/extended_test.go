@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// reference is the same number as a math/big float of 64 bits of precision,
-// whose operations round to nearest even as the x87 unit does.
+// reference is the same number as a math/big float of 64 bits of precision, whose operations round
+// to nearest even as the x87 unit does.
 func reference(a Extended) *big.Float {
 	f := new(big.Float).SetPrec(64).SetUint64(a.mant)
 	f.SetMantExp(f, a.exp)
@@ -20,8 +20,8 @@ func reference(a Extended) *big.Float {
 
 func same(a Extended, f *big.Float) bool { return reference(a).Cmp(f) == 0 }
 
-// number draws doubles of all magnitudes, often close to each other, with
-// zeros, subnormals and powers of two among them.
+// number draws doubles of all magnitudes, often close to each other, with zeros, subnormals and
+// powers of two among them.
 func number(r *rand.Rand) float64 {
 	switch r.IntN(8) {
 	case 0:
@@ -88,7 +88,8 @@ func TestFloat64Edges(t *testing.T) {
 		{"half a unit above it", max.Add(ulp), math.Inf(1)},
 		{"less than half a unit above it", max.Add(ulp.Mul(FromFloat64(0.99))), math.MaxFloat64},
 		{"far below the doubles", half.Mul(half), 0},
-		{"a subnormal that rounds to a normal", FromFloat64(math.Ldexp(1, -1022)).Sub(half.Mul(FromFloat64(0.5))), math.Ldexp(1, -1022)},
+		{"a subnormal that rounds to a normal", FromFloat64(math.Ldexp(1,
+			-1022)).Sub(half.Mul(FromFloat64(0.5))), math.Ldexp(1, -1022)},
 		{"negative", max.Add(ulp).Neg(), math.Inf(-1)},
 	} {
 		if got := c.in.Float64(); got != c.want {

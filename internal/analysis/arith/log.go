@@ -22,10 +22,9 @@ func reduce(x float64) (k float64, z float64, row *logEntry) {
 	return float64(int64(off) >> fractionBits), z, &logTable[off>>tableShift&127]
 }
 
-// Log is the natural logarithm of x, the same bits on every processor, and
-// the double nearest to the true value but for about one x in 100,000 (the
-// error is below 0.50001 units in the last place). Log(0) is -Inf; the
-// logarithm of a negative number or NaN is NaN.
+// Log is the natural logarithm of x, the same bits on every processor, and the double nearest to
+// the true value but for about one x in 100,000 (the error is below 0.50001 units in the last
+// place). Log(0) is -Inf; the logarithm of a negative number or NaN is NaN.
 func Log(x float64) float64 {
 	if !(x >= smallest && x <= math.MaxFloat64) {
 		return logSpecial(x)
@@ -53,8 +52,8 @@ func Log(x float64) float64 {
 	return s + (e1 + e2 + e3 + small)
 }
 
-// longTail is (log(1+r) - r + r*r/2) / r^3 for |r| <= 2^-7 to 2^-56, for
-// arguments next to 1, whose logarithm is r and little else.
+// longTail is (log(1+r) - r + r*r/2) / r^3 for |r| <= 2^-7 to 2^-56, for arguments next to 1, whose
+// logarithm is r and little else.
 func longTail(r float64) float64 {
 	t := -0.1 + float64(r*(1.0/11))
 	t = 1.0/9 + float64(r*t)
@@ -66,16 +65,15 @@ func longTail(r float64) float64 {
 	return 1.0/3 + float64(r*t)
 }
 
-// shortTail is the same for |r| <= 2^-8 to 2^-42, for logarithms of at least
-// 2^-8; r2 is r*r.
+// shortTail is the same for |r| <= 2^-8 to 2^-42, for logarithms of at least 2^-8; r2 is r*r.
 func shortTail(r, r2 float64) float64 {
 	even := 1.0/3 + float64(r2*(0.2+float64(r2*(1.0/7))))
 	odd := -0.25 - float64(r2*(1.0/6))
 	return even + float64(r*odd)
 }
 
-// fastTwoSum is a + b as the rounded sum and what the rounding lost, when a is
-// 0 or not smaller than b (Dekker).
+// fastTwoSum is a + b as the rounded sum and what the rounding lost, when a is 0 or not smaller
+// than b (Dekker).
 func fastTwoSum(a, b float64) (sum, lost float64) {
 	sum = a + b
 	return sum, b - (sum - a)
@@ -94,8 +92,8 @@ func logSpecial(x float64) float64 {
 	return math.NaN()
 }
 
-// logSubnormal is Log below the normal numbers: log(x*2^52) - 52 log 2. The
-// logarithm is near -720, where 2^-52 of it covers the second rounding.
+// logSubnormal is Log below the normal numbers: log(x*2^52) - 52 log 2. The logarithm is near -720,
+// where 2^-52 of it covers the second rounding.
 func logSubnormal(x float64) float64 {
 	k, z, row := reduce(x * 0x1p52)
 	r := math.FMA(z, row.inv, -1)
@@ -106,8 +104,8 @@ func logSubnormal(x float64) float64 {
 // RoughError bounds the absolute error of LogRough.
 const RoughError = 0x1p-35
 
-// LogRough is the natural logarithm of a positive normal x, within
-// RoughError: cheap enough for bounds, not for results.
+// LogRough is the natural logarithm of a positive normal x, within RoughError: cheap enough for
+// bounds, not for results.
 func LogRough(x float64) float64 {
 	k, z, row := reduce(x)
 	r := float64(z*row.inv) - 1

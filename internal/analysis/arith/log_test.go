@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// exactLog is ln x to about 150 bits: the exponent times ln 2, and
-// 2 artanh((z-1)/(z+1)) for the rest.
+// exactLog is ln x to about 150 bits: the exponent times ln 2, and 2 artanh((z-1)/(z+1)) for the
+// rest.
 func exactLog(x float64) *big.Float {
 	const prec = 160
 	frac, exp := math.Frexp(x)
@@ -29,10 +29,11 @@ func artanhLog(z float64, prec uint) *big.Float {
 	return sum.Mul(sum, f(2))
 }
 
-// logArguments are the kinds of numbers variances are: of every magnitude,
-// next to 1, powers of two, the ends of the table's rows.
+// logArguments are the kinds of numbers variances are: of every magnitude, next to 1, powers of
+// two, the ends of the table's rows.
 func logArguments(r *rand.Rand, n int) []float64 {
-	xs := []float64{1, 2, 0.5, 1e-11, math.SmallestNonzeroFloat64, math.MaxFloat64, smallest, 0x1p-1040, math.Nextafter(1, 0), math.Nextafter(1, 2)}
+	xs := []float64{1, 2, 0.5, 1e-11, math.SmallestNonzeroFloat64, math.MaxFloat64, smallest, 0x1p-1040,
+		math.Nextafter(1, 0), math.Nextafter(1, 2)}
 	for range n {
 		xs = append(xs,
 			math.Float64frombits(r.Uint64()&^topBit)/2,

@@ -7,8 +7,8 @@ const (
 	ln2Lo = 0x1.3de6af278ece6p-42
 )
 
-// logTable has, for each 1/128th of an octave from 0.6875 on, the reciprocal of
-// a number in its middle and minus the logarithm of that reciprocal, in two parts.
+// logTable has, for each 1/128th of an octave from 0.6875 on, the reciprocal of a number in its
+// middle and minus the logarithm of that reciprocal, in two parts.
 var logTable = [128]logEntry{
 	{0x1.734f0c541fe8dp+00, -0x1.7cc7f7db46a0ep-02, -0x1.e3c7fdc323c2dp-56},
 	{0x1.713786d9c7c09p+00, -0x1.76feecb947176p-02, 0x1.398d9eb4ea363p-56},

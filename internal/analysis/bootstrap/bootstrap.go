@@ -58,8 +58,8 @@ type Options struct {
 	Confidence float64 // 0: DefaultConfidence
 	Seed       uint64
 	Workers    int // goroutines; below 2: none. The result is the same
-	// Exact rounds the upper index up. Without it the study's accident is
-	// kept: the index is rounded up to one decimal and then cut.
+	// Exact rounds the upper index up. Without it the study's accident is kept: the index is
+	// rounded up to one decimal and then cut.
 	Exact bool
 }
 
@@ -71,14 +71,14 @@ type Interval struct {
 	Resamples int // means the quantiles were taken of
 }
 
-// ErrEmpty says that there is nothing to resample.
+// ErrEmpty means that there is nothing to resample.
 var ErrEmpty = errors.New("no values to resample")
 
-// ErrOptions says that a confidence level or number of resamples is unusable.
+// ErrOptions means that a confidence level or number of resamples is unusable.
 var ErrOptions = errors.New("unusable bootstrap options")
 
-// Mean gives the interval for executions[execution][segment][value]. Segments
-// must not be empty. The errors wrap ErrEmpty and ErrOptions.
+// Mean gives the interval for executions[execution][segment][value]. Segments must not be empty.
+// The errors wrap ErrEmpty and ErrOptions.
 func Mean(executions [][][]float64, o Options) (Interval, error) {
 	means, err := Resample(executions, o)
 	if err != nil {
@@ -91,8 +91,8 @@ func Mean(executions [][][]float64, o Options) (Interval, error) {
 	return interval(all, o)
 }
 
-// Resample gives means[execution][resample], in no meaningful order: the
-// resampled means of each execution. The errors are those of Mean.
+// Resample gives means[execution][resample], in no meaningful order: the resampled means of each
+// execution. The errors are those of Mean.
 func Resample(executions [][][]float64, o Options) ([][]float64, error) {
 	if o.Resamples < 0 || o.Confidence < 0 || o.Confidence >= 1 {
 		return nil, fmt.Errorf("%d resamples, confidence %v: %w", o.Resamples, o.Confidence, ErrOptions)
@@ -101,7 +101,8 @@ func Resample(executions [][][]float64, o Options) ([][]float64, error) {
 		return nil, ErrEmpty
 	}
 	for e, segments := range executions {
-		if len(segments) == 0 || slices.ContainsFunc(segments, func(s []float64) bool { return len(s) == 0 }) {
+		if len(segments) == 0 || slices.ContainsFunc(segments,
+			func(s []float64) bool { return len(s) == 0 }) {
 			return nil, fmt.Errorf("execution %d has an empty steady state: %w", e+1, ErrEmpty)
 		}
 	}
@@ -181,8 +182,8 @@ func (r *resampler) fill(means []float64, from, to int, seed, execution uint64) 
 	}
 }
 
-// nest averages, count times, as many executions as there are, drawn with
-// replacement, each with one of its resampled means.
+// nest averages, count times, as many executions as there are, drawn with replacement, each with
+// one of its resampled means.
 func nest(means [][]float64, seed uint64, count int) []float64 {
 	all := make([]float64, count)
 	n := uint64(len(means))
@@ -212,9 +213,9 @@ func interval(means []float64, o Options) (Interval, error) {
 	return i, nil
 }
 
-// indexes says which of n sorted means bound the interval: means[lower] and
-// means[upper-1] (libkalibera's convention). Exclusions are computed in
-// millionths, as the decimal numbers they are.
+// indexes gives which of n sorted means bound the interval: means[lower] and means[upper-1]
+// (libkalibera's convention). Exclusions are computed in millionths, as the decimal numbers they
+// are.
 func indexes(n int, o Options) (lower, upper int) {
 	const million = 1000000
 	confidence := o.Confidence

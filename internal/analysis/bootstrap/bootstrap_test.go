@@ -31,8 +31,8 @@ func TestMeanOfOneExecution(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The resampled means are normal about the mean; 2.5758 is the 99.5%
-	// quantile, and quantiles of 100,000 draws are within a percent or so.
+	// The resampled means are normal about the mean; 2.5758 is the 99.5% quantile, and quantiles of
+	// 100,000 draws are within a percent or so.
 	half := 2.5758 * math.Sqrt(squares/400) / math.Sqrt(400)
 	if math.Abs(got.Mean-mean) > 0.01*half || math.Abs(got.Half-half) > 0.03*half {
 		t.Errorf("%+v, want about %v ± %v", got, mean, half)
@@ -42,8 +42,7 @@ func TestMeanOfOneExecution(t *testing.T) {
 	}
 }
 
-// TestSegmentsAreNotMixed resamples two constant segments: whatever is drawn,
-// the mean is the same.
+// TestSegmentsAreNotMixed resamples two constant segments: whatever is drawn, the mean is the same.
 func TestSegmentsAreNotMixed(t *testing.T) {
 	segments := [][]float64{slices.Repeat([]float64{1}, 7), slices.Repeat([]float64{3}, 21)}
 	got, err := Mean([][][]float64{segments}, Options{Resamples: 100})
@@ -76,8 +75,8 @@ func TestSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// TestSchemes: executions far apart make the pooled interval as wide as the
-// distance, the nested one that over the root of their number.
+// TestSchemes: executions far apart make the pooled interval as wide as the distance, the nested
+// one that over the root of their number.
 func TestSchemes(t *testing.T) {
 	var executions [][][]float64
 	for e := range 25 {
@@ -115,8 +114,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestIndexes has the numbers of resamples at which the study's rounding
-// (Python's Decimal.quantize('1.0'), then int) differs from rounding up.
+// TestIndexes has the numbers of resamples at which the study's rounding (Python's
+// Decimal.quantize('1.0'), then int) differs from rounding up.
 func TestIndexes(t *testing.T) {
 	for _, c := range []struct {
 		n                   int
@@ -132,14 +131,14 @@ func TestIndexes(t *testing.T) {
 		lower, paper := indexes(c.n, Options{})
 		_, exact := indexes(c.n, Options{Exact: true})
 		if lower != c.lower || paper != c.paper || exact != c.exact {
-			t.Errorf("%d means: %d to %d, exact %d; want %d to %d, %d", c.n, lower, paper, exact, c.lower, c.paper, c.exact)
+			t.Errorf("%d means: %d to %d, exact %d; want %d to %d, %d", c.n, lower, paper, exact, c.lower,
+				c.paper, c.exact)
 		}
 	}
 }
 
-// TestDrawsAreUniform counts pairs of neighbouring draws of segments of
-// several lengths, also of ones too long for batches; chi-squared with that many cells
-// is close to normal.
+// TestDrawsAreUniform counts pairs of neighboring draws of segments of several lengths, also of
+// ones too long for batches; chi-squared with that many cells is close to normal.
 func TestDrawsAreUniform(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 7, 16, 100} {
 		counts := make([]float64, n*n)

@@ -7,11 +7,10 @@ import (
 	"testing"
 )
 
-// TestCoverage simulates the study's check (section 7): how often the 99%
-// interval holds the true mean. Values are independent, or depend on the one
-// before: the study does not say how. Where its number is the coefficient of a
-// moving average, the coverage is that of the study. The figures are in
-// docs/statistics.md.
+// TestCoverage simulates the study's check (section 7): how often the 99% interval holds the true
+// mean. Values are independent, or depend on the one before: the study does not say how. Where its
+// number is the coefficient of a moving average, the coverage is that of the study. The figures are
+// in docs/statistics.md.
 func TestCoverage(t *testing.T) {
 	const simulations = 1000
 	for _, c := range []struct {
@@ -40,7 +39,8 @@ func TestCoverage(t *testing.T) {
 			for e := range executions {
 				executions[e] = [][]float64{dependent(r, c.length, c.correlation, c.average)}
 			}
-			got, err := Mean(executions, Options{Scheme: c.scheme, Seed: uint64(s), Resamples: 10000, Workers: 2})
+			got, err := Mean(executions, Options{Scheme: c.scheme, Seed: uint64(s), Resamples: 10000,
+				Workers: 2})
 			if err != nil {
 				t.Fatal(err)
 			}

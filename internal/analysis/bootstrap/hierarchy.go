@@ -10,11 +10,10 @@ import (
 // Index is how the indexes of a hierarchical resample are drawn.
 type Index int
 
-// Uniform draws every index with the same chance. PA draws as the tool pa 0.1
-// does, which Laaber et al. used: the integer part of the absolute value of a
-// normal variate with the mean and the standard deviation of 0..n-1, modulo n.
-// Low indexes are more likely: 0.76 and 0.24 for n = 2. It is for reproducing
-// published numbers only.
+// Uniform draws every index with the same chance. PA draws as the tool pa 0.1 does, which Laaber et
+// al. used: the integer part of the absolute value of a normal variate with the mean and the
+// standard deviation of 0..n-1, modulo n. Low indexes are more likely: 0.76 and 0.24 for n = 2. It
+// is for reproducing published numbers only.
 const (
 	Uniform Index = iota
 	PA
@@ -39,12 +38,12 @@ func (x Index) String() string {
 	return "uniform"
 }
 
-// Tables holds what PA needs for each length, to be used again. It is filled by
-// NewHierarchy, and not for several goroutines at once. Nil will do.
+// Tables holds what PA needs for each length, to be used again. It is filled by NewHierarchy, and
+// not for several goroutines at once. Nil will do.
 type Tables map[int]*Weighted
 
-// Hierarchy is values[execution][iteration][invocation] to be resampled with
-// replacement on every level, each as often as it is long.
+// Hierarchy is values[execution][iteration][invocation] to be resampled with replacement on every
+// level, each as often as it is long.
 type Hierarchy struct {
 	values  [][][]float64
 	drawers [][]drawer
@@ -54,8 +53,7 @@ type Hierarchy struct {
 	Metric float64
 }
 
-// NewHierarchy prepares values, which it keeps. No level may be empty: the
-// error wraps ErrEmpty.
+// NewHierarchy prepares values, which it keeps. No level may be empty: the error wraps ErrEmpty.
 func NewHierarchy(values [][][]float64, index Index, tables Tables) (*Hierarchy, error) {
 	h := &Hierarchy{values: values, index: index, tables: tables, drawers: make([][]drawer, len(values))}
 	if len(values) == 0 {
@@ -74,7 +72,8 @@ func NewHierarchy(values [][][]float64, index Index, tables Tables) (*Hierarchy,
 		h.drawers[e] = make([]drawer, len(execution))
 		for i, invocations := range execution {
 			if len(invocations) == 0 {
-				return nil, fmt.Errorf("iteration %d of execution %d has no invocations: %w", i, e+1, ErrEmpty)
+				return nil, fmt.Errorf("iteration %d of execution %d has no invocations: %w", i, e+1,
+					ErrEmpty)
 			}
 			h.prepare(len(invocations))
 			h.drawers[e][i] = newDrawer(invocations)
@@ -100,8 +99,8 @@ func (h *Hierarchy) prepare(n int) {
 	}
 }
 
-// Fill sets each of means to the mean of a resample. It depends on nothing but
-// the seed and the place.
+// Fill sets each of means to the mean of a resample. It depends on nothing but the seed and the
+// place.
 func (h *Hierarchy) Fill(means []float64, seed uint64, workers int) {
 	if workers < 2 || len(means) <= blockSize {
 		h.fill(means, 0, seed)
@@ -150,9 +149,8 @@ func (h *Hierarchy) draw(random *stream, n int) int {
 	return int(random.index(uint64(n)))
 }
 
-// Quantiles sorts the means and gives pa's interval: of B means those with the
-// indexes ceil(B a/2) and floor(B (1-a/2)), a = 1-confidence; NaN when there are
-// none.
+// Quantiles sorts the means and gives pa's interval: of B means those with the indexes ceil(B a/2)
+// and floor(B (1-a/2)), a = 1-confidence; NaN when there are none.
 func Quantiles(means []float64, confidence float64) (low, high float64) {
 	if len(means) == 0 {
 		return math.NaN(), math.NaN()
@@ -183,16 +181,15 @@ func paWeights(n int) []float64 {
 	return weights
 }
 
-// Weighted draws indexes with given chances, in constant time (Walker 1977;
-// Vose, "A linear algorithm for generating random numbers with a given
-// distribution", IEEE Trans. Softw. Eng. 17, 1991).
+// Weighted draws indexes with given chances, in constant time (Walker 1977; Vose, "A linear
+// algorithm for generating random numbers with a given distribution", IEEE Trans. Softw. Eng. 17,
+// 1991).
 type Weighted struct {
 	keep  []uint64 // chance of staying in the column, in 2^-64, else other
 	other []uint64
 }
 
-// NewWeighted makes a table for weights, which are not negative and of which
-// one is positive.
+// NewWeighted makes a table for weights, which are not negative and of which one is positive.
 func NewWeighted(weights []float64) *Weighted {
 	n, sum := len(weights), 0.0
 	for _, w := range weights {

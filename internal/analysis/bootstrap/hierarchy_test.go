@@ -114,8 +114,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// BenchmarkHierarchy is the interval of a checkpoint: 1000 invocations, 1000
-// resamples.
+// BenchmarkHierarchy is the interval of a checkpoint: 1000 invocations, 1000 resamples.
 func BenchmarkHierarchy(b *testing.B) {
 	values := [][][]float64{{normal(rand.New(rand.NewPCG(1, 1)), 1000, 1, 0.01)}}
 	means := make([]float64, 1000)

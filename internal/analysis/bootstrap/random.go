@@ -18,8 +18,8 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// stream is a counter-based generator: word i of a stream is a hash of its key
-// and i (wyrand's), so that every resample can begin anywhere at no cost.
+// stream is a counter-based generator: word i of a stream is a hash of its key and i (wyrand's), so
+// that every resample can begin anywhere at no cost.
 type stream uint64
 
 // newStream keys a stream by any numbers.
@@ -51,11 +51,10 @@ func (s *stream) index(n uint64) uint64 {
 
 // drawer sums values drawn from one segment.
 //
-// One random word gives four indexes: the first is the integer part of
-// word/2^64 × n, the next that of the remaining fraction × n, and so on
-// (Brackett-Rozinsky and Lemire 2024). All n^4 outcomes are equally likely when
-// words whose last fraction is below 2^64 mod n^4 are rejected. Segments too
-// long for that take one word an index.
+// One random word gives four indexes: the first is the integer part of word/2^64 × n, the next that
+// of the remaining fraction × n, and so on (Brackett-Rozinsky and Lemire 2024). All n^4 outcomes
+// are equally likely when words whose last fraction is below 2^64 mod n^4 are rejected. Segments
+// too long for that take one word an index.
 type drawer struct {
 	values []float64
 	n      uint64

@@ -2,37 +2,35 @@ package changepoint
 
 import "math"
 
-// cost is a segment cost C(s, t), the cost of the values with indexes s to
-// t-1, together with the bounds that let groups of segments be skipped.
+// cost is a segment cost C(s, t), the cost of the values with indexes s to t-1, together with the
+// bounds that let groups of segments be skipped.
 //
-// The bounds rest on superadditivity: a segment never fits better than its
-// two parts fitted apart, C(s,t) >= C(s,u) + C(u,t) for s < u < t. It holds
-// for exact numbers; rise subtracts what rounding can do to it.
+// The bounds rest on superadditivity: a segment never fits better than its two parts fitted apart,
+// C(s,t) >= C(s,u) + C(u,t) for s < u < t. It holds for exact numbers; rise subtracts what rounding
+// can do to it.
 type cost interface {
 	// segment is C(s, t) as the reference implementation computes it.
 	segment(s, t int) float64
-	// screen appends to out those candidates of list for which
-	// f[s] + segment(s, t) + price might be at most limit.
-	screen(out, list []int32, f []float64, t int, price, limit float64) []int32
-	// measure gives a lower bound on segment(s, t), close and cheap, and what
-	// rise needs to know of the segment; ok is false when rise could not
-	// bound it.
+	// screen appends to out those candidates of list for which f[s] + segment(s, t) + penalty might
+	// be at most limit.
+	screen(out, list []int32, f []float64, t int, penalty, limit float64) []int32
+	// measure gives a lower bound on segment(s, t), close and cheap, and what rise needs to know of
+	// the segment; ok is false when rise could not bound it.
 	measure(s, t int) (least float64, m spread, ok bool)
-	// rise bounds from below how much f[s] + segment(s, ·) grows from g.at on,
-	// for every member s of g, at t and until the prefix length until, given
-	// that |f| <= scale up to t.
+	// rise bounds from below how much f[s] + segment(s, ·) grows from g.at on, for every member s
+	// of g, at t and until the prefix length until, given that |f| <= scale up to t.
 	rise(g *group, t, until int, scale float64) line
 }
 
-// spread describes a segment: its length, its variance and the sum of its
-// squared deviations. Costs that need none of it leave it zero.
+// spread describes a segment: its length, its variance and the sum of its squared deviations. Costs
+// that need none of it leave it zero.
 type spread struct {
 	length     int
 	v, squares float64
 }
 
-// line is a lower bound that changes with time: after j more steps it is
-// base + j slope − j²/length.
+// line is a lower bound that changes with time: after j more steps it is base + j slope −
+// j²/length.
 type line struct{ base, slope, length float64 }
 
 // nothing is the line of a bound that says nothing.
@@ -43,8 +41,8 @@ func (l line) after(steps int) float64 {
 	return l.base + j*l.slope - j*j/l.length
 }
 
-// group is a set of candidates last measured together, at the prefix length
-// at: none of them was worth less than least at that length.
+// group is a set of candidates last measured together, at the prefix length at: none of them was
+// worth less than least at that length.
 type group struct {
 	members []int32
 	at      int
@@ -55,14 +53,12 @@ type group struct {
 	squares   float64
 	low, high float64 // the range of the variances
 
-	// bound is below the worth of every member from the length since until
-	// the length until.
+	// bound is below the worth of every member from the length since until the length until.
 	bound        line
 	since, until int
 }
 
-// include adds a member that was measured at g.at and is worth at least
-// least.
+// include adds a member that was measured at g.at and is worth at least least.
 func (g *group) include(s int32, least float64, m spread) {
 	if len(g.members) == 0 {
 		g.least, g.oldest, g.length, g.squares, g.low, g.high = least, int(s), m.length, m.squares, m.v, m.v
@@ -76,8 +72,7 @@ func (g *group) include(s int32, least float64, m spread) {
 	g.high = max(g.high, m.v)
 }
 
-// worth is a lower bound on the worth of every member at t, from the line
-// computed before.
+// worth is a lower bound on the worth of every member at t, from the line computed before.
 func (g *group) worth(t int) float64 {
 	if t > g.until {
 		return math.Inf(-1)

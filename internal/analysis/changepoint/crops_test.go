@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func curveOf(t *testing.T, series []float64, from, to float64) []PricePoint {
+func curveOf(t *testing.T, series []float64, from, to float64) []PenaltyPoint {
 	t.Helper()
 	p, err := newProblem(series, Options{})
 	if err != nil {
@@ -16,31 +16,32 @@ func curveOf(t *testing.T, series []float64, from, to float64) []PricePoint {
 	return p.crops(from, to)
 }
 
-// TestCropsIsWhatPELTGives runs PELT between the points of the curve: the
-// number of changepoints there is the one the curve says.
+// TestCropsIsWhatPELTGives runs PELT between the points of the curve: the number of changepoints
+// there is the one the curve says.
 func TestCropsIsWhatPELTGives(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 9))
 	for round := range 10 {
 		series := steps(r, 300, 6, 0.02)
 		logN := math.Log(300)
 		points := curveOf(t, series, 4*logN, 1000*logN)
-		if points[0].Price != 4*logN {
-			t.Errorf("round %d: the curve begins at %v", round, points[0].Price)
+		if points[0].Penalty != 4*logN {
+			t.Errorf("round %d: the curve begins at %v", round, points[0].Penalty)
 		}
 		for i, p := range points {
 			until := 1000 * logN
 			if i+1 < len(points) {
-				until = points[i+1].Price
-				if points[i+1].Changepoints >= p.Changepoints || until <= p.Price {
+				until = points[i+1].Penalty
+				if points[i+1].Changepoints >= p.Changepoints || until <= p.Penalty {
 					t.Errorf("round %d: %v is followed by %v", round, p, points[i+1])
 				}
 			}
-			found, err := Detect(series, Options{Penalty: Manual((p.Price + until) / 2)})
+			found, err := Detect(series, Options{Penalty: Manual((p.Penalty + until) / 2)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if n := len(found.Segments) - 1; n != p.Changepoints {
-				t.Errorf("round %d, price %v: %d changepoints, the curve says %d", round, (p.Price+until)/2, n, p.Changepoints)
+				t.Errorf("round %d, penalty %v: %d changepoints, the curve says %d", round,
+					(p.Penalty+until)/2, n, p.Changepoints)
 			}
 		}
 	}
@@ -48,35 +49,34 @@ func TestCropsIsWhatPELTGives(t *testing.T) {
 
 func TestCropsWithoutChanges(t *testing.T) {
 	points := curveOf(t, []float64{1, 1.1, 0.9, 1, 1.05, 0.95}, 100, 1000)
-	if !slices.Equal(points, []PricePoint{{100, 0}}) {
+	if !slices.Equal(points, []PenaltyPoint{{100, 0}}) {
 		t.Errorf("points %v", points)
 	}
 	found, err := Detect([]float64{1, 1.1, 0.9, 1, 1.05, 0.95}, Options{Penalty: CROPS})
 	if err != nil || math.Abs(found.Penalty-4*math.Log(6)) > 1e-12 {
-		t.Errorf("a curve of one point has price %v, %v; want 4 log n", found.Penalty, err)
+		t.Errorf("a curve of one point has penalty %v, %v; want 4 log n", found.Penalty, err)
 	}
 }
 
 func TestKnee(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		points []PricePoint
+		points []PenaltyPoint
 		want   float64
 		ok     bool
 	}{
 		{"none", nil, 0, false},
-		{"one point", []PricePoint{{10, 3}}, 0, false},
-		// Two points lie on the diagonal: the difference curve is flat, so its
-		// first maximum is the dearest point, where kneed stops.
-		{"two points", []PricePoint{{10, 3}, {50, 0}}, 0, false},
-		// Normalised, dearest first: x = 1, .2, .1, 0; y' = 1, 1-1/20, 1-2/20,
-		// 0; d = 0, .75, .8, 0. The maximum .8 is at price 20; the next d, 0, is
-		// below .8 less the mean step 1/3.
-		{"an elbow", []PricePoint{{10, 20}, {20, 2}, {30, 1}, {110, 0}}, 20, true},
+		{"one point", []PenaltyPoint{{10, 3}}, 0, false},
+		// Two points lie on the diagonal: the difference curve is flat, so its first maximum is the
+		// dearest point, where kneed stops.
+		{"two points", []PenaltyPoint{{10, 3}, {50, 0}}, 0, false},
+		// Normalised, dearest first: x = 1, .2, .1, 0; y' = 1, 1-1/20, 1-2/20, 0; d = 0, .75, .8,
+		// 0. The maximum .8 is at penalty 20; the next d, 0, is below .8 less the mean step 1/3.
+		{"an elbow", []PenaltyPoint{{10, 20}, {20, 2}, {30, 1}, {110, 0}}, 20, true},
 		// d falls from the first point on: kneed stops there.
-		{"concave", []PricePoint{{10, 20}, {90, 19}, {100, 18}, {110, 0}}, 0, false},
+		{"concave", []PenaltyPoint{{10, 20}, {90, 19}, {100, 18}, {110, 0}}, 0, false},
 		// y' = 1, 17/20, 16/20, 0; x = 1, .5, .1, 0; d = 0, .35, .7, 0.
-		{"a maximum next to the cheapest", []PricePoint{{10, 20}, {20, 4}, {60, 3}, {110, 0}}, 20, true},
+		{"a maximum next to the cheapest", []PenaltyPoint{{10, 20}, {20, 4}, {60, 3}, {110, 0}}, 20, true},
 	} {
 		got, ok := Knee(c.points)
 		if got != c.want || ok != c.ok {

@@ -7,9 +7,9 @@ import (
 	"krund/internal/analysis/arith"
 )
 
-// Segment is one stretch of a series. Mean and Variance are those of its
-// values as R's param.est gives them: the mean, and the mean squared deviation
-// (over n, the maximum likelihood estimate) in squared units of the series.
+// Segment is one stretch of a series. Mean and Variance are those of its values as R's param.est
+// gives them: the mean, and the mean squared deviation (over n, the maximum likelihood estimate) in
+// squared units of the series.
 type Segment struct {
 	Start, End     int // indexes Start to End-1
 	Mean, Variance float64
@@ -18,22 +18,22 @@ type Segment struct {
 // Segmentation is what Detect found.
 type Segmentation struct {
 	Segments []Segment // at least one; together they cover the series
-	Penalty  float64   // the price a changepoint had
-	Cost     float64   // F(n): the segments' costs plus the price of each changepoint
+	Penalty  float64   // the penalty a changepoint had
+	Cost     float64   // F(n): the segments' costs plus the penalty of each changepoint
 }
 
-// Detect cuts a series into segments. The series is not changed. The errors
-// wrap ErrTooShort, ErrNotFinite, ErrMagnitude or ErrOptions.
+// Detect cuts a series into segments. The series is not changed. The errors wrap ErrTooShort,
+// ErrNotFinite, ErrMagnitude or ErrOptions.
 func Detect(series []float64, o Options) (*Segmentation, error) {
 	p, err := newProblem(series, o)
 	if err != nil {
 		return nil, err
 	}
-	price, err := p.price(o)
+	penalty, err := p.penalty(o)
 	if err != nil {
 		return nil, err
 	}
-	found := p.solve(price).segmentation(series)
+	found := p.solve(penalty).segmentation(series)
 	for _, s := range found.Segments {
 		if math.IsInf(s.Variance, 0) { // Stable arithmetic got so far
 			return nil, fmt.Errorf("values %d to %d: %w", s.Start+1, s.End, ErrMagnitude)
@@ -42,7 +42,7 @@ func Detect(series []float64, o Options) (*Segmentation, error) {
 	return found, nil
 }
 
-// problem is a series made ready for PELT runs at several prices.
+// problem is a series made ready for PELT runs at several penalties.
 type problem struct {
 	n, minimum int
 	cost       cost
@@ -84,20 +84,20 @@ func newCost(series []float64, o Options) (cost, error) {
 	return &normalCost{sums: s, floor: floor, perLength: o.Penalty.kind == mbic}, nil
 }
 
-// price is what a changepoint costs under o; CROPS finds it by running PELT.
-func (p *problem) price(o Options) (float64, error) {
+// penalty is what a changepoint costs under o; CROPS finds it by running PELT.
+func (p *problem) penalty(o Options) (float64, error) {
 	if o.Penalty.kind == crops {
 		return p.kneePrice()
 	}
-	return o.Penalty.price(p.n, o.Cost)
+	return o.Penalty.penalty(p.n, o.Cost)
 }
 
-func (p *problem) solve(price float64) *solution {
-	return peltGrouped(p.cost, p.n, p.minimum, price)
+func (p *problem) solve(penalty float64) *solution {
+	return peltGrouped(p.cost, p.n, p.minimum, penalty)
 }
 
 func (s *solution) segmentation(series []float64) *Segmentation {
-	r := &Segmentation{Penalty: s.price, Cost: s.f[len(s.f)-1]}
+	r := &Segmentation{Penalty: s.penalty, Cost: s.f[len(s.f)-1]}
 	start := 0
 	for _, end := range s.ends() {
 		r.Segments = append(r.Segments, newSegment(series, start, end))
@@ -134,9 +134,9 @@ func newSums(series []float64) (sums, error) {
 	return s, nil
 }
 
-// noise bounds by how much rounded prefix sums can make the sum of squared
-// deviations of a stretch from t to until, or of part of it, negative. Two
-// prefixes are rounded to doubles, and the 80-bit sum at every value between.
+// noise bounds by how much rounded prefix sums can make the sum of squared deviations of a stretch
+// from t to until, or of part of it, negative. Two prefixes are rounded to doubles, and the 80-bit
+// sum at every value between.
 func (c *sums) noise(t, until int) float64 {
 	n := float64(until)
 	return (0x1p-50 + float64(until-t)*0x1p-62) * (c.xx[until] + 2*n*c.largest*c.largest)

@@ -31,12 +31,15 @@ func TestDetectRefuses(t *testing.T) {
 		{"infinity", []float64{1, 2, math.Inf(1), 3, 4}, Options{}, ErrNotFinite},
 		{"squares overflow", []float64{1, 2, 1e200, 3, 4}, Options{}, ErrMagnitude},
 		{"sum of squares overflows", slices.Repeat([]float64{1e154}, 20), Options{}, ErrMagnitude},
-		{"variance overflows, stable", []float64{1e300, -1e300, 1e300, -1e300}, Options{Arithmetic: Stable}, ErrMagnitude},
+		{"variance overflows, stable", []float64{1e300, -1e300, 1e300, -1e300}, Options{Arithmetic: Stable},
+			ErrMagnitude},
 		{"segments of one value, variance", []float64{1, 2, 3, 4}, Options{MinSegment: 1}, ErrOptions},
-		{"negative price", []float64{1, 2, 3, 4}, Options{Penalty: Manual(-1)}, ErrOptions},
-		{"price not a number", []float64{1, 2, 3, 4}, Options{Penalty: LogN(math.NaN())}, ErrOptions},
-		{"no quantiles", []float64{1, 2, 3, 4}, Options{Cost: EmpiricalDistribution, Quantiles: -1}, ErrOptions},
-		{"NaN, distribution", []float64{1, 2, math.NaN()}, Options{Cost: EmpiricalDistribution}, ErrNotFinite},
+		{"negative penalty", []float64{1, 2, 3, 4}, Options{Penalty: Manual(-1)}, ErrOptions},
+		{"penalty not a number", []float64{1, 2, 3, 4}, Options{Penalty: LogN(math.NaN())}, ErrOptions},
+		{"no quantiles", []float64{1, 2, 3, 4}, Options{Cost: EmpiricalDistribution, Quantiles: -1},
+			ErrOptions},
+		{"NaN, distribution", []float64{1, 2, math.NaN()}, Options{Cost: EmpiricalDistribution},
+			ErrNotFinite},
 	} {
 		if _, err := Detect(c.series, c.o); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
@@ -71,8 +74,8 @@ func TestDetectFindsAStep(t *testing.T) {
 	}
 }
 
-// TestSegmentsCoverTheSeries checks what holds for every segmentation: the
-// segments adjoin, and the cost is the sum of their costs and prices.
+// TestSegmentsCoverTheSeries checks what holds for every segmentation: the segments adjoin, and the
+// cost is the sum of their costs and penalties.
 func TestSegmentsCoverTheSeries(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, shape := range shapes {
@@ -99,8 +102,8 @@ func TestSegmentsCoverTheSeries(t *testing.T) {
 	}
 }
 
-// TestStableIsScaleFree multiplies series by powers of two (exactly the same
-// answer) and other factors (the same changepoints).
+// TestStableIsScaleFree multiplies series by powers of two (exactly the same answer) and other
+// factors (the same changepoints).
 func TestStableIsScaleFree(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	o := Options{Penalty: LogN(15), Arithmetic: Stable}
@@ -129,8 +132,7 @@ func TestStableIsScaleFree(t *testing.T) {
 	}
 }
 
-// TestMeanOverItsNoise: Stable arithmetic makes the price of Mean mean the same
-// in every unit.
+// TestMeanOverItsNoise: Stable arithmetic makes the penalty of Mean mean the same in every unit.
 func TestMeanOverItsNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, unit := range []float64{1e-9, 1, 1e6} {
@@ -139,11 +141,13 @@ func TestMeanOverItsNoise(t *testing.T) {
 			series[i] = unit * (1 + 0.01*r.NormFloat64() + 0.03*float64(i/200%2))
 		}
 		found, err := Detect(series, Options{Cost: Mean, Arithmetic: Stable, Penalty: SIC})
-		if err != nil || len(found.Segments) != 3 || found.Segments[0].End < 198 || found.Segments[0].End > 202 {
+		if err != nil || len(found.Segments) != 3 || found.Segments[0].End < 198 ||
+			found.Segments[0].End > 202 {
 			t.Errorf("unit %g: %+v, %v; want changes at 200 and 400", unit, found, err)
 		}
 	}
-	if found, err := Detect(slices.Repeat([]float64{0.1}, 50), Options{Cost: Mean, Arithmetic: Stable, Penalty: SIC}); err != nil || len(found.Segments) != 1 {
+	if found, err := Detect(slices.Repeat([]float64{0.1}, 50),
+		Options{Cost: Mean, Arithmetic: Stable, Penalty: SIC}); err != nil || len(found.Segments) != 1 {
 		t.Errorf("constant: %v, %v", found, err)
 	}
 }
@@ -151,15 +155,16 @@ func TestMeanOverItsNoise(t *testing.T) {
 // TestStableSeesNoChangeInConstants: R finds dozens in 0.1 repeated.
 func TestStableSeesNoChangeInConstants(t *testing.T) {
 	for _, v := range []float64{0, 0.1, 1e-9, 1e300, -7} {
-		found, err := Detect(slices.Repeat([]float64{v}, 1000), Options{Penalty: LogN(15), Arithmetic: Stable})
+		found, err := Detect(slices.Repeat([]float64{v}, 1000),
+			Options{Penalty: LogN(15), Arithmetic: Stable})
 		if err != nil || len(found.Segments) != 1 {
 			t.Errorf("%g repeated: %v, %v", v, found, err)
 		}
 	}
 }
 
-// TestEmpiricalCost checks one segment by the formula: of 1..8 below and
-// above quantile q, F log F + (1-F) log(1-F).
+// TestEmpiricalCost checks one segment by the formula: of 1..8 below and above quantile q, F log F
+// + (1-F) log(1-F).
 func TestEmpiricalCost(t *testing.T) {
 	series := []float64{3, 1, 4, 1, 5, 9, 2, 6}
 	c, err := newEmpirical(series, 1)
@@ -177,8 +182,7 @@ func TestEmpiricalCost(t *testing.T) {
 	}
 }
 
-// TestQuantilesAreThoseOfR: computed by R 4.2.2 with the lines of
-// changepoint.np that choose them.
+// TestQuantilesAreThoseOfR: computed by R 4.2.2 with the lines of changepoint.np that choose them.
 func TestQuantilesAreThoseOfR(t *testing.T) {
 	for n, want := range map[int][]int{
 		2:    {0, 0},
@@ -203,9 +207,9 @@ func TestQuantilesAreThoseOfR(t *testing.T) {
 
 func TestParsePenalty(t *testing.T) {
 	for _, c := range []struct {
-		text  string
-		want  Penalty
-		price float64 // for 100 values, MeanVariance
+		text    string
+		want    Penalty
+		penalty float64 // for 100 values, MeanVariance
 	}{
 		{"120", Manual(120), 120},
 		{"15logn", LogN(15), 15 * math.Log(100)},
@@ -220,9 +224,9 @@ func TestParsePenalty(t *testing.T) {
 		if err != nil || got != c.want {
 			t.Errorf("%q: %v, %v", c.text, got, err)
 		}
-		price, err := got.price(100, MeanVariance)
-		if err != nil || math.Abs(price-c.price) > 1e-12*c.price {
-			t.Errorf("%q costs %v, %v; want %v", c.text, price, err, c.price)
+		penalty, err := got.penalty(100, MeanVariance)
+		if err != nil || math.Abs(penalty-c.penalty) > 1e-12*c.penalty {
+			t.Errorf("%q costs %v, %v; want %v", c.text, penalty, err, c.penalty)
 		}
 		if again, err := ParsePenalty(got.String()); err != nil || again != got {
 			t.Errorf("%q is written %q, which reads %v, %v", c.text, got, again, err)

@@ -1,5 +1,5 @@
-// Package changepoint cuts a series into segments within which its values
-// look alike, by PELT (Killick, Fearnhead and Eckley 2012).
+// Package changepoint cuts a series into segments within which its values look alike, by PELT
+// (Killick, Fearnhead and Eckley 2012).
 //
 // A segmentation minimises
 //
@@ -9,14 +9,13 @@
 //
 //	F(t) = min over s of F(s) + C(s, t) + penalty,   F(0) = −penalty
 //
-// dropping a candidate s for good at the first t where F(s)+C(s,t) > F(t).
-// A segment (s, t] holds the values with indexes s to t−1.
+// dropping a candidate s for good at the first t where F(s)+C(s,t) > F(t). A segment (s, t] holds
+// the values with indexes s to t−1.
 //
-// [Detect] is the door: a series and [Options] in, a [Segmentation] out. With
-// the default options it gives exactly what R's changepoint::cpt.meanvar(x,
-// method="PELT", penalty="Manual", pen.value=15*log(n)) gives (versions 2.2.2
-// and 2.3, whose recursion is the same), including what follows from R's
-// arithmetic and shortcuts:
+// [Detect] is the door: a series and [Options] in, a [Segmentation] out. With the default options
+// it gives exactly what R's changepoint::cpt.meanvar(x, method="PELT", penalty="Manual",
+// pen.value=15*log(n)) gives (versions 2.2.2 and 2.3, whose recursion is the same), including what
+// follows from R's arithmetic and shortcuts:
 //
 //   - prefix sums are accumulated in 80-bit long double and rounded to double
 //     (package arith), and C is computed from their differences, so that a
@@ -31,8 +30,7 @@
 //
 // [Stable] arithmetic has none of these properties: see [Arithmetic].
 //
-// The recursion as R writes it (peltPlain, in the tests) keeps nearly all
-// candidates when there are no changes, which takes quadratic time.
-// peltGrouped returns the same F and the same segments without looking at most
-// of them: see its comment for the inequality it uses.
+// The recursion as R writes it (peltPlain, in the tests) keeps nearly all candidates when there are
+// no changes, which takes quadratic time. peltGrouped returns the same F and the same segments
+// without looking at most of them: see its comment for the inequality it uses.
 package changepoint

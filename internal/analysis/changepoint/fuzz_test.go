@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// fuzzSeries takes eight bytes as a double or, when scale is not 0, a byte as
-// a multiple of 1/scale, which makes ties.
+// fuzzSeries takes eight bytes as a double or, when scale is not 0, a byte as a multiple of
+// 1/scale, which makes ties.
 func fuzzSeries(data []byte, scale uint8) []float64 {
 	var x []float64
 	if scale == 0 {
@@ -22,14 +22,14 @@ func fuzzSeries(data []byte, scale uint8) []float64 {
 	return x
 }
 
-// FuzzDetect checks that no series makes Detect panic, and that the grouped
-// and the plain recursion agree on it.
+// FuzzDetect checks that no series makes Detect panic, and that the grouped and the plain recursion
+// agree on it.
 func FuzzDetect(f *testing.F) {
 	f.Add([]byte{1, 1, 1, 1, 9, 9, 9, 9, 9, 1, 1, 1, 1, 1, 7, 7, 7, 7}, uint8(3), uint8(2))
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, uint8(0), uint8(15))
-	f.Fuzz(func(t *testing.T, data []byte, scale, price uint8) {
+	f.Fuzz(func(t *testing.T, data []byte, scale, penalty uint8) {
 		x := fuzzSeries(data[:min(len(data), 2000)], scale)
-		for _, o := range peltOptionsOf(LogN(float64(price) / 4)) {
+		for _, o := range peltOptionsOf(LogN(float64(penalty) / 4)) {
 			found, err := Detect(x, o)
 			if err != nil {
 				continue

@@ -3,24 +3,23 @@ package changepoint
 import "slices"
 
 const (
-	// recentLimit is how many new candidates are collected before they are
-	// grouped, and shortest by how much their segments are then longer than
-	// the least: bounds on very short segments say little.
+	// recentLimit is how many new candidates are collected before they are grouped, and shortest by
+	// how much their segments are then longer than the least: bounds on very short segments say
+	// little.
 	recentLimit = 12
 	shortest    = 4
 	// smallGroup is how many make a group that is not split.
 	smallGroup = 48
-	// nearlyBest is how close to the winner, in prices, a candidate may be
+	// nearlyBest is how close to the winner, in multiples of the penalty, a candidate may be
 	// without being kept out of the groups.
 	nearlyBest = 1.0 / 8
 )
 
 // grouped is the state of peltGrouped.
 //
-// It never asks whether R still has a candidate in its list until that
-// candidate is about to win: then alive replays R's pruning test for the
-// prefixes since the last time it was known to be in the list. A group is
-// dropped only when every member is certainly pruned by R at this very t, and
+// It never asks whether R still has a candidate in its list until that candidate is about to win:
+// then alive replays R's pruning test for the prefixes since the last time it was known to be in
+// the list. A group is dropped only when every member is certainly pruned by R at this very t, and
 // skipped when every member certainly loses at this t.
 type grouped struct {
 	*solution
@@ -40,30 +39,28 @@ type grouped struct {
 	values  []float64 // of the candidates in scratch
 }
 
-// peltGrouped gives the same f and last as peltPlain, in nearly linear time
-// also without changes.
+// peltGrouped gives the same f and last as peltPlain, in nearly linear time also without changes.
 //
-// Old candidates are kept in groups. For a group last evaluated at u, and any
-// member s, superadditivity gives
+// Old candidates are kept in groups. For a group last evaluated at u, and any member s,
+// superadditivity gives
 //
-//	F(s) + C(s,t) + price >= least + C(u,t)
+//	F(s) + C(s,t) + penalty >= least + C(u,t)
 //
-// so that one cost tells for all of them that they lose at t against the best
-// candidate found so far. Without changes the left side exceeds the winner by
-// about the price, and C(u,t) is close to what the winner's own cost grew by,
-// so that groups are hardly ever looked into. Groups of similar size that have
-// been quiet are merged (and evaluated anew), one that cannot be skipped is
+// so that one cost tells for all of them that they lose at t against the best candidate found so
+// far. Without changes the left side exceeds the winner by about the penalty, and C(u,t) is close
+// to what the winner's own cost grew by, so that groups are hardly ever looked into. Groups of
+// similar size that have been quiet are merged (and evaluated anew), one that cannot be skipped is
 // evaluated and split: about log n groups, and n log n evaluations.
-func peltGrouped(c cost, n, minimum int, price float64) *solution {
+func peltGrouped(c cost, n, minimum int, penalty float64) *solution {
 	g := &grouped{
-		solution: newSolution(c, n, minimum, price),
+		solution: newSolution(c, n, minimum, penalty),
 		cost:     c,
 		n:        n,
 		minimum:  minimum,
 		recent:   []int32{0, int32(minimum)},
 		known:    make([]int32, n+1),
 		dead:     make([]bool, n+1),
-		scale:    price,
+		scale:    penalty,
 	}
 	for t := 2 * minimum; t <= n; t++ {
 		g.step(t)
@@ -78,7 +75,7 @@ type winner struct {
 }
 
 func (g *grouped) value(s int32, t int) float64 {
-	return g.f[s] + g.cost.segment(int(s), t) + g.price
+	return g.f[s] + g.cost.segment(int(s), t) + g.penalty
 }
 
 // step finds f[t] and last[t].
@@ -86,8 +83,8 @@ func (g *grouped) step(t int) {
 	w := winner{s: g.last[t-1]}
 	w.value = g.value(w.s, t)
 	limit := w.value + sumError*g.scale
-	g.scratch = g.cost.screen(g.scratch[:0], g.singles, g.f, t, g.price, limit)
-	g.scratch = g.cost.screen(g.scratch, g.recent, g.f, t, g.price, limit)
+	g.scratch = g.cost.screen(g.scratch[:0], g.singles, g.f, t, g.penalty, limit)
+	g.scratch = g.cost.screen(g.scratch, g.recent, g.f, t, g.penalty, limit)
 	g.values = g.values[:0]
 	incumbent := w
 	for _, s := range g.scratch {
@@ -109,13 +106,13 @@ func (g *grouped) step(t int) {
 	}
 }
 
-// prune takes out those of the candidates valued in this step that R prunes,
-// and remembers of the others that R has kept them. Where rounding decides,
-// every candidate is valued in every step, and most are pruned soon.
+// prune takes out those of the candidates valued in this step that R prunes, and remembers of the
+// others that R has kept them. Where rounding decides, every candidate is valued in every step, and
+// most are pruned soon.
 func (g *grouped) prune(t int) {
 	pruned := false
 	for i, s := range g.scratch {
-		if g.values[i] > g.f[t]+g.price {
+		if g.values[i] > g.f[t]+g.penalty {
 			g.dead[s] = true
 			pruned = true
 		} else if g.unknown(s) == t {
@@ -134,8 +131,8 @@ func (g *grouped) unknown(s int32) int {
 	return max(int(g.known[s])+1, int(s)+g.minimum, 2*g.minimum)
 }
 
-// consider makes s the winner if it is better (or as good and earlier), and
-// R has not pruned it before.
+// consider makes s the winner if it is better (or as good and earlier), and R has not pruned it
+// before.
 func (g *grouped) consider(w *winner, s int32, t int, value float64) {
 	if value > w.value || value == w.value && s >= w.s || !g.alive(s, t) {
 		return
@@ -143,13 +140,13 @@ func (g *grouped) consider(w *winner, s int32, t int, value float64) {
 	*w = winner{s, value}
 }
 
-// alive says whether R still has candidate s when it comes to t.
+// alive reports whether R still has candidate s when it comes to t.
 func (g *grouped) alive(s int32, t int) bool {
 	if g.dead[s] {
 		return false
 	}
 	for u := g.unknown(s); u < t; u++ {
-		if g.value(s, u) > g.f[u]+g.price {
+		if g.value(s, u) > g.f[u]+g.penalty {
 			g.dead[s] = true
 			return false
 		}

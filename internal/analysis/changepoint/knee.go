@@ -2,23 +2,21 @@ package changepoint
 
 import "math"
 
-// Knee finds the price beyond which dearer changepoints no longer get much
-// rarer: the elbow of a convex falling curve by the Kneedle method
-// (Satopää et al. 2011), as the Python package kneed 0.7.0 finds it with
-// sensitivity 1 when it is given the points dearest first. ok is false when
-// it finds none.
+// Knee finds the penalty beyond which larger penalties no longer make changepoints much rarer: the
+// elbow of a convex falling curve by the Kneedle method (Satopää et al. 2011), as the Python
+// package kneed 0.7.0 finds it with sensitivity 1 when it is given the points dearest first. ok is
+// false when it finds none.
 //
-// Given in that order, kneed begins at the far end of the curve: a knee at the
-// dearest point ends its search without an answer, and so does running past the
-// cheapest one.
-func Knee(points []PricePoint) (price float64, ok bool) {
+// Given in that order, kneed begins at the far end of the curve: a knee at the dearest point ends
+// its search without an answer, and so does running past the cheapest one.
+func Knee(points []PenaltyPoint) (penalty float64, ok bool) {
 	n := len(points)
 	if n < 2 {
 		return 0, false
 	}
 	x, y := make([]float64, n), make([]float64, n)
 	for i, p := range points {
-		x[n-1-i], y[n-1-i] = p.Price, float64(p.Changepoints)
+		x[n-1-i], y[n-1-i] = p.Penalty, float64(p.Changepoints)
 	}
 	xs := unitInterval(x)
 	d := unitInterval(y)
@@ -33,9 +31,8 @@ func Knee(points []PricePoint) (price float64, ok bool) {
 	return x[at], true
 }
 
-// firstKnee walks along the difference curve d over xs and gives the first
-// local maximum after which d falls by more than the mean step of xs; after a
-// local minimum it has to fall below 0.
+// firstKnee walks along the difference curve d over xs and gives the first local maximum after
+// which d falls by more than the mean step of xs; after a local minimum it has to fall below 0.
 func firstKnee(xs, d []float64) (at int, ok bool) {
 	n := len(d)
 	step := 0.0

@@ -33,24 +33,24 @@ func (c *meanCost) measure(s, t int) (least float64, m spread, ok bool) {
 	return c.segment(s, t), spread{}, true
 }
 
-// rise is the added values' own cost, by superadditivity, less rounding; more
-// values cost nothing at least.
+// rise is the added values' own cost, by superadditivity, less rounding; more values cost nothing
+// at least.
 func (c *meanCost) rise(g *group, t, until int, scale float64) line {
 	own := 0.0
 	if t > g.at {
 		x := c.x[t] - c.x[g.at]
 		own = c.xx[t] - c.xx[g.at] - float64(x*x)/float64(t-g.at)
 	}
-	slack := 4*differenceError*(c.xx[until]-c.xx[g.oldest]) + 2*c.noise(t, until) + sumError*(scale+c.xx[until]+largestLog)
+	slack := 4*differenceError*(c.xx[until]-c.xx[g.oldest]) + 2*c.noise(t,
+		until) + sumError*(scale+c.xx[until]+largestLog)
 	return line{base: own - slack, length: math.Inf(1)}
 }
 
-// medianStep is the median of |x − y| for independent x, y of the standard
-// normal distribution.
+// medianStep is the median of |x − y| for independent x, y of the standard normal distribution.
 const medianStep = 0.9538725524
 
-// overNoise divides a centred series by its noise: see Stable. A series of
-// which half the steps are 0 is left as it is.
+// overNoise divides a centred series by its noise: see Stable. A series of which half the steps are
+// 0 is left as it is.
 func overNoise(series []float64) []float64 {
 	steps := make([]float64, len(series)-1)
 	for i := range steps {

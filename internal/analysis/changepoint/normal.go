@@ -9,19 +9,18 @@ import (
 )
 
 const (
-	// logTwoPi is R's log(2*M_PI): the logarithm of the double next to 2π, not
-	// the double next to log 2π, which is one unit in the last place larger.
-	// Between equally good segmentations that unit decides.
+	// logTwoPi is R's log(2*M_PI): the logarithm of the double next to 2π, not the double next to
+	// log 2π, which is one unit in the last place larger. Between equally good segmentations that
+	// unit decides.
 	logTwoPi = 0x1.d67f1c864beb4p+0
-	// zeroVariance replaces a variance that is not positive, as in R
-	// (cost_general_functions.c, mll_meanvar).
+	// zeroVariance replaces a variance that is not positive, as in R (cost_general_functions.c,
+	// mll_meanvar).
 	zeroVariance = 1e-11
 )
 
-// normalCost is MeanVariance: C = n (log 2π + log v + 1) with
-// v = (Σx² − (Σx)²/n)/n, in R's order of operations. A floor above 0 is added
-// to v (Stable arithmetic), which rounding then cannot bring below half of it.
-// perLength adds log n (R's MBIC).
+// normalCost is MeanVariance: C = n (log 2π + log v + 1) with v = (Σx² − (Σx)²/n)/n, in R's order
+// of operations. A floor above 0 is added to v (Stable arithmetic), which rounding then cannot
+// bring below half of it. perLength adds log n (R's MBIC).
 type normalCost struct {
 	sums
 	floor     float64
@@ -50,9 +49,8 @@ func (c *normalCost) segment(s, t int) float64 {
 	return value
 }
 
-// Rounding, in units of the last place (2^-53), generously: the difference
-// Σx² − (Σx)²/n is off by at most 8 units of Σx², a logarithm of a double
-// (at most 745) times n by a few units of itself.
+// Rounding, in units of the last place (2^-53), generously: the difference Σx² − (Σx)²/n is off by
+// at most 8 units of Σx², a logarithm of a double (at most 745) times n by a few units of itself.
 const (
 	differenceError = 0x1p-49
 	perValueError   = 0x1p-40
@@ -71,12 +69,12 @@ var reciprocals = func() (r [shortSegment]float64) {
 	return r
 }()
 
-// screen bounds log v from below: by the exponent and fraction of v, which is
-// at most 0.06 too small, for short segments, more closely for long ones.
-func (c *normalCost) screen(out, list []int32, f []float64, t int, price, limit float64) []int32 {
+// screen bounds log v from below: by the exponent and fraction of v, which is at most 0.06 too
+// small, for short segments, more closely for long ones.
+func (c *normalCost) screen(out, list []int32, f []float64, t int, penalty, limit float64) []int32 {
 	const constant = logTwoPi + 1 - 0x1p-17
 	xt, xxt := c.x[t], c.xx[t]
-	limit -= price
+	limit -= penalty
 	for _, s := range list {
 		k := t - int(s)
 		n := float64(k)
@@ -114,18 +112,18 @@ func (c *normalCost) measure(s, t int) (least float64, m spread, ok bool) {
 	return least, m, differenceError*(c.xx[t]-c.xx[s]) <= tooUncertain*m.squares
 }
 
-// rise bounds C(s,t) − C(s,g.at) for segments of at least n = g.length values
-// whose variance v is between g.low and g.high. With k = t − g.at and b the
-// added values' own sum of squared deviations, squared deviations only add up,
-// so that the difference is at least k (log 2π + 1) plus
+// rise bounds C(s,t) − C(s,g.at) for segments of at least n = g.length values whose variance v is
+// between g.low and g.high. With k = t − g.at and b the added values' own sum of squared
+// deviations, squared deviations only add up, so that the difference is at least k (log 2π + 1)
+// plus
 //
 //	(n+k) log((n v + b)/(n+k)) − n log v
 //
-// which grows with n, and is least at v = b/k or the end of v's range next to
-// it. (At v = b/k it is the cost of the added values alone: superadditivity.)
+// which grows with n, and is least at v = b/k or the end of v's range next to it. (At v = b/k it is
+// the cost of the added values alone: superadditivity.)
 //
-// From t on, j more values that all lie on the segment's mean add the least:
-// with w the smallest (n v + b)/(n+k) of the group,
+// From t on, j more values that all lie on the segment's mean add the least: with w the smallest (n
+// v + b)/(n+k) of the group,
 //
 //	(n+k+j) log(w (n+k)/(n+k+j)) − (n+k) log w >= j log w − j (1 + j/(n+k)).
 func (c *normalCost) rise(g *group, t, until int, scale float64) line {
@@ -157,8 +155,8 @@ func (c *normalCost) rise(g *group, t, until int, scale float64) line {
 	}
 }
 
-// centre takes the median off a series and scales it by a power of two so
-// that its typical magnitude is between 1 and 2.
+// centre takes the median off a series and scales it by a power of two so that its typical
+// magnitude is between 1 and 2.
 func centre(series []float64) []float64 {
 	size := make([]float64, len(series))
 	for i, v := range series {

@@ -6,22 +6,21 @@ import (
 	"math"
 )
 
-// Cost is how well one segment fits: minus twice the log-likelihood, up to a
-// constant, under the named model.
+// Cost is how well one segment fits: minus twice the log-likelihood, up to a constant, under the
+// named model.
 type Cost int
 
 const (
-	// MeanVariance is for normal values whose mean and variance both change:
-	// C = n (log 2π + log v + 1), v the mean squared deviation of the segment.
-	// R: cpt.meanvar(test.stat="Normal"). At least 2 values a segment.
+	// MeanVariance is for normal values whose mean and variance both change: C = n (log 2π + log v
+	// + 1), v the mean squared deviation of the segment. R: cpt.meanvar(test.stat="Normal"). At
+	// least 2 values a segment.
 	MeanVariance Cost = iota
-	// Mean is for normal values of known variance 1 whose mean changes:
-	// C = sum of squared deviations. R: cpt.mean(test.stat="Normal"). With
-	// AsR arithmetic the penalty has the unit of the data squared; with Stable
-	// the series is divided by its noise first.
+	// Mean is for normal values of known variance 1 whose mean changes: C = sum of squared
+	// deviations. R: cpt.mean(test.stat="Normal"). With AsR arithmetic the penalty has the unit of
+	// the data squared; with Stable the series is divided by its noise first.
 	Mean
-	// EmpiricalDistribution is for any change of distribution, and heavy tails
-	// (ed-PELT: Haynes, Fearnhead and Eckley 2017; R: changepoint.np::cpt.np).
+	// EmpiricalDistribution is for any change of distribution, and heavy tails (ed-PELT: Haynes,
+	// Fearnhead and Eckley 2017; R: changepoint.np::cpt.np).
 	EmpiricalDistribution
 )
 
@@ -55,13 +54,12 @@ type Arithmetic int
 const (
 	// AsR follows R to the bit: see the package comment.
 	AsR Arithmetic = iota
-	// Stable first takes the median off the series and divides it by the
-	// power of two below the median of |x|, then adds StableFloor^2 to every
-	// variance. Nothing is decided by rounding, multiplying the series by a
-	// power of two changes nothing, and spreads below about a millionth of
-	// the typical value are all taken for the same. For Mean it divides the
-	// series by its noise: the median step between neighbours, which changes of
-	// the mean hardly affect, over that of normal values of variance 1.
+	// Stable first takes the median off the series and divides it by the power of two below the
+	// median of |x|, then adds StableFloor^2 to every variance. Nothing is decided by rounding,
+	// multiplying the series by a power of two changes nothing, and spreads below about a millionth
+	// of the typical value are all taken for the same. For Mean it divides the series by its noise:
+	// the median step between neighbors, which changes of the mean hardly affect, over that of
+	// normal values of variance 1.
 	Stable
 )
 
@@ -93,17 +91,15 @@ func (a *Arithmetic) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// StableFloor is the smallest standard deviation Stable arithmetic tells
-// apart, as a part of the series' typical magnitude: about the resolution of
-// a microsecond clock on a second's iteration.
+// StableFloor is the smallest standard deviation Stable arithmetic tells apart, as a part of the
+// series' typical magnitude: about the resolution of a microsecond clock on a second's iteration.
 const StableFloor = 1e-6
 
-// DefaultQuantiles is how many quantiles EmpiricalDistribution compares (R:
-// cpt.np's nquantiles).
+// DefaultQuantiles is how many quantiles EmpiricalDistribution compares (R: cpt.np's nquantiles).
 const DefaultQuantiles = 10
 
-// Options say what Detect looks for. The zero value, with Penalty LogN(15),
-// is the study's analysis.
+// Options select what Detect looks for. The zero value, with Penalty LogN(15), is the study's
+// analysis.
 type Options struct {
 	Cost       Cost
 	Arithmetic Arithmetic
@@ -114,13 +110,13 @@ type Options struct {
 
 // Errors that Detect's errors wrap.
 var (
-	// ErrTooShort: R's "Minimum segment legnth is too large to include a
-	// change in this data", and series of no values.
+	// ErrTooShort: R's "Minimum segment legnth is too large to include a change in this data", and
+	// series of no values.
 	ErrTooShort = errors.New("series too short to hold a change")
 	// ErrNotFinite: a NaN ("Missing value" in R) or an infinity.
 	ErrNotFinite = errors.New("not a finite number")
-	// ErrMagnitude: the squares of the values, or their sums, are beyond the
-	// doubles. R goes on with infinities and returns nonsense.
+	// ErrMagnitude: the squares of the values, or their sums, are beyond the doubles. R goes on
+	// with infinities and returns nonsense.
 	ErrMagnitude = errors.New("values too large to square")
 	// ErrOptions: a negative penalty, an impossible minimum segment length.
 	ErrOptions = errors.New("unusable changepoint options")
@@ -136,7 +132,8 @@ func (o Options) minimum() (int, error) {
 	case o.MinSegment == 0:
 		return least, nil
 	case o.MinSegment < least:
-		return 0, fmt.Errorf("minimum segment length %d, cost %v needs %d: %w", o.MinSegment, o.Cost, least, ErrOptions)
+		return 0, fmt.Errorf("minimum segment length %d, cost %v needs %d: %w", o.MinSegment, o.Cost, least,
+			ErrOptions)
 	}
 	return o.MinSegment, nil
 }
@@ -149,7 +146,8 @@ func check(series []float64, minimum int) error {
 		}
 	}
 	if n := len(series); n < 2*minimum {
-		return fmt.Errorf("%d values, need %d (twice the minimum segment length): %w", n, 2*minimum, ErrTooShort)
+		return fmt.Errorf("%d values, need %d (twice the minimum segment length): %w", n, 2*minimum,
+			ErrTooShort)
 	}
 	return nil
 }

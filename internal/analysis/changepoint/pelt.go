@@ -1,21 +1,20 @@
 package changepoint
 
 // newSolution fills in the prefixes too short to be cut.
-func newSolution(c cost, n, minimum int, price float64) *solution {
-	s := &solution{price: price, f: make([]float64, n+1), last: make([]int32, n+1)}
-	s.f[0] = -price
+func newSolution(c cost, n, minimum int, penalty float64) *solution {
+	s := &solution{penalty: penalty, f: make([]float64, n+1), last: make([]int32, n+1)}
+	s.f[0] = -penalty
 	for t := minimum; t < 2*minimum; t++ {
 		s.f[t] = c.segment(0, t)
 	}
 	return s
 }
 
-// solution is a finished run: the best cost of every prefix and where its
-// last segment begins.
+// solution is a finished run: the best cost of every prefix and where its last segment begins.
 type solution struct {
-	price float64
-	f     []float64
-	last  []int32
+	penalty float64
+	f       []float64
+	last    []int32
 }
 
 // ends walks back from n: the end of each segment, ascending, n included.

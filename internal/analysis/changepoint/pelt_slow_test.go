@@ -13,12 +13,12 @@ func TestGroupedPELTIsPlainPELTOften(t *testing.T) {
 	comparePELT(t, 12, 10, 2000)
 }
 
-// TestGroupedPELTIsPlainPELTLong has series in which groups become large, and
-// prefix sums long.
+// TestGroupedPELTIsPlainPELTLong has series in which groups become large, and prefix sums long.
 func TestGroupedPELTIsPlainPELTLong(t *testing.T) {
 	for i, shape := range shapes {
 		r := rand.New(rand.NewPCG(31, uint64(i)))
-		for _, o := range []Options{{Penalty: LogN(15)}, {Penalty: SIC}, {Penalty: LogN(15), Arithmetic: Stable}} {
+		for _, o := range []Options{{Penalty: LogN(15)}, {Penalty: SIC},
+			{Penalty: LogN(15), Arithmetic: Stable}} {
 			if err := samePELT(shape.make(r, 8000), o); err != nil {
 				t.Errorf("%s, %+v: %v", shape.name, o, err)
 			}

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// peltPlain is PELT as R's C code runs it (PELT_one_func_minseglen.c): the
-// yardstick that peltGrouped is tested against.
-func peltPlain(c cost, n, minimum int, price float64) *solution {
-	s := newSolution(c, n, minimum, price)
+// peltPlain is PELT as R's C code runs it (PELT_one_func_minseglen.c): the yardstick that
+// peltGrouped is tested against.
+func peltPlain(c cost, n, minimum int, penalty float64) *solution {
+	s := newSolution(c, n, minimum, penalty)
 	candidates := []int32{0, int32(minimum)}
 	values := make([]float64, n+1)
 	for t := 2 * minimum; t <= n; t++ {
 		best := 0
 		for i, from := range candidates {
-			values[i] = s.f[from] + c.segment(int(from), t) + price
+			values[i] = s.f[from] + c.segment(int(from), t) + penalty
 			if values[i] < values[best] {
 				best = i
 			}
@@ -24,7 +24,7 @@ func peltPlain(c cost, n, minimum int, price float64) *solution {
 		s.f[t], s.last[t] = values[best], candidates[best]
 		kept := candidates[:0]
 		for i, from := range candidates {
-			if values[i] <= s.f[t]+price {
+			if values[i] <= s.f[t]+penalty {
 				kept = append(kept, from)
 			}
 		}
@@ -103,10 +103,23 @@ var shapes = []shape{
 	{"two values", mapped(func(r *rand.Rand, _, _ int) float64 { return float64(1 + r.IntN(2)) })},
 	{"alternating", mapped(func(_ *rand.Rand, i, _ int) float64 { return float64(1 + i%2) })},
 	{"integers", mapped(func(r *rand.Rand, i, n int) float64 { return float64(r.IntN(5) + i*7/n*3) })},
-	{"ramp", mapped(func(r *rand.Rand, i, n int) float64 { return 1 + float64(i)/float64(n) + 0.01*r.NormFloat64() })},
-	{"sine", mapped(func(r *rand.Rand, i, n int) float64 { return 2 + math.Sin(float64(i)/20) + 0.1*r.NormFloat64() })},
-	{"exponential warmup", mapped(func(r *rand.Rand, i, n int) float64 { return 1 + 5*math.Exp(-float64(i)/10) + 0.01*r.NormFloat64() })},
-	{"heavy tails", mapped(func(r *rand.Rand, _, _ int) float64 { return r.NormFloat64() / (r.Float64() + 1e-3) })},
+	{"ramp", mapped(func(r *rand.Rand, i,
+		n int) float64 {
+		return 1 + float64(i)/float64(n) + 0.01*r.NormFloat64()
+	})},
+	{"sine", mapped(func(r *rand.Rand, i,
+		n int) float64 {
+		return 2 + math.Sin(float64(i)/20) + 0.1*r.NormFloat64()
+	})},
+	{"exponential warmup",
+		mapped(func(r *rand.Rand, i,
+			n int) float64 {
+			return 1 + 5*math.Exp(-float64(i)/10) + 0.01*r.NormFloat64()
+		})},
+	{"heavy tails", mapped(func(r *rand.Rand, _,
+		_ int) float64 {
+		return r.NormFloat64() / (r.Float64() + 1e-3)
+	})},
 	{"random walk", func(r *rand.Rand, n int) []float64 {
 		x := make([]float64, n)
 		for i := 1; i < n; i++ {
@@ -144,19 +157,19 @@ var shapes = []shape{
 // peltOptions are the kinds of runs the two implementations are compared in.
 func peltOptions() []Options {
 	var all []Options
-	for _, price := range []Penalty{LogN(15), LogN(4), Manual(0), Manual(1e6), MBIC, Manual(2.5)} {
-		all = append(all, peltOptionsOf(price)...)
+	for _, penalty := range []Penalty{LogN(15), LogN(4), Manual(0), Manual(1e6), MBIC, Manual(2.5)} {
+		all = append(all, peltOptionsOf(penalty)...)
 	}
 	return all
 }
 
-func peltOptionsOf(price Penalty) []Options {
+func peltOptionsOf(penalty Penalty) []Options {
 	return []Options{
-		{Penalty: price},
-		{Penalty: price, Arithmetic: Stable},
-		{Penalty: price, MinSegment: 5},
-		{Penalty: price, Cost: Mean},
-		{Penalty: price, Cost: EmpiricalDistribution},
+		{Penalty: penalty},
+		{Penalty: penalty, Arithmetic: Stable},
+		{Penalty: penalty, MinSegment: 5},
+		{Penalty: penalty, Cost: Mean},
+		{Penalty: penalty, Cost: EmpiricalDistribution},
 	}
 }
 
@@ -166,15 +179,16 @@ func samePELT(series []float64, o Options) error {
 	if err != nil {
 		return err
 	}
-	price, err := o.Penalty.price(p.n, o.Cost)
+	penalty, err := o.Penalty.penalty(p.n, o.Cost)
 	if err != nil {
 		return err
 	}
-	want := peltPlain(p.cost, p.n, p.minimum, price)
-	got := p.solve(price)
+	want := peltPlain(p.cost, p.n, p.minimum, penalty)
+	got := p.solve(penalty)
 	for t := range want.f {
 		if got.f[t] != want.f[t] || got.last[t] != want.last[t] {
-			return fmt.Errorf("at %d of %d: F = %v from %d, R has %v from %d", t, p.n, got.f[t], got.last[t], want.f[t], want.last[t])
+			return fmt.Errorf("at %d of %d: F = %v from %d, R has %v from %d", t, p.n, got.f[t], got.last[t],
+				want.f[t], want.last[t])
 		}
 	}
 	return nil
@@ -200,8 +214,7 @@ func comparePELT(t *testing.T, seed uint64, rounds, longest int) {
 	t.Logf("%d runs on %d series compared", runs, rounds*len(shapes))
 }
 
-// TestGroupedPELTIsPlainPELT is repeated with thousands of series under the
-// tag slow.
+// TestGroupedPELTIsPlainPELT is repeated with thousands of series under the tag slow.
 func TestGroupedPELTIsPlainPELT(t *testing.T) { comparePELT(t, 7, 6, 240) }
 
 // jumps are levels far apart, every one of them found.

@@ -9,7 +9,7 @@ import (
 	"krund/internal/analysis/arith"
 )
 
-// Penalty is the price of a changepoint. The zero value is a price of 0.
+// Penalty is the penalty of a changepoint. The zero value is a penalty of 0.
 type Penalty struct {
 	kind  penaltyKind
 	value float64
@@ -27,17 +27,17 @@ const (
 	crops
 )
 
-var penaltyNames = map[penaltyKind]string{sic: "sic", mbic: "mbic", aic: "aic", hannanQuinn: "hannan-quinn", crops: "crops"}
+var penaltyNames = map[penaltyKind]string{sic: "sic", mbic: "mbic", aic: "aic", hannanQuinn: "hannan-quinn",
+	crops: "crops"}
 
-// Manual is a fixed price.
+// Manual is a fixed penalty.
 func Manual(value float64) Penalty { return Penalty{manual, value} }
 
-// LogN is a price of coefficient × log n, n the values analysed (after
-// outliers are removed). The study uses LogN(15).
+// LogN is a penalty of coefficient × log n, n the values analyzed (after outliers are removed). The
+// study uses LogN(15).
 func LogN(coefficient float64) Penalty { return Penalty{timesLogN, coefficient} }
 
-// R's named penalties, with p the parameters a change adds (2 for
-// MeanVariance, else 1).
+// R's named penalties, with p the parameters a change adds (2 for MeanVariance, else 1).
 var (
 	SIC         = Penalty{kind: sic}         // (p+1) log n; BIC is another name
 	MBIC        = Penalty{kind: mbic}        // (p+2) log n, and each segment costs the log of its length more
@@ -45,9 +45,8 @@ var (
 	HannanQuinn = Penalty{kind: hannanQuinn} // 2 (p+1) log log n
 )
 
-// CROPS chooses the price for each series from the knee of the curve of
-// changepoints over price, between 4 log n and 100,000 log n (Traini et al.
-// 2023): see [Knee].
+// CROPS chooses the penalty for each series from the knee of the curve of changepoints over
+// penalty, between 4 log n and 100,000 log n (Traini et al. 2023): see [Knee].
 var CROPS = Penalty{kind: crops}
 
 // String is the form ParsePenalty reads.
@@ -71,8 +70,8 @@ func (p *Penalty) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ParsePenalty reads a price ("120"), a multiple of log n ("15logn", "15 log
-// n"), or a name: sic, bic, mbic, aic, hannan-quinn, crops.
+// ParsePenalty reads a penalty ("120"), a multiple of log n ("15logn", "15 log n"), or a name: sic,
+// bic, mbic, aic, hannan-quinn, crops.
 func ParsePenalty(s string) (Penalty, error) {
 	text := strings.ToLower(strings.ReplaceAll(s, " ", ""))
 	if text == "bic" {
@@ -94,8 +93,8 @@ func ParsePenalty(s string) (Penalty, error) {
 	return Manual(v), nil
 }
 
-// price is the penalty's value for a series of n values (R: penalty_decision).
-func (p Penalty) price(n int, cost Cost) (float64, error) {
+// penalty is the penalty's value for a series of n values (R: penalty_decision).
+func (p Penalty) penalty(n int, cost Cost) (float64, error) {
 	parameters := 1.0
 	if cost == MeanVariance {
 		parameters = 2

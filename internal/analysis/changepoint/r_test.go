@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// runR runs a script of R that has the package changepoint, with the series
-// (one file each) as its arguments. The test is skipped where R or the package
-// is missing.
+// runR runs a script of R that has the package changepoint, with the series (one file each) as its
+// arguments. The test is skipped where R or the package is missing.
 func runR(t testing.TB, script string, series ...[]float64) string {
 	t.Helper()
 	rscript, err := exec.LookPath("Rscript")
@@ -26,7 +25,8 @@ func runR(t testing.TB, script string, series ...[]float64) string {
 		t.Skip("R has no package changepoint: not compared with R")
 	}
 	dir := t.TempDir()
-	args := []string{"-e", "suppressMessages(library(changepoint)); for (f in commandArgs(TRUE)) { x <- scan(f, quiet=TRUE); " + script + "}"}
+	args := []string{"-e",
+		"suppressMessages(library(changepoint)); for (f in commandArgs(TRUE)) { x <- scan(f, quiet=TRUE); " + script + "}"}
 	for i, x := range series {
 		var text strings.Builder
 		for _, v := range x {
@@ -47,8 +47,7 @@ func runR(t testing.TB, script string, series ...[]float64) string {
 
 const detectInR = `cpt.meanvar(x, method="PELT", penalty="Manual", pen.value=15*log(length(x)))`
 
-// TestSameAsR compares made-up series of every shape with R where it has the
-// package.
+// TestSameAsR compares made-up series of every shape with R where it has the package.
 func TestSameAsR(t *testing.T) {
 	var series [][]float64
 	var names []string
@@ -82,8 +81,8 @@ func TestSameAsR(t *testing.T) {
 	t.Logf("%d series compared with R", len(series))
 }
 
-// BenchmarkR reports the processor time of R's cpt.meanvar on the series of
-// BenchmarkDetect, in the same unit.
+// BenchmarkR reports the processor time of R's cpt.meanvar on the series of BenchmarkDetect, in the
+// same unit.
 func BenchmarkR(b *testing.B) {
 	for _, c := range benchmarks[:3] {
 		b.Run(c.name, func(b *testing.B) {

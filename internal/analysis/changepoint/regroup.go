@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// lookIntoGroups considers the members of the groups that may hold the
-// winner at t, and drops the groups that R prunes.
+// lookIntoGroups considers the members of the groups that may hold the winner at t, and drops the
+// groups that R prunes.
 func (g *grouped) lookIntoGroups(w *winner, t int) {
 	kept := g.groups[:0]
 	opened := g.opened[:0]
@@ -17,7 +17,7 @@ func (g *grouped) lookIntoGroups(w *winner, t int) {
 			worth = group.worth(t)
 		}
 		switch {
-		case worth > w.value+g.price: // at least f[t] + price: pruned, all of them
+		case worth > w.value+g.penalty: // at least f[t] + penalty: pruned, all of them
 			g.free = append(g.free, group)
 		case worth > w.value:
 			kept = append(kept, group)
@@ -41,8 +41,7 @@ func (g *grouped) lookIntoGroups(w *winner, t int) {
 	g.sort()
 }
 
-// regroup measures candidates at t and forms one group of them, or two if they
-// are many.
+// regroup measures candidates at t and forms one group of them, or two if they are many.
 func (g *grouped) regroup(members []int32, t int, limit float64) {
 	if len(members) > smallGroup {
 		half := len(members) / 2
@@ -53,10 +52,9 @@ func (g *grouped) regroup(members []int32, t int, limit float64) {
 	g.form(members, t, limit)
 }
 
-// form makes a group of candidates. Those that R prunes at t are left out:
-// their value exceeds limit + price, where limit may be anything not below
-// f[t]. Those that are nearly the best, and those that cannot be bounded, stay
-// single.
+// form makes a group of candidates. Those that R prunes at t are left out: their value exceeds
+// limit + penalty, where limit may be anything not below f[t]. Those that are nearly the best, and
+// those that cannot be bounded, stay single.
 func (g *grouped) form(members []int32, t int, limit float64) {
 	n := g.newGroup(t)
 	rounding := sumError * (g.scale + math.Abs(limit))
@@ -65,11 +63,11 @@ func (g *grouped) form(members []int32, t int, limit float64) {
 			continue
 		}
 		least, m, ok := g.cost.measure(int(s), t)
-		least += g.f[s] + g.price - rounding
+		least += g.f[s] + g.penalty - rounding
 		switch {
-		case least > limit+g.price:
+		case least > limit+g.penalty:
 			g.dead[s] = true
-		case !ok || least <= limit+g.price*nearlyBest:
+		case !ok || least <= limit+g.penalty*nearlyBest:
 			g.singles = append(g.singles, s)
 		default:
 			n.include(s, least, m)
@@ -100,8 +98,8 @@ func (g *grouped) sort() {
 	slices.SortFunc(g.groups, func(a, b *group) int { return int(a.members[0] - b.members[0]) })
 }
 
-// tidy groups the recent candidates that are old enough and the
-// single ones, and merges quiet groups. f[t] is known.
+// tidy groups the recent candidates that are old enough and the single ones, and merges quiet
+// groups. f[t] is known.
 func (g *grouped) tidy(t int) {
 	ready := len(g.recent)
 	for ready > 0 && int(g.recent[ready-1]) > t-g.minimum-shortest {
@@ -117,9 +115,8 @@ func (g *grouped) tidy(t int) {
 	g.merge(t)
 }
 
-// merge joins the newest groups when there are four of about a size, and
-// elsewhere neighbours of which the older is not the larger and both have been
-// quiet for as long as measuring them takes.
+// merge joins the newest groups when there are four of about a size, and elsewhere neighbors of
+// which the older is not the larger and both have been quiet for as long as measuring them takes.
 func (g *grouped) merge(t int) {
 	last := len(g.groups) - 1
 	first, size := last, 0

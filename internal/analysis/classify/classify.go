@@ -1,10 +1,9 @@
-// Package classify says in one word how the iterations of a process execution
-// developed, from the segments that changepoint analysis found, and in one
-// word more what the executions of a pair have in common (sections 4.2 and 4.3
-// of the study).
+// Package classify says in one word how the iterations of a process execution developed, from the
+// segments that changepoint analysis found, and in one word more what the executions of a pair have
+// in common (sections 4.2 and 4.3 of the study).
 //
-// The last segment is the yardstick: segments equivalent to it belong to the
-// steady state. A rule says what equivalent means: see [Mode].
+// The last segment is the yardstick: segments equivalent to it belong to the steady state. A rule
+// says what equivalent means: see [Mode].
 package classify
 
 import (
@@ -30,8 +29,8 @@ var Classes = []Class{Flat, Warmup, Slowdown, NoSteadyState}
 type Mode int
 
 const (
-	// Paper is what warmup_stats does, accidents included, so that results
-	// can be compared with the study's:
+	// Paper is what warmup_stats does, accidents included, so that results can be compared with the
+	// study's:
 	//   - the bounds around the last segment are
 	//     [min(m−v, m−δ), max(m+v, m+δ)], m its mean, v its VARIANCE taken as
 	//     seconds, and a segment is equivalent when mean+v >= lower bound and
@@ -78,9 +77,9 @@ func (m *Mode) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Segment is one stretch of an execution. End is the index, from 0, of its
-// last iteration in the execution with its outliers. Mean is in the unit of
-// the values (seconds, for time), Variance in its square.
+// Segment is one stretch of an execution. End is the index, from 0, of its last iteration in the
+// execution with its outliers. Mean is in the unit of the values (seconds, for time), Variance in
+// its square.
 type Segment struct {
 	End            int
 	Mean, Variance float64
@@ -90,16 +89,14 @@ type Segment struct {
 type Rule struct {
 	Mode  Mode
 	Delta Delta
-	// Raw leaves the last segment's variance (Relative: standard deviation)
-	// out of the bounds (warmup_stats --raw-deltas, which keeps the other
-	// segment's own variance in the comparison).
+	// Raw leaves the last segment's variance (Relative: standard deviation) out of the bounds
+	// (warmup_stats --raw-deltas, which keeps the other segment's own variance in the comparison).
 	Raw bool
 	// Steady is how many iterations at the end must be equivalent.
 	Steady int
 }
 
-// Bounds is the interval around the last segment that others are compared
-// with.
+// Bounds is the interval around the last segment that others are compared with.
 type Bounds struct{ Low, High float64 }
 
 // Bounds of at least one segment.
@@ -131,7 +128,7 @@ func (r Rule) reference(segments []Segment) float64 {
 	return fastest
 }
 
-// Equivalent says whether s is as good as the segment b was made of.
+// Equivalent reports whether s is as good as the segment b was made of.
 func (r Rule) Equivalent(s Segment, b Bounds) bool {
 	own := s.Variance
 	if r.Mode == Relative {
@@ -140,8 +137,7 @@ func (r Rule) Equivalent(s Segment, b Bounds) bool {
 	return s.Mean+own >= b.Low && s.Mean-own <= b.High
 }
 
-// Classify gives the class of an execution of n iterations with the given
-// segments (at least one).
+// Classify gives the class of an execution of n iterations with the given segments (at least one).
 func (r Rule) Classify(segments []Segment, n int) Class {
 	b := r.Bounds(segments)
 	class := Flat
@@ -161,7 +157,7 @@ func (r Rule) Classify(segments []Segment, n int) Class {
 	return class
 }
 
-// late says whether s reaches into the iterations that must be steady.
+// late reports whether s reaches into the iterations that must be steady.
 func (r Rule) late(s Segment, n int) bool {
 	if r.Mode == Relative {
 		return s.End >= n-r.Steady

@@ -25,13 +25,16 @@ func TestClassify(t *testing.T) {
 		{"slower first", segments(99, 2, 0, 1999, 1, 0), 2000, Warmup, Warmup},
 		{"faster first", segments(99, 0.5, 0, 1999, 1, 0), 2000, Slowdown, Slowdown},
 		{"slower first, faster before", segments(9, 0.5, 0, 99, 2, 0, 1999, 1, 0), 2000, Slowdown, Slowdown},
-		{"slow in the middle, equal at both ends", segments(99, 1, 0, 999, 2, 0, 1999, 1, 0), 2000, Warmup, Warmup},
-		{"a change in the last iterations", segments(1800, 2, 0, 1999, 1, 0), 2000, NoSteadyState, NoSteadyState},
+		{"slow in the middle, equal at both ends", segments(99, 1, 0, 999, 2, 0, 1999, 1, 0), 2000, Warmup,
+			Warmup},
+		{"a change in the last iterations", segments(1800, 2, 0, 1999, 1, 0), 2000, NoSteadyState,
+			NoSteadyState},
 		{"the last 500 iterations", segments(1499, 2, 0, 1999, 1, 0), 2000, Warmup, Warmup},
 		{"the last 499 iterations", segments(1500, 2, 0, 1999, 1, 0), 2000, Warmup, NoSteadyState},
 		{"the last 498 iterations", segments(1501, 2, 0, 1999, 1, 0), 2000, NoSteadyState, NoSteadyState},
 		{"a late equivalent segment", segments(1800, 1.0009, 0, 1999, 1, 0), 2000, Flat, Flat},
-		{"the first that is not equivalent decides", segments(50, 9, 0, 1800, 1, 0, 1999, 1, 0), 2000, Warmup, Warmup},
+		{"the first that is not equivalent decides", segments(50, 9, 0, 1800, 1, 0, 1999, 1, 0), 2000, Warmup,
+			Warmup},
 		{"0.2% apart, milliseconds", segments(99, 1.002, 0, 1999, 1, 0), 2000, Warmup, Flat},
 		{"twice as long, microseconds", segments(99, 2e-6, 0, 1999, 1e-6, 0), 2000, Flat, Warmup},
 		{"a variance of seconds", segments(99, 14, 2, 1999, 10, 3), 2000, Flat, Warmup},
@@ -77,10 +80,13 @@ func TestBounds(t *testing.T) {
 		{"paper, variance", Rule{Delta: Delta{Value: 1}}, Bounds{6, 14}},
 		{"paper, delta", Rule{Delta: Delta{Value: 5}}, Bounds{5, 15}},
 		{"paper, raw", Rule{Delta: Delta{Value: 1}, Raw: true}, Bounds{9, 11}},
-		{"paper, percent of the fastest", Rule{Delta: Delta{Value: 25, Percent: true}, Raw: true}, Bounds{8, 12}},
+		{"paper, percent of the fastest", Rule{Delta: Delta{Value: 25, Percent: true}, Raw: true},
+			Bounds{8, 12}},
 		{"relative, standard deviation", Rule{Mode: Relative, Delta: Delta{Value: 1}}, Bounds{8, 12}},
-		{"relative, percent of the last", Rule{Mode: Relative, Delta: Delta{Value: 50, Percent: true}}, Bounds{5, 15}},
-		{"relative, raw", Rule{Mode: Relative, Delta: Delta{Value: 10, Percent: true}, Raw: true}, Bounds{9, 11}},
+		{"relative, percent of the last", Rule{Mode: Relative, Delta: Delta{Value: 50, Percent: true}},
+			Bounds{5, 15}},
+		{"relative, raw", Rule{Mode: Relative, Delta: Delta{Value: 10, Percent: true}, Raw: true},
+			Bounds{9, 11}},
 	} {
 		if got := c.rule.Bounds(s); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
@@ -105,7 +111,8 @@ func TestPairs(t *testing.T) {
 		{[]Class{Slowdown, NoSteadyState}, BadInconsistent, "x"},
 	} {
 		counts := Count(c.classes)
-		if got := counts.Class(); got != c.want || got.Symbol() != c.symbol || counts.Total() != len(c.classes) {
+		if got := counts.Class(); got != c.want || got.Symbol() != c.symbol ||
+			counts.Total() != len(c.classes) {
 			t.Errorf("%v: %q (%s), want %q (%s)", c.classes, got, got.Symbol(), c.want, c.symbol)
 		}
 	}

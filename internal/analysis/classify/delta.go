@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Delta is the smallest difference between segments that counts: in the unit
-// of the values, or in percent of a segment's mean.
+// Delta is the smallest difference between segments that counts: in the unit of the values, or in
+// percent of a segment's mean.
 type Delta struct {
 	Value   float64
 	Percent bool
@@ -20,8 +20,7 @@ var (
 	RelativeDelta = Delta{Value: 1, Percent: true}
 )
 
-// ParseDelta reads a number ("0.001": seconds, for time) or a percentage
-// ("1%").
+// ParseDelta reads a number ("0.001": seconds, for time) or a percentage ("1%").
 func ParseDelta(s string) (Delta, error) {
 	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	v, err := strconv.ParseFloat(text, 64)

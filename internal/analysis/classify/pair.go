@@ -1,7 +1,7 @@
 package classify
 
-// PairClass is what the process executions of a pair have in common: one of
-// the classes, or inconsistent.
+// PairClass is what the process executions of a pair have in common: one of the classes, or
+// inconsistent.
 type PairClass string
 
 // The inconsistent pairs. None is a pair without a single classified execution.
@@ -11,7 +11,7 @@ const (
 	None             PairClass = ""
 )
 
-// Counts says how many executions have each class.
+// Counts is how many executions have each class.
 type Counts struct {
 	Flat          int `json:"flat"`
 	Warmup        int `json:"warmup"`
@@ -72,8 +72,8 @@ func (c Counts) Class() PairClass {
 	return BadInconsistent
 }
 
-// Symbol is the study's sign for a pair's class in plain text: "-" flat,
-// "\" warmup, "/" slowdown, "~" no steady state, "=" and "x" inconsistent.
+// Symbol is the study's sign for a pair's class in plain text: "-" flat, "\" warmup, "/" slowdown,
+// "~" no steady state, "=" and "x" inconsistent.
 func (p PairClass) Symbol() string {
 	switch p {
 	case PairClass(Flat):

@@ -1,9 +1,8 @@
-// Package compare says of each key what changed between two experiments: its
-// class, when it gets steady, and how fast it then is.
+// Package compare says of each key what changed between two experiments: its class, when it gets
+// steady, and how fast it then is.
 //
-// Every verdict is the mirror of that with the experiments exchanged: better
-// becomes worse, and a ratio its reciprocal. Two rules are applied to the steady
-// performance:
+// Every verdict is the mirror of that with the experiments exchanged: better becomes worse, and a
+// ratio its reciprocal. Two rules are applied to the steady performance:
 //
 //   - Intervals, that of warmup_stats' diffs: the confidence intervals of the
 //     two experiments do not overlap. They are where the mean of one execution
@@ -34,7 +33,7 @@ import (
 	"krund/internal/key"
 )
 
-// ErrDifferent says that two analyses cannot be compared.
+// ErrDifferent means that two analyses cannot be compared.
 var ErrDifferent = errors.New("these analyses cannot be compared")
 
 // Side is one of the two experiments: the data, and its analysis.
@@ -83,9 +82,8 @@ type Change struct {
 	Warnings []warmup.Warning `json:"warnings"`
 }
 
-// Interval compares intervals: those that do not overlap differ. Before and
-// After are {median, 5th, 95th percentile}, or {mean, low, high}; nil when
-// there is none, and the verdict cannot be told.
+// Interval compares intervals: those that do not overlap differ. Before and After are {median, 5th,
+// 95th percentile}, or {mean, low, high}; nil when there is none, and the verdict cannot be told.
 type Interval struct {
 	Before  *quantile.Spread `json:"before"`
 	After   *quantile.Spread `json:"after"`
@@ -166,14 +164,17 @@ func alike(before, after Side) error {
 		what string
 		a, b any
 	}{
-		{"column", p.Column, q.Column}, {"unit", before.Doc.Unit, after.Doc.Unit}, {"mode", p.Mode, q.Mode}, {"delta", p.Delta, q.Delta},
-		{"steady", p.Steady, q.Steady}, {"window", p.Window, q.Window}, {"penalty", p.Penalty, q.Penalty}, {"cost", p.Cost, q.Cost},
+		{"column", p.Column, q.Column}, {"unit", before.Doc.Unit, after.Doc.Unit}, {"mode", p.Mode,
+			q.Mode}, {"delta", p.Delta, q.Delta},
+		{"steady", p.Steady, q.Steady}, {"window", p.Window, q.Window}, {"penalty", p.Penalty,
+			q.Penalty}, {"cost", p.Cost, q.Cost},
 	} {
 		if c.what == "unit" && (len(before.Doc.Pairs) == 0 || len(after.Doc.Pairs) == 0) {
 			continue
 		}
 		if c.a != c.b {
-			return fmt.Errorf("%w: before has %s %v, after %v; analyse both with the same options", ErrDifferent, c.what, c.a, c.b)
+			return fmt.Errorf("%w: before has %s %v, after %v; analyze both with the same options",
+				ErrDifferent, c.what, c.a, c.b)
 		}
 	}
 	for _, s := range []Side{before, after} {
@@ -181,7 +182,8 @@ func alike(before, after Side) error {
 			return fmt.Errorf("%w: the analysis of %s is of other data", ErrDifferent, s.Doc.Source.Name)
 		}
 		for i := range s.Doc.Pairs {
-			if s.Doc.Pairs[i].ParsedKey() != s.Data.Pairs[i].Key || len(s.Doc.Pairs[i].Executions) != len(s.Data.Pairs[i].Executions) {
+			if s.Doc.Pairs[i].ParsedKey() != s.Data.Pairs[i].Key ||
+				len(s.Doc.Pairs[i].Executions) != len(s.Data.Pairs[i].Executions) {
 				return fmt.Errorf("%w: the analysis of %s is of other data", ErrDifferent, s.Doc.Source.Name)
 			}
 		}
@@ -249,8 +251,8 @@ func change(before, after half, level float64, o Options) Change {
 	return c
 }
 
-// steadyFrom is when a pair is steady: pairs that are consistently flat are so
-// from the first iteration on.
+// steadyFrom is when a pair is steady: pairs that are consistently flat are so from the first
+// iteration on.
 func steadyFrom(p *warmup.Pair, s *quantile.Spread, flat float64) *quantile.Spread {
 	if s == nil && p.Classification == classify.PairClass(classify.Flat) {
 		return &quantile.Spread{Median: flat, P5: flat, P95: flat}
@@ -262,7 +264,8 @@ func performance(p *warmup.Pair) *quantile.Spread {
 	if p.SteadyPerformance == nil {
 		return nil
 	}
-	return &quantile.Spread{Median: p.SteadyPerformance.Mean, P5: p.SteadyPerformance.Low, P95: p.SteadyPerformance.High}
+	return &quantile.Spread{Median: p.SteadyPerformance.Mean, P5: p.SteadyPerformance.Low,
+		P95: p.SteadyPerformance.High}
 }
 
 // steadyValues gives the values of each steady execution by segment.

@@ -13,8 +13,8 @@ import (
 	"krund/internal/key"
 )
 
-// side makes an experiment of one benchmark per level: executions of 300
-// iterations that differ by between from each other, and by 1% within.
+// side makes an experiment of one benchmark per level: executions of 300 iterations that differ by
+// between from each other, and by 1% within.
 func side(t *testing.T, seed uint64, executions int, between float64, levels map[string]float64) Side {
 	t.Helper()
 	d := &dataset.Dataset{}
@@ -33,8 +33,9 @@ func side(t *testing.T, seed uint64, executions int, between float64, levels map
 					values[i] *= 2
 				}
 			}
-			d.Add(key.Key{Benchmark: name, VM: "v", Variant: "x"}, dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
-				{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}}})
+			d.Add(key.Key{Benchmark: name, VM: "v", Variant: "x"},
+				dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
+					{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}}})
 		}
 	}
 	return analysed(t, d)
@@ -88,10 +89,12 @@ func TestMirror(t *testing.T) {
 		for i, c := range there.Changes {
 			m := back.Changes[i]
 			if c.Verdict != m.Verdict.Mirror() || c.Classification != m.Classification.Mirror() ||
-				c.Performance.Verdict != m.Performance.Verdict.Mirror() || c.SteadyIteration.Verdict != m.SteadyIteration.Verdict.Mirror() {
+				c.Performance.Verdict != m.Performance.Verdict.Mirror() ||
+				c.SteadyIteration.Verdict != m.SteadyIteration.Verdict.Mirror() {
 				t.Errorf("seed %d: %s is %s, its mirror %s", seed, c.Key, c.Verdict, m.Verdict)
 			}
-			if c.Ratio.Low != 0 && (!near(c.Ratio.Low*m.Ratio.High, 1) || !near(c.Ratio.Ratio*m.Ratio.Ratio, 1) || c.Ratio.Effect != -m.Ratio.Effect) {
+			if c.Ratio.Low != 0 && (!near(c.Ratio.Low*m.Ratio.High, 1) ||
+				!near(c.Ratio.Ratio*m.Ratio.Ratio, 1) || c.Ratio.Effect != -m.Ratio.Effect) {
 				t.Errorf("seed %d: %s: %+v and %+v", seed, c.Key, c.Ratio, m.Ratio)
 			}
 		}
@@ -100,14 +103,15 @@ func TestMirror(t *testing.T) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 
-// TestFalseAlarms: of experiments that differ by chance alone, no more than
-// the confidence allows are told apart.
+// TestFalseAlarms: of experiments that differ by chance alone, no more than the confidence allows
+// are told apart.
 func TestFalseAlarms(t *testing.T) {
 	alarms, told := 0, 0
 	const rounds = 40
 	for seed := range uint64(rounds) {
 		levels := map[string]float64{"a": 0.5}
-		r, err := Of(side(t, 1000+2*seed, 10, 0.01, levels), side(t, 1001+2*seed, 10, 0.01, levels), Options{Resamples: 4000})
+		r, err := Of(side(t, 1000+2*seed, 10, 0.01, levels), side(t, 1001+2*seed, 10, 0.01, levels),
+			Options{Resamples: 4000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,11 +145,13 @@ func TestWorkers(t *testing.T) {
 
 func TestCannotTell(t *testing.T) {
 	one := map[string]float64{"a": 0.5, "b": 0.5}
-	r, err := Of(side(t, 1, 2, 0.01, one), side(t, 2, 2, 0.01, map[string]float64{"a": 0.7, "c": 0.5}), Options{})
+	r, err := Of(side(t, 1, 2, 0.01, one), side(t, 2, 2, 0.01, map[string]float64{"a": 0.7, "c": 0.5}),
+		Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Changes) != 3 || r.Counts[CannotTell] != 3 || r.Changes[1].OnlyIn != "before" || r.Changes[2].OnlyIn != "after" {
+	if len(r.Changes) != 3 || r.Counts[CannotTell] != 3 || r.Changes[1].OnlyIn != "before" ||
+		r.Changes[2].OnlyIn != "after" {
 		t.Errorf("%+v", r)
 	}
 	for _, c := range r.Changes {
@@ -154,7 +160,8 @@ func TestCannotTell(t *testing.T) {
 		}
 	}
 	same := side(t, 3, 8, 0.002, one)
-	if r, err = Of(same, same, Options{}); err != nil || r.Counts[Same] != 2 || r.Changes[0].Ratio.Ratio != 1 {
+	if r, err = Of(same, same, Options{}); err != nil || r.Counts[Same] != 2 ||
+		r.Changes[0].Ratio.Ratio != 1 {
 		t.Errorf("with itself: %+v, %v", r, err)
 	}
 	empty := analysed(t, &dataset.Dataset{})

@@ -11,8 +11,8 @@ import (
 	"krund/internal/analysis/bootstrap"
 )
 
-// Ratio is after/before of the steady performance: 0.9 means that after needs
-// a tenth less. All numbers are 0 when there is none, and Reason says why.
+// Ratio is after/before of the steady performance: 0.9 means that after needs a tenth less. All
+// numbers are 0 when there is none, and Reason says why.
 type Ratio struct {
 	Ratio     float64 `json:"ratio"` // of the means over executions
 	Low       float64 `json:"low"`
@@ -24,8 +24,8 @@ type Ratio struct {
 }
 
 const (
-	// fewestExecutions is what a bootstrap over executions needs to see that
-	// they differ from each other.
+	// fewestExecutions is what a bootstrap over executions needs to see that they differ from each
+	// other.
 	fewestExecutions = 3
 	// meansPerExecution are drawn from once its iterations are resampled.
 	meansPerExecution = 200
@@ -37,7 +37,8 @@ const (
 
 func ratio(before, after half, level float64, o Options) Ratio {
 	if before.pair.SteadyPerformance == nil || after.pair.SteadyPerformance == nil {
-		return Ratio{Verdict: CannotTell, Reason: "an execution has no steady state, so there is no steady performance to compare"}
+		return Ratio{Verdict: CannotTell,
+			Reason: "an execution has no steady state, so there is no steady performance to compare"}
 	}
 	x, y := before.steadyValues(), after.steadyValues()
 	if len(x) < fewestExecutions || len(y) < fewestExecutions {
@@ -62,8 +63,7 @@ func ratio(before, after half, level float64, o Options) Ratio {
 
 var errNoRatio = errors.New("a mean of zero has no ratio")
 
-// ratioOf is the ratio of y to x with its interval and effect, from n
-// resamples.
+// ratioOf is the ratio of y to x with its interval and effect, from n resamples.
 func ratioOf(x, y [][][]float64, level float64, n int) (Ratio, error) {
 	a, err := resampled(x, n)
 	if err != nil {
@@ -89,8 +89,7 @@ func ratioOf(x, y [][][]float64, level float64, n int) (Ratio, error) {
 	return r, nil
 }
 
-// judge uses logarithms' symmetry: within the margin means between 1/(1+m) and
-// 1+m.
+// judge uses logarithms' symmetry: within the margin means between 1/(1+m) and 1+m.
 func (r *Ratio) judge(margin float64) Verdict {
 	switch {
 	case r.Low >= 1/(1+margin) && r.High <= 1+margin:
@@ -103,9 +102,9 @@ func (r *Ratio) judge(margin float64) Verdict {
 	return CannotTell
 }
 
-// resampled gives n means over executions: as many executions as there are,
-// drawn with replacement, each with one of its resampled means. The draws
-// depend on the values alone, so that they are the same on either side.
+// resampled gives n means over executions: as many executions as there are, drawn with replacement,
+// each with one of its resampled means. The draws depend on the values alone, so that they are the
+// same on either side.
 func resampled(executions [][][]float64, n int) ([]float64, error) {
 	seed := seedOf(executions)
 	drawn, err := bootstrap.Resample(executions, bootstrap.Options{
@@ -161,9 +160,8 @@ func grand(executions [][][]float64) float64 {
 	return sum / float64(len(executions))
 }
 
-// cliff is Cliff's delta: the part of the pairs (before, after) in which after
-// is larger, less the part in which it is smaller (Cliff, "Dominance
-// statistics", 1993).
+// cliff is Cliff's delta: the part of the pairs (before, after) in which after is larger, less the
+// part in which it is smaller (Cliff, "Dominance statistics", 1993).
 func cliff(before, after []float64) float64 {
 	n := 0
 	for _, b := range before {

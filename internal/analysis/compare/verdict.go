@@ -27,11 +27,12 @@ func (v Verdict) Mirror() Verdict {
 	return v
 }
 
-// classes compares classes: from bad to good is better. Two different classes
-// that are both good, or both bad, cannot be ranked.
+// classes compares classes: from bad to good is better. Two different classes that are both good,
+// or both bad, cannot be ranked.
 func classes(before, after classify.PairClass) Verdict {
 	good := func(c classify.PairClass) bool {
-		return c == classify.PairClass(classify.Flat) || c == classify.PairClass(classify.Warmup) || c == classify.GoodInconsistent
+		return c == classify.PairClass(classify.Flat) || c == classify.PairClass(classify.Warmup) ||
+			c == classify.GoodInconsistent
 	}
 	switch {
 	case before == classify.None || after == classify.None:
@@ -59,9 +60,8 @@ func intervals(before, after *quantile.Spread) Interval {
 	return v
 }
 
-// overall is a key's verdict: what class and performance say together. Where
-// they contradict each other, nothing can be told; when a key gets steady is
-// not weighed.
+// overall is a key's verdict: what class and performance say together. Where they contradict each
+// other, nothing can be told; when a key gets steady is not weighed.
 func overall(c *Change) Verdict {
 	class, ratio := c.Classification, c.Ratio.Verdict
 	switch {

@@ -6,19 +6,17 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// widest is where an interval ends that knows next to nothing, in logarithms,
-// so that its ends are numbers.
+// widest is where an interval ends that knows next to nothing, in logarithms, so that its ends are
+// numbers.
 const widest = 100
 
-// welch is half of an interval of log(mean y / mean x) at the given level, for
-// means of executions that differ from each other: by Student's t with the
-// degrees of freedom of Welch (1947), the variance of the logarithm of a mean
-// being (s/m)²/n (delta method). Exchanging x and y changes nothing. Both have at
-// least two values and positive means.
+// welch is half of an interval of log(mean y / mean x) at the given level, for means of executions
+// that differ from each other: by Student's t with the degrees of freedom of Welch (1947), the
+// variance of the logarithm of a mean being (s/m)²/n (delta method). Exchanging x and y changes
+// nothing. Both have at least two values and positive means.
 //
-// A bootstrap over few executions cannot see beyond the slowest and the fastest
-// of them: the means of two groups of three lie apart by chance in one of ten
-// cases, whatever the level. This can.
+// A bootstrap over few executions cannot see beyond the slowest and the fastest of them: the means
+// of two groups of three lie apart by chance in one of ten cases, whatever the level. This can.
 func welch(x, y []float64, level float64) float64 {
 	vx, vy := relativeVariance(x), relativeVariance(y)
 	if vx+vy == 0 {

@@ -30,9 +30,9 @@ func TestWelch(t *testing.T) {
 	}
 }
 
-// TestFalseAlarmsOfFewExecutions compares executions that differ from each other, but come
-// from the same distribution on both sides: at 99% one in 100 comparisons may
-// say that something changed, also with few executions.
+// TestFalseAlarmsOfFewExecutions compares executions that differ from each other, but come from the
+// same distribution on both sides: at 99% one in 100 comparisons may say that something changed,
+// also with few executions.
 func TestFalseAlarmsOfFewExecutions(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
 	group := func(n int) [][][]float64 {

@@ -69,7 +69,8 @@ func TestAdd(t *testing.T) {
 	d.Add(b, Execution{})
 	d.Add(a, Execution{})
 	d.Add(a, Execution{Number: 9})
-	if got := d.Find(a).Executions; len(got) != 3 || got[0].Number != 1 || got[1].Number != 2 || got[2].Number != 9 {
+	if got := d.Find(a).Executions; len(got) != 3 || got[0].Number != 1 || got[1].Number != 2 ||
+		got[2].Number != 9 {
 		t.Errorf("executions of a: %v", got)
 	}
 	if d.Find(key.Key{Benchmark: "c"}) != nil {
@@ -87,7 +88,8 @@ func TestValues(t *testing.T) {
 		{Name: APERF, Unit: "cycles", Core: 1, Counts: []uint64{10, 20, 30}},
 		{Name: APERF, Unit: "cycles", Core: 0, Counts: []uint64{1, 2}},
 	}}
-	for name, want := range map[string]string{Wall: "[2 3] s", "empty": "[] s", APERF: "[11 22 NaN] cycles", "other": "[] "} {
+	for name, want := range map[string]string{Wall: "[2 3] s", "empty": "[] s", APERF: "[11 22 NaN] cycles",
+		"other": "[] "} {
 		values, unit := e.Values(name)
 		if got := fmt.Sprintf("%v %s", values, unit); got != want || (values == nil) != (name == "other") {
 			t.Errorf("%s: %s, want %s; nil %t", name, got, want, values == nil)

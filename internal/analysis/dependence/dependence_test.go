@@ -7,8 +7,8 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	// R: acf(c(1, 3, 2, 5, 4), plot=FALSE)$acf[2] is 0.1 - ... computed by hand:
-	// mean 3; deviations -2 0 -1 2 1; products 0 0 -2 2 = 0; squares 10.
+	// R: acf(c(1, 3, 2, 5, 4), plot=FALSE)$acf[2] is 0.1 - ... computed by hand: mean 3; deviations
+	// -2 0 -1 2 1; products 0 0 -2 2 = 0; squares 10.
 	if got := Of([]float64{1, 3, 2, 5, 4}); got.Lag1 != 0 {
 		t.Errorf("%+v, want 0 of 5", got)
 	}
@@ -44,7 +44,8 @@ func TestDependent(t *testing.T) {
 			}
 		}
 		if found < c.low || found > c.high {
-			t.Errorf("correlation %v: dependent in %d of 1000, want %d to %d", c.correlation, found, c.low, c.high)
+			t.Errorf("correlation %v: dependent in %d of 1000, want %d to %d", c.correlation, found, c.low,
+				c.high)
 		}
 	}
 	if Of([]float64{1, 9, 1, 9, 1, 9, 1, 9}).Dependent {

@@ -1,6 +1,6 @@
-// Package georges is the steady-state rule of Georges, Buytaert and Eeckhout
-// (2007), which the study compares its own with (section 8): the first window
-// of k iterations whose coefficient of variation is below a threshold.
+// Package georges is the steady-state rule of Georges, Buytaert and Eeckhout (2007), which the
+// study compares its own with (section 8): the first window of k iterations whose coefficient of
+// variation is below a threshold.
 package georges
 
 import "math"
@@ -11,8 +11,8 @@ type Rule struct {
 	Threshold float64 // of standard deviation over mean
 }
 
-// Default is the more conservative of the thresholds that Georges et al.
-// suggest, with their window of ten.
+// Default is the more conservative of the thresholds that Georges et al. suggest, with their window
+// of ten.
 var Default = Rule{Window: 10, Threshold: 0.01}
 
 // Result is where the rule finds a steady state.
@@ -20,14 +20,13 @@ type Result struct {
 	Found bool
 	// Iteration is the first iteration, from 1, of the first steady window.
 	Iteration int
-	// CoV is that window's coefficient of variation; if none was found, the
-	// least of any window (NaN when there is no full window with a mean
-	// other than 0).
+	// CoV is that window's coefficient of variation; if none was found, the least of any window
+	// (NaN when there is no full window with a mean other than 0).
 	CoV float64
 }
 
-// Find applies the rule to the iterations of one execution. The standard
-// deviation is the sample's (n-1). A window whose mean is 0 is not steady.
+// Find applies the rule to the iterations of one execution. The standard deviation is the sample's
+// (n-1). A window whose mean is 0 is not steady.
 func (r Rule) Find(values []float64) Result {
 	least := math.NaN()
 	for from := 0; r.Window > 1 && from+r.Window <= len(values); from++ {

@@ -23,7 +23,8 @@ func TestFind(t *testing.T) {
 		{"zeros, then steady", []float64{0, 0, 0, 4, 4, 4}, Result{true, 4, 0}},
 	} {
 		got := rule.Find(c.values)
-		same := got.CoV == c.want.CoV || math.Abs(got.CoV-c.want.CoV) < 1e-12 || math.IsNaN(got.CoV) && math.IsNaN(c.want.CoV)
+		same := got.CoV == c.want.CoV || math.Abs(got.CoV-c.want.CoV) < 1e-12 || math.IsNaN(got.CoV) &&
+			math.IsNaN(c.want.CoV)
 		if got.Found != c.want.Found || got.Iteration != c.want.Iteration || !same {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}

@@ -8,9 +8,8 @@ import (
 // gridSize is how finely the distribution of bootstrapped means is kept.
 const gridSize = 2048
 
-// grid holds the distribution of each execution's bootstrapped means at
-// common points, so that the quantiles of any sample of executions are found
-// without sorting.
+// grid holds the distribution of each execution's bootstrapped means at common points, so that the
+// quantiles of any sample of executions are found without sorting.
 type grid struct {
 	low, step float64
 	below     [][]float64 // below[execution][point]: part of its means not above low + point*step

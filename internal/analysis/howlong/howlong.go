@@ -1,17 +1,15 @@
-// Package howlong asks whether a shorter experiment would have come to the
-// same conclusions (section 9.1 of the study, Figures 9 and 11).
+// Package howlong asks whether a shorter experiment would have come to the same conclusions
+// (section 9.1 of the study, Figures 9 and 11).
 //
-// A pair's conclusion has three characteristics: the proportions of the
-// classes, the steady iteration and the steady performance. Two conclusions
-// agree in one when the intervals overlap: simultaneous intervals of all class
-// proportions (Sison and Glaz 1995), the 5% to 95% range of the steady
-// iterations, and the confidence interval of the steady performance. Where
-// either has an execution without steady state, the latter two are not compared,
-// and count neither as agreeing nor as disagreeing.
+// A pair's conclusion has three characteristics: the proportions of the classes, the steady
+// iteration and the steady performance. Two conclusions agree in one when the intervals overlap:
+// simultaneous intervals of all class proportions (Sison and Glaz 1995), the 5% to 95% range of the
+// steady iterations, and the confidence interval of the steady performance. Where either has an
+// execution without steady state, the latter two are not compared, and count neither as agreeing
+// nor as disagreeing.
 //
-// Fewer iterations are tried by cutting every execution and analysing it
-// anew, with windows in proportion; fewer executions by drawing samples with
-// replacement from those there are.
+// Fewer iterations are tried by cutting every execution and analyzing it anew, with windows in
+// proportion; fewer executions by drawing samples with replacement from those there are.
 package howlong
 
 import (
@@ -22,8 +20,7 @@ import (
 	"krund/internal/analysis/quantile"
 )
 
-// Conclusion is what an analysis found for the executions of one pair. The
-// slices are parallel.
+// Conclusion is what an analysis found for the executions of one pair. The slices are parallel.
 type Conclusion struct {
 	Classes    []classify.Class
 	Iterations []float64   // steady iteration of each; not used without steady state
@@ -45,8 +42,7 @@ func (s *Share) add(same bool) {
 	s.Percent = 100 * float64(s.Same) / float64(s.Compared)
 }
 
-// Point is how alike the conclusions of an experiment of one length are to
-// those of the whole one.
+// Point is how alike the conclusions of an experiment of one length are to those of the whole one.
 type Point struct {
 	N                 int   `json:"n"` // iterations, or executions
 	Classification    Share `json:"classification"`
@@ -64,33 +60,35 @@ type Study struct {
 	Both       []Shorter `json:"both"`
 }
 
-// Shorter is an experiment with less of both: samples of so many executions,
-// each cut to so many iterations.
+// Shorter is an experiment with less of both: samples of so many executions, each cut to so many
+// iterations.
 type Shorter struct {
 	Iterations int   `json:"iterations"`
 	Executions int   `json:"executions"`
 	Overall    Share `json:"overall"`
 }
 
-// Enough is the share of conclusions, in percent, from which on a shorter
-// experiment counts as enough.
+// Enough is the share of conclusions, in percent, from which on a shorter experiment counts as
+// enough.
 const Enough = 95
 
-// Least gives the entry of Both with the least work, iterations times
-// executions, that is enough. ok is false when none is.
+// Least gives the entry of Both with the least work, iterations times executions, that is enough.
+// ok is false when none is.
 func (s *Study) Least() (least Shorter, ok bool) {
 	for _, b := range s.Both {
-		if b.Overall.Percent >= Enough && (!ok || b.Iterations*b.Executions < least.Iterations*least.Executions) {
+		if b.Overall.Percent >= Enough &&
+			(!ok || b.Iterations*b.Executions < least.Iterations*least.Executions) {
 			least, ok = b, true
 		}
 	}
 	return least, ok
 }
 
-// Iterations compares the conclusions from executions cut to each length with
-// the full ones, pair by pair. cut analyses pair i cut to n iterations; ok is
-// false when it cannot be, which counts as disagreement in every respect.
-func Iterations(full []Conclusion, lengths []int, confidence float64, cut func(i, n int) (c Conclusion, ok bool)) []Point {
+// Iterations compares the conclusions from executions cut to each length with the full ones, pair
+// by pair. cut analyses pair i cut to n iterations; ok is false when it cannot be, which counts as
+// disagreement in every respect.
+func Iterations(full []Conclusion, lengths []int, confidence float64,
+	cut func(i, n int) (c Conclusion, ok bool)) []Point {
 	p := newProportions(confidence)
 	points := make([]Point, len(lengths))
 	for k, n := range lengths {
@@ -108,10 +106,9 @@ func Iterations(full []Conclusion, lengths []int, confidence float64, cut func(i
 	return points
 }
 
-// Executions compares the conclusions from samples of each number of
-// executions of from, drawn with replacement, with those from all executions
-// of full, pair by pair. from is full itself, or the same pairs cut to fewer
-// iterations; a pair of which nothing is left in it disagrees. The result
+// Executions compares the conclusions from samples of each number of executions of from, drawn with
+// replacement, with those from all executions of full, pair by pair. from is full itself, or the
+// same pairs cut to fewer iterations; a pair of which nothing is left in it disagrees. The result
 // depends on the seed only.
 func Executions(full, from []Conclusion, sizes []int, samples int, confidence float64, seed uint64) []Point {
 	p := newProportions(confidence)
@@ -225,8 +222,7 @@ func (p proportions) whole(c Conclusion) summary {
 	return p.summarise(newGrid(c.Means), c, all(len(c.Classes)))
 }
 
-// summarise gives the intervals of the chosen executions of c, whose means
-// are in g.
+// summarise gives the intervals of the chosen executions of c, whose means are in g.
 func (p proportions) summarise(g grid, c Conclusion, chosen []int) summary {
 	classes := make([]classify.Class, len(chosen))
 	iterations := make([]float64, len(chosen))

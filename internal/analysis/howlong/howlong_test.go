@@ -35,18 +35,23 @@ func TestIterations(t *testing.T) {
 		conclusion(1, repeated(classify.Warmup, 10)...),
 		conclusion(2, repeated(classify.Warmup, 10)...),
 		conclusion(3, repeated(classify.NoSteadyState, 10)...),
-		{}, // no execution could be analysed
+		{}, // no execution could be analyzed
 	}
 	shorter := map[int][]Conclusion{
 		// as before; another performance; steady now; still nothing
-		100: {full[0], conclusion(2.5, repeated(classify.Warmup, 10)...), conclusion(3, repeated(classify.NoSteadyState, 10)...), {}},
-		// other classes; cannot be analysed; a steady state where there was none
-		50: {conclusion(1, repeated(classify.Flat, 10)...), {}, conclusion(3, repeated(classify.Warmup, 10)...), {}},
+		100: {full[0], conclusion(2.5, repeated(classify.Warmup, 10)...),
+			conclusion(3, repeated(classify.NoSteadyState, 10)...), {}},
+		// other classes; cannot be analyzed; a steady state where there was none
+		50: {conclusion(1, repeated(classify.Flat, 10)...), {},
+			conclusion(3, repeated(classify.Warmup, 10)...), {}},
 	}
 	got := Iterations(full, []int{100, 50}, 0.99, func(i, n int) (Conclusion, bool) {
 		return shorter[n][i], !(n == 50 && i == 1)
 	})
-	share := func(same, compared int) Share { return Share{same, compared, 100 * float64(same) / float64(compared)} }
+	share := func(same, compared int) Share {
+		return Share{same, compared,
+			100 * float64(same) / float64(compared)}
+	}
 	want := []Point{
 		{100, share(3, 3), share(2, 2), share(1, 2), share(2, 3)},
 		{50, share(0, 3), share(1, 2), share(1, 2), share(0, 3)},
@@ -56,38 +61,44 @@ func TestIterations(t *testing.T) {
 	}
 }
 
-// TestExecutions: a pair whose executions are alike is recognised from two of
-// them; one with a rare class only from many.
+// TestExecutions: a pair whose executions are alike is recognised from two of them; one with a rare
+// class only from many.
 func TestExecutions(t *testing.T) {
 	alike := []Conclusion{conclusion(1, repeated(classify.Warmup, 30)...)}
 	points := Executions(alike, alike, []int{2, 10}, 200, 0.99, 1)
 	for _, p := range points {
-		if p.Classification.Percent != 100 || p.Classification.Compared != 200 || p.SteadyPerformance.Percent != 100 {
+		if p.Classification.Percent != 100 || p.Classification.Compared != 200 ||
+			p.SteadyPerformance.Percent != 100 {
 			t.Errorf("executions that are alike: %+v", p)
 		}
 	}
-	mixed := []Conclusion{conclusion(1, append(repeated(classify.Warmup, 15), repeated(classify.Slowdown, 15)...)...)}
+	mixed := []Conclusion{conclusion(1, append(repeated(classify.Warmup, 15),
+		repeated(classify.Slowdown, 15)...)...)}
 	points = Executions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1)
-	if a, b, c := points[0].Overall.Percent, points[1].Overall.Percent, points[2].Overall.Percent; !(a <= b && b <= c && c > 99) {
+	if a, b, c := points[0].Overall.Percent, points[1].Overall.Percent, points[2].Overall.Percent; !(a <= b &&
+		b <= c && c > 99) {
 		t.Errorf("half and half: %v, %v and %v%% for 2, 6 and 30 executions", a, b, c)
 	}
 	if again := Executions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1); !reflect.DeepEqual(again, points) {
 		t.Error("the same seed gave another result")
 	}
-	if none := Executions([]Conclusion{{}}, []Conclusion{{}}, []int{2}, 10, 0.99, 1); none[0].Overall.Compared != 0 {
+	if none := Executions([]Conclusion{{}}, []Conclusion{{}}, []int{2}, 10, 0.99,
+		1); none[0].Overall.Compared != 0 {
 		t.Errorf("nothing to compare: %+v", none)
 	}
 }
 
-// TestExecutionsOfCutOnes: samples of another experiment are compared with the
-// whole one; a pair that could not be cut disagrees.
+// TestExecutionsOfCutOnes: samples of another experiment are compared with the whole one; a pair
+// that could not be cut disagrees.
 func TestExecutionsOfCutOnes(t *testing.T) {
 	full := []Conclusion{
-		conclusion(1, repeated(classify.Warmup, 20)...), conclusion(2, repeated(classify.Warmup, 20)...), conclusion(3, repeated(classify.Flat, 20)...),
+		conclusion(1, repeated(classify.Warmup, 20)...), conclusion(2,
+			repeated(classify.Warmup, 20)...), conclusion(3, repeated(classify.Flat, 20)...),
 	}
 	cut := []Conclusion{full[0], {}, conclusion(4, repeated(classify.Flat, 20)...)}
 	points := Executions(full, cut, []int{5}, 10, 0.99, 1)
-	if p := points[0]; p.Overall.Same != 10 || p.Overall.Compared != 30 || p.Classification.Same != 20 || p.SteadyPerformance.Compared != 20 {
+	if p := points[0]; p.Overall.Same != 10 || p.Overall.Compared != 30 || p.Classification.Same != 20 ||
+		p.SteadyPerformance.Compared != 20 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -115,7 +126,8 @@ func TestGridQuantiles(t *testing.T) {
 	g := newGrid(means)
 	for range 50 {
 		chosen := []int{r.IntN(5), r.IntN(5), r.IntN(5)}
-		pooled := slices.Sorted(slices.Values(slices.Concat(means[chosen[0]], means[chosen[1]], means[chosen[2]])))
+		pooled := slices.Sorted(slices.Values(slices.Concat(means[chosen[0]], means[chosen[1]],
+			means[chosen[2]])))
 		for _, q := range []float64{0.005, 0.25, 0.5, 0.995} {
 			want := pooled[int(math.Ceil(q*float64(len(pooled))))-1]
 			if got := g.quantile(chosen, q); math.Abs(got-want) > g.step {

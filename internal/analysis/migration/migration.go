@@ -1,10 +1,9 @@
-// Package migration says from per-core cycle counts on which core a benchmark
-// ran, and when it moved (section 5.1 and Figure 2 of the study).
+// Package migration says from per-core cycle counts on which core a benchmark ran, and when it
+// moved (section 5.1 and Figure 2 of the study).
 //
-// A single-threaded program shows as one core with many cycles and others
-// with very few; a change of that core between two iterations is a migration.
-// Iterations in which no core has most of the cycles (several threads, or a
-// move in the middle) have no main core and end no migration.
+// A single-threaded program shows as one core with many cycles and others with very few; a change
+// of that core between two iterations is a migration. Iterations in which no core has most of the
+// cycles (several threads, or a move in the middle) have no main core and end no migration.
 package migration
 
 // Move is a change of the main core between two iterations.
@@ -29,8 +28,8 @@ type Result struct {
 // mostly is the part of an iteration's cycles a main core has at least.
 const mostly = 0.5
 
-// Find examines cycles[core][iteration]; names gives the number of each core. The
-// cores have equally many iterations.
+// Find examines cycles[core][iteration]; names gives the number of each core. The cores have
+// equally many iterations.
 func Find(names []int, cycles [][]uint64) Result {
 	r := Result{Main: -1}
 	if len(cycles) == 0 || len(cycles[0]) == 0 {

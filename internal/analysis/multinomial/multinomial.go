@@ -1,6 +1,6 @@
-// Package multinomial gives simultaneous confidence intervals for the
-// proportions of a few classes (Sison and Glaz 1995), with which the study
-// compares the classifications of shortened experiments (section 9.1).
+// Package multinomial gives simultaneous confidence intervals for the proportions of a few classes
+// (Sison and Glaz 1995), with which the study compares the classifications of shortened experiments
+// (section 9.1).
 package multinomial
 
 import (
@@ -15,20 +15,19 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// Overlaps says whether two intervals have a proportion in common.
+// Overlaps reports whether two intervals have a proportion in common.
 func (i Interval) Overlaps(j Interval) bool { return i.Low <= j.High && j.Low <= i.High }
 
-// ErrCounts says that counts are negative or all zero, or a confidence level
-// is not between 0 and 1.
+// ErrCounts means that counts are negative or all zero, or a confidence level is not between 0 and
+// 1.
 var ErrCounts = errors.New("no proportions in these counts")
 
-// SisonGlaz gives one interval per count, which together hold the true
-// proportions with the given confidence, near enough for small counts too:
-// p - c/n to p + (c + 2γ)/n, where c is the largest integer for which the
-// probability of all counts being within c of n p is below the confidence, and
-// γ interpolates between c and c+1. That probability is that of independent
-// Poisson counts, truncated, given their sum (Levin 1981), the sum's
-// distribution approximated by an Edgeworth expansion.
+// SisonGlaz gives one interval per count, which together hold the true proportions with the given
+// confidence, near enough for small counts too: p - c/n to p + (c + 2γ)/n, where c is the largest
+// integer for which the probability of all counts being within c of n p is below the confidence,
+// and γ interpolates between c and c+1. That probability is that of independent Poisson counts,
+// truncated, given their sum (Levin 1981), the sum's distribution approximated by an Edgeworth
+// expansion.
 func SisonGlaz(counts []int, confidence float64) ([]Interval, error) {
 	n := 0
 	for _, c := range counts {
@@ -65,8 +64,8 @@ func halfWidth(counts []int, n int, confidence float64) (c int, gamma float64) {
 	return n, 0
 }
 
-// within is the probability that every count is at most c away from its
-// expectation (the observed count).
+// within is the probability that every count is at most c away from its expectation (the observed
+// count).
 func within(counts []int, n, c int) float64 {
 	mean, variance, third, fourth, product := 0.0, 0.0, 0.0, 0.0, 1.0
 	for _, x := range counts {
@@ -90,8 +89,8 @@ func within(counts []int, n, c int) float64 {
 	return product * density / sd / poisson(n, float64(n))
 }
 
-// moments are those of a Poisson count within c of its mean: mean and central
-// moments, and the probability of being there.
+// moments are those of a Poisson count within c of its mean: mean and central moments, and the
+// probability of being there.
 type moments struct{ mean, variance, third, fourth, inside float64 }
 
 // truncated computes the moments directly from the distribution.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSisonGlaz has the intervals that the published procedure gives when it
-// is programmed in R with ppois and factorial moments, as Sison and Glaz write it.
+// TestSisonGlaz has the intervals that the published procedure gives when it is programmed in R
+// with ppois and factorial moments, as Sison and Glaz write it.
 func TestSisonGlaz(t *testing.T) {
 	for _, c := range []struct {
 		counts     []int
@@ -15,15 +15,20 @@ func TestSisonGlaz(t *testing.T) {
 		want       []Interval
 	}{
 		{[]int{23, 12, 44}, 0.95, []Interval{
-			{0.1898734177215, 0.410670296140}, {0.0506329113924, 0.271429789811}, {0.4556962025316, 0.676493080950}}},
+			{0.1898734177215, 0.410670296140}, {0.0506329113924, 0.271429789811}, {0.4556962025316,
+				0.676493080950}}},
 		// Accidents on seven weekdays, the example of Glaz and Sison (1999).
 		{[]int{56, 72, 73, 59, 62, 87, 58}, 0.95, []Interval{
-			{0.0792291220557, 0.164355734040}, {0.1134903640257, 0.198616976010}, {0.1156316916488, 0.200758303633},
-			{0.0856531049251, 0.170779716910}, {0.0920770877944, 0.177203699779}, {0.1456102783726, 0.230736890357},
+			{0.0792291220557, 0.164355734040}, {0.1134903640257, 0.198616976010}, {0.1156316916488,
+				0.200758303633},
+			{0.0856531049251, 0.170779716910}, {0.0920770877944, 0.177203699779}, {0.1456102783726,
+				0.230736890357},
 			{0.0835117773019, 0.168638389286}}},
-		{[]int{30, 0, 0, 0}, 0.99, []Interval{{1, 1}, {0, 0.0558023068782}, {0, 0.0558023068782}, {0, 0.0558023068782}}},
+		{[]int{30, 0, 0, 0}, 0.99, []Interval{{1, 1}, {0, 0.0558023068782}, {0, 0.0558023068782},
+			{0, 0.0558023068782}}},
 		{[]int{22, 8, 0, 0}, 0.99, []Interval{
-			{0.566666666667, 0.919946739022}, {0.1, 0.453280072356}, {0, 0.186613405689}, {0, 0.186613405689}}},
+			{0.566666666667, 0.919946739022}, {0.1, 0.453280072356}, {0, 0.186613405689}, {0,
+				0.186613405689}}},
 		{[]int{1, 1}, 0.99, []Interval{{0, 1}, {0, 1}}},
 	} {
 		got, err := SisonGlaz(c.counts, c.confidence)
@@ -44,7 +49,8 @@ func TestSisonGlazRefuses(t *testing.T) {
 		counts     []int
 		confidence float64
 	}{
-		{nil, 0.99}, {[]int{0, 0}, 0.99}, {[]int{3, -1}, 0.99}, {[]int{3}, 0}, {[]int{3}, 1}, {[]int{3}, math.NaN()},
+		{nil, 0.99}, {[]int{0, 0}, 0.99}, {[]int{3, -1}, 0.99}, {[]int{3}, 0}, {[]int{3}, 1}, {[]int{3},
+			math.NaN()},
 	} {
 		if _, err := SisonGlaz(c.counts, c.confidence); !errors.Is(err, ErrCounts) {
 			t.Errorf("%v with %v: %v, want ErrCounts", c.counts, c.confidence, err)
@@ -52,8 +58,8 @@ func TestSisonGlazRefuses(t *testing.T) {
 	}
 }
 
-// TestSisonGlazHoldsTheProportions: intervals contain the observed
-// proportions, stay within 0 to 1 and widen with the confidence.
+// TestSisonGlazHoldsTheProportions: intervals contain the observed proportions, stay within 0 to 1
+// and widen with the confidence.
 func TestSisonGlazHoldsTheProportions(t *testing.T) {
 	for _, counts := range [][]int{{1}, {5}, {3, 7}, {10, 10, 10}, {1, 0, 0, 29}, {300, 200, 100, 50}} {
 		n := 0
@@ -71,7 +77,8 @@ func TestSisonGlazHoldsTheProportions(t *testing.T) {
 		for i, c := range counts {
 			p := float64(c) / float64(n)
 			w, v := wide[i], narrow[i]
-			if w.Low < 0 || w.High > 1 || v.Low > p || v.High < p-1e-12 || w.Low > v.Low+1e-12 || w.High < v.High-1e-12 {
+			if w.Low < 0 || w.High > 1 || v.Low > p || v.High < p-1e-12 || w.Low > v.Low+1e-12 ||
+				w.High < v.High-1e-12 {
 				t.Errorf("%v: %v at 90%%, %v at 99%%, observed %v", counts, v, w, p)
 			}
 		}

@@ -1,17 +1,15 @@
-// Package outlier finds the iterations that lie far from their neighbours.
+// Package outlier finds the iterations that lie far from their neighbors.
 //
-// The rule is the study's (section 4.1, after Tukey 1977): a value is an
-// outlier when it is outside
+// The rule is the study's (section 4.1, after Tukey 1977): a value is an outlier when it is outside
 //
 //	median ± 3 × (90th percentile − 10th percentile)
 //
-// of the window around it. Details are those of the study's program
-// (warmup_stats, outliers.py): the window of iteration i, from 0, is
-// [i−w/2, i+w/2) cut at both ends of the series; it is skipped when it begins
-// at 0 and ends before w, so that slow first iterations, which are warmup, are
-// kept; at the other end the windows get shorter. Percentiles are linearly
-// interpolated, both comparisons strict. A series shorter than the window
-// still has its later half judged, by what there is.
+// of the window around it. Details are those of the study's program (warmup_stats, outliers.py):
+// the window of iteration i, from 0, is [i−w/2, i+w/2) cut at both ends of the series; it is
+// skipped when it begins at 0 and ends before w, so that slow first iterations, which are warmup,
+// are kept; at the other end the windows get shorter. Percentiles are linearly interpolated, both
+// comparisons strict. A series shorter than the window still has its later half judged, by what
+// there is.
 package outlier
 
 import (
@@ -29,11 +27,11 @@ const (
 	highPercent = 90.0
 )
 
-// ErrWindow says that a window of fewer than two iterations cannot judge.
+// ErrWindow means that a window of fewer than two iterations cannot judge.
 var ErrWindow = errors.New("outlier window must be at least 2 iterations")
 
-// ErrNotFinite says that a series has a NaN or an infinity, for which
-// "far from its neighbours" has no meaning.
+// ErrNotFinite means that a series has a NaN or an infinity, for which "far from its neighbors" has
+// no meaning.
 var ErrNotFinite = errors.New("not a finite number")
 
 // Rule is a way to find outliers.
@@ -81,10 +79,9 @@ func (r Rule) Find(series []float64, window int) ([]int, error) {
 	return Find(series, window)
 }
 
-// Find gives the indexes, from 0 and ascending, of the outliers of a series,
-// judged by windows of the given number of iterations. The series is not
-// changed. Time grows as n log n, whatever the window. The errors wrap
-// ErrWindow and ErrNotFinite.
+// Find gives the indexes, from 0 and ascending, of the outliers of a series, judged by windows of
+// the given number of iterations. The series is not changed. Time grows as n log n, whatever the
+// window. The errors wrap ErrWindow and ErrNotFinite.
 func Find(series []float64, window int) ([]int, error) {
 	if window < 2 {
 		return nil, fmt.Errorf("window %d: %w", window, ErrWindow)
@@ -119,8 +116,7 @@ func Find(series []float64, window int) ([]int, error) {
 	return found, nil
 }
 
-// positions are where the percentiles of a window lie; they change only with
-// its size.
+// positions are where the percentiles of a window lie; they change only with its size.
 type positions struct {
 	size      int
 	low, high point
@@ -146,8 +142,7 @@ func newPoint(size int, pc float64) point {
 	return point{lo, wlo, whi}
 }
 
-// limits gives the values beyond which an iteration of this window is an
-// outlier.
+// limits gives the values beyond which an iteration of this window is an outlier.
 func (p *positions) limits(set *rankSet) (low, high float64) {
 	median, next := set.pair((p.size - 1) / 2)
 	if p.size%2 == 0 {
@@ -174,8 +169,8 @@ func checkFinite(series []float64) error {
 	return nil
 }
 
-// Remove gives the series without the iterations at the given ascending
-// indexes, and for each value kept its index in the series.
+// Remove gives the series without the iterations at the given ascending indexes, and for each value
+// kept its index in the series.
 func Remove(series []float64, outliers []int) (kept []float64, index []int) {
 	kept = make([]float64, 0, len(series)-len(outliers))
 	index = make([]int, 0, len(series)-len(outliers))

@@ -6,10 +6,9 @@ import (
 	"sort"
 )
 
-// rankSet is a set of positions in a fixed list of values that answers "the
-// k-th smallest" in logarithmic time: the values are ranked once (ties get
-// different ranks), the set is one bit per rank, and a Fenwick tree counts the
-// bits of each 64-bit word.
+// rankSet is a set of positions in a fixed list of values that answers "the k-th smallest" in
+// logarithmic time: the values are ranked once (ties get different ranks), the set is one bit per
+// rank, and a Fenwick tree counts the bits of each 64-bit word.
 type rankSet struct {
 	sorted []float64 // value of each rank
 	rank   []int32   // rank of each position
@@ -53,8 +52,8 @@ func (s *rankSet) flip(i int, by int32) {
 	}
 }
 
-// pair gives the k-th smallest value of the set, from 0, and the one after
-// it (the same again if there is none). The set has more than k members.
+// pair gives the k-th smallest value of the set, from 0, and the one after it (the same again if
+// there is none). The set has more than k members.
 func (s *rankSet) pair(k int) (float64, float64) {
 	w, left := 0, int32(k)
 	for step := s.top; step > 0; step /= 2 {

@@ -5,24 +5,24 @@ import (
 	"math"
 )
 
-// Traini et al. (2023) use wider percentiles, and judge each iteration by
-// every window that holds it.
+// Traini et al. (2023) use wider percentiles, and judge each iteration by every window that holds
+// it.
 const (
 	unionLow  = 0.01
 	unionHigh = 0.99
-	// unionTime is the length, in seconds, of the iterations that their series
-	// are means of; it tells how many calls a mean stands for.
+	// unionTime is the length, in seconds, of the iterations that their series are means of; it
+	// tells how many calls a mean stands for.
 	unionTime = 0.1
 )
 
-// FindUnion is the rule of Traini et al. (2023; filter_outliers.py) for
-// series of means of many short calls, in seconds: an iteration is an outlier
-// when any full window of the given length that holds it says so,
+// FindUnion is the rule of Traini et al. (2023; filter_outliers.py) for series of means of many
+// short calls, in seconds: an iteration is an outlier when any full window of the given length that
+// holds it says so,
 //
 //	outside median ± 3 × (99th percentile − 1st percentile),
 //
-// the first ⌈window / log(1 + ⌈0.1/mean⌉)⌉ iterations excepted, which may be
-// warmup. Errors and shape are those of Find.
+// the first ⌈window / log(1 + ⌈0.1/mean⌉)⌉ iterations excepted, which may be warmup. Errors and
+// shape are those of Find.
 func FindUnion(series []float64, window int) ([]int, error) {
 	if window < 2 {
 		return nil, fmt.Errorf("window %d: %w", window, ErrWindow)
@@ -46,8 +46,8 @@ func FindUnion(series []float64, window int) ([]int, error) {
 	return found, nil
 }
 
-// unionSkip is the number of first iterations that are left alone, or -1 when
-// the mean is not positive, which has no number of calls.
+// unionSkip is the number of first iterations that are left alone, or -1 when the mean is not
+// positive, which has no number of calls.
 func unionSkip(series []float64, window int) int {
 	sum := 0.0
 	for _, v := range series {
@@ -93,9 +93,8 @@ func (s *rankSet) quantile(size int, q float64) float64 {
 	return b - float64((b-a)*(1-(at-floor)))
 }
 
-// slidingMin gives, for each of the len(values)+window-1 iterations, the least
-// of the values of the windows that hold it (those that begin at most
-// window-1 before it).
+// slidingMin gives, for each of the len(values)+window-1 iterations, the least of the values of the
+// windows that hold it (those that begin at most window-1 before it).
 func slidingMin(values []float64, window int) []float64 {
 	out := make([]float64, len(values)+window-1)
 	var queue []int // indexes of ascending values

@@ -47,7 +47,8 @@ func TestMedianIsTheFiftiethPercentile(t *testing.T) {
 func TestSpreadOfKeepsTheOrderOfItsInput(t *testing.T) {
 	in := []float64{3, 1, 2}
 	got := SpreadOf(in)
-	if want := (Spread{Median: 2, P5: 1.1, P95: 2.9}); math.Abs(got.P5-want.P5) > 1e-12 || math.Abs(got.P95-want.P95) > 1e-12 || got.Median != want.Median {
+	if want := (Spread{Median: 2, P5: 1.1, P95: 2.9}); math.Abs(got.P5-want.P5) > 1e-12 ||
+		math.Abs(got.P95-want.P95) > 1e-12 || got.Median != want.Median {
 		t.Errorf("SpreadOf = %v, want %v", got, want)
 	}
 	if in[0] != 3 || in[1] != 1 || in[2] != 2 {

@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// ErrRatings says that a table of ratings cannot be used.
+// ErrRatings means that a table of ratings cannot be used.
 var ErrRatings = errors.New("unusable ratings")
 
-// Agreement is how far raters agree (Fleiss, "Measuring nominal scale agreement
-// among many raters", Psychological Bulletin 76, 1971).
+// Agreement is how far raters agree (Fleiss, "Measuring nominal scale agreement among many raters",
+// Psychological Bulletin 76, 1971).
 type Agreement struct {
 	Kappa    float64 // 1: they always agree, 0: as by chance, below: less
 	Observed float64 // share of the pairs of ratings that agree
 	Expected float64 // of them, by chance
 }
 
-// Kappa judges ratings[subject][category], how many raters put a subject in a
-// category. All subjects have the same number of raters, at least two. When all
-// ratings are in one category, Kappa is 1. The error wraps ErrRatings.
+// Kappa judges ratings[subject][category], how many raters put a subject in a category. All
+// subjects have the same number of raters, at least two. When all ratings are in one category,
+// Kappa is 1. The error wraps ErrRatings.
 func Kappa(ratings [][]int) (Agreement, error) {
 	raters, err := countRaters(ratings)
 	if err != nil {
@@ -76,8 +76,8 @@ func countRaters(ratings [][]int) (int, error) {
 	return raters, nil
 }
 
-// Strength is Landis and Koch's word for a kappa ("The measurement of observer
-// agreement for categorical data", Biometrics 33, 1977).
+// Strength is Landis and Koch's word for a kappa ("The measurement of observer agreement for
+// categorical data", Biometrics 33, 1977).
 func Strength(kappa float64) string {
 	switch {
 	case kappa < 0:
@@ -94,8 +94,7 @@ func Strength(kappa float64) string {
 	return "almost perfect"
 }
 
-// Confusion counts what a method says of subjects whose truth is known;
-// positive is dissimilar.
+// Confusion counts what a method says of subjects whose truth is known; positive is dissimilar.
 type Confusion struct {
 	TruePositive, FalseNegative, FalsePositive, TrueNegative int
 }
@@ -114,9 +113,9 @@ func (c *Confusion) Add(dissimilar, said bool) {
 	}
 }
 
-// Sensitivity is the share of the dissimilar that are found, Specificity of the
-// similar that are let pass, Accuracy of all that are judged rightly, and
-// Flagged of all that are called dissimilar. Each is NaN where there are none.
+// Sensitivity is the share of the dissimilar that are found, Specificity of the similar that are
+// let pass, Accuracy of all that are judged rightly, and Flagged of all that are called dissimilar.
+// Each is NaN where there are none.
 func (c Confusion) Sensitivity() float64 {
 	return share(c.TruePositive, c.TruePositive+c.FalseNegative)
 }

@@ -1,5 +1,5 @@
-// Package similarity says whether the process executions of a key resemble
-// each other, as series, by the two methods of
+// Package similarity reports whether the process executions of a key resemble each other, as
+// series, by the two methods of
 //
 //	A. Bauer, M. Straesser, M. Leznik, L. Beierlieb, M. Hadry, N. Hudson,
 //	K. Chard, S. Kounev, I. Foster: Searching for the Ground Truth: Assessing
@@ -19,7 +19,6 @@
 //
 // Kappa and Confusion are how the paper judges reviewers and methods.
 //
-// The paper leaves open what "compression" is, and the details of SAME. What is
-// done here, and why, stands with each function. Nothing reads a file or a
-// clock, and nothing is random.
+// The paper leaves open what "compression" is, and the details of SAME. What is done here, and why,
+// stands with each function. Nothing reads a file or a clock, and nothing is random.
 package similarity

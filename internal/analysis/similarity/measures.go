@@ -17,9 +17,9 @@ type Settings struct {
 	Linkage   Linkage // SAME: the distance of clusters; Average
 }
 
-// The numbers behind a Settings of zeros. Threshold is the paper's; the others
-// are not published. Merge is a round number near 0.19, which flags as many of
-// the 586 benchmarks of the paper's data as it reports for SAME (23.1%).
+// The numbers behind a Settings of zeros. Threshold is the paper's; the others are not published.
+// Merge is a round number near 0.19, which flags as many of the 586 benchmarks of the paper's data
+// as it reports for SAME (23.1%).
 const (
 	DefaultThreshold = 0.25
 	DefaultFrames    = 300
@@ -85,8 +85,8 @@ func newRun(values []float64, scale float64, s Settings) *run {
 	return r
 }
 
-// scaleOf is a power of two that brings the values near 1, so that their
-// squares are finite and not zero. It changes no digit of a result.
+// scaleOf is a power of two that brings the values near 1, so that their squares are finite and not
+// zero. It changes no digit of a result.
 func scaleOf(series ...[]float64) float64 {
 	largest := 0.0
 	for _, x := range series {
@@ -118,8 +118,8 @@ func measures(x, y *run) Measures {
 	}
 }
 
-// correlation is M1 = 1 - max(r, 0), r Pearson's. Two constant series are
-// alike, and a constant one is unlike any other.
+// correlation is M1 = 1 - max(r, 0), r Pearson's. Two constant series are alike, and a constant one
+// is unlike any other.
 func correlation(x, y *run, cross float64) float64 {
 	if x.constant || y.constant {
 		return undefined(x.constant && y.constant)
@@ -127,16 +127,16 @@ func correlation(x, y *run, cross float64) float64 {
 	return flip(cross / (math.Sqrt(x.spread) * math.Sqrt(y.spread)))
 }
 
-// compression is M2 = 2 c(XY)/(c(X)+c(Y)) - 1, cut to between 0 and 1, with c
-// the number of phrases of the SAX word. The paper names no compression; LZ76
-// is the one that gives 0 for equal series, as it wants.
+// compression is M2 = 2 c(XY)/(c(X)+c(Y)) - 1, cut to between 0 and 1, with c the number of phrases
+// of the SAX word. The paper names no compression; LZ76 is the one that gives 0 for equal series,
+// as it wants.
 func compression(x, y *run) float64 {
 	both := LZ76(slices.Concat(x.word, y.word))
 	return clamp(2*float64(both)/float64(x.phrases+y.phrases) - 1)
 }
 
-// fourier is M3 = |F(X)-F(Y)| / (|F(X)|+|F(Y)|) over all complex coefficients of
-// the series as they are: by Parseval's theorem, that of the values.
+// fourier is M3 = |F(X)-F(Y)| / (|F(X)|+|F(Y)|) over all complex coefficients of the series as they
+// are: by Parseval's theorem, that of the values.
 func fourier(x, y *run, distance float64) float64 {
 	norms := math.Sqrt(x.square) + math.Sqrt(y.square)
 	if norms == 0 {
@@ -145,8 +145,8 @@ func fourier(x, y *run, distance float64) float64 {
 	return clamp(math.Sqrt(distance) / norms)
 }
 
-// dissimilarity is M4 = 1 - max(cos, 0). The paper prints a sum of norms where
-// the product belongs; with the sum, the unit would decide.
+// dissimilarity is M4 = 1 - max(cos, 0). The paper prints a sum of norms where the product belongs;
+// with the sum, the unit would decide.
 func dissimilarity(xx, yy, xy float64) float64 {
 	if xx == 0 || yy == 0 {
 		return undefined(xx == yy)
@@ -154,8 +154,8 @@ func dissimilarity(xx, yy, xy float64) float64 {
 	return flip(xy / (math.Sqrt(xx) * math.Sqrt(yy)))
 }
 
-// kolmogorovSmirnov is M5: the largest distance of the two empirical
-// distribution functions. Both are sorted and equally long.
+// kolmogorovSmirnov is M5: the largest distance of the two empirical distribution functions. Both
+// are sorted and equally long.
 func kolmogorovSmirnov(x, y []float64) float64 {
 	i, j, far := 0, 0, 0
 	for i < len(x) && j < len(y) {
@@ -171,8 +171,7 @@ func kolmogorovSmirnov(x, y []float64) float64 {
 	return float64(far) / float64(len(x))
 }
 
-// undefined is a dissimilarity of series of which at least one has no
-// direction.
+// undefined is a dissimilarity of series of which at least one has no direction.
 func undefined(neither bool) float64 {
 	if neither {
 		return 0

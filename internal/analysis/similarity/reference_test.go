@@ -39,9 +39,9 @@ func nearAll(a, b []float64) bool {
 	return len(a) == len(b)
 }
 
-// casesFile is testdata/cases.json.gz: the schemes of the paper's Figure 1,
-// degenerate series, SAX, LZ76 and kappa, computed by another implementation
-// (Python); the kappas of 0.430 and 0.210 are Fleiss' own and a textbook's.
+// casesFile is testdata/cases.json.gz: the schemes of the paper's Figure 1, degenerate series, SAX,
+// LZ76 and kappa, computed by another implementation (Python); the kappas of 0.430 and 0.210 are
+// Fleiss' own and a textbook's.
 type casesFile struct {
 	Breakpoints map[string][]float64
 	Pairs       []struct {
@@ -91,8 +91,10 @@ func compareCases(t *testing.T, c *casesFile) {
 			continue
 		}
 		m := r.Pair(0, 1)
-		if !nearAll(m[:], p.M) || r.Above != p.Above || string(r.Verdict) != p.Verdict || !nearAll(r.Averages[:], p.M) {
-			t.Errorf("%s: %v, %d above, %s; want %v, %d, %s", p.Case, m, r.Above, r.Verdict, p.M, p.Above, p.Verdict)
+		if !nearAll(m[:], p.M) || r.Above != p.Above || string(r.Verdict) != p.Verdict ||
+			!nearAll(r.Averages[:], p.M) {
+			t.Errorf("%s: %v, %d above, %s; want %v, %d, %s", p.Case, m, r.Above, r.Verdict, p.M, p.Above,
+				p.Verdict)
 		}
 		x, y := SAX(p.X, DefaultFrames, DefaultAlphabet), SAX(p.Y, DefaultFrames, DefaultAlphabet)
 		if string(x) != p.SaxX || string(y) != p.SaxY {
@@ -173,8 +175,8 @@ func TestFixtureCases(t *testing.T) {
 	compareCases(t, &c)
 }
 
-// TestFixtureBenchmarks compares real benchmarks, 10 executions of 3000
-// iterations, with another implementation (Python, numpy and scipy).
+// TestFixtureBenchmarks compares real benchmarks, 10 executions of 3000 iterations, with another
+// implementation (Python, numpy and scipy).
 func TestFixtureBenchmarks(t *testing.T) {
 	dir := fixtures(t, "jmh")
 	var expected struct {
@@ -205,8 +207,10 @@ func TestFixtureBenchmarks(t *testing.T) {
 			t.Errorf("%s: %v", want.ID, err)
 			continue
 		}
-		if !nearAll(got.Averages[:], want.Avg) || got.Above != want.Above || (got.Verdict == Dissimilar) != want.Dissimilar {
-			t.Errorf("%s: %v, %d above, %s; want %v, %d, %v", want.ID, got.Averages, got.Above, got.Verdict, want.Avg, want.Above, want.Dissimilar)
+		if !nearAll(got.Averages[:], want.Avg) || got.Above != want.Above ||
+			(got.Verdict == Dissimilar) != want.Dissimilar {
+			t.Errorf("%s: %v, %d above, %s; want %v, %d, %v", want.ID, got.Averages, got.Above, got.Verdict,
+				want.Avg, want.Above, want.Dissimilar)
 		}
 		if len(got.Pairs) != len(want.Pairs) {
 			t.Fatalf("%s: %d pairs, want %d", want.ID, len(got.Pairs), len(want.Pairs))
@@ -220,15 +224,18 @@ func TestFixtureBenchmarks(t *testing.T) {
 		for i, f := range series.Forks {
 			word := SAX(f, DefaultFrames, DefaultAlphabet)
 			if i == 0 && string(word) != want.Sax || LZ76(word) != want.LZ76[i] {
-				t.Errorf("%s: execution %d is %s with %d phrases, want %d", want.ID, i, word, LZ76(word), want.LZ76[i])
+				t.Errorf("%s: execution %d is %s with %d phrases, want %d", want.ID, i, word, LZ76(word),
+					want.LZ76[i])
 			}
 		}
-		if !nearAll(got.Same.Means[:], want.Same.Mean4) || got.Same.Dissimilar != want.Same.Dissimilar || !samePartition(got.Same.Clusters, want.Same.Labels) {
+		if !nearAll(got.Same.Means[:], want.Same.Mean4) || got.Same.Dissimilar != want.Same.Dissimilar ||
+			!samePartition(got.Same.Clusters, want.Same.Labels) {
 			t.Errorf("%s: SAME %+v, want %+v", want.ID, got.Same, want.Same)
 		}
 		for i := range want.Same.D {
 			if !nearAll(got.Same.Distances[i], want.Same.D[i]) {
-				t.Errorf("%s: distances of %d are %v, want %v", want.ID, i, got.Same.Distances[i], want.Same.D[i])
+				t.Errorf("%s: distances of %d are %v, want %v", want.ID, i, got.Same.Distances[i],
+					want.Same.D[i])
 			}
 		}
 		for linkage, height := range want.Same.LastMerge {

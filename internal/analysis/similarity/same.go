@@ -28,11 +28,10 @@ func ParseLinkage(s string) (Linkage, error) {
 // String is the linkage's name.
 func (l Linkage) String() string { return [...]string{"average", "complete", "single"}[l] }
 
-// Same is the result of SAME, the authors' earlier method ("SAME" in section
-// 2.3, which only summarises it): four distances of each pair of executions are
-// averaged, and the executions are clustered. The details are choices made
-// here: 1-cosine; Wave-Hedges, the mean of |x-y|/max(x,y); Kumar-Hassebrook,
-// 1 - <x,y>/(|x|^2+|y|^2-<x,y>); and the root mean squared error over the range
+// Same is the result of SAME, the authors' earlier method ("SAME" in section 2.3, which only
+// summarises it): four distances of each pair of executions are averaged, and the executions are
+// clustered. The details are choices made here: 1-cosine; Wave-Hedges, the mean of |x-y|/max(x,y);
+// Kumar-Hassebrook, 1 - <x,y>/(|x|^2+|y|^2-<x,y>); and the root mean squared error over the range
 // of all executions.
 type Same struct {
 	Means      [4]float64  // of the four distances over all pairs, in that order
@@ -108,8 +107,8 @@ type merge struct {
 	height     float64
 }
 
-// cluster merges the nearest two clusters until there is one. Of equally near
-// ones the first are merged.
+// cluster merges the nearest two clusters until there is one. Of equally near ones the first are
+// merged.
 func cluster(distances [][]float64, linkage Linkage) []merge {
 	n := len(distances)
 	d := make([][]float64, n)
@@ -155,8 +154,7 @@ func nearest(d [][]float64, size []float64) merge {
 	return best
 }
 
-// cut numbers the clusters there are when none further apart than limit are
-// merged.
+// cut numbers the clusters there are when none further apart than limit are merged.
 func cut(n int, merges []merge, limit float64) (labels []int, count int) {
 	of := make([]int, n) // the least member of the cluster
 	for i := range of {

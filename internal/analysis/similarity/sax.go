@@ -6,17 +6,16 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// flat is the standard deviation, relative to the mean, below which a series is
-// constant for SAX: what is left is rounding.
+// flat is the standard deviation, relative to the mean, below which a series is constant for SAX:
+// what is left is rounding.
 const flat = 1e-12
 
-// SAX gives the word of a series (Lin, Keogh, Lonardi and Chiu, "A symbolic
-// representation of time series", DMKD 2003): normalised to mean 0 and standard
-// deviation 1 (over n), averaged over frames, and cut into letters 'a', 'b', ...
-// at the quantiles of the normal distribution; a value on a cut has the upper
-// letter. A series no longer than frames is not averaged. A constant series
-// consists of the letter of 0. There are 2 to 26 letters, and 1 frame or more;
-// numbers outside are taken for the nearest inside.
+// SAX gives the word of a series (Lin, Keogh, Lonardi and Chiu, "A symbolic representation of time
+// series", DMKD 2003): normalised to mean 0 and standard deviation 1 (over n), averaged over
+// frames, and cut into letters 'a', 'b', ... at the quantiles of the normal distribution; a value
+// on a cut has the upper letter. A series no longer than frames is not averaged. A constant series
+// consists of the letter of 0. There are 2 to 26 letters, and 1 frame or more; numbers outside are
+// taken for the nearest inside.
 func SAX(x []float64, frames, letters int) []byte {
 	letters = min(max(letters, 2), 26)
 	averages := PAA(normalised(x), max(frames, 1))
@@ -32,8 +31,8 @@ func SAX(x []float64, frames, letters int) []byte {
 	return word
 }
 
-// breakpoints are the quantiles that cut the normal distribution into letters
-// equal parts. The middle one is 0 exactly.
+// breakpoints are the quantiles that cut the normal distribution into letters equal parts. The
+// middle one is 0 exactly.
 func breakpoints(letters int) []float64 {
 	cuts := make([]float64, letters-1)
 	for i := range cuts {
@@ -69,9 +68,9 @@ func normalised(x []float64) []float64 {
 	return z
 }
 
-// PAA averages x over so many frames of equal length (piecewise aggregate
-// approximation). Values on a border count for both frames by their parts. No
-// more values than frames (1 or more) are returned as they are.
+// PAA averages x over so many frames of equal length (piecewise aggregate approximation). Values on
+// a border count for both frames by their parts. No more values than frames (1 or more) are
+// returned as they are.
 func PAA(x []float64, frames int) []float64 {
 	n := len(x)
 	if n <= frames {
@@ -79,8 +78,8 @@ func PAA(x []float64, frames int) []float64 {
 	}
 	means := make([]float64, frames)
 	for f := range means {
-		// In units of 1/frames: value i covers i*frames to (i+1)*frames, and the
-		// frame from f*n to (f+1)*n.
+		// In units of 1/frames: value i covers i*frames to (i+1)*frames, and the frame from f*n to
+		// (f+1)*n.
 		from, to := f*n, (f+1)*n
 		for i := from / frames; i*frames < to; i++ {
 			part := min(to, (i+1)*frames) - max(from, i*frames)

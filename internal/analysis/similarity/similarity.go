@@ -6,8 +6,7 @@ import (
 	"math"
 )
 
-// ErrData says that series cannot be compared, ErrSettings that a setting is
-// out of range.
+// ErrData means that series cannot be compared, ErrSettings that a setting is out of range.
 var (
 	ErrData     = errors.New("cannot be compared")
 	ErrSettings = errors.New("unusable setting")
@@ -39,9 +38,9 @@ type Result struct {
 	ByRun    []Measures // of each execution, averaged over all others
 	Same     *Same      // nil for fewer than two executions
 
-	// Outliers are the executions, by index, outside the cluster of SAME that has
-	// more than half of them; none where no cluster has. Rest is the heuristic's
-	// verdict of that cluster alone, NotApplicable without outliers.
+	// Outliers are the executions, by index, outside the cluster of SAME that has more than half of
+	// them; none where no cluster has. Rest is the heuristic's verdict of that cluster alone,
+	// NotApplicable without outliers.
 	Outliers []int
 	Rest     Verdict
 
@@ -49,8 +48,8 @@ type Result struct {
 	Used    int   // values compared of the shortest pair
 }
 
-// Of compares the executions of a key. Of each pair as many values count as
-// the shorter has. The error wraps ErrData or ErrSettings.
+// Of compares the executions of a key. Of each pair as many values count as the shorter has. The
+// error wraps ErrData or ErrSettings.
 func Of(runs [][]float64, s Settings) (*Result, error) {
 	s = s.filled()
 	if err := s.check(); err != nil {

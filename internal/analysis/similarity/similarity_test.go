@@ -38,18 +38,21 @@ func TestOutlierIsNamed(t *testing.T) {
 		return x
 	}
 	r := of(t, [][]float64{warm(1), warm(2), level(3, 400, 4), warm(4)})
-	if !slices.Equal(r.Outliers, []int{2}) || r.Verdict != Dissimilar || r.Rest != Similar || !r.Same.Dissimilar {
+	if !slices.Equal(r.Outliers, []int{2}) || r.Verdict != Dissimilar || r.Rest != Similar ||
+		!r.Same.Dissimilar {
 		t.Errorf("outliers %v of %s executions (%v), the rest %s", r.Outliers, r.Verdict, r.Averages, r.Rest)
 	}
 	two := of(t, [][]float64{level(1, 50, 1), level(2, 50, 9)})
 	if len(two.Outliers) != 0 || two.Same.Count != 2 || two.Rest != NotApplicable {
 		t.Errorf("of two executions neither is the outlier: %+v", two)
 	}
-	three := of(t, [][]float64{level(1, 50, 9), level(2, 50, 1), level(3, 50, 1), level(4, 50, 90), level(5, 50, 90), level(6, 50, 90)})
+	three := of(t, [][]float64{level(1, 50, 9), level(2, 50, 1), level(3, 50, 1), level(4, 50, 90),
+		level(5, 50, 90), level(6, 50, 90)})
 	if len(three.Outliers) != 0 || three.Same.Count != 3 {
 		t.Errorf("half is no majority: outliers %v, clusters %v", three.Outliers, three.Same.Clusters)
 	}
-	most := of(t, [][]float64{level(1, 50, 9), level(3, 50, 1), level(4, 50, 90), level(5, 50, 90), level(6, 50, 90)})
+	most := of(t, [][]float64{level(1, 50, 9), level(3, 50, 1), level(4, 50, 90), level(5, 50, 90),
+		level(6, 50, 90)})
 	if !slices.Equal(most.Outliers, []int{0, 1}) || most.Rest != Similar {
 		t.Errorf("outliers %v, clusters %v, the rest %s", most.Outliers, most.Same.Clusters, most.Rest)
 	}
@@ -63,7 +66,8 @@ func TestDegenerate(t *testing.T) {
 		t.Errorf("one execution: %+v", r)
 	}
 	zero := make([]float64, 10)
-	if r := of(t, [][]float64{zero, zero, zero}); r.Verdict != Similar || r.Averages != (Measures{}) || r.Same.Dissimilar {
+	if r := of(t, [][]float64{zero, zero, zero}); r.Verdict != Similar || r.Averages != (Measures{}) ||
+		r.Same.Dissimilar {
 		t.Errorf("zeros: %+v", r)
 	}
 	for _, big := range []float64{1e308, 5e-324, -1e300} {
@@ -77,7 +81,8 @@ func TestDegenerate(t *testing.T) {
 			t.Errorf("%v: %v", runs, err)
 		}
 	}
-	for _, s := range []Settings{{Threshold: 1}, {Threshold: math.NaN()}, {Frames: -1}, {Alphabet: 1}, {Alphabet: 27}, {Merge: -1}, {Linkage: 3}} {
+	for _, s := range []Settings{{Threshold: 1}, {Threshold: math.NaN()}, {Frames: -1}, {Alphabet: 1},
+		{Alphabet: 27}, {Merge: -1}, {Linkage: 3}} {
 		if _, err := Of([][]float64{{1}, {1}}, s); !errors.Is(err, ErrSettings) {
 			t.Errorf("%+v: %v", s, err)
 		}
@@ -110,8 +115,8 @@ func (r *Result) pair(i, j int) []float64 {
 // names of the measures, in their order.
 var names = [len(Measures{})]string{"correlation", "compression", "Fourier", "cosine", "Kolmogorov-Smirnov"}
 
-// TestLaws: a series is like itself, the unit and the order of the executions
-// do not matter, and M1, M3, M4 and M5 are symmetric.
+// TestLaws: a series is like itself, the unit and the order of the executions do not matter, and
+// M1, M3, M4 and M5 are symmetric.
 func TestLaws(t *testing.T) {
 	runs := [][]float64{level(1, 300, 1), level(2, 300, 1.3), level(3, 300, 1), level(4, 300, 2)}
 	r := of(t, runs)
@@ -149,12 +154,14 @@ func TestLaws(t *testing.T) {
 }
 
 func TestKappaRefuses(t *testing.T) {
-	for _, table := range [][][]int{nil, {{}}, {{1, 0}}, {{2, 0}, {1, 0}}, {{2, 0}, {2}}, {{3, -1}}, {{math.MaxInt, 2}}} {
+	for _, table := range [][][]int{nil, {{}}, {{1, 0}}, {{2, 0}, {1, 0}}, {{2, 0}, {2}}, {{3, -1}},
+		{{math.MaxInt, 2}}} {
 		if a, err := Kappa(table); !errors.Is(err, ErrRatings) {
 			t.Errorf("%v: %+v, %v", table, a, err)
 		}
 	}
-	for kappa, want := range map[float64]string{-0.1: "poor", 0.1: "slight", 0.2: "slight", 0.3: "fair", 0.5: "moderate", 0.7: "substantial", 0.9: "almost perfect"} {
+	for kappa, want := range map[float64]string{-0.1: "poor", 0.1: "slight", 0.2: "slight", 0.3: "fair",
+		0.5: "moderate", 0.7: "substantial", 0.9: "almost perfect"} {
 		if got := Strength(kappa); got != want {
 			t.Errorf("%v is %s, want %s", kappa, got, want)
 		}
@@ -164,7 +171,8 @@ func TestKappaRefuses(t *testing.T) {
 // FuzzOf checks that no values panic, and that measures stay between 0 and 1.
 func FuzzOf(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xe0\x7f\x01\x00\x00\x00\x00\x00\x00\x00"), uint8(2), uint8(3), uint8(4))
-	f.Add([]byte("some iterations of some length, and then others, which are not alike"), uint8(3), uint8(30), uint8(26))
+	f.Add([]byte("some iterations of some length, and then others, which are not alike"), uint8(3), uint8(30),
+		uint8(26))
 	f.Fuzz(func(t *testing.T, data []byte, count, frames, letters uint8) {
 		var values []float64
 		for ; count%2 == 0 && len(data) >= 8; data = data[8:] {
@@ -193,7 +201,8 @@ func FuzzOf(f *testing.F) {
 				}
 			}
 		}
-		if r.Same != nil && (math.IsNaN(r.Same.LastMerge) || r.Same.Count < 1 || len(r.Outliers) >= len(runs)) {
+		if r.Same != nil && (math.IsNaN(r.Same.LastMerge) || r.Same.Count < 1 ||
+			len(r.Outliers) >= len(runs)) {
 			t.Fatalf("%+v of %v", r.Same, runs)
 		}
 	})

@@ -38,8 +38,7 @@ func (c Criterion) Threshold() float64 {
 	return 0.99
 }
 
-// Overhead is the part of the warm-up time that evaluating the criterion took
-// in the paper (RQ 2).
+// Overhead is the part of the warm-up time that evaluating the criterion took in the paper (RQ 2).
 func (c Criterion) Overhead() float64 {
 	switch c {
 	case CV:
@@ -50,8 +49,8 @@ func (c Criterion) Overhead() float64 {
 	return 0.0432
 }
 
-// first is the least number of steps after which there is a window of values:
-// KLD has none for the first step.
+// first is the least number of steps after which there is a window of values: KLD has none for the
+// first step.
 func (c Criterion) first(window int) int {
 	if c == KLD {
 		return window + 1
@@ -59,9 +58,8 @@ func (c Criterion) first(window int) int {
 	return window
 }
 
-// Profile is a set of rules. The sets differ where the paper and the authors'
-// two implementations do; p are the values before v in the window of five, t the
-// threshold:
+// Profile is a set of rules. The sets differ where the paper and the authors' two implementations
+// do; p are the values before v in the window of five, t the threshold:
 //
 //	               recommended          study                 jmh                  paper
 //	CV warm-up     max |p-v| < t        max (p-v) < t         max |p-v| < t        max-min <= t
@@ -71,11 +69,10 @@ func (c Criterion) first(window int) int {
 //	RCIW exec.     v < t                v < t                 |v-p1| < t           max-min of all <= t
 //	KLD exec.      v > t                v > t                 v > t                mean of all > t
 //
-// Study is the evaluation whose results the paper prints; with its signed
-// difference a rising CV is always stable. JMH is the authors' fork of JMH. In
-// both the variance behind KLD is computed in one pass, which loses small ones.
-// Recommended takes of each what makes sense: a change of RCIW says nothing about
-// precision, its level does.
+// Study is the evaluation whose results the paper prints; with its signed difference a rising CV is
+// always stable. JMH is the authors' fork of JMH. In both the variance behind KLD is computed in
+// one pass, which loses small ones. Recommended takes of each what makes sense: a change of RCIW
+// says nothing about precision, its level does.
 type Profile string
 
 // The profiles.
@@ -118,9 +115,9 @@ func (r Rule) filled() Rule {
 	return r
 }
 
-// Warmup says after which step warm-up ends, given the values after steps 1, 2,
-// ...: the least number of least or more at which the window is stable; 0 when
-// there is none. NaN is never stable; KLD's first value is one.
+// Warmup says after which step warm-up ends, given the values after steps 1, 2, ...: the least
+// number of least or more at which the window is stable; 0 when there is none. NaN is never stable;
+// KLD's first value is one.
 func (r Rule) Warmup(values []float64, least int) int {
 	r = r.filled()
 	for n := max(least, r.Criterion.first(r.Window)); n <= len(values); n++ {
@@ -150,10 +147,9 @@ func (r Rule) stable(window []float64) bool {
 	return !slices.ContainsFunc(before, func(p float64) bool { return !(math.Abs(p-last) < r.Threshold) })
 }
 
-// Executions says after which execution measurements are enough, given the
-// values after executions 1, 2, ...: the least number of least or more, and of 2
-// or more; 0 when there is none. NaN is never enough; KLD's first value is one,
-// which does not count.
+// Executions says after which execution measurements are enough, given the values after executions
+// 1, 2, ...: the least number of least or more, and of 2 or more; 0 when there is none. NaN is
+// never enough; KLD's first value is one, which does not count.
 func (r Rule) Executions(values []float64, least int) int {
 	r = r.filled()
 	for n := max(least, 2); n <= len(values); n++ {

@@ -1,6 +1,6 @@
-// Package stability says where dynamic reconfiguration would have stopped a
-// recorded benchmark: after how many warm-up iterations of an execution, and
-// after how many executions. The method is that of
+// Package stability says where dynamic reconfiguration would have stopped a recorded benchmark:
+// after how many warm-up iterations of an execution, and after how many executions. The method is
+// that of
 //
 //	C. Laaber, S. Würsten, H. C. Gall, P. Leitner: Dynamically Reconfiguring
 //	Software Microbenchmarks: Reducing Execution Time without Sacrificing
@@ -19,12 +19,12 @@
 //  4. Rule.Warmup looks at the last five values: when they are stable, warm-up
 //     ends, and the next ten steps are the execution's measurement.
 //  5. After each execution the criterion is evaluated over the measurements so
-//     far, and Rule.Executions says whether that is enough.
+//     far, and Rule.Executions reports whether that is enough.
 //  6. The result is compared with that of the full experiment: the ratio of
 //     means with a bootstrap interval (an A/A test: both measured the same), the
 //     change rate |ratio-1|, and the time saved.
 //
-// The authors have two implementations, which differ from each other and from
-// the paper: see Profile. Draws depend on Parameters.Seed and the place of the
-// step only. Nothing reads a file or a clock.
+// The authors have two implementations, which differ from each other and from the paper: see
+// Profile. Draws depend on Parameters.Seed and the place of the step only. Nothing reads a file or
+// a clock.
 package stability

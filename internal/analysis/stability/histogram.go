@@ -6,8 +6,7 @@ import (
 	"sort"
 )
 
-// Histogram is values with how often each occurred, values ascending. A value
-// may occur twice.
+// Histogram is values with how often each occurred, values ascending. A value may occur twice.
 type Histogram struct {
 	Values []float64
 	Counts []float64 // whole numbers above 0
@@ -15,10 +14,11 @@ type Histogram struct {
 	ends []float64 // running sums of Counts
 }
 
-// NewHistogram makes a histogram of values and counts of equal length, which it
-// copies. Nil counts are ones.
+// NewHistogram makes a histogram of values and counts of equal length, which it copies. Nil counts
+// are ones.
 func NewHistogram(values, counts []float64) *Histogram {
-	h := &Histogram{Values: slices.Clone(values), Counts: make([]float64, len(values)), ends: make([]float64, len(values))}
+	h := &Histogram{Values: slices.Clone(values), Counts: make([]float64, len(values)),
+		ends: make([]float64, len(values))}
 	if counts == nil {
 		slices.Sort(h.Values)
 		for i := range h.Counts {
@@ -82,9 +82,8 @@ func (h *Histogram) Median() float64 {
 // far is how many times above or below the median a call is an outlier.
 const far = 10
 
-// Inliers drops what is more than ten times above or below the median: it keeps
-// median/10 to 10 median, both included. (The paper tells of the upper side
-// only.) Limits are the two bounds.
+// Inliers drops what is more than ten times above or below the median: it keeps median/10 to 10
+// median, both included. (The paper tells of the upper side only.) Limits are the two bounds.
 func (h *Histogram) Inliers() (kept *Histogram, limits [2]float64) {
 	median := h.Median()
 	limits = [2]float64{median / far, far * median}
@@ -95,8 +94,7 @@ func (h *Histogram) Inliers() (kept *Histogram, limits [2]float64) {
 	return kept, limits
 }
 
-// moments are the number of calls, their mean, and the sum of their squared
-// distances from it.
+// moments are the number of calls, their mean, and the sum of their squared distances from it.
 type moments struct{ n, mean, square float64 }
 
 func (h *Histogram) moments() moments {
@@ -118,7 +116,7 @@ func momentsOf(x []float64) moments {
 	return m
 }
 
-// of says what the moments would be of so many calls with the same shares.
+// of gives the moments of so many calls with the same shares.
 func (m moments) of(n float64) moments { return moments{n, m.mean, m.square / m.n * n} }
 
 // add pools two samples (Chan, Golub and LeVeque 1983).
@@ -130,8 +128,7 @@ func (m moments) add(o moments) moments {
 	return moments{n, m.mean + d*o.n/n, m.square + o.square + d*d*m.n/n*o.n}
 }
 
-// cv is the coefficient of variation, with the standard deviation over n-1. NaN
-// for a mean of 0.
+// cv is the coefficient of variation, with the standard deviation over n-1. NaN for a mean of 0.
 func (m moments) cv() float64 {
 	if m.n < 2 {
 		return 0 / m.mean
@@ -139,6 +136,6 @@ func (m moments) cv() float64 {
 	return math.Sqrt(m.square/(m.n-1)) / m.mean
 }
 
-// CV is the coefficient of variation of all calls, with the standard deviation
-// over n-1; 0 for one call, NaN for a mean of 0.
+// CV is the coefficient of variation of all calls, with the standard deviation over n-1; 0 for one
+// call, NaN for a mean of 0.
 func (h *Histogram) CV() float64 { return h.moments().cv() }

@@ -8,9 +8,8 @@ import (
 // Variance is how the variance behind KLD's bandwidth is computed.
 type Variance int
 
-// TwoPass keeps small variances of large values. OnePass, mean of squares minus
-// square of the mean, is what the authors' library does: it may lose them, and
-// the similarity is then 0.
+// TwoPass keeps small variances of large values. OnePass, mean of squares minus square of the mean,
+// is what the authors' library does: it may lose them, and the similarity is then 0.
 const (
 	TwoPass Variance = iota
 	OnePass
@@ -56,9 +55,8 @@ func type6(sorted []float64, p float64) float64 {
 	return lower + (at-floor)*(upper-lower)
 }
 
-// bandwidth is Silverman's rule as in smile 1.5.3: 1.06 min(sd, IQR/1.34)
-// n^-0.2, quartiles being x[3n/4] and x[n/4]. NaN when cancellation makes the
-// variance negative, and for one value.
+// bandwidth is Silverman's rule as in smile 1.5.3: 1.06 min(sd, IQR/1.34) n^-0.2, quartiles being
+// x[3n/4] and x[n/4]. NaN when cancellation makes the variance negative, and for one value.
 func bandwidth(sorted []float64, v Variance) float64 {
 	n := float64(len(sorted))
 	var square float64
@@ -79,9 +77,9 @@ func bandwidth(sorted []float64, v Variance) float64 {
 
 // similarity is how alike two samples are, from 0 to 1: 2^-KL(a,b) 2^-KL(b,a), with the
 // Kullback-Leibler divergences of their kernel densities in natural logarithms, on 1000 points of
-// [max(0, q1-1.5 IQR), q3+1.5 IQR] (the union of both samples' ranges; type 6 quartiles). It is 1 when
-// that range is a point, and 0 when a density is nowhere positive or nowhere common to both. The
-// paper's "removes outliers" is this range: values are not removed.
+// [max(0, q1-1.5 IQR), q3+1.5 IQR] (the union of both samples' ranges; type 6 quartiles). It is 1
+// when that range is a point, and 0 when a density is nowhere positive or nowhere common to both.
+// The paper's "removes outliers" is this range: values are not removed.
 func (k *kernels) similarity(a, b sample) float64 {
 	low, high := min(a.low, b.low), max(a.high, b.high)
 	if !(low < high) {
@@ -109,14 +107,14 @@ func (k *kernels) similarity(a, b sample) float64 {
 	return min(math.Exp2(-sum), 1)
 }
 
-// density adds a Gaussian kernel for each value to the points low, low+step, ...
-// it reaches: those y for which the value is in [y-5h, y+5h).
+// density adds a Gaussian kernel for each value to the points low, low+step, ... it reaches: those
+// y for which the value is in [y-5h, y+5h).
 func density(points *[gridSize]float64, s sample, low, step float64) {
 	*points = [gridSize]float64{}
 	h := s.bandwidth
 	weight := 1 / (math.Sqrt(2*math.Pi) * h * float64(len(s.values)))
 	ratio := step / h
-	square := math.Exp(-ratio * ratio) // of the factors of neighbouring points
+	square := math.Exp(-ratio * ratio) // of the factors of neighboring points
 	for i := 0; i < len(s.values); {
 		v, count := s.values[i], 0
 		for ; i < len(s.values) && s.values[i] == v; i++ {
@@ -134,10 +132,9 @@ func density(points *[gridSize]float64, s sample, low, step float64) {
 	}
 }
 
-// kernel adds weight exp(-z^2/2) for z = first, first+ratio, ... Each value is
-// the one before times a factor, and each factor the one before times square;
-// now and then both are computed anew, for the sake of rounding. Four values are
-// carried at a time, which do not wait for each other.
+// kernel adds weight exp(-z^2/2) for z = first, first+ratio, ... Each value is the one before times
+// a factor, and each factor the one before times square; now and then both are computed anew, for
+// the sake of rounding. Four values are carried at a time, which do not wait for each other.
 func kernel(points []float64, first, ratio, square, weight float64) {
 	const anew = 64
 	square2 := square * square

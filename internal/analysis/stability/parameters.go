@@ -8,8 +8,8 @@ import (
 	"krund/internal/analysis/bootstrap"
 )
 
-// ErrData says that series cannot be used, ErrShort that they are too short,
-// ErrParameters that a parameter is out of range.
+// ErrData means that series cannot be used, ErrShort that they are too short, ErrParameters that a
+// parameter is out of range.
 var (
 	ErrData       = errors.New("unusable durations")
 	ErrShort      = errors.New("too short")
@@ -64,8 +64,7 @@ func (p *Parameters) rule(c Criterion) Rule {
 	return Rule{Criterion: c, Profile: p.Profile, Threshold: p.Threshold, Window: p.Window}.filled()
 }
 
-// least is how many steps a series needs: those of the longest warm-up, and a
-// measurement.
+// least is how many steps a series needs: those of the longest warm-up, and a measurement.
 func (p *Parameters) least() int { return p.WarmupMax + p.Measure }
 
 // most bounds whole numbers, so that sums of them are whole numbers too.
@@ -77,10 +76,14 @@ func (p *Parameters) Check() error {
 		what           string
 		value, low, hi int
 	}{
-		{"window", p.Window, 2, most}, {"least warm-up", p.WarmupMin, 1, most}, {"longest warm-up", p.WarmupMax, p.WarmupMin, most},
-		{"measurement", p.Measure, 1, most}, {"fewest executions", p.ExecutionsMin, 1, most}, {"most executions", p.ExecutionsMax, p.ExecutionsMin, most},
-		{"full measurement", p.Full, 0, most}, {"draws", p.Draws, 2, most}, {"resamples", p.Resamples, 2, most},
-		{"resamples of the A/A test", p.QualityResamples, 2, most}, {"draws of the A/A test", p.QualityDraws, 2, most},
+		{"window", p.Window, 2, most}, {"least warm-up", p.WarmupMin, 1, most}, {"longest warm-up",
+			p.WarmupMax, p.WarmupMin, most},
+		{"measurement", p.Measure, 1, most}, {"fewest executions", p.ExecutionsMin, 1,
+			most}, {"most executions", p.ExecutionsMax, p.ExecutionsMin, most},
+		{"full measurement", p.Full, 0, most}, {"draws", p.Draws, 2, most}, {"resamples", p.Resamples, 2,
+			most},
+		{"resamples of the A/A test", p.QualityResamples, 2, most}, {"draws of the A/A test", p.QualityDraws,
+			2, most},
 		{"step's iterations", p.Step.Iterations, 0, most},
 	} {
 		if c.value < c.low || c.value > c.hi {

@@ -8,7 +8,7 @@ import (
 	"krund/internal/analysis/quantile"
 )
 
-// Quality says whether the shortened experiment has the result of the full one.
+// Quality reports whether the shortened experiment has the result of the full one.
 type Quality struct {
 	Mean   float64 // seconds, of the shortened experiment: the mean of its steps' means
 	Ratio  float64 // shortened/full; NaN when the full mean is 0
@@ -45,8 +45,8 @@ func (d *side) add(execution int, s *Steps, from, to int) {
 	}
 }
 
-// finish drops outliers (not in profile Paper, whose text has none dropped here),
-// draws calls where there are too many, and resamples them hierarchically.
+// finish drops outliers (not in profile Paper, whose text has none dropped here), draws calls where
+// there are too many, and resamples them hierarchically.
 func (d *side) finish(tables bootstrap.Tables, seed uint64) {
 	low, high := 0.0, math.Inf(1)
 	if d.p.Profile != Paper {
@@ -80,8 +80,7 @@ func (d *side) finish(tables bootstrap.Tables, seed uint64) {
 	h.Fill(d.means, seed, 1)
 }
 
-// times says how often each value is in the sample: all of them, or as many
-// calls as are drawn.
+// times gives how often each value is in the sample: all of them, or as many calls as are drawn.
 func (d *side) times(low, high float64) []int {
 	times := make([]int, len(d.values))
 	var kept Histogram // not in the order of values
@@ -115,7 +114,8 @@ func (d *side) metric() float64 {
 }
 
 func quality(full, short *side, p *Parameters) Quality {
-	q := Quality{Mean: short.metric(), Ratio: math.NaN(), Low: math.NaN(), High: math.NaN(), Change: math.NaN()}
+	q := Quality{Mean: short.metric(), Ratio: math.NaN(), Low: math.NaN(), High: math.NaN(),
+		Change: math.NaN()}
 	if !(full.metric() > 0) || short.tree == nil {
 		q.Same = full.metric() == 0 && q.Mean == 0
 		return q
@@ -129,10 +129,9 @@ func quality(full, short *side, p *Parameters) Quality {
 	return q
 }
 
-// Ratio is the median of b/a with its interval, from independent resampled means,
-// which it does not change. With PA, equal ranks are divided, as pa 0.1 does by
-// mistake, which makes the interval several times too narrow. All are NaN when an
-// a is 0.
+// Ratio is the median of b/a with its interval, from independent resampled means, which it does not
+// change. With PA, equal ranks are divided, as pa 0.1 does by mistake, which makes the interval
+// several times too narrow. All are NaN when an a is 0.
 func Ratio(a, b []float64, confidence float64, index bootstrap.Index) (median, low, high float64) {
 	a, b = slices.Clone(a), slices.Clone(b)
 	if index == bootstrap.PA {

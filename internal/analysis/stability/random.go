@@ -17,8 +17,7 @@ const (
 	forShortMeans
 )
 
-// mix hashes numbers to one (SplitMix64's finaliser; Steele, Lea and Flood
-// 2014).
+// mix hashes numbers to one (SplitMix64's finaliser; Steele, Lea and Flood 2014).
 func mix(keys ...uint64) uint64 {
 	const gamma = 0x9e3779b97f4a7c15
 	h := uint64(0)

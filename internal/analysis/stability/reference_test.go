@@ -53,9 +53,8 @@ func missing(values []*float64) []float64 {
 	return all
 }
 
-// primitivesFile is testdata/primitives.json.gz: the KLD similarity by the
-// authors' Java (null bandwidths are NaN), and what their filter of outliers
-// and the CV give.
+// primitivesFile is testdata/primitives.json.gz: the KLD similarity by the authors' Java (null
+// bandwidths are NaN), and what their filter of outliers and the CV give.
 type primitivesFile struct {
 	KLD []struct {
 		Case       string
@@ -95,32 +94,37 @@ func comparePrimitives(t *testing.T, p *primitivesFile) {
 			got  float64
 			want *float64
 		}{{a.bandwidth, c.BandwidthA}, {b.bandwidth, c.BandwidthB}} {
-			if h.want == nil && h.got > 0 || h.want != nil && math.Abs(h.got-*h.want) > 1e-9*math.Abs(*h.want) {
+			if h.want == nil && h.got > 0 || h.want != nil &&
+				math.Abs(h.got-*h.want) > 1e-9*math.Abs(*h.want) {
 				t.Errorf("%s (%d): bandwidth %v", c.Case, len(c.A), h.got)
 			}
 		}
-		if q1, q3 := type6(a.values, 0.25), type6(a.values, 0.75); !within(q1, c.Q1A, 1e-12) || !within(q3, c.Q3A, 1e-12) {
+		if q1, q3 := type6(a.values, 0.25), type6(a.values, 0.75); !within(q1, c.Q1A, 1e-12) ||
+			!within(q3, c.Q3A, 1e-12) {
 			t.Errorf("%s (%d): quartiles %v and %v, want %v and %v", c.Case, len(c.A), q1, q3, c.Q1A, c.Q3A)
 		}
 		if got := similarityOf(c.A, c.B, OnePass); !within(got, c.Similarity, 1e-9) {
 			t.Errorf("%s (%d): similarity %v, want %v", c.Case, len(c.A), got, c.Similarity)
 		}
-		if got := similarityOf(c.A, c.B, TwoPass); !within(got, c.Similarity, 1e-7) && c.Case != "tiny_rel_variance" {
+		if got := similarityOf(c.A, c.B, TwoPass); !within(got, c.Similarity, 1e-7) &&
+			c.Case != "tiny_rel_variance" {
 			t.Errorf("%s (%d): similarity %v in two passes, want %v", c.Case, len(c.A), got, c.Similarity)
 		}
 	}
 	for i, c := range p.Histograms {
 		h := NewHistogram(c.Values, c.Counts)
 		kept, limits := h.Inliers()
-		if !within(limits[0], c.Min, 1e-15) || !within(limits[1], c.Max, 1e-15) || len(kept.Values) != c.Inliers || !within(h.CV(), c.CoV, 1e-9) {
-			t.Errorf("histogram %d: %d within %v, CV %v; want %d within %v to %v, %v", i, len(kept.Values), limits, h.CV(), c.Inliers, c.Min, c.Max, c.CoV)
+		if !within(limits[0], c.Min, 1e-15) || !within(limits[1], c.Max, 1e-15) ||
+			len(kept.Values) != c.Inliers || !within(h.CV(), c.CoV, 1e-9) {
+			t.Errorf("histogram %d: %d within %v, CV %v; want %d within %v to %v, %v", i, len(kept.Values),
+				limits, h.CV(), c.Inliers, c.Min, c.Max, c.CoV)
 		}
 	}
 	t.Logf("%d similarities and %d histograms compared", len(p.KLD), len(p.Histograms))
 }
 
-// TestFixtureDecisions compares where the rules stop, given the authors'
-// values of the criteria, with the authors' decisions.
+// TestFixtureDecisions compares where the rules stop, given the authors' values of the criteria,
+// with the authors' decisions.
 func TestFixtureDecisions(t *testing.T) {
 	type judged struct {
 		Forks []struct {
@@ -142,10 +146,13 @@ func TestFixtureDecisions(t *testing.T) {
 				t.Fatal(err)
 			}
 			for f, fork := range j.Forks {
-				for profile, want := range map[Profile]int{Study: fork.Recorded, JMH: fork.JMH, Paper: fork.Paper} {
+				for profile, want := range map[Profile]int{Study: fork.Recorded, JMH: fork.JMH,
+					Paper: fork.Paper} {
 					executions++
-					if got := (Rule{Criterion: c, Profile: profile}).Warmup(missing(fork.Values), 5); got != want {
-						t.Errorf("%s %s %s, execution %d: stop %d, want %d", b["benchmark"], c, profile, f+1, got, want)
+					if got := (Rule{Criterion: c, Profile: profile}).Warmup(missing(fork.Values),
+						5); got != want {
+						t.Errorf("%s %s %s, execution %d: stop %d, want %d", b["benchmark"], c, profile, f+1,
+							got, want)
 					}
 				}
 			}
@@ -182,8 +189,10 @@ func TestFixtureSaving(t *testing.T) {
 			for _, row := range want.Rows {
 				s.Add(row[1:1+row[0]], 10, want.Overhead, 5, 50, 50)
 			}
-			if !within(s.Total, want.Total, 1e-9) || math.Abs(s.Part()-want.Part) > 1e-6 || math.Abs((s.Full-s.Total)/3600-want.Hours) > 0.0051 || c.Overhead() != want.Overhead {
-				t.Errorf("%s %s: %+v, %v saved; want %v s, %v", project, c, s, s.Part(), want.Total, want.Part)
+			if !within(s.Total, want.Total, 1e-9) || math.Abs(s.Part()-want.Part) > 1e-6 ||
+				math.Abs((s.Full-s.Total)/3600-want.Hours) > 0.0051 || c.Overhead() != want.Overhead {
+				t.Errorf("%s %s: %+v, %v saved; want %v s, %v", project, c, s, s.Part(), want.Total,
+					want.Part)
 			}
 			compared++
 		}
@@ -191,8 +200,8 @@ func TestFixtureSaving(t *testing.T) {
 	t.Logf("%d savings compared", compared)
 }
 
-// TestFixtureBootstrap compares widths and ratios, which are random, with those
-// of pa 0.1 and of a textbook bootstrap.
+// TestFixtureBootstrap compares widths and ratios, which are random, with those of pa 0.1 and of a
+// textbook bootstrap.
 func TestFixtureBootstrap(t *testing.T) {
 	type summary struct {
 		Mean float64 `json:"rciw_mean"`
@@ -214,7 +223,8 @@ func TestFixtureBootstrap(t *testing.T) {
 	}
 	decode(t, fixtures(t, "laaber/bootstrap.json.gz"), &file)
 	for _, c := range file.Single {
-		for index, want := range map[bootstrap.Index]summary{bootstrap.PA: c.PA, bootstrap.Uniform: c.Uniform} {
+		for index, want := range map[bootstrap.Index]summary{bootstrap.PA: c.PA,
+			bootstrap.Uniform: c.Uniform} {
 			h := hierarchy(t, c.Tree, index)
 			// One interval's width is known to a few percent: the mean of many is compared.
 			const runs = 10
@@ -224,13 +234,16 @@ func TestFixtureBootstrap(t *testing.T) {
 				low, high := bootstrap.Quantiles(means, 0.99)
 				width += (high - low) / h.Metric / runs
 			}
-			if !within(h.Metric, c.Metric, 1e-12) || math.Abs(width-want.Mean) > 4*want.SD/math.Sqrt(runs)+0.02*want.Mean {
-				t.Errorf("%s %v: metric %v, width %v; want %v, %v ± %v", c.Case, index, h.Metric, width, c.Metric, want.Mean, want.SD)
+			if !within(h.Metric, c.Metric, 1e-12) ||
+				math.Abs(width-want.Mean) > 4*want.SD/math.Sqrt(runs)+0.02*want.Mean {
+				t.Errorf("%s %v: metric %v, width %v; want %v, %v ± %v", c.Case, index, h.Metric, width,
+					c.Metric, want.Mean, want.SD)
 			}
 		}
 	}
 	for _, c := range file.Ratio {
-		for index, want := range map[bootstrap.Index][2]float64{bootstrap.PA: {c.PA.Lower, c.PA.Upper}, bootstrap.Uniform: {c.Uniform.Lower, c.Uniform.Upper}} {
+		for index, want := range map[bootstrap.Index][2]float64{bootstrap.PA: {c.PA.Lower, c.PA.Upper},
+			bootstrap.Uniform: {c.Uniform.Lower, c.Uniform.Upper}} {
 			a, b := hierarchy(t, c.A, index), hierarchy(t, c.B, index)
 			as, bs := make([]float64, 10000), make([]float64, 10000)
 			a.Fill(as, 1, 2)
@@ -240,12 +253,15 @@ func TestFixtureBootstrap(t *testing.T) {
 			if index == bootstrap.PA {
 				ratio = median
 			}
-			// Equal ranks divided give intervals so narrow that their ends are
-			// known to a large part of their width only.
-			tolerance := map[bootstrap.Index]float64{bootstrap.PA: 0.35, bootstrap.Uniform: 0.08}[index] * (want[1] - want[0])
-			if math.Abs(low-want[0]) > tolerance || math.Abs(high-want[1]) > tolerance || math.Abs(median-ratio) > 0.001 ||
+			// Equal ranks divided give intervals so narrow that their ends are known to a large
+			// part of their width only.
+			tolerance := map[bootstrap.Index]float64{bootstrap.PA: 0.35,
+				bootstrap.Uniform: 0.08}[index] * (want[1] - want[0])
+			if math.Abs(low-want[0]) > tolerance || math.Abs(high-want[1]) > tolerance ||
+				math.Abs(median-ratio) > 0.001 ||
 				index == bootstrap.PA && math.Abs(ratio-c.PA.Ratio) > 0.0005 {
-				t.Errorf("%s %v: %v (%v), %v to %v; want %v, %v", c.Case, index, ratio, median, low, high, c.PA.Ratio, want)
+				t.Errorf("%s %v: %v (%v), %v to %v; want %v, %v", c.Case, index, ratio, median, low, high,
+					c.PA.Ratio, want)
 			}
 		}
 	}
@@ -261,8 +277,8 @@ func hierarchy(t *testing.T, tree [][][]float64, index bootstrap.Index) *bootstr
 	return h
 }
 
-// TestFixtureDistributions runs the criteria from histograms, often, and
-// compares where they stop on average.
+// TestFixtureDistributions runs the criteria from histograms, often, and compares where they stop
+// on average.
 func TestFixtureDistributions(t *testing.T) {
 	type distribution struct {
 		N              int
@@ -308,7 +324,8 @@ func TestFixtureDistributions(t *testing.T) {
 		}{
 			{CV, 0, 15, map[string]Profile{"cv_study": Study, "cv_jmh": JMH}},
 			{KLD, 0, 6, map[string]Profile{"kld": Study}},
-			{RCIW, bootstrap.Uniform, 4, map[string]Profile{"rciw_uniform_study": Study, "rciw_uniform_jmh": JMH}},
+			{RCIW, bootstrap.Uniform, 4, map[string]Profile{"rciw_uniform_study": Study,
+				"rciw_uniform_jmh": JMH}},
 			{RCIW, bootstrap.PA, 1, map[string]Profile{"rciw_pa_study": Study, "rciw_pa_jmh": JMH}},
 		} {
 			stops := map[string][]float64{}
@@ -347,7 +364,8 @@ func TestFixtureDistributions(t *testing.T) {
 				tolerance := 4*sd*math.Sqrt(1/float64(len(got))+1/float64(want.N)) + 0.5
 				compared++
 				if math.Abs(mean-want.Mean) > tolerance {
-					t.Errorf("%s %s: stops at %v on average, want %v ± %v", name, expected, mean, want.Mean, tolerance)
+					t.Errorf("%s %s: stops at %v on average, want %v ± %v", name, expected, mean, want.Mean,
+						tolerance)
 				}
 			}
 		}
@@ -355,9 +373,8 @@ func TestFixtureDistributions(t *testing.T) {
 	t.Logf("%d distributions compared", compared)
 }
 
-// TestFixtureSeries compares real benchmarks: where steps of a second end, the
-// record of Traini et al. of what would have been measured, and the CV of all
-// calls.
+// TestFixtureSeries compares real benchmarks: where steps of a second end, the record of Traini et
+// al. of what would have been measured, and the CV of all calls.
 func TestFixtureSeries(t *testing.T) {
 	type recorded struct {
 		Recorded [][2]int
@@ -413,7 +430,8 @@ func TestFixtureSeries(t *testing.T) {
 				}
 			}
 		}
-		for profile, want := range map[Profile]exact{Study: b.Deterministic.Study, JMH: b.Deterministic.JMH, Paper: b.Deterministic.Paper} {
+		for profile, want := range map[Profile]exact{Study: b.Deterministic.Study, JMH: b.Deterministic.JMH,
+			Paper: b.Deterministic.Paper} {
 			p.Profile = profile
 			r, err := Of(s.Forks, []Criterion{CV}, p)
 			if err != nil {
@@ -426,10 +444,12 @@ func TestFixtureSeries(t *testing.T) {
 					stop = 0
 				}
 				if stop != want.Stop[f] {
-					t.Errorf("%s %s: execution %d stops at %d, want %d", b.ID, profile, f+1, stop, want.Stop[f])
+					t.Errorf("%s %s: execution %d stops at %d, want %d", b.ID, profile, f+1, stop,
+						want.Stop[f])
 				}
 				if !within(o.Values[f], want.Values[f], 1e-9) {
-					t.Errorf("%s %s: CV after execution %d is %v, want %v", b.ID, profile, f+1, o.Values[f], want.Values[f])
+					t.Errorf("%s %s: CV after execution %d is %v, want %v", b.ID, profile, f+1, o.Values[f],
+						want.Values[f])
 				}
 			}
 			if o.Reached != (want.Forks > 0) || o.Reached && o.Used != want.Forks {

@@ -7,8 +7,8 @@ import (
 	"krund/internal/analysis/bootstrap"
 )
 
-// sequence is a criterion over a growing pool of samples: those of the steps of
-// an execution, or of the measurements of executions.
+// sequence is a criterion over a growing pool of samples: those of the steps of an execution, or of
+// the measurements of executions.
 type sequence struct {
 	p         *Parameters
 	criterion Criterion
@@ -35,8 +35,7 @@ func (s *sequence) random(use uint64) *rand.Rand {
 	return random(s.p.Seed, number(s.criterion), s.place, s.step, use)
 }
 
-// next adds the calls of a step, without outliers, and evaluates the criterion.
-// NaN is undefined.
+// next adds the calls of a step, without outliers, and evaluates the criterion. NaN is undefined.
 func (s *sequence) next(h *Histogram) float64 {
 	s.step++
 	h, _ = h.Inliers()
@@ -69,8 +68,8 @@ func (s *sequence) next(h *Histogram) float64 {
 	return v
 }
 
-// redrawByStep draws as many calls of the pool as a step has, and keeps those of
-// a step together: they are a level of the bootstrap.
+// redrawByStep draws as many calls of the pool as a step has, and keeps those of a step together:
+// they are a level of the bootstrap.
 func (s *sequence) redrawByStep(r *rand.Rand) [][]float64 {
 	if len(s.steps) < int(s.step) {
 		s.steps = append(s.steps, nil)

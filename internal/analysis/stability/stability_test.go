@@ -42,12 +42,14 @@ func TestOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Step != (Length{Seconds: 1}) || !slices.Equal(r.Executions, []int{0, 1, 2, 3, 4}) || math.Abs(r.FullMean-0.01) > 1e-5 || math.Abs(r.FullSeconds-500) > 5 {
+	if r.Step != (Length{Seconds: 1}) || !slices.Equal(r.Executions, []int{0, 1, 2, 3, 4}) ||
+		math.Abs(r.FullMean-0.01) > 1e-5 || math.Abs(r.FullSeconds-500) > 5 {
 		t.Errorf("%+v", r)
 	}
 	for _, o := range r.Outcomes {
 		if !o.Reached || o.Used != 2 || o.Saved < 0.7 || !o.Quality.Same || o.Quality.Change > 0.001 {
-			t.Errorf("%s: %d executions (%v), %v saved, %+v", o.Criterion, o.Used, o.Reached, o.Saved, o.Quality)
+			t.Errorf("%s: %d executions (%v), %v saved, %+v", o.Criterion, o.Used, o.Reached, o.Saved,
+				o.Quality)
 		}
 		for e, w := range o.Warmups {
 			steps := Cut(series[e], r.Step, 0)
@@ -59,7 +61,8 @@ func TestOf(t *testing.T) {
 }
 
 func TestSeed(t *testing.T) {
-	series := [][]float64{noisy(1, 300, 40, 0.001, 0.2), noisy(2, 250, 30, 0.001, 0.2), noisy(3, 400, 30, 0.001, 0.2)}
+	series := [][]float64{noisy(1, 300, 40, 0.001, 0.2), noisy(2, 250, 30, 0.001, 0.2),
+		noisy(3, 400, 30, 0.001, 0.2)}
 	p := quick()
 	first, err := Of(series, Criteria, p)
 	again, err2 := Of(series, Criteria, p)
@@ -155,7 +158,8 @@ func TestRefused(t *testing.T) {
 		{"no execution", nil, nil, ErrShort},
 		{"empty", [][]float64{{}}, nil, ErrShort},
 		{"short", [][]float64{good[:59]}, nil, ErrShort},
-		{"short in seconds", [][]float64{good}, func(p *Parameters) { p.Step = Length{Seconds: 10} }, ErrShort},
+		{"short in seconds", [][]float64{good}, func(p *Parameters) { p.Step = Length{Seconds: 10} },
+			ErrShort},
 		{"NaN", [][]float64{good, {1, math.NaN()}}, nil, ErrData},
 		{"infinite", [][]float64{{math.Inf(1)}}, nil, ErrData},
 		{"negative", [][]float64{{-1}}, nil, ErrData},
@@ -182,8 +186,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRules has the windows in which the profiles disagree, and thresholds met
-// exactly.
+// TestRules has the windows in which the profiles disagree, and thresholds met exactly.
 func TestRules(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -192,14 +195,18 @@ func TestRules(t *testing.T) {
 		want      map[Profile]int
 	}{
 		{CV, []float64{0.1, 0.2, 0.3, 0.4, 0.5}, map[Profile]int{Recommended: 0, Study: 5, JMH: 0, Paper: 0}},
-		{CV, []float64{0.5, 0.25, 0.25, 0.25, 0.25, 0.25}, map[Profile]int{Recommended: 6, Study: 6, JMH: 6, Paper: 6}},
+		{CV, []float64{0.5, 0.25, 0.25, 0.25, 0.25, 0.25}, map[Profile]int{Recommended: 6, Study: 6, JMH: 6,
+			Paper: 6}},
 		{CV, []float64{0, 0, 0.01, 0.01, 0.005}, map[Profile]int{Recommended: 5, Study: 5, JMH: 5, Paper: 5}},
 		{CV, []float64{0.01, 0.01, 0, 0, 0}, map[Profile]int{Recommended: 0, Study: 0, JMH: 0, Paper: 5}},
 		{CV, []float64{0, 0, nan, 0, 0}, map[Profile]int{Recommended: 0, Study: 0, JMH: 0, Paper: 0}},
-		{RCIW, []float64{0.5, 0.5, 0.5, 0.5, 0.5}, map[Profile]int{Recommended: 0, Study: 0, JMH: 5, Paper: 5}},
-		{RCIW, []float64{0.02, 0.02, 0.02, 0.02, 0.03, 0.01, 0, 0, 0, 0}, map[Profile]int{Recommended: 10, Study: 10, JMH: 5, Paper: 5}},
+		{RCIW, []float64{0.5, 0.5, 0.5, 0.5, 0.5}, map[Profile]int{Recommended: 0, Study: 0, JMH: 5,
+			Paper: 5}},
+		{RCIW, []float64{0.02, 0.02, 0.02, 0.02, 0.03, 0.01, 0, 0, 0, 0},
+			map[Profile]int{Recommended: 10, Study: 10, JMH: 5, Paper: 5}},
 		{KLD, []float64{nan, 1, 1, 1, 1, 1}, map[Profile]int{Recommended: 6, Study: 6, JMH: 6, Paper: 6}},
-		{KLD, []float64{nan, 0.99, 0.99, 0.99, 0.99, 0.99}, map[Profile]int{Recommended: 0, Study: 0, JMH: 0, Paper: 0}},
+		{KLD, []float64{nan, 0.99, 0.99, 0.99, 0.99, 0.99}, map[Profile]int{Recommended: 0, Study: 0, JMH: 0,
+			Paper: 0}},
 	} {
 		for profile, want := range c.want {
 			if got := (Rule{Criterion: c.criterion, Profile: profile}).Warmup(c.values, 5); got != want {
@@ -233,7 +240,8 @@ func TestCut(t *testing.T) {
 	}
 	// 0.04 s make three calls in 100 ms, which are 0.12 s.
 	s = Cut([]float64{0.04, 0.04, 0.3, 0}, Length{Seconds: 0.5}, 0.1)
-	if h := s.Histogram(0, 1); !slices.Equal(s.Ends, []int{3}) || !slices.Equal(h.Counts, []float64{3, 3, 1}) || h.Total() != 7 {
+	if h := s.Histogram(0, 1); !slices.Equal(s.Ends, []int{3}) ||
+		!slices.Equal(h.Counts, []float64{3, 3, 1}) || h.Total() != 7 {
 		t.Errorf("%+v", s)
 	}
 	if s = Cut([]float64{1, 2, 3, 4, 5}, Length{Iterations: 2}, 0); !slices.Equal(s.Ends, []int{2, 4}) {
@@ -262,8 +270,8 @@ func similarityOf(a, b []float64, v Variance) float64 {
 	return k.similarity(sampleOf(a, v), sampleOf(b, v))
 }
 
-// TestSimilarityLaws: symmetric, 1 for a sample with itself, between 0 and 1,
-// the same in another unit.
+// TestSimilarityLaws: symmetric, 1 for a sample with itself, between 0 and 1, the same in another
+// unit.
 func TestSimilarityLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 20 {
@@ -306,8 +314,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// FuzzSimilarity checks that any two samples are between 0 and 1 alike, the
-// same both ways.
+// FuzzSimilarity checks that any two samples are between 0 and 1 alike, the same both ways.
 func FuzzSimilarity(f *testing.F) {
 	f.Add([]byte("some values, and some others"), uint8(5), true)
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xf0\x7f\x01\x00\x00\x00\x00\x00\x00\x00"), uint8(1), false)
@@ -334,8 +341,10 @@ func FuzzSimilarity(f *testing.F) {
 
 // FuzzOf checks that no durations make it panic, and that results are possible.
 func FuzzOf(f *testing.F) {
-	f.Add([]byte("some iterations of some length, and then others, which are longer"), uint8(0), uint8(0), uint8(3))
-	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\x00\x00"), uint8(9), uint8(1), uint8(1))
+	f.Add([]byte("some iterations of some length, and then others, which are longer"), uint8(0), uint8(0),
+		uint8(3))
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\x00\x00"), uint8(9), uint8(1),
+		uint8(1))
 	f.Fuzz(func(t *testing.T, data []byte, choice, step, count uint8) {
 		var values []float64
 		for ; choice&1 == 1 && len(data) >= 8; data = data[8:] {
@@ -370,7 +379,8 @@ func FuzzOf(f *testing.F) {
 				t.Fatalf("%+v", o)
 			}
 			for e, w := range o.Warmups {
-				if w.Steps < 2 || w.Steps > 8 || w.From < w.Steps || w.To <= w.From || w.To > len(series[r.Executions[e]]) {
+				if w.Steps < 2 || w.Steps > 8 || w.From < w.Steps || w.To <= w.From ||
+					w.To > len(series[r.Executions[e]]) {
 					t.Fatalf("%s: %+v", o.Criterion, w)
 				}
 			}

@@ -7,20 +7,18 @@ import (
 	"time"
 )
 
-// Length is how long a step is: so many seconds, or so many recorded
-// iterations. The zero value is Auto.
+// Length is how long a step is: so many seconds, or so many recorded iterations. The zero value is
+// Auto.
 type Length struct {
 	Seconds    float64
 	Iterations int
 }
 
-// Auto is the paper's second where every execution is long enough for it, else
-// so many iterations that the shortest makes twice as many steps as warm-up may
-// last.
+// Auto is the paper's second where every execution is long enough for it, else so many iterations
+// that the shortest makes twice as many steps as warm-up may last.
 var Auto = Length{}
 
-// ParseLength reads "auto", a duration such as "1s" or "500ms", or a number of
-// iterations.
+// ParseLength reads "auto", a duration such as "1s" or "500ms", or a number of iterations.
 func ParseLength(s string) (Length, error) {
 	if s == "auto" {
 		return Auto, nil
@@ -45,8 +43,7 @@ func (l Length) String() string {
 	return "auto"
 }
 
-// Steps is a series cut into steps. A part at the end that makes no whole step
-// is left out.
+// Steps is a series cut into steps. A part at the end that makes no whole step is left out.
 type Steps struct {
 	Ends    []int     // of each step, the index after its last iteration
 	Seconds []float64 // each step took
@@ -55,13 +52,12 @@ type Steps struct {
 	batch  float64
 }
 
-// Cut makes steps of durations in seconds. A positive batch says that every
-// value is the mean of the calls made in at least so many seconds, ceil(batch/v)
-// of them, as JMH records; else it is one call. A step of Seconds ends with the
-// iteration at which its calls add up to as much. (Traini et al., "Towards
-// effective assessment of steady state performance in Java software", EMSE 2023,
-// cut their 100 ms batches into seconds this way.) Zeros count as one call, which
-// takes a batch. The series is kept.
+// Cut makes steps of durations in seconds. A positive batch says that every value is the mean of
+// the calls made in at least so many seconds, ceil(batch/v) of them, as JMH records; else it is one
+// call. A step of Seconds ends with the iteration at which its calls add up to as much. (Traini et
+// al., "Towards effective assessment of steady state performance in Java software", EMSE 2023, cut
+// their 100 ms batches into seconds this way.) Zeros count as one call, which takes a batch. The
+// series is kept.
 func Cut(series []float64, length Length, batch float64) *Steps {
 	s := &Steps{series: series, batch: batch}
 	took, from := 0.0, 0
@@ -72,7 +68,8 @@ func Cut(series []float64, length Length, batch float64) *Steps {
 		} else {
 			took += calls * v
 		}
-		if length.Iterations > 0 && i+1-from < length.Iterations || length.Iterations == 0 && took < length.Seconds {
+		if length.Iterations > 0 && i+1-from < length.Iterations || length.Iterations == 0 &&
+			took < length.Seconds {
 			continue
 		}
 		s.Ends, s.Seconds = append(s.Ends, i+1), append(s.Seconds, took)
@@ -94,8 +91,8 @@ func (s *Steps) calls(v float64) float64 {
 // Len is the number of steps.
 func (s *Steps) Len() int { return len(s.Ends) }
 
-// Start is the index of the first iteration of step k, from 0; Start(Len()) is
-// the index after the last one.
+// Start is the index of the first iteration of step k, from 0; Start(Len()) is the index after the
+// last one.
 func (s *Steps) Start(k int) int {
 	if k == 0 {
 		return 0

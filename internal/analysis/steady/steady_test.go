@@ -8,8 +8,8 @@ import (
 	"krund/internal/analysis/classify"
 )
 
-// ten iterations of 10, 10, 10, 1, 1, ... seconds in three segments, of which
-// the last two are equivalent.
+// ten iterations of 10, 10, 10, 1, 1, ... seconds in three segments, of which the last two are
+// equivalent.
 var (
 	values   = []float64{10, 10, 10, 1, 1, 1, 1, 1, 1, 1}
 	segments = []classify.Segment{{End: 2, Mean: 10}, {End: 5, Mean: 1.25}, {End: 9, Mean: 1.75}}
@@ -27,16 +27,18 @@ func TestOf(t *testing.T) {
 	}{
 		{"the study counts from the changepoint", classify.Paper, segments, classify.Warmup, false,
 			"{1 3 20 1.5 [{3 6} {5 10}]} true"},
-		{"relative counts from the first steady iteration", classify.Relative, segments, classify.Warmup, false,
+		{"relative counts from the first steady iteration", classify.Relative, segments, classify.Warmup,
+			false,
 			"{1 4 30 1.5 [{3 6} {6 10}]} true"},
 		{"one segment", classify.Paper, segments[2:], classify.Flat, false, "{0 1 0 1.75 [{0 10}]} true"},
 		{"flat in spite of changepoints", classify.Paper, segments[1:], classify.Flat, false,
 			"{0 1 0 1.5 [{0 6} {5 10}]} true"},
 		{"no steady state", classify.Paper, segments, classify.NoSteadyState, false, "{0 0 0 0 []} false"},
 		{"nothing", classify.Paper, nil, classify.Flat, false, "{0 0 0 0 []} false"},
-		// The class, without the variance, is warmup; the steady state, with it,
-		// begins with the first segment: the study takes the last changepoint.
-		{"raw", classify.Paper, []classify.Segment{{End: 5, Mean: 3, Variance: 2}, {End: 9, Mean: 1, Variance: 5}},
+		// The class, without the variance, is warmup; the steady state, with it, begins with the
+		// first segment: the study takes the last changepoint.
+		{"raw", classify.Paper, []classify.Segment{{End: 5, Mean: 3, Variance: 2},
+			{End: 9, Mean: 1, Variance: 5}},
 			classify.Warmup, true, "{0 6 32 2 [{0 6} {5 10}]} true"},
 	} {
 		rule.Mode, rule.Raw = c.mode, c.raw

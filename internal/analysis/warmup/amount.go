@@ -46,8 +46,8 @@ func (a *Amount) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Of gives the number of iterations out of n; a percentage is cut to a whole
-// number as warmup_stats does (int(0.1*n)).
+// Of gives the number of iterations out of n; a percentage is cut to a whole number as warmup_stats
+// does (int(0.1*n)).
 func (a Amount) Of(n int) int {
 	if a.Percent {
 		return int(a.Value / 100 * float64(n))

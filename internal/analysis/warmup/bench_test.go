@@ -9,8 +9,8 @@ import (
 	"krund/internal/key"
 )
 
-// BenchmarkPair is one key of the study: 30 executions of 2000 iterations
-// that warm up, with 100,000 resamples. An experiment has 122 keys.
+// BenchmarkPair is one key of the study: 30 executions of 2000 iterations that warm up, with
+// 100,000 resamples. An experiment has 122 keys.
 func BenchmarkPair(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	d := &dataset.Dataset{}

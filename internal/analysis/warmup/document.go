@@ -13,16 +13,16 @@ import (
 	"krund/internal/key"
 )
 
-// Format and Version begin every document. A field that a reader would
-// misunderstand without knowing of it raises the version; added ones do not.
+// Format and Version begin every document. A field that a reader would misunderstand without
+// knowing of it raises the version; added ones do not.
 const (
 	Format  = "krund-analysis"
 	Version = 1
 )
 
-// Document is the result of an analysis. docs/analysis.md describes each
-// field. Indexes of iterations count from 0, numbers of iterations and
-// executions from 1. Slices are never nil, so that JSON has [] and not null.
+// Document is the result of an analysis. docs/analysis.md describes each field. Indexes of
+// iterations count from 0, numbers of iterations and executions from 1. Slices are never nil, so
+// that JSON has [] and not null.
 type Document struct {
 	Format     string         `json:"format"`
 	Version    int            `json:"version"`
@@ -35,7 +35,7 @@ type Document struct {
 	HowLong    *howlong.Study `json:"how_long,omitempty"`
 }
 
-// Source says where the data came from.
+// Source describes where the data came from.
 type Source struct {
 	Name       string `json:"name"`
 	Format     string `json:"format"`
@@ -56,17 +56,16 @@ type Pair struct {
 	Benchmark string `json:"benchmark"`
 	VM        string `json:"vm"`
 	Variant   string `json:"variant"`
-	// InputHash covers the data and the parameters: a pair whose hash is
-	// unchanged is taken over from an earlier document.
+	// InputHash covers the data and the parameters: a pair whose hash is unchanged is taken over
+	// from an earlier document.
 	InputHash string `json:"input_hash"`
-	// Iterations is how many every analysed execution has; nil when they
-	// differ or there are none.
+	// Iterations is how many every analyzed execution has; nil when they differ or there are none.
 	Iterations     *int               `json:"iterations"`
 	Classification classify.PairClass `json:"classification"` // "" when no execution was analysed
 	Counts         classify.Counts    `json:"counts"`
 	Status         StatusCounts       `json:"status"`
-	// The steady state; nil when an analysed execution has none. For pairs
-	// that are consistently flat SteadyIteration and SteadySeconds are nil too.
+	// The steady state; nil when an analyzed execution has none. For pairs that are consistently
+	// flat SteadyIteration and SteadySeconds are nil too.
 	SteadyIteration   *quantile.Spread `json:"steady_iteration"`
 	SteadySeconds     *quantile.Spread `json:"steady_seconds"` // wall-clock time before it; nil without a wall column
 	SteadyPerformance *Performance     `json:"steady_performance"`
@@ -80,8 +79,8 @@ func (p *Pair) ParsedKey() key.Key {
 	return key.Key{Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant}
 }
 
-// Performance is the steady performance with its confidence interval, in the
-// document's unit per iteration.
+// Performance is the steady performance with its confidence interval, in the document's unit per
+// iteration.
 type Performance struct {
 	Mean      float64          `json:"mean"`
 	Half      float64          `json:"half"` // ± of the study
@@ -97,7 +96,7 @@ type GeorgesCount struct {
 	SteadyWithout int `json:"steady_no_state"` // of those, ones classified no steady state
 }
 
-// Status says whether an execution was analysed.
+// Status reports whether an execution was analyzed.
 type Status string
 
 // The statuses.
@@ -105,7 +104,7 @@ const (
 	Analysed     Status = "analysed"
 	NotCompleted Status = "not completed" // its outcome says that it does not count
 	NoIterations Status = "no iterations" // completed, but nothing was measured, or not this column
-	Refused      Status = "refused"       // the values cannot be analysed; Problem says why
+	Refused      Status = "refused"       // the values cannot be analyzed; Problem says why
 )
 
 // StatusCounts counts executions by status.
@@ -116,8 +115,8 @@ type StatusCounts struct {
 	Refused      int `json:"refused"`
 }
 
-// Execution is the analysis of one process execution. All fields after
-// Iterations are zero or empty unless Status is Analysed.
+// Execution is the analysis of one process execution. All fields after Iterations are zero or empty
+// unless Status is Analysed.
 type Execution struct {
 	Number     int    `json:"number"`
 	Outcome    string `json:"outcome"`

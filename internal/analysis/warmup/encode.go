@@ -7,12 +7,11 @@ import (
 	"fmt"
 )
 
-// ErrDocument says that a text is not an analysis this version can read.
+// ErrDocument means that a text is not an analysis this version can read.
 var ErrDocument = errors.New("not an analysis of krund that can be read")
 
-// Encode gives the document as the text of analysis.json: JSON with a line per
-// pair, execution and segment, so that lists of numbers stay on one line and
-// two analyses can be compared line by line.
+// Encode gives the document as the text of analysis.json: JSON with a line per pair, execution and
+// segment, so that lists of numbers stay on one line and two analyses can be compared line by line.
 func (d *Document) Encode() ([]byte, error) {
 	compact, err := json.Marshal(d)
 	if err != nil {
@@ -34,7 +33,8 @@ func Decode(text []byte) (*Document, error) {
 		return nil, fmt.Errorf("%w: its format is %q, not %q", ErrDocument, head.Format, Format)
 	}
 	if head.Version != Version {
-		return nil, fmt.Errorf("%w: it has version %d, this krunctl reads %d; analyse again", ErrDocument, head.Version, Version)
+		return nil, fmt.Errorf("%w: it has version %d, this krunctl reads %d; analyze again", ErrDocument,
+			head.Version, Version)
 	}
 	var d Document
 	if err := json.Unmarshal(text, &d); err != nil {
@@ -43,8 +43,8 @@ func Decode(text []byte) (*Document, error) {
 	return &d, nil
 }
 
-// breakLines puts each member or element of an object or array that holds
-// further objects on a line of its own.
+// breakLines puts each member or element of an object or array that holds further objects on a line
+// of its own.
 func breakLines(compact []byte) []byte {
 	broken := holders(compact)
 	var out bytes.Buffer
@@ -83,8 +83,7 @@ func breakLines(compact []byte) []byte {
 	return out.Bytes()
 }
 
-// holders says at which offsets an object or array begins that holds an
-// object, at any depth.
+// holders says at which offsets an object or array begins that holds an object, at any depth.
 func holders(compact []byte) map[int]bool {
 	holds := map[int]bool{}
 	var open []int
@@ -102,8 +101,8 @@ func holders(compact []byte) map[int]bool {
 	return holds
 }
 
-// structure calls use for the brackets, braces and commas of valid JSON, not
-// for those inside strings.
+// structure calls use for the brackets, braces and commas of valid JSON, not for those inside
+// strings.
 func structure(compact []byte, use func(i int, c byte)) {
 	inString, escaped := false, false
 	for i, c := range compact {

@@ -55,14 +55,14 @@ func TestEncodeDecode(t *testing.T) {
 		{strings.Replace(string(text), `"pairs":[`, `"pairs":{`, 1), "invalid character"},
 		{`{"format": "krund-analysis", "version": 1, "parameters": {"delta": "x"}}`, `delta "x"`},
 	} {
-		if _, err := Decode([]byte(c.text)); !errors.Is(err, ErrDocument) || !strings.Contains(err.Error(), c.want) {
+		if _, err := Decode([]byte(c.text)); !errors.Is(err, ErrDocument) ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.40s: %v, want %q", c.text, err, c.want)
 		}
 	}
 }
 
-// FuzzDecode checks that no text makes Decode panic, and that what it accepts
-// can be written again.
+// FuzzDecode checks that no text makes Decode panic, and that what it accepts can be written again.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"format":"krund-analysis","version":1,"parameters":{"mode":"paper","window":"10%","steady":"25%","delta":"0.001","cost":"meanvar","penalty":"15logn","arithmetic":"r","bootstrap_scheme":"pooled","seed":"1"},"pairs":[{"executions":[{"segments":[{"lag1":null}]}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -14,12 +14,11 @@ import (
 	"krund/internal/analysis/steady"
 )
 
-// smallestWindow is the least an outlier window may shrink to; of two values
-// neither is ever an outlier.
+// smallestWindow is the least an outlier window may shrink to; of two values neither is ever an
+// outlier.
 const smallestWindow = 2
 
-// series is one execution made ready: the values to analyse and the wall
-// times beside them.
+// series is one execution made ready: the values to analyze and the wall times beside them.
 type series struct {
 	values []float64
 	unit   string
@@ -28,8 +27,8 @@ type series struct {
 	cycles [][]uint64
 }
 
-// read takes the columns an analysis needs from an execution. The status is
-// Analysed when it can go on.
+// read takes the columns an analysis needs from an execution. The status is Analysed when it can go
+// on.
 func read(e *dataset.Execution, column string) (s series, status Status, problem string) {
 	if e.Outcome != dataset.Completed && e.Outcome != "" {
 		return s, NotCompleted, fmt.Sprintf("its outcome is %s", e.Outcome)
@@ -61,10 +60,11 @@ func read(e *dataset.Execution, column string) (s series, status Status, problem
 	return s, Analysed, ""
 }
 
-// Series gives a column of an execution as an analysis takes it: times in
-// seconds, of a per-core column the sums over the cores. Status is Analysed, and
-// problem "", when it can be used. The slice may be the execution's own.
-func Series(e *dataset.Execution, column string) (values []float64, unit string, status Status, problem string) {
+// Series gives a column of an execution as an analysis takes it: times in seconds, of a per-core
+// column the sums over the cores. Status is Analysed, and problem "", when it can be used. The
+// slice may be the execution's own.
+func Series(e *dataset.Execution, column string) (values []float64, unit string, status Status,
+	problem string) {
 	s, status, problem := read(e, column)
 	if status != Analysed {
 		return nil, "", status, problem
@@ -72,7 +72,7 @@ func Series(e *dataset.Execution, column string) (values []float64, unit string,
 	return s.values, s.unit, status, ""
 }
 
-// unusable says why values cannot be analysed, or nothing.
+// unusable says why values cannot be analyzed, or nothing.
 func unusable(values []float64, unit string) string {
 	for i, v := range values {
 		switch {
@@ -87,9 +87,8 @@ func unusable(values []float64, unit string) string {
 	return ""
 }
 
-// analyseExecution runs the pipeline on one execution. n is the number of
-// iterations that window and steady length are percentages of. The result has
-// everything but CommonOutliers.
+// analyseExecution runs the pipeline on one execution. n is the number of iterations that window
+// and steady length are percentages of. The result has everything but CommonOutliers.
 func analyseExecution(e *dataset.Execution, s *series, n int, p Parameters) Execution {
 	r := Execution{
 		Number: e.Number, Outcome: string(e.Outcome), Status: Analysed, Iterations: len(s.values),
@@ -123,7 +122,8 @@ func analyseExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 
 // refuse turns a result into one that says why there is none.
 func refuse(r Execution, err error) Execution {
-	return unanalysed(Execution{Number: r.Number, Outcome: r.Outcome, Iterations: r.Iterations}, Refused, err.Error())
+	return unanalysed(Execution{Number: r.Number, Outcome: r.Outcome, Iterations: r.Iterations}, Refused,
+		err.Error())
 }
 
 // unanalysed fills in what an execution without analysis has.
@@ -144,7 +144,8 @@ func classified(found []changepoint.Segment, index []int) []classify.Segment {
 }
 
 // describe gives the segments for the document.
-func describe(found []changepoint.Segment, segments []classify.Segment, kept []float64, rule classify.Rule) []Segment {
+func describe(found []changepoint.Segment, segments []classify.Segment, kept []float64,
+	rule classify.Rule) []Segment {
 	described := make([]Segment, len(found))
 	bounds := rule.Bounds(segments)
 	start := 0
@@ -161,8 +162,7 @@ func describe(found []changepoint.Segment, segments []classify.Segment, kept []f
 	return described
 }
 
-// newSteady finds the steady state, nil without one. The time before it is
-// that of the wall column.
+// newSteady finds the steady state, nil without one. The time before it is that of the wall column.
 func newSteady(s *series, segments []classify.Segment, class classify.Class, rule classify.Rule) *Steady {
 	times := s.wall
 	if times == nil {

@@ -10,8 +10,8 @@ import (
 	"krund/internal/key"
 )
 
-// FuzzAnalyze checks that no values make an analysis panic, and that its
-// document can be written and read.
+// FuzzAnalyze checks that no values make an analysis panic, and that its document can be written
+// and read.
 func FuzzAnalyze(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xf0\x7f"), false, false)
 	f.Add([]byte("some iterations of some length, and then others"), true, true)
@@ -45,7 +45,8 @@ func FuzzAnalyze(f *testing.F) {
 		if _, err := Decode(text); err != nil {
 			t.Error(err)
 		}
-		if _, err := HowLong(d, doc, ShorterOptions{Percents: []float64{40}, Samples: 5, Resamples: 20}); err != nil {
+		if _, err := HowLong(d, doc, ShorterOptions{Percents: []float64{40}, Samples: 5,
+			Resamples: 20}); err != nil {
 			t.Error(err)
 		}
 	})

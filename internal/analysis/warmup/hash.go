@@ -12,8 +12,8 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// revision changes whenever the same data and parameters may give another
-// result, so that earlier results are not taken over.
+// revision changes whenever the same data and parameters may give another result, so that earlier
+// results are not taken over.
 const revision = 1
 
 // inputHash covers everything a pair's result depends on.

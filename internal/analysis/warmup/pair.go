@@ -14,12 +14,12 @@ import (
 // prepared is a pair before its analysis.
 type prepared struct {
 	pair   *dataset.Pair
-	series []series // of each execution; empty where it cannot be analysed
-	result Pair     // with the executions that cannot be analysed filled in
+	series []series // of each execution; empty where it cannot be analyzed
+	result Pair     // with the executions that cannot be analyzed filled in
 	first  int      // iterations of the first execution that can be
 }
 
-// prepare reads a pair's executions and says which can be analysed.
+// prepare reads a pair's executions and finds which can be analyzed.
 func prepare(pair *dataset.Pair, p Parameters) *prepared {
 	w := &prepared{
 		pair:   pair,
@@ -37,7 +37,8 @@ func prepare(pair *dataset.Pair, p Parameters) *prepared {
 			if len(e.Columns) > 0 {
 				n = e.Columns[0].Len()
 			}
-			w.result.Executions[i] = unanalysed(Execution{Number: e.Number, Outcome: string(e.Outcome), Iterations: n}, status, problem)
+			w.result.Executions[i] = unanalysed(Execution{Number: e.Number, Outcome: string(e.Outcome),
+				Iterations: n}, status, problem)
 			continue
 		}
 		w.series[i] = s
@@ -48,8 +49,7 @@ func prepare(pair *dataset.Pair, p Parameters) *prepared {
 	return w
 }
 
-// analyse does execution i. Calls for different executions may run at the
-// same time.
+// analyse does execution i. Calls for different executions may run at the same time.
 func (w *prepared) analyse(i int, p Parameters) {
 	if w.series[i].values == nil {
 		return
@@ -152,7 +152,7 @@ func (g *GeorgesCount) add(e *Execution) {
 	}
 }
 
-// sameLength gives the iterations all analysed executions have, or nil.
+// sameLength gives the iterations all analyzed executions have, or nil.
 func sameLength(executions []Execution) *int {
 	var n *int
 	for i := range executions {

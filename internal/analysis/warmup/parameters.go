@@ -11,11 +11,11 @@ import (
 	"krund/internal/analysis/outlier"
 )
 
-// Parameters are everything that decides what an analysis says of given data.
-// They are part of its output.
+// Parameters are everything that decides what an analysis says of given data. They are part of its
+// output.
 type Parameters struct {
-	// Column is the name of the column analysed. Of a per-core column the
-	// iterations' sums over the cores are.
+	// Column is the name of the column analyzed. Of a per-core column the iterations' sums over the
+	// cores are.
 	Column string `json:"column"`
 	// Mode is the set of rules: see classify.Mode, steady.Of.
 	Mode classify.Mode `json:"mode"`
@@ -60,7 +60,7 @@ func Default(mode classify.Mode) Parameters {
 	return p
 }
 
-// ErrParameters says that parameters cannot be used.
+// ErrParameters means that parameters cannot be used.
 var ErrParameters = errors.New("unusable analysis parameters")
 
 func (p Parameters) check() error {
@@ -75,8 +75,7 @@ func (p Parameters) check() error {
 	return nil
 }
 
-// rule is the classification's part for an execution with so many iterations
-// that must be steady.
+// rule is the classification's part for an execution with so many iterations that must be steady.
 func (p Parameters) rule(steady int) classify.Rule {
 	return classify.Rule{Mode: p.Mode, Delta: p.Delta, Raw: p.RawDeltas, Steady: steady}
 }

@@ -108,7 +108,8 @@ func TestAnalyze(t *testing.T) {
 		}
 		flat := doc.pair(t, "flat")
 		if flat.SteadyIteration != nil || flat.SteadySeconds != nil || flat.SteadyPerformance == nil {
-			t.Errorf("%v: flat has iteration %v after %v at %v", mode, flat.SteadyIteration, flat.SteadySeconds, flat.SteadyPerformance)
+			t.Errorf("%v: flat has iteration %v after %v at %v", mode, flat.SteadyIteration,
+				flat.SteadySeconds, flat.SteadyPerformance)
 		}
 		late := doc.pair(t, "late")
 		if late.SteadyIteration != nil || late.SteadyPerformance != nil || late.Counts.NoSteadyState != 5 {
@@ -120,7 +121,7 @@ func TestAnalyze(t *testing.T) {
 	}
 }
 
-// TestNothingIsDropped: each execution says why it was not analysed.
+// TestNothingIsDropped: each execution says why it was not analyzed.
 func TestNothingIsDropped(t *testing.T) {
 	mixed := mustAnalyze(t, experiment(), quick(classify.Paper), Options{}).pair(t, "mixed")
 	for i, want := range []struct {
@@ -162,7 +163,8 @@ func TestSameForAnyNumberOfWorkers(t *testing.T) {
 	d := experiment()
 	want := marshal(t, mustAnalyze(t, d, quick(classify.Paper), Options{}))
 	for _, workers := range []int{1, 2, 7} {
-		if got := marshal(t, mustAnalyze(t, d, quick(classify.Paper), Options{Workers: workers})); got != want {
+		if got := marshal(t, mustAnalyze(t, d, quick(classify.Paper),
+			Options{Workers: workers})); got != want {
 			t.Errorf("%d workers give another document", workers)
 		}
 	}
@@ -235,7 +237,8 @@ func TestColumns(t *testing.T) {
 	k := key.Key{Benchmark: "b", VM: "v", Variant: "x"}
 	for range 3 {
 		d.Add(k, completed(wall(level(r, 400, 1)), counts(0, 1e9), counts(1, 1e4),
-			dataset.Column{Name: "gc", Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: make([]int64, 400)}))
+			dataset.Column{Name: "gc", Unit: dataset.Nanoseconds, Core: dataset.NoCore,
+				Ints: make([]int64, 400)}))
 	}
 	p := quick(classify.Relative)
 	p.Column = dataset.CoreCycles
@@ -255,7 +258,8 @@ func TestColumns(t *testing.T) {
 	}
 	paper := quick(classify.Paper)
 	paper.Column = dataset.CoreCycles
-	if doc := mustAnalyze(t, d, paper, Options{}); len(doc.Warnings) != 1 || doc.Warnings[0].Code != warnUnit {
+	if doc := mustAnalyze(t, d, paper, Options{}); len(doc.Warnings) != 1 ||
+		doc.Warnings[0].Code != warnUnit {
 		t.Errorf("mode paper on cycles warns of %v", doc.Warnings)
 	}
 	p.Column = "gc"
@@ -264,7 +268,8 @@ func TestColumns(t *testing.T) {
 	}
 	p.Column = "jit"
 	doc = mustAnalyze(t, d, p, Options{})
-	if e := doc.Pairs[0].Executions[0]; e.Status != NoIterations || !strings.Contains(e.Problem, `no column "jit"`) {
+	if e := doc.Pairs[0].Executions[0]; e.Status != NoIterations ||
+		!strings.Contains(e.Problem, `no column "jit"`) {
 		t.Errorf("a column that is not there: %+v", e)
 	}
 }
@@ -301,7 +306,8 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("odd: %s", got)
 	}
 	d.Problems = []string{"record 7 is damaged"}
-	if w := mustAnalyze(t, d, quick(classify.Paper), Options{}).Warnings; len(w) != 1 || w[0].Text != d.Problems[0] {
+	if w := mustAnalyze(t, d, quick(classify.Paper), Options{}).Warnings; len(w) != 1 ||
+		w[0].Text != d.Problems[0] {
 		t.Errorf("what could not be read is not in the document: %v", w)
 	}
 	if got := codes("round"); got != "[few_executions rounding]" {
@@ -345,7 +351,8 @@ func TestAmount(t *testing.T) {
 		want Amount
 		of   int // out of 2005
 	}{
-		{"10%", Amount{10, true}, 200}, {"25%", Amount{25, true}, 501}, {"200", Amount{200, false}, 200}, {"0.05%", Amount{0.05, true}, 1},
+		{"10%", Amount{10, true}, 200}, {"25%", Amount{25, true}, 501}, {"200", Amount{200, false},
+			200}, {"0.05%", Amount{0.05, true}, 1},
 	} {
 		got, err := ParseAmount(c.text)
 		if err != nil || got != c.want || got.Of(2005) != c.of || got.String() != c.text {
@@ -367,17 +374,20 @@ func TestHowLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Four pairs have executions. "late" changes in its last eighth, so that half of
-	// it is flat; a twentieth of "warm" ends before it is warm.
+	// Four pairs have executions. "late" changes in its last eighth, so that half of it is flat; a
+	// twentieth of "warm" ends before it is warm.
 	half, little := study.Iterations[1], study.Iterations[0]
-	if half.N != 200 || half.Classification.Compared != 4 || half.Classification.Same != 3 || little.Classification.Same > 2 {
+	if half.N != 200 || half.Classification.Compared != 4 || half.Classification.Same != 3 ||
+		little.Classification.Same > 2 {
 		t.Errorf("half of the iterations: %+v; a twentieth: %+v", half, little)
 	}
-	if len(study.Executions) != 4 || study.Executions[0].N != 2 || study.Executions[0].Overall.Compared != 200 {
+	if len(study.Executions) != 4 || study.Executions[0].N != 2 ||
+		study.Executions[0].Overall.Compared != 200 {
 		t.Errorf("executions: %+v", study.Executions)
 	}
 	// No pair has more than five executions: 3 and 5 of two lengths each.
-	if len(study.Both) != 4 || study.Both[3].Iterations != 200 || study.Both[3].Executions != 5 || study.Both[3].Overall.Compared != 200 {
+	if len(study.Both) != 4 || study.Both[3].Iterations != 200 || study.Both[3].Executions != 5 ||
+		study.Both[3].Overall.Compared != 200 {
 		t.Errorf("less of both: %+v", study.Both)
 	}
 	o.Workers = 3

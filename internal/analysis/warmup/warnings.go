@@ -23,17 +23,16 @@ const (
 )
 
 const (
-	// fewExecutions is where the study's results begin to be like those of 30
-	// (section 9.1.2), fewIterations where windows of a tenth get shorter than
-	// 20 iterations.
+	// fewExecutions is where the study's results begin to be like those of 30 (section 9.1.2),
+	// fewIterations where windows of a tenth get shorter than 20 iterations.
 	fewExecutions = 10
 	fewIterations = 200
-	// roundingVariance is the part of the squared mean below which a variance
-	// computed from sums of squares has no correct digit left.
+	// roundingVariance is the part of the squared mean below which a variance computed from sums of
+	// squares has no correct digit left.
 	roundingVariance = 0x1p-50
 )
 
-// pairWarnings lists what weakens the result of an analysed pair.
+// pairWarnings lists what weakens the result of an analyzed pair.
 func pairWarnings(w *prepared, p Parameters) []Warning {
 	r := &w.result
 	var list []Warning
@@ -54,7 +53,8 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 			"what is left may not be typical", all-done, all, r.Status.NotCompleted, r.Status.NoIterations, r.Status.Refused)
 	}
 	if done < fewExecutions {
-		warn(warnFew, "fewer than %d executions (%d) hardly tell how consistent the pair is; measure more", fewExecutions, done)
+		warn(warnFew, "fewer than %d executions (%d) hardly tell how consistent the pair is; measure more",
+			fewExecutions, done)
 	}
 	if r.Iterations == nil {
 		warn(warnLengths, "the executions have different numbers of iterations; windows and classes are not comparable between them")
@@ -97,7 +97,8 @@ func countWeak(w *prepared, p Parameters) weak {
 			c.zero += number(hasZero(w.series[i].values))
 		}
 		if p.Mode == classify.Paper {
-			c.below += number(!p.Delta.Percent && e.Segments[len(e.Segments)-1].Mean < p.Delta.Value && w.series[i].unit == dataset.Seconds)
+			c.below += number(!p.Delta.Percent && e.Segments[len(e.Segments)-1].Mean < p.Delta.Value &&
+				w.series[i].unit == dataset.Seconds)
 			c.rounded += number(len(e.Segments) > 1 && anySegment(e, func(s *Segment) bool {
 				return s.Variance < s.Mean*s.Mean*roundingVariance
 			}))
@@ -142,8 +143,9 @@ func documentWarnings(d *Document, problems []string) []Warning {
 		if unit == "" {
 			unit = "a count"
 		}
-		list = append(list, Warning{warnUnit, fmt.Sprintf("mode paper compares variances and a delta of %v with means as if all were "+
-			"seconds, but %s is %s; use mode relative", d.Parameters.Delta, d.Parameters.Column, unit)})
+		list = append(list, Warning{warnUnit,
+			fmt.Sprintf("mode paper compares variances and a delta of %v with means as if all were "+
+				"seconds, but %s is %s; use mode relative", d.Parameters.Delta, d.Parameters.Column, unit)})
 	}
 	return list
 }
