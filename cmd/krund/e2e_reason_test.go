@@ -43,7 +43,7 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 				path := filepath.Join(e.dir, "test.toml")
 				e.must(errors.Join(os.Remove(path), os.Mkdir(path, 0o755)))
 			},
-			code: exitUsage, reason: "is no regular file",
+			code: exitUsage, reason: "is not a regular file",
 		},
 		"the schedule is damaged": {
 			fault: func(_ *testing.T,

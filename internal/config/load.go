@@ -13,8 +13,8 @@ import (
 	"krund/internal/trust"
 )
 
-// Load is Open that also checks that the files which the configuration names exist, and that nobody
-// but root can change what root runs because of it.
+// Load is Open plus two checks: the files that the configuration names exist, and only root can
+// change what root runs because of it.
 func Load(path, hostname string) (*Config, error) {
 	c, found, err := open(path, hostname)
 	if err != nil {
@@ -29,9 +29,9 @@ func Load(path, hostname string) (*Config, error) {
 	return c, nil
 }
 
-// Open reads the file at path for the machine called hostname. The file is opened once: what is
-// read is what Trusted judges. Errors: Errors when the configuration is wrong, fs.ErrNotExist,
-// ErrNotFile, and those of the file system.
+// Open reads the file at path for the machine called hostname. It opens the file once, so that
+// Trusted judges the file that was read. The error is Errors if the configuration is wrong,
+// fs.ErrNotExist, ErrNotFile, or an error of the file system.
 func Open(path, hostname string) (*Config, error) {
 	c, found, err := open(path, hostname)
 	if err != nil {
@@ -51,7 +51,7 @@ func open(path, hostname string) (*Config, *problems, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("configuration: %w", err)
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxText+1)) // one byte more is enough to refuse it
+	text, err := io.ReadAll(io.LimitReader(file, maxText+1)) // one byte too many is enough to reject it
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, nil, fmt.Errorf("configuration: %w", err)
 	}
@@ -62,12 +62,12 @@ func open(path, hostname string) (*Config, *problems, error) {
 	return c, found, nil
 }
 
-// ErrNotFile is the error for a directory, a pipe or a device in place of a configuration.
-var ErrNotFile = errors.New("no regular file; name an experiment's TOML file")
+// ErrNotFile is the error if the configuration is a directory, pipe or device.
+var ErrNotFile = errors.New("not a regular file; name an experiment's TOML file")
 
-// Parse reads the text of a configuration for the machine called hostname.
-// It looks at no file: path is for messages, for the default name and for
-// what is relative to its directory. The error is Errors.
+// Parse reads the text of a configuration for the machine called hostname. It accesses no files:
+// path is used for messages, for the default name, and to resolve relative paths. The error is
+// Errors.
 func Parse(path string, text []byte, hostname string) (*Config, error) {
 	c, found := parse(path, text, hostname)
 	if err := found.errors(); err != nil {
@@ -76,8 +76,8 @@ func Parse(path string, text []byte, hostname string) (*Config, error) {
 	return c, nil
 }
 
-// parse reads as much as can be read; the Config is nil when that is nothing,
-// and wrong where problems were found.
+// parse reads as much as it can. The Config is nil if nothing could be read, and invalid where
+// problems were found.
 func parse(path string, text []byte, hostname string) (*Config, *problems) {
 	found := &problems{file: path}
 	absolute, err := filepath.Abs(path)
@@ -99,9 +99,8 @@ func parse(path string, text []byte, hostname string) (*Config, *problems) {
 	return c, found
 }
 
-// read reads the base and each machine's section alone, so that mistakes in
-// sections of other machines are found, too, and then all that are for
-// hostname as one.
+// read reads the base and each machine's section separately, which also finds mistakes in the
+// sections of other machines. Then it reads the base merged with all sections for hostname.
 func read(root *node, hostname string, found *problems) *Config {
 	base, machines := layers(root, found)
 	merged := base
@@ -119,10 +118,10 @@ func read(root *node, hostname string, found *problems) *Config {
 	return newReader(found, false).config(merged)
 }
 
-// machinesSection holds, per hostname pattern, sections to lay over the base.
+// machinesSection contains sections that override the base, per hostname pattern.
 const machinesSection = "machines"
 
-// A machine is the sections for the hosts that pattern matches.
+// A machine holds the sections for the hosts that pattern matches.
 type machine struct {
 	pattern string
 	node    *node
@@ -133,8 +132,7 @@ func (m machine) matches(hostname string) bool {
 	return err == nil && ok
 }
 
-// layers splits the tree into the base and the machines' sections, in the
-// order of the file.
+// layers splits the tree into the base and the machine sections, in file order.
 func layers(root *node, found *problems) (*node, []machine) {
 	all := root.child(machinesSection)
 	if all == nil {
@@ -160,7 +158,7 @@ func layers(root *node, found *problems) (*node, []machine) {
 			continue
 		}
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			found.add(n.line, at+" is no glob pattern of hostnames", `write one, such as [machines."lab*".limits]`)
+			found.add(n.line, at+" is not a glob pattern of hostnames", `write one, such as [machines."lab*".limits]`)
 			continue
 		}
 		if inner := n.child(machinesSection); inner != nil {
@@ -171,7 +169,7 @@ func layers(root *node, found *problems) (*node, []machine) {
 	return &base, machines
 }
 
-// resolve fills in what depends on where the file is.
+// resolve fills in the values that depend on the location of the file.
 func (c *Config) resolve(found *problems) {
 	e := &c.Experiment
 	if e.Name == "" {
@@ -192,7 +190,7 @@ func (c *Config) resolve(found *problems) {
 	c.Notify.Sendmail = c.program(c.Notify.Sendmail)
 }
 
-// relative makes a path absolute that is relative to the file's directory.
+// relative makes a path absolute. Relative paths are relative to the file's directory.
 func (c *Config) relative(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
@@ -200,8 +198,7 @@ func (c *Config) relative(name string) string {
 	return filepath.Join(filepath.Dir(c.Path), name)
 }
 
-// program does so for a program's name with a slash in it. A bare name stays
-// one, for LookPath.
+// program is relative for a program name that contains a slash. Bare names are left to LookPath.
 func (c *Config) program(name string) string {
 	if !strings.Contains(name, "/") {
 		return name

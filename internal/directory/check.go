@@ -113,7 +113,7 @@ func judge(path string, mode fs.FileMode, owner, caller int, wantDir bool) error
 	}
 	const groupOrOthers = 0o022
 	if mode.Perm()&groupOrOthers != 0 {
-		return fmt.Errorf("%s can be changed by others than its owner (mode %04o); `chmod go-w` it", path,
+		return fmt.Errorf("%s can be changed by others besides its owner (mode %04o); `chmod go-w` it", path,
 			mode.Perm())
 	}
 	return nil

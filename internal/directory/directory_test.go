@@ -308,7 +308,7 @@ func TestJudge(t *testing.T) {
 		{"root's file, by a user", file, 0, 1000, false, ""},
 		{"a user's file, by root", file, 1000, 0, false, "belongs to user number 1000, who could change it; `chown 0`"},
 		{"another user's file", file, 1000, 1001, false, "belongs to user number 1000"},
-		{"writable by the group", 0o664, 0, 0, false, "can be changed by others than its owner (mode 0664); `chmod go-w`"},
+		{"writable by the group", 0o664, 0, 0, false, "can be changed by others besides its owner (mode 0664); `chmod go-w`"},
 		{"writable by others", 0o646, 1000, 1000, false, "(mode 0646)"},
 		{"directory writable by others", fs.ModeDir | fs.ModeSticky | 0o777, 0, 0, true, "(mode 0777)"},
 		{"link, by root", link, 0, 0, false, "symbolic link"},

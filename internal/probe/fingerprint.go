@@ -203,7 +203,7 @@ func hashOf(data []byte) string {
 const mostHashed = 4 << 30
 
 // HashFile returns the SHA-256 of a file in hexadecimal, for ReadFingerprint's more. The file is
-// read in pieces. What is no regular file, and one of more than 4 GiB, is an error: whoever owns
+// read in pieces. What is not a regular file, and one of more than 4 GiB, is an error: whoever owns
 // the file may have put anything in its place.
 func HashFile(path string) (string, error) {
 	// a FIFO without a writer would wait for ever
