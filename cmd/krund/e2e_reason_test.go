@@ -66,7 +66,7 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 				e.must(err)
 				t.Cleanup(func() { _ = lock.Release() })
 			},
-			code: exitError, reason: "works on this experiment",
+			code: exitError, reason: "is running this experiment",
 		},
 		"the machine is not fit": {
 			fault: func(_ *testing.T, e *experiment) { e.write("refuse", "") },

@@ -51,7 +51,7 @@ func TestTwoExperiments(t *testing.T) {
 	if state != "disabled\ndisabled" {
 		t.Errorf("the units are %q, want both disabled", state)
 	}
-	const why = "another krund works on this machine"
+	const why = "another krund is running on this machine"
 	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/second.krun/log")
 	if n := strings.Count(told, "RIG-TOLD stopped second: cannot be started"); n != 1 || !strings.Contains(told, why) {
 		t.Errorf("told of the second %d times, want once:\n%s", n, told)

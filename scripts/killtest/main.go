@@ -256,7 +256,7 @@ func (t *test) ended(k *krund) error {
 		return nil
 	case code == 0:
 		return t.finished()
-	case code == 1 && bytes.Contains(said, []byte("works on this experiment")): // a guard still does
+	case code == 1 && bytes.Contains(said, []byte("is running this experiment")): // a guard still does
 		pause(t.random, longestPause/10)
 		return nil
 	case code == 1 && k.killed[victimGuard] && bytes.Contains(said, []byte("start the guard")):
