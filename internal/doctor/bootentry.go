@@ -5,11 +5,11 @@ import (
 	"krund/internal/control"
 )
 
-// checkEntry makes the row of the boot loader's entry that the experiment boots by.
+// checkEntry returns the row for the boot entry of the experiment.
 func checkEntry(e autostart.Entry) control.Finding {
 	f := control.Finding{
 		Name: "boot entry", Policy: control.Require, Status: control.StatusOK, Found: e.Name, Wanted: e.Name + ", for one boot at a time",
-		Why: "a krund that has died asks for no further boot: the next one is an ordinary one",
+		Why: "if krund dies, it requests no further boot, so the next boot is an ordinary one",
 	}
 	if err := e.Check(); err != nil {
 		f.Status, f.Found, f.Detail = control.StatusCannot, "cannot be asked for", err.Error()

@@ -10,9 +10,10 @@ import (
 	"krund/internal/msr"
 )
 
-// checkCounters makes a row of each wanted source. The rows are required when the experiment refuses to measure without counters and there are none.
+// checkCounters returns a row for each wanted source. The rows are required if the experiment
+// refuses to measure without counters and there are none.
 func checkCounters(ctx context.Context, m *control.Machine, want msr.Want, find Counters) []control.Finding {
-	runtime.LockOSThread() // with the scope task the counters are those of the thread that asks
+	runtime.LockOSThread() // with the scope task, the counters are those of the calling thread
 	defer runtime.UnlockOSThread()
 	want.Sources = slices.Clone(want.Sources)
 	enough := slices.Contains(want.Sources, msr.None)
@@ -24,7 +25,7 @@ func checkCounters(ctx context.Context, m *control.Machine, want msr.Want, find 
 		row := control.Finding{
 			Name: "counters " + f.Source, Policy: control.Warn, Status: control.StatusOK, Found: "available", Wanted: "available",
 			Detail: strings.Join(append([]string{f.Why}, f.Notes...), "; "),
-			Why:    "without them nobody can tell whether the processor ran at its full speed",
+			Why:    "without them it is unknown whether the processor ran at full speed",
 		}
 		if !f.Available {
 			row.Status, row.Found = control.StatusCannot, "not available"

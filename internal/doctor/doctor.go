@@ -1,6 +1,7 @@
-// Package doctor says whether a machine is fit to measure: a row for each setting that krund controls, each reading that it takes, each source of
-// processor counters, each interpreter of the experiment and its boot entry. `krund check` and `krunctl doctor` are its two faces. It only reads.
-// Start reading at Look.
+// Package doctor reports whether a machine is fit to measure: one row for each setting that krund
+// controls, each sensor that it reads, each source of processor counters, each interpreter of the
+// experiment, and its boot entry. `krund check` and `krunctl doctor` print the table. The package
+// only reads. Start reading at Look.
 package doctor
 
 import (
@@ -15,16 +16,16 @@ import (
 	"krund/internal/sysroot"
 )
 
-// Wishes are what is asked of a machine.
+// Wishes are the requirements for a machine.
 type Wishes struct {
 	Control      control.Settings
 	Probe        probe.Settings
 	Counters     msr.Want
 	Interpreters []Interpreter
-	Entry        *autostart.Entry // of the boot loader, for the experiment's boots; nil: none
+	Entry        *autostart.Entry // boot loader entry of the experiment's boots; nil if none
 }
 
-// Study is what the warmup study asks of a machine.
+// Study returns the requirements of the warmup study.
 func Study() Wishes {
 	return Wishes{
 		Control: control.Defaults(), Probe: probe.Defaults(),
@@ -32,7 +33,7 @@ func Study() Wishes {
 	}
 }
 
-// Of is what an experiment asks of it, when it is run with this mode of reboots.
+// Of returns the requirements of an experiment that is run with this reboot mode.
 func Of(cfg *config.Config, reboot string) Wishes {
 	relaxed := reboot != config.RebootHardware
 	w := Wishes{
@@ -46,7 +47,8 @@ func Of(cfg *config.Config, reboot string) Wishes {
 	return w
 }
 
-// Counters tells which of the wanted sources of counters there are; msr.Probe is one.
+// Counters returns which of the wanted counter sources are available; msr.Probe is one
+// implementation.
 type Counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding
 
 // Look returns the rows of the table.
@@ -54,7 +56,7 @@ func Look(ctx context.Context, m *control.Machine, w Wishes, counters Counters) 
 	return append(control.CheckAll(ctx, m, w.Control), Readings(ctx, m, w, counters)...)
 }
 
-// Readings is Look without the settings, for who has seen to them already.
+// Readings is Look without the settings, for callers that have already applied them.
 func Readings(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []control.Finding {
 	rows := probe.Check(ctx, m, w.Probe)
 	rows = append(rows, checkCounters(ctx, m, w.Counters, counters)...)

@@ -108,7 +108,7 @@ func TestHostileSuites(t *testing.T) {
 		outcome results.Outcome
 		reason  string
 	}{
-		"years":   {results.Error, "the 5 iterations are said to take 2.3e+10 s together"},
+		"years":   {results.Error, "the 5 iterations reportedly took 2.3e+10 s in total"},
 		"flood":   {results.Error, "the suite's output: stdout begins with"},
 		"names":   {results.Completed, ""},
 		"signals": {results.Completed, ""},
