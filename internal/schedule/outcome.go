@@ -2,9 +2,9 @@ package schedule
 
 import "krund/internal/results"
 
-// FlagOf is the flag of a slot whose latest attempt ended with outcome o. A rerun, and an outcome
-// that this version does not know, leave it Outstanding: rather run once more than count what is
-// not understood.
+// FlagOf returns the flag of a slot whose latest attempt ended with outcome o. A rerun, or an
+// outcome unknown to this version, leaves the slot Outstanding: running it once more is better than
+// counting an unknown outcome.
 func FlagOf(o results.Outcome) Flag {
 	switch o {
 	case results.Completed:

@@ -9,17 +9,17 @@ import (
 	"krund/internal/results"
 )
 
-// Facts are what all records together say, for a header whose two copies are both lost. The zero
+// Facts are data from all records, for rebuilding a header of which both copies are lost. The zero
 // Facts are those of an experiment without records.
 type Facts struct {
-	First    time.Time             // when the first attempt began; zero: unknown
-	Attempts int                   // how many there were, in all slots
-	Base     []results.Temperature // base temperatures, of the newest record that has them; nil: none has
+	First    time.Time             // start of the first attempt; zero if unknown
+	Attempts int                   // number of attempts in all slots
+	Base     []results.Temperature // base temperatures of the newest record that has them; nil if none has
 }
 
-// NewHeader returns the header of a rebuilt schedule of cfg. Reboots and mails are as many as there
-// may have been, so that no bound is passed. now is when the experiment began if facts do not know
-// it.
+// NewHeader returns the header of a rebuilt schedule of cfg. Reboots and mails are set to their
+// maximum possible number, so that no limit is exceeded. now is used as the creation time if facts
+// do not have it.
 func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 	e := cfg.Experiment
 	h := Header{
@@ -40,8 +40,8 @@ func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 	return h
 }
 
-// NewSource is what the schedule of cfg is rebuilt from. header is only used when both copies are
-// lost; history gives the records of a slot.
+// NewSource returns what the schedule of cfg is rebuilt from. header is used only if both copies
+// are lost; history returns the records of a slot.
 func NewSource(cfg *config.Config, header Header, history func(slot int) (History, error)) Source {
 	e := cfg.Experiment
 	return Source{
@@ -57,7 +57,7 @@ func NewSource(cfg *config.Config, header Header, history func(slot int) (Histor
 	}
 }
 
-// Brief is what has to be remembered of a record.
+// Brief is the part of a record that has to be remembered.
 type Brief struct {
 	Name    results.Name
 	Key     string
@@ -65,20 +65,20 @@ type Brief struct {
 	Outcome results.Outcome
 }
 
-// BriefOf is the brief of a record.
+// BriefOf returns the brief of a record.
 func BriefOf(r results.Record) Brief {
 	return Brief{Name: results.Name{Slot: r.Slot, Attempt: r.Attempt}, Key: r.Key.String(), Pexec: r.Pexec,
 		Outcome: r.Outcome}
 }
 
-// History is what the records of one slot say.
+// History is what the records contain about one slot.
 type History struct {
-	Records []Brief // that could be read, by attempt
-	Highest int     // attempt of any of them, readable or not
+	Records []Brief // readable records, by attempt
+	Highest int     // highest attempt of any record, readable or not
 }
 
-// Final returns the record that ends the slot: the completed one, else the last that is not a
-// rerun. ok is false when there is none.
+// Final returns the record that ends the slot: the completed one, or else the last that is not a
+// rerun. ok is false if there is none.
 func (h History) Final() (b Brief, ok bool) {
 	for _, r := range h.Records {
 		if r.Outcome == results.Completed {
@@ -91,7 +91,7 @@ func (h History) Final() (b Brief, ok bool) {
 	return b, ok
 }
 
-// Of leaves out records that are not of this slot's process execution.
+// Of returns h without records that do not belong to this slot's process execution.
 func (h History) Of(slot Slot) History {
 	own := History{Highest: h.Highest}
 	for _, r := range h.Records {
@@ -102,8 +102,8 @@ func (h History) Of(slot Slot) History {
 	return own
 }
 
-// State gives a planned slot the flag and the attempts that its records say: outstanding when none
-// of them is final.
+// State sets the flag and the attempts of a planned slot according to its records. The slot is
+// Outstanding if none of them is final.
 func (h History) State(planned Slot) Slot {
 	planned.Flag, planned.Attempts = Outstanding, h.Highest
 	if final, ok := h.Of(planned).Final(); ok {
@@ -112,9 +112,9 @@ func (h History) State(planned Slot) Slot {
 	return planned
 }
 
-// ReadHistory reads the history of one slot, of the attempts 1 to most. It opens files by name,
-// without a look at the directory, so that it costs the same however many records there are. A
-// record that cannot be read is an error: nobody knows whether the slot is finished.
+// ReadHistory reads the history of one slot, of the attempts 1 to most. It opens files by name
+// without listing the directory, so that its cost does not depend on the number of records. A
+// record that cannot be read is an error, because it is then unknown whether the slot is finished.
 func ReadHistory(records *results.Reader, slot, most int) (History, error) {
 	var h History
 	for attempt := 1; attempt <= most; attempt++ {

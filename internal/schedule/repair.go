@@ -14,42 +14,39 @@ import (
 
 // Source is what a damaged schedule is rebuilt from.
 type Source struct {
-	// Header replaces the header when both copies are damaged: as for Create,
-	// with Reboots and Mails as high as they may have been. Otherwise only its
-	// ConfigHash is used: a schedule of another configuration is refused.
+	// Header replaces the header if both copies are damaged. It is as for Create, with Reboots and
+	// Mails at their maximum possible number. Otherwise only its ConfigHash is used, to reject a
+	// schedule of another configuration.
 	Header Header
-	// Plan gives the slots as they were planned, as Plan does from the
-	// configuration. It is ranged over several times.
+	// Plan yields the planned slots, like the function Plan. It is iterated several times.
 	Plan iter.Seq[Slot]
-	// State gives Flag and Attempts of a planned slot as the results know them:
-	// Outstanding and 0 when there is no record. It is called for slots that
-	// cannot be read, once for each, in order.
+	// State returns the Flag and Attempts of a planned slot according to the results: Outstanding
+	// and 0 if there is no record. It is called once for each unreadable slot, in order.
 	State func(planned Slot) (Slot, error)
 }
 
-// Report says what Repair did.
+// Report is the result of Repair.
 type Report struct {
-	Headers []error // why copies of the header could not be used; nil when both could
+	Headers []error // why copies of the header could not be used; nil if both could
 	Slots   []int   // slots that were rebuilt
-	Size    error   // a *SizeError when the file had not its size, nil otherwise
-	Missing bool    // there was no file; all of it was rebuilt
-	Backup  string  // where the file was copied to before; "" when there was nothing to copy
+	Size    error   // a *SizeError if the size of the file was wrong
+	Missing bool    // there was no file, and all of it was rebuilt
+	Backup  string  // the path of the backup; "" if there was no file
 }
 
-// Clean says that nothing was damaged and nothing was changed.
+// Clean reports whether nothing was damaged and nothing was changed.
 func (r Report) Clean() bool {
 	return len(r.Headers) == 0 && len(r.Slots) == 0 && r.Size == nil && !r.Missing
 }
 
-// Repair makes the schedule at path whole again. What can be read stays as it
-// is, count of attempts included; slots that cannot, and the header when both
-// copies cannot, come from src. First the file is copied to path.broken (or
-// path.broken1, ...), then the new one is written aside and put in its place,
-// each durably: a crash leaves the old file or the new one. A sound schedule is
-// not touched, and one that is missing is made again.
+// Repair repairs the schedule at path. It keeps everything that can be read, including the counts
+// of attempts. Unreadable slots, and the header if both copies are unreadable, are rebuilt from
+// src. It first copies the file to path.broken (or path.broken1, ...), then writes the new file
+// under a temporary name and renames it, each durably: a crash leaves the old file or the new one.
+// It does not touch a sound schedule and creates a missing one.
 //
-// The experiment must be locked. Errors: ErrVersion; one that says so when the
-// plan is not that of the schedule; those of src.State and the file system.
+// The experiment must be locked. The error is ErrVersion, an error that says that the plan is not
+// that of the schedule, or an error of src.State or the file system.
 func Repair(fsys durable.FS, path string, src Source) (Report, error) {
 	report, err := repair(fsys, path, src)
 	if err != nil {
@@ -70,7 +67,7 @@ func repair(fsys durable.FS, path string, src Source) (Report, error) {
 	return report, errors.Join(err, f.Close())
 }
 
-// remake writes the file as if every slot of it were damaged.
+// remake writes the file as if all slots were damaged.
 func remake(fsys durable.FS, path string, src Source) (Report, error) {
 	report := Report{Missing: true}
 	h, err := shape(src.Header, count(src.Plan), src.Plan)
@@ -113,9 +110,8 @@ func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (Repor
 	return report, writeRepaired(fsys, path, h, old.slots(src), src)
 }
 
-// writeRepaired writes the new file, with the damaged among the slots rebuilt.
-func writeRepaired(fsys durable.FS, path string, h Header, slots iter.Seq2[salvaged, error],
-	src Source) error {
+// writeRepaired writes the new file, in which the damaged slots are rebuilt.
+func writeRepaired(fsys durable.FS, path string, h Header, slots iter.Seq2[salvaged, error], src Source) error {
 	var failed error
 	err := write(fsys, path, h, func(yield func(Slot) bool) {
 		for slot, err := range slots {
@@ -134,7 +130,7 @@ func writeRepaired(fsys durable.FS, path string, h Header, slots iter.Seq2[salva
 	return cmp.Or(failed, err)
 }
 
-// rebuild asks for the state of a planned slot and takes nothing else over.
+// rebuild returns a planned slot with the state from src, and ignores its other fields.
 func rebuild(planned Slot, src Source) (Slot, error) {
 	state, err := src.State(planned)
 	if err != nil {
@@ -144,7 +140,7 @@ func rebuild(planned Slot, src Source) (Slot, error) {
 	return planned, nil
 }
 
-// backUp copies the file to a name that is free.
+// backUp copies the file to a free name.
 func backUp(fsys durable.FS, path string, f durable.File) (string, error) {
 	const most = 1000
 	for n := range most {
