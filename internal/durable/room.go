@@ -6,16 +6,16 @@ import (
 	"syscall"
 )
 
-// IsFull reports whether err says that there is no space left, on the disk or for the user.
+// IsFull reports whether err means that no space is left, on the disk or in the user's quota.
 func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// WithRoom returns an FS that asks for room when an operation finds none, and then goes on with the
-// operation where it was. makeRoom reports whether it made some; it is called until it did not, so
-// it must come to an end. It must not use the FS returned.
+// WithRoom returns an FS that frees space when an operation finds none, and then continues the
+// operation. makeRoom reports whether it freed some space. It is called until it returns false, so
+// it must do so eventually. It must not use the returned FS.
 //
-// Of a Sync that finds no room nothing can be repeated: room is made, and the error stays.
+// A Sync that finds no space cannot be repeated: space is freed, but the error is returned.
 func WithRoom(fsys FS, makeRoom func() bool) FS { return roomy{FS: fsys, makeRoom: makeRoom} }
 
 type roomy struct {
@@ -23,7 +23,7 @@ type roomy struct {
 	makeRoom func() bool
 }
 
-// again repeats do while that finds no room and some is made.
+// again repeats do while it finds no space and some can be freed.
 func (r roomy) again(do func() error) error {
 	for {
 		if err := do(); !IsFull(err) || !r.makeRoom() {

@@ -4,5 +4,5 @@ package durable
 
 import "golang.org/x/sys/unix"
 
-// syncData is fsync(2), which is what fdatasync comes to on these systems.
+// syncData is fsync(2), which is equivalent to fdatasync on these systems.
 func syncData(fd int) error { return unix.Fsync(fd) }

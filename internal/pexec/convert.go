@@ -7,7 +7,7 @@ import (
 	"krund/runners/external"
 )
 
-// stamp makes libkrun's "not taken" (0) a nil.
+// stamp converts libkrun's "not taken" (0) to nil.
 func stamp(ns int64) *int64 {
 	if ns == 0 {
 		return nil
@@ -25,8 +25,8 @@ func stateName(s libkrun.State) string {
 	return "new"
 }
 
-// columns translates libkrun's columns. A counter's deltas are counts; user columns keep their sign
-// and their missing values.
+// columns converts libkrun's columns. The deltas of a counter are counts; user columns keep their
+// sign and their missing values.
 func columns(from []libkrun.ColumnData) []results.Column {
 	to := make([]results.Column, 0, len(from))
 	for _, c := range from {
@@ -48,7 +48,7 @@ func columns(from []libkrun.ColumnData) []results.Column {
 	return to
 }
 
-// totals translates counters of the whole execution; nil when there are none.
+// totals converts the counters of the whole execution; nil if there are none.
 func totals(from []libkrun.Total) []results.Total {
 	var to []results.Total
 	for _, t := range from {
@@ -83,7 +83,7 @@ func externalColumns(r external.Result) []results.Column {
 	return to
 }
 
-// limits translates those that held: processes is child.Run.Processes.
+// limits converts the limits that were in effect: processes is child.Run.Processes.
 func limits(l child.Limits, processes int64) results.Limits {
 	positive := func(n int64) *int64 {
 		if n == 0 {
@@ -98,12 +98,12 @@ func limits(l child.Limits, processes int64) results.Limits {
 	}
 }
 
-// output translates a stream, of which internal/child has kept as much as the record is to have.
+// output converts a stream, of which internal/child has kept exactly what the record should have.
 func output(o child.Output) results.Output {
 	return results.Output{Text: o.Text, Bytes: o.Bytes, Truncated: o.Truncated}
 }
 
-// daemon translates what krund and the kernel did during the run.
+// daemon converts the resource use of krund and the kernel during the run.
 func daemon(u child.DaemonUsage) results.Daemon {
 	d := results.Daemon{
 		CPUNS: u.CPU.Nanoseconds(), VoluntarySwitches: u.VoluntarySwitches,

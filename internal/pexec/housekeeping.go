@@ -8,8 +8,8 @@ import (
 )
 
 // housekeeping returns the processors for krund itself during a run: those that are online, not
-// tickless (nohz_full), and not set apart for the benchmark. nil when nothing tells the processors
-// apart, or none is left: krund then stays where the system puts it.
+// tickless (nohz_full), and not reserved for the benchmark. It returns nil if the processors do not
+// differ, or none is left: krund then runs wherever the system schedules it.
 func housekeeping(root sysroot.Root, benchmark []int) []int {
 	read := func(name string) control.CPUs {
 		text, err := root.Read("/sys/devices/system/cpu/" + name)

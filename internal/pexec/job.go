@@ -1,6 +1,6 @@
-// Package pexec carries out one process execution: it turns a key of the configuration into a
-// command line, environment and shared buffer (Plan, pure), has internal/child run it, and turns
-// what came back into the parts of a record. It never judges and never stores. Start reading at
+// Package pexec performs one process execution: it turns a key of the configuration into a command
+// line, environment and shared buffer (pure functions), lets internal/child run it, and turns the
+// result into the parts of a record. It never judges and never stores. Start reading at
 // Executor.Execute.
 package pexec
 
@@ -20,55 +20,55 @@ import (
 	"krund/runners"
 )
 
-// bufferFD is the descriptor under which the benchmark finds the shared buffer: the first after
-// stdin, stdout and stderr.
+// bufferFD is the descriptor of the shared buffer in the benchmark: the first after stdin, stdout
+// and stderr.
 const bufferFD = 3
 
-// userColumns is how many columns of its own (garbage collection, compilation time) a benchmark may
-// have.
+// userColumns is the maximum number of columns that a benchmark may define (garbage collection,
+// compilation time).
 const userColumns = 8
 
-// priority is the nice value of a benchmark started by root, as Krun's: first in the queue.
+// priority is the nice value of a benchmark started by root, as in Krun: the highest priority.
 const priority = -20
 
-// mostOutput is how many bytes of each output stream are kept at most, whatever limits.output says:
-// what is kept is in krund's memory, and as JSON it takes up to six times as much there.
+// mostOutput is the maximum number of bytes kept of each output stream, whatever limits.output is:
+// the output is kept in krund's memory, and takes up to six times as much there as JSON.
 const mostOutput = 8 << 20
 
-// Installed is where the parts of krund are that run in the measured process, and who runs krund.
+// Installed are the locations of the parts of krund that run in the measured process, and the user
+// who runs krund.
 type Installed struct {
 	Runners    string // directory of the runners (package runners)
 	Library    string // libkrun.so
-	Cgroup     string // control group of the benchmarks, below krund's own; no two experiments may share one
+	Cgroup     string // cgroup of the benchmarks, below krund's own; experiments must not share one
 	CallerName string // for benchmarks that run as the caller
 	CallerHome string
 }
 
-// Job is one process execution to carry out.
+// Job is one process execution to perform.
 type Job struct {
-	Key   key.Key
-	VM    config.VM
-	Entry string // absolute path of the benchmark's file; "" is allowed for external suites
-	// absolute path of the working directory of a suite without Entry; else it is that of Entry
-	Directory  string
+	Key        key.Key
+	VM         config.VM
+	Entry      string // absolute path of the benchmark's file; "" is allowed for external suites
+	Directory  string // absolute path of the working directory of a suite without Entry; otherwise that of Entry is used
 	Benchmark  string // name, for external suites
 	Parameter  int
 	Iterations int
 	Limits     config.Limits
 	Counters   config.Counters
 	Verdict    config.Verdict
-	Account    account.Account // zero: as the caller
-	Program    string          // absolute path of the VM; for native code "" is the installed runner
-	Missing    string          // why there is no such program; "" when there is
-	ExtraEnv   []string        // what controls want in the environment
+	Account    account.Account // zero: the caller's
+	Program    string          // absolute path of the VM; "" means the installed runner for native code
+	Missing    string          // why the program does not exist; "" if it does
+	ExtraEnv   []string        // variables that controls add to the environment
 	CPUs       []int           // nil: all
 	Cgroup     string          // "": the experiment's own
-	Root       bool            // krund is root
+	Root       bool            // krund runs as root
 }
 
-// NewJob collects what cfg says about k. The VM's program is looked up now; when it has vanished
-// that is an outcome of the execution (Missing), not an error. The error is for a key that is not
-// in cfg.
+// NewJob collects what cfg contains about k. It looks up the VM's program now; if the program has
+// vanished, that is an outcome of the execution (Missing), not an error. It returns an error if k
+// is not in cfg.
 func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 	vm, _, bench, err := cfg.Lookup(k)
 	if err != nil {
@@ -90,11 +90,11 @@ func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 	return j, nil
 }
 
-// External says whether the job is a suite that prints its times instead of using libkrun.
+// External reports whether the job is a suite that prints its times instead of using libkrun.
 func (j Job) External() bool { return j.VM.Runner == config.RunnerExternal }
 
-// argv is the command line: what Krun's users know as VM, its arguments, the runner, and the
-// runner's arguments.
+// argv returns the command line: the VM, its arguments, the runner, and the runner's arguments, as
+// in Krun.
 func (j Job) argv(in Installed) []string {
 	if language, ok := runners.Lookup(j.VM.Runner); ok {
 		return language.Command(j.Program, j.VM.Args, in.Runners, j.Entry, j.Parameter)
@@ -107,9 +107,9 @@ func (j Job) argv(in Installed) []string {
 	return append(argv, j.Benchmark, strconv.Itoa(j.Iterations), strconv.Itoa(j.Parameter), "0")
 }
 
-// environment is the benchmark's whole environment. It does not differ between executions of one
-// key, so that its size, which moves the stack (Mytkowicz et al., ASPLOS 2009), is the same each
-// time.
+// environment returns the benchmark's complete environment. It is the same for all executions of a
+// key, so that its size, which affects the address of the stack (Mytkowicz et al., ASPLOS 2009), is
+// the same each time.
 func (j Job) environment(in Installed) []string {
 	user, home := j.Account.Name, j.Account.Home
 	if j.Account.IsCaller() {
@@ -128,8 +128,8 @@ func (j Job) environment(in Installed) []string {
 	return env
 }
 
-// set replaces the variable of that name, or adds it. A name that is there twice means its first
-// value to some programs, its last to others.
+// set replaces the variable of that name, or adds it. If a name occurs twice, some programs use its
+// first value, others its last.
 func set(env []string, variable string) []string {
 	name, _, _ := strings.Cut(variable, "=")
 	if i := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") }); i >= 0 {
@@ -139,7 +139,8 @@ func set(env []string, variable string) []string {
 	return append(env, variable)
 }
 
-// dir is the working directory: the directory of the benchmark's file, so that it finds its data.
+// dir returns the working directory: that of the benchmark's file, so that the benchmark finds its
+// data.
 func (j Job) dir() string {
 	if j.Entry == "" {
 		return j.Directory
@@ -147,8 +148,8 @@ func (j Job) dir() string {
 	return filepath.Dir(j.Entry)
 }
 
-// workDirectory is where an external suite without a file of its own starts: in the nearest of the
-// directories that there is, and in "/" when there is none.
+// workDirectory returns the working directory of an external suite without an entry file: the
+// nearest existing directory, or "/".
 func workDirectory(directories []string) string {
 	for _, directory := range directories {
 		if info, err := os.Stat(directory); err == nil && info.IsDir() {
@@ -158,7 +159,7 @@ func workDirectory(directories []string) string {
 	return "/"
 }
 
-// command is everything internal/child needs but the shared buffer.
+// command returns everything that internal/child needs except the shared buffer.
 func (j Job) command(in Installed) child.Command {
 	argv := j.argv(in)
 	c := child.Command{

@@ -20,7 +20,8 @@ import (
 	"krund/runners/external"
 )
 
-// Measured is what one process execution gave: the parts of a record, and what the verdict needs.
+// Measured is the result of one process execution: the parts of a record, and the input of the
+// verdict.
 type Measured struct {
 	Clock   string
 	Startup results.Startup
@@ -34,45 +35,45 @@ type Measured struct {
 	Daemon  results.Daemon
 
 	CounterSource string // "perf", "rdpmc", "msr", "none", "external"
-	CounterReason string // why this one
+	CounterReason string // reason for this source
 
-	Interrupted bool              // the context ended and the benchmark was killed: nothing of this counts
-	Execution   verdict.Execution // Disturbed has what the counters say; the caller's probes know more
+	Interrupted bool              // the context ended and the benchmark was killed; the result does not count
+	Execution   verdict.Execution // Disturbed has the counters' findings; the caller adds those of the probes
 }
 
-// Runner runs a process; *child.Runner is one.
+// Runner runs a process; *child.Runner implements it.
 type Runner interface {
 	Run(ctx context.Context, c child.Command) (child.Run, error)
 }
 
-// Executor carries out jobs.
+// Executor performs jobs.
 type Executor struct {
 	Runner    Runner
 	Installed Installed
 	Root      sysroot.Root // for the devices and settings of the counters
 
 	// Trust judges the paths of what runs as root: the program and the benchmark of a job under the
-	// caller's account. nil runs whatever is there.
+	// caller's account. nil accepts everything.
 	Trust func(trust.Verdict) error
 
-	cores []int // to count on; nil: all
+	cores []int // cores whose counters are read; nil means all
 }
 
-// distrusted returns why root must not run the job; "" when it may, or when the benchmark has an
-// account of its own.
+// distrusted returns why root must not run the job, or "" if it may or if the benchmark has its own
+// account.
 func (e Executor) distrusted(j Job) string {
 	if e.Trust == nil || !j.Root || !j.Account.IsCaller() {
 		return ""
 	}
 	for _, path := range []string{j.Program, j.Entry} {
 		if path == "" {
-			continue // the runner that is installed with krund, or a suite without a file
+			continue // the installed runner, or a suite without a file
 		}
 		verdict, err := trust.Look(path)
 		switch {
 		case err == nil:
 			err = e.Trust(verdict)
-		case errors.Is(err, fs.ErrNotExist): // it could be there for the run
+		case errors.Is(err, fs.ErrNotExist): // it could exist by the time of the run
 			err = errors.Join(e.Trust(verdict), verdict.Absent())
 		}
 		if err != nil {
@@ -82,8 +83,8 @@ func (e Executor) distrusted(j Job) string {
 	return ""
 }
 
-// Execute runs j once. Whatever the benchmark does is in Measured; the error is for what krund
-// could not do itself, and ErrNoCounters.
+// Execute runs j once. The effects of the benchmark are in Measured; the error is for what krund
+// itself could not do, and ErrNoCounters.
 func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if j.Missing == "" {
 		j.Missing = e.distrusted(j)
@@ -97,7 +98,7 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if j.External() {
 		return e.executeExternal(ctx, j)
 	}
-	// Counters of a task count the children of the thread that opened them.
+	// The counters of a task include the children of the thread that opened them.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	counters, reason, err := e.open(ctx, j)
@@ -113,7 +114,7 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if err != nil {
 		return Measured{}, errors.Join(err, closeErr)
 	}
-	if closeErr != nil { // what was measured is as good as before
+	if closeErr != nil { // the measurement is still valid
 		m.Process.Findings = append(m.Process.Findings, closeErr.Error())
 	}
 	m.CounterSource, m.CounterReason = counters.Source(), reason
@@ -121,19 +122,18 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	return m, nil
 }
 
-// command is what the machine at hand makes of a job.
+// command returns the command of a job on this machine.
 func (e Executor) command(j Job) child.Command {
 	c := j.command(e.Installed)
 	c.DaemonCPUs = housekeeping(e.Root, j.CPUs)
 	return c
 }
 
-// measure has the process run with a buffer of its own.
-func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec,
-	counters counterSet) (Measured, error) {
+// measure runs the process with its own buffer.
+func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counters counterSet) (Measured, error) {
 	buffer, err := libkrun.Create(spec)
 	if err != nil {
-		return Measured{}, fmt.Errorf("make the measuring buffer for %d iterations: %w", j.Iterations, err)
+		return Measured{}, fmt.Errorf("create the measurement buffer for %d iterations: %w", j.Iterations, err)
 	}
 	c := e.command(j)
 	c.Files = []*os.File{buffer.File()}
@@ -147,7 +147,7 @@ func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec,
 	spent := used()
 	series, err := buffer.Read()
 	if err = errors.Join(err, buffer.Close()); err != nil {
-		return Measured{}, fmt.Errorf("read the measuring buffer: %w", err)
+		return Measured{}, fmt.Errorf("read the measurement buffer: %w", err)
 	}
 	m := fromRun(j, run, e.Installed)
 	m.Clock, m.Energy = libkrun.ClockName(), spent
@@ -157,7 +157,7 @@ func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec,
 	return m, nil
 }
 
-// takeSeries puts what libkrun measured into the parts of the record.
+// takeSeries stores what libkrun measured in the parts of the record.
 func (m *Measured) takeSeries(s libkrun.Series, run child.Run) {
 	m.Startup = results.Startup{ExecNS: stamp(s.ExecNS), InitNS: stamp(s.InitNS), FirstNS: stamp(s.FirstNS),
 		DoneNS: stamp(s.DoneNS)}
@@ -172,8 +172,8 @@ func (m *Measured) takeSeries(s libkrun.Series, run child.Run) {
 	m.Execution.Done, m.Execution.WallNS = s.Done, m.WallNS
 }
 
-// doubts are the reasons why a series cannot be right, though runner and process did what they
-// should.
+// doubts returns reasons why a series is impossible although the runner and the process behaved
+// correctly.
 func doubts(s libkrun.Series) []string {
 	d := slices.Clone(s.Findings)
 	if unreadable(s.Error) {
@@ -182,19 +182,18 @@ func doubts(s libkrun.Series) []string {
 	return d
 }
 
-// unreadable says whether an error of libkrun's is that the machine did not give it the counters.
-// All others are the runner's, or the benchmark's.
+// unreadable reports whether an error of libkrun means that the machine did not provide the
+// counters. All other errors are those of the runner or the benchmark.
 func unreadable(e libkrun.Error) bool { return e == libkrun.EREAD || e == libkrun.EPART }
 
-// faults are the reasons why a series is not the one that was asked for, though the process may
-// have ended well.
+// faults returns reasons why a series is not the requested one, even if the process succeeded.
 func faults(s libkrun.Series, run child.Run) []string {
 	var d []string
 	if s.Error != libkrun.OK && !unreadable(s.Error) {
 		d = append(d, "libkrun reported to the runner: "+s.Error.Error())
 	}
 	if run.Exit == nil || *run.Exit != 0 {
-		return d // how it ended says more than what follows
+		return d // how it ended is more informative than what follows
 	}
 	switch {
 	case s.State == libkrun.StateNew:
@@ -232,7 +231,7 @@ func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) 
 	return m, nil
 }
 
-// fromRun translates how the process ran.
+// fromRun converts the result of running the process.
 func fromRun(j Job, run child.Run, in Installed) Measured {
 	c := j.command(in)
 	p := results.Process{
@@ -270,8 +269,8 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 	}
 }
 
-// lastWords is the last line that is not blank on stderr, or else on stdout, cut to a length that
-// fits a reason.
+// lastWords returns the last non-blank line of stderr, or else of stdout, shortened to fit a
+// reason.
 func lastWords(run child.Run) string {
 	const most = 300
 	for _, text := range []string{run.Stderr.Text, run.Stdout.Text} {

@@ -133,7 +133,7 @@ func TestAppendRefused(t *testing.T) {
 		"slot -1, attempt 1":           of(-1, 1, ""),
 		"slot 1, attempt 0":            of(1, 0, ""),
 		"slot 4294967296, attempt 1":   of(1<<32, 1, ""),
-		`outcome "" is not completed`:        {Key: full().Key, Slot: 1, Attempt: 1},
+		`outcome "" is not completed`:  {Key: full().Key, Slot: 1, Attempt: 1},
 		"benchmark: the name is empty": {Outcome: results.Completed, Slot: 1, Attempt: 1},
 	}
 	for want, r := range tests {

@@ -262,9 +262,9 @@ func TestCreateRefused(t *testing.T) {
 	order.Order = "?"
 	tests := map[string]error{
 		"there are 2 slots instead of 3": schedule.Create(fsys, "/x/a", header(), 3, plan(2)),
-		"got slot 1 in place of slot 0":       schedule.Create(fsys, "/x/b", header(), 1, swapped),
-		"0 slots; a schedule has 1 to":            schedule.Create(fsys, "/x/c", header(), 0, plan(0)),
-		`unknown order "?"`:                       schedule.Create(fsys, "/x/d", order, 2, plan(2)),
+		"got slot 1 in place of slot 0":  schedule.Create(fsys, "/x/b", header(), 1, swapped),
+		"0 slots; a schedule has 1 to":   schedule.Create(fsys, "/x/c", header(), 0, plan(0)),
+		`unknown order "?"`:              schedule.Create(fsys, "/x/d", order, 2, plan(2)),
 	}
 	for want, err := range tests {
 		if err == nil || !strings.Contains(err.Error(), want) {
