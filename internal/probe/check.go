@@ -8,24 +8,24 @@ import (
 	"krund/internal/control"
 )
 
-// Settings says under which policy each probe is, and which sensors gate.
+// Settings are the policy of each probe and the sensors that gate.
 type Settings struct {
 	Temperature    control.Policy
 	KernelLog      control.Policy
 	Throttle       control.Policy
 	Virtualisation control.Policy
 	Fingerprint    control.Policy
-	Sensors        []string // patterns of sensors that gate; empty is all
+	Sensors        []string // patterns of sensors that gate; empty means all
 }
 
-// Defaults returns the study's settings: temperatures gate; the rest is reported.
+// Defaults returns the study's settings: temperatures gate, everything else is reported.
 func Defaults() Settings {
 	return Settings{Temperature: control.Require, KernelLog: control.Warn, Throttle: control.Apply,
 		Virtualisation: control.Warn, Fingerprint: control.Warn}
 }
 
-// Check tells how each probe stands: whether the machine has it, and what it says now. It reads and
-// never changes.
+// Check returns the state of each probe: whether the machine supports it, and its current reading.
+// It only reads.
 func Check(ctx context.Context, m *control.Machine, s Settings) []control.Finding {
 	findings := []control.Finding{
 		checkTemperature(ReadTemperatures(ctx, m), s), checkKernelLog(ctx, m),
@@ -44,8 +44,7 @@ func Check(ctx context.Context, m *control.Machine, s Settings) []control.Findin
 
 func checkTemperature(t Temperatures, s Settings) control.Finding {
 	f := control.Finding{
-		Name: "temperature", Status: control.StatusOK, Wanted: "sensors to wait for",
-		Why:    "a hot processor slows itself down, and so measures the weather",
+		Name: "temperature", Status: control.StatusOK, Wanted: "sensors to wait for", Why: "a hot processor throttles itself, so results depend on the room temperature",
 		Detail: strings.Join(t.Remarks, "; "),
 	}
 	var gating []string
@@ -64,8 +63,7 @@ func checkTemperature(t Temperatures, s Settings) control.Finding {
 }
 
 func checkKernelLog(ctx context.Context, m *control.Machine) control.Finding {
-	f := control.Finding{Name: "kernel_log", Status: control.StatusOK, Found: "readable", Wanted: "readable",
-		Why: "the kernel says there when the hardware is in trouble"}
+	f := control.Finding{Name: "kernel_log", Status: control.StatusOK, Found: "readable", Wanted: "readable", Why: "the kernel reports hardware problems there"}
 	log, err := WatchKernelLog(ctx, m)
 	if err == nil {
 		err = log.Close()
@@ -79,8 +77,7 @@ func checkKernelLog(ctx context.Context, m *control.Machine) control.Finding {
 
 func checkThrottle(t Throttle) control.Finding {
 	f := control.Finding{
-		Name: "throttle", Status: control.StatusOK, Wanted: "counted by the kernel",
-		Why:   "a processor that slows itself down spoils the run",
+		Name: "throttle", Status: control.StatusOK, Wanted: "counted by the kernel", Why: "a throttled processor invalidates the run",
 		Found: plural(len(t.Counts), "counter"), Detail: strings.Join(t.Remarks, "; "),
 	}
 	if len(t.Remarks) > 0 {
@@ -89,8 +86,8 @@ func checkThrottle(t Throttle) control.Finding {
 	return f
 }
 
-// CheckVirtualisation is that row of Check alone, under a policy. It runs systemd-detect-virt,
-// unless the policy is Off.
+// CheckVirtualisation returns the row of Check for virtualization alone, under a policy. It runs
+// systemd-detect-virt unless the policy is Off.
 func CheckVirtualisation(ctx context.Context, m *control.Machine, policy control.Policy) control.Finding {
 	if policy == control.Off {
 		return control.Finding{Name: "virtualisation", Policy: policy, Status: control.StatusOff}
@@ -102,22 +99,19 @@ func CheckVirtualisation(ctx context.Context, m *control.Machine, policy control
 
 func checkVirtualisation(v Virtualisation) control.Finding {
 	f := control.Finding{
-		Name: "virtualisation", Status: control.StatusOK, Found: v.String(), Wanted: "none",
-		Why:    "another machine's load decides how fast this one runs",
+		Name: "virtualisation", Status: control.StatusOK, Found: v.String(), Wanted: "none", Why: "the load of other machines affects the speed of this one",
 		Detail: strings.Join(v.Evidence, "; "),
 	}
 	if !v.None() {
-		f.Status, f.Fix = control.StatusCannot, "measure on the hardware itself; numbers from here are for "+
-			"development only"
+		f.Status, f.Fix = control.StatusCannot, "measure on bare hardware; numbers from this machine are only for development"
 	}
 	return f
 }
 
 func checkFingerprint(fp Fingerprint) control.Finding {
 	f := control.Finding{
-		Name: "fingerprint", Status: control.StatusOK, Found: fmt.Sprintf("%d properties", len(fp)),
-		Wanted: "unchanged during an experiment",
-		Why:    "an update in the middle splits an experiment in two",
+		Name: "fingerprint", Status: control.StatusOK, Found: fmt.Sprintf("%d properties", len(fp)), Wanted: "unchanged during an experiment",
+		Why: "an update during an experiment makes its halves incomparable",
 	}
 	var parts []string
 	for _, name := range []string{"system.product", "cpu.model", "os", "kernel.release"} {
@@ -129,7 +123,7 @@ func checkFingerprint(fp Fingerprint) control.Finding {
 	return f
 }
 
-// plural is "1 counter", "2 counters".
+// plural returns, for example, "1 counter" or "2 counters".
 func plural(n int, what string) string {
 	if n != 1 {
 		what += "s"

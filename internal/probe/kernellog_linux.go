@@ -10,8 +10,7 @@ import (
 	"krund/internal/control"
 )
 
-// WatchKernelLog begins to follow the kernel's log. Only root may, on systems with
-// kernel.dmesg_restrict.
+// WatchKernelLog starts to follow the kernel log. With kernel.dmesg_restrict, only root may.
 func WatchKernelLog(_ context.Context, m *control.Machine) (KernelLog, error) {
 	fd, err := unix.Open(m.Root.Path("/dev/kmsg"), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -40,7 +39,7 @@ func (d kmsgDevice) ReadRecord(buffer []byte) (int, error) {
 		case errors.Is(err, unix.EINVAL):
 			return 0, errTooLong
 		case err == nil && n == 0:
-			return 0, errNoRecord // a plain file in the place of the device
+			return 0, errNoRecord // a regular file instead of the device
 		}
 		return n, err
 	}

@@ -8,7 +8,7 @@ import (
 	"krund/internal/control"
 )
 
-// WatchKernelLog begins to follow the kernel's log.
+// WatchKernelLog starts to follow the kernel log.
 func WatchKernelLog(ctx context.Context, m *control.Machine) (KernelLog, error) {
 	return newDmesg(ctx, m.Commands)
 }

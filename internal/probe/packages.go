@@ -9,8 +9,8 @@ import (
 	"krund/internal/control"
 )
 
-// packages notes how many packages are installed and the hash of their names and versions, by
-// whichever package manager there is.
+// packages adds the number of installed packages and the hash of their names and versions, from the
+// available package manager.
 func (f Fingerprint) packages(ctx context.Context, m *control.Machine) {
 	list, manager := installed(ctx, m)
 	if len(list) == 0 {
@@ -21,7 +21,8 @@ func (f Fingerprint) packages(ctx context.Context, m *control.Machine) {
 		hashOf([]byte(strings.Join(list, "\n")+"\n")))
 }
 
-// installed returns "name version" of every installed package, in any order, and who knows.
+// installed returns "name version" of every installed package, in any order, and the package
+// manager.
 func installed(ctx context.Context, m *control.Machine) (list []string, manager string) {
 	if text, err := m.Root.Read("/var/lib/dpkg/status"); err == nil {
 		return parseDpkg(text), "dpkg"
@@ -43,8 +44,8 @@ func installed(ctx context.Context, m *control.Machine) (list []string, manager 
 	return nil, ""
 }
 
-// parseDpkg reads /var/lib/dpkg/status: paragraphs of "Name: value". Packages that are removed but
-// for their configuration do not count.
+// parseDpkg parses /var/lib/dpkg/status: paragraphs of "Name: value". Packages of which only the
+// configuration remains do not count.
 func parseDpkg(text string) []string {
 	var list []string
 	var name, version, arch, status string
@@ -72,7 +73,7 @@ func parseDpkg(text string) []string {
 	return list
 }
 
-// parseApk reads Alpine's database: paragraphs with lines P:name and V:version.
+// parseApk parses Alpine's database: paragraphs with lines P:name and V:version.
 func parseApk(text string) []string {
 	var list []string
 	name := ""

@@ -13,17 +13,17 @@ import (
 	"krund/internal/sysroot"
 )
 
-// A Proof is what settings bring about, measured.
+// A Proof is the measured effect of settings.
 type Proof struct {
-	Speeds     []Speed       // one for each CPU, in order
-	Interrupts Interrupts    // of all CPUs, while those were busy
-	Switches   float64       // context switches of the whole machine per second; -1 unknown
-	Wanted     map[int]int64 // the frequency each CPU is set to, in kHz; CPUs without a fixed one are missing
+	Speeds     []Speed       // one per CPU, in order
+	Interrupts Interrupts    // of all CPUs, while the measured ones were busy
+	Switches   float64       // context switches of the whole machine per second; -1 if unknown
+	Wanted     map[int]int64 // the fixed frequency of each CPU in kHz; CPUs without one are missing
 }
 
-// Prove keeps the given CPUs busy for d, one thread on each at the same time, and measures how fast
-// they run and what interrupts them. On a system where threads cannot be bound, cpus should be
-// empty: then one thread runs wherever it likes.
+// Prove keeps the given CPUs busy for d, with one thread on each at the same time, and measures
+// their speed and interrupts. On a system that cannot bind threads to CPUs, cpus should be empty:
+// one thread then runs on any CPU.
 func Prove(ctx context.Context, m *control.Machine, clock sysroot.Clock, cpus control.CPUs,
 	d time.Duration) (Proof, error) {
 	if len(cpus) == 0 {
@@ -49,7 +49,7 @@ func Prove(ctx context.Context, m *control.Machine, clock sysroot.Clock, cpus co
 	return p, err
 }
 
-// measureAll measures all CPUs at the same time.
+// measureAll measures all CPUs simultaneously.
 func measureAll(ctx context.Context, clock sysroot.Clock, cpus control.CPUs, d time.Duration,
 	speeds []Speed) error {
 	failures := make([]error, len(cpus))
@@ -61,13 +61,12 @@ func measureAll(ctx context.Context, clock sysroot.Clock, cpus control.CPUs, d t
 	return errors.Join(failures...)
 }
 
-// fixedFrequency returns the frequency to which both limits of a CPU are set, in kHz; 0 when they
+// fixedFrequency returns the frequency to which both limits of a CPU are set in kHz, or 0 if they
 // differ or are unknown.
 func fixedFrequency(root sysroot.Root, cpu int) int64 {
 	dir := fmt.Sprintf("/sys/devices/system/cpu/cpufreq/policy%d/", cpu)
 	if !root.Exists(dir) {
-		// several CPUs may share the policy of another one
-		dir = fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpufreq/", cpu)
+		dir = fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpufreq/", cpu) // CPUs may share a policy
 	}
 	lo, err1 := root.ReadInt(dir + "scaling_min_freq")
 	hi, err2 := root.ReadInt(dir + "scaling_max_freq")
@@ -77,7 +76,7 @@ func fixedFrequency(root sysroot.Root, cpu int) int64 {
 	return lo
 }
 
-// contextSwitches reads the row ctxt of /proc/stat.
+// contextSwitches reads the ctxt row of /proc/stat.
 func contextSwitches(root sysroot.Root) (n uint64, known bool) {
 	text, err := root.Read("/proc/stat")
 	if err != nil {
@@ -96,16 +95,16 @@ func parseSwitches(text string) (n uint64, known bool) {
 	return 0, false
 }
 
-// Bounds of what counts as proven. A tickless CPU still ticks now and then: once when a second task
-// shows up, and for timers that were armed on it. The study's kernels tick 250 times a second.
+// The limits of what counts as proven. A tickless CPU still ticks occasionally: when a second task
+// appears, and for timers that were armed on it. The study's kernels tick 250 times a second.
 const (
-	quietTicks  = 10   // ticks a second of a tickless CPU at most
-	quietIRQs   = 1    // device interrupts a second of a shielded CPU at most
-	frequencyOf = 0.03 // how far a fixed frequency may be off, in parts of it
+	quietTicks  = 10   // maximum ticks per second of a tickless CPU
+	quietIRQs   = 1    // maximum device interrupts per second of a shielded CPU
+	frequencyOf = 0.03 // maximum relative deviation of a fixed frequency
 )
 
-// Findings turns the proof into rows of a table. Their policy is warn: a proof judges settings, it
-// forbids nothing.
+// Findings converts the proof into table rows. Their policy is warn, because a proof evaluates
+// settings but forbids nothing.
 func (p Proof) Findings() []control.Finding {
 	var rows []control.Finding
 	for _, s := range p.Speeds {
@@ -121,14 +120,13 @@ func (p Proof) Findings() []control.Finding {
 	if p.Switches >= 0 {
 		rows = append(rows, control.Finding{
 			Name: "switches", Policy: control.Warn, Status: control.StatusOK, Wanted: "few",
-			Found: fmt.Sprintf("%.0f context switches/s on the whole machine", p.Switches),
-			Why:   "each one stops whatever ran",
+			Found: fmt.Sprintf("%.0f context switches/s on the whole machine", p.Switches), Why: "each one interrupts the running thread",
 		})
 	}
 	return rows
 }
 
-// row is a finding about a CPU.
+// row returns a finding about a CPU.
 func row(name string, cpu int, good bool, found, wanted, why, fix string) control.Finding {
 	f := control.Finding{Name: name, Policy: control.Warn, Status: control.StatusOK, Found: found,
 		Wanted: wanted, Why: why}
@@ -142,7 +140,7 @@ func row(name string, cpu int, good bool, found, wanted, why, fix string) contro
 }
 
 func (p Proof) speedRow(s Speed) control.Finding {
-	const why = "a clock that changes its speed changes every result"
+	const why = "a varying clock frequency affects every result"
 	khz, fixed := p.Wanted[s.CPU]
 	if !fixed || !s.Absolute {
 		return row("speed", s.CPU, s.Steady(), s.String(), "steady", why, "set frequency and turbo in "+
@@ -150,8 +148,7 @@ func (p Proof) speedRow(s Speed) control.Finding {
 	}
 	off := s.Median()/(float64(khz)*1000) - 1
 	good := s.Steady() && off <= frequencyOf && off >= -frequencyOf
-	f := row("speed", s.CPU, good, s.String(), fmt.Sprintf("%d MHz, steady", khz/1000), why,
-		"the setting has no effect: switch turbo off in the firmware, look for power limits and cooling")
+	f := row("speed", s.CPU, good, s.String(), fmt.Sprintf("%d MHz, steady", khz/1000), why, "the setting has no effect: switch turbo off in the firmware, and check power limits and cooling")
 	if s.Source == "loop" {
 		f.Detail = "measured with a loop of known length: the processor's cycle counter cannot be read"
 	}
@@ -160,18 +157,14 @@ func (p Proof) speedRow(s Speed) control.Finding {
 
 func (p Proof) ticksRow(c CPUInterrupts) control.Finding {
 	rate := p.Interrupts.PerSecond(c.Ticks)
-	return row("ticks", c.CPU, rate <= quietTicks, fmt.Sprintf("%.1f timer interrupts/s", rate),
-		fmt.Sprintf("at most %d", quietTicks),
-		"the timer interrupts a CPU though one thread alone runs on it",
-		"boot with nohz_full=, see the control tickless")
+	return row("ticks", c.CPU, rate <= quietTicks, fmt.Sprintf("%.1f timer interrupts/s", rate), fmt.Sprintf("at most %d", quietTicks),
+		"the timer interrupts a CPU although only one thread runs on it", "boot with nohz_full=, see the control tickless")
 }
 
 func (p Proof) interruptsRow(c CPUInterrupts) control.Finding {
 	rate := p.Interrupts.PerSecond(c.Devices)
-	f := row("interrupts", c.CPU, rate <= quietIRQs, fmt.Sprintf("%.1f device interrupts/s", rate),
-		fmt.Sprintf("at most %d", quietIRQs),
-		"interrupts of devices stop whatever runs on their CPU",
-		`set irq_affinity = "apply" in [controls] and stop irqbalance`)
+	f := row("interrupts", c.CPU, rate <= quietIRQs, fmt.Sprintf("%.1f device interrupts/s", rate), fmt.Sprintf("at most %d", quietIRQs),
+		"device interrupts preempt whatever runs on their CPU", `set irq_affinity = "apply" in [controls] and stop irqbalance`)
 	var others []string
 	for _, name := range sortedKeys(c.Others) {
 		others = append(others, fmt.Sprintf("%s %d", name, c.Others[name]))

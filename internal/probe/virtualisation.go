@@ -9,15 +9,14 @@ import (
 	"krund/internal/control"
 )
 
-// Virtualisation says whether something stands between krund and the hardware.
+// Virtualisation is what is between krund and the hardware.
 type Virtualisation struct {
-	// the hypervisor ("kvm", "vmware", ...); "vm" when it does not say; "" for none
-	Machine   string   `json:"machine"`
+	Machine   string   `json:"machine"`            // the hypervisor ("kvm", "vmware", ...); "vm" if unknown; "" for none
 	Container string   `json:"container"`          // the kind of container; "" for none
-	Evidence  []string `json:"evidence,omitempty"` // what shows it
+	Evidence  []string `json:"evidence,omitempty"` // evidence for it
 }
 
-// None tells that nothing was found.
+// None reports whether nothing was found.
 func (v Virtualisation) None() bool { return v.Machine == "" && v.Container == "" }
 
 func (v Virtualisation) String() string {
@@ -32,8 +31,8 @@ func (v Virtualisation) String() string {
 	return fmt.Sprintf("%s container on %s", v.Container, v.Machine)
 }
 
-// hypervisors are the beginnings of names that firmware gives of the machine, and the hypervisors
-// they stand for, as in systemd-detect-virt(1). The first that fits counts.
+// hypervisors maps prefixes of the machine names that firmware reports to hypervisors, as in
+// systemd-detect-virt(1). The first match counts.
 var hypervisors = []struct{ word, name string }{
 	{"KVM", "kvm"}, {"OpenStack", "kvm"}, {"KubeVirt", "kvm"}, {"Amazon EC2", "amazon"}, {"QEMU", "qemu"},
 	{"VMware", "vmware"}, {"VMW", "vmware"},
@@ -53,8 +52,8 @@ func byFirmware(texts ...string) string {
 	return ""
 }
 
-// DetectVirtualisation asks, in this order, systemd-detect-virt, the processor, the firmware and
-// the hypervisor's own traces. Any one is enough; the most telling name is kept.
+// DetectVirtualisation checks, in this order, systemd-detect-virt, the processor, the firmware and
+// traces of the hypervisor. Any one is sufficient; the most specific name is kept.
 func DetectVirtualisation(ctx context.Context, m *control.Machine) Virtualisation {
 	var v Virtualisation
 	v.askSystemd(ctx, m.Commands)
@@ -66,7 +65,7 @@ func DetectVirtualisation(ctx context.Context, m *control.Machine) Virtualisatio
 	return v
 }
 
-// found notes evidence. A name that says more than "vm" replaces it.
+// found adds evidence. A more specific name replaces "vm".
 func (v *Virtualisation) found(machine, evidence string) {
 	if v.Machine == "" || v.Machine == "vm" {
 		v.Machine = machine
@@ -88,13 +87,13 @@ func (v *Virtualisation) askSystemd(ctx context.Context, c control.Commands) {
 	}
 }
 
-// isName tells whether a program's answer names something.
+// isName reports whether the output of a program is a name.
 func isName(out []byte) bool {
 	text := strings.TrimSpace(string(out))
 	return text != "" && text != "none" && !strings.ContainsAny(text, " \n")
 }
 
-// askFiles looks at what Linux shows.
+// askFiles checks what Linux exposes.
 func (v *Virtualisation) askFiles(m *control.Machine) {
 	const dmi = "/sys/class/dmi/id/"
 	var names []string
@@ -130,10 +129,10 @@ func (v *Virtualisation) askFiles(m *control.Machine) {
 	}
 }
 
-// rented tells whether what the firmware calls a cloud's is a machine of its own, without a
-// hypervisor: Amazon and Google let both, under the same vendor. Amazon's have ".metal" in their
-// product's name; on x86 a virtual machine of either has the processor's flag, as
-// systemd-detect-virt(1) knows.
+// rented reports whether a machine that the firmware attributes to a cloud provider is a bare-metal
+// machine without a hypervisor: Amazon and Google offer both, under the same vendor. Amazon's have
+// ".metal" in their product name; on x86 a virtual machine of either has the processor's hypervisor
+// flag, which systemd-detect-virt(1) also uses.
 func rented(name string, firmware []string, cpuinfo string) bool {
 	if name != "amazon" && name != "google" || control.CPUFlag(cpuinfo, "hypervisor") {
 		return false
@@ -142,7 +141,7 @@ func rented(name string, firmware []string, cpuinfo string) bool {
 	return name == "amazon" && metal || control.CPUFlag(cpuinfo, "fpu")
 }
 
-// askSysctl looks at what OpenBSD shows.
+// askSysctl checks what OpenBSD exposes.
 func (v *Virtualisation) askSysctl(ctx context.Context, c control.Commands) {
 	if c == nil {
 		return

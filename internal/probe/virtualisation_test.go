@@ -57,11 +57,10 @@ func TestVirtualisationByEachTrace(t *testing.T) {
 	}
 }
 
-// TestRentedMachines: the firmware of a cloud's machine names the same vendor whether there is a
-// hypervisor or not.
-func TestRentedMachines(t *testing.T) {
-	const bare, guest, arm = "processor : 0\nflags : fpu vme\n", "processor : 0\nflags : fpu hypervisor\n",
-		"processor : 0\nFeatures : fp asimd\n"
+// TestCloudMachines: the firmware of a cloud machine names the same vendor with and without a
+// hypervisor.
+func TestCloudMachines(t *testing.T) {
+	const bare, guest, arm = "processor : 0\nflags : fpu vme\n", "processor : 0\nflags : fpu hypervisor\n", "processor : 0\nFeatures : fp asimd\n"
 	tests := []struct{ name, vendor, product, cpuinfo, want string }{
 		{"Amazon, metal", "Amazon EC2", "c5.metal", bare, "none"},
 		{"Amazon, metal in sizes", "Amazon EC2", "c7i.metal-24xl", bare, "none"},
