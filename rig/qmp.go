@@ -53,7 +53,8 @@ func parseQMP(line []byte) (qmpMessage, error) {
 	return m, nil
 }
 
-// shutdownReason returns why the machine stopped, from a SHUTDOWN event: guest-reset, guest-shutdown, guest-panic, host-qmp-quit, ...
+// shutdownReason returns why the machine stopped, from a SHUTDOWN event: guest-reset,
+// guest-shutdown, guest-panic, host-qmp-quit, ...
 func shutdownReason(m qmpMessage) (string, bool) {
 	var data struct {
 		Reason string `json:"reason"`

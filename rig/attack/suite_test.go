@@ -10,8 +10,8 @@ import (
 	"krund/rig"
 )
 
-// hostileSuite is an external suite that lies, floods, crashes under odd names and reaches for
-// krund.
+// hostileSuite is an external suite that prints false results, floods its output, crashes under
+// unusual names and attacks krund.
 const hostileSuite = `#!/usr/bin/python3
 import ctypes, fcntl, os, signal, subprocess, sys
 name, iterations = sys.argv[1], int(sys.argv[2])
@@ -85,7 +85,7 @@ names = { parameter = 1 }
 signals = { parameter = 1 }
 `
 
-// TestHostileSuites: what a suite prints and does is in its own record, bounded, and nowhere else.
+// TestHostileSuites: the output and effects of a suite are only in its own record, and bounded.
 func TestHostileSuites(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes about 20 s more than a boot")

@@ -20,7 +20,7 @@ type report struct {
 	Proof       []finding
 }
 
-// row returns the finding of a name.
+// row returns the finding with that name.
 func (r report) row(name string) finding {
 	for _, f := range r.Findings {
 		if f.Name == name {
@@ -95,7 +95,7 @@ func truthful(t *testing.T, m *rig.Machine) {
 		{"aslr", "will_set", m.Sh("cat /proc/sys/kernel/randomize_va_space")},
 		{"smt", "ok", m.Sh("cat /sys/devices/system/cpu/smt/control")},
 		{"nmi_watchdog", "ok", m.Sh("cat /proc/sys/kernel/nmi_watchdog")},
-		{"overcommit", "cannot", m.Sh("cat /proc/sys/vm/overcommit_memory")}, // 5 % of the memory is less than is promised
+		{"overcommit", "cannot", m.Sh("cat /proc/sys/vm/overcommit_memory")}, // 5 % of the memory is less than the committed memory
 		{"virtualisation", "cannot", "qemu"},
 	} {
 		row := r.row(c.name)

@@ -10,8 +10,8 @@ import (
 	"krund/rig"
 )
 
-// TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory: each benchmark that takes the machine down is tried as often as the configuration allows, and
-// recorded; the others are measured.
+// TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory: each benchmark that crashes the machine is
+// retried as often as the configuration allows, and recorded; the others are measured.
 func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nine boots, and waits for a watchdog")
@@ -72,7 +72,7 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 	}
 }
 
-// lostTwice wants two attempts that the machine did not survive, the second one the last.
+// lostTwice requires two attempts that the machine did not survive, the second one being the last.
 func lostTwice(t *testing.T, records []results.Record) {
 	t.Helper()
 	if len(records) != 2 {
@@ -92,8 +92,8 @@ func lostTwice(t *testing.T, records []results.Record) {
 	}
 }
 
-// ordinary wants an experiment that does not run any more: the unit is disabled, and a further boot is an ordinary one that stays up. The machine is off
-// afterwards.
+// ordinary requires an experiment that no longer runs: the unit is disabled, and another boot is an
+// ordinary one that stays up. The machine is off afterwards.
 func ordinary(t *testing.T, m *rig.Machine, name string) {
 	t.Helper()
 	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {

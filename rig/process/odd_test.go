@@ -10,13 +10,13 @@ import (
 	"krund/rig"
 )
 
-// expectation is what must be in a benchmark's record.
+// expectation is the expected content of a benchmark's record.
 type expectation struct {
 	benchmark string
 	outcome   results.Outcome
-	measured  int      // iterations
-	reasons   []string // each in some reason
-	strays    int      // at least; -1: exactly none
+	measured  int      // number of iterations
+	reasons   []string // each is part of some reason
+	strays    int      // minimum number; -1 means exactly none
 	check     func(*testing.T, results.Record)
 }
 
@@ -77,7 +77,7 @@ func (want expectation) compare(t *testing.T, r results.Record) {
 	}
 }
 
-// floodBounded: all is counted, little is kept.
+// floodBounded: everything is counted, little is kept.
 func floodBounded(t *testing.T, r results.Record) {
 	for name, out := range map[string]results.Output{"stdout": r.Process.Stdout, "stderr": r.Process.Stderr} {
 		if out.Bytes != 3*8<<20 || !out.Truncated || len(out.Text) < 32<<10 || len(out.Text) > 256<<10 {
@@ -86,7 +86,7 @@ func floodBounded(t *testing.T, r results.Record) {
 	}
 }
 
-// view is what the benchmark look has printed.
+// view is the output of the benchmark look.
 type view struct {
 	Data, Stack, Core                       [2]int64
 	Environ                                 []string
@@ -146,7 +146,8 @@ func look(t *testing.T, r results.Record) {
 	}
 }
 
-// oneEnvironment: the size moves the stack, so that it must not differ between executions of a key, nor between keys of one VM.
+// oneEnvironment: the size of the environment moves the stack, so it must not differ between
+// executions of a key, nor between keys of one VM.
 func oneEnvironment(t *testing.T, e *rig.Experiment) {
 	first := map[string]results.Record{}
 	for _, r := range e.Records {

@@ -10,7 +10,8 @@ import (
 	"krund/rig"
 )
 
-// TestHotAndCold uses three starts: one at 40 degrees, which become the base; one that is hot at first; one that is cold at first.
+// TestHotAndCold uses three starts: one at 40 degrees, which becomes the base; one that is hot at
+// first; one that is cold at first.
 func TestHotAndCold(t *testing.T) {
 	m := hardware(t, `timeout = "1h"`)
 	m.PowerOn()
@@ -18,7 +19,7 @@ func TestHotAndCold(t *testing.T) {
 
 	m.SetTemperature(0, 60)
 	atTheGate(m)
-	m.Sh("sleep 12") // longer than between two looks
+	m.Sh("sleep 12") // longer than the polling interval
 	if got, _ := m.Try("pgrep -au krun"); got != "" {
 		t.Errorf("something runs while the machine is too hot: %s", got)
 	}
@@ -60,7 +61,7 @@ func TestHotAndCold(t *testing.T) {
 	}
 }
 
-// ticks returns how much processor time krund has used, in hundredths of a second.
+// ticks returns krund's processor time in hundredths of a second.
 func ticks(t *testing.T, m *rig.Machine) int {
 	t.Helper()
 	n, err := strconv.Atoi(m.Sh(`awk '{ print $14 + $15 }' /proc/$(systemctl show --value -p MainPID ` + rig.UnitOf(name) + `)/stat`))

@@ -1,4 +1,4 @@
-"""Waits before each iteration's end, and once before the first, until the test says go: step N by /tmp/go-N."""
+"""Waits before the end of each iteration, and once before the first, until the test creates /tmp/go-N for step N."""
 import os
 import time
 

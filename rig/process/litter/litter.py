@@ -1,4 +1,4 @@
-"""Says what it finds of an earlier execution, then leaves something in every place where an ordinary user can."""
+"""Reports what it finds of an earlier execution, then leaves something in every place where an ordinary user can."""
 import ctypes
 import json
 import os
