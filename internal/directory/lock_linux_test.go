@@ -66,7 +66,7 @@ func TestLockOfABystander(t *testing.T) {
 	}
 	must(t, os.Chmod(f.lockFile(), 0o644))
 	if pid, refused := bystander(t, f.lockFile()); pid == 0 {
-		t.Fatalf("nobody holds the lock: %s", refused)
+		t.Fatalf("the lock is free, but was refused: %s", refused)
 	}
 	lock, err = f.Lock(os.Getpid(), "bencher7")
 	must(t, err)

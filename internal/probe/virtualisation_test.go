@@ -96,7 +96,7 @@ func TestVirtualisationOfOpenBSD(t *testing.T) {
 		{"vmm", scripted{"sysctl -n hw.vendor": "OpenBSD\n", "sysctl -n hw.product": "VMM\n",
 			"dmesg": "mainbus0 at root\npvbus0 at mainbus0: OpenBSD\n"}, "vmm"},
 		{"only the kernel knows", scripted{"dmesg": "mainbus0 at root\npvbus0 at mainbus0: KVM\n"}, "vm"},
-		{"nobody to ask", nil, "none"},
+		{"no source of information", nil, "none"},
 	}
 	for _, tt := range tests {
 		m := &control.Machine{Root: sysroot.New(t.TempDir()), Commands: tt.commands}

@@ -42,7 +42,7 @@ elif name == "signals":
     ):
         try:
             do()
-            print("done what nobody may:", do.__code__.co_firstlineno, file=sys.stderr)
+            print("did something forbidden:", do.__code__.co_firstlineno, file=sys.stderr)
         except (OSError, subprocess.CalledProcessError):
             pass
     for fd in range(3):

@@ -219,7 +219,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	m.Send("systemctl reboot")
 	rebooted(t, m)
 	if boot(m) {
-		t.Error("nobody has asked for this boot")
+		t.Error("this boot was not requested")
 	}
 	leftAlone(t, m, "krunctl enable "+config)
 

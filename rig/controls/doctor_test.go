@@ -51,7 +51,7 @@ func TestDoctor(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()
-	t.Run("without nohz_full krund stops and says what to add", func(t *testing.T) { ticking(t, m.For(t)) })
+	t.Run("without nohz_full krund stops and names the missing argument", func(t *testing.T) { ticking(t, m.For(t)) })
 	m.Shutdown()
 	m.SetKernelArguments(rig.Tickless)
 	m.PowerOn()
@@ -61,7 +61,7 @@ func TestDoctor(t *testing.T) {
 	before := m.Snapshot()
 	t.Run("the table is what the files say", func(t *testing.T) { truthful(t, m.For(t)) })
 	t.Run("looking has changed nothing", func(t *testing.T) { same(t, m.For(t), before) })
-	t.Run("--prove sets, measures and puts back", func(t *testing.T) {
+	t.Run("--prove sets, measures and restores", func(t *testing.T) {
 		proved(t, m.For(t))
 		same(t, m.For(t), before)
 	})

@@ -133,7 +133,7 @@ func TestTheMachineIsAsItWasFound(t *testing.T) {
 	m.WaitRunning()
 	m.Sh(arranged)
 	before := m.Snapshot()
-	t.Run("two looks at a machine that nobody touches are equal", func(t *testing.T) { same(t, m.For(t), before) })
+	t.Run("two snapshots of an untouched machine are equal", func(t *testing.T) { same(t, m.For(t), before) })
 	t.Run("after a whole run", func(t *testing.T) { wholeRun(t, m.For(t), before) })
 	for _, moment := range []struct {
 		name  string

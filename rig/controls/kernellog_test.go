@@ -82,7 +82,7 @@ func TestKernelLog(t *testing.T) {
 			}
 			for _, part := range run.want {
 				if !strings.Contains(told, part) {
-					t.Errorf("nobody was told about %q", part)
+					t.Errorf("no notification about %q", part)
 				}
 			}
 		})

@@ -79,7 +79,7 @@ func TestCounters(t *testing.T) {
 	m.WaitRunning()
 	m.Sh("for p in /sys/devices/system/cpu/cpufreq/policy*; do echo performance >$p/scaling_governor; done") // APERF follows the P-state
 	doctors := make(map[string]string)
-	t.Run("the control registers are put back", func(t *testing.T) { putBack(t, m.For(t)) })
+	t.Run("the control registers are restored", func(t *testing.T) { putBack(t, m.For(t)) })
 	moving(t, m)
 	t.Run("krunctl amperf and startup read what the guest measured", func(t *testing.T) { tools(t, m.For(t)) })
 	doctors["moving"], _ = m.Try("krunctl doctor")

@@ -159,7 +159,7 @@ func givenUp(t *testing.T, m *rig.Machine, says string) {
 	told, _ := m.Try("cat /srv/told")
 	if m.Sh("ls /srv/krund") == "" { // not even the copy of the configuration exists
 		if !strings.Contains(journal, "nobody was told") {
-			t.Errorf("the journal does not say that nobody was told:\n%s", journal)
+			t.Errorf("the journal does not report that nobody was notified:\n%s", journal)
 		}
 	} else if strings.Count(told, "RIG-TOLD ") != 1 || !strings.HasPrefix(told, "RIG-TOLD stopped open: cannot be started\n") || !strings.Contains(told, says) {
 		t.Errorf("people were told, which should be once, with %q:\n%s\nthe journal:\n%s", says, told, journal)

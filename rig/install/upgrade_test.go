@@ -53,7 +53,7 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 		t.Errorf("the journal does not say %q:\n%s", message, out)
 	}
 	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {
-		t.Errorf("the unit is %s after a start that nobody saw fail, want disabled", state)
+		t.Errorf("the unit is %s after a failed start, want disabled", state)
 	}
 	if out, _ := m.Try("krunctl check-data " + rig.ExperimentHome + "/" + name + ".krun"); !strings.Contains(out, "newer format") {
 		t.Errorf("the older krunctl check-data says:\n%s", out)

@@ -67,7 +67,7 @@ func (want expectation) compare(t *testing.T, r results.Record) {
 		t.Errorf("%d strays, want %d", n, max(want.strays, 0))
 	}
 	if r.Process.TimedOut || r.Process.OOMKills > 0 {
-		t.Errorf("timed out %v, %d killed for want of memory", r.Process.TimedOut, r.Process.OOMKills)
+		t.Errorf("timed out %v, %d OOM kills", r.Process.TimedOut, r.Process.OOMKills)
 	}
 	if want.check != nil {
 		want.check(t, r)
@@ -120,7 +120,7 @@ func look(t *testing.T, r results.Record) {
 		{"heap", v.Data, [2]int64{heap, heap}}, {"stack", v.Stack, [2]int64{stack, stack}}, {"core files", v.Core, [2]int64{0, 0}},
 		{"user", v.UID, [2]int{p.UID, p.UID}}, {"group", v.GID, [2]int{p.GID, p.GID}}, {"groups", len(v.Groups), 0},
 		{"environment", v.Environ, p.Env}, {"its size", v.EnvironBytes, p.EnvBytes},
-		{"folder", v.CWD, p.Dir}, {"umask", v.Umask, 0o22}, {"stdin", v.Stdin, "/dev/null"},
+		{"directory", v.CWD, p.Dir}, {"umask", v.Umask, 0o22}, {"stdin", v.Stdin, "/dev/null"},
 		{"niceness", v.Nice, -20}, {"recorded niceness", p.Nice, -20}, {"policy", v.Policy, 0}, {"recorded policy", p.Policy, "SCHED_OTHER"},
 		{"processors", v.Affinity, p.Affinity}, {"no new privileges", v.NoNewPrivileges, "1"}, {"capabilities", v.Capabilities, strings.Repeat("0", 16)},
 		{"ambient capabilities", v.Ambient, strings.Repeat("0", 16)}, {"blocked signals", v.Blocked, strings.Repeat("0", 16)},
@@ -142,7 +142,7 @@ func look(t *testing.T, r results.Record) {
 		t.Errorf("descriptors %v", v.Descriptors)
 	}
 	if v.OOM != "1000" {
-		t.Errorf("OOM score %s: when memory runs out somebody else is killed first", v.OOM)
+		t.Errorf("OOM score %s: when memory runs out, another process is killed first", v.OOM)
 	}
 }
 

@@ -76,7 +76,7 @@ func TestProcessExecutions(t *testing.T) {
 		end(t, m, e)
 	}
 	m.StartExperiment(outliving.name)
-	for i, date := range []string{"2001-01-01", "2041-01-01"} { // somebody sets the clock: no deadline may depend on that
+	for i, date := range []string{"2001-01-01", "2041-01-01"} { // the clock is set: no deadline may depend on it
 		m.Sh(fmt.Sprintf("until [ $(ls %s/results | wc -l) -gt %d ]; do sleep 1; done; date -s %s", rig.Directory(outliving.name), i, date))
 	}
 	end(t, m, outliving)

@@ -44,7 +44,7 @@ func TestRig(t *testing.T) {
 	t.Run("every reboot has a boot id of its own, by systemctl and by a service over D-Bus", func(t *testing.T) { reboots(t, m.For(t), first.BootID) })
 	t.Run("a power cut loses what was not synced, and nothing else", func(t *testing.T) { powerCut(t, m.For(t)) })
 	t.Run("the guest can cut the power at an instruction of its own", func(t *testing.T) { cutPort(t, m.For(t)) })
-	t.Run("without the argument no CPU is tickless, and a kernel panic is told from a reboot", func(t *testing.T) { panics(t, m.For(t)) })
+	t.Run("without the argument no CPU is tickless, and a kernel panic is distinguished from a reboot", func(t *testing.T) { panics(t, m.For(t)) })
 	if m.Starts() != 5 {
 		t.Errorf("used %d starts, want 5", m.Starts())
 	}

@@ -89,7 +89,7 @@ func TestItStaysHot(t *testing.T) {
 	}
 	stopped := m.Sh(frequencies)
 	if waiting == stopped {
-		t.Errorf("while krund waited and after it the settings are the same, so that nothing was put back:\n%s", stopped)
+		t.Errorf("while krund waited and after it the settings are the same, so nothing was restored:\n%s", stopped)
 	}
 	if told := m.Sh("cat /srv/krund/told"); strings.Count(told, "not fit to measure") != 1 || !strings.Contains(told, "60.0 C, base 40.0 C") || !strings.Contains(told, "[temperature]") {
 		t.Errorf("people were told:\n%s", told)

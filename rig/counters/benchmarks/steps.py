@@ -12,7 +12,7 @@ def wait():
     limit = time.monotonic() + 120
     while not os.path.exists("/tmp/go-%d" % step):
         if time.monotonic() > limit:
-            raise RuntimeError("nobody said go to step %d" % step)
+            raise RuntimeError("no signal for step %d" % step)
     step += 1
 
 
