@@ -1,6 +1,7 @@
-# krund's one door. `make help` lists what there is.
+# krund's build. `make help` lists the targets.
 #
-# `make demo` and `make test` work in a fresh clone on a fresh machine: they call `make setup`, which installs what is missing when it may.
+# `make demo` and `make test` work in a fresh clone on a fresh machine: they call `make setup`,
+# which installs missing packages if it is permitted to.
 
 GO ?= go
 CC ?= cc
@@ -10,7 +11,8 @@ FUZZTIME ?= 20s
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.6.1
 
-# The daemon is pure Go: the counters are opened with system calls and read by libkrun in the measured process.
+# The daemon is pure Go: it opens the counters with system calls, and libkrun reads them in the
+# measured process.
 DAEMON := CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 
 .DEFAULT_GOAL := build
@@ -18,11 +20,11 @@ DAEMON := CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 help:
 	@sed -n 's/^## //p' Makefile
 
-## setup       install or name the packages that are missing (as root: installs them by apt or dnf)
+## setup       install missing packages (as root, with apt or dnf), or name them
 setup:
 	@./setup.sh
 
-## build       krund, krunctl, libkrun, runners and benchmarks, below build/ and benchmarks/
+## build       build krund, krunctl, libkrun, runners and benchmarks in build/ and benchmarks/
 build:
 	@mkdir -p $(BUILD)/bin $(BUILD)/lib/krund $(BUILD)/libexec/krund
 	$(DAEMON) -o $(BUILD)/bin/krund ./cmd/krund
@@ -32,7 +34,7 @@ build:
 	@$(MAKE) --no-print-directory -C benchmarks build OUT=$(BENCHMARKS) CC="$(CC)"
 	@cp -u $(BUILD)/lib/libkrun.so $(BUILD)/lib/krund/libkrun.so
 
-## demo        a small real experiment without root or reboots; the results are in demo.krun/
+## demo        run a small real experiment without root or reboots; the results are in demo.krun/
 demo: setup build
 	@rm -rf demo.krun $(BUILD)/demo-report
 	$(BUILD)/bin/krund run --directory demo.krun configs/demo.toml
@@ -42,24 +44,24 @@ demo: setup build
 	@echo "The results are in demo.krun: try build/bin/krunctl status demo.krun, or show demo.krun 0"
 	@echo "The report is in $(BUILD)/demo-report/index.html: open it in a browser"
 
-## test        every test, with the race detector; the C library's with sanitizers
+## test        run all tests with the race detector, and those of the C library with sanitizers
 test: setup build test-c
 	$(GO) vet ./...
 	$(GO) test -race ./...
 
-## test-nocounters  the tests of TESTS (./...) as on a machine without hardware counters, whatever this one has
+## test-nocounters  run the tests of TESTS (./...) with hardware counters hidden
 TESTS ?= ./...
 .PHONY: test-nocounters
 test-nocounters: build
 	@mkdir -p $(BUILD)/test
 	$(GO) build -o $(BUILD)/test/nocounters ./internal/msr/nocounters
 	@if $(BUILD)/test/nocounters true; then $(BUILD)/test/nocounters $(GO) test -count=1 $(TESTS); \
-	else echo "test-nocounters: SKIPPED: the counters cannot be hidden here, for the reason above"; fi
+	else echo "test-nocounters: SKIPPED: the counters cannot be hidden on this machine, for the reason above"; fi
 
 test-c:
 	@$(MAKE) --no-print-directory -C cgo test BUILD=$(BUILD)
 
-## lint        formatting, linters and the rules about who may import whom
+## lint        check formatting, linters and the import rules
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these"; exit 1; }
 	$(GO) run $(GOLANGCI) run ./...
@@ -75,37 +77,37 @@ cross:
 	@mkdir -p $(BUILD)/openbsd
 	GOOS=openbsd CGO_ENABLED=0 $(GO) build -trimpath -o $(BUILD)/openbsd/ ./cmd/krund ./cmd/krunctl
 
-## fuzz        every fuzz test for FUZZTIME (20s) each; GOFLAGS=-parallel=1 keeps it to one processor
+## fuzz        run every fuzz test for FUZZTIME (20s); GOFLAGS=-parallel=1 limits it to one processor
 fuzz:
 	@for package in $$($(GO) list ./...); do \
 	  for test in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 	    echo "$$package $$test"; $(GO) test -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$package || exit 1; \
 	  done; done
 
-## bench       benchmarks: what measuring, the schedule, the results, the daemon and the analysis cost
+## bench       benchmark measuring, the schedule, the results, the daemon and the analysis
 bench: build
 	@$(MAKE) --no-print-directory -C cgo bench BUILD=$(BUILD)
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) run ./internal/child/childbench
 
-## kill-test   SIGKILL for krund, its guard, the stage and the benchmark at 50 random moments; nothing may be lost or counted twice
+## kill-test   kill krund, its guard, the stage and the benchmark 50 times; nothing may be lost or counted twice
 kill-test: build
 	./scripts/kill-test.sh
 
-## install     into $(DESTDIR)$(PREFIX); units into $(DESTDIR)/usr/lib/systemd/system; `make uninstall` removes it again
-## release     .tar.gz, .deb and .rpm below build/release/; see packaging/README.md
+## install     install in $(DESTDIR)$(PREFIX), units in $(DESTDIR)/usr/lib/systemd/system; `make uninstall` removes it
+## release     build .tar.gz, .deb and .rpm in build/release/; see packaging/README.md
 include packaging/packaging.mk
 
-## fresh-test  a clone, and the package, in minimal Debian 12 systems made for it (root, mmdebstrap, network)
+## fresh-test  test a clone and the package in fresh minimal Debian 12 systems (root, mmdebstrap, network)
 .PHONY: fresh-test
 fresh-test:
 	scripts/fresh-test.sh $(BUILD)/fresh
 
-## clean       remove what was built
+## clean       remove build products
 clean:
 	rm -rf $(BUILD) demo.krun
 	@$(MAKE) --no-print-directory -C benchmarks clean
 
-## rig         boots real machines in QEMU: rig-image, rig-smoke, rig, attack, rig-powercut (see rig/README.md)
+## rig         boot complete machines in QEMU: rig-image, rig-smoke, rig, attack, rig-powercut (see rig/README.md)
 RIG_NEEDS := build
 include rig/rig.mk

@@ -1,6 +1,7 @@
 #!/bin/sh
-# What krund's build, demo and tests need beside Go and git: a C compiler with libc headers and sanitizers, make, and Python 3. As root with apt or
-# dnf the missing packages are installed; otherwise they are named.
+# Checks what krund's build, demo and tests need besides Go and git: a C compiler with libc headers
+# and sanitizers, make, and Python 3. As root with apt or dnf it installs missing packages; otherwise
+# it names them.
 set -eu
 
 missing=
@@ -33,7 +34,7 @@ if [ "$(id -u)" != 0 ]; then
 	echo "setup: missing:$missing; run as root: $install" >&2
 	exit 1
 fi
-echo "setup: installing what is missing:$missing"
+echo "setup: installing missing packages:$missing"
 DEBIAN_FRONTEND=noninteractive
 export DEBIAN_FRONTEND
 $update >/dev/null

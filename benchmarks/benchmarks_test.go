@@ -15,14 +15,14 @@ import (
 	"krund/runners/runnertest"
 )
 
-// How long a parameter takes.
+// The cost of a parameter.
 const (
-	light = iota // tested under every interpreter
-	demo         // some ten milliseconds in an interpreter: tested under the newest
+	light = iota // tested on every interpreter
+	demo         // some ten milliseconds in an interpreter: tested on the newest one
 	heavy        // tested in C only
 )
 
-// known is what the benchmarks' own tables hold.
+// known are the tables of the benchmarks.
 var known = []struct {
 	name     string
 	n        int
@@ -50,7 +50,7 @@ var known = []struct {
 	{"spectralnorm", 500, 1.2742241159529055, heavy},
 }
 
-// others are parameters the benchmarks do not know, at the edges too.
+// others are parameters that are not in the benchmarks' tables, including the limits.
 var others = map[string][]int{
 	"binary_trees":   {0, 5, 6, 7},
 	"fannkuch_redux": {1, 2, 3, 6},
@@ -60,7 +60,7 @@ var others = map[string][]int{
 	"spectralnorm":   {1, 2, 3, 40},
 }
 
-// parameters lists a benchmark's parameters: the unknown ones, then the known up
+// parameters returns a benchmark's parameters: those not in its table, then those in its table up
 // to a cost.
 func parameters(name string, most int) []string {
 	var list []string
@@ -90,8 +90,7 @@ func output(t *testing.T, argv ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// build compiles the benchmarks and the program that prints their checksums into
-// a directory.
+// build compiles the benchmarks and the program that prints their checksums into a directory.
 func build(t *testing.T) string {
 	t.Helper()
 	cc := runnertest.Compiler(t)
@@ -102,7 +101,7 @@ func build(t *testing.T) string {
 	return dir
 }
 
-// libdl is the library of dlopen where that is not in libc.
+// libdl returns the linker option for dlopen where it is not in libc.
 func libdl() []string {
 	if _, err := os.Stat("/proc/self"); err == nil {
 		return []string{"-ldl"}
@@ -110,13 +109,12 @@ func libdl() []string {
 	return nil
 }
 
-// language is one that the benchmarks are written in, beside C and
-// Java, which need a compiler.
+// language is a language of the benchmarks other than C and Java, which need a compiler.
 type language struct {
 	name  string
-	file  string // a benchmark's, below its directory
-	entry string // an entry of its table; the blanks are the parameter and the checksum
-	// command is what prints the checksums of parameters, followed by the file and the parameters.
+	file  string // path of the source in a benchmark's directory
+	entry string // format of a table entry; the verbs are the parameter and the checksum
+	// command prints the checksums of parameters. The file and the parameters are appended.
 	command []string
 }
 
@@ -128,7 +126,7 @@ var languages = []language{
 	{"php", "php/bench.php", "%s => %s", []string{"testdata/checksum.php"}},
 }
 
-// TestLanguages builds once for the tests of C and of every VM found.
+// TestLanguages builds once for the tests of C and of every VM that it finds.
 func TestLanguages(t *testing.T) {
 	dir := build(t)
 	want := checksumsInC(t, dir)
@@ -184,9 +182,9 @@ func checksumsInC(t *testing.T, dir string) map[string]map[string]string {
 	return want
 }
 
-// testSameChecksums: every language prints the same 17 digits, and run_iter
-// finds them right. program is what prints the checksums of a benchmark for the
-// parameters behind it.
+// testSameChecksums: every language prints the same 17 digits, and run_iter accepts them. program
+// returns the command that prints the checksums of a benchmark for the parameters that are
+// appended.
 func testSameChecksums(t *testing.T, program func(name string) []string, most int, want map[string]map[string]string) {
 	t.Helper()
 	for name := range others {
@@ -203,8 +201,8 @@ func testSameChecksums(t *testing.T, program func(name string) []string, most in
 	}
 }
 
-// A wrong number in a benchmark's table is noticed in the first iteration, on
-// stdout and with status 1: in C,
+// testWrongChecksum: a wrong number in a benchmark's table is detected in the first iteration, with
+// a message on stdout and status 1, in C.
 func testWrongChecksum(t *testing.T, dir string) {
 	cc := runnertest.Compiler(t)
 	for name := range others {
@@ -216,7 +214,7 @@ func testWrongChecksum(t *testing.T, dir string) {
 	}
 }
 
-// and in a language whose programs need no compiling.
+// testWrongEntry is testWrongChecksum for a language that needs no compilation.
 func testWrongEntry(t *testing.T, l language, command []string) {
 	for name := range others {
 		n, right, message := firstEntry(t, name)
@@ -225,8 +223,8 @@ func testWrongEntry(t *testing.T, l language, command []string) {
 	}
 }
 
-// firstEntry is the first one of a benchmark's table, and what is said when it
-// is 1.
+// firstEntry returns the first entry of a benchmark's table, and the message if its checksum were
+// 1.
 func firstEntry(t *testing.T, name string) (n, checksum, message string) {
 	t.Helper()
 	k := firstKnown(t, name)
@@ -251,7 +249,7 @@ func firstKnown(t *testing.T, name string) struct {
 	panic("unreachable")
 }
 
-// falsified copies a source file with one text replaced.
+// falsified copies a source file and replaces one text.
 func falsified(t *testing.T, file, from, to string) string {
 	t.Helper()
 	source, err := os.ReadFile(file)
@@ -277,7 +275,7 @@ func expectWrong(t *testing.T, message string, argv ...string) {
 	}
 }
 
-// testBadParameters: a parameter out of bounds is refused, not computed.
+// testBadParameters: a parameter out of bounds is rejected, not computed.
 func testBadParameters(t *testing.T, program func(name string) []string) {
 	t.Helper()
 	for name, n := range map[string]string{

@@ -10,8 +10,7 @@ import (
 	"krund/runners/runnertest"
 )
 
-// testJava is what TestLanguages does for the languages without a compiler. The
-// directory has the classes that make built.
+// testJava is TestLanguages for Java. The directory contains the classes that make built.
 func testJava(t *testing.T, dir string, want map[string]map[string]string) {
 	if _, err := exec.LookPath("javac"); err != nil {
 		t.Skipf("no compiler for Java: %v", err)
@@ -39,9 +38,9 @@ func testJava(t *testing.T, dir string, want map[string]map[string]string) {
 	}
 }
 
-// compileChecksum compiles the program that prints checksums and, for each
-// benchmark, the class Wrong_NAME with a wrong number in its table. A compiler
-// takes longer to start than to compile all of them.
+// compileChecksum compiles the program that prints checksums and, for each benchmark, the class
+// Wrong_NAME with a wrong number in its table. It compiles all of them at once, because the
+// compiler's start-up takes most of the time.
 func compileChecksum(t *testing.T) string {
 	t.Helper()
 	files := []string{"../runners/java/BaseKrunEntry.java", "testdata/Checksum.java"}
@@ -52,7 +51,7 @@ func compileChecksum(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	old := append([]string{"--release", "8", "-Xlint:-options", "-d", dir}, files...)
-	if exec.CommandContext(t.Context(), "javac", old...).Run() != nil { // it knows no Java 8
+	if exec.CommandContext(t.Context(), "javac", old...).Run() != nil { // it does not support Java 8
 		output(t, append([]string{"javac", "-d", dir}, files...)...)
 	}
 	return dir

@@ -20,9 +20,8 @@ func checksumOf(t *testing.T, name string, n int) float64 {
 	return 0
 }
 
-// TestPublished compares with what the Computer Language Benchmarks Game prints,
-// to the digits it prints, and with the counts the authors of Richards in other
-// languages check.
+// TestPublished compares the checksums with what the Computer Language Benchmarks Game prints, to
+// the digits that it prints, and with the counts that Richards benchmarks in other languages check.
 func TestPublished(t *testing.T) {
 	for _, p := range []struct {
 		name string
@@ -48,9 +47,8 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestSpectralNorm: the norm of the infinite matrix is the third problem of the
-// SIAM 100-digit challenge (Trefethen, 2002); the finite ones approach it from
-// below.
+// TestSpectralNorm: the norm of the infinite matrix is the third problem of the SIAM 100-digit
+// challenge (Trefethen, 2002); the norms of the finite matrices approach it from below.
 func TestSpectralNorm(t *testing.T) {
 	const infinite = 1.27422415282122
 	small, large := checksumOf(t, "spectralnorm", 100), checksumOf(t, "spectralnorm", 500)
@@ -59,8 +57,7 @@ func TestSpectralNorm(t *testing.T) {
 	}
 }
 
-// TestBinaryTrees computes the nodes by formula: a perfect tree of depth d has
-// 2^(d+1)-1.
+// TestBinaryTrees computes the number of nodes by formula: a perfect tree of depth d has 2^(d+1)-1.
 func TestBinaryTrees(t *testing.T) {
 	nodes := func(depth int) int { return 1<<(depth+1) - 1 }
 	for _, k := range known {
@@ -77,8 +74,8 @@ func TestBinaryTrees(t *testing.T) {
 	}
 }
 
-// TestFasta writes the text with other means, compares its beginning with the
-// published one, and computes the checksum.
+// TestFasta generates the text in a different way, compares its beginning with the published one,
+// and computes the checksum.
 func TestFasta(t *testing.T) {
 	const alu = "GGCCGGGCGCGGTGGCTCACGCCTGTAATCCCAGCACTTTGGGAGGCCGAGGCGGGCGGATCACCTGAGGTCAGGAGTTCGAGACCAGCCTGGCCAACATGGTGAAACCCCGTCTCTACTAAAAATACAAAAATTAGCCGGGCGTGGTGGCGCGCGCCTGTAATCCCAGCTACTCGGGAGGCTGAGGCAGGAGAATCGCTTGAACCCGGGAGGCGGAGGTTGCAGTGAGCCGAGATCGCGCCACTGCACTCCAGCCTGGGCGACAGAGCGAGACTCCGTCTCAAAAA"
 	for _, k := range known {

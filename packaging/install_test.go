@@ -1,5 +1,5 @@
-// Package packaging has no code: its tests install krund as make install does
-// and run what was installed. See README.md.
+// Package packaging has no code: its tests install krund like make install does and run what was
+// installed. See README.md.
 package packaging
 
 import (
@@ -16,8 +16,8 @@ import (
 	"krund/runners"
 )
 
-// makeInRoot runs make in the repository without what a make around this test
-// has put into the environment.
+// makeInRoot runs make in the repository, without the environment variables of a make that runs
+// this test.
 func makeInRoot(t *testing.T, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "make", append([]string{"--no-print-directory"}, args...)...)
@@ -34,7 +34,7 @@ func makeInRoot(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// built skips a test where make build has not run.
+// built skips a test if make build has not run.
 func built(t *testing.T) {
 	t.Helper()
 	for _, file := range []string{"../build/bin/krund", "../build/bin/krunctl", "../build/libexec/krund/runner-c", "../benchmarks/nbody/c/bench.so"} {
@@ -65,8 +65,8 @@ func installed(t *testing.T, root string) map[string]fs.FileMode {
 	return all
 }
 
-// wanted are all files of an installation in /opt/krund, but for one manual
-// page for each command of krunctl.
+// wanted returns all files of an installation in /opt/krund, except for one manual page for each
+// command of krunctl.
 func wanted(t *testing.T) []string {
 	t.Helper()
 	const prefix = "/opt/krund/"
@@ -83,7 +83,7 @@ func wanted(t *testing.T) []string {
 	for _, name := range runners.Names() {
 		l, _ := runners.Lookup(name)
 		for _, file := range l.Files {
-			if _, err := os.Stat("../build/libexec/krund/" + file); err == nil || name == "c" || name == "python" { // others may lack their compiler
+			if _, err := os.Stat("../build/libexec/krund/" + file); err == nil || name == "c" || name == "python" { // the compilers of the others may be missing
 				all = append(all, prefix+"libexec/krund/"+file)
 			}
 		}
@@ -168,9 +168,8 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 	}
 }
 
-// TestInstalledRuns runs an installed example with what was installed only: a
-// shortened copy of the demonstration, from another directory, with bare
-// environment.
+// TestInstalledRuns runs an installed example with only what was installed: a shortened copy of the
+// demonstration, from another directory, with an empty environment.
 func TestInstalledRuns(t *testing.T) {
 	built(t)
 	prefix, home := t.TempDir(), t.TempDir()
@@ -211,7 +210,7 @@ func TestInstalledRuns(t *testing.T) {
 	}
 }
 
-// TestPackageScriptsStartNothing: what the packages run as root.
+// TestPackageScriptsStartNothing checks what the packages run as root.
 func TestPackageScriptsStartNothing(t *testing.T) {
 	for _, file := range []string{"reload.sh", "remove.sh"} {
 		text, err := os.ReadFile(file)
@@ -253,7 +252,7 @@ func TestPackageScriptsStartNothing(t *testing.T) {
 	}
 }
 
-// TestUnits: what is in the units that nobody may take out.
+// TestUnits checks the essential directives of the units.
 func TestUnits(t *testing.T) {
 	for file, lines := range map[string][]string{
 		"../systemd/bench.target":   {"Requires=sysinit.target", "AllowIsolate=yes", "Conflicts=timers.target rescue.service rescue.target"},
@@ -282,7 +281,7 @@ func TestUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Programs that are certainly there, for what is checked is the unit.
+	// Programs that certainly exist, because only the unit is checked.
 	for _, program := range []string{"krund", "krunctl"} {
 		if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
 			t.Fatal(err)

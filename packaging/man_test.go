@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestManualOfKrund: every command, flag and exit status of `krund help` is in
-// krund(8), and no flag that it does not have.
+// TestManualOfKrund: krund(8) has every command, flag and exit status of `krund help`, and no flag
+// that does not exist.
 func TestManualOfKrund(t *testing.T) {
 	built(t)
 	out, err := exec.CommandContext(t.Context(), "../build/bin/krund", "help").Output()
@@ -43,8 +43,7 @@ func TestManualOfKrund(t *testing.T) {
 	}
 }
 
-// TestCommandsOfTheLabPage: every command and flag of krunctl that
-// docs/lab-machine.md tells people to type exists.
+// TestCommandsOfTheLabPage: every command and flag of krunctl in docs/lab-machine.md exists.
 func TestCommandsOfTheLabPage(t *testing.T) {
 	built(t)
 	text, err := os.ReadFile("../docs/lab-machine.md")

@@ -4,15 +4,17 @@
 #   make uninstall    removes what make install has put there
 #   make release      .tar.gz, .deb and .rpm below build/release/, the same bytes for the same commit and tools
 #
-# Nothing of krund needs tmpfiles.d or sysusers.d: it makes its account anew for each process execution, and keeps nothing in /run or /var.
+# krund needs neither tmpfiles.d nor sysusers.d: it creates its account for each process execution,
+# and keeps no files in /run or /var.
 
-# systemd looks here for units whatever the prefix is. Empty: no units, as on OpenBSD or for an installation below a home directory.
+# systemd looks for units here, whatever the prefix is. If empty, no units are installed, as on
+# OpenBSD or for an installation in a home directory.
 UNITDIR ?= /usr/lib/systemd/system
-# Compiled benchmarks are taken from here.
+# The compiled benchmarks are installed from here.
 BENCHMARKS ?= $(CURDIR)/benchmarks
 VERSION := $(shell sed -n 's/^const VersionNumber = "\(.*\)"/\1/p' internal/display/version.go)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
-# The last version whose modules all of Go's proxies have; see packaging/README.md.
+# The last version whose modules are available from all Go proxies; see packaging/README.md.
 NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
 INTO := $(DESTDIR)$(PREFIX)
@@ -21,7 +23,7 @@ NAMES = $(notdir $(patsubst %/c/,%,$(wildcard benchmarks/*/c/)))
 
 .PHONY: install uninstall release stage
 
-# Pages and completions are what krunctl says about itself.
+# Manual pages and completions are generated from krunctl.
 $(BUILD)/share/.made: $(BUILD)/bin/krunctl docs/config.md $(wildcard packaging/manual/*.go)
 	@mkdir -p $(BUILD)/share/man $(BUILD)/share/completions
 	@rm -f $(BUILD)/share/man/*
@@ -30,7 +32,7 @@ $(BUILD)/share/.made: $(BUILD)/bin/krunctl docs/config.md $(wildcard packaging/m
 	@for shell in bash zsh fish; do $< completion $$shell >$(BUILD)/share/completions/$$shell || exit 1; done
 	@touch $@
 
-# What make builds has no rule of its own that make could see.
+# The rules of the binaries are in the target build, where make cannot see them.
 $(BUILD)/bin/krunctl: build ;
 
 install: build $(BUILD)/share/.made
@@ -82,7 +84,8 @@ ifneq ($(UNITDIR),)
 	rm -f $(DESTDIR)$(UNITDIR)/krund@.service $(DESTDIR)$(UNITDIR)/bench.target
 endif
 
-# Built anew, apart from what is built for daily use, with nothing in it that depends on this machine's directories or clock.
+# Built separately from the files for daily use, and independent of this machine's directories and
+# clock.
 RELEASE := $(BUILD)/release
 release:
 	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) packaging/release.sh $(RELEASE) $(VERSION) "$(GO)" $(NFPM) \

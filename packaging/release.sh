@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the release: a .tar.gz to unpack in /, a .deb and an .rpm. make release calls it:
+# Builds the release: a .tar.gz to unpack in /, a .deb and an .rpm. It is called by make release:
 #
-#   SOURCE_DATE_EPOCH=SECONDS release.sh FOLDER VERSION GO NFPM MAKE...
+#   SOURCE_DATE_EPOCH=SECONDS release.sh DIRECTORY VERSION GO NFPM MAKE...
 #
 # The same sources, compiler and SOURCE_DATE_EPOCH give the same bytes.
 set -eu
@@ -16,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$out"
 mkdir -p "$out"
 
-# stage PREFIX FOLDER: an installation, with all files of the same age
+# stage PREFIX DIRECTORY: an installation in which all files have the same modification time
 stage() {
 	"$@" >"$out/$directory.log" 2>&1 || { cat "$out/$directory.log" >&2; exit 1; }
 	find "$out/$directory" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
@@ -24,7 +24,7 @@ stage() {
 
 directory=package
 stage "$@" install PREFIX=/usr DESTDIR="$out/package"
-# The lowest C library that will do is what the packages ask for.
+# The packages depend on the lowest sufficient version of the C library.
 needed=$(find "$out/package" -type f \( -name runner-c -o -name '*.so' -o -name '*.node' \) -exec objdump -T {} + | sed -n 's/.*(\?GLIBC_\([0-9.]*\))\? .*/\1/p' | sort -uV | tail -n 1)
 GLIBC=$needed
 export GLIBC
@@ -38,7 +38,7 @@ done
 
 directory=tar
 stage "$@" -o build install PREFIX=/usr/local DESTDIR="$out/tar"
-# Without directories: unpacking must not change those that are there.
+# Without directories: unpacking must not change existing ones.
 (cd "$out/tar" && find . -type f -o -type l | sort | tar --create --no-recursion --files-from=- --owner=0 --group=0 --numeric-owner --format=gnu) |
 	gzip -9n >"$out/krund-$VERSION-linux-$ARCH.tar.gz"
 (cd "$out" && sha256sum ./*.tar.gz ./*.deb ./*.rpm | tee SHA256SUMS)

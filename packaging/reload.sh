@@ -1,6 +1,6 @@
 #!/bin/sh
-# After installing, upgrading and removing: systemd reads the units anew. Nothing is started, stopped, enabled or disabled: an experiment that is
-# under way is left alone.
+# After installing, upgrading and removing: makes systemd reload the units. It does not start, stop,
+# enable or disable anything, so that a running experiment is not affected.
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload || true
 fi

@@ -1,6 +1,7 @@
 #!/bin/sh
-# After removing and purging the Debian package. Removing leaves enabled experiments: installed again, krund goes on with them at the next boot. Purging
-# makes an end of that: what `krunctl enable` has put into /etc goes, and the account that benchmarks ran as. Experiments and their results stay.
+# After removing and purging the Debian package. Removing keeps experiments enabled: when krund is
+# installed again, it continues them at the next boot. Purging removes what `krunctl enable` has
+# written to /etc, and the account of the benchmarks. Experiments and their results are kept.
 if [ "$1" = purge ]; then
 	for dropin in /etc/systemd/system/krund@*.service.d/experiment.conf; do
 		if [ -f "$dropin" ]; then

@@ -12,34 +12,36 @@ import (
 	"time"
 )
 
-// The command channel: image/root/usr/local/rig/agent is the other side of it.
+// The command channel. Its other side is image/root/usr/local/rig/agent.
 
-// Up is what the guest says once per boot, as soon as it can take commands. That is early: services may still be starting.
+// Up is the guest's message once per boot, as soon as it accepts commands. That is early: services
+// may still be starting.
 type Up struct {
 	BootID string
 	Uptime float64 // seconds since the kernel started, in guest time
 }
 
-// reply is the answer to one command.
+// reply is the result of one command.
 type reply struct {
-	Output string // stdout and stderr as they came
-	Status int    // exit status; 128 + n when signal n ended it
+	Output string // stdout and stderr, interleaved
+	Status int    // exit status; 128 + n if signal n killed it
 }
 
-// agentLine is a decoded line: one of the two is set.
+// agentLine is a decoded line; exactly one field is set.
 type agentLine struct {
 	up    *Up
 	reply *reply
 }
 
-// Exit statuses of timeout(1) for a command that it has ended, by SIGTERM or, seconds later, by SIGKILL.
+// Exit statuses of timeout(1) for a command that it killed, by SIGTERM or, seconds later, by
+// SIGKILL.
 const (
 	statusTimedOut = 124
 	statusKilled   = 128 + 9
 )
 
-// agentCommand encodes a shell command, which may have many lines. The guest kills it after limit,
-// in its own time and whole seconds; 0 stands for no limit.
+// agentCommand encodes a shell command, which may have several lines. The guest kills it after
+// limit, in guest time and whole seconds; 0 means no limit.
 func agentCommand(limit time.Duration, command string) []byte {
 	encoded := base64.StdEncoding.EncodeToString([]byte(command))
 	return fmt.Appendf(nil, "%d %s\n", int(limit.Seconds()), encoded)
@@ -66,16 +68,17 @@ func parseAgent(line string) (agentLine, error) {
 	return agentLine{reply: &reply{Output: string(output), Status: int(n)}}, nil
 }
 
-// errAgentLost is returned when the machine ends, or the command never answers.
+// errAgentLost is the error if the machine ends or the command never answers.
 var errAgentLost = errors.New("no answer from the guest")
 
-// agent is the host's side of the channel, for one start of the machine. Not for concurrent use.
+// agent is the host's side of the channel, for one start of the machine. It is not safe for
+// concurrent use.
 type agent struct {
 	conn   net.Conn
 	buffer []byte
 }
 
-// next returns the next line that parses. What does not parse is noise of the firmware on the port, and is dropped.
+// next returns the next line that parses. It drops other lines, which are output of the firmware.
 func (a *agent) next(ctx context.Context) (agentLine, error) {
 	stop := context.AfterFunc(ctx, func() { _ = a.conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -97,7 +100,7 @@ func (a *agent) next(ctx context.Context) (agentLine, error) {
 	}
 }
 
-// waitUp waits for the boot's first line.
+// waitUp waits for the first line of the boot.
 func (a *agent) waitUp(ctx context.Context) (Up, error) {
 	for {
 		line, err := a.next(ctx)
@@ -110,7 +113,7 @@ func (a *agent) waitUp(ctx context.Context) (Up, error) {
 	}
 }
 
-// run sends a command and waits for its end.
+// run sends a command and waits for its result.
 func (a *agent) run(ctx context.Context, limit time.Duration, command string) (reply, error) {
 	if err := a.send(limit, command); err != nil {
 		return reply{}, err
@@ -126,7 +129,7 @@ func (a *agent) run(ctx context.Context, limit time.Duration, command string) (r
 	}
 }
 
-// send sends a command without waiting for the answer.
+// send sends a command without waiting for the result.
 func (a *agent) send(limit time.Duration, command string) error {
 	if _, err := a.conn.Write(agentCommand(limit, command)); err != nil {
 		return fmt.Errorf("%w: %w", errAgentLost, err)

@@ -33,7 +33,8 @@ func TestParseAgent(t *testing.T) {
 	}
 }
 
-// guest is the other side of the channel: it says the given text, then answers every command with its own text and the status 7.
+// guest is the other side of the channel: it prints the given text, then answers every command with
+// the command's own text and status 7.
 func guest(t *testing.T, says string) *agent {
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { _ = ours.Close() })

@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// announceUnit runs when an announced service has stopped: a unit of its own, because a service's sandbox may keep the console from it. While
-// the machine goes down it is refused, or sees the state stopping.
+// announceUnit runs when an announced service has stopped. It is a separate unit because the
+// sandbox of a service may deny access to the console. While the machine shuts down it is not
+// started, or sees the state stopping.
 const announceUnit = `[Unit]
 Description=Tell the rig that %i has stopped
 
@@ -22,22 +23,22 @@ status=$(systemctl show --value -p ExecMainStatus "$1")
 echo "RIG-UNIT $1 $result $status $(systemctl is-system-running)" >/dev/ttyS0
 `
 
-// Announce makes systemd print a line on the console whenever the service has stopped, for RunToEnd. unit is the full name; of a template, with the
-// at sign, it holds for all instances.
+// Announce makes systemd print a line on the console whenever the service has stopped, for
+// RunToEnd. unit is the full name; a template name, with the at sign, covers all instances.
 func (p *Payload) Announce(unit string) {
 	p.Script("/usr/local/rig/announce", announceScript)
 	p.Unit("rig-announce@.service", announceUnit)
 	p.Text("/etc/systemd/system/"+unit+".d/rig-announce.conf", "[Unit]\nOnSuccess=rig-announce@%n.service\nOnFailure=rig-announce@%n.service\n")
 }
 
-// Ended says how a service ended, in systemd's words.
+// Ended is how a service ended, in systemd's terms.
 type Ended struct {
 	Result string // success, exit-code, signal, timeout, ...
 	Status int    // exit status, or number of the signal
 }
 
-// RunToEnd lets the machine reboot itself, up to boots times, until the service has ended and the machine stays up. The service must be one of
-// Announce.
+// RunToEnd lets the machine reboot itself, up to boots times, until the service has ended and the
+// machine stays up. The service must be announced (Announce).
 func (m *Machine) RunToEnd(unit string, boots int) Ended {
 	m.tb.Helper()
 	groups := m.RunUntil(announced(unit), boots)
@@ -46,15 +47,16 @@ func (m *Machine) RunToEnd(unit string, boots int) Ended {
 	return Ended{Result: groups[1], Status: status}
 }
 
-// WaitOffOrEnded waits for what comes first: the machine is off, or the service has ended while the machine stays up (ended). The service must be
-// one of Announce.
+// WaitOffOrEnded waits until the machine is off, or until the service has ended while the machine
+// stays up (ended). The service must be announced (Announce).
 func (m *Machine) WaitOffOrEnded(unit string) (off Off, ended bool) {
 	m.tb.Helper()
 	return m.WaitOffOr(announced(unit))
 }
 
-// announced is the pattern of the line of a service that ends while the system does not. Of systemd's states only stopping says that it does;
-// a service that ends before everything is started sees one of the first two.
+// announced returns the pattern of the line of a service that ends while the system stays up. The
+// only state of systemd that means a shutdown is stopping; a service that ends before start-up is
+// complete sees one of the first two states.
 func announced(unit string) string {
 	return fmt.Sprintf(`^RIG-UNIT %s (\S+) (\d+) (?:initializing|starting|running|degraded|maintenance)$`, regexp.QuoteMeta(unit))
 }

@@ -5,15 +5,16 @@ import (
 	"strconv"
 )
 
-// Process is a command that runs inside while the test goes on.
+// Process is a command that runs in the guest while the test continues.
 type Process struct {
 	m   *Machine
-	dir string // in the guest: run, pid, out, status
+	dir string // directory in the guest: run, pid, out, status
 	PID int
 }
 
-// Start runs one command inside in the background, in a session of its own as from another terminal. It must be one that a shell can exec: a
-// program with its arguments, and assignments before it by env.
+// Start runs one command in the guest in the background, in its own session as from another
+// terminal. The shell must be able to exec it: a program with its arguments, with assignments made
+// by env.
 func (m *Machine) Start(command string) *Process {
 	m.tb.Helper()
 	const script = `mkdir -p /run/rig && d=$(mktemp -d /run/rig/process.XXXXXX) && cat >$d/run <<'RIG-END'
@@ -32,7 +33,7 @@ echo $d; cat $d/pid`
 	return &Process{m: m, dir: dir, PID: n}
 }
 
-// Kill sends SIGKILL to the process, not to those that it has started, and waits for its end.
+// Kill sends SIGKILL to the process, but not to its children, and waits for its end.
 func (p *Process) Kill() {
 	p.m.tb.Helper()
 	p.m.Sh(fmt.Sprintf("kill -KILL %d", p.PID))
@@ -41,7 +42,8 @@ func (p *Process) Kill() {
 	}
 }
 
-// krunds prints the numbers of all processes of krund, its guards and stages included, whatever they call themselves.
+// krunds prints the PIDs of all processes of krund, including guards and stages, whatever their
+// names are.
 const krunds = `krunds() { for p in /proc/[0-9]*; do case $(readlink $p/exe) in */bin/krund) echo ${p##*/} ;; esac; done; }; `
 
 // WaitNoKrund waits until no process of krund is left.
@@ -50,7 +52,8 @@ func (m *Machine) WaitNoKrund() {
 	m.Sh(krunds + `while [ -n "$(krunds)" ]; do sleep 0.05; done`)
 }
 
-// KillKrund sends SIGKILL to every krund, the guard of each included, and waits for the end of this one. What it had changed stays changed.
+// KillKrund sends SIGKILL to every krund, including its guard, and waits for the end of this one.
+// Changed settings stay changed.
 func (m *Machine) KillKrund(p *Process) {
 	m.tb.Helper()
 	m.Sh(krunds + "kill -KILL $(krunds)")
@@ -58,8 +61,8 @@ func (m *Machine) KillKrund(p *Process) {
 	m.WaitNoKrund()
 }
 
-// Wait waits for the end of the process and returns its output so far, stdout and stderr, and its exit status; 128 and the signal's number when
-// one has ended it.
+// Wait waits for the end of the process and returns its output, stdout and stderr, and its exit
+// status, or 128 plus the number of the signal that killed it.
 func (p *Process) Wait() (output string, status int) {
 	p.m.tb.Helper()
 	status, err := strconv.Atoi(p.m.Sh(fmt.Sprintf("until [ -e %[1]s/status ]; do sleep 0.05; done; cat %[1]s/status", p.dir)))

@@ -7,14 +7,15 @@ import (
 	"path/filepath"
 )
 
-// The boot disk of a machine that has one (Options.BootDisk), in the guest.
+// The boot disk in the guest, for a machine that has one (Options.BootDisk).
 const (
 	BootDisk      = "/dev/nvme0n1"
 	BootPartition = "/dev/nvme0n1p1"
 )
 
-// BootFromDisk lets the firmware start the machine from its boot disk, from the next start on, as it does on a machine of metal: until then QEMU hands the
-// image's kernel over. The kernel's arguments are then the boot loader's matter, and Install has no effect.
+// BootFromDisk makes the firmware start the machine from its boot disk, from the next start on, as
+// on real hardware. Before that, QEMU loads the image's kernel. The kernel arguments are then those
+// of the boot loader, and Install has no effect.
 func (m *Machine) BootFromDisk() {
 	m.tb.Helper()
 	m.mustBeOff("BootFromDisk")
@@ -23,7 +24,7 @@ func (m *Machine) BootFromDisk() {
 
 func (m *Machine) bootDisk() string { return filepath.Join(m.dir, "boot.raw") }
 
-// drives are the disks of the next start.
+// drives returns the disks of the next start.
 func (m *Machine) drives() drives {
 	d := drives{root: m.disk(), payload: m.payload, fromBoot: m.loader}
 	if m.options.BootDisk {
@@ -32,7 +33,8 @@ func (m *Machine) drives() drives {
 	return d
 }
 
-// makeBootDisk makes an empty disk with one partition for Linux, from its second megabyte on, as partitioning programs do; a boot loader goes before it.
+// makeBootDisk creates an empty disk with one Linux partition that starts at its second megabyte,
+// as partitioning programs do, with room for a boot loader before it.
 func makeBootDisk(path string) error {
 	const (
 		sector   = 512
@@ -49,10 +51,10 @@ func makeBootDisk(path string) error {
 	binary.LittleEndian.PutUint32(p[12:], size/sector-first)
 	mbr[510], mbr[511] = 0x55, 0xaa
 	if err := os.WriteFile(path, mbr, 0o600); err != nil {
-		return fmt.Errorf("make the boot disk: %w", err)
+		return fmt.Errorf("create the boot disk: %w", err)
 	}
 	if err := os.Truncate(path, size); err != nil {
-		return fmt.Errorf("make the boot disk: %w", err)
+		return fmt.Errorf("create the boot disk: %w", err)
 	}
 	return nil
 }

@@ -11,14 +11,15 @@ import (
 	"time"
 )
 
-// Campaign adds up what many experiments with power cuts have cost and shown, for the log. Safe for concurrent use.
+// Campaign accumulates the costs and results of many experiments with power cuts, for the log. It
+// is safe for concurrent use.
 type Campaign struct {
 	mu    sync.Mutex
 	began time.Time
 
 	experiments, boots int
-	random, exact      int // cuts
-	completed          int // results that count, over all experiments at their ends
+	random, exact      int // number of cuts
+	completed          int // valid results of all experiments at their ends
 	cpu                time.Duration
 	harms              [Wrong + 1]int
 	phases             []phase
@@ -26,14 +27,14 @@ type Campaign struct {
 	seed               uint64
 }
 
-// phase is a boot of an experiment whose steps are known, and those that were cut.
+// phase is a kind of boot with a known number of steps, and the steps that were cut.
 type phase struct {
 	name  string
 	steps int
 	cut   map[int]bool
 }
 
-// NewCampaign begins a campaign.
+// NewCampaign starts a campaign.
 func NewCampaign(tb testing.TB) *Campaign {
 	tb.Helper()
 	c := &Campaign{began: now(), seed: Seed(tb), kernel: "unknown"}
@@ -43,7 +44,7 @@ func NewCampaign(tb testing.TB) *Campaign {
 	return c
 }
 
-// Phase tells of the durable steps of a kind of boot; 0 when their number differs from boot to boot.
+// Phase records the number of durable steps of a kind of boot; 0 means that their number varies.
 func (c *Campaign) Phase(name string, steps int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +58,8 @@ func (c *Campaign) RandomCut() {
 	c.random++
 }
 
-// ExactCut counts a power cut just before a step, from 1, of a phase. A phase that nobody has told of is counted only.
+// ExactCut counts a power cut just before a step, from 1, of a phase. For an unknown phase it only
+// counts the cut.
 func (c *Campaign) ExactCut(name string, step int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,14 +71,15 @@ func (c *Campaign) ExactCut(name string, step int) {
 	}
 }
 
-// Harm counts what must never be so.
+// Harm counts a violation.
 func (c *Campaign) Harm(h Harm) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.harms[h.Kind]++
 }
 
-// Ended counts an experiment, whatever its end was: its machine's boots, and the results it has at the end.
+// Ended counts an experiment, however it ended: the boots of its machine, and its results at the
+// end.
 func (c *Campaign) Ended(m *Machine, completed int) {
 	if !m.On() {
 		m.collect()
@@ -89,7 +92,7 @@ func (c *Campaign) Ended(m *Machine, completed int) {
 	c.cpu += m.figures.cpu
 }
 
-// Markdown returns the log of the campaign as a table.
+// Markdown returns the campaign's log as a table.
 func (c *Campaign) Markdown() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,11 +124,12 @@ func (c *Campaign) Markdown() string {
 	return b.String()
 }
 
-// Log prints the campaign in the test's log, and writes campaign.md where the consoles are kept.
+// Log prints the campaign to the test's log, and writes campaign.md to the directory of the
+// consoles.
 func (c *Campaign) Log(tb testing.TB) {
 	tb.Helper()
 	if c.experiments == 0 {
-		return // the run had no time for any
+		return // the run had no time for a cut
 	}
 	text := c.Markdown()
 	tb.Logf("the campaign:\n%s", text)

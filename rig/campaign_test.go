@@ -49,7 +49,7 @@ func TestHarmsHaveKinds(t *testing.T) {
 		t.Errorf("a completed record that is gone: %v, want it lost, twice seen", e.Harms(earlier))
 	}
 	e = read(t, dir)
-	e.Records = e.Records[:2] // without the one that is to be run again
+	e.Records = e.Records[:2] // without the one that is to run again
 	if h := e.Harms(earlier); len(h) != 1 || h[0].Kind != Wrong {
 		t.Errorf("a record of a lost attempt that is gone: %v", h)
 	}

@@ -10,14 +10,15 @@ import (
 	"sync"
 )
 
-// Line is one complete line that a machine printed on its console, without the line end.
+// Line is one complete line on a machine's console, without the line end.
 type Line struct {
-	Boot int // the start it belongs to, from 1
+	Boot int // number of the start, from 1
 	Text string
 }
 
-// console keeps what a machine has printed since it was made, over all its starts, and lets a test wait for a line. Only complete lines
-// count: a marker cut in half by a power cut was never printed. Safe for concurrent use.
+// console stores everything that a machine has printed in all its starts, and lets a test wait for
+// a line. Only complete lines count: a line truncated by a power cut was never printed. It is safe
+// for concurrent use.
 type console struct {
 	mu      sync.Mutex
 	boot    int
@@ -28,7 +29,8 @@ type console struct {
 
 func newConsole() *console { return &console{changed: make(chan struct{})} }
 
-// startBoot begins the next boot's lines. What the last boot left without an end becomes its last line.
+// startBoot starts the lines of the next boot. Incomplete output of the previous boot becomes its
+// last line.
 func (c *console) startBoot() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +42,7 @@ func (c *console) startBoot() int {
 	return c.boot
 }
 
-// Write takes console output in any portions. It never fails.
+// Write accepts console output in arbitrary chunks. It never fails.
 func (c *console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +64,7 @@ func (c *console) add(text []byte) {
 	c.changed = make(chan struct{})
 }
 
-// snapshot returns the lines from index from on, and a channel that is closed when there are more.
+// snapshot returns the lines from index from, and a channel that is closed when there are more.
 func (c *console) snapshot(from int) ([]Line, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,14 +78,14 @@ func (c *console) len() int {
 	return len(lines)
 }
 
-// errNotSeen is what wait returns, wrapped, when the context ends first.
+// errNotSeen is wrapped in the error of wait if the context ends first.
 var errNotSeen = errors.New("not seen on the console")
 
-// wait returns the submatches of the first line from index from on that matches, and the index after that line. Lines that were there when the
-// context ended still count.
+// wait returns the submatches of the first matching line from index from, and the index after that
+// line. Lines that existed when the context ended still count.
 func (c *console) wait(ctx context.Context, from int, match *regexp.Regexp) (groups []string, next int, err error) {
 	for {
-		ended := ctx.Err() != nil // asked before the lines, so that none is missed
+		ended := ctx.Err() != nil // checked before reading the lines, so that none is missed
 		lines, changed := c.snapshot(from)
 		for i, line := range lines {
 			if groups = match.FindStringSubmatch(line.Text); groups != nil {
@@ -111,7 +113,7 @@ func (c *console) tail(n int) string {
 	return b.String()
 }
 
-// Panic returns the kernel's reason when the lines tell of a kernel panic.
+// Panic returns the kernel's reason if the lines contain a kernel panic.
 func Panic(lines []Line) (reason string, ok bool) {
 	for _, line := range lines {
 		if _, after, found := strings.Cut(line.Text, "Kernel panic - not syncing: "); found {

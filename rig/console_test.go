@@ -76,7 +76,7 @@ func TestPanicFindsTheReason(t *testing.T) {
 	}
 }
 
-// Any division of the output into portions gives the same lines.
+// FuzzConsolePortions: any division of the output into chunks gives the same lines.
 func FuzzConsolePortions(f *testing.F) {
 	f.Add([]byte("a\r\nb\n\nc"), uint8(2))
 	f.Fuzz(func(t *testing.T, out []byte, size uint8) {

@@ -14,14 +14,15 @@ import (
 	"strings"
 )
 
-// Disk reads the files of a machine that is off, as the next boot would find them: after a power cut the file system's journal is replayed
-// first, in a copy. The machine's own disk is never changed.
+// Disk reads the files of a machine that is off as the next boot would find them: after a power
+// cut, the journal of the file system is replayed first, in a copy. The machine's own disk is never
+// changed.
 type Disk struct {
 	m     *Machine
 	image string
 }
 
-// Disk opens the disk of a machine that is off. It shows the state of this moment, also later.
+// Disk opens the disk of a machine that is off. It keeps showing the state at this moment.
 func (m *Machine) Disk() *Disk {
 	m.tb.Helper()
 	m.mustBeOff("Disk")
@@ -30,7 +31,7 @@ func (m *Machine) Disk() *Disk {
 	return d
 }
 
-// copyOfDisk puts the copy into dir.
+// copyOfDisk copies the disk to dir.
 func (m *Machine) copyOfDisk(dir string) (*Disk, error) {
 	ctx, cancel := m.limit("copy the disk")
 	defer cancel()
@@ -45,16 +46,16 @@ func (m *Machine) copyOfDisk(dir string) (*Disk, error) {
 	return d, err
 }
 
-// Place and values in an ext4 superblock: fs/ext4/ext4.h of the kernel.
+// Offsets and values in an ext4 superblock: fs/ext4/ext4.h of the kernel.
 const (
 	superblock      = 1024
 	offMagic        = superblock + 0x38
 	offIncompat     = superblock + 0x60
 	ext4Magic       = 0xef53
-	incompatRecover = 0x4 // the journal holds what the file system does not have yet
+	incompatRecover = 0x4 // the journal contains changes that are not yet in the file system
 )
 
-// needsRecovery says whether the image's journal must be replayed.
+// needsRecovery reports whether the image's journal must be replayed.
 func needsRecovery(image string) (bool, error) {
 	f, err := os.Open(image)
 	if err != nil {
@@ -75,7 +76,7 @@ func replayJournal(ctx context.Context, image string) error {
 	out, err := exec.CommandContext(ctx, "e2fsck", "-y", "-E", "journal_only", image).CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return nil // 1: changed something, as asked
+		return nil // 1: it changed something, as requested
 	}
 	if err != nil {
 		return fmt.Errorf("replay the journal: %w: %s", err, out)
@@ -83,7 +84,8 @@ func replayJournal(ctx context.Context, image string) error {
 	return nil
 }
 
-// quoteDebugfs quotes a path for a debugfs request. A quote is doubled; a line end cannot be said.
+// quoteDebugfs quotes a path for a debugfs request. A quote is doubled; a line end cannot be
+// represented.
 func quoteDebugfs(name string) (string, error) {
 	if strings.ContainsAny(name, "\n\x00") {
 		return "", fmt.Errorf("%q: debugfs takes no such name", name)
@@ -91,7 +93,7 @@ func quoteDebugfs(name string) (string, error) {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`, nil
 }
 
-// request runs one debugfs request with a guest path and, when not empty, a host path.
+// request runs one debugfs request with a guest path and, unless it is empty, a host path.
 func (d *Disk) request(verb, name, host string) (string, error) {
 	ctx, cancel := d.m.limit("read the disk")
 	defer cancel()
@@ -112,7 +114,7 @@ func (d *Disk) request(verb, name, host string) (string, error) {
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("%s: %w: %s", line, err, stderr.String())
 	}
-	// debugfs exits with 0 whatever happens; it greets on stderr, and complains there.
+	// debugfs always exits with 0. It prints its banner and its errors to stderr.
 	_, complaint, _ := strings.Cut(stderr.String(), "\n")
 	switch complaint = strings.TrimSpace(complaint); {
 	case strings.Contains(complaint, "File not found"):
@@ -123,7 +125,7 @@ func (d *Disk) request(verb, name, host string) (string, error) {
 	return stdout.String(), nil
 }
 
-// Read returns the content of a file. A missing one is fs.ErrNotExist.
+// Read returns the content of a file. If it is missing, the error is fs.ErrNotExist.
 func (d *Disk) Read(name string) ([]byte, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(d.image), "read")
 	if err != nil {
@@ -136,7 +138,7 @@ func (d *Disk) Read(name string) ([]byte, error) {
 	return os.ReadFile(to)
 }
 
-// Text is Read for a file that must be there.
+// Text is Read for a file that must exist.
 func (d *Disk) Text(name string) string {
 	d.m.tb.Helper()
 	data, err := d.Read(name)
@@ -152,7 +154,7 @@ type Entry struct {
 	Size     int64 // bytes; 0 for directories
 }
 
-// List returns what is in a directory, in the order of the disk, without the names "." and "..".
+// List returns the entries of a directory in disk order, without "." and "..".
 func (d *Disk) List(name string) ([]Entry, error) {
 	out, err := d.request("ls -p", name, "")
 	if err != nil {
@@ -192,7 +194,7 @@ func parseList(out string) ([]Entry, error) {
 	return entries, nil
 }
 
-// Dump copies a directory with all below it out of the disk, and returns the host directory that it became.
+// Dump copies a directory from the disk recursively, and returns the directory on the host.
 func (d *Disk) Dump(name string) string {
 	d.m.tb.Helper()
 	to := d.m.tb.TempDir()

@@ -1,8 +1,9 @@
-// Package rig boots real machines for tests: the stock Debian kernel and systemd in QEMU, by software emulation, with reboots that the
-// machine makes itself, power cuts, temperatures that a test sets, P-states that a test sees, and a disk that can be read while the machine is
-// off. It measures nothing: the time inside is emulated.
+// Package rig boots complete machines for tests: the stock Debian kernel and systemd in QEMU, by
+// software emulation, with reboots by the machine itself, power cuts, temperatures that a test
+// sets, P-states that a test observes, and a disk that can be read while the machine is off. It
+// measures nothing, because the time in the guest is emulated.
 //
-// A test reads like this:
+// A test looks like this:
 //
 //	func TestKeepsItsStateOverAPowerCut(t *testing.T) {
 //		var files rig.Payload
@@ -16,9 +17,11 @@
 //		m.WaitUp()
 //	}
 //
-// Subtests take m.For(t), so that a failure stops the right test. Every test that takes a Machine is skipped, with the reason, unless
-// KRUND_RIG names an image directory; `make rig` sets it. README.md beside this file says how the machine is made and what it can prove.
+// Subtests use m.For(t), so that a failure ends the right test. Every test that uses a Machine is
+// skipped, with the reason, unless KRUND_RIG names an image directory; `make rig` sets it.
+// README.md explains how the machine is built and what it can prove.
 //
-// Where to start reading: options.go (what a test may ask for), machine.go (power), guest.go (commands inside), ports.go (temperature,
-// P-states, counters), disk.go (files while it is off).
+// Start reading at options.go (what a test can configure), then machine.go (power), guest.go
+// (commands in the guest), ports.go (temperature, P-states, counters), disk.go (files while it is
+// off).
 package rig

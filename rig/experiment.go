@@ -11,7 +11,7 @@ import (
 	"krund/internal/schedule"
 )
 
-// Experiment is what an experiment's directory holds: the evidence that suites judge.
+// Experiment is the contents of an experiment's directory: the evidence that suites check.
 type Experiment struct {
 	Dir     string // on the host
 	Size    int64  // of the schedule, bytes
@@ -20,7 +20,8 @@ type Experiment struct {
 	Records []results.Record // by slot, then attempt
 }
 
-// Experiment reads a directory NAME.krun from the disk of a machine that is off. A schedule or record that cannot be read fails the test.
+// Experiment reads a directory NAME.krun from the disk of a machine that is off. An unreadable
+// schedule or record fails the test.
 func (m *Machine) Experiment(dir string) *Experiment {
 	m.tb.Helper()
 	e, err := ReadExperiment(m.Disk().Dump(dir))
@@ -28,7 +29,8 @@ func (m *Machine) Experiment(dir string) *Experiment {
 	return e
 }
 
-// ReadExperiment reads the directory of an experiment. Every slot and every record must be readable: the error joins all that are not.
+// ReadExperiment reads the directory of an experiment. Every slot and record must be readable: the
+// error joins all that are not.
 func ReadExperiment(dir string) (*Experiment, error) {
 	f, err := directory.Open(durable.OS(), dir)
 	if err != nil {
@@ -64,7 +66,7 @@ func ReadExperiment(dir string) (*Experiment, error) {
 	return e, nil
 }
 
-// Finished says whether nothing is left to run.
+// Finished reports whether no slot is outstanding.
 func (e *Experiment) Finished() bool {
 	for _, slot := range e.Slots {
 		if !slot.Flag.Final() {
@@ -74,7 +76,7 @@ func (e *Experiment) Finished() bool {
 	return true
 }
 
-// Count returns how many slots have the flag.
+// Count returns the number of slots with the flag.
 func (e *Experiment) Count(flag schedule.Flag) int {
 	n := 0
 	for _, slot := range e.Slots {

@@ -17,7 +17,8 @@ import (
 
 var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
 
-// experiment makes the directory of one of three slots: the first two completed, the third running for the second time.
+// experiment creates the directory of an experiment with three slots: the first two are completed,
+// the third runs its second attempt.
 func experiment(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "x.krun")

@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// explainLimit is how long a machine in trouble has to show its journal.
+// explainLimit bounds how long a failed machine may take to print its journal.
 const explainLimit = time.Minute
 
-// explain tells in the test's log what is known when a test has failed: the journal of a machine that is on, and then, from the disk, the log of
-// each experiment. With KRUND_RIG_LOGS it keeps the directories of the experiments there. Nothing in it can fail the test.
+// explain logs what is known when a test has failed: the journal of a running machine, and then,
+// from the disk, the log of each experiment. With KRUND_RIG_LOGS it keeps the experiment
+// directories there. It never fails the test.
 func (m *Machine) explain() {
 	if !m.tb.Failed() {
 		return
@@ -33,7 +34,7 @@ func (m *Machine) explain() {
 		return
 	}
 	if err := m.explainDisk(); err != nil {
-		m.tb.Logf("look at the disk of the machine that failed: %v", err)
+		m.tb.Logf("read the disk of the failed machine: %v", err)
 	}
 }
 

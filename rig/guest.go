@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// WaitUp waits until this start takes commands, and says which boot it is; once it does, later calls say the same at once. Services may still be
-// starting: WaitRunning waits for these.
+// WaitUp waits until this start accepts commands, and returns which boot it is. Later calls return
+// the same immediately. Services may still be starting: see WaitRunning.
 func (m *Machine) WaitUp() Up {
 	m.tb.Helper()
 	p := m.mustBeOn()
@@ -24,16 +24,17 @@ func (m *Machine) WaitUp() Up {
 	return *p.up
 }
 
-// WaitRunning waits until systemd has nothing left to start, and returns what it says of the system: running or degraded, mostly.
+// WaitRunning waits until systemd has no more start jobs, and returns the system state: usually
+// running or degraded.
 func (m *Machine) WaitRunning() string {
 	m.tb.Helper()
 	state, _ := m.Try("systemctl is-system-running --wait")
 	return state
 }
 
-// Try runs a shell command inside as root and returns its output (stdout and stderr, white space
-// around it cut) and exit status. One that does not end in time is killed and fails the test with
-// the output so far.
+// Try runs a shell command in the guest as root and returns its output (stdout and stderr, without
+// surrounding white space) and exit status. A command that does not end in time is killed and fails
+// the test with its output so far.
 func (m *Machine) Try(command string) (output string, status int) {
 	m.tb.Helper()
 	limit := m.commandLimit()
@@ -60,9 +61,9 @@ func (m *Machine) Sh(command string) string {
 	return output
 }
 
-// Await looks from outside, a few times a second, until look is done. It runs nothing inside
-// between the looks: that would wake the processors of an idle machine. saw is what the failure
-// says when the time is over.
+// Await calls look a few times a second until it returns done. Between the calls it runs nothing in
+// the guest, because that would wake the processors of an idle machine. saw is part of the failure
+// message after a timeout.
 func (m *Machine) Await(what string, look func() (saw string, done bool)) {
 	m.tb.Helper()
 	ctx, cancel := m.limit(what)
@@ -82,7 +83,8 @@ func (m *Machine) Await(what string, look func() (saw string, done bool)) {
 	}
 }
 
-// Put writes a file inside while the machine runs, at about 40 KB/s: larger ones belong into the payload. It is not synced.
+// Put writes a file in the running guest, at about 40 KB/s: larger files belong in the payload. The
+// file is not synced.
 func (m *Machine) Put(name string, mode fs.FileMode, data []byte) {
 	m.tb.Helper()
 	// The shell's arguments have a limit of 128 KiB each.
@@ -97,7 +99,7 @@ func (m *Machine) Put(name string, mode fs.FileMode, data []byte) {
 	m.Sh(fmt.Sprintf("chmod %o %s", mode.Perm(), quoted))
 }
 
-// Reboot makes the guest reboot in order, starts it again, and waits until it takes commands.
+// Reboot reboots the guest in an orderly way, starts it again, and waits until it accepts commands.
 func (m *Machine) Reboot() Up {
 	m.tb.Helper()
 	m.check(m.mustBeOn().agent.send(0, "systemctl reboot"))
@@ -108,7 +110,7 @@ func (m *Machine) Reboot() Up {
 	return m.WaitUp()
 }
 
-// Shutdown makes the guest power itself off in order.
+// Shutdown powers the guest off in an orderly way.
 func (m *Machine) Shutdown() {
 	m.tb.Helper()
 	m.check(m.mustBeOn().agent.send(0, "systemctl poweroff"))
@@ -117,7 +119,8 @@ func (m *Machine) Shutdown() {
 	}
 }
 
-// Send starts a shell command whose answer nobody waits for, such as one that ends the machine. No other command may follow in this boot.
+// Send starts a shell command without waiting for its result, such as one that ends the machine. No
+// other command may follow in this boot.
 func (m *Machine) Send(command string) {
 	m.tb.Helper()
 	m.check(m.mustBeOn().agent.send(0, command))

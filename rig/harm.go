@@ -8,21 +8,21 @@ import (
 	"krund/internal/schedule"
 )
 
-// Harm is something that must never be so.
+// Harm is a violation of something that must always hold.
 type Harm struct {
 	Kind HarmKind
 	Text string // a sentence
 }
 
-// HarmKind tells the harms apart that a campaign counts.
+// HarmKind is the kind of a violation, as counted by a campaign.
 type HarmKind int
 
 // The kinds.
 const (
-	Lost       HarmKind = iota // a completed result that was there is gone
+	Lost       HarmKind = iota // a completed result disappeared
 	Twice                      // an execution has two results that count
 	Unreadable                 // the schedule, or a record, cannot be read
-	Endless                    // the experiment did not come to its end
+	Endless                    // the experiment did not end
 	Wrong                      // anything else
 )
 
@@ -37,15 +37,17 @@ func texts(harms []Harm) []string {
 	return list
 }
 
-// Problems returns what must never be so, whatever happened to the machine, a sentence each: a completed slot without its record, two results of
-// one execution, an attempt that was not counted before it ran, two executions in one boot.
+// Problems returns violations of what must hold whatever happened to the machine, as sentences: a
+// completed slot without a record, two results of one execution, an attempt that was not counted
+// before it ran, two executions in one boot.
 func (e *Experiment) Problems() []string { return texts(e.harms()) }
 
-// Since returns what must never have happened between the earlier state of the same experiment and this one: a record that is gone or changed, a
-// finished slot that is not what it was, attempts or reboots uncounted, a schedule of another size.
+// Since returns violations between the earlier state of the same experiment and this one: a record
+// that disappeared or changed, a finished slot that changed, uncounted attempts or reboots, a
+// schedule of another size.
 func (e *Experiment) Since(earlier *Experiment) []string { return texts(e.harmsSince(earlier)) }
 
-// Harms is Problems, and Since when there is an earlier state, with their kinds.
+// Harms returns Problems and, if there is an earlier state, Since, with their kinds.
 func (e *Experiment) Harms(earlier *Experiment) []Harm {
 	harms := e.harms()
 	if earlier != nil {

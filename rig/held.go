@@ -3,7 +3,8 @@ package rig
 // HeldBenchmark is the name of the benchmark of Payload.Held.
 const HeldBenchmark = "held"
 
-// heldBenchmark stops at the beginning of an iteration for as long as the test wants. It sleeps meanwhile, as an idle machine does.
+// heldBenchmark waits at the beginning of an iteration for as long as the test wants. It sleeps
+// meanwhile, like an idle machine.
 const heldBenchmark = `import os, time
 
 HOLD = "/dev/shm/rig-hold"
@@ -18,18 +19,20 @@ def run_iter(parameter):
     os.unlink(mark)
 `
 
-// Held adds the benchmark "held", in Python, which a test can stop in the middle of a run: Hold, start krund, WaitHeld, look at the machine, LetGo.
+// Held adds the benchmark "held", in Python, which a test can hold during a run: Hold, start krund,
+// WaitHeld, inspect the machine, LetGo.
 func (p *Payload) Held() {
 	p.Text(ExperimentHome+"/benchmarks/"+HeldBenchmark+"/python/bench.py", heldBenchmark)
 }
 
-// Hold makes the next iteration of the benchmark "held" wait for LetGo. It does not outlive the boot.
+// Hold makes the next iteration of the benchmark "held" wait for LetGo, within this boot.
 func (m *Machine) Hold() {
 	m.tb.Helper()
 	m.Sh("touch /dev/shm/rig-hold")
 }
 
-// WaitHeld waits until the benchmark is held, that is until a run is under way. It fails when there is no krund any more.
+// WaitHeld waits until the benchmark is held, that is, until a run is in progress. It fails if
+// krund is no longer running.
 func (m *Machine) WaitHeld() {
 	m.tb.Helper()
 	m.Sh(`missed=0
@@ -44,7 +47,8 @@ until ls /dev/shm/rig-held.* >/dev/null 2>&1; do
 done`)
 }
 
-// LetGo lets the benchmark go on, and returns when it does. One that was killed while it was held is forgotten.
+// LetGo lets the benchmark continue, and returns when it does. It ignores a benchmark that was
+// killed while it was held.
 func (m *Machine) LetGo() {
 	m.tb.Helper()
 	m.Sh(`rm -f /dev/shm/rig-hold
@@ -54,10 +58,10 @@ for f in /dev/shm/rig-held.*; do
 done`)
 }
 
-// NextHeld lets the benchmark that is held end, and returns when the next one is held.
+// NextHeld lets the held benchmark end, and returns when the next one is held.
 func (m *Machine) NextHeld() {
 	m.tb.Helper()
-	m.Sh("ls /dev/shm/rig-held.* >/run/rig-last && rm /dev/shm/rig-hold && " + // it looks for the file every now and then
+	m.Sh("ls /dev/shm/rig-held.* >/run/rig-last && rm /dev/shm/rig-hold && " + // the benchmark polls for the file
 		"while ls /dev/shm/rig-held.* 2>/dev/null | cmp -s - /run/rig-last; do sleep 0.01; done; touch /dev/shm/rig-hold")
 	m.WaitHeld()
 }

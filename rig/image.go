@@ -10,21 +10,21 @@ import (
 	"testing"
 )
 
-// Environment of the suites. rig.mk sets all of them.
+// Environment variables of the suites. rig.mk sets all of them.
 const (
-	envImage    = "KRUND_RIG"          // image directory; unset: every test that boots is skipped
-	envRequired = "KRUND_RIG_REQUIRED" // 1: a test that cannot boot fails instead
-	envPatience = "KRUND_RIG_PATIENCE" // factor on every limit, for slow or busy hosts
-	envPace     = "KRUND_RIG_PACE"     // boot time of this host, in times of the reference; run.sh measures it
-	envDeadline = "KRUND_RIG_DEADLINE" // Unix time in seconds when the run must be over; unset: unbounded
-	envSeed     = "KRUND_RIG_SEED"     // integer that all random choices follow from; default 1
+	envImage    = "KRUND_RIG"          // image directory; if unset, every test that boots is skipped
+	envRequired = "KRUND_RIG_REQUIRED" // if 1, a test that cannot boot fails instead
+	envPatience = "KRUND_RIG_PATIENCE" // factor of every limit, for slow or busy hosts
+	envPace     = "KRUND_RIG_PACE"     // boot time of this host relative to the reference; run.sh measures it
+	envDeadline = "KRUND_RIG_DEADLINE" // Unix time in seconds when the run must be over; if unset, unbounded
+	envSeed     = "KRUND_RIG_SEED"     // seed of all random choices; default 1
 	envCuts     = "KRUND_RIG_CUTS"     // number of power cuts in campaigns
-	envLogs     = "KRUND_RIG_LOGS"     // directory that keeps the consoles, a file per machine
-	envSummary  = "KRUND_RIG_SUMMARY"  // file that gets a line per test: see summary.go
+	envLogs     = "KRUND_RIG_LOGS"     // directory for the consoles, one file per machine
+	envSummary  = "KRUND_RIG_SUMMARY"  // file with one line per test; see summary.go
 	envNice     = "KRUND_RIG_NICE"     // niceness of the machines; default 5
 )
 
-// Image is a directory that build-image.sh made.
+// Image is a directory created by build-image.sh.
 type Image struct {
 	Dir string
 }
@@ -40,7 +40,8 @@ func (i Image) KernelVersion() (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// FindImage returns the image that the environment names, and skips the test with the reason when this host cannot boot one.
+// FindImage returns the image that the environment names. It skips the test with the reason if this
+// host cannot boot one.
 func FindImage(tb testing.TB) Image {
 	tb.Helper()
 	image, err := findImage(os.Getenv(envImage), exec.LookPath)
@@ -54,7 +55,7 @@ func FindImage(tb testing.TB) Image {
 	return Image{}
 }
 
-// The programs that a boot and the reading of a disk need, with their Debian packages.
+// The programs that are needed for booting and for reading a disk, with their Debian packages.
 var programs = [...]struct{ name, pkg string }{
 	{"qemu-system-x86_64", "qemu-system-x86 and seabios"}, {"debugfs", "e2fsprogs"}, {"e2fsck", "e2fsprogs"}, {"cp", "coreutils"}, {"nice", "coreutils"},
 }

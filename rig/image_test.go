@@ -50,7 +50,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// The committed table is what the committed source says.
+// TestACPITable: the committed table is compiled from the committed source.
 func TestACPITable(t *testing.T) {
 	table, err := os.ReadFile("image/rig.aml")
 	if err != nil {
@@ -83,7 +83,8 @@ func TestACPITable(t *testing.T) {
 	}
 }
 
-// Lists in the image's directory name each thing once, in order, so that a change is one line.
+// TestImageListsHaveNoDoubles: lists in the image's directory name each item once, in order, so
+// that a change is one line.
 func TestImageListsHaveNoDoubles(t *testing.T) {
 	for _, name := range []string{"packages", "modules", "masked"} {
 		text, err := os.ReadFile(filepath.Join("image", name))

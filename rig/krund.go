@@ -15,19 +15,22 @@ import (
 	"testing"
 )
 
-// ExperimentHome is the guest's directory of experiments, with benchmarks/ and all programs of the repository in it.
+// ExperimentHome is the guest's directory of experiments. It contains benchmarks/ with all programs
+// of the repository.
 const ExperimentHome = "/srv/krund"
 
-// UnitOf returns the unit that runs an experiment. That of no name is the template.
+// UnitOf returns the unit that runs an experiment. For an empty name it is the template.
 func UnitOf(experiment string) string { return "krund@" + experiment + ".service" }
 
-// Krund makes a machine with krund installed from the repository's last make build, by make install as a user would, and all benchmarks. The unit
-// announces its end (RunToEnd). The machine is off, and runs no experiment until the payload or a command enables one.
+// Krund creates a machine with krund from the repository's last make build, installed by make
+// install as a user would, and all benchmarks. The unit announces its end (RunToEnd). The machine
+// is off, and runs no experiment until the payload or a command enables one.
 //
-// The compiled benchmarks and runners are the host's: they run in the guest as long as the host's C library is not newer than Debian 12's.
+// The compiled benchmarks and runners are those of the host: they run in the guest as long as the
+// host's C library is not newer than that of Debian 12.
 func Krund(tb testing.TB, o Options) *Machine {
 	tb.Helper()
-	FindImage(tb) // before anything is demanded of the repository
+	FindImage(tb) // before anything is required of the repository
 	files, err := krundPayload(tb.Context(), tb.TempDir())
 	if err != nil {
 		tb.Fatalf("install krund in the machine: %v", err)
@@ -39,7 +42,7 @@ func Krund(tb testing.TB, o Options) *Machine {
 	return New(tb, o)
 }
 
-// krundPayload is what Krund installs. dir is an empty directory for the installation.
+// krundPayload returns what Krund installs. dir is an empty directory for the installation.
 func krundPayload(ctx context.Context, dir string) (*Payload, error) {
 	root, err := repository()
 	if err != nil {
@@ -59,7 +62,7 @@ func krundPayload(ctx context.Context, dir string) (*Payload, error) {
 	return &files, nil
 }
 
-// install runs make install of what was built, without building it again.
+// install runs make install without rebuilding.
 func install(ctx context.Context, root, dir string) error {
 	if _, err := os.Stat(filepath.Join(root, "build/bin/krund")); err != nil {
 		return fmt.Errorf("%w; run: make build", err)
@@ -67,7 +70,7 @@ func install(ctx context.Context, root, dir string) error {
 	cmd := exec.CommandContext(ctx, "make", "-s", "-o", "build", "install", "DESTDIR="+dir)
 	cmd.Dir = root
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "MFLAGS=") { // those of a make around this one
+		if !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "MFLAGS=") { // variables of an outer make
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
@@ -77,11 +80,12 @@ func install(ctx context.Context, root, dir string) error {
 	return nil
 }
 
-// InstalledKrund is where Krund installs the daemon: a payload that replaces the file puts another build of it there.
+// InstalledKrund is the path where Krund installs the daemon. A payload can replace the file with
+// another build.
 const InstalledKrund = "/usr/local/bin/krund"
 
-// Build compiles another krund or krunctl for the guest, with further arguments of go build such as -tags, and returns the host's file, which has the
-// program's name.
+// Build compiles another krund or krunctl for the guest, with additional arguments of go build such
+// as -tags, and returns the file on the host, which has the program's name.
 func Build(tb testing.TB, program string, arguments ...string) string {
 	tb.Helper()
 	root, err := repository()
@@ -101,10 +105,11 @@ func Build(tb testing.TB, program string, arguments ...string) string {
 	return to
 }
 
-// Files of a benchmark that an experiment needs.
+// Benchmark files that an experiment needs.
 var benchmarkFiles = [...]string{"benchmarks/*/c/bench.so", "benchmarks/*/python/bench.py"}
 
-// addBenchmarks puts the repository's benchmarks beside the experiments. Each language must have some.
+// addBenchmarks adds the repository's benchmarks beside the experiments. Each language must have
+// some.
 func addBenchmarks(files *Payload, root string) error {
 	for _, pattern := range benchmarkFiles {
 		found, err := fs.Glob(os.DirFS(root), pattern)
@@ -123,7 +128,7 @@ func addBenchmarks(files *Payload, root string) error {
 	return nil
 }
 
-// repository returns the directory of the module, from the working directory upwards.
+// repository returns the module's directory, searching upward from the working directory.
 func repository() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
@@ -140,15 +145,16 @@ func repository() (string, error) {
 	return "", err
 }
 
-// Experiment adds an experiment and returns its path in the guest. Its directory will be beside it: NAME.krun.
+// Experiment adds an experiment and returns its path in the guest. Its directory NAME.krun will be
+// beside it.
 func (p *Payload) Experiment(name, toml string) string {
 	file := path.Join(ExperimentHome, name+".toml")
 	p.Text(file, toml)
 	return file
 }
 
-// Enable makes systemd start an experiment at every boot from the first on, as krunctl enable does on a machine that runs. krund ends that itself
-// when nothing is outstanding.
+// Enable makes systemd start an experiment at every boot from the first on, like krunctl enable on
+// a running machine. krund disables it itself when nothing is outstanding.
 func (p *Payload) Enable(experiment string) {
 	unit := UnitOf(experiment)
 	p.Text("/etc/systemd/system/"+unit+".d/config.conf", "[Service]\nEnvironment=KRUND_CONFIG="+path.Join(ExperimentHome, experiment+".toml")+"\n")

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// fakeRepository has the given files, and a Makefile whose install needs a build that must not be made.
+// fakeRepository creates the given files, and a Makefile whose install depends on a build that must
+// not run.
 func fakeRepository(t *testing.T, names ...string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// How long a wait may take depends on three things:
+// The limit of a wait depends on three things:
 //
-//   - Options.Limit, or defaultLimit: what only a hang reaches on the reference host;
-//   - how slow this host is: run.sh boots one machine first and measures it (KRUND_RIG_PACE). A person
-//     may add a factor of their own (KRUND_RIG_PATIENCE);
+//   - Options.Limit, or defaultLimit: on the reference host only a hang reaches it;
+//   - the speed of this host: run.sh first boots one machine and measures it (KRUND_RIG_PACE).
+//     Users may add their own factor (KRUND_RIG_PATIENCE);
 //   - when the whole run must be over (KRUND_RIG_DEADLINE), if it is bounded.
 
-// referenceBoot is the time from power to the first command on two idle processors that set the
-// limits.
+// referenceBoot is the time from power-on to the first command on the reference host, which has two
+// idle processors.
 const referenceBoot = 2500 * time.Millisecond
 
-// defaultLimit returns the longest wait for any single thing on the reference host.
+// defaultLimit returns the longest wait for a single event on the reference host.
 func defaultLimit() time.Duration {
 	if testing.Short() {
 		return time.Minute // the run has a few minutes for everything
@@ -30,11 +30,11 @@ func defaultLimit() time.Duration {
 	return 4 * time.Minute
 }
 
-// usualTime is what a test of the short selection takes on the reference host with another machine
-// beside it, unless Options.Time says more.
+// usualTime is the duration of a test of the short selection on the reference host with another
+// machine running, unless Options.Time is larger.
 const usualTime = 55 * time.Second
 
-// spareTime is for a host that becomes slower in the middle of a test.
+// spareTime is a reserve for a host that slows down during a test.
 const spareTime = 30 * time.Second
 
 // positive returns the positive number in an environment variable, or 1.
@@ -46,7 +46,7 @@ func positive(name string) float64 {
 	return factor
 }
 
-// Scaled returns how long something may take on this host that takes d on the reference host.
+// Scaled returns the time that something may take on this host if it takes d on the reference host.
 func Scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * max(1, positive(envPace)) * positive(envPatience))
 }
@@ -60,9 +60,9 @@ func timeLeft() (left time.Duration, bounded bool) {
 	return time.Unix(seconds, 0).Sub(now()), true
 }
 
-// Calibrate boots one machine, logs how fast this host emulates it, and writes how many times
-// longer than on the reference host the boot took to the file "pace" where the consoles are kept.
-// run.sh passes that on to all suites.
+// Calibrate boots one machine, logs how fast this host emulates it, and writes the boot time
+// relative to the reference host to the file "pace" in the directory of the consoles. run.sh passes
+// it to all suites.
 func Calibrate(tb testing.TB) {
 	tb.Helper()
 	if pace := os.Getenv(envPace); pace != "" {
@@ -103,7 +103,7 @@ func skipWithoutTime(tb testing.TB, takes time.Duration) {
 	}
 }
 
-// limit returns the context of one wait, and the function that ends it. what names the wait in the
+// limit returns the context of one wait and its cancel function. what names the wait in the
 // summary.
 func (m *Machine) limit(what string) (context.Context, context.CancelFunc) {
 	limit := Scaled(m.options.Limit)
@@ -120,8 +120,8 @@ func (m *Machine) limit(what string) (context.Context, context.CancelFunc) {
 	}
 }
 
-// commandLimit is how long the guest lets a command run, in whole seconds: less than the host waits
-// for the answer.
+// commandLimit returns how long the guest lets a command run, in whole seconds: less than the host
+// waits for the result.
 func (m *Machine) commandLimit() time.Duration {
 	limit := Scaled(m.options.Limit)
 	if left, bounded := timeLeft(); bounded && left < limit {

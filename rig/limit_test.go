@@ -85,7 +85,7 @@ func TestAwaitSaysWhatItSaw(t *testing.T) {
 	}
 }
 
-// TestACommandThatDoesNotEnd: the stand-in answers as the guest's timeout(1) does.
+// TestACommandThatDoesNotEnd: the stand-in answers like timeout(1) in the guest.
 func TestACommandThatDoesNotEnd(t *testing.T) {
 	useStandIn(t)
 	m := Boot(t, Options{})
@@ -99,8 +99,8 @@ func TestACommandThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// TestTheGuestKillsACommandThatDoesNotEnd uses one start of a real machine: afterwards it takes
-// commands as before, so that a failing test can read the journal.
+// TestTheGuestKillsACommandThatDoesNotEnd uses one start of a complete machine: afterwards it
+// accepts commands as before, so that a failing test can read the journal.
 func TestTheGuestKillsACommandThatDoesNotEnd(t *testing.T) {
 	m := Boot(t, Options{Time: 20 * time.Second})
 	m.options.Limit = 5 * time.Second

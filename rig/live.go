@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ExperimentNow is Experiment for a machine that is on, and whose krund does not write at the moment.
+// ExperimentNow is Experiment for a running machine whose krund is not writing at the moment.
 func (m *Machine) ExperimentNow(dir string) *Experiment {
 	m.tb.Helper()
 	packed, err := base64.StdEncoding.DecodeString(m.Sh(fmt.Sprintf("tar -c -C %s %s | base64 -w0", path.Dir(dir), path.Base(dir))))
@@ -24,7 +24,8 @@ func (m *Machine) ExperimentNow(dir string) *Experiment {
 	return e
 }
 
-// untar unpacks directories and plain files below a directory of the host, and passes over the rest.
+// untar unpacks directories and regular files below a directory of the host, and ignores other
+// entries.
 func untar(to string, r io.Reader) error {
 	root, err := os.OpenRoot(to)
 	if err != nil {

@@ -13,31 +13,32 @@ import (
 	"time"
 )
 
-// Machine is a machine with its disk, on or off. Its methods fail the test that it was made for, or that For names; they are for one goroutine.
-// When the test ends its power is cut; when it has failed, its log then has what krund said.
+// Machine is a machine with its disk, on or off. Its methods fail the test for which it was
+// created, or the one passed to For; they are not safe for concurrent use. At the end of the test
+// the power is cut; if the test failed, its log then contains krund's log.
 type Machine struct {
 	tb testing.TB
 	*machine
 }
 
-// machine is what all views of a Machine share.
+// machine is the state shared by all views of a Machine.
 type machine struct {
 	image   Image
 	options Options
 	dir     string
 	console *console
-	log     io.WriteCloser // the console as it came; nil when nobody keeps it
+	log     io.WriteCloser // copy of the console; nil if it is not kept
 	ports   map[uint16]byte
 	payload string // tar to unpack in the next start; "" for none
-	given   int    // console index where the payload was given
+	given   int    // console index at which the payload was given
 	loader  bool   // the boot disk's boot loader starts the machine
 	power   *power // the last start; nil before the first
-	begun   int    // console index where the last start began
+	begun   int    // console index at which the last start began
 	seen    int    // console index up to which waits have looked
 	figures figures
 }
 
-// New makes a machine with a fresh disk. It is off.
+// New creates a machine with a fresh disk. It is off.
 func New(tb testing.TB, o Options) *Machine {
 	tb.Helper()
 	image := FindImage(tb)
@@ -66,7 +67,7 @@ func New(tb testing.TB, o Options) *Machine {
 	return m
 }
 
-// Boot makes a machine, applies power, and waits until it takes commands.
+// Boot creates a machine, applies power, and waits until it accepts commands.
 func Boot(tb testing.TB, o Options) *Machine {
 	tb.Helper()
 	m := New(tb, o)
@@ -75,12 +76,13 @@ func Boot(tb testing.TB, o Options) *Machine {
 	return m
 }
 
-// For returns the same machine for a subtest: failures stop tb instead.
+// For returns the same machine for a subtest: failures end tb instead.
 func (m *Machine) For(tb testing.TB) *Machine { return &Machine{tb: tb, machine: m.machine} }
 
 func (m *Machine) disk() string { return filepath.Join(m.dir, "disk.raw") }
 
-// Install gives the machine files to put over its disk in its next start. It must be off.
+// Install sets the files to unpack over the machine's disk in its next start. The machine must be
+// off.
 func (m *Machine) Install(files *Payload) {
 	m.tb.Helper()
 	m.mustBeOff("Install")
@@ -97,7 +99,7 @@ func (m *Machine) Install(files *Payload) {
 // SetKernelArguments replaces Options.Kernel, from the next start on.
 func (m *Machine) SetKernelArguments(args string) { m.options.Kernel = args }
 
-// On says whether the machine has power.
+// On reports whether the machine has power.
 func (m *Machine) On() bool {
 	if m.power == nil {
 		return false
@@ -137,7 +139,8 @@ func (m *Machine) PowerOn() {
 	m.check(p.qmp.execute(ctx, "cont", nil, nil))
 }
 
-// unpacked says whether a start since it was given has made the payload durable. A cut before that leaves it for the next start.
+// unpacked reports whether a start has durably unpacked the payload. After a cut before that, the
+// next start unpacks it again.
 func (m *Machine) unpacked() bool {
 	lines, _ := m.console.snapshot(m.given)
 	for _, line := range lines {
@@ -148,11 +151,11 @@ func (m *Machine) unpacked() bool {
 	return false
 }
 
-// PowerCut takes the power away at once: what the guest has in memory, its page cache included, is gone.
+// PowerCut cuts the power immediately: the guest's memory, including its page cache, is lost.
 func (m *Machine) PowerCut() {
 	if !m.On() {
 		if m.power != nil {
-			m.power.known = true // it ended by itself a moment ago
+			m.power.known = true // it has just ended by itself
 		}
 		return
 	}
@@ -163,8 +166,9 @@ func (m *Machine) PowerCut() {
 	}
 }
 
-// PowerCutAfter cuts the power d after now, in host time. What the guest has reached by then depends on how busy the host is: tests must hold
-// whenever it comes. A machine that is off before stays off.
+// PowerCutAfter cuts the power d from now, in host time. How far the guest gets until then depends
+// on the load of the host, so tests must hold whenever it happens. If the machine is off before, it
+// stays off.
 func (m *Machine) PowerCutAfter(d time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
@@ -175,7 +179,8 @@ func (m *Machine) PowerCutAfter(d time.Duration) {
 	}
 }
 
-// RunAndCut cuts the power d after now, however often the machine reboots itself until then; it applies power first when the machine is off.
+// RunAndCut cuts the power d from now, however often the machine reboots itself until then; it
+// applies power first if the machine is off.
 func (m *Machine) RunAndCut(d time.Duration) {
 	m.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), d)
@@ -196,7 +201,8 @@ func (m *Machine) RunAndCut(d time.Duration) {
 	}
 }
 
-// ResetButton presses it: like a power cut for the guest, and the machine is off afterwards.
+// ResetButton presses the reset button: for the guest it is like a power cut, and the machine is
+// off afterwards.
 func (m *Machine) ResetButton() Off {
 	m.tb.Helper()
 	ctx, cancel := m.limit("reset")
@@ -205,7 +211,8 @@ func (m *Machine) ResetButton() Off {
 	return m.WaitOff()
 }
 
-// WaitOff waits until the guest has switched the machine off or reset it. A machine that is reset is off too: PowerOn starts it again.
+// WaitOff waits until the guest has powered off or reset the machine. A machine that was reset is
+// off, too: PowerOn starts it again.
 func (m *Machine) WaitOff() Off {
 	m.tb.Helper()
 	p := m.power
@@ -226,8 +233,8 @@ func (m *Machine) WaitOff() Off {
 	return p.how
 }
 
-// WaitConsole waits for a line of this start's console that no wait has passed yet, and returns the match and its groups. The machine may be off:
-// what it printed before still counts.
+// WaitConsole waits for a line of this start's console after the last line found by a wait, and
+// returns the match and its groups. The machine may be off: what it printed before still counts.
 func (m *Machine) WaitConsole(pattern string) []string {
 	m.tb.Helper()
 	ctx, cancel := m.limit(pattern)
@@ -237,7 +244,7 @@ func (m *Machine) WaitConsole(pattern string) []string {
 	return groups
 }
 
-// errMachineOff is why a wait for the console ends when the machine does.
+// errMachineOff is the reason why a wait for the console ends when the machine does.
 var errMachineOff = errors.New("the machine went off")
 
 func (m *machine) waitConsole(ctx context.Context, match *regexp.Regexp) ([]string, error) {
@@ -260,9 +267,10 @@ func (m *machine) waitConsole(ctx context.Context, match *regexp.Regexp) ([]stri
 	return groups, err
 }
 
-// RunUntil lets the machine reboot itself as often as it wants, applying power each time, until a console line matches; it returns the match and
-// its groups. It fails when the machine powers itself off, or needs more than boots further starts. A machine that the test knows to be off (it has
-// cut the power, or called WaitOff, or never switched it on) is started first, and that start is not counted.
+// RunUntil lets the machine reboot itself, applying power each time, until a console line matches;
+// it returns the match and its groups. It fails if the machine powers itself off, or needs more
+// than boots further starts. If the test knows that the machine is off (it cut the power, called
+// WaitOff, or never switched it on), it is started first, and that start is not counted.
 func (m *Machine) RunUntil(pattern string, boots int) []string {
 	m.tb.Helper()
 	match := regexp.MustCompile(pattern)
@@ -289,8 +297,9 @@ func (m *Machine) RunUntil(pattern string, boots int) []string {
 	}
 }
 
-// WaitOffOr waits until the machine is off, or until a line of this start's console matches that no wait has passed yet: on says which. Other than
-// WaitOff alone it is for a machine that may stay on.
+// WaitOffOr waits until the machine is off, or until a line of this start's console matches after
+// the last line found by a wait: on reports which. Unlike WaitOff, it is for a machine that may
+// stay on.
 func (m *Machine) WaitOffOr(pattern string) (off Off, on bool) {
 	m.tb.Helper()
 	m.mustBeOn()
@@ -318,7 +327,7 @@ func (m *Machine) ConsoleOfThisStart() []Line {
 	return lines
 }
 
-// Starts returns how often power was applied.
+// Starts returns the number of times power was applied.
 func (m *Machine) Starts() int { return m.figures.boots }
 
 func (m *Machine) mustBeOn() *power {
@@ -336,7 +345,7 @@ func (m *Machine) mustBeOff(what string) {
 	}
 }
 
-// check fails the test with err, if any.
+// check fails the test with err unless it is nil.
 func (m *Machine) check(err error) {
 	if err != nil {
 		m.tb.Helper()
@@ -344,13 +353,13 @@ func (m *Machine) check(err error) {
 	}
 }
 
-// fatal fails the test, with the end of the console.
+// fatal fails the test and shows the end of the console.
 func (m *Machine) fatal(err error) {
 	m.tb.Helper()
 	m.tb.Fatalf("rig: %v\nconsole:\n%s", err, m.console.tail(30))
 }
 
-// collect adds what the last start has cost to the figures.
+// collect adds the cost of the last start to the figures.
 func (m *machine) collect() {
 	if m.power == nil || m.power.told {
 		return
@@ -373,7 +382,7 @@ func (m *Machine) openLog() {
 	m.log = f
 }
 
-// logName is the test's name as part of a file name.
+// logName returns the test's name as part of a file name.
 func (m *Machine) logName() string {
 	return strings.NewReplacer("/", "-", " ", "_").Replace(m.tb.Name())
 }

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// These tests drive machines whose QEMU is this test binary under another name. It speaks on the same three descriptors, and does what the
-// commands that it is given say:
+// These tests run machines whose QEMU is this test binary under another name. It uses the same
+// three descriptors and interprets the commands that it is given:
 //
 //	say TEXT   prints a line on the console
 //	end REASON ends as QEMU does after that SHUTDOWN event
@@ -81,10 +81,10 @@ func standIn(args []string) {
 		}
 		fmt.Fprintf(agent, "\x01%s\x02%d\n", base64.StdEncoding.EncodeToString([]byte(out)), status)
 	}
-	os.Exit(1) // the driver has gone
+	os.Exit(1) // the driver has exited
 }
 
-// standInQMP greets, and answers: ports hold what is written to them; cont starts the machine.
+// standInQMP greets and answers: ports store what is written to them; cont starts the machine.
 func standInQMP(conn io.ReadWriter, running chan<- bool) {
 	fmt.Fprintln(conn, `{"QMP": {}}`)
 	ports := map[uint16]uint8{0x82: 0x28}
@@ -98,7 +98,7 @@ func standInQMP(conn io.ReadWriter, running chan<- bool) {
 		answer := any(struct{}{})
 		switch command.Execute {
 		case "cont":
-			defer func() { select {} }() // alive until the process ends
+			defer func() { select {} }() // block until the process ends
 			running <- true
 		case "system_reset":
 			fmt.Fprintln(conn, `{"return": {}}`)
@@ -144,7 +144,7 @@ func useStandIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	t.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector makes every exit of a stand-in a second long
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // with the race detector every exit of a stand-in would take a second
 	t.Setenv(envImage, image)
 	for _, name := range []string{envLogs, envSummary, envPatience, envRequired, envSeed, envPace, envDeadline} {
 		t.Setenv(name, "")
@@ -181,7 +181,7 @@ func TestMachineRebootsAndCounts(t *testing.T) {
 			t.Errorf("off: %+v, on %v", off, m.On())
 		}
 		m.PowerOn()
-		m.WaitConsole(`commit=300 second=1$`) // and no payload any more
+		m.WaitConsole(`commit=300 second=1$`) // and no longer a payload
 		m.WaitUp()
 		m.PowerCut()
 		m.PowerCut() // nothing to cut
@@ -270,7 +270,7 @@ func TestRunUntilKeepsThePowerOn(t *testing.T) {
 	m.WaitUp()
 	m.Sh("say step 1")
 	m.Send("end guest-reset")
-	<-m.power.off // it ends while nobody looks
+	<-m.power.off // it ends while nothing waits for it
 	if got := m.RunUntil(`^step (\d)$`, 0); got[1] != "1" || m.Starts() != 1 {
 		t.Errorf("a line from before the reboot: %q in start %d", got, m.Starts())
 	}
@@ -323,7 +323,7 @@ func TestPortsHoldOverPowerCuts(t *testing.T) {
 	}
 }
 
-// failure runs f with a test that is not this one, and returns what it failed with.
+// failure runs f with a substitute for the test, and returns the message with which it failed.
 func failure(t *testing.T, f func(tb testing.TB)) string {
 	t.Helper()
 	failed := &failingTB{TB: t}
@@ -336,7 +336,7 @@ func failure(t *testing.T, f func(tb testing.TB)) string {
 	return failed.message
 }
 
-// failingTB notes a fatal failure and ends its goroutine, as testing does.
+// failingTB records a fatal failure and ends its goroutine, like package testing.
 type failingTB struct {
 	testing.TB
 	message string

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// Payload is a set of files to put over the guest's disk before systemd starts. The zero value is empty. Paths are absolute in the guest;
-// missing directories are made; the same path again replaces what was given before. All files belong to root.
+// Payload is a set of files to unpack over the guest's disk before systemd starts. The zero value
+// is empty. Paths are absolute in the guest; missing directories are created; adding a path again
+// replaces the previous file. All files belong to root.
 type Payload struct {
 	entries map[string]payloadEntry
 }
@@ -23,7 +24,7 @@ type Payload struct {
 type payloadEntry struct {
 	mode   fs.FileMode
 	data   []byte
-	target string // symbolic link when not empty
+	target string // symbolic link if not empty
 }
 
 func (p *Payload) set(name string, e payloadEntry) {
@@ -38,16 +39,16 @@ func (p *Payload) File(name string, mode fs.FileMode, data []byte) {
 	p.set(name, payloadEntry{mode: mode.Perm(), data: data})
 }
 
-// Text adds a file that everybody may read.
+// Text adds a file that all users can read.
 func (p *Payload) Text(name, text string) { p.File(name, 0o644, []byte(text)) }
 
-// Script adds a file that everybody may run.
+// Script adds a file that all users can run.
 func (p *Payload) Script(name, text string) { p.File(name, 0o755, []byte(text)) }
 
 // Link adds a symbolic link to target.
 func (p *Payload) Link(name, target string) { p.set(name, payloadEntry{target: target}) }
 
-// Unit adds a systemd unit, wanted by the given units: none makes it a unit that is only there.
+// Unit adds a systemd unit, wanted by the given units; without them it is only installed.
 func (p *Payload) Unit(name, text string, wantedBy ...string) {
 	p.Text("/etc/systemd/system/"+name, text)
 	for _, by := range wantedBy {
@@ -69,7 +70,8 @@ func (p *Payload) Copy(name, hostFile string) error {
 	return nil
 }
 
-// Tree adds everything below a directory of the host under a directory of the guest: files with their permissions, and symbolic links.
+// Tree adds everything below a directory of the host under a directory of the guest: files with
+// their permissions, and symbolic links.
 func (p *Payload) Tree(name, hostDir string) error {
 	return filepath.WalkDir(hostDir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -99,14 +101,15 @@ func (p *Payload) Merge(q *Payload) {
 	}
 }
 
-// empty says whether there is nothing to unpack; nil is empty.
+// empty reports whether there is nothing to unpack; a nil payload is empty.
 func (p *Payload) empty() bool { return p == nil || len(p.entries) == 0 }
 
-// payloadTime is the modification time of all files: fixed, so that the same files make the same bytes.
+// payloadTime is the modification time of all files. It is fixed, so that the same files yield the
+// same bytes.
 var payloadTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// writeTar writes the archive that the initrd unpacks, in the order of names. Names longer than the tar format's are the GNU extension, which
-// busybox knows.
+// writeTar writes the archive that the initrd unpacks, sorted by name. Names too long for the tar
+// format use the GNU extension, which busybox supports.
 func (p *Payload) writeTar(w io.Writer) error {
 	out := tar.NewWriter(w)
 	for _, name := range slices.Sorted(maps.Keys(p.entries)) {

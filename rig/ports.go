@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// The machine's I/O ports; image/rig.asl says what is behind them.
+// The machine's I/O ports; see image/rig.asl.
 const (
 	portPState      = 0x81 // and 0x82
 	portClockRatio  = 0x83
@@ -13,13 +13,15 @@ const (
 	portTemperature = 0x89 // and 0x8a
 	portPStateLimit = 0x8b
 
-	// CutPort takes the machine's power away when the guest writes a byte to it: at exactly that instruction, which no host can time. A byte v
-	// of 1 to 126 comes back as Off.Code. In a shell: printf '\001' | dd of=/dev/port bs=1 seek=244
+	// CutPort cuts the machine's power when the guest writes a byte to it: at exactly that
+	// instruction, which no host can time. A byte v from 1 to 126 is returned as Off.Code. In a
+	// shell: printf '\001' | dd of=/dev/port bs=1 seek=244
 	CutPort = 0xf4
 )
 
-// SetTemperature sets what zone 0 or 1 measures, in degrees Celsius, in steps of a half from 0.5 to 127.5. It holds over reboots. A machine
-// that was never told measures 40. From 126 on the kernel powers the machine off.
+// SetTemperature sets the temperature of zone 0 or 1 in degrees Celsius, in steps of 0.5 from 0.5
+// to 127.5. It persists over reboots. The initial temperature is 40. From 126 on, the kernel powers
+// the machine off.
 func (m *Machine) SetTemperature(zone int, celsius float64) {
 	m.tb.Helper()
 	halves := celsius * 2
@@ -29,8 +31,8 @@ func (m *Machine) SetTemperature(zone int, celsius float64) {
 	m.setPort(portTemperature+uint16(zone), byte(halves))
 }
 
-// PState returns the frequency that the cpufreq driver has last asked for CPU 0 or 1, in MHz: 3000, 2400, 1800 or 800. It is 0 before the
-// first time.
+// PState returns the frequency that the cpufreq driver last requested for CPU 0 or 1, in MHz: 3000,
+// 2400, 1800 or 800, or 0 before the first request.
 func (m *Machine) PState(cpu int) int {
 	m.tb.Helper()
 	if cpu < 0 || cpu > 1 {
@@ -44,35 +46,38 @@ func (m *Machine) PState(cpu int) int {
 	return mhz
 }
 
-// SetPStateLimit forbids the n fastest P-states from the next start on: the firmware's limit, as a hot or badly powered machine has it.
+// SetPStateLimit disables the n fastest P-states from the next start on: the limit of the firmware
+// of a hot or underpowered machine.
 func (m *Machine) SetPStateLimit(n byte) {
 	m.tb.Helper()
 	m.mustBeOff("SetPStateLimit")
 	m.ports[portPStateLimit] = n
 }
 
-// SetClockRatio makes APERF run at percent of MPERF, instead of what the P-state says; 0 ends that. Needs Options.MSR.
+// SetClockRatio makes APERF run at percent of MPERF, instead of following the P-state; 0 ends that.
+// It needs Options.MSR.
 func (m *Machine) SetClockRatio(percent byte) {
 	m.tb.Helper()
 	m.setPort(portClockRatio, percent)
 }
 
-// Faults of the counters, to combine.
+// Faults of the counters, which can be combined.
 const (
-	FaultNoErrors    = 1 << iota // MSRs that do not exist can be read all the same
+	FaultNoErrors    = 1 << iota // MSRs that do not exist can be read anyway
 	FaultThrottled               // the processor is being throttled
-	FaultWasThrottle             // the log bit alone: it was throttled in between
+	FaultWasThrottle             // only the log bit: it was throttled meanwhile
 	FaultUnreadable              // APERF and MPERF fail with EIO
 	FaultStuck                   // all counters stand still
 )
 
-// SetMSRFaults breaks the counters as the bits say; 0 mends them. Needs Options.MSR.
+// SetMSRFaults sets the faults of the counters; 0 removes them. It needs Options.MSR.
 func (m *Machine) SetMSRFaults(bits byte) {
 	m.tb.Helper()
 	m.setPort(portMSRFaults, bits)
 }
 
-// setPort sets a port now, when the machine is on, and in every later start: what it stands for is outside the machine.
+// setPort sets a port now, if the machine is on, and in every later start, because the port stands
+// for something outside the machine.
 func (m *Machine) setPort(port uint16, value byte) {
 	m.tb.Helper()
 	m.ports[port] = value
@@ -93,7 +98,7 @@ func (m *Machine) port(port uint16) byte {
 	return value
 }
 
-// The unit that loads the module before anything that reads counters can start.
+// The unit that loads the module before anything that reads counters.
 const msrUnit = `[Unit]
 Description=Counters that move, for the rig
 DefaultDependencies=no
@@ -105,7 +110,8 @@ RemainAfterExit=yes
 ExecStart=/sbin/insmod /usr/local/rig/rigmsr.ko
 `
 
-// addMSR adds the rigmsr module to the payload, or skips the test with the reason why the image has none.
+// addMSR adds the rigmsr module to the payload, or skips the test with the reason if the image has
+// none.
 func (m *Machine) addMSR(files *Payload) {
 	m.tb.Helper()
 	if reason, err := os.ReadFile(m.image.file("rigmsr.missing")); err == nil {

@@ -16,21 +16,21 @@ import (
 	"time"
 )
 
-// Why a machine is off.
+// The reasons why a machine is off.
 const (
 	OffRebooted = "guest-reset"    // the guest reset it: reboot(2), or a panic with panic=1; Panic tells these apart
 	OffShutdown = "guest-shutdown" // the guest powered it off
 	OffCut      = "cut"            // PowerCut
-	OffPort     = "cut-port"       // the guest wrote to CutPort; Off.Code is what it wrote
-	OffBroken   = "broken"         // QEMU ended by itself; Off.Detail is what it said
+	OffPort     = "cut-port"       // the guest wrote to CutPort; Off.Code is the value
+	OffBroken   = "broken"         // QEMU ended by itself; Off.Detail is its message
 )
 
-// Off says how one start of the machine ended.
+// Off is how one start of the machine ended.
 type Off struct {
 	Reason string        // one of the constants, or another reason of QEMU's SHUTDOWN event
 	Code   int           // OffPort only
 	Detail string        // OffBroken only
-	CPU    time.Duration // processor time of the host that this start has used
+	CPU    time.Duration // processor time that this start used on the host
 }
 
 // power is one start of the machine: the QEMU process with its three channels.
@@ -40,14 +40,15 @@ type power struct {
 	agent  *agent
 	stderr bytes.Buffer
 	cut    chan struct{} // closed before the rig kills it
-	off    chan struct{} // closed when it has ended and all its output is read
+	off    chan struct{} // closed when it has ended and all its output was read
 	how    Off           // valid after off
-	up     *Up           // what the guest said when it came up; nil until somebody has waited for it
-	known  bool          // the test has been told that it is off
+	up     *Up           // the guest's message when it came up; nil until a wait for it
+	known  bool          // the test knows that it is off
 	told   bool          // its figures were collected
 }
 
-// startPower runs QEMU with args, its console going to out. The machine stands before its first instruction; the caller lets it go.
+// startPower runs QEMU with args and copies its console to out. The machine is stopped before its
+// first instruction; the caller lets it run.
 func startPower(ctx context.Context, args []string, out io.Writer) (*power, error) {
 	var ours [3]net.Conn
 	var theirs [3]*os.File
@@ -58,7 +59,7 @@ func startPower(ctx context.Context, args []string, out io.Writer) (*power, erro
 		}
 	}
 	p := &power{cut: make(chan struct{}), off: make(chan struct{}), qmp: newQMP(ours[0]), agent: &agent{conn: ours[2]}}
-	// Not bound to ctx: the machine lives until PowerCut, its own end, or the end of this process.
+	// Not bound to ctx: the machine runs until PowerCut, its own end, or the end of this process.
 	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), "nice", append([]string{"-n", niceness(), "qemu-system-x86_64"}, args...)...)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.ExtraFiles = theirs[:]
@@ -70,14 +71,14 @@ func startPower(ctx context.Context, args []string, out io.Writer) (*power, erro
 		return nil, fmt.Errorf("start the machine: %w", errors.Join(err, closeAll(ours[:])))
 	}
 	if err := p.qmp.execute(ctx, "qmp_capabilities", nil, nil); err != nil {
-		_ = p.cmd.Process.Kill() // fails only when it has ended
+		_ = p.cmd.Process.Kill() // fails only if it has ended
 		<-p.off
 		return nil, fmt.Errorf("start the machine: %w: %s", err, strings.TrimSpace(p.stderr.String()))
 	}
 	return p, nil
 }
 
-// niceness returns the machines' share of a busy host: they step back for people.
+// niceness returns the niceness of the machines on a busy host, where users have priority.
 func niceness() string {
 	if n := os.Getenv(envNice); n != "" {
 		return n
@@ -93,8 +94,8 @@ func closeAll[C io.Closer](all []C) error {
 	return errors.Join(errs...)
 }
 
-// live starts the process, and from then on waits for its end. It keeps its operating system thread all the while: the kernel kills the machine
-// when the thread that started it ends.
+// live starts the process and then waits for its end. It occupies its operating system thread
+// meanwhile, because the kernel kills the machine when the thread that started it ends.
 func (p *power) live(started chan<- error, consoleConn io.Reader, out io.Writer) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -117,14 +118,14 @@ func (p *power) live(started chan<- error, consoleConn io.Reader, out io.Writer)
 	close(p.off)
 }
 
-// kill takes the power away and waits until all output is read.
+// kill cuts the power and waits until all output is read.
 func (p *power) kill() {
 	close(p.cut)
-	_ = p.cmd.Process.Kill() // fails only when it has ended
+	_ = p.cmd.Process.Kill() // fails only if it has ended
 	<-p.off
 }
 
-// classify finds out why the process ended; err is what Wait returned.
+// classify determines why the process ended; err is the result of Wait.
 func (p *power) classify(err error) Off {
 	off := Off{CPU: p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()}
 	var exit *exec.ExitError
@@ -172,7 +173,7 @@ func socketPair(name string) (net.Conn, *os.File, error) {
 	return conn, theirs, nil
 }
 
-// copyDisk copies a disk image, leaving its holes empty.
+// copyDisk copies a disk image and preserves its holes.
 func copyDisk(ctx context.Context, from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return fmt.Errorf("copy the disk: %w", err)

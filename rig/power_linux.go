@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-// dieWithParent makes the kernel kill the machine when this process ends, however it ends: a test that is killed leaves no machine behind.
+// dieWithParent makes the kernel kill the machine when this process ends in any way: a killed test
+// leaves no machine behind.
 func dieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -4,5 +4,6 @@ package rig
 
 import "os/exec"
 
-// dieWithParent does nothing here: only Linux can bind a child's life to its parent's. Images are made on Linux only.
+// dieWithParent does nothing, because only Linux can bind a child's life to that of its parent.
+// Images are only built on Linux.
 func dieWithParent(*exec.Cmd) {}

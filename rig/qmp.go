@@ -12,7 +12,8 @@ import (
 	"sync"
 )
 
-// qmpMessage is any line that QEMU sends over its machine protocol: greeting, event, return or error.
+// qmpMessage is any line that QEMU sends over the QEMU Machine Protocol (QMP): greeting, event,
+// return or error.
 type qmpMessage struct {
 	QMP    *json.RawMessage `json:"QMP"`
 	Event  string           `json:"event"`
@@ -21,7 +22,7 @@ type qmpMessage struct {
 	Error  *qmpError        `json:"error"`
 }
 
-// qmpError is QEMU's refusal of a command.
+// qmpError is QEMU's error for a command.
 type qmpError struct {
 	Class string `json:"class"`
 	Desc  string `json:"desc"`
@@ -41,7 +42,7 @@ func qmpCommand(name string, args any) ([]byte, error) {
 	return append(line, '\n'), nil
 }
 
-// parseQMP decodes one line. A line that is none of the four kinds is an error.
+// parseQMP decodes one line. A line of any other kind is an error.
 func parseQMP(line []byte) (qmpMessage, error) {
 	var m qmpMessage
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -53,7 +54,8 @@ func parseQMP(line []byte) (qmpMessage, error) {
 	return m, nil
 }
 
-// shutdownReason returns why the machine stopped, from a SHUTDOWN event: guest-reset, guest-shutdown, guest-panic, host-qmp-quit, ...
+// shutdownReason returns why the machine stopped, from a SHUTDOWN event: guest-reset,
+// guest-shutdown, guest-panic, host-qmp-quit, ...
 func shutdownReason(m qmpMessage) (string, bool) {
 	var data struct {
 		Reason string `json:"reason"`
@@ -64,7 +66,7 @@ func shutdownReason(m qmpMessage) (string, bool) {
 	return data.Reason, true
 }
 
-// parsePort takes the value out of the monitor's answer to "i /b 0x81": portb[0x0081] = 0x10.
+// parsePort parses the monitor's reply to "i /b 0x81": portb[0x0081] = 0x10.
 func parsePort(answer string) (byte, error) {
 	_, value, found := strings.Cut(answer, " = ")
 	n, err := strconv.ParseUint(strings.TrimSpace(value), 0, 8)
@@ -74,20 +76,20 @@ func parsePort(answer string) (byte, error) {
 	return byte(n), nil
 }
 
-// errQMPClosed is returned by commands to a machine that has ended.
+// errQMPClosed is the error of commands to a machine that has ended.
 var errQMPClosed = errors.New("the machine is off")
 
-// qmpClient sends one command at a time and keeps the reason of the machine's end.
+// qmpClient sends one command at a time and records why the machine ended.
 type qmpClient struct {
 	conn    io.ReadWriteCloser
-	command sync.Mutex // held over one command and its answer
+	command sync.Mutex // held during one command and its reply
 	answers chan qmpMessage
 	ended   chan struct{} // closed when QEMU has closed its side
 	reason  string        // valid after ended
-	err     error         // valid after ended: what broke, nil for a plain end
+	err     error         // valid after ended: the failure; nil for a normal end
 }
 
-// newQMP starts to read from conn. The greeting is negotiated with the first command, by the caller: qmp_capabilities.
+// newQMP starts to read from conn. The caller negotiates with its first command: qmp_capabilities.
 func newQMP(conn io.ReadWriteCloser) *qmpClient {
 	c := &qmpClient{conn: conn, answers: make(chan qmpMessage, 1), ended: make(chan struct{})}
 	go c.read()
@@ -100,7 +102,7 @@ func (c *qmpClient) read() {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return // the end of the machine, whatever the kind of error
+			return // the machine has ended, whatever the error is
 		}
 		m, err := parseQMP(line)
 		switch reason, stopped := shutdownReason(m); {
@@ -112,7 +114,7 @@ func (c *qmpClient) read() {
 		case m.Return != nil || m.Error != nil:
 			select {
 			case c.answers <- m:
-			default: // nobody asked: the answer to a command that was given up
+			default: // the reply to a command that was given up
 			}
 		}
 	}
@@ -141,7 +143,8 @@ func (c *qmpClient) execute(ctx context.Context, name string, args, result any) 
 	return json.Unmarshal(*m.Return, result)
 }
 
-// answer waits for the answer to the command that was sent. One that came before the machine's end counts.
+// answer waits for the reply to the last command. A reply that arrived before the end of the
+// machine counts.
 func (c *qmpClient) answer(ctx context.Context) (qmpMessage, error) {
 	select {
 	case m := <-c.answers:
@@ -154,12 +157,12 @@ func (c *qmpClient) answer(ctx context.Context) (qmpMessage, error) {
 			return qmpMessage{}, errors.Join(errQMPClosed, c.err)
 		}
 	case <-ctx.Done():
-		_ = c.conn.Close() // the answer may still come, and would be taken for the next one's
+		_ = c.conn.Close() // the reply may still arrive and would be mistaken for that of the next command
 		return qmpMessage{}, fmt.Errorf("no answer: %w", context.Cause(ctx))
 	}
 }
 
-// monitor runs one line of the human monitor and returns what it prints.
+// monitor runs one line of the human monitor and returns its output.
 func (c *qmpClient) monitor(ctx context.Context, line string) (string, error) {
 	var out string
 	err := c.execute(ctx, "human-monitor-command", map[string]string{"command-line": line}, &out)

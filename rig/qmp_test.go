@@ -56,7 +56,8 @@ func TestParsePort(t *testing.T) {
 	}
 }
 
-// qmpServer answers each line it gets with the next of answers, and closes the connection after the last.
+// qmpServer replies to each line with the next of answers, and closes the connection after the last
+// one.
 func qmpServer(t *testing.T, answers ...string) *qmpClient {
 	ours, theirs := net.Pipe()
 	go func() {
@@ -109,7 +110,7 @@ func TestClientTellsThatTheMachineEnded(t *testing.T) {
 
 func TestClientGivesUpWithItsContext(t *testing.T) {
 	ours, theirs := net.Pipe()
-	go func() { _, _ = io.Copy(io.Discard, theirs) }() // takes everything, answers nothing
+	go func() { _, _ = io.Copy(io.Discard, theirs) }() // accepts everything, never replies
 	c := newQMP(ours)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	late := errors.New("too late")

@@ -1,15 +1,15 @@
-# Targets of the rig, included by the Makefile at the top. Where no image can be made or booted they say why and succeed, unless
-# KRUND_RIG_REQUIRED=1. README.md beside this file lists all settings.
+# Targets of the rig, included by the top-level Makefile. If no image can be built or booted, they
+# print the reason and succeed, unless KRUND_RIG_REQUIRED=1. README.md lists all settings.
 #
 #   make rig-image        build the disk image, or find the cached one
 #   make rig-smoke        the short selection: every suite with -short
 #   make rig              every suite in full, with the packages of make release
 #   make attack           only the attacks of local users and benchmarks, as root in a machine
-#   make rig-powercut     only the power cuts; N=100 says how many. Its log: build/rig/campaign.md
-#   make rig-log          put the log of the last campaign into docs/reliability.md
+#   make rig-powercut     only the power cuts; N=100 is their number. The log: build/rig/campaign.md
+#   make rig-log          copy the log of the last campaign to docs/reliability.md
 #   make rig-clean        remove all cached images
 #
-# What the suites install in the guest is built first, by the targets in RIG_NEEDS.
+# The targets in RIG_NEEDS first build what the suites install in the guest.
 
 RIG_NEEDS ?= build
 N ?= 100
@@ -19,7 +19,8 @@ N ?= 100
 rig-image:
 	rig/run.sh -image
 
-# Two machines at a time. The first suites are those that a slow host should get to before its time is over.
+# Two machines at a time. The first suites are the ones that a slow host should run before its time
+# is over.
 rig-smoke: $(RIG_NEEDS)
 	KRUND_RIG_TIME=$${KRUND_RIG_TIME:-480} rig/run.sh -short -p 2 ./rig/lifecycle ./rig/controls ./rig/selftest ./rig/... ./internal/msr
 

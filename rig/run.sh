@@ -1,22 +1,22 @@
 #!/bin/bash
-# run.sh runs suites of the rig: it finds or builds the image, measures how fast this host boots a machine, tells the
-# suites, and prints what they cost.
+# run.sh runs suites of the rig: it finds or builds the image, measures how fast this host boots a
+# machine, passes that to the suites, and prints their costs.
 #
 #   rig/run.sh -image          only the image
 #   rig/run.sh [GO TEST ARGUMENTS]
 #
-# KRUND_RIG_TIME=480 bounds the run to so many seconds, without the time to build the image: a test that could not end
-# in time is skipped and listed, and every wait ends with the run.
+# KRUND_RIG_TIME=480 limits the run to that many seconds, not counting the build of the image: tests
+# that could not end in time are skipped and listed, and every wait ends with the run.
 #
-# Exit status: that of go test; 0 with the reason on stderr where no machine can be booted, 1 then when
-# KRUND_RIG_REQUIRED=1. Consoles and the summary stay in build/rig, or in $KRUND_RIG_LOGS, and so does the log of a
-# campaign of power cuts: campaign.md.
+# Exit status: that of go test; 0 with the reason on stderr if no machine can be booted, or 1 with
+# KRUND_RIG_REQUIRED=1. Consoles, the summary and the log of a power cut campaign (campaign.md) are
+# kept in build/rig, or in $KRUND_RIG_LOGS.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 export PATH=$PATH:/usr/sbin:/sbin # debugfs
 
 skip() {
-  if [ "${KRUND_RIG_REQUIRED:-0}" = 1 ]; then echo "rig: $*, and KRUND_RIG_REQUIRED=1 asks for it" >&2; exit 1; fi
+  if [ "${KRUND_RIG_REQUIRED:-0}" = 1 ]; then echo "rig: $*, and KRUND_RIG_REQUIRED=1 is set" >&2; exit 1; fi
   echo "rig: SKIPPED: $*" >&2
   exit 0
 }
@@ -38,11 +38,11 @@ export KRUND_RIG_LOGS=${KRUND_RIG_LOGS:-$PWD/build/rig}
 export KRUND_RIG_SUMMARY=$KRUND_RIG_LOGS/summary.tsv
 mkdir -p "$KRUND_RIG_LOGS"
 exec 9>"$KRUND_RIG_LOGS/lock"
-flock -n 9 || { echo "rig: another run is under way here; waiting for its end" >&2; flock -w 7200 9 || exit 1; }
+flock -n 9 || { echo "rig: another run is in progress here; waiting for its end" >&2; flock -w 7200 9 || exit 1; }
 rm -rf "$KRUND_RIG_LOGS"/*.console "$KRUND_RIG_LOGS"/*.disk "$KRUND_RIG_LOGS"/{campaign.md,pace} "$KRUND_RIG_SUMMARY"
 start=$SECONDS
 go=${GO:-go}
-# Compiling the test programs is not on the run's clock.
+# Compiling the test programs does not count toward the time of the run.
 "$go" test -count=1 -run '^$' ./rig/... ./internal/msr >/dev/null || exit 1
 [ -z "${KRUND_RIG_TIME:-}" ] || export KRUND_RIG_DEADLINE=$(($(date +%s) + KRUND_RIG_TIME))
 if [ -z "${KRUND_RIG_PACE:-}" ]; then
@@ -52,7 +52,7 @@ if [ -z "${KRUND_RIG_PACE:-}" ]; then
   KRUND_RIG_PACE=$(cat "$KRUND_RIG_LOGS/pace") && export KRUND_RIG_PACE || exit 1
   rm -f "$KRUND_RIG_SUMMARY"
 fi
-# A run that is bounded ends by its deadline; go test's own limit is for a rig that hangs.
+# A limited run ends by its deadline; the limit of go test is for a rig that hangs.
 limit=2h
 [ -z "${KRUND_RIG_TIME:-}" ] || limit=$((KRUND_RIG_TIME + 240))s
 "$go" test -count=1 -p 1 -timeout "$limit" "$@"

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Seed returns the number that all random choices of this campaign follow from: KRUND_RIG_SEED, or 1.
+// Seed returns the seed of all random choices of this campaign: KRUND_RIG_SEED, or 1.
 func Seed(tb testing.TB) uint64 {
 	tb.Helper()
 	text := os.Getenv(envSeed)
@@ -22,8 +22,8 @@ func Seed(tb testing.TB) uint64 {
 	return seed
 }
 
-// Rand returns the test's own source of random choices: it depends on the seed and the test's name only, so a test makes the same choices
-// alone and in a campaign.
+// Rand returns the test's own source of random numbers. It depends only on the seed and the test's
+// name, so a test makes the same choices alone and in a campaign.
 func Rand(tb testing.TB) *rand.Rand {
 	tb.Helper()
 	seed := Seed(tb)
@@ -33,7 +33,7 @@ func Rand(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, name.Sum64()))
 }
 
-// Cuts returns how many power cuts a campaign makes: KRUND_RIG_CUTS, or normally.
+// Cuts returns the number of power cuts of a campaign: KRUND_RIG_CUTS, or normally.
 func Cuts(tb testing.TB, normally int) int {
 	tb.Helper()
 	text := os.Getenv(envCuts)

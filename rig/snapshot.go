@@ -6,39 +6,40 @@ import (
 	"strings"
 )
 
-// snapshotScript prints the state of the machine, a line for each value.
+// snapshotScript prints the state of the machine, one value per line.
 //
 //go:embed snapshot.sh
 var snapshotScript string
 
-// Volatile is a kind of line of a snapshot that says nothing about whether the machine is as it was found, and why. Whatever is not one of
-// these is compared.
+// Volatile matches lines of a snapshot that are irrelevant for whether the machine is restored,
+// with the reason. All other lines are compared.
 type Volatile struct {
-	Pattern string // extended regular expression, as of grep -E
+	Pattern string // extended regular expression, as for grep -E
 	Why     string
 }
 
-// volatile is what changes on a machine that nobody touches.
+// volatile matches what changes on an untouched machine.
 var volatile = []Volatile{
-	{`^/sys/devices/system/cpu/cpufreq/policy[0-9]+/(scaling_cur_freq|cpuinfo_cur_freq|stats/(time_in_state|total_trans|trans_table)):`, "where the governor has got to, and its statistics"},
-	{`^/sys/devices/system/cpu/cpu[0-9]+/cpuidle/state[0-9]+/(usage|time|rejected|above|below):`, "counts of naps"},
-	{`^/proc/sys/kernel/(ns_last_pid|random/(uuid|entropy_avail)|pty/nr|sched_domain.*):`, "counts and draws anew"},
+	{`^/sys/devices/system/cpu/cpufreq/policy[0-9]+/(scaling_cur_freq|cpuinfo_cur_freq|stats/(time_in_state|total_trans|trans_table)):`, "state and statistics of the governor"},
+	{`^/sys/devices/system/cpu/cpu[0-9]+/cpuidle/state[0-9]+/(usage|time|rejected|above|below):`, "idle state counters"},
+	{`^/proc/sys/kernel/(ns_last_pid|random/(uuid|entropy_avail)|pty/nr|sched_domain.*):`, "counters and random numbers"},
 	{`^/proc/sys/kernel/tainted:(0|512)$`, "whether the kernel has warned of itself, as it may where the host is busy and ticks come late; the log of a test has the warning. All other reasons are compared"},
-	{`^/proc/sys/vm/stat_refresh`, "reading it is an order to count"},
+	{`^/proc/sys/vm/stat_refresh`, "reading it triggers a refresh"},
 	{`^/sys/kernel/mm/ksm/(full_scans|pages_.*|stable_node_.*):`, "counts of pages"},
 	{`^/sys/kernel/mm/transparent_hugepage/khugepaged/(full_scans|pages_collapsed):`, "counts of pages"},
-	{`^process: root +(kworker.*|awk|xargs|find|bash|cat|grep|mv|ps|sed|setsid|sleep|sort|base64)$`, "the snapshot's own processes, the rig's, and the kernel's errands"},
+	{`^process: root +(kworker.*|awk|xargs|find|bash|cat|grep|mv|ps|sed|setsid|sleep|sort|base64)$`, "processes of the snapshot, the rig and the kernel"},
 	{`^(affinity: )(kworker|bash|grep|awk|sed|sort|sleep|base64|xargs|find).*`, "the same processes"},
 	{`^file: /srv/krund/[^/]+[.](krun|toml)`, "the experiment"},
 	{`^file: /etc/(passwd|group|shadow|gshadow|subuid|subgid)-`, "copies of the files as they were before the last change, which useradd and userdel keep"},
-	{`^runfile: /run/krund `, "the directory of the lock that a krund holds while it works"},
+	{`^runfile: /run/krund `, "the directory of the lock that a running krund holds"},
 	{`^(module: (msr|cpuid)|/sys/devices/system/cpu/hotplug/states:.*x86/(msr|cpuid):online)$`, "modules through which processors are read; the kernel does not tell whether somebody else uses one by now"},
 }
 
-// Snapshot is the state of the machine at one moment: every value that krund may change, and its neighbours. It stays in the guest, in memory.
+// Snapshot is the state of the machine at one moment: every value that krund may change, and
+// related ones. It is stored in the guest, in memory.
 type Snapshot struct{ file string }
 
-// Snapshot takes one.
+// Snapshot takes a snapshot.
 func (m *Machine) Snapshot() Snapshot {
 	m.tb.Helper()
 	var patterns strings.Builder
@@ -49,13 +50,14 @@ func (m *Machine) Snapshot() Snapshot {
 		"f=$(mktemp /run/rig/snapshot.XXXXXX) && bash snapshot.sh 2>&1 | grep -avEf volatile >$f; echo $f", snapshotScript, patterns.String()))}
 }
 
-// Lines returns how many values the snapshot holds.
+// Lines returns the number of values in the snapshot.
 func (m *Machine) Lines(s Snapshot) string {
 	m.tb.Helper()
 	return m.Sh("wc -l <" + s.file)
 }
 
-// Since returns what is different now, as diff(1) prints it without context: lines that are gone with "-" before them, new ones with "+".
+// Since returns the differences to the current state, like diff(1) without context: removed lines
+// start with "-", new ones with "+".
 func (m *Machine) Since(before Snapshot) []string {
 	m.tb.Helper()
 	after := m.Snapshot()

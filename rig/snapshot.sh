@@ -1,4 +1,5 @@
-# Prints the state of the machine, one line for each value, in an order that does not change. What cannot be read says why: that is state, too.
+# Prints the state of the machine, one line per value, in a stable order. For unreadable values it
+# prints the reason, which is also state.
 export LC_ALL=C SYSTEMD_COLORS=0 SYSTEMD_PAGER=
 
 values() { find "$@" -type f -perm /u+r 2>&1 | sort | xargs -r -d '\n' grep -aH '' 2>&1; }
@@ -7,7 +8,7 @@ titled() { local t=$1; shift; "$@" 2>&1 | sort | sed "s|^|$t: |"; }
 values /sys/devices/system/cpu /proc/sys/kernel /proc/sys/vm /sys/kernel/mm/transparent_hugepage /sys/kernel/mm/ksm
 values /proc/irq/default_smp_affinity $(ls -d /proc/irq/*/smp_affinity_list)
 
-# Processor registers that krund may write, and the wish for short naps.
+# Processor registers that krund may write, and the latency request.
 for cpu in /dev/cpu/[0-9]*/msr; do echo "$cpu 0x1a0: $(dd if=$cpu bs=8 count=1 skip=$((0x1a0)) iflag=skip_bytes 2>/dev/null | od -An -tx8)"; done
 echo "/dev/cpu_dma_latency: $(od -An -td4 -N4 /dev/cpu_dma_latency)"
 
@@ -30,7 +31,8 @@ values /proc/sys/net/ipv4/conf /proc/sys/net/ipv6/conf
 titled unit systemctl list-units --all --plain --no-legend --full
 titled unitfile systemctl list-unit-files --no-legend --full
 titled property systemctl show -p AllowedCPUs,CPUAffinity init.scope system.slice user.slice
-# Threads that the kernel binds itself (PF_NO_SETAFFINITY) are left out: nobody else can, and some of them it moves about.
+# Threads that the kernel binds itself (PF_NO_SETAFFINITY) are excluded: only the kernel can bind
+# them, and it moves some of them.
 bound() {
   local dir stat key value name
   for dir in /proc/[0-9]*; do
@@ -43,7 +45,7 @@ bound() {
       Cpus_allowed_list:) echo "$name $value" ;;
       esac
     done <$dir/status
-  done 2>/dev/null # a process that has just ended
+  done 2>/dev/null # the process has just ended
 }
 titled affinity bound
 

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Directory returns the guest's directory of an experiment: schedule and records.
+// Directory returns the guest's directory of an experiment, with schedule and records.
 func Directory(experiment string) string { return path.Join(ExperimentHome, experiment+".krun") }
 
-// Benchmarks adds a suite's own benchmarks: the Python files NAME.py in dir become ExperimentHome/SET/NAME/bench.py, for an experiment that says
-// benchmarks = "SET". It returns their names.
+// Benchmarks adds a suite's own benchmarks: the Python files NAME.py in dir become
+// ExperimentHome/SET/NAME/bench.py, for an experiment with benchmarks = "SET". It returns their
+// names.
 func (p *Payload) Benchmarks(set string, files embed.FS, dir string) ([]string, error) {
 	found, err := fs.Glob(files, path.Join(dir, "*.py"))
 	if err != nil {
@@ -30,14 +31,16 @@ func (p *Payload) Benchmarks(set string, files embed.FS, dir string) ([]string, 
 	return names, nil
 }
 
-// RunExperiment runs an experiment with reboot = "none" by its unit, in this boot, and returns how the unit ended. The system must be up.
+// RunExperiment runs an experiment with reboot = "none" in its unit, in this boot, and returns how
+// the unit ended. The system must be up.
 func (m *Machine) RunExperiment(name string) Ended {
 	m.tb.Helper()
 	m.StartExperiment(name)
 	return m.RunToEnd(UnitOf(name), 0)
 }
 
-// StartExperiment starts the unit of an experiment and does not wait for it: RunToEnd(UnitOf(name), 0) does.
+// StartExperiment starts the unit of an experiment without waiting for it: see
+// RunToEnd(UnitOf(name), 0).
 func (m *Machine) StartExperiment(name string) {
 	m.tb.Helper()
 	unit := UnitOf(name)
@@ -47,7 +50,7 @@ func (m *Machine) StartExperiment(name string) {
 	m.Sh("systemctl start --no-block " + unit)
 }
 
-// Log returns what an experiment's unit has said in this boot.
+// Log returns the log of an experiment's unit in this boot.
 func (m *Machine) Log(name string) string {
 	m.tb.Helper()
 	out, _ := m.Try("journalctl -b -o cat -u " + UnitOf(name))

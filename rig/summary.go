@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// figures are what a machine has cost.
+// figures are the costs of a machine.
 type figures struct {
 	boots, cuts int
 	cpu         time.Duration
 	started     time.Time
-	longest     time.Duration // of all waits
+	longest     time.Duration // longest of all waits
 	longestFor  string
 }
 
 func (f *figures) begin(testing.TB) { f.started = now() }
 
-// waited counts a wait that has ended.
+// waited records a finished wait.
 func (f *figures) waited(what string, d time.Duration) {
 	if d > f.longest {
 		f.longest, f.longestFor = d, shorten(what)
@@ -34,14 +34,14 @@ type summaryRow struct {
 }
 
 // String returns the row with its line end: test, result, seed, boots, cuts, wall seconds,
-// processor seconds, seconds of the longest wait and what it was for; separated by tabs.
+// processor seconds, seconds of the longest wait and its purpose; separated by tabs.
 func (r summaryRow) String() string {
 	f := r.figures
 	return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%s\n", r.name, r.result, r.seed, f.boots, f.cuts,
 		r.wall.Seconds(), f.cpu.Seconds(), f.longest.Seconds(), f.longestFor)
 }
 
-// end reports the figures in the test's log, and in the summary file when there is one.
+// end reports the figures in the test's log and in the summary file, if there is one.
 func (f *figures) end(tb testing.TB) {
 	row := summaryRow{name: tb.Name(), result: "ok", seed: Seed(tb), figures: *f, wall: now().Sub(f.started)}
 	switch {

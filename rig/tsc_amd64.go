@@ -8,10 +8,10 @@ import (
 
 func rdtsc() uint64
 
-// tscArgument tells the guest's kernel how fast the time-stamp counter runs. The emulator shows the
-// guest that of the host. The kernel would measure it at boot against an emulated timer, and be
-// wrong by any factor when the host is busy at that moment: then all timeouts of that boot are
-// wrong, too.
+// tscArgument passes the frequency of the time-stamp counter to the guest's kernel. The emulator
+// exposes the host's counter to the guest. The kernel would measure it at boot against an emulated
+// timer, with an arbitrarily large error if the host is busy at that moment, and all timeouts of
+// that boot would be wrong.
 func tscArgument() string { return fmt.Sprintf("tsc_early_khz=%d ", hostTSC()) }
 
 // hostTSC returns the frequency of the host's time-stamp counter in kHz.
@@ -22,7 +22,8 @@ var hostTSC = sync.OnceValue(func() uint64 {
 	return (to - from) * uint64(time.Millisecond) / uint64(end.Sub(begin))
 })
 
-// tscNow reads counter and clock together: the pair that took the shortest of several tries.
+// tscNow reads the counter and the clock together: it returns the pair that took the shortest time
+// out of several tries.
 func tscNow() (counter uint64, now time.Time) {
 	shortest := ^uint64(0)
 	for range 100 {

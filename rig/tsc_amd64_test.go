@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestHostTSC: the frequency agrees with a second measurement, over another time.
+// TestHostTSC: the frequency agrees with a second measurement over a different period.
 func TestHostTSC(t *testing.T) {
 	khz := hostTSC()
 	if khz < 100_000 || khz > 10_000_000 {

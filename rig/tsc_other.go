@@ -2,5 +2,5 @@
 
 package rig
 
-// tscArgument is empty: the emulator's time-stamp counter is not one of this host.
+// tscArgument returns "": the emulator's time-stamp counter is not that of the host.
 func tscArgument() string { return "" }

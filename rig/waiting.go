@@ -3,13 +3,15 @@ package rig
 // WaitingBenchmark is the name of the benchmark of Payload.Waiting.
 const WaitingBenchmark = "waits"
 
-// Running is the console's line when a benchmark of Payload.Waiting has begun an iteration, for WaitConsole.
+// Running is the console line, for WaitConsole, at the beginning of an iteration of a benchmark of
+// Payload.Waiting.
 const Running = "^RIG-RUNNING$"
 
-// GoOn is the command that lets it go on, and all others of this boot.
+// GoOn is the command that lets it continue, and all others of this boot.
 const GoOn = "touch /run/rig/go"
 
-// waitingBenchmark rings, and goes on when there is the file that GoOn makes. A boot that nobody watches stands still in it.
+// waitingBenchmark rings the bell and continues when the file that GoOn creates exists. An
+// unattended boot blocks in it.
 const waitingBenchmark = `import os, time
 def run_iter(p):
     with open("/run/rig/bell", "w") as f:
@@ -18,15 +20,16 @@ def run_iter(p):
         time.sleep(0.05)
 `
 
-// bell tells the test when a benchmark, which has no rights, rings it.
+// bell notifies the test when a benchmark, which is unprivileged, rings it.
 const bell = `#!/bin/bash
 mkdir -p /run/rig
 mkfifo -m 622 /run/rig/bell
 while read -r what </run/rig/bell; do echo RIG-RUNNING >/dev/ttyS0; done
 `
 
-// Waiting adds the benchmark "waits", in Python, which stops in each of its runs until the test says GoOn: also in a boot that began by itself, before
-// which nothing could be said (Held is for runs that the test starts).
+// Waiting adds the benchmark "waits", in Python, which waits in each of its runs until the test
+// runs GoOn. Unlike Held, which is for runs that the test starts, it also works in a boot that
+// starts automatically, before which no command can be sent.
 func (p *Payload) Waiting() {
 	p.Text(ExperimentHome+"/benchmarks/"+WaitingBenchmark+"/python/bench.py", waitingBenchmark)
 	p.Script("/usr/local/rig/bell", bell)

@@ -13,11 +13,10 @@ import (
 	"krund/runners/runnertest"
 )
 
-// empties are benchmarks that do nothing, in the languages whose benchmarks need
-// no compiling.
+// empties are benchmarks with an empty run_iter, in the languages that need no compilation.
 var empties = []struct {
 	language, runner, file, text string
-	options                      []string // of the VM
+	options                      []string // options of the VM
 }{
 	{"python", "python/runner.py", "bench.py", "def run_iter(n):\n    pass\n", nil},
 	{"lua", "lua/runner.lua", "bench.lua", "function run_iter(n) end\n", nil},
@@ -27,10 +26,9 @@ var empties = []struct {
 	{"php", "php/runner.php", "bench.php", "<?php\nfunction run_iter($n) {}\n", phpJIT},
 }
 
-// BenchmarkEmptyIteration tells what each runner adds: "measured" is the wall
-// time of an iteration whose run_iter does nothing, "between" the time from the
-// end of an iteration to the start of the next. Medians of the second half of
-// 100,000 iterations, in nanoseconds.
+// BenchmarkEmptyIteration reports the overhead of each runner: "measured" is the wall time of an
+// iteration with an empty run_iter, "between" the time from the end of an iteration to the start of
+// the next. Both are medians of the second half of 100,000 iterations, in nanoseconds.
 func BenchmarkEmptyIteration(b *testing.B) {
 	if built == "" {
 		b.Skip(notBuilt)
@@ -90,10 +88,10 @@ func measureEmpty(b *testing.B, argv ...string) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(0, "ns/op") // mostly the VM's start
+	b.ReportMetric(0, "ns/op") // mostly the start-up of the VM
 }
 
-// median sorts a copy.
+// median returns the median; it sorts a copy.
 func median(values []int64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return float64(sorted[len(sorted)/2])

@@ -10,7 +10,7 @@ import (
 	"krund/runners/runnertest"
 )
 
-// compile makes a shared library of C source text and returns its path.
+// compile compiles C source text to a shared library and returns its path.
 func compile(t *testing.T, source string) string {
 	t.Helper()
 	from := write(t, "bench.c", source)
@@ -77,8 +77,8 @@ func TestC(t *testing.T) {
 	}
 }
 
-// TestCNameWithoutSlash: such a name means a file of the working directory,
-// never a library of the system.
+// TestCNameWithoutSlash: a name without a slash means a file in the working directory, never a
+// library of the system.
 func TestCNameWithoutSlash(t *testing.T) {
 	needBuilt(t)
 	e := run{argv: []string{filepath.Join(built, "runners", "c", "runner"), "libc.so.6", "1"}, iterations: 1}.do(t)

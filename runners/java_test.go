@@ -72,7 +72,7 @@ func TestJava(t *testing.T) {
 	}
 }
 
-// needJava skips a test when the runner was left out for want of a compiler.
+// needJava skips a test if the runner was not built because there is no compiler.
 func needJava(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("javac"); err != nil {
@@ -80,9 +80,9 @@ func needJava(t testing.TB) {
 	}
 }
 
-// compileJava compiles the benchmarks of testdata/Cases.java, for every JVM that
-// can run the runner, and returns their directory. A file that is none and the data
-// for one of them are there too.
+// compileJava compiles the benchmarks of testdata/Cases.java, for every JVM that can run the
+// runner, and returns their directory. It also contains a file that is not a class and the data
+// file of a benchmark.
 func compileJava(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,7 +95,7 @@ func compileJava(t *testing.T) string {
 	return dir
 }
 
-// javac compiles a file into a directory, for Java 8 if the compiler can do that.
+// javac compiles a file into a directory, for Java 8 if the compiler supports it.
 func javac(t testing.TB, dir, file string) {
 	t.Helper()
 	args := []string{"-cp", filepath.Join(built, "runners", "java"), "-d", dir, file}
@@ -108,8 +108,8 @@ func javac(t testing.TB, dir, file string) {
 	}
 }
 
-// javaVM is the command of a JVM with what it needs to be quiet about native
-// methods, if it knows that.
+// javaVM returns the command of a JVM, with the option that prevents warnings about native methods
+// if the JVM knows it.
 func javaVM(t testing.TB, path string) []string {
 	t.Helper()
 	quiet := "--enable-native-access=ALL-UNNAMED"
@@ -119,13 +119,12 @@ func javaVM(t testing.TB, path string) []string {
 	return []string{path}
 }
 
-// javaArgv is the command line for a class in a directory.
+// javaArgv returns the command line for a class in a directory.
 func javaArgv(vm []string, directory, class string) []string {
 	return append(vm[:len(vm):len(vm)], "-cp", filepath.Join(built, "runners", "java")+":"+directory, "KrunRunner", class)
 }
 
-// testJavaLibraries puts libraries beside the runner that it cannot use, and one
-// that fails.
+// testJavaLibraries installs unusable libraries and a failing one beside the runner.
 func testJavaLibraries(t *testing.T, vm []string, classes string) {
 	const (
 		version = "int Java_KrunRunner_version(void) { return 1; }"
@@ -163,7 +162,7 @@ func testJavaLibraries(t *testing.T, vm []string, classes string) {
 	}
 }
 
-// benchmarkEmptyJava measures what the runner costs in each JVM.
+// benchmarkEmptyJava measures the overhead of the runner in each JVM.
 func benchmarkEmptyJava(b *testing.B) {
 	b.Run("java", func(b *testing.B) {
 		needJava(b)

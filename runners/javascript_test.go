@@ -15,7 +15,7 @@ const (
 "use strict";
 const run_iter = (n) => { let sum = 0; for (let i = 0; i < n; i++) sum += i; return sum; };
 `
-	// The interface benchmarks were written to for Krun, which ran them in V8's shell d8.
+	// The interface of benchmarks that were written for Krun, which ran them in V8's shell d8.
 	oldJavaScript = `
 load("beside.js");
 var EXPECT = 4950;
@@ -29,7 +29,7 @@ function run_iter(n) {
 `
 	besideJavaScript = "function add_up(n) { var total = 0; for (var i = 0; i < n; i++) total += i; return total; }\n"
 
-	// A script's names may be those of what the runner and Node have.
+	// A script may use the same names as the runner and Node.
 	namesakesJavaScript = `
 var process = 1, Module = 2, main = 3;
 function require(x) { return x; }
@@ -55,7 +55,7 @@ function run_iter(n) { if (calls.push(n) === 3) third(); }
 	refusingJavaScript = `
 function run_iter(n) { throw { get stack() { throw 1; }, toString() { throw 2; } }; }
 `
-	// What is left over when the measuring ends is not waited for.
+	// Pending work is not waited for after the measurement.
 	lingeringJavaScript = `
 setInterval(() => print("tick"), 1);
 Promise.resolve().then(() => print("later"));
@@ -63,7 +63,7 @@ function run_iter(n) {}
 `
 )
 
-// javaScriptCases run under every VM.
+// javaScriptCases run on every VM.
 var javaScriptCases = []struct {
 	name   string
 	source string // "" for a file that is not there
@@ -131,7 +131,7 @@ func javaScriptArgv(vm, file string) []string {
 	return []string{vm, filepath.Join(built, "runners", "javascript", "runner.js"), file}
 }
 
-// besides puts a second file beside one.
+// besides creates a second file in the directory of a file.
 func besides(t *testing.T, file, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o644); err != nil {
@@ -139,8 +139,8 @@ func besides(t *testing.T, file, name, text string) {
 	}
 }
 
-// testOldJavaScript: benchmarks as they are for d8 run, with what they load
-// beside them or in the working directory.
+// testOldJavaScript: benchmarks for d8 run unchanged, with what they load from their directory or
+// the working directory.
 func testOldJavaScript(t *testing.T, vm string) {
 	file := write(t, "bench.js", oldJavaScript)
 	besides(t, file, "beside.js", besideJavaScript)
@@ -153,7 +153,7 @@ func testOldJavaScript(t *testing.T, vm string) {
 	r.do(t).check(t, expect{0, 1, libkrun.StateDone, "", ""})
 }
 
-// testJavaScriptRequire: modules of Node and those beside the benchmark are found.
+// testJavaScriptRequire: modules of Node and those in the benchmark's directory are found.
 func testJavaScriptRequire(t *testing.T, vm string) {
 	file := write(t, "bench.js", `
 var beside = require("./beside"), os = require("os");
@@ -164,8 +164,8 @@ function run_iter(n) { print(beside.double(n), typeof os.cpus); }
 	r.do(t).check(t, expect{0, 1, libkrun.StateDone, "42 function\n", ""})
 }
 
-// testJavaScriptTrace: the stack names file, line and function, and the exception
-// is in the last line.
+// testJavaScriptTrace: the stack has file, line and function, and the exception is in the last
+// line.
 func testJavaScriptTrace(t *testing.T, vm string) {
 	file := write(t, "bench.js", raisingJavaScript)
 	e := run{argv: append(javaScriptArgv(vm, file), "1"), iterations: 10}.do(t)
@@ -178,8 +178,8 @@ func testJavaScriptTrace(t *testing.T, vm string) {
 	}
 }
 
-// testJavaScriptMeasure: a benchmark that ends the iteration itself, through the
-// addon, is told by krun_end.
+// testJavaScriptMeasure: krun_end reports a benchmark that ends the iteration itself, through the
+// addon.
 func testJavaScriptMeasure(t *testing.T, vm string) {
 	addon := filepath.Join(built, "runners", "javascript", "krun.node")
 	file := write(t, "bench.js", "var krun = require('"+addon+"');\nfunction run_iter(n) { krun.end(); }\n")
@@ -187,7 +187,7 @@ func testJavaScriptMeasure(t *testing.T, vm string) {
 	r.do(t).check(t, expect{ExitMeasure, 1, libkrun.StateReady, "", "krun_begin or krun_end: "})
 }
 
-// testJavaScriptLibrary gives the runner addons it cannot use.
+// testJavaScriptLibrary runs the runner with unusable addons.
 func testJavaScriptLibrary(t *testing.T, vm string) {
 	file := write(t, "bench.js", goodJavaScript)
 	source, err := os.ReadFile(filepath.Join(built, "runners", "javascript", "runner.js"))

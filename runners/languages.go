@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// A Language is one that there is a runner for.
+// A Language is a language with a runner.
 type Language struct {
-	Name  string   // as a configuration says: runner = "python"
-	Files []string // of the runner, below the directory of installed runners; the first one is started
+	Name  string   // as in a configuration: runner = "python"
+	Files []string // files of the runner in the directory of installed runners; the first one is started
 }
 
-// languages in the order in which they are offered. A runner whose compiler was
-// missing when krund was built is not installed.
+// languages in the order in which they are offered. A runner whose compiler was missing when krund
+// was built is not installed.
 var languages = []Language{
 	{"c", []string{"runner-c"}},
 	{"python", []string{"runner.py"}},
@@ -43,10 +43,9 @@ func Lookup(name string) (Language, bool) {
 	return Language{}, false
 }
 
-// Command is the command line of a process execution: the VM at program with its
-// arguments, the runner out of the directory of installed runners, the benchmark's
-// file and the parameter. For native code program replaces the runner unless it
-// is "".
+// Command returns the command line of a process execution: the VM program with its arguments, the
+// runner in the directory of installed runners, the benchmark's file and the parameter. For native
+// code, program replaces the runner unless it is "".
 func (l Language) Command(program string, args []string, directory, entry string, parameter int) []string {
 	runner := path.Join(directory, l.Files[0])
 	n := strconv.Itoa(parameter)
@@ -56,7 +55,7 @@ func (l Language) Command(program string, args []string, directory, entry string
 			program = runner
 		}
 		return append(append([]string{program}, args...), entry, n)
-	case "java": // classes are found by their names, in directories
+	case "java": // classes are looked up by name in directories
 		class := strings.TrimSuffix(path.Base(entry), ".class")
 		return append(append([]string{program}, args...), "-cp", path.Dir(runner)+":"+path.Dir(entry), strings.TrimSuffix(path.Base(runner), ".class"), class, n)
 	}

@@ -19,8 +19,8 @@ function run_iter(n)
   return sum
 end
 `
-	// The interface benchmarks were written to for Krun: global functions and
-	// variables, files beside it, output.
+	// The interface of benchmarks that were written for Krun: global functions and variables, files
+	// in the same directory, output.
 	krunLua = `
 require("helper")
 local other = require "folder"
@@ -37,7 +37,7 @@ function run_iter(n)
   end
 end
 `
-	// A benchmark that uses and replaces whatever is global.
+	// A benchmark that uses and replaces everything that is global.
 	greedyLua = `
 for _, name in ipairs { "pcall", "tostring", "type", "arg", "os", "io", "debug", "require", "rawget" } do
   _G[name] = nil
@@ -73,7 +73,7 @@ function run_iter(n)
   if calls == 3 then error("third") end
 end
 `
-	// The traces that the JIT compiler made and gave up, by where they start.
+	// The traces that the JIT compiler created and aborted, by their start.
 	tracesLua = `
 local util = require("jit.util")
 local started, calls, stops, aborts, shared = nil, 0, 0, {}, false
@@ -96,7 +96,7 @@ end
 `
 )
 
-// luaCases run under every VM, with and without its JIT compiler.
+// luaCases run on every VM, with and without its JIT compiler.
 var luaCases = []scriptCase{
 	{"measures", goodLua, []string{"100"}, run{iterations: 2000}, expect{0, 2000, libkrun.StateDone, "", ""}},
 	{"stopped", goodLua, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone, "", ""}},
@@ -145,8 +145,8 @@ func TestLua(t *testing.T) {
 	}
 }
 
-// testLuaForKrun: a benchmark as people wrote them for Krun, with files beside it
-// of which one has a name that the runner's folder has too.
+// testLuaForKrun: a benchmark in the style of Krun, with files in its directory, one of which has
+// the same name as a file in the runner's directory.
 func testLuaForKrun(t *testing.T, vm []string) {
 	file := write(t, "bench.lua", krunLua)
 	for name, text := range map[string]string{
@@ -171,8 +171,8 @@ func testLuaForKrun(t *testing.T, vm []string) {
 	r.do(t).check(t, expect{0, 2, libkrun.StateDone, "of the folder\tbeside\t100\t1\nof the folder\tbeside\t100\t2\n", ""})
 }
 
-// testLuaTraces: the compiler takes run_iter's loop and what follows it, through
-// the runner into the next iteration, and never gives up.
+// testLuaTraces: the compiler compiles the loop of run_iter and what follows it, through the runner
+// into the next iteration, and never aborts.
 func testLuaTraces(t *testing.T, vm string) {
 	r := run{argv: []string{vm, luaRunner(), write(t, "bench.lua", tracesLua), "100"}, iterations: 1000}
 	r.do(t).check(t, expect{0, 1000, libkrun.StateDone, "true\t0\t\n", ""})

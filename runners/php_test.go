@@ -18,8 +18,8 @@ function run_iter($n)
     return array_sum(range(0, $n));
 }
 `
-	// The interface benchmarks were written to for Krun: global functions and
-	// variables, files beside it, output.
+	// The interface of benchmarks that were written for Krun: global functions and variables, files
+	// in the same directory, output.
 	krunPHP = `<?php
 require "helper.php";
 require_once __DIR__ . "/other.php";
@@ -39,7 +39,7 @@ function run_iter($n)
 }
 ?>
 `
-	// A benchmark whose names are those of the runner.
+	// A benchmark that uses the same names as the runner.
 	greedyPHP = `<?php
 foreach (array_keys($GLOBALS) as $name) {
     $$name = null;
@@ -81,7 +81,7 @@ function run_iter($n)
 `
 )
 
-// phpCases run under every VM, with and without its JIT compiler.
+// phpCases run on every VM, with and without its JIT compiler.
 var phpCases = []scriptCase{
 	{"measures", goodPHP, []string{"100"}, run{iterations: 500}, expect{0, 500, libkrun.StateDone, "", ""}},
 	{"stopped", goodPHP, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone, "", ""}},
@@ -111,11 +111,10 @@ var phpCases = []scriptCase{
 	{"no library", goodPHP, []string{"1"}, run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0, libkrun.StateNew, "", "set KRUN_LIBRARY"}},
 }
 
-// phpJIT are the options that switch PHP's JIT compiler on, also for a file that
-// was written a moment ago.
+// phpJIT are the options that enable PHP's JIT compiler, even for a file that was just written.
 var phpJIT = []string{"-d", "opcache.enable_cli=1", "-d", "opcache.jit=tracing", "-d", "opcache.jit_buffer_size=16M", "-d", "opcache.file_update_protection=0"}
 
-// phpCompiles says whether these options do so: the extension opcache has the
+// phpCompiles reports whether these options have that effect: the extension opcache contains the
 // compiler, but not for every processor.
 func phpCompiles(t *testing.T, path string) bool {
 	t.Helper()
@@ -162,8 +161,8 @@ func TestPHP(t *testing.T) {
 	}
 }
 
-// testPHPForKrun: a benchmark as people wrote them for Krun, with files beside it
-// of which one has a name that the runner's directory has too.
+// testPHPForKrun: a benchmark in the style of Krun, with files in its directory, one of which has
+// the same name as a file in the runner's directory.
 func testPHPForKrun(t *testing.T, vm []string) {
 	file := write(t, "bench.php", krunPHP)
 	for name, text := range map[string]string{

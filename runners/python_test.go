@@ -15,7 +15,7 @@ const (
 def run_iter(n):
     return sum(range(n))
 `
-	// The interface benchmarks were written to for Krun, in the Python of then.
+	// The interface of benchmarks that were written for Krun, in the Python of that time.
 	oldPython = `
 import sys, bisect, array
 EXPECT = 4950L
@@ -53,7 +53,7 @@ def run_iter(n):
 `
 )
 
-// pythonCases run under every interpreter.
+// pythonCases run on every interpreter.
 var pythonCases = []struct {
 	name   string
 	source string // "" for a file that is not there
@@ -107,8 +107,8 @@ func pythonArgv(interpreter, file string) []string {
 	return []string{interpreter, filepath.Join(built, "runners", "python", "runner.py"), file}
 }
 
-// testPythonBeside: a benchmark imports what lies beside it, also under a name
-// the runner's directory has, and nothing is left in its directory.
+// testPythonBeside: a benchmark imports files from its directory, even if the runner's directory
+// has a file of that name, and no file is created in its directory.
 func testPythonBeside(t *testing.T, interpreter string) {
 	file := write(t, "bench.py", "import runner\ndef run_iter(n):\n    print(runner.VALUE)\n")
 	beside := filepath.Join(filepath.Dir(file), "runner.py")
@@ -126,7 +126,7 @@ func testPythonBeside(t *testing.T, interpreter string) {
 	}
 }
 
-// testPythonLibrary gives the runner libraries it cannot use.
+// testPythonLibrary runs the runner with unusable libraries.
 func testPythonLibrary(t *testing.T, interpreter string) {
 	file := write(t, "bench.py", goodPython)
 	functions := "void *krun_init, *krun_should_stop, *krun_begin, *krun_end, *krun_done, *krun_strerror;"
@@ -139,7 +139,7 @@ func testPythonLibrary(t *testing.T, interpreter string) {
 	}
 }
 
-// testPython2 runs benchmarks only Python 2 understands.
+// testPython2 runs benchmarks that only Python 2 understands.
 func testPython2(t *testing.T, interpreter string) {
 	r := run{argv: append(pythonArgv(interpreter, write(t, "bench.py", oldPython)), "100"), iterations: 5}
 	r.do(t).check(t, expect{0, 5, libkrun.StateDone, "", ""})

@@ -18,8 +18,8 @@ def run_iter(n)
   n.times.sum
 end
 `
-	// The interface benchmarks were written to for Krun: methods of main, with
-	// global and instance variables, and a file beside it.
+	// The interface of benchmarks that were written for Krun: methods of main, with global and
+	// instance variables, and a file in the same directory.
 	krunRuby = `
 require "helper"
 require_relative "other"
@@ -60,7 +60,7 @@ def run_iter(n)
   raise ArgumentError, "third\nof many" if $calls == 3
 end
 `
-	// Names that Kernel has too, and a message in bytes that are no text.
+	// Names that Kernel has, too, and a message that is not valid text.
 	oddRuby = `
 def fail(*) end
 def exit(*) end
@@ -71,7 +71,7 @@ end
 `
 )
 
-// rubyCases run under every VM, with and without the extension.
+// rubyCases run on every VM, with and without the extension.
 var rubyCases = []struct {
 	name   string
 	source string // "" for a file that is not there
@@ -133,8 +133,7 @@ func TestRuby(t *testing.T) {
 
 func rubyRunner() string { return filepath.Join(built, "runners", "ruby", "runner.rb") }
 
-// rubyAlone copies the runner to where the extension is not: its calls are then
-// Fiddle's.
+// rubyAlone copies the runner to a directory without the extension, so that it uses Fiddle's calls.
 func rubyAlone(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile(rubyRunner())
@@ -148,7 +147,7 @@ func rubyAlone(t testing.TB) string {
 	return copied
 }
 
-// testRubyOfKrun runs a benchmark in the style of those written for Krun.
+// testRubyOfKrun runs a benchmark in the style of Krun.
 func testRubyOfKrun(t *testing.T, vm []string) {
 	file := write(t, "bench.rb", krunRuby)
 	for name, text := range map[string]string{
@@ -164,7 +163,7 @@ func testRubyOfKrun(t *testing.T, vm []string) {
 		check(t, expect{1, 0, libkrun.StateReady, "other third main 1\nbad checksum: 4851 vs 4950\n", ""})
 }
 
-// testRubyLibrary gives the runner libraries it cannot use.
+// testRubyLibrary runs the runner with unusable libraries.
 func testRubyLibrary(t *testing.T, vm []string) {
 	file := write(t, "bench.rb", goodRuby)
 	functions := "void *krun_init, *krun_should_stop, *krun_begin, *krun_end, *krun_done, *krun_strerror;"
@@ -177,8 +176,8 @@ func testRubyLibrary(t *testing.T, vm []string) {
 	}
 }
 
-// testRubyMeasure gives the runner a library whose krun_end or krun_done fails,
-// and one with a handle that is no small number. The benchmark prints that it ran.
+// testRubyMeasure runs the runner with a library whose krun_end or krun_done fails, and with one
+// whose handle is not a small number. The benchmark prints that it ran.
 func testRubyMeasure(t *testing.T, vm []string) {
 	file := write(t, "bench.rb", "def run_iter(n)\n  puts n\nend\n")
 	const library = `
@@ -202,7 +201,7 @@ func testRubyMeasure(t *testing.T, vm []string) {
 	}
 }
 
-// TestRubyExtension: CRuby's calls are those of the extension where that is.
+// TestRubyExtension: on CRuby the calls are those of the extension if it exists.
 func TestRubyExtension(t *testing.T) {
 	needBuilt(t)
 	file := write(t, "bench.rb", `
@@ -220,8 +219,8 @@ def run_iter(n) end
 	}
 }
 
-// benchmarkEmptyRuby is Ruby's part of BenchmarkEmptyIteration: with its JIT
-// compilers, and with Fiddle's calls only.
+// benchmarkEmptyRuby is the part of BenchmarkEmptyIteration for Ruby: with its JIT compilers, and
+// with Fiddle only.
 func benchmarkEmptyRuby(b *testing.B, file string) {
 	alone := rubyAlone(b)
 	for name, path := range runnertest.Interpreters(b, "ruby") {

@@ -15,8 +15,8 @@ import (
 	"krund/runners/runnertest"
 )
 
-// built is the directory the runners were built into, "" when that was impossible,
-// for the reason in notBuilt.
+// built is the directory of the built runners, or "" if they could not be built, for the reason in
+// notBuilt.
 var built, notBuilt string
 
 // TestMain builds the runners once for all tests.
@@ -40,8 +40,8 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// needBuilt skips a test when there is no C compiler, and fails it when there is
-// one that could not build the runners.
+// needBuilt skips a test if there is no C compiler, and fails it if a compiler could not build the
+// runners.
 func needBuilt(t *testing.T) {
 	t.Helper()
 	runnertest.Compiler(t)
@@ -60,7 +60,7 @@ type run struct {
 	noBuffer   bool     // the variable names a descriptor that is not there
 }
 
-// ended is how it ended.
+// ended is the result of an execution.
 type ended struct {
 	status         int
 	stdout, stderr string
@@ -107,7 +107,7 @@ func (r run) do(t *testing.T) ended {
 	return ended{c.ProcessState.ExitCode(), stdout.String(), stderr.String(), series}
 }
 
-// expect is what a test wants to see.
+// expect is the expected result of a test.
 type expect struct {
 	status int
 	done   int
@@ -130,7 +130,7 @@ func (e ended) check(t *testing.T, want expect) {
 	}
 }
 
-// write puts a file into a new directory and returns its path.
+// write creates a file in a new directory and returns its path.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -1,22 +1,20 @@
-// Package runners holds the iteration runners, a directory per language. A runner
-// is started as
+// Package runners contains the iteration runners, one directory per language. A runner is started
+// as
 //
 //	[VM and its options] RUNNER BENCHMARK_FILE PARAMETER
 //
-// attaches to libkrun (krun_init), loads the benchmark file in its language's
-// way, calls its run_iter with the integer PARAMETER between krun_begin and
-// krun_end until krun_should_stop, calls krun_done and exits with 0. The planned
-// number of iterations is in libkrun's buffer, not among the arguments. README.md
-// tells how to write one.
+// attaches to libkrun (krun_init), loads the benchmark file in the way of its language, calls its
+// run_iter with the integer PARAMETER between krun_begin and krun_end until krun_should_stop, calls
+// krun_done and exits with 0. The planned number of iterations is in libkrun's buffer, not among
+// the arguments. README.md explains how to write a runner.
 //
-// The Go code here is what krund and krunctl know about runners: the statuses
-// they exit with. Package external reads what external suites print. Nothing
-// here starts a process.
+// The Go code here is what krund and krunctl need to know about runners: their languages and exit
+// statuses. Package external parses the output of external suites. Nothing here starts a process.
+// Start reading at Language.
 package runners
 
-// Statuses a runner exits with when it could not measure. They follow sysexits.h
-// where that has a word for it. A benchmark that exits by itself, with any
-// status, ends the runner with that status.
+// Exit statuses of a runner that could not measure. They follow sysexits.h where it has a suitable
+// status. A benchmark that exits by itself, with any status, ends the runner with that status.
 const (
 	ExitUsage     = 64 // wrong arguments
 	ExitNoEntry   = 65 // the benchmark has no function run_iter
@@ -27,9 +25,8 @@ const (
 	ExitMeasure   = 76 // krun_begin or krun_end failed
 )
 
-// Explain says what a runner's exit status means, as a clause without a full
-// stop, or "" for one that is not of the runner's own. The runner's message on
-// stderr has the details.
+// Explain returns the meaning of a runner's exit status as a clause without a full stop, or "" if
+// the status is not one of the runner's own. The runner's message on stderr has the details.
 func Explain(status int) string {
 	switch status {
 	case ExitUsage:
@@ -45,7 +42,7 @@ func Explain(status int) string {
 	case ExitInit:
 		return "the runner could not attach to libkrun's buffer"
 	case ExitMeasure:
-		return "libkrun refused to begin or end an iteration"
+		return "libkrun failed to begin or end an iteration"
 	}
 	return ""
 }

@@ -9,7 +9,7 @@ import (
 	libkrun "krund/cgo"
 )
 
-// A scriptCase is a benchmark's source and what its runner makes of it.
+// A scriptCase is a benchmark's source and the expected result of its runner.
 type scriptCase struct {
 	name   string
 	source string // "" for a file that is not there
@@ -18,8 +18,8 @@ type scriptCase struct {
 	want   expect
 }
 
-// testScripts runs cases; vm is the command line up to the runner, file the name
-// the benchmark gets.
+// testScripts runs cases; vm is the command line up to the runner, file the name of the benchmark's
+// file.
 func testScripts(t *testing.T, vm []string, file string, cases []scriptCase) {
 	t.Helper()
 	for _, test := range cases {
@@ -34,7 +34,7 @@ func testScripts(t *testing.T, vm []string, file string, cases []scriptCase) {
 	}
 }
 
-// testScriptLibraries gives a runner libraries it cannot use.
+// testScriptLibraries runs a runner with unusable libraries.
 func testScriptLibraries(t *testing.T, vm []string, file string) {
 	t.Helper()
 	functions := "void *krun_init, *krun_should_stop, *krun_begin, *krun_end, *krun_done, *krun_strerror;"
@@ -47,7 +47,7 @@ func testScriptLibraries(t *testing.T, vm []string, file string) {
 	}
 }
 
-// testScriptRefused gives a runner a libkrun whose krun_begin or krun_end fails.
+// testScriptRefused runs a runner with a libkrun whose krun_begin or krun_end fails.
 func testScriptRefused(t *testing.T, vm []string, file string) {
 	t.Helper()
 	refusing := compile(t, `
@@ -62,8 +62,8 @@ func testScriptRefused(t *testing.T, vm []string, file string) {
 	r.do(t).check(t, expect{ExitMeasure, 0, libkrun.StateNew, "", "krun_begin or krun_end: out of order"})
 }
 
-// testScriptDefault starts a runner without KRUN_LIBRARY, by a relative path:
-// it finds the library that was built with it, or the one beside itself first.
+// testScriptDefault starts a runner without KRUN_LIBRARY, by a relative path: it uses the library
+// in its own directory, or else the one that was built with it.
 func testScriptDefault(t *testing.T, vm []string, file string) {
 	t.Helper()
 	runner := vm[len(vm)-1]

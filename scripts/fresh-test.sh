@@ -1,10 +1,13 @@
 #!/bin/bash
-# Does a clone work on a fresh machine? Makes a minimal Debian 12 with nothing in it but Go, git, make and gcc, and runs `make demo` and `make test` in a
-# clone of HEAD there; then makes the Debian package and installs it in another, still smaller one. As root, with network; some minutes.
+# Tests whether a clone works on a fresh machine: creates a minimal Debian 12 with only Go, git,
+# make and gcc, and runs `make demo` and `make test` in a clone of HEAD there; then builds the
+# Debian package and installs it in another, even smaller one. It needs root and network, and takes
+# some minutes.
 #
-#   scripts/fresh-test.sh [FOLDER]     default build/fresh; it is made anew, and its roots are removed at the end
+#   scripts/fresh-test.sh [DIRECTORY]     default build/fresh; it is recreated, and its roots are removed at the end
 #
-# Exit status: 0 all passed, or it cannot be done here: the reason is on stderr (1 then with KRUND_FRESH_REQUIRED=1); 1 something failed.
+# Exit status: 0 if everything passed, or if it cannot run here (the reason is on stderr; with
+# KRUND_FRESH_REQUIRED=1 the status is 1 then); 1 if something failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
@@ -14,12 +17,12 @@ skip() {
 	[ "${KRUND_FRESH_REQUIRED:-0}" != 1 ] || exit 1
 	exit 0
 }
-[ "$(uname -s)" = Linux ] || skip "it is for Linux"
+[ "$(uname -s)" = Linux ] || skip "it requires Linux"
 [ "$(id -u)" = 0 ] || skip "it needs root; run: sudo $0"
 for tool in mmdebstrap unshare git; do
 	command -v $tool >/dev/null || skip "$tool is not installed; run: apt-get install mmdebstrap util-linux git"
 done
-goroot=$(go env GOROOT) || skip "Go is not installed here; its directory is what the fresh machine gets"
+goroot=$(go env GOROOT) || skip "Go is not installed here; the fresh machine gets a copy of its directory"
 unshare --mount true 2>/dev/null || skip "this machine does not allow mount namespaces"
 
 start=$SECONDS
@@ -32,13 +35,13 @@ root() {
 	mmdebstrap --quiet --variant=minbase --include="$(echo "$@" | tr ' ' ,)" bookworm "$out/$name" >"$out/$name.log" 2>&1
 }
 
-# inside NAME COMMAND: runs it there as root, with its own mounts, which end with it
+# inside NAME COMMAND: runs the command there as root, in its own mount namespace
 inside() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	unshare --mount --fork --pid bash -c '
 		mount --make-rprivate / && mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" &&
 		mount -t tmpfs tmpfs "$0/run" && cp -L /etc/resolv.conf "$0/etc/resolv.conf" &&
-		if [ -d "$0/etc/ssl/certs" ] && [ -e /etc/ssl/certs/ca-certificates.crt ]; then # those that this network needs
+		if [ -d "$0/etc/ssl/certs" ] && [ -e /etc/ssl/certs/ca-certificates.crt ]; then # the certificates that this network needs
 			cp -L /etc/ssl/certs/ca-certificates.crt "$0/etc/ssl/certs/"
 		fi &&
 		exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin \
@@ -49,7 +52,7 @@ rm -rf --one-file-system "$out"
 mkdir -p "$out"
 trap 'rm -rf --one-file-system "$out/builder" "$out/user"' EXIT
 say "a minimal Debian 12 with git, make and gcc"
-root builder git make gcc libc6-dev ca-certificates || skip "no Debian 12 could be made (is there network?): $(tail -n 1 "$out/builder.log")"
+root builder git make gcc libc6-dev ca-certificates || skip "cannot create a Debian 12 (is there network?): $(tail -n 1 "$out/builder.log")"
 mkdir -p "$out/builder/usr/local"
 cp -a "$goroot" "$out/builder/usr/local/go"
 git clone -q --no-local . "$out/builder/root/krund"
@@ -67,7 +70,7 @@ inside user '
 	dpkg -i /root/krund.deb
 	krund --version
 	krunctl version
-	krunctl doctor || [ $? = 1 ] # this machine need not be fit
+	krunctl doctor || [ $? = 1 ] # this machine need not be fit to measure
 	cp /usr/share/doc/krund/examples/demo.toml /root && krunctl plan /root/demo.toml
 	dpkg --purge krund
 	test ! -e /usr/bin/krund -a ! -e /etc/krund'

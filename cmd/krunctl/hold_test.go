@@ -36,7 +36,7 @@ func TestHoldAndResume(t *testing.T) {
 	if r := krunctl(t, "hold", b.dir()); r.code != exitOK {
 		t.Errorf("a second time:\n%s", r.text())
 	}
-	if r := krunctl(t, "check-data", b.dir()); strings.Contains(r.stdout, "krund did not put it there") {
+	if r := krunctl(t, "check-data", b.dir()); strings.Contains(r.stdout, "not created by krund") {
 		t.Errorf("check-data does not know the hold:\n%s", r.text())
 	}
 	golden(t, "resume", krunctl(t, "resume", b.dir()).in(b).text())

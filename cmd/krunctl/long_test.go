@@ -64,7 +64,7 @@ func TestLongTexts(t *testing.T) {
 		{"records", []string{"summary", b.dir()}, "0000000-001"},
 		{"records to check", []string{"check-data", b.dir()}, ""},
 		{"records to analyze", []string{"analyze", b.dir()}, "0000000-001"},
-		{"a record", []string{"show", b.dir(), "0"}, "does not go with"},
+		{"a record", []string{"show", b.dir(), "0"}, "does not match"},
 		{"a column", []string{"export", "--csv", "--column", name, b.dir()}, "no record has a column"},
 		{"a pattern", []string{"export", "--csv", "--key", name, b.dir()}, "has 1 parts"},
 	} {

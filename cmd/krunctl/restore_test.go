@@ -75,7 +75,7 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 	}
 	other, err := directory.LockMachine(lax(), "/other.krun", run)
 	b.must(err)
-	if code, text := restore(); code != exitError || !strings.Contains(text, "another krund works on this machine") || !db.there {
+	if code, text := restore(); code != exitError || !strings.Contains(text, "another krund is running on this machine") || !db.there {
 		t.Errorf("exit %d, account %t: %s", code, db.there, text)
 	}
 	b.must(other.Release())

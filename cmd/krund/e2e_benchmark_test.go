@@ -201,7 +201,7 @@ var misbehaviours = []misbehaviour{
 				}
 			}
 		}`,
-		outcome: results.Error, done: 5, reasons: []string{"the 5 iterations are said to take",
+		outcome: results.Error, done: 5, reasons: []string{"the 5 iterations reportedly took",
 			"but the process lived for 0.", "the buffer was made at"},
 	},
 	{

@@ -126,8 +126,8 @@ func TestExperimentFaults(t *testing.T) {
 		e.c("blocks", `void run_iter(int p) { if (++n == 2) meet(); }`)
 		first := e.start()
 		e.meet(first)
-		e.run().want(t, exitError, fmt.Sprintf("krund with process number %d on", first.cmd.Process.Pid),
-			"works on this experiment")
+		e.run().want(t, exitError, fmt.Sprintf("krund (process %d on", first.cmd.Process.Pid),
+			"is running this experiment")
 		e.letGo()
 		first.wait().want(t, exitOK)
 		e.outcome("blocks", results.Completed, 5)

@@ -114,7 +114,7 @@ esac
 	e.outcome("garbage", results.Error, 0, "the suite's output")
 	e.outcome("fails", results.Error, 0, "exit status 9", "no VM")
 	e.outcome("missing-case", results.Error, 0, "exit status 77")
-	e.outcome("years", results.Error, 3, "the 3 iterations are said to take 1.38e+10 s together, but the "+
+	e.outcome("years", results.Error, 3, "the 3 iterations reportedly took 1.38e+10 s in total, but the "+
 		"process lived for 0.")
 	e.outcome("nothing", results.Completed, 3, "the time is 0 ns in 2 of 3 iterations, the first is 0")
 }

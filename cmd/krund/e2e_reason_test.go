@@ -43,7 +43,7 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 				path := filepath.Join(e.dir, "test.toml")
 				e.must(errors.Join(os.Remove(path), os.Mkdir(path, 0o755)))
 			},
-			code: exitUsage, reason: "is no regular file",
+			code: exitUsage, reason: "is not a regular file",
 		},
 		"the schedule is damaged": {
 			fault: func(_ *testing.T,
@@ -66,7 +66,7 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 				e.must(err)
 				t.Cleanup(func() { _ = lock.Release() })
 			},
-			code: exitError, reason: "works on this experiment",
+			code: exitError, reason: "is running this experiment",
 		},
 		"the machine is not fit": {
 			fault: func(_ *testing.T, e *experiment) { e.write("refuse", "") },

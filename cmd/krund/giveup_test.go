@@ -126,7 +126,7 @@ func TestGiveUpOnALock(t *testing.T) {
 	did.absence("krund@test.service", nil, nil).giveUp(t.Context(),
 		runOptions{path: "/x/test.toml"}, cfg, locked)
 	if len(did.disabled) != 0 || len(did.sent) != 1 || !strings.Contains(did.sent[0].Text,
-		"process number 7") ||
+		"process 7") ||
 		!strings.Contains(did.sent[0].Text, "stays enabled") {
 		t.Errorf("did %+v", did)
 	}

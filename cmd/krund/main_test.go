@@ -79,7 +79,7 @@ func TestWrongUsage(t *testing.T) {
 			"directory"},
 		{"no such file to check", []string{"check", "/no/such/file.toml"}, "/no/such/file.toml: no such " +
 			"file or directory"},
-		{"a directory", []string{"check", "/"}, "/ is no regular file"},
+		{"a directory", []string{"check", "/"}, "/ is not a regular file"},
 		{"unknown mode", []string{"run", "--reboot", "soft", "a.toml"}, "--reboot soft: it is hardware or " +
 			"none"},
 	} {

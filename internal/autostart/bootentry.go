@@ -12,18 +12,19 @@ import (
 
 // An Entry is an entry of a machine's boot loader.
 type Entry struct {
-	Name   string // GRUB's --id, or the file of systemd-boot's entry without its directory
+	Name   string // GRUB's --id, or the file name of systemd-boot's entry
 	Loader string // config.LoaderAuto, LoaderGRUB or LoaderSystemdBoot
 	Root   sysroot.Root
-	Run    func(ctx context.Context, argv ...string) error // runs a program to its end; nil is the machine's
+	Run    func(ctx context.Context, argv ...string) error // runs a program to its end; nil means on the machine
 }
 
-// EntryOf returns the entry of an experiment's configuration; false when it boots by the loader's default, or without restarts.
+// EntryOf returns the boot entry that a configuration sets. It returns false if the experiment
+// boots the loader's default entry or does not restart the machine.
 func EntryOf(cfg *config.Config, reboot string, root sysroot.Root) (Entry, bool) {
 	return Entry{Name: cfg.Boot.Entry, Loader: cfg.Boot.Loader, Root: root}, cfg.Boot.Entry != "" && reboot == config.RebootHardware
 }
 
-// run runs the loader's tools.
+// run runs a tool of the boot loader.
 func (e Entry) run(ctx context.Context, argv ...string) error {
 	if e.Run != nil {
 		return e.Run(ctx, argv...)
@@ -32,28 +33,30 @@ func (e Entry) run(ctx context.Context, argv ...string) error {
 	return err
 }
 
-// loader is what the kinds of loaders have in common.
+// loader is the common interface of the boot loaders.
 type loader interface {
-	// check says why a request for the entry would not be heard, or not be forgotten.
+	// check returns an error unless the loader would obey a request for the entry and then clear
+	// it.
 	check(name string) error
-	// asked is the entry of the next boot; "" for none but the usual one.
+	// asked returns the entry requested for the next boot; "" means the default.
 	asked() (string, error)
-	// ask makes the request; the empty name takes it back.
+	// ask makes the request; an empty name withdraws it.
 	ask(ctx context.Context, name string) error
 }
 
-// ErrNoEntry says that the machine has no boot loader that krund knows how to ask.
-var ErrNoEntry = errors.New("no boot loader that can be asked for a boot: neither GRUB's grubenv in /boot/grub or /boot/grub2 nor systemd-boot " +
+// ErrNoEntry is the error if the machine has no supported boot loader.
+var ErrNoEntry = errors.New("no supported boot loader: neither GRUB's grubenv in /boot/grub or /boot/grub2 nor systemd-boot " +
 	"is here; is /boot mounted? Otherwise set boot.entry = \"\"")
 
-// Check says why the entry cannot be asked for: there is none of that name, it lacks the kernel argument krund.entry, or the loader could not
-// forget the request. It changes nothing.
+// Check returns an error if the entry cannot be requested: it does not exist, it lacks the kernel
+// argument krund.entry, or the loader could not clear the request. It changes nothing.
 func (e Entry) Check() error {
 	_, err := e.find()
 	return err
 }
 
-// Ask makes the next boot, and only that one, one of the entry. The error says what to do. Asking again changes nothing.
+// Ask requests the entry for the next boot, and for that boot only. The error says what to do.
+// Repeating the request changes nothing.
 func (e Entry) Ask(ctx context.Context) error {
 	l, err := e.find()
 	if err != nil {
@@ -62,7 +65,8 @@ func (e Entry) Ask(ctx context.Context) error {
 	return e.set(ctx, l, e.Name)
 }
 
-// Withdraw makes the next boot an ordinary one again, if the entry was asked for; another entry that somebody has asked for stays.
+// Withdraw withdraws the request for the entry, so that the next boot is an ordinary one. It leaves
+// a request for another entry alone.
 func (e Entry) Withdraw(ctx context.Context) error {
 	l, err := e.loader()
 	if err != nil {
@@ -75,7 +79,7 @@ func (e Entry) Withdraw(ctx context.Context) error {
 	return e.set(ctx, l, "")
 }
 
-// Asked says whether the next boot is one of the entry.
+// Asked reports whether the entry is requested for the next boot.
 func (e Entry) Asked() (bool, error) {
 	l, err := e.loader()
 	if err != nil {
@@ -85,7 +89,7 @@ func (e Entry) Asked() (bool, error) {
 	return asked == e.Name, err
 }
 
-// set makes or takes back a request and reads it back.
+// set makes or withdraws a request and verifies it by reading it back.
 func (e Entry) set(ctx context.Context, l loader, name string) error {
 	asked, err := l.asked()
 	if err == nil && asked == name {
@@ -102,12 +106,12 @@ func (e Entry) set(ctx context.Context, l loader, name string) error {
 		return fmt.Errorf("boot entry %s: read the request back: %w", e.Name, err)
 	}
 	if asked != name {
-		return fmt.Errorf("boot entry %s: the boot loader was asked for the entry %q and says %q", e.Name, name, asked)
+		return fmt.Errorf("boot entry %s: requested the entry %q, but the boot loader reads back %q", e.Name, name, asked)
 	}
 	return nil
 }
 
-// find returns the machine's loader, in which the entry is fit to be asked for.
+// find returns the machine's loader after checking the entry.
 func (e Entry) find() (loader, error) {
 	l, err := e.loader()
 	if err != nil {
@@ -119,7 +123,8 @@ func (e Entry) find() (loader, error) {
 	return l, nil
 }
 
-// loader returns the machine's loader. On a machine with both systemd-boot is the one that has booted it.
+// loader returns the machine's boot loader. If the machine has both, it is systemd-boot if that
+// booted the machine.
 func (e Entry) loader() (loader, error) {
 	if e.Loader != config.LoaderGRUB {
 		if s, ok := findSystemdBoot(e.Root, e.run); ok {
@@ -133,7 +138,7 @@ func (e Entry) loader() (loader, error) {
 		return g, nil
 	}
 	if e.Loader == config.LoaderGRUB {
-		return nil, errors.New("there is no /boot/grub/grubenv and no /boot/grub2/grubenv; is /boot mounted? Else `grub-editenv - create` makes it")
+		return nil, errors.New("there is no /boot/grub/grubenv and no /boot/grub2/grubenv; is /boot mounted? Otherwise create it with `grub-editenv - create`")
 	}
 	return nil, ErrNoEntry
 }

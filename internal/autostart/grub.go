@@ -12,7 +12,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-// grub asks GRUB by next_entry in its environment block, as grub-reboot(8) does.
+// grub requests entries through next_entry in GRUB's environment block, like grub-reboot(8).
 type grub struct {
 	root sysroot.Root
 	run  func(ctx context.Context, argv ...string) error
@@ -20,7 +20,8 @@ type grub struct {
 	tool string // grub-editenv(1)
 }
 
-// findGRUB looks where distributions put GRUB: Fedora and openSUSE call everything grub2.
+// findGRUB searches the directories that distributions use: Fedora and openSUSE name everything
+// grub2.
 func findGRUB(root sysroot.Root, run func(context.Context, ...string) error) (grub, bool) {
 	for _, g := range []grub{{root, run, "/boot/grub", "grub-editenv"}, {root, run, "/boot/grub2", "grub2-editenv"}} {
 		if root.Exists(g.environment()) {
@@ -52,15 +53,15 @@ func (g grub) ask(ctx context.Context, name string) error {
 	return g.run(ctx, append([]string{g.tool, g.environment()}, change...)...)
 }
 
-// check reads GRUB's configuration: the entry must be there and carry krund's kernel argument, the configuration must heed next_entry, and GRUB must
-// be able to clear it.
+// check reads GRUB's configuration: the entry must exist and have krund's kernel argument, the
+// configuration must support next_entry, and GRUB must be able to clear it.
 func (g grub) check(name string) error {
 	main, err := g.root.ReadBytes(g.dir + "/grub.cfg")
 	if err != nil {
 		return fmt.Errorf("read GRUB's configuration: %w", err)
 	}
 	if !strings.Contains(string(main), "next_entry") {
-		return fmt.Errorf("%s/grub.cfg does not heed grub-reboot; make it by grub-mkconfig (update-grub), with GRUB_DEFAULT=saved or 0", g.dir)
+		return fmt.Errorf("%s/grub.cfg does not support grub-reboot; regenerate it with grub-mkconfig (update-grub) and GRUB_DEFAULT=saved or 0", g.dir)
 	}
 	entries := menu(string(main))
 	switch custom, err := g.root.ReadBytes(g.dir + "/custom.cfg"); { // read by 41_custom
@@ -78,8 +79,9 @@ func (g grub) check(name string) error {
 	return g.writable()
 }
 
-// writable says why GRUB could not write its environment block: it writes to plain disks and partitions only, and to no file system that keeps
-// checksums of its files or moves what is written (GRUB manual, "Environment block").
+// writable returns an error if GRUB cannot write its environment block. GRUB writes only to plain
+// disks and partitions, and not to file systems with data checksums or copy-on-write (GRUB manual,
+// "Environment block").
 func (g grub) writable() error {
 	text, err := g.root.ReadBytes("/proc/self/mountinfo")
 	if err != nil {
@@ -87,14 +89,15 @@ func (g grub) writable() error {
 	}
 	m, ok := mountOf(string(text), g.environment())
 	if !ok {
-		return nil // a machine's copy, or a root that is not in the table: nothing speaks against it
+		return nil // a copy of a machine, or a root that is not in the table: assume that it is writable
 	}
-	const advice = "GRUB could not clear the request, and every boot would be the experiment's: put /boot on a plain partition with ext4, or set boot.entry = \"\""
+	const advice = "GRUB could not clear the request, and every boot would run the experiment: put /boot on a plain partition with ext4, or set boot.entry = \"\""
 	switch m.kind {
 	case "btrfs", "zfs", "bcachefs", "f2fs", "overlay":
 		return fmt.Errorf("%s is on %s; %s", g.environment(), m.kind, advice)
 	}
-	// The number is the device's; a node under /dev/mapper may have any name. Majors of md and of the device mapper are dynamic: /sys tells.
+	// The device is identified by its number, because a node under /dev/mapper may have any name.
+	// Major numbers of md and the device mapper are dynamic, so /sys is consulted.
 	block := "/sys/dev/block/" + m.device
 	for _, virtual := range []struct{ file, what string }{{"/dm", "LVM or encryption (device mapper)"}, {"/md", "software RAID"}, {"/loop", "a loop device"}} {
 		if g.root.Exists(block + virtual.file) {
@@ -104,16 +107,17 @@ func (g grub) writable() error {
 	return nil
 }
 
-// nextEntry reads next_entry from an environment block: 1024 bytes, lines of comments and of NAME=VALUE with a backslash before each backslash and
-// line end of a value, and '#' to the end.
+// nextEntry reads next_entry from an environment block: 1024 bytes with comment lines, lines of
+// NAME=VALUE in which backslashes and line ends in values are escaped by a backslash, and padding
+// of '#'.
 func nextEntry(block []byte) (string, error) {
 	const signature = "# GRUB Environment Block\n"
 	text, ok := strings.CutPrefix(string(block), signature)
 	if !ok {
-		return "", errors.New("this is no environment block of GRUB's; `grub-editenv - create` makes one")
+		return "", errors.New("not a GRUB environment block; create one with `grub-editenv - create`")
 	}
 	for text != "" {
-		if text[0] == '#' { // a comment, or the padding at the end, which has no line end
+		if text[0] == '#' { // a comment, or the padding, which has no line end
 			_, text, _ = strings.Cut(text, "\n")
 			continue
 		}
@@ -126,7 +130,7 @@ func nextEntry(block []byte) (string, error) {
 	return "", nil
 }
 
-// environmentLine takes one line off text, without its escapes.
+// environmentLine returns the first line of text, unescaped, and the rest.
 func environmentLine(text string) (line, rest string) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -143,28 +147,28 @@ func environmentLine(text string) (line, rest string) {
 	return b.String(), ""
 }
 
-// entry is one of a loader's menu.
+// entry is a menu entry of a boot loader.
 type entry struct {
 	id     string
-	kernel string // arguments of the kernel; "" unknown
+	kernel string // kernel arguments; "" if unknown
 }
 
-// fit says why an entry of that name is missing, or not one of krund's.
+// fit returns an error if there is no entry of that name, or if it is not meant for krund.
 func fit(entries []entry, name, file string) error {
 	for _, e := range entries {
 		if e.id != name {
 			continue
 		}
-		if HasArgument(e.kernel, EntryArgument) || strings.Contains(e.kernel, "$") { // a variable: only GRUB knows
+		if HasArgument(e.kernel, EntryArgument) || strings.Contains(e.kernel, "$") { // it contains a variable, which only GRUB can expand
 			return nil
 		}
-		return fmt.Errorf("its kernel arguments are %s, without %s, by which krund knows its boots; add that", strconv.Quote(e.kernel), EntryArgument)
+		return fmt.Errorf("its kernel arguments are %s, without %s, by which krund recognizes its boots; add it", strconv.Quote(e.kernel), EntryArgument)
 	}
-	return fmt.Errorf("the boot loader has no such entry; make one in %s as docs/lab-machine.md says, with --id %s and the kernel argument %s", file, name, EntryArgument)
+	return fmt.Errorf("the boot loader has no such entry; create one in %s as described in docs/lab-machine.md, with --id %s and the kernel argument %s", file, name, EntryArgument)
 }
 
-// menu reads the entries of a configuration of GRUB's: their --id, also as $menuentry_id_option, or else their title. Only what it can understand
-// line by line: that is what grub-mkconfig and people write.
+// menu returns the entries of a GRUB configuration, by --id (also as $menuentry_id_option) or else
+// by title. It parses line by line, which suffices for what grub-mkconfig and people write.
 func menu(text string) []entry {
 	var entries []entry
 	for line := range strings.Lines(text) {
@@ -184,7 +188,7 @@ func menu(text string) []entry {
 	return entries
 }
 
-// menuID is the name of an entry with these words after "menuentry".
+// menuID returns the name of an entry with these words after "menuentry".
 func menuID(words []string) string {
 	for i, w := range words {
 		if id, ok := strings.CutPrefix(w, "--id="); ok {
@@ -200,7 +204,7 @@ func menuID(words []string) string {
 	return ""
 }
 
-// words splits a line as GRUB's shell does: quotes keep blanks together, '#' begins a comment.
+// words splits a line like GRUB's shell: quotes preserve blanks, '#' starts a comment.
 func words(line string) []string {
 	var list []string
 	var word strings.Builder
@@ -234,7 +238,8 @@ func words(line string) []string {
 	return list
 }
 
-// options are the kernel arguments of an entry by the Boot Loader Specification: its lines "options".
+// options returns the kernel arguments of a Boot Loader Specification entry, from its "options"
+// lines.
 func options(text string) string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -248,7 +253,7 @@ func options(text string) string {
 // mount is a line of mountinfo, proc_pid_mountinfo(5).
 type mount struct{ device, point, kind string }
 
-// mountOf finds the mount that a file is on: the last of those with the longest mount point.
+// mountOf returns the mount that contains a file: the last one with the longest mount point.
 func mountOf(mountinfo, file string) (mount, bool) {
 	var best mount
 	found := false

@@ -11,36 +11,37 @@ import (
 	"krund/internal/sysroot"
 )
 
-// The ways that do not depend on an experiment.
+// The holds that are independent of an experiment.
 const (
 	HoldFile     = "/etc/krund/hold"
 	HoldArgument = "krund.hold"
 )
 
-// EntryArgument is the kernel argument of boot entries that are the experiments' own.
+// EntryArgument is the kernel argument of boot entries that are reserved for experiments.
 const EntryArgument = "krund.entry"
 
-// FindHold says why the experiment in the directory dir is held, and how that ends; "" when it is not. The directory need not exist. The error is one
-// of looking into the directory; a machine without /proc/cmdline has no kernel argument.
+// FindHold returns why the experiment in the directory dir is held and how to end the hold, or ""
+// if it is not held. The directory need not exist. The error is one of reading the directory; a
+// machine without /proc/cmdline has no kernel arguments.
 func FindHold(fsys durable.FS, dir string, root sysroot.Root) (why string, err error) {
 	asked, err := directory.Asked(fsys, dir, directory.Hold)
 	switch {
 	case err != nil:
 		return "", err
 	case asked:
-		return fmt.Sprintf("held by %s; `krunctl resume %s` ends that", filepath.Join(dir, string(directory.Hold)), display.ShellPath(dir)), nil
+		return fmt.Sprintf("held by %s; `krunctl resume %s` ends the hold", filepath.Join(dir, string(directory.Hold)), display.ShellPath(dir)), nil
 	case root.Exists(HoldFile):
-		return fmt.Sprintf("held by %s, as all experiments of this machine; remove that file to go on", HoldFile), nil
+		return fmt.Sprintf("held by %s, like all experiments of this machine; remove that file to continue", HoldFile), nil
 	}
 	cmdline, err := root.Read("/proc/cmdline")
 	if err == nil && HasArgument(cmdline, HoldArgument) {
-		return fmt.Sprintf("held by the kernel argument %s, for this boot; restart without it to go on", HoldArgument), nil
+		return fmt.Sprintf("held by the kernel argument %s, for this boot; restart without it to continue", HoldArgument), nil
 	}
 	return "", nil
 }
 
-// OtherBoot says why an experiment that boots by the boot loader's entry of that name does not run in this boot: it is not one of that entry. "" when
-// it is, or when entry is "".
+// OtherBoot returns why an experiment that boots by the given boot loader entry does not run in
+// this boot: the boot is not one of that entry. It returns "" if it is, or if entry is "".
 func OtherBoot(entry, config string, root sysroot.Root) string {
 	if entry == "" {
 		return ""
@@ -48,12 +49,13 @@ func OtherBoot(entry, config string, root sysroot.Root) string {
 	if cmdline, err := root.Read("/proc/cmdline"); err == nil && HasArgument(cmdline, EntryArgument) {
 		return ""
 	}
-	return fmt.Sprintf("this boot is an ordinary one: the experiment runs in those of the boot entry %s (kernel argument %s); `krunctl enable %s` and a reboot go on",
+	return fmt.Sprintf("this is an ordinary boot: the experiment runs in boots of the entry %s (kernel argument %s); to continue, run `krunctl enable %s` and reboot",
 		entry, EntryArgument, display.ShellPath(config))
 }
 
-// HasArgument says whether a kernel's command line has one of krund's arguments: NAME, or NAME=VALUE unless the value is 0, n, no or off. The last
-// one counts, as with the kernel's own arguments. What comes after "--" is for init, and no argument of the kernel's.
+// HasArgument reports whether a kernel command line has one of krund's arguments: NAME, or
+// NAME=VALUE unless the value is 0, n, no or off. The last occurrence counts, as for the kernel's
+// own arguments. What follows "--" is passed to init and is not a kernel argument.
 func HasArgument(cmdline, argument string) bool {
 	has := false
 	for _, word := range strings.Fields(cmdline) {

@@ -13,14 +13,15 @@ import (
 	"krund/internal/sysroot"
 )
 
-// systemdBoot asks systemd-boot by the firmware's variable LoaderEntryOneShot, through bootctl(1). The variables are those of the Boot Loader Interface
-// (https://systemd.io/BOOT_LOADER_INTERFACE); the kernel shows them in efivarfs.
+// systemdBoot requests entries through the firmware variable LoaderEntryOneShot, using bootctl(1).
+// The variables are specified by the Boot Loader Interface
+// (https://systemd.io/BOOT_LOADER_INTERFACE); the kernel exposes them in efivarfs.
 type systemdBoot struct {
 	root sysroot.Root
 	run  func(ctx context.Context, argv ...string) error
 }
 
-// variable is the file of a variable of the Boot Loader Interface.
+// variable returns the file of a variable of the Boot Loader Interface.
 func variable(name string) string {
 	return "/sys/firmware/efi/efivars/" + name + "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 }
@@ -31,7 +32,8 @@ func findSystemdBoot(root sysroot.Root, run func(context.Context, ...string) err
 	return s, err == nil && strings.HasPrefix(strings.Join(info, ""), "systemd-boot")
 }
 
-// read returns the texts of a variable: four bytes of attributes, then UTF-16 with a NUL after each.
+// read returns the texts of a variable: four bytes of attributes, then UTF-16 texts terminated by
+// NUL.
 func (s systemdBoot) read(name string) ([]string, error) {
 	raw, err := s.root.ReadBytes(variable(name))
 	if err != nil {
@@ -39,7 +41,7 @@ func (s systemdBoot) read(name string) ([]string, error) {
 	}
 	const attributes = 4
 	if len(raw) < attributes || len(raw)%2 != 0 {
-		return nil, fmt.Errorf("%s has %d bytes, which no text has", variable(name), len(raw))
+		return nil, fmt.Errorf("%s is %d bytes long and cannot be a text", variable(name), len(raw))
 	}
 	var units []uint16
 	for pair := range slices.Chunk(raw[attributes:], 2) {
@@ -64,7 +66,8 @@ func (s systemdBoot) ask(ctx context.Context, name string) error {
 	return s.run(ctx, "bootctl", "set-oneshot", name)
 }
 
-// check looks for the entry in what systemd-boot has found at this boot, and for its file; that of a unified kernel image cannot be read here.
+// check looks for the entry in the list that systemd-boot recorded at this boot, and for its file.
+// It cannot read the arguments of a unified kernel image.
 func (s systemdBoot) check(name string) error {
 	names, err := s.read("LoaderEntries")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -17,11 +17,11 @@ import (
 	"krund/internal/durable"
 )
 
-// template is the name of the unit that is instantiated.
+// template is the name of the template unit.
 const template = "krund@.service"
 
-// UnitName returns the name of the unit of an experiment. Characters that systemd
-// does not allow in the name of a unit are escaped as systemd-escape(1) does.
+// UnitName returns the name of an experiment's unit. Characters that systemd does not allow in unit
+// names are escaped like systemd-escape(1) does.
 func UnitName(experiment string) string { return "krund@" + escape(experiment) + ".service" }
 
 func escape(s string) string {
@@ -37,15 +37,15 @@ func escape(s string) string {
 	return b.String()
 }
 
-// DropIn returns the text of the drop-in for the configuration at path, which
-// must be absolute. A path that a unit file cannot hold is an error.
+// DropIn returns the text of the drop-in for the configuration at path, which must be absolute. A
+// path that cannot be written in a unit file is an error.
 func DropIn(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("%s is not an absolute path", path)
 	}
 	for _, r := range path {
 		if r < ' ' || r == 0x7f {
-			return "", fmt.Errorf("%q has control characters, which a unit file cannot hold; move the experiment to another directory", path)
+			return "", fmt.Errorf("%q contains control characters, which a unit file cannot express; move the experiment to another directory", path)
 		}
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`).Replace(path)
@@ -53,12 +53,11 @@ func DropIn(path string) (string, error) {
 		"[Service]\nEnvironment=\"KRUND_CONFIG=" + quoted + "\"\n", nil
 }
 
-// mounts says that an experiment runs only with the disks on which its directory
-// is, and therefore the configuration beside it. systemd waits for a slow one,
-// and does not start krund without it: on the empty mount point of the directory
-// krund would begin the experiment anew. In this setting systemd knows no
-// backslash before a quote (systemd.unit(5), RequiresMountsFor=), so that a path
-// with one goes without.
+// mounts returns the directive that makes an experiment wait for the mounts of its directory, which
+// are also those of the configuration beside it. systemd waits for a slow disk and does not start
+// krund without it: on the empty mount point krund would start the experiment from the beginning.
+// In this setting systemd does not support a backslash before a quote (systemd.unit(5),
+// RequiresMountsFor=), so the directive is omitted for a path that contains one.
 func mounts(dir string) string {
 	if strings.Contains(dir, `"`) {
 		return ""
@@ -66,7 +65,7 @@ func mounts(dir string) string {
 	return "[Unit]\nRequiresMountsFor=\"" + strings.ReplaceAll(dir, "%", "%%") + "\"\n"
 }
 
-// configOf is DropIn's inverse.
+// configOf is the inverse of DropIn.
 func configOf(dropIn string) (path string, ok bool) {
 	_, rest, ok := strings.Cut(dropIn, `"KRUND_CONFIG=`)
 	quoted, _, ended := strings.Cut(rest, "\"\n")
@@ -76,20 +75,20 @@ func configOf(dropIn string) (path string, ok bool) {
 // systemctlTimeout bounds one call of systemctl.
 const systemctlTimeout = time.Minute
 
-// Systemctl calls systemctl(1) of the machine at hand.
+// Systemctl runs the machine's systemctl(1).
 func Systemctl(ctx context.Context, args ...string) error {
 	_, err := command.Run(ctx, command.Cmd{Argv: append([]string{"systemctl"}, args...), Timeout: systemctlTimeout})
 	return err
 }
 
-// Disable makes the next boots ordinary ones: the unit of the experiment is not
-// started any more. One that was never enabled is no error. What runs goes on.
+// Disable disables the unit of the experiment, so that the next boots are ordinary. It is no error
+// if the unit was never enabled. A running krund continues.
 func Disable(ctx context.Context, experiment string) error {
 	return DisableUnit(ctx, UnitName(experiment))
 }
 
-// DisableUnit is Disable for the name of a unit, as systemd hands it to what it
-// starts: for a krund that cannot find out which experiment it is.
+// DisableUnit is Disable for a unit name as passed by systemd to the process it starts: for a krund
+// that cannot determine its experiment.
 func DisableUnit(ctx context.Context, name string) error {
 	return Installer{FS: durable.OS(), Systemctl: Systemctl}.unlink(ctx, name)
 }
@@ -97,27 +96,25 @@ func DisableUnit(ctx context.Context, name string) error {
 // Installer installs and removes units.
 type Installer struct {
 	FS durable.FS
-	// Root stands for "/": an image that is being made, or a test's directory. ""
-	// is the machine at hand.
+	// Root replaces "/": an image being built, or a test's directory. "" means the machine itself.
 	Root string
-	// Systemctl makes systemd know of changes; nil when there is none to tell,
-	// as in an image: then the link is made here.
+	// Systemctl notifies systemd of changes. It is nil if no systemd is running, as in an image;
+	// the links are then created here.
 	Systemctl func(ctx context.Context, args ...string) error
 }
 
-// ErrNoTemplate is returned when krund's unit is not installed.
-var ErrNoTemplate = errors.New("the unit " + template + " is not installed; `make install` or krund's package does it")
+// ErrNoTemplate is the error if krund's unit is not installed.
+var ErrNoTemplate = errors.New("the unit " + template + " is not installed; run `make install` or install krund's package")
 
-// directories of units, in the order of systemd.unit(5).
+// directories are the unit directories, in the order of systemd.unit(5).
 var directories = []string{"etc/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"}
 
 func (i Installer) path(parts ...string) string {
 	return filepath.Join(append([]string{"/" + i.Root, directories[0]}, parts...)...)
 }
 
-// Install installs and enables the unit of an experiment, for all boots from
-// the next one on. It returns the files it has made, in order. Doing it again
-// does nothing but to bring them up to date.
+// Install installs and enables the unit of an experiment, effective from the next boot. It returns
+// the files that it created, in order. Repeating it only updates them.
 func (i Installer) Install(ctx context.Context, experiment, config string) ([]string, error) {
 	text, err := DropIn(config)
 	if err != nil {
@@ -139,7 +136,7 @@ func (i Installer) Install(ctx context.Context, experiment, config string) ([]st
 	made := []string{dropIn}
 	if i.Systemctl != nil {
 		if err := i.Systemctl(ctx, "daemon-reload"); err != nil {
-			return made, fmt.Errorf("make systemd read the unit: %w", err)
+			return made, fmt.Errorf("reload systemd: %w", err)
 		}
 		if err := i.Systemctl(ctx, "enable", name); err != nil {
 			return made, fmt.Errorf("enable %s: %w", name, err)
@@ -163,10 +160,10 @@ func (i Installer) Install(ctx context.Context, experiment, config string) ([]st
 	return append(made, i.link(name)), nil
 }
 
-// targets are what the unit is started with: WantedBy= of the template.
+// targets are the targets that pull in the unit: WantedBy= of the template.
 var targets = []string{"multi-user.target", "bench.target"}
 
-// links are what makes systemd start the unit at boot, one for each target.
+// links returns the links that make systemd start the unit at boot, one per target.
 func (i Installer) links(name string) []string {
 	var all []string
 	for _, target := range targets {
@@ -175,8 +172,8 @@ func (i Installer) links(name string) []string {
 	return all
 }
 
-// syncLinks makes durable what systemctl has done to the links, which it does
-// not do itself: a power cut must not undo it.
+// syncLinks makes the changes of systemctl to the links durable, because systemctl does not sync
+// them and a power cut could undo them.
 func (i Installer) syncLinks(name string) error {
 	for _, link := range i.links(name) {
 		if err := i.FS.SyncDir(filepath.Dir(link)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -186,10 +183,10 @@ func (i Installer) syncLinks(name string) error {
 	return i.FS.SyncDir(i.path()) // where their directories are
 }
 
-// link is the one of the links that says whether the unit is enabled.
+// link returns the link that determines whether the unit is enabled.
 func (i Installer) link(name string) string { return i.links(name)[0] }
 
-// template returns the path of the unit that is instantiated, without Root.
+// template returns the path of the template unit, without Root.
 func (i Installer) template() (string, error) {
 	for _, dir := range directories {
 		if _, err := os.Stat(filepath.Join("/"+i.Root, dir, template)); err == nil {
@@ -202,24 +199,24 @@ func (i Installer) template() (string, error) {
 func makeDirectory(dir string) error {
 	const usual = 0o755
 	if err := os.MkdirAll(dir, usual); err != nil {
-		return fmt.Errorf("make a directory for the unit: %w", err)
+		return fmt.Errorf("create the directory of the unit's drop-in: %w", err)
 	}
 	return nil
 }
 
-// Enabled tells whether the unit of an experiment starts at boot.
+// Enabled reports whether the unit of an experiment starts at boot.
 func (i Installer) Enabled(experiment string) bool {
 	_, err := os.Lstat(i.link(UnitName(experiment)))
 	return err == nil
 }
 
-// Config is the configuration of an experiment that is enabled, from its
-// drop-in; false when there is none that can be read.
+// Config returns the configuration of an enabled experiment, from its drop-in. It returns false if
+// there is no readable drop-in.
 func (i Installer) Config(experiment string) (path string, ok bool) {
 	return i.UnitConfig(UnitName(experiment))
 }
 
-// UnitConfig is Config for the name of a unit.
+// UnitConfig is Config for a unit name.
 func (i Installer) UnitConfig(name string) (path string, ok bool) {
 	text, err := durable.ReadFile(i.FS, i.path(name+".d", "experiment.conf"))
 	if err != nil {
@@ -228,8 +225,7 @@ func (i Installer) UnitConfig(name string) (path string, ok bool) {
 	return configOf(string(text))
 }
 
-// Others returns the names of the units of all other experiments that start at
-// boot, in order.
+// Others returns the sorted names of the units of all other experiments that start at boot.
 func (i Installer) Others(experiment string) ([]string, error) {
 	var names []string
 	for _, link := range i.links(template) {
@@ -248,14 +244,15 @@ func (i Installer) Others(experiment string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// Unlink disables the unit of an experiment and leaves its drop-in, so that
-// it can still be started by hand.
+// Unlink disables the unit of an experiment but keeps its drop-in, so that the unit can still be
+// started by hand.
 func (i Installer) Unlink(ctx context.Context, experiment string) error {
 	return i.unlink(ctx, UnitName(experiment))
 }
 
-// unlink asks systemctl, which knows of links elsewhere, and then sees to it that krund's own links
-// are gone. Whether they are is what counts: under load systemctl may be killed at its deadline.
+// unlink runs systemctl, which also knows links elsewhere, and then ensures that krund's own links
+// are gone. Only the latter determines the result: under load systemctl may be killed at its
+// deadline.
 func (i Installer) unlink(ctx context.Context, name string) error {
 	linked := slices.DeleteFunc(i.links(name), func(link string) bool {
 		_, err := os.Lstat(link)
@@ -270,7 +267,7 @@ func (i Installer) unlink(ctx context.Context, name string) error {
 	}
 	for _, link := range linked {
 		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("disable %s, by hand `rm %s`: %w", name, display.ShellPath(link),
+			return fmt.Errorf("disable %s (by hand: `rm %s`): %w", name, display.ShellPath(link),
 				errors.Join(err, asked))
 		}
 	}
@@ -280,8 +277,8 @@ func (i Installer) unlink(ctx context.Context, name string) error {
 	return nil
 }
 
-// Remove disables the unit of an experiment and removes its drop-in. It
-// returns whether there was anything to remove.
+// Remove disables the unit of an experiment and removes its drop-in. It reports whether there was
+// anything to remove.
 func (i Installer) Remove(ctx context.Context, experiment string) (bool, error) {
 	was := i.Enabled(experiment)
 	if err := i.Unlink(ctx, experiment); err != nil {
@@ -294,12 +291,12 @@ func (i Installer) Remove(ctx context.Context, experiment string) (bool, error) 
 	case err != nil:
 		return was, fmt.Errorf("remove the unit's drop-in: %w", err)
 	}
-	_ = os.Remove(filepath.Dir(dropIn)) // not when somebody else has put something into it
+	_ = os.Remove(filepath.Dir(dropIn)) // fails if it contains other files
 	if i.Systemctl == nil {
 		return true, nil
 	}
 	if err := i.Systemctl(ctx, "daemon-reload"); err != nil {
-		return true, fmt.Errorf("make systemd forget the unit: %w", err)
+		return true, fmt.Errorf("reload systemd: %w", err)
 	}
 	return true, nil
 }

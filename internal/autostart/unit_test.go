@@ -15,7 +15,7 @@ import (
 	"krund/internal/durable"
 )
 
-// image makes a root in which krund is installed.
+// image creates a root in which krund is installed.
 func image(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -60,8 +60,8 @@ func TestDropIn(t *testing.T) {
 	}
 }
 
-// TestDropInWantsTheDisk: systemd must not start krund on an empty mount point.
-func TestDropInWantsTheDisk(t *testing.T) {
+// TestDropInRequiresTheMount: systemd must not start krund on an empty mount point.
+func TestDropInRequiresTheMount(t *testing.T) {
 	for path, want := range map[string]string{
 		"/x/warmup.toml": `RequiresMountsFor="/x/warmup.krun"`,
 		"/x y/100%.toml": `RequiresMountsFor="/x y/100%%.krun"`,
@@ -81,7 +81,7 @@ func TestDropInWantsTheDisk(t *testing.T) {
 func TestInstallAndRemoveInAnImage(t *testing.T) {
 	root := image(t)
 	i := autostart.Installer{FS: durable.OS(), Root: root}
-	for range 2 { // the second time nothing changes
+	for range 2 { // nothing changes the second time
 		made, err := i.Install(t.Context(), "warmup", "/x/warmup.toml")
 		if err != nil || len(made) != 2 || !i.Enabled("warmup") || i.Enabled("other") {
 			t.Fatalf("made %v, error %v", made, err)
@@ -110,8 +110,8 @@ func TestInstallAndRemoveInAnImage(t *testing.T) {
 	}
 }
 
-// templateTargets are those that the template names, so that image and machine
-// start an experiment with the same.
+// templateTargets returns the targets that the template names. Images and machines must start an
+// experiment with the same targets.
 func templateTargets(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../systemd/krund@.service")
@@ -126,7 +126,7 @@ func templateTargets(t *testing.T) []string {
 	return strings.Fields(list)
 }
 
-func TestSystemdIsTold(t *testing.T) {
+func TestSystemdIsReloaded(t *testing.T) {
 	root := image(t)
 	var calls []string
 	i := autostart.Installer{FS: durable.OS(), Root: root, Systemctl: func(_ context.Context, args ...string) error {
@@ -146,7 +146,7 @@ func TestSystemdIsTold(t *testing.T) {
 	if err := i.Unlink(t.Context(), "warmup"); err != nil {
 		t.Fatal(err)
 	}
-	if err := i.Unlink(t.Context(), "warmup"); err != nil { // krund and a person may both do it
+	if err := i.Unlink(t.Context(), "warmup"); err != nil { // krund and a user may both do it
 		t.Fatal(err)
 	}
 	if removed, err := i.Remove(t.Context(), "warmup"); err != nil || !removed {
@@ -157,7 +157,7 @@ func TestSystemdIsTold(t *testing.T) {
 	}
 }
 
-// recorder notes which directories are synced, and what systemctl is told.
+// recorder records which directories are synced and which systemctl commands are run.
 type recorder struct {
 	durable.FS
 	events []string
@@ -168,7 +168,7 @@ func (r *recorder) SyncDir(name string) error {
 	return r.FS.SyncDir(name)
 }
 
-// systemctl does what the real one does to the links.
+// systemctl changes the links like the real one.
 func (r *recorder) systemctl(root string) func(context.Context, ...string) error {
 	return func(_ context.Context, args ...string) error {
 		r.events = append(r.events, args[0])
@@ -190,8 +190,8 @@ func (r *recorder) systemctl(root string) func(context.Context, ...string) error
 	}
 }
 
-// systemctl does not sync what it makes and removes: a power cut just after it would undo that.
-func TestWhatSystemctlDoesIsMadeDurable(t *testing.T) {
+// systemctl does not sync its changes, and a power cut just after it would undo them.
+func TestLinksOfSystemctlAreSynced(t *testing.T) {
 	root := image(t)
 	r := &recorder{FS: durable.OS()}
 	i := autostart.Installer{FS: r, Root: root, Systemctl: r.systemctl(root)}
@@ -211,8 +211,8 @@ func TestWhatSystemctlDoesIsMadeDurable(t *testing.T) {
 	}
 }
 
-// TestDisabledWhateverSystemctlDoes: what counts is that the links are gone, durably. On a machine
-// under load systemctl may be killed at its deadline, before or after its work.
+// TestDisabledWhateverSystemctlDoes: what counts is that the links are gone durably. Under load
+// systemctl may be killed at its deadline, before or after its work.
 func TestDisabledWhateverSystemctlDoes(t *testing.T) {
 	for name, test := range map[string]struct {
 		removes bool
@@ -250,7 +250,7 @@ func TestDisabledWhateverSystemctlDoes(t *testing.T) {
 	}
 }
 
-// TestNotDisabled: the links stay, and both reasons are told.
+// TestNotDisabled: the links remain, and the error has both reasons.
 func TestNotDisabled(t *testing.T) {
 	root := image(t)
 	link := filepath.Join(root, "etc/systemd/system/multi-user.target.wants/krund@warmup.service")
@@ -264,7 +264,7 @@ func TestNotDisabled(t *testing.T) {
 	}
 }
 
-func TestErrorsOfSystemdAreTold(t *testing.T) {
+func TestErrorsOfSystemdAreReported(t *testing.T) {
 	refused := errors.New("refused")
 	i := autostart.Installer{FS: durable.OS(), Root: image(t), Systemctl: func(context.Context, ...string) error { return refused }}
 	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); !errors.Is(err, refused) {

@@ -48,8 +48,7 @@ func (r *reader) benchmarks(n *node) []Benchmark {
 	return list
 }
 
-// parameter reads the only key of a benchmark. The runners hand it over as a
-// C int.
+// parameter reads a benchmark's only key, which the runners pass as a C int.
 func (s *section) parameter(name string) int {
 	defer s.done()
 	n := s.get("parameter", "")
@@ -62,7 +61,7 @@ func (s *section) parameter(name string) int {
 	return 0
 }
 
-// inside reports a path that leaves the directory it is relative to.
+// inside reports a path that leaves the directory that it is relative to.
 func (s *section) inside(name string) {
 	n := s.node.child(name)
 	if n == nil {
@@ -77,8 +76,8 @@ func (s *section) inside(name string) {
 	}
 }
 
-// onlyByCase reports names in a table that differ only in case: on some
-// systems they would be one file.
+// onlyByCase reports names in a table that differ only in case, because they would be the same file
+// on a case-insensitive file system.
 func (s *section) onlyByCase() {
 	first := map[string]string{}
 	for _, name := range s.node.names() {

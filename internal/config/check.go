@@ -7,10 +7,10 @@ import (
 	"krund/internal/key"
 )
 
-// maxKeys bounds the product of the VMs, benchmarks and variants.
+// maxKeys bounds the product of VMs, benchmarks and variants.
 const maxKeys = 10_000
 
-// check finds what each section alone cannot know, and derives the keys.
+// check finds mistakes that span sections and derives the keys.
 func (c *Config) check(root *node, found *problems) {
 	broken := len(found.list) > 0
 	c.checkVariants(found)
@@ -19,14 +19,15 @@ func (c *Config) check(root *node, found *problems) {
 		found.add(c.lines.of("vms"), fmt.Sprintf("there are %d keys", n), fmt.Sprintf("plan at most %d", maxKeys))
 		return
 	}
-	c.keys = c.planned()
+	c.keys = c.plannedKeys()
 	c.checkSkips(root, broken, found)
 	c.checkEmpty(broken, found)
 	c.checkEntries(found)
 	c.checkSlots(found)
 }
 
-// checkHome: only an account that krund makes has a home to bound.
+// checkHome reports a home limit for an account that krund does not create: it bounds only the home
+// of such an account.
 func (c *Config) checkHome(found *problems) {
 	if c.Limits.Home > 0 && c.Experiment.Account != AccountFresh {
 		found.add(c.lines.of("limits.home", "limits"),
@@ -35,7 +36,7 @@ func (c *Config) checkHome(found *problems) {
 	}
 }
 
-// count returns how many keys there are, the skipped too.
+// count returns the number of keys, including skipped ones.
 func (c *Config) count() int {
 	n := 0
 	for _, vm := range c.VMs {
@@ -44,8 +45,8 @@ func (c *Config) count() int {
 	return n
 }
 
-// every lists all keys in Krun's order, the skipped too.
-func (c *Config) every() []key.Key {
+// allKeys returns all keys in Krun's order, including skipped ones.
+func (c *Config) allKeys() []key.Key {
 	var keys []key.Key
 	for _, vm := range c.VMs {
 		for _, benchmark := range c.Benchmarks {
@@ -57,9 +58,9 @@ func (c *Config) every() []key.Key {
 	return keys
 }
 
-// planned is every without the skipped.
-func (c *Config) planned() []key.Key {
-	return slices.DeleteFunc(c.every(), func(k key.Key) bool {
+// plannedKeys returns the keys of allKeys without the skipped ones.
+func (c *Config) plannedKeys() []key.Key {
+	return slices.DeleteFunc(c.allKeys(), func(k key.Key) bool {
 		return slices.ContainsFunc(c.Experiment.Skip, func(p key.Pattern) bool { return p.Match(k) })
 	})
 }
@@ -81,29 +82,29 @@ func (c *Config) checkVariants(found *problems) {
 	}
 }
 
-// checkSkips reports patterns that match no key: likely misspelt, and then
-// what was to be skipped would be measured. A pattern may be meant for a VM
-// or benchmark that only some machines have.
+// checkSkips reports patterns that match no key. Such a pattern is probably misspelled, and the key
+// that it was meant to skip would be measured. A pattern may be meant for a VM or benchmark that
+// exists only on some machines.
 func (c *Config) checkSkips(root *node, broken bool, found *problems) {
-	idle := unmatched(c.Experiment.Skip, c.every())
-	if broken { // a VM may have lost its variants to another mistake
-		idle = unmatched(idle, c.conceivable())
+	idle := unmatched(c.Experiment.Skip, c.allKeys())
+	if broken { // another mistake may have removed a VM's variants
+		idle = unmatched(idle, c.possibleKeys())
 	}
 	if len(idle) > 0 {
-		idle = unmatched(idle, everywhere(root))
+		idle = unmatched(idle, keysOfAllMachines(root))
 	}
 	for _, p := range idle {
 		found.add(c.lines.of(skipPath(p)), fmt.Sprintf("experiment.skip: %q matches no key", p), "correct its names or remove it")
 	}
 }
 
-// unmatched returns the patterns that match none of keys.
+// unmatched returns the patterns that match none of the keys.
 func unmatched(patterns []key.Pattern, keys []key.Key) []key.Pattern {
 	return slices.DeleteFunc(slices.Clone(patterns), func(p key.Pattern) bool { return slices.ContainsFunc(keys, p.Match) })
 }
 
-// conceivable lists the keys there were if every VM had every variant.
-func (c *Config) conceivable() []key.Key {
+// possibleKeys returns the keys that would exist if every VM had every variant.
+func (c *Config) possibleKeys() []key.Key {
 	all := Config{Benchmarks: c.Benchmarks}
 	for _, vm := range c.VMs {
 		for _, v := range c.Variants {
@@ -114,12 +115,12 @@ func (c *Config) conceivable() []key.Key {
 	if all.count() > maxKeys {
 		return nil
 	}
-	return all.every()
+	return all.allKeys()
 }
 
-// everywhere lists the keys of the base and of every machine, whichever this
-// one is, as far as they can be read.
-func everywhere(root *node) []key.Key {
+// keysOfAllMachines returns the keys of the base and of every machine section, whatever machine
+// this is, as far as they can be read.
+func keysOfAllMachines(root *node) []key.Key {
 	base, machines := layers(root, &problems{})
 	if len(machines) == 0 {
 		return nil
@@ -134,7 +135,7 @@ func everywhere(root *node) []key.Key {
 	for _, tree := range append(trees, all) {
 		c := newReader(&problems{}, nil, true).config(tree)
 		if c.count() <= maxKeys {
-			keys = append(keys, c.every()...)
+			keys = append(keys, c.allKeys()...)
 		}
 	}
 	return keys
@@ -147,17 +148,17 @@ func (c *Config) checkEmpty(broken bool, found *problems) {
 		found.add(1, "there are no VMs, so the schedule is empty", "write [vms.NAME] for at least one")
 	case len(c.Benchmarks) == 0 && c.lines["benchmarks"] == 0:
 		found.add(1, "there are no benchmarks, so the schedule is empty", "write [benchmarks] with at least one")
-	case broken: // likely they are only misread
+	case broken: // they are probably just malformed
 	case len(c.VMs) == 0:
 		found.add(c.lines.of("vms"), "there are no VMs, so the schedule is empty", "write [vms.NAME] for at least one")
 	case len(c.Benchmarks) == 0:
 		found.add(c.lines.of("benchmarks"), "there are no benchmarks, so the schedule is empty", "write NAME = { parameter = 1 } for at least one")
-	case len(c.every()) > 0:
+	case len(c.allKeys()) > 0:
 		found.add(c.lines.of("experiment.skip"), "the skip patterns leave nothing, so the schedule is empty", "remove one")
 	}
 }
 
-// checkEntries reports variants without an entry that a runner needs.
+// checkEntries reports variants that lack the entry that a runner needs.
 func (c *Config) checkEntries(found *problems) {
 	for _, k := range c.keys {
 		vm, variant, _, err := c.Lookup(k)
@@ -165,11 +166,11 @@ func (c *Config) checkEntries(found *problems) {
 			continue
 		}
 		at := join("variants", variant.Name)
-		found.add(c.lines.of(at+".entry", at), at+" has no entry", `write entry = "FILE", the file that a benchmark is entered by`)
+		found.add(c.lines.of(at+".entry", at), at+" has no entry", `write entry = "FILE", the file that the runner loads`)
 	}
 }
 
-// checkSlots bounds the schedule and derives the limit of reboots.
+// checkSlots bounds the schedule and derives the reboot limit.
 func (c *Config) checkSlots(found *problems) {
 	e := &c.Experiment
 	slots := c.Slots()

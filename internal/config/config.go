@@ -15,7 +15,7 @@ import (
 // Values of the keys that name a choice.
 const (
 	OrderRoundRobin  = "round-robin" // every key once, then every key again
-	OrderInterleaved = "interleaved" // a random permutation of the keys per round
+	OrderInterleaved = "interleaved" // each round is a random permutation of the keys
 
 	RebootHardware = "hardware" // the machine restarts before every process execution
 	RebootNone     = "none"     // all process executions in one boot: for development
@@ -27,9 +27,9 @@ const (
 	AccountFresh  = "fresh"  // a new account and home for each process execution
 	AccountCaller = "caller" // the account that started krund
 
-	RunnerC        = "c"        // and the other languages that package runners knows
+	RunnerC        = "c"        // the other values are the languages of package runners
 	RunnerPython   = "python"   //
-	RunnerExternal = "external" // a suite of its own that prints its times as JSON
+	RunnerExternal = "external" // a benchmark suite that prints its times as JSON
 
 	ScopePerCore   = "per-core"
 	ScopeTask      = "task"
@@ -45,8 +45,8 @@ const (
 	VerdictFail   = "fail"   // it is an error
 )
 
-// Config is one experiment on one machine, with every default filled in.
-// Treat it and the slices in it as read-only.
+// Config is one experiment on one machine, with all defaults filled in. Treat it and its slices as
+// read-only.
 type Config struct {
 	Path     string // absolute
 	Text     string // the file, byte for byte
@@ -58,8 +58,8 @@ type Config struct {
 	Limits      Limits
 	Wait        Wait
 	Temperature Temperature
-	VMs         []VM        // in the order of the file, as are all lists
-	Variants    []Variant   // those that no VM uses, too
+	VMs         []VM        // in file order, like all lists
+	Variants    []Variant   // including those that no VM uses
 	Benchmarks  []Benchmark //
 	Hooks       Hooks
 	Notify      Notify
@@ -70,7 +70,7 @@ type Config struct {
 
 	keys     []key.Key
 	shown    string        // the path as the user gave it, for messages
-	verdict  trust.Verdict // on the path it was read from
+	verdict  trust.Verdict // of the path it was read from
 	lines    lines
 	doubtful map[string]bool // see reader
 }
@@ -79,22 +79,21 @@ type Config struct {
 type Experiment struct {
 	Name        string
 	Description string
-	Iterations  int // per process execution, for VMs that do not say
+	Iterations  int // per process execution, for VMs that do not set their own
 	Executions  int // process executions per key
 	Order       string
 	Seed        uint64
 	Reboot      string
-	Attempts    int // times a slot may be begun before it is an error
-	MaxReboots  int // of the whole experiment; derived when the file does not say
+	Attempts    int // attempts per slot before the slot counts as an error
+	MaxReboots  int // of the whole experiment; derived unless set
 	Benchmarks  string
 	Account     string
 	Skip        []key.Pattern
 }
 
-// Boot says by which entry of the boot loader an experiment with
-// reboot = "hardware" boots.
+// Boot selects the boot loader entry for an experiment with reboot = "hardware".
 type Boot struct {
-	Entry  string // asked for before each boot; "" is the loader's default, as for everybody
+	Entry  string // requested before each boot; "" is the loader's default
 	Loader string
 }
 
@@ -106,9 +105,9 @@ type Limits struct {
 	Timeout time.Duration
 	Output  int64 // bytes kept of stdout and of stderr, each
 
-	Processes int64 // processes and threads at a time
+	Processes int64 // processes and threads at the same time
 
-	Home int64 // bytes of a home in memory (tmpfs); 0: it is a directory on the disk
+	Home int64 // bytes size of a home in memory (tmpfs); 0 means a directory on disk
 }
 
 // Wait holds the pauses of each boot.
@@ -117,31 +116,30 @@ type Wait struct {
 	Sync    time.Duration // after sync(2)
 }
 
-// Temperature says how the machine's base temperatures are taken and waited
-// for.
+// Temperature configures how the base temperatures are measured and waited for.
 type Temperature struct {
 	BaseWait  time.Duration // before the base temperatures are read
-	Tolerance float64       // degrees Celsius around the base, more than 0
-	Timeout   time.Duration // for a temperature to come back to its base
+	Tolerance float64       // degrees Celsius around the base, greater than 0
+	Timeout   time.Duration // for a temperature to return to its base
 	Sensors   []string      // glob patterns of sensor ids
 }
 
-// VM is what runs benchmarks: a language implementation, or native code.
+// VM is a language implementation, or native code, that runs benchmarks.
 type VM struct {
 	Name       string
 	Runner     string
-	Path       string   // absolute, or a bare name for LookPath; "" is the installed C runner
+	Path       string   // absolute, or a bare name for LookPath; "" means the installed C runner
 	Args       []string // before the runner's own arguments
 	Env        []string // "NAME=value", sorted by name
 	Iterations int      // per process execution
 	Variants   []string // names, at least one
 }
 
-// Variant is how a benchmark is entered.
+// Variant is one implementation of a benchmark.
 type Variant struct {
 	Name      string
 	Entry     string // a file; "" is allowed for external suites
-	Subfolder string // of the benchmark's directory; may be ""
+	Subfolder string // subdirectory of the benchmark's directory; may be ""
 }
 
 // Benchmark is one program to measure.
@@ -150,14 +148,14 @@ type Benchmark struct {
 	Parameter int // fits a C int on every machine
 }
 
-// Hooks are commands, each an argument vector that no shell sees. Argv[0] is
-// absolute or a bare name.
+// Hooks are commands. Each is an argument vector that is executed without a shell. Argv[0] is an
+// absolute path or a bare name.
 type Hooks struct {
 	Before, After [][]string
 	Timeout       time.Duration // of each command
 }
 
-// Notify says who hears of the experiment's start, end and errors.
+// Notify configures who is notified when the experiment starts, ends or fails.
 type Notify struct {
 	Mail     []string
 	MaxMails int // of the whole experiment
@@ -166,33 +164,33 @@ type Notify struct {
 	Webhook  string   // http or https address; "" for none
 }
 
-// KernelLog lists the kernel messages that are no cause for concern.
+// KernelLog lists the kernel messages to ignore.
 type KernelLog struct {
 	Allow []*regexp.Regexp
 }
 
-// Counters says which processor counters are read and how.
+// Counters selects the processor counters and how they are read.
 type Counters struct {
 	Sources []string // tried in this order
 	Scope   string
 }
 
-// Verdict says what happens to a process execution during which the clock
-// frequency left its bounds.
+// Verdict configures what happens to a process execution during which the clock frequency left its
+// bounds.
 type Verdict struct {
 	RatioTolerance float64 // of APERF/MPERF around 1
-	BusyThreshold  float64 // APERF per second from which a core counts as busy; 0 derives it from the base frequency
+	BusyThreshold  float64 // APERF per second at which a core counts as busy; 0: derived from the base frequency
 	Policy         string
 }
 
-// Keys returns the keys to measure in Krun's order: for each VM, for each
-// benchmark, for each of the VM's variants, without the skipped. There is at
-// least one. The slice is the caller's.
+// Keys returns the keys to measure in Krun's order: for each VM, each benchmark and each of the
+// VM's variants, without the skipped keys. The slice has at least one element and belongs to the
+// caller.
 func (c *Config) Keys() []key.Key {
 	return slices.Clone(c.keys)
 }
 
-// Lookup returns the three parts that k names. It knows skipped keys, too.
+// Lookup returns the VM, variant and benchmark that k names. It also finds skipped keys.
 func (c *Config) Lookup(k key.Key) (VM, Variant, Benchmark, error) {
 	vm, ok := find(c.VMs, func(v VM) bool { return v.Name == k.VM })
 	if !ok {
@@ -212,10 +210,9 @@ func (c *Config) Lookup(k key.Key) (VM, Variant, Benchmark, error) {
 	return vm, variant, benchmark, nil
 }
 
-// Directories returns where the files of k belong, the nearest first: the variant's
-// subfolder of the benchmark's directory, the benchmark's directory, the directory of all
-// benchmarks. They are absolute, and need not exist. nil when k is not in the
-// configuration.
+// Directories returns the absolute paths of the directories for the files of k, nearest first: the
+// variant's subdirectory of the benchmark's directory, the benchmark's directory, and the directory
+// of all benchmarks. They need not exist. It returns nil if k is not in the configuration.
 func (c *Config) Directories(k key.Key) []string {
 	_, variant, benchmark, err := c.Lookup(k)
 	if err != nil {
@@ -225,8 +222,8 @@ func (c *Config) Directories(k key.Key) []string {
 	return []string{filepath.Join(own, variant.Subfolder), own, c.Experiment.Benchmarks}
 }
 
-// EntryPath returns the absolute path of the file that k enters a benchmark
-// by, or "" when k is not in the configuration or its variant has no entry.
+// EntryPath returns the absolute path of the entry file of k, or "" if k is not in the
+// configuration or its variant has no entry.
 func (c *Config) EntryPath(k key.Key) string {
 	_, variant, benchmark, err := c.Lookup(k)
 	if err != nil || variant.Entry == "" {
@@ -235,14 +232,14 @@ func (c *Config) EntryPath(k key.Key) string {
 	return filepath.Join(c.Experiment.Benchmarks, benchmark.Name, variant.Subfolder, variant.Entry)
 }
 
-// Iterations returns how many iterations a process execution of k has, or 0
-// when k's VM is not in the configuration.
+// Iterations returns the number of iterations of a process execution of k, or 0 if k's VM is not in
+// the configuration.
 func (c *Config) Iterations(k key.Key) int {
 	vm, _ := find(c.VMs, func(v VM) bool { return v.Name == k.VM })
 	return vm.Iterations
 }
 
-// Slots returns how many process executions the experiment has.
+// Slots returns the number of process executions of the experiment.
 func (c *Config) Slots() int {
 	return len(c.keys) * c.Experiment.Executions
 }

@@ -15,7 +15,7 @@ import (
 	"krund/internal/setting"
 )
 
-// full states something other than the default wherever it can.
+// full sets every key that it can to something other than the default.
 const full = `[experiment]
 name = "full"
 description = """
@@ -152,7 +152,7 @@ func TestParseFull(t *testing.T) {
 	}
 }
 
-// check compares values; an empty slice is as good as none.
+// check compares values; an empty slice equals nil.
 func check[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -202,7 +202,7 @@ func TestLookup(t *testing.T) {
 		iterations     int
 	}{
 		{"nbody:PyPy:default-python", "/programs/nbody/python/bench.py", "", 3},
-		{"fasta:PyPy:default-python", "/programs/fasta/python/bench.py", "", 3}, // skipped, but there
+		{"fasta:PyPy:default-python", "/programs/fasta/python/bench.py", "", 3}, // skipped, but it exists
 		{"nbody:C:fast.c", "/programs/nbody/fast/bench.so", "", 7},
 		{"nbody:V8:default-c", "", `nbody:V8:default-c: no VM "V8"; krund was started with another configuration`, 0},
 		{"nbody:C:default-python", "", `nbody:C:default-python: VM C has no variant "default-python"`, 7},

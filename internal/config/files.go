@@ -13,12 +13,12 @@ import (
 	"krund/internal/trust"
 )
 
-// SearchPath is the PATH of every process krund starts, and where bare
-// program names are looked up, whatever the PATH of krund itself is.
+// SearchPath is the PATH of every process that krund starts. Bare program names are looked up in
+// it, regardless of krund's own PATH.
 const SearchPath = "/usr/local/bin:/usr/bin:/bin"
 
-// LookPath returns the absolute path of a program: name itself when it has a
-// slash, else the first match in SearchPath. The error says what to do.
+// LookPath returns the absolute path of a program: name itself if it contains a slash, otherwise
+// the first match in SearchPath. The error says what to do.
 func LookPath(name string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, checkProgram(name)
@@ -32,14 +32,14 @@ func LookPath(name string) (string, error) {
 	return "", fmt.Errorf("there is no program %s in %s; install it or write its path", name, SearchPath)
 }
 
-// checkProgram says whether name is a file that may be executed.
+// checkProgram returns an error unless name is an executable file.
 func checkProgram(name string) error {
 	info, err := os.Stat(name)
 	if err != nil {
 		return fmt.Errorf("%s cannot be found (%w); install it or correct the path", name, cause(err))
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file; write the path of a program", name)
+		return fmt.Errorf("%s is not a regular file; write the path of a program", name)
 	}
 	if info.Mode().Perm()&0o111 == 0 {
 		return fmt.Errorf("%s is not executable; chmod +x it, or correct the path", name)
@@ -47,7 +47,7 @@ func checkProgram(name string) error {
 	return nil
 }
 
-// cause is err without the operation and path that a fs.PathError repeats.
+// cause returns err without the operation and path of a fs.PathError.
 func cause(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -56,18 +56,16 @@ func cause(err error) error {
 	return err
 }
 
-// CheckFiles says whether what the configuration names is there: the program
-// of each VM that is not skipped, the entry file of each key, the programs
-// of hooks and notifications, sendmail only when there is mail to send. The
-// error is Errors.
+// CheckFiles checks that the files that the configuration names exist: the program of each VM that
+// is not skipped, the entry file of each key, and the programs of hooks and notifications (sendmail
+// only if mail is configured). The error is Errors.
 func (c *Config) CheckFiles() error {
 	found := &problems{file: c.shown}
 	c.checkFiles(found)
 	return found.errors()
 }
 
-// checkFiles adds to the problems of parsing. It leaves out what only follows
-// from one of those.
+// checkFiles adds its problems to those found by parsing. It omits consequences of the latter.
 func (c *Config) checkFiles(found *problems) {
 	c.checkTrust(found)
 	if !c.doubtful["experiment.skip"] {
@@ -86,19 +84,21 @@ func (c *Config) checkFiles(found *problems) {
 	}
 }
 
-// checkTrust refuses a configuration that others may change, because its commands run as root.
+// checkTrust rejects a configuration that other users can change, because its commands run as root.
 func (c *Config) checkTrust(found *problems) {
 	if err := c.Trusted(c.Experiment.Reboot); err != nil {
 		found.addError(1, "this file", err)
 	}
 }
 
-// Trusted returns an error when others could change the configuration that was opened at Path:
-// anybody but root where krund takes the machine over at every boot (RebootHardware), two different
-// users where a person starts it by hand. For other users than root it is nil.
+// Trusted returns an error if other users could change the configuration that was opened at Path.
+// If krund takes over the machine at every boot (RebootHardware), only root may be able to change
+// it; if a person starts krund by hand, root and one other user may. For users other than root, the
+// result is always nil.
 func (c *Config) Trusted(reboot string) error { return Rule(reboot)(c.verdict) }
 
-// Rule returns the rule for what root runs because of a configuration, by its way to restart.
+// Rule returns the trust rule that applies to what root runs for a configuration with this reboot
+// mode.
 func Rule(reboot string) func(trust.Verdict) error {
 	if reboot == RebootHardware {
 		return trust.Verdict.RootOnly
@@ -106,13 +106,13 @@ func Rule(reboot string) func(trust.Verdict) error {
 	return trust.Verdict.OneOwner
 }
 
-// checkCommand looks at a program that krund itself runs. An empty command is
-// none, or was told before.
+// checkCommand checks a program that krund itself runs. An empty command means that there is none,
+// or that the problem is already reported.
 func (c *Config) checkCommand(at string, argv []string, found *problems) {
 	if len(argv) == 0 {
 		return
 	}
-	line := c.lines.of(at, "notify.mail") // for the default sendmail
+	line := c.lines.of(at, "notify.mail") // line of the default sendmail
 	full, err := LookPath(argv[0])
 	if err != nil {
 		found.addError(line, at, err)
@@ -156,13 +156,13 @@ func (c *Config) checkEntryFiles(found *problems) {
 		case err != nil:
 			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s (%v)", k, name, cause(err)), "build the benchmark, or skip the key")
 		case !info.Mode().IsRegular():
-			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s, which is no regular file", k, name), "correct the variant's entry and subfolder, or skip the key")
+			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s, which is not a regular file", k, name), "correct the variant's entry and subfolder, or skip the key")
 		}
 	}
 }
 
-// doubtsEntry reports whether the path of a variant's files is not what the
-// file means.
+// doubtsEntry reports whether the path of a variant's files may differ from what the configuration
+// means.
 func (c *Config) doubtsEntry(v Variant) bool {
 	at := join("variants", v.Name)
 	return c.doubtful["experiment.benchmarks"] || c.doubtful[at+".entry"] || c.doubtful[at+".subfolder"]

@@ -10,8 +10,8 @@ import (
 	"krund/internal/doctor"
 )
 
-// experiment writes a directory with an experiment of two benchmarks, whose
-// files are all there, and returns the path of its configuration.
+// experiment creates a directory with a complete experiment of two benchmarks and returns the path
+// of its configuration.
 func experiment(t *testing.T, added string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -24,8 +24,8 @@ func experiment(t *testing.T, added string) string {
 	return path
 }
 
-// loadProblems writes an experiment, prepares its directory and returns what Load
-// says of it, with DIR for the directory.
+// loadProblems creates an experiment, prepares its directory and returns the error text of Load,
+// with DIR in place of the directory.
 func loadProblems(t *testing.T, added string, prepare func(dir string) error) string {
 	t.Helper()
 	path := experiment(t, added)
@@ -47,7 +47,7 @@ func write(t *testing.T, name, text string, perm os.FileMode) {
 	if err := os.WriteFile(name, []byte(text), perm); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(name, perm); err != nil { // whatever the umask
+	if err := os.Chmod(name, perm); err != nil { // regardless of the umask
 		t.Fatal(err)
 	}
 }
@@ -57,7 +57,7 @@ func TestLoadFindsFiles(t *testing.T) {
 	tests := []struct {
 		name, added string
 		prepare     func(dir string) error
-		want        string // with DIR for the directory; "" when all is well
+		want        string // with DIR in place of the directory; "" for no error
 	}{
 		{"all there", "", nil, ""},
 		{"entry missing", "", func(dir string) error { return os.Remove(dir + "/benchmarks/c/bench.so") },
@@ -68,13 +68,13 @@ func TestLoadFindsFiles(t *testing.T) {
 				return err
 			}
 			return os.Mkdir(dir+"/benchmarks/b/bench.so", 0o755)
-		}, "7: b:C:v needs the file DIR/benchmarks/b/bench.so, which is no regular file; correct the variant's entry and subfolder, or skip the key"},
+		}, "7: b:C:v needs the file DIR/benchmarks/b/bench.so, which is not a regular file; correct the variant's entry and subfolder, or skip the key"},
 		{"relative VM", vm + "path = \"./vm\"", nil, ""},
 		{"bare VM", vm + "path = \"sh\"", nil, ""},
 		{"VM missing", vm + "path = \"bin/vm\"", nil, "12: vms.P.path: DIR/bin/vm cannot be found (no such file or directory); install it or correct the path"},
 		{"VM not in the path", vm + "path = \"no-such-vm\"", nil, "12: vms.P.path: there is no program no-such-vm in /usr/local/bin:/usr/bin:/bin; install it or write its path"},
 		{"VM not executable", vm + "path = \"./data\"", nil, "12: vms.P.path: DIR/data is not executable; chmod +x it, or correct the path"},
-		{"VM is a directory", vm + "path = \"./benchmarks\"", nil, "12: vms.P.path: DIR/benchmarks is no regular file; write the path of a program"},
+		{"VM is a directory", vm + "path = \"./benchmarks\"", nil, "12: vms.P.path: DIR/benchmarks is not a regular file; write the path of a program"},
 		{"skipped VM missing", vm + "path = \"bin/vm\"\n[experiment]\nskip = [\"*:P:*\"]", nil, ""},
 		{"hooks", "[hooks]\nbefore = [[\"./vm\"], [\"./no\"]]\nafter = [[\n\"no-such-hook\"]]", nil,
 			"10: hooks.before[1]: DIR/no cannot be found (no such file or directory); install it or correct the path\n" +
@@ -108,7 +108,7 @@ func TestLoadShowsThePathAsGiven(t *testing.T) {
 func TestLoadRefusesOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, want := range map[string]string{
-		dir:             "configuration: " + dir + " is no regular file; name an experiment's TOML file",
+		dir:             "configuration: " + dir + " is not a regular file; name an experiment's TOML file",
 		dir + "/x.toml": "configuration: open " + dir + "/x.toml: no such file or directory",
 	} {
 		if _, err := config.Load(name, "", doctor.Settings()); errorText(err) != want {
@@ -121,9 +121,9 @@ func TestLoadRefusesOtherFiles(t *testing.T) {
 	}
 }
 
-// TestLoadTellsParsingAndFilesAtOnce mixes both kinds of problems, and holds
-// back missing files that only follow from another mistake.
-func TestLoadTellsParsingAndFilesAtOnce(t *testing.T) {
+// TestLoadReportsParsingAndFilesTogether mixes both kinds of problems. Missing files that follow
+// from another mistake are not reported.
+func TestLoadReportsParsingAndFilesTogether(t *testing.T) {
 	noFiles := func(dir string) error { return os.RemoveAll(dir + "/benchmarks") }
 	const missing = "7: b:C:v needs the file DIR/benchmarks/b/bench.so (no such file or directory); build the benchmark, or skip the key\n" +
 		"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the benchmark, or skip the key\n"
@@ -134,7 +134,7 @@ func TestLoadTellsParsingAndFilesAtOnce(t *testing.T) {
 		want        string
 	}{
 		{"wrong unit and missing files", "[wait]\nsync = \"x\"", noFiles,
-			missing + `10: wait.sync is "x", which is no duration; ` + badWait},
+			missing + `10: wait.sync is "x", which is not a duration; ` + badWait},
 		{"misspelt skip", "[experiment]\nskips = [\"*:*:*\"]", noFiles, `10: unknown key experiment.skips; did you mean "skip"?`},
 		{"wrong skip", "[experiment]\nskip = [\"c\"]", noFiles, `10: experiment.skip: pattern "c" has 1 parts; write "benchmark:vm:variant", with a lone * for any`},
 		{"wrong directory", "[experiment]\nbenchmarks = 3", noFiles, `10: experiment.benchmarks is the integer 3; write a string, such as "text"`},

@@ -35,7 +35,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("problem %+v", p)
 			}
 			if i > 0 && found[i-1].Line > p.Line {
-				t.Errorf("line %d is told after %d", p.Line, found[i-1].Line)
+				t.Errorf("line %d is reported after %d", p.Line, found[i-1].Line)
 			}
 			if strings.Contains(p.Error(), "\n") {
 				t.Errorf("more than a line: %q", p.Error())

@@ -52,7 +52,7 @@ func open(path, hostname string, settings []setting.Descriptor) (*Config, *probl
 	if err != nil {
 		return nil, nil, fmt.Errorf("configuration: %w", err)
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxText+1)) // one byte more is enough to refuse it
+	text, err := io.ReadAll(io.LimitReader(file, maxText+1)) // one byte too many is enough to reject it
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, nil, fmt.Errorf("configuration: %w", err)
 	}
@@ -63,8 +63,8 @@ func open(path, hostname string, settings []setting.Descriptor) (*Config, *probl
 	return c, found, nil
 }
 
-// ErrNotFile is the error for a directory, a pipe or a device in place of a configuration.
-var ErrNotFile = errors.New("no regular file; name an experiment's TOML file")
+// ErrNotFile is the error if the configuration is a directory, pipe or device.
+var ErrNotFile = errors.New("not a regular file; name an experiment's TOML file")
 
 // Parse reads the text of a configuration for the machine called hostname. [controls] can name the
 // given settings, each of which is in Config.Controls afterwards. It looks at no file: path is for
@@ -120,10 +120,10 @@ func read(root *node, hostname string, settings []setting.Descriptor, found *pro
 	return newReader(found, settings, false).config(merged)
 }
 
-// machinesSection holds, per hostname pattern, sections to lay over the base.
+// machinesSection contains sections that override the base, per hostname pattern.
 const machinesSection = "machines"
 
-// A machine is the sections for the hosts that pattern matches.
+// A machine holds the sections for the hosts that pattern matches.
 type machine struct {
 	pattern string
 	node    *node
@@ -134,8 +134,7 @@ func (m machine) matches(hostname string) bool {
 	return err == nil && ok
 }
 
-// layers splits the tree into the base and the machines' sections, in the
-// order of the file.
+// layers splits the tree into the base and the machine sections, in file order.
 func layers(root *node, found *problems) (*node, []machine) {
 	all := root.child(machinesSection)
 	if all == nil {
@@ -161,7 +160,7 @@ func layers(root *node, found *problems) (*node, []machine) {
 			continue
 		}
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			found.add(n.line, at+" is no glob pattern of hostnames", `write one, such as [machines."lab*".limits]`)
+			found.add(n.line, at+" is not a glob pattern of hostnames", `write one, such as [machines."lab*".limits]`)
 			continue
 		}
 		if inner := n.child(machinesSection); inner != nil {
@@ -172,7 +171,7 @@ func layers(root *node, found *problems) (*node, []machine) {
 	return &base, machines
 }
 
-// resolve fills in what depends on where the file is.
+// resolve fills in the values that depend on the location of the file.
 func (c *Config) resolve(found *problems) {
 	e := &c.Experiment
 	if e.Name == "" {
@@ -193,7 +192,7 @@ func (c *Config) resolve(found *problems) {
 	c.Notify.Sendmail = c.program(c.Notify.Sendmail)
 }
 
-// relative makes a path absolute that is relative to the file's directory.
+// relative makes a path absolute. Relative paths are relative to the file's directory.
 func (c *Config) relative(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
@@ -201,8 +200,7 @@ func (c *Config) relative(name string) string {
 	return filepath.Join(filepath.Dir(c.Path), name)
 }
 
-// program does so for a program's name with a slash in it. A bare name stays
-// one, for LookPath.
+// program is relative for a program name that contains a slash. Bare names are left to LookPath.
 func (c *Config) program(name string) string {
 	if !strings.Contains(name, "/") {
 		return name

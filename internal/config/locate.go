@@ -7,23 +7,22 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// maxDepth bounds how deeply tables and lists may be nested. The deepest key
-// there is, machines.HOST.vms.NAME.env.VARIABLE, has six levels; the bound
-// keeps a hostile file from exhausting the stack of the TOML library.
+// maxDepth bounds the nesting of tables and lists. The deepest valid key,
+// machines.HOST.vms.NAME.env.VARIABLE, has six levels; the bound keeps a hostile file from
+// exhausting the stack of the TOML library.
 const maxDepth = 16
 
-// A place is where a key, table or list element stands in the text.
+// A place is the location of a key, table or list element in the text.
 type place struct {
 	line  int // of the key, the table's header or the element; from 1
-	order int // the places of a text number upwards in order of appearance
+	order int // places are numbered in order of appearance
 	table map[string]*place
 	list  []*place
 }
 
-// locate finds the place of every key in a TOML text. It relies on the text
-// being valid and checks nothing but the depth: on a broken text it stops
-// early, and what it found so far is no use. The error is a depth beyond
-// maxDepth, and the int its line.
+// locate finds the place of every key in a TOML text. It assumes that the text is valid and checks
+// only the depth: in an invalid text it stops early, and its result is useless. The error reports a
+// depth beyond maxDepth, and the int is its line.
 func locate(text string) (*place, int, error) {
 	l := &locator{text: text, line: 1, root: &place{line: 1}}
 	l.document()
@@ -31,15 +30,14 @@ func locate(text string) (*place, int, error) {
 }
 
 type locator struct {
-	text   string // what is left to read
+	text   string // still to read
 	line   int
 	root   *place
 	places int
 	err    error
 }
 
-// document reads headers and key-value lines up to the end of the text or
-// the first thing that is neither.
+// document reads headers and key-value lines up to the end of the text or the first other token.
 func (l *locator) document() {
 	current := l.root
 	for l.skipBlank(); l.text != "" && l.err == nil; l.skipBlank() {
@@ -167,16 +165,14 @@ func (l *locator) keyPart() (string, bool) {
 	return part, n > 0
 }
 
-// unquote leaves the escapes of a quoted key to the library that reads them
-// in the same text.
+// unquote unescapes a quoted key with the TOML library.
 func unquote(quoted string) (string, bool) {
 	var line struct{ Part string }
 	_, err := toml.Decode("Part = "+quoted, &line)
 	return line.Part, err == nil
 }
 
-// quoted reads a string of any of the four kinds and returns its text with
-// the quotes.
+// quoted reads a string of any of the four kinds and returns it including its quotes.
 func (l *locator) quoted() string {
 	whole := l.text
 	mark := l.text[:1]
@@ -194,14 +190,14 @@ func (l *locator) quoted() string {
 		l.advance(1)
 	}
 	l.text = strings.TrimPrefix(l.text, mark)
-	if len(mark) == 3 { // up to two quotes may stand before the closing three
+	if len(mark) == 3 { // up to two quotes may precede the closing three
 		l.text = strings.TrimPrefix(l.text, mark[:1])
 		l.text = strings.TrimPrefix(l.text, mark[:1])
 	}
 	return whole[:len(whole)-len(l.text)]
 }
 
-// advance drops the next n bytes, as far as there are any, and counts lines.
+// advance drops up to n bytes and counts lines.
 func (l *locator) advance(n int) {
 	n = min(n, len(l.text))
 	l.line += strings.Count(l.text[:n], "\n")
@@ -212,7 +208,7 @@ func (l *locator) skipSpace() {
 	l.text = strings.TrimLeft(l.text, " \t")
 }
 
-// skipBlank skips white space, ends of lines and comments.
+// skipBlank skips white space, line ends and comments.
 func (l *locator) skipBlank() {
 	for {
 		l.advance(len(l.text) - len(strings.TrimLeft(l.text, " \t\r\n")))
@@ -227,7 +223,7 @@ func (l *locator) skipLine() {
 	l.text = l.text[indexAny(l.text, "\n"):]
 }
 
-// indexAny is strings.IndexAny, but the length of s when there is none.
+// indexAny is strings.IndexAny, except that it returns len(s) if there is no match.
 func indexAny(s, chars string) int {
 	if i := strings.IndexAny(s, chars); i >= 0 {
 		return i
@@ -235,12 +231,12 @@ func indexAny(s, chars string) int {
 	return len(s)
 }
 
-// descend follows path from p and makes the places that are missing.
+// descend follows path from p and creates missing places.
 func (l *locator) descend(p *place, path []string) *place {
 	for _, part := range path {
 		p = l.child(p, part)
 		if n := len(p.list); n > 0 {
-			p = p.list[n-1] // a table's header names the last element
+			p = p.list[n-1] // a table header refers to the last element
 		}
 	}
 	return p

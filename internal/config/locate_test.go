@@ -84,7 +84,7 @@ func TestLocateDepth(t *testing.T) {
 	}
 }
 
-// checkPlaced fails when the decoded value has a part without a place.
+// checkPlaced fails if a part of the decoded value has no place.
 func checkPlaced(t *testing.T, value any, at *place, path string) {
 	t.Helper()
 	switch v := value.(type) {
@@ -121,8 +121,8 @@ func checkItem(t *testing.T, value any, at *place, i int, path string) {
 	}
 }
 
-// FuzzLocate checks that whatever the library decodes is located, on a line
-// that exists and in the order of the text.
+// FuzzLocate checks that everything that the library decodes is located, on an existing line and in
+// the order of the text.
 func FuzzLocate(f *testing.F) {
 	for _, text := range []string{
 		"[a.'b']\n\"c\" = '''\n'''\n[[d]]\ne = [1, [\"x\"], {f = 1}]\r\n# g\n", "a = 1979-05-27 07:32:00\nb.c = {d.e=1,}",

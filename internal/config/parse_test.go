@@ -10,7 +10,7 @@ import (
 	"krund/internal/doctor"
 )
 
-// base is a right configuration of seven lines: line 8 is what a test adds.
+// base is a valid configuration of seven lines: tests add line 8.
 const base = `[vms.C]
 runner = "c"
 variants = ["v"]
@@ -80,15 +80,15 @@ func TestParseProblems(t *testing.T) {
 
 		// Units.
 		{"duration without unit", "[wait]\nstartup = 180", `9: wait.startup is the integer 180; write it with a unit, such as "180s"`},
-		{"duration without unit in a string", "[wait]\nstartup = \"180\"", `9: wait.startup is "180", which is no duration; write a duration with a unit, such as "30s", "5m" or "1h30m"`},
+		{"duration without unit in a string", "[wait]\nstartup = \"180\"", `9: wait.startup is "180", which is not a duration; write a duration with a unit, such as "30s", "5m" or "1h30m"`},
 		{"negative duration", "[wait]\nsync = \"-30s\"", `9: wait.sync is "-30s", which is negative; write a duration with a unit, such as "30s", "5m" or "1h30m"`},
 		{"negative integer duration", "[wait]\nsync = -3", `9: wait.sync is the integer -3; write a duration with a unit, such as "30s", "5m" or "1h30m"`},
 		{"too long duration", "[limits]\ntimeout = \"200000d\"", `9: limits.timeout is "200000d", which is too long; write a duration with a unit, such as "30s", "5m" or "1h30m", or "none"`},
 		{"no deadline for hooks", "[hooks]\ntimeout = \"0s\"", `9: hooks.timeout is the string "0s"; write at least "1ns"`},
-		{"none where there is a limit", "[wait]\nsync = \"none\"", `9: wait.sync is "none", which is no duration; write a duration with a unit, such as "30s", "5m" or "1h30m"`},
-		{"unknown unit", "[limits]\nheap = \"2 gigs\"", `9: limits.heap is the string "2 gigs", which is no size: there is no unit "gigs"; write a size, such as "2GiB", "512MiB" or "none"`},
-		{"unit of another case", "[limits]\nheap = \"2gib\"", `9: limits.heap is the string "2gib", which is no size: there is no unit "gib"; did you mean "2GiB"?`},
-		{"unit of one letter", "[limits]\nstack = \"8M\"", `9: limits.stack is the string "8M", which is no size: there is no unit "M"; did you mean "8MiB"?`},
+		{"none where there is a limit", "[wait]\nsync = \"none\"", `9: wait.sync is "none", which is not a duration; write a duration with a unit, such as "30s", "5m" or "1h30m"`},
+		{"unknown unit", "[limits]\nheap = \"2 gigs\"", `9: limits.heap is the string "2 gigs", which is not a size: there is no unit "gigs"; write a size, such as "2GiB", "512MiB" or "none"`},
+		{"unit of another case", "[limits]\nheap = \"2gib\"", `9: limits.heap is the string "2gib", which is not a size: there is no unit "gib"; did you mean "2GiB"?`},
+		{"unit of one letter", "[limits]\nstack = \"8M\"", `9: limits.stack is the string "8M", which is not a size: there is no unit "M"; did you mean "8MiB"?`},
 		{"size overflows", "[limits]\nheap = \"9000000TiB\"", `9: limits.heap is the string "9000000TiB", which is too large; write a size, such as "2GiB", "512MiB" or "none"`},
 		{"size overflows an integer", "[limits]\nheap = \"99999999999999999999\"", `9: limits.heap is the string "99999999999999999999", which is too large; write a size, such as "2GiB", "512MiB" or "none"`},
 		{"negative size", "[limits]\nheap = -1", `9: limits.heap is the integer -1, which is negative; write a size, such as "2GiB", "512MiB" or "none"`},
@@ -115,16 +115,16 @@ func TestParseProblems(t *testing.T) {
 		{"VM without variants", "[vms.X]\nrunner = \"c\"", `8: vms.X has no variants; name at least one of [variants], such as variants = ["default-c"]`},
 		{"VM with no variants", "[vms.X]\nrunner = \"c\"\nvariants = []", `10: vms.X has no variants; name at least one of [variants], such as variants = ["default-c"]`},
 		{"unknown variant", "[vms.X]\nrunner = \"c\"\nvariants = [\"v\",\n\"w\"]", `11: vms.X: there is no variant "w"; write "v"`},
-		{"variant twice", "[vms.X]\nrunner = \"c\"\nvariants = [\"v\",\n\"v\"]", `11: vms.X.variants: "v" stands there twice; remove one`},
+		{"variant twice", "[vms.X]\nrunner = \"c\"\nvariants = [\"v\",\n\"v\"]", `11: vms.X.variants: "v" is listed twice; remove one`},
 		{"VM is a value", "[vms]\nX = 1", `9: vms.X is the integer 1; make it a table: [vms.X]`},
 		{"own variable", "[vms.X]\nrunner = \"c\"\nvariants = [\"v\"]\nenv = { KRUN_BUFFER_FD = \"3\" }", `11: vms.X.env.KRUN_BUFFER_FD is set by krund itself; remove it; names that begin with KRUN_ are taken`},
-		{"equals sign in a variable", "[vms.X]\nrunner = \"c\"\nvariants = [\"v\"]\nenv = { \"A=B\" = \"3\" }", `11: vms.X.env."A=B" is no name of a variable; remove the = or NUL character`},
+		{"equals sign in a variable", "[vms.X]\nrunner = \"c\"\nvariants = [\"v\"]\nenv = { \"A=B\" = \"3\" }", `11: vms.X.env."A=B" is not a valid variable name; remove the = or NUL character`},
 		{"number in a variable", "[vms.X]\nrunner = \"c\"\nvariants = [\"v\"]\n[vms.X.env]\nA = 3", `12: vms.X.env.A is the integer 3; write a string, in quotes`},
 		{"NUL in an argument", "[vms.X]\nrunner = \"c\"\nvariants = [\"v\"]\nargs = [\"a\\u0000\"]", `11: vms.X.args[0] is the string "a\x00"; remove the NUL character`},
 		{"benchmark without parameter", "c = {}", `8: benchmarks.c has no parameter; write c = { parameter = 1 }`},
 		{"benchmark is a number", "c = 15", `8: benchmarks.c is the integer 15; write c = { parameter = 15 }`},
 		{"parameter beyond an int", "c = { parameter = 2147483648 }", `8: benchmarks.c.parameter is the integer 2147483648; write a number from -2147483648 to 2147483647`},
-		{"variant without entry", "[variants.w]\n[vms.X]\nrunner = \"c\"\nvariants = [\"w\"]", `8: variants.w has no entry; write entry = "FILE", the file that a benchmark is entered by`},
+		{"variant without entry", "[variants.w]\n[vms.X]\nrunner = \"c\"\nvariants = [\"w\"]", `8: variants.w has no entry; write entry = "FILE", the file that the runner loads`},
 		{"variant outside", "[variants.w]\nentry = \"../x\"\nsubfolder = \"/c\"", "9: variants.w.entry is the string \"../x\"; write a path inside the benchmark's directory\n10: variants.w.subfolder is the string \"/c\"; write a path inside the benchmark's directory"},
 
 		// Skip patterns.
@@ -136,16 +136,16 @@ func TestParseProblems(t *testing.T) {
 		{"hook is a string", "[hooks]\nbefore = [\"systemctl stop cron\"]", `9: hooks.before[0] is the string "systemctl stop cron"; write the command as a list, such as ["systemctl", "stop", "cron"]; no shell reads it`},
 		{"hooks are one list", "[hooks]\nafter = \"ls\"", `9: hooks.after is the string "ls"; write a list of commands, such as [["program", "argument"]]`},
 		{"hook names nothing", "[hooks]\nafter = [[\"ls\"], []]", `9: hooks.after[1] names no program; write a list of strings, such as ["program", "argument"]`},
-		{"mail option", "[notify]\nmail = [\"-oQ/tmp\"]", `9: notify.mail: "-oQ/tmp" is no address; write only the address, such as "name@example.org"`},
-		{"mail with a name", "[notify]\nmail = [\"A <a@b>\"]", `9: notify.mail: "A <a@b>" is no address; write only the address, such as "name@example.org"`},
+		{"mail option", "[notify]\nmail = [\"-oQ/tmp\"]", `9: notify.mail: "-oQ/tmp" is not an address; write only the address, such as "name@example.org"`},
+		{"mail with a name", "[notify]\nmail = [\"A <a@b>\"]", `9: notify.mail: "A <a@b>" is not an address; write only the address, such as "name@example.org"`},
 		{"webhook", "[notify]\nwebhook = \"ftp://x/y\"", `9: notify.webhook is the string "ftp://x/y"; write an address that begins with "https://" or "http://"`},
 		{"webhook without host", "[notify]\nwebhook = \"https:\"", `9: notify.webhook is the string "https:"; write an address that begins with "https://" or "http://"`},
 		{"command", "[notify]\ncommand = \"mail\"", `9: notify.command is the string "mail"; write a list of strings, such as ["program", "argument"]`},
-		{"regular expression", "[kernel_log]\nallow = [\"ok\",\n\"(\"]", "10: kernel_log.allow: \"(\" is no regular expression: error parsing regexp: missing closing ): `(`; correct it; the syntax is RE2's, as in egrep"},
+		{"regular expression", "[kernel_log]\nallow = [\"ok\",\n\"(\"]", "10: kernel_log.allow: \"(\" is not a regular expression: error parsing regexp: missing closing ): `(`; correct it; the syntax is RE2's, as in egrep"},
 		{"source", "[counters]\nsources = [\"pref\"]", `9: counters.sources: there is no source "pref"; did you mean "perf"?`},
-		{"source twice", "[counters]\nsources = [\"msr\", \"msr\"]", `9: counters.sources: "msr" stands there twice; remove one`},
+		{"source twice", "[counters]\nsources = [\"msr\", \"msr\"]", `9: counters.sources: "msr" is listed twice; remove one`},
 		{"no source", "[counters]\nsources = []", `9: counters.sources is empty; write ["none"] for no counters`},
-		{"sensor pattern", "[temperature]\nsensors = [\"core[\"]", `9: temperature.sensors: "core[" is no glob pattern; close its [ ] and write no lone \`},
+		{"sensor pattern", "[temperature]\nsensors = [\"core[\"]", `9: temperature.sensors: "core[" is not a glob pattern; close its [ ] and write no lone \`},
 		{"unknown control", "[controls]\nturbos = \"off\"", `9: unknown key controls.turbos; did you mean "turbo"?`},
 		{"unknown policy", "[controls]\nturbo = \"on\"", `9: controls.turbo is the string "on"; write "require", "apply", "warn" or "off"`},
 		{"unknown policy in a table", "[controls]\nturbo = { policy = \"requires\" }", `9: controls.turbo.policy is the string "requires"; did you mean "require"?`},
@@ -206,7 +206,7 @@ func manyBenchmarks(n int) string {
 	return b.String()
 }
 
-func TestDefaultNameIsTheFiles(t *testing.T) {
+func TestDefaultNameIsThatOfTheFile(t *testing.T) {
 	if c := mustParse(t, base); c.Experiment.Name != "x" {
 		t.Errorf("the name is %q", c.Experiment.Name)
 	}

@@ -12,21 +12,21 @@ import (
 
 // A Problem is one mistake in a configuration.
 type Problem struct {
-	File string // as the user gave it
+	File string // as given by the user
 	Line int    // from 1
 	What string // what is wrong
-	Fix  string // what to do about it
+	Fix  string // how to fix it
 }
 
-// Error gives "file:line: what; what to do".
+// Error returns "file:line: what; what to do".
 func (p Problem) Error() string {
 	return fmt.Sprintf("%s:%d: %s; %s", p.File, p.Line, p.What, p.Fix)
 }
 
-// Errors is every mistake found, in the order of the file; never empty.
+// Errors is every mistake found, in file order. It is never empty.
 type Errors []Problem
 
-// Error gives a line per problem, of a hundred at most.
+// Error returns one line per problem, at most a hundred.
 func (e Errors) Error() string {
 	const most = 100
 	lines := make([]string, min(len(e), most), most+1)
@@ -50,33 +50,33 @@ func (e Errors) Unwrap() []error {
 
 // problems collects mistakes while a file is read.
 type problems struct {
-	file string
-	list []Problem
-	told map[Problem]bool // those in list
+	file     string
+	list     []Problem
+	reported map[Problem]bool // the problems in list
 }
 
-// add notes one mistake. The same mistake on the same line counts once: a
-// machine's section is read alone and again merged with the rest.
+// add records one mistake. The same mistake on the same line is recorded once, because a machine's
+// section is read both alone and merged with the rest.
 func (p *problems) add(line int, what, fix string) {
-	const most = 500 // bytes: names and values come from the file, and may be as long as it is
+	const most = 500 // bytes: names and values come from the file and may be as long as the file
 	found := Problem{File: p.file, Line: max(line, 1), What: display.Clip(what, most), Fix: display.Clip(fix, most)}
-	if p.told[found] {
+	if p.reported[found] {
 		return
 	}
-	if p.told == nil {
-		p.told = map[Problem]bool{}
+	if p.reported == nil {
+		p.reported = map[Problem]bool{}
 	}
-	p.told[found] = true
+	p.reported[found] = true
 	p.list = append(p.list, found)
 }
 
-// addError notes an error whose text has both parts: "what; what to do".
+// addError records an error whose text has both parts: "what; what to do".
 func (p *problems) addError(line int, at string, err error) {
 	what, fix, _ := strings.Cut(err.Error(), "; ")
 	p.add(line, at+": "+what, fix)
 }
 
-// checkName notes a name that may not be one, and says whether it may.
+// checkName reports whether name is valid and records a problem if it is not.
 func (p *problems) checkName(line int, at, name string) bool {
 	err := key.CheckName(name)
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *problems) checkName(line int, at, name string) bool {
 	return err == nil
 }
 
-// errors returns the problems sorted by line, or nil when there are none.
+// errors returns the problems sorted by line, or nil if there are none.
 func (p *problems) errors() error {
 	if len(p.list) == 0 {
 		return nil

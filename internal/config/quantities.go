@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// some is whole with "none", or 0, for no limit, which is read as 0.
+// some is whole, except that "none" or 0 means no limit and is returned as 0.
 func (s *section) some(name string, normal, least, most int64) int64 {
 	n := s.get(name, fmt.Sprint(normal))
 	if n == nil {
@@ -24,8 +24,8 @@ func (s *section) some(name string, normal, least, most int64) int64 {
 	return v
 }
 
-// number reads a number, whole or not, that check accepts; want says which
-// those are.
+// number reads a number that check accepts, not necessarily an integer; want describes those
+// numbers.
 func (s *section) number(name string, normal float64, check func(float64) bool, want string) float64 {
 	n := s.get(name, fmt.Sprint(normal))
 	if n == nil {
@@ -48,11 +48,10 @@ func (s *section) number(name string, normal float64, check func(float64) bool, 
 	return v
 }
 
-// none is how a file writes "no limit", beside 0.
+// none is how a file spells "no limit", in addition to 0.
 const none = "none"
 
-// duration reads a duration of at least least. With unlimited, "none" is
-// read as 0.
+// duration reads a duration of at least least. With unlimited, "none" is read as 0.
 func (s *section) duration(name, normal string, least time.Duration, unlimited bool) time.Duration {
 	n := s.get(name, strconv.Quote(normal))
 	if n == nil {
@@ -92,7 +91,7 @@ func durationAdvice(n *node, unlimited bool) string {
 	return advice
 }
 
-// mustDuration reads a duration of the schema itself.
+// mustDuration parses a duration of the schema itself.
 func mustDuration(s string) time.Duration {
 	v, err := ParseDuration(s)
 	if err != nil {
@@ -101,8 +100,7 @@ func mustDuration(s string) time.Duration {
 	return v
 }
 
-// size reads a number of bytes up to most. With unlimited, "none" is read
-// as 0.
+// size reads a number of bytes up to most. With unlimited, "none" is read as 0.
 func (s *section) size(name, normal string, most int64, unlimited bool) int64 {
 	n := s.get(name, strconv.Quote(normal))
 	if n == nil {

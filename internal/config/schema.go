@@ -12,25 +12,25 @@ import (
 	"krund/internal/key"
 )
 
-// Ranges. They keep sums and products inside an int and a schedule inside a
-// file one can handle; none is near what an experiment needs.
+// Ranges. They keep sums and products within an int and a schedule within a manageable file size.
+// No realistic experiment reaches them.
 const (
-	MaxIterations = 1 << 24 // KRUN_MAX_ITERATIONS: what the measuring buffer holds
+	MaxIterations = 1 << 24 // KRUN_MAX_ITERATIONS: capacity of the measurement buffer
 	maxExecutions = 1_000_000
 	maxSlots      = 10_000_000
 	MaxAttempts   = 100
 	maxReboots    = math.MaxInt32
 	maxMails      = 9999
-	maxOutput     = 64 << 20 // it is kept in the daemon's memory
+	maxOutput     = 64 << 20 // the daemon keeps it in memory
 	maxLimit      = math.MaxInt64
 
-	// How many processes and threads a benchmark may be limited to: enough for a runner with a helper or two, and what Linux can count at the
-	// most (PID_MAX_LIMIT).
+	// Bounds of limits.processes: enough for a runner with a helper or two, and the maximum of
+	// Linux (PID_MAX_LIMIT).
 	minProcesses = 16
 	maxProcesses = 1 << 22
 )
 
-// config reads every section. What is wrong is reported and has its default.
+// config reads every section. Invalid values are reported and replaced by their defaults.
 func (r *reader) config(root *node) *Config {
 	c := &Config{lines: r.lines, doubtful: r.doubtful}
 	s := r.section("", root)
@@ -84,18 +84,19 @@ func (r *reader) boot(n *node) Boot {
 		Loader: s.choice("loader", LoaderAuto, LoaderAuto, LoaderGRUB, LoaderSystemdBoot),
 	}
 	if b.Entry != "" && (!entryName.MatchString(b.Entry) || number.MatchString(b.Entry)) {
-		s.bad(s.node.child("entry"), "entry", `write the entry's id in the boot loader's menu, such as "krund"; titles and numbers are no ids`)
+		s.bad(s.node.child("entry"), "entry", `write the entry's id in the boot loader's menu, such as "krund"; titles and numbers are not ids`)
 	}
 	return b
 }
 
-// What a boot loader's entry may be called here. GRUB takes a number for a place in its menu, and ">" for a submenu.
+// The names that a boot loader entry may have. GRUB interprets a number as a position in its menu
+// and ">" as a submenu separator.
 var (
 	entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$`)
 	number    = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// skip reads the patterns of keys to leave out.
+// skip reads the patterns of the keys to skip.
 func (s *section) skip() []key.Pattern {
 	var patterns []key.Pattern
 	list, _ := s.items("skip", nil)
@@ -113,10 +114,10 @@ func (s *section) skip() []key.Pattern {
 	return patterns
 }
 
-// skipPath is where the line of a pattern is kept.
+// skipPath returns the path under which the line of a pattern is stored.
 func skipPath(p key.Pattern) string { return "experiment.skip " + p.String() }
 
-// paragraph reads a string of any number of lines.
+// paragraph reads a string that may span several lines.
 func (s *section) paragraph(name string) string {
 	n := s.get(name, `""`)
 	if n == nil {
@@ -129,7 +130,7 @@ func (s *section) paragraph(name string) string {
 	return v
 }
 
-// filled is text that must not be empty.
+// filled reads a text that must not be empty.
 func (s *section) filled(name, normal string) string {
 	v := s.text(name, normal)
 	if n := s.node.child(name); n != nil && n.value == "" {
@@ -175,7 +176,7 @@ func (r *reader) temperature(n *node) Temperature {
 
 func checkGlob(glob string) (what, fix string) {
 	if _, err := path.Match(glob, ""); err != nil {
-		return fmt.Sprintf("%q is no glob pattern", glob), `close its [ ] and write no lone \`
+		return fmt.Sprintf("%q is not a glob pattern", glob), `close its [ ] and write no lone \`
 	}
 	return "", ""
 }
@@ -190,8 +191,8 @@ func (r *reader) hooks(n *node) Hooks {
 	}
 }
 
-// commands reads a list of commands, each a list of arguments. A wrong one
-// keeps its place, empty.
+// commands reads a list of commands, each a list of arguments. An invalid command is replaced by an
+// empty one.
 func (s *section) commands(name string) [][]string {
 	n := s.get(name, "[]")
 	if n == nil {
@@ -215,7 +216,7 @@ func (s *section) commands(name string) [][]string {
 	return list
 }
 
-// command reads one command, whose program must be named; nil after a mistake.
+// command reads one command, which must name a program. It returns nil after a mistake.
 func (s *section) command(n *node, name string) []string {
 	argv, ok := s.arguments(n, name)
 	if !ok {
@@ -246,11 +247,11 @@ func (r *reader) notify(n *node) Notify {
 	return notify
 }
 
-// checkAddress keeps out what sendmail, which gets the address as an argument
-// and in a header, would read as something else.
+// checkAddress rejects what sendmail, which gets the address as an argument and in a header, would
+// interpret as something else.
 func checkAddress(address string) (what, fix string) {
 	if address == "" || strings.HasPrefix(address, "-") || strings.ContainsAny(address, " ,;<>\"") {
-		return fmt.Sprintf("%q is no address", address), `write only the address, such as "name@example.org"`
+		return fmt.Sprintf("%q is not an address", address), `write only the address, such as "name@example.org"`
 	}
 	return "", ""
 }
@@ -263,7 +264,7 @@ func (r *reader) kernelLog(n *node) KernelLog {
 	for _, it := range list {
 		expr, err := regexp.Compile(it.text)
 		if err != nil {
-			s.add(it.line, fmt.Sprintf("kernel_log.allow: %s is no regular expression: %v", quoteShort(it.text), err), "correct it; the syntax is RE2's, as in egrep")
+			s.add(it.line, fmt.Sprintf("kernel_log.allow: %s is not a regular expression: %v", quoteShort(it.text), err), "correct it; the syntax is RE2's, as in egrep")
 			continue
 		}
 		k.Allow = append(k.Allow, expr)
@@ -282,7 +283,7 @@ func (r *reader) counters(n *node) Counters {
 				return fmt.Sprintf("there is no source %q", source), didYouMean(source, all, "")
 			}
 			if seen[source] {
-				return fmt.Sprintf("%q stands there twice", source), "remove one"
+				return fmt.Sprintf("%q is listed twice", source), "remove one"
 			}
 			seen[source] = true
 			return "", ""

@@ -39,8 +39,8 @@ func repoFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestExampleShowsEveryKey finds each key of the schema in the example, and
-// each key that has a default and is not about names with that default.
+// TestExampleShowsEveryKey looks for each key of the schema in the example, with its default if it
+// has one and is not about names.
 func TestExampleShowsEveryKey(t *testing.T) {
 	root, problem := decode(repoFile(t, "configs/example.toml"))
 	if problem != nil {
@@ -63,7 +63,7 @@ func TestExampleShowsEveryKey(t *testing.T) {
 	}
 }
 
-// lookIn returns the nodes at path, in which NAME is any name.
+// lookIn returns the nodes at path, where NAME matches any name.
 func lookIn(n *node, path []string) []*node {
 	if len(path) == 0 {
 		return []*node{n}
@@ -81,8 +81,7 @@ func lookIn(n *node, path []string) []*node {
 	return found
 }
 
-// written is a value as it is written in TOML; of a control with options, the
-// policy.
+// written returns a value as written in TOML; for a control with options, its policy.
 func written(n *node) string {
 	switch {
 	case n.child("policy") != nil:
@@ -102,7 +101,7 @@ func written(n *node) string {
 	return fmt.Sprint(n.value)
 }
 
-func TestShippedConfigsAreRight(t *testing.T) {
+func TestShippedConfigsAreValid(t *testing.T) {
 	paths, err := filepath.Glob("../../configs/*.toml")
 	if err != nil || len(paths) < 3 {
 		t.Fatalf("%q, %v", paths, err)
@@ -120,7 +119,7 @@ func TestShippedConfigsAreRight(t *testing.T) {
 	}
 }
 
-// TestDemoNeedsNoRootAndNoTime holds what `make demo` relies on.
+// TestDemoNeedsNoRootAndNoTime checks what `make demo` relies on.
 func TestDemoNeedsNoRootAndNoTime(t *testing.T) {
 	c, err := Parse("demo.toml", []byte(repoFile(t, "configs/demo.toml")), "lab1", known())
 	if err != nil {
@@ -161,8 +160,8 @@ func TestStudyIsTheStudys(t *testing.T) {
 	}
 }
 
-// TestDocsHaveEveryKeyAndDefault reads the tables of docs/config.md: a heading
-// names the section, a row begins with the key and has the default third.
+// TestDocsHaveEveryKeyAndDefault reads the tables of docs/config.md: a heading names the section, a
+// row starts with the key and has the default in its third column.
 func TestDocsHaveEveryKeyAndDefault(t *testing.T) {
 	documented := docsDefaults(repoFile(t, "docs/config.md"))
 	for _, k := range schemaKeys(t) {
@@ -196,7 +195,7 @@ var (
 	docsRow     = regexp.MustCompile("^\\| `([^`]+)` \\| ([^|]+) \\| ([^|]+) \\|")
 )
 
-// docsDefaults returns the default in each row, by the path of its key.
+// docsDefaults returns the default in each row, keyed by the path of the key.
 func docsDefaults(text string) map[string]string {
 	defaults := map[string]string{}
 	section := ""
@@ -215,8 +214,8 @@ func docsDefaults(text string) map[string]string {
 
 func TestDocsHaveEveryKrunKey(t *testing.T) {
 	text := repoFile(t, "docs/from-krun.md")
-	// The variables that Krun's configuration files set, from its config.py,
-	// README and examples.
+	// The variables that Krun's configuration files set, according to its config.py, README and
+	// examples.
 	for _, name := range []string{
 		"N_EXECUTIONS", "VMS", "vm_def", "variants", "n_iterations", "VARIANTS", "EntryPoint", "subdir", "BENCHMARKS", "SKIP", "HEAP_LIMIT",
 		"STACK_LIMIT", "EXECUTION_TIMEOUT", "TEMP_READ_PAUSE", "PRE_EXECUTION_CMDS", "POST_EXECUTION_CMDS", "MAIL_TO", "MAX_MAILS",
@@ -228,14 +227,14 @@ func TestDocsHaveEveryKrunKey(t *testing.T) {
 	}
 }
 
-// TestDocsExamplesParse parses what the pages show as a whole configuration.
+// TestDocsExamplesParse parses the complete configurations shown in the docs.
 func TestDocsExamplesParse(t *testing.T) {
 	block := regexp.MustCompile("(?s)```toml\n(.*?)```")
 	parsed := 0
 	for _, page := range []string{"docs/config.md", "docs/from-krun.md"} {
 		for _, m := range block.FindAllStringSubmatch(repoFile(t, page), -1) {
 			if !strings.Contains(m[1], "[benchmarks]") {
-				continue // a part
+				continue // not a complete configuration
 			}
 			parsed++
 			if _, err := Parse(page, []byte(m[1]), "lab1", known()); err != nil {

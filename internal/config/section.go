@@ -11,11 +11,11 @@ import (
 	"krund/internal/setting"
 )
 
-// lines tells where the keys of a configuration stand, for problems that are
-// found after reading it: "limits.heap", "experiment.skip.0".
+// lines maps keys of a configuration to their lines, for problems found after reading it:
+// "limits.heap", "experiment.skip.0".
 type lines map[string]int
 
-// of returns the line of the first path that is known, or 1.
+// of returns the line of the first known path, or 1.
 func (l lines) of(paths ...string) int {
 	for _, path := range paths {
 		if line, ok := l[path]; ok {
@@ -25,8 +25,8 @@ func (l lines) of(paths ...string) int {
 	return 1
 }
 
-// reader walks a tree by the schema and collects problems, lines and the keys
-// it asked for.
+// reader walks a tree according to the schema and collects problems, lines and the keys that it
+// asked for.
 type reader struct {
 	*problems
 	lines
@@ -42,8 +42,7 @@ func newReader(found *problems, settings []setting.Descriptor, partial bool) *re
 	}
 }
 
-// askedKey is a key of the schema with its default as it is written in TOML;
-// "" when there is none.
+// askedKey is a key of the schema with its default in TOML syntax; "" means no default.
 type askedKey struct {
 	section, name, normal string
 }
@@ -56,8 +55,8 @@ type section struct {
 	known []string
 }
 
-// section opens the table at path. A value of another kind is a problem and
-// read as an absent table.
+// section opens the table at path. A value of another kind is reported and treated as an absent
+// table.
 func (r *reader) section(path string, n *node) *section {
 	if n != nil && n.table == nil {
 		r.add(n.line, path+" is "+n.describe(), "make it a table: ["+path+"]")
@@ -69,7 +68,7 @@ func (r *reader) section(path string, n *node) *section {
 	return &section{reader: r, path: path, node: n}
 }
 
-// get returns the node of a key, or nil, and remembers that the key exists.
+// get returns the node of a key, or nil, and records the key as known.
 func (s *section) get(name, normal string) *node {
 	s.known = append(s.known, name)
 	s.asked = append(s.asked, askedKey{section: s.path, name: name, normal: normal})
@@ -80,7 +79,7 @@ func (s *section) get(name, normal string) *node {
 	return n
 }
 
-// done reports the keys of the table that nothing asked for.
+// done reports the unknown keys of the table.
 func (s *section) done() {
 	for _, name := range s.node.names() {
 		if slices.Contains(s.known, name) {
@@ -94,17 +93,17 @@ func (s *section) done() {
 	}
 }
 
-// bad reports a value that is not what the key wants.
+// bad reports an invalid value of a key.
 func (s *section) bad(n *node, name, fix string) {
 	at := join(s.path, name)
 	s.doubtful[elementIndex.ReplaceAllString(at, "")] = true
 	s.add(n.line, at+" is "+n.describe(), fix)
 }
 
-// elementIndex ends the path of a list's element.
+// elementIndex matches the index at the end of the path of a list element.
 var elementIndex = regexp.MustCompile(`\[[0-9]+\]$`)
 
-// join makes the path of a key; a name that TOML wants quoted is quoted.
+// join builds the path of a key and quotes the name if TOML requires it.
 func join(path, name string) string {
 	bare := elementIndex.ReplaceAllString(name, "")
 	if name == "" || len(name) > key.MaxName || strings.ContainsFunc(bare, func(r rune) bool {

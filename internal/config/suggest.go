@@ -7,7 +7,7 @@ import (
 	"krund/internal/display"
 )
 
-// orList writes a choice of quoted names: "a", "b" or "c".
+// orList formats a choice of quoted names: "a", "b" or "c".
 func orList(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -20,8 +20,8 @@ func orList(names []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
-// didYouMean is the advice for an unknown name: the nearest known one, or
-// all of them when they are few, or otherwise.
+// didYouMean returns advice for an unknown name: the nearest known name, all known names if there
+// are few, or otherwise.
 func didYouMean(name string, known []string, otherwise string) string {
 	if near, ok := display.Nearest(name, known); ok {
 		return `did you mean "` + near + `"?`

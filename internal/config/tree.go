@@ -13,12 +13,12 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// maxText is the most bytes a configuration may have: far more than a person
-// writes, and little enough for a daemon that is to stay small.
+// maxText is the maximum size of a configuration in bytes: far more than a person writes, but small
+// compared with the memory of the daemon.
 const maxText = 1 << 20
 
-// A node is a value of the file that knows its line. Exactly one of value,
-// table and list is set; an empty table or list is not nil.
+// A node is a value of the file with its line. Exactly one of value, table and list is set; an
+// empty table or list is not nil.
 type node struct {
 	line  int
 	order int
@@ -27,8 +27,8 @@ type node struct {
 	list  []*node
 }
 
-// decode reads the text into a tree. The error is a problem of the text as a
-// whole: not TOML, not UTF-8, too large.
+// decode reads the text into a tree. The Problem concerns the text as a whole: not TOML, not UTF-8,
+// or too large.
 func decode(text string) (*node, *Problem) {
 	if len(text) > maxText {
 		return nil, &Problem{
@@ -54,8 +54,8 @@ func decode(text string) (*node, *Problem) {
 	return build(tree, places), nil
 }
 
-// decodeTOML turns a panic of the library, which it has for its own bugs,
-// into an error: krund must not die of a text.
+// decodeTOML converts a panic of the library, which indicates a bug in it, into an error: no text
+// may crash krund.
 func decodeTOML(text string, tree *map[string]any) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -66,7 +66,7 @@ func decodeTOML(text string, tree *map[string]any) (err error) {
 	return err
 }
 
-// firstInvalid returns the first line that is not UTF-8, or true.
+// firstInvalid returns the first line that is not valid UTF-8, or true if there is none.
 func firstInvalid(text string) (int, bool) {
 	line := 0
 	for part := range strings.Lines(text) {
@@ -88,8 +88,7 @@ func syntaxProblem(err error) *Problem {
 	return &Problem{Line: 1, What: "not TOML: " + err.Error(), Fix: fix}
 }
 
-// build joins the decoded values with their places. A value without a place
-// takes its parent's line.
+// build joins the decoded values with their places. A value without a place gets its parent's line.
 func build(value any, at *place) *node {
 	n := &node{line: at.line, order: at.order}
 	switch v := value.(type) {
@@ -128,7 +127,7 @@ func (p *place) item(i int) *place {
 	return &place{line: p.line, order: p.order}
 }
 
-// child returns the node of that name, or nil; also for a nil or other node.
+// child returns the node with that name, or nil. n may be nil or not a table.
 func (n *node) child(name string) *node {
 	if n == nil {
 		return nil
@@ -136,7 +135,7 @@ func (n *node) child(name string) *node {
 	return n.table[name]
 }
 
-// names returns the names in a table in the order of the file.
+// names returns the names in a table in file order.
 func (n *node) names() []string {
 	if n == nil {
 		return nil
@@ -146,8 +145,8 @@ func (n *node) names() []string {
 	})
 }
 
-// merge returns base with over laid over it: tables join, anything else of
-// over replaces what base has. Neither is changed.
+// merge returns base overridden by over: tables are merged, any other value of over replaces that
+// of base. It modifies neither.
 func merge(base, over *node) *node {
 	if base == nil {
 		return over
@@ -163,7 +162,7 @@ func merge(base, over *node) *node {
 	return &joined
 }
 
-// describe says what a node is, for "x is ...".
+// describe returns a description of the node for "x is ...".
 func (n *node) describe() string {
 	switch v := n.value.(type) {
 	case string:
@@ -183,7 +182,7 @@ func (n *node) describe() string {
 	return "a list"
 }
 
-// quoteShort quotes s for a message and cuts it when it is long.
+// quoteShort quotes s for a message and truncates it if it is long.
 func quoteShort(s string) string {
 	const most = 60
 	if len(s) <= most {

@@ -35,7 +35,7 @@ func TestTrusted(t *testing.T) {
 	}{
 		{"root's alone", func(_, _ string) error { return nil }, "", ""},
 		{"a file that others may write", func(_, path string) error { return os.Chmod(path, 0o666) },
-			"x.toml can be changed by others than its owner (mode 0666)", "chmod go-w"},
+			"x.toml can be changed by others besides its owner (mode 0666)", "chmod go-w"},
 		{"a file that a group may write", func(_, path string) error { return os.Chmod(path, 0o664) }, "chmod go-w", "chmod go-w"},
 		{"a directory in which others may put another file", func(dir, _ string) error { return os.Chmod(dir, 0o777) },
 			"can be changed by others", "can be changed by others"},

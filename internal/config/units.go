@@ -12,18 +12,18 @@ import (
 
 const day = 24 * time.Hour
 
-// durationShape is what time.ParseDuration reads, without a sign.
+// durationShape is the syntax of time.ParseDuration without a sign.
 var durationShape = regexp.MustCompile(`^(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`)
 
-// ParseDuration reads a duration of Go's syntax ("1h30m", "250ms"), before
-// which whole days may stand ("2d", "1d12h"). Negative durations are errors.
+// ParseDuration parses a duration in Go's syntax ("1h30m", "250ms"), optionally preceded by whole
+// days ("2d", "1d12h"). Negative durations are errors.
 func ParseDuration(s string) (time.Duration, error) {
 	var days time.Duration
 	rest := s
 	if head, tail, ok := strings.Cut(s, "d"); ok {
 		n, err := strconv.ParseUint(head, 10, 32)
 		if err != nil {
-			return 0, errors.New("no duration")
+			return 0, errors.New("not a duration")
 		}
 		if n > uint64(math.MaxInt64/day) {
 			return 0, errors.New("too long")
@@ -37,10 +37,10 @@ func ParseDuration(s string) (time.Duration, error) {
 		return 0, errors.New("negative")
 	}
 	if !durationShape.MatchString(rest) {
-		return 0, errors.New("no duration")
+		return 0, errors.New("not a duration")
 	}
 	part, err := time.ParseDuration(rest)
-	if err != nil { // its shape is right
+	if err != nil { // the syntax is valid
 		return 0, errors.New("too long")
 	}
 	if days > math.MaxInt64-part {
@@ -49,8 +49,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	return days + part, nil
 }
 
-// sizeUnits are the units of sizes: powers of 1024 with an i, of 1000
-// without.
+// sizeUnits are the units of sizes: powers of 1024 with an i, powers of 1000 without.
 var sizeUnits = []struct {
 	name  string
 	bytes int64
@@ -60,8 +59,8 @@ var sizeUnits = []struct {
 	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
 }
 
-// ParseSize reads a whole number of bytes with an optional unit ("2GiB",
-// "8 MiB", "1GB", "4096").
+// ParseSize parses an integer number of bytes with an optional unit ("2GiB", "8 MiB", "1GB",
+// "4096").
 func ParseSize(s string) (int64, error) {
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	number, unit := s[:digits], strings.TrimPrefix(s[digits:], " ")
@@ -69,7 +68,7 @@ func ParseSize(s string) (int64, error) {
 		return 0, errors.New("negative")
 	}
 	if number == "" {
-		return 0, errors.New("no size")
+		return 0, errors.New("not a size")
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
@@ -84,10 +83,11 @@ func ParseSize(s string) (int64, error) {
 		}
 		return n * u.bytes, nil
 	}
-	return 0, fmt.Errorf("no size: there is no unit %q", unit)
+	return 0, fmt.Errorf("not a size: there is no unit %q", unit)
 }
 
-// FormatSize writes a number of bytes as a configuration would, exactly: "2GiB", "1536MiB", "1000". ParseSize is its inverse.
+// FormatSize formats a number of bytes exactly, in the syntax of the configuration: "2GiB",
+// "1536MiB", "1000". ParseSize is its inverse.
 func FormatSize(bytes int64) string {
 	best, unit := bytes, ""
 	for _, u := range sizeUnits {
@@ -98,7 +98,7 @@ func FormatSize(bytes int64) string {
 	return strconv.FormatInt(best, 10) + unit
 }
 
-// likelySize guesses what an unknown unit meant: "2G" and "2gib" are "2GiB".
+// likelySize guesses the size that an unknown unit meant: "2G" and "2gib" mean "2GiB".
 func likelySize(s string) (string, bool) {
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	if digits == 0 {

@@ -19,9 +19,9 @@ func TestParseDuration(t *testing.T) {
 		{"2d", 2 * day, ""}, {"1d12h", 36 * time.Hour, ""}, {"106751d", 106751 * day, ""},
 		{"106751d23h47m16s", 106751*day + 23*time.Hour + 47*time.Minute + 16*time.Second, ""},
 		{"106751d23h47m17s", 0, "too long"}, {"106752d", 0, "too long"}, {"9999999h", 0, "too long"}, {"99999999999999999999s", 0, "too long"},
-		{"", 0, "no duration"}, {"3", 0, "no duration"}, {"m", 0, "no duration"}, {"3 m", 0, "no duration"}, {"3min", 0, "no duration"},
-		{"1.5d", 0, "no duration"}, {"d", 0, "no duration"}, {"1d-3h", 0, "no duration"}, {"+3m", 0, "no duration"}, {"1d3", 0, "no duration"},
-		{"-3m", 0, "negative"}, {"4294967296d", 0, "no duration"},
+		{"", 0, "not a duration"}, {"3", 0, "not a duration"}, {"m", 0, "not a duration"}, {"3 m", 0, "not a duration"}, {"3min", 0, "not a duration"},
+		{"1.5d", 0, "not a duration"}, {"d", 0, "not a duration"}, {"1d-3h", 0, "not a duration"}, {"+3m", 0, "not a duration"}, {"1d3", 0, "not a duration"},
+		{"-3m", 0, "negative"}, {"4294967296d", 0, "not a duration"},
 	}
 	for _, test := range tests {
 		got, err := config.ParseDuration(test.text)
@@ -40,8 +40,8 @@ func TestParseSize(t *testing.T) {
 		{"0", 0, ""}, {"4096", 4096, ""}, {"1B", 1, ""}, {"1kB", 1000, ""}, {"1KB", 1000, ""}, {"512KiB", 512 << 10, ""},
 		{"8MiB", 8 << 20, ""}, {"8 MiB", 8 << 20, ""}, {"1GB", 1e9, ""}, {"2GiB", 2 << 30, ""}, {"1TiB", 1 << 40, ""}, {"1TB", 1e12, ""},
 		{"9223372036854775807", 1<<63 - 1, ""}, {"9223372036854775808", 0, "too large"}, {"8388608TiB", 0, "too large"},
-		{"8388607TiB", 8388607 << 40, ""}, {"", 0, "no size"}, {"GiB", 0, "no size"}, {"-1", 0, "negative"}, {"+1", 0, "no size"},
-		{"1.5GiB", 0, `no size: there is no unit ".5GiB"`}, {"1  MiB", 0, `no size: there is no unit " MiB"`}, {"2G", 0, `no size: there is no unit "G"`},
+		{"8388607TiB", 8388607 << 40, ""}, {"", 0, "not a size"}, {"GiB", 0, "not a size"}, {"-1", 0, "negative"}, {"+1", 0, "not a size"},
+		{"1.5GiB", 0, `not a size: there is no unit ".5GiB"`}, {"1  MiB", 0, `not a size: there is no unit " MiB"`}, {"2G", 0, `not a size: there is no unit "G"`},
 	}
 	for _, test := range tests {
 		got, err := config.ParseSize(test.text)

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// text reads a string of one line.
+// text reads a single-line string.
 func (s *section) text(name, normal string) string {
 	n := s.get(name, strconv.Quote(normal))
 	if n == nil {
@@ -21,7 +21,7 @@ func (s *section) text(name, normal string) string {
 	return v
 }
 
-// line returns n's string when it is one, without control characters.
+// line returns the string of n if it is a single line without control characters.
 func (s *section) line(n *node, name string) (string, bool) {
 	v, ok := n.value.(string)
 	if !ok {
@@ -35,7 +35,7 @@ func (s *section) line(n *node, name string) (string, bool) {
 	return v, true
 }
 
-// choice reads one of a few strings.
+// choice reads one of several strings.
 func (s *section) choice(name, normal string, choices ...string) string {
 	n := s.get(name, strconv.Quote(normal))
 	if n == nil {
@@ -53,7 +53,7 @@ func (s *section) oneOf(n *node, name, normal string, choices []string) string {
 	return normal
 }
 
-// whole reads an integer from least to most.
+// whole reads an integer between least and most.
 func (s *section) whole(name string, normal, least, most int64) int64 {
 	n := s.get(name, fmt.Sprint(normal))
 	if n == nil {
@@ -89,19 +89,19 @@ func (s *section) flag(name string, normal bool) bool {
 	return v
 }
 
-// count is whole for the numbers of things.
+// count is whole for an int.
 func (s *section) count(name string, normal, least, most int) int {
 	return int(s.whole(name, int64(normal), int64(least), int64(most)))
 }
 
-// An item is a string in a list, with its line.
+// An item is a string in a list with its line.
 type item struct {
 	text string
 	line int
 }
 
-// items reads a list of strings of one line. A wrong element is reported and
-// left out. The bool is whether the file has the list.
+// items reads a list of single-line strings. Invalid elements are reported and dropped. The bool
+// reports whether the file has the list.
 func (s *section) items(name string, normal []string) ([]item, bool) {
 	n := s.get(name, quoteList(normal))
 	if n == nil {
@@ -122,8 +122,8 @@ func (s *section) items(name string, normal []string) ([]item, bool) {
 	return list, true
 }
 
-// texts is items for lists whose elements check accepts: it gives what is
-// wrong and what to do about it, or "". A nil check accepts all.
+// texts is items with a check of each element, which returns what is wrong and how to fix it, or
+// "". A nil check accepts everything.
 func (s *section) texts(name string, normal []string, check func(string) (what, fix string)) []string {
 	list, ok := s.items(name, normal)
 	if !ok {
@@ -144,7 +144,7 @@ func (s *section) texts(name string, normal []string, check func(string) (what, 
 	return texts
 }
 
-// argument reads one argument of a command line: any text that execve takes.
+// argument reads one argument of a command line: any text that execve accepts.
 func (s *section) argument(n *node, name string) (string, bool) {
 	v, ok := n.value.(string)
 	if !ok {
@@ -158,7 +158,7 @@ func (s *section) argument(n *node, name string) (string, bool) {
 	return v, true
 }
 
-// arguments reads a list of arguments; ok is false when one is wrong.
+// arguments reads a list of arguments; ok is false if one is invalid.
 func (s *section) arguments(n *node, name string) (list []string, ok bool) {
 	if n.list == nil {
 		s.bad(n, name, `write a list of strings, such as ["program", "argument"]`)

@@ -8,8 +8,8 @@ import (
 	"krund/runners"
 )
 
-// vms reads the section of that name; iterations is the experiment's number,
-// for VMs that have none of their own.
+// vms reads the section of that name. iterations is the experiment's number, for VMs without their
+// own.
 func (r *reader) vms(n *node, iterations int) []VM {
 	var list []VM
 	all := r.section("vms", n)
@@ -35,8 +35,7 @@ func (r *reader) vms(n *node, iterations int) []VM {
 	return list
 }
 
-// runner reads which runner a VM has. It has no default: it is what makes a
-// VM.
+// runner reads the runner of a VM. It has no default, because it defines the VM.
 func (s *section) runner() string {
 	kinds := append(runners.Names(), RunnerExternal)
 	n := s.get("runner", "")
@@ -62,13 +61,12 @@ func (s *section) vmArgs() []string {
 	return args
 }
 
-// vmVariants reads the names of a VM's variants; that they exist is checked
-// later.
+// vmVariants reads the names of a VM's variants. Whether they exist is checked later.
 func (s *section) vmVariants() []string {
 	seen := map[string]bool{}
 	variants := s.texts("variants", nil, func(name string) (what, fix string) {
 		if seen[name] {
-			return fmt.Sprintf("%q stands there twice", name), "remove one"
+			return fmt.Sprintf("%q is listed twice", name), "remove one"
 		}
 		seen[name] = true
 		return "", ""
@@ -81,12 +79,12 @@ func (s *section) vmVariants() []string {
 	return variants
 }
 
-// ownPrefix begins the environment variables by which krund speaks to the
+// ownPrefix is the prefix of the environment variables with which krund passes information to the
 // measured process.
 const ownPrefix = "KRUN_"
 
-// env reads a VM's environment as "NAME=value", sorted by name, so that it
-// is the same for every process execution.
+// env reads a VM's environment as "NAME=value", sorted by name so that it is the same for every
+// process execution.
 func (s *section) env() []string {
 	n := s.get("env", "{}")
 	vars := s.section(s.path+".env", n)
@@ -94,7 +92,7 @@ func (s *section) env() []string {
 	for _, name := range vars.node.names() {
 		n := vars.node.table[name]
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			s.add(n.line, join(vars.path, name)+" is no name of a variable", "remove the = or NUL character")
+			s.add(n.line, join(vars.path, name)+" is not a valid variable name", "remove the = or NUL character")
 			continue
 		}
 		if strings.HasPrefix(name, ownPrefix) {

@@ -15,7 +15,7 @@ import (
 	"krund/internal/durable"
 )
 
-// memory mounts a file system in memory that goes with the test.
+// memory mounts a tmpfs for the duration of the test.
 func memory(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -37,9 +37,9 @@ func inode(t *testing.T, path string) uint64 {
 	return stat.Ino
 }
 
-// TestLockOfTheSameNumber: a user who has locked a file of theirs with the number of the lock's
-// file, on another file system, is not taken for the holder.
-func TestLockOfTheSameNumber(t *testing.T) {
+// TestLockOfTheSameInode: a user who holds a lock on a file of theirs with the same inode number
+// on another file system is not mistaken for the lock's holder.
+func TestLockOfTheSameInode(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(memory(t), "warmup.krun"))
 	must(t, err)
 	lock, err := f.Lock(os.Getpid(), "bencher7")
@@ -60,15 +60,15 @@ func TestLockOfTheSameNumber(t *testing.T) {
 	if _, err = f.Lock(1, "a"); !errors.As(err, &locked) || locked.Stranger != "" || locked.PID != os.Getpid() {
 		t.Errorf("got %v, want that this process has it", err)
 	}
-	must(t, os.Chmod(f.lockFile(), 0o644)) // as an earlier version made it, and still holds it
+	must(t, os.Chmod(f.lockFile(), 0o644)) // as created by an earlier version that still holds it
 	if _, err = f.Lock(1, "a"); !errors.As(err, &locked) {
 		t.Errorf("two have the lock: %v", err)
 	}
 	must(t, lock.Release())
 }
 
-// TestLockOfAFalseKrund: a program of another user is not krund, whatever its name and number are.
-func TestLockOfAFalseKrund(t *testing.T) {
+// TestLockOfAFakeKrund: another user's program is not krund, whatever its name and PID.
+func TestLockOfAFakeKrund(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run a program as another user")
 	}
@@ -93,7 +93,7 @@ func TestLockOfAFalseKrund(t *testing.T) {
 			t.Fatal("flock has ended")
 		}
 	}
-	// The number is that of the last holder, which has ended long ago.
+	// The PID is that of the last holder, which has long ended.
 	must(t, f.writeHolder(formatHolder(cmd.Process.Pid, "bencher7")))
 	lock, err := f.Lock(os.Getpid(), "bencher7")
 	if err != nil {
@@ -102,8 +102,7 @@ func TestLockOfAFalseKrund(t *testing.T) {
 	must(t, lock.Release())
 }
 
-// TestLockFileLeftByACrash: a process of the same number was killed while it replaced the lock's
-// file.
+// TestLockFileLeftByACrash: a process with the same PID was killed while it replaced the lock file.
 func TestLockFileLeftByACrash(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)
@@ -116,8 +115,7 @@ func TestLockFileLeftByACrash(t *testing.T) {
 	must(t, lock.Release())
 }
 
-// modeless is a file system without modes, as FAT and some servers of Windows have it: all files
-// show the same.
+// modeless is a file system without modes, such as FAT or SMB: all files show the same mode.
 type modeless struct{ durable.FS }
 
 type modelessFile struct{ durable.File }
@@ -140,7 +138,7 @@ func (modelessInfo) Mode() fs.FileMode { return 0o755 }
 
 func (modelessInfo) Sys() any { return nil }
 
-// TestLockWithoutModes: where a new file, too, shows rights for others, it is as good as it gets.
+// TestLockWithoutModes: the lock is taken even where new files, too, are accessible to others.
 func TestLockWithoutModes(t *testing.T) {
 	f, err := Create(modeless{durable.OS()}, filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)
@@ -154,7 +152,7 @@ func TestLockWithoutModes(t *testing.T) {
 	must(t, lock.Release())
 }
 
-// full is a disk without room: files that are there can be opened, and nothing is written.
+// full is a full disk: existing files can be opened, but nothing can be written.
 type full struct{ durable.FS }
 
 type fullFile struct{ durable.File }
@@ -171,12 +169,12 @@ func (fullFile) WriteAt([]byte, int64) (int, error) { return 0, unix.ENOSPC }
 
 func (f fullFile) TryLock() error { return durable.Lock(f.File) }
 
-// TestLockOnAFullDisk: who holds the lock is only noted for a message. A full disk keeps nobody
-// from restoring the machine.
+// TestLockOnAFullDisk: the holder is recorded only for messages. A full disk does not prevent
+// restoring the machine.
 func TestLockOnAFullDisk(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)
-	must(t, os.WriteFile(f.lockFile(), nil, 0o600)) // and no holder, as by earlier versions
+	must(t, os.WriteFile(f.lockFile(), nil, 0o600)) // and no holder file, as in earlier versions
 	f.fsys = full{durable.OS()}
 	lock, err := f.Lock(os.Getpid(), "bencher7")
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"krund/internal/trust"
 )
 
-// OpenChecked opens the directory dir of an experiment that was started before, to change something in
-// it. rule judges the way there, Check what is inside, and the FS of what it returns stays with the
-// directory that was checked. A directory that is not there is the error of Open.
+// OpenChecked opens the existing experiment directory dir for modification. It judges the path by
+// rule and the contents by Check, and the returned Directory uses an FS that is bound to the
+// directory that was checked. The error is that of Open if dir does not exist.
 func OpenChecked(fsys durable.FS, dir string, rule func(trust.Verdict) error) (Directory, error) {
 	verdict, err := trust.Look(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err := Open(fsys, dir) // which may be simulated
+		_, err := Open(fsys, dir) // fsys may be simulated
 		if err != nil {
 			return Directory{}, err
 		}
@@ -28,7 +28,7 @@ func OpenChecked(fsys durable.FS, dir string, rule func(trust.Verdict) error) (D
 		err = rule(verdict)
 	}
 	if err != nil {
-		return Directory{}, fmt.Errorf("check the way to the experiment's directory: %w", err)
+		return Directory{}, fmt.Errorf("check the path of the experiment's directory: %w", err)
 	}
 	inside, err := durable.Inside(fsys, dir)
 	if err != nil {
@@ -41,15 +41,13 @@ func OpenChecked(fsys durable.FS, dir string, rule func(trust.Verdict) error) (D
 	return f, err
 }
 
-// Check says why the directory cannot be trusted: krund runs as root and believes
-// what is in it. The directory, the results directory and each file beside it must
-// belong to root or to the caller and must not be writable by group or others;
-// for root there must be no symbolic links, pipes or devices inside.
-// Nil means fit. All problems are reported together, each with the command that
-// cures it.
+// Check returns an error if the directory cannot be trusted: krund runs as root and relies on its
+// contents. The directory, the results directory and each file beside it must belong to root or to
+// the caller and must not be writable by group or others. For root, they must not contain symbolic
+// links, pipes or devices. All problems are reported together, each with the command that fixes it.
 //
-// The records are not looked at one by one: nobody else can put anything into
-// a results directory that passes. The cost does not grow with the experiment.
+// The records are not checked individually: no other user can add files to a results directory that
+// passes. The cost does not depend on the size of the experiment.
 func (f Directory) Check() error { return f.check(os.Geteuid()) }
 
 func (f Directory) check(caller int) error {
@@ -57,8 +55,8 @@ func (f Directory) check(caller int) error {
 	if err != nil {
 		return fmt.Errorf("check the experiment's directory: %w", err)
 	}
-	// "/." is the directory itself where f.dir is a link to it: the way there is
-	// the caller's choice, what matters is what it leads to.
+	// "/." resolves f.dir if it is a link: the caller chooses the path, and its target is what
+	// matters.
 	problems := []error{f.checkOne(f.dir+"/.", caller, true)}
 	for _, e := range entries {
 		path := filepath.Join(f.dir, e.Name())
@@ -67,11 +65,11 @@ func (f Directory) check(caller int) error {
 	return errors.Join(problems...)
 }
 
-// checkOne looks at one path.
+// checkOne checks one path.
 func (f Directory) checkOne(path string, caller int, wantDir bool) error {
 	info, err := f.fsys.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a temporary file that has found its name meanwhile
+		return nil // a temporary file that was renamed meanwhile
 	}
 	if err != nil {
 		return fmt.Errorf("check the experiment's directory: %w", err)
@@ -83,7 +81,7 @@ func (f Directory) checkOne(path string, caller int, wantDir bool) error {
 	return judge(strings.TrimSuffix(path, "/."), info.Mode(), owner, caller, wantDir)
 }
 
-// ownerOf returns the user a file belongs to. A simulated file has none.
+// ownerOf returns the owner of a file. Simulated files have none.
 func ownerOf(info fs.FileInfo) (uid int, ok bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -92,15 +90,16 @@ func ownerOf(info fs.FileInfo) (uid int, ok bool) {
 	return int(stat.Uid), true
 }
 
-// judge says what is wrong with one entry.
+// judge returns what is wrong with one entry.
 func judge(path string, mode fs.FileMode, owner, caller int, wantDir bool) error {
 	const root = 0
 	if mode&fs.ModeSymlink != 0 {
-		// The rights of a link mean nothing, those of its target are elsewhere.
+		// The mode of a link means nothing; that of its target matters, but the target is
+		// elsewhere.
 		if caller != root {
 			return nil
 		}
-		return fmt.Errorf("%s is a symbolic link, which root must not follow; replace it by what it points to", path)
+		return fmt.Errorf("%s is a symbolic link, which root must not follow; replace it with its target", path)
 	}
 	if caller == root && wantDir && !mode.IsDir() {
 		return fmt.Errorf("%s is not a directory; move it away", path)
@@ -109,11 +108,11 @@ func judge(path string, mode fs.FileMode, owner, caller int, wantDir bool) error
 		return fmt.Errorf("%s is neither a file nor a directory; move it away", path)
 	}
 	if owner != root && owner != caller {
-		return fmt.Errorf("%s belongs to user number %d, who could change it; `chown %d` it, or run krund as that user", path, owner, caller)
+		return fmt.Errorf("%s belongs to user %d, who could change it; `chown %d` it, or run krund as that user", path, owner, caller)
 	}
 	const groupOrOthers = 0o022
 	if mode.Perm()&groupOrOthers != 0 {
-		return fmt.Errorf("%s can be changed by others than its owner (mode %04o); `chmod go-w` it", path,
+		return fmt.Errorf("%s can be changed by others besides its owner (mode %04o); `chmod go-w` it", path,
 			mode.Perm())
 	}
 	return nil

@@ -49,8 +49,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestCreateCut: whenever the power fails, Create can be called again, and once
-// it has returned the directory stays.
+// TestCreateCut: after a power cut at any point, Create can be called again; once it has returned,
+// the directory persists.
 func TestCreateCut(t *testing.T) {
 	build := func() *crashfs.FS { return crashfs.New("/x") }
 	program := func(fsys *crashfs.FS) error {
@@ -97,7 +97,7 @@ func TestOpenRefused(t *testing.T) {
 	}{
 		{"absent", crashfs.New("/x"), fs.ErrNotExist, "no experiment at " + dir},
 		{"half made", crashfs.New(dir), fs.ErrNotExist, "no experiment at " + dir},
-		{"records lost", lost, ErrNoResults, dir + ": the directory results is gone"},
+		{"records lost", lost, ErrNoResults, dir + ": the directory results is missing"},
 		{"a file", file, nil, dir + " is not a directory"},
 		{"results a file", results, nil, dir + "/results is not a directory"},
 		{"unreadable", unreadable, syscall.EIO, "open the experiment's directory"},
@@ -117,7 +117,7 @@ func TestOpenRefused(t *testing.T) {
 	if _, err := Create(lost, dir); !errors.Is(err, ErrNoResults) || lost.Ops() != 0 {
 		t.Errorf("Create with the records lost: %v", err)
 	}
-	if _, err := Create(file, dir); err == nil || !strings.Contains(err.Error(), "make the experiment's directory") {
+	if _, err := Create(file, dir); err == nil || !strings.Contains(err.Error(), "create the experiment's directory") {
 		t.Errorf("Create over a file: %v", err)
 	}
 	full := crashfs.New("/x")
@@ -146,7 +146,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestOpenThroughLink: the way to the directory may be a link.
+// TestOpenThroughLink: the path of the directory may be a link.
 func TestOpenThroughLink(t *testing.T) {
 	base := t.TempDir()
 	target, link := filepath.Join(base, "real.krun"), filepath.Join(base, "link.krun")
@@ -184,7 +184,7 @@ func TestLock(t *testing.T) {
 				}
 			}
 			must(t, lock.Release())
-			lock, err = f.Lock(pid, "b") // shorter than the holder before
+			lock, err = f.Lock(pid, "b") // shorter than the previous holder
 			must(t, err)
 			if _, err = f.Lock(13, "c"); !errors.As(err, &locked) || locked.PID != pid || locked.Host != "b" {
 				t.Errorf("third lock: %v", err)
@@ -194,7 +194,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestLockWait: who waits for the lock gets it when the other lets go, and not before.
+// TestLockWait: a waiter gets the lock when the holder releases it, and not before.
 func TestLockWait(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)
@@ -233,13 +233,12 @@ func TestLockAfterPowerCut(t *testing.T) {
 	must(t, err)
 }
 
-// TestLockOpening: what keeps the file from being opened or locked is said in
-// words, with what to do.
+// TestLockOpening: the error says why the file cannot be opened or locked, and what to do.
 func TestLockOpening(t *testing.T) {
 	for reason, want := range map[error]string{
 		syscall.EROFS:         "read-only; krund must write there",
 		syscall.EACCES:        "run krund as the owner of the directory or as root",
-		errors.ErrUnsupported: "has no locks",
+		errors.ErrUnsupported: "does not support locks",
 		syscall.EIO:           "lock " + dir,
 	} {
 		fsys := crashfs.New(dir + "/results")
@@ -251,7 +250,7 @@ func TestLockOpening(t *testing.T) {
 		}
 	}
 	f := Directory{fsys: noLocks{crashfs.New(dir)}, dir: dir}
-	if _, err := f.Lock(1, "a"); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "has no locks") {
+	if _, err := f.Lock(1, "a"); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "does not support locks") {
 		t.Errorf("no locks: %v", err)
 	}
 }
@@ -283,7 +282,7 @@ func TestParseHolder(t *testing.T) {
 		t.Errorf("%d bytes", n)
 	}
 	unknown := LockedError{Dir: dir}
-	if got := unknown.Error(); !strings.Contains(got, "another krund works on this experiment") {
+	if got := unknown.Error(); !strings.Contains(got, "another krund is running this experiment") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -306,9 +305,9 @@ func TestJudge(t *testing.T) {
 		{"root's directory, by root", directory, 0, 0, true, ""},
 		{"own file", file, 1000, 1000, false, ""},
 		{"root's file, by a user", file, 0, 1000, false, ""},
-		{"a user's file, by root", file, 1000, 0, false, "belongs to user number 1000, who could change it; `chown 0`"},
-		{"another user's file", file, 1000, 1001, false, "belongs to user number 1000"},
-		{"writable by the group", 0o664, 0, 0, false, "can be changed by others than its owner (mode 0664); `chmod go-w`"},
+		{"a user's file, by root", file, 1000, 0, false, "belongs to user 1000, who could change it; `chown 0`"},
+		{"another user's file", file, 1000, 1001, false, "belongs to user 1000"},
+		{"writable by the group", 0o664, 0, 0, false, "can be changed by others besides its owner (mode 0664); `chmod go-w`"},
 		{"writable by others", 0o646, 1000, 1000, false, "(mode 0646)"},
 		{"directory writable by others", fs.ModeDir | fs.ModeSticky | 0o777, 0, 0, true, "(mode 0777)"},
 		{"link, by root", link, 0, 0, false, "symbolic link"},
@@ -330,7 +329,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestCheck on the real file system, as whoever runs the tests.
+// TestCheck runs on the real file system as the current user.
 func TestCheck(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)
@@ -359,7 +358,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckSimulated: simulated files have no owner and belong to the caller.
+// TestCheckSimulated: simulated files have no owner and count as the caller's.
 func TestCheckSimulated(t *testing.T) {
 	f, err := Create(crashfs.New("/x"), dir)
 	must(t, err)
@@ -367,7 +366,7 @@ func TestCheckSimulated(t *testing.T) {
 	must(t, f.check(0))
 }
 
-// TestLockMachine: one at a time, in the first directory that is there.
+// TestLockMachine: only one holder at a time, in the first existing directory.
 func TestLockMachine(t *testing.T) {
 	fsys := crashfs.New("/run")
 	lock, err := LockMachine(fsys, "/x/other.krun", "/nowhere", "/run")

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// FuzzHolder reads the text of a lock file, which is printed to whoever comes second.
+// FuzzHolder parses the text of a lock file, which is printed when a second krund starts.
 func FuzzHolder(f *testing.F) {
 	for _, text := range []string{
 		"", "4711 bencher7\n", "-1 x", "1 a b", "99999999999999999999 x", "7 \x1b[2J", "7 \u202ehost", "7 \xff",
@@ -26,13 +26,13 @@ func FuzzHolder(f *testing.F) {
 		if len(again) != holderBytes {
 			t.Errorf("%q is of %d bytes", again, len(again))
 		}
-		if p, h := parseHolder(again); p != pid || h != host && len(host) < holderBytes/2 { // a long one is cut
+		if p, h := parseHolder(again); p != pid || h != host && len(host) < holderBytes/2 { // a long one is truncated
 			t.Errorf("%q: process %d on %q; written and read again %d, %q", text, pid, host, p, h)
 		}
 	})
 }
 
-// FuzzListsLock: what the kernel lists is only looked through.
+// FuzzListsLock searches arbitrary text for a lock.
 func FuzzListsLock(f *testing.F) {
 	f.Add("1: FLOCK  ADVISORY  WRITE 4711 08:01:1312 0 EOF\n", 4711)
 	f.Add("1: -> FLOCK  ADVISORY  WRITE 4712 08:01:1312 0 EOF\n", 4712)

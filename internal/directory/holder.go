@@ -14,10 +14,10 @@ import (
 	"krund/internal/durable"
 )
 
-// LastHolder says which process took the experiment last, whether or not it still has it; 0 when
-// unknown. It only reads: trying the lock would for that moment keep away a krund that starts.
+// LastHolder returns the process that last locked the experiment, whether or not it still holds the
+// lock, or 0 if unknown. It only reads: trying the lock would briefly block a krund that starts.
 func (f Directory) LastHolder() (pid int, host string) {
-	for _, name := range []string{f.holderFile(), f.lockFile()} { // earlier versions wrote it into the lock's file
+	for _, name := range []string{f.holderFile(), f.lockFile()} { // earlier versions wrote it into the lock file
 		file, err := f.fsys.OpenFile(name, os.O_RDONLY, 0)
 		if err != nil {
 			continue
@@ -31,30 +31,30 @@ func (f Directory) LastHolder() (pid int, host string) {
 	return 0, ""
 }
 
-// HoldsLock says whether the process pid of this machine may hold a lock: it lives and, where the
-// kernel lists locks, has one. So a number that was given to another process since is not taken for
-// krund. It errs on the side of yes.
+// HoldsLock reports whether the process pid of this machine may hold a lock: it is alive and, where
+// the kernel lists locks, holds one. A reused PID is therefore not mistaken for krund. In doubt,
+// the result is true.
 func HoldsLock(fsys durable.FS, pid int) bool {
-	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) { // asks, and sends nothing
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) { // signal 0 only tests for existence
 		return false
 	}
 	list, err := durable.ReadFile(fsys, "/proc/locks")
 	return err != nil || listsLock(string(list), pid)
 }
 
-// listsLock reports whether a process has any lock of flock(2), by the text of /proc/locks.
+// listsLock reports whether /proc/locks lists a flock(2) lock of the process.
 func listsLock(list string, pid int) bool {
 	return slices.ContainsFunc(parseLocks(list), func(l flock) bool { return l.pid == pid })
 }
 
-// A flock is a lock of flock(2) that is held.
+// A flock is a held flock(2) lock.
 type flock struct {
 	pid   int
 	inode string
 }
 
-// parseLocks reads the text of /proc/locks, whose lines are as "1: FLOCK  ADVISORY  WRITE 4711
-// 08:01:1312 0 EOF"; "->" behind the number marks one that is waited for.
+// parseLocks parses /proc/locks. Its lines look like "1: FLOCK  ADVISORY  WRITE 4711 08:01:1312 0
+// EOF"; "->" after the number marks a blocked request.
 func parseLocks(list string) []flock {
 	var locks []flock
 	for line := range strings.Lines(list) {
@@ -75,14 +75,14 @@ func (f Directory) lastPID() int {
 	return pid
 }
 
-// stranger describes the process that has the lock of a file and is not krund; "" when it is krund,
-// when it is the process last, which has noted that it took the lock, or when the kernel does not
-// say. The process that took the lock may have ended, while another one goes on with its
-// descriptor.
+// foreignHolder describes the process that holds the lock of a file if it is not krund. It returns
+// "" if the holder is krund, if it is the process last, which recorded that it took the lock, or if
+// the kernel does not report it. The process that took the lock may have ended while another
+// process holds its descriptor.
 //
-// The kernel's list gives the number of a file and not reliably its file system, where anybody can
-// have a file of that number. So only a process counts that has this file open.
-func stranger(fsys durable.FS, file fs.FileInfo, last int) string {
+// The kernel's list reports the inode number but not reliably the file system, and any user can
+// have a file with that number. Therefore only processes that have this file open count.
+func foreignHolder(fsys durable.FS, file fs.FileInfo, last int) string {
 	stat, ok := file.Sys().(*syscall.Stat_t)
 	if !ok || last > 0 && isHolder(last, file) && mayHold(last, stat.Uid) {
 		return ""
@@ -96,8 +96,8 @@ func stranger(fsys durable.FS, file fs.FileInfo, last int) string {
 			continue
 		}
 		if errors.Is(syscall.Kill(l.pid, 0), syscall.ESRCH) {
-			if heir := findHolder(file); heir > 0 {
-				return fmt.Sprintf("%s, which has it from process %d, which has ended,", describe(heir),
+			if inheritor := findHolder(file); inheritor > 0 {
+				return fmt.Sprintf("%s, which inherited it from process %d, which has ended,", describe(inheritor),
 					l.pid)
 			}
 		} else if isHolder(l.pid, file) && !(mayHold(l.pid, stat.Uid) && isKrund(l.pid)) {
@@ -112,11 +112,11 @@ func describe(pid int) string {
 	return fmt.Sprintf("process %d (%.100q)", pid, program)
 }
 
-// isHolder reports whether a process has a descriptor of the file with the lock. It cannot look
-// into those of other users.
+// isHolder reports whether a process has a descriptor of the file with the lock. It cannot inspect
+// processes of other users.
 func isHolder(pid int, file fs.FileInfo) bool {
 	dir := fmt.Sprintf("/proc/%d/", pid)
-	list, _ := os.ReadDir(dir + "fdinfo") // none when it has ended
+	list, _ := os.ReadDir(dir + "fdinfo") // empty if it has ended
 	return slices.ContainsFunc(list, func(e fs.DirEntry) bool {
 		text, err := os.ReadFile(dir + "fdinfo/" + e.Name())
 		if err != nil || !strings.Contains(string(text), "\nlock:") {
@@ -127,8 +127,7 @@ func isHolder(pid int, file fs.FileInfo) bool {
 	})
 }
 
-// findHolder returns a process that has a descriptor of the file with the lock, 0 when there is
-// none.
+// findHolder returns a process that has a descriptor of the file with the lock, or 0.
 func findHolder(file fs.FileInfo) int {
 	list, _ := os.ReadDir("/proc")
 	for _, e := range list {
@@ -139,7 +138,7 @@ func findHolder(file fs.FileInfo) int {
 	return 0
 }
 
-// mayHold reports whether a process runs for root or for the owner of a lock's file, as krund does.
+// mayHold reports whether a process runs as root or as the owner of the lock file, like krund.
 func mayHold(pid int, owner uint32) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, found := strings.Cut(string(text), "\nUid:")
@@ -149,7 +148,7 @@ func mayHold(pid int, owner uint32) bool {
 	return err == nil && found && !slices.ContainsFunc(strings.Fields(line), other)
 }
 
-// isKrund reports whether a process runs a program that takes locks of experiments.
+// isKrund reports whether a process runs a program that locks experiments.
 func isKrund(pid int) bool {
 	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	name := filepath.Base(strings.TrimSuffix(program, " (deleted)"))

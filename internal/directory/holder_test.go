@@ -12,7 +12,7 @@ func TestLastHolder(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)
 	if pid, host := f.LastHolder(); pid != 0 || host != "" {
-		t.Errorf("nobody took it: %d, %q", pid, host)
+		t.Errorf("not locked yet: %d, %q", pid, host)
 	}
 	lock, err := f.Lock(os.Getpid(), "bencher7")
 	must(t, err)

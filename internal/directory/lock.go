@@ -12,46 +12,45 @@ import (
 	"krund/internal/durable"
 )
 
-// Lock keeps every other krund away from the experiment until Release, or
-// until the process ends in whatever way.
+// Lock excludes every other krund from the experiment until Release or the end of the process.
 type Lock struct {
 	file durable.File
 }
 
-// LockedError says who works on the experiment.
+// LockedError reports which process holds the experiment's lock.
 type LockedError struct {
 	Dir  string
-	PID  int    // 0 when unknown
+	PID  int    // 0 if unknown
 	Host string // "" when unknown
 
-	// Stranger describes the process that has the lock and is not krund; "" for krund.
+	// Stranger describes the holder of the lock if it is not krund; "" if it is.
 	Stranger string
 }
 
 func (e *LockedError) Error() string {
 	if e.Stranger != "" {
-		return fmt.Sprintf("%s: %s holds the lock of this experiment, and is not krund; end it, then start krund again", e.Dir, e.Stranger)
+		return fmt.Sprintf("%s: %s holds the lock of this experiment and is not krund; end it, then start krund again", e.Dir, e.Stranger)
 	}
 	who := "another krund"
 	if e.PID > 0 {
-		who = fmt.Sprintf("krund with process number %d on %s", e.PID, e.Host)
+		who = fmt.Sprintf("krund (process %d on %s)", e.PID, e.Host)
 	}
-	return fmt.Sprintf("%s: %s works on this experiment; wait for it or stop it, `krunctl status` shows how far it is", e.Dir, who)
+	return fmt.Sprintf("%s: %s is running this experiment; wait for it or stop it; `krunctl status` shows its progress", e.Dir, who)
 }
 
 // Is makes a LockedError a durable.ErrLocked.
 func (e *LockedError) Is(target error) bool { return target == durable.ErrLocked }
 
-// Lock takes the experiment for the process pid on host; both are for the
-// message that the second krund prints. Those who only read need no lock.
+// Lock locks the experiment for the process pid on host; both are only used for the message that a
+// second krund prints. Readers need no lock.
 //
-// The error is a *LockedError when it is taken, wraps syscall.EROFS or
-// fs.ErrPermission where the directory cannot be written, and
-// errors.ErrUnsupported on a file system without locks: krund must not run on
+// The error is a *LockedError if the lock is held. It wraps syscall.EROFS or fs.ErrPermission if
+// the directory is not writable, and errors.ErrUnsupported on a file system without locks: krund
+// must not run on any of these.
 // any of them.
 func (f Directory) Lock(pid int, host string) (*Lock, error) { return f.lock(pid, host, durable.Lock) }
 
-// LockWait is Lock that waits until the experiment is free.
+// LockWait is Lock, but waits until the experiment is free.
 func (f Directory) LockWait(pid int, host string) (*Lock, error) {
 	return f.lock(pid, host, durable.LockWait)
 }
@@ -64,22 +63,21 @@ func (f Directory) lock(pid int, host string, take func(durable.File) error) (*L
 	case err != nil:
 		return nil, f.explainLock(err)
 	}
-	_ = f.writeHolder(formatHolder(pid, host)) // a help for messages: a full disk keeps nobody away
+	_ = f.writeHolder(formatHolder(pid, host)) // only for messages, so a full disk is no reason to fail
 	return &Lock{file: file}, nil
 }
 
-// lockTries bounds how often takeLock begins anew because the file was
-// replaced while it waited for the lock.
+// lockTries bounds how often takeLock starts over because the file was replaced while it waited for
+// the lock.
 const lockTries = 100
 
-// takeLock opens the file at path and locks it. Who can open the file can lock
-// it, so nobody else may: a file that others can open, as earlier versions made
-// it, is replaced, unless a krund has the lock. last returns the process that
-// took it last, as that process has noted.
+// takeLock opens the file at path and locks it. Any user who can open the file can lock it, so only
+// the owner may: a file that others can open, as created by earlier versions, is replaced unless a
+// krund holds the lock. last returns the process that recorded that it took the lock last.
 func takeLock(
 	fsys durable.FS, path string, last func() int, take func(durable.File) error,
 ) (durable.File, error) {
-	replaced := false // a new file that shows rights for others is of a file system without modes
+	replaced := false // if a new file is accessible to others, the file system has no modes
 	for range lockTries {
 		file, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, ownerOnly)
 		if err != nil {
@@ -91,7 +89,7 @@ func takeLock(
 		}
 		forOthers := info.Mode().Perm()&^ownerOnly != 0 && !replaced
 		switch err := take(file); {
-		case errors.Is(err, durable.ErrLocked) && forOthers && stranger(fsys, info, last()) != "":
+		case errors.Is(err, durable.ErrLocked) && forOthers && foreignHolder(fsys, info, last()) != "":
 		case err != nil:
 			return nil, errors.Join(err, file.Close())
 		case !forOthers && isAt(fsys, path, info):
@@ -104,50 +102,51 @@ func takeLock(
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("%s is replaced again and again", path)
+	return nil, fmt.Errorf("%s is replaced repeatedly", path)
 }
 
-// ownerOnly are the rights of lock files.
+// ownerOnly is the mode of lock files.
 const ownerOnly fs.FileMode = 0o600
 
-// replaceLock puts a new file in the place of a lock file. Its caller has the
-// lock of the old one, or nobody has who counts.
+// replaceLock replaces a lock file with a new one. The caller holds the lock of the old file, or
+// only processes that do not count hold it.
 func replaceLock(fsys durable.FS, path string) error {
 	return durable.WriteFile(fsys, path, nil, ownerOnly)
 }
 
-// isAt reports whether the open file that info describes is still the one at
-// path. A file system that cannot tell is believed.
+// isAt reports whether info describes the file that is currently at path. It returns true if the
+// file system cannot tell.
 func isAt(fsys durable.FS, path string, info fs.FileInfo) bool {
 	now, err := fsys.Lstat(path)
 	_, known := info.Sys().(*syscall.Stat_t)
 	return err == nil && (!known || os.SameFile(info, now))
 }
 
-// File is the open file with the lock; nil in a simulation. A process that inherits it has the lock.
+// File returns the open lock file, or nil in a simulation. A process that inherits it holds the
+// lock.
 func (l *Lock) File() *os.File { return durable.OSFile(l.file) }
 
-// Release gives the experiment free. The lock's file stays: removing it would
-// let two others lock two different files of that name.
+// Release releases the lock. The lock file stays, because removing it would let two processes lock
+// two different files of that name.
 func (l *Lock) Release() error { return l.file.Close() }
 
 func (f Directory) explainLock(err error) error {
 	switch {
 	case errors.Is(err, syscall.EROFS):
-		return fmt.Errorf("lock %s: the file system is read-only; krund must write there, copy the experiment to another place: %w", f.dir, err)
+		return fmt.Errorf("lock %s: the file system is read-only; krund must write there; copy the experiment elsewhere: %w", f.dir, err)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("lock %s: no right to write there; run krund as the owner of the directory or as root: %w", f.dir, err)
+		return fmt.Errorf("lock %s: no permission to write there; run krund as the owner of the directory or as root: %w", f.dir, err)
 	case errors.Is(err, errors.ErrUnsupported):
-		return fmt.Errorf("lock %s: the file system has no locks, so two krund could not be told apart; copy the experiment to a local disk: %w", f.dir, err)
+		return fmt.Errorf("lock %s: the file system does not support locks, so two krund could run at once; copy the experiment to a local disk: %w", f.dir, err)
 	}
 	return fmt.Errorf("lock %s: %w", f.dir, err)
 }
 
-// holderBytes is the size of the lock file's text: always the same, so that a
-// shorter holder leaves nothing of a longer one.
+// holderBytes is the fixed size of the holder text, so that a shorter holder leaves no remains of a
+// longer one.
 const holderBytes = 256
 
-// formatHolder is one line "PID HOST", padded.
+// formatHolder returns the padded line "PID HOST".
 func formatHolder(pid int, host string) []byte {
 	text := fmt.Sprintf("%d %s", pid, host)
 	if len(text) > holderBytes-1 {
@@ -156,19 +155,18 @@ func formatHolder(pid int, host string) []byte {
 	return fmt.Appendf(nil, "%-*s\n", holderBytes-1, text)
 }
 
-// holder describes who holds the lock.
+// holder describes the holder of the lock.
 func (f Directory) holder() *LockedError {
 	e := &LockedError{Dir: f.dir}
 	e.PID, e.Host = f.LastHolder()
 	if info, err := f.fsys.Lstat(f.lockFile()); err == nil {
-		e.Stranger = stranger(f.fsys, info, e.PID)
+		e.Stranger = foreignHolder(f.fsys, info, e.PID)
 	}
 	return e
 }
 
-// writeHolder notes who holds the lock, for everybody to read. It is written
-// after the lock was taken, and never synced: it may be missing or that of an
-// earlier holder, and then at least the directory is right.
+// writeHolder records the holder of the lock in a file that everyone can read. It is written after
+// the lock is taken and never synced, so it may be missing or name an earlier holder.
 func (f Directory) writeHolder(text []byte) error {
 	const othersRead = 0o644
 	file, err := f.fsys.OpenFile(f.holderFile(), os.O_WRONLY|os.O_CREATE, othersRead)
@@ -179,8 +177,8 @@ func (f Directory) writeHolder(text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// parseHolder is formatHolder's inverse; 0 for any other text. A host's name is one word of plain
-// characters, since it is printed.
+// parseHolder is the inverse of formatHolder; the PID is 0 for any other text. The host name is
+// printed and must therefore be one word of plain characters.
 func parseHolder(text string) (pid int, host string) {
 	number, host, ok := strings.Cut(strings.TrimSpace(text), " ")
 	pid, err := strconv.Atoi(number)

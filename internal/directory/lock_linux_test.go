@@ -13,8 +13,8 @@ import (
 	"krund/internal/durable"
 )
 
-// bystander runs flock(1), as another user where root can do so, on a file. It returns its process
-// number when it has the lock, and why it cannot get it otherwise.
+// bystander runs flock(1) on a file, as another user if the test runs as root. It returns its PID
+// once it holds the lock, or else the reason why it cannot get it.
 func bystander(t *testing.T, file string) (pid int, refused string) {
 	t.Helper()
 	path, err := exec.LookPath("flock")
@@ -33,13 +33,13 @@ func bystander(t *testing.T, file string) (pid int, refused string) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	said := make([]byte, len("held\n"))
 	if n, _ := out.Read(said); n == 0 {
-		_ = cmd.Wait() // it failed, which stderr explains
+		_ = cmd.Wait() // it failed, and stderr explains why
 		return 0, stderr.String()
 	}
 	return cmd.Process.Pid, ""
 }
 
-// reachable makes the way to dir one that everybody can go.
+// reachable makes dir and its parents accessible to all users.
 func reachable(t *testing.T, dir string) {
 	t.Helper()
 	for d := dir; d != filepath.Dir(os.TempDir()) && d != "/"; d = filepath.Dir(d) {
@@ -49,8 +49,8 @@ func reachable(t *testing.T, dir string) {
 	}
 }
 
-// TestLockOfABystander: a user who can read the experiment cannot take its lock, also when an
-// earlier version has made the lock's file.
+// TestLockOfABystander: a user who can read the experiment cannot take its lock, even if an earlier
+// version created the lock file.
 func TestLockOfABystander(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run a program as another user")
@@ -66,7 +66,7 @@ func TestLockOfABystander(t *testing.T) {
 	}
 	must(t, os.Chmod(f.lockFile(), 0o644))
 	if pid, refused := bystander(t, f.lockFile()); pid == 0 {
-		t.Fatalf("nobody holds the lock: %s", refused)
+		t.Fatalf("the lock is free, but was refused: %s", refused)
 	}
 	lock, err = f.Lock(os.Getpid(), "bencher7")
 	must(t, err)
@@ -79,7 +79,7 @@ func TestLockOfABystander(t *testing.T) {
 	must(t, lock.Release())
 }
 
-// TestLockOfAStranger: root's own flock(1) is named, with its number.
+// TestLockOfAStranger: the message names root's own flock(1) with its PID.
 func TestLockOfAStranger(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)
@@ -99,8 +99,8 @@ func TestLockOfAStranger(t *testing.T) {
 	}
 }
 
-// TestLockOfADeadHolder: a process that has inherited the descriptor is not taken for the krund
-// that locked it.
+// TestLockOfADeadHolder: a process that inherited the descriptor is not mistaken for the krund that
+// took the lock.
 func TestLockOfADeadHolder(t *testing.T) {
 	path, err := exec.LookPath("flock")
 	if err != nil {
@@ -109,7 +109,7 @@ func TestLockOfADeadHolder(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)
 	must(t, os.WriteFile(f.lockFile(), nil, 0o600))
-	// flock(1) locks descriptor 9 of the shell and ends; the shell goes on with it.
+	// flock(1) locks descriptor 9 of the shell and ends; the shell keeps it.
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `exec 9<"$0"; "$1" -x -n 9; echo held; exec sleep 1000`, f.lockFile(), path)
 	out, err := cmd.StdoutPipe()
 	must(t, err)
@@ -123,8 +123,8 @@ func TestLockOfADeadHolder(t *testing.T) {
 	}
 }
 
-// TestLockReplacedWhileWaiting: who waits for a lock's file that is replaced meanwhile takes the
-// new one.
+// TestLockReplacedWhileWaiting: if the lock file is replaced while a process waits for it, the
+// process locks the new one.
 func TestLockReplacedWhileWaiting(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
 	must(t, err)

@@ -15,26 +15,26 @@ import (
 	"krund/internal/guard"
 )
 
-// ErrBusy is in the error when another krund works on this machine.
+// ErrBusy is the error if another krund is running on this machine.
 var ErrBusy = errors.New("another krund")
 
-// A GuardError reports that a killed krund held the machine's lock, and that its guard holds it
-// until the machine is restored.
+// A GuardError reports that the guard of a killed krund holds the machine's lock until it has
+// restored the machine.
 type GuardError struct {
 	PID int    // of the guard
-	For string // the experiment's directory
+	For string // the directory of its experiment
 }
 
 func (e *GuardError) Error() string {
-	return fmt.Sprintf("the guard of a killed krund, process %d, restores this machine after %s; "+
+	return fmt.Sprintf("the guard of a killed krund, process %d, is restoring this machine after %s; "+
 		"start again when it has ended", e.PID, e.For)
 }
 
-// RuntimeDirs are where a machine may have its directory for what ends with the boot.
+// RuntimeDirs returns the directories that may exist for files that last until the next boot.
 func RuntimeDirs() []string { return []string{"/run", "/var/run"} }
 
-// runtimeDir makes, in the first of dirs that is there, the directory for what krund keeps until
-// the end of the boot. Only its owner can enter it.
+// runtimeDir creates krund's directory for files that last until the next boot, in the first
+// existing directory of dirs. Only its owner can enter it.
 func runtimeDir(fsys durable.FS, dirs []string) (string, error) {
 	missing := errors.New("no directory was named")
 	for _, parent := range dirs {
@@ -56,11 +56,11 @@ func runtimeDir(fsys durable.FS, dirs []string) (string, error) {
 		}
 		return dir, nil
 	}
-	return "", fmt.Errorf("find a place for what ends with the boot: %w", missing)
+	return "", fmt.Errorf("find a directory for runtime files: %w", missing)
 }
 
 // Spare returns the path of the copy of the journal (control.Journal.Spare) of the experiment in
-// directory dir, in the first of dirs that is there; "" where there is no place for one.
+// dir, in the first existing directory of dirs, or "" if there is none.
 func Spare(fsys durable.FS, dir string, dirs ...string) string {
 	place, err := runtimeDir(fsys, dirs)
 	if err != nil {
@@ -73,12 +73,11 @@ func Spare(fsys durable.FS, dir string, dirs ...string) string {
 	return filepath.Join(place, "journal-"+hex.EncodeToString(sum[:8]))
 }
 
-// LockMachine takes the machine, in the first of the directories that is there, for
-// a krund that there can be only one of: one with reboots, or with an account
-// that it makes anew for each execution. what is the experiment's directory,
-// for the message of the second one. The end of the process releases the lock,
-// too, unless another process has inherited Lock.File. The error is ErrBusy when another krund has
-// it, and a *GuardError when a guard has it.
+// LockMachine locks the machine, in the first existing directory of dirs, for a krund that must be
+// the only one: one with reboots, or one that creates an account for each execution. what is the
+// experiment's directory, for the message that a second krund prints. The lock is released when the
+// process ends, unless another process inherited Lock.File. The error is ErrBusy if another krund
+// holds the lock, and a *GuardError if a guard does.
 func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 	place, err := runtimeDir(fsys, dirs)
 	if err != nil {
@@ -91,7 +90,7 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 		if !errors.Is(err, durable.ErrLocked) || isHeld(fsys, path, last()) {
 			break
 		}
-		file, err = takeLock(fsys, path, last, durable.Lock) // its holder has just ended
+		file, err = takeLock(fsys, path, last, durable.Lock) // the holder has just ended
 	}
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, busy(fsys, path)
@@ -99,33 +98,33 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the machine: %w", err)
 	}
-	_, _ = file.WriteAt(formatHolder(os.Getpid(), what), 0) // a help for messages, as in Directory.lock
+	_, _ = file.WriteAt(formatHolder(os.Getpid(), what), 0) // only for messages, as in Directory.lock
 	return &Lock{file: file}, nil
 }
 
-// isHeld reports whether a process can be seen that has the machine's lock; last took it last.
+// isHeld reports whether a process visibly holds the machine's lock; last took it last.
 func isHeld(fsys durable.FS, path string, last int) bool {
 	info, err := fsys.Lstat(path)
 	return err != nil || info.Sys() == nil || isHolder(last, info) || findHolder(info) > 0
 }
 
-// busy describes who has the machine's lock.
+// busy describes the holder of the machine's lock.
 func busy(fsys durable.FS, path string) error {
 	pid, who := machineHolder(fsys, path)
 	if info, err := fsys.Lstat(path); err == nil {
 		if !isHolder(pid, info) {
-			if heir := findHolder(info); guard.Is(heir) && isKrund(heir) && mayHold(heir, 0) {
-				return &GuardError{PID: heir, For: who}
+			if inheritor := findHolder(info); guard.Is(inheritor) && isKrund(inheritor) && mayHold(inheritor, 0) {
+				return &GuardError{PID: inheritor, For: who}
 			}
 		}
-		if other := stranger(fsys, info, pid); other != "" {
-			return fmt.Errorf("%s holds %s, and is not krund; end it, then start krund again", other, path)
+		if other := foreignHolder(fsys, info, pid); other != "" {
+			return fmt.Errorf("%s holds %s and is not krund; end it, then start krund again", other, path)
 		}
 	}
-	return fmt.Errorf("%w works on this machine, on %s (%s is locked); wait until it has ended, or end it by `krunctl stop`", ErrBusy, who, path)
+	return fmt.Errorf("%w is running on this machine, on %s (%s is locked); wait for it, or stop it with `krunctl stop`", ErrBusy, who, path)
 }
 
-// machineHolder returns which process took the machine's lock last, and for which experiment.
+// machineHolder returns the process that took the machine's lock last, and its experiment.
 func machineHolder(fsys durable.FS, path string) (pid int, experiment string) {
 	text, err := durable.ReadFile(fsys, path)
 	number, experiment, ok := strings.Cut(strings.TrimSpace(string(text)), " ")

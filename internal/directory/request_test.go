@@ -33,7 +33,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestRequestOnFullDisk: there is no room for the text, and the request is made nevertheless.
+// TestRequestOnFullDisk: the request is made even if there is no room for its text.
 func TestRequestOnFullDisk(t *testing.T) {
 	for _, room := range []bool{true, false} { // for an empty file
 		fsys := crashfs.New("/x")
@@ -53,8 +53,7 @@ func TestRequestOnFullDisk(t *testing.T) {
 	}
 }
 
-// TestRequestCut: a request that was made, or taken back, stays so when the
-// power fails.
+// TestRequestCut: a power cut does not undo a request that was made or withdrawn.
 func TestRequestCut(t *testing.T) {
 	for _, test := range []struct {
 		name    string

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxMessage is how many bytes of a text fit into a message for people.
+// MaxMessage is the maximum size in bytes of a text in a message for people.
 const MaxMessage = 2000
 
-// remark is more than the remark about what was left out needs.
+// remark is an upper bound of the size of the remark about what was left out.
 const remark = 60
 
-// Clip returns s, or when it has more than most bytes, its beginning and its end with a remark
-// between them. The result has at most that many bytes; most is at least 200.
+// Clip returns s, or, if s has more than most bytes, its beginning and its end with a remark
+// between them. The result has at most that many bytes; most must be at least 200.
 func Clip(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -40,16 +40,16 @@ func Head(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
-// ClipLines returns list with each line clipped to MaxMessage, and when they are more than count lines or
-// have more than size bytes together, the first of them with a remark at the end. The result has at
-// most count lines and size bytes. list stays as it is; nil stays nil.
+// ClipLines returns list with each line clipped to MaxMessage. If the list has more than count
+// lines or more than size bytes in total, it returns the first lines with a remark at the end. The
+// result has at most count lines and size bytes. list is not modified; nil stays nil.
 func ClipLines(list []string, count, size int) []string {
 	if list == nil {
 		return nil
 	}
 	whole := len(list) <= count
 	clipped := make([]string, 0, min(len(list), count))
-	bytes, fit := 0, 0 // fit: lines that leave room for the remark
+	bytes, fit := 0, 0 // fit: number of lines that leave room for the remark
 	for _, line := range list[:min(len(list), count)] {
 		line = Clip(line, MaxMessage)
 		if bytes += len(line); bytes > size {

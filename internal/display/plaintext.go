@@ -5,13 +5,13 @@ import (
 	"unicode"
 )
 
-// PlainLine is the text on one line.
+// PlainLine returns the text as one line, with control and deceptive characters replaced.
 func PlainLine(s string) string { return replace(s, "") }
 
-// Plain is the text with its line ends and tabs.
+// Plain is PlainLine, but keeps line ends and tabs.
 func Plain(s string) string { return replace(s, "\n\t") }
 
-// Printable reports whether Plain would leave s as it is.
+// Printable reports whether Plain would return s unchanged.
 func Printable(s string) bool { return Plain(s) == s }
 
 func replace(s, keep string) string {

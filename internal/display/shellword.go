@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// plain are the characters that no shell takes for anything but themselves, wherever they stand in a word.
+// plain are the characters that no shell interprets, wherever they appear in a word.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./-"
 
-// ShellQuote returns the text as one word of a POSIX shell: as it is where that will do, else between single quotes. Control characters, which a terminal
-// would obey, are written as $'...' has them (POSIX.1-2024; bash, ksh, zsh and busybox know it). The empty text is "”".
+// ShellQuote returns the text as one word of a POSIX shell: unchanged if possible, otherwise in
+// single quotes. Control characters, which a terminal would interpret, are written in the notation
+// $'...' (POSIX.1-2024; supported by bash, ksh, zsh and busybox). The empty text is "”".
 func ShellQuote(text string) string {
 	switch {
 	case text != "" && strings.Trim(text, plain) == "":
@@ -20,7 +21,7 @@ func ShellQuote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// ShellPath is ShellQuote for the name of a file, also of one that would be taken for an option.
+// ShellPath is ShellQuote for a file name, including one that looks like an option.
 func ShellPath(name string) string {
 	if strings.HasPrefix(name, "-") {
 		name = "./" + name
@@ -39,7 +40,8 @@ func ShellJoin(argv []string) string {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// dollar writes text in the form $'...'. Octal numbers have three digits, so that a digit that follows is not taken for one of theirs.
+// dollar writes text in the form $'...'. Octal numbers have three digits, so that a following digit
+// is not part of them.
 func dollar(text string) string {
 	var b strings.Builder
 	b.WriteString("$'")

@@ -31,7 +31,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// FuzzQuote: a shell reads back what was quoted, as one word, and a terminal obeys none of it.
+// FuzzQuote: a shell reads the quoted text back as one word, and it contains no control characters.
 func FuzzQuote(f *testing.F) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

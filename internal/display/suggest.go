@@ -2,8 +2,8 @@ package display
 
 import "strings"
 
-// Nearest returns the candidate nearest to name, and false when none is near
-// enough to be meant: about one mistake in three letters.
+// Nearest returns the candidate nearest to name, and false if none is near enough: about one
+// mistake in three letters.
 func Nearest(name string, candidates []string) (string, bool) {
 	best, least := "", len(name)/3+1
 	for _, c := range candidates {
@@ -14,10 +14,10 @@ func Nearest(name string, candidates []string) (string, bool) {
 	return best, best != "" && least < len(best)
 }
 
-// Distance counts the letters to insert, delete, replace or swap with their
-// neighbour to make b of a: the optimal string alignment distance.
+// Distance returns the number of insertions, deletions, replacements and swaps of adjacent letters
+// that turn a into b: the optimal string alignment distance.
 func Distance(a, b string) int {
-	const most = 64 // longer names are not worth the time
+	const most = 64 // longer names take too long
 	if len(a) > most || len(b) > most {
 		return most
 	}

@@ -12,7 +12,7 @@ func TestDistance(t *testing.T) {
 		want int
 	}{
 		{"", "", 0}, {"a", "", 1}, {"", "abc", 3}, {"heap", "heap", 0}, {"heep", "heap", 1}, {"haep", "heap", 1}, {"hap", "heap", 1},
-		{"kitten", "sitting", 3}, {"ca", "abc", 3}, // optimal string alignment: no second edit of a swapped pair
+		{"kitten", "sitting", 3}, {"ca", "abc", 3}, // optimal string alignment: a swapped pair is not edited again
 	}
 	for _, test := range tests {
 		if got := display.Distance(test.a, test.b); got != test.want {

@@ -2,10 +2,11 @@ package display
 
 import "runtime/debug"
 
-// VersionNumber is the release, or the one being worked towards.
+// VersionNumber is the current release, or the next one during development.
 const VersionNumber = "0.1.0"
 
-// Version is VersionNumber with the revision the program was built from, when the build knows it.
+// Version returns VersionNumber with the revision from which the program was built, if the build
+// recorded it.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

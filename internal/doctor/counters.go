@@ -25,7 +25,7 @@ func checkCounters(ctx context.Context, root sysroot.Root, want msr.Want, find C
 		row := setting.Finding{
 			Name: "counters " + f.Source, Policy: setting.Warn, Status: setting.StatusOK, Found: "available", Wanted: "available",
 			Detail: strings.Join(append([]string{f.Why}, f.Notes...), "; "),
-			Why:    "without them nobody can tell whether the processor ran at its full speed",
+			Why:    "without them it is unknown whether the processor ran at full speed",
 		}
 		if !f.Available {
 			row.Status, row.Found = setting.StatusCannot, "not available"

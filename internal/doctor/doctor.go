@@ -1,8 +1,7 @@
-// Package doctor reports whether a machine is fit to measure: a row for each setting that krund
-// controls, each reading that it takes, each source of processor counters, each interpreter of the
-// experiment and its boot entry. `krund check` and `krunctl doctor` print the table. It only reads,
-// with one exception: Prover applies the settings, measures what they do and restores the machine.
-// Start reading at Look and Prover.
+// Package doctor reports whether a machine is fit to measure: one row for each setting that krund
+// controls, each sensor that it reads, each source of processor counters, each interpreter of the
+// experiment, and its boot entry. `krund check` and `krunctl doctor` print the table. The package
+// only reads. Start reading at Look.
 package doctor
 
 import (
@@ -18,13 +17,13 @@ import (
 	"krund/internal/sysroot"
 )
 
-// Wishes are what is asked of a machine.
+// Wishes are the requirements for a machine.
 type Wishes struct {
 	Control      control.Request
 	Probe        probe.Request
 	Counters     msr.Want
 	Interpreters []Interpreter
-	Entry        *autostart.Entry // of the boot loader, for the experiment's boots; nil: none
+	Entry        *autostart.Entry // boot loader entry of the experiment's boots; nil if none
 }
 
 // Settings returns what [controls] can name: the controls, then the probes.
@@ -38,7 +37,7 @@ func Study() Wishes {
 	}
 }
 
-// Of is what an experiment asks of it, when it is run with this mode of reboots.
+// Of returns the requirements of an experiment that is run with this reboot mode.
 func Of(cfg *config.Config, reboot string) Wishes {
 	demands := cfg.Controls
 	if reboot != config.RebootHardware {
@@ -56,7 +55,8 @@ func Of(cfg *config.Config, reboot string) Wishes {
 	return w
 }
 
-// Counters tells which of the wanted sources of counters there are; msr.Probe is one.
+// Counters returns which of the wanted counter sources are available; msr.Probe is one
+// implementation.
 type Counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding
 
 // Look returns the rows of the table.

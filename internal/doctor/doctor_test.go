@@ -20,7 +20,7 @@ import (
 
 const captured = "../control/testdata"
 
-// noCounters is a machine without any.
+// noCounters is a machine without counters.
 func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.Finding {
 	var list []msr.Finding
 	for _, source := range want.Sources {
@@ -29,7 +29,8 @@ func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.Finding 
 	return list
 }
 
-// snapshot is everything that a write would change: content, mode and time of each file, and which there are.
+// snapshot captures everything that a write would change: the existing files and the content, mode
+// and time of each.
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -54,7 +55,7 @@ func snapshot(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestLookChangesNothing on any kind of machine, whatever is asked of it, also as root.
+// TestLookChangesNothing on any kind of machine, for any requirements, also as root.
 func TestLookChangesNothing(t *testing.T) {
 	trees, err := filepath.Glob(captured + "/*/sys")
 	if err != nil || len(trees) < 8 {
@@ -159,12 +160,12 @@ func TestInterpreter(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := Interpreter{VM: "X", Language: "python", Path: foreign}.check(t.Context())
-	if _, err := os.Stat(filepath.Join(dir, "touched")); err == nil || f.Fails() || f.Found != "not asked" {
-		t.Errorf("root runs what belongs to somebody else: %v, %+v", err, f)
+	if _, err := os.Stat(filepath.Join(dir, "touched")); err == nil || f.Fails() || f.Found != "not checked" {
+		t.Errorf("root ran a program of another user: %v, %+v", err, f)
 	}
 }
 
-// TestRealInterpreters asks those that this machine has.
+// TestRealInterpreters runs the interpreters of this machine.
 func TestRealInterpreters(t *testing.T) {
 	for language, program := range map[string]string{
 		"python": "python3", "lua": "luajit", "javascript": "node", "java": "java", "ruby": "ruby", "php": "php",
@@ -176,7 +177,7 @@ func TestRealInterpreters(t *testing.T) {
 				t.Skip(err)
 			}
 			f := Interpreter{VM: "X", Language: language, Path: path}.check(t.Context())
-			if f.Found == "not asked" {
+			if f.Found == "not checked" {
 				t.Skip(f.Detail)
 			}
 			if f.Status != setting.StatusOK || !strings.ContainsAny(f.Found, "0123456789") {

@@ -14,35 +14,36 @@ import (
 	"krund/internal/setting"
 )
 
-// An Interpreter is the program of a VM that an experiment runs benchmarks with. krund's runners need its foreign-function interface, which small
-// installations leave out.
+// An Interpreter is the program of a VM with which an experiment runs benchmarks. krund's runners
+// need its foreign function interface, which minimal installations omit.
 type Interpreter struct {
-	VM       string // in the configuration
+	VM       string // name in the configuration
 	Language string // of the runner
 	Path     string // absolute, or a name for config.LookPath
 }
 
-// A question is put to an interpreter: it answers with its name and version, then ends with an error that names what the runner needs and it has not.
+// A question is a command for an interpreter: it prints its name and version, then fails with an
+// error that names what the runner needs and the interpreter lacks.
 type question struct {
 	args   []string
-	needs  string // in the error, and in a person's words
+	needs  string // the missing component, as named in the error and in messages
 	advice string // how to get it
 }
 
-// questions by language. They load no packages of the site's, and write no compiled files.
+// questions by language. They load no site packages and write no compiled files.
 var questions = map[string]question{
 	config.RunnerPython: {
 		[]string{"-I", "-S", "-B", "-c", "import sys, platform; print(platform.python_implementation(), platform.python_version()); sys.stdout.flush(); import ctypes"},
-		"ctypes", "install all of it: on Debian the package python3 or libpython3-stdlib, not python3-minimal alone",
+		"ctypes", "install the complete standard library: on Debian the package python3 or libpython3-stdlib, not python3-minimal alone",
 	},
-	"lua": {[]string{"-e", `print(jit and jit.version or _VERSION) io.stdout:flush() require("ffi")`}, "ffi", "take LuaJIT: on Debian the package luajit"},
+	"lua": {[]string{"-e", `print(jit and jit.version or _VERSION) io.stdout:flush() require("ffi")`}, "ffi", "use LuaJIT: on Debian the package luajit"},
 	"javascript": {
 		[]string{"-e", "console.log('Node ' + process.version); if (!process.versions.napi) throw new Error('no Node-API')"},
-		"Node-API", "take Node.js 12 or later",
+		"Node-API", "use Node.js 12 or later",
 	},
-	"java": {[]string{"-version"}, "", ""}, // each has JNI
+	"java": {[]string{"-version"}, "", ""}, // every JVM has JNI
 	"ruby": {
-		// With RubyGems, which finds fiddle from Ruby 3.5 on.
+		// With RubyGems, which provides fiddle since Ruby 3.5.
 		[]string{"-e", `puts RUBY_ENGINE + " " + RUBY_VERSION; $stdout.flush; require "fiddle"`},
 		"fiddle", "install Ruby's whole standard library",
 	},
@@ -52,7 +53,7 @@ var questions = map[string]question{
 	},
 }
 
-// interpreters returns those of a configuration, in its order.
+// interpreters returns the interpreters of a configuration, in its order.
 func interpreters(cfg *config.Config) []Interpreter {
 	var list []Interpreter
 	for _, key := range cfg.Keys() {
@@ -64,7 +65,8 @@ func interpreters(cfg *config.Config) []Interpreter {
 	return list
 }
 
-// answerTime bounds how long an interpreter may take to say its name. PyPy and GraalPy need a second.
+// answerTime bounds how long an interpreter may take to print its name. PyPy and GraalPy need a
+// second.
 const answerTime = 20 * time.Second
 
 func asked(language string) bool {
@@ -81,7 +83,7 @@ func (i Interpreter) check(ctx context.Context) setting.Finding {
 	}
 	path, err := config.LookPath(i.Path)
 	if err != nil {
-		f.Found, f.Detail, f.Fix = "not found", err.Error(), fmt.Sprintf("install it, or mend path in [vms.%s]", i.VM)
+		f.Found, f.Detail, f.Fix = "not found", err.Error(), fmt.Sprintf("install it, or correct path in [vms.%s]", i.VM)
 		return f
 	}
 	if owner, foreign := others(path); foreign {
@@ -96,7 +98,7 @@ func (i Interpreter) check(ctx context.Context) setting.Finding {
 	case err == nil:
 		f.Status, f.Found = setting.StatusOK, name
 	case q.needs != "" && strings.Contains(rest, q.needs):
-		f.Found, f.Detail = name+" without "+q.needs, path+" is not all that the runner needs"
+		f.Found, f.Detail = name+" without "+q.needs, path+" lacks what the runner needs"
 		f.Fix = q.advice
 	default: // perhaps only the question was wrong
 		f.Policy, f.Found, f.Detail, f.Fix = setting.Warn, "does not answer", err.Error(), fmt.Sprintf("look at what `%s --version` says", path)
@@ -104,7 +106,7 @@ func (i Interpreter) check(ctx context.Context) setting.Finding {
 	return f
 }
 
-// with says what is wanted of an interpreter.
+// with describes the required interpreter.
 func with(language, needs string) string {
 	if needs == "" {
 		return "a VM for " + language
@@ -112,7 +114,8 @@ func with(language, needs string) string {
 	return "a VM for " + language + " with " + needs
 }
 
-// others tells whether this process is root and the program somebody else's: then it must not be run here, where it would have root's rights.
+// others reports whether this process is root and the program belongs to another user. Such a
+// program must not be run here, because it would run as root.
 func others(path string) (owner int, foreign bool) {
 	info, err := os.Stat(path)
 	if err != nil || os.Geteuid() != 0 {

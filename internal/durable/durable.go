@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// File is an open file of an FS. *os.File is one.
+// File is an open file of an FS. *os.File implements it.
 //
-// Write and WriteAt return an error when they write less than all. Sync makes
-// the file's content and size durable, not its name.
+// Write and WriteAt return an error if they write less than requested. Sync makes the file's
+// content and size durable, but not its name.
 type File interface {
 	io.Reader
 	io.ReaderAt
@@ -22,31 +22,31 @@ type File interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// FS contains the operations that krund needs of a file system. Names are paths as in package os.
-// Errors wrap those of package io/fs and syscall: test them with errors.Is (fs.ErrNotExist,
-// fs.ErrExist, syscall.ENOSPC).
+// FS is the part of a file system that krund needs. Names are paths as in package os. Errors wrap
+// those of package io/fs and syscall: test them with errors.Is (fs.ErrNotExist, fs.ErrExist,
+// syscall.ENOSPC).
 type FS interface {
 	// OpenFile opens a regular file with the flags of package os. OS refuses to open a symbolic
-	// link for writing. It refuses everything except files with ErrNotRegular.
+	// link for writing, and returns ErrNotRegular for anything that is not a file.
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
-	// Rename moves a file within its directory, replacing newName at once.
+	// Rename renames a file within its directory and atomically replaces newName.
 	Rename(oldName, newName string) error
 	// Remove removes a file or an empty directory.
 	Remove(name string) error
-	// Mkdir makes one directory.
+	// Mkdir creates one directory.
 	Mkdir(name string, perm fs.FileMode) error
 	// ReadDir returns the entries of a directory, sorted by name.
 	ReadDir(name string) ([]fs.DirEntry, error)
-	// Lstat describes name itself, not what a symbolic link points to.
+	// Lstat describes name itself, not the target of a symbolic link.
 	Lstat(name string) (fs.FileInfo, error)
 	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
 }
 
-// Inside returns an FS that accesses everything below the directory dir through a descriptor of it,
-// which is opened now: renaming or replacing a directory above it has no effect later. Lstat of dir
-// itself describes that descriptor. Other names are accessed as in fsys, and so are all names if
-// fsys is not the file system of the system.
+// Inside returns an FS that accesses the contents of the directory dir through a descriptor that it
+// opens now: renaming or replacing a parent directory later has no effect on it. Lstat of dir
+// itself describes that descriptor. Other names are accessed through fsys, and so are all names if
+// fsys is not a file system of the operating system.
 func Inside(fsys FS, dir string) (FS, error) {
 	if f, ok := fsys.(interface {
 		Inside(dir string) (FS, error)
@@ -56,8 +56,8 @@ func Inside(fsys FS, dir string) (FS, error) {
 	return fsys, nil
 }
 
-// Append opens a file of the system for appending, and creates it if it does not exist. What is
-// appended is not durable: the file is a log.
+// Append opens a file of the operating system for appending, and creates it if there is none.
+// Appended data is not durable: the file is a log.
 func Append(fsys FS, name string, perm fs.FileMode) (*os.File, error) {
 	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, perm)
 	if err != nil {
@@ -69,7 +69,7 @@ func Append(fsys FS, name string, perm fs.FileMode) (*os.File, error) {
 	return nil, errors.Join(fmt.Errorf("append to %s: %w", name, errors.ErrUnsupported), f.Close())
 }
 
-// OSFile returns the file of package os behind f; nil in a simulation.
+// OSFile returns the *os.File behind f, or nil in a simulation.
 func OSFile(f File) *os.File {
 	if file, ok := f.(interface{ osFile() *os.File }); ok {
 		return file.osFile()
@@ -80,10 +80,10 @@ func OSFile(f File) *os.File {
 // ErrLocked is returned by Lock if another process holds the lock.
 var ErrLocked = errors.New("the file is locked by another process")
 
-// ErrNotRegular is in the error for a FIFO, a socket or a device in place of a file.
+// ErrNotRegular is the error if the file is a FIFO, a socket or a device.
 var ErrNotRegular = errors.New("name a regular file")
 
-// Describe names the kind of a file, with its article: "a FIFO".
+// Describe returns the kind of a file with its article: "a FIFO".
 func Describe(mode fs.FileMode) string {
 	switch mode.Type() {
 	case 0:
@@ -104,14 +104,14 @@ func Describe(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// DataSyncer is a File that can omit from a sync what is not needed to read the data back, such as
-// the modification time.
+// DataSyncer is a File that can sync without the metadata that is not needed to read the data back,
+// such as the modification time.
 type DataSyncer interface {
 	SyncData() error
 }
 
-// SyncData makes the content and size of f durable, as f.Sync does, and is
-// cheaper for writes in place where the system has fdatasync.
+// SyncData makes the content and size of f durable like f.Sync. It is cheaper for in-place writes
+// if the system has fdatasync.
 func SyncData(f File) error {
 	if d, ok := f.(DataSyncer); ok {
 		return d.SyncData()
@@ -124,13 +124,13 @@ type Locker interface {
 	TryLock() error
 }
 
-// Waiter is a Locker that can wait for its turn.
+// Waiter is a Locker that can wait for the lock.
 type Waiter interface {
 	WaitLock() error
 }
 
-// LockWait is Lock that waits, without limit, until no other process holds the lock. It sleeps in
-// one system call.
+// LockWait is Lock, but waits, indefinitely if necessary, until no other process holds the lock. It
+// sleeps in one system call.
 func LockWait(f File) error {
 	if w, ok := f.(Waiter); ok {
 		return w.WaitLock()
@@ -138,8 +138,8 @@ func LockWait(f File) error {
 	return Lock(f)
 }
 
-// Lock acquires the exclusive advisory lock of f without waiting. Close releases it, and so does
-// the end of the process. The error is ErrLocked if another process holds the lock, and wraps
+// Lock takes the exclusive advisory lock of f without waiting. It is released by Close and by the
+// end of the process. The error is ErrLocked if another process holds the lock, and wraps
 // errors.ErrUnsupported if files of this FS cannot be locked.
 func Lock(f File) error {
 	if l, ok := f.(Locker); ok {

@@ -16,7 +16,7 @@ import (
 	"krund/internal/durable/crashfs"
 )
 
-// TestMain also plays the second process in TestLockExcludesProcesses.
+// TestMain also acts as the second process of TestLockExcludesProcesses.
 func TestMain(m *testing.M) {
 	if name := os.Getenv("DURABLE_TEST_LOCK"); name != "" {
 		os.Exit(lockOnce(name))
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lockOnce returns 0 when it gets the lock, 3 when somebody else has it.
+// lockOnce returns 0 if it gets the lock, and 3 if another process holds it.
 func lockOnce(name string) int {
 	f, err := durable.OS().OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -195,7 +195,7 @@ func TestSyncs(t *testing.T) {
 	}
 }
 
-// plain is a File without the optional abilities.
+// plain is a File without the optional interfaces.
 type plain struct {
 	durable.File
 	synced *int
@@ -250,8 +250,8 @@ func otherProcess(t *testing.T, lock string) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// TestWriteFileSurvives cuts the power in every operation. The simulation's own
-// tests show that it finds each of the steps missing.
+// TestWriteFileSurvives cuts the power in every operation. The tests of the simulation show that it
+// detects each missing step.
 func TestWriteFileSurvives(t *testing.T) {
 	build := func() *crashfs.FS {
 		fsys := crashfs.New("/x")
@@ -293,8 +293,8 @@ func list(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestWriteErrorsNameTheFileOnce: the temporary file's name means nothing to whoever reads the
-// error.
+// TestWriteErrorsNameTheFileOnce: errors do not mention the temporary file, which means nothing to
+// users.
 func TestWriteErrorsNameTheFileOnce(t *testing.T) {
 	fsys := durable.OS()
 	name := filepath.Join(t.TempDir(), "f")

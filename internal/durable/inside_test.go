@@ -14,8 +14,8 @@ import (
 	"krund/internal/durable"
 )
 
-// TestInside: what is below the directory stays below the directory that was opened, whatever is at
-// its path now.
+// TestInside: names below the directory refer to the directory that was opened, whatever is at its
+// path now.
 func TestInside(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "x.krun")
@@ -68,7 +68,7 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// TestInsideTheWorkingDirectory: names that begin with nothing are those of the directory, too.
+// TestInsideTheWorkingDirectory: relative names without a directory refer to the directory as well.
 func TestInsideTheWorkingDirectory(t *testing.T) {
 	base := t.TempDir()
 	for _, name := range []string{"here", "elsewhere"} {

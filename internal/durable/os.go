@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// system is the FS of the system. Package os already repeats calls that a signal interrupts
-// (EINTR).
+// system is the FS of the operating system. Package os already retries calls that are interrupted
+// by a signal (EINTR).
 type system struct {
-	root *os.Root // of the directory that Inside has opened; nil for none
+	root *os.Root // the directory that Inside opened, or nil
 	dir  string   // its path
 }
 
-// inside opens the directory dir for Inside.
+// inside opens the directory dir for system.Inside and similar methods.
 func (system) inside(dir string) (system, error) {
 	root, err := os.OpenRoot(dir)
 	return system{root: root, dir: filepath.Clean(dir)}, err
@@ -30,8 +30,8 @@ func (system) inside(dir string) (system, error) {
 // Inside implements the function Inside.
 func (f system) Inside(dir string) (FS, error) { return f.inside(dir) }
 
-// within returns the name relative to the directory that Inside has opened, and whether it is below
-// it.
+// within returns the name relative to the directory that Inside opened, and whether it is inside
+// that directory.
 func (f system) within(name string) (string, bool) {
 	if f.root == nil {
 		return "", false
@@ -46,8 +46,9 @@ func (f system) within(name string) (string, bool) {
 	return strings.CutPrefix(name, strings.TrimSuffix(f.dir, "/")+"/")
 }
 
-// OpenFile never writes through a symbolic link: krund writes as root, and only into files it
-// created itself. It never opens a FIFO, socket or device, and never waits for one.
+// OpenFile never writes through a symbolic link, because krund writes as root, and only to files
+// that it created. It never opens a FIFO, socket or device, and never blocks on one: it does not
+// even touch devices.
 func (f system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
 		flag |= syscall.O_NOFOLLOW
@@ -56,7 +57,7 @@ func (f system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) 
 		if info, err := f.stat(name); err == nil && special(info.Mode()) {
 			return nil, notRegular(name, info.Mode())
 		}
-		flag |= syscall.O_NONBLOCK // the file may have been replaced since
+		flag |= syscall.O_NONBLOCK // the name may have been replaced meanwhile
 	}
 	file, err := f.open(name, flag, perm)
 	if err != nil {
@@ -69,7 +70,8 @@ func (f system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) 
 			}
 			return nil, errors.Join(err, file.Close())
 		}
-		// The kernel ignores the flag for a regular file; a server of a FUSE file system need not.
+		// The kernel ignores the flag for a regular file, but the server of a FUSE file system
+		// might not.
 		waits := func(fd int) error { return unix.SetNonblock(fd, false) }
 		if err := (systemFile{file}).onDescriptor(waits); err != nil {
 			return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, file.Close())
@@ -83,7 +85,7 @@ func (f system) open(name string, flag int, perm fs.FileMode) (*os.File, error) 
 	if !ok {
 		return os.OpenFile(name, flag, perm)
 	}
-	if flag&syscall.O_NOFOLLOW != 0 { // os.Root follows a link despite the flag
+	if flag&syscall.O_NOFOLLOW != 0 { // os.Root follows links regardless
 		if info, err := f.root.Lstat(rel); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ELOOP}
 		}
@@ -98,7 +100,7 @@ func (f system) stat(name string) (fs.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// named puts the full name into an error of os.Root.
+// named replaces the relative name in an error of os.Root by the full name.
 func named(err error, name string) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		path.Path = name
@@ -106,7 +108,8 @@ func named(err error, name string) error {
 	return err
 }
 
-// special reports whether something is neither a file nor a directory.
+// special reports whether a file is neither a regular file nor a directory: opening it may have
+// side effects.
 func special(mode fs.FileMode) bool { return !mode.IsRegular() && !mode.IsDir() }
 
 // notRegular returns the error for a special file.
@@ -115,13 +118,12 @@ func notRegular(name string, mode fs.FileMode) error {
 		ErrNotRegular)}
 }
 
-// explainLink explains ELOOP (Linux, OpenBSD) or EMLINK (FreeBSD) when O_NOFOLLOW was given.
+// explainLink explains ELOOP (Linux, OpenBSD) and EMLINK (FreeBSD), which result from O_NOFOLLOW.
 func explainLink(name string, flag int, err error) error {
 	if flag&syscall.O_NOFOLLOW == 0 || !errors.Is(err, syscall.ELOOP) && !errors.Is(err, syscall.EMLINK) {
 		return err
 	}
-	return fmt.Errorf("%s is a symbolic link; krund writes only to real files, replace it by one: %w", name,
-		err)
+	return fmt.Errorf("%s is a symbolic link; krund writes only to regular files; replace it with one: %w", name, err)
 }
 
 func (f system) Rename(oldName, newName string) error {
@@ -166,8 +168,8 @@ func (f system) Lstat(name string) (fs.FileInfo, error) {
 	return os.Lstat(name)
 }
 
-// SyncDir syncs a directory. A file system that answers EINVAL or ENOTSUP has no such operation
-// (some network and FUSE file systems), and there is no other way.
+// SyncDir syncs a directory. Some network and FUSE file systems return EINVAL or ENOTSUP because
+// they do not support this operation; nothing more can be done there.
 func (f system) SyncDir(name string) error {
 	var d *os.File
 	var err error
@@ -186,10 +188,10 @@ func (f system) SyncDir(name string) error {
 	return errors.Join(err, d.Close())
 }
 
-// systemFile is an *os.File with the two abilities that File does not require.
+// systemFile is an *os.File with the optional interfaces of a File.
 type systemFile struct{ *os.File }
 
-// osFile is for Append.
+// osFile implements Append.
 func (f systemFile) osFile() *os.File { return f.File }
 
 func (f systemFile) SyncData() error {
@@ -200,11 +202,11 @@ func (f systemFile) SyncData() error {
 	return nil
 }
 
-// TryLock uses flock: the lock belongs to the open file, so it ends with the
-// process, and a child that execs does not inherit it (close-on-exec).
+// TryLock uses flock: the lock belongs to the open file, so it ends with the process, and a child
+// that calls exec does not inherit it (close-on-exec).
 func (f systemFile) TryLock() error { return f.flock(unix.LOCK_EX | unix.LOCK_NB) }
 
-// WaitLock is TryLock that waits.
+// WaitLock is TryLock, but waits.
 func (f systemFile) WaitLock() error { return f.flock(unix.LOCK_EX) }
 
 func (f systemFile) flock(how int) error {
@@ -221,7 +223,7 @@ func (f systemFile) flock(how int) error {
 	return &fs.PathError{Op: "lock", Path: f.Name(), Err: err}
 }
 
-// onDescriptor calls op with the file's descriptor, and repeats it while a signal interrupts it.
+// onDescriptor calls op with the file's descriptor, and retries while a signal interrupts it.
 func (f systemFile) onDescriptor(op func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

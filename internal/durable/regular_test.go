@@ -14,8 +14,8 @@ import (
 	"krund/internal/durable"
 )
 
-// TestOnlyRegularFiles: what is no file is refused, for reading and for writing, without waiting
-// for anyone.
+// TestOnlyRegularFiles: anything other than a regular file is rejected, for reading and for
+// writing, without blocking.
 func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo, socket, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "socket"), filepath.Join(dir, "link")
@@ -32,7 +32,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 		for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_CREATE,
 			os.O_WRONLY | os.O_CREATE | os.O_TRUNC} {
 			f, err := durable.OS().OpenFile(name, flag, 0o600)
-			if err == nil && name == dir && flag == os.O_RDONLY { // it can be opened, and reading fails
+			if err == nil && name == dir && flag == os.O_RDONLY { // it can be opened, but reading fails
 				_ = f.Close()
 				continue
 			}
@@ -51,7 +51,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 			t.Errorf("%s was read", name)
 		}
 		if name == link {
-			continue // which is replaced, and the FIFO is not
+			continue // it replaces the link, but not the FIFO
 		}
 		before, err := os.Lstat(name)
 		if err != nil {
@@ -68,7 +68,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 }
 
-// TestReadFileIsBounded: a file that needs no room on the disk fills no memory.
+// TestReadFileIsBounded: a sparse file does not exhaust memory.
 func TestReadFileIsBounded(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "sparse")
 	write(t, name, "")

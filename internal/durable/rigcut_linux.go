@@ -14,18 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A test build, for the rig only (rig/README.md): every step that changes the disk is counted, and
-// before the one that the kernel argument rig.cut=N names, counted from 1, the machine's power is
-// cut. With rig.cut=trace, and at the cut, the steps are told on the first serial port:
+// This is a test build for the rig only (rig/README.md): it counts every step that changes the
+// disk, and cuts the machine's power before the step given by the kernel argument rig.cut=N,
+// counted from 1. With rig.cut=trace, and at the cut, it prints the steps to the first serial port:
 //
 //	RIG-STEP 17 rename /srv/krund/quick.krun/results/0000000-001.json.gz
 //
-// Steps are: mkdir, create (opening with O_CREATE), write, sync, rename, remove, syncdir.
+// The steps are: mkdir, create (opening with O_CREATE), write, sync, rename, remove, syncdir.
 
-// OS returns the FS of the system, with its steps counted.
+// OS returns the FS of the system with counted steps.
 func OS() FS { return cutFS{steps: counted()} }
 
-// counted is the counter of this process. All FS share it.
+// counted returns the counter of this process, which all FS share.
 var counted = sync.OnceValue(func() *steps {
 	cmdline, err := os.ReadFile("/proc/cmdline")
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *steps) step(what, name string) {
 	}
 }
 
-// tell prints a line on the first serial port, and waits until it is out.
+// tell prints a line to the first serial port and waits until it is transmitted.
 func tell(line string) {
 	tty, err := os.OpenFile("/dev/ttyS0", os.O_WRONLY, 0)
 	if err != nil {
@@ -66,7 +66,7 @@ func tell(line string) {
 	}
 	_, err = tty.WriteString(line)
 	drainErr := error(unix.EINTR)
-	for errors.Is(drainErr, unix.EINTR) { // as Go interrupts its own threads to let others run
+	for errors.Is(drainErr, unix.EINTR) { // Go interrupts its own threads for preemption
 		drainErr = unix.IoctlSetInt(int(tty.Fd()), unix.TCSBRK, 1) // 1: tcdrain(3)
 	}
 	_ = tty.Close()
@@ -75,7 +75,7 @@ func tell(line string) {
 	}
 }
 
-// cutPower writes to the port that ends the emulator on the spot: rig.CutPort.
+// cutPower writes to the port that terminates the emulator immediately: rig.CutPort.
 func cutPower() {
 	port, err := os.OpenFile("/dev/port", os.O_WRONLY, 0)
 	if err != nil {
@@ -90,7 +90,7 @@ type cutFS struct {
 	steps *steps
 }
 
-// Inside is for the function Inside.
+// Inside implements the function Inside.
 func (f cutFS) Inside(dir string) (FS, error) {
 	inner, err := f.system.inside(dir)
 	return cutFS{inner, f.steps}, err

@@ -6,16 +6,16 @@ import (
 	"syscall"
 )
 
-// IsFull reports whether err means that no space is left, on the disk or in the quota of the user.
+// IsFull reports whether err means that no space is left, on the disk or in the user's quota.
 func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// WithRoom returns an FS that calls makeRoom when an operation finds no space left, and then
-// continues the operation. makeRoom frees space and reports whether it did; it is called until it
-// returns false, so it must do so eventually. It must not use the returned FS.
+// WithRoom returns an FS that frees space when an operation finds none, and then continues the
+// operation. makeRoom reports whether it freed some space. It is called until it returns false, so
+// it must do so eventually. It must not use the returned FS.
 //
-// A Sync that finds no space cannot be repeated: space is freed, and the error is returned.
+// A Sync that finds no space cannot be repeated: space is freed, but the error is returned.
 func WithRoom(fsys FS, makeRoom func() bool) FS { return roomy{FS: fsys, makeRoom: makeRoom} }
 
 type roomy struct {
@@ -23,7 +23,7 @@ type roomy struct {
 	makeRoom func() bool
 }
 
-// again repeats do while it finds no space left and makeRoom frees some.
+// again repeats do while it finds no space and some can be freed.
 func (r roomy) again(do func() error) error {
 	for {
 		if err := do(); !IsFull(err) || !r.makeRoom() {

@@ -13,8 +13,8 @@ import (
 	"krund/internal/durable/crashfs"
 )
 
-// TestWithRoom fills the disk at each operation in turn: with room made each ends as if nothing had
-// been.
+// TestWithRoom fills the disk at each operation in turn: if space can be freed, each operation
+// succeeds.
 func TestWithRoom(t *testing.T) {
 	content := bytes.Repeat([]byte("content "), 100)
 	program := func(fsys durable.FS) error {
@@ -40,7 +40,7 @@ func TestWithRoom(t *testing.T) {
 			disk.Inject(crashfs.Fault{Op: op, Err: full, Permanent: true, Short: 77})
 			made := 0
 			err := program(durable.WithRoom(disk, func() bool {
-				if made++; made == 2 { // the first time nothing comes of it
+				if made++; made == 2 { // the first time it frees nothing
 					disk.Heal()
 				}
 				return made <= 2
@@ -57,7 +57,7 @@ func TestWithRoom(t *testing.T) {
 	}
 }
 
-// TestNoRoom: when none can be made the error is that of the disk.
+// TestNoRoom: if no space can be freed, the error is that of the disk.
 func TestNoRoom(t *testing.T) {
 	disk := crashfs.New("/x")
 	disk.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
@@ -74,7 +74,7 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// TestRoomyFilesLock: the abilities that not every File has are passed on.
+// TestRoomyFilesLock: the optional interfaces of a File are preserved.
 func TestRoomyFilesLock(t *testing.T) {
 	fsys := durable.WithRoom(durable.OS(), func() bool { return false })
 	name := filepath.Join(t.TempDir(), "lock")

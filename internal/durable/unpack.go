@@ -6,55 +6,55 @@ import (
 	"io"
 )
 
-// The bounds. A series of measurements is compressed to about a tenth of its size, because the
-// digits of a time are mostly noise. Small files are harmless and may be compressed better.
+// The bounds. A series of measurements compresses to about a tenth of its size, because the digits
+// of a time are mostly noise. Small files are harmless and may compress better.
 const (
-	SmallUnpacked = 32 << 20 // bytes that every file may unpack to
-	UnpackRatio   = 200      // so many times its size may a file unpack to
+	SmallUnpacked = 32 << 20 // bytes to which every file may decompress
+	UnpackRatio   = 200      // maximum ratio of decompressed to compressed size
 )
 
-// UnpackError is the error for a file that unpacks to more than the bounds allow.
+// UnpackError is the error for a file that decompresses to more than allowed.
 type UnpackError struct {
 	Most   int64 // bytes
-	Packed int64 // size of the file in bytes; 0 when Most does not follow from it
+	Packed int64 // size of the file in bytes; 0 if Most does not depend on it
 }
 
 func (e *UnpackError) Error() string {
 	if e.Packed > 0 {
 		return fmt.Sprintf(
-			"it has %d bytes and unpacks to more than %d; no measurements pack so well",
+			"it has %d bytes and decompresses to more than %d; measurements do not compress this well",
 			e.Packed,
 			e.Most,
 		)
 	}
-	return fmt.Sprintf("it unpacks to more than %d bytes, which is more than is read", e.Most)
+	return fmt.Sprintf("it decompresses to more than %d bytes, the maximum", e.Most)
 }
 
-// PackedInput is the compressed side. It counts what is read, and never reads further than its
-// decompressor requests, so that data after the compressed data can still be read.
+// PackedInput is the compressed input. It counts what is read and never reads further ahead than
+// its decompressor requests, so that data after the compressed data can be read from it.
 type PackedInput struct {
 	from *bufio.Reader
 	size int64
 	read int64
 }
 
-// NewPackedInput returns a PackedInput that reads r. size is the expected number of bytes; 0:
+// NewPackedInput returns a PackedInput that reads r. size is the expected number of bytes, 0 if
 // unknown.
 func NewPackedInput(r io.Reader, size int64) *PackedInput {
 	return &PackedInput{from: bufio.NewReaderSize(r, 1<<16), size: size}
 }
 
-// Peek returns the next n bytes without reading them.
+// Peek returns the next n bytes without consuming them.
 func (in *PackedInput) Peek(n int) ([]byte, error) { return in.from.Peek(n) }
 
-// Read reads packed bytes.
+// Read reads compressed bytes.
 func (in *PackedInput) Read(p []byte) (int, error) {
 	n, err := in.from.Read(p)
 	in.read += int64(n)
 	return n, err
 }
 
-// ReadByte reads one packed byte.
+// ReadByte reads one compressed byte.
 func (in *PackedInput) ReadByte() (byte, error) {
 	b, err := in.from.ReadByte()
 	if err == nil {
@@ -63,8 +63,9 @@ func (in *PackedInput) ReadByte() (byte, error) {
 	return b, err
 }
 
-// Bound returns a reader of unpacked, the output of the decompressor of in. It ends with an
-// *UnpackError after most bytes, or when the size of the compressed data does not allow more.
+// Bound returns a reader of unpacked, the output of the decompressor of in. It fails with a
+// *UnpackError after most bytes, or when there is more output than the size of the compressed data
+// allows.
 func (in *PackedInput) Bound(unpacked io.Reader, most int64) io.Reader {
 	return &bounded{in: in, from: unpacked, most: most}
 }

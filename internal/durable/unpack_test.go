@@ -11,7 +11,7 @@ import (
 	"krund/internal/durable"
 )
 
-// zeros reads as so many zero bytes.
+// zeros is a reader of that many zero bytes.
 type zeros int64
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -29,9 +29,9 @@ func TestBound(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		packed         int   // bytes that the decompressor reads at once
-		size           int64 // that is said to be
+		size           int64 // expected size
 		unpacked, most int64
-		want           int64 // Most of the error; 0: none
+		want           int64 // Most of the error; 0 for no error
 		tells          int64 // Packed of the error
 	}{
 		{"small", 10, 10, durable.SmallUnpacked, all, 0, 0},
@@ -61,7 +61,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestInputReadsNoFurther: gzip leaves what follows its data.
+// TestInputReadsNoFurther: gzip does not consume what follows its data.
 func TestInputReadsNoFurther(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)

@@ -16,8 +16,8 @@ import (
 )
 
 // OpenUserFile opens the file name for reading: a regular file, or a descriptor that the caller of
-// krunctl has opened for it (/dev/stdin, /dev/fd/N). It refuses every other FIFO, device and
-// socket, and never waits for one.
+// krunctl opened for it (/dev/stdin, /dev/fd/N). It rejects every other FIFO, device and socket,
+// and never blocks on one.
 func OpenUserFile(name string) (File, error) {
 	if fd, ok := descriptor(name); ok {
 		file, err := duplicate(fd, name)
@@ -28,27 +28,26 @@ func OpenUserFile(name string) (File, error) {
 		if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 			return file, nil
 		}
-		_ = file.Close() // a regular file is opened again below, to be read from its beginning
+		_ = file.Close() // a regular file is reopened below, so that it is read from its beginning
 	}
 	return OS().OpenFile(name, os.O_RDONLY, 0)
 }
 
-// WriteUserFile writes the output of write to the file name. It calls write once, with a buffered
-// writer, unless name cannot be written to.
+// WriteUserFile makes the output of write the content of the file name. It replaces a regular file
+// atomically once everything is written, and otherwise leaves it unchanged; the file keeps its mode
+// and owner. It replaces the target of a symbolic link, and writes to a character device or a FIFO.
 //
-// It replaces a regular file atomically when everything was written, and otherwise leaves it
-// unchanged; the file keeps its mode and owner. It replaces the target of a symbolic link, and
-// writes to a character device or a FIFO.
+// It calls write once, with a buffered writer, unless name cannot be written.
 func WriteUserFile(name string, write func(io.Writer) error) error {
 	if fd, ok := descriptor(name); ok {
 		return through(name, write, func() (*os.File, error) { return duplicate(fd, name) })
 	}
-	info, err := os.Stat(name) // follows links where the kernel lets us follow them
+	info, err := os.Stat(name) // follows links if the kernel allows it
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if target, err := os.Readlink(name); err == nil {
 			return fmt.Errorf(
-				"write %s: it is a symbolic link to %s, which is not there; name another file",
+				"write %s: it is a symbolic link to %s, which does not exist; name another file",
 				name,
 				target,
 			)
@@ -67,14 +66,14 @@ func WriteUserFile(name string, write func(io.Writer) error) error {
 	return fmt.Errorf("write %s: it is %s; name a file", name, Describe(info.Mode()))
 }
 
-// replace replaces the regular file that info describes.
+// replace replaces the regular file described by info with a new file.
 func replace(name string, info fs.FileInfo, write func(io.Writer) error) error {
 	file, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	if now, err := os.Lstat(file); err != nil || !os.SameFile(info, now) {
-		return fmt.Errorf("write %s: it has just been replaced; try again", name)
+		return fmt.Errorf("write %s: it was replaced meanwhile; try again", name)
 	}
 	return WriteTo(OS(), file, info.Mode().Perm(), func(w io.Writer) error {
 		if f, ok := w.(attributes); ok {
@@ -86,22 +85,22 @@ func replace(name string, info fs.FileInfo, write func(io.Writer) error) error {
 	})
 }
 
-// attributes are what a file keeps when it is replaced.
+// attributes are the attributes that a file keeps when it is replaced.
 type attributes interface {
 	Chmod(mode fs.FileMode) error
 	Chown(uid, gid int) error
 }
 
-// keep gives a file the owner, where that is permitted, and the mode of another one. A file of a
-// new owner is made with the mode before, so it never is more open than the old one was.
+// keep gives a file the mode and, if permitted, the owner of another one. If the owner changes, the
+// file already has the mode, so it is never more accessible than the old one.
 func keep(f attributes, old fs.FileInfo) error {
 	if uid, gid, ok := owner(old); ok {
-		_ = f.Chown(uid, gid) // only root may give a file away; others keep what they write
+		_ = f.Chown(uid, gid) // only root may change the owner
 	}
 	return f.Chmod(old.Mode().Perm())
 }
 
-// owner returns who owns a file.
+// owner returns the owner of a file.
 func owner(info fs.FileInfo) (uid, gid int, ok bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -110,18 +109,18 @@ func owner(info fs.FileInfo) (uid, gid int, ok bool) {
 	return int(stat.Uid), int(stat.Gid), true
 }
 
-// openSame opens a device or a FIFO for writing, if it still is the one that info is of.
+// openSame opens a device or a FIFO for writing, if it is still the one described by info.
 func openSame(name string, info fs.FileInfo) (*os.File, error) {
 	file, err := os.OpenFile(
 		name,
 		os.O_WRONLY|unix.O_NOCTTY,
 		0,
-	) // waits for the reader of a FIFO, as the shell does
+	) // waits for the reader of a FIFO, like the shell
 	if err != nil {
 		return nil, err
 	}
 	if now, err := file.Stat(); err != nil || !os.SameFile(info, now) {
-		return nil, errors.Join(fmt.Errorf("%s has just been replaced; try again", name), file.Close())
+		return nil, errors.Join(fmt.Errorf("%s was replaced meanwhile; try again", name), file.Close())
 	}
 	return file, nil
 }
@@ -142,7 +141,7 @@ func through(name string, write func(io.Writer) error, open func() (*os.File, er
 	return nil
 }
 
-// buffered returns write with a buffer before its writer.
+// buffered returns write with a buffered writer.
 func buffered(write func(io.Writer) error) func(io.Writer) error {
 	return func(w io.Writer) error {
 		b := bufio.NewWriterSize(w, 1<<16)
@@ -153,21 +152,22 @@ func buffered(write func(io.Writer) error) func(io.Writer) error {
 	}
 }
 
-// unwrapped removes the name from an error that will be reported with the name.
+// unwrapped removes the name from an error that is reported together with the name.
 func unwrapped(err error) error {
-	if path, ok := err.(*fs.PathError); ok { //nolint:errorlint // what is around it may have more to say
+	if path, ok := err.(*fs.PathError); ok { //nolint:errorlint // a wrapping error may contain more
 		return path.Err
 	}
 	return err
 }
 
-// IsDescriptor reports whether name means a descriptor that krunctl was started with: /dev/stdin.
+// IsDescriptor reports whether name refers to a descriptor that krunctl was started with, such as
+// /dev/stdin.
 func IsDescriptor(name string) bool {
 	_, ok := descriptor(name)
 	return ok
 }
 
-// descriptor returns the number of the descriptor of this process that name means.
+// descriptor returns the number of the descriptor of this process that name refers to.
 func descriptor(name string) (fd int, ok bool) {
 	switch name {
 	case "/dev/stdin":

@@ -37,8 +37,7 @@ func read(t *testing.T, name string) string {
 	return string(got)
 }
 
-// TestWriteReplaces: a file is replaced at once, and keeps its mode without the bits that give
-// rights away.
+// TestWriteReplaces: a file is replaced atomically and keeps its mode except for setuid and setgid.
 func TestWriteReplaces(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	must(t, durable.WriteUserFile(name, text("first")))
@@ -65,7 +64,7 @@ func TestWriteReplaces(t *testing.T) {
 	}
 }
 
-// TestWriteKeepsTheOwner: root's output in the place of a user's file is still that user's.
+// TestWriteKeepsTheOwner: when root replaces a user's file, it still belongs to that user.
 func TestWriteKeepsTheOwner(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	must(t, os.WriteFile(name, nil, 0o600))
@@ -81,8 +80,8 @@ func TestWriteKeepsTheOwner(t *testing.T) {
 	}
 }
 
-// TestWriteToDescriptor: /dev/fd/N is the open file itself, at its place, and not another file of
-// that name.
+// TestWriteToDescriptor: /dev/fd/N is the open file itself at its current offset, not another file
+// of that name.
 func TestWriteToDescriptor(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	must(t, err)
@@ -100,7 +99,7 @@ func TestWriteToDescriptor(t *testing.T) {
 	}
 }
 
-// TestWriteError: what the reader of a FIFO or a device refuses is an error with the name, once.
+// TestWriteError: an error of the reader of a FIFO or device mentions the name once.
 func TestWriteError(t *testing.T) {
 	if err := durable.WriteUserFile("/dev/full", text("x")); err == nil ||
 		err.Error() != "write /dev/full: no space left on device" {
@@ -112,8 +111,7 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// TestOpen: a FIFO that is named as a file is refused, and one that krunctl was started with is
-// read.
+// TestOpen: a FIFO named as a file is rejected, but one that krunctl was started with is read.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	fifo, file := filepath.Join(dir, "fifo"), filepath.Join(dir, "file")
@@ -129,7 +127,7 @@ func TestOpen(t *testing.T) {
 	regular, err := os.Open(file)
 	must(t, err)
 	defer regular.Close()
-	_, err = io.ReadAll(regular) // what is opened again is read from its beginning
+	_, err = io.ReadAll(regular) // a reopened file is read from its beginning
 	must(t, err)
 	for _, name := range []string{file, fmt.Sprintf("/dev/fd/%d", r.Fd()), fmt.Sprintf("/proc/self/fd/%d",
 		regular.Fd())} {

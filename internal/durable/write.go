@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// tempMark separates a file's name and the number of a temporary file for it: results.tmp,
-// results.tmp1, ... The names are not random, so that a simulated crash can be repeated.
+// tempMark separates the name of a file from the number of its temporary file: results.tmp,
+// results.tmp1, ... The names are deterministic, so that a simulated crash can be repeated.
 const tempMark = ".tmp"
 
-// maxTemps bounds the search for a free temporary name. Each crash in the
-// middle of a write can leave one temporary file.
+// maxTemps bounds the search for a free temporary name. Each crash during a write can leave one
+// temporary file.
 const maxTemps = 1000
 
-// IsTemp reports whether name is one that WriteFile gives to temporary files. While nothing is
-// being written, such a file is left over from a crash and useless.
+// IsTemp reports whether name is one that WriteFile gives to temporary files. If nothing is being
+// written, such a file is left over from a crash and worthless.
 func IsTemp(name string) bool {
 	i := strings.LastIndex(name, tempMark)
 	if i <= 0 {
@@ -41,14 +41,14 @@ func tempName(name string, n int) string {
 	return name + tempMark + strconv.Itoa(n)
 }
 
-// WriteFile replaces the file name durably: it writes and syncs a temporary file in the same
-// directory, renames it to name, and syncs the directory. Whenever the power fails, name is the old
-// file (or absent) or the complete new one. perm is subject to the umask. A symbolic link is
-// replaced, not followed. Anything else that is not a file (a device, a FIFO, a socket, a
-// directory) is never replaced: ErrNotRegular.
+// WriteFile durably creates the file name with the content data: it writes and syncs a temporary
+// file in the same directory, renames it to name, and syncs the directory. Whenever the power
+// fails, name is the old file (or absent) or the complete new one. perm is subject to the umask. A
+// symbolic link is replaced, not followed. Anything else that is not a regular file (a device, a
+// FIFO, a socket, a directory) is never replaced: ErrNotRegular.
 //
-// After an error the temporary file has been removed if possible, and name is the old file. Only if
-// the last step fails, syncing the directory, name is already the new file and may be the old one
+// After an error, the temporary file is removed if possible, and name is the old file. Only if the
+// last step, syncing the directory, fails, name already is the new file, but may be the old one
 // after a crash.
 func WriteFile(fsys FS, name string, data []byte, perm fs.FileMode) error {
 	return WriteTo(fsys, name, perm, func(w io.Writer) error {
@@ -57,10 +57,10 @@ func WriteFile(fsys FS, name string, data []byte, perm fs.FileMode) error {
 	})
 }
 
-// WriteTo is WriteFile for content that is produced piece by piece. Writes are
-// not buffered. An error of write ends it as any other error does.
+// WriteTo is WriteFile for content that is produced incrementally. Writes are not buffered. An
+// error of write is handled like any other error.
 func WriteTo(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error) error {
-	const kept = fs.ModeType &^ fs.ModeSymlink // what is neither a file nor a link
+	const kept = fs.ModeType &^ fs.ModeSymlink // neither a regular file nor a link
 	if info, err := fsys.Lstat(name); err == nil && info.Mode()&kept != 0 {
 		return fmt.Errorf("write %s: %s is in its place: %w", name, Describe(info.Mode()), ErrNotRegular)
 	}
@@ -81,17 +81,17 @@ func WriteTo(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error
 	return nil
 }
 
-// unnamed removes the name of the temporary file from an error: the error is reported with the name
-// of the file itself. A joined or wrapped error stays as it is.
+// unnamed removes the name of the temporary file from an error, because users know the file by its
+// own name, which precedes the error. A joined or wrapped error is returned unchanged.
 func unnamed(err error, temp string) error {
-	if path, ok := err.(*fs.PathError); ok && path.Path == temp { //nolint:errorlint // not a wrapped one
+	if path, ok := err.(*fs.PathError); ok && path.Path == temp { //nolint:errorlint // a wrapping error may contain more
 		return path.Err
 	}
 	return err
 }
 
-// createTemp creates a new file beside name. If a name is in use, by another writer or left over
-// from a crash, it tries the next one.
+// createTemp creates a new file beside name. If a temporary name is in use, by another writer or
+// after a crash, the next one is tried.
 func createTemp(fsys FS, name string, perm fs.FileMode) (f File, temp string, err error) {
 	for n := range maxTemps {
 		temp = tempName(name, n)
@@ -120,8 +120,8 @@ func removeTemp(fsys FS, temp string) error {
 	return nil
 }
 
-// RemoveTemps removes the temporary files that crashes have left in directory dir and returns their
-// names. No other process may be writing there.
+// RemoveTemps removes temporary files left over from crashes in the directory dir and returns their
+// names. No process may be writing there at the same time.
 func RemoveTemps(fsys FS, dir string) ([]string, error) {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -143,8 +143,8 @@ func RemoveTemps(fsys FS, dir string) ([]string, error) {
 	return removed, fsys.SyncDir(dir)
 }
 
-// maxFile bounds how much ReadFile reads into memory. No file of krund or krunctl is nearly as
-// large.
+// maxFile is the maximum size that ReadFile reads into memory. Files of krund and krunctl are much
+// smaller.
 const maxFile = 1 << 30
 
 // ReadFile returns the whole content of name. A file of more than 1 GiB is an
@@ -161,15 +161,15 @@ func ReadFile(fsys FS, name string) ([]byte, error) {
 	return data, nil
 }
 
-// readAll reads the content of f, at most so many bytes.
+// readAll reads f, at most most bytes.
 func readAll(f File, most int64) ([]byte, error) {
-	info, err := f.Stat() // files without a size, as in /proc, are bounded while reading
+	info, err := f.Stat() // files without a size, such as those in /proc, are bounded while reading
 	var data []byte
 	if err == nil && info.Size() <= most {
 		data, err = io.ReadAll(io.LimitReader(f, most+1))
 	}
 	if err == nil && max(info.Size(), int64(len(data))) > most {
-		err = fmt.Errorf("it has more than %d bytes, and no file of krund's has; is it the right one?", most)
+		err = fmt.Errorf("it has more than %d bytes, unlike any file of krund; is it the right file?", most)
 	}
 	return data, err
 }

@@ -16,19 +16,19 @@ import (
 	"krund/internal/setting"
 )
 
-// Options say what is compared.
+// Options configure a check.
 type Options struct {
-	// Hosts are machines for which the configuration is tried, in this order:
-	// its plan may differ by machine. That of the records comes first by itself.
+	// Hosts are the machines for which the configuration is tried, in this order, because its plan
+	// may depend on the machine. The machine of the records is always tried first.
 	Hosts []string
-	// Name is the path that the configuration's copy is parsed as.
+	// Name is the path as which the copy of the configuration is parsed.
 	Name string
 	// Settings are what the configuration's [controls] can name.
 	Settings []setting.Descriptor
 }
 
-// Check reads everything in the directory f. Its memory grows with the number of
-// slots that have records, not with their contents.
+// Check reads everything in the directory f. Its memory use grows with the number of slots that
+// have records, not with the size of the records.
 func Check(fsys durable.FS, f directory.Directory, o Options) Report {
 	return examine(fsys, f, o).report
 }
@@ -53,25 +53,25 @@ type check struct {
 	slots  map[int]*history // by slot
 	hosts  []string         // of the records
 	hashes map[string]results.Name
-	newest time.Time      // start of the attempt that the base temperatures are of
-	facts  schedule.Facts // for a header made anew
+	newest time.Time      // start of the attempt that provides the base temperatures
+	facts  schedule.Facts // for rebuilding a header
 
-	strangers []results.Name // records that are not of their slot's process execution
+	strangers []results.Name // records that do not belong to their slot's process execution
 
-	config *config.Config // nil when there is none that can be used
+	config *config.Config // nil if there is no usable one
 	header *schedule.Header
 }
 
-// history is what the records say about one slot.
+// history is what the records contain about one slot.
 type history struct {
 	schedule.History
-	attempts  []int          // of which there is a file, whatever is in it, or one that a repair has put aside
-	broken    int            // records that could not be read
-	damaged   []results.Name // those of them that are damaged, and not just unreadable
+	attempts  []int          // that have a record file, whatever its contents, or one set aside by a repair
+	broken    int            // number of records that could not be read
+	damaged   []results.Name // the damaged ones among them, without the merely unreadable ones
 	completed int
 }
 
-// of leaves out records that are not of this slot's process execution.
+// of removes records that do not belong to this slot's process execution.
 func (h *history) of(slot schedule.Slot) *history {
 	own := *h
 	own.History = h.Of(slot)
@@ -88,7 +88,7 @@ func (c *check) records() {
 	}
 	c.report.Records = len(list.Records)
 	for _, t := range list.Temps {
-		c.report.problem(Leftover, resultsDir+"/"+t, "a temporary file that a crash has left, or that krund is writing", "when krund is not running, `krunctl repair` removes it")
+		c.report.problem(Leftover, resultsDir+"/"+t, "a temporary file left over from a crash, or being written by krund", "`krunctl repair` removes it when krund is not running")
 	}
 	for _, name := range list.Foreign {
 		c.foreign(resultsDir + "/" + name)
@@ -106,7 +106,7 @@ func (c *check) records() {
 	}
 }
 
-// one looks at one record by itself.
+// one checks one record in isolation.
 func (c *check) one(l results.Loaded) {
 	h := c.history(l.Name.Slot)
 	h.attempts = append(h.attempts, l.Name.Attempt)
@@ -122,11 +122,11 @@ func (c *check) one(l results.Loaded) {
 	case errors.As(l.Err, &damaged) && !unreadable(l.Err):
 		h.broken++
 		h.damaged = append(h.damaged, l.Name)
-		c.report.record(RecordDamaged, l.Name, damaged.Err.Error(), copyFix+"; or "+repairFix+": it keeps the damaged file aside and lets the slot be run again")
+		c.report.record(RecordDamaged, l.Name, damaged.Err.Error(), copyFix+"; or "+repairFix+": it sets the damaged file aside and reschedules the slot")
 		return
 	default:
 		h.broken++
-		c.report.record(RecordUnread, l.Name, l.Err.Error(), "make the file readable, and look at the disk")
+		c.report.record(RecordUnread, l.Name, l.Err.Error(), "make the file readable, and check the disk")
 		return
 	}
 	rec := l.Record
@@ -138,7 +138,7 @@ func (c *check) one(l results.Loaded) {
 		}
 	}
 	if err := rec.Check(); err != nil {
-		c.report.record(RecordDoubtful, l.Name, err.Error(), "do not use it for an analysis: move it out of the directory and `krunctl repair` has the slot run again")
+		c.report.record(RecordDoubtful, l.Name, err.Error(), "do not analyze it: move it out of the directory; `krunctl repair` then reschedules the slot")
 	}
 	if _, known := c.hashes[rec.ConfigHash]; !known {
 		c.hashes[rec.ConfigHash] = l.Name
@@ -155,7 +155,7 @@ func (c *check) one(l results.Loaded) {
 	h.Records = append(h.Records, schedule.BriefOf(rec))
 }
 
-// history is what is known about a slot.
+// history returns the history of a slot.
 func (c *check) history(slot int) *history {
 	h := c.slots[slot]
 	if h == nil {
@@ -165,7 +165,8 @@ func (c *check) history(slot int) *history {
 	return h
 }
 
-// twice tells of completed records of one slot after the first. Records of something else have been left out: their fix is another.
+// twice reports completed records of a slot after the first. Records that do not belong to the slot
+// were removed before: they are fixed differently.
 func (c *check) twice(h *history) {
 	seen := false
 	for _, r := range h.Records {
@@ -173,21 +174,21 @@ func (c *check) twice(h *history) {
 			continue
 		}
 		if seen {
-			c.report.record(CompletedTwice, r.Name, "the slot has a completed record of an earlier attempt", "only the first one is used; move this one out of the directory, and say how it came about")
+			c.report.record(CompletedTwice, r.Name, "the slot has a completed record of an earlier attempt", "only the first one is used; move this one out of the directory, and report how it came about")
 			return
 		}
 		seen = true
 	}
 }
 
-// unreadable tells errors of the file system, which say nothing about what is
-// in the file.
+// unreadable reports whether err is an error of the file system, which says nothing about the
+// contents of the file.
 func unreadable(err error) bool {
 	var path *fs.PathError
 	return errors.As(err, &path)
 }
 
-// Names of the directory's own files.
+// Names of files in the directory.
 const (
 	scheduleFile = "schedule"
 	configFile   = "config.toml"
@@ -198,10 +199,10 @@ var ownFiles = map[string]bool{
 	"analysis.json": true, "fingerprint.json": true, string(directory.Hold): true, string(directory.Stop): true, "reserve": true,
 }
 
-// brokenMark is in the names of what a repair has kept.
+// brokenMark is part of the names of files that a repair has set aside.
 const brokenMark = ".broken"
 
-// files looks at the names in the directory.
+// files checks the names in the directory.
 func (c *check) files() {
 	entries, err := c.fsys.ReadDir(c.directory.Dir())
 	if err != nil {
@@ -214,25 +215,25 @@ func (c *check) files() {
 		case ownFiles[name]:
 			c.size(filepath.Join(c.directory.Dir(), name))
 		case durable.IsTemp(name) && e.Type().IsRegular():
-			c.report.problem(Leftover, name, "a temporary file that a crash has left, or that krund is writing", "when krund is not running, `krunctl repair` removes it")
+			c.report.problem(Leftover, name, "a temporary file left over from a crash, or being written by krund", "`krunctl repair` removes it when krund is not running")
 		default:
 			c.foreign(name)
 		}
 	}
 }
 
-// foreign tells of a name that is not krund's.
+// foreign reports a file that is not krund's.
 func (c *check) foreign(file string) {
 	base := filepath.Base(file)
 	if strings.Contains(base, brokenMark) || strings.HasPrefix(base, "journal.") || strings.HasPrefix(base, "log.") {
-		fix := "remove it when you have looked at it"
+		fix := "remove it when you no longer need it"
 		if strings.HasPrefix(file, resultsDir+"/") {
-			fix = "leave it there: nothing else tells of that attempt"
+			fix = "keep it: it is the only record of that attempt"
 		}
-		c.report.note(KeptBroken, file, "kept by a repair, or from an earlier day", fix)
+		c.report.note(KeptBroken, file, "set aside by a repair, possibly an earlier one", fix)
 		return
 	}
-	c.report.problem(Foreign, file, "krund did not put it there", "move it out of the directory")
+	c.report.problem(Foreign, file, "not created by krund", "move it out of the directory")
 }
 
 func (c *check) size(path string) {
@@ -241,8 +242,8 @@ func (c *check) size(path string) {
 	}
 }
 
-// openConfig finds the machine for which the configuration plans what the
-// schedule has; which is known later.
+// openConfig parses the configuration. The machine for which its plan matches the schedule is
+// determined later.
 func (c *check) openConfig() {
 	text, err := durable.ReadFile(c.fsys, c.directory.ConfigCopy())
 	if err != nil {
@@ -251,14 +252,14 @@ func (c *check) openConfig() {
 	}
 	cfg, err := parseFor(c.options, c.hosts, text, 0)
 	if err != nil {
-		c.report.problem(ConfigInvalid, configFile, fmt.Sprintf("it has mistakes: %v", err), copyFix)
+		c.report.problem(ConfigInvalid, configFile, fmt.Sprintf("it is invalid: %v", err), copyFix)
 		return
 	}
 	c.config = cfg
 }
 
-// parseFor parses the configuration for the first machine for which it plans
-// so many slots; when there is none, or slots is 0, for the first of all.
+// parseFor parses the configuration for the first machine for which it plans the given number of
+// slots. If there is none, or slots is 0, it parses it for the first machine.
 func parseFor(o Options, recorded []string, text []byte, slots int) (*config.Config, error) {
 	var first *config.Config
 	var failed error
@@ -281,20 +282,20 @@ func parseFor(o Options, recorded []string, text []byte, slots int) (*config.Con
 	return first, nil
 }
 
-// configs compares the hashes.
+// configs compares the configuration hashes.
 func (c *check) configs() {
 	want := ""
 	if c.header != nil {
 		want = c.header.ConfigHash
 		if c.config != nil && c.config.Hash != want {
-			c.report.problem(ConfigDiffers, configFile, "it is not the text that the schedule was made from", copyFix+"; an experiment's configuration cannot be changed: start another one")
+			c.report.problem(ConfigDiffers, configFile, "it is not the text from which the schedule was created", copyFix+"; the configuration of an experiment cannot be changed; start another experiment")
 		}
 	} else if c.config != nil {
 		want = c.config.Hash
 	}
 	for hash, name := range c.hashes {
 		if want != "" && hash != want {
-			c.report.record(RecordConfig, name, "it, and perhaps others, was measured under another configuration (hash "+hash+")", "move records of other experiments out of the directory")
+			c.report.record(RecordConfig, name, "this record, and perhaps others, was measured with another configuration (hash "+hash+")", "move records of other experiments out of the directory")
 		}
 	}
 }

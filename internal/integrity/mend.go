@@ -13,23 +13,24 @@ import (
 	"krund/internal/schedule"
 )
 
-// MendOptions say what Mend may use.
+// MendOptions configure a repair.
 type MendOptions struct {
 	Options
-	// Original is the experiment's configuration outside of the directory, from
-	// which a lost copy is made anew when it is the same text; "" for none.
+	// Original is the path of the experiment's configuration outside the directory. A lost copy is
+	// recreated from it if it is the same text. "" means none.
 	Original string
-	DryRun   bool      // only say what would be done
-	Now      time.Time // for a schedule that has to be made anew without any record
+	DryRun   bool      // only report what would be done
+	Now      time.Time // for a schedule that must be recreated without any record
 }
 
-// Mend repairs what can be repaired without losing anything, and returns what
-// it did, in order. The caller holds the experiment's lock, except for a dry
-// run. Doing it again does nothing. What is left is for Check to say.
+// Mend repairs what can be repaired without losing anything, and returns what it did, in order. The
+// caller must hold the experiment's lock, except for a dry run. Repeating it does nothing. Check
+// reports what remains.
 //
-// It makes the configuration's copy anew; puts damaged records aside; removes
-// leftovers of crashes; rebuilds damaged parts of the schedule, or all of it;
-// and gives each slot the flag that its record says. An error ends it; what was
+// Mend recreates the copy of the configuration, sets damaged records aside, removes leftover
+// temporary files, rebuilds damaged parts of the schedule, or all of it, and gives each slot the
+// flag according to its record. It stops at the first error; the list then has what was done until
+// then.
 // done until then is in the list.
 func Mend(fsys durable.FS, f directory.Directory, o MendOptions) ([]string, error) {
 	m := &mending{check: examine(fsys, f, o.Options), o: o}
@@ -47,7 +48,7 @@ type mending struct {
 	done []string
 }
 
-// step does something, unless this is a dry run, and notes it.
+// step performs a repair, unless this is a dry run, and records it.
 func (m *mending) step(what string, do func() error) error {
 	if !m.o.DryRun {
 		if err := do(); err != nil {
@@ -69,7 +70,7 @@ func (m *mending) has(codes ...Code) bool {
 	return false
 }
 
-// hash is that of the configuration the experiment was started with; "" when
+// hash returns the hash of the configuration with which the experiment was started, or "" if
 // neither the schedule nor the records agree on one.
 func (m *mending) hash() string {
 	if m.header != nil {
@@ -83,8 +84,8 @@ func (m *mending) hash() string {
 	return ""
 }
 
-// mendConfig makes the configuration's copy anew from the original, when that
-// is the text that the experiment was started with.
+// mendConfig recreates the copy of the configuration from the original, if that is the text with
+// which the experiment was started.
 func (m *mending) mendConfig() error {
 	want := m.hash()
 	right := m.config != nil && (want == "" || m.config.Hash == want)
@@ -93,7 +94,7 @@ func (m *mending) mendConfig() error {
 	}
 	text, err := durable.ReadFile(m.fsys, m.o.Original)
 	if err != nil {
-		return nil // there is no original; Check goes on telling of the copy
+		return nil // there is no original; Check still reports the copy
 	}
 	slots := 0
 	if m.header != nil {
@@ -113,7 +114,7 @@ func (m *mending) mendConfig() error {
 	})
 }
 
-// keep renames a file to a free name that ends in .broken; none is no error.
+// keep renames a file to a free name that ends in .broken. It is no error if there is no file.
 func (m *mending) keep(path string) error {
 	if there, err := m.exists(path); err != nil || !there {
 		return err
@@ -147,8 +148,9 @@ func (m *mending) exists(path string) (bool, error) {
 	return err == nil, err
 }
 
-// putRecordsAside moves what must not be taken for a result out of the way: damaged records, and those of something else than their slot. Of the latter
-// none when the schedule is not of this configuration: then it may be the one that is wrong.
+// putRecordsAside moves records that must not be used as results out of the way: damaged records,
+// and records that do not belong to their slot. It keeps the latter if the schedule does not belong
+// to this configuration, because then the schedule may be the wrong one.
 func (m *mending) putRecordsAside() error {
 	for _, index := range m.sortedSlots() {
 		if err := m.putAside("damaged record", m.slots[index].damaged); err != nil {
@@ -158,12 +160,12 @@ func (m *mending) putRecordsAside() error {
 	if m.header == nil || m.config == nil || m.config.Hash != m.header.ConfigHash || m.has(PlanDiffers) {
 		return nil
 	}
-	return m.putAside("record of something else than its slot", m.strangers)
+	return m.putAside("record of another process execution", m.strangers)
 }
 
 func (m *mending) putAside(what string, names []results.Name) error {
 	for _, name := range names {
-		err := m.step(fmt.Sprintf("put the %s %s aside, as %s%s", what, name, name, brokenMark), func() error {
+		err := m.step(fmt.Sprintf("set the %s %s aside as %s%s", what, name, name, brokenMark), func() error {
 			return m.keep(filepath.Join(m.directory.Results(), name.String()))
 		})
 		if err != nil {
@@ -177,18 +179,17 @@ func (m *mending) removeLeftovers() error {
 	if !m.has(Leftover) {
 		return nil
 	}
-	return m.step("removed temporary files that a crash has left", func() error {
+	return m.step("removed leftover temporary files", func() error {
 		_, first := results.Clean(m.fsys, m.directory.Results())
 		_, second := durable.RemoveTemps(m.fsys, m.directory.Dir())
 		return errors.Join(first, second)
 	})
 }
 
-// ErrNoConfig is returned when the schedule has to be rebuilt and the
-// configuration that it is rebuilt from is not there.
+// ErrNoConfig is the error if the schedule has to be rebuilt and the configuration is missing.
 var ErrNoConfig = errors.New("the schedule can be rebuilt only with the configuration that the experiment was started with; put that text into config.toml, or beside the directory as NAME.toml")
 
-// mendSchedule rebuilds what of the schedule is damaged.
+// mendSchedule rebuilds damaged parts of the schedule.
 func (m *mending) mendSchedule() error {
 	missing := m.has(ScheduleMissing) && len(m.slots) > 0
 	if !missing && !m.has(HeaderDamaged, HeadersDamaged, SlotDamaged, ScheduleSize) {
@@ -196,13 +197,13 @@ func (m *mending) mendSchedule() error {
 	}
 	if m.config == nil || (m.hash() != "" && m.config.Hash != m.hash()) {
 		if !missing && !m.has(HeadersDamaged, SlotDamaged, ScheduleSize) {
-			return nil // only a copy of the header, which krund mends itself
+			return nil // only a copy of the header, which krund repairs itself
 		}
 		return ErrNoConfig
 	}
 	src := m.source()
 	if missing {
-		return m.step("made the schedule anew from the configuration and the records"+m.baseRemark(), func() error {
+		return m.step("recreated the schedule from the configuration and the records"+m.baseRemark(), func() error {
 			_, err := schedule.Repair(m.fsys, m.directory.Schedule(), src)
 			return err
 		})
@@ -218,12 +219,12 @@ func (m *mending) mendSchedule() error {
 	return nil
 }
 
-// baseRemark says of a header made anew that it knows of no temperatures to wait for.
+// baseRemark returns a remark if the rebuilt header has no base temperatures.
 func (m *mending) baseRemark() string {
 	if len(m.facts.Base) > 0 {
 		return ""
 	}
-	return "; without base temperatures, which no record has, so krund will not wait for any"
+	return "; without base temperatures, because no record has them; krund will not wait for temperatures"
 }
 
 func (m *mending) describe(r schedule.RepairReport) []string {
@@ -233,12 +234,12 @@ func (m *mending) describe(r schedule.RepairReport) []string {
 	lines := []string{"kept the damaged schedule as " + filepath.Base(r.Backup)}
 	switch len(r.Headers) {
 	case 1:
-		lines = append(lines, "wrote the damaged copy of the schedule's header anew, from the other one")
+		lines = append(lines, "rewrote the damaged copy of the schedule's header from the other copy")
 	case 2: //nolint:mnd // there are two copies
-		lines = append(lines, "wrote the schedule's header anew, from the configuration and the records"+m.baseRemark())
+		lines = append(lines, "rebuilt the schedule's header from the configuration and the records"+m.baseRemark())
 	}
 	if r.Size != nil {
-		lines = append(lines, "gave the schedule its size again: "+r.Size.Error())
+		lines = append(lines, "restored the size of the schedule: "+r.Size.Error())
 	}
 	const most = 10
 	for i, slot := range r.Slots {
@@ -251,7 +252,7 @@ func (m *mending) describe(r schedule.RepairReport) []string {
 	return lines
 }
 
-// source is what the schedule is rebuilt from: all records are known already.
+// source returns the source for rebuilding the schedule. All records are already loaded.
 func (m *mending) source() schedule.Source {
 	return schedule.NewSource(m.config, schedule.NewHeader(m.config, m.facts, m.o.Now), func(slot int) (schedule.History, error) {
 		if past := m.slots[slot]; past != nil {

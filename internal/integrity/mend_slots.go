@@ -11,19 +11,19 @@ import (
 
 func (m *mending) sortedSlots() []int { return slices.Sorted(maps.Keys(m.slots)) }
 
-// change is a slot that gets another flag.
+// change is a slot that gets a different flag.
 type change struct {
 	slot   schedule.Slot
 	flag   schedule.Flag
 	why    string
-	forget int // attempts whose records are lost, the last ones of an outstanding slot
+	forget int // number of trailing attempts of an outstanding slot whose records are lost
 }
 
-// mendSlots gives slots the flag that their records say.
+// mendSlots gives each slot the flag according to its records.
 func (m *mending) mendSlots() error {
 	s, err := schedule.Open(m.fsys, m.directory.Schedule(), !m.o.DryRun)
 	if err != nil {
-		return nil //nolint:nilerr // a dry run over a damaged schedule, or nothing to mend; Check says why it cannot be read
+		return nil //nolint:nilerr // a dry run over a damaged schedule, or nothing to repair; Check reports why it cannot be read
 	}
 	var changes []change
 	for slot, err := range s.Slots() {
@@ -37,7 +37,7 @@ func (m *mending) mendSlots() error {
 		}
 	}
 	for _, c := range changes {
-		what := fmt.Sprintf("slot %d was %s and is %s now: %s", c.slot.Index, c.slot.Flag, c.flag, c.why)
+		what := fmt.Sprintf("slot %d changed from %s to %s: %s", c.slot.Index, c.slot.Flag, c.flag, c.why)
 		err := m.step(what, func() error {
 			if c.forget > 0 {
 				return s.Forget(c.slot, c.forget)
@@ -51,7 +51,7 @@ func (m *mending) mendSlots() error {
 	return s.Close()
 }
 
-// changeOf says which flag a slot should have instead of its own.
+// changeOf returns the flag that a slot should have, if it differs.
 func (m *mending) changeOf(slot schedule.Slot) (change, bool) {
 	past := m.slots[slot.Index]
 	if past == nil {
@@ -62,19 +62,19 @@ func (m *mending) changeOf(slot schedule.Slot) (change, bool) {
 	code, _ := disagreement(slot, past)
 	switch {
 	case ok && (code == SlotBehind || code == OutcomeDiffers):
-		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d",
+		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("according to the record of attempt %d",
 			final.Name.Attempt), 0}, true
 	case ok && slot.Flag == schedule.Running:
-		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("so says the record of attempt %d",
+		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("according to the record of attempt %d",
 			final.Name.Attempt), 0}, true
 	case code == RecordLost:
 		forget := 0
 		for missing := past.missing(slot); slices.Contains(missing, slot.Attempts-forget); {
 			forget++
 		}
-		return change{slot, schedule.Outstanding, "its record is lost, it will be run again", forget}, true
+		return change{slot, schedule.Outstanding, "its record is lost, so it will run again", forget}, true
 	case !ok && slot.Flag.Final() && slot.Flag != schedule.Skipped && len(past.damaged) > 0 && len(past.damaged) == past.broken:
-		return change{slot, schedule.Outstanding, "its record is damaged, it will be run again", 0}, true
+		return change{slot, schedule.Outstanding, "its record is damaged, so it will run again", 0}, true
 	}
 	return change{}, false
 }

@@ -85,7 +85,7 @@ func experiment(t *testing.T) (*crashfs.FS, directory.Directory) {
 	return fsys, f
 }
 
-// overwrite writes over the beginning of a file, durably.
+// overwrite durably overwrites the beginning of a file.
 func overwrite(t *testing.T, fsys *crashfs.FS, name string, offset int64) {
 	t.Helper()
 	f, err := fsys.OpenFile(name, os.O_WRONLY, 0)
@@ -103,8 +103,7 @@ func overwrite(t *testing.T, fsys *crashfs.FS, name string, offset int64) {
 	}
 }
 
-// broken is the experiment with its headers, a slot, a record and its
-// configuration lost.
+// broken is the experiment with damaged headers, slot, record and configuration.
 func broken(t *testing.T) (*crashfs.FS, directory.Directory) {
 	fsys, f := experiment(t)
 	overwrite(t, fsys, f.Schedule(), 30)
@@ -128,7 +127,7 @@ func problems(list []integrity.Problem) string {
 	return b.String()
 }
 
-func TestASoundExperimentIsLeftAlone(t *testing.T) {
+func TestSoundExperimentIsUnchanged(t *testing.T) {
 	fsys, f := experiment(t)
 	if r := integrity.Check(fsys, f, options.Options); len(r.Problems)+len(r.Notes) > 0 || r.Completed != 4 || r.Records != 5 || r.Slots.Completed != 4 || r.Slots.Error != 1 {
 		t.Errorf("%+v", r)
@@ -140,8 +139,7 @@ func TestASoundExperimentIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestMendCut: whenever a repair is interrupted, doing it again ends well, and
-// the records that were whole still are.
+// TestMendCut: an interrupted repair succeeds when it is repeated, and keeps all sound records.
 func TestMendCut(t *testing.T) {
 	build := func() *crashfs.FS { fsys, _ := broken(t); return fsys }
 	program := func(fsys *crashfs.FS) error {
@@ -187,7 +185,8 @@ func TestMendWithoutConfiguration(t *testing.T) {
 	}
 }
 
-// TestBaseTemperaturesOfALostHeader: a header that is made anew has those of the newest record, so that krund goes on waiting for them.
+// TestBaseTemperaturesOfALostHeader: a rebuilt header has the base temperatures of the newest
+// record, so that krund continues to wait for them.
 func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -247,8 +246,9 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 	}
 }
 
-// TestFilesOfTheMachine: the journal and the fingerprint are looked into, and a sound or missing one is no problem.
-func TestFilesOfTheMachine(t *testing.T) {
+// TestMachineFiles: the journal and the fingerprint are checked, and sound or missing ones are
+// no problem.
+func TestMachineFiles(t *testing.T) {
 	const first = "3a5cd6e4 "
 	for _, test := range []struct {
 		name, file, text, want string
@@ -296,8 +296,9 @@ func TestDamagedJournal(t *testing.T) {
 	}
 }
 
-// TestRecordOfSomethingElse: it is put aside, so that nobody takes it for the result of the slot that is run again.
-func TestRecordOfSomethingElse(t *testing.T) {
+// TestRecordOfAnotherExecution: the record is set aside, so that it is not mistaken for the result
+// of the slot, which is run again.
+func TestRecordOfAnotherExecution(t *testing.T) {
 	fsys, f := experiment(t)
 	reader := results.NewReader(fsys, f.Results())
 	name := results.Name{Slot: 1, Attempt: 1}
@@ -326,7 +327,7 @@ func TestRecordOfSomethingElse(t *testing.T) {
 	}
 }
 
-// blind is a file system that cannot look at the names that a repair keeps things under.
+// blind is a file system that cannot stat the names under which a repair sets files aside.
 type blind struct{ durable.FS }
 
 func (b blind) Lstat(name string) (fs.FileInfo, error) {
@@ -336,8 +337,8 @@ func (b blind) Lstat(name string) (fs.FileInfo, error) {
 	return b.FS.Lstat(name)
 }
 
-// TestKeepingWhereNobodyCanLook: the error is the disk's, and not that so many copies are in the way.
-func TestKeepingWhereNobodyCanLook(t *testing.T) {
+// TestSetAsideReportsDiskErrors: the error is that of the disk, not that there are too many copies.
+func TestSetAsideReportsDiskErrors(t *testing.T) {
 	fsys, f := experiment(t)
 	overwrite(t, fsys, f.Results()+"/"+results.Name{Slot: 1, Attempt: 1}.String(), 20)
 	if _, err := integrity.Mend(blind{fsys}, f, options); !errors.Is(err, syscall.EIO) {

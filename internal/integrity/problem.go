@@ -5,64 +5,64 @@ import (
 	"krund/internal/schedule"
 )
 
-// Code says what sort of problem it is, for programs.
+// Code identifies the kind of a problem for programs.
 type Code string
 
 // The codes. They are part of the output of krunctl: never change one.
 const (
 	ConfigMissing    Code = "config_missing"   // config.toml cannot be read
-	ConfigDiffers    Code = "config_differs"   // it is not the text the schedule was made from
-	ConfigInvalid    Code = "config_invalid"   // it has mistakes
+	ConfigDiffers    Code = "config_differs"   // it is not the text from which the schedule was created
+	ConfigInvalid    Code = "config_invalid"   // it is invalid
 	ScheduleMissing  Code = "schedule_missing" //
-	ScheduleVersion  Code = "schedule_version" // of a newer format
+	ScheduleVersion  Code = "schedule_version" // it has a newer format
 	ScheduleSize     Code = "schedule_size"    // truncated or extended
 	ScheduleUnread   Code = "schedule_unread"  // an error of the file system
 	HeaderDamaged    Code = "header_damaged"   // one copy
 	HeadersDamaged   Code = "headers_damaged"  // both copies
 	SlotDamaged      Code = "slot_damaged"     //
-	PlanDiffers      Code = "plan_differs"     // a slot is not as the configuration plans it
+	PlanDiffers      Code = "plan_differs"     // a slot differs from the configuration's plan
 	RecordDamaged    Code = "record_damaged"   // a record does not decode
-	RecordVersion    Code = "record_version"   // a record of a newer format
+	RecordVersion    Code = "record_version"   // a record has a newer format
 	RecordUnread     Code = "record_unread"    // an error of the file system
-	RecordDoubtful   Code = "record_doubtful"  // contradicts itself
-	RecordStray      Code = "record_stray"     // its slot is not in the schedule
-	RecordDiffers    Code = "record_differs"   // other key or number than its slot
+	RecordDoubtful   Code = "record_doubtful"  // a record contradicts itself
+	RecordStray      Code = "record_stray"     // the slot of a record is not in the schedule
+	RecordDiffers    Code = "record_differs"   // a record has another key or number than its slot
 	RecordConfig     Code = "record_config"    // measured under another configuration
-	RecordAhead      Code = "record_ahead"     // an attempt that the slot has not counted
+	RecordAhead      Code = "record_ahead"     // a record of an attempt that the slot has not counted
 	CompletedTwice   Code = "completed_twice"  // two completed records of one slot
-	RecordLost       Code = "record_lost"      // the slot is finished, and its record is not there
-	SlotBehind       Code = "slot_behind"      // the record is final, and the slot unfinished
+	RecordLost       Code = "record_lost"      // the slot is finished, but its record is missing
+	SlotBehind       Code = "slot_behind"      // the record is final, but the slot is unfinished
 	OutcomeDiffers   Code = "outcome_differs"  // slot and record are final and disagree
-	JournalDamaged   Code = "journal_damaged"  // changes of the machine that may never be taken back
-	JournalVersion   Code = "journal_version"  // of a newer format
+	JournalDamaged   Code = "journal_damaged"  // changes of the machine that may never be restored
+	JournalVersion   Code = "journal_version"  // it has a newer format
 	JournalUnread    Code = "journal_unread"   // an error of the file system
 	FingerprintBad   Code = "fingerprint_damaged"
-	Leftover         Code = "leftover"           // a temporary file of a crash
-	Foreign          Code = "foreign"            // not krund's
+	Leftover         Code = "leftover"           // a temporary file left over from a crash
+	Foreign          Code = "foreign"            // not created by krund
 	ResultsUnlisted  Code = "results_unlisted"   // the directory of the records cannot be read
-	KeptBroken       Code = "kept_broken"        // a note, not a problem: an earlier repair kept a copy
-	UnfinishedRecord Code = "unfinished_records" // a note: krund closes the slot at its next start
+	KeptBroken       Code = "kept_broken"        // a note, not a problem: an earlier repair set a file aside
+	UnfinishedRecord Code = "unfinished_records" // a note: krund finishes the slot at its next start
 )
 
-// Problem is one thing that is not as it should be.
+// Problem is one inconsistency.
 type Problem struct {
 	Code    Code   `json:"code"`
-	File    string `json:"file"` // in the experiment's directory
+	File    string `json:"file"` // path in the experiment's directory
 	Slot    *int   `json:"slot"`
 	Attempt *int   `json:"attempt"`
 	What    string `json:"what"`
 	Fix     string `json:"fix"`
 }
 
-// Report is what Check found.
+// Report is the result of Check.
 type Report struct {
-	Slots     schedule.Counts // all zero when the schedule could not be read
-	Records   int             // files of records
+	Slots     schedule.Counts // all zero if the schedule could not be read
+	Records   int             // record files
 	Outcomes  map[results.Outcome]int
 	Completed int   // slots with a completed record
-	Bytes     int64 // of all files of the directory and its results
+	Bytes     int64 // size of all files in the directory and its results
 	Problems  []Problem
-	Notes     []Problem // odd, and no reason to worry
+	Notes     []Problem // unusual, but harmless
 }
 
 func (r *Report) problem(c Code, file, what, fix string) {
@@ -83,12 +83,12 @@ func (r *Report) note(c Code, file, what, fix string) {
 	r.Notes = append(r.Notes, Problem{Code: c, File: file, What: what, Fix: fix})
 }
 
-// Remedies that several problems share.
+// Fixes that several problems share.
 const (
 	repairFix = "stop krund and run `krunctl repair`"
-	copyFix   = "get the file from a copy of the directory"
-	newerFix  = "use the krunctl that belongs to the krund that made it"
+	copyFix   = "restore the file from a copy of the directory"
+	newerFix  = "use the krunctl of the krund version that wrote it"
 )
 
-// resultsDir is the name of the directory of the records.
+// resultsDir is the name of the results directory.
 const resultsDir = "results"

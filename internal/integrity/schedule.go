@@ -13,7 +13,7 @@ import (
 	"krund/internal/schedule"
 )
 
-// schedule reads every slot and compares it with its records and with the plan.
+// schedule reads every slot and compares it with its records and the plan.
 func (c *check) schedule() {
 	s, err := schedule.Open(c.fsys, c.directory.Schedule(), false)
 	if err != nil {
@@ -23,11 +23,11 @@ func (c *check) schedule() {
 		}
 		return
 	}
-	defer s.Close() //nolint:errcheck // it was only read
+	defer s.Close() //nolint:errcheck // read-only
 	header := s.Header()
 	c.header = &header
 	if err := s.HeaderDamage(); err != nil {
-		c.report.problem(HeaderDamaged, scheduleFile, "one of the two copies of the header: "+err.Error(), "nothing: the other one is whole, and krund writes this one anew with its next update; `krunctl repair` does, too")
+		c.report.problem(HeaderDamaged, scheduleFile, "one of the two copies of the header: "+err.Error(), "nothing: the other copy is sound, and krund rewrites this one at its next update; `krunctl repair` does, too")
 	}
 	c.bestHost(header.Slots)
 	next, stop := iter.Pull(c.plan(header))
@@ -42,14 +42,14 @@ func (c *check) schedule() {
 			c.report.slot(SlotDamaged, scheduleFile, damaged.Index, "its line is damaged: "+damaged.Reason, "krund or `krunctl repair` rebuilds it from the records")
 			continue
 		case err != nil:
-			c.report.problem(ScheduleUnread, scheduleFile, err.Error(), "look at the disk")
+			c.report.problem(ScheduleUnread, scheduleFile, err.Error(), "check the disk")
 			return
 		}
 		c.report.Slots.Add(slot)
 		if !planGiven && known && (planned.Key != slot.Key || planned.Pexec != slot.Pexec) {
-			planGiven = true // one is enough: all others would follow
-			c.report.slot(PlanDiffers, scheduleFile, slot.Index, fmt.Sprintf("it is %s number %d, and the configuration plans %s number %d", slot.Key, slot.Pexec, planned.Key, planned.Pexec),
-				copyFix+"; when the configuration differs by machine, say which with --host")
+			planGiven = true // report only the first: the others follow from it
+			c.report.slot(PlanDiffers, scheduleFile, slot.Index, fmt.Sprintf("it is %s number %d, but the configuration plans %s number %d", slot.Key, slot.Pexec, planned.Key, planned.Pexec),
+				copyFix+"; if the configuration depends on the machine, select it with --host")
 		}
 		c.compare(s, slot)
 	}
@@ -60,7 +60,7 @@ func (c *check) unopened(err error) {
 	var size *schedule.SizeError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		c.report.problem(ScheduleMissing, scheduleFile, "there is none", "start krund again when nothing was measured; else `krunctl repair` makes one from the configuration and the records")
+		c.report.problem(ScheduleMissing, scheduleFile, "it is missing", "start krund again if nothing was measured; otherwise `krunctl repair` creates one from the configuration and the records")
 	case errors.Is(err, schedule.ErrVersion):
 		c.report.problem(ScheduleVersion, scheduleFile, err.Error(), newerFix)
 	case errors.Is(err, schedule.ErrHeaders):
@@ -68,12 +68,12 @@ func (c *check) unopened(err error) {
 	case errors.As(err, &size):
 		c.report.problem(ScheduleSize, scheduleFile, err.Error(), repairFix)
 	default:
-		c.report.problem(ScheduleUnread, scheduleFile, err.Error(), "make the file readable, and look at the disk")
+		c.report.problem(ScheduleUnread, scheduleFile, err.Error(), "make the file readable, and check the disk")
 	}
 }
 
-// bestHost parses the configuration again for a machine for which it has as
-// many slots as the schedule, if the first did not.
+// bestHost parses the configuration again for a machine for which it has as many slots as the
+// schedule, if the first machine does not match.
 func (c *check) bestHost(slots int) {
 	if c.config == nil || c.config.Hash != c.header.ConfigHash || c.config.Slots() == slots {
 		return
@@ -82,13 +82,13 @@ func (c *check) bestHost(slots int) {
 		c.config = cfg
 	}
 	if c.config.Slots() != slots {
-		c.report.problem(PlanDiffers, scheduleFile, fmt.Sprintf("it has %d slots, and the configuration plans %d", slots, c.config.Slots()),
-			copyFix+"; when the configuration differs by machine, say which with --host")
+		c.report.problem(PlanDiffers, scheduleFile, fmt.Sprintf("it has %d slots, but the configuration plans %d", slots, c.config.Slots()),
+			copyFix+"; if the configuration depends on the machine, select it with --host")
 	}
 }
 
-// plan yields what the configuration plans, nothing when it is unknown or not
-// the schedule's.
+// plan yields the slots that the configuration plans, or nothing if the plan is unknown or does not
+// match the schedule.
 func (c *check) plan(h schedule.Header) iter.Seq[schedule.Slot] {
 	if c.config == nil || c.config.Hash != h.ConfigHash {
 		return func(func(schedule.Slot) bool) {}
@@ -97,8 +97,8 @@ func (c *check) plan(h schedule.Header) iter.Seq[schedule.Slot] {
 	return schedule.Plan(c.config.Keys(), e.Executions, e.Order, e.Seed)
 }
 
-// compare compares a slot with its records. While krund runs a slot may have
-// changed since its records were read: whoever disagrees is read again.
+// compare compares a slot with its records. While krund runs, a slot may have changed since its
+// records were read, so records that disagree are read again.
 func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 	h := c.slots[slot.Index]
 	if h == nil {
@@ -108,14 +108,14 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 	for _, r := range h.Records {
 		switch {
 		case r.Key != slot.Key.String() || r.Pexec != slot.Pexec:
-			c.report.record(RecordDiffers, r.Name, fmt.Sprintf("it is of %s number %d, and slot %d is %s number %d", r.Key, r.Pexec, slot.Index, slot.Key, slot.Pexec),
-				"move records of other experiments out of the directory; `krunctl repair` puts this one aside")
+			c.report.record(RecordDiffers, r.Name, fmt.Sprintf("it belongs to %s number %d, but slot %d is %s number %d", r.Key, r.Pexec, slot.Index, slot.Key, slot.Pexec),
+				"move records of other experiments out of the directory; `krunctl repair` sets this one aside")
 			c.strangers = append(c.strangers, r.Name)
 		case r.Name.Attempt > slot.Attempts:
 			if again, err := s.Slot(slot.Index); err == nil && again.Attempts >= r.Name.Attempt {
 				continue
 			}
-			c.report.record(RecordAhead, r.Name, fmt.Sprintf("it is of attempt %d, and the slot has counted %s", r.Name.Attempt, attempts(slot.Attempts)), "the schedule is older than the records: get both from the same copy of the directory")
+			c.report.record(RecordAhead, r.Name, fmt.Sprintf("it belongs to attempt %d, but the slot has counted %s", r.Name.Attempt, attempts(slot.Attempts)), "the schedule is older than the records: get both from the same copy of the directory")
 		}
 	}
 	p, fix := disagreement(slot, h)
@@ -126,15 +126,15 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 		c.report.slot(p, scheduleFile, slot.Index, describe(p, slot, h), fix)
 	default:
 		c.lost(slot, h,
-			copyFix+"; the slot can do without it, but nothing else tells why that attempt does not count")
+			copyFix+"; the slot does not need it, but it is the only explanation of why that attempt does not count")
 	}
 	if f, ok := h.Final(); ok && slot.Flag == schedule.Running && f.Name.Attempt == slot.Attempts {
-		c.report.note(UnfinishedRecord, resultsDir+"/"+f.Name.String(), fmt.Sprintf("the record is there and slot %d is still marked as running", slot.Index), "nothing: krund finishes the slot, at its next start if not now")
+		c.report.note(UnfinishedRecord, resultsDir+"/"+f.Name.String(), fmt.Sprintf("the record exists, but slot %d is still marked as running", slot.Index), "nothing: krund finishes the slot, at its next start if not now")
 	}
 }
 
-// lost tells of the attempts of a slot that have ended without a record. One that was not there
-// when the records were read may be there now.
+// lost reports attempts of a slot that ended without a record. A record that was missing when the
+// records were read may exist now.
 func (c *check) lost(slot schedule.Slot, h *history, fix string) {
 	for _, attempt := range h.missing(slot) {
 		name := results.Name{Slot: slot.Index, Attempt: attempt}
@@ -143,12 +143,12 @@ func (c *check) lost(slot schedule.Slot, h *history, fix string) {
 			continue
 		}
 		c.report.record(RecordLost, name,
-			fmt.Sprintf("the slot is %s after %s, and there is no record of this one",
+			fmt.Sprintf("the slot is %s after %s, but this attempt has no record",
 				slot.Flag, attempts(slot.Attempts)), fix)
 	}
 }
 
-// missing returns the attempts of a slot that have ended, and of which there is no file.
+// missing returns the finished attempts of a slot that have no record file.
 func (h *history) missing(slot schedule.Slot) []int {
 	ended := slot.Attempts
 	if slot.Flag == schedule.Running {
@@ -163,21 +163,20 @@ func (h *history) missing(slot schedule.Slot) []int {
 	return list
 }
 
-// disagreement says in which way a slot and its records contradict each other;
-// "" when they do not.
+// disagreement returns how a slot and its records contradict each other, or "" if they agree.
 func disagreement(slot schedule.Slot, h *history) (Code, string) {
 	final, ok := h.Final()
 	switch slot.Flag {
 	case schedule.Completed, schedule.Timeout, schedule.Error:
 		switch {
 		case !ok && h.broken > 0:
-			return "", "" // the broken record was told
+			return "", "" // the broken record is already reported
 		case !ok && slot.Flag == schedule.Error && len(h.Records) > 0 && len(h.missing(slot)) == 0:
-			return "", "" // all its attempts were reruns
+			return "", "" // all its attempts are to be rerun
 		case !ok:
-			return RecordLost, copyFix + "; or " + repairFix + ": it lets the slot be run again"
+			return RecordLost, copyFix + "; or " + repairFix + ": it reschedules the slot"
 		case schedule.FlagOf(final.Outcome) != slot.Flag:
-			return OutcomeDiffers, repairFix + ": the record is the truth"
+			return OutcomeDiffers, repairFix + ": the record is authoritative"
 		}
 	case schedule.Outstanding:
 		if ok {
@@ -196,12 +195,12 @@ func describe(c Code, slot schedule.Slot, h *history) string {
 	final, _ := h.Final()
 	switch c {
 	case RecordLost:
-		return fmt.Sprintf("the slot is %s after %s, and no record of it says so", slot.Flag,
+		return fmt.Sprintf("the slot is %s after %s, but none of its records says so", slot.Flag,
 			attempts(slot.Attempts))
 	case SlotBehind:
-		return fmt.Sprintf("the slot is %s, and the record of attempt %d says %s", slot.Flag, final.Name.Attempt, final.Outcome)
+		return fmt.Sprintf("the slot is %s, but the record of attempt %d says %s", slot.Flag, final.Name.Attempt, final.Outcome)
 	default:
-		return fmt.Sprintf("the slot says %s, and the record of attempt %d says %s", slot.Flag, final.Name.Attempt, final.Outcome)
+		return fmt.Sprintf("the slot says %s, but the record of attempt %d says %s", slot.Flag, final.Name.Attempt, final.Outcome)
 	}
 }
 
@@ -212,7 +211,7 @@ func attempts(n int) string {
 	return fmt.Sprintf("%d attempts", n)
 }
 
-// strays tells of records of slots that the schedule does not have.
+// strays reports records of slots that the schedule does not have.
 func (c *check) strays(slots int) {
 	var found []int
 	for index := range c.slots {

@@ -1,9 +1,8 @@
 // Package key names what is measured: a benchmark, on a VM, in a variant.
 //
-// A [Key] is written "benchmark:vm:variant", in schedules, records, exports
-// and on command lines; a [Pattern] selects keys, with "*" for "any" in a
-// part. The package knows nothing of which benchmarks, VMs and variants an
-// experiment has: that is config's business.
+// A [Key] is written "benchmark:vm:variant" in schedules, records, exports and on command lines. A
+// [Pattern] selects keys, with "*" for any name. The package does not know which benchmarks, VMs
+// and variants an experiment has; package config does. Start reading at [Parse].
 package key
 
 import (
@@ -12,29 +11,28 @@ import (
 	"strings"
 )
 
-// MaxName is the most bytes a part of a key may have. Schedule lines have a
-// fixed width that three parts of this size fit in.
+// MaxName is the maximum length in bytes of a part of a key. Schedule lines have a fixed width,
+// which fits three parts of this size.
 const MaxName = 64
 
-// separator stands between the parts of a key, wildcard for any name in a
-// pattern. CheckName allows neither in a name.
+// separator separates the parts of a key, and wildcard matches any name in a pattern. CheckName
+// allows neither in a name.
 const (
 	separator = ":"
 	wildcard  = "*"
 )
 
-// Key names one row of the experiment. Keys are comparable; the zero Key is
-// not valid.
+// Key names one row of the experiment. Keys are comparable. The zero Key is not valid.
 type Key struct {
 	Benchmark, VM, Variant string
 }
 
-// String gives "benchmark:vm:variant", which Parse reads back.
+// String returns "benchmark:vm:variant", the inverse of Parse.
 func (k Key) String() string {
 	return k.Benchmark + separator + k.VM + separator + k.Variant
 }
 
-// Parse reads "benchmark:vm:variant". The error says which part is wrong.
+// Parse parses "benchmark:vm:variant". The error names the part that is invalid.
 func Parse(s string) (Key, error) {
 	parts, err := split("key", s)
 	if err != nil {
@@ -50,8 +48,7 @@ func Parse(s string) (Key, error) {
 
 var partNames = [3]string{"benchmark", "VM", "variant"}
 
-// split cuts s, a key or pattern, at its separators into exactly three parts,
-// unchecked.
+// split cuts s, a key or pattern, at its separators into exactly three unchecked parts.
 func split(kind, s string) ([3]string, error) {
 	parts := strings.Split(s, separator)
 	if len(parts) != len(partNames) {
@@ -64,15 +61,15 @@ func split(kind, s string) ([3]string, error) {
 // ErrEmptyName is returned by CheckName for "".
 var ErrEmptyName = errors.New("the name is empty; give it at least one letter or digit")
 
-// CheckName says whether part may be the name of a benchmark, VM or variant:
-// 1 to MaxName of the bytes A-Z a-z 0-9 _ - . + and not only dots, because
-// names also become file names.
+// CheckName returns an error unless part is a valid name of a benchmark, VM or variant: 1 to
+// MaxName bytes from A-Z a-z 0-9 _ - . + and not only dots, because names are also used as file
+// names.
 func CheckName(part string) error {
 	if part == "" {
 		return ErrEmptyName
 	}
 	if len(part) > MaxName {
-		return fmt.Errorf("the name %q... has %d bytes; use at most %d", part[:16], len(part), MaxName)
+		return fmt.Errorf("the name %q... is %d bytes long; use at most %d", part[:16], len(part), MaxName)
 	}
 	for _, r := range part {
 		if !allowed(r) {
@@ -80,7 +77,7 @@ func CheckName(part string) error {
 		}
 	}
 	if strings.Trim(part, ".") == "" {
-		return fmt.Errorf("the name %q is only dots; give it a letter or digit", part)
+		return fmt.Errorf("the name %q consists of dots only; give it a letter or digit", part)
 	}
 	return nil
 }

@@ -27,11 +27,11 @@ func TestParse(t *testing.T) {
 		{"space", "n body:C:d", key.Key{}, `benchmark: the name "n body" contains ' '`},
 		{"star", "*:C:d", key.Key{}, `contains '*'`},
 		{"slash", "nbody:C:a/b", key.Key{}, `variant: the name "a/b" contains '/'`},
-		{"dots", "nbody:C:..", key.Key{}, `is only dots`},
+		{"dots", "nbody:C:..", key.Key{}, `consists of dots only`},
 		{"not ASCII", "nbödy:C:d", key.Key{}, `contains 'ö'`},
 		{"not UTF-8", "nb\xffdy:C:d", key.Key{}, `contains '�'`},
 		{"newline", "nbody:C:d\n", key.Key{}, `contains '\n'`},
-		{"too long", long + "n:C:d", key.Key{}, `has 65 bytes; use at most 64`},
+		{"too long", long + "n:C:d", key.Key{}, `is 65 bytes long; use at most 64`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -2,15 +2,14 @@ package key
 
 import "fmt"
 
-// Pattern selects keys: each part is a name, or "*" for any. The zero
-// Pattern matches no valid key.
+// Pattern selects keys: each part is a name, or "*" for any name. The zero Pattern matches no valid
+// key.
 type Pattern struct {
 	parts [3]string
 }
 
-// ParsePattern reads a key in which any part may be "*". A "*" inside a part
-// ("nbody*") is not a pattern but an error, so that a misread pattern never
-// skips in silence.
+// ParsePattern parses a key in which any part may be "*". A "*" inside a part ("nbody*") is an
+// error rather than a pattern, so that a misunderstood pattern does not silently skip keys.
 func ParsePattern(s string) (Pattern, error) {
 	parts, err := split("pattern", s)
 	if err != nil {
@@ -27,7 +26,7 @@ func ParsePattern(s string) (Pattern, error) {
 	return Pattern{parts: parts}, nil
 }
 
-// Match reports whether every part of p is the same as in k, or "*".
+// Match reports whether every part of p is "*" or equals that of k.
 func (p Pattern) Match(k Key) bool {
 	for i, name := range [3]string{k.Benchmark, k.VM, k.Variant} {
 		if p.parts[i] != wildcard && p.parts[i] != name {
@@ -37,7 +36,7 @@ func (p Pattern) Match(k Key) bool {
 	return true
 }
 
-// String gives the text that ParsePattern reads back.
+// String returns the text of p, the inverse of ParsePattern.
 func (p Pattern) String() string {
 	return p.parts[0] + separator + p.parts[1] + separator + p.parts[2]
 }

@@ -12,11 +12,11 @@ import (
 	"krund/runners/runnertest"
 )
 
-// BenchmarkCounters tells what counters add to each iteration of each runner: "measured" is the
-// wall time of an iteration whose run_iter does nothing, "between" the time from the end of an
-// iteration to the start of the next, in which the counters are read. Medians of the second half of
-// an execution, in nanoseconds. The benchmark runs on CPU 0; "local" and "remote" are the sources
-// per core with that core alone and with another alone.
+// BenchmarkCounters reports what counters add to each iteration of each runner: "measured" is the
+// wall time of an iteration with an empty run_iter, "between" the time from the end of an iteration
+// to the start of the next, in which the counters are read. Both are medians of the second half of
+// an execution, in nanoseconds. The benchmark runs on CPU 0; "local" and "remote" are the per-core
+// sources with only that core and with only another core.
 func BenchmarkCounters(b *testing.B) {
 	sources := []struct {
 		source, scope string
@@ -39,8 +39,7 @@ func BenchmarkCounters(b *testing.B) {
 			e.cores = s.cores
 			timeIterations(b, e, j, s.source, s.scope)
 		})
-		// two are enough: CPython's newest and PyPy, where they are
-		for _, python := range slices.Sorted(maps.Keys(pythons))[max(0, len(pythons)-2):] {
+		for _, python := range slices.Sorted(maps.Keys(pythons))[max(0, len(pythons)-2):] { // two are enough: the newest CPython and PyPy, if installed
 			b.Run(name+"/"+python, func(b *testing.B) {
 				e, j := live(b, config.VM{Name: "v", Runner: config.RunnerPython, Path: pythons[python]},
 					"bench.py", "def run_iter(n):\n    pass\n")
@@ -70,7 +69,7 @@ func timeIterations(b *testing.B, e Executor, j Job, source, scope string) {
 		b.ReportMetric(float64(median(m.WallNS[j.Iterations/2:])), "measured-ns")
 		b.ReportMetric(float64(median(between[j.Iterations/2:])), "between-ns")
 	}
-	b.ReportMetric(0, "ns/op") // mostly the VM's start
+	b.ReportMetric(0, "ns/op") // mostly the start-up of the VM
 }
 
 func median[T cmp.Ordered](values []T) T {

@@ -7,7 +7,7 @@ import (
 	"krund/runners/external"
 )
 
-// stamp converts a stamp of libkrun: 0, which is "not taken", becomes nil.
+// stamp converts libkrun's "not taken" (0) to nil.
 func stamp(ns int64) *int64 {
 	if ns == 0 {
 		return nil
@@ -25,8 +25,8 @@ func stateName(s libkrun.State) string {
 	return "new"
 }
 
-// columns converts libkrun's columns. A counter's differences are counts; user columns keep their
-// signs and their missing values.
+// columns converts libkrun's columns. The deltas of a counter are counts; user columns keep their
+// sign and their missing values.
 func columns(from []libkrun.ColumnData) []results.Column {
 	to := make([]results.Column, 0, len(from))
 	for _, c := range from {
@@ -83,7 +83,7 @@ func externalColumns(r external.Result) []results.Column {
 	return to
 }
 
-// limits converts the limits that were in force: processes is child.Run.Processes.
+// limits converts the limits that were in effect: processes is child.Run.Processes.
 func limits(l child.Limits, processes int64) results.Limits {
 	positive := func(n int64) *int64 {
 		if n == 0 {
@@ -98,13 +98,12 @@ func limits(l child.Limits, processes int64) results.Limits {
 	}
 }
 
-// output converts an output stream, which internal/child has already cut to the size for the
-// record.
+// output converts a stream, of which internal/child has kept exactly what the record should have.
 func output(o child.Output) results.Output {
 	return results.Output{Text: o.Text, Bytes: o.Bytes, Truncated: o.Truncated}
 }
 
-// daemon converts the activity of krund and the kernel during the run.
+// daemon converts the resource use of krund and the kernel during the run.
 func daemon(u child.DaemonUsage) results.Daemon {
 	d := results.Daemon{
 		CPUNS: u.CPU.Nanoseconds(), VoluntarySwitches: u.VoluntarySwitches,

@@ -13,23 +13,22 @@ import (
 	"krund/internal/verdict"
 )
 
-// ErrNoCounters is returned if none of the configured sources of counters works, and the clock
-// alone ("none") is not among them.
+// ErrNoCounters is the error if no wanted counter source works and the clock alone ("none") is not
+// wanted.
 var ErrNoCounters = errors.New("no processor counters")
 
-// open opens the processor's counters for one execution. It returns which source it chose and why.
-// Errors: ErrNoCounters.
+// open opens the processor's counters for one execution, and returns the source and the reason for
+// its choice. The error is ErrNoCounters.
 func (e Executor) open(ctx context.Context, j Job) (counterSet, string, error) {
 	c, reason := msr.Open(ctx, e.Root, msr.Want{Sources: j.Counters.Sources, Scope: j.Counters.Scope,
 		Cores: e.cores})
 	if c == nil {
-		return nil, "", fmt.Errorf("%w: %s; mend that, or add \"none\" to counters.sources to measure with "+
-			"the clock alone", ErrNoCounters, reason)
+		return nil, "", fmt.Errorf("%w: %s; fix that, or add \"none\" to counters.sources to measure with the clock alone", ErrNoCounters, reason)
 	}
 	return c, reason.String(), nil
 }
 
-// counterSet contains what an execution needs of open counters; *msr.Counters is one.
+// counterSet is what an execution needs from open counters; *msr.Counters implements it.
 type counterSet interface {
 	Source() string
 	Files() []*os.File
@@ -38,7 +37,7 @@ type counterSet interface {
 	Close() error
 }
 
-// handOver adds the counters to a command, which inherits their files.
+// handOver adds the counters to a command, which takes over their files.
 func handOver(c *child.Command, counters counterSet) {
 	first := len(c.Files)
 	c.Files = append(c.Files, counters.Files()...)
@@ -47,7 +46,7 @@ func handOver(c *child.Command, counters counterSet) {
 	}
 }
 
-// judgeCounters adds what the counters show about the frequency and about their own validity.
+// judgeCounters adds the counters' verdict on the frequency and on themselves.
 func (m *Measured) judgeCounters(j Job) {
 	run, ok := verdict.RunOf(results.Record{StartNS: m.StartNS, WallNS: m.WallNS, Columns: m.Columns,
 		Totals: m.Totals, Startup: m.Startup})

@@ -8,8 +8,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// energy measures the energy that the machine uses from now until the returned function is called.
-// nil means that the machine has no energy counters; zones that cannot be read are omitted.
+// energy measures what the machine uses until the returned function is called. The result is nil if
+// the machine does not report it; zones that cannot be read are omitted.
 func energy(root sysroot.Root, now func() time.Time) func() []results.Energy {
 	before, _ := msr.ReadEnergy(root)
 	begin := now()

@@ -11,7 +11,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-// machine is a directory that stands for the root of a machine.
+// machine creates a directory that replaces the root of a machine.
 func machine(t *testing.T, files map[string]string) sysroot.Root {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func write(t *testing.T, dir, name, text string) {
 
 const rapl = "/sys/class/powercap/"
 
-// zone is a powercap zone whose counter ends at a million joules.
+// zone is a powercap zone whose counter wraps at a million joules.
 func zone(id, name string, uj uint64) map[string]string {
 	return map[string]string{
 		rapl + id + "/name": name + "\n", rapl + id + "/max_energy_range_uj": "999999999999\n", rapl + id +
@@ -47,11 +47,10 @@ func TestEnergyInRecord(t *testing.T) {
 	maps.Copy(files, zone("intel-rapl:0:1", "dram", 40))
 	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
 		root := machine(t, files)
-		e := Executor{Installed: installed, Root: root,
-			Runner: fake{run: exited(0), play: func(child.Command) {
-				write(t, root.Path("/"), rapl+"intel-rapl:0/energy_uj", "90\n") // past its end
-				write(t, root.Path("/"), rapl+"intel-rapl:0:1/energy_uj", "47\n")
-			}}}
+		e := Executor{Installed: installed, Root: root, Runner: fake{run: exited(0), play: func(child.Command) {
+			write(t, root.Path("/"), rapl+"intel-rapl:0/energy_uj", "90\n") // wrapped around
+			write(t, root.Path("/"), rapl+"intel-rapl:0:1/energy_uj", "47\n")
+		}}}
 		m, err := e.Execute(t.Context(), job(t, name))
 		if err != nil {
 			t.Fatal(err)

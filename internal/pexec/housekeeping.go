@@ -7,9 +7,9 @@ import (
 	"krund/internal/sysroot"
 )
 
-// housekeeping returns the CPUs for krund itself during a run: those that are online, not tickless
-// (nohz_full) and not reserved for the benchmark. It returns nil if all CPUs are alike or none is
-// left: krund then stays where the system puts it.
+// housekeeping returns the processors for krund itself during a run: those that are online, not
+// tickless (nohz_full), and not reserved for the benchmark. It returns nil if the processors do not
+// differ, or none is left: krund then runs wherever the system schedules it.
 func housekeeping(root sysroot.Root, benchmark []int) []int {
 	read := func(name string) host.CPUs {
 		text, err := root.Read("/sys/devices/system/cpu/" + name)

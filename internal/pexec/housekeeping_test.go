@@ -35,10 +35,10 @@ func TestHousekeeping(t *testing.T) {
 	}
 }
 
-// TestDaemonStepsAside: every run, an external suite's too, is told where krund belongs.
-func TestDaemonStepsAside(t *testing.T) {
-	root := machine(t, map[string]string{"/sys/devices/system/cpu/online": "0-3\n",
-		"/sys/devices/system/cpu/nohz_full": "1-3\n"})
+// TestDaemonLeavesTheBenchmarksCPUs: every run, including that of an external suite, moves krund to
+// its own processors.
+func TestDaemonLeavesTheBenchmarksCPUs(t *testing.T) {
+	root := machine(t, map[string]string{"/sys/devices/system/cpu/online": "0-3\n", "/sys/devices/system/cpu/nohz_full": "1-3\n"})
 	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
 		var seen child.Command
 		e := Executor{Runner: fake{run: exited(0), seen: &seen}, Installed: installed, Root: root}

@@ -1,5 +1,5 @@
-// Package pexec runs one process execution: it turns a key of the configuration into a command
-// line, environment and shared buffer (Plan, pure), runs it through internal/child, and turns the
+// Package pexec performs one process execution: it turns a key of the configuration into a command
+// line, environment and shared buffer (pure functions), lets internal/child run it, and turns the
 // result into the parts of a record. It never judges and never stores. Start reading at
 // Executor.Execute.
 package pexec
@@ -24,52 +24,51 @@ import (
 // and stderr.
 const bufferFD = 3
 
-// userColumns is the number of columns that a benchmark may define (garbage collection, compilation
-// time).
+// userColumns is the maximum number of columns that a benchmark may define (garbage collection,
+// compilation time).
 const userColumns = 8
 
-// priority is the nice value of a benchmark that root starts, the same as in Krun: the highest
-// priority.
+// priority is the nice value of a benchmark started by root, as in Krun: the highest priority.
 const priority = -20
 
-// mostOutput bounds how many bytes of each output stream are kept, whatever limits.output is. They
-// are in krund's memory, where their JSON needs up to six times as much.
+// mostOutput is the maximum number of bytes kept of each output stream, whatever limits.output is:
+// the output is kept in krund's memory, and takes up to six times as much there as JSON.
 const mostOutput = 8 << 20
 
-// Installed contains the paths of krund's parts that run in the measured process, and the user who
-// runs krund.
+// Installed are the locations of the parts of krund that run in the measured process, and the user
+// who runs krund.
 type Installed struct {
 	Runners    string // directory of the runners (package runners)
 	Library    string // libkrun.so
-	Cgroup     string // control group of the benchmarks, below krund's own; no two experiments may share one
+	Cgroup     string // cgroup of the benchmarks, below krund's own; experiments must not share one
 	CallerName string // for benchmarks that run as the caller
 	CallerHome string
 }
 
-// Job is one process execution to carry out.
+// Job is one process execution to perform.
 type Job struct {
-	Key   key.Key
-	VM    config.VM
-	Entry string // absolute path of the benchmark's file; "" is allowed for external suites
-	// absolute path of the working directory of a suite without Entry; else it is that of Entry
-	Directory  string
+	Key        key.Key
+	VM         config.VM
+	Entry      string // absolute path of the benchmark's file; "" is allowed for external suites
+	Directory  string // absolute path of the working directory of a suite without Entry; otherwise that of Entry is used
 	Benchmark  string // name, for external suites
 	Parameter  int
 	Iterations int
 	Limits     config.Limits
 	Counters   config.Counters
 	Verdict    config.Verdict
-	Account    account.Account // zero: as the caller
-	Program    string          // absolute path of the VM; for native code "" is the installed runner
+	Account    account.Account // zero: the caller's
+	Program    string          // absolute path of the VM; "" means the installed runner for native code
 	Missing    string          // why the program does not exist; "" if it does
-	ExtraEnv   []string        // of controls, for the environment
+	ExtraEnv   []string        // variables that controls add to the environment
 	CPUs       []int           // nil: all
 	Cgroup     string          // "": the experiment's own
-	Root       bool            // krund is root
+	Root       bool            // krund runs as root
 }
 
-// NewJob collects the job of key k from cfg. It looks up the VM's program now; a missing program is
-// an outcome of the execution (Missing), not an error. The error is for a key that is not in cfg.
+// NewJob collects what cfg contains about k. It looks up the VM's program now; if the program has
+// vanished, that is an outcome of the execution (Missing), not an error. It returns an error if k
+// is not in cfg.
 func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 	vm, _, bench, err := cfg.Lookup(k)
 	if err != nil {
@@ -94,8 +93,8 @@ func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 // External reports whether the job is a suite that prints its times instead of using libkrun.
 func (j Job) External() bool { return j.VM.Runner == config.RunnerExternal }
 
-// argv returns the command line in the order of Krun: the VM, its arguments, the runner, the
-// runner's arguments.
+// argv returns the command line: the VM, its arguments, the runner, and the runner's arguments, as
+// in Krun.
 func (j Job) argv(in Installed) []string {
 	if language, ok := runners.Lookup(j.VM.Runner); ok {
 		return language.Command(j.Program, j.VM.Args, in.Runners, j.Entry, j.Parameter)
@@ -108,8 +107,9 @@ func (j Job) argv(in Installed) []string {
 	return append(argv, j.Benchmark, strconv.Itoa(j.Iterations), strconv.Itoa(j.Parameter), "0")
 }
 
-// environment returns the complete environment of the benchmark. It is the same for all executions
-// of a key, because its size moves the stack (Mytkowicz et al., ASPLOS 2009).
+// environment returns the benchmark's complete environment. It is the same for all executions of a
+// key, so that its size, which affects the address of the stack (Mytkowicz et al., ASPLOS 2009), is
+// the same each time.
 func (j Job) environment(in Installed) []string {
 	user, home := j.Account.Name, j.Account.Home
 	if j.Account.IsCaller() {
@@ -128,8 +128,8 @@ func (j Job) environment(in Installed) []string {
 	return env
 }
 
-// set replaces the variable of that name, or adds it. If a name occurred twice, some programs would
-// use the first value and some the last.
+// set replaces the variable of that name, or adds it. If a name occurs twice, some programs use its
+// first value, others its last.
 func set(env []string, variable string) []string {
 	name, _, _ := strings.Cut(variable, "=")
 	if i := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") }); i >= 0 {
@@ -139,7 +139,7 @@ func set(env []string, variable string) []string {
 	return append(env, variable)
 }
 
-// dir returns the working directory: the directory of the benchmark's file, so that it finds its
+// dir returns the working directory: that of the benchmark's file, so that the benchmark finds its
 // data.
 func (j Job) dir() string {
 	if j.Entry == "" {
@@ -148,8 +148,8 @@ func (j Job) dir() string {
 	return filepath.Dir(j.Entry)
 }
 
-// workDirectory returns the working directory of an external suite without a file: the nearest
-// existing directory of the list, or "/".
+// workDirectory returns the working directory of an external suite without an entry file: the
+// nearest existing directory, or "/".
 func workDirectory(directories []string) string {
 	for _, directory := range directories {
 		if info, err := os.Stat(directory); err == nil && info.IsDir() {
@@ -159,7 +159,7 @@ func workDirectory(directories []string) string {
 	return "/"
 }
 
-// command returns what internal/child needs except for the shared buffer.
+// command returns everything that internal/child needs except the shared buffer.
 func (j Job) command(in Installed) child.Command {
 	argv := j.argv(in)
 	c := child.Command{

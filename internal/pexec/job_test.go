@@ -145,9 +145,8 @@ func TestEnvironments(t *testing.T) {
 			func(j *Job) { j.ExtraEnv = []string{"MALLOC_OPTIONS=sfghjpru"} },
 			slices.Concat(caller, buffer, []string{"MALLOC_OPTIONS=sfghjpru"}),
 		},
-		{ // a name that is there twice means different things to different programs
-			"a VM's replaces the usual", "nbody:Py:py", nil, slices.Concat(caller[:5], []string{"LANG=C"},
-				buffer, []string{"PYTHONHASHSEED=0"}),
+		{ // programs differ in how they treat a name that occurs twice
+			"a VM's replaces the usual", "nbody:Py:py", nil, slices.Concat(caller[:5], []string{"LANG=C"}, buffer, []string{"PYTHONHASHSEED=0"}),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -213,7 +212,7 @@ func TestWorkDirectory(t *testing.T) {
 	if got := workDirectory([]string{filepath.Join(base, "nowhere")}); got != "/" {
 		t.Errorf("without any directory: %s", got)
 	}
-	if err := os.WriteFile(own, nil, 0o600); err != nil { // a file is no directory
+	if err := os.WriteFile(own, nil, 0o600); err != nil { // a file is not a directory
 		t.Fatal(err)
 	}
 	if got := workDirectory(directories); got != base {
@@ -232,8 +231,8 @@ func TestWorkDirectory(t *testing.T) {
 	}
 }
 
-// TestMostIterations: what the configuration allows must fit into the buffer, or an experiment
-// begins that cannot measure.
+// TestMostIterations: the maximum of the configuration must fit into the buffer, or an experiment
+// could start that cannot measure.
 func TestMostIterations(t *testing.T) {
 	for n, fits := range map[int]bool{config.MaxIterations: true, config.MaxIterations + 1: false} {
 		buffer, err := libkrun.Create(libkrun.Spec{Iterations: n})
@@ -241,7 +240,7 @@ func TestMostIterations(t *testing.T) {
 			t.Errorf("a buffer for %d iterations: %v", n, err)
 		}
 		if err == nil {
-			_ = buffer.Close() // nothing was written
+			_ = buffer.Close() // read-only
 		}
 	}
 }

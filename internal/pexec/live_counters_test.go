@@ -20,12 +20,11 @@ import (
 	"krund/internal/sysroot"
 )
 
-// These go the whole way: counters are opened here, read by libkrun in a real benchmark process,
-// and come out as columns of the record.
+// These tests cover the complete path: counters are opened here, read by libkrun in a real
+// benchmark process, and become columns of the record.
 
-// devices imitates what happens when the devices are looked at, before the run: registers count,
-// and CPUID leaf 0xA tells of fixed counters of 48 bits. What libkrun reads are the files
-// themselves.
+// devices imitates the counter devices while they are inspected before the run: registers count,
+// and CPUID leaf 0xA reports 48-bit fixed counters. libkrun reads the files themselves.
 type devices struct {
 	sysroot.OS
 	count   uint64
@@ -58,9 +57,8 @@ func (d *devices) WriteAt(path string, data []byte, offset int64) error {
 	return nil
 }
 
-// TestLiveRegisters: what a benchmark finds in the registers of two cores comes out in the record,
-// exactly. In a file the registers 0xe7 and 0xe8 overlap, so that APERF is MPERF without its lowest
-// byte.
+// TestLiveRegisters: the record has exactly what a benchmark reads from the registers of two cores.
+// In a file the registers 0xe7 and 0xe8 overlap, so that APERF is MPERF without its lowest byte.
 func TestLiveRegisters(t *testing.T) {
 	root := machine(t, map[string]string{
 		"/sys/devices/system/cpu/online": "0-1\n", "/dev/cpu/0/msr": "", "/dev/cpu/1/msr": "",
@@ -106,7 +104,7 @@ func TestLiveRegisters(t *testing.T) {
 		"cycles 0": {10, 10, 10, 10, 10, 10},
 		"mperf 0":  {256, 512, 768, 1024, 1280, 1536},
 		"aperf 0":  {1, 2, 3, 4, 5, 6},
-		"cycles 1": {1, 1, 1, 1<<48 - 6, 1, 1}, // 8, then 2: once round
+		"cycles 1": {1, 1, 1, 1<<48 - 6, 1, 1}, // 8, then 2: it wrapped around
 		"mperf 1":  {1 << 9, 1 << 16, 1 << 23, 1 << 30, 1 << 37, 1 << 44},
 		"aperf 1":  {1 << 1, 1 << 8, 1 << 15, 1 << 22, 1 << 29, 1 << 36},
 	}
@@ -125,8 +123,8 @@ func TestLiveRegisters(t *testing.T) {
 	}
 }
 
-// counting is a live job with a task's counters from one source, as an unprivileged user where that
-// can be.
+// counting returns a live job with a task's counters from one source, as an unprivileged user if
+// possible.
 func counting(t *testing.T, source, program string) (Executor, Job) {
 	t.Helper()
 	e, j := live(t, nativeVM, "bench.c", program)
@@ -140,7 +138,7 @@ func counting(t *testing.T, source, program string) (Executor, Job) {
 }
 
 // mustCount executes a job of counting. It skips the test on a machine without the counter, and
-// fails it when krund says so of a machine on which this process can open one.
+// fails it if krund reports that it cannot open a counter that this process can open.
 func mustCount(t *testing.T, e Executor, j Job) Measured {
 	t.Helper()
 	m := mustExecute(t, e, j)
@@ -155,7 +153,7 @@ func mustCount(t *testing.T, e Executor, j Job) Measured {
 	return m
 }
 
-// openCycles reports why the kernel has no event that counts the cycles of this thread.
+// openCycles returns why the kernel cannot provide an event that counts the cycles of this thread.
 func openCycles() error {
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES}
 	attr.Size = uint32(unsafe.Sizeof(attr))
@@ -166,7 +164,7 @@ func openCycles() error {
 	return unix.Close(fd)
 }
 
-// open lets everybody into a directory and those above it that are the test's.
+// open makes a directory and its parents that belong to the test accessible to all users.
 func open(t *testing.T, dir string) {
 	t.Helper()
 	for ; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
@@ -176,7 +174,8 @@ func open(t *testing.T, dir string) {
 	}
 }
 
-// loops is what an iteration of busy does, each at least one cycle's worth in sixteen.
+// loops is the number of loop passes of an iteration of busy; each takes at least a sixteenth of a
+// cycle.
 const loops = 4_000_000
 
 const busy = `
@@ -184,8 +183,8 @@ const busy = `
 	static void work(void) { for (int i = 0; i < 4000000; i++) sink += i; }
 	void run_iter(int p) { work(); }`
 
-// TestLiveRDPMC: the benchmark's own thread is counted, by an event that was opened before it gave
-// up root's rights.
+// TestLiveRDPMC: the benchmark's own thread is counted by an event that was opened before it
+// dropped root privileges.
 func TestLiveRDPMC(t *testing.T) {
 	e, j := counting(t, "rdpmc", busy)
 	m := mustCount(t, e, j)
@@ -200,8 +199,8 @@ func TestLiveRDPMC(t *testing.T) {
 	}
 }
 
-// TestLiveRDPMCCountsOneThread: neither what a thread does that the benchmark starts, nor a wrong
-// number when it iterates there.
+// TestLiveRDPMCCountsOneThread: threads started by the benchmark are not counted, and iterating in
+// one yields no wrong number.
 func TestLiveRDPMCCountsOneThread(t *testing.T) {
 	e, j := counting(t, "rdpmc", `
 		#include <pthread.h>
@@ -215,8 +214,8 @@ func TestLiveRDPMCCountsOneThread(t *testing.T) {
 	}
 }
 
-// TestLiveClosedDescriptors: a benchmark that closes all it finds, as daemons do, is told so. With
-// rdpmc there is nothing left to close.
+// TestLiveClosedDescriptors: a benchmark that closes all descriptors, like a daemon, gets an error.
+// With rdpmc there is no descriptor left to close.
 func TestLiveClosedDescriptors(t *testing.T) {
 	for _, source := range []string{"perf", "rdpmc"} {
 		t.Run(source, func(t *testing.T) {

@@ -21,11 +21,12 @@ import (
 
 // These tests run real processes with the real runners and libkrun.
 
-// scratch is where libkrun and the runners are built. TestMain makes and removes it.
+// scratch is the directory where libkrun and the runners are built. TestMain creates and removes
+// it.
 var scratch string
 
 func TestMain(m *testing.M) {
-	child.Stage() // this program is krund to internal/child: it starts the benchmark
+	child.Stage() // this program acts as krund for internal/child: it starts the benchmark
 	os.Exit(inScratch(m.Run))
 }
 
@@ -37,13 +38,13 @@ func inScratch(run func() int) int {
 	}
 	defer func() {
 		_ = os.RemoveAll(dir)
-		_ = child.RemoveGroup(group()) // there may be none
+		_ = child.RemoveGroup(group()) // it may not exist
 	}()
 	scratch = dir
 	return run()
 }
 
-// group is the control group of this test's benchmarks.
+// group is the cgroup of this test's benchmarks.
 func group() string { return fmt.Sprintf("krund-pexec-%d", os.Getpid()) }
 
 var build = sync.OnceValue(func() error {
@@ -55,7 +56,7 @@ var build = sync.OnceValue(func() error {
 	return nil
 })
 
-// live is a job and an executor for one benchmark file.
+// live returns a job and an executor for one benchmark file.
 func live(t testing.TB, vm config.VM, file, source string) (Executor, Job) {
 	t.Helper()
 	if err := build(); err != nil {
@@ -82,7 +83,7 @@ func live(t testing.TB, vm config.VM, file, source string) (Executor, Job) {
 	return e, j
 }
 
-// compile makes a benchmark of a C file and returns its path.
+// compile compiles a C benchmark and returns its path.
 func compile(t testing.TB, path string) string {
 	t.Helper()
 	file := strings.TrimSuffix(path, ".c") + ".so"
@@ -130,7 +131,7 @@ func TestLiveC(t *testing.T) {
 	}
 }
 
-// TestLiveCrash: what was measured before is not lost.
+// TestLiveCrash: what was measured before the crash is kept.
 func TestLiveCrash(t *testing.T) {
 	e, j := live(t, nativeVM, "bench.c",
 		`void run_iter(int p) { static int n; if (n++ == 4) __builtin_trap(); }`)
@@ -152,7 +153,7 @@ func TestLiveTimeout(t *testing.T) {
 	}
 }
 
-// TestLiveInterrupt ends the context as soon as the benchmark has begun to iterate.
+// TestLiveInterrupt cancels the context as soon as the benchmark starts to iterate.
 func TestLiveInterrupt(t *testing.T) {
 	e, j := live(t, nativeVM, "bench.c", `#include <fcntl.h>
 		#include <unistd.h>

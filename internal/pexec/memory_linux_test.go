@@ -19,26 +19,23 @@ import (
 	"krund/internal/results"
 )
 
-// memoryCase is set in the copy of this program that reads a hostile suite, so that its memory is
-// that of the reading alone.
+// memoryCase is set in the copy of this program that runs a hostile suite, so that its memory use
+// is only that of reading.
 const memoryCase = "KRUND_TEST_MEMORY"
 
-// TestSuiteMemory: krund is the last that the kernel kills when memory runs out, so that what a
-// suite prints must not cost it any.
+// TestSuiteMemory: krund is the last process that the kernel's OOM killer selects, so a suite's
+// output must not cost it memory.
 func TestSuiteMemory(t *testing.T) {
 	const head = `printf '{"wallclock_times": [0,0,0,0,0,0], "core_cycle_counts": ['; `
 	tests := []struct {
 		name, script string
-		want         string // in the reason
-		most         int64  // bytes more than an ordinary run takes
+		want         string // part of the reason
+		most         int64  // bytes more than an ordinary run uses
 	}{
 		{"one long line", `printf '{"'; head -c 4M /dev/zero | tr '\0' x`, "unknown key", 32 << 20},
-		{"a long number", `printf '{"wallclock_times": ['; head -c 4M /dev/zero | tr '\0' 7`,
-			"more than 64 characters", 32 << 20},
-		{"a gigabyte of a sparse file", `truncate -s 1G sparse; dd if=sparse bs=1M`,
-			"stdout begins with", 32 << 20},
-		{"too many iterations", `printf '{"wallclock_times": ['; yes 1, | tr -d '\n' | head -c 4M`,
-			"ends before it is complete", 32 << 20},
+		{"a long number", `printf '{"wallclock_times": ['; head -c 4M /dev/zero | tr '\0' 7`, "more than 64 characters", 32 << 20},
+		{"a gigabyte of a sparse file", `truncate -s 1G sparse; dd if=sparse bs=1M`, "stdout begins with", 32 << 20},
+		{"too many iterations", `printf '{"wallclock_times": ['; yes 1, | tr -d '\n' | head -c 4M`, "it is incomplete", 32 << 20},
 		{"lists within lists", `yes '[' | tr -d '\n' | head -c 4M`, "stdout begins with", 32 << 20},
 		{"too many cores", head + `yes '[1,1,1,1,1,1],' | head -c 4M`, "more than 8192 cores", 32 << 20},
 		{"stderr as well", `head -c 4M /dev/zero >&2; head -c 4M /dev/zero`, "stdout begins with", 32 << 20},
@@ -76,7 +73,7 @@ func TestSuiteMemory(t *testing.T) {
 	}
 }
 
-// peak is the most memory that a copy of this program took for a case, in bytes.
+// peak returns the peak memory use of a copy of this program for a case, in bytes.
 func peak(t *testing.T, name string) int64 {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestSuiteMemory$", "-test.v")
@@ -94,8 +91,8 @@ func peak(t *testing.T, name string) int64 {
 	return n << 10
 }
 
-// readHostile is the copy: it runs the suite, makes the record and tells its peak. Without a script
-// it does nothing.
+// readHostile is that copy: it runs the suite, builds the record and reports its peak. Without a
+// script it does nothing.
 func readHostile(t *testing.T, script, want string) {
 	t.Helper()
 	if script != "" {

@@ -35,46 +35,45 @@ type Measured struct {
 	Daemon  results.Daemon
 
 	CounterSource string // "perf", "rdpmc", "msr", "none", "external"
-	CounterReason string // why this one
+	CounterReason string // reason for this source
 
-	Interrupted bool // the context ended and the benchmark was killed: the rest is void
-	// Disturbed contains the judgement of the counters; the caller adds that of the probes
-	Execution verdict.Execution
+	Interrupted bool              // the context ended and the benchmark was killed; the result does not count
+	Execution   verdict.Execution // Disturbed has the counters' findings; the caller adds those of the probes
 }
 
-// Runner runs a process; *child.Runner is one.
+// Runner runs a process; *child.Runner implements it.
 type Runner interface {
 	Run(ctx context.Context, c child.Command) (child.Run, error)
 }
 
-// Executor runs jobs.
+// Executor performs jobs.
 type Executor struct {
 	Runner    Runner
 	Installed Installed
 	Root      sysroot.Root // for the devices and settings of the counters
 
-	// Trust judges the paths of what runs as root: the program and the benchmark of a job that runs
-	// as the caller. nil accepts all.
+	// Trust judges the paths of what runs as root: the program and the benchmark of a job under the
+	// caller's account. nil accepts everything.
 	Trust func(trust.Verdict) error
 
-	cores []int // to count on; nil: all
+	cores []int // cores whose counters are read; nil means all
 }
 
-// distrusted returns why root must not run the job; "" if it may, or if the benchmark has an
-// account of its own.
+// distrusted returns why root must not run the job, or "" if it may or if the benchmark has its own
+// account.
 func (e Executor) distrusted(j Job) string {
 	if e.Trust == nil || !j.Root || !j.Account.IsCaller() {
 		return ""
 	}
 	for _, path := range []string{j.Program, j.Entry} {
 		if path == "" {
-			continue // krund's own runner, or a suite without a file
+			continue // the installed runner, or a suite without a file
 		}
 		verdict, err := trust.Look(path)
 		switch {
 		case err == nil:
 			err = e.Trust(verdict)
-		case errors.Is(err, fs.ErrNotExist): // it could be created before the run
+		case errors.Is(err, fs.ErrNotExist): // it could exist by the time of the run
 			err = errors.Join(e.Trust(verdict), verdict.Absent())
 		}
 		if err != nil {
@@ -84,8 +83,8 @@ func (e Executor) distrusted(j Job) string {
 	return ""
 }
 
-// Execute runs j once. Whatever the benchmark does is in Measured. The error is for what krund
-// could not do itself, and ErrNoCounters.
+// Execute runs j once. The effects of the benchmark are in Measured; the error is for what krund
+// itself could not do, and ErrNoCounters.
 func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if j.Missing == "" {
 		j.Missing = e.distrusted(j)
@@ -99,7 +98,7 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if j.External() {
 		return e.executeExternal(ctx, j)
 	}
-	// Counters of a task count the children of the thread that opened them.
+	// The counters of a task include the children of the thread that opened them.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	counters, reason, err := e.open(ctx, j)
@@ -115,7 +114,7 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if err != nil {
 		return Measured{}, errors.Join(err, closeErr)
 	}
-	if closeErr != nil { // the measurements are still valid
+	if closeErr != nil { // the measurement is still valid
 		m.Process.Findings = append(m.Process.Findings, closeErr.Error())
 	}
 	m.CounterSource, m.CounterReason = counters.Source(), reason
@@ -123,19 +122,18 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	return m, nil
 }
 
-// command adds what depends on the machine to the command of a job.
+// command returns the command of a job on this machine.
 func (e Executor) command(j Job) child.Command {
 	c := j.command(e.Installed)
 	c.DaemonCPUs = housekeeping(e.Root, j.CPUs)
 	return c
 }
 
-// measure runs the process with a buffer of its own.
-func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec,
-	counters counterSet) (Measured, error) {
+// measure runs the process with its own buffer.
+func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counters counterSet) (Measured, error) {
 	buffer, err := libkrun.Create(spec)
 	if err != nil {
-		return Measured{}, fmt.Errorf("make the measuring buffer for %d iterations: %w", j.Iterations, err)
+		return Measured{}, fmt.Errorf("create the measurement buffer for %d iterations: %w", j.Iterations, err)
 	}
 	c := e.command(j)
 	c.Files = []*os.File{buffer.File()}
@@ -149,7 +147,7 @@ func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec,
 	spent := used()
 	series, err := buffer.Read()
 	if err = errors.Join(err, buffer.Close()); err != nil {
-		return Measured{}, fmt.Errorf("read the measuring buffer: %w", err)
+		return Measured{}, fmt.Errorf("read the measurement buffer: %w", err)
 	}
 	m := fromRun(j, run, e.Installed)
 	m.Clock, m.Energy = libkrun.ClockName(), spent
@@ -159,7 +157,7 @@ func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec,
 	return m, nil
 }
 
-// takeSeries copies the measurements of libkrun into the parts of the record.
+// takeSeries stores what libkrun measured in the parts of the record.
 func (m *Measured) takeSeries(s libkrun.Series, run child.Run) {
 	m.Startup = results.Startup{ExecNS: stamp(s.ExecNS), InitNS: stamp(s.InitNS), FirstNS: stamp(s.FirstNS),
 		DoneNS: stamp(s.DoneNS)}
@@ -174,8 +172,8 @@ func (m *Measured) takeSeries(s libkrun.Series, run child.Run) {
 	m.Execution.Done, m.Execution.WallNS = s.Done, m.WallNS
 }
 
-// doubts returns the reasons why a series cannot be right, although runner and process ended
-// normally.
+// doubts returns reasons why a series is impossible although the runner and the process behaved
+// correctly.
 func doubts(s libkrun.Series) []string {
 	d := slices.Clone(s.Findings)
 	if unreadable(s.Error) {
@@ -185,18 +183,17 @@ func doubts(s libkrun.Series) []string {
 }
 
 // unreadable reports whether an error of libkrun means that the machine did not provide the
-// counters. All other errors are the fault of the runner or the benchmark.
+// counters. All other errors are those of the runner or the benchmark.
 func unreadable(e libkrun.Error) bool { return e == libkrun.EREAD || e == libkrun.EPART }
 
-// faults returns the reasons why a series is not the requested one, although the process may have
-// ended normally.
+// faults returns reasons why a series is not the requested one, even if the process succeeded.
 func faults(s libkrun.Series, run child.Run) []string {
 	var d []string
 	if s.Error != libkrun.OK && !unreadable(s.Error) {
 		d = append(d, "libkrun reported to the runner: "+s.Error.Error())
 	}
 	if run.Exit == nil || *run.Exit != 0 {
-		return d // the ending is more specific than what follows
+		return d // how it ended is more informative than what follows
 	}
 	switch {
 	case s.State == libkrun.StateNew:
@@ -234,7 +231,7 @@ func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) 
 	return m, nil
 }
 
-// fromRun converts the result of the process.
+// fromRun converts the result of running the process.
 func fromRun(j Job, run child.Run, in Installed) Measured {
 	c := j.command(in)
 	p := results.Process{
@@ -272,8 +269,8 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 	}
 }
 
-// lastWords returns the last line on stderr that is not blank, or else on stdout, cut to a length
-// that fits a reason.
+// lastWords returns the last non-blank line of stderr, or else of stdout, shortened to fit a
+// reason.
 func lastWords(run child.Run) string {
 	const most = 300
 	for _, text := range []string{run.Stderr.Text, run.Stdout.Text} {

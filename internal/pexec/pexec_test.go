@@ -18,8 +18,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// fake is a runner that starts nothing: it plays the benchmark with the command it is given, and
-// answers with run.
+// fake is a runner that starts no process: it acts as the benchmark of the given command and
+// returns run.
 type fake struct {
 	run  child.Run
 	err  error
@@ -86,8 +86,8 @@ func TestExecTimeGoesIntoTheBuffer(t *testing.T) {
 	}
 }
 
-// TestEndSaysMore: how a process ended explains why there is no series.
-func TestEndSaysMore(t *testing.T) {
+// TestEndExplainsMissingSeries: the way in which a process ended explains why there is no series.
+func TestEndExplainsMissingSeries(t *testing.T) {
 	m := execute(t, "nbody:C:so", fake{run: exited(66)})
 	wantSeries(t, m, 0)
 	if m.Execution.ExitText != "the benchmark file cannot be loaded" || m.Execution.Planned != 7 {
@@ -123,7 +123,7 @@ func TestVanishedProgramIsNotStarted(t *testing.T) {
 	}
 }
 
-// TestNoCounters: who does not list "none" does not want times that nobody can judge.
+// TestNoCounters: unless "none" is listed, there is no measurement without counters.
 func TestNoCounters(t *testing.T) {
 	j := job(t, "nbody:C:so")
 	j.Counters = config.Counters{Sources: []string{"msr"}, Scope: "per-core"}
@@ -157,7 +157,8 @@ func TestKrundsOwnFailure(t *testing.T) {
 	}
 }
 
-// TestNoDescriptorIsLeft: an experiment has thousands of executions.
+// TestNoDescriptorIsLeft: descriptors must not leak, because an experiment has thousands of
+// executions.
 func TestNoDescriptorIsLeft(t *testing.T) {
 	count := func() int {
 		entries, err := os.ReadDir("/dev/fd")
@@ -285,7 +286,7 @@ func TestExternalSuite(t *testing.T) {
 	}
 	wantSeries(t, say(0, "hello"), 0, "the suite's output")
 	wantSeries(t, say(0, ""), 0, "the suite's output")
-	m = say(65, suiteOutput) // what a failed suite printed counts for nothing
+	m = say(65, suiteOutput) // the output of a failed suite is ignored
 	wantSeries(t, m, 0)
 	if m.Execution.ExitText != "" {
 		t.Errorf("a suite's status explained as a runner's: %q", m.Execution.ExitText)
@@ -294,13 +295,14 @@ func TestExternalSuite(t *testing.T) {
 	wantSeries(t, execute(t, "nbody:Suite:none", suite(timedOut, suiteOutput)), 0)
 }
 
-// suite is a runner that plays a suite which prints a text.
+// suite is a runner that acts as a suite that prints a text.
 func suite(run child.Run, stdout string) fake {
 	run.Stdout = child.Output{Text: stdout, Bytes: int64(len(stdout))}
 	return fake{run: run, play: func(c child.Command) { _, _ = c.Stdout.Write([]byte(stdout)) }}
 }
 
-// TestOutputIsKeptOnce: an external suite's times are columns, whatever of its output is kept.
+// TestOutputIsKeptOnce: the times of an external suite are columns, regardless of how much of its
+// output is kept.
 func TestOutputIsKeptOnce(t *testing.T) {
 	run := suite(exited(0), suiteOutput)
 	run.run.Stdout = child.Output{Text: "{\"wall\n[9 bytes left out]\n", Bytes: 1 << 30, Truncated: true}

@@ -10,8 +10,8 @@ import (
 	"krund/internal/trust"
 )
 
-// TestDistrusted: what would run as root is judged before each execution; what has an account of
-// its own is not.
+// TestDistrusted: what would run as root is judged before each execution; what has its own account
+// is not.
 func TestDistrusted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root's programs are at stake")
@@ -36,7 +36,7 @@ func TestDistrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, j := range map[string]Job{
-		// whose, nobody knows
+		// their future owner is unknown
 		"files to come": {Program: "/bin/sh", Entry: filepath.Join(sticky, "none"), Root: true},
 		"its own account": {Program: "/bin/sh", Entry: entry, Root: true,
 			Account: account.Account{Name: "krun", UID: 1000}},

@@ -128,7 +128,7 @@ func checkFingerprint(fp Fingerprint) setting.Finding {
 	return f
 }
 
-// plural is "1 counter", "2 counters".
+// plural returns, for example, "1 counter" or "2 counters".
 func plural(n int, what string) string {
 	if n != 1 {
 		what += "s"

@@ -1,11 +1,11 @@
-// Package probe looks at the machine before and after a run: temperatures, throttling, the kernel's
-// log, virtualisation, and what machine it is at all. It reads and never changes anything; what it
-// reads goes into the record, and internal/verdict decides what it means.
+// Package probe inspects the machine before and after a run: temperatures, throttling, the kernel
+// log, virtualization, and the identity of the machine. It only reads. Its readings are stored in
+// the record, and internal/verdict decides what they mean.
 //
 // Each probe is a file: a reading part that takes a Machine (its files below a root, its small
-// programs), and parsers and comparisons that are pure and known on every system. A probe that the
-// machine does not have, or a sensor that is broken, is a remark and no error: the rest is still
-// worth having.
+// programs), and pure parsers and comparisons that exist on every system. A probe that the machine
+// does not support, or a broken sensor, causes a remark rather than an error, because the other
+// readings are still useful.
 //
 //	before := probe.ReadThrottle(h.Root)                    // throttle.go
 //	log, err := probe.WatchKernelLog(ctx, h)                // kernellog.go
@@ -14,9 +14,9 @@
 //	changes := probe.ReadThrottle(h.Root).Since(before)
 //	lines, err := log.Drain()
 //
-// Check (check.go) turns all of them into rows of the table. The measuring half of `krunctl doctor
-// --prove` is here too: Speed, Interrupts and Switches (speed.go, interrupts.go, switches.go) show
-// whether a setting has the effect that it should have.
+// Check (check.go) returns a table row for each of them. The package also has the measurements of
+// `krunctl doctor --prove`: Speed, Interrupts and Prove (speed.go, interrupts.go, prove.go) show
+// whether a setting has the intended effect.
 //
 // Start reading at Check.
 package probe

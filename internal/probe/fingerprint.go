@@ -54,21 +54,21 @@ func ReadFingerprint(ctx context.Context, h host.Host, more map[string]string) F
 	return f
 }
 
-// put notes a value that is there.
+// put adds a value if it is not empty.
 func (f Fingerprint) put(name, value string) {
 	if value = strings.TrimSpace(value); value != "" {
 		f[name] = value
 	}
 }
 
-// file notes the text of a file.
+// file adds the text of a file.
 func (f Fingerprint) file(root sysroot.Root, name, path string) {
 	if text, err := root.Read(path); err == nil {
 		f.put(name, text)
 	}
 }
 
-// linux reads what Linux shows.
+// linux reads what Linux exposes.
 func (f Fingerprint) linux(root sysroot.Root) {
 	for name, path := range map[string]string{
 		"kernel.release": "/proc/sys/kernel/osrelease", "kernel.version": "/proc/sys/kernel/version",
@@ -100,13 +100,13 @@ func (f Fingerprint) linux(root sysroot.Root) {
 	f.memory(root)
 }
 
-// siblingState is what the kernel adds to a mitigation about sibling threads, which krund itself
-// may switch off: "; SMT vulnerable", and "; STIBP: conditional", which it leaves out where there
-// are none.
+// siblingState is what the kernel appends to a mitigation about sibling threads, which krund itself
+// may switch off: "; SMT vulnerable", and "; STIBP: conditional", which is absent without sibling
+// threads.
 var siblingState = regexp.MustCompile(`[;,] (SMT [^;,]*|STIBP: conditional)`)
 
-// cpuinfo reads the first processor of /proc/cpuinfo: x86 gives names and numbers, arm64 the
-// numbers of maker and part.
+// cpuinfo reads the first processor of /proc/cpuinfo: names and numbers on x86, the numbers of
+// implementer and part on arm64.
 func (f Fingerprint) cpuinfo(text string) {
 	names := map[string]string{
 		"vendor_id": "cpu.vendor", "model name": "cpu.model", "cpu family": "cpu.family",
@@ -117,7 +117,7 @@ func (f Fingerprint) cpuinfo(text string) {
 	for line := range strings.Lines(text) {
 		name, value, found := strings.Cut(line, ":")
 		if !found {
-			return // the first processor ends with an empty line
+			return // an empty line ends the first processor
 		}
 		name = strings.TrimSpace(name)
 		if name == "flags" || name == "Features" {
@@ -128,8 +128,8 @@ func (f Fingerprint) cpuinfo(text string) {
 	}
 }
 
-// topology counts packages and cores of the CPUs that are online, and the cores of each kind on
-// hybrid processors. Switching sibling threads off changes none of these: the kernel then lists
+// topology counts the packages and cores of the online CPUs, and the cores of each kind on hybrid
+// processors. Switching sibling threads off does not change these numbers: the kernel then lists
 // fewer CPUs of a kind, but as many cores.
 func (f Fingerprint) topology(root sysroot.Root) {
 	dirs, err := root.Glob("/sys/devices/system/cpu/cpu[0-9]*/topology")
@@ -137,7 +137,7 @@ func (f Fingerprint) topology(root sysroot.Root) {
 		return
 	}
 	packages, cores := map[string]bool{}, map[string]bool{}
-	coreOf := map[string]string{} // by the CPU's name
+	coreOf := map[string]string{} // keyed by the name of the CPU
 	for _, dir := range dirs {
 		pkg, err1 := root.Read(dir + "/physical_package_id")
 		core, err2 := root.Read(dir + "/core_id")
@@ -163,8 +163,8 @@ func (f Fingerprint) topology(root sysroot.Root) {
 	}
 }
 
-// memory reads the memory modules from the firmware's table where that is readable (root), and the
-// size from the kernel's memory blocks, since MemTotal differs a little from boot to boot.
+// memory reads the memory modules from the firmware's table if it is readable (as root), and the
+// size from the kernel's memory blocks, because MemTotal varies slightly from boot to boot.
 func (f Fingerprint) memory(root sysroot.Root) {
 	if table, err := root.ReadBytes("/sys/firmware/dmi/tables/DMI"); err == nil {
 		for i, m := range parseModules(table) {
@@ -212,15 +212,14 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// mostHashed is how many bytes of a file are read for its hash: more than any virtual machine has.
+// mostHashed is the maximum size in bytes of a file that is hashed: larger than any VM.
 const mostHashed = 4 << 30
 
-// HashFile returns the SHA-256 of a file in hexadecimal, for ReadFingerprint's more. The file is
-// read in pieces. What is no regular file, and one of more than 4 GiB, is an error: whoever owns
-// the file may have put anything in its place.
+// HashFile returns the hexadecimal SHA-256 of a file, for the parameter more of ReadFingerprint.
+// The file is read in chunks. It is an error if it is not a regular file or is larger than 4 GiB,
+// because the owner of the file may have replaced it with anything.
 func HashFile(path string) (string, error) {
-	// a FIFO without a writer would wait for ever
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO without a writer would block forever
 	if err != nil {
 		return "", fmt.Errorf("hash file: %w", err)
 	}
@@ -244,10 +243,10 @@ func HashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// A Difference is a part of the fingerprint that is not what it was.
+// A Difference is a changed part of the fingerprint.
 type Difference struct {
 	Name     string
-	Old, New string // "" when it was not there
+	Old, New string // "" if it was absent
 }
 
 func (d Difference) String() string {
@@ -260,8 +259,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: %s -> %s", d.Name, shown(d.Old), shown(d.New))
 }
 
-// Diff returns what differs between two fingerprints, in the order of names. Diff(a, b) mirrors
-// Diff(b, a); of equal ones it is empty.
+// Diff returns the differences between two fingerprints, sorted by name. Diff(a, b) mirrors Diff(b,
+// a); for equal fingerprints it is empty.
 func Diff(before, after Fingerprint) []Difference {
 	names := append(sortedKeys(before), sortedKeys(after)...)
 	slices.Sort(names)

@@ -47,7 +47,7 @@ func TestFingerprintOfAMachine(t *testing.T) {
 	if !strings.HasPrefix(f["packages"], "dpkg: 2, ") {
 		t.Errorf("packages %q", f["packages"])
 	}
-	// Switching sibling threads off must not look like another machine.
+	// Switching sibling threads off must not look like a different machine.
 	put(t, dir, "sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers; SMT disabled\n")
 	put(t, dir, "sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines; IBPB: "+
 		"conditional; IBRS_FW; RSB filling\n")
@@ -66,8 +66,8 @@ func TestFingerprintOfAMachine(t *testing.T) {
 	}
 }
 
-// TestFingerprintOfHybridCores: the kernel takes the sibling threads that are offline out of the
-// list of each kind of core.
+// TestFingerprintOfHybridCores: the kernel removes offline sibling threads from the list of each
+// kind of core.
 func TestFingerprintOfHybridCores(t *testing.T) {
 	m, dir := machine(t, "intel-hybrid")
 	put(t, dir, "sys/devices/system/cpu/cpu1/topology/core_id", "0\n") // a sibling of CPU 0
@@ -191,7 +191,7 @@ func module(slot string, size uint16, maker, part string) []byte {
 	return append(s, slot+"\x00"+maker+"\x00"+part+"\x00\x00"...)
 }
 
-// smbios puts structures between a BIOS structure without strings and the end.
+// smbios puts structures between a BIOS structure without strings and the end marker.
 func smbios(structures ...[]byte) []byte {
 	table := []byte{0, 4, 1, 0, 0, 0}
 	for _, s := range structures {
@@ -236,8 +236,8 @@ func TestHashFile(t *testing.T) {
 	}
 }
 
-// TestHashHostile: a benchmark that may write to its own directory can put anything in the place of
-// its file. Nothing of it may hold krund up.
+// TestHashHostile: a benchmark that can write to its own directory may replace its file with
+// anything. krund must not block on it.
 func TestHashHostile(t *testing.T) {
 	dir := t.TempDir()
 	fifo, sparse := filepath.Join(dir, "fifo"), filepath.Join(dir, "sparse")

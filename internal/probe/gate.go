@@ -13,33 +13,34 @@ import (
 	"krund/internal/sysroot"
 )
 
-// ErrTemperature says that the machine did not come back to its base temperatures in time.
-var ErrTemperature = errors.New("the machine does not come back to its base temperatures")
+// ErrTemperature is the error if the machine does not return to its base temperatures in time.
+var ErrTemperature = errors.New("the machine does not return to its base temperatures")
 
-// ErrNoSensors says that nothing is left to hold against the base.
+// ErrNoSensors is the error if no sensor is left to compare with the base.
 var ErrNoSensors = errors.New("none of the temperature sensors that the experiment began with can be read")
 
-// GateSettings says when a machine is as warm as it was at first. The study: 3 degrees around the
-// temperatures of the first start, for at most an hour.
+// GateSettings define when a machine has returned to its initial temperatures. The study used 3
+// degrees around the temperatures at the first start, for at most an hour.
 type GateSettings struct {
-	Tolerance float64       // degrees Celsius to either side
+	Tolerance float64       // degrees Celsius in either direction
 	Timeout   time.Duration // of real time
-	Sensors   []string      // patterns of sensors that count ("*" also stands for slashes); empty is all
+	Sensors   []string      // patterns of sensors that count ("*" also matches slashes); empty means all
 }
 
-// pollPause is how long the gate waits between two looks; heatBout how long it heats. The study's
-// tool looked every 10 seconds; a package warms by a degree in about that.
+// pollPause is the time between two readings of the gate, heatBout the duration of a bout of
+// heating. The study's tool polled every 10 seconds; a package warms by about a degree in that
+// time.
 const (
 	pollPause = 10 * time.Second
 	heatBout  = 10 * time.Second
 )
 
-// blindLooks is how often in a row none of the sensors may be readable where they are demanded: a
-// driver answers EAGAIN now and then, and an experiment of weeks must not end for that. A minute
-// later there are none.
+// blindLooks is the number of consecutive failed readings of all sensors after which they count as
+// missing if they are required: drivers occasionally return EAGAIN, which must not end an
+// experiment of several weeks. It corresponds to a minute.
 const blindLooks = 7
 
-// A Gate holds a run back until the machine's temperatures are what they were.
+// A Gate delays a run until the machine has returned to its base temperatures.
 type Gate struct {
 	Clock sysroot.Clock
 	Read  func(context.Context) Temperatures
@@ -50,17 +51,17 @@ type Gate struct {
 
 // A GateResult is what happened at the gate.
 type GateResult struct {
-	Waited  time.Duration // in all
+	Waited  time.Duration // total wait
 	Heated  int           // bouts of heating
-	Last    Temperatures  // the readings that opened the gate, or the last ones before it stayed shut
-	Remarks []string      // sensors that have gone since the base was taken
+	Last    Temperatures  // the readings that opened the gate, or the last ones before it gave up
+	Remarks []string      // sensors that disappeared since the base was taken
 }
 
-// Wait returns when every sensor that counts is within the tolerance of its base, and with an error
-// that wraps ErrTemperature when the timeout comes first. A machine that is too cold anywhere and
-// too hot nowhere is heated; otherwise waiting cools it. Sensors that were there at the base and
-// are not now, or vanish while it waits, are left out with a remark. Without any sensor in common
-// the gate is open, since there is nothing to wait for, unless sensors are demanded.
+// Wait returns once every relevant sensor is within the tolerance of its base. If the timeout
+// expires first, the error wraps ErrTemperature. A machine that is too cold somewhere and too hot
+// nowhere is heated; otherwise it cools down while waiting. Sensors that have a base but are
+// missing now, or vanish meanwhile, are ignored with a remark. Without any common sensor the gate
+// is open, because there is nothing to wait for, unless sensors are required.
 func (g Gate) Wait(ctx context.Context, base []results.Temperature, s GateSettings) (GateResult, error) {
 	start := g.Clock.Now()
 	var r GateResult
@@ -84,8 +85,7 @@ func (g Gate) Wait(ctx context.Context, base []results.Temperature, s GateSettin
 			return r, nil
 		}
 		if r.Waited >= s.Timeout {
-			return r, fmt.Errorf("%w within %s: %s; move the machine to a place of steady temperature, or "+
-				"choose other sensors in [temperature]",
+			return r, fmt.Errorf("%w within %s: %s; move the machine to a place with a steady temperature, or choose other sensors in [temperature]",
 				ErrTemperature, s.Timeout, d)
 		}
 		if err := g.pass(ctx, d, &r); err != nil {
@@ -94,7 +94,7 @@ func (g Gate) Wait(ctx context.Context, base []results.Temperature, s GateSettin
 	}
 }
 
-// pass lets time go by: busy when all that is wrong is too cold.
+// pass waits, and heats if the only deviation is that sensors are too cold.
 func (g Gate) pass(ctx context.Context, d Deviation, r *GateResult) error {
 	if len(d.Hot) > 0 || g.Heat == nil {
 		return g.Clock.Sleep(ctx, pollPause)
@@ -108,10 +108,10 @@ type Deviation struct {
 	Within  int       // sensors within the tolerance
 	Hot     []Deviant // above it
 	Cold    []Deviant // below it
-	Missing []string  // sensors that have a base and no reading
+	Missing []string  // sensors that have a base but no reading
 }
 
-// A Deviant is a sensor outside of the tolerance.
+// A Deviant is a sensor outside the tolerance.
 type Deviant struct {
 	Sensor    string
 	Now, Base int // thousandths of a degree Celsius
@@ -132,8 +132,7 @@ func (d Deviation) String() string {
 func (d Deviation) remarks() []string {
 	var remarks []string
 	for _, sensor := range d.Missing {
-		remarks = append(remarks, fmt.Sprintf("sensor %s, which has a base temperature, cannot be read: "+
-			"the gate goes without it", sensor))
+		remarks = append(remarks, fmt.Sprintf("sensor %s, which has a base temperature, cannot be read: the gate ignores it", sensor))
 	}
 	if d.Within+len(d.Hot)+len(d.Cold) == 0 {
 		remarks = append(remarks, "no sensor to wait for: the gate is open at any temperature")
@@ -141,8 +140,8 @@ func (d Deviation) remarks() []string {
 	return remarks
 }
 
-// Compare holds readings against their base. Readings without a base are left out, as are sensors
-// that match no pattern.
+// Compare compares readings with their base. It ignores readings without a base and sensors that
+// match no pattern.
 func Compare(base, now []results.Temperature, s GateSettings) Deviation {
 	tolerance := int(math.Round(s.Tolerance * 1000))
 	readings := map[string]int{}

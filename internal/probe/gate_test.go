@@ -47,7 +47,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// series is a machine whose readings follow a list; the last one stays.
+// series is a machine whose readings follow a list; the last one is repeated.
 type series struct {
 	readings [][]results.Temperature
 	heats    int
@@ -112,7 +112,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestGateWithoutSensors: where sensors are demanded, all of them vanishing must not open the gate.
+// TestGateWithoutSensors: if sensors are required, the loss of all of them must not open the gate.
 func TestGateWithoutSensors(t *testing.T) {
 	for _, demand := range []bool{false, true} {
 		clock := &fakeClock{}
@@ -125,8 +125,8 @@ func TestGateWithoutSensors(t *testing.T) {
 	}
 }
 
-// TestGateThatIsBlindForAMoment: sensors that cannot be read now may be a little later.
-func TestGateThatIsBlindForAMoment(t *testing.T) {
+// TestGateWithTransientSensorErrors: sensors that temporarily cannot be read are read again later.
+func TestGateWithTransientSensorErrors(t *testing.T) {
 	clock := &fakeClock{}
 	s := &series{readings: [][]results.Temperature{at(60), nil, nil, at(41)}, clock: clock}
 	r, err := Gate{Clock: clock, Read: s.read, Demand: true}.Wait(t.Context(), at(40), study())

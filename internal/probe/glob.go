@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// matchAny reports whether a name matches one of the patterns: "*" stands for any run of
-// characters, also for slashes, and "?" for one.
+// matchAny reports whether a name matches one of the patterns: "*" matches any run of characters,
+// including slashes, and "?" one character.
 func matchAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
 }
 
-// match matches without going back further than the last "*": in time proportional to the product
-// of both lengths.
+// match backtracks no further than the last "*", so its time is proportional to the product of both
+// lengths.
 func match(pattern, name string) bool {
 	p, n, star, from := 0, 0, -1, 0
 	for n < len(name) {
@@ -36,5 +36,5 @@ func match(pattern, name string) bool {
 	return p == len(pattern)
 }
 
-// sortedKeys returns the keys of a map in order.
+// sortedKeys returns the sorted keys of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -10,7 +10,7 @@ import (
 )
 
 // Heat keeps every CPU that this process may use busy for d of the given clock, or until ctx ends,
-// whose error it returns.
+// and then returns its error.
 func Heat(ctx context.Context, clock sysroot.Clock, d time.Duration) error {
 	end := clock.Now().Add(d)
 	var all sync.WaitGroup

@@ -13,11 +13,11 @@ import (
 // An InterruptRow is a line of /proc/interrupts.
 type InterruptRow struct {
 	Name   string   // "24", "LOC", ...
-	About  string   // chip, kind and drivers, or what the letters mean
-	Counts []uint64 // one for each CPU of the heading; shorter when the kernel counts for all CPUs together
+	About  string   // chip, kind and drivers, or the meaning of the abbreviation
+	Counts []uint64 // one for each CPU of the heading; shorter if the kernel has one count for all CPUs
 }
 
-// Total is the sum over all CPUs.
+// Total returns the sum over all CPUs.
 func (r InterruptRow) Total() uint64 {
 	var sum uint64
 	for _, n := range r.Counts {
@@ -26,7 +26,7 @@ func (r InterruptRow) Total() uint64 {
 	return sum
 }
 
-// Device reports whether the row is a device's interrupt rather than one of the processor's own.
+// Device reports whether the row is a device interrupt rather than one of the processor's own.
 func (r InterruptRow) Device() bool { return isNumber(r.Name) }
 
 // InterruptTable is /proc/interrupts at one moment.
@@ -35,7 +35,7 @@ type InterruptTable struct {
 	Rows []InterruptRow
 }
 
-// Row returns the row of that name.
+// Row returns the row with that name.
 func (t InterruptTable) Row(name string) (InterruptRow, bool) {
 	i := slices.IndexFunc(t.Rows, func(r InterruptRow) bool { return r.Name == name })
 	if i < 0 {
@@ -44,8 +44,8 @@ func (t InterruptTable) Row(name string) (InterruptRow, bool) {
 	return t.Rows[i], true
 }
 
-// ParseInterrupts reads /proc/interrupts: a heading with the CPUs, then a row for each interrupt.
-// Lines of another form are left out.
+// ParseInterrupts parses /proc/interrupts: a heading with the CPUs, then a row for each interrupt.
+// It ignores other lines.
 func ParseInterrupts(text string) InterruptTable {
 	var t InterruptTable
 	for line := range strings.Lines(text) {
@@ -76,22 +76,21 @@ func ParseInterrupts(text string) InterruptTable {
 	return t
 }
 
-// Interrupts says how often each CPU was interrupted in a stretch of time.
+// Interrupts are the interrupts of each CPU during a period.
 type Interrupts struct {
 	Elapsed time.Duration
-	CPUs    []CPUInterrupts // in the order of their numbers
+	CPUs    []CPUInterrupts // sorted by number
 }
 
 // CPUInterrupts are the interrupts of one CPU.
 type CPUInterrupts struct {
 	CPU     int
-	Ticks   uint64 // of its local timer (LOC)
-	Devices uint64 // of devices
-	// of the processor's own kinds (RES, CAL, TLB, NMI, ...), without the timer; zeros are left out
-	Others map[string]uint64
+	Ticks   uint64            // interrupts of its local timer (LOC)
+	Devices uint64            // device interrupts
+	Others  map[string]uint64 // of the processor's own kinds (RES, CAL, TLB, NMI, ...), without the timer; zeros are omitted
 }
 
-// PerSecond turns a count into a rate; 0 when no time has passed.
+// PerSecond converts a count to a rate; 0 if no time has passed.
 func (i Interrupts) PerSecond(count uint64) float64 {
 	if i.Elapsed <= 0 {
 		return 0
@@ -99,8 +98,7 @@ func (i Interrupts) PerSecond(count uint64) float64 {
 	return float64(count) / i.Elapsed.Seconds()
 }
 
-// InterruptsBetween compares two readings. CPUs that are not in both are left out, as are rows that
-// are new.
+// InterruptsBetween compares two readings. It ignores CPUs that are not in both, and new rows.
 func InterruptsBetween(before, after InterruptTable, elapsed time.Duration) Interrupts {
 	result := Interrupts{Elapsed: elapsed}
 	for column, cpu := range after.CPUs {
@@ -131,9 +129,9 @@ func InterruptsBetween(before, after InterruptTable, elapsed time.Duration) Inte
 	return result
 }
 
-// MeasureInterrupts reads /proc/interrupts, runs busy, and reads it again. busy should keep the
-// CPUs of interest occupied by one thread each: an idle CPU needs no tick, so that its silence
-// proves nothing.
+// MeasureInterrupts reads /proc/interrupts, runs busy, and reads it again. busy should occupy each
+// CPU of interest with one thread: an idle CPU needs no tick, so a lack of ticks on it proves
+// nothing.
 func MeasureInterrupts(root sysroot.Root, clock sysroot.Clock, busy func() error) (Interrupts, error) {
 	before, err := root.Read("/proc/interrupts")
 	if err != nil {

@@ -25,13 +25,13 @@ var kernelLog = setting.Descriptor{
 // A KernelLine is one message of the kernel's log.
 type KernelLine struct {
 	Seq      uint64 // counts messages since boot; 0 on OpenBSD, which does not number them
-	Facility int    // 0 the kernel itself, 1 a program that named none, 3 daemons such as systemd (syslog(3))
-	Level    int    // 0 emergency to 7 debug; 6 on OpenBSD, which does not tell
+	Facility int    // 0 the kernel itself, 1 a program that named none, 3 daemons such as systemd (see syslog(3))
+	Level    int    // 0 emergency to 7 debug; 6 on OpenBSD, which does not report it
 	Micros   int64  // microseconds since boot; 0 on OpenBSD
 	Text     string
 }
 
-// String prints the line as dmesg(1) does.
+// String formats the line like dmesg(1).
 func (l KernelLine) String() string {
 	if l.Micros == 0 {
 		return l.Text
@@ -39,26 +39,26 @@ func (l KernelLine) String() string {
 	return fmt.Sprintf("[%5d.%06d] %s", l.Micros/1e6, l.Micros%1e6, l.Text)
 }
 
-// A KernelReport is what the kernel said during a run.
+// A KernelReport is the kernel's messages during a run.
 type KernelReport struct {
-	Unexpected []KernelLine // neither allowed by a pattern nor the talk of a daemon
-	Expected   int          // how many other lines there were
+	Unexpected []KernelLine // neither allowed by a pattern nor from a daemon
+	Expected   int          // number of other lines
 	Lost       uint64       // messages that were overwritten before they could be read
-	LostSome   bool         // messages were lost, but the system cannot say how many
+	LostSome   bool         // messages were lost, but their number is unknown
 }
 
-// A KernelLog follows the kernel's log from the moment it was made. Close releases it.
+// A KernelLog follows the kernel log from its creation on. Close releases it.
 type KernelLog interface {
-	// Drain returns the messages since the last call, and how many were lost meanwhile.
+	// Drain returns the messages since the last call, and the number lost meanwhile.
 	Drain(context.Context) (lines []KernelLine, lost uint64, lostSome bool, err error)
 	Close() error
 }
 
-// settle is how long After waits before it looks a second time: a message written without a newline
-// is not shown to readers until the next one comes or the kernel closes it.
+// settle is the time after which After reads a second time: a message written without a newline is
+// not shown to readers until the next message arrives or the kernel terminates it.
 const settle = 100 * time.Millisecond
 
-// After drains a log after a run, twice with a pause, and sorts the lines.
+// After reads a log after a run, twice with a pause, and classifies the lines.
 func After(ctx context.Context, log KernelLog, clock sysroot.Clock,
 	allow []*regexp.Regexp) (KernelReport, error) {
 	var r KernelReport
@@ -86,14 +86,14 @@ func After(ctx context.Context, log KernelLog, clock sysroot.Clock,
 }
 
 // Facilities of syslog(3) whose messages are judged: the kernel's, and those of programs that write
-// to /dev/kmsg without naming one. What daemons write there about themselves (systemd starting a
-// unit) is not the kernel's.
+// to /dev/kmsg without a facility. What daemons write there about themselves (systemd starting a
+// unit) does not come from the kernel.
 const (
 	facilityKernel = 0
 	facilityUser   = 1
 )
 
-// expected reports whether a line is no cause for concern.
+// expected reports whether a line is harmless.
 func expected(l KernelLine, allow []*regexp.Regexp) bool {
 	if l.Facility != facilityKernel && l.Facility != facilityUser {
 		return true
@@ -107,11 +107,11 @@ func expected(l KernelLine, allow []*regexp.Regexp) bool {
 }
 
 // DefaultAllow returns the built-in patterns of harmless messages: network interfaces going up and
-// down (krund does that itself), bridges, auditing, file systems being mounted, and systemd's own
-// lines. A message about the processor, memory or disks is never in it; neither is perf lowering
-// its sample rate, which means that the perf_rate control is missing.
+// down (krund itself causes that), bridges, auditing, mounts, and systemd's own lines. It never
+// includes messages about the processor, memory or disks, nor perf lowering its sample rate, which
+// means that the perf_rate control is missing.
 func DefaultAllow() []*regexp.Regexp {
-	// Names of network interfaces. Without them "link down" would also excuse a lost disk (ata1:
+	// Names of network interfaces. Without them, "link down" would also excuse a lost disk (ata1:
 	// SATA link down) or PCI slot.
 	const nic = `\b(eth|en|wl|ww|br|bond|team|veth|vnet|virbr|docker|tun|tap|ib|lan|usb|dummy|macv)[A-Za-z0-9_.-]*`
 	patterns := []string{

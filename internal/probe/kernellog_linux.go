@@ -40,7 +40,7 @@ func (d kmsgDevice) ReadRecord(buffer []byte) (int, error) {
 		case errors.Is(err, unix.EINVAL):
 			return 0, errTooLong
 		case err == nil && n == 0:
-			return 0, errNoRecord // a plain file in the place of the device
+			return 0, errNoRecord // a regular file instead of the device
 		}
 		return n, err
 	}

@@ -9,8 +9,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// TestLineInTheKernelLog writes to the real log: the line is in the report of the watch that ran,
-// and in no later one.
+// TestLineInTheKernelLog writes to the real log: the line is in the report of the running watch,
+// but not in a later one.
 func TestLineInTheKernelLog(t *testing.T) {
 	device, err := os.OpenFile("/dev/kmsg", os.O_WRONLY, 0)
 	if err != nil {

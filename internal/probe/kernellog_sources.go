@@ -11,14 +11,14 @@ import (
 	"krund/internal/host"
 )
 
-// parseKmsg reads one record of /dev/kmsg (docs.kernel.org, ABI/testing/dev-kmsg):
+// parseKmsg parses one record of /dev/kmsg (docs.kernel.org, ABI/testing/dev-kmsg):
 //
 //	6,339,5140900,-;NET: Registered protocol family 10
 //	 SUBSYSTEM=acpi
 //
-// priority (facility and level together), sequence number, microseconds since boot, flags and
-// possibly more fields, then the text with control characters as \xNN, then lines with properties,
-// which are passed over.
+// These are: priority (facility and level combined), sequence number, microseconds since boot,
+// flags and possibly more fields, then the text with control characters as \xNN, then lines with
+// properties, which are ignored.
 func parseKmsg(record string) (KernelLine, error) {
 	head, rest, found := strings.Cut(record, ";")
 	fields := strings.Split(head, ",")
@@ -36,8 +36,8 @@ func parseKmsg(record string) (KernelLine, error) {
 		Text: unescapeHex(text)}, nil
 }
 
-// unescapeHex turns \xNN into the byte it stands for, unless the text could not be shown then: the
-// kernel names processes, whose names are the benchmark's to choose.
+// unescapeHex replaces \xNN by the byte, unless the text would then be unprintable: the kernel
+// prints names of processes, which the benchmark can choose.
 func unescapeHex(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -56,9 +56,9 @@ func unescapeHex(text string) string {
 	return text
 }
 
-// kmsgReader reads one record with each call, as /dev/kmsg does: errNoRecord when there is none
-// yet, errOverwritten when the next one was overwritten (the following call goes on with the oldest
-// that is left), errTooLong when it does not fit.
+// kmsgReader reads one record per call, like /dev/kmsg. The error is errNoRecord if there is none
+// yet, errOverwritten if the next one was overwritten (the following call returns the oldest
+// available one), and errTooLong if it does not fit.
 type kmsgReader interface {
 	ReadRecord(buffer []byte) (int, error)
 	Close() error
@@ -68,12 +68,12 @@ type kmsgReader interface {
 type kmsg struct {
 	device kmsgReader
 	buffer []byte
-	next   uint64 // the sequence number that should come now
+	next   uint64 // the expected next sequence number
 	known  bool   // next is known
 }
 
-// newKmsg reads past all that is there already, so that the first message that comes has a number
-// to be held against.
+// newKmsg reads everything that is already in the log, so that the sequence number of the next
+// message is known.
 func newKmsg(device kmsgReader) (*kmsg, error) {
 	// The kernel's own limit for a record with its properties is 8192 bytes (CONSOLE_EXT_LOG_MAX).
 	k := &kmsg{device: device, buffer: make([]byte, 16<<10)}
@@ -81,7 +81,7 @@ func newKmsg(device kmsgReader) (*kmsg, error) {
 	return k, err
 }
 
-// Drain returns what has come since.
+// Drain returns the messages since the last call.
 func (k *kmsg) Drain(context.Context) (lines []KernelLine, lost uint64, lostSome bool, err error) {
 	lost, lostSome, err = k.read(func(l KernelLine) { lines = append(lines, l) })
 	return lines, lost, lostSome, err
@@ -90,12 +90,12 @@ func (k *kmsg) Drain(context.Context) (lines []KernelLine, lost uint64, lostSome
 // Close closes the device.
 func (k *kmsg) Close() error { return k.device.Close() }
 
-// drainMost bounds how many records one call reads, so that a kernel that talks faster than it can
-// be read does not hold krund for ever.
+// drainMost bounds the number of records that one call reads, so that a kernel that logs faster
+// than it can be read does not block krund forever.
 const drainMost = 1 << 20
 
-// read hands every record that is there to yield. Records that do not parse are handed on as they
-// are: the log of a machine in trouble is worth keeping in any form.
+// read passes every available record to yield. Records that do not parse are passed unchanged,
+// because the log of a failing machine is valuable in any form.
 func (k *kmsg) read(yield func(KernelLine)) (lost uint64, lostSome bool, err error) {
 	for range drainMost {
 		n, err := k.device.ReadRecord(k.buffer)
@@ -103,7 +103,7 @@ func (k *kmsg) read(yield func(KernelLine)) (lost uint64, lostSome bool, err err
 		case errors.Is(err, errNoRecord):
 			return lost, lostSome, nil
 		case errors.Is(err, errOverwritten):
-			lostSome = lostSome || !k.known // else the next sequence number tells how many
+			lostSome = lostSome || !k.known // otherwise the next sequence number reveals the number
 			continue
 		case errors.Is(err, errTooLong) && len(k.buffer) < 1<<20:
 			k.buffer = make([]byte, 2*len(k.buffer))
@@ -122,11 +122,10 @@ func (k *kmsg) read(yield func(KernelLine)) (lost uint64, lostSome bool, err err
 		k.next, k.known = line.Seq+1, true
 		yield(line)
 	}
-	return lost, lostSome, errors.New("read kernel log: it grows faster than it can be read")
+	return lost, lostSome, errors.New("read kernel log: messages arrive faster than they can be read")
 }
 
-// dmesg follows the log of a system that only gives out all of it, by comparing what it was with
-// what it is.
+// dmesg follows the log of a system that only returns all of it, by comparing two readings.
 type dmesg struct {
 	commands host.Commands
 	before   []string
@@ -139,7 +138,7 @@ func newDmesg(ctx context.Context, c host.Commands) (*dmesg, error) {
 	return d, err
 }
 
-// Drain returns the lines that are new.
+// Drain returns the new lines.
 func (d *dmesg) Drain(ctx context.Context) (lines []KernelLine, lost uint64, lostSome bool, err error) {
 	if d.commands == nil {
 		return nil, 0, false, errors.New("read kernel log: this system has no dmesg")
@@ -160,7 +159,7 @@ func (d *dmesg) Drain(ctx context.Context) (lines []KernelLine, lost uint64, los
 // Close does nothing.
 func (*dmesg) Close() error { return nil }
 
-// splitLines parts a text into lines without their ends; no text is no line.
+// splitLines splits a text into lines without their ends; an empty text has no lines.
 func splitLines(text string) []string {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
@@ -169,10 +168,10 @@ func splitLines(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-// newLines returns the lines of a ring buffer that came after it was last read. The buffer loses
-// lines at its front, and the first line that is left may be cut, so before is searched for the
-// longest tail that the buffer still begins with. When none is left, all of it is new, and some of
-// what was new is lost.
+// newLines returns the lines of a ring buffer that were added since it was last read. The buffer
+// loses lines at its front, and its first line may be truncated, so newLines looks for the longest
+// tail of before with which the buffer begins. If there is none, all lines are new, and some new
+// lines were lost.
 func newLines(before, now []string) (fresh []string, lost bool) {
 	if len(before) == 0 {
 		return now, false
@@ -185,8 +184,7 @@ func newLines(before, now []string) (fresh []string, lost bool) {
 	return now, true
 }
 
-// beginsWith reports whether lines begin with head, whose first line may have lost its own
-// beginning.
+// beginsWith reports whether lines begin with head, whose first line may have lost its beginning.
 func beginsWith(lines, head []string) bool {
 	if len(lines) < len(head) || !strings.HasSuffix(head[0], lines[0]) || lines[0] == "" && head[0] != "" {
 		return false

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// lockedClock is a fakeClock for several goroutines.
+// lockedClock is a fakeClock that is safe for concurrent use.
 type lockedClock struct {
 	mu    sync.Mutex
 	clock fakeClock
@@ -62,7 +62,7 @@ func TestParseKmsg(t *testing.T) {
 	}
 }
 
-// fakeDevice is a ring buffer of records: a list of texts and errors to give out.
+// fakeDevice is a ring buffer of records: a list of texts and errors to return.
 type fakeDevice struct{ queue []any }
 
 func (d *fakeDevice) ReadRecord(buffer []byte) (int, error) {
@@ -124,7 +124,8 @@ func TestKmsg(t *testing.T) {
 	}
 }
 
-// TestKmsgLostBeforeTheFirst: without a message to count from, only that some were lost is known.
+// TestKmsgLostBeforeTheFirst: without a previous message, only the fact that some were lost is
+// known.
 func TestKmsgLostBeforeTheFirst(t *testing.T) {
 	device := &fakeDevice{}
 	k, err := newKmsg(device)
@@ -138,7 +139,7 @@ func TestKmsgLostBeforeTheFirst(t *testing.T) {
 	}
 }
 
-func TestAfterSortsAndLooksTwice(t *testing.T) {
+func TestAfterSortsAndReadsTwice(t *testing.T) {
 	device := &fakeDevice{}
 	k, err := newKmsg(device)
 	if err != nil {
@@ -165,7 +166,7 @@ func TestAfterSortsAndLooksTwice(t *testing.T) {
 	}
 }
 
-// lateClock lets a message come while somebody sleeps.
+// lateClock makes a message arrive during a sleep.
 type lateClock struct {
 	fakeClock
 	device *fakeDevice
@@ -278,7 +279,8 @@ func FuzzParseKmsg(f *testing.F) {
 	})
 }
 
-// FuzzNewLines: what came after is found however much the ring has lost, unless all of it.
+// FuzzNewLines: new lines are found however much the ring buffer has lost, unless it has lost
+// everything.
 func FuzzNewLines(f *testing.F) {
 	f.Add("a\nb\nc", "d\ne", 1)
 	f.Add("x\nx\nx", "x", 2)

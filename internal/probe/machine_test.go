@@ -25,7 +25,7 @@ func machine(t *testing.T, name string) (host.Host, string) {
 	return host.Host{Root: sysroot.New(dir)}, dir
 }
 
-// put writes a file of a machine, making its directories.
+// put writes a file of a machine and creates its directories.
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -37,7 +37,7 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-// failing answers reads of files whose names end in one of the keys with an error.
+// failing returns an error when a file is read whose name ends in one of the keys.
 type failing struct {
 	sysroot.OS
 	errs map[string]error
@@ -52,7 +52,7 @@ func (f failing) ReadFile(path string) ([]byte, error) {
 	return f.OS.ReadFile(path)
 }
 
-// scripted answers commands from a table of "name args".
+// scripted returns the output of commands from a table keyed by "name args".
 type scripted map[string]string
 
 func (s scripted) Output(_ context.Context, name string, args ...string) ([]byte, error) {
@@ -63,7 +63,7 @@ func (s scripted) Output(_ context.Context, name string, args ...string) ([]byte
 	return nil, errors.New("unexpected: " + line)
 }
 
-// fakeClock stands still but for Sleep, and for step at every look.
+// fakeClock advances only by Sleep, and by step at every reading.
 type fakeClock struct {
 	now   time.Time
 	step  time.Duration

@@ -43,8 +43,8 @@ func installed(ctx context.Context, h host.Host) (list []string, manager string)
 	return nil, ""
 }
 
-// parseDpkg reads /var/lib/dpkg/status: paragraphs of "Name: value". Packages that are removed but
-// for their configuration do not count.
+// parseDpkg parses /var/lib/dpkg/status: paragraphs of "Name: value". Packages of which only the
+// configuration remains do not count.
 func parseDpkg(text string) []string {
 	var list []string
 	var name, version, arch, status string
@@ -72,7 +72,7 @@ func parseDpkg(text string) []string {
 	return list
 }
 
-// parseApk reads Alpine's database: paragraphs with lines P:name and V:version.
+// parseApk parses Alpine's database: paragraphs with lines P:name and V:version.
 func parseApk(text string) []string {
 	var list []string
 	name := ""

@@ -14,12 +14,12 @@ import (
 	"krund/internal/sysroot"
 )
 
-// A Proof is what settings bring about, measured.
+// A Proof is the measured effect of settings.
 type Proof struct {
-	Speeds     []Speed       // one for each CPU, in order
-	Interrupts Interrupts    // of all CPUs, while those were busy
-	Switches   float64       // context switches of the whole machine per second; -1 unknown
-	Wanted     map[int]int64 // the frequency each CPU is set to, in kHz; CPUs without a fixed one are missing
+	Speeds     []Speed       // one per CPU, in order
+	Interrupts Interrupts    // of all CPUs, while the measured ones were busy
+	Switches   float64       // context switches of the whole machine per second; -1 if unknown
+	Wanted     map[int]int64 // the fixed frequency of each CPU in kHz; CPUs without one are missing
 }
 
 // Prove keeps the given CPUs busy for d, one thread on each at the same time, and measures how fast
@@ -62,13 +62,12 @@ func measureAll(ctx context.Context, clock sysroot.Clock, cpus host.CPUs, d time
 	return errors.Join(failures...)
 }
 
-// fixedFrequency returns the frequency to which both limits of a CPU are set, in kHz; 0 when they
+// fixedFrequency returns the frequency to which both limits of a CPU are set in kHz, or 0 if they
 // differ or are unknown.
 func fixedFrequency(root sysroot.Root, cpu int) int64 {
 	dir := fmt.Sprintf("/sys/devices/system/cpu/cpufreq/policy%d/", cpu)
 	if !root.Exists(dir) {
-		// several CPUs may share the policy of another one
-		dir = fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpufreq/", cpu)
+		dir = fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpufreq/", cpu) // CPUs may share a policy
 	}
 	lo, err1 := root.ReadInt(dir + "scaling_min_freq")
 	hi, err2 := root.ReadInt(dir + "scaling_max_freq")
@@ -78,7 +77,7 @@ func fixedFrequency(root sysroot.Root, cpu int) int64 {
 	return lo
 }
 
-// contextSwitches reads the row ctxt of /proc/stat.
+// contextSwitches reads the ctxt row of /proc/stat.
 func contextSwitches(root sysroot.Root) (n uint64, known bool) {
 	text, err := root.Read("/proc/stat")
 	if err != nil {
@@ -97,12 +96,12 @@ func parseSwitches(text string) (n uint64, known bool) {
 	return 0, false
 }
 
-// Bounds of what counts as proven. A tickless CPU still ticks now and then: once when a second task
-// shows up, and for timers that were armed on it. The study's kernels tick 250 times a second.
+// The limits of what counts as proven. A tickless CPU still ticks occasionally: when a second task
+// appears, and for timers that were armed on it. The study's kernels tick 250 times a second.
 const (
-	quietTicks  = 10   // ticks a second of a tickless CPU at most
-	quietIRQs   = 1    // device interrupts a second of a shielded CPU at most
-	frequencyOf = 0.03 // how far a fixed frequency may be off, in parts of it
+	quietTicks  = 10   // maximum ticks per second of a tickless CPU
+	quietIRQs   = 1    // maximum device interrupts per second of a shielded CPU
+	frequencyOf = 0.03 // maximum relative deviation of a fixed frequency
 )
 
 // Findings turns the proof into rows of a table. Their policy is warn: a proof judges settings, it
@@ -151,8 +150,7 @@ func (p Proof) speedRow(s Speed) setting.Finding {
 	}
 	off := s.Median()/(float64(khz)*1000) - 1
 	good := s.Steady() && off <= frequencyOf && off >= -frequencyOf
-	f := row("speed", s.CPU, good, s.String(), fmt.Sprintf("%d MHz, steady", khz/1000), why,
-		"the setting has no effect: switch turbo off in the firmware, look for power limits and cooling")
+	f := row("speed", s.CPU, good, s.String(), fmt.Sprintf("%d MHz, steady", khz/1000), why, "the setting has no effect: switch turbo off in the firmware, and check power limits and cooling")
 	if s.Source == "loop" {
 		f.Detail = "measured with a loop of known length: the processor's cycle counter cannot be read"
 	}
@@ -161,18 +159,14 @@ func (p Proof) speedRow(s Speed) setting.Finding {
 
 func (p Proof) ticksRow(c CPUInterrupts) setting.Finding {
 	rate := p.Interrupts.PerSecond(c.Ticks)
-	return row("ticks", c.CPU, rate <= quietTicks, fmt.Sprintf("%.1f timer interrupts/s", rate),
-		fmt.Sprintf("at most %d", quietTicks),
-		"the timer interrupts a CPU though one thread alone runs on it",
-		"boot with nohz_full=, see the control tickless")
+	return row("ticks", c.CPU, rate <= quietTicks, fmt.Sprintf("%.1f timer interrupts/s", rate), fmt.Sprintf("at most %d", quietTicks),
+		"the timer interrupts a CPU although only one thread runs on it", "boot with nohz_full=, see the control tickless")
 }
 
 func (p Proof) interruptsRow(c CPUInterrupts) setting.Finding {
 	rate := p.Interrupts.PerSecond(c.Devices)
-	f := row("interrupts", c.CPU, rate <= quietIRQs, fmt.Sprintf("%.1f device interrupts/s", rate),
-		fmt.Sprintf("at most %d", quietIRQs),
-		"interrupts of devices stop whatever runs on their CPU",
-		`set irq_affinity = "apply" in [controls] and stop irqbalance`)
+	f := row("interrupts", c.CPU, rate <= quietIRQs, fmt.Sprintf("%.1f device interrupts/s", rate), fmt.Sprintf("at most %d", quietIRQs),
+		"device interrupts preempt whatever runs on their CPU", `set irq_affinity = "apply" in [controls] and stop irqbalance`)
 	var others []string
 	for _, name := range sortedKeys(c.Others) {
 		others = append(others, fmt.Sprintf("%s %d", name, c.Others[name]))

@@ -22,22 +22,22 @@ func TestSpeedStatistics(t *testing.T) {
 	if moving.Steady() || moving.Chunks[0] != 3e9 {
 		t.Errorf("spread %g", moving.Spread())
 	}
-	if got := moving.String(); got != "3400 MHz, moves by 23.5 %" {
+	if got := moving.String(); got != "3400 MHz, varies by 23.5 %" {
 		t.Errorf("%q", got)
 	}
 	if (Speed{}).Steady() || !math.IsNaN((Speed{}).Median()) || (Speed{}).String() != "not measured" {
 		t.Error("no chunks count as a speed")
 	}
-	if got := (Speed{Chunks: []float64{5e8}}).String(); got != "500 million steps/s, moves by 0.0 %" {
+	if got := (Speed{Chunks: []float64{5e8}}).String(); got != "500 million steps/s, varies by 0.0 %" {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestMeasureSpeed runs the loop under a clock that goes a millisecond at each look.
+// TestMeasureSpeed runs the loop with a clock that advances by a millisecond per reading.
 func TestMeasureSpeed(t *testing.T) {
 	clock := &fakeClock{step: time.Millisecond}
 	s, err := MeasureSpeed(t.Context(), clock, -1, 30*time.Millisecond)
-	if err != nil || len(s.Chunks) != 10 { // each chunk looks three times
+	if err != nil || len(s.Chunks) != 10 { // each chunk reads the clock three times
 		t.Fatalf("%+v, %v", s, err)
 	}
 	for _, c := range s.Chunks {
@@ -59,7 +59,7 @@ func TestMeasureSpeed(t *testing.T) {
 }
 
 func TestSpinDependsOnEachStep(t *testing.T) {
-	// The constants are those of Knuth's MMIX generator; started with n, one step gives n*a+c.
+	// The constants are those of Knuth's MMIX generator: starting with n, one step yields n*a+c.
 	if got, want := Spin(1), uint64(6364136223846793005)+1442695040888963407; got != want {
 		t.Errorf("Spin(1) = %d, want %d", got, want)
 	}
@@ -121,7 +121,7 @@ func TestProofFindings(t *testing.T) {
 	}
 }
 
-// TestProve measures the machine at hand for a moment of a clock of its own.
+// TestProve measures this machine briefly with its own clock.
 func TestProve(t *testing.T) {
 	m, dir := machine(t, "intel-acpi-cpufreq")
 	put(t, dir, "proc/stat", "cpu 1 2 3\nctxt 123\n")

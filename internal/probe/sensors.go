@@ -10,14 +10,13 @@ import (
 	"krund/internal/host"
 )
 
-// parseSensors reads the temperatures of OpenBSD's `sysctl hw.sensors` (sysctl(8), print_sensor):
+// parseSensors parses the temperatures of OpenBSD's `sysctl hw.sensors` (sysctl(8), print_sensor):
 //
 //	hw.sensors.cpu0.temp0=45.00 degC
 //	hw.sensors.acpitz0.temp0=27.80 degC (zone temperature), OK
 //	hw.sensors.it0.temp2=unknown
 //
-// Device names of OpenBSD are numbered in the order of the bus, which stays the same from boot to
-// boot.
+// OpenBSD numbers devices in bus order, which is the same at every boot.
 func parseSensors(text string) Temperatures {
 	var t Temperatures
 	for line := range strings.Lines(text) {
@@ -43,7 +42,7 @@ func parseSensors(text string) Temperatures {
 		case err != nil || !strings.HasPrefix(rest, "degC"):
 			t.remark(sensor, "says "+display.Head(value, excerpt))
 		case math.IsNaN(degrees) || degrees*1000 < leastMilliC || degrees*1000 > mostMilliC:
-			t.remark(sensor, display.Head(value, excerpt)+" cannot be")
+			t.remark(sensor, display.Head(value, excerpt)+" is impossible")
 		default:
 			t.add(sensor, int(math.Round(degrees*1000)), namesake)
 		}

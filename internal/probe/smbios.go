@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// A memoryModule is a memory device of the firmware's table.
+// A memoryModule is a memory device in the firmware's table.
 type memoryModule struct {
-	slot         string // where it sits: "DIMM_A1"
+	slot         string // its slot: "DIMM_A1"
 	mib          uint64
-	speed        uint16 // MT/s, 0 unknown
+	speed        uint16 // MT/s, 0 if unknown
 	manufacturer string
 	part         string
 }
@@ -24,13 +24,13 @@ func (m memoryModule) String() string {
 	return strings.Join(strings.Fields(text+" "+m.manufacturer+" "+m.part), " ")
 }
 
-// memoryDevice is the type of the structures that describe modules (SMBIOS specification, DSP0134,
-// section 7.18).
+// memoryDevice is the type of the structures that describe memory modules (SMBIOS specification,
+// DSP0134, section 7.18).
 const memoryDevice = 17
 
-// parseModules reads the memory devices of an SMBIOS table: structures, each of a type, its own
-// length, two bytes of handle, fields, and then its strings, each ended by a zero, the last by two.
-// Empty slots are left out. It stops at what is no structure.
+// parseModules parses the memory devices of an SMBIOS table. Each structure consists of a type, its
+// length, a two-byte handle, fields, and its strings, each terminated by a zero and the last by
+// two. Empty slots are omitted. It stops at the first malformed structure.
 func parseModules(table []byte) []memoryModule {
 	var modules []memoryModule
 	for len(table) >= 4 {

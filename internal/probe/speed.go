@@ -12,8 +12,9 @@ import (
 	"krund/internal/sysroot"
 )
 
-// Spin does n steps of a calculation in which each step needs the one before it, and returns its
-// result so that no compiler leaves it out. A step is a multiplication and an addition of 64 bits.
+// Spin performs n steps of a calculation in which each step depends on the previous one, and
+// returns its result so that no compiler removes it. A step is a 64-bit multiplication and
+// addition.
 //
 //go:noinline
 func Spin(n int) uint64 {
@@ -24,10 +25,10 @@ func Spin(n int) uint64 {
 	return x
 }
 
-// stepCycles is how many processor cycles a step of Spin takes, 0 when unknown. On x86 a
+// stepCycles returns the number of processor cycles of a step of Spin, or 0 if unknown. On x86 a
 // multiplication takes 3 cycles and an addition 1, on every Intel processor since Nehalem and every
-// AMD one since Zen (Agner Fog, instruction tables), whatever else the processor could do at the
-// same time. Other processors fuse the two, or differ.
+// AMD processor since Zen (Agner Fog, instruction tables), whatever else the processor executes at
+// the same time. Other processors fuse the two, or differ.
 func stepCycles() float64 {
 	if runtime.GOARCH == "amd64" {
 		return 4
@@ -35,27 +36,24 @@ func stepCycles() float64 {
 	return 0
 }
 
-// A Speed is how fast a CPU ran under load, from many short chunks of work.
+// A Speed is the speed of a CPU under load, from many short chunks of work.
 type Speed struct {
-	CPU    int
-	Source string // "cycles": the processor's own counter; "loop": time of a loop of known length
-	// chunks are in Hz; otherwise in steps of the loop per second, which only tell whether the
-	// speed moves
-	Absolute bool
-	Chunks   []float64 // in the order of time
-	// times the thread was put aside by the kernel (involuntary context switches); -1 unknown
-	Switches int64
+	CPU      int
+	Source   string    // "cycles": the processor's own counter; "loop": duration of a loop of known length
+	Absolute bool      // chunks are in Hz; otherwise in loop steps per second, which only show whether the speed varies
+	Chunks   []float64 // in chronological order
+	Switches int64     // involuntary context switches of the thread; -1 if unknown
 }
 
-// Median returns the middle of the chunks, NaN without any.
+// Median returns the median of the chunks, or NaN if there are none.
 func (s Speed) Median() float64 { return s.quantile(0.5) }
 
-// Spread returns how far the speed moved: the distance between the 5th and the 95th percentile of
-// the chunks in parts of the median. The outermost chunks are left out because an interrupt makes a
-// single one slow. NaN without chunks.
+// Spread returns the variation of the speed: the distance between the 5th and the 95th percentile
+// of the chunks relative to the median. The outermost chunks are excluded because an interrupt
+// slows a single one down. It returns NaN if there are no chunks.
 func (s Speed) Spread() float64 { return (s.quantile(0.95) - s.quantile(0.05)) / s.Median() }
 
-// quantile returns the chunk below which the share q of them lies.
+// quantile returns the q-quantile of the chunks.
 func (s Speed) quantile(q float64) float64 {
 	if len(s.Chunks) == 0 {
 		return math.NaN()
@@ -64,11 +62,11 @@ func (s Speed) quantile(q float64) float64 {
 	return sorted[int(math.Round(q*float64(len(sorted)-1)))]
 }
 
-// steadySpread is the spread up to which a speed counts as one speed. Neighbouring P-states of the
-// study's machines are 5 % apart or more (section 7 there), and it took 3 % to either side as safe.
+// steadySpread is the maximum spread of a steady speed. Adjacent P-states of the study's machines
+// differ by 5 % or more (section 7 there), and the study considered 3 % in either direction safe.
 const steadySpread = 0.03
 
-// Steady reports whether the speed stayed the same.
+// Steady reports whether the speed was constant.
 func (s Speed) Steady() bool { return s.Spread() <= steadySpread }
 
 func (s Speed) String() string {
@@ -79,11 +77,11 @@ func (s Speed) String() string {
 	if !s.Absolute {
 		unit, scale = "million steps/s", 1e6
 	}
-	return fmt.Sprintf("%.0f %s, moves by %.1f %%", s.Median()/scale, unit, 100*s.Spread())
+	return fmt.Sprintf("%.0f %s, varies by %.1f %%", s.Median()/scale, unit, 100*s.Spread())
 }
 
-// chunkSteps is the work of a chunk: some 4 milliseconds at 3 GHz, long against the reading of the
-// clock and short against the time in which a processor changes its frequency.
+// chunkSteps is the work of a chunk: about 4 milliseconds at 3 GHz, which is long compared with
+// reading the clock and short compared with the time in which a processor changes its frequency.
 const chunkSteps = 3_000_000
 
 // A cycleCounter counts the cycles of the calling thread.
@@ -92,9 +90,9 @@ type cycleCounter interface {
 	Close() error
 }
 
-// MeasureSpeed keeps a CPU busy for d and measures how fast it runs. It binds the calling thread to
-// the CPU while it does; a CPU of -1 is whichever the kernel chooses. The processor's cycle counter
-// is used where the kernel lets it be read.
+// MeasureSpeed keeps a CPU busy for d and measures its speed. It binds the calling thread to the
+// CPU meanwhile; a CPU of -1 means any CPU. It uses the processor's cycle counter if the kernel
+// allows reading it.
 func MeasureSpeed(ctx context.Context, clock sysroot.Clock, cpu int, d time.Duration) (Speed, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -109,7 +107,7 @@ func MeasureSpeed(ctx context.Context, clock sysroot.Clock, cpu int, d time.Dura
 	counter, err := openCycles()
 	if err == nil {
 		s.Source, s.Absolute = "cycles", true
-		defer func() { _ = counter.Close() }() // nothing is written through it
+		defer func() { _ = counter.Close() }() // read-only
 	}
 	before := threadSwitches()
 	end := clock.Now().Add(d)
@@ -126,8 +124,8 @@ func MeasureSpeed(ctx context.Context, clock sysroot.Clock, cpu int, d time.Dura
 	return s, ctx.Err()
 }
 
-// measureChunk returns the speed of one chunk: in Hz, or in steps per second when nobody knows how
-// many cycles a step takes.
+// measureChunk returns the speed of one chunk: in Hz, or in steps per second if the cycles per step
+// are unknown.
 func measureChunk(clock sysroot.Clock, counter cycleCounter) (float64, error) {
 	var before, after uint64
 	var err error
@@ -145,7 +143,7 @@ func measureChunk(clock sysroot.Clock, counter cycleCounter) (float64, error) {
 		}
 	}
 	if elapsed <= 0 {
-		return 0, errors.New("the clock stands still")
+		return 0, errors.New("the clock does not advance")
 	}
 	switch {
 	case counter != nil:

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bindThread binds the calling thread to one CPU; unbind gives it back those it had.
+// bindThread binds the calling thread to one CPU; unbind restores its previous affinity.
 func bindThread(cpu int) (unbind func(), err error) {
 	var old, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &old); err != nil {
@@ -18,10 +18,10 @@ func bindThread(cpu int) (unbind func(), err error) {
 	if err := unix.SchedSetaffinity(0, &one); err != nil {
 		return nil, fmt.Errorf("bind thread: %w", err)
 	}
-	return func() { _ = unix.SchedSetaffinity(0, &old) }, nil // what the thread had is still allowed to it
+	return func() { _ = unix.SchedSetaffinity(0, &old) }, nil // the previous affinity is still permitted
 }
 
-// threadSwitches returns how often the calling thread was put aside against its will, -1 when
+// threadSwitches returns the number of involuntary context switches of the calling thread, or -1 if
 // unknown.
 func threadSwitches() int64 {
 	var u unix.Rusage
@@ -35,7 +35,7 @@ func threadSwitches() int64 {
 type perfCycles int
 
 // openCycles opens the processor's cycle counter for the calling thread, in user mode only, so that
-// reading the clock does not count. Virtual machines and some kernels have none.
+// reading the clock is not counted. Virtual machines and some kernels have none.
 func openCycles() (cycleCounter, error) {
 	attr := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES,

@@ -4,15 +4,15 @@ package probe
 
 import "errors"
 
-// bindThread cannot bind: OpenBSD has no call for it.
+// bindThread fails, because OpenBSD has no call for binding threads.
 func bindThread(int) (unbind func(), err error) {
 	return nil, errors.New("threads cannot be bound to a CPU on this system")
 }
 
-// threadSwitches is unknown.
+// threadSwitches returns -1: unknown.
 func threadSwitches() int64 { return -1 }
 
-// openCycles has no counter.
+// openCycles fails, because there is no counter.
 func openCycles() (cycleCounter, error) {
 	return nil, errors.New("no cycle counter on this system")
 }

@@ -27,18 +27,18 @@ var temperature = setting.Descriptor{
 // celsius prints thousandths of a degree.
 func celsius(milli int) string { return fmt.Sprintf("%.1f C", float64(milli)/1000) }
 
-// Temperatures are the readings of all sensors that work, ordered by sensor, and remarks about
-// those that do not.
+// Temperatures are the readings of all working sensors, sorted by sensor, and remarks about the
+// others.
 type Temperatures struct {
 	Readings []results.Temperature `json:"readings"`
 	Remarks  []string              `json:"remarks,omitempty"`
 
-	namesakes map[string]int // how many sensors of a name were seen so far, those that do not work among them
-	numbers   []int          // which of its namesakes each reading is, from 1
+	namesakes map[string]int // number of sensors of a name seen so far, including those that do not work
+	numbers   []int          // index of each reading among the sensors of its name, from 1
 }
 
-// Readings outside of these bounds come from inputs to which nothing is connected (all bits set, or
-// none), in thousandths of a degree Celsius. No processor works there.
+// Readings outside these bounds come from unconnected inputs (all bits set, or none), in
+// thousandths of a degree Celsius. No processor operates there.
 const (
 	leastMilliC = -40000
 	mostMilliC  = 125000
@@ -46,11 +46,12 @@ const (
 
 const hwmonDir = "/sys/class/hwmon"
 
-// hwmonTemperatures reads all sensors of Linux (docs.kernel.org, hwmon/sysfs-interface), or, where
+// hwmonTemperatures reads all sensors of Linux (docs.kernel.org, hwmon/sysfs-interface) or, if
 // there are none, the thermal zones.
 //
-// hwmonN is numbered in the order in which drivers happen to load, so a sensor is named by chip,
-// the device's place in the machine, and label: "coretemp@platform/coretemp.0/Core_0".
+// The numbers of hwmonN depend on the order in which drivers are loaded, so a sensor is named by
+// its chip, the device's location in the machine, and its label:
+// "coretemp@platform/coretemp.0/Core_0".
 func hwmonTemperatures(root sysroot.Root) Temperatures {
 	var t Temperatures
 	for _, entry := range root.List(hwmonDir) {
@@ -85,18 +86,18 @@ func (t *Temperatures) chip(root sysroot.Root, dir string) {
 		sensor := word(chip + "/" + label)
 		number := t.meet(sensor)
 		if fault, err := root.Read(base + "_fault"); err == nil && fault == "1" {
-			t.remark(sensor, "says that it is faulty")
+			t.remark(sensor, "reports a fault")
 			continue
 		}
 		if enabled, err := root.Read(base + "_enable"); err == nil && enabled == "0" {
-			t.remark(sensor, "is switched off")
+			t.remark(sensor, "is disabled")
 			continue
 		}
 		t.take(root, input, sensor, number)
 	}
 }
 
-// meet counts a sensor among its namesakes and returns which of them it is.
+// meet counts a sensor among those of the same name and returns its index.
 func (t *Temperatures) meet(sensor string) int {
 	if t.namesakes == nil {
 		t.namesakes = map[string]int{}
@@ -105,7 +106,7 @@ func (t *Temperatures) meet(sensor string) int {
 	return t.namesakes[sensor]
 }
 
-// add takes a reading in.
+// add adds a reading.
 func (t *Temperatures) add(sensor string, milli, number int) {
 	t.Readings = append(t.Readings, results.Temperature{Sensor: sensor, MilliC: milli})
 	t.numbers = append(t.numbers, number)
@@ -130,14 +131,14 @@ func (t *Temperatures) remark(sensor, what string) {
 	t.Remarks = append(t.Remarks, fmt.Sprintf("sensor %s left out: %s", sensor, what))
 }
 
-// parseMilliC reads a whole number of thousandths of a degree that a sensor can mean.
+// parseMilliC parses a plausible temperature in thousandths of a degree.
 func parseMilliC(text string) (int, error) {
 	milli, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a temperature", display.Head(text, excerpt))
 	}
 	if milli < leastMilliC || milli > mostMilliC {
-		return 0, fmt.Errorf("%s cannot be", celsius(milli))
+		return 0, fmt.Errorf("%s is impossible", celsius(milli))
 	}
 	return milli, nil
 }
@@ -158,8 +159,9 @@ func (t *Temperatures) zones(root sysroot.Root) {
 	}
 }
 
-// finish orders the readings and numbers those that share a name, in the order in which they were
-// found. One that cannot be read keeps its number: the others must not be taken for it.
+// finish sorts the readings and numbers those that share a name, in the order in which they were
+// found. A sensor that cannot be read keeps its number, because the others must not be mistaken for
+// it.
 func (t *Temperatures) finish() {
 	shared := map[string]bool{}
 	for i, r := range t.Readings {
@@ -169,16 +171,15 @@ func (t *Temperatures) finish() {
 		}
 	}
 	for _, sensor := range sortedKeys(shared) {
-		t.Remarks = append(t.Remarks, fmt.Sprintf("%d sensors are called %s: told apart by the order in "+
-			"which the kernel lists them", t.namesakes[sensor], sensor))
+		t.Remarks = append(t.Remarks, fmt.Sprintf("%d sensors are called %s: distinguished by the order in which the kernel lists them", t.namesakes[sensor], sensor))
 	}
 	slices.SortFunc(t.Readings,
 		func(a, b results.Temperature) int { return sysroot.Compare(a.Sensor, b.Sensor) })
 	t.namesakes, t.numbers = nil, nil
 }
 
-// devicePlace returns where in the machine the device of a hwmon directory sits: its path below
-// /sys/devices, without the parts that are numbered by chance.
+// devicePlace returns the location of the device of a hwmon directory in the machine: its path
+// below /sys/devices, without the parts with unstable numbers.
 func devicePlace(root sysroot.Root, dir string) string {
 	place, err := root.Resolve(dir + "/device")
 	if err != nil {
@@ -189,9 +190,9 @@ func devicePlace(root sysroot.Root, dir string) string {
 	return stablePlace(place)
 }
 
-// stablePlace cuts the parts of a device path that depend on the order in which drivers load: the
-// hwmon directory itself at the end, and the numbers of buses and controllers (nvme0, host3, i2c-5
-// and the 5-0048 on it), whose place on the PCI bus stays in the path.
+// stablePlace removes the parts of a device path that depend on the order in which drivers are
+// loaded: the hwmon directory itself at the end, and the numbers of buses and controllers (nvme0,
+// host3, i2c-5 and the 5-0048 on it), whose location on the PCI bus is part of the path.
 func stablePlace(place string) string {
 	place = strings.TrimPrefix(place, "/sys/devices/")
 	parts := strings.Split(strings.Trim(place, "/"), "/")
@@ -207,8 +208,8 @@ func stablePlace(place string) string {
 	return strings.Join(parts, "/")
 }
 
-// stablePart replaces the number of a part that is numbered by chance by "*". A port of a disk
-// controller (ata3) keeps its number.
+// stablePart replaces an unstable number of a path component by "*". A port of a disk controller
+// (ata3) keeps its number.
 func stablePart(part string) string {
 	for _, kind := range []string{"nvme", "host", "target", "i2c-"} {
 		rest, found := strings.CutPrefix(part, kind)
@@ -229,8 +230,8 @@ func stablePart(part string) string {
 
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// word makes a name of one word: white space and control characters become "_", so that it can
-// stand in a line of key=value pairs.
+// word converts a name to one word: white space and control characters become "_", so that it can
+// be part of a line of key=value pairs.
 func word(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) || r == '=' || r == unicode.ReplacementChar {

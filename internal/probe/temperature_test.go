@@ -12,7 +12,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-// shown prints readings as "sensor=milli".
+// shown formats readings as "sensor=milli".
 func shown(t Temperatures) []string {
 	var list []string
 	for _, r := range t.Readings {
@@ -28,13 +28,11 @@ func TestTemperaturesOfEachMachine(t *testing.T) {
 			"coretemp@platform/coretemp.0/Core_0 44.0 C", "coretemp@platform/coretemp.0/Package_id_0 45.0 C",
 			"nvme@pci0000:00/0000:00:1d.0/0000:3d:00.0/nvme/nvme*/Composite 38.9 C",
 		},
-		"amd-pstate-epp": {"k10temp@pci0000:00/0000:00:18.3/Tccd1 46.0 C",
-			"k10temp@pci0000:00/0000:00:18.3/Tctl 48.2 C"},
-		// Two chips of one name are told apart by where they sit.
-		"amd-acpi-cpufreq": {"k10temp@pci0000:00/0000:00:18.3/Tdie 38.6 C",
-			"k10temp@pci0000:00/0000:00:19.3/Tdie 39.0 C"},
-		"arm64":     {"zone@soc-thermal 41.5 C"},
-		"kvm-guest": nil,
+		"amd-pstate-epp": {"k10temp@pci0000:00/0000:00:18.3/Tccd1 46.0 C", "k10temp@pci0000:00/0000:00:18.3/Tctl 48.2 C"},
+		// Two chips of the same name are distinguished by their location.
+		"amd-acpi-cpufreq": {"k10temp@pci0000:00/0000:00:18.3/Tdie 38.6 C", "k10temp@pci0000:00/0000:00:19.3/Tdie 39.0 C"},
+		"arm64":            {"zone@soc-thermal 41.5 C"},
+		"kvm-guest":        nil,
 	}
 	for name, want := range tests {
 		m, _ := machine(t, name)
@@ -45,8 +43,7 @@ func TestTemperaturesOfEachMachine(t *testing.T) {
 	}
 }
 
-// TestSensorNamesOutliveRenumbering gives the chips other numbers, as another order of loading
-// drivers does.
+// TestSensorNamesOutliveRenumbering renumbers the chips, as a different driver load order does.
 func TestSensorNamesOutliveRenumbering(t *testing.T) {
 	m, dir := machine(t, "intel-pstate-active")
 	before := shown(hwmonTemperatures(m.Root))
@@ -72,12 +69,12 @@ func TestSensorNamesOutliveRenumbering(t *testing.T) {
 	}
 }
 
-// TestBrokenSensors: one bad sensor costs a remark, not the others.
+// TestBrokenSensors: a bad sensor causes a remark and does not affect the others.
 func TestBrokenSensors(t *testing.T) {
 	m, dir := machine(t, "intel-pstate-active")
 	const chip = "sys/devices/platform/coretemp.0/hwmon/hwmon10/"
 	put(t, dir, chip+"temp3_input", "rubbish\n")
-	put(t, dir, chip+"temp4_input", "255000\n") // nothing connected
+	put(t, dir, chip+"temp4_input", "255000\n") // unconnected
 	put(t, dir, chip+"temp5_input", "30000\n")
 	put(t, dir, chip+"temp5_fault", "1\n")
 	put(t, dir, chip+"temp6_input", "30000\n")
@@ -98,9 +95,7 @@ func TestBrokenSensors(t *testing.T) {
 		t.Errorf("%q, want %q", shown(got), want)
 	}
 	all := strings.Join(got.Remarks, "\n")
-	for _, part := range []string{"temp3 left out", "temp4 left out: 255.0 C cannot be", "temp5 left out: " +
-		"says that it is faulty", "temp6 left out: is switched off", "temp7 left out",
-		"resource temporarily unavailable", "input/output error"} {
+	for _, part := range []string{"temp3 left out", "temp4 left out: 255.0 C is impossible", "temp5 left out: reports a fault", "temp6 left out: is disabled", "temp7 left out", "resource temporarily unavailable", "input/output error"} {
 		if !strings.Contains(all, part) {
 			t.Errorf("remarks lack %q:\n%s", part, all)
 		}
@@ -113,7 +108,7 @@ func TestNamelessAndDoubleSensors(t *testing.T) {
 		put(t, dir, "sys/class/hwmon/hwmon"+n+"/temp1_input", n+"000\n")
 	}
 	got := hwmonTemperatures(m.Root)
-	// There is not even a device to tell them apart.
+	// There is not even a device to distinguish them.
 	want := []string{"unnamed@class/temp1#1 2.0 C", "unnamed@class/temp1#2 11.0 C"}
 	if len(got.Readings) != 2 || got.Readings[0].Sensor == got.Readings[1].Sensor ||
 		got.Readings[0].MilliC != 2000 {
@@ -126,9 +121,9 @@ func TestNamelessAndDoubleSensors(t *testing.T) {
 	}
 }
 
-// TestNamesakesKeepTheirNumbers: while one of them cannot be read the others must not be taken for
-// it, whose base temperature is another.
-func TestNamesakesKeepTheirNumbers(t *testing.T) {
+// TestSensorsOfOneNameKeepTheirNumbers: while a sensor cannot be read, the others must not be
+// mistaken for it, because its base temperature differs.
+func TestSensorsOfOneNameKeepTheirNumbers(t *testing.T) {
 	m, dir := machine(t, "kvm-guest")
 	zone := func(n, temp string) {
 		put(t, dir, "sys/class/thermal/thermal_zone"+n+"/type", "acpitz\n")
@@ -195,7 +190,7 @@ func TestStablePlace(t *testing.T) {
 }
 
 func TestParseSensors(t *testing.T) {
-	// OpenBSD 6.0 and 7.4 on a PC; the values as print_sensor of sysctl(8) writes them.
+	// OpenBSD 6.0 and 7.4 on a PC; the values are formatted like print_sensor of sysctl(8).
 	const text = `hw.sensors.cpu0.temp0=45.00 degC
 hw.sensors.cpu0.frequency0=3600000000.00 Hz
 hw.sensors.acpitz0.temp0=27.80 degC (zone temperature)

@@ -32,24 +32,24 @@ var throttle = setting.Descriptor{
 // is set is 1.
 type Throttle struct {
 	Counts  map[string]uint64 `json:"counts"`
-	Remarks []string          `json:"remarks,omitempty"` // sources that this machine lacks
+	Remarks []string          `json:"remarks,omitempty"` // sources that are missing on this machine
 }
 
-// ReadThrottle reads every source that there is: the kernel's counters of thermal events, which
-// each CPU keeps for itself (Linux, drivers/thermal/intel/therm_throt.c); the rows TRM, THR and MCE
-// of /proc/interrupts; and the status registers of Intel processors, where they can be read, since
-// without the boot option int_pln_enable the kernel does not count power limits.
+// ReadThrottle reads every available source: the kernel's per-CPU counters of thermal events
+// (Linux, drivers/thermal/intel/therm_throt.c); the rows TRM, THR and MCE of /proc/interrupts; and,
+// if readable, the status registers of Intel processors, because without the boot option
+// int_pln_enable the kernel does not count power limits.
 func ReadThrottle(root sysroot.Root) Throttle {
 	t := Throttle{Counts: map[string]uint64{}}
 	files, err := root.Glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/*_count")
 	if err != nil || len(files) == 0 {
-		t.Remarks = append(t.Remarks, "the kernel counts no throttling here: rely on the APERF/MPERF ratio")
+		t.Remarks = append(t.Remarks, "the kernel does not count throttling on this machine: rely on the APERF/MPERF ratio")
 	}
 	var unreadable []error
 	for _, file := range files {
 		n, err := readCount(root, file)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the CPU went offline in this moment
+			continue // the CPU just went offline
 		}
 		if err != nil {
 			unreadable = append(unreadable, err)
@@ -74,7 +74,7 @@ func ReadThrottle(root sysroot.Root) Throttle {
 	return t
 }
 
-// readCount reads a file with a number that only grows.
+// readCount reads a file that contains a monotonic count.
 func readCount(root sysroot.Root, file string) (uint64, error) {
 	text, err := root.Read(file)
 	if err != nil {
@@ -88,8 +88,8 @@ func readCount(root sysroot.Root, file string) (uint64, error) {
 }
 
 // Status registers of Intel processors and their bits (Intel SDM volume 4, IA32_THERM_STATUS and
-// IA32_PACKAGE_THERM_STATUS). A log bit stays set until somebody clears it, so it tells of a first
-// event only.
+// IA32_PACKAGE_THERM_STATUS). A log bit stays set until it is cleared, so it only reports the first
+// event.
 const (
 	thermStatus        = 0x19c
 	packageThermStatus = 0x1b1
@@ -106,7 +106,7 @@ var thermBits = []struct {
 	{15, "cross-domain limit (log)"},
 }
 
-// registers adds the bits of every CPU whose registers can be read.
+// registers adds the bits of every CPU with readable registers.
 func (t *Throttle) registers(root sysroot.Root) {
 	cpuinfo, err := root.Read("/proc/cpuinfo")
 	if err != nil || !strings.Contains(cpuinfo, "GenuineIntel") {
@@ -124,7 +124,7 @@ func (t *Throttle) registers(root sysroot.Root) {
 		}{{thermStatus, "core"}, {packageThermStatus, "package"}} {
 			var data [8]byte
 			if root.ReadAt(device, data[:], r.at) != nil {
-				continue // the processor has no such register, or the kernel does not let it be read
+				continue // the processor has no such register, or the kernel denies access
 			}
 			value := binary.LittleEndian.Uint64(data[:])
 			for _, b := range thermBits {
@@ -134,7 +134,7 @@ func (t *Throttle) registers(root sysroot.Root) {
 	}
 }
 
-// A ThrottleChange is a count that is not what it was.
+// A ThrottleChange is a count that has changed.
 type ThrottleChange struct {
 	Name          string
 	Before, After uint64
@@ -144,9 +144,8 @@ func (c ThrottleChange) String() string {
 	return fmt.Sprintf("%s: %d -> %d", c.Name, c.Before, c.After)
 }
 
-// Since returns the counts that have risen since before, and the bits that are set now and were
-// not, in the order of their names. A count that was not there before is new, and counts as having
-// risen from 0.
+// Since returns the counts that have risen since before, and the bits that are newly set, sorted by
+// name. A count that was missing before counts as having risen from 0.
 func (t Throttle) Since(before Throttle) []ThrottleChange {
 	var changes []ThrottleChange
 	for _, name := range sortedKeys(t.Counts) {
@@ -157,8 +156,8 @@ func (t Throttle) Since(before Throttle) []ThrottleChange {
 	return changes
 }
 
-// Missing returns the counts of t that are not in after, in the order of their names: of CPUs that
-// went offline, and of files that cannot be read any more.
+// Missing returns the counts of t that are not in after, sorted by name: those of CPUs that went
+// offline, and of files that can no longer be read.
 func (t Throttle) Missing(after Throttle) []string {
 	return slices.DeleteFunc(sortedKeys(t.Counts), func(name string) bool {
 		_, there := after.Counts[name]

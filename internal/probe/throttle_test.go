@@ -32,8 +32,8 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// TestThrottleCountersThatCannotBeRead: they are summed up in one remark, however many CPUs there
-// are; those of a CPU that went offline are none.
+// TestThrottleCountersThatCannotBeRead: they are summarized in one remark, however many CPUs there
+// are. Counters of a CPU that went offline are not included.
 func TestThrottleCountersThatCannotBeRead(t *testing.T) {
 	m, dir := machine(t, "intel-acpi-cpufreq")
 	before := ReadThrottle(m.Root)
@@ -132,8 +132,8 @@ func TestParseInterrupts(t *testing.T) {
 
 func TestInterruptsBetween(t *testing.T) {
 	before := ParseInterrupts(interruptsText)
-	// CPU 1 has come online meanwhile, so that the columns move; interrupt 25 is new; NMI went
-	// backwards, as no counter should.
+	// CPU 1 has come online meanwhile, so the columns move; interrupt 25 is new; NMI went
+	// backwards, which no counter should do.
 	after := ParseInterrupts(`            CPU0       CPU1       CPU2
   24:        110         50        200   ahci
   25:          5          5          5   nvme

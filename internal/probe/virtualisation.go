@@ -21,13 +21,12 @@ var virtualisation = setting.Descriptor{
 
 // Virtualisation reports whether something stands between krund and the hardware.
 type Virtualisation struct {
-	// the hypervisor ("kvm", "vmware", ...); "vm" when it does not say; "" for none
-	Machine   string   `json:"machine"`
+	Machine   string   `json:"machine"`            // the hypervisor ("kvm", "vmware", ...); "vm" if unknown; "" for none
 	Container string   `json:"container"`          // the kind of container; "" for none
-	Evidence  []string `json:"evidence,omitempty"` // what shows it
+	Evidence  []string `json:"evidence,omitempty"` // evidence for it
 }
 
-// None tells that nothing was found.
+// None reports whether nothing was found.
 func (v Virtualisation) None() bool { return v.Machine == "" && v.Container == "" }
 
 func (v Virtualisation) String() string {
@@ -42,8 +41,8 @@ func (v Virtualisation) String() string {
 	return fmt.Sprintf("%s container on %s", v.Container, v.Machine)
 }
 
-// hypervisors are the beginnings of names that firmware gives of the machine, and the hypervisors
-// they stand for, as in systemd-detect-virt(1). The first that fits counts.
+// hypervisors maps prefixes of the machine names that firmware reports to hypervisors, as in
+// systemd-detect-virt(1). The first match counts.
 var hypervisors = []struct{ word, name string }{
 	{"KVM", "kvm"}, {"OpenStack", "kvm"}, {"KubeVirt", "kvm"}, {"Amazon EC2", "amazon"}, {"QEMU", "qemu"},
 	{"VMware", "vmware"}, {"VMW", "vmware"},
@@ -76,7 +75,7 @@ func DetectVirtualisation(ctx context.Context, h host.Host) Virtualisation {
 	return v
 }
 
-// found notes evidence. A name that says more than "vm" replaces it.
+// found adds evidence. A more specific name replaces "vm".
 func (v *Virtualisation) found(machine, evidence string) {
 	if v.Machine == "" || v.Machine == "vm" {
 		v.Machine = machine
@@ -98,7 +97,7 @@ func (v *Virtualisation) askSystemd(ctx context.Context, c host.Commands) {
 	}
 }
 
-// isName reports whether a program's answer names something.
+// isName reports whether the output of a program is a name.
 func isName(out []byte) bool {
 	text := strings.TrimSpace(string(out))
 	return text != "" && text != "none" && !strings.ContainsAny(text, " \n")
@@ -140,10 +139,10 @@ func (v *Virtualisation) askFiles(h host.Host) {
 	}
 }
 
-// rented reports whether what the firmware calls a cloud's is a machine of its own, without a
-// hypervisor: Amazon and Google let both, under the same vendor. Amazon's have ".metal" in their
-// product's name; on x86 a virtual machine of either has the processor's flag, as
-// systemd-detect-virt(1) knows.
+// rented reports whether a machine that the firmware attributes to a cloud provider is a bare-metal
+// machine without a hypervisor: Amazon and Google offer both, under the same vendor. Amazon's have
+// ".metal" in their product name; on x86 a virtual machine of either has the processor's hypervisor
+// flag, which systemd-detect-virt(1) also uses.
 func rented(name string, firmware []string, cpuinfo string) bool {
 	if name != "amazon" && name != "google" || host.CPUFlag(cpuinfo, "hypervisor") {
 		return false

@@ -57,11 +57,10 @@ func TestVirtualisationByEachTrace(t *testing.T) {
 	}
 }
 
-// TestRentedMachines: the firmware of a cloud's machine names the same vendor whether there is a
-// hypervisor or not.
-func TestRentedMachines(t *testing.T) {
-	const bare, guest, arm = "processor : 0\nflags : fpu vme\n", "processor : 0\nflags : fpu hypervisor\n",
-		"processor : 0\nFeatures : fp asimd\n"
+// TestCloudMachines: the firmware of a cloud machine names the same vendor with and without a
+// hypervisor.
+func TestCloudMachines(t *testing.T) {
+	const bare, guest, arm = "processor : 0\nflags : fpu vme\n", "processor : 0\nflags : fpu hypervisor\n", "processor : 0\nFeatures : fp asimd\n"
 	tests := []struct{ name, vendor, product, cpuinfo, want string }{
 		{"Amazon, metal", "Amazon EC2", "c5.metal", bare, "none"},
 		{"Amazon, metal in sizes", "Amazon EC2", "c7i.metal-24xl", bare, "none"},
@@ -97,7 +96,7 @@ func TestVirtualisationOfOpenBSD(t *testing.T) {
 		{"vmm", scripted{"sysctl -n hw.vendor": "OpenBSD\n", "sysctl -n hw.product": "VMM\n",
 			"dmesg": "mainbus0 at root\npvbus0 at mainbus0: OpenBSD\n"}, "vmm"},
 		{"only the kernel knows", scripted{"dmesg": "mainbus0 at root\npvbus0 at mainbus0: KVM\n"}, "vm"},
-		{"nobody to ask", nil, "none"},
+		{"no source of information", nil, "none"},
 	}
 	for _, tt := range tests {
 		m := host.Host{Root: sysroot.New(t.TempDir()), Commands: tt.commands}

@@ -11,11 +11,11 @@ import (
 	"krund/internal/key"
 )
 
-// ErrExists is returned by Append when the attempt already has another record.
+// ErrExists is returned by Append if the attempt already has a different record.
 var ErrExists = errors.New("another record of this slot and attempt exists; records are never changed")
 
-// Appender adds records to a directory. It keeps nothing in memory and never
-// lists the directory: the ten-thousandth record costs what the first did.
+// Appender adds records to a directory. It keeps nothing in memory and never lists the directory,
+// so that the cost of a record does not depend on the number of records.
 type Appender struct {
 	fsys durable.FS
 	dir  string
@@ -26,13 +26,13 @@ func NewAppender(fsys durable.FS, dir string) *Appender {
 	return &Appender{fsys: fsys, dir: dir}
 }
 
-// Append makes r durable: when it returns nil, r survives a power cut. If the power fails before,
-// the record exists completely or not at all. Appending the same record again changes nothing; a
-// different one for the same slot and attempt is refused with ErrExists.
+// Append makes r durable: once it returns nil, r survives a power cut. If power fails before, the
+// record exists completely or not at all. Appending the same record again changes nothing; a
+// different one for the same slot and attempt is rejected with ErrExists.
 //
-// It checks only what identifies the file: slot, attempt, key and outcome. It refuses no
-// measurement for looking odd; Record.Check is for the reader. Texts are bounded as by Bounded. The
-// error wraps ErrTooLarge for a record that is larger than a reader accepts.
+// Append checks only what identifies the file: slot, attempt, key and outcome. It does not reject
+// implausible measurements; Record.Check is for readers. Texts are bounded by Bounded. The error
+// wraps ErrTooLarge if the record exceeds what a reader reads.
 func (a *Appender) Append(r Record) error {
 	name := Name{Slot: r.Slot, Attempt: r.Attempt}
 	if err := a.append(r, name); err != nil {
@@ -45,7 +45,7 @@ func (a *Appender) append(r Record, name Name) error {
 	if err := r.checkIdentity(); err != nil {
 		return err
 	}
-	if r.seriesBytes() > mostSeries { // before it is in memory a second time
+	if r.seriesBytes() > mostSeries { // before a second copy is in memory
 		return ErrTooLarge
 	}
 	r = r.boundedTexts()
@@ -60,13 +60,13 @@ func (a *Appender) append(r Record, name Name) error {
 	if err != nil {
 		return err
 	}
-	const readable = 0o644 // so that krunctl can read it without privileges
+	const readable = 0o644 // krunctl runs without privileges
 	return durable.WriteFile(a.fsys, path, packed, readable)
 }
 
-// confirm compares the JSON, not the compressed bytes: another version of the compressor must not
-// make the same record a different one. It syncs the directory, because an earlier Append may have
-// failed at that step.
+// confirm compares the JSON, not the compressed bytes, because another version of the compressor
+// must not make the same record a different one. It syncs the directory, because the earlier Append
+// may have failed just there.
 func (a *Appender) confirm(path string, r Record) error {
 	var text bytes.Buffer
 	if err := encodeJSON(&text, r); err != nil {
@@ -86,7 +86,7 @@ func (a *Appender) confirm(path string, r Record) error {
 	return a.fsys.SyncDir(a.dir)
 }
 
-// checkIdentity reports whether r can be stored and found again.
+// checkIdentity returns an error unless r can be stored and found again.
 func (r Record) checkIdentity() error {
 	if n, ok := ParseName((Name{Slot: r.Slot, Attempt: r.Attempt}).String()); !ok || n.Slot != r.Slot {
 		return fmt.Errorf("slot %d, attempt %d: a slot counts from 0, an attempt from 1", r.Slot, r.Attempt)
@@ -95,7 +95,7 @@ func (r Record) checkIdentity() error {
 		return err
 	}
 	if !r.Outcome.Known() {
-		return fmt.Errorf("outcome %.40q is none of completed, error, timeout, rerun", r.Outcome)
+		return fmt.Errorf("outcome %.40q is not completed, error, timeout or rerun", r.Outcome)
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"krund/internal/results"
 )
 
-// BenchmarkAppend adds a record of 2000 iterations and 4 cores to a directory
-// that has some already: the cost is to be the same.
+// BenchmarkAppend adds a record of 2000 iterations and 4 cores to directories that already contain
+// records: the cost should not depend on their number.
 func BenchmarkAppend(b *testing.B) {
 	for _, existing := range []int{1, 10_000} {
 		b.Run(fmt.Sprintf("existing=%d", existing), func(b *testing.B) {
@@ -31,7 +31,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkCodec has no disk in it.
+// BenchmarkCodec does not access the disk.
 func BenchmarkCodec(b *testing.B) {
 	for _, cores := range []int{0, 4, 64} {
 		r := sized(2000, cores)

@@ -8,23 +8,23 @@ import (
 	"krund/internal/display"
 )
 
-// ErrTooLarge is returned by Append for a record that is larger than readers accept.
+// ErrTooLarge is returned by Append for a record that readers would reject.
 var ErrTooLarge = errors.New(
-	"the record is larger than readers read; measure fewer iterations, or fewer counters",
+	"the record is too large to be read; measure fewer iterations or fewer counters",
 )
 
-// Bounds of what a record contains besides the series: what a benchmark leaves behind, and the
-// kernel's messages about it, can be far more than anyone reads.
+// Bounds of a record's contents other than the series, because leftovers of a benchmark and kernel
+// messages can be much more than anyone reads.
 const (
-	mostSentences = 200 // of a list
+	mostSentences = 200 // in a list
 	sentenceBytes = 64 << 10
 	mostLogLines  = 1000
 	logBytes      = 256 << 10
 	mostSeries    = maxJSON - 64<<20 // leaves room for everything else
 )
 
-// Bounded returns r with its lists of sentences and its free texts bounded, as it can be stored and
-// read. A truncated list ends with the number of missing entries. A record whose series are too
+// Bounded returns r with bounded lists of sentences and free texts, so that it can be stored and
+// read. The end of a truncated list states how much was left out. A record whose series are too
 // large becomes an error without them.
 func (r Record) Bounded() Record {
 	if r.seriesBytes() > mostSeries {
@@ -54,8 +54,8 @@ func (r Record) boundedTexts() Record {
 	return r
 }
 
-// seriesBytes returns how many bytes of JSON the values of the series take. It counts up to
-// mostSeries, and only if the number of values could exceed it.
+// seriesBytes returns the size in bytes of the series' values as JSON. It counts up to mostSeries,
+// and only if there are enough values to exceed it.
 func (r Record) seriesBytes() int {
 	values := len(r.StartNS) + len(r.WallNS)
 	for _, c := range r.Columns {
@@ -63,7 +63,7 @@ func (r Record) seriesBytes() int {
 	}
 	const longest = len("-9223372036854775808,")
 	if values <= mostSeries/longest {
-		return values * longest // at most, which is all that matters then
+		return values * longest // an upper bound, which suffices here
 	}
 	size := digits(r.StartNS, 0)
 	size = digits(r.WallNS, size)
@@ -74,7 +74,7 @@ func (r Record) seriesBytes() int {
 	return size
 }
 
-// digits adds the length of the values of a list, with a comma each, to size.
+// digits adds the size of a list's values to size, with a comma each.
 func digits[T int64 | uint64](list []T, size int) int {
 	text := make([]byte, 0, len("-9223372036854775808"))
 	for _, v := range list {

@@ -13,7 +13,7 @@ import (
 	"krund/internal/results"
 )
 
-// crowd is a record after a benchmark that left thousands of processes behind.
+// crowd is the record of a benchmark that left thousands of processes behind.
 func crowd() results.Record {
 	r := of(0, 1, "crowd")
 	many := make([]string, 4096)
@@ -33,12 +33,13 @@ func crowd() results.Record {
 	return r
 }
 
-// TestTextsAreBounded: a record keeps the first of what is too much, and says how much is missing.
+// TestTextsAreBounded: a record keeps the first elements of a long list and says how many are
+// missing.
 func TestTextsAreBounded(t *testing.T) {
 	r := crowd()
 	fsys := crashfs.New("/r")
 	add := results.NewAppender(fsys, "/r")
-	for range 2 { // the same record again changes nothing
+	for range 2 { // appending the same record again changes nothing
 		if err := add.Append(r); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,7 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSeriesAreBounded: what no reader would read is not written.
+// TestSeriesAreBounded: what readers would reject is not written.
 func TestSeriesAreBounded(t *testing.T) {
 	r := of(0, 1, "series")
 	values := slices.Repeat([]int64{math.MinInt64 + 1}, 1<<20) // 21 bytes each
@@ -88,7 +89,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	}
 	b := r.Bounded()
 	if b.Outcome != results.Error || b.Columns != nil || b.WallNS != nil ||
-		!strings.Contains(b.Reasons[0], "larger than readers read") {
+		!strings.Contains(b.Reasons[0], "too large to be read") {
 		t.Errorf("outcome %s, %d columns, %v", b.Outcome, len(b.Columns), b.Reasons)
 	}
 	if err := results.NewAppender(fsys, "/r").Append(b); err != nil {

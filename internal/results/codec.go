@@ -14,19 +14,19 @@ import (
 	"krund/internal/key"
 )
 
-// ErrVersion is returned for records that a later krund has written.
-var ErrVersion = errors.New("the record is of a newer format; use the krunctl that belongs to the krund " +
-	"that wrote it")
+// ErrVersion is returned for records written by a later krund.
+var ErrVersion = errors.New("the record has a newer format; use the krunctl of the krund version that wrote it")
 
-// maxJSON bounds the decompressed size of a record, so that a damaged or malicious file cannot fill
-// the memory. The largest real ones, with hundreds of columns and 100,000 iterations, are smaller.
+// maxJSON bounds the decompressed size of a record, so that a damaged or hostile file cannot
+// exhaust the memory. The largest legitimate records, with hundreds of columns and 100,000
+// iterations, are smaller.
 const maxJSON = 1 << 30
 
 // plain is Record without its methods.
 type plain Record
 
-// fileJSON is the object in a record's file: the fields of Record after those
-// that Record holds in another form.
+// fileJSON is the object in a record's file: the fields that Record stores in another form,
+// followed by the others.
 type fileJSON struct {
 	Format    int    `json:"format"`
 	Key       string `json:"key"`
@@ -49,16 +49,16 @@ func (r Record) inFile() fileJSON {
 	}
 }
 
-// MarshalJSON writes the object that the package's doc specifies.
+// MarshalJSON encodes the object that the package documentation specifies.
 func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.inFile()) }
 
-// UnmarshalJSON reads what MarshalJSON writes, in this format or an older one. It ignores unknown
-// fields. The error is ErrVersion for a newer format, whatever else is wrong.
+// UnmarshalJSON decodes the output of MarshalJSON, of this format or an older one. It ignores
+// unknown fields. The error is ErrVersion for a newer format, whatever else is wrong.
 func (r *Record) UnmarshalJSON(text []byte) error {
 	var j fileJSON
 	err := json.Unmarshal(text, &j)
 	if j.Format > Format {
-		return fmt.Errorf("format %d, this program reads up to %d: %w", j.Format, Format, ErrVersion)
+		return fmt.Errorf("format %d, this program supports formats up to %d: %w", j.Format, Format, ErrVersion)
 	}
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	if j.Key != j.plain.Key.String() {
-		return fmt.Errorf("key %.200q does not go with benchmark, vm and variant %.200q", j.Key, j.plain.Key)
+		return fmt.Errorf("key %.200q does not match benchmark, vm and variant %.200q", j.Key, j.plain.Key)
 	}
 	j.plain.Started = j.plain.Started.UTC()
 	if year := j.plain.Started.Year(); year < 0 || year > 9999 {
@@ -81,8 +81,8 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Encode returns the bytes of a record's file. They depend on the record only: the gzip header
-// contains no time and no name.
+// Encode returns the bytes of a record's file. It is deterministic: the gzip header contains no
+// time and no name.
 func Encode(r Record) ([]byte, error) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
@@ -92,8 +92,8 @@ func Encode(r Record) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// encodeJSON writes r on one line, with "<" as it is and not as "\u003c".
-// Errors: ErrTooLarge, and those of to.
+// encodeJSON writes r on one line, without escaping "<" as "\u003c". The error is ErrTooLarge or
+// one of to.
 func encodeJSON(to io.Writer, r Record) error {
 	enc := json.NewEncoder(&bounded{to: to, left: maxJSON})
 	enc.SetEscapeHTML(false)
@@ -103,8 +103,8 @@ func encodeJSON(to io.Writer, r Record) error {
 	return nil
 }
 
-// Decode reads the bytes of a record's file. Every error describes what is wrong with them;
-// ErrVersion is one.
+// Decode decodes the bytes of a record's file. The error says what is wrong with them, and may be
+// ErrVersion.
 func Decode(packed []byte) (Record, error) {
 	text, err := decompress(packed)
 	if err != nil {
@@ -117,7 +117,7 @@ func Decode(packed []byte) (Record, error) {
 	return r, nil
 }
 
-// formatOf reads the number of the format at the beginning of a record's file.
+// formatOf parses the format number at the beginning of a record's file.
 func formatOf(packed io.Reader) (int, error) {
 	zip, err := gzip.NewReader(packed)
 	if err != nil {
@@ -153,9 +153,9 @@ func decompress(packed []byte) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// unpackedSize returns the size in the trailer of a gzip file, plus the little space that a buffer
-// needs to find the end, so that a long series is not copied while it is unpacked. A damaged or
-// malicious file can contain any number, so it is only a hint, bounded by what is read.
+// unpackedSize returns the size according to the gzip trailer, plus the room that a buffer needs to
+// find the end, so that a long series is not copied during decompression. A damaged or hostile file
+// may contain any number, so the actual size is bounded while reading.
 func unpackedSize(packed []byte) int {
 	const trailer = 4
 	if len(packed) < trailer {
@@ -165,7 +165,7 @@ func unpackedSize(packed []byte) int {
 	return min(size, max(durable.UnpackRatio*len(packed), 1<<20), maxJSON) + bytes.MinRead
 }
 
-// explain translates errors of the libraries into what they mean for the file.
+// explain translates the libraries' errors into what they mean for the file.
 func explain(err error) error {
 	var syntax *json.SyntaxError
 	switch {
@@ -174,7 +174,7 @@ func explain(err error) error {
 	case errors.Is(err, io.EOF):
 		return errors.New("damaged: the file is empty")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("damaged: the file is cut off")
+		return errors.New("damaged: the file is truncated")
 	case errors.Is(err, gzip.ErrHeader):
 		return errors.New("damaged: not a gzip file")
 	case errors.Is(err, gzip.ErrChecksum):
@@ -182,6 +182,6 @@ func explain(err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("damaged: not JSON at byte %d: %w", syntax.Offset, err)
 	}
-	const most = 1000 // of an error that quotes what it found
+	const most = 1000 // bytes of an error that quotes the file
 	return errors.New("damaged: " + display.Clip(err.Error(), most))
 }

@@ -36,8 +36,8 @@ func TestCodecLaws(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsKept: full leaves no field at its zero value, so TestCodecLaws
-// speaks of all of them.
+// TestEveryFieldIsKept: no field of full has its zero value, so that TestCodecLaws covers all
+// fields.
 func TestEveryFieldIsKept(t *testing.T) {
 	var walk func(path string, v reflect.Value)
 	walk = func(path string, v reflect.Value) {
@@ -63,8 +63,8 @@ func TestEveryFieldIsKept(t *testing.T) {
 	walk("", reflect.ValueOf(full()))
 }
 
-// TestNormalised: what JSON cannot hold becomes something it can.
-func TestNormalised(t *testing.T) {
+// TestNormalized: values that JSON cannot represent are replaced.
+func TestNormalized(t *testing.T) {
 	r := crashed()
 	r.Process.Stdout.Text = "\xff\xfegarbage\xc3"
 	r.Started = r.Started.In(time.FixedZone("", 3600))
@@ -82,8 +82,8 @@ func TestNormalised(t *testing.T) {
 	}
 }
 
-// TestGolden: the records of all versions can be read for ever, and this
-// version writes its own in exactly these bytes of JSON.
+// TestGolden: the records of all versions remain readable, and this version writes exactly these
+// bytes of JSON.
 func TestGolden(t *testing.T) {
 	for name, want := range map[string]results.Record{"full": full(), "crashed": crashed()} {
 		golden := filepath.Join("testdata", fmt.Sprintf("v%d", results.Format), name+".json.gz")
@@ -127,7 +127,7 @@ func TestDocNamesEveryField(t *testing.T) {
 		case map[string]any:
 			for name, field := range v {
 				if name == "cpu" || name == "kernel" {
-					continue // keys of the fingerprint
+					continue // these are keys of the fingerprint
 				}
 				if !strings.Contains(string(doc), name) {
 					t.Errorf("doc.go does not mention %q", name)
@@ -162,7 +162,7 @@ func unpack(t testing.TB, packed []byte) string {
 func repack(t testing.TB, text string) []byte {
 	t.Helper()
 	var packed bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&packed, gzip.NoCompression) // for the fuzzer's sake
+	zip, err := gzip.NewWriterLevel(&packed, gzip.NoCompression) // so that the fuzzer can mutate it
 	must(t, err)
 	_, err = io.WriteString(zip, text)
 	must(t, err)
@@ -170,7 +170,7 @@ func repack(t testing.TB, text string) []byte {
 	return packed.Bytes()
 }
 
-// edited is the full record with a change in its JSON.
+// edited returns the full record with a change in its JSON.
 func edited(t testing.TB, from, to string) []byte {
 	t.Helper()
 	text := unpack(t, pack(t, full()))
@@ -183,7 +183,7 @@ func edited(t testing.TB, from, to string) []byte {
 func TestDecodeDamage(t *testing.T) {
 	good := pack(t, full())
 	flipped := bytes.Clone(good)
-	flipped[len(flipped)-6] ^= 1 // in the checksum
+	flipped[len(flipped)-6] ^= 1 // a bit of the checksum
 	tests := []struct {
 		name   string
 		packed []byte
@@ -192,9 +192,9 @@ func TestDecodeDamage(t *testing.T) {
 		{"empty", nil, "damaged: the file is empty"},
 		{"not gzip", []byte("{\"format\":1}\n and more"), "damaged: not a gzip file"},
 		{"zeros", make([]byte, 512), "damaged: not a gzip file"},
-		{"cut in the header", good[:7], "damaged: the file is cut off"},
-		{"cut in the middle", good[:len(good)/2], "damaged: the file is cut off"},
-		{"cut in the checksum", good[:len(good)-5], "damaged: the file is cut off"},
+		{"cut in the header", good[:7], "damaged: the file is truncated"},
+		{"cut in the middle", good[:len(good)/2], "damaged: the file is truncated"},
+		{"cut in the checksum", good[:len(good)-5], "damaged: the file is truncated"},
 		{"checksum", flipped, "damaged: the checksum is wrong"},
 		{"more at the end", append(bytes.Clone(good), 0), "damaged: there are bytes after the end"},
 		{"twice", append(bytes.Clone(good), good...), "damaged: there are bytes after the end"},
@@ -206,8 +206,7 @@ func TestDecodeDamage(t *testing.T) {
 		{"null", repack(t, "null"), "damaged: not a record: it has no format number"},
 		{"negative format", edited(t, `"format":1`, `"format":-1`), "damaged: not a record"},
 		{"fraction", edited(t, `"slot":17`, `"slot":17.5`), "damaged: json: cannot unmarshal number 17.5"},
-		{"other key", edited(t, `"vm":"CPython"`, `"vm":"PyPy"`),
-			`key "nbody:CPython:default-python" does not go with benchmark, vm and variant "nbody:PyPy:default-python"`},
+		{"other key", edited(t, `"vm":"CPython"`, `"vm":"PyPy"`), `key "nbody:CPython:default-python" does not match benchmark, vm and variant "nbody:PyPy:default-python"`},
 		{"bad key", edited(t, `"vm":"CPython"`, `"vm":"C Python"`), `contains ' '`},
 		{"negative counter", edited(t, `[0,9007199254740993,`, `[0,-9007199254740993,`), "column aperf"},
 		{"user value", edited(t, `[-7,null,`, `[-7,"x",`), "column gc_time"},
@@ -232,8 +231,8 @@ func TestDecodeDamage(t *testing.T) {
 	}
 }
 
-// TestDecodeNewer: a later format is named as such even when its fields have
-// other types; unknown fields alone are no reason to refuse.
+// TestDecodeNewer: a later format is reported as such even if its fields have other types. Unknown
+// fields alone are not an error.
 func TestDecodeNewer(t *testing.T) {
 	for _, packed := range [][]byte{
 		edited(t, `"format":1`, `"format":2`),
@@ -282,12 +281,10 @@ func TestCheck(t *testing.T) {
 	must(t, full().Check())
 	must(t, crashed().Check())
 	tests := map[string]func(*results.Record){
-		"2 start stamps for 3 iterations": func(r *results.Record) { r.StartNS = r.StartNS[:2] },
-		"3 iterations done of 2 planned":  func(r *results.Record) { r.Iterations = 2 },
-		"iteration 1 took -5 ns":          func(r *results.Record) { r.WallNS[1] = -5 },
-		"column gc_time has 1 values": func(r *results.Record) {
-			r.Columns[2].Values = r.Columns[2].Values[:1]
-		},
+		"2 start stamps for 3 iterations":          func(r *results.Record) { r.StartNS = r.StartNS[:2] },
+		"3 of 2 planned iterations done":           func(r *results.Record) { r.Iterations = 2 },
+		"iteration 1 took -5 ns":                   func(r *results.Record) { r.WallNS[1] = -5 },
+		"column gc_time has 1 values":              func(r *results.Record) { r.Columns[2].Values = r.Columns[2].Values[:1] },
 		"process execution 0":                      func(r *results.Record) { r.Pexec = 0 },
 		`outcome "lost"`:                           func(r *results.Record) { r.Outcome = "lost" },
 		"slot -1, attempt 2: a slot counts from 0": func(r *results.Record) { r.Slot = -1 },
@@ -312,7 +309,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(unpack(f, pack(f, crashed()))), true)
 	f.Add([]byte(`{"format":1,"key":"a:b:c","benchmark":"a","vm":"b","variant":"c","columns":[{"kind":"user","values":null}]}`), true)
 	f.Fuzz(func(t *testing.T, data []byte, isText bool) {
-		if isText { // past the checksum, to what lies behind it
+		if isText { // repair the checksum to reach the checks after it
 			data = repack(t, string(data))
 		}
 		r, err := results.Decode(data)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Kind distinguishes the two kinds of columns.
+// Kind is the kind of a column.
 type Kind string
 
 // The kinds of columns.
@@ -17,33 +17,32 @@ const (
 	KindUser    Kind = "user"    // named and set by the benchmark or its runner
 )
 
-// Missing is the value of a user column for an iteration in which none was set; null in JSON.
+// Missing is the value of a user column in an iteration that did not set it; null in JSON.
 const Missing int64 = math.MinInt64
 
-// MissingCount is the value of a counter for an iteration in which it could not be read; null in
-// JSON. No counter reaches it in an iteration.
+// MissingCount is the value of a counter in an iteration in which it could not be read; null in
+// JSON. No counter reaches this value in an iteration.
 const MissingCount uint64 = 1 << 63
 
-// Total is what a counter counted over all iterations of an execution, from before the first one
+// Total is the count of a counter over all iterations of an execution, from before the first one
 // until the runner was done.
 type Total struct {
 	Name  string  `json:"name"`
 	Unit  string  `json:"unit"`  // "" for plain counts
 	Core  *int    `json:"core"`  // processor of a per-core counter; nil otherwise
-	Value *uint64 `json:"value"` // nil: could not be read
+	Value *uint64 `json:"value"` // nil if it could not be read
 }
 
-// Column is one series of integers beside the wall times: one value per
-// complete iteration. In JSON both kinds have their numbers in "values".
+// Column is a series of integers in addition to the wall times, with one value per complete
+// iteration. In JSON, both kinds have their numbers in "values".
 type Column struct {
 	Name string
 	Unit string // "" for plain counts
 	Kind Kind
 	Core *int // processor of a per-core counter; nil for a total
 
-	// of a counter: increase during the iteration, MissingCount possible; nil for user columns
-	Counts []uint64
-	Values []int64 // of a user column, Missing possible; nil for counters
+	Counts []uint64 // of a counter: increments during the iterations, possibly MissingCount; nil for user columns
+	Values []int64  // of a user column, possibly Missing; nil for counters
 }
 
 // Len returns the number of values.
@@ -54,7 +53,7 @@ func (c Column) Len() int {
 	return len(c.Values)
 }
 
-// Float returns value i, NaN if it is missing. Integers beyond 2^53 are rounded.
+// Float returns value i, or NaN if it is missing. Integers beyond 2^53 are rounded.
 func (c Column) Float(i int) float64 {
 	switch {
 	case c.Kind == KindCounter && c.Counts[i] == MissingCount:
@@ -67,7 +66,8 @@ func (c Column) Float(i int) float64 {
 	return float64(c.Values[i])
 }
 
-// columnJSON is Column in a file. Values is encoded by hand, because it is most of a record.
+// columnJSON is Column in a file. Values is encoded by hand, because it is most of the size of a
+// record.
 type columnJSON struct {
 	Name   string          `json:"name"`
 	Unit   string          `json:"unit"`
@@ -76,7 +76,7 @@ type columnJSON struct {
 	Values json.RawMessage `json:"values"`
 }
 
-// MarshalJSON writes c as the package's doc says.
+// MarshalJSON encodes c as specified in the package documentation.
 func (c Column) MarshalJSON() ([]byte, error) {
 	j := columnJSON{Name: c.Name, Unit: c.Unit, Kind: c.Kind, Core: c.Core}
 	switch c.Kind {
@@ -96,7 +96,7 @@ func (c Column) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// appendList writes a JSON list, null for nil.
+// appendList appends a JSON list, or null for nil.
 func appendList[T any](list []T, format func([]byte, T, int) []byte) []byte {
 	if list == nil {
 		return []byte("null")
@@ -127,7 +127,7 @@ func appendValue(text []byte, v int64, base int) []byte {
 	return strconv.AppendInt(text, v, base)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes the output of MarshalJSON.
 func (c *Column) UnmarshalJSON(text []byte) error {
 	var j columnJSON
 	if err := json.Unmarshal(text, &j); err != nil {
@@ -155,8 +155,7 @@ func parseCounts(text []byte) ([]uint64, error) { return parseList(text, Missing
 
 func parseValues(text []byte) ([]int64, error) { return parseList(text, Missing) }
 
-// parseList reads a list in which a null stands for missing; encoding/json alone would make a zero
-// of it.
+// parseList parses a list in which null means missing; encoding/json alone would turn it into zero.
 func parseList[T int64 | uint64](text []byte, missing T) ([]T, error) {
 	if !bytes.Contains(text, null) || bytes.Equal(text, null) {
 		var values []T

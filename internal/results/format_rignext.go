@@ -2,6 +2,6 @@
 
 package results
 
-// Format is, in a test build for the rig only (rig/README.md), that of a krund
-// to come, which reads the records of today's.
+// Format is the format of a future krund, which reads today's records. It is only for a test build
+// for the rig (rig/README.md).
 const Format = 2

@@ -46,7 +46,7 @@ func TestFormatIsReadFromTheFirstBytes(t *testing.T) {
 	}
 }
 
-// compress packs a text as Encode does a record.
+// compress compresses a text as Encode does.
 func compress(text []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)

@@ -12,17 +12,16 @@ type Name struct {
 	Attempt int // from 1
 }
 
-// suffix ends the name of every record's file.
+// suffix is the end of every record's file name.
 const suffix = ".json.gz"
 
-// String is the record's file name, such as "0000017-001.json.gz". Names of
-// equal length sort as slots and attempts do.
+// String returns the record's file name, such as "0000017-001.json.gz". Names of equal length sort
+// by slot and attempt.
 func (n Name) String() string {
 	return fmt.Sprintf("%07d-%03d%s", n.Slot, n.Attempt, suffix)
 }
 
-// ParseName reads a file name. ok is false for every name that String does not
-// make.
+// ParseName parses a file name. ok is false for every name that String does not return.
 func ParseName(file string) (n Name, ok bool) {
 	stem, ok := strings.CutSuffix(file, suffix)
 	if !ok {
@@ -43,7 +42,7 @@ func ParseName(file string) (n Name, ok bool) {
 	return n, true
 }
 
-// number reads digits only, without a sign.
+// number parses a number that consists of digits only.
 func number(s string) (int, bool) {
 	n, err := strconv.ParseUint(s, 10, 31)
 	return int(n), err == nil

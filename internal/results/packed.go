@@ -5,21 +5,21 @@ import (
 	"iter"
 )
 
-// Packed is a series of integers that takes a few bytes of memory for each: the difference from the
-// one before, as a varint. It can only be gone through from the start. Values are held as uint64;
-// those of int64 as two's complement, which the differences do not mind. The zero Packed is an
-// empty series.
+// Packed is a series of integers that uses a few bytes of memory per value: the difference from the
+// previous value, as a varint. It can only be traversed from the start. Values are stored as
+// uint64; int64 values in two's complement, which does not affect the differences. The zero Packed
+// is an empty series.
 type Packed struct {
 	blocks [][]byte
 	last   uint64
 	n      int
 }
 
-// blockSize is the size in bytes of a block: blocks are never copied, as one long slice would be
-// while it grows.
+// blockSize is the size in bytes of a block. Blocks are never copied, unlike one long slice that
+// grows.
 const blockSize = 64 << 10
 
-// Len returns the number of values; 0 for nil.
+// Len returns the number of values, 0 for nil.
 func (p *Packed) Len() int {
 	if p == nil {
 		return 0
@@ -33,13 +33,13 @@ func (p *Packed) add(v uint64) {
 		p.blocks = append(p.blocks, make([]byte, 0, blockSize))
 		end++
 	}
-	p.blocks[end] = binary.AppendVarint(p.blocks[end], int64(v-p.last)) //nolint:gosec // wraps, and back
+	p.blocks[end] = binary.AppendVarint(p.blocks[end], int64(v-p.last)) //nolint:gosec // it wraps around, and back
 	p.last = v
 	p.n++
 }
 
-// Cursor returns a function that gives the values in order, one a call; ok is false after the last.
-// Nil has none.
+// Cursor returns a function that returns the next value per call; ok is false after the last one. A
+// nil Packed has no values.
 func (p *Packed) Cursor() (next func() (v uint64, ok bool)) {
 	if p == nil {
 		return func() (uint64, bool) { return 0, false }
@@ -60,7 +60,7 @@ func (p *Packed) Cursor() (next func() (v uint64, ok bool)) {
 	}
 }
 
-// All yields the values in order; none for nil.
+// All yields the values in order, none for nil.
 func (p *Packed) All() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		next := p.Cursor()
@@ -69,7 +69,7 @@ func (p *Packed) All() iter.Seq[uint64] {
 	}
 }
 
-// packed packs a list; nil for nil.
+// packed packs a list, nil for nil.
 func packed[T int64 | uint64](list []T) *Packed {
 	if list == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"krund/internal/durable"
 )
 
-// Reader reads the records of a directory. It changes nothing and may be used
-// while krund adds records.
+// Reader reads the records of a directory. It changes nothing and may be used while krund adds
+// records.
 type Reader struct {
 	fsys durable.FS
 	dir  string
@@ -24,7 +24,7 @@ func NewReader(fsys durable.FS, dir string) *Reader {
 	return &Reader{fsys: fsys, dir: dir}
 }
 
-// FileError says which file of the directory is wrong, and why.
+// FileError reports which file of the directory is invalid, and why.
 type FileError struct {
 	File string // name in the directory
 	Err  error
@@ -32,14 +32,14 @@ type FileError struct {
 
 func (e *FileError) Error() string { return fmt.Sprintf("record %s: %v", e.File, e.Err) }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Listing is what lies in a directory, by name only: nothing was opened.
+// Listing is the contents of a directory, by name only: no file was opened.
 type Listing struct {
 	Records []Name   // sorted by slot, then attempt
-	Temps   []string // left over from a crash, or being written right now; see Clean
-	Foreign []string // what krund did not put there, directories and links too
+	Temps   []string // left over from a crash, or being written; see Clean
+	Foreign []string // not created by krund, including directories and links
 }
 
 // List returns the names in the directory.
@@ -64,8 +64,8 @@ func (r *Reader) List() (Listing, error) {
 	return l, nil
 }
 
-// Load reads one record. The error wraps fs.ErrNotExist when there is none,
-// and is a *FileError when it cannot be read or is not what its name says.
+// Load reads one record. The error wraps fs.ErrNotExist if there is none, and is a *FileError if it
+// cannot be read or does not match its name.
 func (r *Reader) Load(n Name) (Record, error) {
 	packed, err := durable.ReadFile(r.fsys, filepath.Join(r.dir, n.String()))
 	if err != nil {
@@ -79,16 +79,14 @@ func (r *Reader) Load(n Name) (Record, error) {
 		return Record{}, &FileError{File: n.String(), Err: err}
 	}
 	if rec.Slot != n.Slot || rec.Attempt != n.Attempt {
-		err := fmt.Errorf("it holds the record of slot %d, attempt %d; was the file renamed?",
-			rec.Slot, rec.Attempt)
+		err := fmt.Errorf("it contains the record of slot %d, attempt %d; was the file renamed?", rec.Slot, rec.Attempt)
 		return Record{}, &FileError{File: n.String(), Err: err}
 	}
 	return rec, nil
 }
 
-// Format returns the number of the format that a record has, from the first
-// bytes of its file: it is the first field. What is no record of any format,
-// or is not there, is an error.
+// Format returns the format number of a record, which is the first field of its file, from its
+// first bytes. It returns an error if the file is missing or is not a record of any format.
 func (r *Reader) Format(n Name) (int, error) {
 	f, err := r.fsys.OpenFile(filepath.Join(r.dir, n.String()), os.O_RDONLY, 0)
 	if err != nil {
@@ -101,9 +99,9 @@ func (r *Reader) Format(n Name) (int, error) {
 	return format, nil
 }
 
-// All yields every record, by slot, then attempt, as Scan does. With an error the record is zero: a
-// *FileError concerns one file, and the next ones follow; any other is the directory's, and the
-// last thing that comes.
+// All yields every record, by slot, then attempt, one at a time. If there is an error, the record
+// is zero: a *FileError concerns one file, and the iteration continues; any other error concerns
+// the directory and ends the iteration.
 func (r *Reader) All() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		l, err := r.List()
@@ -119,9 +117,9 @@ func (r *Reader) All() iter.Seq2[Record, error] {
 	}
 }
 
-// Latest reads the record of the highest attempt of a slot, attempts at most.
-// ok is false when the slot has none. It opens files by name, without a look at
-// the directory, and is for rebuilding a slot of the schedule.
+// Latest reads the record of the highest attempt of a slot, up to attempts. ok is false if the slot
+// has none. It opens files by name without listing the directory, and is for rebuilding a slot of
+// the schedule.
 func (r *Reader) Latest(slot, attempts int) (rec Record, ok bool, err error) {
 	for attempt := attempts; attempt >= 1; attempt-- {
 		rec, err = r.Load(Name{Slot: slot, Attempt: attempt})
@@ -132,8 +130,7 @@ func (r *Reader) Latest(slot, attempts int) (rec Record, ok bool, err error) {
 	return Record{}, false, nil
 }
 
-// Usable returns what keeps r, which could be read, from being used: a *FileError with what Check
-// says.
+// Usable returns a *FileError with the result of Check if r could be read but must not be used.
 func (r Record) Usable() error {
 	if err := r.Check(); err != nil {
 		return &FileError{File: Name{Slot: r.Slot, Attempt: r.Attempt}.String(),
@@ -142,8 +139,8 @@ func (r Record) Usable() error {
 	return nil
 }
 
-// Check returns what in r contradicts itself. A record can be stored and read
-// in spite of it; the analysis should not use it.
+// Check returns how r contradicts itself. Such a record can be stored and read, but should not be
+// analyzed.
 func (r Record) Check() error {
 	s := shape{starts: len(r.StartNS), done: len(r.WallNS)}
 	if r.StartNS == nil {
@@ -159,12 +156,12 @@ func (r Record) Check() error {
 	return r.check(s)
 }
 
-// shape is what Check wants to know of the series of a record.
+// shape is what Check needs to know about the series of a record.
 type shape struct {
-	starts, done int // start stamps, -1 for null; iterations
-	negative     int // the first iteration whose time is below zero; below 0: none
+	starts, done int // number of start stamps, -1 for null; number of iterations
+	negative     int // the first iteration with a negative time; negative if there is none
 	negativeNS   int64
-	columns      []int // number of values of each
+	columns      []int // number of values of each column
 }
 
 func (r Record) check(s shape) error {
@@ -177,7 +174,7 @@ func (r Record) check(s shape) error {
 		add("%d start stamps for %d iterations", s.starts, s.done)
 	}
 	if s.done > r.Iterations {
-		add("%d iterations done of %d planned", s.done, r.Iterations)
+		add("%d of %d planned iterations done", s.done, r.Iterations)
 	}
 	if s.negative >= 0 {
 		add("iteration %d took %d ns", s.negative, s.negativeNS)
@@ -193,8 +190,8 @@ func (r Record) check(s shape) error {
 	return errors.Join(problems...)
 }
 
-// Clean removes the temporary files of writes that a crash interrupted and
-// returns their names. Nobody may be adding records at the same time.
+// Clean removes temporary files left over from interrupted writes and returns their names. No
+// records may be added at the same time.
 func Clean(fsys durable.FS, dir string) ([]string, error) {
 	return durable.RemoveTemps(fsys, dir)
 }

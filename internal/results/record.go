@@ -6,15 +6,15 @@ import (
 	"krund/internal/key"
 )
 
-// Outcome says what became of an attempt.
+// Outcome is the outcome of an attempt.
 type Outcome string
 
 // The outcomes. A slot ends with its first attempt that is not a rerun.
 const (
 	Completed Outcome = "completed" // it counts
 	Error     Outcome = "error"     // the benchmark failed: crash, wrong checksum, missing file
-	Timeout   Outcome = "timeout"   // killed at the time limit
-	Rerun     Outcome = "rerun"     // disturbed, does not count; kept so that the selection can be judged
+	Timeout   Outcome = "timeout"   // killed when it reached the time limit
+	Rerun     Outcome = "rerun"     // disturbed, does not count; kept so that the selection can be reviewed
 )
 
 // Known reports whether o is one of the outcomes above.
@@ -28,15 +28,15 @@ func (o Outcome) Known() bool {
 
 // Values of Record.Reboot.
 const (
-	RebootNone     = "none"     // ran in the same boot as its neighbours
+	RebootNone     = "none"     // ran in the same boot as its neighbors
 	RebootHardware = "hardware" // the machine was restarted before it
 )
 
-// Record is everything known about one attempt at one slot: one process
-// execution. The field names in JSON, with units, are the specification in the
-// package's doc; a null there is a nil pointer, slice or map here.
+// Record is everything known about one attempt of one slot: one process execution. The field names
+// in JSON, with units, are specified in the package documentation; null there is a nil pointer,
+// slice or map here.
 //
-// A Record that was read is the caller's, with all slices in it.
+// A Record that was read belongs to the caller, including all slices.
 type Record struct {
 	Key key.Key `json:"-"` // in JSON: key, benchmark, vm, variant
 
@@ -52,84 +52,77 @@ type Record struct {
 	Parameter  int64 `json:"parameter"`  // the benchmark's argument
 	Iterations int   `json:"iterations"` // planned, not done
 
-	Outcome Outcome `json:"outcome"`
-	// sentences that explain the outcome; empty when there is nothing to say
-	Reasons []string `json:"reasons"`
+	Outcome Outcome  `json:"outcome"`
+	Reasons []string `json:"reasons"` // sentences that explain the outcome; may be empty
 
 	Reboot  string    `json:"reboot"`  // RebootNone or RebootHardware
 	BootID  string    `json:"boot_id"` // the kernel's name for this boot
-	Started time.Time `json:"started"` // just before the process was made; wall clock, UTC
+	Started time.Time `json:"started"` // just before the process was created; wall clock, UTC
 
-	// of every stamp and time below: "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC"; "external" when the
-	// suite took its own times
-	Clock         string `json:"clock"`
+	Clock         string `json:"clock"`          // of every stamp and time below: "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC"; "external" if the suite measured its own times
 	CounterSource string `json:"counter_source"` // "perf", "rdpmc", "msr", "none"; "external"
 	CounterReason string `json:"counter_reason"` // why this source and no better one
 
-	Startup Startup `json:"startup"`
-	// start stamp of each complete iteration; nil when there are only durations
-	StartNS []int64  `json:"start_ns"`
-	WallNS  []int64  `json:"wall_ns"` // duration of each complete iteration
+	Startup Startup  `json:"startup"`
+	StartNS []int64  `json:"start_ns"` // start stamp of each complete iteration; nil if there are only durations
+	WallNS  []int64  `json:"wall_ns"`  // duration of each complete iteration
 	Columns []Column `json:"columns"`
-	// of counters that are read around the whole execution; nil when there are none
-	Totals  []Total  `json:"totals"`
-	Energy  []Energy `json:"energy"`  // used meanwhile; nil: the machine does not tell
-	Library *Library `json:"library"` // what libkrun left behind; nil when the process does not use it
+	Totals  []Total  `json:"totals"`  // of counters that are read around the whole execution; nil if there are none
+	Energy  []Energy `json:"energy"`  // used meanwhile; nil if the machine does not report it
+	Library *Library `json:"library"` // final state of libkrun; nil if the process does not use it
 
 	Process Process `json:"process"`
 	Machine Machine `json:"machine"`
 	Daemon  Daemon  `json:"daemon"`
 }
 
-// Startup holds the stamps of the process's start and end, in nanoseconds on
-// the record's clock, so that they can be subtracted from each other and from
-// StartNS. Nil: never reached, or nobody took it.
+// Startup holds the stamps of the process's start and end, in nanoseconds on the record's clock, so
+// that they can be subtracted from each other and from StartNS. Nil means never reached, or not
+// recorded.
 type Startup struct {
 	ExecNS  *int64 `json:"exec_ns"`  // just before exec
 	InitNS  *int64 `json:"init_ns"`  // the runner's first call of libkrun
-	FirstNS *int64 `json:"first_ns"` // begin of the first iteration, even when it was never completed
+	FirstNS *int64 `json:"first_ns"` // start of the first iteration, even if it was never completed
 	DoneNS  *int64 `json:"done_ns"`  // the runner said that it is done
 }
 
-// Library is the state of the shared buffer when the process had ended.
+// Library is the state of the shared buffer after the end of the process.
 type Library struct {
 	State    string   `json:"state"`    // "new": never attached; "ready": ended before krun_done; "done"
 	Error    string   `json:"error"`    // first error that libkrun returned to the runner; "" for none
-	BegunNS  *int64   `json:"begun_ns"` // begin of the last iteration, complete or not
-	Findings []string `json:"findings"` // what in the buffer cannot come from libkrun
+	BegunNS  *int64   `json:"begun_ns"` // start of the last iteration, complete or not
+	Findings []string `json:"findings"` // contents that libkrun cannot have written
 }
 
 // Process is how the measured process was started and how it ended.
 type Process struct {
-	Argv []string `json:"argv"`
-	Dir  string   `json:"dir"`
-	Env  []string `json:"env"` // "NAME=value", in the order they were passed
-	// size of the environment in the new process, zero bytes included
-	EnvBytes     int    `json:"env_bytes"`
-	Account      string `json:"account"` // name; "" when it has none
-	UID          int    `json:"uid"`
-	GID          int    `json:"gid"`
-	FreshHome    bool   `json:"fresh_home"` // account and home were made for this attempt
-	Nice         int    `json:"nice"`
-	Policy       string `json:"policy"`        // scheduling policy; "" where unknown
-	Cgroup       string `json:"cgroup"`        // control group, from the top of the hierarchy; "" when none
-	CgroupReason string `json:"cgroup_reason"` // why none
-	Affinity     []int  `json:"affinity"`      // processors it was allowed to use; nil where unknown
-	Limits       Limits `json:"limits"`
+	Argv         []string `json:"argv"`
+	Dir          string   `json:"dir"`
+	Env          []string `json:"env"`       // "NAME=value", in the order they were passed
+	EnvBytes     int      `json:"env_bytes"` // size of the environment in the new process, zero bytes included
+	Account      string   `json:"account"`   // name; "" if it has none
+	UID          int      `json:"uid"`
+	GID          int      `json:"gid"`
+	FreshHome    bool     `json:"fresh_home"` // account and home were created for this attempt
+	Nice         int      `json:"nice"`
+	Policy       string   `json:"policy"`        // scheduling policy; "" if unknown
+	Cgroup       string   `json:"cgroup"`        // control group, from the root of the hierarchy; "" if none
+	CgroupReason string   `json:"cgroup_reason"` // why none
+	Affinity     []int    `json:"affinity"`      // processors it was allowed to use; nil if unknown
+	Limits       Limits   `json:"limits"`
 
-	PID        int           `json:"pid"`         // 0 when it was not started
-	NotStarted *StartFailure `json:"not_started"` // nil when the program was executed
-	// exit status; nil when a signal ended it or it was not started
-	Exit        *int   `json:"exit"`
-	Signal      string `json:"signal"` // "SIGSEGV"; "" when it exited by itself
-	TimedOut    bool   `json:"timed_out"`
-	Interrupted bool   `json:"interrupted"` // krund was told to stop, and killed it
+	PID         int           `json:"pid"`         // 0 if it was not started
+	NotStarted  *StartFailure `json:"not_started"` // nil if the program was executed
+	Exit        *int          `json:"exit"`        // exit status; nil if a signal killed it or it was not started
+	Signal      string        `json:"signal"`      // "SIGSEGV"; "" if it exited by itself
+	TimedOut    bool          `json:"timed_out"`
+	Interrupted bool          `json:"interrupted"` // killed because krund was stopped
 
 	WallNS              int64 `json:"wall_ns"` // from the start until krund saw the end
 	UTimeNS             int64 `json:"utime_ns"`
 	STimeNS             int64 `json:"stime_ns"`
-	MaxRSSBytes         int64 `json:"maxrss_bytes"`       // at most that when equal to MaxRSSFloorBytes
-	MaxRSSFloorBytes    int64 `json:"maxrss_floor_bytes"` // what krund's own start had counted into it
+	MaxRSSBytes         int64 `json:"maxrss_bytes"`       // an upper bound if equal to MaxRSSFloorBytes
+	MaxRSSFloorBytes    int64 `json:"maxrss_floor_bytes"` // the part contributed by krund's own start
 	MinorFaults         int64 `json:"minor_faults"`
 	MajorFaults         int64 `json:"major_faults"`
 	VoluntarySwitches   int64 `json:"voluntary_switches"`
@@ -138,8 +131,8 @@ type Process struct {
 	Stdout   Output   `json:"stdout"`
 	Stderr   Output   `json:"stderr"`
 	Strays   int      `json:"strays"`    // processes it left behind, killed by krund
-	OOMKills int      `json:"oom_kills"` // processes that the kernel killed meanwhile because memory ran out
-	Findings []string `json:"findings"`  // what was refused, left over or odd
+	OOMKills int      `json:"oom_kills"` // processes killed meanwhile by the kernel's OOM killer
+	Findings []string `json:"findings"`  // what was refused, left over or unusual
 }
 
 // Limits of the process. Nil means no limit.
@@ -148,20 +141,19 @@ type Limits struct {
 	StackBytes  *int64 `json:"stack_bytes"` //
 	TimeoutNS   *int64 `json:"timeout_ns"`  //
 	OutputBytes *int64 `json:"output_bytes"`
-	// processes and threads at a time, where the system could hold them to it
-	Processes *int64 `json:"processes"`
+	Processes   *int64 `json:"processes"` // processes and threads at once, if the system could enforce it
 }
 
-// StartFailure says why the program could not be executed.
+// StartFailure is why the program could not be executed.
 type StartFailure struct {
 	Step  string `json:"step"`  // "exec", "chdir", ...
-	Errno string `json:"errno"` // "ENOENT"; "" when there is none
+	Errno string `json:"errno"` // "ENOENT"; "" if there is none
 	Text  string `json:"text"`
 }
 
 // Output is what the process wrote to one of its standard streams.
 type Output struct {
-	Text      string `json:"text"`  // what was kept of it; bytes that are not UTF-8 are replaced by U+FFFD
+	Text      string `json:"text"`  // the part that was kept; invalid UTF-8 is replaced by U+FFFD
 	Bytes     int64  `json:"bytes"` // everything written
 	Truncated bool   `json:"truncated"`
 }
@@ -172,16 +164,16 @@ type Machine struct {
 	Temperatures Temperatures      `json:"temperatures"`
 	Throttle     Throttle          `json:"throttle"`
 	KernelLog    KernelLog         `json:"kernel_log"`
-	Fingerprint  map[string]string `json:"fingerprint"` // nil: not taken
+	Fingerprint  map[string]string `json:"fingerprint"` // nil if not taken
 }
 
-// Control is what became of one machine setting.
+// Control is the result of one machine setting.
 type Control struct {
 	Name   string `json:"name"`
 	Policy string `json:"policy"` // "require", "apply", "warn", "off"
 	Status string `json:"status"`
 	Wanted string `json:"wanted"`
-	Found  string `json:"found"` // what was there before
+	Found  string `json:"found"` // the value before
 	Detail string `json:"detail"`
 }
 
@@ -191,60 +183,58 @@ type Temperature struct {
 	MilliC int    `json:"milli_c"` // thousandths of a degree Celsius
 }
 
-// Temperatures holds the readings of the base (first boot of the experiment),
-// just before and just after the run. Nil: not read.
+// Temperatures holds the base readings (first boot of the experiment) and those just before and
+// just after the run. Nil means not read.
 type Temperatures struct {
 	Base   []Temperature `json:"base"`
 	Before []Temperature `json:"before"`
 	After  []Temperature `json:"after"`
 }
 
-// Count is the state of one of the machine's own event counters.
+// Count is the value of one of the machine's own event counters.
 type Count struct {
 	Name  string `json:"name"`
 	Count uint64 `json:"count"`
 }
 
-// Throttle holds the machine's throttle counters just before and just after
-// the run. Nil: the machine has none, or they could not be read.
+// Throttle holds the machine's throttle counters just before and just after the run. Nil means that
+// the machine has none or that they could not be read.
 type Throttle struct {
 	Before []Count `json:"before"`
 	After  []Count `json:"after"`
 }
 
-// KernelLog is what the kernel said during the run and was not expected.
+// KernelLog is the unexpected kernel messages during the run.
 type KernelLog struct {
-	Lines []string `json:"lines"` // nil: the log could not be read
+	Lines []string `json:"lines"` // nil if the log could not be read
 	Lost  uint64   `json:"lost"`  // messages overwritten before they could be read
 }
 
-// Energy is what a part of the machine used during the execution, for all processes.
+// Energy is what a part of the machine used during the execution, whatever caused it.
 type Energy struct {
 	Zone   string  `json:"zone"`      // the kernel's name: intel-rapl:0:1
 	Name   string  `json:"name"`      // package-0, core, dram, ...
-	UJ     *uint64 `json:"energy_uj"` // microjoules; nil: unknown
+	UJ     *uint64 `json:"energy_uj"` // microjoules; nil if unknown
 	Reason string  `json:"reason"`    // why it is unknown; "" otherwise
 }
 
-// Daemon is what krund itself used while the process ran, and what the kernel's own threads did
-// then.
+// Daemon is what krund itself used while the process ran, and what the kernel's threads did
+// meanwhile.
 type Daemon struct {
-	CPUNS               int64 `json:"cpu_ns"`
-	VoluntarySwitches   int64 `json:"voluntary_switches"`
-	InvoluntarySwitches int64 `json:"involuntary_switches"`
-	// how often one of its threads got a processor; nil: unknown
-	WakeUps *int64 `json:"wake_ups"`
-	// processors it kept to; nil: it was left where it may run
-	CPUs           []int          `json:"cpus"`
-	RSSBeforeBytes int64          `json:"rss_before_bytes"` // resident size as the wait began
-	RSSBytes       int64          `json:"rss_bytes"`        // and as it ended
-	KernelThreads  *KernelThreads `json:"kernel_threads"`   // nil: unknown
+	CPUNS               int64          `json:"cpu_ns"`
+	VoluntarySwitches   int64          `json:"voluntary_switches"`
+	InvoluntarySwitches int64          `json:"involuntary_switches"`
+	WakeUps             *int64         `json:"wake_ups"`         // how often one of its threads got a processor; nil if unknown
+	CPUs                []int          `json:"cpus"`             // processors it was confined to; nil if it was not confined
+	RSSBeforeBytes      int64          `json:"rss_before_bytes"` // resident size at the start of the wait
+	RSSBytes            int64          `json:"rss_bytes"`        // and at its end
+	KernelThreads       *KernelThreads `json:"kernel_threads"`   // nil if unknown
 }
 
 // KernelThreads is what the kernel's threads did during the run.
 type KernelThreads struct {
 	All       Activity       `json:"all"`
-	Benchmark Activity       `json:"benchmark"` // those that were last on a processor of the benchmark's
+	Benchmark Activity       `json:"benchmark"` // those last on a processor of the benchmark
 	Busiest   []KernelThread `json:"busiest"`   // those that ran longest, at most ten, the longest first
 }
 

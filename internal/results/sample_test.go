@@ -17,7 +17,7 @@ var (
 
 func ptr[T any](v T) *T { return &v }
 
-// full is a record in which every field has a value of its own.
+// full is a record in which every field has a distinct value.
 func full() results.Record {
 	return results.Record{
 		Key:   key.Key{Benchmark: "nbody", VM: "CPython", Variant: "default-python"},
@@ -102,7 +102,7 @@ func fullMachine() results.Machine {
 	}
 }
 
-// crashed is a record of a process that died early: much is missing in it.
+// crashed is the record of a process that died early: many fields are missing.
 func crashed() results.Record {
 	return results.Record{
 		Key:  key.Key{Benchmark: "fannkuch_redux", VM: "C", Variant: "default-c"},
@@ -118,7 +118,7 @@ func crashed() results.Record {
 	}
 }
 
-// sized is a record of an ordinary benchmark with the given dimensions.
+// sized is the record of an ordinary benchmark with the given dimensions.
 func sized(iterations, cores int) results.Record {
 	r := full()
 	r.Iterations, r.StartNS, r.WallNS, r.Columns = iterations, nil, nil, nil

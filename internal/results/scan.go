@@ -5,16 +5,15 @@ import (
 	"runtime"
 )
 
-// Loaded is one record, or why it could not be read.
+// Loaded is one record, or the error from reading it.
 type Loaded struct {
 	Name   Name
 	Record Record
-	Err    error // a *FileError, or fs.ErrNotExist for one that is gone
+	Err    error // a *FileError, or fs.ErrNotExist if the record is gone
 }
 
-// Scan reads the named records on all processors, because unpacking is most of the work, and yields
-// them in the order of names. No more than a few per processor are in memory. Leaving the loop early
-// ends the reading. It is for krunctl: the daemon reads one record at a time (Reader.Load).
+// Scan yields the named records in the order of names. It keeps no more than a few records per
+// processor in memory. Leaving the loop early stops reading.
 func Scan(r *Reader, names []Name) iter.Seq[Loaded] {
 	return read(names, runtime.GOMAXPROCS(0), func(n Name) Loaded {
 		rec, err := r.Load(n)
@@ -50,8 +49,7 @@ func read(names []Name, workers int, load func(Name) Loaded) iter.Seq[Loaded] {
 		next := 0
 		for done := 0; done < len(names); done++ {
 			for next < len(names) && len(queue) < 2*workers {
-				// never blocks its goroutine, even when nobody listens any more
-				answer := make(chan Loaded, 1)
+				answer := make(chan Loaded, 1) // never blocks its goroutine, even if nobody receives
 				go func(n Name) { answer <- load(n) }(names[next])
 				queue = append(queue, answer)
 				next++

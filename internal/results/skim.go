@@ -12,22 +12,21 @@ import (
 	"krund/internal/durable"
 )
 
-// Skimmed is a record for whoever looks at one execution: what there is beside the series is in
-// Record, whose own lists of them are empty, and the series are packed. A nil series is null in the
-// file.
+// Skimmed is a record for inspecting one execution: Record has everything except the series, whose
+// lists are empty, and the series are packed. A nil series is null in the file.
 type Skimmed struct {
 	Record                  // StartNS and WallNS are nil, and so are Counts and Values of the Columns
 	Start, Wall   *Packed   // as StartNS and WallNS
-	Series        []*Packed // of each column, as its Counts or Values; nil unless they were asked for
+	Series        []*Packed // of each column, as its Counts or Values; nil unless requested
 	ColumnLengths []int     // number of values of each column
 }
 
 // Skim reads the record in the file path without ever having its text, or a list of its values, in
-// memory: a record of a million iterations takes as much as a short one, and a few bytes for each
-// value that is kept. The values of the columns are kept when columns says so.
+// memory: a record of a million iterations takes as much memory as a short one, plus a few bytes
+// for each value that is kept. It keeps the values of the columns if columns is set.
 //
-// It takes what Decode takes, with the same errors: what it meets and krund does not write (a list
-// before its kind, a field twice, damage) it leaves to Decode.
+// It accepts what Decode accepts, with the same errors: it leaves unusual input, which krund does
+// not write (a list before its kind, a duplicate field, damage), to Decode.
 func Skim(fsys durable.FS, path string, columns bool) (Skimmed, error) {
 	s := skimmer{columns: columns, seen: map[string]bool{}}
 	opened := false
@@ -65,8 +64,7 @@ func withPacked(fsys durable.FS, path string, read func(*durable.PackedInput) er
 	return errors.Join(err, f.Close())
 }
 
-// Copy writes the document that the file path holds, unchanged. It is for a record that Skim has
-// read.
+// Copy writes the document in the file path to w, unchanged. It is for a record that Skim has read.
 func Copy(w io.Writer, fsys durable.FS, path string) error {
 	return withPacked(fsys, path, func(in *durable.PackedInput) error {
 		zip, err := gzip.NewReader(in)
@@ -95,7 +93,7 @@ func skimmed(r Record, columns bool) Skimmed {
 	return s
 }
 
-// Check is that of the record.
+// Check is Record.Check for a skimmed record.
 func (s *Skimmed) Check() error {
 	is := shape{starts: s.Start.Len(), done: s.Wall.Len(), negative: -1, columns: s.ColumnLengths}
 	if s.Start == nil {
@@ -103,7 +101,7 @@ func (s *Skimmed) Check() error {
 	}
 	i := 0
 	for v := range s.Wall.All() {
-		if ns := int64(v); ns < 0 { //nolint:gosec // it was one
+		if ns := int64(v); ns < 0 { //nolint:gosec // the value was stored as an int64
 			is.negative, is.negativeNS = i, ns
 			break
 		}
@@ -112,15 +110,15 @@ func (s *Skimmed) Check() error {
 	return s.check(is)
 }
 
-// errUnusual ends the reading of what is left to Decode.
-var errUnusual = errors.New("not as krund writes it")
+// errUnusual reports input that is left to Decode.
+var errUnusual = errors.New("not in the form that krund writes")
 
-// skimmer goes through the JSON of a record. What is no series is collected in rest, an object that
-// Record can read.
+// skimmer traverses the JSON of a record. It collects everything except the series in rest, an
+// object that Record can decode.
 type skimmer struct {
 	out     Skimmed
 	columns bool            // keep their values
-	seen    map[string]bool // series so far
+	seen    map[string]bool // series found so far
 	json    *json.Decoder
 	rest    bytes.Buffer
 }
@@ -136,7 +134,7 @@ func (s *skimmer) file(all *durable.PackedInput) error {
 	if err := s.record(); err != nil {
 		return err
 	}
-	if _, err := s.json.Token(); !errors.Is(err, io.EOF) { // the checksum comes with the end
+	if _, err := s.json.Token(); !errors.Is(err, io.EOF) { // reading to the end verifies the checksum
 		return errUnusual
 	}
 	if _, err := all.ReadByte(); !errors.Is(err, io.EOF) {
@@ -165,7 +163,7 @@ func (s *skimmer) record() error {
 	})
 }
 
-// column reads one of the columns.
+// column reads one column.
 func (s *skimmer) column() error {
 	kind, values := Kind(""), (*Packed)(nil)
 	delete(s.seen, "values")
@@ -192,8 +190,8 @@ func (s *skimmer) column() error {
 	return err
 }
 
-// series reads a list of integers in which a null stands for missing, or null. Only their number is
-// kept unless keep says more.
+// series reads a list of integers in which null means missing, or null. It only counts the values
+// unless keep is set.
 func series[T int64 | uint64](s *skimmer, name string, missing T, keep bool) (*Packed, error) {
 	if s.seen[name] {
 		return nil, errUnusual
@@ -206,7 +204,7 @@ func series[T int64 | uint64](s *skimmer, name string, missing T, keep bool) (*P
 	case start != json.Delim('['):
 		return nil, errUnusual
 	}
-	p, v := new(Packed), missing // v is made once
+	p, v := new(Packed), missing // v is allocated once
 	for ; s.json.More(); v = missing {
 		if err := s.json.Decode(&v); err != nil {
 			return nil, err
@@ -221,7 +219,7 @@ func series[T int64 | uint64](s *skimmer, name string, missing T, keep bool) (*P
 	return p, err
 }
 
-// object reads an object, and copies it into rest but for the values, which are field's.
+// object reads an object and copies it into rest, except for the values, which field reads.
 func (s *skimmer) object(field func(name string) error) error {
 	return s.each('{', '}', func() error {
 		token, err := s.json.Token()
@@ -241,7 +239,7 @@ func (s *skimmer) object(field func(name string) error) error {
 	})
 }
 
-// list reads a list, and copies it into rest but for its elements, which are element's.
+// list reads a list and copies it into rest, except for its elements, which element reads.
 func (s *skimmer) list(element func() error) error { return s.each('[', ']', element) }
 
 func (s *skimmer) each(open, end json.Delim, element func() error) error {
@@ -262,8 +260,8 @@ func (s *skimmer) each(open, end json.Delim, element func() error) error {
 	return err
 }
 
-// copyValue copies the value of a field as it is. The field must not be one of reserved, which
-// encoding/json finds in any case of the letters.
+// copyValue copies the value of a field unchanged. The field must not be one of reserved, because
+// encoding/json matches names in any case.
 func (s *skimmer) copyValue(name string, reserved ...string) error {
 	for _, r := range reserved {
 		if strings.EqualFold(name, r) {

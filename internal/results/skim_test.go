@@ -14,7 +14,7 @@ import (
 	"krund/internal/results"
 )
 
-// skim is Skim of the bytes of a file.
+// skim applies Skim to the bytes of a file.
 func skim(t testing.TB, packed []byte, columns bool) (results.Skimmed, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "record.json.gz")
@@ -22,7 +22,7 @@ func skim(t testing.TB, packed []byte, columns bool) (results.Skimmed, error) {
 	return results.Skim(durable.OS(), path, columns)
 }
 
-// whole is the record that was skimmed, with its series.
+// whole returns the skimmed record with its series.
 func whole(s results.Skimmed) results.Record {
 	r := s.Record
 	r.StartNS, r.WallNS = unpacked[int64](s.Start), unpacked[int64](s.Wall)
@@ -47,7 +47,7 @@ func unpacked[T int64 | uint64](p *results.Packed) []T {
 	return list
 }
 
-// sameAsDecode: Skim reads what Decode reads, and refuses what it refuses, in the same words.
+// sameAsDecode checks that Skim accepts and rejects the same input as Decode, with the same errors.
 func sameAsDecode(t *testing.T, packed []byte) {
 	t.Helper()
 	want, wantErr := results.Decode(packed)
@@ -119,15 +119,14 @@ func FuzzSkim(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { sameAsDecode(t, repack(t, text)) })
 }
 
-func TestSkimOfNoFile(t *testing.T) {
+func TestSkimMissingFile(t *testing.T) {
 	if _, err := results.Skim(durable.OS(), filepath.Join(t.TempDir(), "none"), true); !errors.Is(err,
 		os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestSkimIsSmall: a long record, whose text and lists are megabytes, is never in memory as a
-// whole.
+// TestSkimIsSmall: a long record, whose text and lists are megabytes, is never entirely in memory.
 func TestSkimIsSmall(t *testing.T) {
 	const n = 20_000
 	r := sized(n, 2)
@@ -151,7 +150,7 @@ func TestSkimIsSmall(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-// TestPackedEndsEarly: a loop over a series may be left.
+// TestPackedEndsEarly: a loop over a series may be left early.
 func TestPackedEndsEarly(t *testing.T) {
 	s, err := skim(t, pack(t, sized(20_000, 0)), false)
 	must(t, err)

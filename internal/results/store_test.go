@@ -21,7 +21,7 @@ import (
 
 const dir = "/x/results"
 
-// of returns a small record of a slot and attempt; mark makes it differ.
+// of returns a small record of a slot and attempt; mark makes it unique.
 func of(slot, attempt int, mark string) results.Record {
 	r := crashed()
 	r.Slot, r.Attempt, r.Host = slot, attempt, mark
@@ -133,7 +133,7 @@ func TestAppendRefused(t *testing.T) {
 		"slot -1, attempt 1":           of(-1, 1, ""),
 		"slot 1, attempt 0":            of(1, 0, ""),
 		"slot 4294967296, attempt 1":   of(1<<32, 1, ""),
-		`outcome "" is none of`:        {Key: full().Key, Slot: 1, Attempt: 1},
+		`outcome "" is not completed`:  {Key: full().Key, Slot: 1, Attempt: 1},
 		"benchmark: the name is empty": {Outcome: results.Completed, Slot: 1, Attempt: 1},
 	}
 	for want, r := range tests {
@@ -143,7 +143,7 @@ func TestAppendRefused(t *testing.T) {
 	}
 	odd := of(1, 1, "")
 	odd.WallNS, odd.Columns = []int64{-1, -2}, []results.Column{{Kind: results.KindUser, Values: []int64{5}}}
-	must(t, a.Append(odd)) // measured is measured
+	must(t, a.Append(odd)) // implausible measurements are accepted
 	if len(fsys.Files()) != 1 {
 		t.Errorf("%d files", len(fsys.Files()))
 	}
@@ -152,7 +152,7 @@ func TestAppendRefused(t *testing.T) {
 	}
 }
 
-// TestAppendDoesNotList: no directory is read, whatever is in it.
+// TestAppendDoesNotList: no directory is read, whatever it contains.
 func TestAppendDoesNotList(t *testing.T) {
 	fsys := crashfs.New(dir)
 	a := results.NewAppender(noReadDir{fsys}, dir)
@@ -171,8 +171,8 @@ func (noReadDir) ReadDir(string) ([]fs.DirEntry, error) {
 	return nil, errors.New("the directory was listed")
 }
 
-// TestAppendFaults: when any operation fails, the error comes back, the record
-// is there whole or not at all, and appending again succeeds.
+// TestAppendFaults: if any operation fails, the error is returned, the record exists completely or
+// not at all, and appending it again succeeds.
 func TestAppendFaults(t *testing.T) {
 	for op := 1; op <= 5; op++ {
 		for _, reason := range []error{syscall.EIO, syscall.ENOSPC} {
@@ -198,8 +198,9 @@ func TestAppendFaults(t *testing.T) {
 	}
 }
 
-// TestReaderGoesOn: a bad file is an error with its name, and hides no other.
-func TestReaderGoesOn(t *testing.T) {
+// TestReaderContinuesAfterErrors: an invalid file is an error with its name and does not hide other
+// files.
+func TestReaderContinuesAfterErrors(t *testing.T) {
 	fsys := crashfs.New(dir)
 	a := results.NewAppender(fsys, dir)
 	for _, slot := range []int{0, 2, 4} {
@@ -210,8 +211,8 @@ func TestReaderGoesOn(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"0000001-001.json.gz": {good[:len(good)/2], "cut off"},
-		"0000003-001.json.gz": {good, "it holds the record of slot 0, attempt 1"},
+		"0000001-001.json.gz": {good[:len(good)/2], "truncated"},
+		"0000003-001.json.gz": {good, "it contains the record of slot 0, attempt 1"},
 		"0000005-001.json.gz": {nil, "empty"},
 		"0000006-001.json.gz": {edited(t, `"format":1`, `"format":2`), "newer format"},
 		"0000007-001.json.gz": {edited(t, `"outcome":"completed"`, `"outcome":"done"`), `outcome "done"`},
@@ -312,9 +313,9 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestModel appends records in random order, some twice, and cuts the power in
-// every operation: what was acknowledged is there unchanged, what was being
-// written is there whole or not at all, and nothing else is.
+// TestModel appends records in random order, some of them twice, and cuts the power in every
+// operation: what was acknowledged exists unchanged, what was being written exists completely or
+// not at all, and there is nothing else.
 func TestModel(t *testing.T) {
 	t.Logf("-seed %d", *seed)
 	var stored map[results.Name]results.Record
@@ -381,7 +382,7 @@ func checkStored(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, stored map[res
 	}
 }
 
-// TestAppendIsDeterministic: the same record gives the same file.
+// TestAppendIsDeterministic: the same record yields the same file.
 func TestAppendIsDeterministic(t *testing.T) {
 	if a, b := pack(t, full()), pack(t, full()); !bytes.Equal(a, b) {
 		t.Error("the same record is encoded in two ways")

@@ -11,7 +11,7 @@ import (
 	"krund/internal/schedule"
 )
 
-// million is the schedule the figures are about, made once per size.
+// million is the size of the schedule that the figures are about. It is created once per size.
 const million = 1_000_000
 
 func benchSchedule(b *testing.B, n int) string {
@@ -21,9 +21,8 @@ func benchSchedule(b *testing.B, n int) string {
 	return name
 }
 
-// BenchmarkOpenNextUpdate is what one boot asks of a schedule half way through:
-// open it, begin the next slot, finish it, count the reboot. Four updates in
-// place, each waited for until the disk has it.
+// BenchmarkOpenNextUpdate is the work of one boot on a half-finished schedule: open it, begin the
+// next slot, finish it, count the reboot. It makes four in-place updates, each synced to the disk.
 func BenchmarkOpenNextUpdate(b *testing.B) {
 	for _, n := range []int{100, 10_000, million} {
 		b.Run(fmt.Sprintf("slots=%d", n), func(b *testing.B) {
@@ -32,7 +31,7 @@ func BenchmarkOpenNextUpdate(b *testing.B) {
 				s, err := schedule.Open(durable.OS(), name, true)
 				must(b, err)
 				slot, err := s.Begin()
-				if errors.Is(err, schedule.ErrDone) { // a small one: once more from the start
+				if errors.Is(err, schedule.ErrDone) { // a small schedule: start again from the beginning
 					must(b, s.Close())
 					must(b, os.Remove(name))
 					create(b, durable.OS(), name, n)
@@ -47,8 +46,8 @@ func BenchmarkOpenNextUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenCurrent is the reading part of it, in the middle of the schedule
-// where there are slots to be looked at before the hint.
+// BenchmarkOpenCurrent is the reading part of that, in the middle of the schedule, where slots
+// before the hint have to be read.
 func BenchmarkOpenCurrent(b *testing.B) {
 	for _, n := range []int{100, 10_000, million} {
 		b.Run(fmt.Sprintf("slots=%d", n), func(b *testing.B) {
@@ -101,7 +100,7 @@ func BenchmarkSummarize(b *testing.B) {
 	}
 }
 
-// BenchmarkCreate is the first boot.
+// BenchmarkCreate is the work of the first boot.
 func BenchmarkCreate(b *testing.B) {
 	dir := b.TempDir()
 	for b.Loop() {

@@ -32,8 +32,8 @@ func (c countingFile) ReadAt(p []byte, offset int64) (int, error) {
 	return c.File.ReadAt(p, offset)
 }
 
-// sparse makes a schedule of n slots of which only those around the middle,
-// where the hint points, are there; all others are zeros.
+// sparse creates a schedule of n slots of which only those around the middle, where the hint
+// points, are written; all others are zeros.
 func sparse(t *testing.T, n int) string {
 	t.Helper()
 	const around = 4096
@@ -61,8 +61,8 @@ func sparse(t *testing.T, n int) string {
 	return name
 }
 
-// TestCostIsConstant: of a million slots only the headers and the slots around
-// the hint are read: the others are zeros, and nobody notices.
+// TestCostIsConstant: of a million slots, only the headers and the slots around the hint are read.
+// The others are zeros, which goes unnoticed.
 func TestCostIsConstant(t *testing.T) {
 	const n = 1_000_000
 	name := sparse(t, n)
@@ -90,7 +90,7 @@ func TestCostIsConstant(t *testing.T) {
 	must(t, s.Close())
 }
 
-// TestSummaryCost: memory does not grow with the slots.
+// TestSummaryCost: memory use does not grow with the number of slots.
 func TestSummaryCost(t *testing.T) {
 	cost := func(n int) uint64 {
 		name := filepath.Join(t.TempDir(), "schedule")

@@ -11,14 +11,13 @@ import (
 	"krund/internal/durable"
 )
 
-// Create creates the schedule of n slots at path, durably and atomically. It never replaces one:
-// the error then wraps fs.ErrExist. It ranges over slots twice, once to find the longest key. See
-// Header for what h must contain; h.Width may be 0 to let Create choose.
+// Create creates the schedule of n slots at path, durably and atomically. It never replaces an
+// existing one: the error then wraps fs.ErrExist. It ranges over slots twice, first to find the
+// longest key. See Header for what h must contain; if h.Width is 0, Create chooses it.
 func Create(fsys durable.FS, path string, h Header, n int, slots iter.Seq[Slot]) error {
 	switch _, err := fsys.Lstat(path); {
 	case err == nil:
-		return fmt.Errorf("create %s: %w; `krund` goes on with it, remove its directory to start again",
-			path, fs.ErrExist)
+		return fmt.Errorf("create %s: %w; `krund` continues it; to start over, remove its directory", path, fs.ErrExist)
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("create the schedule: %w", err)
 	}
@@ -29,7 +28,7 @@ func Create(fsys durable.FS, path string, h Header, n int, slots iter.Seq[Slot])
 	return write(fsys, path, h, slots)
 }
 
-// shape fills in what follows from the number of slots and the longest key.
+// shape fills in the fields that follow from the number of slots and the longest key.
 func shape(h Header, n int, slots iter.Seq[Slot]) (Header, error) {
 	longest := 0
 	for s := range slots {
@@ -45,9 +44,9 @@ func shape(h Header, n int, slots iter.Seq[Slot]) (Header, error) {
 	return h, h.check()
 }
 
-// write writes a whole new file.
+// write writes a complete new file.
 func write(fsys durable.FS, path string, h Header, slots iter.Seq[Slot]) error {
-	const readable = 0o644 // so that krunctl can read it without privileges
+	const readable = 0o644 // krunctl runs without privileges
 	return durable.WriteTo(fsys, path, readable, func(w io.Writer) error {
 		buffered := bufio.NewWriterSize(w, blockBytes)
 		if err := writeHeaders(buffered, h); err != nil {
@@ -60,8 +59,8 @@ func write(fsys durable.FS, path string, h Header, slots iter.Seq[Slot]) error {
 	})
 }
 
-// writeHeaders writes both copies, which differ in their letter only, in the order of the file: the
-// first sectors, then the others.
+// writeHeaders writes both copies, which differ only in their letter, in file order: the first
+// sectors, then the others.
 func writeHeaders(w io.Writer, h Header) error {
 	var first, rest []byte
 	for c := range copyID(copies) {
@@ -81,7 +80,7 @@ func writeSlots(w io.Writer, h Header, slots iter.Seq[Slot]) error {
 	index := 0
 	for s := range slots {
 		if s.Index != index {
-			return fmt.Errorf("slot %d comes where slot %d belongs", s.Index, index)
+			return fmt.Errorf("got slot %d in place of slot %d", s.Index, index)
 		}
 		if err := encodeSlot(line, s); err != nil {
 			return err
@@ -92,7 +91,7 @@ func writeSlots(w io.Writer, h Header, slots iter.Seq[Slot]) error {
 		index++
 	}
 	if index != h.Slots {
-		return fmt.Errorf("there are %d slots and there should be %d", index, h.Slots)
+		return fmt.Errorf("there are %d slots instead of %d", index, h.Slots)
 	}
 	return nil
 }

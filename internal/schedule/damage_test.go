@@ -12,7 +12,7 @@ import (
 	"krund/internal/schedule"
 )
 
-// zero fills part of the file with zeros.
+// zero overwrites part of the file with zeros.
 func zero(from, to int) func([]byte) []byte {
 	return func(data []byte) []byte {
 		clear(data[from:min(to, len(data))])
@@ -72,7 +72,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// oneSector is a schedule whose header copies have one sector each.
+// oneSector creates a schedule whose header copies have one sector each.
 func oneSector(t *testing.T, n int) *crashfs.FS {
 	t.Helper()
 	fsys := crashfs.New("/x")
@@ -82,8 +82,8 @@ func oneSector(t *testing.T, n int) *crashfs.FS {
 	return fsys
 }
 
-// TestOneHeaderCopy: with either copy damaged in any byte the other one is
-// used, the next update repairs it, and then either may be damaged again.
+// TestOneHeaderCopy: if either copy is damaged in any byte, the other one is used. The next update
+// repairs the damage, and then either copy may be damaged again.
 func TestOneHeaderCopy(t *testing.T) {
 	fsys := oneSector(t, 4)
 	s := open(t, fsys, true)
@@ -108,8 +108,8 @@ func TestOneHeaderCopy(t *testing.T) {
 	}
 }
 
-// TestDamagedSlotIsSeen: a damaged slot that has to be read stops the
-// experiment, one that was finished long ago does not.
+// TestDamagedSlotIsSeen: a damaged slot that must be read stops the experiment, a damaged slot that
+// finished long ago does not.
 func TestDamagedSlotIsSeen(t *testing.T) {
 	fsys := simulated(t, 6)
 	s := open(t, fsys, true)
@@ -140,7 +140,7 @@ func TestDamagedSlotIsSeen(t *testing.T) {
 	}
 }
 
-// TestReadErrors come back as they are, not as damage.
+// TestReadErrors are returned unchanged, not reported as damage.
 func TestReadErrors(t *testing.T) {
 	fsys := simulated(t, 4)
 	s := open(t, fsys, true)
@@ -158,8 +158,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestWriteErrors: each write and sync of an execution fails once. The error
-// comes back, and doing the same again ends well, durably.
+// TestWriteErrors: each write and sync of an execution fails once. The error is returned, and
+// repeating the call succeeds durably.
 func TestWriteErrors(t *testing.T) {
 	const calls = 6 // Begin: write, sync; Finish: write, sync, and those of the header
 	for op := 1; op <= calls; op++ {
@@ -189,7 +189,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// TestFullDisk does not matter once the schedule is there.
+// TestFullDisk has no effect once the schedule exists.
 func TestFullDisk(t *testing.T) {
 	fsys := simulated(t, 4)
 	fsys.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
@@ -203,8 +203,8 @@ func TestFullDisk(t *testing.T) {
 	checkNext(t, "at the end", s, -1)
 }
 
-// TestTornLine: a write that stops in the middle of a line leaves a slot that
-// is known to be damaged, and its neighbours as they were.
+// TestTornLine: a write that stops in the middle of a line leaves a slot that is detected as
+// damaged, and unchanged neighbors.
 func TestTornLine(t *testing.T) {
 	fsys := simulated(t, 4)
 	fsys.Inject(crashfs.Fault{Op: 1, Err: syscall.EIO, Short: 3})

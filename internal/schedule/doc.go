@@ -1,34 +1,34 @@
-// Package schedule keeps the list of process executions of an experiment, and
-// how far it is, in one file that survives power cuts.
+// Package schedule stores the list of process executions of an experiment and their state in one
+// file that survives power cuts.
 //
-// [Plan] puts the slots in order, [Create] writes the file once, [Open] opens
-// it. Then each execution is [Schedule.Begin], the run, [Schedule.Finish]. What
-// has to be known before the next boot goes into the [Header] with
-// [Schedule.UpdateHeader]. [Repair] makes a damaged file whole from the results.
-// Nothing here knows what a slot's execution is, or decides whether it is run.
+// [Plan] orders the slots, [Create] writes the file once, and [Open] opens it. Each execution is
+// then [Schedule.Begin], the run, [Schedule.Finish]. State that the next boot needs is stored in
+// the [Header] with [Schedule.UpdateHeader]. [Repair] restores a damaged file from the results. The
+// package does not know what an execution does and does not decide whether it runs.
 //
-// [NewSource] says what a damaged schedule is rebuilt from: the plan follows from the
-// configuration, the state of a slot from its records, and the content of a lost header from both.
-// krund repairs slots as it meets them, and `krunctl repair` repairs everything. An attempt without
-// a record is lost: the limit of attempts that crashes of the machine may use starts anew for that
-// slot, but no measurement is lost or repeated.
+// [NewSource] returns what a damaged schedule is rebuilt from: the plan follows from the
+// configuration, the state of a slot from its records, and the contents of a lost header from both.
+// krund repairs slots when it encounters them; `krunctl repair` repairs everything. An attempt
+// without a record is lost: for that slot, the count of attempts used by machine crashes starts
+// over, but no measurement is lost or repeated.
+// measurement is lost or repeated.
 //
 // # The file
 //
-// The file is text, and its size never changes after creation. A sector is 512
-// bytes; numbers are decimal, padded with zeros to a fixed number of digits.
+// The file is text, and its size never changes after creation. A sector is 512 bytes. Numbers are
+// decimal, padded with zeros to a fixed number of digits.
 //
 //	offset 0            header copy A, first sector
 //	offset 512          header copy B, first sector
 //	offset 1024         the other S-1 sectors of copy A, then those of copy B
 //	offset 1024 S       slot 0, slot 1, ... W bytes each
 //
-// A header copy has S sectors: 1 unless room for many base temperatures was
-// asked for. So the file has 1024 S + W slots bytes.
+// A header copy has S sectors: 1, unless room for many base temperatures was requested. The size of
+// the file is therefore 1024 S + W * slots bytes.
 //
 // # The header
 //
-// Both copies say the same, up to letter and age:
+// Both copies have the same contents, except for letter and generation:
 //
 //	krund-schedule=1                   magic and version of the format
 //	copy=A                             or B
@@ -50,16 +50,16 @@
 //	the last bytes of sectors; then a newline)
 //	crc=XXXXXXXX                       and a newline
 //
-// Lines end with a newline (byte 10). The checksum is CRC-32C (Castagnoli, as
-// in iSCSI, RFC 3720) of all bytes of the copy before "crc=", in 8 lower-case
-// hexadecimal digits. A copy counts only when its checksum is right and it is
-// written exactly so. Of two that count the one with the higher generation
-// does. An update writes the other one: whenever the power fails, one is whole.
+// Lines end with a newline (byte 10). The checksum is the CRC-32C (Castagnoli, as in iSCSI, RFC
+// 3720) of all bytes of the copy before "crc=", in 8 lower-case hexadecimal digits. A copy is valid
+// only if its checksum is correct and it is written in exactly this form. Of two valid copies, the
+// one with the higher generation is used. An update overwrites the other one, so that one copy is
+// valid whenever the power fails.
 //
 // # A slot
 //
-// A line of W bytes, W the least power of two that has room for the longest
-// key, so that no line is in two sectors:
+// A slot is a line of W bytes, where W is the smallest power of two that fits the longest key, so
+// that no line spans two sectors:
 //
 //	byte 0              flag: O outstanding, R running, C completed, E error,
 //	                    T timeout, S skipped
@@ -69,24 +69,21 @@
 //	byte W-9 to W-2     CRC-32C of bytes 0 to W-10, 8 lower-case hexadecimal digits
 //	byte W-1            newline
 //
-// The bytes between are spaces. A slot is updated in place. Slots lie in the
-// order of running.
+// The bytes between are spaces. A slot is updated in place. Slots are stored in execution order.
 //
 // # Order of writes
 //
-// Begin writes the slot (R, attempt counted) and syncs; only then may the
-// attempt start. Finish writes the slot and syncs, then the header with the new
-// hint, and syncs. So the hint may lag, by one slot after a crash, but is never
-// ahead; where a slot before the hint is to become unfinished again, the hint
-// goes back first, in both copies. A reader nevertheless looks at the slots
-// before the hint (256 KiB of them) before believing it, and at all slots
-// before it says that nothing is left.
+// Begin writes the slot (R, attempt counted) and syncs; only then may the attempt start. Finish
+// writes the slot and syncs, then writes the header with the new hint and syncs. The hint may
+// therefore lag, by one slot after a crash, but is never ahead. If a slot before the hint becomes
+// unfinished again, the hint is moved back first, in both copies. Readers nevertheless check the
+// slots before the hint (256 KiB of them) before they trust it, and all slots before they report
+// that nothing is left.
 //
 // # The order of the slots
 //
-// round-robin: all keys in the order of the configuration, then all again, as
-// often as there are process executions. interleaved: the same rounds, each in
-// an order of its own:
+// round-robin: all keys in the order of the configuration, repeated once per process execution.
+// interleaved: the same rounds, each in its own order:
 //
 //	the generator is PCG-DXSM with 128 bits of state (O'Neill's PCG with the
 //	DXSM output; math/rand/v2.PCG), seeded with the experiment's seed as the high
@@ -96,7 +93,7 @@
 //	draw from 0 to m-1: the high 64 bits of (64 random bits * m), drawn again
 //	while the low 64 bits are less than 2^64 mod m
 //
-// testdata holds an order; it must never change.
+// testdata contains an order; it must never change.
 //
 // Start reading at Open and Schedule.Begin.
 package schedule

@@ -9,8 +9,8 @@ import (
 	"krund/internal/schedule"
 )
 
-// Example is an experiment in miniature: two keys, two rounds, and a power cut
-// during the second execution.
+// Example is a miniature experiment: two keys, two rounds, and a power cut during the second
+// execution.
 func Example() {
 	fsys := crashfs.New("/nbody.krun")
 	const path = "/nbody.krun/schedule"

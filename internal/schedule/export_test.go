@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// SetHint writes a hint, right or wrong, into both copies of the header.
+// SetHint writes a correct or incorrect hint into both copies of the header.
 func (s *Schedule) SetHint(next int) error {
 	for range copies {
 		if err := s.update(func(h *Header) { h.Next = next }); err != nil {
@@ -15,10 +15,10 @@ func (s *Schedule) SetHint(next int) error {
 	return nil
 }
 
-// SlotOffset returns where a slot is in the file.
+// SlotOffset returns the offset of a slot in the file.
 func (h Header) SlotOffset(index int) int64 { return h.slotAt(index) }
 
-// WriteHeaders makes a file of n slots at name that has only its headers.
+// WriteHeaders creates a file for n slots that contains only the headers.
 func WriteHeaders(name string, h Header, n, next int) error {
 	h.Slots, h.Next = n, next
 	f, err := os.Create(name)

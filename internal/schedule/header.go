@@ -13,7 +13,7 @@ import (
 	"krund/internal/results"
 )
 
-// The places in the file; see the package's doc.
+// The file layout; see the package documentation.
 const (
 	sectorBytes = 512
 	sensorRoom  = 128 // bytes reserved per base temperature
@@ -23,7 +23,7 @@ const (
 	magic       = "krund-schedule="
 )
 
-// copyID names one of the two copies of the header.
+// copyID identifies one of the two copies of the header.
 type copyID int
 
 const (
@@ -36,7 +36,7 @@ func (c copyID) String() string { return "AB"[c : c+1] }
 
 func (c copyID) other() copyID { return 1 - c }
 
-// first returns the offset of the copy's first sector, rest that of the others.
+// first returns the offset of the copy's first sector, rest that of its other sectors.
 func (c copyID) first() int64 { return int64(c) * sectorBytes }
 
 func (c copyID) rest(sectors int) int64 {
@@ -52,7 +52,7 @@ func (h Header) slotAt(index int) int64 { return h.slotsAt() + int64(index)*int6
 // fileBytes returns the size of the file.
 func (h Header) fileBytes() int64 { return h.slotAt(h.Slots) }
 
-// check reports whether h can be written.
+// check returns an error if h cannot be written.
 func (h Header) check() error {
 	switch {
 	case !validWidth(h.Width):
@@ -81,22 +81,22 @@ func (h Header) check() error {
 	return nil
 }
 
-// maxCount is the highest number of ten digits that every int can hold.
+// maxCount is the largest ten-digit number that fits an int on every platform.
 const maxCount = 1<<31 - 1
 
-// isWord accepts printable ASCII without spaces, also the empty string.
+// isWord reports whether s is printable ASCII without spaces. s may be empty.
 func isWord(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// isLine accepts UTF-8 without control characters and without spaces at the ends.
+// isLine reports whether s is UTF-8 without control characters and without spaces at either end.
 func isLine(s string) bool {
 	return s != "" && s == strings.TrimSpace(s) && utf8.ValidString(s) &&
 		!strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// text returns the header's lines. Numbers have fixed widths, so that updates
-// never change a line's length.
+// text returns the header's lines. Numbers have fixed widths, so that updates never change the
+// length of a line.
 func (h Header) text(c copyID) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s%d\n", magic, Version)
@@ -121,8 +121,8 @@ func (h Header) text(c copyID) []byte {
 	return b.Bytes()
 }
 
-// sectorsFor returns how many sectors a copy of h needs, with the room for
-// base temperatures that h asks for.
+// sectorsFor returns the number of sectors of a copy of h, including the room that h requests for
+// base temperatures.
 func sectorsFor(h Header) int {
 	h.Boot = strings.Repeat("-", bootRoom)
 	bare := h
@@ -139,8 +139,7 @@ func encodeHeader(h Header, c copyID) ([]byte, error) {
 	text := h.text(c)
 	size := h.Sectors * sectorBytes
 	if len(text)+headerTail > size {
-		return nil, fmt.Errorf("%w: %d base temperatures need %d bytes and there are %d; the schedule was "+
-			"made for fewer sensors",
+		return nil, fmt.Errorf("%w: %d base temperatures need %d bytes, but there are only %d; the schedule was created for fewer sensors",
 			ErrRoom, len(h.BaseTemperatures), len(text)+headerTail, size)
 	}
 	for len(text) < size-headerTail {
@@ -150,8 +149,8 @@ func encodeHeader(h Header, c copyID) ([]byte, error) {
 	return fmt.Appendf(text, "crc=%08x\n", crc32.Checksum(text, castagnoli)), nil
 }
 
-// padding returns the byte at a position of the copy that has no text: newlines at the ends of
-// sectors, so that the following part of the file starts a line.
+// padding returns the padding byte at an offset of the copy: a newline at the end of each sector,
+// so that what follows the first sector in the file starts on a new line.
 func padding(at int) byte {
 	if at%sectorBytes == sectorBytes-1 {
 		return '\n'
@@ -159,8 +158,8 @@ func padding(at int) byte {
 	return ' '
 }
 
-// sectorsOf reads the number of sectors from a copy's first sector, 0 if it is missing. The number
-// is valid only if the checksum is.
+// sectorsOf parses the number of sectors from a copy's first sector. It returns 0 if there is none.
+// The number is trustworthy only if the checksum is correct.
 func sectorsOf(first []byte) int {
 	const name = "\nsectors="
 	_, after, ok := bytes.Cut(first, []byte(name))
@@ -174,8 +173,8 @@ func sectorsOf(first []byte) int {
 	return n
 }
 
-// isNewer reports whether a copy's first sector names a later version. Nothing else is known about
-// such a copy, not even how its checksum is computed.
+// isNewer reports whether a copy's first sector has a later version. Nothing else can be known
+// about such a copy, not even its checksum algorithm.
 func isNewer(first []byte) bool {
 	rest, ok := bytes.CutPrefix(first, []byte(magic))
 	line, _, found := bytes.Cut(rest, []byte("\n"))
@@ -186,8 +185,7 @@ func isNewer(first []byte) bool {
 	return err == nil && n > Version
 }
 
-// decodeHeader reads the bytes of one copy. It accepts only what encodeHeader
-// writes.
+// decodeHeader decodes the bytes of one copy. It accepts only what encodeHeader writes.
 func decodeHeader(text []byte, c copyID) (Header, error) {
 	if len(text) == 0 || len(text)%sectorBytes != 0 {
 		return Header{}, errors.New("not whole sectors")
@@ -205,12 +203,12 @@ func decodeHeader(text []byte, c copyID) (Header, error) {
 		return Header{}, err
 	}
 	if !bytes.Equal(again, text) {
-		return Header{}, errors.New("not in the form krund writes")
+		return Header{}, errors.New("not in the form that krund writes")
 	}
 	return h, nil
 }
 
-// parseHeader reads the lines; decodeHeader checks their order and form.
+// parseHeader parses the lines; decodeHeader checks their order and form.
 func parseHeader(body string) (Header, error) {
 	h := Header{Version: Version}
 	numbers := map[string]*int{

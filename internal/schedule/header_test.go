@@ -90,7 +90,7 @@ func TestHeaderLaws(t *testing.T) {
 	}
 }
 
-// TestHeaderEveryBit flips each bit of a copy: none goes unnoticed.
+// TestHeaderEveryBit flips each bit of a copy: each flip is detected.
 func TestHeaderEveryBit(t *testing.T) {
 	text := copyOf(t, someHeader(), copyA)
 	for i := range len(text) * 8 {
@@ -102,8 +102,8 @@ func TestHeaderEveryBit(t *testing.T) {
 	}
 }
 
-// TestRoomForTemperatures: what was asked for at creation fits later, with
-// names of ordinary length, and what does not fit is an error.
+// TestRoomForTemperatures: the requested number of temperatures fits later, with sensor names of
+// ordinary length. What does not fit is an error.
 func TestRoomForTemperatures(t *testing.T) {
 	for _, sensors := range []int{0, 1, 2, 10, 200} {
 		h := someHeader()
@@ -179,7 +179,7 @@ func FuzzHeader(f *testing.F) {
 			t.Errorf("%d sectors", n)
 		}
 		isNewer(text)
-		// Filled up and with a right checksum, so that what lies behind it is reached.
+		// Filled up and with a correct checksum, so that the checks after it are reached.
 		sealed := text
 		if n := len(text) % sectorBytes; n != 0 || len(text) == 0 {
 			sealed = append(text[:len(text):len(text)], strings.Repeat(" ", sectorBytes-n)...)

@@ -11,7 +11,7 @@ import (
 	"krund/internal/schedule"
 )
 
-// withFlags makes a schedule whose slots have the given flags.
+// withFlags creates a schedule whose slots have the given flags.
 func withFlags(t testing.TB, flags string) *crashfs.FS {
 	t.Helper()
 	fsys := crashfs.New("/x")
@@ -27,7 +27,7 @@ func withFlags(t testing.TB, flags string) *crashfs.FS {
 	return fsys
 }
 
-// wantNext is the first slot that is not finished, -1 when all are.
+// wantNext returns the first unfinished slot, or -1 if there is none.
 func wantNext(flags string) int { return strings.IndexAny(flags, "OR") }
 
 func checkNext(t *testing.T, what string, s *schedule.Schedule, want int) {
@@ -41,7 +41,7 @@ func checkNext(t *testing.T, what string, s *schedule.Schedule, want int) {
 	}
 }
 
-// TestAnyHint: whatever the hint says, the first unfinished slot is found.
+// TestAnyHint: for any hint, the first unfinished slot is found.
 func TestAnyHint(t *testing.T) {
 	for _, flags := range []string{"OOOOOO", "COOOOO", "CROOOO", "CCOCCO", "CCCCCR", "OCCCCC",
 		"CETSCC", "RRRRRR"} {
@@ -53,7 +53,7 @@ func TestAnyHint(t *testing.T) {
 			what := fmt.Sprintf("%s, hint %d", flags, hint)
 			s = open(t, fsys, true)
 			checkNext(t, what, s, wantNext(flags))
-			// Going on from there finishes every slot exactly once.
+			// Continuing from there finishes every slot exactly once.
 			for range strings.Count(flags, "O") + strings.Count(flags, "R") {
 				slot, err := s.Begin()
 				must(t, err)
@@ -67,8 +67,8 @@ func TestAnyHint(t *testing.T) {
 	}
 }
 
-// TestHintFarAhead: an unfinished slot too far back to be looked at from the
-// hint is found before the end.
+// TestHintFarAhead: an unfinished slot outside the range that is checked before the hint is found
+// before the end.
 func TestHintFarAhead(t *testing.T) {
 	const n, skipped, hint = 6000, 17, 5990
 	flags := []byte(strings.Repeat("C", hint) + strings.Repeat("O", n-hint))
@@ -93,8 +93,8 @@ func TestHintFarAhead(t *testing.T) {
 	}
 }
 
-// TestStepBack: a finished slot that is to be run again is found at once, in
-// this process, after a crash in between, and when the newer header is lost.
+// TestStepBack: a finished slot that is to run again is found at once, in this process, after a
+// crash in between, and if the newer header is lost.
 func TestStepBack(t *testing.T) {
 	build := func() *crashfs.FS {
 		fsys := withFlags(t, strings.Repeat("C", 4000)+"OO")
@@ -122,7 +122,7 @@ func TestStepBack(t *testing.T) {
 		for name, fsys := range variants {
 			s, err := schedule.Open(fsys, path, true)
 			if errors.Is(err, schedule.ErrHeaders) && name != "as it is" {
-				continue // torn by the cut, and the other one by us
+				continue // one copy torn by the cut, the other one by this test
 			}
 			must(t, err)
 			if slot, err := s.Slot(3); err == nil && slot.Flag == schedule.Outstanding {
@@ -136,8 +136,8 @@ func TestStepBack(t *testing.T) {
 	}
 }
 
-// TestHintIsNeverAhead: random runs with reruns and resets, looked at through
-// the stored header after every call.
+// TestHintIsNeverAhead: random runs with reruns and resets; the stored header is checked after
+// every call.
 func TestHintIsNeverAhead(t *testing.T) {
 	chance := rand.New(rand.NewPCG(*seed, 1))
 	fsys := withFlags(t, strings.Repeat("O", 30))

@@ -11,7 +11,7 @@ import (
 	"krund/internal/schedule"
 )
 
-// model is a schedule in plain memory: what the file must hold.
+// model is a schedule in memory: what the file must contain.
 type model struct {
 	slots   []schedule.Slot
 	reboots int
@@ -26,8 +26,8 @@ func (m model) next() int {
 	return slices.IndexFunc(m.slots, func(s schedule.Slot) bool { return !s.Flag.Final() })
 }
 
-// walk is a random sequence of calls on a schedule and on the model. When the
-// power is cut during a call, the file may be as before it or as after it.
+// walk is a random sequence of calls on a schedule and on the model. If the power is cut during a
+// call, the file may be in the state before or after it.
 type walk struct {
 	t             *testing.T
 	fsys          *crashfs.FS
@@ -41,7 +41,7 @@ func newWalk(t *testing.T, fsys *crashfs.FS, n int) *walk {
 	return &walk{t: t, fsys: fsys, chance: rand.New(rand.NewPCG(*seed, 2)), before: m, after: m.clone()}
 }
 
-// call does something that changes the schedule to w.after.
+// call performs a call that changes the schedule to w.after.
 func (w *walk) call(do func() error) error {
 	if err := do(); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (w *walk) step() error {
 	return w.execute()
 }
 
-// execute begins a slot and mostly ends it.
+// execute begins a slot and usually finishes it.
 func (w *walk) execute() error {
 	i := w.before.next()
 	if i < 0 {
@@ -139,8 +139,8 @@ func differs(a, b model) (list []int) {
 	return list
 }
 
-// TestModel cuts a random run in every write and sync, and compares what is
-// found afterwards with the model; then the experiment is run to its end.
+// TestModel cuts the power in every write and sync of a random run, compares the resulting state
+// with the model, and then runs the experiment to its end.
 func TestModel(t *testing.T) {
 	t.Logf("-seed %d", *seed)
 	for _, sensors := range []int{0, 20} { // headers of one sector and of several
@@ -188,7 +188,7 @@ func cutModel(t *testing.T, sensors int) {
 	}
 }
 
-// finishAll runs what is left: every slot that was not finished, once, in order.
+// finishAll runs the remaining slots: every unfinished one, once, in order.
 func finishAll(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, s *schedule.Schedule, m model) {
 	t.Helper()
 	size := len(fsys.Files()[path])
@@ -206,9 +206,8 @@ func finishAll(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, s *schedule.Sche
 	}
 }
 
-// TestModelTorn is the same for disks that tear sectors: then the slot, or the
-// copy of the header, that was being written may be damaged, and nothing else;
-// Repair brings the slot back from what the results would say.
+// TestModelTorn is TestModel for disks that tear sectors: only the slot or the header copy that was
+// being written may be damaged, and Repair restores the slot from the results.
 func TestModelTorn(t *testing.T) {
 	const n, steps = 10, 40
 	var w *walk
@@ -250,8 +249,8 @@ func TestModelTorn(t *testing.T) {
 	}
 }
 
-// TestCreateCut: after a cut in Create there is no schedule or a whole one, and
-// Create can be called again.
+// TestCreateCut: after a cut in Create there is no schedule or a complete one, and Create can be
+// called again.
 func TestCreateCut(t *testing.T) {
 	const n = 8
 	build := func() *crashfs.FS { return crashfs.New("/x") }

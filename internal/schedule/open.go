@@ -11,9 +11,9 @@ import (
 	"krund/internal/durable"
 )
 
-// Schedule is an open schedule. Its memory does not depend on the number of slots. It must not be
-// used by several goroutines at once. Several processes may read while one writes; the lock of
-// package directory ensures that only one writes.
+// Schedule is an open schedule. Its memory use does not depend on the number of slots. It is not
+// safe for concurrent use by goroutines. Several processes may read while one writes (package
+// directory has the lock that ensures a single writer).
 type Schedule struct {
 	file     durable.File
 	writable bool
@@ -21,17 +21,17 @@ type Schedule struct {
 	header  Header
 	current copyID      // where header was read from
 	damage  error       // what is wrong with the other copy
-	hints   [copies]int // of each copy, 0 for a damaged one
+	hints   [copies]int // hints of both copies, 0 if damaged
 
 	place   position
 	decoder slotDecoder
 }
 
-// Open opens the schedule at path, for changes if write is set. It reads only the header. A damaged
-// copy of the header is ignored, and replaced by the next update.
+// Open opens the schedule at path, for writing if write is set. It reads only the header. A damaged
+// copy of the header is ignored, and the next update replaces it.
 //
-// Errors: ErrHeaders, ErrVersion, *SizeError, and those of the file system; fs.ErrNotExist if the
-// experiment was never started.
+// The error is ErrHeaders, ErrVersion, a *SizeError, or an error of the file system: fs.ErrNotExist
+// if the experiment was never started.
 func Open(fsys durable.FS, path string, write bool) (*Schedule, error) {
 	flag := os.O_RDONLY
 	if write {
@@ -69,30 +69,29 @@ func (s *Schedule) load() error {
 	return nil
 }
 
-// Close closes the file. All changes have been written before.
+// Close closes the file. All updates are already written.
 func (s *Schedule) Close() error { return s.file.Close() }
 
-// Header returns the header, with a list of temperatures that the caller may change.
+// Header returns the header. The list of temperatures belongs to the caller.
 func (s *Schedule) Header() Header {
 	h := s.header
 	h.BaseTemperatures = slices.Clone(h.BaseTemperatures)
 	return h
 }
 
-// HeaderDamage returns why one of the two copies of the header could not be
-// read when the schedule was opened, nil when both could. The next update of
-// the header repairs it.
+// HeaderDamage returns why one of the two copies of the header could not be read when the schedule
+// was opened, or nil if both could. The next update of the header repairs it.
 func (s *Schedule) HeaderDamage() error { return s.damage }
 
-// headers contains both copies as read, each with its header or its damage.
+// headers holds both copies as read, each with its header or its damage.
 type headers struct {
 	header [copies]Header
 	damage [copies]error
 	newer  [copies]bool
-	remark string // what the place looks like where both should be
+	remark string // what the file contains instead of the headers
 }
 
-// best returns the valid copy with the highest generation, A when equal.
+// best returns the valid copy with the highest generation, or A if they are equal.
 func (h headers) best() (copyID, error) {
 	a, b := h.damage[copyA] == nil, h.damage[copyB] == nil
 	switch {
@@ -109,11 +108,10 @@ func (h headers) best() (copyID, error) {
 	return 0, fmt.Errorf("%w (%w, %w)", ErrHeaders, h.damage[copyA], h.damage[copyB])
 }
 
-// tries is how often something that looks damaged is read again: krund may be writing it at the
-// same time.
+// tries is how often data that looks damaged is read again, because krund may be writing it.
 const tries = 3
 
-// readHeaders reads both copies. The error is about reading, not about the content.
+// readHeaders reads both copies. The error is about reading, not about the contents.
 func readHeaders(f durable.File) (headers, error) {
 	for try := 1; ; try++ {
 		h, err := readHeadersOnce(f)
@@ -154,8 +152,8 @@ func readHeadersOnce(f durable.File) (headers, error) {
 	return found, nil
 }
 
-// readCopy returns all sectors of a copy whose first sector is given; none if that sector does not
-// contain their number.
+// readCopy returns all sectors of a copy, given its first one. It returns nothing if the first
+// sector does not contain their number.
 func readCopy(f durable.File, first []byte, c copyID) ([]byte, error) {
 	sectors := sectorsOf(first)
 	if sectors < 1 {
@@ -167,8 +165,8 @@ func readCopy(f durable.File, first []byte, c copyID) ([]byte, error) {
 	return text, err
 }
 
-// readAt fills p from offset on as far as the file reaches, and leaves the rest of p. The end of
-// the file is not an error.
+// readAt reads into p from offset to at most the end of the file and leaves the rest of p
+// unchanged. The end of the file is no error.
 func readAt(f durable.File, p []byte, offset int64) (int, error) {
 	n, err := f.ReadAt(p, offset)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -9,25 +9,24 @@ import (
 	"krund/internal/key"
 )
 
-// The orders a schedule can have.
+// The orders of a schedule.
 const (
 	RoundRobin  = "round-robin" // every key once in the given order, then every key again
-	Interleaved = "interleaved" // in each round every key once, in an order of the round's own
+	Interleaved = "interleaved" // every key once per round, each round in its own order
 )
 
 // KnownOrder reports whether order is one of the above.
 func KnownOrder(order string) bool { return order == RoundRobin || order == Interleaved }
 
-// Plan yields the slots of an experiment in the order of running: executions
-// rounds, and in each round every key once. All are Outstanding. The result can
-// be ranged over again; keys must not change meanwhile. Memory is needed for
-// one round, not for all.
+// Plan yields the slots of an experiment in execution order: in each of executions rounds, every
+// key once. All slots are Outstanding. The result can be iterated repeatedly; keys must not change
+// meanwhile. The memory use is that of one round.
 //
-// Interleaved draws a permutation for each round, independently of the others,
-// from seed and the round's number alone. It is the same on every machine and
-// with every version of Go: see the package's doc.
+// Interleaved draws an independent permutation for each round from seed and the number of the round
+// alone. It is the same on every machine and with every version of Go: see the package
+// documentation.
 //
-// Plan panics if order is unknown: config and Open accept no other.
+// Plan panics if order is unknown: config and Open reject unknown orders.
 func Plan(keys []key.Key, executions int, order string, seed uint64) iter.Seq[Slot] {
 	if !KnownOrder(order) {
 		panic(fmt.Sprintf("schedule: order %q", order))
@@ -53,9 +52,9 @@ func Plan(keys []key.Key, executions int, order string, seed uint64) iter.Seq[Sl
 	}
 }
 
-// permute shuffles list by Fisher and Yates (Knuth, The Art of Computer
-// Programming 2, algorithm P) with the numbers of PCG-DXSM seeded with seed and
-// round. The shuffle is spelled out here because math/rand's may change.
+// permute shuffles list with the Fisher-Yates algorithm (Knuth, The Art of Computer Programming 2,
+// algorithm P) and numbers from PCG-DXSM seeded with seed and round. It does not use the shuffle of
+// math/rand, which may change.
 func permute(list []int, seed, round uint64) {
 	src := rand.NewPCG(seed, round)
 	for i := len(list) - 1; i > 0; i-- {
@@ -64,9 +63,9 @@ func permute(list []int, seed, round uint64) {
 	}
 }
 
-// below draws a number from 0 to n-1, all equally likely: the upper half of a
-// 64 by 64 bit product, redrawn in the few cases that would favour some numbers
-// (Lemire, Fast Random Integer Generation in an Interval, ACM TOMACS 29, 2019).
+// below draws a number from 0 to n-1 with equal probability: the upper half of a 64 by 64 bit
+// product, redrawn in the few cases that would introduce a bias (Lemire, Fast Random Integer
+// Generation in an Interval, ACM TOMACS 29, 2019).
 func below(src *rand.PCG, n uint64) uint64 {
 	favoured := -n % n // 2^64 mod n
 	for {

@@ -36,8 +36,8 @@ func TestPlanRoundRobin(t *testing.T) {
 	}
 }
 
-// TestPlanGolden pins the order: schedules are rebuilt from it years later.
-// testdata/interleaved.py computes the same from the definition in doc.go.
+// TestPlanGolden pins the order, because schedules may be rebuilt from it years later.
+// testdata/interleaved.py computes it from the definition in doc.go.
 func TestPlanGolden(t *testing.T) {
 	want, err := os.ReadFile(filepath.Join("testdata", "interleaved.golden"))
 	if err != nil {
@@ -59,8 +59,8 @@ func TestPlanGolden(t *testing.T) {
 	}
 }
 
-// TestPlanRounds: each round has every key once, the rounds differ, another
-// seed gives others, and a shorter plan is the beginning of a longer one.
+// TestPlanRounds: each round has every key once, rounds differ, another seed gives other rounds,
+// and a shorter plan is a prefix of a longer one.
 func TestPlanRounds(t *testing.T) {
 	const n, rounds = 20, 50
 	keys := manyKeys(n)
@@ -93,11 +93,10 @@ func TestPlanRounds(t *testing.T) {
 	}
 }
 
-// TestPlanIsUniform: over many rounds every key comes at every place equally
-// often. With 12 keys and 6000 rounds each count is binomial, mean 500, standard
-// deviation 21.4; the sum of squares is chi-squared with 121 degrees of freedom,
-// of which 181 is the 0.9998 quantile (R: qchisq(0.9998, 121)). The seed is
-// fixed, so this holds always or never.
+// TestPlanIsUniform: over many rounds, every key occurs at every position equally often. With 12
+// keys and 6000 rounds, each count is binomial with mean 500 and standard deviation 21.4. The sum
+// of squares is chi-squared with 121 degrees of freedom, whose 0.9998 quantile is 181 (R:
+// qchisq(0.9998, 121)). The seed is fixed, so the test is deterministic.
 func TestPlanIsUniform(t *testing.T) {
 	const n, rounds = 12, 6000
 	var counts [n][n]float64
@@ -154,8 +153,8 @@ func TestPermute(t *testing.T) {
 	}
 }
 
-// TestBelow: with n = 3/4 of 2^64 one draw in four has to be repeated, because
-// 2^64 = 4 * 2^62 numbers cannot be shared out evenly among 3 * 2^62.
+// TestBelow: with n = 3/4 of 2^64, one draw in four is repeated, because 2^64 = 4 * 2^62 numbers
+// cannot be divided evenly among 3 * 2^62.
 func TestBelow(t *testing.T) {
 	const n, quarter = 3 << 62, 1 << 62
 	got, raw := rand.NewPCG(1, 1), rand.NewPCG(1, 1)

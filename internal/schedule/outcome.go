@@ -2,9 +2,9 @@ package schedule
 
 import "krund/internal/results"
 
-// FlagOf returns the flag of a slot whose latest attempt ended with outcome o. A rerun leaves it
-// Outstanding, and so does an unknown outcome: one execution too many is better than counting an
-// outcome that is not understood.
+// FlagOf returns the flag of a slot whose latest attempt ended with outcome o. A rerun, or an
+// outcome unknown to this version, leaves the slot Outstanding: running it once more is better than
+// counting an unknown outcome.
 func FlagOf(o results.Outcome) Flag {
 	switch o {
 	case results.Completed:

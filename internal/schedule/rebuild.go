@@ -9,17 +9,17 @@ import (
 	"krund/internal/results"
 )
 
-// Facts summarize all records, for a header of which both copies are lost. The zero Facts are those
-// of an experiment without records.
+// Facts are data from all records, for rebuilding a header of which both copies are lost. The zero
+// Facts are those of an experiment without records.
 type Facts struct {
-	First    time.Time             // when the first attempt began; zero: unknown
-	Attempts int                   // how many there were, in all slots
-	Base     []results.Temperature // base temperatures, of the newest record that has them; nil: none has
+	First    time.Time             // start of the first attempt; zero if unknown
+	Attempts int                   // number of attempts in all slots
+	Base     []results.Temperature // base temperatures of the newest record that has them; nil if none has
 }
 
-// NewHeader returns the header of a rebuilt schedule of cfg. Reboots and mails are as high as they
-// may have been, so that no bound is exceeded. now is the start of the experiment if facts does not
-// contain it.
+// NewHeader returns the header of a rebuilt schedule of cfg. Reboots and mails are set to their
+// maximum possible number, so that no limit is exceeded. now is used as the creation time if facts
+// do not have it.
 func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 	e := cfg.Experiment
 	h := Header{
@@ -55,7 +55,7 @@ func NewSource(cfg *config.Config, header Header, history func(slot int) (Histor
 	}
 }
 
-// Brief is what a rebuild needs of a record.
+// Brief is the part of a record that has to be remembered.
 type Brief struct {
 	Name    results.Name
 	Key     string
@@ -69,14 +69,14 @@ func BriefOf(r results.Record) Brief {
 		Outcome: r.Outcome}
 }
 
-// History summarizes the records of one slot.
+// History is what the records contain about one slot.
 type History struct {
-	Records []Brief // that could be read, by attempt
-	Highest int     // attempt of any of them, readable or not
+	Records []Brief // readable records, by attempt
+	Highest int     // highest attempt of any record, readable or not
 }
 
-// Final returns the record that ends the slot: the completed one, else the last that is not a
-// rerun. ok is false when there is none.
+// Final returns the record that ends the slot: the completed one, or else the last that is not a
+// rerun. ok is false if there is none.
 func (h History) Final() (b Brief, ok bool) {
 	for _, r := range h.Records {
 		if r.Outcome == results.Completed {
@@ -89,7 +89,7 @@ func (h History) Final() (b Brief, ok bool) {
 	return b, ok
 }
 
-// Of returns the history without records that do not belong to this slot's process execution.
+// Of returns h without records that do not belong to this slot's process execution.
 func (h History) Of(slot Slot) History {
 	own := History{Highest: h.Highest}
 	for _, r := range h.Records {
@@ -100,8 +100,8 @@ func (h History) Of(slot Slot) History {
 	return own
 }
 
-// State returns a planned slot with the flag and the attempts of its records: outstanding if none
-// of them is final.
+// State sets the flag and the attempts of a planned slot according to its records. The slot is
+// Outstanding if none of them is final.
 func (h History) State(planned Slot) Slot {
 	planned.Flag, planned.Attempts = Outstanding, h.Highest
 	if final, ok := h.Of(planned).Final(); ok {
@@ -111,8 +111,8 @@ func (h History) State(planned Slot) Slot {
 }
 
 // ReadHistory reads the history of one slot, of the attempts 1 to most. It opens files by name
-// without listing the directory, so that the cost does not depend on the number of records. A
-// record that cannot be read is an error, because it may or may not finish the slot.
+// without listing the directory, so that its cost does not depend on the number of records. A
+// record that cannot be read is an error, because it is then unknown whether the slot is finished.
 func ReadHistory(records *results.Reader, slot, most int) (History, error) {
 	var h History
 	for attempt := 1; attempt <= most; attempt++ {

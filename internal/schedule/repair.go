@@ -14,9 +14,9 @@ import (
 
 // Source provides the content of a rebuilt schedule.
 type Source struct {
-	// Header replaces the header when both copies are damaged: as for Create,
-	// with Reboots and Mails as high as they may have been. Otherwise only its
-	// ConfigHash is used: a schedule of another configuration is refused.
+	// Header replaces the header if both copies are damaged. It is as for Create, with Reboots and
+	// Mails at their maximum possible number. Otherwise only its ConfigHash is used, to reject a
+	// schedule of another configuration.
 	Header Header
 	// Plan yields the slots as planned, as the function Plan does from the configuration. It is
 	// ranged over several times.
@@ -111,9 +111,8 @@ func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (Repai
 	return report, writeRepaired(fsys, path, h, old.slots(src), src)
 }
 
-// writeRepaired writes the new file, with the damaged among the slots rebuilt.
-func writeRepaired(fsys durable.FS, path string, h Header, slots iter.Seq2[salvaged, error],
-	src Source) error {
+// writeRepaired writes the new file, in which the damaged slots are rebuilt.
+func writeRepaired(fsys durable.FS, path string, h Header, slots iter.Seq2[salvaged, error], src Source) error {
 	var failed error
 	err := write(fsys, path, h, func(yield func(Slot) bool) {
 		for slot, err := range slots {
@@ -132,7 +131,7 @@ func writeRepaired(fsys durable.FS, path string, h Header, slots iter.Seq2[salva
 	return cmp.Or(failed, err)
 }
 
-// rebuild asks for the state of a planned slot and takes nothing else over.
+// rebuild returns a planned slot with the state from src, and ignores its other fields.
 func rebuild(planned Slot, src Source) (Slot, error) {
 	state, err := src.State(planned)
 	if err != nil {
@@ -142,7 +141,7 @@ func rebuild(planned Slot, src Source) (Slot, error) {
 	return planned, nil
 }
 
-// backUp copies the file to a name that is free.
+// backUp copies the file to a free name.
 func backUp(fsys durable.FS, path string, f durable.File) (string, error) {
 	const most = 1000
 	for n := range most {

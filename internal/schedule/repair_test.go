@@ -15,7 +15,7 @@ import (
 	"krund/internal/schedule"
 )
 
-// source is that of a schedule of n slots, with no results.
+// source returns the source of a schedule of n slots without results.
 func source(n int) schedule.Source {
 	h := header()
 	h.Reboots, h.Mails = 3, 2
@@ -26,8 +26,8 @@ func source(n int) schedule.Source {
 	}
 }
 
-// damagedAt makes a schedule of 20 slots, of which 5 are completed in two
-// attempts each, then damages it.
+// damagedAt creates a schedule of 20 slots, 5 of them completed in two attempts each, and damages
+// it.
 func damagedAt(t *testing.T, change func([]byte, schedule.Header) []byte) *crashfs.FS {
 	t.Helper()
 	const n = 20
@@ -42,8 +42,8 @@ func damagedAt(t *testing.T, change func([]byte, schedule.Header) []byte) *crash
 	return corrupt(fsys, func(data []byte) []byte { return change(data, s.Header()) })
 }
 
-// TestRepair takes the damage as a function. Slots that are rebuilt become
-// completed in their first attempt, so that they can be told from the salvaged.
+// TestRepair applies the damage as a function. Rebuilt slots become completed in their first
+// attempt, so that they can be distinguished from salvaged slots.
 func TestRepair(t *testing.T) {
 	at := func(h schedule.Header, index int) int { return int(h.SlotOffset(index)) }
 	all := slices.Collect(func(yield func(int) bool) {
@@ -147,14 +147,10 @@ func TestRepairRefused(t *testing.T) {
 		change func(*schedule.Source)
 		want   string
 	}{
-		{"another configuration", bad,
-			func(s *schedule.Source) { s.Header.ConfigHash = "dead" }, "another configuration (hash " +
-				"c0ffee, not dead)"},
-		{"more slots", bad, func(s *schedule.Source) { s.Plan = plan(22) }, "20 slots and the " +
-			"configuration plans 22"},
-		{"other keys", bad,
-			func(s *schedule.Source) { s.Plan = schedule.Plan(keys(4), 5, schedule.RoundRobin, 1) },
-			"slot 3 is b1:C:default-c number 2 and the configuration plans b3:C:default-c number 1"},
+		{"another configuration", bad, func(s *schedule.Source) { s.Header.ConfigHash = "dead" }, "another configuration (hash c0ffee, not dead)"},
+		{"more slots", bad, func(s *schedule.Source) { s.Plan = plan(22) }, "20 slots, but the configuration plans 22"},
+		{"other keys", bad, func(s *schedule.Source) { s.Plan = schedule.Plan(keys(4), 5, schedule.RoundRobin, 1) },
+			"slot 3 is b1:C:default-c number 2, but the configuration plans b3:C:default-c number 1"},
 		{"no state", bad, func(s *schedule.Source) {
 			s.State = func(schedule.Slot) (schedule.Slot, error) { return schedule.Slot{}, stateFails }
 		}, "slot 2: the record cannot be read"},
@@ -194,7 +190,7 @@ func TestRepairRefused(t *testing.T) {
 	}
 }
 
-// TestRepairMissing makes a schedule that was removed again.
+// TestRepairMissing recreates a schedule that was deleted.
 func TestRepairMissing(t *testing.T) {
 	fsys := crashfs.New("/x")
 	src := source(20)
@@ -214,7 +210,7 @@ func TestRepairMissing(t *testing.T) {
 	}
 }
 
-// TestRepairCut: whenever a repair is interrupted, doing it again ends well.
+// TestRepairCut: an interrupted repair succeeds when it is repeated.
 func TestRepairCut(t *testing.T) {
 	build := func() *crashfs.FS {
 		return damagedAt(t, func(d []byte, h schedule.Header) []byte { clear(d[:h.SlotOffset(2)]); return d })
@@ -236,7 +232,7 @@ func TestRepairCut(t *testing.T) {
 	}
 }
 
-// TestRepairKeepsBackups of earlier repairs.
+// TestRepairKeepsBackups of previous repairs.
 func TestRepairKeepsBackups(t *testing.T) {
 	fsys := damagedAt(t, func(d []byte, h schedule.Header) []byte { d[h.SlotOffset(2)] = 'S'; return d })
 	fsys.Put(path+".broken", []byte("precious"))

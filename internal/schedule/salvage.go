@@ -42,14 +42,13 @@ func salvage(f durable.File, src Source) (*Schedule, RepairReport, error) {
 	return old, report, nil
 }
 
-// samePlan refuses a configuration that the schedule was not made from.
+// samePlan rejects a configuration from which the schedule was not created.
 func samePlan(h Header, src Source) error {
 	if h.ConfigHash != src.Header.ConfigHash {
-		return fmt.Errorf("it was made from another configuration (hash %s, not %s); use the experiment's "+
-			"own config.toml", h.ConfigHash, src.Header.ConfigHash)
+		return fmt.Errorf("it was created from another configuration (hash %s, not %s); use the experiment's own config.toml", h.ConfigHash, src.Header.ConfigHash)
 	}
 	if n := count(src.Plan); n != h.Slots {
-		return fmt.Errorf("it has %d slots and the configuration plans %d", h.Slots, n)
+		return fmt.Errorf("it has %d slots, but the configuration plans %d", h.Slots, n)
 	}
 	return nil
 }
@@ -62,9 +61,9 @@ func count(slots iter.Seq[Slot]) int {
 	return n
 }
 
-// guess creates a header from src. The size of the lost header copies and the width of the lines
-// are those for which lines of the first planned slots are found in the file. If there are none,
-// nothing in the file can be used, and the choice of Create is used.
+// guess builds a header from src. It chooses the size of the header copies and the line width under
+// which lines of the plan's first slots are found. If there are none, nothing in the file can be
+// used, and it uses the sizes that Create would choose.
 func (s *Schedule) guess(src Source) (Header, error) {
 	h, err := shape(src.Header, count(src.Plan), src.Plan)
 	if err != nil {
@@ -81,7 +80,7 @@ func (s *Schedule) guess(src Source) (Header, error) {
 		}
 	}
 	bare := src.Header
-	bare.Sensors = 0 // spare room is for new files
+	bare.Sensors = 0 // spare room is only for new files
 	if need := sectorsFor(bare); best.Sectors < need {
 		return Header{}, fmt.Errorf("%w: it has %d sectors, the rebuilt header needs %d; leave out the "+
 			"base temperatures", ErrRoom, best.Sectors, need)
@@ -89,8 +88,8 @@ func (s *Schedule) guess(src Source) (Header, error) {
 	return best, nil
 }
 
-// matches counts the lines among the first ones that are in their place if h
-// is the header.
+// matches returns the number of lines, among the first ones, that are in their place if h is the
+// header.
 func (s *Schedule) matches(h Header, plan iter.Seq[Slot]) int {
 	const first = 16
 	n := 0
@@ -111,13 +110,13 @@ func (s *Schedule) matches(h Header, plan iter.Seq[Slot]) int {
 
 func sameTask(a, b Slot) bool { return a.Key == b.Key && a.Pexec == b.Pexec }
 
-// salvaged is a slot as it is in the file, or as planned if it is damaged.
+// salvaged is a slot as stored in the file, or as planned if it is damaged.
 type salvaged struct {
 	Slot
 	damaged bool
 }
 
-// slots yields every planned slot with its state in the file. An error ends it.
+// slots yields every planned slot with its state in the file. It stops at the first error.
 func (s *Schedule) slots(src Source) iter.Seq2[salvaged, error] {
 	return func(yield func(salvaged, error) bool) {
 		line := make([]byte, s.header.Width)
@@ -133,8 +132,7 @@ func (s *Schedule) slots(src Source) iter.Seq2[salvaged, error] {
 				slot = planned
 			}
 			if !sameTask(slot, planned) {
-				yield(salvaged{}, fmt.Errorf("slot %d is %s number %d and the configuration plans %s "+
-					"number %d",
+				yield(salvaged{}, fmt.Errorf("slot %d is %s number %d, but the configuration plans %s number %d",
 					slot.Index, slot.Key, slot.Pexec, planned.Key, planned.Pexec))
 				return
 			}

@@ -6,32 +6,31 @@ import (
 	"slices"
 )
 
-// How much of the slots is read at once: little at first, because the first
-// slot usually is the one, then much.
+// The number of slots that are read at once: few at first, because the first one usually is the
+// wanted one, then many.
 const (
 	firstBlockBytes = 4 << 10
 	blockBytes      = 64 << 10
 )
 
-// lookBack is how many bytes of slots before the hint are looked at before it
-// is believed. Schedules of up to 2048 usual slots are looked at completely.
+// lookBack is the size in bytes of the slots before the hint that are checked before the hint is
+// trusted. Schedules of up to 2048 ordinary slots are checked completely.
 const lookBack = 256 << 10
 
-// position is what is known about where the next slot is.
+// position is what is known about the location of the next slot.
 type position struct {
 	known bool // the hint was verified
-	// Every slot from low to below next was seen to be finished.
+	// Every slot in [low, next) was found to be finished.
 	low, next int
 }
 
-// Current returns the slot to go on with, as it stands in the file: the first
-// one that is Running (begun before a crash) or Outstanding. It changes
-// nothing. The error is ErrDone when every slot is finished, and a *DamagedSlot
-// when one of those that had to be read is damaged.
+// Current returns the slot to run next, as stored in the file: the first one that is Running (begun
+// before a crash) or Outstanding. It changes nothing. The error is ErrDone if every slot is
+// finished, and a *DamagedSlot if a slot that had to be read is damaged.
 //
-// It reads from the header's hint on. The hint is not believed blindly: one
-// that is out of range, or behind which an unfinished slot is found, is dropped
-// and the search starts at slot 0. Before ErrDone every slot has been read.
+// It starts reading at the header's hint, but does not trust it blindly: if the hint is out of
+// range, or an unfinished slot is found before it, the search starts at slot 0. Every slot has been
+// read before it returns ErrDone.
 func (s *Schedule) Current() (Slot, error) {
 	if !s.place.known {
 		if err := s.verifyHint(); err != nil {
@@ -57,8 +56,7 @@ func (s *Schedule) Current() (Slot, error) {
 	return s.Slot(found)
 }
 
-// verifyHint sets the position to the header's hint, or to the start when the
-// hint is wrong.
+// verifyHint sets the position to the header's hint, or to the start if the hint is wrong.
 func (s *Schedule) verifyHint() error {
 	s.place = position{known: true}
 	hint := s.header.Next
@@ -77,8 +75,8 @@ func (s *Schedule) verifyHint() error {
 	return nil
 }
 
-// firstUnfinished returns the index of the first slot from from to below to
-// that is not finished, and to when there is none.
+// firstUnfinished returns the index of the first unfinished slot in [from, to), or to if there is
+// none.
 func (s *Schedule) firstUnfinished(from, to int) (int, error) {
 	for index, line := range s.lines(from, to) {
 		if line.err != nil {
@@ -95,15 +93,14 @@ func (s *Schedule) firstUnfinished(from, to int) (int, error) {
 	return to, nil
 }
 
-// line is a slot's line, valid until the next one, or the error that ends the
-// reading.
+// line is a slot's line, valid until the next one is read, or the error that ends the iteration.
 type line struct {
 	text []byte
 	err  error
 }
 
-// lines reads the slots from from to below to, block by block. A line that
-// looks damaged is read again: it may just be being written.
+// lines reads the slots in [from, to) block by block. A line that looks damaged is read again,
+// because it may be being written.
 func (s *Schedule) lines(from, to int) iter.Seq2[int, line] {
 	width := s.header.Width
 	return func(yield func(int, line) bool) {
@@ -129,7 +126,7 @@ func (s *Schedule) lines(from, to int) iter.Seq2[int, line] {
 	}
 }
 
-// again returns text, or what is read in its place when it looks damaged.
+// again returns text, or the result of reading it again if it looks damaged.
 func (s *Schedule) again(text []byte, index int) []byte {
 	for try := 1; try < tries; try++ {
 		if _, reason := peekSlot(text); reason == "" {
@@ -144,7 +141,7 @@ func (s *Schedule) again(text []byte, index int) []byte {
 	return text
 }
 
-// Slot returns one slot. The error is a *DamagedSlot when it is damaged.
+// Slot returns one slot. The error is a *DamagedSlot if it is damaged.
 func (s *Schedule) Slot(index int) (Slot, error) {
 	if err := s.inRange(index); err != nil {
 		return Slot{}, err
@@ -158,10 +155,9 @@ func (s *Schedule) Slot(index int) (Slot, error) {
 	return Slot{}, errors.ErrUnsupported // not reached: the range has one slot
 }
 
-// Slots returns every slot in order. A damaged one comes with its index and a
-// *DamagedSlot, and the next ones follow; after any other error nothing does.
-// Begin and Finish may be called from within; a slot that was read already may
-// come as it was before.
+// Slots yields every slot in order. A damaged slot is yielded with its index and a *DamagedSlot,
+// and the iteration continues; any other error ends it. Begin and Finish may be called during the
+// iteration, which may then yield slots in their previous state.
 func (s *Schedule) Slots() iter.Seq2[Slot, error] {
 	return func(yield func(Slot, error) bool) {
 		for index, line := range s.lines(0, s.header.Slots) {

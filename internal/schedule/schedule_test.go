@@ -42,13 +42,13 @@ func header() schedule.Header {
 	}
 }
 
-// create makes a schedule of n slots, two keys in turn.
+// create creates a schedule of n slots with two alternating keys.
 func create(t testing.TB, fsys durable.FS, path string, n int) {
 	t.Helper()
 	must(t, schedule.Create(fsys, path, header(), n, plan(n)))
 }
 
-// plan has n slots, n even.
+// plan returns n slots; n is even.
 func plan(n int) func(func(schedule.Slot) bool) {
 	return schedule.Plan(keys(2), n/2, schedule.RoundRobin, 1)
 }
@@ -92,8 +92,8 @@ func flags(t testing.TB, s *schedule.Schedule) string {
 	return text.String()
 }
 
-// TestLifecycle goes through an experiment with every end a slot can have, with
-// a new Open for each step as if it were a boot.
+// TestLifecycle runs an experiment with every final state of a slot, and a new Open for each step
+// as if it were a boot.
 func TestLifecycle(t *testing.T) {
 	fsys := simulated(t, 6)
 	size := len(fsys.Files()[path])
@@ -133,8 +133,8 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-// TestBeginAgain: a slot that a crash left Running is begun again when the
-// caller wants it, and each time counts.
+// TestBeginAgain: a slot that a crash left Running can be begun again, and each time counts as an
+// attempt.
 func TestBeginAgain(t *testing.T) {
 	fsys := simulated(t, 2)
 	for want := 1; want <= 3; want++ {
@@ -169,7 +169,7 @@ func TestOneProcess(t *testing.T) {
 			t.Fatalf("got %+v, %v; want slot %d", slot, err, want)
 		}
 		must(t, s.Finish(slot, schedule.Completed))
-		must(t, s.Finish(slot, schedule.Completed)) // no harm
+		must(t, s.Finish(slot, schedule.Completed)) // repeating it is harmless
 	}
 	if _, err := s.Begin(); !errors.Is(err, schedule.ErrDone) {
 		t.Errorf("got %v", err)
@@ -261,10 +261,10 @@ func TestCreateRefused(t *testing.T) {
 	order := header()
 	order.Order = "?"
 	tests := map[string]error{
-		"there are 2 slots and there should be 3": schedule.Create(fsys, "/x/a", header(), 3, plan(2)),
-		"slot 1 comes where slot 0 belongs":       schedule.Create(fsys, "/x/b", header(), 1, swapped),
-		"0 slots; a schedule has 1 to":            schedule.Create(fsys, "/x/c", header(), 0, plan(0)),
-		`unknown order "?"`:                       schedule.Create(fsys, "/x/d", order, 2, plan(2)),
+		"there are 2 slots instead of 3": schedule.Create(fsys, "/x/a", header(), 3, plan(2)),
+		"got slot 1 in place of slot 0":  schedule.Create(fsys, "/x/b", header(), 1, swapped),
+		"0 slots; a schedule has 1 to":   schedule.Create(fsys, "/x/c", header(), 0, plan(0)),
+		`unknown order "?"`:              schedule.Create(fsys, "/x/d", order, 2, plan(2)),
 	}
 	for want, err := range tests {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -276,7 +276,7 @@ func TestCreateRefused(t *testing.T) {
 	}
 }
 
-// TestCreateOnFullDisk leaves nothing behind.
+// TestCreateOnFullDisk leaves no file behind.
 func TestCreateOnFullDisk(t *testing.T) {
 	fsys := crashfs.New("/x")
 	fsys.Inject(crashfs.Fault{Op: 2, Err: syscall.ENOSPC, Permanent: true, Short: 700})
@@ -288,7 +288,7 @@ func TestCreateOnFullDisk(t *testing.T) {
 	}
 }
 
-// TestLongKeys need wider slots, and those work as the others.
+// TestLongKeys need wider slots, which work like the others.
 func TestLongKeys(t *testing.T) {
 	long := key.Key{Benchmark: strings.Repeat("b", 64), VM: strings.Repeat("v", 64),
 		Variant: strings.Repeat("w", 64)}
@@ -309,8 +309,8 @@ func TestLongKeys(t *testing.T) {
 	}
 }
 
-// TestGolden: the schedules of all versions can be read for ever, and this
-// version writes its own byte for byte.
+// TestGolden: the schedules of all versions remain readable, and this version writes its own byte
+// for byte.
 func TestGolden(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "schedule")
@@ -382,7 +382,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// TestLeft counts what is not finished, whatever is around it.
+// TestLeft counts unfinished slots, whatever surrounds them.
 func TestLeft(t *testing.T) {
 	fsys := simulated(t, 8)
 	s := open(t, fsys, true)
@@ -409,10 +409,10 @@ func TestLeft(t *testing.T) {
 	must(t, s.Close())
 	fsys = corrupt(fsys, func(data []byte) []byte { data[1024*s.Header().Sectors+7*128] ^= 1; return data })
 	s = open(t, fsys, false)
-	check(4) // the damaged one is one of them
+	check(4) // including the damaged one
 }
 
-// corrupt changes the schedule's bytes behind its back.
+// corrupt changes the bytes of the schedule.
 func corrupt(fsys *crashfs.FS, change func([]byte) []byte) *crashfs.FS {
 	changed := crashfs.New("/x")
 	for name, data := range fsys.Files() {

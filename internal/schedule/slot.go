@@ -9,8 +9,8 @@ import (
 	"krund/internal/key"
 )
 
-// The places in a slot's line; see the package's doc. From the end: checksum
-// and newline.
+// The layout of a slot's line; see the package documentation. The checksum and the newline are at
+// the end.
 const (
 	attemptsAt = 2  // 3 digits
 	pexecAt    = 6  // 7 digits
@@ -19,35 +19,34 @@ const (
 	slotTail   = 1 + crcDigits + 1 // space, checksum, newline
 )
 
-// A slot's width is a power of two, so that no line straddles a sector.
+// The width of a slot is a power of two, so that no line spans two sectors.
 const (
 	minWidth = 128
 	maxWidth = sectorBytes
 )
 
-// castagnoli is the polynomial of CRC-32C, which processors compute.
+// castagnoli is the polynomial of CRC-32C, for which processors have instructions.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// widthFor returns the width of lines that can hold a key of n bytes.
+// widthFor returns the width of lines for keys of n bytes.
 func widthFor(n int) int {
 	need := keyAt + n + slotTail
 	return max(minWidth, 1<<bits.Len(uint(need-1)))
 }
 
-// validWidth reports whether lines may be that wide.
+// validWidth reports whether w is a valid line width.
 func validWidth(w int) bool {
 	return w >= minWidth && w <= maxWidth && w&(w-1) == 0
 }
 
-// encodeSlot fills line, whose length is the width.
+// encodeSlot writes s into line, whose length is the width.
 func encodeSlot(line []byte, s Slot) error {
 	if err := s.check(); err != nil {
 		return err
 	}
 	name := s.Key.String()
 	if room := len(line) - keyAt - slotTail; len(name) > room {
-		return fmt.Errorf("slot %d: key %s has %d bytes, there is room for %d", s.Index, name,
-			len(name), room)
+		return fmt.Errorf("slot %d: key %s is %d bytes long, but there is room for %d", s.Index, name, len(name), room)
 	}
 	head := fmt.Appendf(line[:0], "%c %03d %07d %s", s.Flag, s.Attempts, s.Pexec, name)
 	tail := line[len(head):]
@@ -76,9 +75,8 @@ func (s Slot) check() error {
 	return nil
 }
 
-// peekSlot returns the flag of a line after checking its checksum and nothing
-// else. reason says what is wrong when the line is damaged. It does not
-// allocate.
+// peekSlot returns the flag of a line and checks only its checksum. reason says what is wrong if
+// the line is damaged. It does not allocate.
 func peekSlot(line []byte) (f Flag, reason string) {
 	at := len(line) - crcDigits - 1
 	have, ok := hexNumber(line[at : at+crcDigits])
@@ -100,7 +98,7 @@ func allZero(text []byte) bool {
 	return len(text) > 0 && text[0] == 0 && len(bytes.TrimLeft(text, "\x00")) == 0
 }
 
-// hexNumber reads lower-case hexadecimal digits.
+// hexNumber parses lower-case hexadecimal digits.
 func hexNumber(text []byte) (n uint32, ok bool) {
 	for _, b := range text {
 		switch {
@@ -116,13 +114,13 @@ func hexNumber(text []byte) (n uint32, ok bool) {
 	return n, true
 }
 
-// slotDecoder decodes lines and remembers the keys it has seen: an experiment
-// has many slots and few keys. The zero value is ready.
+// slotDecoder decodes lines and caches the keys, because an experiment has many slots and few keys.
+// The zero value is ready to use.
 type slotDecoder struct {
 	keys map[string]key.Key
 }
 
-// decode reads a line. It accepts only what encodeSlot writes.
+// decode decodes a line. It accepts only what encodeSlot writes.
 func (d *slotDecoder) decode(line []byte, index int) (Slot, error) {
 	damaged := func(reason string) (Slot, error) {
 		return Slot{Index: index}, &DamagedSlot{Index: index, Reason: reason}
@@ -163,7 +161,7 @@ func (d *slotDecoder) key(text []byte) (key.Key, bool) {
 	return k, true
 }
 
-// digits reads a number of digits only.
+// digits parses a number that consists of digits only.
 func digits(text []byte) (int, bool) {
 	n := 0
 	for _, b := range text {

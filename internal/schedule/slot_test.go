@@ -10,7 +10,7 @@ import (
 
 var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
 
-// longest is the longest key there can be.
+// longest is the longest possible key.
 var longest = key.Key{
 	Benchmark: strings.Repeat("b", key.MaxName), VM: strings.Repeat("v", key.MaxName),
 	Variant: strings.Repeat("w", key.MaxName),
@@ -63,8 +63,7 @@ func TestSlotLaws(t *testing.T) {
 	}
 }
 
-// TestWidthFits: a key that needs one byte more than a width has room for gets
-// the next one.
+// TestWidthFits: a key that is one byte too long for a width gets the next width.
 func TestWidthFits(t *testing.T) {
 	const room = 128 - keyAt - slotTail
 	for n, want := range map[int]int{1: 128, room: 128, room + 1: 256, 194: 256} {
@@ -74,7 +73,7 @@ func TestWidthFits(t *testing.T) {
 	}
 }
 
-// TestSlotEveryBit flips each bit of a line: none goes unnoticed.
+// TestSlotEveryBit flips each bit of a line: each flip is detected.
 func TestSlotEveryBit(t *testing.T) {
 	line := lineOf(t, Slot{Flag: Completed, Attempts: 1, Pexec: 3, Key: nbody}, 128)
 	for i := range len(line) * 8 {
@@ -88,7 +87,7 @@ func TestSlotEveryBit(t *testing.T) {
 	}
 }
 
-// resealed returns a line with a right checksum over something wrong.
+// resealed returns an invalid line with a correct checksum.
 func resealed(t *testing.T, from, to string) []byte {
 	t.Helper()
 	line := lineOf(t, Slot{Flag: Completed, Attempts: 1, Pexec: 3, Key: nbody}, 128)
@@ -147,7 +146,7 @@ func TestSlotRefused(t *testing.T) {
 	}
 }
 
-// TestPeekDoesNotAllocate: a million slots are looked at in passing.
+// TestPeekDoesNotAllocate, because it is called for a million slots.
 func TestPeekDoesNotAllocate(t *testing.T) {
 	line := lineOf(t, Slot{Flag: Completed, Pexec: 1, Key: nbody}, 128)
 	if n := testing.AllocsPerRun(100, func() { peekSlot(line) }); n != 0 {
@@ -167,7 +166,7 @@ func FuzzSlot(f *testing.F) {
 		if !validWidth(len(text)) {
 			return
 		}
-		// With a right checksum, so that what lies behind it is reached.
+		// With a correct checksum, so that the checks after it are reached.
 		sealed := append(text[:len(text)-9:len(text)-9], checksum(string(text[:len(text)-9]))+"\n"...)
 		for _, line := range [][]byte{text, sealed} {
 			var d slotDecoder

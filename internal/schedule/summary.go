@@ -6,11 +6,11 @@ import (
 	"krund/internal/key"
 )
 
-// Counts says how many slots have which flag.
+// Counts is the number of slots per flag.
 type Counts struct {
 	Outstanding, Running, Completed, Error, Timeout, Skipped int
 
-	Damaged  int // slots whose state is unknown
+	Damaged  int // damaged slots, whose state is unknown
 	Attempts int // begun so far, over all slots
 }
 
@@ -19,7 +19,7 @@ func (c Counts) Total() int {
 	return c.Outstanding + c.Running + c.Completed + c.Error + c.Timeout + c.Skipped + c.Damaged
 }
 
-// Final returns the number of slots that are finished.
+// Final returns the number of finished slots.
 func (c Counts) Final() int { return c.Completed + c.Error + c.Timeout + c.Skipped }
 
 // Add counts a slot.
@@ -50,12 +50,11 @@ type KeyCounts struct {
 // Summary is the state of a schedule in numbers.
 type Summary struct {
 	Counts
-	Keys []KeyCounts // in the order in which the schedule first names them; damaged slots have none
-	Next int         // index of the first Running or Outstanding slot; the number of slots when there is none
+	Keys []KeyCounts // in order of first appearance in the schedule, without damaged slots
+	Next int         // index of the first Running or Outstanding slot, or the number of slots if there is none
 }
 
-// Summarize reads every slot once. Its memory depends on the number of keys
-// only.
+// Summarize reads every slot once. Its memory use depends only on the number of keys.
 func (s *Schedule) Summarize() (Summary, error) {
 	sum := Summary{Next: s.header.Slots}
 	at := make(map[key.Key]int)
@@ -84,9 +83,9 @@ func (s *Schedule) Summarize() (Summary, error) {
 	return sum, nil
 }
 
-// Left returns how many slots are not finished, damaged ones among them. Usually these are all from
-// the current one on, but not after a repair, which makes single slots in the midst of finished
-// ones outstanding. It reads the slots from the current one on.
+// Left returns the number of unfinished slots, including damaged ones. Usually these are all slots
+// from the current one on, except after a repair, which may reset single slots among finished ones
+// to Outstanding. It reads the slots from the current one on.
 func (s *Schedule) Left() (int, error) {
 	from := 0
 	if s.place.known {

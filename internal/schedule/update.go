@@ -7,10 +7,9 @@ import (
 	"krund/internal/durable"
 )
 
-// Begin marks the slot that Current returns as Running, counts the attempt, and
-// returns it, after both are durable. A slot that a crash left Running is begun
-// again: whether it may be is the caller's decision, after a look at Current.
-// Errors are those of Current, and of the file.
+// Begin marks the slot that Current returns as Running, counts the attempt, and returns the slot
+// once both are durable. It begins a slot again that a crash left Running: callers decide whether
+// that is allowed after a look at Current. The error is one of Current or of the file.
 func (s *Schedule) Begin() (Slot, error) {
 	if !s.writable {
 		return Slot{}, ErrReadOnly
@@ -27,16 +26,14 @@ func (s *Schedule) Begin() (Slot, error) {
 	return slot, nil
 }
 
-// Finish gives a slot the flag that its attempt ended with, durably. Outstanding
-// means that it is to be run again, or was never run; the count of attempts
-// stays in any case, so that it bounds the reruns. Only slot.Index and, to be
-// sure that it is the same slot, Key and Pexec are used. Finishing twice does
-// no harm.
+// Finish durably sets the flag with which an attempt of a slot ended. Outstanding means that the
+// slot is to run again or never ran. The count of attempts is kept in any case, so that it bounds
+// the reruns. Of slot it uses only Index and, to verify that it is the same slot, Key and Pexec.
+// Finishing twice is harmless.
 //
-// The hint in the header follows after the slot, never before: a crash between
-// the two leaves a hint that lags, which costs the reading of a few slots. For
-// the same reason the hint goes back first when a slot before it becomes
-// Outstanding.
+// The hint in the header is updated after the slot, never before: a crash between the two leaves a
+// hint that lags, which costs the reading of a few slots. For the same reason the hint is moved
+// back first if a slot before it becomes Outstanding.
 func (s *Schedule) Finish(slot Slot, f Flag) error {
 	if !s.writable {
 		return ErrReadOnly
@@ -47,9 +44,10 @@ func (s *Schedule) Finish(slot Slot, f Flag) error {
 	return nil
 }
 
-// Withdraw withdraws the running attempt of a slot, durably: the slot is Outstanding and the
-// attempt is not counted. It is for an attempt that ended by a decision, not by a failure of the
-// machine or the benchmark, and that has no record. A slot that is not Running does not change.
+// Withdraw durably withdraws the running attempt of a slot: the slot becomes Outstanding and the
+// attempt is not counted. It is for an attempt that the user gave up, rather than one that failed
+// because of the machine or the benchmark, and that has no record. It does not change a slot that
+// is not Running.
 func (s *Schedule) Withdraw(slot Slot) error {
 	if !s.writable {
 		return ErrReadOnly
@@ -59,19 +57,19 @@ func (s *Schedule) Withdraw(slot Slot) error {
 		err = s.finish(slot, Outstanding, 1)
 	}
 	if err != nil {
-		return fmt.Errorf("withdraw the attempt at slot %d: %w", slot.Index, err)
+		return fmt.Errorf("withdraw the attempt of slot %d: %w", slot.Index, err)
 	}
 	return nil
 }
 
-// Forget removes the last n attempts of a slot, durably, and makes it Outstanding: their records
-// are lost, and the slot is to be run again.
+// Forget durably removes the last n attempts of a slot and makes it Outstanding: their records are
+// lost, and the slot is to run again.
 func (s *Schedule) Forget(slot Slot, n int) error {
 	if !s.writable {
 		return ErrReadOnly
 	}
 	if err := s.finish(slot, Outstanding, n); err != nil {
-		return fmt.Errorf("take %d attempts at slot %d back: %w", n, slot.Index, err)
+		return fmt.Errorf("forget %d attempts of slot %d: %w", n, slot.Index, err)
 	}
 	return nil
 }
@@ -102,8 +100,8 @@ func (s *Schedule) finish(slot Slot, f Flag, withdrawn int) error {
 	return s.stepForward(slot.Index, f)
 }
 
-// stepBack ensures that no copy of the header has a hint beyond index. It needs two updates at
-// most, one for each copy.
+// stepBack ensures that no copy of the header has a hint beyond index. It takes at most two
+// updates, one per copy.
 func (s *Schedule) stepBack(index int) error {
 	s.place.low = min(s.place.low, index)
 	s.place.next = min(s.place.next, index)
@@ -115,8 +113,8 @@ func (s *Schedule) stepBack(index int) error {
 	return nil
 }
 
-// stepForward moves the hint past a slot that is finished, when all before it
-// are known to be.
+// stepForward advances the hint past a finished slot if all slots before it are known to be
+// finished.
 func (s *Schedule) stepForward(index int, f Flag) error {
 	if !s.place.known || index != s.place.next || !f.Final() {
 		return nil
@@ -125,10 +123,10 @@ func (s *Schedule) stepForward(index int, f Flag) error {
 	return s.update(func(h *Header) { h.Next = s.place.next })
 }
 
-// UpdateHeader calls change, which may alter Reboots, Mails, Boot and BaseTemperatures of the
-// header, and makes the result durable. It overwrites the older of the two copies: whatever happens
-// meanwhile, the other one stays valid. After an error the header is unchanged, in memory and,
-// unless the disk is broken, in the file.
+// UpdateHeader lets change modify Reboots, Mails, Boot and BaseTemperatures of the header and makes
+// the result durable. It overwrites the older of the two copies: whatever happens meanwhile, the
+// other one stays valid. After an error the header is unchanged in memory and, unless the disk is
+// broken, in the file.
 func (s *Schedule) UpdateHeader(change func(*Header)) error {
 	if !s.writable {
 		return ErrReadOnly
@@ -157,7 +155,7 @@ func (s *Schedule) update(change func(*Header)) error {
 	return nil
 }
 
-// writeCopy writes the sectors of one copy and waits until they are durable.
+// writeCopy writes and syncs the sectors of one copy.
 func (s *Schedule) writeCopy(text []byte, c copyID) error {
 	if len(text) > sectorBytes {
 		if _, err := s.file.WriteAt(text[sectorBytes:], c.rest(len(text)/sectorBytes)); err != nil {
@@ -170,9 +168,8 @@ func (s *Schedule) writeCopy(text []byte, c copyID) error {
 	return durable.SyncData(s.file)
 }
 
-// put writes one slot in its place and waits until it is durable. The line is
-// within one sector: a torn write leaves the old line or the new one, or a
-// damaged one that its checksum tells.
+// put writes and syncs one slot. The line is within one sector: a torn write leaves the old line,
+// the new one, or a damaged one, which its checksum detects.
 func (s *Schedule) put(slot Slot) error {
 	if err := s.inRange(slot.Index); err != nil {
 		return err

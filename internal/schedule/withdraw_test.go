@@ -9,7 +9,7 @@ import (
 
 func TestWithdraw(t *testing.T) {
 	s := open(t, simulated(t, 4), true)
-	for range 3 { // however often an attempt is given up, it is never counted
+	for range 3 { // a withdrawn attempt is never counted
 		slot, err := s.Begin()
 		must(t, err)
 		if slot.Index != 0 || slot.Attempts != 1 {
@@ -46,7 +46,7 @@ func TestBootIsRemembered(t *testing.T) {
 	}
 }
 
-// TestForget: attempts whose records are lost are not known any more, and the slot is the next one.
+// TestForget: attempts with lost records are removed, and the slot is the next one.
 func TestForget(t *testing.T) {
 	s := open(t, simulated(t, 2), true)
 	for range 3 {

@@ -10,37 +10,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxFile bounds what ReadFile returns, in bytes. /proc/interrupts of a machine with a thousand CPUs has a few MiB.
+// maxFile is the maximum size in bytes of a file that ReadFile returns. /proc/interrupts of a
+// machine with a thousand CPUs is a few MiB.
 const maxFile = 64 << 20
 
-// Access is how a Root reaches files; paths are those of this process. OS is the real one. A test embeds OS and overrides what it wants
-// to see refused.
+// Access is how a Root accesses files. Paths are those of this process. OS is the real
+// implementation. Tests embed OS and override the methods that should fail.
 type Access interface {
 	// ReadFile returns the whole file.
 	ReadFile(path string) ([]byte, error)
-	// WriteFile writes data over an existing file with one write; it never creates one.
+	// WriteFile overwrites an existing file with a single write; it never creates a file.
 	WriteFile(path string, data []byte) error
-	// ReadAt and WriteAt move exactly len(data) bytes at an offset of a device.
+	// ReadAt and WriteAt transfer exactly len(data) bytes at an offset of a device.
 	ReadAt(path string, data []byte, offset int64) error
 	WriteAt(path string, data []byte, offset int64) error
-	// Hold writes data and keeps the file open until Close: some devices grant a wish only that long.
+	// Hold writes data and keeps the file open until Close, because some devices honor a request
+	// only while they are open.
 	Hold(path string, data []byte) (io.Closer, error)
-	// Mkdir and Rmdir make and remove a directory: in a control group file system, a group.
+	// Mkdir and Rmdir create and remove a directory; in a cgroup file system, a cgroup.
 	Mkdir(path string) error
 	Rmdir(path string) error
 }
 
-// OS reaches the files of the machine.
+// OS accesses the files of the machine.
 type OS struct{}
 
-// ReadFile reads to the end with plain read calls. The runtime's os.ReadFile would hand a file of sysfs to its poller and wait for ever
-// when a driver answers EAGAIN, as broken temperature sensors do.
+// ReadFile reads to the end with plain read calls. os.ReadFile would pass a sysfs file to the
+// runtime's poller and block forever if a driver returns EAGAIN, as broken temperature sensors do.
 func (OS) ReadFile(path string) ([]byte, error) {
 	fd, err := open(path, syscall.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = syscall.Close(fd) }() // nothing was written: closing cannot lose anything
+	defer func() { _ = syscall.Close(fd) }() // read-only: closing cannot lose data
 	data := make([]byte, 0, 4096)
 	for {
 		if len(data) == cap(data) {
@@ -59,11 +61,11 @@ func (OS) ReadFile(path string) ([]byte, error) {
 	}
 }
 
-// ReadOnly asks access(2), which has EROFS for everybody.
+// ReadOnly uses access(2), which returns EROFS to every user.
 func (OS) ReadOnly(path string) bool { return errors.Is(unix.Access(path, unix.W_OK), unix.EROFS) }
 
-// WriteFile opens an existing file with O_WRONLY|O_TRUNC and writes data in one call, as a shell's echo does: the kernel takes each write
-// to such a file as one whole value.
+// WriteFile opens an existing file with O_WRONLY|O_TRUNC and writes data in one call, like a
+// shell's echo: the kernel treats each write to such a file as one complete value.
 func (OS) WriteFile(path string, data []byte) error {
 	fd, err := open(path, syscall.O_WRONLY|syscall.O_TRUNC)
 	if err != nil {
@@ -82,7 +84,7 @@ func (OS) WriteFile(path string, data []byte) error {
 	return nil
 }
 
-// ReadAt reads a device at an offset.
+// ReadAt reads from a device at an offset.
 func (OS) ReadAt(path string, data []byte, offset int64) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -92,7 +94,7 @@ func (OS) ReadAt(path string, data []byte, offset int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// WriteAt writes a device at an offset.
+// WriteAt writes to a device at an offset.
 func (OS) WriteAt(path string, data []byte, offset int64) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -102,7 +104,7 @@ func (OS) WriteAt(path string, data []byte, offset int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// Hold opens a device, writes to it and leaves it open.
+// Hold opens a device, writes to it and keeps it open.
 func (OS) Hold(path string, data []byte) (io.Closer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -114,10 +116,11 @@ func (OS) Hold(path string, data []byte) (io.Closer, error) {
 	return f, nil
 }
 
-// Mkdir makes a directory.
+// Mkdir creates a directory.
 func (OS) Mkdir(path string) error { return os.Mkdir(path, 0o755) }
 
-// Rmdir removes an empty directory; in a control group file system, a group without processes and children.
+// Rmdir removes an empty directory; in a cgroup file system, a cgroup without processes and
+// children.
 func (OS) Rmdir(path string) error {
 	if err := syscall.Rmdir(path); err != nil {
 		return &fs.PathError{Op: "rmdir", Path: path, Err: err}

@@ -16,10 +16,11 @@ type Clock interface {
 // RealClock is the system's clock.
 type RealClock struct{}
 
-// Now is the wall clock with a monotonic reading.
+// Now returns the wall clock time with a monotonic reading.
 func (RealClock) Now() time.Time { return time.Now() }
 
-// Sleep returns nil after d, or ctx's error as soon as ctx ends. With d of zero or less it only looks at ctx.
+// Sleep returns nil after d, or ctx's error as soon as ctx is done. If d is not positive, it only
+// checks ctx.
 func (RealClock) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err

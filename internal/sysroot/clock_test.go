@@ -34,7 +34,7 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestSleepOfNothingLooksAtTheContext(t *testing.T) {
+func TestSleepOfZeroChecksTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := (RealClock{}).Sleep(ctx, 0); err != nil {
 		t.Error(err)

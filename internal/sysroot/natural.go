@@ -2,8 +2,9 @@ package sysroot
 
 import "strings"
 
-// Compare orders names as people number them: runs of digits by value, all else by byte, so that hwmon9 comes before hwmon10. Names that
-// differ only in leading zeros are ordered by byte. It is a total order, for slices.SortFunc.
+// Compare orders names naturally: runs of digits by value, everything else by byte, so that hwmon9
+// precedes hwmon10. Names that differ only in leading zeros are ordered by byte. It is a total
+// order for slices.SortFunc.
 func Compare(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
@@ -26,7 +27,7 @@ func Compare(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// digits returns how many digits s begins with.
+// digits returns the number of leading digits of s.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {

@@ -1,10 +1,13 @@
-// Package sysroot reads and changes the files by which a kernel shows and takes its settings: /proc, /sys and a few in /dev and /etc.
+// Package sysroot reads and changes the files through which a kernel exposes its settings: /proc,
+// /sys and a few in /dev and /etc.
 //
-// A Root stands for "/". Programs pass New("/"); tests pass a copy of a captured machine in a temporary directory, and then look at the
-// files. All names are written as the kernel documents them ("/proc/sys/kernel/randomize_va_space"); Root puts its directory before them.
+// A Root replaces "/". Programs use New("/"); tests use a copy of a captured machine in a temporary
+// directory and then inspect the files. Names are written as in the kernel's documentation
+// ("/proc/sys/kernel/randomize_va_space"), and Root prepends its directory.
 //
-// The package knows files, not settings: what a value means, and which one is wanted, is internal/control's. It never creates a file,
-// never runs a program, and keeps nothing open (Hold apart). RealClock is the time, the other thing that programs take from the system and tests
+// The package handles files, not settings: internal/control defines what a value means and which
+// one is wanted. It never creates a file, never runs a program, and keeps nothing open (except
+// Hold). RealClock is the time, the other thing that programs take from the system and tests
 // simulate. Start reading at Root, then Set in set.go.
 package sysroot
 
@@ -21,23 +24,25 @@ import (
 	"krund/internal/display"
 )
 
-// A Root is a directory that stands for "/", and the way its files are reached. The zero Root is the machine itself. It is a value: copies
-// stand for the same directory. Methods may be called at the same time.
+// A Root is a directory that replaces "/", with a way to access its files. The zero Root is the
+// machine itself. A Root is a value: copies refer to the same directory. Its methods are safe for
+// concurrent use.
 type Root struct {
 	dir    string
 	access Access
 }
 
-// New returns the Root below dir; "/" is the machine itself.
+// New returns the Root at dir; "/" is the machine itself.
 func New(dir string) Root { return Root{dir: dir} }
 
-// With returns a Root below the same directory whose files are reached through a. Tests use it to refuse, tear and twist single accesses.
+// With returns a Root at the same directory that accesses files through a. Tests use it to make
+// single accesses fail.
 func (r Root) With(a Access) Root {
 	r.access = a
 	return r
 }
 
-// IsMachine tells whether r stands for the machine itself rather than for a copy of one.
+// IsMachine reports whether r is the machine itself rather than a copy.
 func (r Root) IsMachine() bool { return r.directory() == "/" }
 
 func (r Root) directory() string {
@@ -54,11 +59,13 @@ func (r Root) via() Access {
 	return r.access
 }
 
-// Path returns where name lies in the file system of this process. A name cannot leave the root: "/../x" is "/x".
+// Path returns the path of name in the file system of this process. A name cannot leave the root:
+// "/../x" is "/x".
 func (r Root) Path(name string) string { return filepath.Join(r.directory(), filepath.Clean("/"+name)) }
 
-// ReadBytes returns the whole of a file as it is. A missing file is an error that wraps fs.ErrNotExist; a device that has no value to
-// give wraps what the kernel said (EAGAIN, EIO, ENODATA, ...), at once: it never waits for one.
+// ReadBytes returns the raw contents of a file. If the file is missing, the error wraps
+// fs.ErrNotExist; if a device has no value, it wraps the kernel's error (EAGAIN, EIO, ENODATA,
+// ...). It never waits for a device.
 func (r Root) ReadBytes(name string) ([]byte, error) {
 	data, err := r.via().ReadFile(r.Path(name))
 	if err != nil {
@@ -67,13 +74,14 @@ func (r Root) ReadBytes(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Read returns the text of a file without white space around it; errors are those of ReadBytes.
+// Read returns the text of a file without surrounding white space. The errors are those of
+// ReadBytes.
 func (r Root) Read(name string) (string, error) {
 	data, err := r.ReadBytes(name)
 	return strings.TrimSpace(string(data)), err
 }
 
-// ReadInt returns the decimal number that a file holds.
+// ReadInt returns the decimal number in a file.
 func (r Root) ReadInt(name string) (int64, error) {
 	text, err := r.Read(name)
 	if err != nil {
@@ -86,20 +94,21 @@ func (r Root) ReadInt(name string) (int64, error) {
 	return n, nil
 }
 
-// ReadOnly tells whether the file is on a file system that is mounted read-only, so that even root cannot change it. False when nobody knows.
+// ReadOnly reports whether the file is on a file system that is mounted read-only, so that even
+// root cannot change it. It returns false if that is unknown.
 func (r Root) ReadOnly(name string) bool {
 	a, knows := r.via().(interface{ ReadOnly(path string) bool })
 	return knows && a.ReadOnly(r.Path(name))
 }
 
-// Exists tells whether there is a file or directory of that name; one that cannot be looked at counts as absent.
+// Exists reports whether a file or directory exists. One that cannot be accessed counts as absent.
 func (r Root) Exists(name string) bool {
 	_, err := os.Stat(r.Path(name))
 	return err == nil
 }
 
-// Glob returns the names that match the pattern (path.Match for each part), in natural order: cpu2 before cpu10. No match is an empty
-// list; the only error is a malformed pattern.
+// Glob returns the names that match the pattern (path.Match per component), in natural order: cpu2
+// before cpu10. The list is empty if nothing matches; the only error is a malformed pattern.
 func (r Root) Glob(pattern string) ([]string, error) {
 	found, err := fs.Glob(os.DirFS(r.directory()), strings.TrimPrefix(filepath.Clean("/"+pattern), "/"))
 	if err != nil {
@@ -112,7 +121,8 @@ func (r Root) Glob(pattern string) ([]string, error) {
 	return found, nil
 }
 
-// List returns the names of the entries of a directory in natural order, nil when there is no such directory.
+// List returns the names of the entries of a directory in natural order, or nil if there is no such
+// directory.
 func (r Root) List(name string) []string {
 	entries, err := os.ReadDir(r.Path(name))
 	if err != nil {
@@ -135,8 +145,8 @@ func (r Root) ReadLink(name string) (string, error) {
 	return text, nil
 }
 
-// Resolve returns the name of the file or directory that name leads to when every symbolic link is followed. A link that leads out of the
-// root is an error.
+// Resolve returns the name that name leads to after following every symbolic link. A link that
+// leads out of the root is an error.
 func (r Root) Resolve(name string) (string, error) {
 	real, err := filepath.EvalSymlinks(r.Path(name))
 	if err != nil {
@@ -153,7 +163,8 @@ func (r Root) Resolve(name string) (string, error) {
 	return filepath.Clean("/" + rel), nil
 }
 
-// cause strips the path of this process from an error, which then names the file as the kernel documents it.
+// cause removes the path of this process from an error, so that messages name files as the kernel's
+// documentation does.
 func cause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// tree makes a root whose files have the given texts.
+// tree creates a root whose files have the given texts.
 func tree(t *testing.T, files map[string]string) Root {
 	t.Helper()
 	dir := t.TempDir()
@@ -140,7 +140,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestCompareIsATotalOrder checks the laws that sorting relies on, over names that differ in every way that matters.
+// TestCompareIsATotalOrder checks the properties that sorting relies on, for names that differ in
+// every relevant way.
 func TestCompareIsATotalOrder(t *testing.T) {
 	names := []string{"", "a", "a0", "a00", "a01", "a1", "a2", "a10", "a10b", "a10b2", "b", "1", "01", "10", "9", "99999999999999999999999", "a99999999999999999999999"}
 	for _, a := range names {

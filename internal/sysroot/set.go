@@ -10,15 +10,16 @@ import (
 	"krund/internal/display"
 )
 
-// Show extracts from the text of a file the value that counts, so that what was written can be compared with what is read: a list of
-// choices shows the chosen one in brackets, a list of CPUs comes back in the kernel's own spelling. It must leave a value that it made
-// as it is. nil stands for the text without white space around it.
+// Show extracts the effective value from the text of a file, so that what was written can be
+// compared with what is read: a list of choices shows the selected one in brackets, and a CPU list
+// is returned in the kernel's own notation. Show must be idempotent. nil removes surrounding white
+// space.
 type Show func(text string) string
 
-// A Mismatch is a write that the kernel took and that did not stick.
+// A Mismatch is a write that the kernel accepted but that had no effect.
 type Mismatch struct {
-	Name  string // the file, below the root
-	Wrote string // the value given
+	Name  string // the file, relative to the root
+	Wrote string // the value written
 	Read  string // the file's text afterwards
 }
 
@@ -26,8 +27,9 @@ func (m *Mismatch) Error() string {
 	return fmt.Sprintf("set %s: wrote %q, reads back %q", m.Name, display.Head(m.Wrote, excerpt), display.Head(m.Read, excerpt))
 }
 
-// Set writes a value to an existing file, reads the file back and returns its text. A value that is not there afterwards is a *Mismatch.
-// Set never creates a file: a missing one is an error that wraps fs.ErrNotExist. It does not try twice.
+// Set writes a value to an existing file, reads the file back and returns its text. If the value
+// did not take effect, the error is a *Mismatch. Set never creates a file: if it is missing, the
+// error wraps fs.ErrNotExist. It does not retry.
 func (r Root) Set(name, value string, show Show) (readBack string, err error) {
 	if err := r.Write(name, value); err != nil {
 		return "", err
@@ -45,8 +47,8 @@ func (r Root) Set(name, value string, show Show) (readBack string, err error) {
 	return readBack, nil
 }
 
-// Write writes a value, with a newline as echo would, to an existing file and does not read it back: for files such as cgroup.procs
-// that are orders rather than settings.
+// Write writes a value to an existing file, with a newline like echo, and does not read it back:
+// for files that are commands rather than settings, such as cgroup.procs.
 func (r Root) Write(name, value string) error {
 	if err := r.via().WriteFile(r.Path(name), []byte(value+"\n")); err != nil {
 		return fmt.Errorf("write %q to %s: %w", display.Head(value, excerpt), name, cause(err))
@@ -54,7 +56,7 @@ func (r Root) Write(name, value string) error {
 	return nil
 }
 
-// ReadAt fills data from an offset of a device such as /dev/cpu/0/msr.
+// ReadAt reads into data at an offset of a device such as /dev/cpu/0/msr.
 func (r Root) ReadAt(name string, data []byte, offset int64) error {
 	if err := r.via().ReadAt(r.Path(name), data, offset); err != nil {
 		return fmt.Errorf("read %s at %#x: %w", name, offset, cause(err))
@@ -79,7 +81,8 @@ func (r Root) Hold(name string, data []byte) (io.Closer, error) {
 	return c, nil
 }
 
-// Mkdir makes one directory (a control group) below an existing one. One that exists already is an error that wraps fs.ErrExist.
+// Mkdir creates one directory (a cgroup) in an existing one. If it exists, the error wraps
+// fs.ErrExist.
 func (r Root) Mkdir(name string) error {
 	if err := r.via().Mkdir(r.Path(name)); err != nil {
 		return fmt.Errorf("make %s: %w", name, cause(err))
@@ -87,7 +90,7 @@ func (r Root) Mkdir(name string) error {
 	return nil
 }
 
-// Rmdir removes an empty directory (a control group). One that is gone already is no error.
+// Rmdir removes an empty directory (a cgroup). It is no error if it does not exist.
 func (r Root) Rmdir(name string) error {
 	err := r.via().Rmdir(r.Path(name))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {

@@ -30,7 +30,8 @@ func TestSetNeverCreates(t *testing.T) {
 	}
 }
 
-// refusing is a kernel that answers err to reads or writes, or that takes a write and keeps its own value.
+// refusing is a kernel that returns err for reads or writes, or accepts a write but keeps its own
+// value.
 type refusing struct {
 	OS
 	read, write error
@@ -54,7 +55,7 @@ func (a refusing) WriteFile(path string, data []byte) error {
 	return a.OS.WriteFile(path, data)
 }
 
-func TestSetReportsWhatTheKernelSaid(t *testing.T) {
+func TestSetReportsTheKernelsError(t *testing.T) {
 	r := tree(t, map[string]string{"proc/v": "1\n"})
 	for _, errno := range []syscall.Errno{syscall.EACCES, syscall.EINVAL, syscall.EIO, syscall.EBUSY} {
 		_, err := r.With(refusing{write: errno}).Set("/proc/v", "2", nil)
@@ -94,7 +95,8 @@ func TestReadDoesNotWaitForABrokenDriver(t *testing.T) {
 	}
 }
 
-// TestReadOfAnEmptyPipe is the real thing: a descriptor that would block answers EAGAIN at once, where os.ReadFile would wait.
+// TestReadOfAnEmptyPipe uses a real descriptor: a read that would block returns EAGAIN at once,
+// where os.ReadFile would wait.
 func TestReadOfAnEmptyPipe(t *testing.T) {
 	fds := make([]int, 2)
 	if err := syscall.Pipe(fds); err != nil {

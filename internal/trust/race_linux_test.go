@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestExchange: mallory owns a directory above, and exchanges root's directory in it for his own as
-// fast as he can. What is read is never his when the verdict is that only root can change it,
-// whenever the exchange happens.
+// TestExchange: mallory owns a parent directory and keeps exchanging root's directory in it for his
+// own. Whenever the exchange happens, his file is never read with the verdict that only root can
+// change it.
 func TestExchange(t *testing.T) {
 	dir := tree(t)
 	his := filepath.Join(dir, "his")
@@ -46,10 +46,10 @@ func TestExchange(t *testing.T) {
 		must(t, file.Close())
 		read[string(text)]++
 		if string(text) == "mallory's" && verdict.RootOnly() == nil {
-			t.Fatal("mallory's file passes for root's")
+			t.Fatal("mallory's file was accepted as root's")
 		}
 	}
 	if len(read) != 2 {
-		t.Errorf("read %v: the exchange was never met", read)
+		t.Errorf("read %v: the exchange was never observed", read)
 	}
 }

@@ -1,9 +1,10 @@
 //go:build unix
 
-// Package trust opens what root believes: configurations, programs, the directories of experiments.
-// It walks a path one part at a time from the root of the file system, on descriptors, and looks at
-// each directory and link before it goes on. What it opens is what it has looked at: renaming or
-// exchanging anything meanwhile cannot put something else in its place. Start reading at Open.
+// Package trust opens files that root relies on: configurations, programs and the directories of
+// experiments. It walks a path from the root of the file system one component at a time, on
+// descriptors, and checks each directory and link before it goes on. It opens exactly what it
+// checked: renaming or exchanging anything meanwhile cannot substitute another file. Start reading
+// at Open.
 package trust
 
 import (
@@ -17,22 +18,22 @@ import (
 	"krund/internal/display"
 )
 
-// A Verdict says who else than root can change what a path leads to. That of the zero Verdict is:
-// only root.
+// A Verdict records which users other than root can change what a path leads to. The zero Verdict
+// means only root can.
 type Verdict struct {
-	others []other // who own parts of the path
-	open   error   // a part that a group or anybody may write
-	absent error   // what is not there, and anybody may make
+	others []other // owners of parts of the path
+	open   error   // a part that a group or all users may write
+	absent error   // a missing part that any user may create
 }
 
-// An other is another user than root, and the first part of the path that is theirs.
+// An other is a user other than root, and the first part of the path that belongs to that user.
 type other struct {
 	uid  uint32
 	part string
 	link bool
 }
 
-// cure is the command that makes the part root's.
+// cure returns the command that gives the part to root.
 func (o other) cure() string {
 	if o.link {
 		return "chown -h root " + display.ShellPath(o.part)
@@ -40,8 +41,8 @@ func (o other) cure() string {
 	return "chown root " + display.ShellPath(o.part)
 }
 
-// RootOnly returns an error unless only root can change what the path leads to. It is the rule for
-// what root does by itself, at every boot.
+// RootOnly returns an error unless only root can change what the path leads to. This rule applies
+// to what root does automatically, at every boot.
 func (v Verdict) RootOnly() error {
 	if len(v.others) == 0 {
 		return v.open
@@ -51,8 +52,8 @@ func (v Verdict) RootOnly() error {
 		o.cure())
 }
 
-// OneOwner is RootOnly with one exception: one other user may own parts of the path. It is the rule
-// for what a person does as root by hand, with files of a user.
+// OneOwner is RootOnly with one exception: a single other user may own parts of the path. This rule
+// applies to what a person does by hand as root with a user's files.
 func (v Verdict) OneOwner() error {
 	for _, o := range v.others {
 		if first := v.others[0]; o.uid != first.uid {
@@ -63,13 +64,13 @@ func (v Verdict) OneOwner() error {
 	return v.open
 }
 
-// Absent returns an error when the path leads to nothing, and anybody could make what it leads to,
-// as in /tmp. The rules allow that: whoever makes the file or directory learns whose it is.
+// Absent returns an error if the path leads to nothing and any user could create its target, as in
+// /tmp. The other rules allow this: creating the file or directory reveals its owner.
 func (v Verdict) Absent() error { return v.absent }
 
-// Look judges a path without opening what it leads to. The error wraps fs.ErrNotExist when there is
-// nothing; the Verdict is then that of the directories on the way. Other users than root have
-// nothing to fear, and get the zero Verdict.
+// Look judges a path without opening its target. The error wraps fs.ErrNotExist if there is no
+// target; the Verdict is then that of the directories on the path. The rules protect only root, so
+// other users get the zero Verdict.
 func Look(path string) (Verdict, error) {
 	if os.Geteuid() != 0 {
 		_, err := os.Stat(path)
@@ -87,8 +88,9 @@ func Look(path string) (Verdict, error) {
 // ErrNotFile is the error of Open for a directory, a pipe, a socket or a device.
 var ErrNotFile = errors.New("no regular file")
 
-// Open opens a regular file for reading, and judges the path that was taken, for root. It never
-// waits, as opening a pipe would. Errors: ErrNotFile, fs.ErrNotExist and those of the file system.
+// Open opens a regular file for reading and, for root, judges the path that was taken. It never
+// blocks, unlike opening a pipe. The error is ErrNotFile, fs.ErrNotExist or an error of the file
+// system.
 func Open(path string) (*os.File, Verdict, error) {
 	if os.Geteuid() != 0 {
 		file, err := openOwn(path)
@@ -100,7 +102,7 @@ func Open(path string) (*os.File, Verdict, error) {
 	if err != nil {
 		return nil, Verdict{}, err
 	}
-	if !isRegular(stat) { // before it is opened: some devices act on that
+	if !isRegular(stat) { // before opening it: some devices act on open
 		return nil, Verdict{}, &fs.PathError{Op: "open", Path: path, Err: ErrNotFile}
 	}
 	file, err := w.open(path)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Two users that no machine of the tests needs.
+// Two user IDs that do not occur on the test machines.
 const (
 	alice   = 4711
 	mallory = 4712
@@ -28,7 +28,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// tree is a directory that only root can change, with srv/exp/file in it.
+// tree creates a directory that only root can change, with srv/exp/file in it.
 func tree(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -70,7 +70,7 @@ func TestVerdict(t *testing.T) {
 		{"alice's link in a sticky directory", func(s string) error {
 			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"), os.Lchown(s+"/exp", alice, 0),
 				os.Chmod(s, 0o777|fs.ModeSticky))
-		}, "exp belongs to user 4711", "exp is a link of user 4711 in a directory for all; `rm "},
+		}, "exp belongs to user 4711", "exp is a link of user 4711 in a directory that all users can write; `rm "},
 		{"root's link in a sticky directory", func(s string) error {
 			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"), os.Chmod(s, 0o777|fs.ModeSticky))
 		}, "", ""},
@@ -109,8 +109,8 @@ func message(err error) string {
 	return err.Error()
 }
 
-// TestNotThere: the way to what does not exist is judged, too.
-func TestNotThere(t *testing.T) {
+// TestMissingFile: the path to a missing file is judged, too.
+func TestMissingFile(t *testing.T) {
 	srv := filepath.Join(tree(t), "srv")
 	must(t, os.Chmod(srv, 0o777))
 	v, err := Look(srv + "/new/file")
@@ -126,7 +126,7 @@ func TestNotThere(t *testing.T) {
 	}
 }
 
-// TestNoFile: nothing but a regular file is opened, and no pipe is waited for.
+// TestNoFile: only regular files are opened, and opening a pipe does not block.
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
 	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
@@ -138,8 +138,8 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// TestNothingStaysOpen: no descriptor is lost on any way out.
-func TestNothingStaysOpen(t *testing.T) {
+// TestNoDescriptorLeaks: no code path leaks a descriptor.
+func TestNoDescriptorLeaks(t *testing.T) {
 	srv := filepath.Join(tree(t), "srv")
 	before := descriptors(t)
 	for _, name := range []string{"exp/file", "exp/none", "exp", "none/none", "exp/file/none"} {

@@ -15,20 +15,21 @@ import (
 	"krund/internal/display"
 )
 
-// mostLinks is how many symbolic links a path may lead over, as in the kernel (MAXSYMLINKS of
+// mostLinks is the maximum number of symbolic links on a path, as in the kernel (MAXSYMLINKS in
 // include/linux/namei.h).
 const mostLinks = 40
 
-// A walk goes along a path. It has at most two descriptors open.
+// A walk follows a path. It has at most two descriptors open.
 type walk struct {
-	dir     int    // descriptor of the directory that was reached, -1 for none
+	dir     int    // descriptor of the current directory, -1 for none
 	at      string // its path
-	public  bool   // it is one where anybody can make something, as /tmp
-	name    string // of what the path leads to, in dir
+	public  bool   // any user can create files in it, as in /tmp
+	name    string // of the path's target in dir
 	verdict Verdict
 }
 
-// to goes to the directory of what the path leads to, and returns what that is: never a link.
+// to walks to the directory of the path's target and returns the target's status. It is never a
+// link.
 func (w *walk) to(path string) (unix.Stat_t, error) {
 	var stat unix.Stat_t
 	path, err := filepath.Abs(path)
@@ -40,7 +41,7 @@ func (w *walk) to(path string) (unix.Stat_t, error) {
 		w.name = rest[0]
 		if err = w.stat(&stat); err != nil {
 			if w.public && errors.Is(err, fs.ErrNotExist) {
-				w.verdict.absent = fmt.Errorf("%s is not there, and anybody could make it", display.Head(w.path(), excerpt))
+				w.verdict.absent = fmt.Errorf("%s does not exist, and any user could create it", display.Head(w.path(), excerpt))
 			}
 			break
 		}
@@ -57,7 +58,7 @@ func (w *walk) to(path string) (unix.Stat_t, error) {
 			rest, err = rest[1:], w.enter(w.name)
 		}
 	}
-	if err == nil { // it is the directory that was entered last
+	if err == nil { // it is the directory entered last
 		w.name = "."
 		err = w.stat(&stat)
 	}
@@ -78,7 +79,7 @@ func (w *walk) stat(stat *unix.Stat_t) error {
 	return again(func() error { return unix.Fstatat(w.dir, w.name, stat, unix.AT_SYMLINK_NOFOLLOW) })
 }
 
-// follow reads the link that was reached, and returns what is left of the path after it.
+// follow reads the current link and returns the rest of the path after it.
 func (w *walk) follow(rest []string) ([]string, error) {
 	text := make([]byte, unix.PathMax)
 	n := 0
@@ -96,7 +97,7 @@ func (w *walk) follow(rest []string) ([]string, error) {
 	return append(parts(target), rest...), err
 }
 
-// enter opens a directory, "/" or one in that which was reached, and judges it.
+// enter opens a directory, "/" or one in the current directory, and judges it.
 func (w *walk) enter(name string) error {
 	var fd int
 	err := again(func() (err error) {
@@ -120,7 +121,7 @@ func (w *walk) enter(name string) error {
 	return nil
 }
 
-// open opens the file that was reached.
+// open opens the current file.
 func (w *walk) open(path string) (*os.File, error) {
 	var fd int
 	err := again(func() (err error) {
@@ -140,8 +141,9 @@ func (w *walk) close() {
 	w.dir = -1
 }
 
-// judge notes who else than root can change a part of the path. In a sticky directory, like /tmp,
-// everybody can change only what is theirs, but lay links; the rights of a link mean nothing.
+// judge records users other than root who can change a part of the path. In a sticky directory such
+// as /tmp, users can change only their own files, but they can create links. The mode of a link is
+// meaningless.
 func (w *walk) judge(path string, stat unix.Stat_t) {
 	path = display.Head(path, excerpt)
 	kind, mode := stat.Mode&unix.S_IFMT, uint32(stat.Mode&0o7777)
@@ -150,14 +152,14 @@ func (w *walk) judge(path string, stat unix.Stat_t) {
 	}
 	sticky := kind == unix.S_IFDIR && mode&unix.S_ISVTX != 0
 	const othersWrite = 0o022
-	// The kernel refuses the same with fs.protected_symlinks.
+	// The kernel does the same with fs.protected_symlinks.
 	if w.verdict.open == nil && kind == unix.S_IFLNK && stat.Uid != 0 && w.public {
-		w.verdict.open = fmt.Errorf("%s is a link of user %d in a directory for all; `rm %s`",
+		w.verdict.open = fmt.Errorf("%s is a link of user %d in a directory that all users can write; `rm %s`",
 			path, stat.Uid, display.ShellPath(path))
 	}
 	w.public = w.public && kind == unix.S_IFLNK || sticky && mode&othersWrite != 0
 	if w.verdict.open == nil && kind != unix.S_IFLNK && !sticky && mode&othersWrite != 0 {
-		w.verdict.open = fmt.Errorf("%s can be changed by others than its owner (mode %04o); `chmod go-w %s`", path, mode, display.ShellPath(path))
+		w.verdict.open = fmt.Errorf("%s can be changed by others besides its owner (mode %04o); `chmod go-w %s`", path, mode, display.ShellPath(path))
 	}
 }
 
@@ -169,7 +171,7 @@ func statOf(file *os.File) (unix.Stat_t, error) {
 
 func isRegular(stat unix.Stat_t) bool { return stat.Mode&unix.S_IFMT == unix.S_IFREG }
 
-// again calls op until no signal interrupts it.
+// again calls op until it is not interrupted by a signal.
 func again(op func() error) error {
 	for {
 		if err := op(); !errors.Is(err, unix.EINTR) {

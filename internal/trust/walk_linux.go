@@ -2,5 +2,5 @@ package trust
 
 import "golang.org/x/sys/unix"
 
-// directoryOnly opens a directory for what is in it, without the right to read its names.
+// directoryOnly opens a directory to access its entries, without permission to list them.
 const directoryOnly = unix.O_PATH

@@ -4,6 +4,6 @@ package trust
 
 import "golang.org/x/sys/unix"
 
-// directoryOnly opens a directory for what is in it. Only Linux does so without the right to read
-// its names.
+// directoryOnly opens a directory to access its entries. Only Linux can do so without permission to
+// list them.
 const directoryOnly = unix.O_RDONLY

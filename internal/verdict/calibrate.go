@@ -8,26 +8,25 @@ import (
 
 // Calibration errors.
 var (
-	// ErrNoRatio is returned if a calibration run has no usable A/MPERF.
+	// ErrNoRatio reports that a calibration run has no usable A/MPERF.
 	ErrNoRatio = errors.New("no APERF and MPERF in the calibration run")
-	// ErrOverlap is returned if idle and busy cores cannot be distinguished.
+	// ErrOverlap reports that idle and busy cores cannot be distinguished.
 	ErrOverlap = errors.New("idle cores count as fast as busy ones")
 )
 
 // Bounds of the limits that Suggest returns.
 const (
-	toleranceMargin = 1.5   // on the largest deviation seen
-	toleranceStep   = 0.005 // rounded up to a multiple
-	leastTolerance  = 0.01  // the error of the reading alone, as in the study
+	toleranceMargin = 1.5   // factor of the largest observed deviation
+	toleranceStep   = 0.005 // the tolerance is rounded up to a multiple of this
+	leastTolerance  = 0.01  // the error of the readings alone, as in the study
 )
 
-// Suggest derives limits from two calibration runs, one with all cores idle, one
-// with all of them busy at a fixed frequency. The threshold is the geometric mean
-// of the fastest idle and the slowest busy APERF per second; the tolerance 1.5
-// times the largest deviation from 1 among the busy, rounded up to half a percent.
-// A frequency step is around 5 percent: with a much larger tolerance nothing
-// would be found, and the cause (turbo, power saving) should be removed instead.
-// Errors: ErrNoRatio, ErrOverlap.
+// Suggest derives limits from two calibration runs: one with all cores idle, and one with all cores
+// busy at a fixed frequency. The threshold is the geometric mean of the fastest idle and the
+// slowest busy APERF per second. The tolerance is 1.5 times the largest deviation from 1 among the
+// busy cores, rounded up to half a percent. A frequency step is about 5 percent: with a much larger
+// tolerance nothing would be detected, and the cause (turbo, power saving) should be removed
+// instead. The errors are ErrNoRatio and ErrOverlap.
 func Suggest(idle, busy CounterRun) (CounterLimits, error) {
 	_, idleMost, _, n, _ := calibrate(idle)
 	busyLeast, _, deviation, m, long := calibrate(busy)
@@ -35,12 +34,10 @@ func Suggest(idle, busy CounterRun) (CounterLimits, error) {
 	case n == 0 || m == 0:
 		return CounterLimits{}, ErrNoRatio
 	case long == 0:
-		return CounterLimits{}, fmt.Errorf("%w: its iterations are too short; take some of a millisecond "+
-			"or more", ErrNoRatio)
+		return CounterLimits{}, fmt.Errorf("%w: its iterations are too short; use iterations of at least a millisecond", ErrNoRatio)
 	}
 	if idleMost >= busyLeast {
-		return CounterLimits{}, fmt.Errorf("%w: up to %.3g APERF/s idle, from %.3g busy; let the idle run "+
-			"rest and the busy one use every core", ErrOverlap, idleMost, busyLeast)
+		return CounterLimits{}, fmt.Errorf("%w: up to %.3g APERF/s idle, from %.3g busy; keep all cores idle in the idle run and busy in the busy run", ErrOverlap, idleMost, busyLeast)
 	}
 	steps := math.Ceil(deviation*toleranceMargin/toleranceStep - 1e-9) // 0.03 is six steps, not seven
 	return CounterLimits{
@@ -49,9 +46,8 @@ func Suggest(idle, busy CounterRun) (CounterLimits, error) {
 	}, nil
 }
 
-// calibrate returns the slowest and the fastest APERF per second, the largest
-// deviation of APERF/MPERF from 1, of how many values that is, and how many of them
-// are large enough for a ratio.
+// calibrate returns the slowest and the fastest APERF per second, the largest deviation of
+// APERF/MPERF from 1, the number of values, and how many of them are large enough for a ratio.
 func calibrate(run CounterRun) (least, most, deviation float64, n, long int) {
 	least = math.Inf(1)
 	for _, core := range run.Cores {

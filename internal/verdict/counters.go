@@ -5,25 +5,24 @@ import (
 	"slices"
 )
 
-// MissingCount marks a count in a series that could not be read. No counter reaches it: at ten
-// counts per nanosecond that would take decades.
+// MissingCount marks a value in a series of counts that could not be read. No counter reaches it:
+// at ten counts per nanosecond that takes thirty years.
 const MissingCount uint64 = 1 << 63
 
-// The study's limits (Barrett et al., OOPSLA 2017, section 7): a core is idle
-// when its APERF goes a thousand times slower than the base frequency, and
-// APERF/MPERF is safe within 1 +- 0.03.
+// The study's limits (Barrett et al., OOPSLA 2017, section 7): a core is idle if its APERF counts
+// slower than a thousandth of the base frequency, and APERF/MPERF is acceptable within 1 +- 0.03.
 const (
 	idleFraction     = 1.0 / 1000
 	DefaultTolerance = 0.03
 )
 
-// mostPerNS is more than any counter counts in a nanosecond; a second is allowed for the reading
-// itself. A 48-bit counter that runs backwards seems to advance by almost 2^48, which would take
+// mostPerNS exceeds what any counter counts in a nanosecond; a second is added for the reading
+// itself. A 48-bit counter that goes backwards appears to advance by almost 2^48, which would take
 // most of an hour.
 const mostPerNS = 100
 
-// CoreCounts are the increases of one core's counters, one value for each iteration or
-// MissingCount. A counter that the source does not provide is nil.
+// CoreCounts are the increments of one core's counters, one value per iteration; values may be
+// MissingCount. A counter that the source does not have is nil.
 type CoreCounts struct {
 	Core   int
 	APERF  []uint64
@@ -31,9 +30,9 @@ type CoreCounts struct {
 	Cycles []uint64
 }
 
-// CounterRun contains the start stamps and wall times of a process execution in nanoseconds, and
-// the counts of its cores, all of one length. Counters that were read only before and after the
-// execution are one "iteration" of its length, with Whole set.
+// CounterRun is the data of a process execution: start stamps and wall times in nanoseconds, and
+// the cores' counts, all of the same length. Counters that were read around the whole execution are
+// a single "iteration" of its length, and Whole is set.
 type CounterRun struct {
 	StartNS []int64
 	WallNS  []int64
@@ -41,36 +40,36 @@ type CounterRun struct {
 	Whole   bool
 }
 
-// CounterLimits are the accepted bounds.
+// CounterLimits are the accepted limits.
 type CounterLimits struct {
 	// Tolerance of APERF/MPERF around 1.
 	Tolerance float64
-	// BusyThreshold is the APERF per second from which a core counts as busy. The
-	// ratio of an idle core means nothing. 0: a thousandth of the fastest MPERF seen.
+	// BusyThreshold is the APERF per second at which a core counts as busy. The ratio of an idle
+	// core is meaningless. 0 means a thousandth of the fastest observed MPERF.
 	BusyThreshold float64
 }
 
-// BusyThreshold is the study's threshold for a base frequency in hertz.
+// BusyThreshold returns the study's threshold for a base frequency in hertz.
 func BusyThreshold(baseHz float64) float64 { return baseHz * idleFraction }
 
-// CounterJudgement is the judgement of a process execution by its counters.
+// CounterJudgement is the verdict of the counters on a process execution.
 type CounterJudgement struct {
-	// Unsound are sentences about impossible values: the clock or a counter ran backwards, values
-	// are missing.
+	// Unsound lists, as sentences, impossible values: the clock or a counter went backwards, or
+	// values are missing.
 	Unsound []string
-	// Disturbed are sentences about disturbances: a core left the limits, counters stood still. If
-	// both are empty, the execution may count.
+	// Disturbed lists, as sentences, what should not have happened: a core left the limits, or
+	// counters stood still. If both lists are empty, the execution may count.
 	Disturbed  []string
 	Violations []RatioViolation // core by core
-	// Ratios are the cores' APERF/MPERF over all their busy iterations, that is the
-	// mean weighted by MPERF; NaN for a core that was never busy. In the order of Cores.
+	// Ratios are the cores' APERF/MPERF over all their busy iterations, that is, the mean weighted
+	// by MPERF; NaN for a core that was never busy. They are in the order of Cores.
 	Ratios []float64
-	// BusyThreshold is the one applied.
+	// BusyThreshold is the threshold that was applied.
 	BusyThreshold float64
 }
 
-// JudgeCounters compares an execution with the limits. Without A/MPERF only the
-// clock and the cycles are judged. run is not changed.
+// JudgeCounters compares an execution with the limits. Without A/MPERF, it judges only the clock
+// and the cycles. It does not modify run.
 func JudgeCounters(run CounterRun, limits CounterLimits) CounterJudgement {
 	j := CounterJudgement{BusyThreshold: limits.BusyThreshold}
 	if j.BusyThreshold <= 0 {
@@ -96,17 +95,17 @@ func JudgeCounters(run CounterRun, limits CounterLimits) CounterJudgement {
 	return j
 }
 
-// Reasons returns all sentences, the worse ones first.
+// Reasons returns all sentences, the more serious ones first.
 func (j CounterJudgement) Reasons() []string { return slices.Concat(j.Unsound, j.Disturbed) }
 
-// seconds returns the length of an iteration for rates, at least a nanosecond.
+// seconds returns an iteration's length for rates, at least a nanosecond.
 func (r CounterRun) seconds(i int) float64 { return float64(max(r.WallNS[i], 1)) / 1e9 }
 
 // window returns an upper bound in seconds of the time during which an iteration's counters
-// counted: from the end of the previous iteration to the start of the next one, because the
-// counters are read in between. For a short iteration that is far more than its wall time, for a
-// long one about the same. At the ends of the series the gap on the other side is used instead of
-// the missing one.
+// counted: from the end of the previous iteration to the start of the next, because the counters
+// are read in between. For a short iteration this is much more than its wall time; for a long one
+// it is the wall time. At the ends of the series, the missing gap is assumed to equal the gap on
+// the other side.
 func (r CounterRun) window(i int) float64 {
 	const long = 1_000_000 // nanoseconds: readings take a few microseconds for each core
 	last := len(r.WallNS) - 1
@@ -127,9 +126,9 @@ func (r CounterRun) sound(counts []uint64, i int) bool {
 // leastBase is a base frequency in hertz that every processor with APERF and MPERF exceeds.
 const leastBase = 500e6
 
-// deriveThreshold takes the fastest MPERF for the base frequency: a core that was never halted in
-// an iteration counts at exactly that rate. If all cores were idle all the time, the fastest rate
-// says nothing, and the slowest existing processor is used instead.
+// deriveThreshold uses the fastest MPERF as the base frequency: a core that was never halted in an
+// iteration counts at exactly that frequency. If all cores were idle all the time, the fastest
+// MPERF is meaningless, and the base frequency of the slowest existing processor is used instead.
 func deriveThreshold(run CounterRun) float64 {
 	fastest := 0.0
 	for _, core := range run.Cores {
@@ -142,7 +141,7 @@ func deriveThreshold(run CounterRun) float64 {
 	return BusyThreshold(max(fastest, leastBase))
 }
 
-// some counts the iterations with one fault, and remembers the first.
+// some counts the iterations with a fault and remembers the first.
 type some struct{ n, first int }
 
 func (s *some) add(i int) {
@@ -152,7 +151,7 @@ func (s *some) add(i int) {
 	s.n++
 }
 
-// in returns where the fault was.
+// in describes where the fault occurred.
 func (r CounterRun) in(s some) string {
 	if r.Whole {
 		return "over the execution"
@@ -174,9 +173,9 @@ func judgeClock(run CounterRun) []string {
 	return []string{"the clock went backwards " + run.in(back)}
 }
 
-// judgeStill finds counters that stood still on every core at once. The benchmark ran on some core,
-// and reading a counter takes cycles of the core that it belongs to. No count at all on all cores
-// means that the counter does not work.
+// judgeStill reports counters that stood still on every core at once. The benchmark ran on some
+// core, and reading a counter takes cycles of its core. Zero counts on all cores therefore mean
+// that the counter does not exist, or no longer counts.
 func judgeStill(run CounterRun) []string {
 	var reasons []string
 	for _, c := range []struct {
@@ -200,7 +199,7 @@ func judgeStill(run CounterRun) []string {
 	return reasons
 }
 
-// allZero reports whether every core has a count of iteration i, and all of them are 0.
+// allZero reports whether every core has a count for iteration i and all of them are 0.
 func allZero(cores []CoreCounts, counts func(CoreCounts) []uint64, i int) bool {
 	for _, core := range cores {
 		if list := counts(core); i >= len(list) || list[i] != 0 {
@@ -210,7 +209,7 @@ func allZero(cores []CoreCounts, counts func(CoreCounts) []uint64, i int) bool {
 	return len(cores) > 0
 }
 
-// judgeCounts finds missing and impossible counts.
+// judgeCounts reports missing and impossible counts.
 func judgeCounts(run CounterRun, name string, core int, counts []uint64) []string {
 	if counts == nil {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-const baseHz = 3_600_000_000 // of the study's first machine
+const baseHz = 3_600_000_000 // base frequency of the study's first machine
 
-// busyRun is a sound execution of three iterations of a second: core 0 busy at
-// the base frequency, core 1 idle with the odd ratio that idle cores have.
+// busyRun is a sound execution of three iterations of one second: core 0 is busy at the base
+// frequency, core 1 is idle with the unusual ratio of idle cores.
 func busyRun() CounterRun {
 	return CounterRun{
 		StartNS: []int64{1_000, 1_000_002_000, 2_000_003_000},
@@ -134,7 +134,7 @@ func TestJudgeCounters(t *testing.T) {
 	}
 }
 
-// TestToleranceEdges: the limits themselves are accepted.
+// TestToleranceEdges: values at the limits are accepted.
 func TestToleranceEdges(t *testing.T) {
 	for _, test := range []struct {
 		aperf uint64
@@ -153,7 +153,7 @@ func TestToleranceEdges(t *testing.T) {
 	}
 }
 
-// TestDerivedThreshold: without a threshold the busiest core shows the base frequency.
+// TestDerivedThreshold: without a threshold, the busiest core determines the base frequency.
 func TestDerivedThreshold(t *testing.T) {
 	j := JudgeCounters(busyRun(), CounterLimits{Tolerance: 0.03})
 	if j.BusyThreshold != 3_600_000 || len(j.Reasons()) > 0 {
@@ -161,8 +161,8 @@ func TestDerivedThreshold(t *testing.T) {
 	}
 }
 
-// TestWeightedRatio: a core's ratio is the mean of the iterations' weighted by
-// MPERF, and lies between the smallest and the largest of them.
+// TestWeightedRatio: a core's ratio is the mean of the iterations' ratios weighted by MPERF, and
+// lies between the smallest and the largest of them.
 func TestWeightedRatio(t *testing.T) {
 	const seed = 7
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -219,8 +219,8 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// series is a run of one core with iterations of a length, an own time of reading between them, and
-// counts.
+// series returns a run of one core with iterations of the given length, a gap for the readings
+// between them, and counts.
 func series(n int, wall, gap int64, count func(i int) (aperf, mperf uint64)) CounterRun {
 	run := CounterRun{Cores: []CoreCounts{{Core: 2}}}
 	for i := range n {
@@ -231,12 +231,11 @@ func series(n int, wall, gap int64, count func(i int) (aperf, mperf uint64)) Cou
 	return run
 }
 
-// TestHardRuns: what records of odd experiments look like.
-func TestHardRuns(t *testing.T) {
+// TestUnusualRuns covers the records of unusual experiments.
+func TestUnusualRuns(t *testing.T) {
 	const seed = 3
 	random := rand.New(rand.NewPCG(seed, 0))
-	// a microsecond between the readings of A and M, at 3 GHz, on either side
-	jitter := func() uint64 { return random.Uint64N(6000) }
+	jitter := func() uint64 { return random.Uint64N(6000) } // a microsecond between the readings of A and M at 3 GHz, in either direction
 	tests := []struct {
 		name string
 		run  CounterRun
@@ -289,8 +288,8 @@ func TestHardRuns(t *testing.T) {
 	}
 }
 
-// TestArbitraryRuns: whatever the counts, nothing fails, each violation is of a known iteration,
-// and the run is not changed.
+// TestArbitraryRuns: for arbitrary counts nothing panics, each violation names an existing
+// iteration, and the run is not modified.
 func TestArbitraryRuns(t *testing.T) {
 	const seed = 11
 	random := rand.New(rand.NewPCG(seed, 0))

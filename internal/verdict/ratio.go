@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// RatioKind is the side of the limits on which a ratio was.
+// RatioKind is the side on which a ratio left the limits.
 type RatioKind string
 
 // The sides.
@@ -14,28 +14,28 @@ const (
 	Turbo     RatioKind = "turbo"     // faster
 )
 
-// RatioViolation is an iteration in which a busy core left the limits. The ratio
-// is that of several iterations together when each was too short for one.
+// RatioViolation is an iteration in which a busy core left the limits. If iterations are too short
+// to be judged individually, the ratio is that of several iterations together.
 type RatioViolation struct {
 	Core, Iteration int
 	Kind            RatioKind
 	Ratio           float64 // APERF/MPERF
 }
 
-// leastCounts is how much must be counted for a meaningful ratio. APERF and MPERF are read one
-// after the other, at a distance that varies by about a microsecond from one iteration to the next
-// (an interrupt to another core): 3000 counts at 3 GHz. Three times that is the study's tolerance
-// of this many counts.
+// leastCounts is the minimum count for a meaningful ratio. APERF and MPERF are read one after the
+// other, and the time between the readings varies by about a microsecond from one iteration to the
+// next (an interrupt to another core): 3000 counts at 3 GHz. Three times that is the study's
+// tolerance of this many counts.
 const leastCounts = 300_000
 
-// block is one busy iteration, or several that are too short to be judged alone.
+// block is one busy iteration, or several that are too short to be judged individually.
 type block struct {
 	iterations   []int
 	aperf, mperf float64
 }
 
-// enough reports whether a block can be judged: the errors of n readings add up to sqrt(n) times
-// the error of one.
+// enough reports whether a block can be judged: the error of n readings is sqrt(n) times that of
+// one.
 func (b block) enough() bool {
 	return max(b.aperf, b.mperf) >= leastCounts*math.Sqrt(float64(len(b.iterations)))
 }
@@ -59,9 +59,9 @@ func (b block) judge(core int, tolerance float64) []RatioViolation {
 	return list
 }
 
-// judgeRatios judges the iterations in which a core was busy, and returns its ratio over all of
-// them. Iterations that are too short are judged together with the next ones; those at the end that
-// are still too short are not judged.
+// judgeRatios examines the iterations in which a core was busy and returns its ratio over all of
+// them. Iterations too short to be judged are judged together with the following ones. Iterations
+// at the end that are too short even together are not judged.
 func judgeRatios(run CounterRun, core CoreCounts, tolerance, busy float64) ([]RatioViolation, float64) {
 	var found []RatioViolation
 	var all, now block

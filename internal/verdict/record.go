@@ -4,10 +4,10 @@ import (
 	"krund/internal/results"
 )
 
-// RunOf collects the per-core counters of a record: its columns, or, if there are none, its totals,
-// which are one "iteration" from the begin of the first one until the runner was done. It uses only
-// the series, the totals and the start-up stamps. ok is false if there is nothing to judge. The
-// slices are shared with the record.
+// RunOf collects the per-core counters of a record: its columns or, if it has none, its totals,
+// which form a single "iteration" from the start of the first one to the end of the runner. Of the
+// record it uses only the series, the totals and the start-up stamps. ok is false if there is
+// nothing to judge. The slices belong to the record.
 func RunOf(r results.Record) (run CounterRun, ok bool) {
 	var cores collector
 	for _, c := range r.Columns {
@@ -31,12 +31,12 @@ func RunOf(r results.Record) (run CounterRun, ok bool) {
 	return run, len(run.Cores) > 0 && len(run.WallNS) > 0
 }
 
-// collector groups counters by core, in the order of their first occurrence.
+// collector groups counters by core, in order of first appearance.
 type collector struct {
 	list []CoreCounts
 }
 
-// put adds a series. It ignores other counters, and those that belong to no core.
+// put adds a series. It ignores other counters and counters without a core.
 func (c *collector) put(core *int, name string, counts []uint64) {
 	if core == nil || name != "aperf" && name != "mperf" && name != "cycles" {
 		return
@@ -62,7 +62,7 @@ func (c *collector) of(core int) *CoreCounts {
 	return &c.list[len(c.list)-1]
 }
 
-// HasRatio reports whether some core has both APERF and MPERF.
+// HasRatio reports whether a core has both APERF and MPERF.
 func (r CounterRun) HasRatio() bool {
 	for _, c := range r.Cores {
 		if len(c.APERF) > 0 && len(c.MPERF) > 0 {
@@ -72,9 +72,9 @@ func (r CounterRun) HasRatio() bool {
 	return false
 }
 
-// Join joins runs into one, for a calibration of several runs. Cores are matched by number; if a
-// run lacks a core or a counter, its iterations are missing. Start stamps are omitted, because the
-// clocks of different runs do not continue each other.
+// Join concatenates runs for a calibration that took several. Cores are matched by number; if a run
+// lacks a core or a counter, its iterations are missing. Start stamps are dropped, because the
+// clocks of different runs are unrelated.
 func Join(runs ...CounterRun) CounterRun {
 	var all collector
 	var joined CounterRun
@@ -99,7 +99,7 @@ func Join(runs ...CounterRun) CounterRun {
 	return joined
 }
 
-// extend appends n values: those of more, or missing ones if it has none.
+// extend appends n values: those of more, or missing ones if more has none.
 func extend(counts, more []uint64, n int) []uint64 {
 	for i := range n {
 		value := MissingCount

@@ -1,6 +1,6 @@
-// Package verdict decides whether a process execution counts. It is pure: observations go in, an
-// outcome with its reasons comes out. It never examines the machine and never decides what happens
-// next; internal/boot does. Start reading at Judge.
+// Package verdict decides whether a process execution counts. It is pure: its input is what was
+// observed, its output an outcome with reasons. It never accesses the machine and never decides
+// what happens next; that is the task of internal/boot. Start reading at Judge.
 package verdict
 
 import (
@@ -11,65 +11,61 @@ import (
 	"krund/internal/results"
 )
 
-// Policy decides what happens to a run that the machine disturbed.
+// Policy is how to treat a run that the machine disturbed.
 type Policy string
 
 // The policies, as in the configuration's [verdict] section.
 const (
 	Accept Policy = "accept" // it counts; the reasons are kept in the record
-	Rerun  Policy = "rerun"  // it is repeated, as long as attempts are left
+	Rerun  Policy = "rerun"  // it is run again while attempts are left
 	Fail   Policy = "fail"   // it is an error
 )
 
-// Execution is what was observed of one process execution.
+// Execution is what is known about a finished process execution.
 type Execution struct {
 	Planned int // in-process iterations
-	Done    int // complete iterations with a time
+	Done    int // complete iterations with a measured time
 
-	NotStarted string        // why the program could not be executed; "" when it was
-	Exit       *int          // exit status; nil when a signal ended it
-	ExitText   string        // what the status means when it is one of the runner's own; ""
-	Signal     string        // the signal that ended it; ""
+	NotStarted string        // why the program could not be executed; "" if it was executed
+	Exit       *int          // exit status; nil if a signal killed it
+	ExitText   string        // meaning of the status if it is defined by the runner, else ""
+	Signal     string        // the signal that killed it, or ""
 	TimedOut   bool          // killed at Timeout
 	Timeout    time.Duration // the limit
-	OOMKills   int           // processes that the kernel killed meanwhile because memory ran out
-	LastWords  string        // last line on stderr, or else on stdout; ""
+	OOMKills   int           // processes killed by the kernel's OOM killer meanwhile
+	LastWords  string        // last line of stderr, or else of stdout, or ""
 
-	WallNS   []int64       // the claimed times of the iterations, nanoseconds
-	Lifetime time.Duration // of the process, by krund's own clock; 0: unknown
-	External bool          // a suite measured itself
+	WallNS   []int64       // reported iteration times in nanoseconds
+	Lifetime time.Duration // lifetime of the process, by krund's own clock; 0 if unknown
+	External bool          // the suite measured its own times
 
-	// sentences: why the series is not the requested one: a fault of the runner or the suite
-	Series []string
-	// sentences: what is impossible in the series: counters missing or running backwards, a clock
-	// that runs backwards, an inconsistent buffer
-	Unsound []string
+	Series  []string // sentences: why the requested series is missing, by fault of the runner or the suite
+	Unsound []string // sentences: what is impossible in the series: missing counters, a counter or clock that runs backwards, a corrupt buffer
 
-	// sentences: what happened during the run although the configuration forbids it
-	Refused   []string
-	Disturbed []string // sentences: disturbances by the machine during the run
+	Refused   []string // sentences: events during the run that the configuration forbids
+	Disturbed []string // sentences: what the machine should not have done during the run
 }
 
-// Limits are the bounds for judging a run.
+// Limits are the limits for judging a run.
 type Limits struct {
 	AttemptsLeft int // further attempts this slot may have
 	Disturbed    Policy
 }
 
-// Outcome is the judgement with its reasons. A completed run may have reasons, too: what was
-// accepted in spite of them.
+// Outcome is the verdict with its reasons. A completed run may have reasons, too: what was accepted
+// anyway.
 type Outcome struct {
 	Result  results.Outcome
 	Reasons []string
 }
 
-// Judge returns the outcome of a run. It checks first what makes all else meaningless: not started,
-// out of time, ended badly, too few iterations, iterations longer than the process, an impossible
-// series, a disturbance.
+// Judge returns the outcome of a run. It checks in this order, from what invalidates everything to
+// mere disturbances: not started, timed out, failed, too few iterations, iterations longer than the
+// process, an impossible series, a disturbance.
 //
-// The policy decides about a run that was disturbed but is otherwise sound. It also decides whether
-// a run with an impossible series is repeated. Under any other policy such a run is an error,
-// because accepting it would accept numbers that are known to be wrong.
+// The policy decides about a run that is disturbed but otherwise sound. It also decides whether a
+// run with an impossible series is run again; but accepting it would mean accepting numbers known
+// to be wrong, so it is an error under any other policy.
 func Judge(e Execution, l Limits) Outcome {
 	switch {
 	case e.NotStarted != "":
@@ -101,7 +97,7 @@ func Judge(e Execution, l Limits) Outcome {
 	return discount(append(reasons, e.doubts()...), l, policy == Rerun)
 }
 
-// ending returns how the process ended, unless it ended well; "" otherwise.
+// ending describes how the process failed, or returns "" if it succeeded.
 func ending(e Execution) string {
 	var how string
 	switch {
@@ -112,7 +108,7 @@ func ending(e Execution) string {
 				"smaller parameter"
 		}
 	case e.Exit == nil:
-		how = "ended in an unknown way"
+		how = "ended for an unknown reason"
 	case *e.Exit == 0:
 		return ""
 	case e.ExitText != "":
@@ -121,16 +117,16 @@ func ending(e Execution) string {
 		how = fmt.Sprintf("exit status %d", *e.Exit)
 	}
 	if e.LastWords != "" {
-		how += "; it said last: " + e.LastWords
+		how += "; its last output: " + e.LastWords
 	}
 	return how
 }
 
-// disturbances returns all disturbances, the worse ones first.
+// disturbances returns all disturbances, the more serious ones first.
 func (e Execution) disturbances() []string { return slices.Concat(e.Refused, e.Disturbed) }
 
-// policy returns the policy for this run: a refused run does not count, whatever the configured
-// policy is.
+// policy returns the policy for this run: an execution with forbidden events does not count,
+// whatever the configured policy is.
 func (e Execution) policy(l Limits) Policy {
 	switch {
 	case l.Disturbed == Fail:
@@ -141,8 +137,7 @@ func (e Execution) policy(l Limits) Policy {
 	return Accept
 }
 
-// discount judges a run that does not count: it is repeated, if configured, as long as attempts are
-// left.
+// discount judges a run that does not count: it is run again if wanted and attempts are left.
 func discount(reasons []string, l Limits, wanted bool) Outcome {
 	switch {
 	case !wanted:

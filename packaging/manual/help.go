@@ -9,7 +9,7 @@ import (
 // listed is a command as `krunctl --help` lists it.
 type listed struct{ name, short string }
 
-// parseCommands finds the lists of commands in krunctl's help.
+// parseCommands parses the lists of commands in krunctl's help.
 func parseCommands(help string) []listed {
 	var all []listed
 	for _, s := range parseHelp(help) {
@@ -18,7 +18,7 @@ func parseCommands(help string) []listed {
 		}
 		for _, l := range s.lines {
 			name, short, _ := strings.Cut(strings.TrimSpace(l), " ")
-			if name != "" && name != "help" { // which has nothing to say of its own
+			if name != "" && name != "help" { // its page would be empty
 				all = append(all, listed{name, strings.TrimSpace(short)})
 			}
 		}
@@ -26,11 +26,11 @@ func parseCommands(help string) []listed {
 	return all
 }
 
-// section is a part of a help text. The text before any title has none.
+// section is a part of a help text. Text before the first title has no title.
 type section struct {
 	title string
 	lines []string
-	lists bool // commands: all of them, or a group
+	lists bool // a list of commands: all of them, or a group
 }
 
 var (
@@ -38,13 +38,13 @@ var (
 	cobraTitle = regexp.MustCompile(`^([A-Z][A-Za-z ]+):$`)
 )
 
-// parseHelp cuts a help text into its parts: krunctl's own titles are in
-// capitals, those that cobra adds end with a colon.
+// parseHelp splits a help text into sections: krunctl's own titles are in capitals, those that
+// cobra adds end with a colon.
 func parseHelp(help string) []section {
 	all := []section{{}}
 	for l := range strings.Lines(help) {
 		l = strings.TrimRight(l, " \n")
-		if strings.HasPrefix(l, "Use \"") { // cobra's advice to ask for help
+		if strings.HasPrefix(l, "Use \"") { // cobra's hint about help
 			continue
 		}
 		title, lists := "", false
@@ -65,16 +65,17 @@ func parseHelp(help string) []section {
 	return all
 }
 
-// commandLists stands for the lists of commands, which are set under one heading.
+// commandLists is the key of the lists of commands, which have a common heading.
 const commandLists = "commands"
 
-// order of the sections of a page; a title and what it becomes.
+// order is the order of the sections of a page: each title in the help and its title on the page.
 var order = [][2]string{
 	{"Usage", "SYNOPSIS"}, {"", "DESCRIPTION"}, {commandLists, "COMMANDS"}, {"Flags", "OPTIONS"}, {"FILES", "FILES"}, {"EXIT STATUS", "EXIT STATUS"}, {"EXAMPLES", "EXAMPLES"},
 }
 
 // helpBlocks sets a help text. Parts that order does not know follow the
-// description under their own titles.
+// helpBlocks converts a help text. Sections that order does not contain follow the description
+// under their own titles.
 func helpBlocks(help string) []block {
 	parts := parseHelp(help)
 	titles := slices.Clone(order)
@@ -129,8 +130,8 @@ func dedent(lines []string) string {
 
 var twoSpaces = regexp.MustCompile(` {2,}`)
 
-// items reads a list of two columns, with at least two spaces between them. An
-// indented line without a first column goes on with the text before it.
+// items parses a list of two columns, separated by at least two spaces. An indented line without a
+// first column continues the preceding text.
 func items(lines []string) []block {
 	var all []block
 	indent := len("  ")
@@ -153,7 +154,7 @@ func items(lines []string) []block {
 	return all
 }
 
-// prose reads paragraphs, and indented lines that stay as they are.
+// prose parses paragraphs, and indented lines that are kept verbatim.
 func prose(lines []string) []block {
 	var all []block
 	add := func(k kind, l string) {
@@ -170,7 +171,7 @@ func prose(lines []string) []block {
 				all[len(all)-1].text += "\n" // a gap in a table
 				continue
 			}
-			all = append(all, block{kind: paragraph}) // what follows is another one
+			all = append(all, block{kind: paragraph}) // what follows is a new paragraph
 		case strings.HasPrefix(l, "  "):
 			add(literal, strings.TrimPrefix(l, "  "))
 		default:
@@ -180,7 +181,7 @@ func prose(lines []string) []block {
 	return slices.DeleteFunc(all, func(b block) bool { return b.text == "" })
 }
 
-// overview is krunctl(1).
+// overview returns krunctl(1).
 func overview(help string, commands []listed) page {
 	short, _, _ := strings.Cut(strings.TrimSpace(help), ".")
 	p := page{name: "krunctl", section: 1, short: strings.TrimPrefix(strings.Join(strings.Fields(short), " "), "krunctl "), blocks: helpBlocks(help)}
@@ -192,7 +193,7 @@ func overview(help string, commands []listed) page {
 	return p
 }
 
-// commandPage is krunctl-COMMAND(1).
+// commandPage returns krunctl-COMMAND(1).
 func commandPage(c listed, help string) page {
 	p := page{name: "krunctl-" + c.name, section: 1, short: strings.ToLower(c.short[:1]) + c.short[1:], blocks: helpBlocks(help)}
 	p.blocks = append(p.blocks, block{kind: heading, text: "SEE ALSO"}, block{kind: paragraph, text: "krunctl(1), krund(8), krund.toml(5)"})

@@ -1,12 +1,11 @@
-// Manual writes the manual pages that have their text elsewhere: one for
-// krunctl and one for each of its commands, from what `krunctl COMMAND --help`
-// prints, and krund.toml(5), from docs/config.md. make build runs it; krund(8)
-// and libkrun(3) are written by hand.
+// Manual generates the manual pages whose text is maintained elsewhere: one for krunctl and one for
+// each of its commands, from the output of `krunctl COMMAND --help`, and krund.toml(5), from
+// docs/config.md. make build runs it; krund(8) and libkrun(3) are written by hand.
 //
 //	manual -krunctl build/bin/krunctl -config docs/config.md -version 0.1.0 -date 2026-11-21 -o DIR
 //
-// Start at run. help.go and markdown.go turn texts into blocks, roff.go turns
-// blocks into man(7).
+// Start reading at run. help.go and markdown.go convert texts to blocks, roff.go converts blocks to
+// man(7).
 package main
 
 import (
@@ -30,7 +29,7 @@ func main() {
 	}
 }
 
-// options are the flags.
+// options are the command line flags.
 type options struct {
 	krunctl, config, out string
 	version, date        string
@@ -64,7 +63,7 @@ func run(ctx context.Context, args []string) error {
 	pages = append(pages, configPage(string(text)))
 	for _, p := range pages {
 		name := filepath.Join(o.out, fmt.Sprintf("%s.%d", p.name, p.section))
-		if err := os.WriteFile(name, []byte(p.roff(o.version, o.date)), 0o644); err != nil { //nolint:gosec // for everybody
+		if err := os.WriteFile(name, []byte(p.roff(o.version, o.date)), 0o644); err != nil { //nolint:gosec // readable by all users
 			return err
 		}
 	}
@@ -74,8 +73,8 @@ func run(ctx context.Context, args []string) error {
 // helpTimeout bounds one call of krunctl.
 const helpTimeout = 30 * time.Second
 
-// krunctlPages are krunctl(1) and krunctl-COMMAND(1) for every command that
-// `krunctl --help` lists.
+// krunctlPages returns krunctl(1) and krunctl-COMMAND(1) for every command that `krunctl --help`
+// lists.
 func (o options) krunctlPages(ctx context.Context) ([]page, error) {
 	top, err := o.help(ctx)
 	if err != nil {

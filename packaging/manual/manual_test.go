@@ -175,7 +175,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsInTheManual: what docs/config.md explains, krund.toml(5) explains.
+// TestEveryKeyIsInTheManual: every key in docs/config.md is in krund.toml(5).
 func TestEveryKeyIsInTheManual(t *testing.T) {
 	text, err := os.ReadFile("../../docs/config.md")
 	if err != nil {
@@ -196,8 +196,8 @@ func TestEveryKeyIsInTheManual(t *testing.T) {
 	}
 }
 
-// TestRun writes pages of a krunctl that only has a help text, and has them
-// checked where mandoc is installed.
+// TestRun generates the pages of a krunctl that only has a help text, and checks them with mandoc
+// if it is installed.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	krunctl := filepath.Join(dir, "krunctl")

@@ -7,12 +7,11 @@ import (
 
 var link = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
 
-// markdown sets the part of Markdown that docs/config.md is written in:
-// headings, paragraphs, lists, tables, fenced code, and inline marks. The
-// first heading, the page's title, is left out.
+// markdown converts the subset of Markdown that docs/config.md uses: headings, paragraphs, lists,
+// tables, fenced code and inline marks. It omits the first heading, the title of the page.
 func markdown(text string) []block {
 	var all []block
-	var head []string // of the table at hand
+	var head []string // header of the current table
 	fenced, open := false, false
 	for l := range strings.Lines(text) {
 		l = strings.TrimRight(l, "\n ")
@@ -62,7 +61,7 @@ func markdown(text string) []block {
 	return all
 }
 
-// row cuts a line of a table into its cells.
+// row splits a line of a table into its cells.
 func row(l string) []string {
 	cells := strings.Split(strings.Trim(l, "|"), "|")
 	for i := range cells {
@@ -71,8 +70,8 @@ func row(l string) []string {
 	return cells
 }
 
-// tableItem sets a row as an item: the first cell is the tag; those of the
-// columns type and default go beside it; the rest is the text.
+// tableItem converts a row to an item: the first cell is the tag, followed by the cells of the
+// columns type and default; the rest is the text.
 func tableItem(head, cells []string) block {
 	b := block{kind: item, tag: cells[0]}
 	var beside []string
@@ -102,7 +101,7 @@ func tableItem(head, cells []string) block {
 	return b
 }
 
-// configPage is krund.toml(5).
+// configPage returns krund.toml(5).
 func configPage(text string) page {
 	p := page{name: "krund.toml", section: 5, short: "the configuration of an experiment", blocks: []block{{kind: heading, text: "DESCRIPTION"}}}
 	p.blocks = append(p.blocks, markdown(text)...)

@@ -13,7 +13,7 @@ type page struct {
 	blocks  []block
 }
 
-// kind says how a block is set.
+// kind is the kind of a block.
 type kind int
 
 const (
@@ -22,11 +22,10 @@ const (
 	paragraph              // text, may have inline marks
 	bullet                 // text, may have inline marks
 	item                   // tag and text, may have inline marks
-	literal                // text as it stands
+	literal                // verbatim text
 )
 
-// block is a piece of a page. Inline marks are those of Markdown: `code` and
-// **bold**.
+// block is a part of a page. Inline marks are those of Markdown: `code` and **bold**.
 type block struct {
 	kind      kind
 	tag, text string
@@ -75,7 +74,7 @@ func (k block) roff(b *strings.Builder, before kind) {
 	}
 }
 
-// escape makes text stand for itself in roff.
+// escape escapes text for roff.
 func escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -101,7 +100,7 @@ func escape(text string) string {
 	return b.String()
 }
 
-// inline is escape with `code` and **bold** in bold type.
+// inline escapes text and sets `code` and **bold** in bold type.
 func inline(text string) string {
 	var b strings.Builder
 	for text != "" {
@@ -122,7 +121,7 @@ func inline(text string) string {
 	return b.String() + escape(text)
 }
 
-// line ends a line that must not be taken for a request.
+// line writes a line so that it is not interpreted as a request.
 func line(text string) string {
 	if strings.HasPrefix(text, ".") {
 		text = `\&` + text
@@ -130,5 +129,5 @@ func line(text string) string {
 	return text + "\n"
 }
 
-// quote makes an argument of a request.
+// quote returns a quoted argument of a request.
 func quote(text string) string { return `"` + strings.ReplaceAll(escape(text), `"`, `\(dq`) + `"` }

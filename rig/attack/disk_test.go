@@ -7,14 +7,14 @@ import (
 	"krund/rig"
 )
 
-// dies lets a file system fail every access from now on, as one does whose disk is gone:
-// EXT4_IOC_SHUTDOWN of the kernel's fs/ext4/ext4.h, with EXT4_GOING_FLAGS_NOLOGFLUSH.
+// dies makes a file system fail every access from now on, like one whose disk is gone:
+// EXT4_IOC_SHUTDOWN of fs/ext4/ext4.h in the kernel, with EXT4_GOING_FLAGS_NOLOGFLUSH.
 const dies = `import fcntl, os, struct, sys
 fd = os.open(sys.argv[1], os.O_RDONLY)
 fcntl.ioctl(fd, 0x8004587D, struct.pack("I", 2))
 `
 
-// TestDeadFileSystem: the file system of the experiment dies, and then krund is killed. Its guard
+// TestDeadFileSystem: the file system of the experiment fails, and then krund is killed. Its guard
 // restores the machine, and so does the unit.
 func TestDeadFileSystem(t *testing.T) {
 	if testing.Short() {
@@ -49,7 +49,7 @@ func TestDeadFileSystem(t *testing.T) {
 		t.Errorf("a copy of the journal stays after everything was restored: %s", out)
 	}
 
-	// Now guard and krund are killed together, as systemd does it.
+	// Now the guard and krund are killed together, as systemd does.
 	m.Sh("umount /mnt/small && " + mount)
 	m.Hold()
 	krund = m.Start("krund run --directory /mnt/small/x.krun /srv/x.toml")

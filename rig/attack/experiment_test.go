@@ -6,14 +6,14 @@ import (
 	"krund/rig"
 )
 
-// statInterval is the setting that the experiments of the suite change, and what they set it to.
+// statInterval is the setting that the experiments of the suite change, with the value they set.
 const (
 	statInterval = "/proc/sys/vm/stat_interval"
 	changed      = "37"
 )
 
 // held is an experiment in one boot that changes one setting, with a benchmark that the test can
-// hold. more are further lines of [experiment], sections further sections.
+// hold. more contains further lines of [experiment], sections further sections.
 func held(more, sections string) string {
 	return `[experiment]
 reboot = "none"
@@ -48,7 +48,7 @@ stat_interval = { policy = "require", seconds = ` + changed + ` }
 `
 }
 
-// withHeld boots a machine with experiments by their names.
+// withHeld boots a machine with experiments, keyed by name.
 func withHeld(t *testing.T, experiments map[string]string) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
@@ -59,7 +59,7 @@ func withHeld(t *testing.T, experiments map[string]string) *rig.Machine {
 	return machine(t, &files)
 }
 
-// asMallory is a command that mallory runs.
+// asMallory returns a command that runs as mallory.
 func asMallory(command string) string { return "runuser -u " + mallory + " -- " + command }
 
 // setting waits until the setting has a value.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// journalOf is a journal with the right checksums that asks for a file of root's to be changed.
+// journalOf returns a journal with valid checksums that requests a change of a file of root.
 func journalOf(bootID string) string {
 	var text strings.Builder
 	for _, line := range []string{
@@ -20,9 +20,9 @@ func journalOf(bootID string) string {
 	return text.String()
 }
 
-// TestHostileJournal: mallory writes a journal into a directory that is open for all. Neither the
-// unit nor a person who restores as root changes anything because of it. Even a journal that root
-// has put there changes only what a control can have changed.
+// TestHostileJournal: mallory writes a journal in a directory that all users can write. Neither the
+// unit nor a user who restores as root changes anything because of it. Even a journal written by
+// root only changes what a control can have changed.
 func TestHostileJournal(t *testing.T) {
 	m := withHeld(t, map[string]string{"x": held("", "")})
 	m.Sh("echo root:secret >/srv/shadow.copy && mkdir -p /srv/krund/x.krun/results && chmod 777 /srv/krund/x.krun")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLockOfABystander: mallory cannot take a lock of krund's, before, during or after an
-// experiment, and the machine is restored when krund is killed while he tries.
+// TestLockOfABystander: mallory cannot take a lock of krund before, during or after an experiment,
+// and the machine is restored when krund is killed while he tries.
 func TestLockOfABystander(t *testing.T) {
 	m := withHeld(t, map[string]string{"x": held("", "")})
 	before := m.Sh("cat " + statInterval)
@@ -26,7 +26,7 @@ func TestLockOfABystander(t *testing.T) {
 	m.LetGo()
 	m.WaitNoKrund()
 
-	// An earlier version has left a lock that everybody can open, and mallory has it.
+	// An earlier version left a lock that all users can open, and mallory holds it.
 	m.Sh("chmod 644 /srv/krund/x.krun/lock")
 	his := m.Start(asMallory("flock --exclusive /srv/krund/x.krun/lock sleep 1000"))
 	m.Await("mallory's lock", func() (string, bool) {
@@ -47,8 +47,8 @@ func TestLockOfABystander(t *testing.T) {
 	his.Kill()
 }
 
-// TestLockOfAStranger: a program of root's that is not krund is named, and does not keep the guard
-// from its work.
+// TestLockOfAStranger: a program of root that holds the lock but is not krund is named in the
+// message, and does not prevent the guard from restoring the machine.
 func TestLockOfAStranger(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the short selection has three attacks")

@@ -1,6 +1,6 @@
-// Package attack lets local users and benchmarks attack krund on a real machine, by its unit and as
-// root. Each test makes an attack that once succeeded or that docs/security.md promises to stop,
-// and looks at the machine afterwards.
+// Package attack lets local users and benchmarks attack krund on a complete machine, where krund
+// runs in its unit and as root. Each test performs an attack that once succeeded or that
+// docs/security.md promises to prevent, and inspects the machine afterwards.
 package attack
 
 import (
@@ -9,14 +9,14 @@ import (
 	"krund/rig"
 )
 
-// mallory is a user without any rights. Every machine of the suite has it.
+// mallory is an unprivileged user. Every machine of the suite has this account.
 const mallory = "mallory"
 
-// addMallory makes the account; it is there when krund starts.
+// addMallory creates the account; it exists when krund starts.
 const addMallory = "getent passwd mallory >/dev/null || useradd --create-home --shell /bin/bash mallory"
 
-// machine boots a machine with the files, a user without rights, and a CPU without its tick, which
-// controls ask for.
+// machine boots a machine with the files, an unprivileged user, and a tickless CPU, which controls
+// request.
 func machine(t *testing.T, files *rig.Payload) *rig.Machine {
 	t.Helper()
 	m := rig.Krund(t, rig.Options{Payload: files, Kernel: rig.Tickless})
@@ -26,7 +26,7 @@ func machine(t *testing.T, files *rig.Payload) *rig.Machine {
 	return m
 }
 
-// TestMalloryHasNoRights: the other tests mean nothing when the account is more than an ordinary
+// TestMalloryHasNoRights checks the premise of the other tests: that the account is an ordinary
 // one.
 func TestMalloryHasNoRights(t *testing.T) {
 	m := machine(t, &rig.Payload{})

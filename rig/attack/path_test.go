@@ -8,7 +8,7 @@ import (
 	"krund/rig"
 )
 
-// exchange exchanges two directories as fast as it can.
+// exchange repeatedly exchanges two directories as fast as it can.
 const exchange = `import ctypes, sys
 rename = ctypes.CDLL(None, use_errno=True).renameat2
 a, b = (name.encode() for name in sys.argv[1:])
@@ -17,9 +17,9 @@ while True:
         sys.exit("renameat2: errno %d" % ctypes.get_errno())
 `
 
-// TestPathRace: a directory above the configuration is mallory's, who exchanges root's directory
-// for his own while root checks it. His configuration is never accepted, at whatever moment he does
-// it.
+// TestPathRace: a parent directory of the configuration belongs to mallory, who exchanges root's
+// directory for his own while root checks it. His configuration is never accepted, at whatever
+// moment he does it.
 func TestPathRace(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the short selection has three attacks")
@@ -46,8 +46,8 @@ func TestPathRace(t *testing.T) {
 	}
 }
 
-// TestHookExchanged: the hook's directory becomes open for all after the experiment has begun, and
-// mallory replaces the hook. Root does not run his.
+// TestHookExchanged: the hook's directory becomes writable for all users after the experiment has
+// started, and mallory replaces the hook. Root does not run his hook.
 func TestHookExchanged(t *testing.T) {
 	m := withHeld(t, map[string]string{"x": held("attempts = 1", "\n[hooks]\nbefore = [[\"/srv/hooks/hook\"]]\n")})
 	m.Sh("mkdir /srv/hooks && printf '#!/bin/sh\\necho \"$0\" >>/srv/ran\\n' >/srv/hooks/hook && chmod 755 /srv/hooks/hook")

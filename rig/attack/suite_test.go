@@ -10,8 +10,8 @@ import (
 	"krund/rig"
 )
 
-// hostileSuite is an external suite that lies, floods, crashes under odd names and reaches for
-// krund.
+// hostileSuite is an external suite that prints false results, floods its output, crashes under
+// unusual names and attacks krund.
 const hostileSuite = `#!/usr/bin/python3
 import ctypes, fcntl, os, signal, subprocess, sys
 name, iterations = sys.argv[1], int(sys.argv[2])
@@ -42,7 +42,7 @@ elif name == "signals":
     ):
         try:
             do()
-            print("done what nobody may:", do.__code__.co_firstlineno, file=sys.stderr)
+            print("did something forbidden:", do.__code__.co_firstlineno, file=sys.stderr)
         except (OSError, subprocess.CalledProcessError):
             pass
     for fd in range(3):
@@ -85,7 +85,7 @@ names = { parameter = 1 }
 signals = { parameter = 1 }
 `
 
-// TestHostileSuites: what a suite prints and does is in its own record, bounded, and nowhere else.
+// TestHostileSuites: the output and effects of a suite are only in its own record, and bounded.
 func TestHostileSuites(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes about 20 s more than a boot")
@@ -108,7 +108,7 @@ func TestHostileSuites(t *testing.T) {
 		outcome results.Outcome
 		reason  string
 	}{
-		"years":   {results.Error, "the 5 iterations are said to take 2.3e+10 s together"},
+		"years":   {results.Error, "the 5 iterations reportedly took 2.3e+10 s in total"},
 		"flood":   {results.Error, "the suite's output: stdout begins with"},
 		"names":   {results.Completed, ""},
 		"signals": {results.Completed, ""},

@@ -17,7 +17,7 @@ import (
 //go:embed leaves fills
 var benchmarks embed.FS
 
-// experimentText has blanks for: benchmarks, executions, limits.
+// experimentText has verbs for: benchmarks, executions, limits.
 const experimentText = `
 [experiment]
 reboot = "none"
@@ -51,10 +51,10 @@ entry = "bench.py"
 [benchmarks]
 `
 
-// experiment is one of a single benchmark.
+// experiment is an experiment with a single benchmark.
 type experiment struct {
 	name       string
-	source     string // the directory here that holds the benchmark
+	source     string // the directory of the benchmark in this package
 	executions int
 	parameter  int
 	limits     string // TOML
@@ -70,7 +70,7 @@ func (x experiment) add(t *testing.T, files *rig.Payload) {
 	files.Experiment(x.name, text+fmt.Sprintf("%s = { parameter = %d }\n", names[0], x.parameter))
 }
 
-// run runs it and demands a completed record of each execution at the first attempt.
+// run runs the experiment and requires a completed record of each execution at the first attempt.
 func (x experiment) run(t *testing.T, m *rig.Machine) *rig.Experiment {
 	t.Helper()
 	name, executions := x.name, x.executions
@@ -90,9 +90,9 @@ func (x experiment) run(t *testing.T, m *rig.Machine) *rig.Experiment {
 	return e
 }
 
-// TestDeepTreesAndKeys has a benchmark leave 45,000 directories in each other in its home, on the
-// disk and in memory, 1000 in /tmp, and a key in each of the kernel's keyrings. The next execution
-// sees nothing of it, and in the end nothing is left.
+// TestDeepTreesAndKeys: a benchmark leaves 45,000 nested directories in its home, on disk and in
+// memory, 1000 in /tmp, and a key in each of the kernel's keyrings. The next execution sees none of
+// it, and nothing remains at the end.
 func TestDeepTreesAndKeys(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes minutes")
@@ -128,7 +128,7 @@ func TestDeepTreesAndKeys(t *testing.T) {
 	}
 }
 
-// smallDisk makes the image of a small file system of which nothing is kept for root.
+// smallDisk creates the image of a small file system without reserved blocks for root.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "small.img")
@@ -146,7 +146,7 @@ func smallDisk(t *testing.T) string {
 	return file
 }
 
-// TestFilledDisk has the homes and the results on one small disk, and a benchmark that fills it.
+// TestFilledDisk: the homes and the results are on one small disk, and a benchmark fills it.
 func TestFilledDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")

@@ -1,4 +1,5 @@
-// Package bootentry runs an experiment that has an entry of its own in a real GRUB, started by the machine's firmware from a disk of its own.
+// Package bootentry runs an experiment with its own boot entry in a real GRUB, which the machine's
+// firmware starts from its own disk.
 package bootentry
 
 import (
@@ -15,7 +16,7 @@ const (
 	directory = rig.ExperimentHome + "/" + name + ".krun"
 	unit      = "krund@" + name + ".service"
 
-	// arguments of both entries; panics restart the machine, as docs/lab-machine.md asks for.
+	// arguments of both entries; panics restart the machine, as docs/lab-machine.md requires.
 	arguments = rig.PanicReboots + " " + rig.Tickless
 
 	own = "krund.entry"
@@ -58,7 +59,7 @@ cstates = "warn"
 overcommit = "warn"
 `
 
-// mounts the partition of the boot disk; there is no udev to do it.
+// mount mounts the partition of the boot disk, because there is no udev.
 const mount = `[Unit]
 DefaultDependencies=no
 Before=local-fs.target
@@ -68,7 +69,8 @@ RemainAfterExit=yes
 ExecStart=/bin/bash -c 'modprobe nvme; until [ -b ` + rig.BootPartition + ` ]; do sleep 0.05; done; mount -t ext4 ` + rig.BootPartition + ` /boot || :'
 `
 
-// setUp is what somebody does who installs Debian with GRUB, and then follows docs/lab-machine.md. GRUB's words go to the console, which is a serial line here.
+// setUp performs the steps of a user who installs Debian with GRUB and then follows
+// docs/lab-machine.md. GRUB prints to the console, which is a serial line here.
 const setUp = `set -e
 mkfs.ext4 -q -F ` + rig.BootPartition + `
 mount ` + rig.BootPartition + ` /mnt
@@ -96,7 +98,8 @@ menuentry "krund" --id krund {
 END
 sync`
 
-// bootable is a machine whose GRUB has two entries: the usual one, and the experiments'. It is off.
+// bootable returns a machine, which is off, whose GRUB has two entries: the usual one and the one
+// for experiments.
 func bootable(t *testing.T) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
@@ -113,19 +116,19 @@ func bootable(t *testing.T) *rig.Machine {
 	return m
 }
 
-// boot starts the machine and says whether the boot is one of the experiment's entry.
+// boot starts the machine and reports whether the boot used the entry of the experiment.
 func boot(m *rig.Machine) bool {
 	m.PowerOn()
 	m.WaitUp()
 	return strings.Contains(m.Sh("cat /proc/cmdline"), own)
 }
 
-// asked says whether GRUB is asked for the experiment's entry.
+// asked reports whether the experiment's entry is requested from GRUB.
 func asked(m *rig.Machine) bool {
 	return strings.Contains(m.Sh("until mountpoint -q /boot; do sleep 0.05; done; grub-editenv /boot/grub/grubenv list"), "next_entry=krund")
 }
 
-// rebooted wants the machine to have restarted itself.
+// rebooted requires that the machine has restarted itself.
 func rebooted(t *testing.T, m *rig.Machine) {
 	t.Helper()
 	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
@@ -133,7 +136,7 @@ func rebooted(t *testing.T, m *rig.Machine) {
 	}
 }
 
-// leftAlone wants a boot in which krund has done nothing and said so.
+// leftAlone requires a boot in which krund has done nothing, and has logged that.
 func leftAlone(t *testing.T, m *rig.Machine, why string) {
 	t.Helper()
 	if ended := m.RunToEnd(unit, 0); ended.Result != "success" {
@@ -144,8 +147,9 @@ func leftAlone(t *testing.T, m *rig.Machine, why string) {
 	}
 }
 
-// TestExperimentRunsOnlyInBootsThatItAskedFor: by a real GRUB. A crash during an execution goes on by itself; a krund that cannot start leaves the next
-// boot to people; so does a hold, and the end.
+// TestExperimentRunsOnlyInBootsThatItAskedFor, with a real GRUB. After a crash during an execution
+// the experiment continues by itself. A krund that cannot start, a hold and the end of the
+// experiment make the next boot an ordinary one.
 func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten boots")
@@ -160,10 +164,11 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	}
 	m.Send("systemctl reboot")
 	rebooted(t, m)
-	m.PowerOn() // makes the schedule, and restarts
+	m.PowerOn() // creates the schedule and restarts
 	rebooted(t, m)
 
-	// The machine crashes during the first execution: the next boot is the experiment's all the same.
+	// The machine crashes during the first execution: the next boot nevertheless uses the
+	// experiment's entry.
 	if !boot(m) {
 		t.Fatal("the boot for the first execution is an ordinary one")
 	}
@@ -180,7 +185,8 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	m.Send(rig.GoOn)
 	rebooted(t, m)
 
-	// Held during the second one: what runs is finished, and the boots after it are ordinary ones until somebody resumes.
+	// Held during the second execution: it finishes, and the following boots are ordinary until the
+	// user resumes the experiment.
 	if !boot(m) {
 		t.Fatal("the boot for the second execution is an ordinary one")
 	}
@@ -196,7 +202,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 		t.Errorf("krunctl resume has not asked GRUB: %s", out)
 	}
 
-	// A krund that cannot even start asks for no further boot, and nobody is locked out.
+	// A krund that cannot even start requests no further boot, so nobody is locked out.
 	m.Sh("mv " + rig.InstalledKrund + " /root/krund && printf '#!/bin/sh\\nexit 1\\n' >" + rig.InstalledKrund + " && chmod 755 " + rig.InstalledKrund + " && sync")
 	m.Send("systemctl reboot")
 	rebooted(t, m)
@@ -213,11 +219,11 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	m.Send("systemctl reboot")
 	rebooted(t, m)
 	if boot(m) {
-		t.Error("nobody has asked for this boot")
+		t.Error("this boot was not requested")
 	}
 	leftAlone(t, m, "krunctl enable "+config)
 
-	// And it goes on to its end, when asked to.
+	// It continues to its end when it is enabled again.
 	m.Sh("krunctl enable " + config)
 	m.Send("systemctl reboot")
 	rebooted(t, m)

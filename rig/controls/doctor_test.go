@@ -20,7 +20,7 @@ type report struct {
 	Proof       []finding
 }
 
-// row returns the finding of a name.
+// row returns the finding with that name.
 func (r report) row(name string) finding {
 	for _, f := range r.Findings {
 		if f.Name == name {
@@ -51,7 +51,7 @@ func TestDoctor(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()
-	t.Run("without nohz_full krund stops and says what to add", func(t *testing.T) { ticking(t, m.For(t)) })
+	t.Run("without nohz_full krund stops and names the missing argument", func(t *testing.T) { ticking(t, m.For(t)) })
 	m.Shutdown()
 	m.SetKernelArguments(rig.Tickless)
 	m.PowerOn()
@@ -61,7 +61,7 @@ func TestDoctor(t *testing.T) {
 	before := m.Snapshot()
 	t.Run("the table is what the files say", func(t *testing.T) { truthful(t, m.For(t)) })
 	t.Run("looking has changed nothing", func(t *testing.T) { same(t, m.For(t), before) })
-	t.Run("--prove sets, measures and puts back", func(t *testing.T) {
+	t.Run("--prove sets, measures and restores", func(t *testing.T) {
 		proved(t, m.For(t))
 		same(t, m.For(t), before)
 	})
@@ -95,7 +95,7 @@ func truthful(t *testing.T, m *rig.Machine) {
 		{"aslr", "will_set", m.Sh("cat /proc/sys/kernel/randomize_va_space")},
 		{"smt", "ok", m.Sh("cat /sys/devices/system/cpu/smt/control")},
 		{"nmi_watchdog", "ok", m.Sh("cat /proc/sys/kernel/nmi_watchdog")},
-		{"overcommit", "cannot", m.Sh("cat /proc/sys/vm/overcommit_memory")}, // 5 % of the memory is less than is promised
+		{"overcommit", "cannot", m.Sh("cat /proc/sys/vm/overcommit_memory")}, // 5 % of the memory is less than the committed memory
 		{"virtualisation", "cannot", "qemu"},
 	} {
 		row := r.row(c.name)

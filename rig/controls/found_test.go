@@ -8,7 +8,7 @@ import (
 	"krund/rig"
 )
 
-// everything asks for every setting of this machine, and for each another value than arrange gives it.
+// everything requests every setting of this machine, each with a value other than that of arranged.
 const everything = `
 [controls]
 smt = "apply"
@@ -34,7 +34,8 @@ services = { policy = "require", stop = ["rig-stop*"] }
 network = { policy = "require", down = ["dummy*"] }
 `
 
-// arranged is the machine's state before krund comes: nothing is as the kernel or the distribution have it by default.
+// arranged is the machine's state before krund starts: no setting has the default of the kernel or
+// the distribution.
 const arranged = `set -e
 modprobe dummy numdummies=2
 swap() { dd if=/dev/zero of=$1 bs=1M count=16 status=none; chmod 600 $1; mkswap -q $1; shift; }
@@ -68,7 +69,8 @@ systemctl is-active rig-stop-by-socket.service || sleep 1
 systemd-run -q --unit=rig-stop-transient.service sleep infinity
 `
 
-// services are units of all kinds that krund is asked to stop. The first one says when it starts and stops, and waits for a test that wants it to.
+// services adds units of all kinds that krund stops. The first one reports its start and stop, and
+// waits if a test wants it to.
 func services(files *rig.Payload) {
 	files.Script("/usr/local/bin/rig-slow", `#!/bin/bash
 # Waits as long as a test wants.
@@ -78,7 +80,7 @@ if [ -e /run/rig/slow-$1 ]; then
   rm /run/rig/in-$1
 fi
 `)
-	files.Link("/usr/local/bin/rig-forever", "/bin/sleep") // under a name of its own
+	files.Link("/usr/local/bin/rig-forever", "/bin/sleep") // under its own name
 	const forever = "ExecStart=/usr/local/bin/rig-forever infinity\n"
 	files.Unit("rig-stop.service", "[Service]\nType=exec\nTimeoutSec=infinity\nExecStartPre=/usr/local/bin/rig-slow start\n"+forever+"ExecStop=/usr/local/bin/rig-slow stop\n")
 	files.Unit("rig-needs.service", "[Unit]\nRequires=rig-stop.service\nAfter=rig-stop.service\n[Service]\n"+forever)
@@ -93,7 +95,7 @@ fi
 	files.Unit("rig-stop-idle.service", "[Service]\n"+forever)
 }
 
-// during is what everything brings about.
+// during is the effect of everything.
 const during = `
 /sys/devices/system/cpu/cpufreq/policy0/scaling_governor performance
 /sys/devices/system/cpu/cpufreq/policy1/scaling_governor performance
@@ -131,13 +133,13 @@ func TestTheMachineIsAsItWasFound(t *testing.T) {
 	m.WaitRunning()
 	m.Sh(arranged)
 	before := m.Snapshot()
-	t.Run("two looks at a machine that nobody touches are equal", func(t *testing.T) { same(t, m.For(t), before) })
+	t.Run("two snapshots of an untouched machine are equal", func(t *testing.T) { same(t, m.For(t), before) })
 	t.Run("after a whole run", func(t *testing.T) { wholeRun(t, m.For(t), before) })
 	for _, moment := range []struct {
 		name  string
-		reach func(*rig.Machine) // lets krund come to the moment, and no further
-		pass  func(*rig.Machine) // lets go of it
-		set   bool               // all settings are as wanted then
+		reach func(*rig.Machine) // lets krund reach the moment and stops it there
+		pass  func(*rig.Machine) // lets krund continue
+		set   bool               // all settings have the requested values at that moment
 	}{
 		{"while it stops services", func(m *rig.Machine) { slow(m, "stop") }, func(m *rig.Machine) { fast(m, "stop") }, false},
 		{"before the run", func(m *rig.Machine) { slow(m, "hook") }, func(m *rig.Machine) { fast(m, "hook") }, true},
@@ -176,27 +178,28 @@ func TestTheMachineIsAsItWasFound(t *testing.T) {
 	}
 }
 
-// hook is a hook that a test can make slow.
+// hook is a hook that a test can delay.
 const hook = `
 [hooks]
 before = [["/usr/local/bin/rig-slow", "hook"]]
 `
 
-// slow makes the next stop or start of rig-stop.service, or the hook, wait, and returns when it does.
+// slow delays the next stop or start of rig-stop.service, or the hook, and returns when it is
+// waiting.
 func slow(m *rig.Machine, what string) {
 	m.Sh("touch /run/rig/slow-" + what)
 	if what == "start" {
-		m.LetGo() // of the run
+		m.LetGo() // let the run continue
 	}
 	m.Sh("until [ -e /run/rig/in-" + what + " ]; do sleep 0.05; done")
 }
 
-// fast ends that, and returns when it has.
+// fast ends the delay, and returns when it has ended.
 func fast(m *rig.Machine, what string) {
 	m.Sh("rm /run/rig/slow-" + what + "; while [ -e /run/rig/in-" + what + " ]; do sleep 0.05; done")
 }
 
-// transient is what is left of the services: one that could not be started again.
+// transient matches the trace of a transient service, which cannot be started again.
 var transient = regexp.MustCompile(`^rig-stop-transient.service .*running[^\n]*$`)
 
 func wholeRun(t *testing.T, m *rig.Machine, before rig.Snapshot) {

@@ -12,8 +12,8 @@ const fullSpeed = `
 frequency = "require"
 `
 
-// governors is what the test sets first. powersave leaves CPU 0 at its lowest speed however busy it
-// is; ondemand lets CPU 1 slow down when it has little to do.
+// governors is the state that the test sets first. powersave keeps CPU 0 at its lowest frequency,
+// however busy it is; ondemand lets CPU 1 slow down when it is mostly idle.
 const governors = `
 /sys/devices/system/cpu/cpufreq/policy0/scaling_governor powersave
 /sys/devices/system/cpu/cpufreq/policy1/scaling_governor ondemand
@@ -21,7 +21,8 @@ const governors = `
 /sys/devices/system/cpu/cpufreq/policy1/scaling_max_freq 3000000
 `
 
-// TestGovernor uses one start. What the processor really does is seen from outside: in the register that the frequency driver writes.
+// TestGovernor uses one start. The actual P-state of the processor is observed from outside: in the
+// register that the frequency driver writes.
 func TestGovernor(t *testing.T) {
 	var files rig.Payload
 	files.Held()
@@ -58,9 +59,9 @@ func TestGovernor(t *testing.T) {
 	})
 }
 
-// slowsDown waits until the governors have slowed both processors down: CPU 0 to its lowest speed,
-// CPU 1 below its highest. Where emulation is slow an idle processor looks up to 40 % busy, and
-// ondemand never chooses the lowest.
+// slowsDown waits until the governors have slowed both processors down: CPU 0 to its lowest
+// frequency, CPU 1 below its highest. If emulation is slow, an idle processor looks up to 40 %
+// busy, and ondemand never chooses the lowest frequency.
 func slowsDown(m *rig.Machine) {
 	m.Await("the processors slow down", func() (string, bool) {
 		a, b := m.PState(0), m.PState(1)
@@ -68,8 +69,8 @@ func slowsDown(m *rig.Machine) {
 	})
 }
 
-// heldAtFullSpeed starts krund, and stops the benchmark in its first iteration: it sleeps, so that
-// the governors before would slow the processors down.
+// heldAtFullSpeed starts krund and holds the benchmark in its first iteration: it sleeps, so that
+// the previous governors would slow the processors down.
 func heldAtFullSpeed(t *testing.T, m *rig.Machine) *rig.Process {
 	m.Hold()
 	krund := begin(m, "governor", experiment("executions = 1")+fullSpeed)

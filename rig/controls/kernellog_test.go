@@ -16,13 +16,15 @@ allow = ["^rig: allowed [0-9]+$"]
 command = ["/usr/bin/tee", "-a", "/srv/krund/told"]
 `
 
-// flood writes more than the kernel's buffer of messages holds, 128 KiB and a bit for each processor by Debian's default.
+// flood writes more than the kernel's log buffer holds: 128 KiB plus some per processor by Debian's
+// default.
 const flood = `python3 -c '
 import os
 log = os.open("/dev/kmsg", os.O_WRONLY)
 for i in range(3000): os.write(log, b"<6>rig: flood %d %s\n" % (i, b"x" * 700))'`
 
-// logged are the executions of TestKernelLog: what is done during each, and what its record must hold.
+// logged are the executions of TestKernelLog: what happens during each, and what its record must
+// contain.
 var logged = []struct {
 	name string
 	do   string
@@ -39,7 +41,8 @@ var logged = []struct {
 	{"nothing again", "true", nil, false},
 }
 
-// TestKernelLog uses one start, with one execution for each case; between any two a line is written that belongs to none.
+// TestKernelLog uses one start, with one execution per case. Between executions a line is logged
+// that belongs to none.
 func TestKernelLog(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short selection")
@@ -79,14 +82,15 @@ func TestKernelLog(t *testing.T) {
 			}
 			for _, part := range run.want {
 				if !strings.Contains(told, part) {
-					t.Errorf("nobody was told about %q", part)
+					t.Errorf("no notification about %q", part)
 				}
 			}
 		})
 	}
 }
 
-// checkLines looks for parts in the lines of a record, and for nothing else. Of a flood the last line counts.
+// checkLines requires these parts in the lines of a record, and no other lines. After a flood, only
+// the last line is checked.
 func checkLines(t *testing.T, log results.KernelLog, want []string) {
 	t.Helper()
 	lines := slices.Clone(log.Lines)

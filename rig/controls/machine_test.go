@@ -1,5 +1,6 @@
-// Package controls lets krund set everything that it can set on a real machine, kills it in the middle, and looks whether the machine is as it was
-// found; and whether its records and krunctl doctor tell the truth about the machine.
+// Package controls lets krund set everything that it can set on a complete machine, kills it in the
+// middle, and checks that the machine is restored. It also checks that the records and krunctl
+// doctor describe the machine correctly.
 package controls
 
 import (
@@ -10,11 +11,12 @@ import (
 	"krund/rig"
 )
 
-// toml and directory say where the experiment of a name is.
+// toml and directory return the paths of the experiment with that name.
 func toml(name string) string      { return rig.ExperimentHome + "/" + name + ".toml" }
 func directory(name string) string { return rig.ExperimentHome + "/" + name + ".krun" }
 
-// experiment is an experiment in one boot with one key, whose benchmark the test can hold. more are further lines of [experiment].
+// experiment returns an experiment in one boot with one key, whose benchmark the test can hold.
+// more contains further lines of [experiment].
 func experiment(more string) string {
 	return `[experiment]
 reboot = "none"
@@ -45,14 +47,15 @@ subfolder = "python"
 `
 }
 
-// begin writes the configuration, forgets an earlier experiment of the name, and starts krund as a person would.
+// begin writes the configuration, removes an earlier experiment of that name, and starts krund as a
+// user would.
 func begin(m *rig.Machine, name, text string) *rig.Process {
 	m.Put(toml(name), 0o644, []byte(text))
 	m.Sh("rm -rf " + directory(name))
 	return m.Start("krund run --verbose " + toml(name))
 }
 
-// ended waits for krund, which must have done all that it should.
+// ended waits for krund, which must have succeeded.
 func ended(t *testing.T, m *rig.Machine, krund *rig.Process) {
 	t.Helper()
 	if out, status := krund.Wait(); status != 0 {
@@ -60,7 +63,8 @@ func ended(t *testing.T, m *rig.Machine, krund *rig.Process) {
 	}
 }
 
-// as compares values inside with what they should be. Each line of want is a path, a space, and the wanted content.
+// as compares values in the guest with expected values. Each line of want is a path, a space, and
+// the expected content.
 func as(t *testing.T, m *rig.Machine, want string) {
 	t.Helper()
 	want = strings.TrimSpace(want)
@@ -77,7 +81,7 @@ func as(t *testing.T, m *rig.Machine, want string) {
 	}
 }
 
-// same fails the test for everything that is not as it was.
+// same fails the test for everything that has changed.
 func same(t *testing.T, m *rig.Machine, before rig.Snapshot) {
 	t.Helper()
 	if warned, _ := m.Try("dmesg | grep -B2 -A30 'cut here'"); warned != "" {

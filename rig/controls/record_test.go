@@ -12,7 +12,8 @@ import (
 
 const throttled = "/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count"
 
-// TestWhatTheRecordSays uses one start: a processor that is throttled during a run, a machine that is virtual, a benchmark that changes in the middle.
+// TestWhatTheRecordSays uses one start: a processor that is throttled during a run, a virtual
+// machine, and a benchmark that changes during the experiment.
 func TestWhatTheRecordSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short selection")
@@ -30,7 +31,7 @@ func TestWhatTheRecordSays(t *testing.T) {
 	t.Run("a benchmark that changes in the middle", func(t *testing.T) { changed(t, m.For(t)) })
 }
 
-// heat raises the counter of throttling while the benchmark is held.
+// heat increments the throttle counter while the benchmark is held.
 func heat(m *rig.Machine) {
 	m.WaitHeld()
 	m.Sh("echo $(($(cat /run/rig-count) + 3)) >/run/rig-count")

@@ -11,7 +11,7 @@ import (
 	"krund/rig"
 )
 
-// The experiments by name; the order in which they run is that of TestCounters.
+// The experiments by name. TestCounters defines the order in which they run.
 var experiments = []experiment{
 	{name: "registers", executions: 2},
 	{name: "slow", attempts: 3, policy: "rerun"},
@@ -33,7 +33,7 @@ var experiments = []experiment{
 	{name: "without"},
 }
 
-// machine has all experiments, off; with registers that move, or with none that do.
+// machine returns a machine with all experiments, off; its registers either count or stand still.
 func machine(t *testing.T, moving bool) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
@@ -46,8 +46,9 @@ func machine(t *testing.T, moving bool) *rig.Machine {
 	return rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, MSR: moving})
 }
 
-// TestTask is on a machine of its own: under emulation the probes of rigmsr, which make registers move, and the kernel's events of tasks do not
-// go together. One processor then stays in the kernel's entry of exceptions for ever. Without rigmsr that was never seen.
+// TestTask uses a separate machine: under emulation the probes of rigmsr, which make registers
+// count, conflict with the kernel's per-task events. One processor then stays in the kernel's
+// exception entry forever. This never happened without rigmsr.
 func TestTask(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes minutes")
@@ -78,7 +79,7 @@ func TestCounters(t *testing.T) {
 	m.WaitRunning()
 	m.Sh("for p in /sys/devices/system/cpu/cpufreq/policy*; do echo performance >$p/scaling_governor; done") // APERF follows the P-state
 	doctors := make(map[string]string)
-	t.Run("the control registers are put back", func(t *testing.T) { putBack(t, m.For(t)) })
+	t.Run("the control registers are restored", func(t *testing.T) { putBack(t, m.For(t)) })
 	moving(t, m)
 	t.Run("krunctl amperf and startup read what the guest measured", func(t *testing.T) { tools(t, m.For(t)) })
 	doctors["moving"], _ = m.Try("krunctl doctor")
@@ -123,9 +124,10 @@ func run(t *testing.T, m *rig.Machine, name string) {
 	}
 }
 
-// putBack: fixed counter 1 counts while an experiment runs, and afterwards its control registers are what they were.
+// putBack: fixed counter 1 counts while an experiment runs, and its control registers are restored
+// afterwards.
 func putBack(t *testing.T, m *rig.Machine) {
-	setRegister(m, regFixedCtrl, 0x300) // somebody uses fixed counter 2
+	setRegister(m, regFixedCtrl, 0x300) // fixed counter 2 is in use
 	run(t, m, "registers")
 	for core := range 2 {
 		if fixed, global := register(t, m, core, regFixedCtrl), register(t, m, core, regGlobal); fixed != 0x300 || global != 0 {
@@ -134,7 +136,7 @@ func putBack(t *testing.T, m *rig.Machine) {
 	}
 }
 
-// moving runs all experiments on registers that move.
+// moving runs all experiments on registers that count.
 func moving(t *testing.T, m *rig.Machine) {
 	m.SetClockRatio(50)
 	for _, name := range []string{"slow", "slow-accepted", "whole-slow"} {
@@ -148,7 +150,7 @@ func moving(t *testing.T, m *rig.Machine) {
 	}
 	for name, do := range map[string]func(step int){
 		"slows": func(step int) {
-			if step == 3 { // inside the third iteration
+			if step == 3 { // during the third iteration
 				m.SetClockRatio(20)
 			}
 		},
@@ -170,8 +172,8 @@ func moving(t *testing.T, m *rig.Machine) {
 		"wraps": func(step int) {
 			switch step {
 			case 0:
-				setRegister(m, regCycles, 1<<48-1<<36) // the rig's register would go on beyond: twenty seconds are enough not to get there
-			case 1: // as a counter of 48 bits goes on after its end
+				setRegister(m, regCycles, 1<<48-1<<36) // the rig's register would not wrap; it takes more than twenty seconds to reach the end
+			case 1: // a 48-bit counter wraps like this
 				setRegister(m, regCycles, 1<<10)
 			}
 		},
@@ -274,7 +276,7 @@ func wholeSlow(t *testing.T, e *rig.Experiment) {
 	}
 }
 
-// task: there is no PMU here, but the kernel's own counters, by perf.
+// task: there is no PMU here, but the kernel's own counters are available through perf.
 func task(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
 	if r.Outcome != results.Completed || r.CounterSource != "perf" {
@@ -287,7 +289,8 @@ func task(t *testing.T, e *rig.Experiment) {
 	}
 }
 
-// closes: what was read before is kept, what could not be read is missing, and krund says so.
+// closes: counts that were read before are kept, unreadable ones are missing, and krund reports
+// that.
 func closes(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
 	if r.Outcome == results.Completed || !says(r.Reasons, "descriptor was closed or replaced") || len(r.WallNS) != 4 {
@@ -296,7 +299,7 @@ func closes(t *testing.T, e *rig.Experiment) {
 	missing(t, r, 1)
 }
 
-// swaps: a file that is not what krund has passed on must never be taken for a counter.
+// swaps: a file that krund did not pass must never be mistaken for a counter.
 func swaps(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
 	if r.Outcome != results.Error || !says(r.Reasons, "aperf", "core 1", "backwards") || !says(r.Reasons, "stood still") {
@@ -319,7 +322,7 @@ func fails(t *testing.T, e *rig.Experiment) {
 	missing(t, r, 2)
 }
 
-// missing: APERF is there before an iteration, and not from it on.
+// missing requires that APERF exists before iteration from, and is missing from then on.
 func missing(t *testing.T, r results.Record, from int) {
 	t.Helper()
 	for core := range 2 {
@@ -338,7 +341,7 @@ func back(t *testing.T, e *rig.Experiment) {
 	}
 }
 
-// wraps: the cycles go over the end of their 48 bits.
+// wraps: the cycles wrap at 48 bits.
 func wraps(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
 	if r.Outcome != results.Completed || len(r.Reasons) > 0 {
@@ -351,7 +354,8 @@ func wraps(t *testing.T, e *rig.Experiment) {
 	}
 }
 
-// stands: counters that stand still say nothing about the frequency, and must not look like a machine in order. They stop within the first iteration.
+// stands: counters that stand still say nothing about the frequency, and must not look like a sound
+// machine. They stop during the first iteration.
 func stands(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
 	if r.Outcome != results.Error || !says(r.Reasons, "stood still", "in 3 of 4 iterations, the first is 1") {
@@ -366,7 +370,7 @@ func unreadable(t *testing.T, e *rig.Experiment) {
 	}
 }
 
-// insists: without "none" among its sources an experiment is not measured by the clock alone.
+// insists: without "none" among its sources, an experiment does not measure with the clock alone.
 func insists(t *testing.T, e *rig.Experiment) {
 	if len(e.Records) > 0 || e.Slots[0].Attempts > 0 {
 		t.Errorf("measured all the same: %d records, %d attempts", len(e.Records), e.Slots[0].Attempts)
@@ -390,7 +394,7 @@ func without(t *testing.T, e *rig.Experiment) {
 	}
 }
 
-// only returns the experiment's only record.
+// only returns the only record of the experiment.
 func only(t *testing.T, e *rig.Experiment) results.Record {
 	t.Helper()
 	if len(e.Records) != 1 {
@@ -399,7 +403,7 @@ func only(t *testing.T, e *rig.Experiment) results.Record {
 	return e.Records[0]
 }
 
-// tools: krunctl's reports on the counters and on the start-up, of what was measured here.
+// tools: krunctl's reports on the counters and start-up times of these measurements.
 func tools(t *testing.T, m *rig.Machine) {
 	for _, c := range []struct {
 		command string

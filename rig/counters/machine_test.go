@@ -1,5 +1,6 @@
-// Package counters runs benchmarks whose processor counters move, stand still, run backwards or are not there, by krund's unit on a real kernel with
-// its real MSR devices. What the registers behind them hold is made up by the rig's own module.
+// Package counters runs benchmarks whose processor counters count, stand still, run backwards or
+// are missing, by krund's unit on a real kernel with its real MSR devices. The rig's kernel module
+// provides the register values.
 package counters
 
 import (
@@ -18,8 +19,8 @@ import (
 //go:embed benchmarks
 var suite embed.FS
 
-// text is an experiment's file. Iterations of half a second and a wide tolerance: on a busy host the emulator may be stopped for milliseconds
-// between two readings.
+// text is the configuration of an experiment. Iterations take half a second and the tolerance is
+// wide, because on a busy host the emulator may be stopped for milliseconds between two readings.
 const text = `
 [experiment]
 reboot = "none"
@@ -57,12 +58,12 @@ entry = "bench.py"
 %s = { parameter = 1 }
 `
 
-// experiment is one of the suite's experiments, with a benchmark each.
+// experiment is an experiment of the suite with one benchmark.
 type experiment struct {
 	name       string
 	benchmark  string // "": spin
-	executions int    // 0: 1
-	attempts   int    // 0: 1
+	executions int    // 0 means 1
+	attempts   int    // 0 means 1
 	counters   string // TOML
 	policy     string // "": accept
 }
@@ -103,7 +104,8 @@ const (
 	regGlobal    = 0x38f
 )
 
-// steps runs an experiment with the benchmark steps: do is called before the first iteration, with 0, and inside each.
+// steps runs an experiment with the benchmark steps: do is called with 0 before the first
+// iteration, and with its number during each one.
 func steps(m *rig.Machine, name string, iterations int, do func(step int)) rig.Ended {
 	m.Sh("rm -f /tmp/at-* /tmp/go-*")
 	m.StartExperiment(name)
@@ -115,7 +117,7 @@ func steps(m *rig.Machine, name string, iterations int, do func(step int)) rig.E
 	return m.RunToEnd(rig.UnitOf(name), 0)
 }
 
-// counts is a record's column.
+// counts returns a column of a record.
 func counts(t *testing.T, r results.Record, name string, core int) []uint64 {
 	t.Helper()
 	for _, c := range r.Columns {
@@ -127,14 +129,14 @@ func counts(t *testing.T, r results.Record, name string, core int) []uint64 {
 	return nil
 }
 
-// says reports whether one of the sentences has all the texts.
+// says reports whether one of the sentences contains all the texts.
 func says(sentences []string, texts ...string) bool {
 	return slices.ContainsFunc(sentences, func(s string) bool {
 		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(s, text) })
 	})
 }
 
-// printed decodes the JSON line that a benchmark has printed.
+// printed decodes the JSON line that a benchmark printed.
 func printed(t *testing.T, r results.Record, into any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(r.Process.Stdout.Text), into); err != nil {

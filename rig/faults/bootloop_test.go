@@ -8,8 +8,8 @@ import (
 	"krund/rig"
 )
 
-// TestBenchmarkThatAlwaysCrashesTheMachineDoesNotKeepItRebooting: after the allowed attempts the experiment is over, with the errors recorded, and the
-// machine boots as if there were no krund.
+// TestBenchmarkThatAlwaysCrashesTheMachineDoesNotKeepItRebooting: after the allowed attempts the
+// experiment ends, the errors are recorded, and the machine boots as if krund were not installed.
 func TestBenchmarkThatAlwaysCrashesTheMachineDoesNotKeepItRebooting(t *testing.T) {
 	if testing.Short() {
 		t.Skip("six boots")
@@ -36,7 +36,8 @@ func TestBenchmarkThatAlwaysCrashesTheMachineDoesNotKeepItRebooting(t *testing.T
 	}
 }
 
-// TestRebootsAreBounded: an experiment that has used up the restarts it may ask for stops, although nothing else is wrong with it.
+// TestRebootsAreBounded: an experiment that has used all its reboots stops, even if nothing else is
+// wrong.
 func TestRebootsAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("four boots")

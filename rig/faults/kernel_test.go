@@ -10,8 +10,8 @@ import (
 	"krund/rig"
 )
 
-// TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory: each benchmark that takes the machine down is tried as often as the configuration allows, and
-// recorded; the others are measured.
+// TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory: each benchmark that crashes the machine is
+// retried as often as the configuration allows, and recorded; the others are measured.
 func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nine boots, and waits for a watchdog")
@@ -50,7 +50,7 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 			t.Errorf("the last record is of attempt %d of %d", last.Attempt, len(records))
 		}
 		if last.Outcome != results.Error || last.Process.OOMKills == 0 || last.Process.Signal != "SIGKILL" || last.BootID == "" {
-			t.Errorf("%s, %d OOM kills, signal %q, reasons %q; want an error, killed for want of memory", last.Outcome, last.Process.OOMKills, last.Process.Signal, last.Reasons)
+			t.Errorf("%s, %d OOM kills, signal %q, reasons %q; want an error and an OOM kill", last.Outcome, last.Process.OOMKills, last.Process.Signal, last.Reasons)
 		}
 		if !slices.ContainsFunc(last.Machine.KernelLog.Lines, func(line string) bool { return strings.Contains(line, "Out of memory") }) {
 			t.Errorf("the kernel log of the record does not tell of it: %d lines", len(last.Machine.KernelLog.Lines))
@@ -72,7 +72,7 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 	}
 }
 
-// lostTwice wants two attempts that the machine did not survive, the second one the last.
+// lostTwice requires two attempts that the machine did not survive, the second one being the last.
 func lostTwice(t *testing.T, records []results.Record) {
 	t.Helper()
 	if len(records) != 2 {
@@ -92,8 +92,8 @@ func lostTwice(t *testing.T, records []results.Record) {
 	}
 }
 
-// ordinary wants an experiment that does not run any more: the unit is disabled, and a further boot is an ordinary one that stays up. The machine is off
-// afterwards.
+// ordinary requires an experiment that no longer runs: the unit is disabled, and another boot is an
+// ordinary one that stays up. The machine is off afterwards.
 func ordinary(t *testing.T, m *rig.Machine, name string) {
 	t.Helper()
 	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {

@@ -1,4 +1,5 @@
-// Package faults lets the machine itself fail under an experiment: the kernel panics, hangs or runs out of memory, again and again.
+// Package faults makes the machine itself fail during an experiment: the kernel panics, hangs or
+// runs out of memory, repeatedly.
 package faults
 
 import (
@@ -10,7 +11,7 @@ import (
 	"krund/rig"
 )
 
-// trigger does as root what a benchmark asks for: it runs without rights.
+// trigger runs as root and does what an unprivileged benchmark requests.
 const trigger = `#!/bin/bash
 mkdir -p /run/rig
 mkfifo -m 622 /run/rig/trigger
@@ -18,14 +19,14 @@ while read -r what </run/rig/trigger; do
   echo "RIG-FAULT $what" >/dev/ttyS0
   case $what in
   panic) echo c >/proc/sysrq-trigger ;;
-  hang) # nothing else gets a processor any more, systemd included, which then does not feed the watchdog
+  hang) # nothing else gets a processor, including systemd, which then does not ping the watchdog
     echo -1 >/proc/sys/kernel/sched_rt_runtime_us
     for cpu in 0 1; do taskset -c $cpu chrt -f 99 bash -c 'while :; do :; done' & done ;;
   esac
 done
 `
 
-// The benchmarks that do harm; each language must have its file.
+// The harmful benchmarks; each language must have its file.
 var harmful = map[string]string{
 	"panics": `import time
 def run_iter(p):
@@ -49,14 +50,14 @@ def run_iter(p):
 `,
 }
 
-// watchdog has systemd feed the watchdog of the machine, which resets it when that ends.
+// watchdog makes systemd ping the machine's watchdog, which resets the machine if the pings stop.
 func watchdog(files *rig.Payload) {
 	files.Text("/etc/modules-load.d/watchdog.conf", "i6300esb\n")
 	files.Text("/etc/systemd/system.conf.d/watchdog.conf", "[Manager]\nRuntimeWatchdogSec=30\n")
 }
 
-// machine has an experiment of the given benchmarks, one execution each, and another one that does not begin by itself: a benchmark that eats memory,
-// with a limit for its heap.
+// machine has an experiment with the given benchmarks, one execution each, and another one that
+// does not start automatically: a benchmark that exhausts memory, with a heap limit.
 func machine(t *testing.T, name, top string, benchmarks ...string) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
@@ -74,7 +75,7 @@ func machine(t *testing.T, name, top string, benchmarks ...string) *rig.Machine 
 	})
 }
 
-// experiment returns a configuration; top are lines of [experiment].
+// experiment returns a configuration; top contains lines of [experiment].
 func experiment(top string, benchmarks ...string) string {
 	text := "[experiment]\n" + top + `
 [limits]
@@ -113,7 +114,7 @@ overcommit = "warn"
 
 func directoryOf(name string) string { return rig.ExperimentHome + "/" + name + ".krun" }
 
-// of returns the records of a benchmark, by attempt.
+// of returns the records of a benchmark, ordered by attempt.
 func of(e *rig.Experiment, benchmark string) []results.Record {
 	var list []results.Record
 	for _, r := range e.Records {

@@ -1,4 +1,5 @@
-// Package install proves on real machines what a user does: installing krund, letting it begin, holding and stopping it, upgrading it.
+// Package install tests on complete machines what a user does: installing krund, starting, holding,
+// stopping and upgrading it.
 package install
 
 import (
@@ -13,14 +14,14 @@ import (
 	"krund/rig"
 )
 
-// brief is an experiment of two executions that finds the benchmarks where the package puts them.
+// brief is an experiment of two executions that uses the benchmarks installed by the package.
 const brief = `
 [experiment]
 executions = 2
 benchmarks = "/usr/lib/krund/benchmarks"
 ` + common
 
-// common is the rest of a configuration that is soon over.
+// common is the rest of the configuration of a short experiment.
 const common = `
 [limits]
 timeout = "5m"
@@ -51,7 +52,7 @@ cstates = "warn"
 overcommit = "warn"
 `
 
-// debianPackage returns the package that make release has made; without one it skips.
+// debianPackage returns the package built by make release; it skips the test if there is none.
 func debianPackage(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob("../../build/release/krund_*_amd64.deb")
@@ -65,10 +66,11 @@ func debianPackage(t *testing.T) string {
 	return found[0]
 }
 
-// files lists what a package, krund or a user could leave behind.
+// files lists the files that a package, krund or a user could leave behind.
 const files = `find /etc /usr /lib /opt /home /root /srv /var/lib /var/spool /run/systemd/system -xdev \( -path /var/lib/dpkg -o -path /var/lib/systemd \) -prune -o -print | sort`
 
-// TestPackageRunsAnExperimentAndLeavesNothingButData: a fresh machine, dpkg, krunctl enable, the experiment over reboots, purge.
+// TestPackageRunsAnExperimentAndLeavesNothingButData: a fresh machine, dpkg, krunctl enable, the
+// experiment over reboots, purge.
 func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 	if testing.Short() {
 		t.Skip("five boots, and needs make release")
@@ -85,7 +87,7 @@ func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 	m.WaitRunning()
 	before := m.Sh(files)
 	accounts := m.Sh("cat /etc/passwd /etc/group")
-	m.Sh("rm /etc/dpkg/dpkg.cfg.d/99mmdebstrap") // it leaves out manual pages
+	m.Sh("rm /etc/dpkg/dpkg.cfg.d/99mmdebstrap") // it excludes manual pages
 	t.Log(m.Sh("dpkg -i /mnt/krund.deb"))
 	t.Run("everything is in place, and nothing is enabled", func(t *testing.T) { installed(t, m.For(t)) })
 	t.Run("enable says what will happen, and how to stop it", func(t *testing.T) { enable(t, m.For(t), "brief") })
@@ -137,7 +139,7 @@ func installed(t *testing.T, m *rig.Machine) {
 	}
 }
 
-// enable enables an experiment and wants the announcement. The machine goes on.
+// enable enables an experiment and requires the announcement. The machine keeps running.
 func enable(t *testing.T, m *rig.Machine, name string) {
 	out := m.Sh("krunctl enable " + rig.ExperimentHome + "/" + name + ".toml")
 	for _, want := range []string{
@@ -155,7 +157,7 @@ func enable(t *testing.T, m *rig.Machine, name string) {
 	}
 }
 
-// complete wants an experiment without problems, all slots completed.
+// complete requires an experiment without problems and with all slots completed.
 func complete(t *testing.T, e *rig.Experiment, slots int) {
 	t.Helper()
 	for _, problem := range e.Problems() {
@@ -166,7 +168,7 @@ func complete(t *testing.T, e *rig.Experiment, slots int) {
 	}
 }
 
-// without leaves out the lines that begin with prefix.
+// without removes the lines that begin with prefix.
 func without(text, prefix string) string {
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -177,7 +179,7 @@ func without(text, prefix string) string {
 	return strings.Join(kept, "\n")
 }
 
-// difference lists the lines that only one of two texts has.
+// difference returns the lines that are in only one of two texts.
 func difference(before, after string) string {
 	var out []string
 	for _, c := range []struct{ sign, has, lacks string }{{"-", before, after}, {"+", after, before}} {
@@ -194,7 +196,7 @@ func difference(before, after string) string {
 	return strings.Join(out, "\n")
 }
 
-// exists says whether a file is on the disk of a machine that is off.
+// exists reports whether a file is on the disk of a machine that is off.
 func exists(t *testing.T, m *rig.Machine, name string) bool {
 	t.Helper()
 	_, err := m.Disk().Read(name)

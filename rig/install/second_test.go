@@ -7,8 +7,8 @@ import (
 	"krund/rig"
 )
 
-// enableByHand is what krunctl refuses: the unit of the second experiment, enabled with systemctl.
-// It starts when the first one is at work.
+// enableByHand enables the unit of the second experiment with systemctl, which krunctl refuses to
+// do. It starts while the first experiment is running.
 const enableByHand = `mkdir -p /etc/systemd/system/krund@second.service.d
 cat >/etc/systemd/system/krund@second.service.d/experiment.conf <<'END'
 [Unit]
@@ -18,9 +18,9 @@ Environment="KRUND_CONFIG=/srv/krund/second.toml"
 END
 systemctl daemon-reload && systemctl enable krund@second.service`
 
-// TestTwoExperiments: two experiments want the machine for themselves. krunctl refuses the second;
-// enabled all the same, it is disabled and people are told, once, and it goes on when the first has
-// ended.
+// TestTwoExperiments: two experiments require the machine exclusively. krunctl rejects the second.
+// If it is enabled anyway, krund disables it, sends one notification, and it continues when the
+// first has ended.
 func TestTwoExperiments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("5 boots")
@@ -51,7 +51,7 @@ func TestTwoExperiments(t *testing.T) {
 	if state != "disabled\ndisabled" {
 		t.Errorf("the units are %q, want both disabled", state)
 	}
-	const why = "another krund works on this machine"
+	const why = "another krund is running on this machine"
 	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/second.krun/log")
 	if n := strings.Count(told, "RIG-TOLD stopped second: cannot be started"); n != 1 || !strings.Contains(told, why) {
 		t.Errorf("told of the second %d times, want once:\n%s", n, told)
@@ -67,14 +67,14 @@ func TestTwoExperiments(t *testing.T) {
 	m.Sh("krunctl check-data /srv/krund/first.krun && krunctl check-data /srv/krund/second.krun")
 }
 
-// slowly is a systemctl that takes longer to disable a unit than krund waits for it.
+// slowly is a systemctl that takes longer to disable a unit than krund waits.
 const slowly = `#!/bin/sh
 [ "$1" != disable ] || sleep 600
 exec /usr/bin/systemctl "$@"
 `
 
-// TestSlowSystemctl: an experiment that has finished has finished, also when systemctl does not
-// answer in time.
+// TestSlowSystemctl: a finished experiment counts as finished even if systemctl does not answer in
+// time.
 func TestSlowSystemctl(t *testing.T) {
 	if testing.Short() {
 		t.Skip("two boots, and a minute of waiting")

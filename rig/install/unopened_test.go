@@ -15,18 +15,19 @@ const (
 	openUnit      = "krund@open.service"
 )
 
-// tells is the part of the configuration that says whom to tell.
+// tells is the part of the configuration that configures notifications.
 const tells = `
 [notify]
 command = ["/usr/local/rig/tell"]
 `
 
-// tell keeps what people are told: a line with the event and the subject, and the text.
+// tell stores notifications: a line with the event and the subject, and the text.
 const tell = `#!/bin/sh
 { echo "RIG-TOLD $KRUND_EVENT $KRUND_EXPERIMENT: $KRUND_SUBJECT"; cat; } >>/srv/told
 `
 
-// fault spoils the experiment early in a boot, once, and lists what must not be touched after that.
+// fault damages the experiment early in a boot, once, and lists what must not be changed
+// afterwards.
 const fault = `#!/bin/sh
 rm -f "$0" /srv/told
 cd /srv/krund || exit 1
@@ -34,14 +35,14 @@ cd /srv/krund || exit 1
 ` + list + ` >/srv/untouched
 `
 
-// list lists the files of experiments with their content, wherever the fault has moved them.
+// list lists the files of experiments with their hashes, wherever the fault moved them.
 const list = `find /srv -type f \( -name '*.toml' -o -path '*.krun/schedule*' -o -path '*.krun/results/*' \) -exec sha256sum {} + | sort`
 
-// unopened is a way in which an experiment cannot be opened at a boot.
+// unopened is a reason why an experiment cannot be opened at a boot.
 type unopened struct {
 	name  string
 	fault string // run in /srv/krund before krund starts
-	says  string // what the journal and the message must say
+	says  string // what the journal and the notification must contain
 	mend  string // run in /srv/krund
 }
 
@@ -57,11 +58,14 @@ var cannotBeOpened = []unopened{
 	{"its schedule is of a newer format", "cp -p open.krun/schedule schedule.was; sed -i 's/^krund-schedule=1$/krund-schedule=7/' open.krun/schedule", "newer format", "mv schedule.was open.krun/schedule"},
 }
 
-// goesOn are faults that krund mends by itself: there is nothing to tell. A slot and one copy of the header.
+// goesOn are faults that krund repairs itself, without a notification: a slot and one copy of the
+// header.
 const goesOn = `sed -i '0,/^O 000/s//X 000/' open.krun/schedule; dd if=/dev/zero of=open.krun/schedule bs=1 seek=100 count=50 conv=notrunc`
 
-// TestExperimentThatCannotBeOpened: the unit is disabled, people are told once, the next boot is an ordinary one, nothing is touched; mended and enabled,
-// the experiment goes on. Each fault has a start with it, and one with an execution; some have an ordinary one between them.
+// TestExperimentThatCannotBeOpened: the unit is disabled, one notification is sent, the next boot
+// is an ordinary one, and nothing is changed. After the fix and krunctl enable, the experiment
+// continues. Each fault takes one start with it and one with an execution; some have an ordinary
+// start in between.
 func TestExperimentThatCannotBeOpened(t *testing.T) {
 	if testing.Short() {
 		t.Skip("27 boots")
@@ -73,14 +77,14 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 	files.Script("/usr/local/rig/tell", tell)
 	files.Unit("rig-fault.service", "[Service]\nType=oneshot\nExecStart=-/usr/local/rig/fault\n", "multi-user.target")
 	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
-	execution(t, m) // in fact the schedule
+	execution(t, m) // actually the schedule
 	execution(t, m)
 	for i, c := range cannotBeOpened {
 		t.Run(c.name, func(t *testing.T) {
 			m := m.For(t)
 			spoil(m, c.fault)
 			givenUp(t, m, c.says)
-			if i%3 == 0 { // whatever the reason, it is the same
+			if i%3 == 0 { // it does not depend on the reason
 				ordinaryAgain(t, m)
 			}
 			t.Log(m.Sh("cd /srv/krund && " + c.mend + " && krunctl enable open.toml"))
@@ -98,7 +102,7 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 			}
 		})
 		if t.Failed() {
-			return // the others would fail for that
+			return // the others would fail as a consequence
 		}
 	}
 	t.Run("its schedule is damaged and can be rebuilt", func(t *testing.T) {
@@ -122,7 +126,7 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 	complete(t, m.Experiment("/srv/disk"), executions)
 }
 
-// execution lets the machine make a boot that ends with krund's reboot.
+// execution lets the machine perform a boot that ends with krund's reboot.
 func execution(t *testing.T, m *rig.Machine) {
 	t.Helper()
 	m.PowerOn()
@@ -131,14 +135,14 @@ func execution(t *testing.T, m *rig.Machine) {
 	}
 }
 
-// spoil gives the next start a fault.
+// spoil adds a fault to the next start.
 func spoil(m *rig.Machine, what string) {
 	var files rig.Payload
 	files.Script("/usr/local/rig/fault", fmt.Sprintf(fault, what))
 	m.Install(&files)
 }
 
-// givenUp makes a start in which krund gives up.
+// givenUp performs a start in which krund gives up.
 func givenUp(t *testing.T, m *rig.Machine, says string) {
 	t.Helper()
 	m.PowerOn()
@@ -166,7 +170,7 @@ func givenUp(t *testing.T, m *rig.Machine, says string) {
 	untouched(t, m)
 }
 
-// ordinaryAgain restarts, and wants a boot without krund.
+// ordinaryAgain restarts, and requires a boot without krund.
 func ordinaryAgain(t *testing.T, m *rig.Machine) {
 	t.Helper()
 	told, _ := m.Try("cat /srv/told")
@@ -183,7 +187,7 @@ func ordinaryAgain(t *testing.T, m *rig.Machine) {
 	untouched(t, m)
 }
 
-// untouched compares with what the fault has left.
+// untouched compares the files with those after the fault.
 func untouched(t *testing.T, m *rig.Machine) {
 	t.Helper()
 	if was, is := m.Sh("cat /srv/untouched"), m.Sh(list); was != is || was == "" {
@@ -191,8 +195,9 @@ func untouched(t *testing.T, m *rig.Machine) {
 	}
 }
 
-// diskUnit mounts the experiment's directory, as fstab with nofail would: a boot without the disk goes on. The type is one of mount(8)'s helpers, since
-// of a bind mount systemd would make the source itself.
+// diskUnit mounts the experiment's directory, like fstab with nofail: a boot without the disk
+// continues. The type is one of mount(8)'s helpers, because systemd would create the source of a
+// bind mount itself.
 const (
 	diskUnit = `[Mount]
 What=/srv/disk
@@ -205,8 +210,9 @@ exec mount --bind "$1" "$2"
 `
 )
 
-// notMounted gives the experiment's directory a disk of its own, which is missing in the first boot: systemd does not start krund, which would find an
-// empty directory and begin anew. With the disk the next boot goes on by itself.
+// notMounted gives the experiment's directory its own disk, which is missing in the first boot:
+// systemd does not start krund, which would find an empty directory and start over. With the disk,
+// the next boot continues automatically.
 func notMounted(t *testing.T, m *rig.Machine) {
 	var files rig.Payload
 	files.Script("/usr/local/rig/fault", fmt.Sprintf(fault, "mv open.krun /srv/open.krun && mkdir open.krun"))

@@ -12,8 +12,9 @@ import (
 	"krund/rig"
 )
 
-// TestUpgradeInTheMiddleOfAnExperiment: a krund with a newer record format goes on with the experiment, and reads both; the older one, put back, says
-// that it cannot and changes nothing.
+// TestUpgradeInTheMiddleOfAnExperiment: a krund with a newer record format continues the experiment
+// and reads both formats. The older one, installed again, reports that it cannot and changes
+// nothing.
 func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seven boots")
@@ -52,7 +53,7 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 		t.Errorf("the journal does not say %q:\n%s", message, out)
 	}
 	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {
-		t.Errorf("the unit is %s after a start that nobody saw fail, want disabled", state)
+		t.Errorf("the unit is %s after a failed start, want disabled", state)
 	}
 	if out, _ := m.Try("krunctl check-data " + rig.ExperimentHome + "/" + name + ".krun"); !strings.Contains(out, "newer format") {
 		t.Errorf("the older krunctl check-data says:\n%s", out)
@@ -88,7 +89,7 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 	formats(t, m, name, 1, 2, 2, 2)
 }
 
-// programs is a payload that replaces both programs.
+// programs returns a payload that replaces both programs.
 func programs(t *testing.T, krund, krunctl string) *rig.Payload {
 	t.Helper()
 	var files rig.Payload
@@ -100,8 +101,9 @@ func programs(t *testing.T, krund, krunctl string) *rig.Payload {
 	return &files
 }
 
-// disk returns the files of an experiment that say what was measured and what is outstanding. The journal of settings is not among them: the unit puts
-// back what another boot has changed, whatever krund says.
+// disk returns the files of an experiment that record what was measured and what is outstanding.
+// The journal of settings is not included, because the unit restores changes of another boot in any
+// case.
 func disk(t *testing.T, m *rig.Machine, name string) map[string][]byte {
 	t.Helper()
 	dir := m.Disk().Dump(rig.ExperimentHome + "/" + name + ".krun")
@@ -120,7 +122,7 @@ func disk(t *testing.T, m *rig.Machine, name string) map[string][]byte {
 	return content
 }
 
-// formats wants records of these formats, one for each slot from the first on.
+// formats requires records of these formats, one for each slot from the first on.
 func formats(t *testing.T, m *rig.Machine, name string, want ...int) {
 	t.Helper()
 	reader := results.NewReader(durable.OS(), filepath.Join(m.Disk().Dump(rig.ExperimentHome+"/"+name+".krun"), "results"))

@@ -8,8 +8,8 @@ import (
 	"krund/rig"
 )
 
-// waiting is an experiment of three executions, in Python, of that benchmark. /etc/systemd/system/noise.service is what an ordinary boot starts, and
-// bench.target does not.
+// waiting is an experiment of three executions of that benchmark in Python. Ordinary boots start
+// /etc/systemd/system/noise.service; bench.target does not.
 func waiting(t *testing.T, enabled bool) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
@@ -30,13 +30,14 @@ const (
 	askUnit      = "krund@ask.service"
 )
 
-// letGo lets the benchmark that runs end, when it has begun.
+// letGo lets the running benchmark end once it has started.
 func letGo(m *rig.Machine) {
 	m.WaitConsole(rig.Running)
 	m.Sh(rig.GoOn)
 }
 
-// heldBoot wants a boot in which krund has said why it is held, and everything else is as usual.
+// heldBoot requires a boot in which krund has logged why it is held, and everything else is as
+// usual.
 func heldBoot(t *testing.T, m *rig.Machine, why string) {
 	t.Helper()
 	if ended := m.RunToEnd(askUnit, 0); ended.Result != "success" {
@@ -51,7 +52,8 @@ func heldBoot(t *testing.T, m *rig.Machine, why string) {
 	}
 }
 
-// TestHoldResumeAndStop: a person gets ordinary boots when they want them, and the experiment goes on afterwards.
+// TestHoldResumeAndStop: users get ordinary boots when they want them, and the experiment continues
+// afterwards.
 func TestHoldResumeAndStop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("eight boots")
@@ -124,7 +126,8 @@ func TestHoldResumeAndStop(t *testing.T) {
 	complete(t, m.Experiment(askDirectory), 3)
 }
 
-// TestBenchTargetStartsOnlyWhatIsNeeded, and the boot after the experiment's end is an ordinary one.
+// TestBenchTargetStartsOnlyWhatIsNeeded, and the boot after the experiment's end is an ordinary
+// one.
 func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("six boots")
@@ -169,7 +172,7 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 		t.Fatalf("krund ended with %+v", ended)
 	}
 	m.SetKernelArguments(rig.Tickless)
-	m.PowerCut() // the command that let it go was the last one of that boot
+	m.PowerCut() // the command that let it continue was the last one of that boot
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()

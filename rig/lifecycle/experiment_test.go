@@ -1,4 +1,5 @@
-// Package lifecycle lets krund run whole experiments on real machines: to the end over reboots, and through power cuts.
+// Package lifecycle lets krund run complete experiments on complete machines: to the end over
+// reboots, and through power cuts.
 package lifecycle
 
 import (
@@ -18,8 +19,8 @@ const (
 	directory = rig.ExperimentHome + "/" + name + ".krun"
 )
 
-// quick has two benchmarks, C and Python, two executions each: eight slots. It changes what can be changed on the rig's machine, and demands
-// nothing that its 512 MB cannot give.
+// quick has two benchmarks in C and Python with two executions each: eight slots. It changes every
+// setting of the rig's machine, and requires nothing that does not fit into 512 MB.
 const quick = `
 [experiment]
 executions = 2
@@ -67,7 +68,7 @@ overcommit = "warn"
 
 const slots = 8
 
-// machine has the experiment, which begins with the first start when enabled.
+// machine has the experiment, which begins with the first start if enabled.
 func machine(t *testing.T, enabled bool) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
@@ -78,12 +79,13 @@ func machine(t *testing.T, enabled bool) *rig.Machine {
 	return rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Time: 85 * time.Second})
 }
 
-// settings are what an experiment changes and must put back.
+// settings are the settings that an experiment changes and must restore.
 const settings = "grep -H . /sys/devices/system/cpu/cpufreq/policy*/scaling_governor /proc/sys/kernel/perf_event_max_sample_rate " +
 	"/proc/sys/kernel/perf_cpu_time_max_percent /proc/sys/kernel/randomize_va_space /proc/sys/vm/overcommit_memory /proc/sys/kernel/nmi_watchdog"
 
-// belongings are what an experiment could leave on the machine, or take away: files, accounts, processes, control groups. Not the copies of the lists of
-// accounts that useradd makes, nor the drop-in, which is krunctl's to remove.
+// belongings are what an experiment could leave on the machine or remove: files, accounts,
+// processes, cgroups. It excludes the backups of account files that useradd creates, and the
+// drop-in, which krunctl removes.
 const belongings = `find /etc /root /home -xdev -type f -not -name '*-' -not -path '/etc/systemd/system/krund@*' | sort | xargs -d '\n' sha256sum
 find /etc /root /home /opt /tmp /var/tmp /dev/shm /srv -xdev -not -name 'systemd-private-*' -not -path '*/systemd-private-*/*' \
   -not -name '*-' -not -path '/etc/systemd/system/krund@*' -not -path '/srv/krund/quick.krun*' | sort
@@ -150,7 +152,7 @@ func checkRecord(t *testing.T, r results.Record) {
 	if r.Process.Account != "krun" || r.Process.UID == 0 || !r.Process.FreshHome {
 		t.Errorf("%s: ran as %q, uid %d, fresh home %v; want krun with a fresh home", id, r.Process.Account, r.Process.UID, r.Process.FreshHome)
 	}
-	set := map[string]bool{} // that the machine is as it was afterwards says something only if it was not meanwhile
+	set := map[string]bool{} // the comparison at the end is only meaningful if the settings were changed meanwhile
 	for _, c := range r.Machine.Controls {
 		set[c.Name] = c.Status == "set"
 	}

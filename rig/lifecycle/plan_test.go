@@ -10,7 +10,7 @@ import (
 	"krund/rig"
 )
 
-// The kinds of boots that krund makes in an experiment.
+// The kinds of boots of krund in an experiment.
 const (
 	making   = "first boot, which makes the schedule"
 	measured = "boot with an execution"
@@ -18,7 +18,8 @@ const (
 	mending  = "boot after a cut in an execution"
 )
 
-// cut is one power cut: at a step of the next boot of its phase, or, without a phase, a time after the one before.
+// cut is one power cut: at a step of the next boot of its phase or, without a phase, some time
+// after the previous one.
 type cut struct {
 	phase  string
 	step   int
@@ -32,13 +33,16 @@ func (c cut) String() string {
 	return fmt.Sprintf("before step %d of the %s", c.step, c.phase)
 }
 
-// The longest time between two random cuts. A start takes about five seconds on an idle host, so the cuts come in all phases of one to a few.
+// The longest time between two random cuts. A start takes about five seconds on an idle host, so
+// the cuts hit all phases of one or several starts.
 const longest = 15 * time.Second
 
 func moment(random *rand.Rand) time.Duration { return time.Duration(random.Int64N(int64(longest))) }
 
-// plan divides n cuts into experiments of two. Three in four, but no more than there are, are at different steps of the three known phases. The
-// other experiments have two at random moments, or, every second one, a cut in an execution and another one in the boot that mends it.
+// plan distributes n cuts over experiments of two. Three quarters of the cuts, but not more than
+// there are steps, hit different steps of the three known phases. The other experiments have two
+// cuts at random moments or, every second one, a cut in an execution and one in the boot that
+// repairs it.
 func plan(known map[string]int, n int, random *rand.Rand) [][]cut {
 	var all []cut
 	for _, phase := range []string{making, measured, last} {
@@ -52,7 +56,7 @@ func plan(known map[string]int, n int, random *rand.Rand) [][]cut {
 	for _, c := range all[:exact] {
 		of[c.phase] = append(of[c.phase], c)
 	}
-	take := func(phases ...string) []cut { // one of the phase that has most left
+	take := func(phases ...string) []cut { // one of the phase with the most remaining steps
 		phase := slices.MaxFunc(phases, func(a, b string) int { return len(of[a]) - len(of[b]) })
 		if len(of[phase]) == 0 {
 			return nil

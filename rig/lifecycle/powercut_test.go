@@ -16,11 +16,13 @@ import (
 	"krund/rig"
 )
 
-// TestPowerCuts cuts the power twice in each of many short experiments, at random moments or exactly before one of krund's durable steps (a write, a
-// sync, a rename ...), looks at the disk after each cut, and lets the experiment end. KRUND_RIG_CUTS says how many cuts there are in all; from 150
-// on every step of the three kinds of boot is among them. The machines run side by side, one per processor (-parallel).
+// TestPowerCuts cuts the power twice in each of many short experiments, at random moments or
+// exactly before one of krund's durable steps (a write, a sync, a rename ...), checks the disk
+// after each cut, and lets the experiment end. KRUND_RIG_CUTS is the total number of cuts; from 150
+// on it includes every step of the three kinds of boot. The machines run in parallel, one per
+// processor (-parallel).
 //
-// In the short form it is one experiment with three cuts.
+// In short mode it is one experiment with three cuts.
 func TestPowerCuts(t *testing.T) {
 	rig.FindImage(t)
 	s := &cutSuite{
@@ -45,7 +47,7 @@ func TestPowerCuts(t *testing.T) {
 
 const shortSlots = 4
 
-// short is an experiment that is soon over, and allows as many attempts as there may be cuts.
+// short is a short experiment that allows as many attempts as there may be cuts.
 const short = `
 [experiment]
 executions = 4
@@ -80,10 +82,10 @@ cstates = "warn"
 overcommit = "warn"
 `
 
-// cutSuite is what all experiments of a campaign share.
+// cutSuite is the state shared by all experiments of a campaign.
 type cutSuite struct {
 	campaign *rig.Campaign
-	program  string // krund that counts its steps
+	program  string // a krund that counts its steps
 }
 
 // machine has the experiment, which begins with the first start.
@@ -98,7 +100,7 @@ func (s *cutSuite) machine(t *testing.T) *rig.Machine {
 	return rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
 }
 
-// trace lets the experiment run to its end, and counts the steps of each phase.
+// trace runs the experiment to its end and counts the steps of each phase.
 func (s *cutSuite) trace(t *testing.T) map[string]int {
 	m := s.machine(t)
 	m.SetKernelArguments(rig.Tickless + " rig.cut=trace")
@@ -120,7 +122,8 @@ func (s *cutSuite) trace(t *testing.T) map[string]int {
 	return known
 }
 
-// stepsOf counts krund's steps in a boot. A copy of krund that guards its settings counts its own, from 1 again, once krund has ended.
+// stepsOf counts krund's steps in a boot. A guard counts its own steps, again from 1, after krund
+// has ended.
 func stepsOf(console []rig.Line, boot int) int {
 	n := 0
 	for _, line := range console {
@@ -131,13 +134,13 @@ func stepsOf(console []rig.Line, boot int) int {
 	return n
 }
 
-// launch runs one experiment of the campaign, beside others.
+// launch runs one experiment of the campaign in parallel with others.
 func (s *cutSuite) launch(t *testing.T, number int, cuts []cut) {
 	t.Run(fmt.Sprint("experiment ", number), func(t *testing.T) {
 		t.Parallel()
 		x := &cutExperiment{cutSuite: s, t: t, m: s.machine(t)}
 		ended := 0
-		defer func() { s.campaign.Ended(x.m, ended) }() // also when it is stopped by a failure
+		defer func() { s.campaign.Ended(x.m, ended) }() // even if a failure stops it
 		for _, c := range cuts {
 			t.Logf("cut %v", c)
 			x.make(c)
@@ -147,12 +150,12 @@ func (s *cutSuite) launch(t *testing.T, number int, cuts []cut) {
 	})
 }
 
-// cutExperiment is an experiment whose power is cut.
+// cutExperiment is an experiment with power cuts.
 type cutExperiment struct {
 	*cutSuite
 	t       *testing.T
 	m       *rig.Machine
-	earlier *rig.Experiment // what the disk held after the last cut; nil when the experiment had not begun
+	earlier *rig.Experiment // state of the disk after the last cut; nil if the experiment had not begun
 }
 
 func (x *cutExperiment) make(c cut) {
@@ -165,9 +168,9 @@ func (x *cutExperiment) make(c cut) {
 		x.campaign.RandomCut()
 		return
 	}
-	boots := 0 // without a cut before it
+	boots := 0 // without a previous cut
 	if c.phase != making && x.earlier == nil {
-		boots = 1 // that makes the schedule
+		boots = 1 // the boot that creates the schedule
 	}
 	if c.phase == last {
 		boots += shortSlots - x.recorded() - 1
@@ -195,7 +198,7 @@ func (x *cutExperiment) make(c cut) {
 	x.campaign.RandomCut()
 }
 
-// recorded is how many executions have a result that counts.
+// recorded returns the number of executions with a valid result.
 func (x *cutExperiment) recorded() int {
 	n := 0
 	if x.earlier != nil {
@@ -208,18 +211,18 @@ func (x *cutExperiment) recorded() int {
 	return n
 }
 
-// harm is a finding that fails the test, and is counted.
+// harm reports a violation, which fails the test and is counted.
 func (x *cutExperiment) harm(h rig.Harm) {
 	x.t.Helper()
 	x.t.Error(h)
 	x.campaign.Harm(h)
 }
 
-// look reads the experiment from the disk of the machine that is off, and judges it.
+// look reads the experiment from the disk of the machine, which is off, and checks it.
 func (x *cutExperiment) look() {
 	x.t.Helper()
 	disk := x.m.Disk()
-	for _, what := range []string{directory, path.Join(directory, "schedule")} { // the directory is made first
+	for _, what := range []string{directory, path.Join(directory, "schedule")} { // the directory is created first
 		if _, err := disk.List(path.Dir(what)); err != nil {
 			x.t.Fatal(err)
 		}
@@ -241,7 +244,7 @@ func (x *cutExperiment) look() {
 	x.earlier = e
 }
 
-// end lets the experiment come to its end and returns how many results it has.
+// end lets the experiment run to its end and returns the number of its results.
 func (x *cutExperiment) end() int {
 	over := false
 	defer func() {
@@ -269,7 +272,7 @@ func (x *cutExperiment) end() int {
 	return n
 }
 
-// enabled says whether the next boot would go on with the experiment.
+// enabled reports whether the next boot would continue the experiment.
 func (x *cutExperiment) enabled() bool {
 	x.t.Helper()
 	entries, err := x.m.Disk().List("/etc/systemd/system/multi-user.target.wants")

@@ -8,7 +8,7 @@ import (
 	"krund/rig"
 )
 
-// noLitter: each execution's report is that of a machine that has never run one.
+// noLitter: each execution reports a machine without traces of earlier ones.
 func noLitter(t *testing.T, e *rig.Experiment) {
 	if n := e.Count(schedule.Completed); n != littering.executions || len(e.Records) != n {
 		t.Fatalf("%d completed of %d records, want %d", n, len(e.Records), littering.executions)

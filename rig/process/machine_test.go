@@ -1,5 +1,7 @@
-// Package process runs odd benchmarks on a real machine, by krund's unit and as root: what one execution leaves to the next, what a benchmark sees of
-// its limits, what becomes of one that outlives its deadline, and what krund itself leaves behind. One boot serves all: nothing here needs a reboot.
+// Package process runs unusual benchmarks on a complete machine, where krund runs in its unit and
+// as root. It tests what one execution leaves to the next, what a benchmark sees of its limits,
+// what happens to one that exceeds its deadline, and what krund itself leaves behind. One boot
+// serves all tests: none needs a reboot.
 package process
 
 import (
@@ -19,7 +21,8 @@ import (
 //go:embed benchmarks litter outlive held
 var suite embed.FS
 
-// common is the part that the experiments share. Its blanks: benchmarks, executions, iterations, skip, limits, controls.
+// common is the shared part of the configurations. Its verbs: benchmarks, executions, iterations,
+// skip, limits, controls.
 const common = `
 [experiment]
 reboot = "none"
@@ -52,18 +55,18 @@ variants = ["default"]
 entry = "bench.py"
 `
 
-// experiment is one of the suite's experiments: all benchmarks of a directory beside this file.
+// experiment is an experiment of the suite: all benchmarks of a directory in this package.
 type experiment struct {
-	name       string // of the experiment, and of the directory of the benchmarks
+	name       string // name of the experiment, and of the directory of its benchmarks
 	executions int
 	iterations int
 	limits     string
 	more       string // TOML
 	skip       string
-	controls   string // TOML, of that section
+	controls   string // TOML of the section [controls]
 }
 
-// add puts the experiment into the payload.
+// add adds the experiment to the payload.
 func (e experiment) add(t *testing.T, files *rig.Payload) {
 	t.Helper()
 	names, err := files.Benchmarks(e.name, suite, e.name)
@@ -77,7 +80,7 @@ func (e experiment) add(t *testing.T, files *rig.Payload) {
 	files.Experiment(e.name, text)
 }
 
-// frozenDisk makes the image of a file system that a test can freeze.
+// frozenDisk creates the image of a file system that a test can freeze.
 func frozenDisk(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "frozen.img")
@@ -109,7 +112,7 @@ func of(t *testing.T, e *rig.Experiment, benchmark, vm string) results.Record {
 	return found[0]
 }
 
-// said decodes the JSON line that a benchmark has printed.
+// said decodes the JSON line that a benchmark printed.
 func said(t *testing.T, r results.Record, into any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(r.Process.Stdout.Text), into); err != nil {
@@ -117,7 +120,7 @@ func said(t *testing.T, r results.Record, into any) {
 	}
 }
 
-// describe is a record in a few lines, for a failure.
+// describe returns a short description of a record for a failure message.
 func describe(r results.Record) string {
 	p := r.Process
 	return fmt.Sprintf("%s: %s; reasons: %s; exit %v, signal %q; %d iterations; strays %d; findings %q; stderr: %s", r.Key, r.Outcome,

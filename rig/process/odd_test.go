@@ -10,13 +10,13 @@ import (
 	"krund/rig"
 )
 
-// expectation is what must be in a benchmark's record.
+// expectation is the expected content of a benchmark's record.
 type expectation struct {
 	benchmark string
 	outcome   results.Outcome
-	measured  int      // iterations
-	reasons   []string // each in some reason
-	strays    int      // at least; -1: exactly none
+	measured  int      // number of iterations
+	reasons   []string // each is part of some reason
+	strays    int      // minimum number; -1 means exactly none
 	check     func(*testing.T, results.Record)
 }
 
@@ -67,7 +67,7 @@ func (want expectation) compare(t *testing.T, r results.Record) {
 		t.Errorf("%d strays, want %d", n, max(want.strays, 0))
 	}
 	if r.Process.TimedOut || r.Process.OOMKills > 0 {
-		t.Errorf("timed out %v, %d killed for want of memory", r.Process.TimedOut, r.Process.OOMKills)
+		t.Errorf("timed out %v, %d OOM kills", r.Process.TimedOut, r.Process.OOMKills)
 	}
 	if want.check != nil {
 		want.check(t, r)
@@ -77,7 +77,7 @@ func (want expectation) compare(t *testing.T, r results.Record) {
 	}
 }
 
-// floodBounded: all is counted, little is kept.
+// floodBounded: everything is counted, little is kept.
 func floodBounded(t *testing.T, r results.Record) {
 	for name, out := range map[string]results.Output{"stdout": r.Process.Stdout, "stderr": r.Process.Stderr} {
 		if out.Bytes != 3*8<<20 || !out.Truncated || len(out.Text) < 32<<10 || len(out.Text) > 256<<10 {
@@ -86,7 +86,7 @@ func floodBounded(t *testing.T, r results.Record) {
 	}
 }
 
-// view is what the benchmark look has printed.
+// view is the output of the benchmark look.
 type view struct {
 	Data, Stack, Core                       [2]int64
 	Environ                                 []string
@@ -120,7 +120,7 @@ func look(t *testing.T, r results.Record) {
 		{"heap", v.Data, [2]int64{heap, heap}}, {"stack", v.Stack, [2]int64{stack, stack}}, {"core files", v.Core, [2]int64{0, 0}},
 		{"user", v.UID, [2]int{p.UID, p.UID}}, {"group", v.GID, [2]int{p.GID, p.GID}}, {"groups", len(v.Groups), 0},
 		{"environment", v.Environ, p.Env}, {"its size", v.EnvironBytes, p.EnvBytes},
-		{"folder", v.CWD, p.Dir}, {"umask", v.Umask, 0o22}, {"stdin", v.Stdin, "/dev/null"},
+		{"directory", v.CWD, p.Dir}, {"umask", v.Umask, 0o22}, {"stdin", v.Stdin, "/dev/null"},
 		{"niceness", v.Nice, -20}, {"recorded niceness", p.Nice, -20}, {"policy", v.Policy, 0}, {"recorded policy", p.Policy, "SCHED_OTHER"},
 		{"processors", v.Affinity, p.Affinity}, {"no new privileges", v.NoNewPrivileges, "1"}, {"capabilities", v.Capabilities, strings.Repeat("0", 16)},
 		{"ambient capabilities", v.Ambient, strings.Repeat("0", 16)}, {"blocked signals", v.Blocked, strings.Repeat("0", 16)},
@@ -142,11 +142,12 @@ func look(t *testing.T, r results.Record) {
 		t.Errorf("descriptors %v", v.Descriptors)
 	}
 	if v.OOM != "1000" {
-		t.Errorf("OOM score %s: when memory runs out somebody else is killed first", v.OOM)
+		t.Errorf("OOM score %s: when memory runs out, another process is killed first", v.OOM)
 	}
 }
 
-// oneEnvironment: the size moves the stack, so that it must not differ between executions of a key, nor between keys of one VM.
+// oneEnvironment: the size of the environment moves the stack, so it must not differ between
+// executions of a key, nor between keys of one VM.
 func oneEnvironment(t *testing.T, e *rig.Experiment) {
 	first := map[string]results.Record{}
 	for _, r := range e.Records {

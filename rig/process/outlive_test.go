@@ -10,7 +10,7 @@ import (
 	"krund/rig"
 )
 
-// outlived: the deadline holds, and what was measured before is there.
+// outlived: the deadline is enforced, and what was measured before is kept.
 func outlived(t *testing.T, e *rig.Experiment) {
 	names, err := new(rig.Payload).Benchmarks(outliving.name, suite, outliving.name)
 	if err != nil {
@@ -31,7 +31,8 @@ func timedOut(t *testing.T, r results.Record) {
 	if len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0], "time limit of 30s after 2 of 1000 iterations") {
 		t.Errorf("reasons %q", r.Reasons)
 	}
-	// Not a measurement: only that it neither ended early nor waited for anything but the deadline. A busy host takes its time.
+	// Not a measurement: it only checks that the end was neither early nor delayed by anything but
+	// the deadline. A busy host takes its time.
 	const limit = 30 * time.Second
 	if wall := time.Duration(r.Process.WallNS); wall < limit || wall > limit+rig.Scaled(20*time.Second) {
 		t.Errorf("ended after %v", wall)
@@ -47,8 +48,8 @@ func timedOut(t *testing.T, r results.Record) {
 	}
 }
 
-// held runs a benchmark that waits for a file system that stands still, where not even SIGKILL reaches it: krund must not wait for it, must store
-// what it has, and must not measure anything else beside it.
+// held runs a benchmark that waits for a frozen file system, where not even SIGKILL works: krund
+// must not wait for it, must store what it has, and must not measure anything else meanwhile.
 func held(t *testing.T, m *rig.Machine) {
 	m.Sh(`mkdir -p /mnt/frozen; for d in /sys/block/vd*; do [ "$(cat $d/serial)" = frozen ] && mount /dev/${d##*/} /mnt/frozen; done; mountpoint /mnt/frozen`)
 	m.Sh("chmod 777 /mnt/frozen && fsfreeze -f /mnt/frozen")

@@ -8,12 +8,12 @@ import (
 	"krund/rig"
 )
 
-// The experiments, in the order in which they run.
+// The experiments, in execution order.
 var (
 	littering = experiment{name: "litter", executions: 3, iterations: 2, limits: `timeout = "3m"`}
 	odd       = experiment{
 		name: "benchmarks", executions: 1, iterations: 3,
-		controls: `shield = "require"`, // the tickless CPU for the benchmark alone
+		controls: `shield = "require"`, // the tickless CPU is reserved for the benchmark
 		limits:   "heap = \"128MiB\"\nstack = \"1MiB\"\noutput = \"64KiB\"\ntimeout = \"3m\"",
 		more: `
 [vms.Silent]
@@ -30,12 +30,12 @@ variants = ["default"]
 `,
 		skip: exceptLook("Silent") + exceptLook("Other"),
 	}
-	// Long enough for two iterations on a busy host, and for four benchmarks in a few minutes.
+	// Long enough for two iterations on a busy host, but four benchmarks take only a few minutes.
 	outliving = experiment{name: "outlive", executions: 1, iterations: 1000, limits: `timeout = "30s"`}
 	holding   = experiment{name: "held", executions: 2, iterations: 1000, limits: `timeout = "30s"`}
 )
 
-// exceptLook are the patterns of a VM with all benchmarks but look.
+// exceptLook returns the patterns of a VM with all benchmarks except look.
 func exceptLook(vm string) string {
 	var b strings.Builder
 	for _, name := range []string{
@@ -76,7 +76,7 @@ func TestProcessExecutions(t *testing.T) {
 		end(t, m, e)
 	}
 	m.StartExperiment(outliving.name)
-	for i, date := range []string{"2001-01-01", "2041-01-01"} { // somebody sets the clock: no deadline may depend on that
+	for i, date := range []string{"2001-01-01", "2041-01-01"} { // the clock is set: no deadline may depend on it
 		m.Sh(fmt.Sprintf("until [ $(ls %s/results | wc -l) -gt %d ]; do sleep 1; done; date -s %s", rig.Directory(outliving.name), i, date))
 	}
 	end(t, m, outliving)

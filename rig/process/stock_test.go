@@ -8,13 +8,15 @@ import (
 	"krund/rig"
 )
 
-// stock is what there is on a machine that an experiment could leave behind, by kind: sorted lines.
+// stock is what exists on a machine and could be left behind by an experiment, by kind: sorted
+// lines.
 type stock map[string][]string
 
-// The commands that take stock. systemd's own files, the journal and the experiments' directories come and go by themselves; the rig makes the
-// units' drop-ins; the machine's lock is a file of the runtime directory that nobody may remove while others could wait for it.
+// The commands that take stock. systemd's own files, the journal and the experiments' directories
+// change independently; the rig creates the units' drop-ins; the machine's lock is a file in the
+// runtime directory that must not be removed while another process could wait for it.
 var kinds = map[string]string{
-	"control groups": "find /sys/fs/cgroup -type d | grep -vE '/system.slice/(.*@.*\\.service|system-.*\\.slice)$'", // systemd's own come and go
+	"control groups": "find /sys/fs/cgroup -type d | grep -vE '/system.slice/(.*@.*\\.service|system-.*\\.slice)$'", // systemd creates and removes its own
 	"mounts":         "cat /proc/mounts",
 	"processes":      "ps -eo user:32=,args= | grep -v '\\[.*\\]$' | grep -E '^(krun|1[0-9]{3}) |krund|python|bench'",
 	"accounts":       "cat /etc/passwd /etc/group",

@@ -8,8 +8,8 @@ import (
 	"krund/rig"
 )
 
-// TestClock: the clock of a machine that boots on a busy host does not run faster than the host's,
-// else timeouts inside would come too early.
+// TestClock: on a busy host the clock of a booting machine must not run faster than the host's, or
+// timeouts in the guest would expire too early.
 func TestClock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute")

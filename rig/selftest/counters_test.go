@@ -18,7 +18,7 @@ func TestMovingCounters(t *testing.T) {
 		t.Errorf("APERF/MPERF at full speed is %.3f, want about 1", ratio)
 	}
 	m.Sh("for p in /sys/devices/system/cpu/cpufreq/policy*; do echo powersave >$p/scaling_governor; done")
-	msr(t, m, aperf) // up to here at the old speed
+	msr(t, m, aperf) // up to here at the old frequency
 	if ratio := aperfRatio(t, m); ratio < 0.2 || ratio > 0.35 {
 		t.Errorf("APERF/MPERF at 800 of 3000 MHz is %.3f, want about 0.27", ratio)
 	}
@@ -56,9 +56,9 @@ func msr(t *testing.T, m *rig.Machine, reg uint32) uint64 {
 	return v
 }
 
-// aperfRatio returns how far APERF goes while MPERF goes 1: the median of five measurements. The
-// two registers are read one after the other, so a measurement is off when the host takes the
-// processor away in between.
+// aperfRatio returns the increase of APERF per increase of MPERF: the median of five measurements.
+// The two registers are read one after the other, so a measurement is wrong if the host preempts
+// the emulator in between.
 func aperfRatio(t *testing.T, m *rig.Machine) float64 {
 	t.Helper()
 	const script = `python3 -c '

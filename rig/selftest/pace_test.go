@@ -6,5 +6,5 @@ import (
 	"krund/rig"
 )
 
-// TestPace measures this host before the suites run, for their limits. It uses one start.
+// TestPace measures this host before the suites run, to scale their limits. It uses one start.
 func TestPace(t *testing.T) { rig.Calibrate(t) }

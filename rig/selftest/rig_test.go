@@ -1,5 +1,6 @@
-// Package selftest proves that the rig's machine is what the other suites believe it is: a real kernel that really reboots, sensors and governors
-// that can be moved and watched from outside, and a disk that really loses what was not synced. When a suite fails, run this one first.
+// Package selftest proves that the rig's machine has the properties that the other suites rely on:
+// a real kernel that really reboots, sensors and governors that can be changed and observed from
+// outside, and a disk that really loses unsynced data. If a suite fails, run this one first.
 package selftest
 
 import (
@@ -13,7 +14,7 @@ import (
 	"krund/rig"
 )
 
-// TestRig uses one machine, five starts.
+// TestRig uses one machine with five starts.
 func TestRig(t *testing.T) {
 	m := rig.New(t, rig.Options{Kernel: rig.Tickless, Payload: payload()})
 	m.SetTemperature(1, 55.5) // before there is power
@@ -43,7 +44,7 @@ func TestRig(t *testing.T) {
 	t.Run("every reboot has a boot id of its own, by systemctl and by a service over D-Bus", func(t *testing.T) { reboots(t, m.For(t), first.BootID) })
 	t.Run("a power cut loses what was not synced, and nothing else", func(t *testing.T) { powerCut(t, m.For(t)) })
 	t.Run("the guest can cut the power at an instruction of its own", func(t *testing.T) { cutPort(t, m.For(t)) })
-	t.Run("without the argument no CPU is tickless, and a kernel panic is told from a reboot", func(t *testing.T) { panics(t, m.For(t)) })
+	t.Run("without the argument no CPU is tickless, and a kernel panic is distinguished from a reboot", func(t *testing.T) { panics(t, m.For(t)) })
 	if m.Starts() != 5 {
 		t.Errorf("used %d starts, want 5", m.Starts())
 	}
@@ -53,7 +54,7 @@ func payload() *rig.Payload {
 	var p rig.Payload
 	p.Text("/srv/a new/directory/"+strings.Repeat("long", 40)+".txt", "payload\n")
 	p.Unit("hello.service", "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo HELLO from a unit >/dev/ttyS0'\n", "multi-user.target")
-	// Its first run reboots the machine by D-Bus, as krund does; the second ends.
+	// Its first run reboots the machine through D-Bus, like krund; the second ends.
 	p.Script("/usr/local/bin/twice", `#!/bin/sh
 [ -e /srv/once ] && exit 3
 touch /srv/once
@@ -104,7 +105,7 @@ func temperature(t *testing.T, m *rig.Machine) {
 func secondSensor(t *testing.T, m *rig.Machine) {
 	m.Sh("modprobe i2c-dev && modprobe i2c-stub chip_addr=0x48 && modprobe lm75")
 	bus := m.Sh(`i2cdetect -l | awk '/SMBus stub/ { sub("i2c-", "", $1); print $1 }'`)
-	// Registers hold the bytes swapped: 0x0019 is 25 degrees.
+	// The registers are big-endian: 0x0019 is 25 degrees.
 	m.Sh(fmt.Sprintf("i2cset -y %[1]s 0x48 3 0x0050 w; i2cset -y %[1]s 0x48 2 0x004b w; i2cset -y %[1]s 0x48 0 0x0019 w; "+
 		"echo lm75 0x48 >/sys/bus/i2c/devices/i2c-%[1]s/new_device", bus))
 	read := fmt.Sprintf("cat /sys/bus/i2c/devices/%s-0048/hwmon/hwmon*/temp1_input", bus)
@@ -150,7 +151,7 @@ func tickless(t *testing.T, m *rig.Machine) {
 	if got := m.Sh("grep -c '^CONFIG_NO_HZ_FULL=y' /boot/config-$(uname -r)"); got != "1" {
 		t.Error("the kernel's configuration does not say so")
 	}
-	// A second of work on each CPU: CPU 0 ticks 250 times a second, CPU 1 hardly ever.
+	// One second of work on each CPU: CPU 0 ticks 250 times a second, CPU 1 hardly ever.
 	m.Sh("cat >/tmp/ticks <<'END'\nread_loc() { awk -v c=$1 '$1 == \"LOC:\" { print $(c + 2) }' /proc/interrupts; }\n" +
 		"a=$(read_loc $1); taskset -c $1 timeout 1 sh -c 'while :; do :; done'; b=$(read_loc $1); echo $((b - a))\nEND")
 	housekeeping, isolated := number(t, m.Sh("bash /tmp/ticks 0")), number(t, m.Sh("bash /tmp/ticks 1"))
@@ -170,7 +171,7 @@ func kernelLog(t *testing.T, m *rig.Machine) {
 
 func msrDevices(t *testing.T, m *rig.Machine) {
 	for cpu := range 2 {
-		// IA32_MPERF, eight bytes; without the rigmsr module the emulator answers zero.
+		// IA32_MPERF, eight bytes; without the rigmsr module the emulator returns zero.
 		got := m.Sh(fmt.Sprintf("dd if=/dev/cpu/%d/msr bs=8 count=1 skip=231 iflag=skip_bytes 2>/dev/null | wc -c", cpu))
 		if got != "8" {
 			t.Errorf("CPU %d: %s bytes, want 8", cpu, got)
@@ -212,7 +213,7 @@ func python(t *testing.T, m *rig.Machine) {
 }
 
 func put(t *testing.T, m *rig.Machine) {
-	data := []byte(strings.Repeat("0123456789abcde\n", 4000)) // more than one portion
+	data := []byte(strings.Repeat("0123456789abcde\n", 4000)) // more than one chunk
 	m.Put("/root/it's here", 0o700, data)
 	if got := m.Sh(`stat -c '%a %s' "/root/it's here"`); got != fmt.Sprintf("700 %d", len(data)) {
 		t.Errorf("mode and size are %s", got)
@@ -224,7 +225,7 @@ func reboots(t *testing.T, m *rig.Machine, first string) {
 	if got := m.Sh("cat /sys/class/hwmon/hwmon*/temp[12]_input | paste -sd' '"); got != "75000 55500" {
 		t.Errorf("temperatures after a reboot are %s, want 75000 55500 as before", got)
 	}
-	m.WaitRunning() // the bus comes late
+	m.WaitRunning() // the bus starts late
 	m.Send("systemctl enable --now twice.service")
 	if ended := m.RunToEnd("twice.service", 1); ended != (rig.Ended{Result: "exit-code", Status: 3}) {
 		t.Errorf("the service ended with %+v, want exit status 3", ended)
@@ -239,7 +240,8 @@ func reboots(t *testing.T, m *rig.Machine, first string) {
 	}
 }
 
-// powerCut writes the new version of files in five ways, each of which is right or wrong in a known way, and cuts the power at once.
+// powerCut writes the new version of files in five ways, each of which is right or wrong in a known
+// way, and then cuts the power immediately.
 func powerCut(t *testing.T, m *rig.Machine) {
 	m.Sh("mkdir /srv/cut && cd /srv/cut && for f in plain synced renamed half whole; do echo v1 >$f; done && sync && " +
 		"echo v2 >synced && sync synced && " +
@@ -254,7 +256,7 @@ func powerCut(t *testing.T, m *rig.Machine) {
 	for name, want := range map[string]string{
 		"plain":   "v1\n", // never synced
 		"synced":  "v2\n",
-		"renamed": "",     // renamed by the sync of another file, its data never written: the empty file that a missing fsync makes
+		"renamed": "",     // the rename was synced with another file, but the data was never written: the empty file after a missing fsync
 		"whole":   "v2\n", // file synced, renamed, directory synced
 		"half":    "v1\n", // file synced, renamed, directory not
 	} {

@@ -10,7 +10,8 @@ import (
 	"krund/rig"
 )
 
-// TestHotAndCold uses three starts: one at 40 degrees, which become the base; one that is hot at first; one that is cold at first.
+// TestHotAndCold uses three starts: one at 40 degrees, which becomes the base; one that is hot at
+// first; one that is cold at first.
 func TestHotAndCold(t *testing.T) {
 	m := hardware(t, `timeout = "1h"`)
 	m.PowerOn()
@@ -18,7 +19,7 @@ func TestHotAndCold(t *testing.T) {
 
 	m.SetTemperature(0, 60)
 	atTheGate(m)
-	m.Sh("sleep 12") // longer than between two looks
+	m.Sh("sleep 12") // longer than the polling interval
 	if got, _ := m.Try("pgrep -au krun"); got != "" {
 		t.Errorf("something runs while the machine is too hot: %s", got)
 	}
@@ -60,7 +61,7 @@ func TestHotAndCold(t *testing.T) {
 	}
 }
 
-// ticks returns how much processor time krund has used, in hundredths of a second.
+// ticks returns krund's processor time in hundredths of a second.
 func ticks(t *testing.T, m *rig.Machine) int {
 	t.Helper()
 	n, err := strconv.Atoi(m.Sh(`awk '{ print $14 + $15 }' /proc/$(systemctl show --value -p MainPID ` + rig.UnitOf(name) + `)/stat`))
@@ -88,7 +89,7 @@ func TestItStaysHot(t *testing.T) {
 	}
 	stopped := m.Sh(frequencies)
 	if waiting == stopped {
-		t.Errorf("while krund waited and after it the settings are the same, so that nothing was put back:\n%s", stopped)
+		t.Errorf("while krund waited and after it the settings are the same, so nothing was restored:\n%s", stopped)
 	}
 	if told := m.Sh("cat /srv/krund/told"); strings.Count(told, "not fit to measure") != 1 || !strings.Contains(told, "60.0 C, base 40.0 C") || !strings.Contains(told, "[temperature]") {
 		t.Errorf("people were told:\n%s", told)

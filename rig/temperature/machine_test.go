@@ -1,5 +1,5 @@
-// Package temperature lets krund wait for a machine that is too hot, heat one that is too cold, give up on one that stays so, and do without
-// sensors that vanish.
+// Package temperature lets krund wait for a machine that is too hot, heat one that is too cold,
+// give up on one that stays so, and continue without sensors that vanish.
 package temperature
 
 import (
@@ -16,8 +16,9 @@ const name = "warm"
 
 var directory = rig.ExperimentHome + "/" + name + ".krun"
 
-// experiment returns a configuration of executions of the benchmark "held". top are lines of [experiment], gate are lines of [temperature],
-// policy is that of the control. A hook tells the rig that the gate comes next, and everybody is told of what happens in a file.
+// experiment returns a configuration with executions of the benchmark "held". top contains lines of
+// [experiment], gate lines of [temperature], policy is that of the control. A hook tells the rig
+// that the gate comes next, and notifications are written to a file.
 func experiment(top, gate, policy string) string {
 	return fmt.Sprintf(`[experiment]
 %s
@@ -61,7 +62,8 @@ tickless = "warn"
 `, top, gate, rig.HeldBenchmark, policy)
 }
 
-// hardware is a machine with an experiment of two executions. The first start reads the base temperatures; each of the next two has an execution.
+// hardware is a machine with an experiment of two executions. The first start reads the base
+// temperatures; each of the next two has an execution.
 func hardware(t *testing.T, gate string) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
@@ -71,7 +73,7 @@ func hardware(t *testing.T, gate string) *rig.Machine {
 	return rig.Krund(t, rig.Options{Payload: &files})
 }
 
-// rebooted waits until the machine restarts itself, which leaves it off.
+// rebooted waits until the machine has restarted itself, which leaves it off.
 func rebooted(t *testing.T, m *rig.Machine) {
 	t.Helper()
 	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
@@ -79,14 +81,14 @@ func rebooted(t *testing.T, m *rig.Machine) {
 	}
 }
 
-// atTheGate starts the machine, and returns when krund is about to look at the temperatures.
+// atTheGate starts the machine, and returns when krund is about to read the temperatures.
 func atTheGate(m *rig.Machine) {
 	m.PowerOn()
 	m.WaitConsole("^RIG-HOOK$")
 	m.WaitUp()
 }
 
-// guestNow is the time of the machine's own clock.
+// guestNow returns the time of the guest's clock.
 func guestNow(t *testing.T, m *rig.Machine) time.Time {
 	t.Helper()
 	now, err := time.Parse(time.RFC3339Nano, strings.Replace(m.Sh("date -u --iso-8601=ns"), ",", ".", 1))
@@ -96,7 +98,7 @@ func guestNow(t *testing.T, m *rig.Machine) time.Time {
 	return now
 }
 
-// celsius prints readings in the order of the record.
+// celsius formats readings in the order of the record.
 func celsius(list []results.Temperature) string {
 	var values []string
 	for _, r := range list {

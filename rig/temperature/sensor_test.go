@@ -8,12 +8,13 @@ import (
 	"krund/rig"
 )
 
-// sensor makes an lm75 of 25 degrees; hot makes it 60, and gone takes it away. Its registers hold the bytes swapped.
+// sensor creates an lm75 at 25 degrees; hot sets it to 60, and gone removes it. Its registers are
+// big-endian.
 const (
 	driver = "modprobe i2c-dev && modprobe i2c-stub chip_addr=0x48 && modprobe lm75"
 	bus    = `bus=$(i2cdetect -l | awk '/SMBus stub/ { sub("i2c-", "", $1); print $1 }'); `
 	sensor = bus + "i2cset -y $bus 0x48 3 0x0050 w; i2cset -y $bus 0x48 2 0x004b w; i2cset -y $bus 0x48 0 0x0019 w; echo lm75 0x48 >/sys/bus/i2c/devices/i2c-$bus/new_device"
-	hot    = bus + "i2cset -f -y $bus 0x48 0 0x003c w" // although the driver has it
+	hot    = bus + "i2cset -f -y $bus 0x48 0 0x003c w" // although the driver uses it
 	gone   = bus + "echo 0x48 >/sys/bus/i2c/devices/i2c-$bus/delete_device"
 )
 
@@ -32,10 +33,10 @@ func TestASensorVanishes(t *testing.T) {
 	const only, none = `sensors = ["lm75*"]`, "none of the temperature sensors that the experiment began with can be read"
 	for _, c := range []struct {
 		name, gate, policy string
-		hot                bool // when the first execution ends
+		hot                bool // hot at the end of the first execution
 		want               string
 	}{
-		{"while krund waits for it to cool down", only, "require", true, none}, // the first, since it counts lines of the console
+		{"while krund waits for it to cool down", only, "require", true, none}, // must be first, because it counts lines of the console
 		{"the only one, which is required", only, "require", false, none},
 		{"the only one, which is not required", only, "apply", false, ""},
 		{"one of several", "", "require", false, ""},
@@ -47,8 +48,8 @@ func TestASensorVanishes(t *testing.T) {
 			if c.hot {
 				m.Sh(hot)
 				m.LetGo()
-				m.WaitConsole("^RIG-HOOK$") // of the second execution
-				m.Sh("sleep 5; " + gone)    // between its first two looks, which are ten seconds apart
+				m.WaitConsole("^RIG-HOOK$") // hook of the second execution
+				m.Sh("sleep 5; " + gone)    // between its first two readings, which are ten seconds apart
 			} else {
 				m.Sh(gone)
 				m.LetGo()
@@ -58,7 +59,7 @@ func TestASensorVanishes(t *testing.T) {
 	}
 }
 
-// hold starts krund and stops the benchmark in the first execution.
+// hold starts krund and holds the benchmark in the first execution.
 func hold(m *rig.Machine, text string) *rig.Process {
 	m.Put(rig.ExperimentHome+"/"+name+".toml", 0o644, []byte(text))
 	m.Sh("rm -rf " + directory)
@@ -69,7 +70,8 @@ func hold(m *rig.Machine, text string) *rig.Process {
 	return krund
 }
 
-// vanished says how krund took it: want is what it stops with, or "" when it goes on with a remark in the record.
+// vanished checks krund's reaction: want is the error with which it stops, or "" if it continues
+// with a remark in the record.
 func vanished(t *testing.T, m *rig.Machine, krund *rig.Process, want string) {
 	out, status := krund.Wait()
 	e := m.ExperimentNow(directory)

@@ -1,12 +1,12 @@
 /*
- * runner.c - iteration runner for shared libraries, of C or any language that
- * can make one.
+ * runner.c - iteration runner for shared libraries, written in C or any language
+ * that can produce one.
  *
  *	runner BENCHMARK_FILE PARAMETER
  *
  * Loads the benchmark and calls its run_iter(PARAMETER) until libkrun, which is
  * linked in, says stop. The result of run_iter is ignored: a benchmark that
- * finds itself wrong exits with a status of its own, which is kept.
+ * computes a wrong result exits with its own status, which is kept.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ static int fail(int status, const char *what, const char *why)
 	return status;
 }
 
-/* parse_int reads a decimal int; 0 means success. */
+/* parse_int parses a decimal int. It returns 0 on success. */
 static int parse_int(const char *s, int *out)
 {
 	char *end;
@@ -48,7 +48,7 @@ static int parse_int(const char *s, int *out)
 	return 0;
 }
 
-/* open_file loads the file, never a library of that name from the system's directories. */
+/* open_file loads the file, never a library of that name from the system directories. */
 static void *open_file(const char *path)
 {
 	char *here = NULL;
@@ -65,7 +65,7 @@ static void *open_file(const char *path)
 	return library;
 }
 
-/* measure iterates until libkrun says stop, and returns the code of the call that failed, or 0. */
+/* measure iterates until libkrun says stop. It returns the code of the call that failed, or 0. */
 static int measure(krun *k, entry run_iter, int parameter)
 {
 	int err;

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestNothingIsAllocated: no garbage is collected while krund reads. The race detector allocates.
+// TestNothingIsAllocated: krund must not collect garbage while it reads. The race detector
+// allocates.
 func TestNothingIsAllocated(t *testing.T) {
 	r := NewReader(1 << 20)
 	_, _ = r.Write([]byte(`{"wallclock_times": [0.5`))

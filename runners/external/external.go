@@ -1,19 +1,17 @@
-// Package external reads what an external suite prints: a program that measures
-// its iterations itself and does not use libkrun. The protocol is Krun's. The
-// suite is called with benchmark name, number of iterations, parameter and a
-// flag, and prints one JSON object on stdout:
+// Package external parses the output of an external suite: a program that measures its iterations
+// itself and does not use libkrun. The protocol is Krun's. The suite is called with benchmark name,
+// number of iterations, parameter and a flag, and prints one JSON object to stdout:
 //
 //	{"wallclock_times": [0.25, 0.125], "core_cycle_counts": [[9, 5], [8, 4]],
 //	 "aperf_counts": [[7, 3], [6, 2]], "mperf_counts": [[7, 3], [6, 2]]}
 //
-// wallclock_times has the seconds of each iteration. The counts have a list per
-// core of a number per iteration, or are empty. Exactly these four keys.
+// wallclock_times contains the seconds of each iteration. The counts contain one list per core with
+// one number per iteration, or are empty. There must be exactly these four keys.
 //
-// A [Reader] takes the text in pieces, as it comes out of the pipe, and keeps
-// numbers only: its memory does not depend on how much a suite prints. It is
-// strict: what it accepts is whole and consistent. It never runs anything and
-// never repairs anything. Whether the times can be true is not its business but
-// that of krund's verdict, which knows how long the process lived.
+// A [Reader] takes the text in chunks as it arrives from the pipe and stores only numbers: its
+// memory use does not depend on how much a suite prints. It is strict and accepts only complete and
+// consistent output. It never runs or repairs anything. Whether the times are plausible is decided
+// by krund's verdict, which knows the lifetime of the process. Start reading at [Reader].
 package external
 
 import (
@@ -24,7 +22,7 @@ import (
 	"strings"
 )
 
-// The keys of the object, all of them required.
+// The keys of the object. All of them are required.
 const (
 	keyWall   = "wallclock_times"
 	keyCycles = "core_cycle_counts"
@@ -32,22 +30,22 @@ const (
 	keyMPERF  = "mperf_counts"
 )
 
-// keys are in the order of Reader.lists.
+// keys has the keys in the order of Reader.lists.
 var keys = [...]string{keyWall, keyCycles, keyAPERF, keyMPERF}
 
-// The bounds of what a suite may print. Honest suites stay far below: 2000
-// iterations with three counts on 128 cores are 768,000 counts and 16 MB.
+// The limits of what a suite may print. Legitimate suites stay far below: 2000 iterations with
+// three counts on 128 cores are 768,000 counts and 16 MB.
 const (
 	MaxBytes  = 256 << 20 // on stdout, white space included
-	MaxCounts = 1 << 21   // in all lists of counts together
-	maxCores  = 8192      // the most that Linux can be built for
-	maxToken  = 64        // characters of a number, or of a key
+	MaxCounts = 1 << 21   // total number of counts
+	maxCores  = 8192      // the maximum that Linux supports
+	maxToken  = 64        // characters of a number or key
 )
 
-// maxSeconds bounds an iteration: nanoseconds of 146 years are within an int64.
+// maxSeconds bounds an iteration: 146 years in nanoseconds fit an int64.
 const maxSeconds = float64(1<<62) / 1e9
 
-// Result is what an external suite measured.
+// Result is the measurement of an external suite.
 type Result struct {
 	WallNS     []int64    // [iteration], nanoseconds, rounded to the nearest
 	CoreCycles [][]uint64 // [core][iteration]; nil when not measured
@@ -55,11 +53,11 @@ type Result struct {
 	MPERF      [][]uint64 // [core][iteration]; nil when not measured
 }
 
-// Cores is the number of cores of the counts, 0 when there are none.
+// Cores returns the number of cores with counts, 0 if there are none.
 func (r Result) Cores() int { return max(len(r.CoreCycles), len(r.APERF), len(r.MPERF)) }
 
-// Result ends the reading. The error says what is wrong and where, in words for
-// the author of the suite.
+// Result ends the input and returns the result. The error tells the author of the suite what is
+// wrong and where.
 func (r *Reader) Result() (Result, error) {
 	if err := r.finish(); err != nil {
 		return Result{}, err
@@ -78,17 +76,17 @@ func (r *Reader) Result() (Result, error) {
 	return out, nil
 }
 
-// finish returns what was wrong with the text that has ended.
+// finish returns the error of the complete text.
 func (r *Reader) finish() error {
 	switch {
 	case r.err != nil:
 		return r.err
-	case r.state == inQuote: // the text ended in the words that show what is wrong
+	case r.state == inQuote: // the text ended within the excerpt for the message
 		return r.explain()
 	case r.state == atStart:
 		return errors.New("nothing on stdout; want one JSON object")
 	case r.state != atEnd:
-		return r.at(errors.New("it ends before it is complete (was the output cut off?)"))
+		return r.at(errors.New("it is incomplete (was the output truncated?)"))
 	}
 	var missing []string
 	for i, key := range keys {
@@ -111,7 +109,7 @@ func wall(i int, number []byte) (int64, error) {
 	return int64(math.Round(seconds * 1e9)), nil
 }
 
-// count converts what a core counted in iteration i.
+// count converts a core's count of iteration i.
 func count(key string, core, i int, number []byte) (uint64, error) {
 	v, err := strconv.ParseUint(string(number), 10, 64)
 	if err != nil {

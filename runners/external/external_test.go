@@ -52,7 +52,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// with returns an object for two iterations on one core with one value replaced.
+// with returns an object for two iterations on one core, with one value replaced.
 func with(key, value string) string {
 	fields := map[string]string{
 		keyWall: "[1, 2]", keyCycles: "[[1, 2]]", keyAPERF: "[[1, 2]]", keyMPERF: "[[1, 2]]",
@@ -71,11 +71,11 @@ func TestParseRefuses(t *testing.T) {
 		{"nothing", "", "nothing on stdout"},
 		{"blank", " \n\t\n", "nothing on stdout"},
 		{"before", "starting up\r\n" + sound, `stdout begins with "starting up"; want one JSON object and nothing before it`},
-		{"after", sound + "\nbye\nbye", `stdout goes on with "bye" after the JSON object`},
-		{"two objects", sound + sound, "stdout goes on with"},
+		{"after", sound + "\nbye\nbye", `stdout continues with "bye" after the JSON object`},
+		{"two objects", sound + sound, "stdout continues with"},
 		{"a list", "[" + sound + "]", "stdout begins with"},
-		{"cut off", sound[:len(sound)-5], "ends before it is complete"},
-		{"only a brace", "{", "ends before it is complete"},
+		{"cut off", sound[:len(sound)-5], "it is incomplete"},
+		{"only a brace", "{", "it is incomplete"},
 		{"no colon", `{"wallclock_times" [1]}`, "at byte"},
 		{"key without quotes", `{wallclock_times: [1]}`, "at byte"},
 		{"lacks all", "{}", "lacks wallclock_times, core_cycle_counts, aperf_counts, mperf_counts"},
@@ -83,11 +83,11 @@ func TestParseRefuses(t *testing.T) {
 		{"fifth key", strings.Replace(sound, "{", `{"extra": 1, `, 1), `unknown key "extra"; want exactly`},
 		{"case", strings.Replace(sound, "aperf", "APERF", 1), `unknown key "APERF_counts"`},
 		{"long key", `{"` + strings.Repeat("k", 1000) + `": 1}`, `kkkk"...`},
-		{"twice", strings.Replace(sound, "{", `{"aperf_counts": [], `, 1), "key aperf_counts is there twice"},
+		{"twice", strings.Replace(sound, "{", `{"aperf_counts": [], `, 1), "key aperf_counts occurs twice"},
 		{"too few", with(keyWall, "[1]"), "wallclock_times has 1 numbers for 2 iterations"},
 		{"too many", with(keyWall, "[1,2,3]"), "wallclock_times has 3 numbers for 2 iterations"},
 		{"none", with(keyWall, "[]"), "wallclock_times has 0 numbers for 2 iterations"},
-		{"not a list", with(keyWall, "7"), "wallclock_times is not the list"},
+		{"not a list", with(keyWall, "7"), "wallclock_times must contain a list"},
 		{"nested", with(keyWall, "[[1, 2]]"), `"[1, 2]" is not a number`},
 		{"string", with(keyWall, `["1", "2"]`), "is not a number"},
 		{"truth", with(keyWall, "[true, 2]"), `"true" is not a number`},
@@ -101,7 +101,7 @@ func TestParseRefuses(t *testing.T) {
 		{"Infinity", with(keyWall, "[1, Infinity]"), "NaN and Infinity are not JSON"},
 		{"counts too short", with(keyCycles, "[[1]]"), "core_cycle_counts[0] has 1 numbers for 2 iterations"},
 		{"second core too short", with(keyCycles, "[[1, 2], [1]]"), "core_cycle_counts[1] has 1 numbers"},
-		{"flat counts", with(keyCycles, "[1, 2]"), "core_cycle_counts is not the list"},
+		{"flat counts", with(keyCycles, "[1, 2]"), "core_cycle_counts must contain a list"},
 		{"fraction", with(keyMPERF, "[[1, 2.0]]"), `mperf_counts[0][1] is "2.0"; want a whole number`},
 		{"negative count", with(keyMPERF, "[[-1, 2]]"), `mperf_counts[0][0] is "-1"`},
 		{"65 bits", with(keyMPERF, "[[1, 18446744073709551616]]"), "mperf_counts[0][1]"},
@@ -121,8 +121,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that what is accepted has the promised shape, and that
-// encoding/json agrees with its numbers.
+// FuzzParse checks that accepted output has the documented shape and that encoding/json agrees with
+// its numbers.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(with(keyWall, "[0.25, 1e-3]")), 2)
 	f.Add([]byte(with(keyMPERF, "[]")), 2)
@@ -164,7 +164,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// parse reads a whole text twice, in one piece and byte by byte, with the same result.
+// parse reads a complete text twice, in one piece and byte by byte, with the same result.
 func parse(stdout []byte, iterations int) (Result, error) {
 	whole, pieces := NewReader(iterations), NewReader(iterations)
 	if n, err := whole.Write(stdout); n != len(stdout) || err != nil {
@@ -180,7 +180,7 @@ func parse(stdout []byte, iterations int) (Result, error) {
 	return r, err
 }
 
-// TestBounds: what no honest suite prints is refused at once, and costs no memory.
+// TestBounds: output beyond the limits is rejected at once and uses no memory.
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("7", 65)
 	repeat := func(head, text string, n int) string { return head + strings.Repeat(text, n) }
@@ -193,7 +193,7 @@ func TestBounds(t *testing.T) {
 		{"key", `{"` + long, 2, "unknown key"},
 		{"cores", repeat(`{"aperf_counts": [`, "[1],", 9000), 1, "aperf_counts has more than 8192 cores"},
 		{"cores without iterations", repeat(`{"aperf_counts": [`, "[],", 9000), 0, "aperf_counts has more than 8192 cores"},
-		{"counts", repeat(`{"aperf_counts": [`, "["+strings.Repeat("1,", 1<<19-1)+"1],", 5), 1 << 19, "more than 2097152 counts in all"},
+		{"counts", repeat(`{"aperf_counts": [`, "["+strings.Repeat("1,", 1<<19-1)+"1],", 5), 1 << 19, "more than 2097152 counts in total"},
 		{"list beyond the iterations", repeat(`{"mperf_counts": [[1`, ",1", 100_000) + "]", 2, "mperf_counts[0] has 100001 numbers for 2 iterations"},
 	}
 	for _, test := range tests {
@@ -211,7 +211,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestMostBytes: the limit holds for white space, too, and what comes after it is not looked at.
+// TestMostBytes: the limit includes white space, and what exceeds it is not examined.
 func TestMostBytes(t *testing.T) {
 	r := NewReader(2)
 	r.offset = MaxBytes - 1

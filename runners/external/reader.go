@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Reader reads the stdout of one suite, piece by piece. It is an io.Writer that
-// never fails: what is wrong is Result's error, and the rest is then skipped.
-// Nothing is allocated but the lists of numbers, each at once in its full size.
+// Reader reads the stdout of one suite in chunks. It is an io.Writer that never fails: Result
+// returns the error, and the rest of the output is skipped. It allocates only the lists of numbers,
+// each at once in its full size.
 type Reader struct {
 	iterations int
 	offset     int64 // bytes before the current one
@@ -17,22 +17,21 @@ type Reader struct {
 	state      state
 
 	key  int             // index into keys
-	seen [len(keys)]bool // keys that came
-	list []uint64        // the counts of the core at hand
-	n    int             // numbers in the list at hand, also those beyond the iterations
+	seen [len(keys)]bool // keys seen so far
+	list []uint64        // the counts of the current core
+	n    int             // numbers in the current list, including excess ones
 
 	walls  []int64
 	counts [len(keys) - 1][][]uint64
 	total  int // of the counts
 
-	token   [maxToken]byte // a key, a number, or the words that show what is wrong
+	token   [maxToken]byte // a key, a number, or an excerpt for a message
 	length  int
-	explain func() error // what is wrong, when the token is whole
-	line    bool         // the token ends with the line
+	explain func() error // returns the error once the token is complete
+	line    bool         // the token ends at the end of the line
 }
 
-// NewReader returns a Reader for a suite that was asked for a number of
-// iterations.
+// NewReader returns a Reader for a suite that was asked for a number of iterations.
 func NewReader(iterations int) *Reader { return &Reader{iterations: iterations} }
 
 // state is what the next byte may be.
@@ -55,10 +54,10 @@ const (
 	afterCount                // comma or end of a core's list
 	afterList                 // comma or end of the object
 	atEnd                     // white space after the object
-	inQuote                   // what is wrong, to show it
+	inQuote                   // an excerpt for a message
 )
 
-// Write reads the next piece. It keeps nothing of it, and returns no error.
+// Write reads the next chunk. It does not keep it, and returns no error.
 func (r *Reader) Write(p []byte) (int, error) {
 	for i := 0; i < len(p) && r.err == nil; i++ {
 		switch {
@@ -73,8 +72,8 @@ func (r *Reader) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// next takes one byte. A number ends with the first byte that is not its own,
-// which is looked at again.
+// next processes one byte. A number ends at the first byte that is not part of it, which is
+// processed again.
 func (r *Reader) next(c byte) {
 	switch r.state {
 	case inKey:
@@ -97,7 +96,7 @@ func (r *Reader) next(c byte) {
 	}
 }
 
-// structure takes a byte that is neither white space nor within a token.
+// structure processes a byte that is neither white space nor part of a token.
 func (r *Reader) structure(c byte) {
 	switch s := r.state; {
 	case s == atStart && c == '{':
@@ -135,20 +134,20 @@ func (r *Reader) structure(c byte) {
 		r.state = atEnd
 	case s == atEnd:
 		r.show(c, true, func() error {
-			return fmt.Errorf("stdout goes on with %s after the JSON object; want nothing there "+
+			return fmt.Errorf("stdout continues with %s after the JSON object; want nothing there "+
 				"(print everything else to stderr)", quote(r.text()))
 		})
 	default:
-		r.err = r.at(fmt.Errorf("%q is not what can be here", c))
+		r.err = r.at(fmt.Errorf("%q is not allowed here", c))
 	}
 }
 
-// at adds to an error where it is.
+// at adds the position to an error.
 func (r *Reader) at(err error) error {
 	return fmt.Errorf("the JSON object on stdout, at byte %d: %w", r.offset, err)
 }
 
-// keyByte takes a byte of a key.
+// keyByte processes a byte of a key.
 func (r *Reader) keyByte(c byte) {
 	switch {
 	case c == '"':
@@ -157,7 +156,7 @@ func (r *Reader) keyByte(c byte) {
 		case r.key < 0:
 			r.err = r.at(r.unknownKey())
 		case r.seen[r.key]:
-			r.err = r.at(fmt.Errorf("key %s is there twice", keys[r.key]))
+			r.err = r.at(fmt.Errorf("key %s occurs twice", keys[r.key]))
 		default:
 			r.seen[r.key], r.state = true, atColon
 		}
@@ -173,7 +172,7 @@ func (r *Reader) unknownKey() error {
 		quote(r.text()), keyWall, keyCycles, keyAPERF, keyMPERF)
 }
 
-// begin begins the list of a key.
+// begin starts the list of a key.
 func (r *Reader) begin() {
 	r.state, r.n = atFirstItem, 0
 	if r.key == 0 {
@@ -181,7 +180,7 @@ func (r *Reader) begin() {
 	}
 }
 
-// beginCore begins the list of a core.
+// beginCore starts the list of a core.
 func (r *Reader) beginCore() {
 	lists := r.counts[r.key-1]
 	switch {
@@ -189,7 +188,7 @@ func (r *Reader) beginCore() {
 		r.err = fmt.Errorf("%s has more than %d cores", keys[r.key], maxCores)
 		return
 	case r.total+r.iterations > MaxCounts:
-		r.err = fmt.Errorf("more than %d counts in all; leave some of the lists empty, "+
+		r.err = fmt.Errorf("more than %d counts in total; leave some of the lists empty, "+
 			"or ask for fewer iterations", MaxCounts)
 		return
 	}
@@ -198,7 +197,7 @@ func (r *Reader) beginCore() {
 	r.list = make([]uint64, 0, max(r.iterations, 0))
 }
 
-// endList ends the list at hand, which must have a number for each iteration.
+// endList ends the current list, which must have one number per iteration.
 func (r *Reader) endList() {
 	core := r.state == atFirstCount || r.state == afterCount
 	switch {
@@ -215,7 +214,7 @@ func (r *Reader) endList() {
 	}
 }
 
-// beginNumber takes the first byte of a number.
+// beginNumber processes the first byte of a number.
 func (r *Reader) beginNumber(c byte, in state) {
 	if c == '-' || c >= '0' && c <= '9' {
 		r.state, r.length = in, 0
@@ -238,8 +237,7 @@ func (r *Reader) numberByte(c byte) {
 	r.add(c)
 }
 
-// number takes a whole number into its list. Those beyond the iterations are
-// only counted.
+// number stores an integer in its list. Excess numbers are only counted.
 func (r *Reader) number() error {
 	number := r.text()
 	if !json.Valid(number) {
@@ -263,8 +261,7 @@ func (r *Reader) number() error {
 	return err
 }
 
-// show collects what is wrong for a message: up to the end of the line, or of
-// the word.
+// show collects an excerpt for a message: up to the end of the line or of the word.
 func (r *Reader) show(c byte, line bool, explain func() error) {
 	r.state, r.length, r.line, r.explain = inQuote, 0, line, explain
 	r.quoteByte(c)
@@ -293,7 +290,7 @@ func (r *Reader) add(c byte) {
 
 func (r *Reader) text() []byte { return r.token[:r.length] }
 
-// notNumber says that the token is none.
+// notNumber returns the error for a token that is not a number.
 func (r *Reader) notNumber() error {
 	switch text := r.text(); {
 	case string(text) == "null":
@@ -301,16 +298,16 @@ func (r *Reader) notNumber() error {
 	case slices.Contains([]string{"NaN", "Infinity", "-", "-Infinity"}, string(text)):
 		return r.at(errors.New("NaN and Infinity are not JSON; an iteration without a time is an error"))
 	default:
-		return fmt.Errorf("%s is not the list it should be: %s is not a number", keys[r.key], quote(text))
+		return fmt.Errorf("%s must contain numbers: %s is not a number", keys[r.key], quote(text))
 	}
 }
 
-// notList says that the token is none.
+// notList returns the error for a token that is not a list.
 func (r *Reader) notList() error {
 	if string(r.text()) == "null" {
 		return r.null()
 	}
-	return fmt.Errorf("%s is not the list it should be: %s is not a list", keys[r.key], quote(r.text()))
+	return fmt.Errorf("%s must contain a list: %s is not a list", keys[r.key], quote(r.text()))
 }
 
 func (r *Reader) null() error {

@@ -1,7 +1,7 @@
 /**
- * What a benchmark in Java implements. The runner makes one object of the
- * benchmark's class, before it measures, and calls its run_iter again and again.
- * The name and the method are those benchmarks were written to for Krun.
+ * The interface of a benchmark in Java. The runner creates one object of the
+ * benchmark's class before it measures and calls its run_iter repeatedly. The
+ * names are those of Krun, so that its benchmarks run unchanged.
  */
 public interface BaseKrunEntry {
     /** One in-process iteration with the experiment's parameter. */

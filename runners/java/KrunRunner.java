@@ -5,16 +5,16 @@ import java.lang.reflect.InvocationTargetException;
 /**
  * Iteration runner for Java 8 and later.
  *
- * <pre>java -cp FOLDER_OF_THIS_CLASS:FOLDER_OF_THE_BENCHMARK KrunRunner CLASS PARAMETER</pre>
+ * <pre>java -cp DIRECTORY_OF_THIS_CLASS:DIRECTORY_OF_THE_BENCHMARK KrunRunner CLASS PARAMETER</pre>
  *
- * Makes an object of the class, which implements BaseKrunEntry, and calls its
+ * Creates an object of the class, which implements BaseKrunEntry, and calls its
  * run_iter(PARAMETER) until libkrun says stop. libkrun is linked into
- * libkrunjava.so, which lies beside this class.
+ * libkrunjava.so, which is in the directory of this class.
  *
  * Exit status: 0 measured; 64 usage; 65 the class does not implement
  * BaseKrunEntry; 66 the class cannot be loaded; 69 libkrunjava.so cannot be
  * loaded; 70 the benchmark raised an exception; 71 krun_init failed; 76 krun_begin
- * or krun_end failed. A status the benchmark exits with by itself is kept.
+ * or krun_end failed. If the benchmark exits by itself, its status is kept.
  */
 public final class KrunRunner implements BaseKrunEntry {
     private static final int EXIT_USAGE = 64;
@@ -29,16 +29,16 @@ public final class KrunRunner implements BaseKrunEntry {
     private static final String LIBRARY = "libkrunjava.so";
 
     /**
-     * What run_iter is called with. A field, and not final: a compiler must
-     * expect a native method to change it, so it reads it anew in each iteration
-     * and cannot move work that depends on the parameter alone out of the loop.
+     * The argument of run_iter. The field is not final: the compiler must assume
+     * that a native method changes it, so it reads it again in each iteration and
+     * cannot hoist work that depends only on the parameter out of the loop.
      */
     private static int parameter;
 
-    /** Memory to be given up when the benchmark has used all of it, so that this can be said. */
+    /** Memory that is released when the benchmark has used all memory, so that this can be reported. */
     private static byte[] reserve = new byte[1 << 20];
 
-    /** What is caught, looked up early: without memory no class can be found any more. */
+    /** The class that is caught, resolved early: without memory no class can be resolved. */
     static final Class<?> CAUGHT = Throwable.class;
 
     private KrunRunner() {
@@ -46,7 +46,7 @@ public final class KrunRunner implements BaseKrunEntry {
 
     private static native int version();
 
-    /** A handle, or one of libkrun's errors, which are negative. */
+    /** A handle, or an error of libkrun, which is negative. */
     private static native long init();
 
     private static native int shouldStop(long handle);
@@ -57,13 +57,13 @@ public final class KrunRunner implements BaseKrunEntry {
 
     private static native int done(long handle);
 
-    /** Character i of libkrun's explanation of a code, 0 behind its end. */
+    /** Character i of libkrun's explanation of a code, 0 after its end. */
     private static native int explanation(int code, int i);
 
-    /** End the process at once, without Java's help; status 0 does nothing. */
+    /** Ends the process at once, bypassing Java; status 0 does nothing. */
     private static native void halt(int status);
 
-    /** Run the benchmark that the arguments name, and exit. */
+    /** Runs the benchmark named by the arguments, and exits. */
     public static void main(String[] args) {
         if (args.length != 2 || !parse(args[1])) {
             System.err.println("usage: KrunRunner CLASS PARAMETER (an integer)");
@@ -85,10 +85,10 @@ public final class KrunRunner implements BaseKrunEntry {
         if (code != 0) {
             throw fail(EXIT_MEASURE, "krun_begin or krun_end: " + errorText(code), null);
         }
-        System.exit(0); // also when the benchmark has left threads
+        System.exit(0); // even if the benchmark left threads running
     }
 
-    /** Set the parameter to a decimal int; false when the text is none. */
+    /** Sets the parameter to a decimal int; returns false if the text is not one. */
     private static boolean parse(String text) {
         if (text.startsWith("+")) {
             return false;
@@ -101,7 +101,7 @@ public final class KrunRunner implements BaseKrunEntry {
         return true;
     }
 
-    /** Load the native methods from beside this class, and bind each. */
+    /** Loads the native methods from the directory of this class, and binds each. */
     private static void openLibrary() {
         int found;
         try {
@@ -121,8 +121,8 @@ public final class KrunRunner implements BaseKrunEntry {
     }
 
     /**
-     * Call once what the loop calls: a VM looks up a method by its name when it is
-     * called for the first time. libkrun refuses the null handle.
+     * Calls everything that the loop calls once, because a VM resolves a method at
+     * its first call. libkrun rejects the null handle.
      */
     private static void bind(BaseKrunEntry nothing) {
         shouldStop(0);
@@ -133,12 +133,12 @@ public final class KrunRunner implements BaseKrunEntry {
         halt(0);
     }
 
-    /** Does nothing: it is what bind calls. */
+    /** Does nothing; bind calls it. */
     @Override
     public void run_iter(int param) {
     }
 
-    /** The benchmark: an object of the class with this name, whose constructor takes no arguments. */
+    /** Returns the benchmark: an object of the class with this name, which has a constructor without arguments. */
     private static BaseKrunEntry load(String name) {
         try {
             Class<?> found = Class.forName(name);
@@ -158,9 +158,9 @@ public final class KrunRunner implements BaseKrunEntry {
     }
 
     /**
-     * Iterate until libkrun says stop; the code of the call that failed, or 0.
-     * What begin would return is not looked at: that would be measured, and end
-     * reports the same error.
+     * Iterates until libkrun says stop; returns the code of the call that failed, or 0.
+     * The result of begin is not checked, because the check would be measured, and
+     * end reports the same error.
      */
     private static int measure(long handle, BaseKrunEntry entry) {
         while (shouldStop(handle) == 0) {
@@ -174,7 +174,7 @@ public final class KrunRunner implements BaseKrunEntry {
         return done(handle);
     }
 
-    /** libkrun's explanation of a code. */
+    /** Returns libkrun's explanation of a code. */
     private static String errorText(int code) {
         StringBuilder text = new StringBuilder();
         for (int i = 0, c; (c = explanation(code, i)) != 0; i++) {
@@ -183,7 +183,7 @@ public final class KrunRunner implements BaseKrunEntry {
         return text.toString();
     }
 
-    /** What the exception says of itself, or its class's name if even that raises one. */
+    /** Returns the exception as one line, or its class name if even that raises an exception. */
     private static String oneLine(Throwable e) {
         try {
             return e.toString().trim().replaceAll("\\s+", " ");
@@ -201,9 +201,9 @@ public final class KrunRunner implements BaseKrunEntry {
     }
 
     /**
-     * Say why on stderr and exit; never returns. With an exception its trace comes
-     * first, and the message ends in the exception: krund quotes the last line.
-     * A VM that has no memory even for that is ended without it.
+     * Prints the reason to stderr and exits; never returns. With an exception it
+     * prints the stack trace first, and the message ends with the exception, because
+     * krund quotes the last line. A VM without memory for that is ended natively.
      */
     private static Error fail(int status, String message, Throwable e) {
         reserve = null;

@@ -1,10 +1,10 @@
 /*
- * krun.c - libkrun for KrunRunner.java: its native methods, by the names that the
- * Java Native Interface gives them. libkrun is linked in.
+ * krun.c - libkrun for KrunRunner.java: its native methods, with the names that
+ * the Java Native Interface prescribes. libkrun is linked in.
  *
- * Static methods that take and return numbers never look at the two pointers the
- * VM passes first, so jni.h is not needed: a jint is an int32_t, a jlong an
- * int64_t. A handle crosses as a number.
+ * Static methods with numeric arguments and results never use the two pointers
+ * that the VM passes first, so jni.h is not needed: a jint is an int32_t, a jlong
+ * an int64_t. A handle is passed as a number.
  */
 #include <stdint.h>
 #include <string.h>
@@ -36,7 +36,7 @@ NATIVE(int32_t, version)(VM)
 	return krun_version();
 }
 
-/* init returns the handle, or libkrun's error, which is negative; addresses of a process are not. */
+/* init returns the handle, or an error of libkrun, which is negative, unlike addresses. */
 NATIVE(int64_t, init)(VM)
 {
 	krun *k;
@@ -70,7 +70,7 @@ NATIVE(int32_t, done)(VM, int64_t k)
 	return krun_done(handle(k));
 }
 
-/* explanation returns character i of a code's explanation, 0 behind its end: a string would need jni.h. */
+/* explanation returns character i of a code's explanation, 0 after its end: returning a string would need jni.h. */
 NATIVE(int32_t, explanation)(VM, int32_t code, int32_t i)
 {
 	const char *text = krun_strerror(code);
@@ -79,7 +79,7 @@ NATIVE(int32_t, explanation)(VM, int32_t code, int32_t i)
 	return i >= 0 && (size_t)i < strlen(text) ? text[i] : 0;
 }
 
-/* halt is for a VM without memory; it is called with 0 before, for by then the VM could not look it up. */
+/* halt is for a VM without memory. It is called with 0 earlier, because the VM could not resolve it then. */
 NATIVE(void, halt)(VM, int32_t status)
 {
 	UNUSED;

@@ -9,12 +9,12 @@
  *	done()         undefined, or the error's code
  *	strerror(code) a string
  *
- * Success is undefined because that is what a function returns which makes no
- * value: begin and end call nothing of Node's.
+ * Success is undefined because that is the result of a function that creates no
+ * value: begin and end call no function of Node.
  *
- * The part of Node-API that is used is declared here, from its documentation: it
- * is a stable binary interface of Node's executable, and no header of Node has to
- * be installed. All of it has been there since Node-API version 1, Node 8.
+ * The functions of Node-API that are used are declared here, according to its
+ * documentation: it is a stable binary interface of Node's executable, so no
+ * header of Node is needed. All of them exist since Node-API version 1, Node 8.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,16 +39,16 @@ napi_status napi_throw_error(napi_env env, const char *code, const char *message
 
 #define NAPI_AUTO_LENGTH SIZE_MAX
 
-/* What Node looks for in an addon. */
+/* The symbol that Node looks for in an addon. */
 __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_env env, napi_value exports);
 
 /*
- * The process's handle. It is not kept in a JavaScript object, from which begin
- * and end would have to fetch it while measuring.
+ * The process's handle. It is not stored in a JavaScript object, because begin and
+ * end would have to fetch it from there while measuring.
  */
 static krun *handle;
 
-/* outcome is undefined for success, else the code. */
+/* outcome returns undefined for success, else the code. */
 static napi_value outcome(napi_env env, int code)
 {
 	napi_value value = NULL;

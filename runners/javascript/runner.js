@@ -10,14 +10,14 @@
  * exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
  * 66 the benchmark cannot be loaded; 69 krun.node cannot be loaded; 70 the
  * benchmark raised an exception; 71 krun_init failed; 76 krun_begin or krun_end
- * failed. A status the benchmark exits with by itself is kept.
+ * failed. If the benchmark exits by itself, its status is kept.
  */
 "use strict";
 
 const fs = require("fs");
 const { Module } = require("module");
 const path = require("path");
-const process = require("process"); // a benchmark may have a global of this name
+const process = require("process"); // a benchmark may define a global with this name
 const vm = require("vm");
 
 const EXIT_USAGE = 64;
@@ -30,15 +30,15 @@ const EXIT_MEASURE = 76;
 
 const VERSION = 1; // KRUN_VERSION of krun.h
 
-/* complain says why on stderr and exits. */
+/* complain prints the reason to stderr and exits. */
 function complain(status, message) {
   process.stderr.write(`runner.js: ${message}\n`);
   process.exit(status);
 }
 
 /*
- * summary is an exception in one line, as "TypeError: x is not a function". What
- * is thrown need not be an Error, nor let itself be written.
+ * summary returns an exception as one line, such as "TypeError: x is not a function".
+ * A thrown value need not be an Error, and its conversion to a string may fail.
  */
 function summary(exception) {
   try {
@@ -48,7 +48,7 @@ function summary(exception) {
   }
 }
 
-/* trace is the stack of an exception, "" where it has none. */
+/* trace returns the stack of an exception, or "" if it has none. */
 function trace(exception) {
   try {
     return typeof exception.stack === "string" ? `${exception.stack}\n` : "";
@@ -58,8 +58,8 @@ function trace(exception) {
 }
 
 /*
- * complainOf is complain with the stack of an exception. The message ends in the
- * exception: krund quotes the last line.
+ * complainOf is complain with the stack of an exception. The message ends with the
+ * exception, because krund quotes the last line.
  */
 function complainOf(status, message, exception) {
   process.stderr.write(trace(exception));
@@ -82,22 +82,22 @@ function openLibrary() {
   return addon.exports;
 }
 
-/* runFile runs a file as a script in the global scope. It throws what reading, compiling and running throw. */
+/* runFile runs a file as a script in the global scope. It throws exceptions from reading, compiling and running. */
 function runFile(file) {
   return new vm.Script(fs.readFileSync(file, "utf8"), { filename: file }).runInThisContext();
 }
 
 /* blockingOutput lets the runner exit at once without losing what was printed into a pipe. */
-function blockingOutput() {
+/* blockingOutput allows the runner to exit at once without losing output to a pipe. */
   for (const stream of [process.stdout, process.stderr])
     if (stream._handle && stream._handle.setBlocking)
       stream._handle.setBlocking(true);
 }
 
 /*
- * defineGlobals makes the functions of d8 that benchmarks use, and Node's require.
- * load and require find what lies beside the benchmark at the given path; load
- * looks into the working directory too, as d8 does.
+ * defineGlobals defines the functions of d8 that benchmarks use, and Node's require.
+ * load and require search the directory of the benchmark at the given path; load
+ * also searches the working directory, like d8.
  */
 function defineGlobals(benchmark) {
   const directory = path.dirname(path.resolve(benchmark));
@@ -136,8 +136,8 @@ function loadBenchmark(file) {
 
 /*
  * measure iterates until libkrun says stop, and returns the code of the call that
- * failed, or undefined. A function of its own, so that V8 compiles the loop by
- * itself.
+ * failed, or undefined. It is a separate function, so that V8 compiles the loop on
+ * its own.
  */
 function measure(shouldStop, begin, end, run_iter, parameter) {
   while (!shouldStop()) {
@@ -151,7 +151,7 @@ function measure(shouldStop, begin, end, run_iter, parameter) {
 }
 
 function main(argv) {
-  const parameter = Number(argv[1]) + 0; // not -0, which is no small integer to V8
+  const parameter = Number(argv[1]) + 0; // not -0, which V8 does not represent as a small integer
   if (argv.length !== 2 || !/^-?[0-9]+$/.test(argv[1]) || !Number.isSafeInteger(parameter)) {
     process.stderr.write("usage: runner.js BENCHMARK_FILE PARAMETER (an integer)\n");
     process.exit(EXIT_USAGE);
@@ -172,7 +172,7 @@ function main(argv) {
     code = krun.done();
   if (code !== undefined)
     complain(EXIT_MEASURE, `krun_begin or krun_end: ${krun.strerror(code)}`);
-  process.exit(); // now, whatever timers and promises the benchmark has left; the status is 0 unless it has set another
+  process.exit(); // now, regardless of pending timers and promises; the status is 0 unless the benchmark set another
 }
 
 main(process.argv.slice(2));

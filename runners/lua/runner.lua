@@ -10,8 +10,8 @@ names, or libkrun.so beside this file, or ../../lib/libkrun.so.
 exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
 66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
 raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. A
-status the benchmark exits with by itself is kept.
-]]
+raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. If the
+benchmark exits by itself, its status is kept.
 
 local EXIT_USAGE = 64
 local EXIT_NO_ENTRY = 65
@@ -22,15 +22,15 @@ local EXIT_INIT = 71
 local EXIT_MEASURE = 76
 
 local VERSION = 1 -- KRUN_VERSION of krun.h
-local EXACT = 2 ^ 53 -- integers up to here are numbers of their own
+local EXACT = 2 ^ 53 -- integers up to here are represented exactly
 
--- The benchmark shares the global variables; what is needed after it was loaded
--- is kept here.
+-- The benchmark shares the global variables, so everything that is needed after loading it is kept
+-- in locals.
 local exit, stderr, traceback = os.exit, io.stderr, debug.traceback
 local collectgarbage, pcall, xpcall, tostring, type = collectgarbage, pcall, xpcall, tostring, type
 local globals, rawget = _G, rawget
 
--- fail says why on stderr, in pieces since memory may be short, and exits.
+-- fail prints the reason to stderr, in pieces because memory may be short, and exits.
 local function fail(status, ...)
   stderr:write("runner.lua: ", ...)
   stderr:write("\n")
@@ -41,32 +41,32 @@ local function one_line(err)
   return (tostring(err):gsub("%s+", " "))
 end
 
--- text is an error value, which need not be a string, on one line.
+-- text returns an error value, which need not be a string, as one line.
 local function text(err)
   local fine, s = pcall(one_line, err)
   return fine and s or type(err) == "string" and err or type(err)
 end
 
--- trace is the handler of a protected call: the traceback goes to stderr.
+-- trace is the handler of a protected call: it prints the traceback to stderr.
 local function trace(err)
   stderr:write(traceback(text(err), 2), "\n")
   return err
 end
 
--- fail_in_benchmark is fail after an error that trace has seen. The message ends
--- in the error: krund quotes the last line.
+-- fail_in_benchmark is fail after an error that trace has handled. The message ends with the error,
+-- because krund quotes the last line.
 local function fail_in_benchmark(status, path, stage, err)
-  collectgarbage() -- the error may be that there is no memory
+  collectgarbage() -- the error may be that memory is exhausted
   fail(status, path, " raised an exception ", stage, ": ", text(err))
 end
 
--- parse returns the integer that a text is, or nil.
+-- parse returns the integer in a text, or nil.
 local function parse(s)
   local n = s:match("^%-?%d+$") and tonumber(s)
   return n and n >= -EXACT and n <= EXACT and n + 0 or nil
 end
 
--- directory is the one a file is in, with a slash in it.
+-- directory returns the directory of a file, including the slash.
 local function directory(path)
   local dir = path:match("^(.*)/[^/]*$")
   if dir == "" then
@@ -75,7 +75,7 @@ local function directory(path)
   return dir and (dir:find("/", 1, true) and dir or "./" .. dir) or "./"
 end
 
--- library_path is where libkrun should be.
+-- library_path returns the path of libkrun.
 local function library_path()
   local path = os.getenv("KRUN_LIBRARY")
   if path and path ~= "" then
@@ -100,12 +100,12 @@ local DECLARATIONS = [[
   int krun_done(void *k);
 ]]
 
--- bind returns libkrun's functions, each looked up here and never again.
+-- bind returns libkrun's functions. They are looked up only here.
 local function bind(ffi, path)
   ffi.cdef(DECLARATIONS)
   local lib = ffi.load(path)
   return {
-    library = lib, -- lives as long as the functions
+    library = lib, -- keeps the library loaded as long as the functions
     version = lib.krun_version(),
     strerror = function(code) return ffi.string(lib.krun_strerror(code)) end,
     init = lib.krun_init,
@@ -134,7 +134,7 @@ local function open_library()
   return ffi, krun
 end
 
--- open_handle is krun_init.
+-- open_handle calls krun_init.
 local function open_handle(ffi, krun)
   local out = ffi.new("void *[1]")
   local code = krun.init(out)
@@ -144,8 +144,8 @@ local function open_handle(ffi, krun)
   return out[0]
 end
 
--- load_benchmark returns the function run_iter of the file at path. The file's
--- directory is the first in which require looks.
+-- load_benchmark returns the function run_iter of the file at path. require searches the file's
+-- directory first.
 local function load_benchmark(path)
   local dir = directory(path)
   package.path = dir .. "/?.lua;" .. dir .. "/?/init.lua;" .. package.path
@@ -166,12 +166,11 @@ local function load_benchmark(path)
   return run_iter
 end
 
--- measure iterates until libkrun says stop and returns the code of the call that
--- failed, or 0.
+-- measure iterates until libkrun says stop and returns the code of the call that failed, or 0.
 --
--- All that it calls is in local variables, and calls of C functions are compiled:
--- a trace goes on from one iteration into the next. krun_begin's result is not
--- looked at: that would be measured, and krun_end reports the same error.
+-- Everything that it calls is in local variables, and calls of C functions are compiled: a trace
+-- continues from one iteration into the next. The result of krun_begin is not checked, because the
+-- check would be measured, and krun_end reports the same error.
 local function measure(krun, handle, run_iter, parameter)
   local should_stop, begin, finish = krun.should_stop, krun.begin, krun.finish
   while should_stop(handle) == 0 do

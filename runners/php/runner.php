@@ -1,6 +1,6 @@
 <?php
 /*
- * Iteration runner for PHP: 7.4 and later, whose extension FFI it needs.
+ * Iteration runner for PHP: 7.4 and later; it needs the extension FFI.
  *
  *	runner.php BENCHMARK_FILE PARAMETER
  *
@@ -10,11 +10,11 @@
  *
  * Exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
  * 66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
- * raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. A
- * status the benchmark exits with by itself is kept.
+ * raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. If
+ * the benchmark exits by itself, its status is kept.
  */
 
-namespace krund\runner; // the benchmark's functions are in the global one
+namespace krund\runner; // the benchmark's functions are in the global namespace
 
 const EXIT_USAGE = 64;
 const EXIT_NO_ENTRY = 65;
@@ -36,39 +36,39 @@ const DECLARATIONS = '
     int krun_done(void *k);
 ';
 
-/* Say why on stderr and exit. */
+/* Prints the reason to stderr and exits. */
 function fail(int $status, string $message): void
 {
     fwrite(STDERR, "runner.php: $message\n");
     exit($status);
 }
 
-/* A text on one line. */
+/* Returns a text as one line. */
 function line(string $text): string
 {
     return implode(' ', preg_split('/\s+/', trim($text)));
 }
 
-/* Like fail, with the traceback of an exception. The message ends in the
- * exception: krund quotes the last line. */
+/* Like fail, with the traceback of an exception. The message ends with the
+ * exception, because krund quotes the last line. */
 function fail_in_benchmark(int $status, string $message, \Throwable $e): void
 {
     fwrite(STDERR, "$e\n");
     fail($status, "$message: " . line(get_class($e) . ': ' . $e->getMessage()));
 }
 
-/* The integer that a text is, or null. */
+/* Returns the integer in a text, or null. */
 function parse(string $text): ?int
 {
     $digits = $text !== '' && $text[0] === '-' ? substr($text, 1) : $text;
     if ($digits === '' || strspn($digits, '0123456789') !== strlen($digits)) {
         return null;
     }
-    $n = $text + 0; // a float when it is too large
+    $n = $text + 0; // a float if it is too large
     return is_int($n) ? $n : null;
 }
 
-/* Where libkrun should be. */
+/* Returns the path of libkrun. */
 function library_path(): string
 {
     $path = getenv('KRUN_LIBRARY');
@@ -79,7 +79,7 @@ function library_path(): string
     return file_exists($beside) ? $beside : __DIR__ . '/../../lib/libkrun.so';
 }
 
-/* The process execution. It is an object, because the benchmark shares the global
+/* The process execution. It is an object because the benchmark shares the global
  * variables. */
 final class Run
 {
@@ -88,16 +88,16 @@ final class Run
     private string $path;
     private int $parameter;
     private string $stage = 'while it was loaded';
-    private int $status = EXIT_BENCHMARK; // of an exception in this stage
+    private int $status = EXIT_BENCHMARK; // status for an exception in this stage
 
-    /* The one there is. */
+    /* Returns the only instance. */
     public static function only(): self
     {
         static $run = null;
         return $run ??= new self($_SERVER['argv']);
     }
 
-    /* What argv says, with libkrun attached to its buffer. */
+    /* Parses argv and attaches libkrun to its buffer. */
     private function __construct(array $argv)
     {
         $parameter = count($argv) === 3 ? parse($argv[2]) : null;
@@ -135,27 +135,27 @@ final class Run
         }
     }
 
-    /* The benchmark's file, to be included. Its directory is the first one in which
-     * include looks; the runner's own is not. */
+    /* Returns the benchmark's file, to be included. include searches its directory
+     * first, and does not search the runner's. */
     public function file(): string
     {
         $file = realpath($this->path);
         if ($file === false || !is_file($file) || !is_readable($file)) {
-            fail(EXIT_BENCHMARK, "cannot read the benchmark: $this->path is no file that can be read");
+            fail(EXIT_BENCHMARK, "cannot read the benchmark: $this->path is not a readable file");
         }
         set_include_path(dirname($file) . PATH_SEPARATOR . get_include_path());
         register_shutdown_function([$this, 'ended']);
         return $file;
     }
 
-    /* An exception came out of the benchmark. */
+    /* Reports an exception of the benchmark. */
     public function raised(\Throwable $e): void
     {
         fail_in_benchmark($this->status, "$this->path raised an exception $this->stage", $e);
     }
 
-    /* At the end of the process: an error that PHP cannot raise as an exception,
-     * memory_limit for instance, is the benchmark's like any other. */
+    /* At the end of the process: reports an error that PHP cannot raise as an
+     * exception, for instance memory_limit, as an error of the benchmark. */
     public function ended(): void
     {
         $fatal = E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR | E_PARSE;
@@ -165,7 +165,7 @@ final class Run
         }
     }
 
-    /* Iterate with the benchmark that was included. */
+    /* Iterates with the benchmark that was included. */
     public function iterate(): void
     {
         if (!function_exists('run_iter')) {
@@ -180,10 +180,10 @@ final class Run
     }
 }
 
-/* Iterate until libkrun says stop; the code of the call that failed, or 0.
+/* Iterates until libkrun says stop; returns the code of the call that failed, or 0.
  *
- * krun_begin's result is not looked at: that would be measured, and krun_end
- * reports the same error. */
+ * The result of krun_begin is not checked, because the check would be measured,
+ * and krun_end reports the same error. */
 function measure(\FFI $lib, \FFI\CData $handle, int $parameter): int
 {
     while (!$lib->krun_should_stop($handle)) {
@@ -197,14 +197,14 @@ function measure(\FFI $lib, \FFI\CData $handle, int $parameter): int
     return $lib->krun_done($handle);
 }
 
-// PHP's own messages are not the benchmark's output, whatever php.ini says. A
-// program written for an older PHP shall not spend its time on being told so.
+// PHP's own messages are not part of the benchmark's output, regardless of php.ini. A program
+// written for an older PHP should not spend time on deprecation messages.
 error_reporting(error_reporting() & ~E_DEPRECATED);
 ini_set('display_errors', 'stderr');
 ini_set('html_errors', '0');
 ini_set('log_errors', '0');
 
-// Here and not in a function, so that the benchmark's variables are global ones.
+// Not in a function, so that the benchmark's variables are global.
 try {
     include Run::only()->file();
     Run::only()->iterate();

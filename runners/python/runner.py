@@ -9,8 +9,8 @@ or libkrun.so beside this file, or ../../lib/libkrun.so.
 
 exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
 66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
-raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. A
-status the benchmark exits with by itself is kept.
+raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. If the
+benchmark exits by itself, its status is kept.
 """
 
 import ctypes
@@ -30,14 +30,14 @@ VERSION = 1  # KRUN_VERSION of krun.h
 
 
 def fail(status, message):
-    """Say why on stderr and exit."""
+    """Print the reason to stderr and exit."""
     sys.stderr.write("runner.py: %s\n" % message)
     sys.exit(status)
 
 
 def fail_in_benchmark(status, message):
     """Like fail, with the traceback of the exception being handled. The message
-    ends in the exception: krund quotes the last line."""
+    ends with the exception, because krund quotes the last line."""
     import traceback
     traceback.print_exc()
     what = traceback.format_exception_only(*sys.exc_info()[:2])[-1]
@@ -45,7 +45,7 @@ def fail_in_benchmark(status, message):
 
 
 def library_path():
-    """Where libkrun should be."""
+    """Return the path of libkrun."""
     path = os.environ.get("KRUN_LIBRARY")
     if path:
         return path
@@ -79,7 +79,7 @@ def open_library():
 
 
 def error_text(lib, code):
-    """libkrun's explanation of a code."""
+    """Return libkrun's explanation of a code."""
     return lib.krun_strerror(code).decode("ascii")
 
 
@@ -93,15 +93,15 @@ def open_handle(lib):
 
 
 def load_benchmark(path):
-    """The function run_iter of the file at path.
+    """Return the function run_iter of the file at path.
 
-    The file becomes a module named after it, and its directory the first entry of
-    sys.path in place of the runner's. It is compiled each time: a .pyc found or
-    left in its directory would make one process execution differ from the next.
+    The file becomes a module named after it, and its directory replaces the
+    runner's as the first entry of sys.path. It is compiled each time: a .pyc in its
+    directory would make one process execution differ from the next.
     """
     name = os.path.splitext(os.path.basename(path))[0]
     here = os.path.dirname(os.path.abspath(__file__))
-    if sys.path and sys.path[0] == here:  # not so with the options -I and -P
+    if sys.path and sys.path[0] == here:  # not with the options -I and -P
         del sys.path[0]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     sys.dont_write_bytecode = True
@@ -128,10 +128,10 @@ def load_benchmark(path):
 
 
 def measure(lib, handle, run_iter, parameter):
-    """Iterate until libkrun says stop; the code of the call that failed, or 0.
+    """Iterate until libkrun says stop; return the code of the call that failed, or 0.
 
-    krun_begin's result is not looked at: that would be measured, and krun_end
-    reports the same error.
+    The result of krun_begin is not checked, because the check would be measured,
+    and krun_end reports the same error.
     """
     should_stop, begin, end = lib.krun_should_stop, lib.krun_begin, lib.krun_end
     while not should_stop(handle):
@@ -144,7 +144,7 @@ def measure(lib, handle, run_iter, parameter):
 
 
 def main(argv):
-    """Run the benchmark that argv names; the exit status is in SystemExit if not 0."""
+    """Run the benchmark named by argv; a nonzero exit status is raised as SystemExit."""
     if len(argv) != 3 or not argv[2][argv[2].startswith("-"):].isdigit():
         sys.stderr.write("usage: runner.py BENCHMARK_FILE PARAMETER (an integer)\n")
         sys.exit(EXIT_USAGE)

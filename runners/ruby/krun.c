@@ -1,17 +1,17 @@
 /*
  * krun.c - libkrun's calls of an iteration as methods of CRuby.
  *
- * Fiddle takes a quarter of a microsecond on each side of a C function, half of
- * that in between the readings of the clock. A method written in C takes some
- * nanoseconds. This extension puts one over the method call of the three
+ * Fiddle takes a quarter of a microsecond before and after a C function, half of
+ * that between the readings of the clock. A method written in C takes some
+ * nanoseconds. This extension overrides the method call of the three
  * Fiddle::Function objects that runner.rb uses in its loop:
  *
  *	KrunRunner.hasten(should_stop, start, stop)
  *
- * What it needs of Ruby's C interface is declared here, so that it builds without
- * Ruby's headers and one file is right for all versions: all have exported these
- * functions, and have written an Integer n of a machine word's size less one bit
- * as 2n+1 and false as 0.
+ * The functions of Ruby's C interface that it needs are declared here, so that it
+ * builds without Ruby's headers and one file works with all versions: all of them
+ * export these functions, represent an Integer n of a machine word's size less one
+ * bit as 2n+1, and false as 0.
  */
 typedef unsigned long VALUE;
 typedef unsigned long ID;
@@ -58,7 +58,7 @@ static VALUE call_stop(VALUE self, VALUE k)
 	return number(stop(handle(k)));
 }
 
-/* address returns the address of a Fiddle::Function's function. */
+/* address returns the address of the C function of a Fiddle::Function. */
 static void *address(VALUE function)
 {
 	return (void *)rb_num2ulong(rb_funcallv(function, rb_intern("to_i"), 0, 0));
@@ -75,7 +75,7 @@ static VALUE hasten(VALUE self, VALUE fiddle_should_stop, VALUE fiddle_start, VA
 	return self;
 }
 
-/* Init_krunruby is what Ruby calls when it has loaded krunruby.so. */
+/* Init_krunruby is called by Ruby when it has loaded krunruby.so. */
 void Init_krunruby(void)
 {
 	rb_define_singleton_method(rb_define_module("KrunRunner"), "hasten", (method)hasten, 3);

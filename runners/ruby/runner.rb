@@ -11,10 +11,10 @@
 #
 # exit status: 0 measured; 64 usage; 65 the benchmark has no method run_iter; 66
 # the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
-# raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. A
-# status the benchmark exits with by itself is kept.
+# raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. If the benchmark exits
+# by itself, its status is kept.
 
-# Whatever the runner has is in here, so that a benchmark's names are its own.
+# Everything of the runner is in this module, so that it does not share names with the benchmark.
 module KrunRunner
   EXIT_USAGE = 64
   EXIT_NO_ENTRY = 65
@@ -26,25 +26,25 @@ module KrunRunner
 
   VERSION = 1 # KRUN_VERSION of krun.h
 
-  # What the benchmark may do by itself; all else is a failure.
+  # What the benchmark may do on its own; everything else is a failure.
   ITS_OWN = [SystemExit, SignalException].freeze
 
-  # Says why on stderr and exits. The text is joined as bytes: a file's name and
-  # an exception's message may be in encodings that do not mix.
+  # Prints the reason to stderr and exits. The text is joined as bytes, because a file name and an
+  # exception's message may have incompatible encodings.
   def self.fail(status, *text)
     $stderr.write("runner.rb: ".b, *text.map(&:b), "\n")
     Kernel.exit(status)
   end
 
-  # Like fail, with the trace of the exception. The message ends in the
-  # exception's first line: krund quotes the last line.
+  # Like fail, with the backtrace of the exception. The message ends with the first line of the
+  # exception, because krund quotes the last line.
   def self.fail_in_benchmark(status, error, *text)
     $stderr.write(error.full_message(highlight: false, order: :top).b.chomp, "\n")
     message = error.message.b.strip.lines.first.to_s.strip
     fail(status, *text, ": ", error.class.to_s, ": ", message)
   end
 
-  # Where libkrun should be.
+  # Returns the path of libkrun.
   def self.library_path
     path = ENV["KRUN_LIBRARY"].to_s
     return path unless path.empty?
@@ -53,16 +53,17 @@ module KrunRunner
     File.exist?(beside) ? beside : File.expand_path("../../lib/libkrun.so", __dir__)
   end
 
-  # libkrun's functions. need_gvl keeps the interpreter lock during a call: no
-  # other thread of the benchmark can take it between the clock and run_iter.
-  # Fiddle has it from Ruby 3.0 on.
+  # libkrun's functions. need_gvl keeps the interpreter lock during a call, so that no other thread
+  # of the benchmark can take it between the clock and run_iter. Fiddle supports it from Ruby 3.0
+  # on.
   class Library
     attr_reader :should_stop, :start, :stop
 
     def initialize(path)
       require "fiddle"
       @file = Fiddle.dlopen(path)
-      # A handle is passed as a number: of a pointer, Fiddle would make objects in each call.
+      # A handle is passed as a number, because Fiddle would create objects for a pointer in each
+      # call.
       @should_stop, @start, @stop, @done =
         %w[krun_should_stop krun_begin krun_end krun_done].map { |name| bind(name, [Fiddle::TYPE_LONG]) }
       @init = bind("krun_init", [Fiddle::TYPE_VOIDP])
@@ -74,7 +75,7 @@ module KrunRunner
       @version.call
     end
 
-    # krun_init: its code and the handle, a number.
+    # Calls krun_init and returns its code and the handle, a number.
     def init
       out = Fiddle::Pointer.malloc(Fiddle::SIZEOF_VOIDP, Fiddle::RUBY_FREE)
       [@init.call(out), out.ptr.to_i]
@@ -84,23 +85,22 @@ module KrunRunner
       @done.call(handle)
     end
 
-    # libkrun's explanation of a code. The address comes as a number, because what
-    # a function returns as a pointer differs between VMs.
+    # Returns libkrun's explanation of a code. The address is a number, because VMs differ in what
+    # they return for a pointer.
     def error_text(code)
       Fiddle::Pointer.new(@strerror.call(code)).to_s
     end
 
-    # The three calls of an iteration, without the half microsecond that Fiddle
-    # spends inside the measurement: krunruby.so gives these function objects a
-    # method call of their own. Elsewhere than in CRuby, and without that file,
-    # they stay Fiddle's.
+    # Makes the three calls of an iteration without the half microsecond that Fiddle spends inside
+    # the measurement: krunruby.so overrides the method call of these function objects. On VMs other
+    # than CRuby, and without that file, Fiddle's method call is used.
     def hasten(extension)
       return unless RUBY_ENGINE == "ruby" && File.exist?(extension)
 
       require extension
       KrunRunner.hasten(@should_stop, @start, @stop)
     rescue LoadError
-      nil # a Ruby under development wants another version of each extension
+      nil # a development version of Ruby needs extensions built for it
     end
 
     private
@@ -115,7 +115,7 @@ module KrunRunner
     end
   end
 
-  # libkrun in the version that the runner was written for.
+  # Returns libkrun in the version that the runner was written for.
   def self.open_library
     path = library_path
     begin
@@ -130,15 +130,15 @@ module KrunRunner
     library
   end
 
-  # The handle, a number.
+  # Returns the handle, a number.
   def self.open_handle(library)
     code, handle = library.init
     fail(EXIT_INIT, "krun_init: ", library.error_text(code)) unless code.zero?
     handle
   end
 
-  # Loads the file at path. Its directory becomes the first one of $LOAD_PATH, and
-  # what it requires may require it.
+  # Loads the file at path. Its directory becomes the first one of $LOAD_PATH, and files that it
+  # requires may require it.
   def self.load_benchmark(path)
     begin
       file = File.realpath(path)
@@ -152,12 +152,12 @@ module KrunRunner
       load(file)
     rescue *ITS_OWN
       raise
-    rescue Exception => error # SyntaxError is no StandardError
+    rescue Exception => error # SyntaxError is not a StandardError
       fail_in_benchmark(EXIT_BENCHMARK, error, path, " raised an exception while it was loaded")
     end
   end
 
-  # Runs the benchmark that arguments name, by calling main's krun_measure.
+  # Runs the benchmark named by the arguments, by calling main's krun_measure.
   def self.run(main, arguments)
     path, parameter = arguments
     if arguments.size != 2 || parameter !~ /\A-?[0-9]+\z/
@@ -173,21 +173,21 @@ module KrunRunner
     fail(EXIT_MEASURE, "krun_begin or krun_end: ", library.error_text(code)) unless code.zero?
   end
 
-  # The code of the call that failed, or 0.
+  # Returns the code of the call that failed, or 0.
   def self.measure(main, path, library, handle, parameter)
     code = main.krun_measure(library.should_stop, library.start, library.stop, handle, parameter)
     code.zero? ? library.done(handle) : code
   rescue *ITS_OWN
     raise
-  rescue Exception => error # so are SystemStackError and NotImplementedError
+  rescue Exception => error # includes SystemStackError and NotImplementedError
     fail_in_benchmark(EXIT_EXCEPTION, error, path, " raised an exception in run_iter")
   end
 end
 
-# Iterates until libkrun says stop; the code of the krun_end that failed, or 0.
-# The result of krun_begin is not looked at: that would be measured, and krun_end
-# reports the same error. A method of main, because that is self in a benchmark's
-# own top-level code, whose instance variables run_iter may want.
+# Iterates until libkrun says stop; returns the code of the krun_end that failed, or 0. The result
+# of krun_begin is not checked, because the check would be measured, and krun_end reports the same
+# error. It is a method of main, because main is self in a benchmark's top-level code, whose
+# instance variables run_iter may use.
 def self.krun_measure(should_stop, start, stop, handle, parameter)
   while should_stop.call(handle) == 0
     start.call(handle)

@@ -1,5 +1,5 @@
-// Package runnertest finds what tests of runners and benchmarks need on a
-// machine: a C compiler, and VMs of the languages. Only tests import it.
+// Package runnertest finds what tests of runners and benchmarks need on a machine: a C compiler and
+// VMs. Only tests import it.
 package runnertest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Compiler returns the C compiler's command: the variable CC, or cc. The test is
-// skipped when there is none.
+// Compiler returns the command of the C compiler: the variable CC, or cc. It skips the test if
+// there is none.
 func Compiler(t testing.TB) string {
 	t.Helper()
 	cc := os.Getenv("CC")
@@ -24,11 +24,10 @@ func Compiler(t testing.TB) string {
 	return cc
 }
 
-// Pythons returns the paths of the Python interpreters: those of the usual names
-// in PATH, those pyenv has installed, and those named in KRUN_TEST_PYTHONS (a
-// list like PATH). The key is what the interpreter says it is, for instance
-// "CPython 2.7.18", so that each comes once. The test is skipped when there is
-// none.
+// Pythons returns the paths of the Python interpreters: those with the usual names in PATH, those
+// installed by pyenv, and those listed in KRUN_TEST_PYTHONS (a list like PATH). The key is the
+// interpreter's own name, for instance "CPython 2.7.18", so that each occurs once. It skips the
+// test if there is none.
 func Pythons(t testing.TB) map[string]string {
 	t.Helper()
 	candidates := filepath.SplitList(os.Getenv("KRUN_TEST_PYTHONS"))
@@ -37,7 +36,7 @@ func Pythons(t testing.TB) map[string]string {
 			candidates = append(candidates, path)
 		}
 	}
-	home, _ := os.UserHomeDir() // without one there is no pyenv either
+	home, _ := os.UserHomeDir() // without a home directory there is no pyenv either
 	installed, err := filepath.Glob(filepath.Join(home, ".pyenv", "versions", "*", "bin", "python"))
 	if err != nil {
 		t.Fatal(err)
@@ -61,8 +60,8 @@ func Pythons(t testing.TB) map[string]string {
 	return found
 }
 
-// vms are the programs that run a language other than Python (names, or patterns
-// of paths), and a question that one answers which can load libkrun.
+// vms are the programs that run a language other than Python (names, or patterns of paths), and a
+// command that prints the name of a VM that can load libkrun.
 var vms = map[string]struct {
 	programs []string
 	question []string
@@ -74,10 +73,9 @@ var vms = map[string]struct {
 	"php":        {[]string{"php"}, []string{"-r", `echo "PHP ", PHP_VERSION; exit(extension_loaded("FFI") ? 0 : 1);`}},
 }
 
-// Interpreters returns the paths of the VMs of a language (its name as package
-// runners has it), those in PATH and the usual directories, by what they say they
-// are. The test is skipped
-// when there is none, or when no runner for them could be built.
+// Interpreters returns the paths of the VMs of a language (its name as in package runners) in PATH
+// and the usual directories, by their own names. It skips the test if there is none, or if no
+// runner could be built for them.
 func Interpreters(t testing.TB, language string) map[string]string {
 	t.Helper()
 	if language == "python" {
@@ -105,8 +103,7 @@ func Interpreters(t testing.TB, language string) map[string]string {
 	return found
 }
 
-// candidates returns the paths of programs: those in PATH, and those that match
-// patterns.
+// candidates returns the paths of programs: those in PATH, and those that match patterns.
 func candidates(t testing.TB, programs []string) []string {
 	t.Helper()
 	var paths []string

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// announcement is the line that krund prints when an execution has ended.
+// announcement is the line that krund prints at the end of an execution.
 var announcement = regexp.MustCompile(`(?m)^\[ *(\d+)/\d+\] .* (completed|error|timeout|rerun) `)
 
-// hear takes in what a krund has printed. No execution may end twice.
+// hear processes the output of a krund. No execution may end twice.
 func (t *test) hear(printed string) error {
 	for _, m := range announcement.FindAllStringSubmatch(printed, -1) {
 		number, err := strconv.Atoi(m[1])
@@ -29,18 +29,18 @@ func (t *test) hear(printed string) error {
 		}
 		slot := number - 1
 		if was, twice := t.announced[slot]; twice {
-			return fmt.Errorf("krund announced slot %d as %s, and before as %s", slot, m[2], was)
+			return fmt.Errorf("krund announced slot %d as %s, but before as %s", slot, m[2], was)
 		}
 		t.announced[slot] = m[2]
 	}
 	return nil
 }
 
-// sameSize checks that the schedule has the size that it had at first.
+// sameSize checks that the size of the schedule has not changed.
 func (t *test) sameSize() error {
 	info, err := os.Stat(filepath.Join(t.directory, "schedule"))
 	if errors.Is(err, os.ErrNotExist) && t.size == 0 {
-		return nil // krund was killed before it came that far
+		return nil // krund was killed before it created the schedule
 	}
 	if err != nil {
 		return err
@@ -49,14 +49,14 @@ func (t *test) sameSize() error {
 		t.size = info.Size()
 	}
 	if info.Size() != t.size {
-		return fmt.Errorf("the schedule changed its size from %d to %d", t.size, info.Size())
+		return fmt.Errorf("the size of the schedule changed from %d to %d", t.size, info.Size())
 	}
 	return nil
 }
 
-// finished checks an experiment with nothing outstanding, and makes room for the next one.
+// finished checks an experiment with nothing outstanding, and removes it for the next one.
 func (t *test) finished() error {
-	t.unguarded = false // this krund has put everything back
+	t.unguarded = false // this krund has restored everything
 	if err := t.guardsGone(); err != nil {
 		return err
 	}
@@ -97,7 +97,8 @@ func (t *test) check() error {
 	return t.compare(outcomes)
 }
 
-// outcomes are those of all slots by the export, which may have each once.
+// outcomes returns the outcomes of all slots according to the export, which may contain each only
+// once.
 func (t *test) outcomes() (map[int]string, error) {
 	rows, err := t.export("--executions", "--all-outcomes")
 	if err != nil {
@@ -114,8 +115,9 @@ func (t *test) outcomes() (map[int]string, error) {
 	return outcomes, nil
 }
 
-// compare checks every exported iteration against the benchmark's own log: in its time exactly one
-// iteration of that number was run, all of an execution by one process, and none is exported twice.
+// compare checks every exported iteration against the benchmark's own log: exactly one iteration of
+// that number ran at that time, all iterations of an execution ran in one process, and none is
+// exported twice.
 func (t *test) compare(outcomes map[int]string) error {
 	ran, err := t.readLog()
 	if err != nil {
@@ -131,7 +133,7 @@ func (t *test) compare(outcomes map[int]string) error {
 		first, _ := slices.BinarySearchFunc(ran, from, iteration.compare)
 		last, _ := slices.BinarySearchFunc(ran, from+row.number("wall_ns")+1, iteration.compare)
 		if last-first != 1 || ran[first].exported || ran[first].number != row.number("iteration") {
-			return fmt.Errorf("slot %d, iteration %s at %d ns: the benchmark's log has %v in that time",
+			return fmt.Errorf("slot %d, iteration %s at %d ns: the benchmark's log has %v at that time",
 				slot, row["iteration"], from, ran[first:last])
 		}
 		if pid, known := process[slot]; known && pid != ran[first].pid {
@@ -142,7 +144,7 @@ func (t *test) compare(outcomes map[int]string) error {
 	}
 	for slot, outcome := range outcomes {
 		if outcome == "completed" && done[slot] != iterations || outcome != "completed" && done[slot] != 0 {
-			return fmt.Errorf("slot %d, %s: %d iterations are exported", slot, outcome, done[slot])
+			return fmt.Errorf("slot %d, %s: %d iterations were exported", slot, outcome, done[slot])
 		}
 	}
 	t.rows += len(rows)
@@ -152,7 +154,7 @@ func (t *test) compare(outcomes map[int]string) error {
 // iteration is a line of the benchmark's log.
 type iteration struct {
 	pid, number int64
-	at          int64 // on the clock of the export, in the middle of the iteration
+	at          int64 // time on the clock of the export, in the middle of the iteration
 	exported    bool
 }
 
@@ -175,11 +177,10 @@ func (t *test) readLog() ([]iteration, error) {
 	return ran, nil
 }
 
-// row is a row of a CSV, by its header.
+// row is a row of a CSV file, keyed by the header.
 type row map[string]string
 
-// number is a field that krunctl has written as a number; -1 when it is none, which no number of
-// the test is.
+// number returns a numeric field, or -1, which does not occur in the test, if it is not a number.
 func (r row) number(name string) int64 {
 	n, err := strconv.ParseInt(r[name], 10, 64)
 	if err != nil {
@@ -222,8 +223,7 @@ func (t *test) krunctl(args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// guardsGone waits until no guard is left. Then the setting is as it was, unless a guard was
-// killed.
+// guardsGone waits until no guard is left. The setting is then restored, unless a guard was killed.
 func (t *test) guardsGone() error {
 	err := t.gone(func(part string) bool { return part == victimGuard })
 	if err != nil {
@@ -235,7 +235,7 @@ func (t *test) guardsGone() error {
 // nothingLeft waits until no process of the test is left.
 func (t *test) nothingLeft() error { return t.gone(func(part string) bool { return part != "" }) }
 
-// gone waits until there is no such process. Those that were killed need a moment to end.
+// gone waits until there is no such process. Killed processes need a moment to end.
 func (t *test) gone(such func(part string) bool) error {
 	const tries, every = 1000, 30 * time.Millisecond
 	var left []process
@@ -246,7 +246,7 @@ func (t *test) gone(such func(part string) bool) error {
 		}
 		sleep(every)
 	}
-	return fmt.Errorf("half a minute after the end of krund there still is %v", left)
+	return fmt.Errorf("half a minute after the end of krund, %v still exists", left)
 }
 
 func (t *test) putBack() error {
@@ -255,7 +255,7 @@ func (t *test) putBack() error {
 	}
 	text, err := os.ReadFile(setting)
 	if now := strings.TrimSpace(string(text)); err == nil && now != t.before {
-		return fmt.Errorf("%s is %q and was %q", setting, now, t.before)
+		return fmt.Errorf("%s is %q, but was %q", setting, now, t.before)
 	}
 	return err
 }

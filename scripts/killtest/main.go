@@ -1,13 +1,13 @@
 // Command killtest kills krund, its guard, the stage and the benchmark with SIGKILL at random
-// moments, starts krund again whenever it has ended, and compares what krunctl exports with a log
-// that the benchmark itself keeps.
+// moments, restarts krund whenever it has ended, and compares krunctl's export with a log that the
+// benchmark itself writes.
 //
 //	go run ./scripts/killtest [KILLS [SEED]]     50 kills by default; the seed repeats the choices
 //
-// It needs `make build`. What must hold is in check.go; who is killed, in victims.go. A guard
-// exists only where krund changes a setting: the test uses vm.dirty_writeback_centisecs, and
-// without the right to write it no guard is killed. Benchmarks run as the caller: accounts are the
-// rig's.
+// It needs `make build`. check.go contains the checks, victims.go selects the processes to kill. A
+// guard exists only if krund changes a setting: the test uses vm.dirty_writeback_centisecs, and
+// without permission to write it no guard is killed. Benchmarks run as the caller: accounts are
+// tested in the rig. Start reading at test.
 package main
 
 import (
@@ -37,36 +37,36 @@ var benchPython []byte
 //go:embed experiment/config.toml
 var config string
 
-// The size of the experiment: it ends, and is checked and begun anew, many times.
+// The size of the experiment: it ends, is checked, and is started again many times.
 const (
 	keys       = 2
 	executions = 10
 	iterations = 8
 )
 
-// setting is what krund changes, so that it has a guard.
+// setting is the setting that krund changes, so that it has a guard.
 const setting = "/proc/sys/vm/dirty_writeback_centisecs"
 
 // longestPause is the longest time between two kills.
 const longestPause = 300 * time.Millisecond
 
-// test is one run of the whole.
+// test is one complete run.
 type test struct {
 	out       io.Writer
 	random    *rand.Rand
-	work      string // directory of everything
-	directory string // of the experiment
-	before    string // value of the setting; "" when it cannot be changed here
+	work      string // working directory
+	directory string // directory of the experiment
+	before    string // value of the setting; "" if it cannot be changed here
 
-	kills  map[string]int // by victim, in all
+	kills  map[string]int // by victim, in total
 	round  map[string]int // by victim, in this experiment
 	starts int
 	rounds int
-	rows   int // iterations that were exported and found in the log
+	rows   int // exported iterations that were found in the log
 
-	unguarded bool           // a guard was killed as well, so that the setting waits for the next krund
-	announced map[int]string // outcome by slot, as krund has printed it in this experiment
-	size      int64          // of the schedule
+	unguarded bool           // a guard was killed as well, so only the next krund restores the setting
+	announced map[int]string // outcome by slot, as printed by krund in this experiment
+	size      int64          // size of the schedule
 }
 
 func main() {
@@ -102,16 +102,16 @@ func run(args []string, out io.Writer) (err error) {
 	fmt.Fprintf(out, "seed %d: %d starts of krund, %d experiments, kills: %s; %d iterations exported\n",
 		numbers[1], t.starts, t.rounds, t.tally(), t.rows)
 	if err != nil {
-		if t.before != "" { // it may be krund that fails to put it back
+		if t.before != "" { // krund may have failed to restore it
 			err = errors.Join(err, os.WriteFile(setting, []byte(t.before), 0))
 		}
-		return fmt.Errorf("%w\n%s is left for a look", err, work)
+		return fmt.Errorf("%w\n%s is kept for inspection", err, work)
 	}
 	fmt.Fprintln(out, "nothing lost, nothing twice, and the benchmark's own log agrees")
 	return os.RemoveAll(work)
 }
 
-// prepare writes the experiment.
+// prepare creates the experiment.
 func (t *test) prepare() error {
 	if text, err := os.ReadFile(setting); err == nil && os.WriteFile(setting, text, 0) == nil {
 		t.before = strings.TrimSpace(string(text))
@@ -119,7 +119,7 @@ func (t *test) prepare() error {
 	policy := "require"
 	if t.before == "" || t.before == "0" {
 		policy, t.before = "off", ""
-		fmt.Fprintf(t.out, "no guard is killed: there is none, because %s cannot be changed here\n", setting)
+		fmt.Fprintf(t.out, "no guard is killed: krund has none, because %s cannot be changed here\n", setting)
 	}
 	dir := filepath.Join(t.work, "benchmarks", "logs")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -152,7 +152,7 @@ func (t *test) prepare() error {
 func (t *test) config() string { return filepath.Join(t.work, "test.toml") }
 func (t *test) log() string    { return filepath.Join(t.work, "log") }
 
-// killAll kills until it is enough, and then lets krund finish.
+// killAll performs all kills and then lets krund finish.
 func (t *test) killAll(kills int) error {
 	for killed := 0; killed < kills; {
 		k, err := t.start()
@@ -169,7 +169,7 @@ func (t *test) killAll(kills int) error {
 			return err
 		}
 	}
-	for before := t.rounds; t.rounds == before; { // what is begun is finished
+	for before := t.rounds; t.rounds == before; { // finish the current experiment
 		k, err := t.start()
 		if err == nil {
 			err = t.ended(k)
@@ -181,7 +181,7 @@ func (t *test) killAll(kills int) error {
 	return t.nothingLeft()
 }
 
-// choose picks a victim, krund itself more often than each of the others.
+// choose selects a victim, krund itself more often than each of the others.
 func (t *test) choose() string {
 	victims := []string{victimKrund, victimKrund, victimStage, victimBenchmark, victimAll}
 	if t.before != "" {
@@ -190,12 +190,12 @@ func (t *test) choose() string {
 	return victims[t.random.IntN(len(victims))]
 }
 
-// krund is one that was started.
+// krund is a started krund.
 type krund struct {
 	cmd    *exec.Cmd
 	stdout bytes.Buffer
 	done   chan struct{}
-	killed map[string]bool // who was killed while it ran
+	killed map[string]bool // victims killed while it ran
 }
 
 func (k *krund) alive() bool {
@@ -207,14 +207,13 @@ func (k *krund) alive() bool {
 	}
 }
 
-// start starts krund. Its standard error is a file, because its guard has it as well, and may
-// outlive it.
+// start starts krund. Its standard error is a file, because its guard shares it and may outlive it.
 func (t *test) start() (*krund, error) {
 	stderr, err := os.OpenFile(t.stderr(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	defer stderr.Close() //nolint:errcheck // krund has its own
+	defer stderr.Close() //nolint:errcheck // krund has its own descriptor
 	k := &krund{
 		cmd:  exec.CommandContext(context.Background(), "build/bin/krund", "run", t.config()),
 		done: make(chan struct{}), killed: map[string]bool{},
@@ -226,15 +225,15 @@ func (t *test) start() (*krund, error) {
 	t.starts++
 	go func() {
 		defer close(k.done)
-		_ = k.cmd.Wait() // ProcessState has it
+		_ = k.cmd.Wait() // see ProcessState
 	}()
 	return k, nil
 }
 
 func (t *test) stderr() string { return filepath.Join(t.work, "stderr") }
 
-// ended waits for krund's end, and looks at how it ended and what it has announced. An experiment
-// that is finished is checked, and the next one begins.
+// ended waits for the end of krund and checks its status and output. If the experiment is finished,
+// it is checked and the next one is started.
 func (t *test) ended(k *krund) error {
 	<-k.done
 	if err := t.hear(k.stdout.String()); err != nil {
@@ -251,12 +250,12 @@ func (t *test) ended(k *krund) error {
 	case code == -1 && (k.killed[victimKrund] || k.killed[victimAll]):
 		t.unguarded = t.unguarded || k.killed[victimGuard] || k.killed[victimAll]
 		if t.random.IntN(4) == 0 {
-			return t.guardsGone() // otherwise the next krund meets them
+			return t.guardsGone() // otherwise the next krund has to deal with them
 		}
 		return nil
 	case code == 0:
 		return t.finished()
-	case code == 1 && bytes.Contains(said, []byte("works on this experiment")): // a guard still does
+	case code == 1 && bytes.Contains(said, []byte("is running this experiment")): // a guard is still running
 		pause(t.random, longestPause/10)
 		return nil
 	case code == 1 && k.killed[victimGuard] && bytes.Contains(said, []byte("start the guard")):
@@ -269,4 +268,4 @@ func (t *test) ended(k *krund) error {
 // pause waits for a random time.
 func pause(random *rand.Rand, most time.Duration) { sleep(time.Duration(random.Int64N(int64(most)))) }
 
-func sleep(d time.Duration) { _ = sysroot.RealClock{}.Sleep(context.Background(), d) } // nothing ends that context
+func sleep(d time.Duration) { _ = sysroot.RealClock{}.Sleep(context.Background(), d) } // this context never ends

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Who is killed.
+// The victims.
 const (
 	victimKrund     = "krund"
-	victimGuard     = "guard"     // the process that puts the machine back when krund is dead
-	victimStage     = "stage"     // the process on its way to becoming the benchmark
+	victimGuard     = "guard"     // the process that restores the machine when krund is dead
+	victimStage     = "stage"     // the process that becomes the benchmark
 	victimBenchmark = "benchmark" //
-	victimAll       = "all"       // krund, and whatever of the others is there, at once: as systemd does
+	victimAll       = "all"       // krund and all existing others at once, like systemd
 )
 
 func (t *test) tally() string {
@@ -29,8 +29,8 @@ func (t *test) tally() string {
 }
 
 // kill kills a victim at a random moment of its life, and reports whether there was one. Half of
-// krund's moments are just after it has begun to write to the schedule or the results: it writes
-// for a few milliseconds of each execution only.
+// krund's moments are just after it started to write to the schedule or the results, because it
+// writes for only a few milliseconds of each execution.
 func (t *test) kill(k *krund, victim string) bool {
 	var list []process
 	switch victim {
@@ -58,10 +58,10 @@ func (t *test) kill(k *krund, victim string) bool {
 	return hit
 }
 
-// poll is how often the test looks for what it waits for.
+// poll is the polling interval of the test.
 const poll = 200 * time.Microsecond
 
-// await waits until there is a victim, or krund has ended.
+// await waits until there is a victim or krund has ended.
 func (t *test) await(k *krund, victim string) []process {
 	for k.alive() {
 		if list := t.victims(k.cmd.Process.Pid, victim); len(list) > 0 {
@@ -72,8 +72,8 @@ func (t *test) await(k *krund, victim string) []process {
 	return nil
 }
 
-// awaitWrite waits until krund has written to the schedule or made a file among the results, or has
-// ended.
+// awaitWrite waits until krund has written to the schedule or created a file among the results, or
+// has ended.
 func (t *test) awaitWrite(k *krund) {
 	last := func() (times [2]time.Time) {
 		for i, name := range []string{"schedule", "results"} {
@@ -88,7 +88,7 @@ func (t *test) awaitWrite(k *krund) {
 	}
 }
 
-// victims are the processes of the krund that has this number, and all guards of the experiment.
+// victims returns the processes of the krund with this PID, and all guards of the experiment.
 func (t *test) victims(krund int, victim string) []process {
 	var list []process
 	for _, p := range processes() {
@@ -104,8 +104,8 @@ func (t *test) victims(krund int, victim string) []process {
 	return list
 }
 
-// part says what part of this test a process is, by its arguments; "" for none, and for a stage,
-// whose arguments are the same everywhere.
+// part returns which part of this test a process is, by its arguments. It returns "" for other
+// processes, and for a stage, whose arguments are the same everywhere.
 func (t *test) part(p process) string {
 	switch name := filepath.Base(p.args[0]); {
 	case !slices.ContainsFunc(p.args, func(arg string) bool { return strings.HasPrefix(arg, t.work) }):
@@ -120,24 +120,24 @@ func (t *test) part(p process) string {
 	return victimBenchmark
 }
 
-// process is one of this machine.
+// process is a process of this machine.
 type process struct {
 	pid, parent int
 	args        []string // never empty
 }
 
-// kill kills the process if it still is the one that was found.
+// kill kills the process if it is still the one that was found.
 func (p process) kill() bool {
-	handle, err := os.FindProcess(p.pid) // holds on to the process, not to its number
+	handle, err := os.FindProcess(p.pid) // refers to the process rather than its PID
 	if err != nil {
 		return false
 	}
-	defer handle.Release() //nolint:errcheck // there is nothing to lose
+	defer handle.Release() //nolint:errcheck // nothing can be lost
 	now, ok := read(p.pid)
 	return ok && now.parent == p.parent && handle.Kill() == nil
 }
 
-// processes are all that can be looked at.
+// processes returns all processes that can be inspected.
 func processes() []process {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -154,7 +154,7 @@ func processes() []process {
 	return list
 }
 
-// read reads one process; false when it is gone, or a thread of the kernel.
+// read reads one process. It returns false if it is gone, or if it is a kernel thread.
 func read(pid int) (process, bool) {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil || len(line) == 0 {

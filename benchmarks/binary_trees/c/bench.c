@@ -1,11 +1,11 @@
 /*
- * binary_trees - make many perfect binary trees, count their nodes, and throw
- * them away, while a large one lives on.
+ * binary_trees - build many perfect binary trees, count their nodes, and discard
+ * them, while a large one stays alive.
  *
  * parameter  depth of the large tree, 6 to 24 (smaller ones count as 6)
- * checksum   the nodes of all trees together
+ * checksum   the total number of nodes of all trees
  *
- * After the description in the Computer Language Benchmarks Game.
+ * Based on the description in the Computer Language Benchmarks Game.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void discard(struct node *n)
 	free(n);
 }
 
-/* once makes a tree, counts it and throws it away. */
+/* once builds a tree, counts its nodes and discards it. */
 static long once(int depth)
 {
 	struct node *n = make(depth);
@@ -73,7 +73,7 @@ double checksum(int n)
 	return (double)nodes;
 }
 
-/* What is known; README.md tells from where. */
+/* Known checksums; README.md lists their origin. */
 static const struct { int n; double sum; } known[] = {
 	{ 10, 135854 },
 	{ 12, 674478 },

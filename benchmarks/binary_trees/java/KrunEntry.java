@@ -3,15 +3,15 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 
 /**
- * binary_trees - make many perfect binary trees, count their nodes, and throw
- * them away, while a large one lives on.
+ * binary_trees - build many perfect binary trees, count their nodes, and discard
+ * them, while a large one stays alive.
  *
  * <pre>
  * parameter  depth of the large tree, 6 to 24 (smaller ones count as 6)
- * checksum   the nodes of all trees together
+ * checksum   the total number of nodes of all trees
  * </pre>
  *
- * After the description in the Computer Language Benchmarks Game.
+ * Based on the description in the Computer Language Benchmarks Game.
  */
 final class KrunEntry implements BaseKrunEntry {
     private static final int LEAST = 4;
@@ -57,7 +57,7 @@ final class KrunEntry implements BaseKrunEntry {
         return nodes + count(large);
     }
 
-    /** What is known; README.md tells from where. */
+    /** Known checksums; README.md lists their origin. */
     private static final double[][] KNOWN = {
         { 10, 135854 },
         { 12, 674478 },
@@ -68,7 +68,7 @@ final class KrunEntry implements BaseKrunEntry {
     private double first;
     private boolean haveFirst;
 
-    /** The checksum for n: the known one, else that of the first iteration. */
+    /** Returns the expected checksum for n: the known one, else that of the first iteration. */
     private double expected(int n, double got) {
         for (double[] known : KNOWN) {
             if (known[0] == n) {
@@ -83,7 +83,7 @@ final class KrunEntry implements BaseKrunEntry {
         return first;
     }
 
-    /** A number's 17 significant digits, without zeros at the end, as C's %.17g writes those of a checksum. */
+    /** Formats a number with 17 significant digits and no trailing zeros, like C's %.17g. */
     private static String digits(double x) {
         return new BigDecimal(x).round(new MathContext(17, RoundingMode.HALF_EVEN)).stripTrailingZeros().toPlainString();
     }

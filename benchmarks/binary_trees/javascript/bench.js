@@ -1,11 +1,11 @@
 /*
- * binary_trees - make many perfect binary trees, count their nodes, and throw
- * them away, while a large one lives on.
+ * binary_trees - build many perfect binary trees, count their nodes, and discard
+ * them, while a large one stays alive.
  *
  * parameter  depth of the large tree, 6 to 24 (smaller ones count as 6)
- * checksum   the nodes of all trees together
+ * checksum   the total number of nodes of all trees
  *
- * After the description in the Computer Language Benchmarks Game.
+ * Based on the description in the Computer Language Benchmarks Game.
  */
 "use strict";
 
@@ -44,7 +44,7 @@ function checksum(n) {
   return nodes + count(large);
 }
 
-// What is known; README.md tells from where. Checksums of other parameters are
+// Known checksums; README.md lists their origin. Checksums of other parameters are
 // those of their first iteration.
 const EXPECTED = {
   10: 135854,

@@ -1,12 +1,12 @@
 <?php
 /*
- * binary_trees - make many perfect binary trees, count their nodes, and throw
- * them away, while a large one lives on.
+ * binary_trees - build many perfect binary trees, count their nodes, and discard
+ * them, while a large one stays alive.
  *
  * parameter  depth of the large tree, 6 to 24 (smaller ones count as 6)
- * checksum   the nodes of all trees together
+ * checksum   the total number of nodes of all trees
  *
- * After the description in the Computer Language Benchmarks Game. For PHP 7.4 and
+ * Based on the description in the Computer Language Benchmarks Game. For PHP 7.4 and
  * later.
  */
 
@@ -58,8 +58,8 @@ function checksum($n)
     return $sum + nodes($large);
 }
 
-/* The checksum to expect for n. What is known is in the table; README.md tells
- * from where. Checksums of other parameters are those of their first iteration. */
+/* Returns the expected checksum for n. Known ones are in the table; README.md lists
+ * their origin. Checksums of other parameters are those of their first iteration. */
 function expected($n, $got)
 {
     static $known = [

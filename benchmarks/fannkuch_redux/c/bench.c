@@ -6,7 +6,7 @@
  * checksum   1000 times the sum of the counts with alternating sign, plus the
  *            largest count
  *
- * After the description in the Computer Language Benchmarks Game; its order of
+ * Based on the description in the Computer Language Benchmarks Game; its order of
  * the permutations decides the signs.
  */
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 enum { MOST = 12 };
 
-/* flips counts the reversals of a permutation, which stays as it is. */
+/* flips counts the reversals of a permutation without modifying it. */
 static int flips(const int *permutation, int n)
 {
 	int p[MOST], count = 0, k;
@@ -76,7 +76,7 @@ double checksum(int n)
 	return (double)(sum * 1000 + most);
 }
 
-/* What is known; README.md tells from where. */
+/* Known checksums; README.md lists their origin. */
 static const struct { int n; double sum; } known[] = {
 	{ 7, 228016 },
 	{ 8, 1616022 },

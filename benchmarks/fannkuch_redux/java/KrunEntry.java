@@ -12,13 +12,13 @@ import java.math.RoundingMode;
  *            largest count
  * </pre>
  *
- * After the description in the Computer Language Benchmarks Game; its order of
+ * Based on the description in the Computer Language Benchmarks Game; its order of
  * the permutations decides the signs.
  */
 final class KrunEntry implements BaseKrunEntry {
     private static final int MOST = 12;
 
-    /** Count the reversals of a permutation, which stays as it is; p is for its copy. */
+    /** Count the reversals of a permutation without modifying it; p is for its copy. */
     private static int flips(int[] permutation, int[] p) {
         System.arraycopy(permutation, 0, p, 0, permutation.length);
         int count = 0;
@@ -78,7 +78,7 @@ final class KrunEntry implements BaseKrunEntry {
         return sum * 1000 + most;
     }
 
-    /** What is known; README.md tells from where. */
+    /** Known checksums; README.md lists their origin. */
     private static final double[][] KNOWN = {
         { 7, 228016 },
         { 8, 1616022 },
@@ -90,7 +90,7 @@ final class KrunEntry implements BaseKrunEntry {
     private double first;
     private boolean haveFirst;
 
-    /** The checksum for n: the known one, else that of the first iteration. */
+    /** Returns the expected checksum for n: the known one, else that of the first iteration. */
     private double expected(int n, double got) {
         for (double[] known : KNOWN) {
             if (known[0] == n) {
@@ -105,7 +105,7 @@ final class KrunEntry implements BaseKrunEntry {
         return first;
     }
 
-    /** A number's 17 significant digits, without zeros at the end, as C's %.17g writes those of a checksum. */
+    /** Formats a number with 17 significant digits and no trailing zeros, like C's %.17g. */
     private static String digits(double x) {
         return new BigDecimal(x).round(new MathContext(17, RoundingMode.HALF_EVEN)).stripTrailingZeros().toPlainString();
     }

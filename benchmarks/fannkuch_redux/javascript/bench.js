@@ -6,14 +6,14 @@
  * checksum   1000 times the sum of the counts with alternating sign, plus the
  *            largest count
  *
- * After the description in the Computer Language Benchmarks Game; its order of
+ * Based on the description in the Computer Language Benchmarks Game; its order of
  * the permutations decides the signs.
  */
 "use strict";
 
 const MOST = 12;
 
-/* flips counts the reversals of a permutation, which stays as it is. */
+/* flips counts the reversals of a permutation without modifying it. */
 function flips(permutation) {
   const p = permutation.slice();
   let count = 0;
@@ -69,7 +69,7 @@ function checksum(n) {
   return sum * 1000 + most;
 }
 
-// What is known; README.md tells from where. Checksums of other parameters are
+// Known checksums; README.md lists their origin. Checksums of other parameters are
 // those of their first iteration.
 const EXPECTED = {
   7: 228016,

@@ -6,14 +6,13 @@ parameter  n, 1 to 12
 checksum   1000 times the sum of the counts with alternating sign, plus the
            largest count
 
-After the description in the Computer Language Benchmarks Game; its order of the
+Based on the description in the Computer Language Benchmarks Game; its order of the
 permutations decides the signs. For LuaJIT.
 ]]
 
 local MOST = 12
 
--- flips counts the reversals of a permutation, which stays as it is; p is for
--- the copy.
+-- flips counts the reversals of a permutation without modifying it; p is for the copy.
 local function flips(permutation, p, n)
   for i = 1, n do
     p[i] = permutation[i]
@@ -74,7 +73,7 @@ function checksum(n)
   return sum * 1000 + most
 end
 
--- What is known; README.md tells from where. Checksums of other parameters are
+-- Known checksums; README.md lists their origin. Checksums of other parameters are
 -- those of their first iteration.
 local expected = {
   [7] = 228016,

@@ -7,13 +7,13 @@
  * checksum   1000 times the sum of the counts with alternating sign, plus the
  *            largest count
  *
- * After the description in the Computer Language Benchmarks Game; its order of
+ * Based on the description in the Computer Language Benchmarks Game; its order of
  * the permutations decides the signs. For PHP 7.4 and later.
  */
 
 const MOST = 12;
 
-/* Count the reversals of a permutation, which the caller keeps as it is. */
+/* Count the reversals of a permutation without modifying it. */
 function flips(array $p): int
 {
     $count = 0;
@@ -68,8 +68,8 @@ function checksum($n)
     return $sum * 1000 + $most;
 }
 
-/* The checksum to expect for n. What is known is in the table; README.md tells
- * from where. Checksums of other parameters are those of their first iteration. */
+/* Returns the expected checksum for n. Known ones are in the table; README.md lists
+ * their origin. Checksums of other parameters are those of their first iteration. */
 function expected($n, $got)
 {
     static $known = [

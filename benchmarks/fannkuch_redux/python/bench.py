@@ -5,7 +5,7 @@ parameter  n, 1 to 12
 checksum   1000 times the sum of the counts with alternating sign, plus the
            largest count
 
-After the description in the Computer Language Benchmarks Game; its order of
+Based on the description in the Computer Language Benchmarks Game; its order of
 the permutations decides the signs. For Python 2.7 and 3.
 """
 
@@ -20,7 +20,7 @@ MOST = 12
 
 
 def flips(permutation):
-    """Count the reversals of a permutation, which stays as it is."""
+    """Count the reversals of a permutation without modifying it."""
     p = permutation[:]
     count = 0
     k = p[0]
@@ -64,7 +64,7 @@ def checksum(n):
     return total * 1000 + most
 
 
-# What is known; README.md tells from where. Checksums of other parameters are
+# Known checksums; README.md lists their origin. Checksums of other parameters are
 # those of their first iteration.
 EXPECTED = {
     7: 228016,

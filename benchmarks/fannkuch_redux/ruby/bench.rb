@@ -5,12 +5,12 @@
 # checksum   1000 times the sum of the counts with alternating sign, plus the
 #            largest count
 #
-# After the description in the Computer Language Benchmarks Game; its order of
+# Based on the description in the Computer Language Benchmarks Game; its order of
 # the permutations decides the signs. For Ruby 2.7 and later.
 
 MOST = 12
 
-# Counts the reversals of a permutation, which stays as it is.
+# Counts the reversals of a permutation without modifying it.
 def flips(permutation)
   p = permutation.dup
   count = 0
@@ -63,7 +63,7 @@ def checksum(n)
   total * 1000 + most
 end
 
-# What is known; README.md tells from where. Checksums of other parameters are
+# Known checksums; README.md lists their origin. Checksums of other parameters are
 # those of their first iteration.
 EXPECTED = {
   7 => 228016,

@@ -6,7 +6,7 @@
  * checksum   of the lines, from 0: 31 times the checksum so far plus the sum of
  *            the line's character codes, modulo 2 to the 32
  *
- * After the description in the Computer Language Benchmarks Game. Nothing is
+ * Based on the description in the Computer Language Benchmarks Game. Nothing is
  * printed, and each iteration starts from the same random seed.
  */
 #include <stdint.h>
@@ -46,7 +46,7 @@ struct writer {
 	int seed;
 };
 
-/* write_line takes the place of printing. */
+/* write_line replaces printing. */
 static void write_line(struct writer *w, const char *line, int length)
 {
 	uint32_t codes = 0;
@@ -85,7 +85,7 @@ static double random_share(struct writer *w)
 	return w->seed / 139968.0;
 }
 
-/* choose returns the first letter whose summed shares are above a random one. */
+/* choose returns the first letter whose cumulative share exceeds a random number. */
 static char choose(struct writer *w, const struct weighted *table, int size)
 {
 	double r = random_share(w);
@@ -134,7 +134,7 @@ double checksum(int n)
 	return w.sum;
 }
 
-/* What is known; README.md tells from where. */
+/* Known checksums; README.md lists their origin. */
 static const struct { int n; double sum; } known[] = {
 	{ 1000, 3225012143 },
 	{ 30000, 4059268609 },

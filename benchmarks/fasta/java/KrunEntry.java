@@ -13,7 +13,7 @@ import java.nio.charset.StandardCharsets;
  *            the line's character codes, modulo 2 to the 32
  * </pre>
  *
- * After the description in the Computer Language Benchmarks Game. Nothing is
+ * Based on the description in the Computer Language Benchmarks Game. Nothing is
  * printed, and each iteration starts from the same random seed.
  */
 final class KrunEntry implements BaseKrunEntry {
@@ -48,7 +48,7 @@ final class KrunEntry implements BaseKrunEntry {
         int sum; // of 32 bits without a sign
         int seed = 42;
 
-        /** Takes the place of printing. */
+        /** Replaces printing. */
         void write(byte[] line, int length) {
             int codes = 0;
             for (int i = 0; i < length; i++) {
@@ -81,7 +81,7 @@ final class KrunEntry implements BaseKrunEntry {
             return seed / 139968.0;
         }
 
-        /** The first letter whose summed shares are above a random one. */
+        /** The first letter whose cumulative share exceeds a random number. */
         byte choose(byte[] letters, double[] below) {
             double r = randomShare();
             int i = 0;
@@ -125,7 +125,7 @@ final class KrunEntry implements BaseKrunEntry {
         return w.sum & 0xFFFFFFFFL;
     }
 
-    /** What is known; README.md tells from where. */
+    /** Known checksums; README.md lists their origin. */
     private static final double[][] KNOWN = {
         { 1000, 3225012143L },
         { 30000, 4059268609L },
@@ -136,7 +136,7 @@ final class KrunEntry implements BaseKrunEntry {
     private double first;
     private boolean haveFirst;
 
-    /** The checksum for n: the known one, else that of the first iteration. */
+    /** Returns the expected checksum for n: the known one, else that of the first iteration. */
     private double expected(int n, double got) {
         for (double[] known : KNOWN) {
             if (known[0] == n) {
@@ -151,7 +151,7 @@ final class KrunEntry implements BaseKrunEntry {
         return first;
     }
 
-    /** A number's 17 significant digits, without zeros at the end, as C's %.17g writes those of a checksum. */
+    /** Formats a number with 17 significant digits and no trailing zeros, like C's %.17g. */
     private static String digits(double x) {
         return new BigDecimal(x).round(new MathContext(17, RoundingMode.HALF_EVEN)).stripTrailingZeros().toPlainString();
     }

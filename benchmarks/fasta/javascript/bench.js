@@ -6,7 +6,7 @@
  * checksum   of the lines, from 0: 31 times the checksum so far plus the sum of
  *            the line's character codes, modulo 2 to the 32
  *
- * After the description in the Computer Language Benchmarks Game. Nothing is
+ * Based on the description in the Computer Language Benchmarks Game. Nothing is
  * printed, and each iteration starts from the same random seed.
  */
 "use strict";
@@ -37,7 +37,7 @@ class Writer {
     this.seed = 42;
   }
 
-  /* write takes the place of printing. */
+  /* write replaces printing. */
   write(line) {
     let codes = 0;
     for (let i = 0; i < line.length; i++)
@@ -63,7 +63,7 @@ function repeat(writer, piece, letters) {
   }
 }
 
-/* choose returns the first letter whose summed shares are above a random one; the last takes what is left. */
+/* choose returns the first letter whose cumulative share exceeds a random number; the last takes the rest. */
 function choose(writer, names, below) {
   const r = writer.random(), last = names.length - 1;
   let i = 0;
@@ -106,7 +106,7 @@ function checksum(n) {
   return writer.sum;
 }
 
-// What is known; README.md tells from where. Checksums of other parameters are
+// Known checksums; README.md lists their origin. Checksums of other parameters are
 // those of their first iteration.
 const EXPECTED = {
   1000: 3225012143,

@@ -6,7 +6,7 @@ parameter  n, 0 to 10000000: the sequences have 2n, 3n and 5n letters
 checksum   of the lines, from 0: 31 times the checksum so far plus the sum of the
            line's character codes, modulo 2 to the 32
 
-After the description in the Computer Language Benchmarks Game. Nothing is
+Based on the description in the Computer Language Benchmarks Game. Nothing is
 printed, and each iteration starts from the same random seed. For LuaJIT.
 ]]
 
@@ -30,7 +30,7 @@ local HOMO_SAPIENS = {
   { "a", 0.3029549426680 }, { "c", 0.1979883004921 }, { "g", 0.1975473066391 }, { "t", 0.3015094502008 },
 }
 
--- write takes the place of printing. writer is the state of one iteration: the
+-- write replaces printing. writer is the state of one iteration: the
 -- checksum so far and the random seed.
 local function write(writer, line)
   local codes = 0
@@ -40,7 +40,7 @@ local function write(writer, line)
   writer.sum = (writer.sum * 31 + codes) % 4294967296
 end
 
--- duplicate writes a piece again and again.
+-- duplicate writes a piece repeatedly.
 local function duplicate(writer, piece, letters)
   local endless = piece .. piece:sub(1, LINE)
   local at = 0
@@ -59,7 +59,7 @@ local function random_share(writer)
   return writer.seed / 139968
 end
 
--- choose returns the first letter whose summed shares are above a random one.
+-- choose returns the first letter whose cumulative share exceeds a random number.
 local function choose(writer, names, below)
   local r = random_share(writer)
   local i = 1
@@ -101,7 +101,7 @@ function checksum(n)
   return writer.sum
 end
 
--- What is known; README.md tells from where. Checksums of other parameters are
+-- Known checksums; README.md lists their origin. Checksums of other parameters are
 -- those of their first iteration.
 local expected = {
   [1000] = 3225012143,

@@ -7,7 +7,7 @@
  * checksum   of the lines, from 0: 31 times the checksum so far plus the sum of
  *            the line's character codes, modulo 2 to the 32
  *
- * After the description in the Computer Language Benchmarks Game. Nothing is
+ * Based on the description in the Computer Language Benchmarks Game. Nothing is
  * printed, and each iteration starts from the same random seed. For PHP 7.4 and
  * later.
  */
@@ -41,7 +41,7 @@ final class Writer
     public int $sum = 0;
     private int $seed = 42;
 
-    /* Takes the place of printing. */
+    /* Replaces printing. */
     public function write(string $line): void
     {
         $codes = 0;
@@ -72,7 +72,7 @@ function repeat(Writer $writer, string $piece, int $letters): void
     }
 }
 
-/* The first letter whose summed shares are above a random one. */
+/* The first letter whose cumulative share exceeds a random number. */
 function choose(Writer $writer, array $names, array $below): string
 {
     $r = $writer->random_share();
@@ -120,8 +120,8 @@ function checksum($n)
     return $writer->sum;
 }
 
-/* The checksum to expect for n. What is known is in the table; README.md tells
- * from where. Checksums of other parameters are those of their first iteration. */
+/* Returns the expected checksum for n. Known ones are in the table; README.md lists
+ * their origin. Checksums of other parameters are those of their first iteration. */
 function expected($n, $got)
 {
     static $known = [

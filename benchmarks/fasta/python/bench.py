@@ -5,7 +5,7 @@ parameter  n, 0 to 10000000: the sequences have 2n, 3n and 5n letters
 checksum   of the lines, from 0: 31 times the checksum so far plus the sum of
            the line's character codes, modulo 2 to the 32
 
-After the description in the Computer Language Benchmarks Game. Nothing is
+Based on the description in the Computer Language Benchmarks Game. Nothing is
 printed, and each iteration starts from the same random seed. For Python 2.7
 and 3.
 """
@@ -43,7 +43,7 @@ class Writer(object):
         self.seed = 42
 
     def write(self, line):
-        """Takes the place of printing."""
+        """Replaces printing."""
         self.sum = (self.sum * 31 + sum(bytearray(line.encode("ascii")))) % 4294967296
 
 
@@ -63,7 +63,7 @@ def repeat(writer, piece, letters):
 
 
 def random_letters(writer, shares, letters):
-    """Each letter is the first whose summed shares are above a random one.
+    """Each letter is the first whose cumulative share exceeds a random number.
 
     The random numbers are those of a linear congruential generator of small
     numbers, the same everywhere.
@@ -73,7 +73,7 @@ def random_letters(writer, shares, letters):
     for _, share in shares:
         total += share
         below.append(total)
-    below.pop()  # the last letter takes what is left
+    below.pop()  # the last letter takes the rest
     names = [letter for letter, _ in shares]
     seed = writer.seed
     for length in lengths(letters):
@@ -99,7 +99,7 @@ def checksum(n):
     return writer.sum
 
 
-# What is known; README.md tells from where. Checksums of other parameters are
+# Known checksums; README.md lists their origin. Checksums of other parameters are
 # those of their first iteration.
 EXPECTED = {
     1000: 3225012143,

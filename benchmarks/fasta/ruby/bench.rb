@@ -5,7 +5,7 @@
 # checksum   of the lines, from 0: 31 times the checksum so far plus the sum of
 #            the line's character codes, modulo 2 to the 32
 #
-# After the description in the Computer Language Benchmarks Game. Nothing is
+# Based on the description in the Computer Language Benchmarks Game. Nothing is
 # printed, and each iteration starts from the same random seed. For Ruby 2.7 and
 # later.
 
@@ -35,7 +35,7 @@ class Writer
     @seed = 42
   end
 
-  # Takes the place of printing.
+  # Replaces printing.
   def write(line)
     codes = 0
     line.each_byte { |code| codes += code }
@@ -60,14 +60,14 @@ def repeat(writer, piece, letters)
   end
 end
 
-# Each letter is the first whose summed shares are above a random one. The random
+# Each letter is the first whose cumulative share exceeds a random number. The random
 # numbers are those of a linear congruential generator of small numbers, the same
 # everywhere.
 def random_letters(writer, shares, letters)
   total = 0.0
   below = shares.map { |_, share| total += share }
   names = shares.map { |letter, _| letter }
-  last = names.size - 1 # takes what is left
+  last = names.size - 1 # takes the rest
   seed = writer.seed
   each_length(letters) do |length|
     line = String.new(capacity: LINE)
@@ -98,7 +98,7 @@ def checksum(n)
   writer.sum
 end
 
-# What is known; README.md tells from where. Checksums of other parameters are
+# Known checksums; README.md lists their origin. Checksums of other parameters are
 # those of their first iteration.
 EXPECTED = {
   1000 => 3225012143,

@@ -5,7 +5,7 @@
  * parameter  steps, 0 or more
  * checksum   the energy of the system afterwards
  *
- * After the description in the Computer Language Benchmarks Game. Every language
+ * Based on the description in the Computer Language Benchmarks Game. Every language
  * does the same operations in the same order, so the last bit agrees.
  */
 #include <math.h>
@@ -43,7 +43,7 @@ static const struct body start[BODIES] = {
 		5.15138902046611451e-05 * SOLAR_MASS },
 };
 
-/* offset_momentum lets the Sun move so that the whole stays where it is. */
+/* offset_momentum sets the Sun's velocity so that the total momentum is zero. */
 static void offset_momentum(struct body *b)
 {
 	double px = 0, py = 0, pz = 0;
@@ -114,7 +114,7 @@ double checksum(int n)
 	return energy(b);
 }
 
-/* What is known; README.md tells from where. */
+/* Known checksums; README.md lists their origin. */
 static const struct { int n; double sum; } known[] = {
 	{ 1000, -0.16908760523462465 },
 	{ 10000, -0.16901644126444898 },

@@ -11,7 +11,7 @@ import java.math.RoundingMode;
  * checksum   the energy of the system afterwards
  * </pre>
  *
- * After the description in the Computer Language Benchmarks Game. Every language
+ * Based on the description in the Computer Language Benchmarks Game. Every language
  * does the same operations in the same order, so the last bit agrees.
  */
 final class KrunEntry implements BaseKrunEntry {
@@ -58,7 +58,7 @@ final class KrunEntry implements BaseKrunEntry {
         };
     }
 
-    /** Let the Sun move so that the whole stays where it is. */
+    /** Set the Sun's velocity so that the total momentum is zero. */
     private static void offsetMomentum(Body[] bodies) {
         double px = 0;
         double py = 0;
@@ -126,7 +126,7 @@ final class KrunEntry implements BaseKrunEntry {
         return energy(bodies);
     }
 
-    /** What is known; README.md tells from where. */
+    /** Known checksums; README.md lists their origin. */
     private static final double[][] KNOWN = {
         { 1000, -0.16908760523462465 },
         { 10000, -0.16901644126444898 },
@@ -137,7 +137,7 @@ final class KrunEntry implements BaseKrunEntry {
     private double first;
     private boolean haveFirst;
 
-    /** The checksum for n: the known one, else that of the first iteration. */
+    /** Returns the expected checksum for n: the known one, else that of the first iteration. */
     private double expected(int n, double got) {
         for (double[] known : KNOWN) {
             if (known[0] == n) {
@@ -152,7 +152,7 @@ final class KrunEntry implements BaseKrunEntry {
         return first;
     }
 
-    /** A number's 17 significant digits, without zeros at the end, as C's %.17g writes those of a checksum. */
+    /** Formats a number with 17 significant digits and no trailing zeros, like C's %.17g. */
     private static String digits(double x) {
         return new BigDecimal(x).round(new MathContext(17, RoundingMode.HALF_EVEN)).stripTrailingZeros().toPlainString();
     }

@@ -5,7 +5,7 @@
  * parameter  steps, 0 or more
  * checksum   the energy of the system afterwards
  *
- * After the description in the Computer Language Benchmarks Game. Every language
+ * Based on the description in the Computer Language Benchmarks Game. Every language
  * does the same operations in the same order, so the last bit agrees.
  */
 "use strict";
@@ -46,7 +46,7 @@ function start() {
   ];
 }
 
-/* offset_momentum lets the Sun move so that the whole stays where it is. */
+/* offset_momentum sets the Sun's velocity so that the total momentum is zero. */
 function offset_momentum(bodies) {
   let px = 0, py = 0, pz = 0;
 
@@ -115,7 +115,7 @@ function checksum(n) {
   return energy(bodies);
 }
 
-// What is known; README.md tells from where. Checksums of other parameters are
+// Known checksums; README.md lists their origin. Checksums of other parameters are
 // those of their first iteration.
 const EXPECTED = {
   1000: -0.16908760523462465,
@@ -123,7 +123,7 @@ const EXPECTED = {
   200000: -0.16908371256965279,
 };
 
-/* digits writes a number as the other languages do: 17 digits without zeros at the end. */
+/* digits formats a number like the other languages: 17 significant digits, no trailing zeros. */
 function digits(x) {
   return x.toPrecision(17).replace(/\.?0*$/, "");
 }

@@ -5,7 +5,7 @@ with distances in astronomical units, by a simple symplectic integrator.
 parameter  steps, 0 or more
 checksum   the energy of the system afterwards
 
-After the description in the Computer Language Benchmarks Game. Every language
+Based on the description in the Computer Language Benchmarks Game. Every language
 does the same operations in the same order, so the last bit agrees. For LuaJIT.
 ]]
 
@@ -43,7 +43,7 @@ local function start()
   }
 end
 
--- offset_momentum lets the Sun move so that the whole stays where it is.
+-- offset_momentum sets the Sun's velocity so that the total momentum is zero.
 local function offset_momentum(bodies)
   local px, py, pz = 0, 0, 0
   for _, b in ipairs(bodies) do
@@ -110,7 +110,7 @@ function checksum(n)
   return energy(bodies, #bodies)
 end
 
--- What is known; README.md tells from where. Checksums of other parameters are
+-- Known checksums; README.md lists their origin. Checksums of other parameters are
 -- those of their first iteration.
 local expected = {
   [1000] = -0.16908760523462465,

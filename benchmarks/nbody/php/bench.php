@@ -6,7 +6,7 @@
  * parameter  steps, 0 or more
  * checksum   the energy of the system afterwards
  *
- * After the description in the Computer Language Benchmarks Game. Every language
+ * Based on the description in the Computer Language Benchmarks Game. Every language
  * does the same operations in the same order, so the last bit agrees. For PHP 7.4
  * and later.
  */
@@ -66,7 +66,7 @@ function start(): array
     ];
 }
 
-/* Let the Sun move so that the whole stays where it is. */
+/* Set the Sun's velocity so that the total momentum is zero. */
 function offset_momentum(array $bodies): void
 {
     $px = $py = $pz = 0.0;
@@ -136,8 +136,8 @@ function checksum($n)
     return energy($bodies);
 }
 
-/* The checksum to expect for n. What is known is in the table; README.md tells
- * from where. Checksums of other parameters are those of their first iteration. */
+/* Returns the expected checksum for n. Known ones are in the table; README.md lists
+ * their origin. Checksums of other parameters are those of their first iteration. */
 function expected($n, $got)
 {
     static $known = [

@@ -4,7 +4,7 @@ with distances in astronomical units, by a simple symplectic integrator.
 parameter  steps, 0 or more
 checksum   the energy of the system afterwards
 
-After the description in the Computer Language Benchmarks Game. Every language
+Based on the description in the Computer Language Benchmarks Game. Every language
 does the same operations in the same order, so the last bit agrees. For Python
 2.7 and 3.
 """
@@ -43,7 +43,7 @@ def start():
 
 
 def offset_momentum(bodies):
-    """Let the Sun move so that the whole stays where it is."""
+    """Set the Sun's velocity so that the total momentum is zero."""
     px = py = pz = 0.0
     for _, _, _, vx, vy, vz, mass in bodies:
         px += vx * mass
@@ -101,7 +101,7 @@ def checksum(n):
     return energy(bodies)
 
 
-# What is known; README.md tells from where. Checksums of other parameters are
+# Known checksums; README.md lists their origin. Checksums of other parameters are
 # those of their first iteration.
 EXPECTED = {
     1000: -0.16908760523462465,

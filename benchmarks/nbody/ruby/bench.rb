@@ -4,7 +4,7 @@
 # parameter  steps, 0 or more
 # checksum   the energy of the system afterwards
 #
-# After the description in the Computer Language Benchmarks Game. Every language
+# Based on the description in the Computer Language Benchmarks Game. Every language
 # does the same operations in the same order, so the last bit agrees. For Ruby 2.7
 # and later.
 
@@ -47,7 +47,7 @@ def start
   ]
 end
 
-# Lets the Sun move so that the whole stays where it is.
+# Sets the Sun's velocity so that the total momentum is zero.
 def offset_momentum(bodies)
   px = py = pz = 0.0
   bodies.each do |b|
@@ -110,7 +110,7 @@ def checksum(n)
   energy(bodies)
 end
 
-# What is known; README.md tells from where. Checksums of other parameters are
+# Known checksums; README.md lists their origin. Checksums of other parameters are
 # those of their first iteration.
 EXPECTED = {
   1000 => -0.16908760523462465,

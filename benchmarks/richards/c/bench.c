@@ -5,7 +5,7 @@
  * parameter  how often the idle task runs, 1 to 10000000
  * checksum   2 to the 24 times the packets queued, plus the times a task was held
  *
- * After Martin Richards' benchmark for BCPL, in the form in which it is known
+ * Based on Martin Richards' benchmark for BCPL, in the form in which it is known
  * from object-oriented languages.
  */
 #include <stdio.h>
@@ -19,9 +19,9 @@ enum kind { DEVICE_PACKET, WORK_PACKET };
 
 struct packet {
 	struct packet *link;
-	int to; /* the task it goes to; after queueing, the one it came from */
+	int to; /* the destination task; after queueing, the sender */
 	enum kind kind;
-	int used; /* of data, by the handler */
+	int used; /* amount of data used by the handler */
 	int data[DATA];
 };
 
@@ -31,9 +31,9 @@ struct task {
 	struct packet *queue;
 	struct task *(*run)(struct task *, struct packet *);
 	struct system *system;
-	int count;                    /* idle: runs left; worker: the letter written last */
-	int choice;                   /* idle: the random bits; worker: the handler served last */
-	struct packet *work, *device; /* handler: what waits; device: the packet in hand */
+	int count;                    /* idle: runs left; worker: the last letter written */
+	int choice;                   /* idle: random bits; worker: the last handler served */
+	struct packet *work, *device; /* handler: what waits; device: the current packet */
 };
 
 struct system {
@@ -57,7 +57,7 @@ static struct packet *append(struct packet *list, struct packet *p)
 	return list;
 }
 
-/* hold takes the current task out until someone releases it; the next one runs. */
+/* hold holds the current task until it is released; the next one runs. */
 static struct task *hold(struct system *s)
 {
 	s->held++;
@@ -72,7 +72,7 @@ static struct task *wait(struct system *s)
 	return s->current;
 }
 
-/* release lets a held task go on; the one of higher priority runs. */
+/* release resumes a held task; the one of higher priority runs. */
 static struct task *release(struct system *s, int id)
 {
 	struct task *t = &s->tasks[id];
@@ -81,7 +81,7 @@ static struct task *release(struct system *s, int id)
 	return t->priority > s->current->priority ? t : s->current;
 }
 
-/* queue sends a packet to its task; that one runs if it waited and has a higher priority. */
+/* queue sends a packet to its task, which runs if it was waiting and has a higher priority. */
 static struct task *queue(struct system *s, struct packet *p)
 {
 	struct task *t = &s->tasks[p->to];
@@ -163,7 +163,7 @@ static struct task *run_device(struct task *t, struct packet *p)
 	return queue(t->system, done);
 }
 
-/* add makes a task with a number of packets in its queue. */
+/* add creates a task with a number of packets in its queue. */
 static struct task *add(struct system *s, int id, struct task *(*run)(struct task *, struct packet *), int packets, int to, enum kind kind)
 {
 	struct task *t = &s->tasks[id];
@@ -202,7 +202,7 @@ static void set_up(struct system *s, int count)
 	add(s, DEVICE_B, run_device, 0, 0, DEVICE_PACKET);
 }
 
-/* step runs a task with the next packet if it waited for one, and returns who is next. */
+/* step runs a task with the next packet if it was waiting for one, and returns the next task. */
 static struct task *step(struct task *t)
 {
 	struct packet *p = NULL;
@@ -215,7 +215,7 @@ static struct task *step(struct task *t)
 	return t->run(t, p);
 }
 
-/* schedule runs the highest task that can, until none can. */
+/* schedule runs the highest-priority runnable task until there is none. */
 static void schedule(struct system *s)
 {
 	struct task *t = &s->tasks[TASKS - 1];
@@ -243,7 +243,7 @@ double checksum(int n)
 	return (double)s.queued * 16777216 + (double)s.held;
 }
 
-/* What is known; README.md tells from where. */
+/* Known checksums; README.md lists their origin. */
 static const struct { int n; double sum; } known[] = {
 	{ 1000, 38956696480 },
 	{ 10000, 390003172433 },

@@ -11,7 +11,7 @@ import java.math.RoundingMode;
  * checksum   2 to the 24 times the packets queued, plus the times a task was held
  * </pre>
  *
- * After Martin Richards' benchmark for BCPL, in the form in which it is known
+ * Based on Martin Richards' benchmark for BCPL, in the form in which it is known
  * from object-oriented languages.
  */
 final class KrunEntry implements BaseKrunEntry {
@@ -39,9 +39,9 @@ final class KrunEntry implements BaseKrunEntry {
 
     static final class Packet {
         Packet link;
-        int to; // the task it goes to; after queueing, the one it came from
+        int to; // the destination task; after queueing, the sender
         final int kind;
-        int used; // of data, by the handler
+        int used; // amount of data used by the handler
         final int[] data = new int[DATA];
 
         Packet(int to, int kind) {
@@ -49,7 +49,7 @@ final class KrunEntry implements BaseKrunEntry {
             this.kind = kind;
         }
 
-        /** The list of packets that begins with first, with this one more at its end. */
+        /** The list of packets that starts with first, with this one more appended. */
         Packet appendTo(Packet first) {
             link = null;
             if (first == null) {
@@ -64,14 +64,14 @@ final class KrunEntry implements BaseKrunEntry {
         }
     }
 
-    /** The tasks and the one that runs. What tasks call returns the task to look at next. */
+    /** The tasks, and the running one. Tasks call the methods, which return the next task to consider. */
     static final class Scheduler {
         final Task[] tasks = new Task[TASKS];
         Task current;
         long queued;
         long held;
 
-        /** Take the current task out until someone releases it; the next one runs. */
+        /** Hold the current task until it is released; the next one runs. */
         Task hold() {
             held++;
             current.state |= HELD;
@@ -84,14 +84,14 @@ final class KrunEntry implements BaseKrunEntry {
             return current;
         }
 
-        /** Let a held task go on; the one of higher priority runs. */
+        /** Resume a held task; the one of higher priority runs. */
         Task release(int id) {
             Task t = tasks[id];
             t.state &= ~HELD;
             return t.priority > current.priority ? t : current;
         }
 
-        /** Send a packet to its task; that one runs if it waited and has a higher priority. */
+        /** Send a packet to its task, which runs if it was waiting and has a higher priority. */
         Task queue(Packet p) {
             Task t = tasks[p.to];
             queued++;
@@ -106,7 +106,7 @@ final class KrunEntry implements BaseKrunEntry {
             return t.priority > current.priority ? t : current;
         }
 
-        /** Run the highest task that can, until none can. */
+        /** Run the highest-priority runnable task until there is none. */
         void schedule() {
             Task t = tasks[TASKS - 1];
             while (t != null) {
@@ -141,10 +141,10 @@ final class KrunEntry implements BaseKrunEntry {
             }
         }
 
-        /** Run with a packet, or null, and return who is next. */
+        /** Run with a packet, or null, and return the next task. */
         abstract Task run(Packet p);
 
-        /** Run with the next packet if the task waited for one. */
+        /** Run with the next packet if the task was waiting for one. */
         Task step() {
             Packet p = null;
             if (state == (SUSPENDED | RUNNABLE)) {
@@ -157,8 +157,8 @@ final class KrunEntry implements BaseKrunEntry {
     }
 
     static final class Idle extends Task {
-        private int count; // runs left
-        private int choice = 1; // the random bits
+        private int count; // remaining runs
+        private int choice = 1; // random bits
 
         Idle(Scheduler system, int count) {
             super(system, IDLE, 0, 0, DEVICE_PACKET);
@@ -182,8 +182,8 @@ final class KrunEntry implements BaseKrunEntry {
     }
 
     static final class Worker extends Task {
-        private int count; // the letter written last
-        private int choice = HANDLER_A; // the handler served last
+        private int count; // the last letter written
+        private int choice = HANDLER_A; // the last handler served
 
         Worker(Scheduler system) {
             super(system, WORKER, 2, WORKER, WORK_PACKET);
@@ -206,7 +206,7 @@ final class KrunEntry implements BaseKrunEntry {
     }
 
     static final class Handler extends Task {
-        private Packet work; // what waits
+        private Packet work; // waiting packets
         private Packet device;
 
         Handler(Scheduler system, int id, int to) {
@@ -239,7 +239,7 @@ final class KrunEntry implements BaseKrunEntry {
     }
 
     static final class Device extends Task {
-        private Packet device; // the packet in hand
+        private Packet device; // the current packet
 
         Device(Scheduler system, int id) {
             super(system, id, 0, 0, DEVICE_PACKET);
@@ -276,7 +276,7 @@ final class KrunEntry implements BaseKrunEntry {
         return (double) system.queued * 16777216 + system.held;
     }
 
-    /** What is known; README.md tells from where. */
+    /** Known checksums; README.md lists their origin. */
     private static final double[][] KNOWN = {
         { 1000, 38956696480L },
         { 10000, 390003172433L },
@@ -288,7 +288,7 @@ final class KrunEntry implements BaseKrunEntry {
     private double first;
     private boolean haveFirst;
 
-    /** The checksum for n: the known one, else that of the first iteration. */
+    /** Returns the expected checksum for n: the known one, else that of the first iteration. */
     private double expected(int n, double got) {
         for (double[] known : KNOWN) {
             if (known[0] == n) {
@@ -303,7 +303,7 @@ final class KrunEntry implements BaseKrunEntry {
         return first;
     }
 
-    /** A number's 17 significant digits, without zeros at the end, as C's %.17g writes those of a checksum. */
+    /** Formats a number with 17 significant digits and no trailing zeros, like C's %.17g. */
     private static String digits(double x) {
         return new BigDecimal(x).round(new MathContext(17, RoundingMode.HALF_EVEN)).stripTrailingZeros().toPlainString();
     }

@@ -5,7 +5,7 @@
  * parameter  how often the idle task runs, 1 to 10000000
  * checksum   2 to the 24 times the packets queued, plus the times a task was held
  *
- * After Martin Richards' benchmark for BCPL, in the form in which it is known
+ * Based on Martin Richards' benchmark for BCPL, in the form in which it is known
  * from object-oriented languages.
  */
 "use strict";
@@ -19,14 +19,14 @@ const DEVICE_PACKET = 0, WORK_PACKET = 1;
 class Packet {
   constructor(to, kind) {
     this.link = null;
-    this.to = to; // the task it goes to; after queueing, the one it came from
+    this.to = to; // the destination task; after queueing, the sender
     this.kind = kind;
-    this.used = 0; // of data, by the handler
+    this.used = 0; // amount of data used by the handler
     this.data = [0, 0, 0, 0];
   }
 }
 
-/* append returns the list of packets that begins with first, with one more at its end. */
+/* append returns the list of packets that starts with first, with one more appended. */
 function append(first, packet) {
   packet.link = null;
   if (first === null)
@@ -38,7 +38,7 @@ function append(first, packet) {
   return first;
 }
 
-/* The tasks and the one that runs. The methods are what tasks call; they return the task to look at next. */
+/* The tasks, and the running one. Tasks call the methods, which return the next task to consider. */
 class System {
   constructor() {
     this.tasks = [];
@@ -47,7 +47,7 @@ class System {
     this.held = 0;
   }
 
-  /* hold takes the current task out until someone releases it; the next one runs. */
+  /* hold holds the current task until it is released; the next one runs. */
   hold() {
     this.held++;
     this.current.state |= HELD;
@@ -60,14 +60,14 @@ class System {
     return this.current;
   }
 
-  /* release lets a held task go on; the one of higher priority runs. */
+  /* release resumes a held task; the one of higher priority runs. */
   release(ident) {
     const task = this.tasks[ident];
     task.state &= ~HELD;
     return task.priority > this.current.priority ? task : this.current;
   }
 
-  /* queue sends a packet to its task; that one runs if it waited and has a higher priority. */
+  /* queue sends a packet to its task, which runs if it was waiting and has a higher priority. */
   queue(packet) {
     const task = this.tasks[packet.to];
     this.queued++;
@@ -82,7 +82,7 @@ class System {
     return task.priority > this.current.priority ? task : this.current;
   }
 
-  /* schedule runs the highest task that can, until none can. */
+  /* schedule runs the highest-priority runnable task until there is none. */
   schedule() {
     let task = this.tasks[this.tasks.length - 1];
     while (task !== null) {
@@ -96,7 +96,7 @@ class System {
   }
 }
 
-/* A task, which puts itself above those the system has. */
+/* A task, which adds itself above the existing tasks of the system. */
 class Task {
   constructor(system, number, to, kind) {
     const tasks = system.tasks;
@@ -113,7 +113,7 @@ class Task {
     }
   }
 
-  /* step runs with the next packet if the task waited for one. */
+  /* step runs with the next packet if the task was waiting for one. */
   step() {
     let packet = null;
     if (this.state === (SUSPENDED | RUNNABLE)) {
@@ -129,8 +129,8 @@ class Idle extends Task {
   constructor(system, count) {
     super(system, 0, 0, 0);
     this.state = 0;
-    this.count = count; // runs left
-    this.choice = 1; // the random bits
+    this.count = count; // remaining runs
+    this.choice = 1; // random bits
   }
 
   run(packet) {
@@ -149,8 +149,8 @@ class Idle extends Task {
 class Worker extends Task {
   constructor(system) {
     super(system, 2, WORKER, WORK_PACKET);
-    this.count = 0; // the letter written last
-    this.choice = HANDLER_A; // the handler served last
+    this.count = 0; // the last letter written
+    this.choice = HANDLER_A; // the last handler served
   }
 
   run(packet) {
@@ -170,7 +170,7 @@ class Worker extends Task {
 class Handler extends Task {
   constructor(system, to) {
     super(system, 3, to, DEVICE_PACKET);
-    this.work = null; // what waits
+    this.work = null; // waiting packets
     this.device = null;
   }
 
@@ -201,7 +201,7 @@ class Handler extends Task {
 class Device extends Task {
   constructor(system) {
     super(system, 0, 0, 0);
-    this.device = null; // the packet in hand
+    this.device = null; // the current packet
   }
 
   run(packet) {
@@ -233,7 +233,7 @@ function checksum(n) {
   return system.queued * 16777216 + system.held;
 }
 
-// What is known; README.md tells from where. Checksums of other parameters are
+// Known checksums; README.md lists their origin. Checksums of other parameters are
 // those of their first iteration.
 const EXPECTED = {
   1000: 38956696480,

@@ -5,7 +5,7 @@ handlers and two devices send each other packets.
 parameter  how often the idle task runs, 1 to 10000000
 checksum   2 to the 24 times the packets queued, plus the times a task was held
 
-After Martin Richards' benchmark for BCPL, in the form in which it is known from
+Based on Martin Richards' benchmark for BCPL, in the form in which it is known from
 object-oriented languages. For LuaJIT.
 ]]
 
@@ -20,15 +20,14 @@ local DEVICE_PACKET, WORK_PACKET = 0, 1
 local function new_packet(to, kind)
   return {
     link = nil,
-    to = to, -- the task it goes to; after queueing, the one it came from
+    to = to, -- the destination task; after queueing, the sender
     kind = kind,
-    used = 0, -- of data, by the handler
+    used = 0, -- amount of data used by the handler
     data = { 0, 0, 0, 0 },
   }
 end
 
--- append returns the list of packets that begins with first, with one more at its
--- end.
+-- append returns the list of packets that starts with first, with one more appended.
 local function append(first, packet)
   packet.link = nil
   if not first then
@@ -42,8 +41,8 @@ local function append(first, packet)
   return first
 end
 
--- A System has the tasks and the one that runs. Its methods are what tasks call;
--- they return the task to look at next.
+-- A System has the tasks and the running one. Tasks call its methods, which return
+-- the next task to consider.
 local System = {}
 System.__index = System
 
@@ -51,7 +50,7 @@ local function new_system()
   return setmetatable({ tasks = {}, current = nil, queued = 0, held = 0 }, System)
 end
 
--- hold takes the current task out until someone releases it; the next one runs.
+-- hold holds the current task until it is released; the next one runs.
 function System:hold()
   self.held = self.held + 1
   self.current.state = bor(self.current.state, HELD)
@@ -64,14 +63,14 @@ function System:wait()
   return self.current
 end
 
--- release lets a held task go on; the one of higher priority runs.
+-- release resumes a held task; the one of higher priority runs.
 function System:release(id)
   local task = self.tasks[id]
   task.state = band(task.state, bnot(HELD))
   return task.priority > self.current.priority and task or self.current
 end
 
--- queue sends a packet to its task; that one runs if it waited and has a higher
+-- queue sends a packet to its task, which runs if it was waiting and has a higher
 -- priority.
 function System:queue(packet)
   local task = self.tasks[packet.to]
@@ -87,7 +86,7 @@ function System:queue(packet)
   return task.priority > self.current.priority and task or self.current
 end
 
--- schedule runs the highest task that can, until none can.
+-- schedule runs the highest-priority runnable task until there is none.
 function System:schedule()
   local task = self.tasks[#self.tasks]
   while task do
@@ -100,7 +99,7 @@ function System:schedule()
   end
 end
 
--- step runs a task with the next packet if it waited for one.
+-- step runs a task with the next packet if it was waiting for one.
 local function step(self)
   local packet
   if self.state == bor(SUSPENDED, RUNNABLE) then
@@ -114,7 +113,7 @@ end
 local Idle, Worker, Handler, Device = { step = step }, { step = step }, { step = step }, { step = step }
 Idle.__index, Worker.__index, Handler.__index, Device.__index = Idle, Worker, Handler, Device
 
--- add puts a task above those the system has, with a number of packets.
+-- add adds a task above the existing tasks of the system, with a number of packets.
 local function add(system, class, task, number, to, kind)
   local tasks = system.tasks
   task.system = system
@@ -129,7 +128,7 @@ local function add(system, class, task, number, to, kind)
   end
 end
 
--- Idle has count, the runs left, and choice, the random bits.
+-- Idle has count, the runs left, and choice, random bits.
 function Idle:run()
   local odd = band(self.choice, 1) ~= 0
   self.count = self.count - 1
@@ -144,7 +143,7 @@ function Idle:run()
   return self.system:release(DEVICE_B)
 end
 
--- Worker has count, the letter written last, and choice, the handler served last.
+-- Worker has count, the last letter written, and choice, the last handler served.
 function Worker:run(packet)
   if not packet then
     return self.system:wait()
@@ -186,7 +185,7 @@ function Handler:run(packet)
   return self.system:queue(out)
 end
 
--- Device has the packet in hand.
+-- Device has the current packet.
 function Device:run(packet)
   if packet then
     self.device = packet
@@ -216,7 +215,7 @@ function checksum(n)
   return system.queued * 16777216 + system.held
 end
 
--- What is known; README.md tells from where. Checksums of other parameters are
+-- Known checksums; README.md lists their origin. Checksums of other parameters are
 -- those of their first iteration.
 local expected = {
   [1000] = 38956696480,

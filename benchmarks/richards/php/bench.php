@@ -6,7 +6,7 @@
  * parameter  how often the idle task runs, 1 to 10000000
  * checksum   2 to the 24 times the packets queued, plus the times a task was held
  *
- * After Martin Richards' benchmark for BCPL, in the form in which it is known from
+ * Based on Martin Richards' benchmark for BCPL, in the form in which it is known from
  * object-oriented languages. For PHP 7.4 and later.
  */
 
@@ -27,9 +27,9 @@ const WORK_PACKET = 1;
 final class Packet
 {
     public ?Packet $link = null;
-    public int $to; // the task it goes to; after queueing, the one it came from
+    public int $to; // the destination task; after queueing, the sender
     public int $kind;
-    public int $used = 0; // of data, by the handler
+    public int $used = 0; // amount of data used by the handler
     public array $data;
 
     public function __construct(int $to, int $kind)
@@ -40,7 +40,7 @@ final class Packet
     }
 }
 
-/* The list of packets that begins with first, with one more at its end. */
+/* The list of packets that starts with first, with one more appended. */
 function append(?Packet $first, Packet $packet): Packet
 {
     $packet->link = null;
@@ -55,8 +55,8 @@ function append(?Packet $first, Packet $packet): Packet
     return $first;
 }
 
-/* The tasks and the one that runs. The methods are what tasks call; they return
- * the task to look at next. */
+/* The tasks, and the running one. Tasks call the methods, which return the next task
+ * to consider. */
 final class System
 {
     public array $tasks = [];
@@ -64,7 +64,7 @@ final class System
     public int $queued = 0;
     public int $held = 0;
 
-    /* Take the current task out until someone releases it; the next one runs. */
+    /* Hold the current task until it is released; the next one runs. */
     public function hold(): ?Task
     {
         $this->held++;
@@ -79,7 +79,7 @@ final class System
         return $this->current;
     }
 
-    /* Let a held task go on; the one of higher priority runs. */
+    /* Resume a held task; the one of higher priority runs. */
     public function release(int $id): ?Task
     {
         $task = $this->tasks[$id];
@@ -87,7 +87,7 @@ final class System
         return $task->priority > $this->current->priority ? $task : $this->current;
     }
 
-    /* Send a packet to its task; that one runs if it waited and has a higher
+    /* Send a packet to its task, which runs if it was waiting and has a higher
      * priority. */
     public function queue(Packet $packet): ?Task
     {
@@ -104,7 +104,7 @@ final class System
         return $task->priority > $this->current->priority ? $task : $this->current;
     }
 
-    /* Run the highest task that can, until none can. */
+    /* Run the highest-priority runnable task until there is none. */
     public function schedule(): void
     {
         $task = $this->tasks[count($this->tasks) - 1];
@@ -118,8 +118,8 @@ final class System
         }
     }
 
-    /* Break the circles of references: what no circle holds is freed at once, and
-     * not by the garbage collector in a later iteration. */
+    /* Break the reference cycles, so that everything is freed at once and not by the
+     * garbage collector in a later iteration. */
     public function close(): void
     {
         $this->tasks = [];
@@ -127,7 +127,7 @@ final class System
     }
 }
 
-/* A task, which puts itself above those the system has. */
+/* A task, which adds itself above the existing tasks of the system. */
 abstract class Task
 {
     public ?Task $link;
@@ -150,7 +150,7 @@ abstract class Task
         }
     }
 
-    /* Run with the next packet if the task waited for one. */
+    /* Run with the next packet if the task was waiting for one. */
     public function step(): ?Task
     {
         $packet = null;
@@ -167,8 +167,8 @@ abstract class Task
 
 final class Idle extends Task
 {
-    private int $count; // runs left
-    private int $choice = 1; // the random bits
+    private int $count; // remaining runs
+    private int $choice = 1; // random bits
 
     public function __construct(System $system, int $count)
     {
@@ -194,8 +194,8 @@ final class Idle extends Task
 
 final class Worker extends Task
 {
-    private int $count = 0; // the letter written last
-    private int $choice = HANDLER_A; // the handler served last
+    private int $count = 0; // the last letter written
+    private int $choice = HANDLER_A; // the last handler served
 
     public function __construct(System $system)
     {
@@ -220,7 +220,7 @@ final class Worker extends Task
 
 final class Handler extends Task
 {
-    private ?Packet $work = null; // what waits
+    private ?Packet $work = null; // waiting packets
     private ?Packet $device = null;
 
     public function __construct(System $system, int $to)
@@ -257,7 +257,7 @@ final class Handler extends Task
 
 final class Device extends Task
 {
-    private ?Packet $device = null; // the packet in hand
+    private ?Packet $device = null; // the current packet
 
     protected function run(?Packet $packet): ?Task
     {
@@ -292,8 +292,8 @@ function checksum($n)
     return $system->queued * 16777216 + $system->held;
 }
 
-/* The checksum to expect for n. What is known is in the table; README.md tells
- * from where. Checksums of other parameters are those of their first iteration. */
+/* Returns the expected checksum for n. Known ones are in the table; README.md lists
+ * their origin. Checksums of other parameters are those of their first iteration. */
 function expected($n, $got)
 {
     static $known = [

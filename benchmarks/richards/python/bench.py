@@ -4,7 +4,7 @@ two handlers and two devices send each other packets.
 parameter  how often the idle task runs, 1 to 10000000
 checksum   2 to the 24 times the packets queued, plus the times a task was held
 
-After Martin Richards' benchmark for BCPL, in the form in which it is known from
+Based on Martin Richards' benchmark for BCPL, in the form in which it is known from
 object-oriented languages. For Python 2.7 and 3.
 """
 
@@ -25,14 +25,14 @@ DEVICE_PACKET, WORK_PACKET = 0, 1
 class Packet(object):
     def __init__(self, to, kind):
         self.link = None
-        self.to = to  # the task it goes to; after queueing, the one it came from
+        self.to = to  # the destination task; after queueing, the sender
         self.kind = kind
-        self.used = 0  # of data, by the handler
+        self.used = 0  # amount of data used by the handler
         self.data = [0] * DATA
 
 
 def append(first, packet):
-    """The list of packets that begins with first, with one more at its end."""
+    """The list of packets that starts with first, with one more appended."""
     packet.link = None
     if first is None:
         return packet
@@ -54,7 +54,7 @@ class System(object):
         self.held = 0
 
     def hold(self):
-        """Take the current task out until someone releases it; the next one runs."""
+        """Hold the current task until it is released; the next one runs."""
         self.held += 1
         self.current.state |= HELD
         return self.current.link
@@ -65,13 +65,13 @@ class System(object):
         return self.current
 
     def release(self, ident):
-        """Let a held task go on; the one of higher priority runs."""
+        """Resume a held task; the one of higher priority runs."""
         task = self.tasks[ident]
         task.state &= ~HELD
         return task if task.priority > self.current.priority else self.current
 
     def queue(self, packet):
-        """Send a packet to its task; that one runs if it waited and has a higher priority."""
+        """Send a packet to its task, which runs if it was waiting and has a higher priority."""
         task = self.tasks[packet.to]
         self.queued += 1
         packet.link = None
@@ -84,7 +84,7 @@ class System(object):
         return task if task.priority > self.current.priority else self.current
 
     def schedule(self):
-        """Run the highest task that can, until none can."""
+        """Run the highest-priority runnable task until there is none."""
         task = self.tasks[-1]
         while task is not None:
             if task.state & HELD or task.state == SUSPENDED:
@@ -95,7 +95,7 @@ class System(object):
 
 
 class Task(object):
-    """A task, which puts itself above those the system has."""
+    """A task, which adds itself above the existing tasks of the system."""
 
     def __init__(self, system, packets=(0, 0, 0)):
         number, to, kind = packets
@@ -111,7 +111,7 @@ class Task(object):
             self.state = SUSPENDED | RUNNABLE
 
     def step(self):
-        """Run with the next packet if the task waited for one."""
+        """Run with the next packet if the task was waiting for one."""
         packet = None
         if self.state == SUSPENDED | RUNNABLE:
             packet = self.queue
@@ -124,8 +124,8 @@ class Idle(Task):
     def __init__(self, system, count):
         Task.__init__(self, system)
         self.state = 0
-        self.count = count  # runs left
-        self.choice = 1  # the random bits
+        self.count = count  # remaining runs
+        self.choice = 1  # random bits
 
     def run(self, packet):
         bit = self.choice & 1
@@ -142,8 +142,8 @@ class Idle(Task):
 class Worker(Task):
     def __init__(self, system):
         Task.__init__(self, system, (2, WORKER, WORK_PACKET))
-        self.count = 0  # the letter written last
-        self.choice = HANDLER_A  # the handler served last
+        self.count = 0  # the last letter written
+        self.choice = HANDLER_A  # the last handler served
 
     def run(self, packet):
         if packet is None:
@@ -160,7 +160,7 @@ class Worker(Task):
 class Handler(Task):
     def __init__(self, system, to):
         Task.__init__(self, system, (3, to, DEVICE_PACKET))
-        self.work = None  # what waits
+        self.work = None  # waiting packets
         self.device = None
 
     def run(self, packet):
@@ -187,7 +187,7 @@ class Handler(Task):
 class Device(Task):
     def __init__(self, system):
         Task.__init__(self, system)
-        self.device = None  # the packet in hand
+        self.device = None  # the current packet
 
     def run(self, packet):
         if packet is not None:
@@ -215,7 +215,7 @@ def checksum(n):
     return system.queued * 16777216 + system.held
 
 
-# What is known; README.md tells from where. Checksums of other parameters are
+# Known checksums; README.md lists their origin. Checksums of other parameters are
 # those of their first iteration.
 EXPECTED = {
     1000: 38956696480,

@@ -4,7 +4,7 @@
 # parameter  how often the idle task runs, 1 to 10000000
 # checksum   2 to the 24 times the packets queued, plus the times a task was held
 #
-# After Martin Richards' benchmark for BCPL, in the form in which it is known
+# Based on Martin Richards' benchmark for BCPL, in the form in which it is known
 # from object-oriented languages. For Ruby 2.7 and later.
 
 MOST = 10_000_000
@@ -16,8 +16,8 @@ DEVICE_PACKET, WORK_PACKET = 0, 1
 
 class Packet
   attr_accessor :link
-  attr_accessor :to # the task it goes to; after queueing, the one it came from
-  attr_accessor :used # of data, by the handler
+  attr_accessor :to # the destination task; after queueing, the sender
+  attr_accessor :used # amount of data used by the handler
   attr_reader :kind, :data
 
   def initialize(to, kind)
@@ -29,7 +29,7 @@ class Packet
   end
 end
 
-# The list of packets that begins with first, with one more at its end.
+# The list of packets that starts with first, with one more appended.
 def append(first, packet)
   packet.link = nil
   return packet if first.nil?
@@ -40,8 +40,8 @@ def append(first, packet)
   first
 end
 
-# The tasks and the one that runs. The methods are what tasks call; they return
-# the task to look at next.
+# The tasks, and the running one. Tasks call the methods, which return the next task
+ # to consider.
 class System
   attr_reader :tasks, :queued, :held
 
@@ -52,7 +52,7 @@ class System
     @held = 0
   end
 
-  # Takes the current task out until someone releases it; the next one runs.
+  # Holds the current task until it is released; the next one runs.
   def hold
     @held += 1
     @current.state |= HELD
@@ -65,14 +65,14 @@ class System
     @current
   end
 
-  # Lets a held task go on; the one of higher priority runs.
+  # Resumes a held task; the one of higher priority runs.
   def release(ident)
     task = @tasks[ident]
     task.state &= ~HELD
     task.priority > @current.priority ? task : @current
   end
 
-  # Sends a packet to its task; that one runs if it waited and has a higher priority.
+  # Sends a packet to its task, which runs if it was waiting and has a higher priority.
   def queue(packet)
     task = @tasks[packet.to]
     @queued += 1
@@ -87,7 +87,7 @@ class System
     task.priority > @current.priority ? task : @current
   end
 
-  # Runs the highest task that can, until none can.
+  # Runs the highest-priority runnable task until there is none.
   def schedule
     task = @tasks.last
     until task.nil?
@@ -101,7 +101,7 @@ class System
   end
 end
 
-# A task, which puts itself above those the system has.
+# A task, which adds itself above the existing tasks of the system.
 class Task
   attr_reader :link, :ident, :priority
   attr_accessor :state, :queue
@@ -120,7 +120,7 @@ class Task
     end
   end
 
-  # Runs with the next packet if the task waited for one.
+  # Runs with the next packet if the task was waiting for one.
   def step
     packet = nil
     if @state == SUSPENDED | RUNNABLE
@@ -136,8 +136,8 @@ class Idle < Task
   def initialize(system, count)
     super(system)
     @state = 0
-    @count = count # runs left
-    @choice = 1 # the random bits
+    @count = count # remaining runs
+    @choice = 1 # random bits
   end
 
   def run(_packet)
@@ -156,8 +156,8 @@ end
 class Worker < Task
   def initialize(system)
     super(system, 2, WORKER, WORK_PACKET)
-    @count = 0 # the letter written last
-    @choice = HANDLER_A # the handler served last
+    @count = 0 # the last letter written
+    @choice = HANDLER_A # the last handler served
   end
 
   def run(packet)
@@ -177,7 +177,7 @@ end
 class Handler < Task
   def initialize(system, to)
     super(system, 3, to, DEVICE_PACKET)
-    @work = nil # what waits
+    @work = nil # waiting packets
     @device = nil
   end
 
@@ -209,7 +209,7 @@ end
 class Device < Task
   def initialize(system)
     super(system)
-    @device = nil # the packet in hand
+    @device = nil # the current packet
   end
 
   def run(packet)
@@ -241,7 +241,7 @@ def checksum(n)
   system.queued * 16777216 + system.held
 end
 
-# What is known; README.md tells from where. Checksums of other parameters are
+# Known checksums; README.md lists their origin. Checksums of other parameters are
 # those of their first iteration.
 EXPECTED = {
   1000 => 38956696480,

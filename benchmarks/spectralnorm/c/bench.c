@@ -1,11 +1,11 @@
 /*
  * spectralnorm - the spectral norm of the infinite matrix 1, 1/2, 1/4, ...,
- * cut off at n by n, by the power method with ten rounds.
+ * truncated to n by n, by the power method with ten rounds.
  *
  * parameter  n, 1 to 10000
  * checksum   the norm
  *
- * After the description in the Computer Language Benchmarks Game. Every language
+ * Based on the description in the Computer Language Benchmarks Game. Every language
  * does the same operations in the same order, so the last bit agrees.
  */
 #include <math.h>
@@ -14,7 +14,7 @@
 
 enum { MOST = 10000 };
 
-/* element is that of row i and column j: one over the number of the place, counted along the diagonals. */
+/* element returns the element in row i and column j: one over its index, counted along the diagonals. */
 static double element(int i, int j)
 {
 	return 1.0 / ((i + j) * (i + j + 1) / 2 + i + 1);
@@ -81,7 +81,7 @@ double checksum(int n)
 	return result;
 }
 
-/* What is known; README.md tells from where. */
+/* Known checksums; README.md lists their origin. */
 static const struct { int n; double sum; } known[] = {
 	{ 100, 1.2742199912349306 },
 	{ 500, 1.2742241159529055 },

@@ -5,20 +5,20 @@ import java.util.Arrays;
 
 /**
  * spectralnorm - the spectral norm of the infinite matrix 1, 1/2, 1/4, ...,
- * cut off at n by n, by the power method with ten rounds.
+ * truncated to n by n, by the power method with ten rounds.
  *
  * <pre>
  * parameter  n, 1 to 10000
  * checksum   the norm
  * </pre>
  *
- * After the description in the Computer Language Benchmarks Game. Every language
+ * Based on the description in the Computer Language Benchmarks Game. Every language
  * does the same operations in the same order, so the last bit agrees.
  */
 final class KrunEntry implements BaseKrunEntry {
     private static final int MOST = 10000;
 
-    /** Row i, column j: one over the number of the place, counted along the diagonals. */
+    /** Row i, column j: one over its index, counted along the diagonals. */
     private static double element(int i, int j) {
         return 1.0 / ((i + j) * (i + j + 1) / 2 + i + 1);
     }
@@ -69,7 +69,7 @@ final class KrunEntry implements BaseKrunEntry {
         return Math.sqrt(uv / vv);
     }
 
-    /** What is known; README.md tells from where. */
+    /** Known checksums; README.md lists their origin. */
     private static final double[][] KNOWN = {
         { 100, 1.2742199912349306 },
         { 500, 1.2742241159529055 },
@@ -79,7 +79,7 @@ final class KrunEntry implements BaseKrunEntry {
     private double first;
     private boolean haveFirst;
 
-    /** The checksum for n: the known one, else that of the first iteration. */
+    /** Returns the expected checksum for n: the known one, else that of the first iteration. */
     private double expected(int n, double got) {
         for (double[] known : KNOWN) {
             if (known[0] == n) {
@@ -94,7 +94,7 @@ final class KrunEntry implements BaseKrunEntry {
         return first;
     }
 
-    /** A number's 17 significant digits, without zeros at the end, as C's %.17g writes those of a checksum. */
+    /** Formats a number with 17 significant digits and no trailing zeros, like C's %.17g. */
     private static String digits(double x) {
         return new BigDecimal(x).round(new MathContext(17, RoundingMode.HALF_EVEN)).stripTrailingZeros().toPlainString();
     }

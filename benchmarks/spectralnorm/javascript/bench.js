@@ -1,18 +1,18 @@
 /*
  * spectralnorm - the spectral norm of the infinite matrix 1, 1/2, 1/4, ...,
- * cut off at n by n, by the power method with ten rounds.
+ * truncated to n by n, by the power method with ten rounds.
  *
  * parameter  n, 1 to 10000
  * checksum   the norm
  *
- * After the description in the Computer Language Benchmarks Game. Every language
+ * Based on the description in the Computer Language Benchmarks Game. Every language
  * does the same operations in the same order, so the last bit agrees.
  */
 "use strict";
 
 const MOST = 10000;
 
-/* element is that of row i and column j: one over the number of the place, counted along the diagonals. */
+/* element returns the element in row i and column j: one over its index, counted along the diagonals. */
 function element(i, j) {
   return 1 / ((i + j) * (i + j + 1) / 2 + i + 1);
 }
@@ -63,14 +63,14 @@ function checksum(n) {
   return Math.sqrt(uv / vv);
 }
 
-// What is known; README.md tells from where. Checksums of other parameters are
+// Known checksums; README.md lists their origin. Checksums of other parameters are
 // those of their first iteration.
 const EXPECTED = {
   100: 1.2742199912349306,
   500: 1.2742241159529055,
 };
 
-/* digits writes a number as the other languages do: 17 digits without zeros at the end. */
+/* digits formats a number like the other languages: 17 significant digits, no trailing zeros. */
 function digits(x) {
   return x.toPrecision(17).replace(/\.?0*$/, "");
 }

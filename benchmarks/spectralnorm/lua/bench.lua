@@ -1,17 +1,17 @@
 --[[
-spectralnorm - the spectral norm of the infinite matrix 1, 1/2, 1/4, ..., cut off
-at n by n, by the power method with ten rounds.
+spectralnorm - the spectral norm of the infinite matrix 1, 1/2, 1/4, ..., truncated
+to n by n, by the power method with ten rounds.
 
 parameter  n, 1 to 10000
 checksum   the norm
 
-After the description in the Computer Language Benchmarks Game. Every language
+Based on the description in the Computer Language Benchmarks Game. Every language
 does the same operations in the same order, so the last bit agrees. For LuaJIT.
 ]]
 
 local MOST = 10000
 
--- element is that of row i and column j, from 0: one over the number of the place,
+-- element returns the element in row i and column j, from 0: one over its index,
 -- counted along the diagonals.
 local function element(i, j)
   return 1 / ((i + j) * (i + j + 1) / 2 + i + 1)
@@ -62,7 +62,7 @@ function checksum(n)
   return math.sqrt(uv / vv)
 end
 
--- What is known; README.md tells from where. Checksums of other parameters are
+-- Known checksums; README.md lists their origin. Checksums of other parameters are
 -- those of their first iteration.
 local expected = {
   [100] = 1.2742199912349306,

@@ -1,19 +1,19 @@
 <?php
 /*
- * spectralnorm - the spectral norm of the infinite matrix 1, 1/2, 1/4, ..., cut
- * off at n by n, by the power method with ten rounds.
+ * spectralnorm - the spectral norm of the infinite matrix 1, 1/2, 1/4, ..., truncated
+ * to n by n, by the power method with ten rounds.
  *
  * parameter  n, 1 to 10000
  * checksum   the norm
  *
- * After the description in the Computer Language Benchmarks Game. Every language
+ * Based on the description in the Computer Language Benchmarks Game. Every language
  * does the same operations in the same order, so the last bit agrees. For PHP 7.4
  * and later.
  */
 
 const MOST = 10000;
 
-/* Row i, column j: one over the number of the place, counted along the diagonals. */
+/* Row i, column j: one over its index, counted along the diagonals. */
 function element(int $i, int $j): float
 {
     return 1.0 / ((($i + $j) * ($i + $j + 1) >> 1) + $i + 1);
@@ -67,8 +67,8 @@ function checksum($n)
     return sqrt($uv / $vv);
 }
 
-/* The checksum to expect for n. What is known is in the table; README.md tells
- * from where. Checksums of other parameters are those of their first iteration. */
+/* Returns the expected checksum for n. Known ones are in the table; README.md lists
+ * their origin. Checksums of other parameters are those of their first iteration. */
 function expected($n, $got)
 {
     static $known = [

@@ -1,16 +1,16 @@
 # spectralnorm - the spectral norm of the infinite matrix 1, 1/2, 1/4, ...,
-# cut off at n by n, by the power method with ten rounds.
+# truncated to n by n, by the power method with ten rounds.
 #
 # parameter  n, 1 to 10000
 # checksum   the norm
 #
-# After the description in the Computer Language Benchmarks Game. Every language
+# Based on the description in the Computer Language Benchmarks Game. Every language
 # does the same operations in the same order, so the last bit agrees. For Ruby 2.7
 # and later.
 
 MOST = 10_000
 
-# Row i, column j: one over the number of the place, counted along the diagonals.
+# Row i, column j: one over its index, counted along the diagonals.
 def element(i, j)
   1.0 / ((i + j) * (i + j + 1) / 2 + i + 1)
 end
@@ -62,7 +62,7 @@ def checksum(n)
   Math.sqrt(uv / vv)
 end
 
-# What is known; README.md tells from where. Checksums of other parameters are
+# Known checksums; README.md lists their origin. Checksums of other parameters are
 # those of their first iteration.
 EXPECTED = {
   100 => 1.2742199912349306,

@@ -18,8 +18,8 @@ import (
 
 var seed = flag.Uint64("seed", 1, "of the random tests")
 
-// TestConforms does the same random operations on the simulation and on the
-// system's file system and compares every result.
+// TestConforms performs the same random operations on the simulation and on the system's file
+// system, and compares every result.
 func TestConforms(t *testing.T) {
 	t.Logf("-seed %d", *seed)
 	const rounds, steps = 30, 200
@@ -36,7 +36,7 @@ func TestConforms(t *testing.T) {
 	}
 }
 
-// walker does random operations in one directory and says how they end.
+// walker performs random operations in one directory and reports their results.
 type walker struct {
 	fsys   durable.FS
 	dir    string
@@ -154,7 +154,7 @@ func describe(info fs.FileInfo, err error) string {
 	return fmt.Sprintf("stat %s %s %d", info.Name(), info.Mode(), info.Size())
 }
 
-// result names an error by what programs test for.
+// result returns the name of an error by the conditions that programs test for.
 func result(what string, err error) string {
 	if err == nil {
 		return what + ": ok"

@@ -16,7 +16,7 @@ import (
 	"krund/internal/durable/crashfs"
 )
 
-// openFile opens /x/f for reading and writing, makes it when needed.
+// openFile opens /x/f for reading and writing, and creates it if needed.
 func openFile(t *testing.T, fsys *crashfs.FS, name string) durable.File {
 	t.Helper()
 	f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
@@ -39,7 +39,7 @@ func writeAt(t *testing.T, f durable.File, text string, offset int64) {
 	must(t, err)
 }
 
-// TestNumbersAndLog: the same calls get the same numbers, reading gets none.
+// TestNumbersAndLog: the same calls get the same numbers; reads get none.
 func TestNumbersAndLog(t *testing.T) {
 	fsys := crashfs.New("/x")
 	must(t, durable.WriteFile(fsys, "/x/f", []byte("hello"), 0o644))
@@ -115,8 +115,8 @@ func TestPanicOnCut(t *testing.T) {
 	_ = crashfs.Run(func() error { panic("a bug") })
 }
 
-// TestPolicies cuts after two files were changed in the same way, one of them
-// durably, and compares what survives with what the policy says.
+// TestPolicies cuts the power after two files were changed in the same way, one of them durably,
+// and compares what survives with the policy.
 func TestPolicies(t *testing.T) {
 	tests := []struct {
 		policy crashfs.Policy
@@ -159,8 +159,8 @@ func outcomes(fsys *crashfs.FS, name string, policy func(uint64) crashfs.Policy)
 	return seen
 }
 
-// TestSectorsSurviveOnTheirOwn: of three sectors written twice each, every
-// combination of versions turns up, and nothing else.
+// TestSectorsSurviveOnTheirOwn: if three sectors are written twice each, every combination of
+// versions occurs, and nothing else.
 func TestSectorsSurviveOnTheirOwn(t *testing.T) {
 	fsys := crashfs.New("/x")
 	fsys.Put("/x/f", bytes.Repeat([]byte("0"), 3*512))
@@ -184,8 +184,8 @@ func TestSectorsSurviveOnTheirOwn(t *testing.T) {
 	}
 }
 
-// TestSizesSurviveOnTheirOwn: the size may be any the file has had, with
-// content, zeros or rubbish in the new part, and never touches what was synced.
+// TestSizesSurviveOnTheirOwn: the size may be any that the file has had, with content, zeros or
+// garbage in the new part, and never affects what was synced.
 func TestSizesSurviveOnTheirOwn(t *testing.T) {
 	fsys := crashfs.New("/x")
 	fsys.Put("/x/f", []byte("synced"))
@@ -208,7 +208,7 @@ func TestSizesSurviveOnTheirOwn(t *testing.T) {
 	}
 }
 
-// TestNamesSurviveOnTheirOwn: two creations and a renaming, not synced.
+// TestNamesSurviveOnTheirOwn: two creations and a rename, not synced.
 func TestNamesSurviveOnTheirOwn(t *testing.T) {
 	fsys := crashfs.New("/x")
 	for _, name := range []string{"/x/a", "/x/b"} {
@@ -258,8 +258,8 @@ func TestRebootIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestFailedSync: what a Sync could not write, a later one does not write
-// either, until it is written again.
+// TestFailedSync: what a Sync failed to write is not written by a later one either, until it is
+// written again.
 func TestFailedSync(t *testing.T) {
 	fsys := crashfs.New("/x")
 	fsys.Put("/x/f", []byte("old"))
@@ -288,7 +288,7 @@ func TestFullDisk(t *testing.T) {
 	fsys.Put("/x/f", []byte("12345678"))
 	f := openFile(t, fsys, "/x/f")
 	fsys.Inject(crashfs.Fault{Op: 2, Err: syscall.ENOSPC, Permanent: true, Short: 3})
-	writeAt(t, f, "in ", 0)                                                                  // before
+	writeAt(t, f, "in ", 0)                                                                  // existing content
 	writeAt(t, f, "place", 3)                                                                // needs no space
 	if n, err := f.WriteAt([]byte("longer"), 6); n != 3 || !errors.Is(err, syscall.ENOSPC) { // short
 		t.Errorf("growing: %d, %v", n, err)
@@ -308,8 +308,8 @@ func TestFullDisk(t *testing.T) {
 	must(t, durable.WriteFile(fsys, "/x/g", []byte("x"), 0o644))
 }
 
-// TestWriteFileFaults: whatever operation of WriteFile fails, the error comes
-// back, the old content or the new one is there, and nothing is left over.
+// TestWriteFileFaults: whichever operation of WriteFile fails, the error is returned, the file has
+// the old or the new content, and nothing is left over.
 func TestWriteFileFaults(t *testing.T) {
 	for op := 1; op <= 5; op++ {
 		for _, reason := range []syscall.Errno{syscall.EIO, syscall.ENOSPC} {
@@ -371,7 +371,7 @@ func TestNotSimulated(t *testing.T) {
 	}
 }
 
-// TestDirectoryHandle: an open directory can be synced, and not read.
+// TestDirectoryHandle: an open directory can be synced, but not read.
 func TestDirectoryHandle(t *testing.T) {
 	fsys := crashfs.New("/x/d")
 	must(t, openFile(t, fsys, "/x/d/f").Sync())
@@ -386,7 +386,7 @@ func TestDirectoryHandle(t *testing.T) {
 	}
 }
 
-// TestEveryCutEnds: as many cuts as operations, then one after the end.
+// TestEveryCutEnds: there are as many cuts as operations, and one after the end.
 func TestEveryCutEnds(t *testing.T) {
 	var numbers []int
 	for cut, after := range crashfs.EveryCut(withOldFile, properly, crashfs.Nothing) {
@@ -406,7 +406,7 @@ func TestEveryCutEnds(t *testing.T) {
 	}
 }
 
-// TestSurvivor is what a Reboot would find, and disturbs nothing.
+// TestSurvivor returns what Reboot would, and changes nothing.
 func TestSurvivor(t *testing.T) {
 	fsys := crashfs.New("/x")
 	f := openFile(t, fsys, "/x/f")

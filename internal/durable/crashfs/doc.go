@@ -1,8 +1,8 @@
-// Package crashfs is a file system in memory whose power can be cut: test
-// support for everything that is built on package durable.
+// Package crashfs is an in-memory file system whose power can be cut: test support for everything
+// built on package durable.
 //
-// It is as unkind as POSIX allows. What a program sees is volatile; what
-// survives a cut is only what was promised:
+// It is as hostile as POSIX allows. What a program sees is volatile; a cut preserves only what was
+// promised:
 //
 //   - Content and size of a file become durable with [durable.File].Sync. Until
 //     then each 512-byte sector and the size survive or not on their own, in
@@ -19,28 +19,26 @@
 //
 // # Operations
 //
-// Operations that change something have numbers, from 1: making or truncating
-// in OpenFile, Write, WriteAt, Sync, Mkdir, Rename, Remove, SyncDir. Reading has
-// none. The same calls always get the same numbers. [FS.Log] lists them.
+// Operations that change something are numbered from 1: creating or truncating in OpenFile, Write,
+// WriteAt, Sync, Mkdir, Rename, Remove, SyncDir. Reads are not numbered. The same calls always get
+// the same numbers. [FS.Log] lists them.
 //
 // # Cutting the power
 //
-// [FS.CrashAt] cuts the power in the middle of an operation: it fails with
-// [ErrPowerCut], its effect may or may not survive, and every later operation
-// fails, too. [FS.PanicAt] panics instead, for code that would do things with
-// the error; [Run] turns that panic back into the error. Then [FS.Reboot]
-// returns the file system that the machine finds afterwards, according to a
-// [Policy]: [Nothing], [Everything], [Names], [Contents], [Random], [Torn]. It
-// can be called more than once for the same cut. [FS.Survivor] returns the same
-// without cutting anything.
+// [FS.CrashAt] cuts the power in the middle of an operation: the operation fails with
+// [ErrPowerCut], its effect may or may not survive, and every later operation fails as well.
+// [FS.PanicAt] panics instead, for code that would act on the error; [Run] converts that panic into
+// the error. [FS.Reboot] then returns the file system that the machine finds afterwards, according
+// to a [Policy]: [Nothing], [Everything], [Names], [Contents], [Random], [Torn]. It can be called
+// repeatedly for the same cut. [FS.Survivor] returns the same without cutting the power.
 //
 //	fsys := crashfs.New("/x")
 //	fsys.CrashAt(17)
 //	err := program(fsys)                // ends with ErrPowerCut
 //	after := fsys.Reboot(crashfs.Random(1))
-//	err = program(after)                // goes on
+//	err = program(after)                // continues
 //
-// [EveryCut] does that for every operation of a program and several policies:
+// [EveryCut] does this for every operation of a program and several policies:
 //
 //	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(1)...) {
 //		if err := check(after); err != nil {
@@ -50,12 +48,11 @@
 //
 // # Faults
 //
-// [FS.Inject] makes operations fail: once or from then on, with ENOSPC, EIO or
-// whatever, and for writes after some of the bytes. [FS.FailReads] makes a
-// file unreadable.
+// [FS.Inject] makes operations fail: once or permanently, with ENOSPC, EIO or any other error, and
+// writes after some of the bytes. [FS.FailReads] makes a file unreadable.
 //
-// Symbolic links, hard links, owners, times and renaming between directories are
-// not simulated; the last one fails with EXDEV.
+// Symbolic links, hard links, owners, times and renames between directories are not simulated; the
+// latter fail with EXDEV.
 //
 // Only tests import it. Start reading at EveryCut.
 package crashfs

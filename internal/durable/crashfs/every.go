@@ -5,14 +5,14 @@ import (
 	"iter"
 )
 
-// Cut is one way in which a program was interrupted.
+// Cut is one interruption of a program.
 type Cut struct {
-	Op     Op     // in which the power failed; Number 0 when the program ended before
+	Op     Op     // the operation in which the power failed; Number 0 if the program ended first
 	Policy Policy // what survived
-	Err    error  // what the program returned: wraps ErrPowerCut, or not when it dealt with it
+	Err    error  // the program's error: wraps ErrPowerCut unless the program handled it
 }
 
-// String says where and how, for failure messages.
+// String describes the cut for failure messages.
 func (c Cut) String() string {
 	if c.Op.Number == 0 {
 		return fmt.Sprintf("cut after the end, %s survives", c.Policy)
@@ -20,12 +20,11 @@ func (c Cut) String() string {
 	return fmt.Sprintf("cut in %s, %s survives", c.Op, c.Policy)
 }
 
-// EveryCut runs program on a file system from build, again and again: first
-// with the power failing in operation 1, then 2, and so on until the program
-// ends before it fails; then it is cut after the end. For each cut and each of
-// the policies it yields the file system after the reboot. program must do the
-// same operations each time up to the cut. When build calls PanicOnCut, the cut
-// ends it by a panic, which goes no further.
+// EveryCut runs program repeatedly on a file system from build: the power fails in operation 1,
+// then in operation 2, and so on until the program ends first; finally it is cut after the end. For
+// each cut and each policy it yields the file system after the reboot. program must perform the
+// same operations each time up to the cut. If build calls PanicOnCut, the cut ends the program by a
+// panic, which EveryCut recovers.
 func EveryCut(build func() *FS, program func(*FS) error, policies ...Policy) iter.Seq2[Cut, *FS] {
 	return func(yield func(Cut, *FS) bool) {
 		for op := 1; ; op++ {

@@ -26,8 +26,8 @@ var (
 	_ durable.Locker = (*file)(nil)
 )
 
-// use locks the file system and reports whether the file can be used. The caller
-// unlocks in any case.
+// use locks the file system and returns an error if the file cannot be used. The caller unlocks in
+// either case.
 func (f *file) use() error {
 	f.fsys.mu.Lock()
 	switch {
@@ -57,7 +57,7 @@ func (f *file) Read(p []byte) (int, error) {
 	return n, f.fail("read", err)
 }
 
-// ReadAt is as an *os.File's: less than len(p) comes with an error.
+// ReadAt behaves like that of *os.File: reading less than len(p) returns an error.
 func (f *file) ReadAt(p []byte, offset int64) (int, error) {
 	err := f.use()
 	defer f.fsys.mu.Unlock()
@@ -104,7 +104,7 @@ func (f *file) Write(p []byte) (int, error) {
 	return n, f.fail("write", err)
 }
 
-// WriteAt refuses files opened with O_APPEND, as package os does.
+// WriteAt rejects files opened with O_APPEND, like package os.
 func (f *file) WriteAt(p []byte, offset int64) (int, error) {
 	err := f.use()
 	defer f.fsys.mu.Unlock()
@@ -161,7 +161,7 @@ func (f *file) Stat() (fs.FileInfo, error) {
 	return f.node.info(path.Base(f.name)), nil
 }
 
-// Close succeeds after a cut, too: the process is gone with its files.
+// Close succeeds even after a cut: the process is gone, and its files with it.
 func (f *file) Close() error {
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
@@ -175,7 +175,7 @@ func (f *file) Close() error {
 	return nil
 }
 
-// TryLock is as flock: the lock belongs to this open file.
+// TryLock behaves like flock: the lock belongs to this open file.
 func (f *file) TryLock() error {
 	err := f.use()
 	defer f.fsys.mu.Unlock()

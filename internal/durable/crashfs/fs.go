@@ -14,15 +14,14 @@ import (
 	"krund/internal/durable"
 )
 
-// ErrPowerCut is the error of every operation from the cut on.
+// ErrPowerCut is the error of every operation from the cut onward.
 var ErrPowerCut = errors.New("crashfs: the power was cut")
 
-// FS is a simulated file system. It is a durable.FS, and may be used by several
-// goroutines.
+// FS is a simulated file system. It implements durable.FS and is safe for concurrent use.
 type FS struct {
 	mu     sync.Mutex
 	root   *inode
-	inodes int // made so far: numbers for the order in which Reboot decides
+	inodes int // created so far; numbers them for the order in which Reboot decides
 
 	log     []Op
 	crashAt int // number of the operation in which the power fails; 0: none
@@ -34,8 +33,8 @@ type FS struct {
 
 var _ durable.FS = (*FS)(nil)
 
-// New returns a file system with the given directories, and those above them, all
-// durable. Relative names count from "/".
+// New returns a file system with the given directories and their parents, all durable. Relative
+// names are relative to "/".
 func New(dirs ...string) *FS {
 	fsys := &FS{unread: make(map[string]error)}
 	fsys.root = fsys.newInode(fs.ModeDir | 0o755)
@@ -47,7 +46,7 @@ func New(dirs ...string) *FS {
 
 func clean(name string) string { return path.Clean("/" + name) }
 
-// makeDirs makes durable directories without counting operations.
+// makeDirs creates durable directories without counting operations.
 func (fsys *FS) makeDirs(dir string) *inode {
 	at := fsys.root
 	for _, part := range strings.FieldsFunc(clean(dir), func(r rune) bool { return r == '/' }) {
@@ -61,8 +60,8 @@ func (fsys *FS) makeDirs(dir string) *inode {
 	return at
 }
 
-// Put makes a durable file, and the directories above it, without counting
-// operations: the state a test starts from.
+// Put creates a durable file and its parent directories without counting operations: the initial
+// state of a test.
 func (fsys *FS) Put(name string, data []byte) {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -73,8 +72,8 @@ func (fsys *FS) Put(name string, data []byte) {
 	at.entries[base], at.stableEntries[base] = node, node
 }
 
-// Files returns the content of every file as a program sees it now, by its
-// full name. It works after a cut, too.
+// Files returns the content of every file as a program sees it now, by full name. It also works
+// after a cut.
 func (fsys *FS) Files() map[string][]byte {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -107,7 +106,7 @@ func (fsys *FS) find(name string) (*inode, error) {
 	return at, nil
 }
 
-// findDir returns the directory that name is in, and its last part.
+// findDir returns the parent directory of name, and the last component of name.
 func (fsys *FS) findDir(name string) (*inode, string, error) {
 	dir, base := path.Split(clean(name))
 	at, err := fsys.find(dir)
@@ -120,8 +119,7 @@ func (fsys *FS) findDir(name string) (*inode, string, error) {
 	return at, base, err
 }
 
-// OpenFile opens a file. It counts as an operation when it makes or truncates
-// one.
+// OpenFile opens a file. It counts as an operation if it creates or truncates one.
 func (fsys *FS) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -169,7 +167,7 @@ func (fsys *FS) create(dir *inode, name, base string, mode fs.FileMode) (*inode,
 	return node, err
 }
 
-// Mkdir makes a directory.
+// Mkdir creates a directory.
 func (fsys *FS) Mkdir(name string, perm fs.FileMode) error {
 	return fsys.change("mkdir", name, func(dir *inode, base string) error {
 		if dir.entries[base] != nil {
@@ -219,7 +217,7 @@ func (fsys *FS) Rename(oldName, newName string) error {
 	})
 }
 
-// change does what the calls that change a directory have in common.
+// change is the common part of the calls that change a directory.
 func (fsys *FS) change(op, name string, act func(dir *inode, base string) error) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -290,7 +288,7 @@ func (fsys *FS) Lstat(name string) (fs.FileInfo, error) {
 	return node.info(path.Base(clean(name))), nil
 }
 
-// look is find for reading.
+// look is find for read operations.
 func (fsys *FS) look(name string) (*inode, error) {
 	if fsys.cut {
 		return nil, ErrPowerCut

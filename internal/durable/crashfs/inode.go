@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// sectorBytes is what a disk writes at once.
+// sectorBytes is the unit that a disk writes atomically.
 const sectorBytes = 512
 
-// inode is a file or a directory, without its name. The first of each pair of
-// fields is what programs see, the second what was promised to survive; between
-// them lie the changes that may survive.
+// inode is a file or a directory without its name. The first field of each pair is what programs
+// see, the second what is guaranteed to survive; between them are the changes that may survive.
 type inode struct {
 	number int
 	mode   fs.FileMode
-	locked *file // who holds the lock
+	locked *file // holder of the lock
 
 	data, stable []byte
 	sizes        []int             // sizes since the last Sync, oldest first
@@ -26,14 +25,14 @@ type inode struct {
 	names                  []nameChange // since the last SyncDir, oldest first
 }
 
-// version is a sector's content that may survive.
+// version is a content of a sector that may survive.
 type version struct {
 	data  []byte // sectorBytes, zeros beyond the end of the file
-	limbo bool   // a Sync failed to write it: later ones do not
+	limbo bool   // a Sync failed to write it, and later ones skip it
 }
 
-// nameChange is one change of a directory: node gets the name to, or none when it
-// is empty, and loses the name from.
+// nameChange is one change of a directory: node gets the name to, unless that is empty, and loses
+// the name from.
 type nameChange struct {
 	from, to string
 	node     *inode
@@ -48,7 +47,7 @@ func (fsys *FS) newInode(mode fs.FileMode) *inode {
 	return n
 }
 
-// write changes what programs see and remembers the sectors it touched.
+// write changes what programs see and records the affected sectors.
 func (n *inode) write(p []byte, offset int) {
 	if len(p) == 0 {
 		return
@@ -61,7 +60,7 @@ func (n *inode) write(p []byte, offset int) {
 	n.touch(offset/sectorBytes, (offset+len(p)-1)/sectorBytes)
 }
 
-// touch adds the present content of sectors first to last as versions.
+// touch adds the current content of the sectors first to last as versions.
 func (n *inode) touch(first, last int) {
 	for s := first; s <= last; s++ {
 		n.sectors[s] = append(n.sectors[s], version{data: sector(n.data, s)})
@@ -84,7 +83,7 @@ func (n *inode) truncate() {
 	n.touch(0, last)
 }
 
-// sync makes everything durable that no earlier Sync failed to.
+// sync makes everything durable except what an earlier Sync failed to write.
 func (n *inode) sync() {
 	n.stable = resize(n.stable, len(n.data))
 	for s, versions := range n.sectors {
@@ -133,8 +132,8 @@ func (n *inode) change(c nameChange) {
 	n.names = append(n.names, c)
 }
 
-// apply also works when changes before it were lost: a name that by then
-// belongs to another file stays.
+// apply works even if earlier changes were lost: a name that belongs to another file by then is
+// kept.
 func (c nameChange) apply(entries map[string]*inode) {
 	if c.from != "" && entries[c.from] == c.node {
 		delete(entries, c.from)

@@ -14,8 +14,8 @@ import (
 	"krund/internal/durable/crashfs"
 )
 
-// The ways to replace /x/f by a new content. Each but the last makes one of
-// the classic mistakes.
+// The ways to replace /x/f with new content. Each except the last makes one of the classic
+// mistakes.
 var (
 	oldContent = bytes.Repeat([]byte("old "), 400) // more than three sectors
 	newContent = bytes.Repeat([]byte("new!"), 500)
@@ -73,8 +73,8 @@ func open(fsys *crashfs.FS, name string, flag int, act func(durable.File) error)
 	return errors.Join(act(f), f.Close())
 }
 
-// judge says what is wrong with /x/f after a cut: it must be the old or the
-// new content, and the new one once the program has said so.
+// judge returns an error unless /x/f has the old or the new content after a cut, and the new one if
+// the program acknowledged it.
 func judge(cut crashfs.Cut, after *crashfs.FS) error {
 	got, err := durable.ReadFile(after, "/x/f")
 	switch {
@@ -94,13 +94,13 @@ func judge(cut crashfs.Cut, after *crashfs.FS) error {
 	return errors.New("mixed")
 }
 
-// TestFindsMistakes shows that every classic mistake comes to light, as what
-// it does to the file, and that doing it properly survives everything.
+// TestFindsMistakes shows that every classic mistake is detected by its effect on the file, and
+// that the correct way survives every cut.
 func TestFindsMistakes(t *testing.T) {
 	tests := []struct {
 		name    string
 		program func(*crashfs.FS) error
-		want    []string // what must be found; nothing else may be
+		want    []string // exactly what must be found
 	}{
 		{"in place", inPlace, []string{"mixed"}},
 		{"truncate and write", truncating, []string{"empty", "mixed"}},
@@ -137,7 +137,7 @@ func withOldFile() *crashfs.FS {
 	return fsys
 }
 
-// TestFindsUnsyncedCreate: a new file is lost when only the file was synced.
+// TestFindsUnsyncedCreate: a new file is lost if only the file was synced.
 func TestFindsUnsyncedCreate(t *testing.T) {
 	create := func(fsys *crashfs.FS) error {
 		return open(fsys, "/x/new", os.O_WRONLY|os.O_CREATE, func(f durable.File) error {
@@ -156,8 +156,8 @@ func TestFindsUnsyncedCreate(t *testing.T) {
 	}
 }
 
-// Example_everyCut shows the whole of a crash test: a log whose lines must not
-// get lost once they are acknowledged.
+// Example_everyCut shows a complete crash test: a log whose lines must not be lost once they are
+// acknowledged.
 func Example_everyCut() {
 	acknowledged := 0
 	program := func(fsys *crashfs.FS) error {
@@ -167,7 +167,7 @@ func Example_everyCut() {
 				if _, err := io.WriteString(f, line); err != nil {
 					return err
 				}
-				if err := f.Sync(); err != nil { // take this out and see
+				if err := f.Sync(); err != nil { // remove this to see the test fail
 					return err
 				}
 				acknowledged++

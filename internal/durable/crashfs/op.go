@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// Kind says what an operation does.
+// Kind is the kind of an operation.
 type Kind string
 
-// The kinds of operations that have numbers.
+// The kinds of numbered operations.
 const (
-	Create   Kind = "create" // OpenFile making a file
+	Create   Kind = "create" // OpenFile creating a file
 	Truncate Kind = "truncate"
 	Write    Kind = "write"
 	Sync     Kind = "sync"
@@ -22,7 +22,7 @@ const (
 	SyncDir  Kind = "syncdir"
 )
 
-// Op is an operation that took place, or was about to.
+// Op is an operation that was performed or attempted.
 type Op struct {
 	Number int // from 1
 	Kind   Kind
@@ -34,7 +34,7 @@ type Op struct {
 	grows bool // needs space on the disk
 }
 
-// String is such as "17 write /x/schedule 128 bytes at 1024".
+// String returns, for example, "17 write /x/schedule 128 bytes at 1024".
 func (op Op) String() string {
 	text := fmt.Sprintf("%d %s %s", op.Number, op.Kind, op.Name)
 	switch op.Kind {
@@ -50,36 +50,35 @@ func (op Op) String() string {
 type Fault struct {
 	Op        int              // number of the first operation that may fail; 0 is any
 	Err       error            // syscall.EIO, syscall.ENOSPC, ...
-	Permanent bool             // every operation from then on, else one
-	Short     int              // of a write: bytes that are written nevertheless
+	Permanent bool             // all matching operations from then on, instead of one
+	Short     int              // of a write: bytes that are written before it fails
 	Match     func(op Op) bool // which operations; nil is all
 }
 
-// hits reports whether the fault strikes op. A full disk does not hinder what
-// needs no space.
+// hits reports whether the fault applies to op. A full disk does not affect operations that need no
+// space.
 func (f *Fault) hits(op Op) bool {
 	full := errors.Is(f.Err, syscall.ENOSPC) || errors.Is(f.Err, syscall.EDQUOT)
 	return op.Number >= f.Op && (!full || op.grows) && (f.Match == nil || f.Match(op))
 }
 
-// Inject adds a fault. The first one that strikes counts. A Sync that fails
-// loses what it should have written; other operations have no effect, but for
-// the bytes of a short write.
+// Inject adds a fault. The first one that applies to an operation is used. A Sync that fails loses
+// what it should have written; other operations have no effect, except for the bytes of a short
+// write.
 func (fsys *FS) Inject(f Fault) {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	fsys.faults = append(fsys.faults, &f)
 }
 
-// FailReads makes reading the file or listing the directory name fail with err;
-// nil ends that.
+// FailReads makes reading the file or listing the directory name fail with err; nil reverts that.
 func (fsys *FS) FailReads(name string, err error) {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	fsys.unread[clean(name)] = err
 }
 
-// Heal takes all faults away.
+// Heal removes all faults.
 func (fsys *FS) Heal() {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -87,26 +86,24 @@ func (fsys *FS) Heal() {
 	clear(fsys.unread)
 }
 
-// CrashAt cuts the power in the middle of operation number op, counted from
-// the start of this FS: the operation and all after it fail with ErrPowerCut.
-// 0 takes it back.
+// CrashAt cuts the power in the middle of operation number op, counted from the start of this FS:
+// that operation and all later ones fail with ErrPowerCut. 0 disables it.
 func (fsys *FS) CrashAt(op int) {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	fsys.crashAt = op
 }
 
-// PanicOnCut makes the operation in which the power is cut panic with
-// ErrPowerCut instead of returning it. Those after it return the error, so that
-// deferred calls do no harm. Run turns the panic into the error.
+// PanicOnCut makes the operation in which the power is cut panic with ErrPowerCut instead of
+// returning it. Later operations return the error, so that deferred calls do no harm. Run converts
+// the panic into the error.
 func (fsys *FS) PanicOnCut() {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	fsys.panics = true
 }
 
-// Run calls program and returns its error, ErrPowerCut when that is what it
-// panicked with.
+// Run calls program and returns its error, or ErrPowerCut if it panicked with that.
 func Run(program func() error) (err error) {
 	defer func() {
 		r := recover()
@@ -133,17 +130,16 @@ func (fsys *FS) Ops() int {
 	return len(fsys.log)
 }
 
-// Log returns the operations so far. The last one is the one in which the power
-// was cut, if it was.
+// Log returns the operations so far. If the power was cut, the last one is the operation in which
+// that happened.
 func (fsys *FS) Log() []Op {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	return slices.Clone(fsys.log)
 }
 
-// do gives op its number and lets it take place, fail, or be cut. effect
-// changes what programs see; its argument is the number of bytes that a write
-// comes to.
+// do numbers op and performs, fails or cuts it. effect changes what programs see; its argument is
+// the number of bytes actually written by a write.
 func (fsys *FS) do(op Op, effect func(bytes int)) error {
 	op.Number = len(fsys.log) + 1
 	fsys.log = append(fsys.log, op)
@@ -170,8 +166,8 @@ func (fsys *FS) do(op Op, effect func(bytes int)) error {
 	return nil
 }
 
-// cutIn ends it all during op. What op would have changed may survive; what it
-// would have made durable is not.
+// cutIn cuts the power during op. What op would have changed may survive; what it would have made
+// durable is not durable.
 func (fsys *FS) cutIn(op Op, effect func(int)) {
 	if op.Kind != Sync && op.Kind != SyncDir {
 		effect(op.Bytes)

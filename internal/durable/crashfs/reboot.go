@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Policy decides what of the changes that were not durable survives a cut.
-// Policies are values; the same one decides the same way about the same cut.
+// Policy decides which of the changes that were not durable survive a cut. Policies are values and
+// deterministic: the same policy decides the same way about the same cut.
 type Policy struct {
 	name  string
 	names keep // creations, renamings, removals
@@ -26,45 +26,43 @@ const (
 	all
 )
 
-// The policies without chance.
+// The deterministic policies.
 var (
-	// Nothing survives but what was promised.
+	// Nothing survives except what was promised.
 	Nothing = Policy{name: "nothing"}
 	// Everything survives: the process died, not the machine.
 	Everything = Policy{name: "everything", names: all, data: all}
-	// Names survive and contents do not: metadata is written first.
+	// Names survive, contents do not: metadata is written first.
 	Names = Policy{name: "names", names: all}
-	// Contents survive and names do not.
+	// Contents survive, names do not.
 	Contents = Policy{name: "contents", data: all}
 )
 
-// Random decides about each sector, size and name by chance.
+// Random decides randomly about each sector, size and name.
 func Random(seed uint64) Policy {
 	return Policy{name: fmt.Sprintf("random %d", seed), names: some, data: some, seed: seed}
 }
 
-// Torn is Random with a disk that does not write its 512-byte sectors in one:
-// bytes of old and new content mix within a sector. Disks promise not to;
-// checksums should find it.
+// Torn is Random with a disk that does not write its 512-byte sectors atomically: bytes of old and
+// new content mix within a sector. Disks promise not to do this; checksums should detect it.
 func Torn(seed uint64) Policy {
 	p := Random(seed)
 	p.name, p.torn = fmt.Sprintf("torn %d", seed), true
 	return p
 }
 
-// Policies returns all but Torn, with three Random ones that differ by seed.
+// Policies returns all policies except Torn, with three Random ones that differ by seed.
 func Policies(seed uint64) []Policy {
 	return []Policy{Nothing, Everything, Names, Contents, Random(3*seed + 1), Random(3*seed + 2),
 		Random(3*seed + 3)}
 }
 
-// String names the policy with its seed.
+// String returns the name of the policy with its seed.
 func (p Policy) String() string { return p.name }
 
-// Reboot cuts the power, if that has not happened yet, and returns the file
-// system as it is found afterwards: everything in it is durable, no file is
-// open, no fault is left, and operations count from 1. It may be called again
-// with another policy for the same cut.
+// Reboot cuts the power, unless that has already happened, and returns the file system found
+// afterwards: everything in it is durable, no file is open, there are no faults, and operations
+// count from 1. It may be called again with another policy for the same cut.
 func (fsys *FS) Reboot(p Policy) *FS {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -72,7 +70,7 @@ func (fsys *FS) Reboot(p Policy) *FS {
 	return fsys.survivor(p)
 }
 
-// Survivor returns what Reboot would, and fsys goes on undisturbed.
+// Survivor returns what Reboot would, and does not affect fsys.
 func (fsys *FS) Survivor(p Policy) *FS {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -90,7 +88,7 @@ func (fsys *FS) survivor(p Policy) *FS {
 	return b.after
 }
 
-// boot carries what Reboot needs on its way through the directories.
+// boot is the state of Reboot while it traverses the directories.
 type boot struct {
 	policy Policy
 	chance *rand.Rand
@@ -98,7 +96,7 @@ type boot struct {
 	moved  map[*inode]*inode // from before the cut to after it
 }
 
-// node returns what is left of n.
+// node returns what remains of n.
 func (b *boot) node(n *inode) *inode {
 	if seen := b.moved[n]; seen != nil {
 		return seen
@@ -153,7 +151,7 @@ func (b *boot) content(n *inode) []byte {
 	return data
 }
 
-// size decides between the promised size and those that were not.
+// size chooses between the guaranteed size and the others.
 func (b *boot) size(n *inode) int {
 	switch {
 	case len(n.sizes) == 0 || b.policy.data == none:
@@ -167,8 +165,8 @@ func (b *boot) size(n *inode) int {
 	return len(n.stable)
 }
 
-// rubbish fills what is new in a file with what the disk held before, by
-// chance: most systems show zeros there, some do not.
+// rubbish randomly fills the new part of a file with what the disk contained before: most systems
+// show zeros there, some do not.
 func (b *boot) rubbish(data []byte, from int) {
 	if b.policy.data != some || from >= len(data) || b.chance.IntN(2) == 0 {
 		return
@@ -178,7 +176,7 @@ func (b *boot) rubbish(data []byte, from int) {
 	}
 }
 
-// put writes a sector, or under Torn the first or the last part of it.
+// put writes a sector or, under Torn, its first or last part.
 func (b *boot) put(to, content []byte) {
 	to = to[:min(len(to), sectorBytes)]
 	from, end := 0, len(to)

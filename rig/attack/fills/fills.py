@@ -1,4 +1,4 @@
-"""Fills the disk that its home is on, and says how much went in."""
+"""Fills the disk of its home and reports the number of bytes written."""
 import errno
 import os
 

@@ -1,4 +1,4 @@
-"""Says what it finds of an earlier execution; then leaves deep trees and keys."""
+"""Reports what it finds of an earlier execution, then leaves deep trees and keys behind."""
 import ctypes
 import json
 import os

@@ -1,4 +1,4 @@
-"""Closes every descriptor in its second iteration, the counters' too, and keeps its processor busy."""
+"""Closes every descriptor in its second iteration, including those of the counters, and keeps its processor busy."""
 import os
 import time
 

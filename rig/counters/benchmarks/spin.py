@@ -1,4 +1,4 @@
-"""Keeps its processor busy for half a second; says which ways to the counters are closed to it, and which was opened."""
+"""Keeps its processor busy for half a second; reports which ways to the counters are denied, and which one was opened."""
 import ctypes
 import errno
 import json
@@ -19,14 +19,14 @@ def perf_event_open():
     """Cycles of CPU 0: what the source perf counts."""
     class Attributes(ctypes.Structure):
         _fields_ = [("type", ctypes.c_uint32), ("size", ctypes.c_uint32), ("rest", ctypes.c_uint64 * 13)]
-    attributes = Attributes(type=1, size=112)  # PERF_TYPE_SOFTWARE, cpu-clock: every kernel has that
+    attributes = Attributes(type=1, size=112)  # PERF_TYPE_SOFTWARE, cpu-clock: which every kernel has
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.syscall(298, ctypes.byref(attributes), -1, 0, -1, 0)
     return "" if fd >= 0 else os.strerror(ctypes.get_errno())
 
 
 def inherited():
-    """What can be read through the descriptors that krund has passed on: APERF of each."""
+    """What can be read through the descriptors that krund passed: APERF of each."""
     found = {}
     for name in os.listdir("/proc/self/fd"):
         try:

@@ -1,4 +1,4 @@
-"""Waits before each iteration's end, and once before the first, until the test says go: step N by /tmp/go-N."""
+"""Waits before the end of each iteration, and once before the first, until the test creates /tmp/go-N for step N."""
 import os
 import time
 
@@ -12,7 +12,7 @@ def wait():
     limit = time.monotonic() + 120
     while not os.path.exists("/tmp/go-%d" % step):
         if time.monotonic() > limit:
-            raise RuntimeError("nobody said go to step %d" % step)
+            raise RuntimeError("no signal for step %d" % step)
     step += 1
 
 

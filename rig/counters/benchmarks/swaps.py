@@ -1,4 +1,4 @@
-"""Puts a file of its own in the place of every counter's descriptor in its second iteration."""
+"""Replaces every counter descriptor with one of its own file in its second iteration."""
 import os
 import time
 

@@ -1,4 +1,4 @@
-"""Leaves a process that is always replaced by its own child, so that whoever reads its number comes too late."""
+"""Leaves a process behind that keeps replacing itself with its own child, so that its PID is outdated when it is read."""
 import os
 import signal
 import time

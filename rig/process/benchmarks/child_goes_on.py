@@ -1,4 +1,4 @@
-"""Ends at once, and goes on in a child."""
+"""Ends at once, and continues in a child."""
 import os
 
 forked = False

@@ -1,4 +1,4 @@
-"""Goes on in a child, and passes the child's end on as its own."""
+"""Continues in a child, and ends in the same way as the child."""
 import os
 
 forked = False

@@ -1,4 +1,4 @@
-"""Uses children inside an iteration as any program may: that is nothing bad."""
+"""Uses children within an iteration, which every program may do."""
 import os
 
 

@@ -1,4 +1,4 @@
-"""Closes every descriptor, also those it did not open."""
+"""Closes every descriptor, including those that it did not open."""
 import os
 
 

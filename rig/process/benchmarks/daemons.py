@@ -1,4 +1,4 @@
-"""Leaves three daemons that do all to be left alone, and ends well."""
+"""Leaves three daemons behind that try to escape cleanup, and succeeds."""
 import ctypes
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Is ended by a signal."""
+"""Is killed by a signal."""
 import os
 import signal
 

@@ -1,4 +1,4 @@
-"""Writes 8 MB to each stream, some of it no text at all."""
+"""Writes 8 MB to each stream, some of it not text."""
 import os
 
 block = (b"line %d\xff\n" * 10 + b"\0" * 50) * 100

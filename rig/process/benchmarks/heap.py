@@ -1,4 +1,4 @@
-"""Wants more memory than the limit allows."""
+"""Allocates more memory than the limit allows."""
 
 
 def run_iter(_):

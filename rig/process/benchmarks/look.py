@@ -1,4 +1,4 @@
-"""Says how it finds itself: limits, environment, rights."""
+"""Reports its environment: limits, environment variables, privileges."""
 import json
 import os
 import resource

@@ -1,4 +1,4 @@
-"""Finds itself wrong in its second iteration."""
+"""Detects a wrong result in its second iteration."""
 count = 0
 
 

@@ -1,4 +1,4 @@
-"""Writes over the whole of the shared buffer before its third iteration."""
+"""Overwrites the whole shared buffer before its third iteration."""
 import ctypes
 
 count = 0

@@ -1,4 +1,4 @@
-"""Goes deeper than the limit on the stack allows: the nesting of map is on the stack of the processor, not of Python."""
+"""Exceeds the stack limit: nested calls of map use the native stack, not Python's."""
 import sys
 
 sys.setrecursionlimit(1 << 30)

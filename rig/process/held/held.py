@@ -1,4 +1,4 @@
-"""Two iterations, then it writes to a file system that stands still: no signal ends that."""
+"""Runs two iterations, then writes to a frozen file system: no signal ends that."""
 count = 0
 
 

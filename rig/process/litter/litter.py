@@ -1,4 +1,4 @@
-"""Says what it finds of an earlier execution, then leaves something in every place where an ordinary user can."""
+"""Reports what it finds of an earlier execution, then leaves something in every place where an ordinary user can."""
 import ctypes
 import json
 import os
@@ -13,9 +13,9 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 def mine(top):
     found = []
-    for folder, folders, files in os.walk(top):
-        for name in folders + files:
-            path = os.path.join(folder, name)
+    for directory, directories, files in os.walk(top):
+        for name in directories + files:
+            path = os.path.join(directory, name)
             if os.lstat(path).st_uid == os.getuid():
                 found.append(path)
     return sorted(found)

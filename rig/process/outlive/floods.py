@@ -1,4 +1,4 @@
-"""Two iterations, then it writes for ever."""
+"""Runs two iterations, then writes forever."""
 import os
 
 count = 0

@@ -1,4 +1,4 @@
-"""Two iterations, then it never ends, and ignores every signal that can be ignored."""
+"""Runs two iterations, then never ends, and ignores every signal that can be ignored."""
 import signal
 
 count = 0

@@ -1,4 +1,4 @@
-"""Two iterations, then it stops itself; a child of it, too."""
+"""Runs two iterations, then stops itself and a child."""
 import os
 import signal
 

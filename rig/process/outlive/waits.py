@@ -1,4 +1,4 @@
-"""Two iterations, then it waits in the kernel for a child that shares its memory and never goes on (vfork): state D."""
+"""Runs two iterations, then waits in the kernel (state D) for a child that shares its memory and never continues (vfork)."""
 import ctypes
 
 count = 0

@@ -1,4 +1,4 @@
-/* The benchmark of the kill test in C: each iteration appends a line to a log of its own and syncs it. */
+/* The benchmark of the kill test in C: each iteration appends a line to its own log and syncs it. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""The benchmark of the kill test in Python: each iteration appends a line to a log of its own and syncs it."""
+"""The benchmark of the kill test in Python: each iteration appends a line to its own log and syncs it."""
 
 import os
 import time
