@@ -17,6 +17,10 @@ import (
 // within seconds.
 const guardTime = time.Minute
 
+// endingTries is how often a krund tries again to lock the machine when another krund or its guard
+// has the lock and cannot be seen: a process that ends is invisible before it releases its locks.
+const endingTries = 5
+
 // lockMachine locks the machine for a krund that takes it over: with reboots, or with an account
 // that is created anew for each execution, only one can run at a time, whatever its experiment. For
 // other experiments, which may run at the same time, the lock is nil. It waits for the guard of a
@@ -33,15 +37,19 @@ func lockMachine(
 	const interval = 100 * time.Millisecond
 	again := time.NewTicker(interval)
 	defer again.Stop()
-	for waits := false; ; waits = true {
+	for waits, busy := false, 0; ; {
 		lock, err := directory.LockMachine(durable.OS(), dir, runtimeDirs...)
 		guard, guarded := errors.AsType[*directory.GuardError](err)
-		if !guarded {
-			return lock, err
-		}
-		if !waits {
+		switch {
+		case guarded && !waits:
 			fmt.Fprintf(stderr, "krund: waits until the guard of a killed krund, process %d, has restored "+
 				"the machine after %s\n", guard.PID, guard.For)
+			waits = true
+		case guarded:
+		case errors.Is(err, directory.ErrBusy) && busy < endingTries:
+			busy++
+		default:
+			return lock, err
 		}
 		select {
 		case <-ctx.Done():

@@ -86,12 +86,6 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 	path := filepath.Join(place, "lock")
 	last := func() int { pid, _ := machineHolder(fsys, path); return pid }
 	file, err := takeLock(fsys, path, last, durable.Lock)
-	for range lockTries {
-		if !errors.Is(err, durable.ErrLocked) || isHeld(fsys, path, last()) {
-			break
-		}
-		file, err = takeLock(fsys, path, last, durable.Lock) // the holder has just ended
-	}
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, busy(fsys, path)
 	}
@@ -100,12 +94,6 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 	}
 	_, _ = file.WriteAt(formatHolder(os.Getpid(), what), 0) // only for messages, as in Directory.lock
 	return &Lock{file: file}, nil
-}
-
-// isHeld reports whether a process visibly holds the machine's lock; last took it last.
-func isHeld(fsys durable.FS, path string, last int) bool {
-	info, err := fsys.Lstat(path)
-	return err != nil || info.Sys() == nil || isHolder(last, info) || findHolder(info) > 0
 }
 
 // busy describes the holder of the machine's lock.

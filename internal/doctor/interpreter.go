@@ -87,7 +87,7 @@ func (i Interpreter) check(ctx context.Context) setting.Finding {
 		return f
 	}
 	if owner, foreign := others(path); foreign {
-		f.Policy, f.Found = setting.Warn, "not asked"
+		f.Policy, f.Found = setting.Warn, "not checked"
 		f.Detail = fmt.Sprintf("%s belongs to user %d, and root runs no programs of others", path, owner)
 		f.Fix = "run krund check as that user"
 		return f

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"krund/internal/config"
-	"krund/internal/doctor"
 	"krund/internal/directory"
+	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment"
 	"krund/internal/results"

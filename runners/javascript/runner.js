@@ -87,8 +87,8 @@ function runFile(file) {
   return new vm.Script(fs.readFileSync(file, "utf8"), { filename: file }).runInThisContext();
 }
 
-/* blockingOutput lets the runner exit at once without losing what was printed into a pipe. */
 /* blockingOutput allows the runner to exit at once without losing output to a pipe. */
+function blockingOutput() {
   for (const stream of [process.stdout, process.stderr])
     if (stream._handle && stream._handle.setBlocking)
       stream._handle.setBlocking(true);

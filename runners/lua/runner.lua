@@ -9,9 +9,9 @@ names, or libkrun.so beside this file, or ../../lib/libkrun.so.
 
 exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
 66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
-raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. A
 raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. If the
 benchmark exits by itself, its status is kept.
+]]
 
 local EXIT_USAGE = 64
 local EXIT_NO_ENTRY = 65
