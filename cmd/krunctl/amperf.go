@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/experiment"
+	"krund/internal/pexec/verdict"
 	"krund/internal/summary"
-	"krund/internal/verdict"
 )
 
 const amperfHelp = `Amperf checks the processor counters of a whole experiment for cores that did

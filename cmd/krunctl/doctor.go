@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/experiment"
-	"krund/internal/setting"
 )
 
 const doctorHelp = `Doctor reports whether this machine is fit to measure: a row for each setting that

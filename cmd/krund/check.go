@@ -10,11 +10,11 @@ import (
 	"strconv"
 
 	"krund/internal/config"
+	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/doctor"
 	"krund/internal/msr"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 
 	"krund/internal/account"
+	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/probe"
 	"krund/internal/results"
-	"krund/internal/setting"
 )
 
 // RestoreLeftover restores the settings left behind by a killed krund, as recorded in the journal,

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"strings"
 
+	"krund/internal/config/setting"
 	"krund/internal/durable"
 	"krund/internal/probe"
-	"krund/internal/setting"
 )
 
 // compare compares the machine with the one that the experiment began on, whose fingerprint it

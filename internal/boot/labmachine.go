@@ -13,11 +13,11 @@ import (
 
 	"krund/internal/account"
 	"krund/internal/config"
+	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/durable"
 	"krund/internal/probe"
 	"krund/internal/results"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"krund/internal/config"
+	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/durable/crashfs"
 	"krund/internal/probe"
 	"krund/internal/results"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 
 	"krund/internal/command"
+	"krund/internal/pexec/verdict"
 	"krund/internal/results"
 	"krund/internal/schedule"
-	"krund/internal/verdict"
 )
 
 // reconcile closes a slot that was left running: with its record if that is durable, otherwise by

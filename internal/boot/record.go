@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"krund/internal/pexec/verdict"
 	"krund/internal/results"
 	"krund/internal/schedule"
-	"krund/internal/verdict"
 )
 
 // emptyRecord returns a record that contains only what was planned.

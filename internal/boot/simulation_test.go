@@ -17,10 +17,10 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/pexec"
+	"krund/internal/pexec/verdict"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/sysroot"
-	"krund/internal/verdict"
 )
 
 // simulated is a machine in memory: its disk can lose power, its benchmarks are made up, and it

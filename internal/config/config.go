@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"krund/internal/config/setting"
 	"krund/internal/key"
-	"krund/internal/setting"
 	"krund/internal/trust"
 )
 

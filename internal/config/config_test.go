@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"krund/internal/config"
+	"krund/internal/config/setting"
 	"krund/internal/doctor"
 	"krund/internal/key"
-	"krund/internal/setting"
 )
 
 // full sets every key that it can to something other than the default.

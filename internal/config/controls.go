@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 // controls reads, for each setting that the parser knows, a policy, or a table with a policy and

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/probe"
-	"krund/internal/setting"
 )
 
 // TestGenerated keeps what the descriptors of controls and probes generate: parts of the example and

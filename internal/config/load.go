@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 	"krund/internal/trust"
 )
 

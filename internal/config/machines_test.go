@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/config/setting"
 	"krund/internal/doctor"
-	"krund/internal/setting"
 )
 
 const overrides = base + `

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/probe"
-	"krund/internal/setting"
 )
 
 // known returns all settings of [controls].

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode"
 
+	"krund/internal/config/setting"
 	"krund/internal/display"
 	"krund/internal/key"
-	"krund/internal/setting"
 )
 
 // lines maps keys of a configuration to their lines, for problems found after reading it:

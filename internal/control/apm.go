@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 // A perfState is OpenBSD's performance setting: the policy (manual, auto, high; "" where the system

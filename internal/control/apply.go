@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 // Undo takes changes back, the last one first, and goes on past those that cannot be taken back;

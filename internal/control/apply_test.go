@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 // TestApplyAndUndoEverywhere applies every control to every machine: nothing may be wanted

@@ -3,7 +3,7 @@ package control
 import (
 	"fmt"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 const aslrFile = "/proc/sys/kernel/randomize_va_space"

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 // awkward is a machine of testdata with something unusual about it, and what one control makes of

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 const latencyFile = "/dev/cpu_dma_latency"

@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 func TestEnergyPerfBias(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 	"krund/internal/sysroot"
 )
 

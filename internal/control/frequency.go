@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 const frequencyWhy = "a clock that changes its speed changes every result; only a sustainable frequency " +

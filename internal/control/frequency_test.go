@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

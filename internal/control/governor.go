@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 // performance is the governor, and the energy preference, that asks for full speed.

@@ -8,8 +8,8 @@ import (
 	"path"
 	"strconv"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io/fs"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 // isolcpus checks that the kernel argument isolcpus= took no CPUs out of the scheduler. On such

@@ -3,7 +3,7 @@ package control
 import (
 	"context"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 const ksmFile = "/sys/kernel/mm/ksm/run"

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 // inEmptyNetwork runs f on a thread with a network of its own, which goes away with it. Such a

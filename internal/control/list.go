@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"slices"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 // A Descriptor declares a control: what krund says about it, what it may change, and how.

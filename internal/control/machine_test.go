@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/config/setting"
 	"krund/internal/durable/crashfs"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

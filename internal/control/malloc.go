@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 // mallocForm is the form of options of malloc(3): "<" and ">" are among them.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 // network takes interfaces down last of all controls, and brings them up first. What going down

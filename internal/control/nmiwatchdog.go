@@ -1,6 +1,6 @@
 package control
 
-import "krund/internal/setting"
+import "krund/internal/config/setting"
 
 const nmiWatchdogFile = "/proc/sys/kernel/nmi_watchdog"
 

@@ -1,6 +1,6 @@
 package control
 
-import "krund/internal/setting"
+import "krund/internal/config/setting"
 
 const numaBalancingFile = "/proc/sys/kernel/numa_balancing"
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"krund/internal/command"
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 const (

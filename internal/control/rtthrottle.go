@@ -3,7 +3,7 @@ package control
 import (
 	"fmt"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 const rtThrottleFile = "/proc/sys/kernel/sched_rt_runtime_us"

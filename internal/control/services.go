@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 // services stops the units that match, and the sockets, timers and paths that would start them

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 func TestPlanServices(t *testing.T) {

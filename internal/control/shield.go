@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 func applyShield(t *testing.T, m *Machine, kind, cpus string) (setting.Finding, Undo, error) {

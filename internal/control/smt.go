@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 const smtFile = "/sys/devices/system/cpu/smt/control"

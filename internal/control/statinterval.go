@@ -3,7 +3,7 @@ package control
 import (
 	"fmt"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 const statIntervalFile = "/proc/sys/vm/stat_interval"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"syscall"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 // A Kind says what a Step changes, and so which applier makes the change and takes it back.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 // swapReserve is how much memory must be left after swap is emptied into it, in bytes.

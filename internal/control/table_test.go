@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"testing"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 // TestTableGolden prints the check of each machine under the study's settings.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 const nohzFile = "/sys/devices/system/cpu/nohz_full"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 const (

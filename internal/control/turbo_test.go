@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 func TestTurboOfEachMachine(t *testing.T) {

@@ -1,6 +1,6 @@
 package control
 
-import "krund/internal/setting"
+import "krund/internal/config/setting"
 
 const writebackFile = "/proc/sys/vm/dirty_writeback_centisecs"
 

@@ -2,7 +2,7 @@ package doctor
 
 import (
 	"krund/internal/autostart"
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 // checkEntry makes the row of the boot loader's entry that the experiment boots by.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/config/setting"
 	"krund/internal/msr"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

@@ -9,11 +9,11 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/config"
+	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/host"
 	"krund/internal/msr"
 	"krund/internal/probe"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

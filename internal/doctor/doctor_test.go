@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/msr"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

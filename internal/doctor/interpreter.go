@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/config"
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 )
 
 // An Interpreter is the program of a VM with which an experiment runs benchmarks. krund's runners

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/host"
 	"krund/internal/probe"
-	"krund/internal/setting"
 )
 
 // Directory is the name of the directory that holds the journal of what Prove changes, in the form of

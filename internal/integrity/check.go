@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"krund/internal/config"
+	"krund/internal/config/setting"
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/results"
 	"krund/internal/schedule"
-	"krund/internal/setting"
 )
 
 // Options configure a check.

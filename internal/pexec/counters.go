@@ -9,8 +9,8 @@ import (
 	libkrun "krund/cgo"
 	"krund/internal/child"
 	"krund/internal/msr"
+	"krund/internal/pexec/verdict"
 	"krund/internal/results"
-	"krund/internal/verdict"
 )
 
 // ErrNoCounters is the error if no wanted counter source works and the clock alone ("none") is not

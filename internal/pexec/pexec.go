@@ -12,10 +12,10 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
+	"krund/internal/pexec/verdict"
 	"krund/internal/results"
 	"krund/internal/sysroot"
 	"krund/internal/trust"
-	"krund/internal/verdict"
 	"krund/runners"
 	"krund/runners/external"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 // A Request says under which policy each probe is, and which sensors gate.

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"syscall"
 
+	"krund/internal/config/setting"
 	"krund/internal/display"
 	"krund/internal/host"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

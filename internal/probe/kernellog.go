@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"time"
 
-	"krund/internal/setting"
+	"krund/internal/config/setting"
 	"krund/internal/sysroot"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 func TestSpeedStatistics(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode"
 
+	"krund/internal/config/setting"
 	"krund/internal/display"
 	"krund/internal/results"
-	"krund/internal/setting"
 	"krund/internal/sysroot"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/config/setting"
 	"krund/internal/host"
-	"krund/internal/setting"
 )
 
 // virtualisation declares the probe of this file.

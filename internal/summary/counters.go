@@ -9,8 +9,8 @@ import (
 
 	"krund/internal/experiment"
 	"krund/internal/key"
+	"krund/internal/pexec/verdict"
 	"krund/internal/results"
-	"krund/internal/verdict"
 )
 
 // CountersFormat is the version of Counters. docs/output.md describes its fields.

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"krund/internal/key"
+	"krund/internal/pexec/verdict"
 	"krund/internal/results"
 	"krund/internal/summary"
-	"krund/internal/verdict"
 )
 
 // counted is a record of three iterations of a second on one core: MPERF is 2e9 in each, APERF the

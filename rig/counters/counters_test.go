@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/pexec/verdict"
 	"krund/internal/results"
-	"krund/internal/verdict"
 	"krund/rig"
 )
 
